@@ -3,7 +3,6 @@ package artifacts
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 
@@ -39,60 +38,29 @@ type RunInfo struct {
 	Status         string // "completed" when it is no longer in progress
 	Path           string // of the workflow file, without a ref
 	HeadBranch     string // "" where the service does not say
-	HeadCommit     string // the same
 	HeadRepository int64
-	PullRequests   []int // by number, of those that the service knows
 }
 
 // NewArchive returns the archive of the client's repository. mask is told every
 // secret that the service hands out, before it is used; nil for nobody.
 func NewArchive(c *forge.Client, mask func(secret string)) *Archive {
-	return &Archive{api: c, content: newDownloads(c.Calls(), mask)}
+	return &Archive{api: c, content: newDownloads(c.Calls(), c.Transport(), mask)}
 }
 
 // Run returns what is known of a workflow run.
 func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
-	var run workflowRun
+	var run struct {
+		github.WorkflowRun
+		Path string `json:"path"` // which the library lacks
+	}
 	if err := a.api.Get(ctx, "read workflow run", fmt.Sprintf("actions/runs/%d", id), &run); err != nil {
 		return RunInfo{}, err
 	}
-	info := run.info()
-	info.ID = id
-	return info, nil
-}
-
-// RunsAt returns the newest workflow runs whose code is the given commit.
-func (a *Archive) RunsAt(ctx context.Context, commit string) ([]RunInfo, error) {
-	path := fmt.Sprintf("actions/runs?head_sha=%s&per_page=%d", url.QueryEscape(commit), perPage)
-	var answer struct {
-		Runs []workflowRun `json:"workflow_runs"`
-	}
-	if err := a.api.Get(ctx, "list workflow runs", path, &answer); err != nil {
-		return nil, err
-	}
-	var list []RunInfo
-	for _, r := range answer.Runs {
-		list = append(list, r.info())
-	}
-	return list, nil
-}
-
-// workflowRun is a run as the API tells it; the library lacks its path.
-type workflowRun struct {
-	github.WorkflowRun
-	Path string `json:"path"`
-}
-
-func (r *workflowRun) info() RunInfo {
-	file, _, _ := strings.Cut(r.Path, "@")
-	info := RunInfo{
-		ID: r.GetID(), URL: r.GetHTMLURL(), Event: r.GetEvent(), Status: r.GetStatus(), Path: file,
-		HeadBranch: r.GetHeadBranch(), HeadCommit: r.GetHeadSHA(), HeadRepository: r.GetHeadRepository().GetID(),
-	}
-	for _, p := range r.PullRequests {
-		info.PullRequests = append(info.PullRequests, p.GetNumber())
-	}
-	return info
+	file, _, _ := strings.Cut(run.Path, "@")
+	return RunInfo{
+		ID: id, URL: run.GetHTMLURL(), Event: run.GetEvent(), Status: run.GetStatus(), Path: file,
+		HeadBranch: run.GetHeadBranch(), HeadRepository: run.GetHeadRepository().GetID(),
+	}, nil
 }
 
 // Download writes the content of an artifact into f, as Runtime.Download does.

@@ -20,11 +20,11 @@ type downloads struct {
 	mask  func(secret string)
 }
 
-func newDownloads(calls forge.Calls, mask func(string)) downloads {
+func newDownloads(calls forge.Calls, transport http.RoundTripper, mask func(string)) downloads {
 	if mask == nil {
 		mask = func(string) {}
 	}
-	return downloads{&http.Client{}, calls, mask}
+	return downloads{&http.Client{Transport: transport}, calls, mask}
 }
 
 // wanted is a content to be fetched.

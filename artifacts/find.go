@@ -43,20 +43,17 @@ type artifactsPage struct {
 // List returns the artifacts of the given name in all runs, newest first, one page
 // at a time, when it is asked for.
 func (a *Archive) List(name string) Pages {
-	l := &reading{archive: a, name: name, most: maxPages}
-	return l.next
+	return (&reading{archive: a, name: name, most: maxPages}).next
 }
 
 // ListRun returns all artifacts of a workflow run, in the same way.
 func (a *Archive) ListRun(run int64) Pages {
-	l := &reading{archive: a, run: run, most: maxPages}
-	return l.next
+	return (&reading{archive: a, run: run, most: maxPages}).next
 }
 
 // ListAll returns all artifacts of all runs, in the same way, and at most so many pages.
 func (a *Archive) ListAll(most int) Pages {
-	l := &reading{archive: a, most: most}
-	return l.next
+	return (&reading{archive: a, most: most}).next
 }
 
 // reading is how far a list has been read.

@@ -3,13 +3,12 @@ package artifacts_test
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -54,18 +53,82 @@ func TestAStoreThatIsRefusedIsAnError(t *testing.T) {
 	}
 }
 
+// idle is how long a service may be silent.
+const idle = 3 * time.Minute
+
+// direct answers requests without a network, so that time passes only while all wait: those
+// for contents byte by byte with a pause before each, and those for hangs not at all, or not
+// to their end.
+type direct struct {
+	service http.Handler
+	hangs   string
+	pause   time.Duration
+}
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	isContent := strings.Contains(r.URL.Path, "/content/")
+	isHung := d.hangs != "" && strings.Contains(r.URL.Path+"?"+r.URL.RawQuery, d.hangs)
+	if isHung && !isContent {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	rec := httptest.NewRecorder()
+	d.service.ServeHTTP(rec, r)
+	resp := rec.Result()
+	if isContent {
+		resp.Body = &slowly{Reader: iotest.OneByteReader(rec.Body), ctx: r.Context(), pause: d.pause, hangs: isHung}
+	}
+	return resp, nil
+}
+
+// slowly takes a pause before each read, or hangs at the third.
+type slowly struct {
+	io.Reader
+	ctx   context.Context
+	pause time.Duration
+	hangs bool
+	reads int
+}
+
+func (s *slowly) Read(p []byte) (int, error) {
+	pause := s.pause
+	if s.reads++; s.hangs && s.reads == 3 {
+		pause = 1000 * time.Hour
+	}
+	if err := forge.Sleep(s.ctx, pause); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(p)
+}
+
+func (*slowly) Close() error { return nil }
+
+// directly is a client of a service that is asked without a network.
+func directly(t *testing.T, s *artifactstest.Server, d direct) *artifacts.Runtime {
+	t.Helper()
+	d.service = s.Config.Handler
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: (&waits{}).sleep}, Transport: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // TestAServiceThatHangsIsGivenUp: over all tries, and wherever it hangs.
 func TestAServiceThatHangsIsGivenUp(t *testing.T) {
-	const idle = 3 * time.Minute
 	for _, hangs := range []string{"ListArtifacts", "GetSigned", "/content/", "CreateArtifact", "comp=block&", "FinalizeArtifact"} {
 		s := artifactstest.New(t)
-		s.Put(artifactstest.Stored{Run: 7, Name: "old", Content: make([]byte, 1<<20)})
-		timed(t, s, hanging(hangs), func(t *testing.T, r *artifacts.Runtime) {
-			began := time.Now()
+		s.Put(artifactstest.Stored{Run: 7, Name: "old", Content: []byte("abcdefgh")})
+		synctest.Test(t, func(t *testing.T) {
+			r, began := directly(t, s, direct{hangs: hangs}), time.Now()
 			list, err := r.List(t.Context(), "old")
-			if err == nil && hangs != "CreateArtifact" && hangs != "comp=block&" && hangs != "FinalizeArtifact" {
-				_, err = download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 2<<20, f) })
-			} else if err == nil {
+			if err == nil {
+				_, err = download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 100, f) })
+			}
+			if err == nil {
 				_, err = upload(t, r, "new", []byte("abc"))
 			}
 			if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "stopped answering") || took > 3*idle {
@@ -75,106 +138,16 @@ func TestAServiceThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
-// timed runs a test with the service behind a server of its own, where time passes only
-// while all wait. The server answers as answer does.
-func timed(t *testing.T, s *artifactstest.Server, answer func(w http.ResponseWriter, r *http.Request, status int, body string), test func(*testing.T, *artifacts.Runtime)) {
-	t.Helper()
-	const address = "http://service.test"
-	synctest.Test(t, func(t *testing.T) {
-		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			rec := httptest.NewRecorder()
-			s.Config.Handler.ServeHTTP(rec, r)
-			answer(w, r, rec.Code, strings.ReplaceAll(rec.Body.String(), s.URL, address))
-		})}
-		go server.Serve(l)
-		transport, usual := &http.Transport{DialContext: l.dial}, http.DefaultTransport
-		http.DefaultTransport = transport
-		defer func() {
-			http.DefaultTransport = usual
-			transport.CloseIdleConnections()
-			server.Close()
-		}()
-		r, err := artifacts.NewRuntime(artifacts.Options{URL: address, Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: (&waits{}).sleep}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		test(t, r)
-	})
-}
-
-// pipes is a listener without a network.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// Accept implements net.Listener.
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (*pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-// hanging answers all but some requests, of which a content sends its first half.
-func hanging(op string) func(http.ResponseWriter, *http.Request, int, string) {
-	return func(w http.ResponseWriter, r *http.Request, status int, body string) {
-		if strings.Contains(r.URL.Path+"?"+r.URL.RawQuery, op) {
-			if op == "/content/" {
-				io.WriteString(w, body[:len(body)/2])
-				w.(http.Flusher).Flush()
-			}
-			<-r.Context().Done()
-			return
-		}
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-	}
-}
-
 // TestASlowContentArrives: what moves is not given up, however long it takes.
 func TestASlowContentArrives(t *testing.T) {
-	const idle = 3 * time.Minute
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Stored{Run: 7, Name: "old", Content: []byte("abcdefgh")})
-	slowly := func(w http.ResponseWriter, r *http.Request, _ int, body string) {
-		for i := range len(body) {
-			io.WriteString(w, body[i:i+1])
-			if strings.Contains(r.URL.Path, "/content/") {
-				w.(http.Flusher).Flush()
-				time.Sleep(idle / 4)
-			}
-		}
-	}
-	timed(t, s, slowly, func(t *testing.T, r *artifacts.Runtime) {
+	synctest.Test(t, func(t *testing.T) {
+		r, began := directly(t, s, direct{pause: idle / 4}), time.Now()
 		list, err := r.List(t.Context(), "old")
 		if err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
 		got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 100, f) })
 		if string(got) != "abcdefgh" || err != nil || time.Since(began) < idle {
 			t.Errorf("Download = %q, %v after %v; want all of it, after more than %v", got, err, time.Since(began), idle)

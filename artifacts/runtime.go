@@ -31,8 +31,9 @@ type Options struct {
 	Act bool
 	// Mask is told every secret that the service hands out, before it is used; nil
 	// for nobody.
-	Mask  func(secret string)
-	Calls forge.Calls
+	Mask      func(secret string)
+	Calls     forge.Calls
+	Transport http.RoundTripper // nil for the machine's
 }
 
 // Runtime is the results service of the present job. It may be used by many
@@ -58,7 +59,7 @@ func NewRuntime(o Options) (*Runtime, error) {
 		return nil, fmt.Errorf("token of the results service: %w", err)
 	}
 	// The address may have a path, which the service does not route.
-	return &Runtime{http: &http.Client{}, calls: o.Calls, content: newDownloads(o.Calls, o.Mask),
+	return &Runtime{http: &http.Client{Transport: o.Transport}, calls: o.Calls, content: newDownloads(o.Calls, o.Transport, o.Mask),
 		base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job, act: o.Act}, nil
 }
 

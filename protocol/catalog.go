@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -21,21 +22,81 @@ func newCatalog(p Platform, names []string) catalog {
 	return c
 }
 
-// resolve returns the file name that a target means, as the function Resolve.
+// resolve is Resolve of a Workflow.
 func (c catalog) resolve(target string) (string, *Problem) {
-	name, problem := Resolve(c.byStem[Stem(target)], target, c.platform)
-	if problem != nil && problem.Code == "no-state" {
-		problem = noState(c.names, target)
+	if problem := checkTarget(target); problem != nil {
+		return "", problem
 	}
-	return name, problem
+	native, foreign := c.candidates(target)
+	switch {
+	case meant(native, target) != "":
+		return meant(native, target), nil
+	case len(native) > 1:
+		return "", &Problem{
+			Code:    "ambiguous",
+			Message: fmt.Sprintf("state %s is ambiguous: there are %s", quote(target), quoteAll(native)),
+			Hint:    "name the file with its extension",
+		}
+	case len(foreign) > 0:
+		return "", &Problem{
+			Code:    "wrong-platform",
+			Message: fmt.Sprintf("state %s can't run on %s: there is only %s", quote(target), c.platform, quoteAll(foreign)),
+		}
+	}
+	return "", c.noState(target)
+}
+
+// candidates returns the files that a target may mean, those that run on the platform and
+// those that don't.
+func (c catalog) candidates(target string) (native, foreign []string) {
+	stem, ext := splitName(target)
+	for _, n := range c.byStem[stem] {
+		switch _, e := splitName(n); {
+		case e == "" || ext != "" && e != ext:
+		case c.runs(n):
+			native = append(native, n)
+		default:
+			foreign = append(foreign, n)
+		}
+	}
+	return native, foreign
+}
+
+// meant returns the one of several files that a target means; "" when that is not clear.
+func meant(files []string, target string) string {
+	_, ext := splitName(target)
+	switch {
+	case ext != "" && slices.Contains(files, target):
+		return target
+	case len(files) == 1:
+		return files[0]
+	}
+	return ""
+}
+
+func (c catalog) noState(target string) *Problem {
+	known := slices.Clone(c.names)
+	if _, ext := splitName(target); ext == "" {
+		for i, n := range known {
+			known[i] = Stem(n)
+		}
+	}
+	return &Problem{
+		Code:    "no-state",
+		Message: "there is no state " + quote(target),
+		Hint:    didYouMean(target, known),
+	}
 }
 
 // find is resolve for many targets: it returns "" and says nothing when there is no
 // such state.
 func (c catalog) find(target string) string {
 	target = strings.TrimSpace(target)
-	name, _ := Resolve(c.byStem[Stem(target)], target, c.platform)
-	return name
+	if checkTarget(target) != nil {
+		return ""
+	}
+	native, _ := c.candidates(target)
+	return meant(native, target)
 }
 
 // same reports whether two targets mean the same state.

@@ -20,7 +20,10 @@ func (w *Workflow) Chart() *Chart {
 		c.readings[name] = w.reading(s)
 		c.exits[name] = c.readings[name].exits()
 	}
-	c.reach()
+	c.order = walk([]string{w.entry}, c.next)
+	for _, name := range c.order {
+		c.reached[name] = true
+	}
 	return c
 }
 
@@ -41,32 +44,19 @@ func (c *Chart) IsOpaque(state string) bool {
 	return ok && d.s.Kind == Script && len(d.tags) == 0
 }
 
-func (c *Chart) reach() {
-	anywhere := false
-	for queue := []string{c.w.entry}; len(queue) > 0; queue = queue[1:] {
-		name := queue[0]
-		if name == "" || c.reached[name] {
-			continue
-		}
-		c.reached[name] = true
-		c.order = append(c.order, name)
-		queue = append(queue, c.named(name)...)
-		if !anywhere && c.isUnclear(name) {
-			anywhere = true
-			queue = append(queue, slices.DeleteFunc(c.w.Names(), func(n string) bool { return !c.w.isMeant(n) })...)
-		}
-	}
-}
-
-// named returns the states that a state names in its text or its policy.
-func (c *Chart) named(name string) []string {
+// next returns the states that a state names in its text or its policy, and all others where it may
+// lead to some that it does not name.
+func (c *Chart) next(name string) []string {
 	var next []string
 	for _, e := range c.exits[name] {
 		next = append(next, e.Target.State, e.After.State)
 	}
 	for _, r := range c.w.states[name].References {
-		meant, _ := candidates(c.w.catalog.byStem[Stem(r.Name)], r.Name, c.w.catalog.platform)
+		meant, _ := c.w.catalog.candidates(r.Name)
 		next = append(next, meant...) // several when the name is ambiguous
+	}
+	if c.isUnclear(name) {
+		next = append(next, c.w.meant...)
 	}
 	return next
 }

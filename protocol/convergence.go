@@ -41,29 +41,11 @@ func (w *Workflow) Loop(c Convergence) bool {
 	return true
 }
 
-// convergenceKeys say when a state is done.
-var convergenceKeys = map[string]func(convergenceReader, value){
-	"done_when":         convergenceReader.doneWhen,
-	"max_attempts":      convergenceReader.maxAttempts,
-	"max_ralph_iters":   convergenceReader.maxAttempts,
-	"backoff":           convergenceReader.backoff,
-	"attempt_context":   convergenceReader.attemptContext,
-	"done_when_timeout": convergenceReader.timeout,
-	"on_exhausted":      convergenceReader.onExhausted,
-	"protect":           convergenceReader.protect,
-}
-
-// convergenceReader reads when a state is done into a policy.
-type convergenceReader struct {
-	state  *State
-	policy *Convergence
-}
-
-func (c convergenceReader) doneWhen(v value) {
+func (c *Convergence) readDoneWhen(v value) {
 	switch v.node.Kind {
 	case yaml.ScalarNode:
 		if command, ok := v.text(); ok {
-			c.policy.DoneWhen = []string{command}
+			c.DoneWhen = []string{command}
 		}
 		return
 	case yaml.MappingNode:
@@ -76,67 +58,67 @@ func (c convergenceReader) doneWhen(v value) {
 	case len(commands) == 0 || len(commands) > maxCommands:
 		v.problem("wrong-value", "done_when has %d commands, not 1 to %d", len(commands), maxCommands)
 	default:
-		c.policy.DoneWhen = commands
+		c.DoneWhen = commands
 	}
 }
 
-func (c convergenceReader) maxAttempts(v value) {
+func (c *Convergence) readMaxAttempts(v value) {
 	if n, ok := v.count(maxAttemptsCap); ok {
-		c.policy.MaxAttempts = n
+		c.MaxAttempts = n
 	}
 }
 
-func (c convergenceReader) backoff(v value) {
+func (c *Convergence) readBackoff(v value) {
 	if v.node.Kind != yaml.MappingNode {
 		if v.node.Kind == yaml.ScalarNode && v.node.Value == "none" {
-			c.policy.Backoff = Backoff{}
+			c.Backoff = Backoff{}
 			return
 		}
 		v.problem("wrong-type", "backoff is %s, not a map of base and max, or none", describe(v.node))
 		return
 	}
-	b := &c.policy.Backoff
+	b := &c.Backoff
 	for i := 0; i < len(v.node.Content); i += 2 {
 		key, node := v.node.Content[i], v.node.Content[i+1]
 		to := map[string]*time.Duration{"base": &b.Base, "max": &b.Max}[key.Value]
 		if to == nil {
-			c.state.addProblem(posOf(key), "unknown-key", "unknown key %s in backoff", quote(key.Value)).Hint = "its keys are base and max"
+			v.state.addProblem(posOf(key), "unknown-key", "unknown key %s in backoff", quote(key.Value)).Hint = "its keys are base and max"
 		} else if d, ok := v.entry(key.Value+" of backoff", node).duration(); ok {
 			*to = d
 		}
 	}
 	if b.Base > b.Max {
-		c.state.addWarning(posOf(v.node), "short-max", "the base of backoff, %v, is longer than its max, %v", b.Base, b.Max)
+		v.state.addWarning(posOf(v.node), "short-max", "the base of backoff, %v, is longer than its max, %v", b.Base, b.Max)
 	}
 }
 
-func (c convergenceReader) attemptContext(v value) {
+func (c *Convergence) readAttemptContext(v value) {
 	if context, ok := v.choice([]string{"entry", "fresh", "continue"}); ok {
-		c.policy.AttemptContext = context
+		c.AttemptContext = context
 	}
 }
 
-func (c convergenceReader) timeout(v value) {
+func (c *Convergence) readTimeout(v value) {
 	if d, ok := v.duration(); ok {
-		c.policy.Timeout = d
+		c.Timeout = d
 	}
 }
 
-func (c convergenceReader) onExhausted(v value) {
+func (c *Convergence) readOnExhausted(v value) {
 	text, ok := v.text()
 	if !ok {
 		return
 	}
 	text = strings.TrimSpace(text)
-	c.policy.OnExhausted = text
+	c.OnExhausted = text
 	if text != "fail" && text != "suspend" {
-		c.state.refer(Reference{Part: "on_exhausted", Name: text, Pos: posOf(v.node), Policy: true})
+		v.state.refer(Reference{Part: "on_exhausted", Name: text, Pos: posOf(v.node), Policy: true})
 	}
 }
 
-func (c convergenceReader) protect(v value) {
-	c.policy.Protect, _ = v.texts()
-	for i, pattern := range c.policy.Protect {
+func (c *Convergence) readProtect(v value) {
+	c.Protect, _ = v.texts()
+	for i, pattern := range c.Protect {
 		checkPattern(pattern, v.entry("an entry of protect", v.node.Content[i]))
 	}
 }

@@ -9,15 +9,23 @@ import (
 // Decide reads the final message of state from, which is an agent's text or a script's
 // output. It returns what the agent does next. When the message is not exactly one
 // allowed transition it returns Problems instead, written for the author of the message.
-func (w *Workflow) Decide(from, text string) (Decision, []Problem) {
-	return w.DecideReturning(from, text, "")
+// An agent that ends with a result goes on in state returns; "" is for one that ends itself.
+func (w *Workflow) Decide(from, text, returns string) (Decision, []Problem) {
+	d, problems := w.decide(from, text)
+	if len(problems) == 0 {
+		problems = w.checkPayloads(from, &d, returns)
+	}
+	if len(problems) > 0 {
+		return Decision{}, problems
+	}
+	return d, nil
 }
 
 // decide is Decide without a look at payloads.
 func (w *Workflow) decide(from, text string) (Decision, []Problem) {
 	state, ok := w.states[from]
 	if !ok {
-		return Decision{}, []Problem{*noState(w.catalog.names, from)}
+		return Decision{}, []Problem{*w.catalog.noState(from)}
 	}
 	if state.Policy.Plain {
 		return Decision{Then: Move{Verb: Result, Text: text}}, nil

@@ -42,9 +42,6 @@ type reading struct {
 	tags  []written // in its text, with their places in the file
 	shown []written // those of them that the policy allows
 	firm  bool      // its policy or its text shows a transition that is not an example
-
-	line   []rune // the line that was read last, because lines may be very long
-	number int    // of that line, from 1
 }
 
 func (w *Workflow) reading(s *State) *reading {
@@ -88,14 +85,6 @@ func (d *reading) findTags() {
 		}
 		d.tags = append(d.tags, t)
 	}
-}
-
-// runes returns a line of the text.
-func (d *reading) runes(line int) []rune {
-	if d.number != line+1 {
-		d.line, d.number = []rune(d.lines[line]), line+1
-	}
-	return d.line
 }
 
 // isComment reports whether a line of a script is nothing but a comment.
@@ -246,17 +235,7 @@ func openMove(moves []Verb, to Goal) Exit {
 // known only when the state runs fits anything, and so does the text of a result.
 func (d *reading) permits(t Tag) bool {
 	p := &d.s.Policy.Transitions
-	if !p.Restricted {
-		return d.s.Kind == Script || p.allows(d.w.catalog, t)
-	}
-	if p.Tags != nil && !slices.Contains(p.Tags, t.Verb) {
-		return false
-	}
-	if len(p.Targets) > 0 && !inTargets(d.w.catalog, p.Targets, d.closed(t, Rule{Target: p.Targets[0], Return: p.Targets[0]})) {
-		return false
-	}
-	return p.isShort() && !t.isAddressed() ||
-		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return d.mayFit(r, t) })
+	return !p.Restricted && d.s.Kind == Script || p.allowsAs(d.w.catalog, t, func(r Rule) Tag { return d.closed(t, r) })
 }
 
 // mayFit reports whether a tag that the text of the state shows may match a rule.

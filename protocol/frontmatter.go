@@ -15,17 +15,7 @@ const (
 	maxDepth = 50
 )
 
-// keyNames are the keys that a frontmatter may have.
-var keyNames = func() []string {
-	var names []string
-	for _, k := range Keys() {
-		names = append(names, k.Name)
-	}
-	slices.Sort(names)
-	return names
-}()
-
-func isKey(name string) bool { return slices.Contains(keyNames, name) }
+func isKey(name string) bool { return slices.Contains(keys, name) }
 
 // isOwnKey reports whether a key means that a file is a state of ours: other
 // tools that read frontmatter don't have it.
@@ -106,8 +96,7 @@ func (s *State) checkKey(key *yaml.Node) bool {
 	return false
 }
 
-// front reads the keys of a frontmatter. Each group of them has a reader of its own:
-// invocationKeys, transitionKeys, placeKeys, schemaKeys and convergenceKeys.
+// front reads the keys of a frontmatter.
 type front struct {
 	state       *State
 	seen        map[string]*yaml.Node // the known keys that are set
@@ -132,30 +121,11 @@ func (f *front) read(key, node *yaml.Node) {
 	case known && f.seen[otherSpelling[name]] != nil:
 		s.addProblem(posOf(node), "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
 	case known:
-		f.set(name, value{state: s, name: name, node: node})
+		keyReaders[name](f, value{state: s, name: name, node: node})
 	case isKey(lower):
 		s.addProblem(pos, "wrong-case", "unknown key %s", quote(name)).Hint = "write " + lower
 	default:
-		s.addWarning(pos, "unknown-key", "unknown key %s", quote(name)).Hint = didYouMean(name, keyNames)
-	}
-}
-
-// set hands a value to the reader of its key.
-func (f *front) set(name string, v value) {
-	if read := invocationKeys[name]; read != nil {
-		read(&f.state.Policy, v)
-	}
-	if read := transitionKeys[name]; read != nil {
-		read(transitionReader{f.state}, v)
-	}
-	if read := placeKeys[name]; read != nil {
-		read(f.state, v)
-	}
-	if read := schemaKeys[name]; read != nil {
-		read(f.state, v)
-	}
-	if read := convergenceKeys[name]; read != nil {
-		read(convergenceReader{f.state, &f.convergence}, v)
+		s.addWarning(pos, "unknown-key", "unknown key %s", quote(name)).Hint = didYouMean(name, slices.Sorted(slices.Values(keys)))
 	}
 }
 
@@ -170,25 +140,47 @@ func (f *front) finish() {
 	if f.convergence.DoneWhen != nil {
 		s.Policy.Convergence = &f.convergence
 	}
-	for _, k := range Keys() {
-		key := f.seen[k.Name]
-		if convergenceKeys[k.Name] != nil && key != nil && f.seen["done_when"] == nil {
-			s.addWarning(posOf(key), "no-done-when", "%s has no effect without done_when", k.Name)
+	for _, name := range keys {
+		key := f.seen[name]
+		if slices.Contains(convergenceKeys, name) && key != nil && f.seen["done_when"] == nil {
+			s.addWarning(posOf(key), "no-done-when", "%s has no effect without done_when", name)
 		}
 	}
 }
 
-// invocationKeys say how the agent CLI is run in a state.
-var invocationKeys = map[string]func(*Policy, value){
-	"agent":            func(p *Policy, v value) { p.Backend, _ = v.choice(Backends()) },
-	"model":            func(p *Policy, v value) { p.Model, _ = v.text() },
-	"effort":           func(p *Policy, v value) { p.Effort, _ = v.text() },
-	"timeout":          func(p *Policy, v value) { p.Timeout = v.optionalDuration() },
-	"idle_timeout":     func(p *Policy, v value) { p.IdleTimeout = v.optionalDuration() },
-	"permission_mode":  func(p *Policy, v value) { p.PermissionMode, _ = v.choice(permissionModes) },
-	"allowed_tools":    func(p *Policy, v value) { p.AllowedTools, _ = v.texts() },
-	"disallowed_tools": func(p *Policy, v value) { p.DisallowedTools, _ = v.texts() },
+// keyReaders read the values of the keys.
+var keyReaders = map[string]func(*front, value){
+	"allowed_transitions": func(f *front, v value) { f.state.readRules(v) },
+	"allowed_tags":        func(f *front, v value) { f.state.readTags(v) },
+	"allowed_targets":     func(f *front, v value) { f.state.readTargets(v) },
+
+	"agent":            func(f *front, v value) { f.state.Policy.Backend, _ = v.choice(Backends()) },
+	"model":            func(f *front, v value) { f.state.Policy.Model, _ = v.text() },
+	"effort":           func(f *front, v value) { f.state.Policy.Effort, _ = v.text() },
+	"timeout":          func(f *front, v value) { f.state.Policy.Timeout = v.optionalDuration() },
+	"idle_timeout":     func(f *front, v value) { f.state.Policy.IdleTimeout = v.optionalDuration() },
+	"permission_mode":  func(f *front, v value) { f.state.Policy.PermissionMode, _ = v.choice(permissionModes) },
+	"allowed_tools":    func(f *front, v value) { f.state.Policy.AllowedTools, _ = v.texts() },
+	"disallowed_tools": func(f *front, v value) { f.state.Policy.DisallowedTools, _ = v.texts() },
+
+	"done_when":         func(f *front, v value) { f.convergence.readDoneWhen(v) },
+	"max_attempts":      func(f *front, v value) { f.convergence.readMaxAttempts(v) },
+	"max_ralph_iters":   func(f *front, v value) { f.convergence.readMaxAttempts(v) },
+	"backoff":           func(f *front, v value) { f.convergence.readBackoff(v) },
+	"attempt_context":   func(f *front, v value) { f.convergence.readAttemptContext(v) },
+	"done_when_timeout": func(f *front, v value) { f.convergence.readTimeout(v) },
+	"on_exhausted":      func(f *front, v value) { f.convergence.readOnExhausted(v) },
+	"protect":           func(f *front, v value) { f.convergence.readProtect(v) },
+
+	keyResultSchema: func(f *front, v value) { f.state.readSchema(v) },
+	keyInputSchema:  func(f *front, v value) { f.state.readSchema(v) },
+
+	"job":         func(f *front, v value) { f.state.readJob(v) },
+	partOnComment: func(f *front, v value) { f.state.readOnComment(v) },
 }
+
+// convergenceKeys are those that mean nothing without done_when.
+var convergenceKeys = []string{"max_attempts", "max_ralph_iters", "backoff", "attempt_context", "done_when_timeout", "on_exhausted", "protect"}
 
 // permissionRanks are the permission modes of the agent CLI, by how much each
 // allows.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +30,7 @@ func FuzzScan(f *testing.F) {
 	seeds(f, "decide", "message")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		text := string(data)
-		tags, problems := Scan(text)
+		tags, problems := scanText(text)
 		var last Pos
 		for _, tag := range tags {
 			checkPlace(t, text, tag)
@@ -39,36 +38,17 @@ func FuzzScan(f *testing.F) {
 				t.Errorf("text %q\ngot  %v after %v\nwant ascending places", text, tag.Pos, last)
 			}
 			last = tag.Pos
-			again, faults := Scan(tag.String())
+			again, faults := scanText(tag.String())
 			if tag.Verb == Result && (len(again) != 1 || again[0].Body != tag.Body || faults != nil) {
 				t.Errorf("tag %q\ngot  %v %v\nwant the same", tag, again, faults)
 			}
 		}
-		checkProse(t, text)
 		for _, p := range problems {
 			if p.Pos.Line < 1 || p.Pos.Col < 1 || p.Code != "bad-tag" || p.Message == "" {
 				t.Errorf("text %q\ngot  %+v\nwant a place and a message", text, p)
 			}
 		}
 	})
-}
-
-// checkProse says when asks and joins change what the other tags of a text mean: a message
-// is read as if they did not exist, unless there is nothing else in it.
-func checkProse(t *testing.T, text string) {
-	found, older := (&Transitions{}).scanMessage(text).tags, scan(text, olderVerb).tags
-	isOld := func(w written) bool { return !w.Verb.mustBeNamed() }
-	if slices.ContainsFunc(found, isOld) && !reflect.DeepEqual(found, older) {
-		t.Errorf("text %q\ngot  %+v\nwant %+v, or asks and joins alone", text, found, older)
-	}
-	isMeant := func(w written) bool { return w.Verb == Ask && (w.Attrs != nil || len(w.problems) > 0) }
-	if len(older) > 0 && !slices.ContainsFunc(found, isOld) && !slices.ContainsFunc(found, isMeant) {
-		t.Errorf("text %q\ngot  %+v\nwant %+v, which no question quotes", text, found, older)
-	}
-	unnamed := Transitions{Restricted: true, Tags: []Verb{Goto, Result}}
-	if got := unnamed.scanMessage(text).tags; !reflect.DeepEqual(got, older) {
-		t.Errorf("text %q\ngot  %+v\nwant %+v, because the policy names neither", text, got, older)
-	}
 }
 
 // checkPlace says when a tag does not begin where it claims to.
@@ -105,7 +85,7 @@ func FuzzDecide(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, w := range flows {
-			d, problems := w.Decide("START.md", string(data))
+			d, problems := w.Decide("START.md", string(data), "")
 			if (len(problems) > 0) == (d.Then.Verb != "") {
 				t.Fatalf("message %q\ngot  %+v and %v\nwant a decision or problems", data, d, problems)
 			}
@@ -139,11 +119,11 @@ func checkDecision(t *testing.T, w *Workflow, d Decision) {
 	if d.Then.Verb == Call || d.Then.Verb == Function {
 		names = append(names, d.Then.Return)
 	}
+	if q := d.Then.Question; q != nil && q.TimeoutNext != "" {
+		names = append(names, q.TimeoutNext)
+	}
 	if (d.Then.Question != nil) != (d.Then.Verb == Ask) || d.Then.After < 0 || d.Then.After > maxAfter {
 		t.Errorf("decision %+v\nwant a question with an ask alone, and a wait of at most 35 days", d)
-	}
-	if q := d.Then.Question; q != nil {
-		names = append(names, checkQuestion(t, *q)...)
 	}
 	for _, n := range names {
 		if s, ok := w.State(n); !ok || len(s.Problems) > 0 {
@@ -153,24 +133,6 @@ func checkDecision(t *testing.T, w *Workflow, d Decision) {
 	if d.Then.Verb == Fork || len(d.Spawns) > 0 && (d.Then.Verb != Goto || d.Then.To != d.Spawns[0].Next) {
 		t.Errorf("decision %+v\nwant a goto to the next of its forks", d)
 	}
-}
-
-// checkQuestion says when a question can't be asked, and returns the states that it names.
-func checkQuestion(t *testing.T, q Question) []string {
-	isBlank := func(s string) bool { return strings.TrimSpace(s) == "" }
-	if isBlank(q.Text) || slices.ContainsFunc(q.Choices, isBlank) || slices.ContainsFunc(q.From, isBlank) ||
-		(q.Timeout > 0) != (q.TimeoutNext != "") || q.Where < 0 {
-		t.Errorf("question %+v\nwant a text, choices, logins, and a state for its timeout", q)
-	}
-	for i, c := range q.Choices {
-		if slices.ContainsFunc(q.Choices[:i], func(other string) bool { return strings.EqualFold(c, other) }) {
-			t.Errorf("question %+v\nwant distinct choices", q)
-		}
-	}
-	if q.TimeoutNext == "" {
-		return nil
-	}
-	return []string{q.TimeoutNext}
 }
 
 // FuzzFrontmatter tries files as prompts and as scripts.
@@ -192,25 +154,6 @@ func FuzzFrontmatter(f *testing.F) {
 			if c := s.Policy.Convergence; c != nil && (len(c.DoneWhen) == 0 || c.MaxAttempts < 1 || c.Timeout <= 0) {
 				t.Errorf("file %q\ngot  %+v\nwant a policy that can be carried out", data, c)
 			}
-		}
-	})
-}
-
-func FuzzOpenZip(f *testing.F) {
-	f.Add(makeZip(f, plain("START.md", "b.txt")...))
-	f.Add(makeZip(f, plain("flow/", "flow/START.md", "__MACOSX/x")...))
-	f.Add(makeZip(f, plain("a/b/c", "../x")...))
-	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		fsys, problems := openBytes(data)
-		if (fsys == nil) != (len(problems) > 0) {
-			t.Fatalf("archive %q\ngot  %v and %v\nwant files or problems", data, fsys, problems)
-		}
-		if fsys == nil {
-			return
-		}
-		if w, _ := Load(fsys, LoadOptions{Platform: Unix}); w == nil {
-			t.Fatalf("archive %q\ngot  no workflow", data)
 		}
 	})
 }

@@ -109,7 +109,7 @@ func TestDecide(t *testing.T) {
 		if problems != nil {
 			t.Fatalf("load: %v", problems)
 		}
-		d, problems := w.DecideReturning(from, string(bytesOf(strings.TrimSuffix(message, "\n"))), returns)
+		d, problems := w.Decide(from, string(bytesOf(strings.TrimSuffix(message, "\n"))), returns)
 		if problems == nil {
 			return showDecision(d)
 		}

@@ -10,19 +10,19 @@ var jobName = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 // IsJobName reports whether a state can belong to a job of this name.
 func IsJobName(name string) bool { return jobName().MatchString(name) }
 
-// placeKeys say which job runs a state, and what follows its run.
-var placeKeys = map[string]func(*State, value){
-	"job": func(s *State, v value) {
-		if text, ok := v.text(); ok {
-			s.setJob(text, posOf(v.node), "wrong-value")
-		}
-	},
-	partOnComment: func(s *State, v value) {
-		if text, ok := v.text(); ok {
-			s.OnComment = strings.TrimSpace(text)
-			s.refer(Reference{Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
-		}
-	},
+// readJob reads which job runs a state.
+func (s *State) readJob(v value) {
+	if text, ok := v.text(); ok {
+		s.setJob(text, posOf(v.node), "wrong-value")
+	}
+}
+
+// readOnComment reads what a comment continues its run with.
+func (s *State) readOnComment(v value) {
+	if text, ok := v.text(); ok {
+		s.OnComment = strings.TrimSpace(text)
+		s.refer(Reference{Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
+	}
 }
 
 func (s *State) setJob(name string, pos Pos, code string) {

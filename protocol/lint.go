@@ -211,7 +211,7 @@ func (d *reading) isComposed(t written) bool {
 	if d.s.Kind != Script {
 		return false
 	}
-	for _, r := range d.runes(t.Pos.Line - d.s.Line)[t.Pos.Col-1:] {
+	for _, r := range []rune(d.lines[t.Pos.Line-d.s.Line])[t.Pos.Col-1:] {
 		if r == '>' || strings.ContainsRune("$`%{!", r) {
 			return r != '>'
 		}

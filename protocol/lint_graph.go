@@ -67,16 +67,15 @@ func (r routes) loopAt(name string) map[string]bool {
 // ahead returns the states that can follow a state. The state itself is among them
 // only when it can follow itself.
 func (r routes) ahead(name string) map[string]bool {
-	found := map[string]bool{}
-	for queue := []string{name}; len(queue) > 0; queue = queue[1:] {
-		for _, e := range r.exits[queue[0]] {
-			for _, n := range r.successors(e) {
-				if !found[n] {
-					found[n] = true
-					queue = append(queue, n)
-				}
-			}
+	next := func(name string) (list []string) {
+		for _, e := range r.exits[name] {
+			list = append(list, r.successors(e)...)
 		}
+		return list
+	}
+	found := map[string]bool{}
+	for _, n := range walk(next(name), next) {
+		found[n] = true
 	}
 	return found
 }

@@ -53,17 +53,12 @@ func codeSpans(line []rune) []codeSpan {
 		}
 		runs = append(runs, run{begin, at - begin})
 	}
-	next := map[int]int{} // the nearest run of a length, to the right
-	closing := make([]int, len(runs))
-	for i := len(runs) - 1; i >= 0; i-- {
-		closing[i] = next[runs[i].length]
-		next[runs[i].length] = i
-	}
 	var spans []codeSpan
 	for i := 0; i < len(runs); i++ {
-		if end := closing[i]; end > i {
-			spans = append(spans, codeSpan{runs[i].at + 1, runs[end].at + 1})
-			i = end
+		end := slices.IndexFunc(runs[i+1:], func(r run) bool { return r.length == runs[i].length })
+		if end >= 0 {
+			spans = append(spans, codeSpan{runs[i].at + 1, runs[i+1+end].at + 1})
+			i += 1 + end
 		}
 	}
 	return spans
@@ -103,21 +98,20 @@ func (l *linter) checkForks(d *reading) {
 			forks = append(forks, t)
 		}
 	}
-	hint := "where several are meant at once, write " + manyForks(d.s.Kind)
-	problem := Problem{File: d.s.Name, Code: "several-forks", Hint: hint}
+	problem := Problem{File: d.s.Name, Code: "several-forks", Hint: "where several are meant at once, write " + manyForks(d.s.Kind)}
+	severity := SeverityWarning
 	switch {
 	case len(forks) > 1:
 		problem.Pos = forks[1].Pos
 		problem.Message = fmt.Sprintf("there are %d forks, and a message may have only one", len(forks))
+		if d.isStraight() && !l.isUnreached(d.s.Name) {
+			severity = SeverityError
+		}
 	case len(forks) == 1 && d.loopsAround(forks[0]):
 		problem.Pos = forks[0].Pos
 		problem.Message = "there is a fork in a loop, and a message may have only one"
 	default:
 		return
-	}
-	severity := SeverityWarning
-	if len(forks) > 1 && d.isStraight() && !l.isUnreached(d.s.Name) {
-		severity = SeverityError
 	}
 	l.add(severity, problem)
 }
@@ -133,22 +127,18 @@ var (
 // branches.
 func (d *reading) isStraight() bool {
 	_, ext := splitName(d.s.Name)
-	return ext == ".sh" && !branches().MatchString(d.shellText(0, len(d.lines)))
+	return ext == ".sh" && !branches().MatchString(d.shellText(len(d.lines)))
 }
 
 // loopsAround reports whether a tag of a shell script is inside a loop.
 func (d *reading) loopsAround(t written) bool {
-	if _, ext := splitName(d.s.Name); ext != ".sh" {
-		return false
-	}
+	_, ext := splitName(d.s.Name)
 	at := t.Pos.Line - d.s.Line
-	before, after := d.shellText(0, at+1), d.shellText(at, len(d.lines))
-	open := len(loops().FindAllString(before, -1)) - len(loopEnds().FindAllString(d.shellText(0, at), -1))
-	return open > 0 && loopEnds().MatchString(after)
+	return ext == ".sh" && len(loops().FindAllString(d.shellText(at+1), -1)) > len(loopEnds().FindAllString(d.shellText(at), -1))
 }
 
-// shellText returns lines of a script without those that are comments.
-func (d *reading) shellText(from, to int) string {
-	lines := slices.DeleteFunc(slices.Clone(d.lines[from:to]), func(line string) bool { return isComment(d.s.Name, line) })
-	return strings.Join(lines, "\n")
+// shellText returns the first lines of a script without those that are comments.
+func (d *reading) shellText(lines int) string {
+	kept := slices.DeleteFunc(slices.Clone(d.lines[:lines]), func(line string) bool { return isComment(d.s.Name, line) })
+	return strings.Join(kept, "\n")
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 func showFindings(found []Finding) string {
@@ -56,27 +55,5 @@ func TestLintAgreesWithLoad(t *testing.T) {
 			}
 		}
 		return want
-	})
-}
-
-// FuzzLint holds that lint takes any files, and that its findings are about
-// places that exist.
-func FuzzLint(f *testing.F) {
-	f.Add("<goto>A</goto> {{x}}", "echo \"<call return='A'>START</call>\"")
-	f.Add("---\nallowed_tags: [goto]\n---\n<result>é</result>\n<fork next=''>…</fork>", "# <goto>X</goto>\r\n")
-	f.Add("---\nallowed_transitions: [{tag: fork, next: A}]\n---\n<goto>\nA\n</goto><goto></goto>", "<fork a b><goto>$x</goto>")
-	f.Add("---\non_comment: A\nallowed_transitions: [{tag: ask}, {tag: join, target: A}]\n---\n<ask next='A' timeout='x'>é</ask>", "# raymond: job=a\n<ask>\n<join>a b</join>")
-	f.Fuzz(func(t *testing.T, prompt, script string) {
-		files := map[string]string{"START.md": prompt, "A.sh": script}
-		for _, p := range []Platform{Unix, Windows} {
-			fsys := fstest.MapFS{"START.md": {Data: []byte(prompt)}, "A.sh": {Data: []byte(script)}}
-			for _, got := range Lint(fsys, LintOptions{LoadOptions: LoadOptions{Platform: p}}) {
-				text, known := files[got.File]
-				lines := strings.Split(text, "\n")
-				if !known || got.Pos.Line < 1 || got.Pos.Line > len(lines) || got.Pos.Col < 1 || got.Pos.Col > 1+len(lines[got.Pos.Line-1]) {
-					t.Errorf("input: %q, %q\ngot: %v\nwant: a place in one of them", prompt, script, got)
-				}
-			}
-		}
 	})
 }

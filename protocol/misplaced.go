@@ -9,7 +9,7 @@ const policyLines = 10
 // frontmatter begins that has one of the keys that are ours alone but is not at
 // the very top, and 0 when there is none. body begins at line first of the file.
 func misplacedPolicy(body string, first int) int {
-	lines := strings.SplitAfterN(body, "\n", policyLines+2-min(first, policyLines+1))
+	lines := strings.SplitAfter(body[:min(len(body), maxFront)], "\n")
 	inFence := codeFence("")
 	for i, line := range lines {
 		number := first + i
@@ -21,7 +21,7 @@ func misplacedPolicy(body string, first int) int {
 		if wasIn || inFence != "" || !isRule(line) {
 			continue
 		}
-		if namesKey(blockOf(strings.Join(lines[i+1:], "")), isOwnKey) {
+		if isPolicy(lines[i+1:]) {
 			return number
 		}
 	}
@@ -36,22 +36,21 @@ func isRule(line string) bool {
 	return len(line) >= 3 && strings.Trim(line, "-") == ""
 }
 
-// blockOf returns the text up to the next rule of dashes. Without one it is what
-// comes before the next blank line.
-func blockOf(text string) string {
-	block := ""
-	for line := range strings.Lines(text) {
-		if isRule(line) {
-			return block
+// isPolicy reports whether lines have one of our own keys before the next rule of dashes and the
+// end of the paragraph.
+func isPolicy(lines []string) bool {
+	hasBegun := false
+	for _, line := range lines {
+		isBlank := strings.TrimSpace(line) == ""
+		if isRule(line) || hasBegun && isBlank {
+			return false
 		}
-		block += line
-		if len(block) > maxFront {
-			break
+		if isOwnKey(keyOf(line)) {
+			return true
 		}
+		hasBegun = hasBegun || !isBlank
 	}
-	block = strings.TrimLeft(strings.ReplaceAll(text[:min(len(text), maxFront)], "\r\n", "\n"), "\n")
-	block, _, _ = strings.Cut(block, "\n\n")
-	return block
+	return false
 }
 
 // codeFence is the opening of the fenced code block that a line of Markdown is in, "" for

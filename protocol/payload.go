@@ -14,28 +14,14 @@ func (w *Workflow) CheckInput(state, payload string) string {
 	if !ok || s.Policy.InputSchema == nil {
 		return ""
 	}
-	found := s.Policy.InputSchema.Check(payload)
-	if len(found) == 0 {
+	var list []string
+	for _, v := range s.Policy.InputSchema.Check(payload) {
+		list = append(list, v.String())
+	}
+	if len(list) == 0 {
 		return ""
 	}
-	list := make([]string, len(found))
-	for i, v := range found {
-		list[i] = v.String()
-	}
 	return fmt.Sprintf("the payload of the state %s does not fit its input_schema: %s", state, strings.Join(list, "; "))
-}
-
-// DecideReturning is Decide for an agent that goes on in state returns when it ends with a
-// result, "" for one that ends itself.
-func (w *Workflow) DecideReturning(from, text, returns string) (Decision, []Problem) {
-	d, problems := w.decide(from, text)
-	if len(problems) > 0 {
-		return d, problems
-	}
-	if problems = w.checkPayloads(from, &d, returns); len(problems) > 0 {
-		return Decision{}, problems
-	}
-	return d, nil
 }
 
 // checkPayloads holds a result to the schema of its state, and what a decision delivers to

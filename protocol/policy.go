@@ -10,21 +10,29 @@ func (p *Transitions) allowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
-// allows reports whether the policy of a prompt allows a tag. If it has both the long and
-// the short form, both must allow it. Who is asked, and where, is only for entries of the
-// long form to say.
+// allows reports whether the policy of a prompt allows a tag.
 func (p *Transitions) allows(states catalog, t Tag) bool {
+	return p.allowsAs(states, t, func(Rule) Tag { return t })
+}
+
+// allowsAs is allows for a tag of which not all is known; as returns what is compared with a rule.
+// If the policy has both the long and the short form, both must allow the tag. Who is asked, and
+// where, is only for entries of the long form to say.
+func (p *Transitions) allowsAs(states catalog, t Tag, as func(Rule) Tag) bool {
 	if !p.Restricted {
 		return !t.isAddressed()
 	}
 	if p.Tags != nil && !slices.Contains(p.Tags, t.Verb) {
 		return false
 	}
-	if p.Targets != nil && !inTargets(states, p.Targets, t) {
-		return false
+	if p.Targets != nil {
+		one := slices.Concat(p.Targets, []string{""})[0]
+		if !inTargets(states, p.Targets, as(Rule{Target: one, Return: one})) {
+			return false
+		}
 	}
 	return p.isShort() && !t.isAddressed() ||
-		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.fits(states, t) })
+		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.fits(states, as(r)) })
 }
 
 // isShort reports whether the policy has the short form alone.

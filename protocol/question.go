@@ -77,67 +77,52 @@ func namesAuthor(attrs map[string]string) string {
 	return ""
 }
 
+// valued is an attribute of which not every value is right.
+type valued struct {
+	of      []Verb
+	isRight func(value string) bool
+	wanted  string
+}
+
+// valuedAttributes are those whose value is of a simple kind.
+var valuedAttributes = map[string]valued{
+	"after":     {[]Verb{Goto, Reset}, isAfter, "a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h"},
+	"agent":     {[]Verb{Function}, IsBackend, "one of " + strings.Join(Backends(), ", ")},
+	"timeout":   {[]Verb{Ask}, isDuration, "a duration above zero such as 90s, 10m or 48h"},
+	"where":     {[]Verb{Ask}, isNumber, "the number of an issue or a pull request"},
+	"from":      {[]Verb{Ask}, areLogins, "a list of logins such as octocat,hubot"},
+	"untrusted": {[]Verb{Ask}, isBoolean, "true or false"},
+}
+
 // checkAttributeValue says why an attribute of a tag can't have a value, or "". What names
 // a state is checked elsewhere, and what a fork hands on is free.
 func checkAttributeValue(v Verb, name, value string) string {
-	check := askValues[name]
-	switch {
-	case name == "after" && (v == Goto || v == Reset):
-		check = checkAfter
-	case name == "agent" && v == Function:
-		check = checkBackend
-	case v != Ask:
+	if v == Ask && name == "choices" {
+		return checkChoices(value)
+	}
+	known := valuedAttributes[name]
+	if !slices.Contains(known.of, v) || known.isRight(value) {
 		return ""
 	}
-	if check == nil {
-		return ""
-	}
-	return check(value)
+	return fmt.Sprintf("%s is %s, not %s", name, quote(value), known.wanted)
 }
 
-// askValues check the values of the attributes of an ask.
-var askValues = map[string]func(string) string{
-	"choices":   checkChoices,
-	"timeout":   checkTimeout,
-	"where":     checkWhere,
-	"from":      checkLogins,
-	"untrusted": checkUntrusted,
+func isAfter(value string) bool {
+	d, ok := parseDuration(value)
+	return ok && d <= maxAfter
 }
 
-func checkAfter(value string) string {
-	if d, ok := parseDuration(value); ok && d <= maxAfter {
-		return ""
-	}
-	return fmt.Sprintf("after is %s, not a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h", quote(value))
+func isDuration(value string) bool {
+	_, ok := parseDuration(value)
+	return ok
 }
 
-func checkBackend(value string) string {
-	if IsBackend(value) {
-		return ""
-	}
-	return fmt.Sprintf("agent is %s, not one of %s", quote(value), strings.Join(Backends(), ", "))
+func isNumber(value string) bool {
+	_, ok := parseNumber(value)
+	return ok
 }
 
-func checkTimeout(value string) string {
-	if _, ok := parseDuration(value); ok {
-		return ""
-	}
-	return fmt.Sprintf("timeout is %s, not a duration above zero such as 90s, 10m or 48h", quote(value))
-}
-
-func checkWhere(value string) string {
-	if _, ok := parseNumber(value); ok {
-		return ""
-	}
-	return fmt.Sprintf("where is %s, not the number of an issue or a pull request", quote(value))
-}
-
-func checkUntrusted(value string) string {
-	if value == "true" || value == "false" {
-		return ""
-	}
-	return fmt.Sprintf("untrusted is %s, not true or false", quote(value))
-}
+func isBoolean(value string) bool { return value == "true" || value == "false" }
 
 // checkChoices says why a list of choices can't be offered, or "".
 func checkChoices(value string) string {
@@ -172,14 +157,8 @@ func foldKey(s string) string {
 // login matches the names of accounts.
 var login = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// checkLogins says why a list of accounts can't be asked, or "".
-func checkLogins(value string) string {
-	for _, name := range listOf(value) {
-		if !login().MatchString(name) {
-			return fmt.Sprintf("from is %s, not a list of logins such as octocat,hubot", quote(value))
-		}
-	}
-	return ""
+func areLogins(value string) bool {
+	return !slices.ContainsFunc(listOf(value), func(name string) bool { return !login().MatchString(name) })
 }
 
 // listOf splits a list at its commas and drops the blanks around each entry.

@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -32,7 +31,7 @@ func TestResolveTable(t *testing.T) {
 
 // resolved returns the file or the code of the problem.
 func resolved(files []string, target string, p Platform) string {
-	name, problem := Resolve(files, target, p)
+	name, problem := newCatalog(p, files).resolve(target)
 	if problem == nil {
 		return name
 	}
@@ -80,48 +79,6 @@ func TestResolveTargets(t *testing.T) {
 			if got := resolved(files, c.target, platform); got != want {
 				t.Errorf("target %q on %s\ngot  %s\nwant %s", c.target, platform, got, want)
 			}
-		}
-	}
-}
-
-// TestWorkflowResolvesLikeTheTable keeps that the index of a Workflow changes
-// nothing.
-func TestWorkflowResolvesLikeTheTable(t *testing.T) {
-	files := strings.Fields("A.md A.sh B.MD C.md C.MD D.bat v1.2.md E.Sh START.md")
-	scope := map[string]string{}
-	for _, f := range files {
-		scope[f] = "x"
-	}
-	for _, p := range []Platform{Unix, Windows} {
-		w, _ := Load(mapFS(scope), LoadOptions{Platform: p})
-		for _, target := range append(slices.Clone(files), "A", "B", "C", "D", "E", "v1.2", "v1", "", "a", "C.Md", "x/y") {
-			want := resolved(files, target, p)
-			got, problem := w.Resolve(target)
-			if problem != nil {
-				got = problem.Code
-			}
-			if got != want {
-				t.Errorf("target %q on %s\ngot  %s\nwant %s", target, p, got, want)
-			}
-		}
-	}
-}
-
-// TestProblemString keeps the form that every report of a problem has.
-func TestProblemString(t *testing.T) {
-	for _, c := range []struct {
-		problem Problem
-		want    string
-	}{
-		{Problem{Message: "m"}, "m"},
-		{Problem{Message: "m", Hint: "h"}, "m; h"},
-		{Problem{File: "f.md", Message: "m"}, "f.md: m"},
-		{Problem{File: "f.md", Pos: Pos{3, 0}, Message: "m"}, "f.md:3: m"},
-		{Problem{File: "f.md", Pos: Pos{3, 4}, Message: "m", Hint: "h"}, "f.md:3:4: m; h"},
-		{Problem{Pos: Pos{3, 4}, Message: "m"}, "3:4: m"},
-	} {
-		if got := c.problem.String(); got != c.want {
-			t.Errorf("problem %+v\ngot  %s\nwant %s", c.problem, got, c.want)
 		}
 	}
 }

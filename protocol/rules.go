@@ -7,17 +7,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// transitionKeys say what an agent may do at the end of a state.
-var transitionKeys = map[string]func(transitionReader, value){
-	"allowed_transitions": transitionReader.rules,
-	"allowed_tags":        transitionReader.tags,
-	"allowed_targets":     transitionReader.targets,
-}
-
-// transitionReader reads what an agent may do at the end of a state.
-type transitionReader struct{ state *State }
-
-func (t transitionReader) tags(v value) {
+// readTags, readTargets and readRules read what an agent may do at the end of a state.
+func (s *State) readTags(v value) {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "allowed_tags is %s, not a list", describe(v.node)).Hint = "write allowed_tags: [goto, result]"
 		return
@@ -28,19 +19,19 @@ func (t transitionReader) tags(v value) {
 			tags = append(tags, verb)
 		}
 	}
-	t.state.Policy.Transitions.Tags = tags
+	s.Policy.Transitions.Tags = tags
 }
 
-func (t transitionReader) targets(v value) {
+func (s *State) readTargets(v value) {
 	targets, _ := v.texts()
 	for i, target := range targets {
 		targets[i] = strings.TrimSpace(target)
-		t.state.refer(Reference{Part: "target", Name: target, Pos: posOf(v.node.Content[i]), Policy: true})
+		s.refer(Reference{Part: "target", Name: target, Pos: posOf(v.node.Content[i]), Policy: true})
 	}
-	t.state.Policy.Transitions.Targets = targets
+	s.Policy.Transitions.Targets = targets
 }
 
-func (t transitionReader) rules(v value) {
+func (s *State) readRules(v value) {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "allowed_transitions is %s, not a list", describe(v.node)).Hint =
 			"write - {tag: goto, target: STATE}"
@@ -49,14 +40,14 @@ func (t transitionReader) rules(v value) {
 	rules := []Rule{}
 	for _, item := range v.node.Content {
 		if item.Kind != yaml.MappingNode {
-			t.state.addProblem(posOf(item), "wrong-type", "an entry of allowed_transitions is %s, not a map", describe(item)).Hint =
+			s.addProblem(posOf(item), "wrong-type", "an entry of allowed_transitions is %s, not a map", describe(item)).Hint =
 				"write {tag: goto, target: STATE}"
 			continue
 		}
-		r := ruleReader{state: t.state, rule: Rule{Pos: posOf(item)}}
+		r := ruleReader{state: s, rule: Rule{Pos: posOf(item)}}
 		rules = append(rules, r.read(item))
 	}
-	t.state.Policy.Transitions.Allowed = rules
+	s.Policy.Transitions.Allowed = rules
 }
 
 // ruleKeys are what an entry of allowed_transitions may say beside attributes.

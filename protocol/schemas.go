@@ -22,11 +22,6 @@ const (
 	keyInputSchema  = "input_schema"
 )
 
-var schemaKeys = map[string]func(*State, value){
-	keyResultSchema: func(s *State, v value) { s.readSchema(v) },
-	keyInputSchema:  func(s *State, v value) { s.readSchema(v) },
-}
-
 // setSchema makes a schema that of a key.
 func (p *Policy) setSchema(key string, s *schema.Schema) {
 	if key == keyResultSchema {
@@ -113,93 +108,68 @@ func (r schemaReader) jsonFiles() []string {
 
 // json returns a value as JSON.
 func (v value) json() (string, bool) {
-	var b strings.Builder
-	ok := v.writeJSON(&b)
-	return b.String(), ok
-}
-
-func (v value) writeJSON(b *strings.Builder) bool {
-	switch v.node.Kind {
-	case yaml.MappingNode:
-		return v.writeObject(b)
-	case yaml.SequenceNode:
-		b.WriteByte('[')
-		for i, item := range v.node.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if !v.entry(v.name, item).writeJSON(b) {
-				return false
-			}
-		}
-		b.WriteByte(']')
-		return true
-	}
-	text, ok := scalarJSON(v.node)
+	tree, ok := v.tree()
 	if !ok {
-		v.problem("schema", "%s: %s can't be written in JSON", v.name, describe(v.node))
-	}
-	b.WriteString(text)
-	return ok
-}
-
-func (v value) writeObject(b *strings.Builder) bool {
-	b.WriteByte('{')
-	for i := 0; i < len(v.node.Content); i += 2 {
-		key := v.node.Content[i]
-		if !v.state.checkKey(key) {
-			return false
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(jsonString(key.Value) + ":")
-		if !v.entry(v.name, v.node.Content[i+1]).writeJSON(b) {
-			return false
-		}
-	}
-	b.WriteByte('}')
-	return true
-}
-
-// scalarJSON returns a scalar of YAML as JSON. A date is a string there.
-func scalarJSON(n *yaml.Node) (string, bool) {
-	switch n.ShortTag() {
-	case "!!null":
-		return "null", true
-	case "!!bool":
-		return strings.ToLower(n.Value), true
-	case "!!str", "!!timestamp":
-		return jsonString(n.Value), true
-	case "!!int", "!!float":
-		return numberJSON(n)
-	}
-	return "", false
-}
-
-// numberJSON returns a number of YAML as JSON, which knows neither 0x10 nor .inf.
-func numberJSON(n *yaml.Node) (string, bool) {
-	if json.Valid([]byte(n.Value)) {
-		return n.Value, true
-	}
-	var whole int64
-	if n.Decode(&whole) == nil {
-		return strconv.FormatInt(whole, 10), true
-	}
-	var broken float64
-	if n.Decode(&broken) != nil {
 		return "", false
 	}
-	text, err := json.Marshal(broken)
+	text, err := json.Marshal(tree)
 	return string(text), err == nil
 }
 
-func jsonString(s string) string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic("internal error: a string that is no JSON: " + err.Error())
+// tree returns a value in the types that JSON has.
+func (v value) tree() (any, bool) {
+	switch v.node.Kind {
+	case yaml.MappingNode:
+		return v.object()
+	case yaml.SequenceNode:
+		list := []any{}
+		for _, item := range v.node.Content {
+			child, ok := v.entry(v.name, item).tree()
+			if !ok {
+				return nil, false
+			}
+			list = append(list, child)
+		}
+		return list, true
 	}
-	return string(text)
+	return v.scalar()
+}
+
+func (v value) object() (any, bool) {
+	object := map[string]any{}
+	for i := 0; i < len(v.node.Content); i += 2 {
+		key := v.node.Content[i]
+		if !v.state.checkKey(key) {
+			return nil, false
+		}
+		child, ok := v.entry(v.name, v.node.Content[i+1]).tree()
+		if !ok {
+			return nil, false
+		}
+		object[key.Value] = child
+	}
+	return object, true
+}
+
+// scalar returns a scalar in a type that JSON has. A date is a string there, and JSON knows
+// neither 0x10 nor .inf.
+func (v value) scalar() (any, bool) {
+	n := v.node
+	switch n.ShortTag() {
+	case "!!str", "!!timestamp":
+		return n.Value, true
+	case "!!null", "!!bool", "!!int", "!!float":
+		if json.Valid([]byte(n.Value)) {
+			return json.RawMessage(n.Value), true
+		}
+		var decoded any
+		err := n.Decode(&decoded)
+		if _, jsonErr := json.Marshal(decoded); err == nil && jsonErr == nil {
+			return decoded, true
+		}
+	}
+	v.problem("schema", "%s: %s can't be written in JSON", v.name, describe(n))
+	return nil, false
 }
 
 // nodeAt returns the node that a JSON pointer leads to, or the last one on the way there.

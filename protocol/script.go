@@ -81,16 +81,12 @@ func (s *State) setOption(name, value string, pos Pos) {
 		s.OnComment = value
 		s.refer(Reference{Part: name, Name: value, Pos: pos, Policy: true})
 	default:
-		s.unknownOption(name, pos)
+		s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
 	}
 }
 
-func (s *State) unknownOption(name string, pos Pos) {
-	s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
-}
-
 func (s *State) boolOption(name, value string, pos Pos) bool {
-	if value != "true" && value != "false" {
+	if !isBoolean(value) {
 		s.addProblem(pos, "option", "%s is %s, not true or false", name, quote(value))
 	}
 	return value == "true"

@@ -22,23 +22,6 @@ var attributesOf = map[Verb][]string{
 // requiredOf has the attribute that a verb must have.
 var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next", Ask: "next"}
 
-// Scan returns the transition tags of text in the order of their openings, as they count
-// in a state without a policy. A tag that is not written correctly is a Problem with its
-// place instead. Openings without a closing, closings without an opening, and everything
-// inside a result or an ask are text. Scan takes time proportional to the length of the
-// text.
-func Scan(text string) ([]Tag, []Problem) {
-	var tags []Tag
-	var problems []Problem
-	for _, t := range (&Transitions{}).scanMessage(text).tags {
-		if len(t.problems) == 0 {
-			tags = append(tags, t.Tag)
-		}
-		problems = append(problems, t.problems...)
-	}
-	return tags, problems
-}
-
 // written is a tag with what is wrong with it.
 type written struct {
 	Tag
@@ -240,8 +223,8 @@ func form(v Verb) string { return (&Rule{}).example(v).String() }
 
 var escape = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;", "&", "&amp;")
 
-// String writes the tag so that Scan gives back the same Verb, Attrs and Body,
-// unless the body itself holds tags.
+// String writes the tag so that a scan gives back the same Verb, Attrs and Body, unless the
+// body itself holds tags.
 func (t Tag) String() string {
 	var b strings.Builder
 	b.WriteString("<" + string(t.Verb))

@@ -7,9 +7,22 @@ import (
 	"testing"
 )
 
+// scanText returns the tags of a text without a policy, and what is wrong with others.
+func scanText(text string) ([]Tag, []Problem) {
+	var tags []Tag
+	var problems []Problem
+	for _, t := range (&Transitions{}).scanMessage(text).tags {
+		if len(t.problems) == 0 {
+			tags = append(tags, t.Tag)
+		}
+		problems = append(problems, t.problems...)
+	}
+	return tags, problems
+}
+
 // summary writes tags and problems in a line, for comparing.
 func summary(text string) string {
-	tags, problems := Scan(text)
+	tags, problems := scanText(text)
 	var parts []string
 	for _, t := range tags {
 		parts = append(parts, t.Pos.String()+" "+t.String())
@@ -136,13 +149,13 @@ func randomTag(r *rand.Rand) Tag {
 	return t
 }
 
-// TestWrittenTagComesBack is the round trip of Tag.String and Scan.
+// TestWrittenTagComesBack is the round trip of Tag.String and a scan.
 func TestWrittenTagComesBack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
 		want := randomTag(r)
 		text := "x\n" + want.String() + "y"
-		tags, problems := Scan(text)
+		tags, problems := scanText(text)
 		if len(tags) != 1 || len(problems) > 0 {
 			t.Fatalf("text %q\ngot  %+v %v\nwant one tag", text, tags, problems)
 		}
@@ -161,7 +174,7 @@ func TestScanIsLinear(t *testing.T) {
 		size int // in bytes
 		want int // tags
 	}{
-		{"<result>", 10 << 20, 0},
+		{"<result>", 4 << 20, 0},
 		{"<goto>", 1 << 20, 0},
 		{"</result>", 1 << 20, 0},
 		{"<goto>A</goto>", 14 * 100_000, 100_000},
@@ -173,26 +186,16 @@ func TestScanIsLinear(t *testing.T) {
 		{`<ask next="`, 1 << 20, 0},
 		{"<join>A</join>", 14 * 100_000, 100_000},
 		{"<join>A</join><goto>A</goto>", 28 * 50_000, 50_000},
-		{"<goto a=\"", 10 << 20, 0},
+		{"<goto a=\"", 4 << 20, 0},
 		{"<goto a='x' b=\"", 1 << 20, 0},
 		{"<goto a='\"' b=\"' c='", 1 << 20, 0},
 		{"<fork a=\"' b='<fork a=\"' b='", 1 << 20, 0},
 		{"<goto ", 1 << 20, 0},
 		{"</goto ", 1 << 20, 0},
 	} {
-		tags, _ := Scan(strings.Repeat(c.unit, c.size/len(c.unit)))
+		tags, _ := scanText(strings.Repeat(c.unit, c.size/len(c.unit)))
 		if len(tags) != c.want {
 			t.Errorf("%d bytes of %q\ngot  %d tags\nwant %d", c.size, c.unit, len(tags), c.want)
 		}
-	}
-}
-
-// TestResultOverNesting keeps that a result is found whatever it quotes.
-func TestResultOverNesting(t *testing.T) {
-	const depth = 100_000
-	body := strings.Repeat("<result>", depth) + strings.Repeat("</result>", depth)
-	tags, problems := Scan("<result>" + body + "</result>")
-	if len(tags) != 1 || tags[0].Body != body || problems != nil {
-		t.Errorf("%d nested results\ngot  %d tags, %d problems\nwant the outermost", depth, len(tags), len(problems))
 	}
 }

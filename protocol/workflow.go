@@ -13,6 +13,7 @@ type Workflow struct {
 	catalog   catalog
 	entry     string
 	states    map[string]*State
+	meant     []string // the files that are meant as states, sorted
 	reachable []string // sorted
 	hasJoin   bool
 	schemas   map[string]string // SHA-256, in hex, of each file with a schema
@@ -53,7 +54,8 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	if problem != nil {
 		return w, []Problem{*problem}
 	}
-	w.reachable = w.reach()
+	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.isMeant(name) })
+	w.reachable = slices.Sorted(slices.Values(walk([]string{w.entry}, w.successors)))
 	return w, w.problems()
 }
 
@@ -96,45 +98,37 @@ func (w *Workflow) problems() []Problem {
 // find such a state by itself.
 func (w *Workflow) forbids(name string, p Problem) bool {
 	s := w.states[name]
-	return slices.Contains(w.reachable, name) || s.Claims.Owned && !slices.Contains(onlyWhereReached, p.Code)
+	return slices.Contains(w.reachable, name) || s.Claims.Owned && p.Code != "empty"
 }
 
-// onlyWhereReached are the codes of problems that are harmless in a state that nothing
-// leads to.
-var onlyWhereReached = []string{"empty"}
-
-// reach returns the states that can be reached from the entry.
-func (w *Workflow) reach() []string {
-	found := map[string]bool{w.entry: true}
-	for queue := []string{w.entry}; len(queue) > 0; queue = queue[1:] {
-		for _, next := range w.successors(w.states[queue[0]]) {
-			if !found[next] {
-				found[next] = true
-				queue = append(queue, next)
-			}
+// walk returns the states from which next leads to others, and those others, in the order in which
+// it comes to them.
+func walk(from []string, next func(name string) []string) []string {
+	var found []string
+	seen := map[string]bool{"": true}
+	for queue := from; len(queue) > 0; queue = queue[1:] {
+		if name := queue[0]; !seen[name] {
+			seen[name] = true
+			found = append(found, name)
+			queue = append(queue, next(name)...)
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return found
 }
 
-// successors returns the states that s may lead to. A name that is known only when the
+// successors returns the states that one may lead to. A name that is known only when the
 // state runs may mean any file that is meant as a state.
-func (w *Workflow) successors(s *State) []string {
+func (w *Workflow) successors(name string) []string {
 	var next []string
 	dynamic := false
-	for _, r := range s.References {
+	for _, r := range w.states[name].References {
 		if name, p := w.Resolve(r.Name); p == nil {
 			next = append(next, name)
 		}
 		dynamic = dynamic || r.Dynamic
 	}
-	if !dynamic {
-		return next
-	}
-	for _, name := range w.catalog.names {
-		if w.isMeant(name) {
-			next = append(next, name)
-		}
+	if dynamic {
+		next = append(next, w.meant...)
 	}
 	return next
 }
@@ -159,8 +153,9 @@ func (w *Workflow) State(name string) (*State, bool) {
 	return s, ok
 }
 
-// Resolve returns the file name that a target means, by the same rules and with
-// the same codes as the function Resolve.
+// Resolve returns the file name that a target means. A target with the extension of a state
+// file means that file, any other one the prompt or script of that name that can run on the
+// platform. The Problem has the code "bad-target", "no-state", "wrong-platform" or "ambiguous".
 func (w *Workflow) Resolve(target string) (string, *Problem) { return w.catalog.resolve(target) }
 
 // Names returns the file names of all states, sorted.

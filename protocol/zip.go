@@ -26,7 +26,7 @@ const (
 // an archive is refused, naming the entry; then there is no file system. An
 // archive is never inflated beyond 64 MiB.
 func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
-	z, err := archive.Open(r, size, archive.Limits{Entries: maxListed, Entry: maxEntry, Total: maxTotal, Ratio: 1000})
+	z, err := archive.Open(r, size, archive.Limits{Entries: maxListed, Entry: maxEntry, Total: maxTotal})
 	if err != nil {
 		return nil, []Problem{{Code: "zip", Message: err.Error()}}
 	}

@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 )
 
 // entry is one entry of an archive that a test makes.
@@ -58,7 +55,6 @@ func openBytes(data []byte) (fs.FS, []Problem) {
 }
 
 func TestOpenZipLayouts(t *testing.T) {
-	long := strings.Repeat("x", 300)
 	for _, c := range []struct {
 		names []string
 		want  string // the files, or what the problem says
@@ -77,16 +73,7 @@ func TestOpenZipLayouts(t *testing.T) {
 		{[]string{"START.md", "START.md"}, `! entry "START.md" of the archive is there twice`},
 		{[]string{"a/START.md", "a/START.md"}, `! entry "a/START.md" of the archive is there twice`},
 		{[]string{"../START.md"}, `! entry "../START.md" of the archive has a name that is no path`},
-		{[]string{"a/../START.md"}, `! entry "a/../START.md" of the archive has a name that is no path`},
-		{[]string{"./START.md"}, `! entry "./START.md" of the archive has a name that is no path`},
-		{[]string{"a//START.md"}, `! entry "a//START.md" of the archive has a name that is no path`},
-		{[]string{".."}, `! entry ".." of the archive has a name that is no path`},
 		{[]string{"/START.md"}, `! entry "/START.md" of the archive has an absolute name`},
-		{[]string{"C:START.md"}, `! entry "C:START.md" of the archive has a colon`},
-		{[]string{`a\START.md`}, `! entry "a\\START.md" of the archive has a backslash`},
-		{[]string{"START.md\x00.txt"}, `! entry "START.md\x00.txt" of the archive has a control character`},
-		{[]string{"\xff.md"}, `! entry "\xff.md" of the archive has a name that is no UTF-8`},
-		{[]string{"a/b/" + long}, "! entry \"a/b/" + long[:76] + "\" of the archive has a name of more than 255 bytes"},
 	} {
 		fsys, problems := openBytes(makeZip(t, plain(c.names...)...))
 		if got := zipSummary(t, fsys, problems); got != c.want && (c.want[0] != '!' || !strings.HasPrefix(got, c.want)) {
@@ -121,6 +108,10 @@ func TestOpenZipRefusesEntries(t *testing.T) {
 	for i := range maxEntries + 1 {
 		many = append(many, entry{name: fmt.Sprintf("%d.md", i)})
 	}
+	var large []entry
+	for i := range maxTotal/maxEntry + 1 {
+		large = append(large, entry{name: fmt.Sprintf("%d.md", i), text: big})
+	}
 	for name, c := range map[string]struct {
 		entries []entry
 		want    string
@@ -129,6 +120,7 @@ func TestOpenZipRefusesEntries(t *testing.T) {
 		"pipe":       {header(func(h *zip.FileHeader) { h.SetMode(fs.ModeNamedPipe | 0o666) }), "is not a regular file"},
 		"device":     {header(func(h *zip.FileHeader) { h.SetMode(fs.ModeDevice | 0o666) }), "is not a regular file"},
 		"entry size": {[]entry{{name: "START.md", text: big + "x"}}, "unpacks to more than 1 MiB"},
+		"total":      {large, `entry "64.md" of the archive brings the archive over 64 MiB`},
 		"count":      {many, `entry "1000.md" of the archive is one too many`},
 	} {
 		_, problems := openBytes(makeZip(t, c.entries...))
@@ -143,64 +135,19 @@ func TestOpenZipRefusesEntries(t *testing.T) {
 	}
 }
 
-// TestOpenZipRefusesTotal keeps the limit on all entries together. The entries
-// share one compressed text, so that only the reading takes time.
-func TestOpenZipRefusesTotal(t *testing.T) {
-	one := makeZip(t, entry{name: "START.md", text: strings.Repeat("x", maxEntry)})
-	r, err := zip.NewReader(bytes.NewReader(one), int64(len(one)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	for i := range maxTotal/maxEntry + 1 {
-		h := r.File[0].FileHeader
-		h.Name = fmt.Sprintf("%d.md", i)
-		to, err := w.CreateRaw(&h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		from, err := r.File[0].OpenRaw()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(to, from); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, problems := openBytes(b.Bytes())
-	want := `entry "64.md" of the archive brings the archive over 64 MiB`
-	if len(problems) != 1 || problems[0].Message != want {
-		t.Errorf("65 entries of 1 MiB\ngot  %v\nwant %s", problems, want)
-	}
-}
-
-// TestZipFilesComeBack is the round trip, and what fs promises.
-func TestZipFilesComeBack(t *testing.T) {
-	want := map[string]string{"START.md": "go\n", "empty.md": "", "run.sh": "echo\n", "data.bin": "\x00\xff"}
-	var entries []entry
-	for name, text := range want {
-		entries = append(entries, entry{"flow/" + name, text, func(h *zip.FileHeader) { h.SetMode(0o755) }})
-	}
-	fsys, problems := openBytes(makeZip(t, entries...))
+// TestZipFilesAreReadOnlyAndWhole: one that can't be unpacked refuses the archive.
+func TestZipFilesAreReadOnlyAndWhole(t *testing.T) {
+	data := makeZip(t, entry{"flow/START.sh", "echo\n", func(h *zip.FileHeader) { h.Method = zip.Store; h.SetMode(0o755) }})
+	fsys, problems := openBytes(data)
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	if err := fstest.TestFS(fsys, slices.Collect(maps.Keys(want))...); err != nil {
-		t.Error(err)
+	text, err := fs.ReadFile(fsys, "START.sh")
+	info, _ := fs.Stat(fsys, "START.sh")
+	if err != nil || string(text) != "echo\n" || info.Mode() != 0o555 {
+		t.Errorf("got %q with %v (%v), want it as it was, with mode 0555", text, info, err)
 	}
-	for name, text := range want {
-		got, err := fs.ReadFile(fsys, name)
-		info, _ := fs.Stat(fsys, name)
-		if err != nil || string(got) != text || info.Mode() != 0o555 {
-			t.Errorf("file %s\ngot  %q %v %v\nwant %q, mode 0555", name, got, info, err, text)
-		}
-	}
-	w, problems := Load(fsys, LoadOptions{Platform: Unix})
-	if w.Entry() != "START.md" || problems != nil {
-		t.Errorf("load of the archive\ngot  %q %v\nwant START.md", w.Entry(), problems)
+	if _, problems := openBytes(bytes.Replace(data, []byte("echo"), []byte("exit"), 1)); len(problems) != 1 {
+		t.Errorf("a file with another checksum: got %v, want a problem", problems)
 	}
 }

@@ -29,7 +29,6 @@ type vendor struct {
 	*cast
 	disk *disk
 	can  runner.Abilities
-	mute bool // it tells no id
 }
 
 func (v *vendor) Abilities() runner.Abilities { return v.can }
@@ -83,13 +82,11 @@ func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	if err != nil {
 		return runner.Answer{}, err
 	}
-	if told != "" && !v.mute {
+	if told != "" {
 		tell(runner.Progress{CLIID: told})
-	} else {
-		told = ""
 	}
 	a, err := v.cast.Run(ctx, o, tell)
-	if a.CLIID = told; told != "" || v.mute {
+	if a.CLIID = told; told != "" {
 		a.SessionID = ""
 	}
 	v.disk.mu.Lock()
@@ -228,73 +225,14 @@ func TestTheIDThatAnAgentTellsIsSavedAtOnce(t *testing.T) {
 }
 
 // TestAConversationStaysWithItsAgent: a state that names another one fails the agent before
-// any prompt of it, with a message that says what to do.
+// any prompt of it, and again at each resume.
 func TestAConversationStaysWithItsAgent(t *testing.T) {
-	for name, f := range map[string]flow{
-		"goto":   {"A": "<goto>X</goto>"},
-		"call":   {"A": `<call return="A">X</call>`},
-		"return": {"A": `<call return="X">S</call>`, "S": "<result>s</result>"},
-		"loop":   {"A": "<goto>X</goto>"},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			f["X"] = "---\nagent: codex\n---\n<result>x</result>"
-			if name == "loop" {
-				f["X"] = "---\nagent: codex\ndone_when: [check]\nattempt_context: fresh\n---\n<result>x</result>"
-			}
-			l := newLoop(t, f, nil)
-			l.vendors()
-			l.drive(false, state.Failed)
-			if got := l.asked("X"); len(got) > 0 {
-				t.Errorf("%s: got %d prompts of X, want none", name, len(got))
-			}
-			failure := l.run.Agents[0].Failure
-			for _, part := range []string{"X.md", "agent codex", "agent claude", "<reset>", "<function>", "<fork>"} {
-				if failure.Class != string(runner.Fatal) || !strings.Contains(failure.Message, part) {
-					t.Errorf("%s: got %+v, want a fatal failure that names %q", name, failure, part)
-				}
-			}
-			l.drive(true, state.Failed) // and again at each resume
-			same(t, name+": prompts of X", 0, len(l.asked("X")))
-		})
-	}
-}
-
-// TestAnAgentThatTellsNoSession: nothing can continue its conversations. A goto begins a new
-// one, with a note; so does a reminder, which then repeats the prompt; a call fails the agent
-// before the callee starts.
-func TestAnAgentThatTellsNoSession(t *testing.T) {
-	f := flow{
-		"A": "ask\n<goto>B</goto>", "B": "---\ndone_when: [check]\nattempt_context: continue\n---\nwork\n<call return=\"A\">S</call>", "S": "<result>s</result>",
-	}
 	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, f, func(o *state.Options) { o.Backend = protocol.BackendCodex })
-		_, codex := l.vendors()
-		codex.mute = true
-		l.says["A.md"], l.passes = []string{"no tag", "<goto>B</goto>"}, map[string]int{"B.md": 2}
+		l := newLoop(t, flow{"A": "<goto>X</goto>", "X": "---\nagent: codex\n---\n<result>x</result>"}, nil)
+		l.vendors()
 		l.drive(false, state.Failed)
-		same(t, "conversations", []string{"fresh s1", "fresh s2", "fresh s3", "fresh s4"}, conversations(l.orders))
-		for n, part := range []string{"ask", "ask", "work", "work"} {
-			if p := l.order(n).Prompt.Text; !strings.HasPrefix(p, part) {
-				t.Errorf("prompt %d: got %q, want it to begin with %q", n, p, part)
-			}
-		}
-		if got := l.run.Agents[0].Failure.Message; !strings.Contains(got, "<call>") || !strings.Contains(got, "told no session") {
-			t.Errorf("failure: got %q, want it to say that a <call> needs a session", got)
-		}
-		if n := len(l.log.notes); n != 3 {
-			t.Errorf("notes: got %q, want one for each new conversation", l.log.notes)
-		}
-	})
-}
-
-// TestAnAgentThatCantBranch: a call of it fails before the callee starts.
-func TestAnAgentThatCantBranch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": `<call return="A">S</call>`, "S": "<result>s</result>"}, func(o *state.Options) { o.Backend = protocol.BackendCodex })
-		_, codex := l.vendors()
-		codex.can.Branches = false
-		l.drive(false, state.Failed)
-		same(t, "prompts", []string{"main A codex"}, by(l))
+		l.drive(true, state.Failed)
+		same(t, "prompts", []string{"main A claude"}, by(l))
 	})
 }
 

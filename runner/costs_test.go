@@ -27,11 +27,19 @@ func TestTokensArePriced(t *testing.T) {
 		cost := state.USD(10*1000+5*200+100*50) * state.Dollar / 1e6
 		same(t, "spent", state.Spent{USD: cost, Unpriced: 1250}, l.run.Spent())
 		same(t, "entries", []state.CostKind{state.Exact, state.Exact}, []state.CostKind{l.run.Ledger[0].Kind, l.run.Ledger[1].Kind})
-		for _, e := range l.log.events {
-			if b, ok := e.Body.(*state.StateFinished); ok {
-				same(t, "tokens of "+e.State, state.Tokens{Input: 1000, Cached: 200, Output: 50}, *b.Tokens)
-			}
-		}
+		same(t, "tokens told", state.Tokens{Input: 1000, Cached: 200, Output: 50}, *told[*state.StateFinished](l)[0].Tokens)
+	})
+}
+
+// TestMeteredTokensWithoutDollars: what a key proxy has counted beyond what the CLI tells is
+// added at the price of the model.
+func TestMeteredTokensWithoutDollars(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := tokensOnly(t, flow{"A": "---\nmodel: dear\n---\n<result>done</result>"}, nil)
+		l.metered = []state.Usage{{Model: "dear", Input: 2000, CacheRead: 200, Output: 50}}
+		l.drive(false, state.Completed)
+		cost := state.USD(10*2000+5*200+100*50) * state.Dollar / 1e6
+		same(t, "entry", []any{state.Estimated, cost}, []any{l.run.Ledger[0].Kind, l.run.Ledger[0].CostUSD})
 	})
 }
 
@@ -62,30 +70,4 @@ func TestBudgetNeedsAPrice(t *testing.T) {
 			same(t, "resumed without a budget", 1, len(l.orders))
 		})
 	}
-}
-
-// TestMeteredTokensWithoutDollars: what a key proxy has counted beyond what the CLI tells is
-// added at the price of the model.
-func TestMeteredTokensWithoutDollars(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := tokensOnly(t, flow{"A": "---\nmodel: dear\n---\n<result>done</result>"}, nil)
-		l.metered = []state.Usage{{Model: "dear", Input: 2000, CacheRead: 200, Output: 50}}
-		l.drive(false, state.Completed)
-		e := l.run.Ledger[0]
-		cost := state.USD(10*2000+5*200+100*50) * state.Dollar / 1e6
-		same(t, "entry", []any{state.Estimated, cost}, []any{e.Kind, e.CostUSD})
-	})
-}
-
-// TestTokensOfALostReport: what was seen of an invocation that told nothing is an estimate in
-// tokens where these have no price, and no unknown cost.
-func TestTokensOfALostReport(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := flow{"A": "---\nmodel: dear\n---\n<reset>B.md</reset>", "B": "<result>done</result>"}
-		l := tokensOnly(t, f, func(o *state.Options) { o.BudgetUSD = 0 })
-		l.lost = true
-		l.drive(false, state.Completed)
-		cost := state.USD(10*1000+5*200+100*50) * state.Dollar / 1e6
-		same(t, "spent", state.Spent{USD: cost, Estimated: true, Unpriced: 1250}, l.run.Spent())
-	})
 }

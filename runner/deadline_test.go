@@ -10,9 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestNothingStartsAfterTheDeadline: neither what follows an answer that comes when the
-// deadline has passed and its timer has not fired, nor the first state of a run whose time
-// was over before it was driven.
+// TestNothingStartsAfterTheDeadline, as what follows an answer that comes when the deadline has
+// passed and its timer has not fired.
 func TestNothingStartsAfterTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "<result>b</result>"}, nil)
@@ -32,14 +31,6 @@ func TestNothingStartsAfterTheDeadline(t *testing.T) {
 		same(t, "asked for what follows", 0, len(l.asked("B")))
 		same(t, "limits told", 1, len(told[*state.Limit](l)))
 	})
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": "<result>a</result>"}, nil)
-		l.cfg.Deadline, l.cfg.Began = time.Minute, time.Now().Add(-time.Hour)
-		l.drive(false, state.Suspended)
-		same(t, "asked when the time was over", 0, len(l.orders))
-		l.cfg.Deadline = 0
-		l.drive(true, state.Completed)
-	})
 }
 
 // TestAnAnswerAtTheDeadlineCounts: one that waits for the loop when that sees the deadline is
@@ -58,6 +49,26 @@ func TestAnAnswerAtTheDeadlineCounts(t *testing.T) {
 			l.drive(true, state.Completed)
 			same(t, "states begun in all", 2, len(l.orders))
 			same(t, "cost in all", 2*state.Dollar/10, l.run.Progress.TotalUSD)
+		})
+	}
+}
+
+// TestADeadlineCountsFromWhenItBegan, which may be before the run was driven, or before its
+// whole time was up.
+func TestADeadlineCountsFromWhenItBegan(t *testing.T) {
+	for before, want := range map[time.Duration]time.Duration{0: time.Minute, 20 * time.Second: 40 * time.Second, time.Hour: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLoop(t, flow{"A": "<goto>A</goto>"}, func(o *state.Options) { o.Grace = 0; o.BudgetUSD = 0 })
+			l.cfg.Deadline, l.cfg.Began, l.cfg.Continuations = time.Minute, time.Now().Add(-before), 3
+			began := time.Now()
+			l.drive(false, state.Suspended)
+			if took := time.Since(began); took < want || took > want+15*time.Second {
+				t.Errorf("%v before: got suspended after %v, want after %v", before, took, want)
+			}
+			p := l.run.Progress
+			if want := map[bool]state.Continuing{true: state.Continues, false: state.NoProgress}[want > 0]; p.Continuing != want {
+				t.Errorf("%v before: got %q, want %q", before, p.Continuing, want)
+			}
 		})
 	}
 }

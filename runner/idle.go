@@ -2,7 +2,6 @@ package runner
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -23,8 +22,5 @@ func (r *Runner) IsIdle(override *state.Options) bool {
 	if _, ready := step.Next(0); ready || r.holds(step) || len(r.asking.updates()) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(step.Delta().Events, func(e state.Event) bool {
-		_, opens := e.Body.(*state.RunStarted)
-		return !opens
-	})
+	return !step.Delta().DoesMore()
 }

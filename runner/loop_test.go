@@ -95,10 +95,8 @@ const (
 type cast struct {
 	says     map[string][]string                     // by state: the answers to its invocations; the last repeats
 	passes   map[string]int                          // by state: the attempt from which the commands pass; 0: never
-	spoils   map[string]int                          // by state: the last attempt that changes a protected file
 	exits    int                                     // exit code of the agent CLI
 	slow     time.Duration                           // how long agents take
-	lost     bool                                    // agents report no cost
 	inTokens bool                                    // the agent CLI tells tokens alone
 	metered  []state.Usage                           // with inTokens: what a key proxy has counted
 	babble   func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
@@ -151,16 +149,12 @@ func (c *cast) hear(o runner.Order) int {
 func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	n, lines := c.hear(o), c.says[o.State]
 	text := lines[min(n, len(lines)-1)]
-	ans := runner.Answer{SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, ExitCode: c.exits}
-	if !c.lost {
-		ans.Cost = state.Cost{Kind: state.Exact, USD: state.Dollar / 10}
+	ans := runner.Answer{
+		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, ExitCode: c.exits, Cost: state.Cost{Kind: state.Exact, USD: state.Dollar / 10},
 	}
 	if c.inTokens {
 		used := state.Usage{Model: o.Prompt.Model, Input: 1000, CacheRead: 200, Output: 50}
 		ans.Cost = state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: used}}, Metered: c.metered}
-		if c.lost {
-			ans.Cost = state.Cost{Beyond: []state.Usage{used}}
-		}
 	}
 	if c.babble != nil {
 		c.babble(tell, n)
@@ -197,9 +191,6 @@ func (c *cast) Verify(ctx context.Context, k runner.Checks, tell func(runner.Pro
 		}
 		v.Results = append(v.Results, r)
 	}
-	if k.Attempt <= c.spoils[name] {
-		v.Changed = []string{"a_test.go", "sub/b_test.go"}
-	}
 	return v
 }
 
@@ -234,7 +225,6 @@ type loop struct {
 	run   *state.Run
 	ids   int
 	over  *state.Options // of the next resume
-	skew  time.Duration  // of the clock
 	base  *state.Run     // as which a rerun began; nil for none
 }
 
@@ -273,7 +263,7 @@ func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) 
 	}, "payload", time.Now())
 	l.cfg = runner.Config{
 		Workflow: w, Agents: claudeOnly(l.cast), Verifier: l.cast, Cancel: l.stop, LogDir: "/logs",
-		Clock: runner.Clock{Now: func() time.Time { return time.Now().Add(l.skew) }, After: time.After},
+		Clock: runner.Clock{Now: time.Now, After: time.After},
 		NewID: func() string { l.ids++; return fmt.Sprintf("s%d", l.ids) },
 	}
 	l.fresh()
@@ -384,18 +374,6 @@ func told[T state.Body](l *loop) []T {
 	return out
 }
 
-// attempts are the verdicts so far.
-func (l *loop) attempts() []*state.NodeAttempt { return told[*state.NodeAttempt](l) }
-
-// numbers are those of the attempts with a verdict.
-func (l *loop) numbers() []int {
-	var out []int
-	for _, n := range l.attempts() {
-		out = append(out, n.Attempt)
-	}
-	return out
-}
-
 // end is the last run_finished.
 func (l *loop) end() *state.RunFinished {
 	l.t.Helper()
@@ -420,56 +398,9 @@ func (l *loop) asked(name string) []runner.Order {
 	return slices.DeleteFunc(slices.Clone(l.orders), func(o runner.Order) bool { return o.State != name+".md" })
 }
 
-// waits are the times between verdicts and the agent runs that come next.
-func (l *loop) waits() []time.Duration {
-	var out []time.Duration
-	for i := range l.began[1:] {
-		out = append(out, l.began[i+1].Sub(l.verified[i]))
-	}
-	return out
-}
-
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
-}
-
-func secondsOf(n ...int) []time.Duration {
-	var out []time.Duration
-	for _, s := range n {
-		out = append(out, time.Duration(s)*time.Second)
-	}
-	return out
-}
-
-// once is a state that two commands decide on, alone in its workflow.
-func once(front string) flow {
-	return flow{"A": "---\ndone_when: [check, lint]\n" + front + "---\ntry {{attempt}} of {{max_attempts}}\n<result>done</result>"}
-}
-
-// conversation is how an order relates to sessions.
-func conversation(o runner.Order) string {
-	text := fmt.Sprint(o.Prompt.Session, " ", o.Prompt.SessionID)
-	if o.Prompt.From != "" {
-		text += " from " + o.Prompt.From
-	}
-	if o.Prompt.Cut != nil {
-		text += fmt.Sprint(" cut to ", *o.Prompt.Cut)
-	}
-	return text
-}
-
-func conversations(orders []runner.Order) []string {
-	var out []string
-	for _, o := range orders {
-		out = append(out, conversation(o))
-	}
-	return out
-}
-
-// over is a budget that the n-th agent run exceeds.
-func over(n int) func(*state.Options) {
-	return func(o *state.Options) { o.BudgetUSD = state.USD(n)*state.Dollar/10 - state.Dollar/20 }
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -144,7 +145,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	run, policy := x.agent.Exec.Running, x.state.Policy
 	effort := policy.Effort
 	if plan.Backend == opt.BackendName() {
-		effort = first(effort, opt.Effort)
+		effort = cmp.Or(effort, opt.Effort)
 	}
 	o := PromptOrder{
 		Backend: plan.Backend, Text: promptText{x.run, x.agent, x.state}.text(),
@@ -155,15 +156,6 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID
 	}
 	return o
-}
-
-func first(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }
 
 // idleTimeout is how long a state that does not say so itself may be silent.

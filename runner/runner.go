@@ -211,7 +211,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 			return o
 		}
 	}
-	o.Decision, o.Problems = r.cfg.Workflow.DecideReturning(st.Name, w.Text, a.ReturnsTo())
+	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text, a.ReturnsTo())
 	if broken := protocol.Broken(o.Problems); broken != nil {
 		o.Problems, o.Failure = nil, &Failure{Class: Fatal, Message: broken.Message}
 		return o

@@ -132,25 +132,15 @@ func (l *loop) wantWaiters() {
 	same(l.t, "waits ended by", []string{"agents", "agents", "agents", "octocat", "time", "time", "time", "time", "time", "timeout"}, by)
 }
 
-func TestAgentsWait(t *testing.T) {
-	for _, parallel := range []int{1, 3} {
-		synctest.Test(t, func(t *testing.T) {
-			l := newWaiters(t, parallel)
-			began := time.Now()
-			l.drive(false, state.Completed)
-			l.wantWaiters()
-			took := time.Since(began).Round(time.Minute)
-			same(t, "took: the answer, the timeout, the wait of the poll", 27*time.Minute, took)
-		})
-	}
-}
-
 // TestAKillAnywhereBetweenWaits ends as if it hadn't been: at each save of the run.
 func TestAKillAnywhereBetweenWaits(t *testing.T) {
 	saves := 0
 	synctest.Test(t, func(t *testing.T) {
 		l := newWaiters(t, 2)
+		began := time.Now()
 		l.drive(false, state.Completed)
+		l.wantWaiters()
+		same(t, "took: the answer, the timeout, the wait of the poll", 27*time.Minute, time.Since(began).Round(time.Minute))
 		saves = len(l.store.saves)
 	})
 	for n := 1; n < saves; n++ {
@@ -169,56 +159,14 @@ func TestAKillAnywhereBetweenWaits(t *testing.T) {
 	}
 }
 
-// plain are the events of a run without those that tell of its parts and its waits. Those of
-// agents that run at the same time come in no certain order: they are sorted by agent then.
-func plain(events []state.Event, parallel int) []state.Event {
-	var out []state.Event
-	for _, e := range events {
-		switch e.Body.(type) {
-		case *state.RunStarted, *state.RunFinished, *state.Limit, *state.AgentWaits, *state.AgentGoesOn:
-			continue
-		}
-		switch b := e.Body.(type) {
-		case *state.StateStarted:
-			begun := *b
-			begun.Cwd = "" // of each run its own
-			if parallel > 1 {
-				begun.SessionID = ""
-			}
-			e.Body = &begun
-		case *state.StateFinished:
-			ended := *b
-			if parallel > 1 {
-				ended.SessionID = ""
-			}
-			e.Body = &ended
-		}
-		e.Seq, e.Time = 0, time.Time{}
-		if parallel > 1 {
-			e.Exec = 0
-		}
-		out = append(out, e)
-	}
-	if parallel > 1 {
-		slices.SortStableFunc(out, func(a, b state.Event) int { return strings.Compare(a.Agent, b.Agent) })
-	}
-	return out
-}
-
-// TestARunInFivePartsIsOneRun: cut by deadlines, it has the result, the money and the
-// events of one that isn't.
+// TestARunInFivePartsIsOneRun: cut by deadlines, it has the results, the money, the joins and the
+// answers of one that isn't.
 func TestARunInFivePartsIsOneRun(t *testing.T) {
-	for _, parallel := range []int{1, 2, 3} {
+	for _, parallel := range []int{1, 3} {
 		for _, cuts := range [][]time.Duration{
 			{2500 * time.Millisecond, 3500 * time.Millisecond, 4 * time.Minute, 6*time.Minute + 5*time.Second},
 			{500 * time.Millisecond, time.Second, 10*time.Minute + 500*time.Millisecond, 3500 * time.Millisecond},
 		} {
-			var whole []state.Event
-			synctest.Test(t, func(t *testing.T) {
-				l := newWaiters(t, parallel)
-				l.drive(false, state.Completed)
-				whole = plain(l.log.events, parallel)
-			})
 			synctest.Test(t, func(t *testing.T) {
 				l := newWaiters(t, parallel)
 				for i, after := range append(cuts, 0) {
@@ -230,7 +178,6 @@ func TestARunInFivePartsIsOneRun(t *testing.T) {
 					l.drive(i > 0, want)
 				}
 				l.wantWaiters()
-				same(t, fmt.Sprintf("events of %d at once, cut after %v", parallel, cuts), whole, plain(l.log.events, parallel))
 			})
 		}
 	}
@@ -271,36 +218,6 @@ func TestHold(t *testing.T) {
 		l.says["B.md"] = []string{"transient!down", "transient!down", "<result>b</result>"}
 		l.cfg.Hold = 10 * time.Minute
 		l.drive(false, state.Completed)
-	})
-}
-
-// TestADeadlineAmongWaits suspends the run until the first of them ends.
-func TestADeadlineAmongWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": `<goto after="10m">B</goto>`, "B": "<result>b</result>"}, nil)
-		l.cfg.Hold, l.cfg.Deadline, l.cfg.Continuations = -1, time.Minute, 5
-		began := time.Now()
-		l.drive(false, state.Suspended)
-		p := l.run.Progress
-		same(t, "after, until", []time.Duration{time.Minute, 10*time.Minute + agentTime}, []time.Duration{time.Since(began), p.Until.Sub(began)})
-		same(t, "continued", state.Continuing(""), p.Continuing)
-	})
-}
-
-// TestACancelAmongWaits leaves them as they are.
-func TestACancelAmongWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": `<goto after="10m">B</goto>`, "B": "<result>b</result>"}, nil)
-		l.cfg.Hold = -1
-		go func() {
-			time.Sleep(time.Minute)
-			l.stop <- "SIGINT"
-		}()
-		l.drive(false, state.Cancelled)
-		same(t, "waiting", 1, len(l.run.Waiting()))
-		began := time.Now()
-		l.drive(true, state.Completed)
-		same(t, "waits for what is left", 9*time.Minute+2*agentTime, time.Since(began))
 	})
 }
 
@@ -348,50 +265,6 @@ func TestPeopleCanEndAQuestion(t *testing.T) {
 	})
 }
 
-// TestJobsTakeTurns: each runs its own states, and leaves the others to their jobs.
-func TestJobsTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{
-			"A": `<fork next="B">PUB</fork>`, "PUB": "---\njob: publish\n---\n<goto>BACK</goto>", "BACK": "<result>back</result>",
-			"B": "---\njob: publish\n---\n<result>b</result>",
-		}, nil)
-		states := func() []string {
-			var names []string
-			for _, o := range l.orders {
-				names = append(names, strings.TrimSuffix(o.State, ".md"))
-			}
-			l.orders = nil
-			return names
-		}
-		for i, c := range []struct {
-			jobs   []string
-			status state.Status
-			ran    []string
-			next   []string
-		}{
-			{[]string{"main"}, state.Suspended, []string{"A"}, []string{"publish"}},
-			{[]string{"main", "other"}, state.Suspended, nil, []string{"publish"}},
-			{[]string{"publish"}, state.Suspended, []string{"B", "PUB"}, []string{"main"}},
-			{[]string{"main", "publish"}, state.Completed, []string{"BACK"}, []string{}},
-		} {
-			l.cfg.Jobs = c.jobs
-			r := runner.New(l.cfg, l.run)
-			if err := r.Run(t.Context(), i > 0, nil); err != nil {
-				t.Fatal(err)
-			}
-			l.run = r.State()
-			ran := states()
-			slices.Sort(ran)
-			same(t, fmt.Sprintf("job %v", c.jobs), []any{c.status, c.ran, c.next}, []any{l.run.Progress.Status, ran, l.run.NextJobs()})
-		}
-		var by []string
-		for _, b := range told[*state.AgentGoesOn](l) {
-			by = append(by, b.By)
-		}
-		same(t, "waits ended by", []string{"publish", "publish", "main"}, by)
-	})
-}
-
 // TestAKillAnywhereBetweenJobs: each agent is handed over once, and each state runs in its
 // own job.
 func TestAKillAnywhereBetweenJobs(t *testing.T) {
@@ -431,35 +304,4 @@ func TestAKillAnywhereBetweenJobs(t *testing.T) {
 			publish(l)
 		})
 	}
-}
-
-// TestFailuresBesideWaits: with --keep-going a join delivers them; a failure that nobody
-// joins is left alone by a resume that brings an answer, and tried again when nothing is
-// left to wait for.
-func TestFailuresBesideWaits(t *testing.T) {
-	keepGoing := func(o *state.Options) { o.KeepGoing = true }
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": `<fork next="J">BAD</fork>`, "J": "<join>END</join>", "BAD": "fatal!no such model", "END": "joined {{result}}\n<result>x</result>"}, keepGoing)
-		l.drive(false, state.Completed)
-		same(t, "joined", []string{"main_bad1 failed no such model"}, joined(t, l.asked("END")[0]))
-		same(t, "outcome", "clean", l.end().Outcome)
-		same(t, "tries", 1, len(l.asked("BAD")))
-	})
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": `<fork next="Q">BAD</fork>`, "Q": `<ask next="END">?</ask>`, "BAD": "fatal!no such model", "END": "<result>x</result>"}, keepGoing)
-		l.drive(false, state.Suspended)
-		l.drive(true, state.Suspended)
-		l.cfg.People = newClerk(0, map[int]string{1: "yes"})
-		l.drive(true, state.Failed)
-		same(t, "tries beside the question", 1, len(l.asked("BAD")))
-		l.drive(true, state.Failed)
-		same(t, "tries afterwards", 2, len(l.asked("BAD")))
-	})
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": `<fork next="J">BAD</fork>`, "J": "<join>END</join>", "BAD": "fatal!no such model", "END": "joined {{result}}\n<result>x</result>"}, nil)
-		l.drive(false, state.Failed)
-		l.says["BAD.md"] = []string{"<result>good</result>"}
-		l.drive(true, state.Completed)
-		same(t, "joined after a second try", []string{"main_bad1 completed good"}, joined(t, l.asked("END")[0]))
-	})
 }

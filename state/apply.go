@@ -27,7 +27,6 @@ type Delta struct {
 // Apply makes d part of r. It must have been saved first.
 func (r *Run) Apply(d *Delta) {
 	r.index()
-	l := living{r}
 	r.Progress = d.Progress
 	if d.Options != nil {
 		r.Options = *d.Options
@@ -36,10 +35,10 @@ func (r *Run) Apply(d *Delta) {
 		r.Files = d.Files
 	}
 	for _, a := range d.Agents {
-		l.put(a)
+		r.put(a)
 	}
 	for _, id := range d.Gone {
-		l.drop(id)
+		r.drop(id)
 	}
 	before := len(r.Ended)
 	r.Ended = markDelivered(append(r.Ended, d.Ended...), d.Delivered)
@@ -52,7 +51,7 @@ func (r *Run) Apply(d *Delta) {
 	if d.Last != nil {
 		r.Last = d.Last
 	}
-	folding{r}.fold(before)
+	r.fold(before)
 }
 
 // markDelivered returns the endings with those marked of agents that a join has delivered.
@@ -94,32 +93,31 @@ func (r *Run) index() {
 	}
 }
 
-// living changes the agents of a run that have not ended.
-type living struct{ run *Run }
-
-func (l living) put(a *Agent) {
-	_, known := l.run.byID[a.ID]
-	l.run.byID[a.ID] = a
+// put adds an agent, or replaces the one of its id.
+func (r *Run) put(a *Agent) {
+	_, known := r.byID[a.ID]
+	r.byID[a.ID] = a
 	if !known {
-		l.run.Agents = append(l.run.Agents, a)
+		r.Agents = append(r.Agents, a)
 		return
 	}
-	l.run.Agents[l.position(a.N)] = a
+	r.Agents[r.position(a.N)] = a
 }
 
-func (l living) drop(id string) {
-	a, known := l.run.byID[id]
+// drop removes an agent that has ended.
+func (r *Run) drop(id string) {
+	a, known := r.byID[id]
 	if !known {
 		return
 	}
-	delete(l.run.byID, id)
-	at := l.position(a.N)
-	l.run.Agents = slices.Delete(l.run.Agents, at, at+1)
+	delete(r.byID, id)
+	at := r.position(a.N)
+	r.Agents = slices.Delete(r.Agents, at, at+1)
 }
 
 // position returns the index of the agent with creation number n.
-func (l living) position(n int) int {
-	at, _ := slices.BinarySearchFunc(l.run.Agents, n, func(a *Agent, n int) int { return a.N - n })
+func (r *Run) position(n int) int {
+	at, _ := slices.BinarySearchFunc(r.Agents, n, func(a *Agent, n int) int { return a.N - n })
 	return at
 }
 

@@ -53,23 +53,24 @@ func (o *Options) HasBudget() bool { return o.BudgetUSD != 0 || len(o.Caps) > 0 
 // Left returns what may still be spent when the run has cost total, by the tightest of its
 // limits; MostUSD where nothing limits it.
 func (o *Options) Left(total USD) USD {
-	left := MostUSD
-	if o.BudgetUSD != 0 {
-		left = max(0, o.BudgetUSD-total)
+	if c := o.tightest(total); c != nil {
+		return c.left(total)
 	}
-	for i := range o.Caps {
-		left = min(left, o.Caps[i].left(total))
+	return o.leftOfBudget(total)
+}
+
+// leftOfBudget returns what the budget of the run alone leaves.
+func (o *Options) leftOfBudget(total USD) USD {
+	if o.BudgetUSD == 0 {
+		return MostUSD
 	}
-	return left
+	return max(0, o.BudgetUSD-total)
 }
 
 // tightest returns the cap that leaves least, unless the budget of the run leaves less; nil for none.
 func (o *Options) tightest(total USD) *Cap {
 	var least *Cap
-	left := MostUSD
-	if o.BudgetUSD != 0 {
-		left = max(0, o.BudgetUSD-total)
-	}
+	left := o.leftOfBudget(total)
 	for i := range o.Caps {
 		if l := o.Caps[i].left(total); l < left || l == left && least == nil {
 			least, left = &o.Caps[i], l

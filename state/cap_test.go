@@ -55,14 +55,3 @@ func TestLimitsOnManyRuns(t *testing.T) {
 		equal(t, c.name+": reached", which, map[bool]string{false: c.which}[c.which == "budget"])
 	}
 }
-
-// TestAnAgentThatReachesItsShareOfACap ends the run by the name of the cap.
-func TestAnAgentThatReachesItsShareOfACap(t *testing.T) {
-	p := newPlay(t, func(o *state.Options) {
-		o.BudgetUSD, o.Caps = 10*state.Dollar, []state.Cap{state.NewCap(state.BudgetPerKey, 50*cent, 20*cent, 0)}
-	})
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(29 * cent), Failure: &state.Failure{Class: state.BudgetSpent, Message: "its budget is used up", Continue: true}})
-	equal(t, "next", p.next(0), "")
-	equal(t, "reason", p.closed(nil).Reason, "budget-per-key: the runs of this key have spent $0.49 of $0.5 in 24 hours, and its agents have reached their share of what was left")
-}

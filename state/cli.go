@@ -79,12 +79,3 @@ func (s *Session) BackendName() string {
 func (i *Invocation) BackendName() string { return backendName(i.Backend) }
 
 func backendName(kept string) string { return cmp.Or(kept, protocol.DefaultBackend) }
-
-// keptBackend is how the name of an agent CLI is kept: that of the default one as "", as in
-// the files of programs that knew no other.
-func keptBackend(name string) string {
-	if name == protocol.DefaultBackend {
-		return ""
-	}
-	return name
-}

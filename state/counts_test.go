@@ -12,97 +12,113 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// numbers returns the paths of the numbers and durations in a JSON value.
-func numbers(v any, at string) []string {
-	var paths []string
+// filled is the JSON of a good run in whose first agent and ledger all counts are set.
+func filled(t *testing.T) map[string]any {
+	t.Helper()
+	var exec state.Exec
+	fill(reflect.ValueOf(&exec).Elem())
+	exec.Started, exec.Phase, exec.Running = epoch, state.PhaseAgent, nil
+	exec.Session, exec.Asked, exec.Verdict.Reason = &state.Session{ID: "s-1"}, nil, "no"
+	main := state.Agent{
+		ID: "main", N: 1, State: "A.md", Status: state.Ready, Exec: &exec, Forks: 1, Cut: new(int64(1)), Wait: 1,
+	}
+	data, err := json.Marshal(main)
+	must(t, err)
+	v, agent := good(t), map[string]any{}
+	must(t, json.Unmarshal(data, &agent))
+	put(t, v, "agents[0]", agent)
+	put(t, v, "ledger[0].models", []any{map[string]any{"model": "m", "input": 1, "output": 1, "cache_write": 1, "cache_read": 1, "cost_usd": 1}})
+	return v
+}
+
+// place is a value somewhere in a JSON value, which can be replaced.
+type place struct {
+	path  string
+	value any
+	set   func(any)
+}
+
+func places(v any, at string) []place {
+	var all []place
+	add := func(path string, value any, set func(any)) {
+		all = append(append(all, place{path, value, set}), places(value, path)...)
+	}
 	switch v := v.(type) {
-	case float64:
-		return []string{at}
-	case string:
-		if _, err := time.ParseDuration(v); err == nil {
-			return []string{at}
-		}
 	case map[string]any:
 		for key, inner := range v {
-			paths = append(paths, numbers(inner, strings.TrimPrefix(at+"."+key, "."))...)
+			add(strings.TrimPrefix(at+"."+key, "."), inner, func(x any) { v[key] = x })
 		}
 	case []any:
 		for i, inner := range v {
-			paths = append(paths, numbers(inner, fmt.Sprintf("%s[%d]", at, i))...)
+			add(fmt.Sprintf("%s[%d]", at, i), inner, func(x any) { v[i] = x })
 		}
 	}
-	return paths
+	return all
 }
 
-// TestNoCountIsNegative: whatever number of a state file is negative, the file is
-// refused, and the error names it.
-func TestNoCountIsNegative(t *testing.T) {
-	filled := func() map[string]any {
-		v := good(t)
-		var exec state.Exec
-		fill(reflect.ValueOf(&exec).Elem())
-		exec.Started, exec.Phase, exec.Running = epoch, state.PhaseAgent, nil
-		exec.Session = &state.Session{ID: "s-1"}
-		exec.Asked, exec.Verdict.Reason = nil, "no"
-		agent := state.Agent{}
-		fill(reflect.ValueOf(&agent).Elem())
-		agent = state.Agent{
-			ID: "main", N: 1, State: "A.md", Status: state.Ready, Exec: &exec,
-			Forks: agent.Forks, Cut: agent.Cut, Wait: agent.Wait,
-		}
-		data, err := json.Marshal(agent)
-		must(t, err)
-		var main map[string]any
-		must(t, json.Unmarshal(data, &main))
-		put(t, v, "agents[0]", main)
-		put(t, v, "ledger[0].models", []any{map[string]any{"model": "m", "input": 1, "output": 1, "cache_write": 1, "cache_read": 1, "cost_usd": 1}})
-		return v
-	}
-	v := filled()
-	data, err := json.Marshal(v)
-	must(t, err)
-	if _, err := state.Decode(data); err != nil {
-		t.Fatalf("the filled run: %v", err)
-	}
-	paths := numbers(v, "")
-	if len(paths) < 30 {
-		t.Fatalf("got the numbers %q, want far more", paths)
-	}
-	for _, path := range paths {
-		// Durations of verdicts follow the clock, which people may set back.
-		if strings.HasSuffix(path, "_s") || strings.HasSuffix(path, ".rc") || strings.HasSuffix(path, "agent_code") {
-			continue
-		}
-		v := filled()
-		var value any = -3
-		if strings.HasSuffix(path, "timeout") || strings.HasSuffix(path, "grace") || strings.HasSuffix(path, "wait") {
-			value = "-3s"
-		}
-		put(t, v, path, value)
-		data, err := json.Marshal(v)
-		must(t, err)
-		_, err = state.Decode(data)
-		var invalid *state.FileError
-		if !errors.As(err, &invalid) || invalid.Field != path {
-			t.Errorf("%s = %v: got %v, want a FileError of that field", path, value, err)
+// negative returns what a value is replaced by that counts something, and false for others.
+// Durations of verdicts follow the clock, which people may set back.
+func (p place) negative() (any, bool) {
+	for _, end := range []string{"_s", ".rc", "agent_code"} {
+		if strings.HasSuffix(p.path, end) {
+			return nil, false
 		}
 	}
+	if text, ok := p.value.(string); ok {
+		_, err := time.ParseDuration(text)
+		return "-3s", err == nil
+	}
+	_, ok := p.value.(float64)
+	return -3, ok
 }
 
-// TestErrorsAreShort: however deep a file is nested, and however long what it says
-// is.
-func TestErrorsAreShort(t *testing.T) {
-	deep := strings.Repeat(`{"a":`, 9000) + "null" + strings.Repeat("}", 9000)
-	for name, data := range map[string]string{
-		"nested":      deep,
-		"too deep":    strings.Repeat(`{"a":`, 100_000),
-		"lists":       strings.Repeat("[", 9000) + "null" + strings.Repeat("]", 9000),
-		"a long key":  `{"` + strings.Repeat("k", 50_000) + `": null}`,
-		"a long text": strings.Replace(string(encode(t, newRun())), `"run-1"`, `"`+strings.Repeat("x", 50_000)+`"`, 1),
-	} {
-		_, err := state.Decode([]byte(data))
-		if err == nil || len(err.Error()) > 1000 || strings.ContainsAny(err.Error(), "\n\r") {
-			t.Errorf("%s: got an error of %d bytes, want one short line", name, len(fmt.Sprint(err)))
+// extremes are values that programs stumble over.
+var extremes = []any{
+	nil, true, "", "main", "main_b1", "A.md", "../x", "running", "failed", "ready", "waiting", "branch", "9999999h", 0.0, 1.0, 3.0, 9e18, 0.5,
+	[]any{}, []any{nil}, map[string]any{}, "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
+}
+
+// TestNoValueIsTrusted: whatever stands anywhere in a state file, the file is refused, or the run
+// can be continued. One with a negative count is refused, and the error names it.
+func TestNoValueIsTrusted(t *testing.T) {
+	accepted, counts, seen := 0, 0, map[string]bool{}
+	for _, v := range []map[string]any{good(t), filled(t)} {
+		decode := func() (*state.Run, *state.FileError, []byte) {
+			data, err := json.Marshal(v)
+			must(t, err)
+			run, err := state.Decode(data)
+			var bad *state.FileError
+			if err != nil && !errors.As(err, &bad) {
+				t.Fatalf("got %v, want a FileError\n%s", err, data)
+			}
+			return run, bad, data
 		}
+		if _, bad, data := decode(); bad != nil {
+			t.Fatalf("the run itself: %v\n%s", bad, data)
+		}
+		for _, p := range places(v, "") {
+			if seen[p.path] {
+				continue
+			}
+			seen[p.path] = true
+			for _, value := range extremes {
+				p.set(value)
+				if run, bad, _ := decode(); bad == nil {
+					accepted++
+					continueRun(t, run)
+				}
+			}
+			if value, ok := p.negative(); ok {
+				counts++
+				p.set(value)
+				if _, bad, _ := decode(); bad == nil || bad.Field != p.path {
+					t.Errorf("%s = %v: got %v, want a FileError of that field", p.path, value, bad)
+				}
+			}
+			p.set(p.value)
+		}
+	}
+	if accepted < 100 || counts < 50 {
+		t.Errorf("got %d files accepted and %d counts, want far more", accepted, counts)
 	}
 }

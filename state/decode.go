@@ -57,14 +57,12 @@ func (r *Run) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Decode reads and validates a state file of this schema or an earlier one. The
-// run that it returns is of this schema. Its error is a *FileError.
+// Decode reads and validates a state file. Its error is a *FileError.
 func Decode(data []byte) (*Run, error) {
 	r := new(Run)
 	if err := invalid(jsonstrict.DecodeVersion(data, r, Schema)); err != nil {
 		return nil, err
 	}
-	r.Schema = Schema // what it is written as from now on
 	return r, r.Validate()
 }
 

@@ -97,38 +97,6 @@ func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
 	}
 }
 
-// TestACrashInASaveLeavesOneWholeRun: the old snapshot is there, whole, until the new
-// one is.
-func TestACrashInASaveLeavesOneWholeRun(t *testing.T) {
-	dir := t.TempDir()
-	f, err := Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	run := tiny()
-	if err := f.Fold(run, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	next := run.With(run.Step(time.Unix(2, 0)).Delta())
-	seq := func() int {
-		now, err := Read(dir, "run-1")
-		if err != nil {
-			t.Fatalf("in the midst of a save: %v", err)
-		}
-		return now.Progress.Seq
-	}
-	err = f.Fold(next, nil, func() error {
-		if got := seq(); got != run.Progress.Seq {
-			t.Errorf("step of the run before its new snapshot is in place: got %d, want %d", got, run.Progress.Seq)
-		}
-		return nil
-	})
-	if got := seq(); err != nil || got != next.Progress.Seq {
-		t.Errorf("step of the run after a save: got %d (%v), want %d", got, err, next.Progress.Seq)
-	}
-}
-
 // busyDisk is a disk on which something else happens after the first of several reads.
 type busyDisk struct {
 	fileSystem
@@ -147,49 +115,39 @@ func (d *busyDisk) read(path string) ([]byte, error) {
 // TestARunIsReadWhileItIsSaved: whoever reads a run gets it as it was when reading began, or later,
 // also when another process makes a new snapshot between the reading of the two files.
 func TestARunIsReadWhileItIsSaved(t *testing.T) {
-	for name, after := range map[string]struct {
-		status Status
-		steps  int
-	}{"folded": {Running, 0}, "folded and gone on": {Running, 2}, "stopped": {Suspended, 0}} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			f, err := Create(dir, "run-1", "me")
+	for steps, status := range []Status{Suspended, Running, Running} { // after the snapshot
+		dir := t.TempDir()
+		f, err := Create(dir, "run-1", "me")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := tiny()
+		save := func(fold bool, status Status) {
+			d := run.Step(time.Unix(2, 0)).Delta()
+			d.Progress.Status = status
+			run.Apply(d)
+			err := error(nil)
+			if fold {
+				err = f.Fold(run, d, nil)
+			} else {
+				err = f.Append(d)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer f.Close()
-			run := tiny()
-			step := func() *Delta { return run.Step(time.Unix(2, 0)).Delta() }
-			save := func(d *Delta) {
-				t.Helper()
-				if err := f.Append(d); err != nil {
-					t.Fatal(err)
-				}
-				run.Apply(d)
+		}
+		save(true, Running)
+		save(false, Running)
+		began := run.Progress.Seq
+		withDisk(t, &busyDisk{realDisk{}, func() {
+			save(true, status)
+			for range steps {
+				save(false, status)
 			}
-			if err := f.Fold(run, nil, nil); err != nil {
-				t.Fatal(err)
-			}
-			save(step())
-			began := run.Progress.Seq
-			withDisk(t, &busyDisk{realDisk{}, func() {
-				d := step()
-				d.Progress.Status = after.status
-				run.Apply(d)
-				if err := f.Fold(run, d, nil); err != nil {
-					t.Fatal(err)
-				}
-				for range after.steps {
-					save(step())
-				}
-			}})
-			got, err := Read(dir, "run-1")
-			if err != nil {
-				t.Fatalf("got %v, want a run", err)
-			}
-			if seq := got.Progress.Seq; seq < began {
-				t.Errorf("got step %d, want %d or later", seq, began)
-			}
-		})
+		}})
+		if got, err := Read(dir, "run-1"); err != nil || got.Progress.Seq < began {
+			t.Errorf("%s, and %d steps: got %v, %v, want step %d or later", status, steps, got, err, began)
+		}
+		f.Close()
 	}
 }

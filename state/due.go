@@ -27,11 +27,11 @@ func (r *Run) IsDue(now time.Time, h Here, hold time.Duration) bool {
 	if due := s.DueTime(); !due.IsZero() && (hold < 0 || due.Sub(now) <= hold) {
 		return true
 	}
-	return doesMore(s.Delta())
+	return s.Delta().DoesMore()
 }
 
-// doesMore reports whether a step that resumes a run changes anything else.
-func doesMore(d *Delta) bool {
+// DoesMore reports whether a step that resumes a run changes anything else.
+func (d *Delta) DoesMore() bool {
 	return slices.ContainsFunc(d.Events, func(e Event) bool {
 		_, opens := e.Body.(*RunStarted)
 		return !opens

@@ -3,6 +3,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,7 @@ type faultyDisk struct {
 	forever bool
 	calls   int
 	closing bool // a file that was synced could not be closed
+	dies    bool // with the call, so that nothing that comes after it happens
 }
 
 // fault is a way in which a call fails.
@@ -32,14 +34,10 @@ type fault struct {
 }
 
 var faults = map[string]fault{
-	"no space":        {err: syscall.ENOSPC},
-	"quota":           {err: syscall.EDQUOT},
-	"I/O error":       {err: syscall.EIO},
-	"read-only":       {err: syscall.EROFS},
-	"short write":     {err: syscall.ENOSPC, short: true},
-	"an error, late":  {err: syscall.EIO, late: true},
-	"short and late":  {err: syscall.EIO, short: true, late: true},
-	"interrupted I/O": {err: syscall.EINTR},
+	"no space":       {err: syscall.ENOSPC},
+	"short write":    {err: syscall.ENOSPC, short: true},
+	"an error, late": {err: syscall.EIO, late: true},
+	"short and late": {err: syscall.EIO, short: true, late: true},
 }
 
 // fails reports whether this call is one that fails.
@@ -48,12 +46,15 @@ func (d *faultyDisk) fails() bool {
 	return d.calls == d.n || d.forever && d.calls > d.n
 }
 
+// isDead reports whether the process has died in a call before this one.
+func (d *faultyDisk) isDead() bool { return d.dies && d.calls > d.n }
+
 // do makes a call that may fail.
 func (d *faultyDisk) do(call func() error) error {
 	if !d.fails() {
 		return call()
 	}
-	if d.kind.late {
+	if d.kind.late && !d.isDead() {
 		_ = call() // its result is lost
 	}
 	return d.kind.err
@@ -96,6 +97,9 @@ func (f faultyFile) Write(data []byte) (int, error) {
 		return f.opened.Write(data)
 	}
 	n := 0
+	if f.disk.isDead() {
+		return n, f.disk.kind.err
+	}
 	if f.disk.kind.short {
 		n, _ = f.opened.Write(data[:len(data)/2])
 	} else if f.disk.kind.late {
@@ -150,8 +154,8 @@ func saving(dir string) (acknowledged []*Run, failed *Run, err error) {
 		}
 		d := step.Delta()
 		next := run.With(d)
-		if n%4 == 0 {
-			err = f.Fold(next, nil, nil)
+		if n%4 == 0 || n == 5 { // also twice in a row
+			err = f.Fold(next, d, nil)
 		} else {
 			err = f.Append(d)
 		}
@@ -163,68 +167,140 @@ func saving(dir string) (acknowledged []*Run, failed *Run, err error) {
 	return acknowledged, nil, f.Close()
 }
 
-// TestEveryFileSystemCallMayFail, in each way, once and for ever: what was acknowledged
-// is there, the step under way is there or is not, nothing else, and nothing is left
-// behind that keeps the run from being saved when the disk is well again.
-func TestEveryFileSystemCallMayFail(t *testing.T) {
+// calls returns how many calls the saves of a run make on a disk that is well.
+func calls(t *testing.T) int {
+	t.Helper()
 	count := &faultyDisk{}
 	withDisk(t, count)
 	if _, _, err := saving(quickDir(t)); err != nil || count.calls < 30 {
 		t.Fatalf("a disk that is well: got %v after %d calls, want no error after 30 or more", err, count.calls)
 	}
-	cells := 0
-	for name, kind := range faults {
-		for n := 1; n <= count.calls; n++ {
+	return count.calls
+}
+
+// TestEveryFileSystemCallMayFail, in each way, once and for ever.
+func TestEveryFileSystemCallMayFail(t *testing.T) {
+	for n := range calls(t) {
+		for name, kind := range faults {
 			for _, forever := range []bool{false, true} {
-				cells++
-				sufferFault(t, fmt.Sprintf("call %d, %s, forever %v", n, name, forever), &faultyDisk{n: n, kind: kind, forever: forever})
+				d := &faultyDisk{n: n + 1, kind: kind, forever: forever}
+				suffer(t, fmt.Sprintf("call %d, %s, forever %v", n+1, name, forever), d, 2)
 			}
 		}
 	}
-	t.Logf("%d calls, %d faults", count.calls, cells)
 }
 
-func sufferFault(t *testing.T, what string, d *faultyDisk) {
+// TestCrashAnywhereInASave: at whatever moment of its saves a process dies, before, in or after each
+// call, and however much of the history it had written by then.
+func TestCrashAnywhereInASave(t *testing.T) {
+	died := errors.New("the process died")
+	for n := range calls(t) {
+		for _, kind := range []fault{{err: died}, {err: died, short: true}, {err: died, late: true}} {
+			for cut := range 3 {
+				d := &faultyDisk{n: n + 1, kind: kind, forever: true, dies: true}
+				suffer(t, fmt.Sprintf("dead at call %d, short %v, late %v, history cut %d", n+1, kind.short, kind.late, cut), d, cut)
+			}
+		}
+	}
+}
+
+// suffer saves a run on a disk whose calls fail, and leaves none, half or all of what was added
+// to the history meanwhile. The run is as it was acknowledged last, or as it was being saved, it goes
+// on from there, nothing else is left, and its history tells nothing that was not so.
+func suffer(t *testing.T, what string, d *faultyDisk, cut int) {
 	t.Helper()
 	dir := quickDir(t)
 	disk = d
-	acknowledged, failed, err := saving(dir)
-	disk = realDisk{}
-	if d.calls < d.n {
-		return // what went before has ended it
-	}
-	if err == nil && !d.closing {
-		t.Errorf("%s: got no error, want one", what)
-	}
-	f, run, openErr := Open(dir, "run-1", "me")
+	saved, failed, err := saving(dir)
+	disk = &faultyDisk{}
+	acknowledged := len(saved)
 	switch {
-	case len(acknowledged) == 0 && errors.Is(openErr, ErrNotFound):
+	case d.calls < d.n:
+		return // what went before has ended it
+	case err == nil && !d.closing:
+		t.Errorf("%s: got no error, want one", what)
+	case failed != nil:
+		saved = append(saved, failed)
+	}
+	cutHistory(t, dir, acknowledged, cut)
+	f, run, err := Open(dir, "run-1", "me")
+	if acknowledged == 0 && errors.Is(err, ErrNotFound) {
 		return
-	case openErr != nil:
-		t.Errorf("%s: got %v, want a run that can be read", what, openErr)
-		return
+	}
+	if err != nil {
+		t.Fatalf("%s: got %v, want a run that can be read", what, err)
 	}
 	defer f.Close()
-	last := -1
-	if n := len(acknowledged); n > 0 {
-		last = acknowledged[n-1].Progress.Seq
+	if seq := run.Progress.Seq; seq < acknowledged || seq > len(saved) || run.Validate() != nil {
+		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
-	if seq := run.Progress.Seq; seq != last && (failed == nil || seq != failed.Progress.Seq) || run.Validate() != nil {
-		t.Errorf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), last)
-	}
-	next := run.Step(time.Unix(99, 0))
-	next.Resume(nil)
-	again := run.With(next.Delta())
-	disk = &faultyDisk{}
-	if err := f.Fold(again, nil, nil); err != nil {
-		t.Errorf("%s: save when the disk is well: %v", what, err)
-	}
-	if got, err := Read(dir, "run-1"); err != nil || got.Progress.Seq != again.Progress.Seq {
-		t.Errorf("%s: read after that: %v", what, err)
-	}
-	disk = realDisk{}
+	saved = goOn(t, what, f, append(saved[:run.Progress.Seq-1], run))
+	wantHistory(t, what, dir, saved)
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
 		t.Errorf("%s: got %q left, want nothing", what, left)
+	}
+}
+
+// goOn saves three more steps of a run, and returns all that were saved.
+func goOn(t *testing.T, what string, f *File, saved []*Run) []*Run {
+	t.Helper()
+	run := saved[len(saved)-1]
+	for range 3 {
+		step := run.Step(time.Unix(99, 0))
+		step.Resume(nil)
+		delta := step.Delta()
+		run = run.With(delta)
+		err := error(nil)
+		if run.Progress.Seq%2 == 0 {
+			err = f.Fold(run, delta, nil)
+		} else {
+			err = f.Append(delta)
+		}
+		if err != nil {
+			t.Fatalf("%s: it goes on: %v", what, err)
+		}
+		saved = append(saved, run)
+	}
+	return saved
+}
+
+// cutHistory leaves of the history what is there when a process dies that had saved so many steps: none,
+// half or all of what it was about to add.
+func cutHistory(t *testing.T, dir string, steps, cut int) {
+	t.Helper()
+	path := filepath.Join(dir, "run-1"+HistoryExt)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return // there is none yet
+	}
+	kept := 0
+	for at := 0; at < len(data); {
+		line, _, _ := bytes.Cut(data[at:], []byte("\n"))
+		at += len(line) + 1
+		if _, body, err := historyData(line); err == nil && seqOf(body) <= steps {
+			kept = at
+		}
+	}
+	write(t, path, data[:kept+(len(data)-kept)*cut/2])
+}
+
+// wantHistory holds what a history tells to what was saved.
+func wantHistory(t *testing.T, what, dir string, saved []*Run) {
+	t.Helper()
+	last := 0
+	for step, err := range ReadHistory(dir, "run-1") {
+		if err != nil {
+			t.Fatalf("%s: history: %v", what, err)
+		}
+		after := step.After()
+		last = after.Progress.Seq
+		got, _ := after.Encode()
+		if want, _ := saved[last-1].Encode(); !bytes.Equal(got, want) {
+			t.Fatalf("%s: step %d in the history:\n%s\nwant:\n%s", what, last, got, want)
+		}
+	}
+	if last != len(saved) {
+		t.Errorf("%s: history: got it to end at step %d, want %d", what, last, len(saved))
 	}
 }
 
@@ -320,9 +396,9 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestBitsFlippedAnywhere: each byte of both files turned round, each bit of the journal,
-// and several bits at random. No damage of the journal is taken for a step, save that
-// its last line may count as not written.
+// TestBitsFlippedAnywhere: one bit of each byte of both files, and all of them. No damage of the
+// journal is taken for a step, save that its last line counts as not written: what of that came
+// to the disk before the machine died is not known.
 func TestBitsFlippedAnywhere(t *testing.T) {
 	dir, snapshot, journal := damaged(t)
 	whole, err := Read(dir, "run-1")
@@ -330,37 +406,24 @@ func TestBitsFlippedAnywhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := whole.Progress.Seq
-	flip := func(name string, data []byte, change func([]byte)) {
-		t.Helper()
-		bad := append([]byte{}, data...)
-		change(bad)
+	lastLine := bytes.LastIndexByte(journal[:len(journal)-1], '\n') + 1
+	for name, data := range map[string][]byte{"run-1.json": snapshot, "run-1.journal": journal} {
 		path := filepath.Join(dir, name)
-		write(t, path, bad)
-		defer write(t, path, data)
-		if !wantRefusedOrValid(t, "flipped "+name, dir) || name == "run-1.json" {
-			return
-		}
-		if run, err := Read(dir, "run-1"); err != nil || run.Progress.Seq >= last && string(bad) != string(data) && bad[len(bad)-1] == '\n' {
-			t.Errorf("%s with flipped bits: got all of its steps (%v)", name, err)
-		}
-	}
-	for at := range snapshot {
-		flip("run-1.json", snapshot, func(b []byte) { b[at] ^= 0xff })
-	}
-	for at := range len(journal) - 1 {
-		flip("run-1.journal", journal, func(b []byte) { b[at] ^= 0xff })
-		flip("run-1.journal", journal, func(b []byte) { b[at] ^= 1 << (at % 8) })
-	}
-	random := rand.New(rand.NewPCG(20260401, 0))
-	for range 2000 {
-		name, data := "run-1.json", snapshot
-		if random.IntN(2) == 0 {
-			name, data = "run-1.journal", journal[:len(journal)-1]
-		}
-		flip(name, data, func(b []byte) {
-			for range 1 + random.IntN(4) {
-				b[random.IntN(len(b))] ^= 1 << random.IntN(8)
+		for at := range len(data) - 1 {
+			for _, bits := range []byte{0xff, 1 << (at % 8)} {
+				bad := bytes.Clone(data)
+				bad[at] ^= bits
+				write(t, path, bad)
+				accepted := wantRefusedOrValid(t, fmt.Sprintf("%s, flipped at %d", name, at), dir)
+				if name == "run-1.json" {
+					continue
+				}
+				run, err := Read(dir, "run-1")
+				if accepted && run.Progress.Seq >= last || at >= lastLine && bad[at] != '\n' && (err != nil || run.Progress.Seq != last-1) {
+					t.Errorf("the journal flipped at %d: got %v, %v, want it refused, or its last line to count as not written", at, run, err)
+				}
 			}
-		})
+		}
+		write(t, path, data)
 	}
 }

@@ -30,7 +30,7 @@ type File struct {
 	size     int64 // of the journal
 	snapshot int64 // bytes of the snapshot
 	folded   int   // its step; 0 when there is none
-	seal     Seal  // nil: nobody is told
+	seal     Seal
 	history  *history
 }
 
@@ -43,28 +43,20 @@ type Seal interface {
 	Adopt(path string) error                // the file goes on from what it has
 }
 
+// unsealed is the Seal of files of which nobody is told.
+type unsealed struct{}
+
+func (unsealed) Replace(string, []byte) error { return nil }
+func (unsealed) Append(string, []byte) error  { return nil }
+func (unsealed) Done(string) error            { return nil }
+func (unsealed) Adopt(string) error           { return nil }
+
 // SetSeal says who is told of changes. It is for before the first one.
 func (f *File) SetSeal(s Seal) { f.seal, f.history.seal = s, s }
 
 // SetHistory says how many bytes of the run's history are kept; 0: none. It is for before the
 // first change. Without it DefaultHistory is kept.
 func (f *File) SetHistory(most int64) { f.history.most = most }
-
-// announce tells that a file is about to get other content.
-func (f *File) announce(path string, data []byte) error {
-	if f.seal == nil {
-		return nil
-	}
-	return f.seal.Replace(path, data)
-}
-
-// settle tells that it has it.
-func (f *File) settle(path string) error {
-	if f.seal == nil {
-		return nil
-	}
-	return f.seal.Done(path)
-}
 
 // Create takes the lock for a new run. It fails with ErrExists or *LockedError.
 // holder is a line that tells who drives the run.
@@ -104,8 +96,8 @@ func acquire(dir, id, holder string) (*File, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	f := &File{dir: dir, id: id}
-	f.history = &history{path: f.path(HistoryExt), journal: f.path(".journal"), most: DefaultHistory}
+	f := &File{dir: dir, id: id, seal: unsealed{}}
+	f.history = &history{path: f.path(HistoryExt), journal: f.path(".journal"), most: DefaultHistory, seal: unsealed{}}
 	if err := f.take(holder); err != nil {
 		return nil, err
 	}
@@ -239,7 +231,6 @@ func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 		past()
 		return fmt.Errorf("encode state: %w", err)
 	}
-	failpoint("fold")
 	err = f.replace(data, func() error {
 		past()
 		if ready == nil {
@@ -251,7 +242,6 @@ func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 		past()
 		return fmt.Errorf("save state: %w", err)
 	}
-	failpoint("folded")
 	f.snapshot, f.folded = int64(len(data)), r.Progress.Seq
 	return f.dropJournal(r.Progress.Status != Running)
 }
@@ -260,28 +250,23 @@ func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 // it calls what remember returns, which waits for that.
 func (f *File) remember(r *Run, d *Delta) (wait func()) {
 	done := make(chan struct{})
-	add := func() {
+	go func() {
 		defer close(done)
 		_ = f.history.fold(r, d, f.folded) // what is missing in it is told when it is read
-	}
-	if tearing { // tests count the places where the process may be killed
-		add()
-	} else {
-		go add()
-	}
+	}()
 	return func() { <-done }
 }
 
 // dropJournal empties the journal, whose steps are in the snapshot by now and would be
 // skipped. When the run has stopped it removes the file.
 func (f *File) dropJournal(stopped bool) error {
-	if err := f.announce(f.path(".journal"), nil); err != nil {
+	if err := f.seal.Replace(f.path(".journal"), nil); err != nil {
 		return err
 	}
 	if err := f.emptyJournal(stopped); err != nil {
 		return err
 	}
-	return f.settle(f.path(".journal"))
+	return f.seal.Done(f.path(".journal"))
 }
 
 func (f *File) emptyJournal(stopped bool) error {
@@ -333,13 +318,13 @@ func (f *File) replace(data []byte, ready func() error) (err error) {
 	if err := ready(); err != nil {
 		return err
 	}
-	if err := f.announce(f.path(".json"), data); err != nil {
+	if err := f.seal.Replace(f.path(".json"), data); err != nil {
 		return err
 	}
 	if err := disk.rename(tmp, f.path(".json")); err != nil {
 		return err
 	}
-	return errors.Join(f.settle(f.path(".json")), disk.syncDir(f.dir))
+	return errors.Join(f.seal.Done(f.path(".json")), disk.syncDir(f.dir))
 }
 
 func writeSync(w opened, data []byte) error {

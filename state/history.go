@@ -1,14 +1,13 @@
 package state
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
-	"io/fs"
+	"math"
 	"os"
 	"strconv"
 
@@ -35,7 +34,7 @@ type history struct {
 	path    string
 	journal string // path of the journal
 	most    int64  // bytes
-	seal    Seal   // nil: nobody is told
+	seal    Seal
 	file    *os.File
 	size    int64 // of the file; after it comes nothing
 	last    int   // the step of the last line; 0 for none
@@ -62,7 +61,7 @@ func (h *history) fold(r *Run, d *Delta, folded int) error {
 		err = h.shorten(r)
 	}
 	if err != nil {
-		return h.forget(err)
+		return errors.Join(err, h.close()) // the next fold looks at the file anew
 	}
 	return nil
 }
@@ -70,9 +69,11 @@ func (h *history) fold(r *Run, d *Delta, folded int) error {
 // lines returns what fold adds.
 func (h *history) lines(r *Run, d *Delta) ([]byte, error) {
 	lines := &bytes.Buffer{}
-	if err := h.addJournal(lines); err != nil {
+	journal, _, err := files.Read(h.journal, maxFile)
+	if err := ignoreMissing(err); err != nil {
 		return nil, err
 	}
+	h.last = addSteps(lines, journal, h.last, math.MaxInt)
 	if d != nil && d.Progress.Seq == h.last+1 {
 		if err := h.add(lines, deltaHead, d, d.Progress.Seq); err != nil {
 			return nil, err
@@ -91,11 +92,6 @@ func (h *history) lines(r *Run, d *Delta) ([]byte, error) {
 		return lines.Bytes()[before:], nil
 	}
 	return lines.Bytes(), nil
-}
-
-// forget closes the file, so that the next fold looks at it anew.
-func (h *history) forget(err error) error {
-	return errors.Join(err, h.close())
 }
 
 func (h *history) close() error {
@@ -118,7 +114,7 @@ func (h *history) open(folded int) error {
 	if err == nil {
 		err = f.Truncate(size)
 	}
-	if err == nil && h.seal != nil {
+	if err == nil {
 		err = h.seal.Adopt(h.path)
 	}
 	if err != nil {
@@ -130,74 +126,32 @@ func (h *history) open(folded int) error {
 
 // tail returns the length of a history up to the last whole line whose step is not after the
 // folded one, and that step; 0 and 0 when there is none.
-func tail(f *os.File, folded int) (size int64, last int, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, 0, err
-	}
-	for end := info.Size(); end > 0; {
-		begin, err := lineBefore(f, end)
+func tail(from io.Reader, folded int) (size int64, last int, err error) {
+	at := int64(0)
+	for line, err := range fileLines(from) {
 		if err != nil {
 			return 0, 0, err
 		}
-		line := make([]byte, end-begin)
-		if _, err := f.ReadAt(line, begin); err != nil {
-			return 0, 0, err
+		at += int64(len(line)) + 1
+		_, data, bad := historyData(line)
+		if seq := seqOf(data); bad == nil && seq > 0 && seq <= folded {
+			size, last = at, seq
 		}
-		_, data, err := historyData(bytes.TrimSuffix(line, []byte("\n")))
-		if err == nil && line[len(line)-1] == '\n' {
-			if seq := seqOf(data); seq > 0 && seq <= folded {
-				return end, seq, nil
-			}
-		}
-		end = begin
 	}
-	return 0, 0, nil
+	return size, last, nil
 }
 
-// lineBefore returns where the line begins that ends at a place of a file.
-func lineBefore(f io.ReaderAt, end int64) (int64, error) {
-	buf := make([]byte, 64<<10)
-	for at := end - 1; at > 0; { // the last byte of the line may be its line break
-		n := min(at, int64(len(buf)))
-		if _, err := f.ReadAt(buf[:n], at-n); err != nil {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
-			return at - n + int64(i) + 1, nil
-		}
-		at -= n
-	}
-	return 0, nil
-}
-
-// addJournal adds the steps of the journal that follow the last line.
-func (h *history) addJournal(to *bytes.Buffer) error {
-	f, _, err := files.Open(h.journal)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for in := bufio.NewReaderSize(f, 256<<10); ; {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return nil // a line that was cut off counts as not written
-		}
-		if err != nil {
-			return err
-		}
-		data, err := checkedLine(line[:len(line)-1])
-		if err != nil {
-			return nil
-		}
-		if seqOf(data) == h.last+1 {
+// addSteps adds the steps of a journal that follow step last, up to step most, and returns the
+// last one. What is damaged, and what then follows, is left out.
+func addSteps(to *bytes.Buffer, journal []byte, last, most int) int {
+	for line := range bytes.Lines(journal) {
+		data, err := checkedLine(bytes.TrimSuffix(line, []byte("\n")))
+		if err == nil && last < most && seqOf(data) == last+1 {
 			putLine(to, deltaHead, data)
-			h.last++
+			last++
 		}
 	}
+	return last
 }
 
 // add adds a line with a step, or with a whole run.
@@ -221,21 +175,10 @@ func putLine(to *bytes.Buffer, head string, data []byte) {
 }
 
 func (h *history) write(data []byte) error {
-	if h.seal != nil {
-		if err := h.seal.Append(h.path, data); err != nil {
-			return err
-		}
-	}
-	failpoint("history")
-	half := len(data)
-	if tearing {
-		half /= 2
-	}
-	if _, err := h.file.WriteAt(data[:half], h.size); err != nil {
+	if err := h.seal.Append(h.path, data); err != nil {
 		return err
 	}
-	failpoint("torn history")
-	if _, err := h.file.WriteAt(data[half:], h.size+int64(half)); err != nil {
+	if _, err := h.file.WriteAt(data, h.size); err != nil {
 		return err
 	}
 	h.size += int64(len(data))
@@ -258,10 +201,8 @@ func (h *history) shorten(r *Run) error {
 	if err != nil {
 		return err
 	}
-	if h.seal != nil {
-		if err := h.seal.Replace(h.path, keep.Bytes()); err != nil {
-			return err
-		}
+	if err := h.seal.Replace(h.path, keep.Bytes()); err != nil {
+		return err
 	}
 	tmp := h.path + ".tmp"
 	if err := ignoreMissing(os.Remove(tmp)); err != nil {
@@ -273,10 +214,8 @@ func (h *history) shorten(r *Run) error {
 	if err := os.Rename(tmp, h.path); err != nil {
 		return err
 	}
-	if h.seal != nil {
-		if err := h.seal.Done(h.path); err != nil {
-			return err
-		}
+	if err := h.seal.Done(h.path); err != nil {
+		return err
 	}
 	return h.close()
 }
@@ -284,25 +223,17 @@ func (h *history) shorten(r *Run) error {
 // oldest returns where the first whole run begins that is not before a place; the size of the
 // file when there is none.
 func (h *history) oldest(from int64) (int64, error) {
-	in, at := bufio.NewReaderSize(io.NewSectionReader(h.file, 0, h.size), 256<<10), int64(0)
-	for at < h.size {
-		head, err := in.Peek(min(9+len(snapshotHead), int(h.size-at)))
+	at := int64(0)
+	for line, err := range fileLines(io.NewSectionReader(h.file, 0, h.size)) {
 		if err != nil {
 			return 0, err
 		}
-		if at >= from && bytes.HasSuffix(head, []byte(snapshotHead)) {
+		if at >= from && bytes.HasPrefix(line[min(9, len(line)):], []byte(snapshotHead)) {
 			return at, nil
 		}
-		for more := true; more; {
-			part, err := in.ReadSlice('\n')
-			at += int64(len(part))
-			more = errors.Is(err, bufio.ErrBufferFull)
-			if err != nil && !more {
-				return 0, err
-			}
-		}
+		at += int64(len(line)) + 1
 	}
-	return at, nil
+	return h.size, nil
 }
 
 // historyData returns what a line of a history holds: a step, or a whole run.

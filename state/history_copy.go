@@ -27,28 +27,18 @@ func CopyHistory(to io.Writer, from io.Reader, journal []byte, last int) error {
 			continue
 		}
 		seq = n
-		if err := putWhole(out, line); err != nil {
+		if _, err := out.Write(append(line, '\n')); err != nil {
 			return err
 		}
 	}
-	for line := range bytes.Lines(journal) {
-		data, err := checkedLine(bytes.TrimSuffix(line, []byte("\n")))
-		if n := seqOf(data); err != nil || seq == 0 || n != seq+1 || n > last {
-			continue
-		}
-		var one bytes.Buffer
-		putLine(&one, deltaHead, data)
-		seq++
-		if _, err := out.Write(one.Bytes()); err != nil {
-			return err
-		}
+	var rest bytes.Buffer
+	if seq > 0 {
+		addSteps(&rest, journal, seq, last)
+	}
+	if _, err := out.Write(rest.Bytes()); err != nil {
+		return err
 	}
 	return out.Flush()
-}
-
-func putWhole(to *bufio.Writer, line []byte) error {
-	_, err := to.Write(line)
-	return errors.Join(err, to.WriteByte('\n'))
 }
 
 // fileLines returns the whole lines of a file, without their line breaks.
@@ -67,54 +57,35 @@ func fileLines(from io.Reader) func(func([]byte, error) bool) {
 	}
 }
 
-// MaskHistory returns a reader of a history whose texts are masked, which must not change the
-// number of bytes. Lines get the checksums of what they have then; those that were damaged
-// stay so.
+// MaskHistory returns a reader of a history whose texts are masked, line by line, which must not
+// change the number of bytes. Lines get the checksums of what they have then; those that were
+// damaged stay so.
 func MaskHistory(from io.Reader, mask func(io.Reader) io.Reader) io.Reader {
-	m := &masking{from: bufio.NewReaderSize(from, 256<<10)}
-	m.masked = bufio.NewReaderSize(mask(readerFunc(m.readLine)), 256<<10)
-	return readerFunc(m.read)
+	return &masking{from: bufio.NewReaderSize(from, 256<<10), mask: mask}
 }
 
 // masking is a history on its way through a mask.
 type masking struct {
-	from, masked *bufio.Reader
-	in, out      []byte // what is left of a line before and after the mask
-	whole        []bool // whether the checksums of lines were right, of those that are not out yet
+	from *bufio.Reader
+	mask func(io.Reader) io.Reader
+	out  []byte // what is left of a line
 }
 
-type readerFunc func([]byte) (int, error)
-
 // Read implements io.Reader.
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
-
-// readLine reads what is to be masked.
-func (m *masking) readLine(p []byte) (int, error) {
-	if len(m.in) == 0 {
+func (m *masking) Read(p []byte) (int, error) {
+	if len(m.out) == 0 {
 		line, err := m.from.ReadBytes('\n')
 		if len(line) == 0 {
 			return 0, err
 		}
 		_, bad := checkedLine(bytes.TrimSuffix(line, []byte("\n")))
-		m.in, m.whole = line, append(m.whole, bad == nil)
-	}
-	n := copy(p, m.in)
-	m.in = m.in[n:]
-	return n, nil
-}
-
-// read reads what was masked.
-func (m *masking) read(p []byte) (int, error) {
-	if len(m.out) == 0 {
-		line, err := m.masked.ReadBytes('\n')
-		if len(line) == 0 {
+		if m.out, err = io.ReadAll(m.mask(bytes.NewReader(line))); err != nil {
 			return 0, err
 		}
-		if len(m.whole) > 0 && m.whole[0] && len(line) > 10 {
-			data := bytes.TrimSuffix(line[9:], []byte("\n"))
-			copy(line, fmt.Sprintf("%08x ", crc32.Checksum(data, castagnoli())))
+		if bad == nil && len(m.out) > 10 {
+			data := bytes.TrimSuffix(m.out[9:], []byte("\n"))
+			copy(m.out, fmt.Sprintf("%08x ", crc32.Checksum(data, castagnoli())))
 		}
-		m.out, m.whole = line, m.whole[min(1, len(m.whole)):]
 	}
 	n := copy(p, m.out)
 	m.out = m.out[n:]

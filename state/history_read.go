@@ -2,7 +2,6 @@ package state
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -163,23 +162,13 @@ func (h *reading) step(data []byte) {
 
 // replay continues with the steps of the journal, as the function of that name does.
 func (h *reading) replay(journal []byte) error {
-	for len(journal) > 0 && !h.stopped {
-		line, rest, whole := bytes.Cut(journal, []byte("\n"))
-		d, err := parseLine(line)
-		if err != nil && (!whole || len(rest) == 0) {
+	for d, err := range following(h.run, journal) {
+		if err != nil {
+			return err
+		}
+		if !h.yield(HistoryStep{h.run, d}, nil) {
 			return nil
 		}
-		if err != nil {
-			return &FileError{What: err.Error()}
-		}
-		journal = rest
-		if d.Progress.Seq <= h.last {
-			continue
-		}
-		if err := d.checkFollows(h.run); err != nil || d.Progress.Seq != h.run.Progress.Seq+1 {
-			return &FileError{What: fmt.Sprintf("step %d does not follow step %d", d.Progress.Seq, h.run.Progress.Seq)}
-		}
-		h.stopped = !h.yield(HistoryStep{h.run, d}, nil)
 		h.run.Apply(d)
 	}
 	return nil

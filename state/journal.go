@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"iter"
 	"os"
 	"strconv"
 	"sync"
@@ -33,34 +34,14 @@ func (f *File) Append(d *Delta) error {
 	if err := f.openJournal(); err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
-	if f.seal != nil {
-		if err := f.seal.Append(f.path(".journal"), line); err != nil {
-			return fmt.Errorf("save step: %w", err)
-		}
-	}
-	failpoint("append")
-	rest, err := f.tear(line)
-	if err != nil {
+	if err := f.seal.Append(f.path(".journal"), line); err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
-	if err := writeSync(f.journal, rest); err != nil {
+	if err := writeSync(f.journal, line); err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
-	failpoint("appended")
 	f.size += int64(len(line))
 	return nil
-}
-
-// tear writes the first half of a line where a test wants to see the journal torn, and
-// returns the rest.
-func (f *File) tear(line []byte) (rest []byte, err error) {
-	if !tearing {
-		return line, nil
-	}
-	half := len(line) / 2
-	_, err = f.journal.Write(line[:half])
-	failpoint("torn")
-	return line[half:], err
 }
 
 // Full reports whether the journal is due to be folded into the snapshot.
@@ -88,29 +69,12 @@ func journalLine(d *Delta) ([]byte, error) {
 	return append(append(line, data...), '\n'), nil
 }
 
-// replay applies the steps of a journal that come after the run. A last line
-// that was cut off counts as not written; any other damage is a *FileError.
+// replay applies the steps of a journal that come after the run.
 func replay(r *Run, journal []byte) error {
 	applied := false
-	for n := 1; len(journal) > 0; n++ {
-		line, rest, whole := bytes.Cut(journal, []byte("\n"))
-		d, err := parseLine(line)
-		if err != nil && (!whole || len(rest) == 0) {
-			break
-		}
+	for d, err := range following(r, journal) {
 		if err != nil {
-			return &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()}
-		}
-		journal = rest
-		if d.Progress.Seq <= r.Progress.Seq && !applied {
-			continue // already in the snapshot: a crash came before the journal was emptied
-		}
-		if d.Progress.Seq != r.Progress.Seq+1 {
-			return &FileError{Field: fmt.Sprintf("line %d", n), What: fmt.Sprintf(
-				"is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)}
-		}
-		if err := d.checkFollows(r); err != nil {
-			return &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()}
+			return err
 		}
 		r.Apply(d)
 		applied = true
@@ -119,6 +83,38 @@ func replay(r *Run, journal []byte) error {
 		return nil
 	}
 	return r.Validate()
+}
+
+// following returns the steps of a journal that come after the run, to which the caller applies
+// each before it asks for the next one. A last line that was cut off counts as not written; any
+// other damage is a *FileError, and the last of what is returned.
+func following(r *Run, journal []byte) iter.Seq2[*Delta, error] {
+	return func(yield func(*Delta, error) bool) {
+		first := true
+		for n := 1; len(journal) > 0; n++ {
+			line, rest, whole := bytes.Cut(journal, []byte("\n"))
+			d, err := parseLine(line)
+			journal = rest
+			switch {
+			case err != nil && (!whole || len(rest) == 0):
+				return
+			case err != nil:
+			case d.Progress.Seq <= r.Progress.Seq && first:
+				continue // already in the snapshot: a crash came before the journal was emptied
+			case d.Progress.Seq != r.Progress.Seq+1:
+				err = fmt.Errorf("is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)
+			default:
+				err = d.checkFollows(r)
+			}
+			if err != nil {
+				yield(nil, &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()})
+				return
+			}
+			if first = false; !yield(d, nil) {
+				return
+			}
+		}
+	}
 }
 
 // checkFollows returns an error when the step can't be the one after r: agents are in the order

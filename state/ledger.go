@@ -19,23 +19,32 @@ type ledger struct {
 // spent adds up what the run has cost, and how well that is known.
 func (l ledger) spent() Spent {
 	all := Spent{USD: l.total}
-	for _, sum := range l.past.sums() {
+	for sum := range l.sums() {
 		all.Estimated = all.Estimated || sum.Kind == Estimated
 		all.Unpriced = tokenSum(all.Unpriced, sum.Unpriced)
 		if sum.Kind == Unknown {
 			all.Unknown += sum.Entries
 		}
 	}
-	for _, entries := range [][]Entry{l.saved, l.added} {
-		for _, e := range entries {
-			all.Estimated = all.Estimated || e.Kind == Estimated
-			all.Unpriced = tokenSum(all.Unpriced, e.Unpriced)
-			if e.Kind == Unknown {
-				all.Unknown++
+	return all
+}
+
+// sums returns all that the ledger has: what is added up, and each entry.
+func (l ledger) sums() iter.Seq[Sum] {
+	return func(yield func(Sum) bool) {
+		for _, sum := range l.past.sums() {
+			if !yield(sum) {
+				return
+			}
+		}
+		for _, entries := range [][]Entry{l.saved, l.added} {
+			for i := range entries {
+				if !yield(entries[i].sum()) {
+					return
+				}
 			}
 		}
 	}
-	return all
 }
 
 // entry returns the entry for an agent's invocation that ended. It has what the process
@@ -73,13 +82,8 @@ func (l ledger) entry(a *Agent, o Outcome) Entry {
 // byAgent returns what each agent has cost.
 func (l ledger) byAgent() map[string]USD {
 	costs := map[string]USD{}
-	for _, sum := range l.past.sums() {
+	for sum := range l.sums() {
 		costs[sum.Agent] = costs[sum.Agent].Plus(sum.CostUSD)
-	}
-	for _, entries := range [][]Entry{l.saved, l.added} {
-		for _, e := range entries {
-			costs[e.Agent] = costs[e.Agent].Plus(e.CostUSD)
-		}
 	}
 	return costs
 }
@@ -109,21 +113,13 @@ func (l ledger) estimate(used []ModelCost) []ModelCost {
 
 // rate sums what the exact entries of a model cost and used.
 func (l ledger) rate(model string) (cost USD, units int64) {
-	add := func(kind CostKind, shares []ModelCost) {
-		for _, m := range shares {
-			if kind == Exact && SameModel(m.Model, model) {
+	for sum := range l.sums() {
+		for _, m := range sum.Models {
+			if sum.Kind == Exact && SameModel(m.Model, model) {
 				cost = cost.Plus(m.CostUSD)
 				units += m.units()
 			}
 		}
-	}
-	for _, entries := range [][]Entry{l.saved, l.added} {
-		for _, e := range entries {
-			add(e.Kind, e.Models)
-		}
-	}
-	for _, sum := range l.past.sums() {
-		add(sum.Kind, sum.Models)
 	}
 	return cost, units
 }

@@ -95,127 +95,44 @@ func (p *play) unknown(to string) {
 	p.end("main", state.Outcome{Decision: protocol.Decision{Then: goTo(to)}})
 }
 
-// TestThreeUnknownInARow: three successful invocations of one agent whose cost
-// nobody knows fail it, where there is a budget to keep; a known one in between
-// starts the count anew. Nothing that was done is lost, and a resume continues.
+// TestThreeUnknownInARow: three successful invocations of one agent whose cost nobody knows fail
+// it, where there is a budget to keep; a known one in between starts the count anew, and those that
+// died don't count. Nothing that was done is lost, and a resume continues.
 func TestThreeUnknownInARow(t *testing.T) {
-	for _, budget := range []state.USD{state.Dollar, 0} {
-		p := newPlay(t, func(o *state.Options) { o.BudgetUSD = budget })
-		p.unknown("B.md")
-		p.unknown("B.md")
-		p.turn("main", goTo("C.md"))
-		p.unknown("C.md")
-		p.unknown("C.md")
-		equal(t, "two in a row", p.next(0), "main")
-		p.unknown("A.md")
-		if budget == 0 {
-			equal(t, "three in a row without a budget", p.next(0), "main")
-			continue
-		}
-		end := p.closed(nil)
-		equal(t, "three in a row", []any{p.next(0), end.Status}, []any{"", state.Failed})
-		for _, part := range []string{"agent main in state A.md", "cost", "can't be known", "--budget 0"} {
-			if !strings.Contains(end.Reason, part) {
-				t.Errorf("reason: got %q, want %q in it", end.Reason, part)
-			}
-		}
-		finished := bodies[*state.StateFinished](p)
-		equal(t, "states that ended well", len(finished), 6)
-		equal(t, "the last of them", finished[5].OK, true)
-		p.resume(nil)
-		equal(t, "resumed", []string{p.next(0), p.agent("main").State}, []string{"main", "A.md"})
-		p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
-		for range 4 {
-			p.unknown("A.md")
-		}
-		equal(t, "without a budget", p.next(0), "main")
-	}
-}
-
-// TestUnknownCostsAreOfOneAgentAndOfGoodAnswers: neither an agent CLI that dies
-// again and again nor several agents that lack one cost each end a run.
-func TestUnknownCostsAreOfOneAgentAndOfGoodAnswers(t *testing.T) {
 	p := newPlay(t, func(o *state.Options) { o.MaxRetries = 9 })
-	for range 5 {
+	p.unknown("B.md")
+	p.unknown("B.md")
+	p.turn("main", goTo("C.md"))
+	p.unknown("C.md")
+	for range 3 {
 		p.start("main")
 		p.end("main", lost())
 		p.now = p.agent("main").NotBefore
 	}
-	equal(t, "after five that died", p.next(0), "main")
-	fork := func(to string) protocol.Spawn { return protocol.Spawn{State: to, Next: "B.md"} }
-	p.turn("main", goTo("B.md"), fork("C.md"), fork("C.md"), fork("C.md"))
-	for _, id := range []string{"main_c1", "main_c2", "main_c3"} {
-		p.start(id)
-		p.end(id, state.Outcome{Decision: protocol.Decision{Then: goTo("B.md")}})
-	}
-	equal(t, "after one of each of three agents", p.next(0) != "", true)
-	for _, a := range p.run.Agents {
-		equal(t, a.ID, a.Status, state.Ready)
-	}
-}
-
-// TestUnknownCostsOfAnEarlierVersion: a run that schema 1 ended for its unknown
-// costs is resumed, whatever the budget.
-func TestUnknownCostsOfAnEarlierVersion(t *testing.T) {
-	p := newPlay(t, nil)
-	p.turn("main", goTo("B.md"))
-	p.run.Progress.Unknown, p.run.Progress.Status = 3, state.OverBudget
-	p.run.Progress.Reason = "the cost of the last 3 agent processes is unknown"
-	p.resume(nil)
-	equal(t, "resumed", []any{p.next(0), p.run.Progress.Unknown}, []any{"main", 0})
-}
-
-// TestUnknownCostsWaitForTheVerdict: the commands are asked before the agent is
-// failed; a result that ends the agent is followed.
-func TestUnknownCostsWaitForTheVerdict(t *testing.T) {
-	for _, converged := range []bool{true, false} {
-		p := newPlay(t, nil)
-		p.policies["C.md"] = protocol.Policy{Convergence: &protocol.Convergence{DoneWhen: []string{"x"}, MaxAttempts: 3, OnExhausted: "fail"}}
-		p.unknown("B.md")
-		p.unknown("C.md")
-		p.start("main")
-		p.end("main", state.Outcome{Decision: protocol.Decision{Then: result("r")}})
-		equal(t, "before the verdict", p.next(0), "main")
-		p.start("main")
-		p.do(func(s *state.Step) {
-			v := state.Verification{Results: []state.CommandResult{{Cmd: "x"}}}
-			if !converged {
-				v.Results[0].RC = 1
-			}
-			s.EndVerification("main", p.state("C.md"), v)
-		})
-		want := state.Completed
-		if !converged {
-			want = state.Failed
+	p.unknown("C.md")
+	equal(t, "two in a row", p.next(0), "main")
+	p.unknown("A.md")
+	end := p.closed(nil)
+	equal(t, "three in a row", []any{p.next(0), end.Status}, []any{"", state.Failed})
+	for _, part := range []string{"agent main in state A.md", "can't be known", "--budget 0"} {
+		if !strings.Contains(end.Reason, part) {
+			t.Errorf("reason: got %q, want %q in it", end.Reason, part)
 		}
-		equal(t, "after it", p.closed(nil).Status, want)
 	}
-}
+	finished := bodies[*state.StateFinished](p)
+	equal(t, "states that ended well", []any{len(finished), finished[5].OK}, []any{6, true})
+	p.resume(nil)
+	equal(t, "resumed", []string{p.next(0), p.agent("main").State}, []string{"main", "A.md"})
+	p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
+	p.unknown("A.md")
+	equal(t, "without a budget", p.next(0), "main")
 
-// TestBudgetWarning: told once, above 80 %.
-func TestBudgetWarning(t *testing.T) {
-	p := newPlay(t, nil)
-	for _, c := range []struct {
-		usd  state.USD
-		told int
-	}{{8 * state.Dollar, 0}, {1, 1}, {state.Dollar, 1}} {
-		p.start("main")
-		p.end("main", state.Outcome{Cost: cost(c.usd), Decision: protocol.Decision{Then: goTo("A.md")}})
-		equal(t, "warnings after "+p.run.Progress.TotalUSD.String(), len(bodies[*state.Limit](p)), c.told)
-	}
-}
-
-// TestBudgetIsToldOnce where one state costs more than what there is: in the step that
-// books it the run ends too.
-func TestBudgetIsToldOnce(t *testing.T) {
-	p := newPlay(t, nil)
+	p = newTries(t, protocol.Convergence{}, nil)
+	p.run.Agents[0].Unknown = 2
 	p.start("main")
-	p.do(func(s *state.Step) {
-		s.End("main", p.state(p.agent("main").State), state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: goTo("A.md")}})
-		s.Close(s.Closing(nil))
-	})
-	equal(t, "status", p.run.Progress.Status, state.OverBudget)
-	equal(t, "told", len(bodies[*state.Limit](p)), 1)
+	p.end("main", state.Outcome{Decision: protocol.Decision{Then: result("r")}})
+	p.try("pass")
+	equal(t, "a result that ends the agent, after the verdict", len(p.run.Agents), 0)
 }
 
 // TestEstimatesAreMarked wherever the budget is spoken of.

@@ -88,6 +88,14 @@ func TestOverBudget(t *testing.T) {
 	equal(t, "where", p.agent("main").State, "B.md")
 	p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
 	equal(t, "resumed without", p.next(0), "main")
+
+	p = newPlay(t, nil)
+	p.start("main")
+	p.do(func(s *state.Step) {
+		s.End("main", p.state("A.md"), state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: goTo("A.md")}})
+		s.Close(s.Closing(nil))
+	})
+	equal(t, "told, when one state costs more than there is", len(bodies[*state.Limit](p)), 1)
 }
 
 // TestInvocationAtItsBudget: an agent CLI that ended at its cap makes the run over
@@ -104,20 +112,12 @@ func TestInvocationAtItsBudget(t *testing.T) {
 	p.start("main")
 	equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
 	equal(t, "retries", p.agent("main").Exec.Retries, 0)
-}
 
-// TestUsageLimitSuspends until its reset time; a resume forgets it.
-func TestUsageLimitSuspends(t *testing.T) {
-	p := newPlay(t, nil)
-	reset := epoch.Add(5 * time.Hour)
+	p = newPlay(t, func(o *state.Options) { o.Caps = []state.Cap{state.NewCap(state.BudgetPerKey, 50*cent, 20*cent, 0)} })
 	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(0), Failure: &state.Failure{Class: state.UsageLimit, Message: "limit", Reset: reset}})
-	equal(t, "next", p.next(0), "")
-	end := p.closed(nil)
-	equal(t, "end", []any{end.Status, end.Until, end.Reason}, []any{state.Suspended, reset, "limit"})
-	p.resume(nil)
-	equal(t, "next after the resume", p.next(0), "main")
-	equal(t, "retries", p.agent("main").Exec.Retries, 0)
+	p.end("main", state.Outcome{Cost: cost(29 * cent), Failure: &state.Failure{Class: state.BudgetSpent, Message: "its budget is used up", Continue: true}})
+	equal(t, "the share of a cap", p.closed(nil).Reason,
+		"budget-per-key: the runs of this key have spent $0.49 of $0.5 in 24 hours, and its agents have reached their share of what was left")
 }
 
 // TestIterationsCountExecutions: retries and reminders are none; after the last
@@ -159,19 +159,12 @@ func TestSlotsAreGivenInTurn(t *testing.T) {
 
 // TestFailureKeepsOthersFromStarting, unless the run keeps going.
 func TestFailureKeepsOthersFromStarting(t *testing.T) {
-	for _, keep := range []bool{false, true} {
+	for keep, next := range map[bool]string{false: "", true: "main"} {
 		p := newPlay(t, func(o *state.Options) { o.KeepGoing = keep })
-		p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
-		p.start("main_b1")
-		p.end("main_b1", fail(state.Fatal, "no"))
-		want := ""
-		if keep {
-			want = "main"
-		}
-		equal(t, "next", p.next(0), want)
-		if got := p.closed(nil); got.Reason != "agent main_b1 in state B.md: no" {
-			t.Errorf("reason: got %q, want the agent, its state and the failure", got.Reason)
-		}
+		bad := p.fork("main")
+		p.start(bad)
+		p.end(bad, fail(state.Fatal, "no"))
+		equal(t, "next", []string{p.next(0), p.closed(nil).Reason}, []string{next, "agent main_b1 in state B.md: no"})
 	}
 }
 

@@ -64,22 +64,6 @@ func fakeLockTime(t *testing.T, each func(time.Duration)) (waited *time.Duration
 	return waited
 }
 
-// TestDeadHolderIsWaitedFor: a child of a process that has died gives the lock
-// up some moments later.
-func TestDeadHolderIsWaitedFor(t *testing.T) {
-	dir, lock := held(t, deadHolder(t))
-	fakeLockTime(t, func(waited time.Duration) {
-		if waited > 4*time.Second {
-			lock.Close()
-		}
-	})
-	f, err := Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatalf("Create: %v, want the lock as soon as it is free", err)
-	}
-	f.Close()
-}
-
 func TestHolderIsWaitedForNoLongerThanNeeded(t *testing.T) {
 	for name, c := range map[string]struct {
 		line string
@@ -130,35 +114,6 @@ func TestAHolderIsNotToldBeforeItsNameIsThere(t *testing.T) {
 				t.Errorf("DrivenBy: got %v, %v after %v, want this process", d, err, *waited)
 			}
 		})
-	}
-}
-
-// TestAHolderTakesItsNameAway, so that the next one isn't taken for it, when it still lives.
-func TestAHolderTakesItsNameAway(t *testing.T) {
-	dir, next := t.TempDir(), Holder(1, "another.example", time.Now())+"\n"
-	f, err := Create(dir, "run-1", Holder(os.Getpid(), "this.example", time.Now()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "run-1.lock")
-	lock := flock.New(path)
-	if ok, err := lock.TryLock(); err != nil || !ok {
-		t.Fatalf("take the lock: %v, %v", ok, err)
-	}
-	defer lock.Close()
-	fakeLockTime(t, func(waited time.Duration) {
-		if waited > 4*time.Second {
-			if err := os.WriteFile(path, []byte(next), 0o600); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	var locked *LockedError
-	if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != next {
-		t.Errorf("Create: got %v, want LockedError by %q", err, next)
 	}
 }
 

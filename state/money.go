@@ -23,11 +23,11 @@ func (u USD) Plus(v USD) USD { return min(min(u, MostUSD)+min(v, MostUSD), MostU
 
 // Spent is what was spent and how well that is known.
 type Spent struct {
-	USD       USD
-	Estimated bool // part of it is an estimate
-	Unknown   int  // invocations that are not in it because their cost is not known
+	USD       USD  `json:"cost_usd"`
+	Estimated bool `json:"cost_estimated,omitempty"` // part of it is an estimate
+	Unknown   int  `json:"cost_unknown,omitempty"`   // invocations that are not in it because their cost is not known
 	// Unpriced is how many tokens are not in it because their model has no price.
-	Unpriced int64
+	Unpriced int64 `json:"cost_unpriced,omitempty"`
 }
 
 // Plus returns the sum of both.

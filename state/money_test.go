@@ -50,15 +50,3 @@ func FuzzUSD(f *testing.F) {
 		}
 	})
 }
-
-// TestSumsAreExact: a dime a hundred million times is ten million dollars.
-func TestSumsAreExact(t *testing.T) {
-	dime, err := state.ParseUSD("0.1")
-	must(t, err)
-	if got, want := (dime * 100_000_000).String(), "10000000"; got != want {
-		t.Errorf("a hundred million dimes: got %s, want %s", got, want)
-	}
-	if got, want := (-dime).String(), "-0.1"; got != want {
-		t.Errorf("less than nothing: got %s, want %s", got, want)
-	}
-}

@@ -14,60 +14,37 @@ func how(i state.Invocation) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s", i.Mode, i.SessionID, i.From))
 }
 
-// TestSessionsOfMoves: the table of tags in docs/language.md.
+// TestSessionsOfMoves: the table of tags in docs/language.md. A session survives script states; an
+// agent that was called owes a branch until its next prompt, also when a script calls on, and
+// when it comes back from that call.
 func TestSessionsOfMoves(t *testing.T) {
-	p := newPlay(t, nil)
-	for _, c := range []struct {
+	type turn struct {
 		move protocol.Move // that ends the state
-		want string        // how the state is started
-	}{
-		{goTo("B.md"), "fresh s1"},
-		{call("C.md", "A.md"), "resume s1"},
-		{goTo("B.md"), "branch s2 s1"},
-		{result("r"), "resume s2"},
-		{function("C.md", "B.md", ""), "resume s1"},
-		{call("A.md", "B.md"), "fresh s3"},
-		{result("r"), "branch s4 s3"},
-		{result("r"), "resume s3"},
-		{reset("A.md"), "resume s1"},
-		{goTo("B.md"), "fresh s5"},
-		{result("end"), "resume s5"},
+		want string        // how the state is started; "" for a script
+	}
+	for name, turns := range map[string][]turn{
+		"prompts": {
+			{goTo("B.md"), "fresh s1"}, {call("C.md", "A.md"), "resume s1"}, {goTo("B.md"), "branch s2 s1"}, {result("r"), "resume s2"},
+			{function("C.md", "B.md", ""), "resume s1"}, {call("A.md", "B.md"), "fresh s3"}, {result("r"), "branch s4 s3"},
+			{result("r"), "resume s3"}, {reset("A.md"), "resume s1"}, {goTo("B.md"), "fresh s5"}, {result("end"), "resume s5"},
+		},
+		"scripts": {
+			{reset("S.sh"), "fresh s1"}, {goTo("S.sh"), ""}, {call("S.sh", "B.md"), ""}, {goTo("A.md"), ""}, {result("r"), "fresh s2"},
+			{goTo("A.md"), "fresh s3"}, {goTo("S.sh"), "resume s3"}, {goTo("A.md"), ""}, {result("end"), "resume s3"},
+		},
+		"a script that calls on": {
+			{call("S.sh", "A.md"), "fresh s1"}, {call("B.md", "S.sh"), ""}, {result("inner"), "branch s2 s1"}, {goTo("C.md"), ""},
+			{goTo("B.md"), "branch s3 s1"}, {result("outer"), "resume s3"}, {result("end"), "resume s1"},
+		},
 	} {
-		if got := how(p.turn("main", c.move)); got != c.want {
-			t.Errorf("before %s: got %q, want %q", c.move.Verb, got, c.want)
+		p := newPlay(t, nil)
+		for n, c := range turns {
+			equal(t, fmt.Sprintf("%s, turn %d", name, n), how(p.turn("main", c.move)), c.want)
+		}
+		if got, ok := p.run.Result(); got != "end" || !ok {
+			t.Errorf("result: got %q, want %q", got, "end")
 		}
 	}
-	if got, ok := p.run.Result(); got != "end" || !ok {
-		t.Errorf("result: got %q, want %q", got, "end")
-	}
-}
-
-// TestScriptsLeaveSessionsAlone: a session survives script states, and an agent
-// that has none yet begins one at its first prompt.
-func TestScriptsLeaveSessionsAlone(t *testing.T) {
-	p := newPlay(t, nil)
-	p.turn("main", goTo("S.sh"))
-	equal(t, "script", how(p.turn("main", goTo("S.sh"))), "")
-	equal(t, "script", how(p.turn("main", goTo("A.md"))), "")
-	equal(t, "after scripts", how(p.turn("main", reset("S.sh"))), "resume s1")
-	p.turn("main", call("S.sh", "B.md"))
-	p.turn("main", goTo("A.md"))
-	equal(t, "called without a session", how(p.turn("main", result("r"))), "fresh s2")
-	equal(t, "back where there was none", how(p.turn("main", goTo("A.md"))), "fresh s3")
-}
-
-// TestBranchThroughScripts: an agent that was called owes a branch until its next
-// prompt, also when a script calls on, and when it comes back from that call.
-func TestBranchThroughScripts(t *testing.T) {
-	p := newPlay(t, nil)
-	equal(t, "caller", how(p.turn("main", call("S.sh", "A.md"))), "fresh s1")
-	p.turn("main", call("B.md", "S.sh"))
-	equal(t, "called by the script", how(p.turn("main", result("inner"))), "branch s2 s1")
-	equal(t, "the script again", p.agent("main").State, "S.sh")
-	p.turn("main", goTo("C.md"))
-	equal(t, "the script's own prompt", how(p.turn("main", goTo("B.md"))), "branch s3 s1")
-	equal(t, "one after it", how(p.turn("main", result("outer"))), "resume s3")
-	equal(t, "the caller", how(p.turn("main", goTo("A.md"))), "resume s1")
 }
 
 // TestPayloads: a move's input, a child's result, an empty one otherwise; kept
@@ -156,40 +133,25 @@ func TestModels(t *testing.T) {
 	equal(t, "only its first state", p.agent("main").Model, "")
 }
 
-// TestNamesOfForks: {parent}_{abbrev}{n}, n of the parent's own, a taken name
-// passed over.
+// TestNamesOfForks: {parent}_{abbrev}{n}, n of the parent's own, a name passed over that an
+// agent of another parent has or had.
 func TestNamesOfForks(t *testing.T) {
 	fork := func(to string) protocol.Spawn { return protocol.Spawn{State: to, Next: "A.md"} }
 	p := newPlay(t, nil)
+	p.run.Files["b1_c.md"] = p.run.Files["A.md"]
 	p.turn("main", goTo("A.md"), fork("B.md"), fork("C.md"), fork("B.md"))
-	p.turn("main_b1", goTo("A.md"), fork("B.md"))
-	p.turn("main_b1", result("r"))
-	p.turn("main", goTo("A.md"), fork("B.md"))
+	p.turn("main_b1", goTo("A.md"), fork("B.md"), fork("B.md"), fork("B.md"), fork("C.md"), fork("C.md"))
+	p.turn("main_b1_c4", result("r"))
+	p.turn("main", goTo("A.md"), fork("b1_c.md"))
 	var names []string
 	for _, e := range p.events {
 		if _, ok := e.Body.(*state.AgentStarted); ok {
 			names = append(names, e.Agent)
 		}
 	}
-	equal(t, "names", names, []string{"main", "main_b1", "main_c2", "main_b3", "main_b1_b1", "main_b4"})
-}
-
-// TestTakenNames: two parents can come to one name; the second takes its next
-// number, also when the agent that has the name ended.
-func TestTakenNames(t *testing.T) {
-	for _, ended := range []bool{false, true} {
-		p := newPlay(t, nil)
-		p.run.Files["b1_c.md"] = p.run.Files["A.md"]
-		c := protocol.Spawn{State: "C.md", Next: "A.md"}
-		p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
-		p.turn("main_b1", goTo("A.md"), c, c)
-		if ended {
-			p.turn("main_b1_c2", result("r"))
-		}
-		p.turn("main", goTo("A.md"), protocol.Spawn{State: "b1_c.md", Next: "A.md"})
-		equal(t, "next number", p.agent("main_b1_c3").Parent, "main")
-		equal(t, "forks counted", p.agent("main").Forks, 3)
-	}
+	equal(t, "names", names, []string{
+		"main", "main_b1", "main_c2", "main_b3", "main_b1_b1", "main_b1_b2", "main_b1_b3", "main_b1_c4", "main_b1_c5", "main_b1_c6",
+	})
 }
 
 // TestWhereMainHasEndedIsKept, where a comment may continue its conversation: a run that
@@ -219,5 +181,47 @@ func TestWhereMainHasEndedIsKept(t *testing.T) {
 		plan := p.plan("main")
 		equal(t, "plan of the run that follows", []any{p.agent("main").State, plan.Mode, plan.Session.ID, p.agent("main").Dir},
 			[]any{"B.md", state.Branch, "s3", "/elsewhere"})
+	}
+}
+
+// TestWhatAnAgentCLICantDo: a conversation stays with the CLI that began it; a call that can't
+// branch it is refused, and else a new one begins, with a note.
+func TestWhatAnAgentCLICantDo(t *testing.T) {
+	codex := state.CLI{Name: protocol.BackendCodex, Resumes: true, Branches: true}
+	deaf := state.CLI{Name: protocol.BackendClaude, ChoosesID: true}
+	for _, c := range []struct {
+		name   string
+		move   protocol.Move
+		policy protocol.Policy
+		cli    state.CLI
+		want   string // the mode, or what is in the refusal
+	}{
+		{"another CLI", goTo("C.md"), protocol.Policy{}, codex, "belongs to the agent claude; reach the state by <reset>, <function> or <fork>"},
+		{"another CLI, called", call("C.md", "B.md"), protocol.Policy{}, codex, "belongs to the agent claude"},
+		{"another CLI, with attempts", goTo("C.md"),
+			protocol.Policy{Convergence: &protocol.Convergence{AttemptContext: "fresh"}}, codex, "belongs to the agent claude"},
+		{"another CLI, after a reset", reset("C.md"), protocol.Policy{}, codex, "fresh"},
+		{"one that can do nothing", goTo("C.md"), protocol.Policy{}, deaf, "fresh, the agent claude can't continue its conversation, since it has no way to do that"},
+		{"the same, called", call("C.md", "B.md"), protocol.Policy{}, deaf, "which branches the conversation of the caller, but the agent claude can't branch it"},
+	} {
+		p := newPlay(t, nil)
+		p.turn("main", c.move)
+		p.policies["C.md"] = c.policy
+		plan := p.agent("main").Plan(p.state("C.md"), c.cli)
+		if got := fmt.Sprint(plan.Mode, ", ", plan.Note, plan.Refused); !strings.Contains(got, c.want) || strings.HasPrefix(c.want, "fresh") != (plan.Refused == "") {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+	p := newPlay(t, nil)
+	p.turn("main", goTo("B.md"))
+	told := *p.agent("main").Session
+	for id, want := range map[string]string{"": "fresh it told no session", "thread-1": "resume "} {
+		told.Backend, told.CLIID = protocol.BackendCodex, id
+		a := *p.agent("main")
+		a.Session = &told
+		plan := a.Plan(p.state("B.md"), codex)
+		_, why, _ := strings.Cut(plan.Note, "since ")
+		why, _, _ = strings.Cut(why, ":")
+		equal(t, "the session "+id, string(plan.Mode)+" "+why, want)
 	}
 }

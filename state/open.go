@@ -94,10 +94,7 @@ func (d *draft) triesAgain() bool {
 func (d *draft) open(resumed bool) {
 	p, run := &d.delta.Progress, d.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
-	p.Unknown, p.Moved, p.Continuing = 0, false, ""
-	if p.Counter == 0 {
-		p.Counter = counter(namesOf(run))
-	}
+	p.Moved, p.Continuing = false, ""
 	p.Started = stamp(d.now)
 	started := &RunStarted{
 		Scope: run.Scope, Entry: run.Entry, Resumed: resumed,

@@ -60,16 +60,6 @@ func TestFailuresOfTheServiceAreWaitedOut(t *testing.T) {
 	}
 }
 
-// TestWithoutAWaitTheServiceIsRetried: 0 counts its failures like others.
-func TestWithoutAWaitTheServiceIsRetried(t *testing.T) {
-	p := newPlay(t, func(o *state.Options) { o.OverloadWait, o.MaxRetries = new(state.Duration(0)), 2 })
-	for range 3 {
-		p.down(0)
-	}
-	equal(t, "failure", *p.agent("main").Failure, state.AgentFailure{Class: "service", Message: "529"})
-	equal(t, "retry", *bodies[*state.Retry](p)[1], state.Retry{N: 2, Error: "529", BackoffMS: 2000})
-}
-
 // TestRetryAfterIsObeyed: the wait that the service asks for goes before a shorter
 // one of ours; one beyond the end ends the waiting at once.
 func TestRetryAfterIsObeyed(t *testing.T) {
@@ -92,16 +82,10 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 func TestAnOutageIsARowOfOneAgentInOneProcess(t *testing.T) {
 	limit := func(o *state.Options) { o.OverloadWait, o.MaxRetries = new(state.Duration(4*time.Second)), 9 }
 	for name, between := range map[string]func(*play){
-		"nothing":   func(*play) {},
-		"an answer": func(p *play) { p.turn("main", goTo("A.md")) },
-		"a failure": func(p *play) {
-			p.start("main")
-			p.end("main", fail(state.Transient, "died"))
-			p.now = p.agent("main").NotBefore
-		},
-		"another process":   func(p *play) { p.resume(nil) },
-		"a failed agent":    func(p *play) { p.start("main"); p.end("main", fail(state.Fatal, "no")); p.resume(nil) },
-		"an answer, B next": func(p *play) { p.turn("main", goTo("B.md")) },
+		"nothing":         func(*play) {},
+		"an answer":       func(p *play) { p.turn("main", goTo("A.md")) },
+		"another process": func(p *play) { p.resume(nil) },
+		"a failed agent":  func(p *play) { p.start("main"); p.end("main", fail(state.Fatal, "no")); p.resume(nil) },
 	} {
 		p := newPlay(t, limit)
 		p.down(0)
@@ -115,25 +99,6 @@ func TestAnOutageIsARowOfOneAgentInOneProcess(t *testing.T) {
 		}
 		equal(t, name+" in between", p.agent("main").Status, want)
 	}
-}
-
-// TestOutageAndTheClock: one that is put back makes no wait longer than the whole.
-func TestOutageAndTheClock(t *testing.T) {
-	p := newPlay(t, func(o *state.Options) { o.OverloadWait = new(state.Duration(30 * time.Second)) })
-	p.down(0)
-	p.now = p.now.Add(-24 * time.Hour)
-	p.down(40 * time.Second)
-	equal(t, "status", p.agent("main").Status, state.Stuck)
-}
-
-// TestAnOutageKeepsTheSession: what the failed invocation said in the agent's
-// conversation is cut off again.
-func TestAnOutageKeepsTheSession(t *testing.T) {
-	p := newPlay(t, nil)
-	p.turn("main", goTo("B.md"))
-	p.down(0)
-	plan := p.plan("main")
-	equal(t, "plan", []any{plan.Mode, plan.Session.ID, *plan.Cut}, []any{state.Resume, "s1", int64(100)})
 }
 
 // suspendsOnOverload are options with which an overloaded service suspends the run.
@@ -201,20 +166,6 @@ func TestASuspensionCountsForAllThatWait(t *testing.T) {
 	equal(t, "after an answer to one", []int{suspensions("main"), suspensions("main_b1")}, []int{0, 1})
 }
 
-// TestRetryAfterLengthensASuspension up to the longest.
-func TestRetryAfterLengthensASuspension(t *testing.T) {
-	for asked, want := range map[time.Duration]time.Duration{
-		time.Minute: 15 * time.Minute, 20 * time.Minute: 20 * time.Minute, 100 * time.Hour: 4 * time.Hour,
-	} {
-		p := newPlay(t, suspendsOnOverload)
-		p.start("main")
-		o := fail(state.Service, "529")
-		o.Failure.NotBefore = p.now.Add(asked)
-		p.end("main", o)
-		equal(t, "suspended for", p.closed(nil).Until.Sub(p.now), want)
-	}
-}
-
 // limited ends an invocation at a usage limit that ends after a time.
 func limited(reset, hold time.Duration) state.Outcome {
 	o := fail(state.UsageLimit, "limit")
@@ -259,39 +210,30 @@ func TestAUsageLimitThatEndsSoonIsWaitedFor(t *testing.T) {
 // TestWhatADeadlineLeavesIsContinued: by the step itself, as often in a row as it may, and
 // never after a part of the run that has brought nothing.
 func TestWhatADeadlineLeavesIsContinued(t *testing.T) {
-	deadline := func(most int) *state.Stop {
-		return &state.Stop{Status: state.Suspended, Reason: "deadline", Deadline: time.Hour, Continuations: most}
-	}
-	part := func(p *play, most int, moves bool) state.Progress {
-		if moves {
-			p.turn("main", goTo("A.md"))
-		}
-		p.do(func(s *state.Step) { s.Close(s.Closing(deadline(most))) })
-		return p.run.Progress
-	}
+	deadline := &state.Stop{Status: state.Suspended, Reason: "deadline", Deadline: time.Hour, Continuations: 2}
+	moves := func(p *play) { p.turn("main", goTo("A.md")) }
 	p := newPlay(t, nil)
-	for n := 1; n <= 2; n++ {
-		got := part(p, 2, true)
-		equal(t, "continued", []any{got.Status, got.Continuing, got.Continuations}, []any{state.Suspended, state.Continues, n})
+	for n, want := range []state.Continuing{state.Continues, state.Continues, state.TooOften} {
+		moves(p)
+		p.do(func(s *state.Step) { s.Close(s.Closing(deadline)) })
+		equal(t, "continued", []any{p.run.Progress.Continuing, p.run.Progress.Continuations}, []any{want, min(n+1, 2)})
 		p.resume(nil)
 		equal(t, "after the resume", []any{p.run.Progress.Continuing, p.run.Progress.Moved}, []any{state.Continuing(""), false})
 	}
-	got := part(p, 2, true)
-	equal(t, "once more", []any{got.Continuing, got.Continuations}, []any{state.TooOften, 2})
-
-	p = newPlay(t, nil)
-	equal(t, "nothing done", part(p, 2, false).Continuing, state.NoProgress)
-	p = newPlay(t, nil)
-	p.start("main")
-	p.end("main", fail(state.Stopped, "deadline"))
-	equal(t, "nothing but an execution that was cut off", p.closed(deadline(2)).Continuing, state.NoProgress)
-	equal(t, "not asked for", part(newPlay(t, nil), 0, true).Continuing, state.Continuing(""))
-	p = newPlay(t, nil)
-	p.turn("main", goTo("A.md"))
-	p.start("main")
-	p.end("main", limited(0, 0))
-	equal(t, "a usage limit", p.closed(deadline(2)).Continuing, state.Continuing(""))
-	p = newPlay(t, nil)
-	p.turn("main", goTo("A.md"))
-	equal(t, "a cancel", p.closed(&state.Stop{Status: state.Cancelled, Continuations: 2}).Continuing, state.Continuing(""))
+	for name, c := range map[string]struct {
+		does func(*play)
+		stop *state.Stop
+		want state.Continuing
+	}{
+		"nothing done":       {func(*play) {}, deadline, state.NoProgress},
+		"only cut off":       {func(p *play) { p.start("main"); p.end("main", fail(state.Stopped, "deadline")) }, deadline, state.NoProgress},
+		"not asked for":      {moves, &state.Stop{Status: state.Suspended}, ""},
+		"a usage limit":      {func(p *play) { moves(p); p.start("main"); p.end("main", limited(0, 0)) }, deadline, ""},
+		"a cancel":           {moves, &state.Stop{Status: state.Cancelled, Continuations: 2}, ""},
+		"the deadline alone": {moves, deadline, state.Continues},
+	} {
+		p := newPlay(t, nil)
+		c.does(p)
+		equal(t, name, p.closed(c.stop).Continuing, c.want)
+	}
 }

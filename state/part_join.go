@@ -201,6 +201,6 @@ func (m *merge) finish() error {
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}
-	folding{r}.fold(0)
+	r.fold(0)
 	return nil
 }

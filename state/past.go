@@ -64,8 +64,7 @@ func (r *Run) Sums() []Sum {
 // run and the step that led to it, so that replaying a journal leads to the same run.
 // before is how many endings were kept before the step: those that a join may deliver stay,
 // and are looked at only once in a while.
-func (f folding) fold(before int) {
-	r := f.run
+func (r *Run) fold(before int) {
 	many, long := len(r.Ended) > keptEndings+foldSlack, len(r.Ledger) > keptEntries+foldSlack
 	many = many && (!r.Progress.HasJoin || before/foldSlack != len(r.Ended)/foldSlack)
 	if !many && !long {
@@ -76,7 +75,7 @@ func (f folding) fold(before int) {
 		p = *r.Past
 	}
 	if many {
-		f.endings(&p)
+		r.foldEndings(&p)
 	}
 	t := tally{}
 	if long {
@@ -89,17 +88,14 @@ func (f folding) fold(before int) {
 	r.Past = &p
 }
 
-// folding adds up what a run no longer keeps one by one.
-type folding struct{ run *Run }
-
-// endings drops the results of the agents that ended first, but never that of the
+// foldEndings drops the results of the agents that ended first, but never that of the
 // main agent, which is the result of the run, nor those that a join may deliver.
-func (f folding) endings(p *Past) {
-	joinable := f.joinable()
-	old := len(f.run.Ended) - len(joinable) - keptEndings
+func (r *Run) foldEndings(p *Past) {
+	joinable := r.joinable()
+	old := len(r.Ended) - len(joinable) - keptEndings
 	kept := make([]Ending, 0, len(joinable)+keptEndings+1)
 	i := 0
-	for _, e := range f.run.Ended {
+	for _, e := range r.Ended {
 		switch {
 		case joinable[e.Agent]:
 			kept = append(kept, e)
@@ -111,24 +107,24 @@ func (f folding) endings(p *Past) {
 		}
 		i++
 	}
-	f.run.Ended = kept
+	r.Ended = kept
 }
 
 // joinable has the agents that have ended and that a join may still deliver.
-func (f folding) joinable() map[string]bool {
-	if !f.run.Progress.HasJoin {
+func (r *Run) joinable() map[string]bool {
+	if !r.Progress.HasJoin {
 		return nil
 	}
-	f.run.index()
+	r.index()
 	there := map[string]bool{}
-	for i := len(f.run.Ended) - 1; i >= 0; i-- { // children mostly end before their parents
-		if e := f.run.Ended[i]; e.Parent != "" && !e.Delivered {
-			there[e.Agent] = f.run.byID[e.Parent] != nil || there[e.Parent]
+	for i := len(r.Ended) - 1; i >= 0; i-- { // children mostly end before their parents
+		if e := r.Ended[i]; e.Parent != "" && !e.Delivered {
+			there[e.Agent] = r.byID[e.Parent] != nil || there[e.Parent]
 		}
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, e := range f.run.Ended {
+		for _, e := range r.Ended {
 			if at, ok := there[e.Agent]; ok && !at && there[e.Parent] {
 				there[e.Agent], changed = true, true
 			}
@@ -144,16 +140,6 @@ func counterOf(id string) int {
 	digits := id[len(strings.TrimRight(id, "0123456789")):]
 	n, _ := strconv.Atoi(digits[max(0, len(digits)-9):]) // no agent forks more than that
 	return n
-}
-
-// counter is at least the highest number in the name of an agent. Runs from before it
-// was saved still have all their agents.
-func counter(names map[string]bool) int {
-	highest := 0
-	for name := range names {
-		highest = max(highest, counterOf(name))
-	}
-	return highest
 }
 
 // namesOf has the agents of a run and those whose results are kept.
@@ -195,8 +181,13 @@ func (t tally) addAll(sums []Sum) {
 
 func (t tally) book(entries []Entry) {
 	for _, e := range entries {
-		t.add(Sum{Agent: e.Agent, Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Unpriced: e.Unpriced, Models: e.Models})
+		t.add(e.sum())
 	}
+}
+
+// sum is the entry as a sum of one.
+func (e *Entry) sum() Sum {
+	return Sum{Agent: e.Agent, Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Unpriced: e.Unpriced, Models: e.Models}
 }
 
 // keep puts together the sums of agents that are not among names.

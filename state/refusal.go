@@ -9,10 +9,7 @@ import (
 type Refusal struct {
 	Use    string   `json:"use"`              // as in denied
 	Reason string   `json:"reason,omitempty"` // in the words of the CLI
-	Allow  []string `json:"allow,omitempty"`  // the rules that would let it pass; absent when none is known to
-	// AllowsAll says that one of the rules would let everything pass that begins so,
-	// and so whatever the agent wants.
-	AllowsAll bool `json:"allows_all,omitempty"`
+	Allow  []string `json:"allow,omitempty"`  // the plain rules for it, not tried; absent where another reason refuses it
 }
 
 // MaxRefusals is how many refusals are kept of a state execution.
@@ -26,6 +23,17 @@ func (e *Exec) addRefusals(all []Refusal) {
 			e.Refusals = append(e.Refusals, r)
 		}
 	}
+}
+
+// Refused returns the refused uses of tools, each once, with what is known about them.
+func (b *StateFinished) Refused() []Refusal {
+	all := slices.Clone(b.Refusals)
+	for _, use := range b.Denied {
+		if !slices.ContainsFunc(all, func(r Refusal) bool { return r.Use == use }) {
+			all = append(all, Refusal{Use: use})
+		}
+	}
+	return all
 }
 
 // leaveOutPreparation leaves the time in which the agent CLI was installed out of the

@@ -158,15 +158,24 @@ func TestClockChanges(t *testing.T) {
 		p.resume(nil)
 		equal(t, "left to wait", max(0, p.agent("main").NotBefore.Sub(p.now)), c.left)
 	}
+	for _, move := range []protocol.Move{after("B.md", time.Hour), askFor(time.Hour)} {
+		p := newPlay(t, nil)
+		p.turn("main", move)
+		p.now = p.now.Add(-24 * time.Hour)
+		p.resume(nil)
+		equal(t, "waits until", p.agent("main").Waits.Until, p.now.Add(time.Hour))
+	}
 }
 
-// TestNobodyWorksBetweenTwoJobs: the time for which a run rested is no part of how
-// long a state took that continues later, nor of its attempt.
-func TestNobodyWorksBetweenTwoJobs(t *testing.T) {
+// TestATimeOfWorkIsThatOfWork: neither the rest between two jobs nor the installation of the
+// agent CLI is part of how long a state and its attempt took.
+func TestATimeOfWorkIsThatOfWork(t *testing.T) {
 	p := newPlay(t, nil)
 	p.start("main")
 	p.now = p.now.Add(10 * time.Second)
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	o := answers("mute")
+	o.Process.Prepared = 4 * time.Second
+	p.end("main", o)
 	p.closed(&state.Stop{Status: state.Suspended, Reason: "deadline"})
 	p.now = p.now.Add(time.Hour)
 	p.resume(nil)
@@ -174,28 +183,6 @@ func TestNobodyWorksBetweenTwoJobs(t *testing.T) {
 	p.start("main")
 	p.now = p.now.Add(5 * time.Second)
 	p.end("main", state.Outcome{Cost: cost(0), Decision: protocol.Decision{Then: goTo("B.md")}})
-	equal(t, "worked", bodies[*state.StateFinished](p)[0].DurationMS, int64(15_000))
-	equal(t, "attempt began", p.now.Sub(attempt), 15*time.Second)
-}
-
-// TestInstallationIsNotTimeOfAState: the first state waits for the agent CLI to be
-// installed; how long it and its attempt took is told without that, and never as less
-// than nothing.
-func TestInstallationIsNotTimeOfAState(t *testing.T) {
-	for _, c := range []struct{ passed, installed, left time.Duration }{
-		{50 * time.Second, 45 * time.Second, 5 * time.Second},
-		{5 * time.Second, 0, 5 * time.Second},
-		{5 * time.Second, 9 * time.Second, 0}, // two clocks
-	} {
-		p := newPlay(t, nil)
-		p.start("main")
-		p.now = p.now.Add(c.passed)
-		p.end("main", state.Outcome{Cost: cost(0), Process: state.Process{Prepared: c.installed}, Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
-		attempt := p.now.Sub(p.agent("main").Exec.AttemptStarted)
-		p.start("main")
-		p.now = p.now.Add(2 * time.Second)
-		p.end("main", state.Outcome{Cost: cost(0), Decision: protocol.Decision{Then: goTo("B.md")}})
-		equal(t, "attempt", attempt, c.left)
-		equal(t, "state", bodies[*state.StateFinished](p)[0].DurationMS, (c.left + 2*time.Second).Milliseconds())
-	}
+	equal(t, "worked", bodies[*state.StateFinished](p)[0].DurationMS, int64(11_000))
+	equal(t, "attempt began", p.now.Sub(attempt), 11*time.Second)
 }

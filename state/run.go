@@ -1,14 +1,14 @@
 package state
 
 import (
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Schema is the version of the state file that this program writes. It reads
-// every earlier one: what a field means never changes, and one that an earlier
-// version did not have is zero.
+// Schema is the version of the state file that this program writes, and the only one
+// that it reads.
 const Schema = 5
 
 // Status says whether a run is under way, and if not, why.
@@ -24,6 +24,11 @@ const (
 	Suspended      Status = "suspended"
 	Cancelled      Status = "cancelled"
 )
+
+// IsKnown reports whether there is such a status.
+func (s Status) IsKnown() bool {
+	return slices.Contains([]Status{Running, Completed, Failed, OverBudget, OverIterations, Suspended, Cancelled}, s)
+}
 
 // SessionMode says how an invocation relates to a conversation.
 type SessionMode string
@@ -139,13 +144,10 @@ type Progress struct {
 	Counter    int       `json:"counter,omitempty"` // highest number in an agent's name
 	Launches   int       `json:"launches"`          // invocations begun
 	Flakes     int       `json:"flake_retries"`
-	// Unknown is of schema 1, in which ledger entries with an unknown cost ended a run. It
-	// has no effect any more.
-	Unknown   int    `json:"unknown_in_a_row,omitempty"`
-	TotalUSD  USD    `json:"total_usd"`           // sum of the ledger
-	Exhausted bool   `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
-	Warned    bool   `json:"warned,omitempty"`    // the event about 80 % of the budget was emitted
-	Hold      string `json:"hold,omitempty"`      // why nothing new starts until a resume
+	TotalUSD   USD       `json:"total_usd"`           // sum of the ledger
+	Exhausted  bool      `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
+	Warned     bool      `json:"warned,omitempty"`    // the event about 80 % of the budget was emitted
+	Hold       string    `json:"hold,omitempty"`      // why nothing new starts until a resume
 	// Questions is the highest number of a question, and Continuations how often in a row
 	// a step has started its workflow again by itself.
 	Questions     int `json:"questions,omitempty"`

@@ -158,7 +158,7 @@ func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
 	i := &Invocation{N: n}
 	if l.Plan.Mode != "" {
 		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.Plan.Model(a, l.State, options)
-		i.Backend = keptBackend(l.Plan.Backend)
+		i.Backend = l.Plan.Backend
 	}
 	switch from := l.Plan.Session; l.Plan.Mode {
 	case Resume:

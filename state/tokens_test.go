@@ -68,26 +68,6 @@ func TestListedPricesHold(t *testing.T) {
 	equal(t, "its tokens", *p.agent("main").Exec.Tokens, state.Tokens{Output: 1000})
 }
 
-// TestSpentIsShown: each part of what was spent that is no amount is said beside it.
-func TestSpentIsShown(t *testing.T) {
-	for want, s := range map[string]state.Spent{
-		"$0.0000":                          {},
-		"$1.23":                            {USD: 123 * state.Dollar / 100},
-		"~$0.5000":                         {USD: state.Dollar / 2, Estimated: true},
-		"unknown":                          {Unknown: 2, Estimated: true},
-		"$0.5000 + unknown":                {USD: state.Dollar / 2, Unknown: 2},
-		"1 token":                          {Unpriced: 1},
-		"999 tokens":                       {Unpriced: 999},
-		"999.9k tokens":                    {Unpriced: 999_949},
-		"1.0M tokens":                      {Unpriced: 999_950},
-		"~45.2k tokens":                    {Unpriced: 45_210, Estimated: true},
-		"$0.5000 + 45.2k tokens":           {USD: state.Dollar / 2, Unpriced: 45_210},
-		"~$0.5000 + 1.5k tokens + unknown": {USD: state.Dollar / 2, Unpriced: 1500, Unknown: 1, Estimated: true},
-	} {
-		equal(t, want, s.String(), want)
-	}
-}
-
 // TestNamesOfModels: the same model has a price whatever its service calls it.
 func TestNamesOfModels(t *testing.T) {
 	for _, same := range [][2]string{

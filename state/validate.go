@@ -196,11 +196,9 @@ func (o *Options) check(c *checker) {
 	checkCaps(c, "options.caps", o.Caps)
 }
 
-var statuses = []Status{Running, Completed, Failed, OverBudget, OverIterations, Suspended, Cancelled}
-
 func (v validation) checkProgress() {
 	p := &v.run.Progress
-	v.want(slices.Contains(statuses, p.Status), "progress.status", "%q is unknown", p.Status)
+	v.want(p.Status.IsKnown(), "progress.status", "%q is unknown", p.Status)
 	there := len(v.run.Agents) + len(v.run.Ended) + v.run.Forgotten()
 	v.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
 	v.want((p.Status == Completed) == (len(v.run.Agents) == 0), "progress.status",

@@ -92,17 +92,6 @@ func TestAMoveCanWaitForATime(t *testing.T) {
 	equal(t, "waiting", p.run.Waiting(), []state.Wait{})
 }
 
-// TestAClockThatWasPutBackMakesNoWaitLonger than it was meant to be.
-func TestAClockThatWasPutBackMakesNoWaitLonger(t *testing.T) {
-	for _, move := range []protocol.Move{after("B.md", time.Hour), askFor(time.Hour)} {
-		p := newPlay(t, nil)
-		p.turn("main", move)
-		p.now = p.now.Add(-24 * time.Hour)
-		p.resume(nil)
-		equal(t, "waits until", p.agent("main").Waits.Until, p.now.Add(time.Hour))
-	}
-}
-
 func TestQuestionsAreNumberedAndAnsweredOnce(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", ask("B.md", "Which <b>one</b>?"))
@@ -131,15 +120,6 @@ func TestQuestionsAreNumberedAndAnsweredOnce(t *testing.T) {
 	equal(t, "the next number", p.agent("main").Waits.Question.Number, 2)
 	p.do(func(s *state.Step) { s.Answer("main", 1, state.Answer{Text: "late", By: "x"}) })
 	equal(t, "an answer to the first", p.status("main"), state.Waiting)
-}
-
-// TestAnAnswerContinuesTheConversation in which the question was asked.
-func TestAnAnswerContinuesTheConversation(t *testing.T) {
-	p := newPlay(t, nil)
-	p.turn("main", ask("B.md", "?"))
-	p.do(func(s *state.Step) { s.Answer("main", 1, state.Answer{Text: "x", By: "cli"}) })
-	started := p.start("main")
-	equal(t, "session", []any{started.Mode, started.SessionID}, []any{state.Resume, "s1"})
 }
 
 // TestAQuestionTimesOut once all answers are known that came in time.
@@ -241,31 +221,6 @@ func TestAJoinDeliversFailuresOnce(t *testing.T) {
 	equal(t, "end", []string{string(end.Status), end.Outcome}, []string{"completed", "clean"})
 }
 
-// TestAJoinDeliversWhatHasFailedBefore at once, when nobody else is left.
-func TestAJoinDeliversWhatHasFailedBefore(t *testing.T) {
-	p := newPlay(t, func(o *state.Options) { o.KeepGoing = true })
-	bad := p.fork("main")
-	p.start(bad)
-	p.end(bad, fail(state.Fatal, "no"))
-	p.turn("main", join("C.md"))
-	equal(t, "delivered", p.delivered("main"), []string{"main_b1 failed no 0.00"})
-	equal(t, "agents left", len(p.run.Agents), 1)
-}
-
-// TestAJoinWaitsForAFailure that fails the run.
-func TestAJoinWaitsForAFailure(t *testing.T) {
-	p := newPlay(t, nil)
-	bad := p.fork("main")
-	p.start(bad)
-	p.end(bad, fail(state.Fatal, "no"))
-	p.turn("main", join("C.md"))
-	p.settle(anywhere)
-	equal(t, "waits", p.waits(), []string{"main agents"})
-	equal(t, "end", p.closed(nil).Status, state.Failed)
-	p.resume(nil)
-	equal(t, "tried again", p.status(bad), state.Ready)
-}
-
 // TestAFailureBesideAWaitIsNotTriedAgain by a resume that may bring what is waited for.
 func TestAFailureBesideAWaitIsNotTriedAgain(t *testing.T) {
 	waits := map[string]struct {
@@ -287,16 +242,9 @@ func TestAFailureBesideAWaitIsNotTriedAgain(t *testing.T) {
 		})
 		p.resume(nil)
 		equal(t, what+": tried again", p.status(bad) == state.Ready, c.tries)
-		cancelled := p.run
 		p.do(func(s *state.Step) { s.Close(s.Closing(&state.Stop{Status: state.Cancelled})) })
 		p.resume(nil)
 		equal(t, what+": tried again after a cancel", p.status(bad), state.Ready)
-		p.run = cancelled
-		p.do(func(s *state.Step) {
-			s.Close(s.Closing(&state.Stop{Status: state.Suspended, Reason: "deadline"}))
-		})
-		p.resume(func(o *state.Options) { o.KeepGoing = false })
-		equal(t, what+": tried again when failures fail the run", p.status(bad), state.Ready)
 	}
 }
 
@@ -405,9 +353,6 @@ func TestHowARunOfWaitsEnds(t *testing.T) {
 
 	p = waiting(func(o *state.Options) { o.BudgetUSD = state.Dollar / 20 })
 	equal(t, "over budget", []any{p.closed(nil).Status, p.run.Step(p.now).DueTime(), p.run.Step(p.now).IsAsking()}, []any{state.OverBudget, time.Time{}, false})
-	p = waiting(func(o *state.Options) { o.MaxIterations = 9 })
-	equal(t, "over iterations", []any{p.closed(nil).Status, p.run.Step(p.now).DueTime(), p.run.Step(p.now).IsAsking()}, []any{state.OverIterations, time.Time{}, false})
-
 	for keepGoing, want := range map[bool]state.Status{false: state.Failed, true: state.Suspended} {
 		p = newPlay(t, func(o *state.Options) { o.KeepGoing = keepGoing })
 		bad := p.fork("main")
@@ -416,19 +361,6 @@ func TestHowARunOfWaitsEnds(t *testing.T) {
 		p.end(bad, fail(state.Fatal, "no"))
 		equal(t, "beside a failure", []any{p.closed(nil).Status, p.run.Step(p.now).IsAsking()}, []any{want, keepGoing})
 	}
-	p = newPlay(t, nil)
-	p.fork("main")
-	p.turn("main", ask("C.md", "?"))
-	end = p.closed(&state.Stop{Status: state.Suspended, Reason: "deadline"})
-	equal(t, "a deadline with an agent that is ready", []any{end.Reason, end.Until}, []any{"deadline", time.Time{}})
-}
-
-// TestAgentsThatWaitAreAlive for the limit on how many may be.
-func TestAgentsThatWaitAreAlive(t *testing.T) {
-	p := newPlay(t, func(o *state.Options) { o.MaxAgents = 2 })
-	p.turn(p.fork("main"), ask("A.md", "?"))
-	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
-	equal(t, "a third one", p.status("main"), state.Stuck)
 }
 
 // TestWhatAJoinWaitsForIsKept however much it is, and no longer than that.
@@ -453,44 +385,6 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 	must(t, d.run.Validate())
 	d.launch("main", state.Outcome{Cost: cost(1), Decision: protocol.Decision{Then: join("A.md")}})
 	equal(t, "delivered later", len(d.delivered("main")), 251)
-}
-
-// TestWaitsOnAnotherMachine: their states are places that must not have changed, and a lost
-// conversation is not the last one.
-func TestWaitsOnAnotherMachine(t *testing.T) {
-	p := newPlay(t, nil)
-	p.turn("main", askFor(time.Hour))
-	equal(t, "places", p.run.Places(), []state.Place{{"agents[0].state", "B.md"}, {"agents[0].waits.question.timeout_next", "C.md"}})
-	p.run.Last = &state.Last{Session: &state.Session{ID: "s1"}, Dir: "/d"}
-	moved, err := p.run.Relocate(func(string) string { return "/new" })
-	must(t, err)
-	equal(t, "moved", moved.Last.Dir, "/new")
-	moved.Forget(func(string) bool { return true })
-	equal(t, "forgotten", moved.Last.Session == nil, true)
-}
-
-// TestQuestionsAreShownShort, in whole characters.
-func TestQuestionsAreShownShort(t *testing.T) {
-	p := newPlay(t, nil)
-	p.turn("main", ask("B.md", strings.Repeat("ö", 1200)))
-	equal(t, "shown", p.run.Waiting()[0].Question, strings.Repeat("ö", 1000))
-	equal(t, "told", bodies[*state.AgentWaits](p)[0].Question, strings.Repeat("ö", 1000))
-	equal(t, "kept", len(p.agent("main").Waits.Question.Text), 2400)
-}
-
-// BenchmarkSettle is a step of a run in which an agent waits for a thousand others.
-func BenchmarkSettle(b *testing.B) {
-	p := newPlay(&testing.T{}, func(o *state.Options) { o.MaxAgents = 2000 })
-	spawns := []protocol.Spawn{}
-	for range 1000 {
-		spawns = append(spawns, protocol.Spawn{State: "B.md", Next: "A.md"})
-	}
-	p.turn("main", goTo("A.md"), spawns...)
-	p.turn("main", join("C.md"))
-	for b.Loop() {
-		step := p.run.Step(p.now)
-		step.Settle(anywhere)
-	}
 }
 
 // TestAWaitThatEndsIsDue, although another one follows it: the job that is waited for is

@@ -124,8 +124,10 @@ func (s *Server) Clear() {
 func (s *Server) Put(a Stored) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := s.stored.find(a.Run, a.Name); at >= 0 && s.Replaces {
-		s.stored.remove(at)
+	if s.Replaces {
+		if at := s.stored.find(a.Run, a.Name); at >= 0 {
+			s.stored.remove(at)
+		}
 	}
 	return s.store(a)
 }

@@ -29,8 +29,8 @@ func newStored() stored {
 
 // find returns the index of the newest artifact of a run by name, or -1.
 func (s *stored) find(run int64, name string) int {
-	for i, a := range slices.Backward(s.artifacts) {
-		if a.Run == run && a.Name == name {
+	for i := len(s.artifacts) - 1; i >= 0; i-- {
+		if s.artifacts[i].Run == run && s.artifacts[i].Name == name {
 			return i
 		}
 	}

@@ -12,17 +12,14 @@ func decodeManifest(data []byte) (Manifest, error) {
 	if err := decodeJSON(manifestName, data, &m); err != nil {
 		return Manifest{}, err
 	}
-	if err := m.validate(); err != nil {
-		return Manifest{}, err
-	}
-	return m, nil
+	return m, m.validate()
 }
 
 // decodeJSON reads one of our own JSON files into a struct: no field may be
-// unknown, doubled, null or in another case, and only those with omitzero may be
-// missing. The error is an *Invalid whose Path begins with the file's name.
+// unknown, doubled, null or in another case. The error is an *Invalid whose Path begins
+// with the file's name.
 func decodeJSON(file string, data []byte, to any) error {
-	err := jsonstrict.DecodeComplete(data, to, Schema)
+	err := jsonstrict.DecodeVersion(data, to, Schema)
 	var bad *jsonstrict.Error
 	if errors.As(err, &bad) {
 		return &Invalid{place(file, bad.Field), bad.What}

@@ -29,7 +29,7 @@ func HeaderFor(t *testing.T, key string, generation int, bundle []byte) []byte {
 var DecodeManifest = decodeManifest
 
 // EncodeManifest is the inverse of DecodeManifest.
-func EncodeManifest(m Manifest) ([]byte, error) { return m.encode() }
+func EncodeManifest(m Manifest) ([]byte, error) { return encodeJSON(&m) }
 
 // WriteWithin is Write with other limits on the archive and on all files.
 func WriteWithin(f *os.File, w Writing, packed, total int64) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
@@ -13,7 +14,6 @@ import (
 // The files of the archive that are not the run's.
 const (
 	manifestName = "manifest.json"
-	oldMACName   = "manifest.mac" // in sealed bundles of early releases; the header vouches for it
 	headerName   = "header.json"
 	bundleName   = "bundle.age"
 )
@@ -36,14 +36,13 @@ const (
 )
 
 // TranscriptName returns the name that the transcript of a session of an agent CLI has in a
-// checkpoint. No CLI gives the name in checkpoints before schema 4.
+// checkpoint.
 func TranscriptName(backend, session string) string {
 	return transcripts + path.Join(backend, session+".jsonl")
 }
 
 // CheckName says why a checkpoint can't hold a file of that name; nil when it
 // can. It may hold state.json, state.history, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl,
-// before schema 4 transcripts/{uuid}.jsonl,
 // workspace/index.json, workspace/{name}.bundle and anything under logs/ whose
 // name has at most 255 bytes of UTF-8 and neither backslashes, colons nor control
 // characters.
@@ -55,7 +54,7 @@ func CheckName(name string) error {
 }
 
 var nameForm = pattern(`^(?:state\.json|state\.history|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
-	`|transcripts/(?:(?:` + strings.Join(protocol.Backends(), "|") + `)/)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
+	`|transcripts/(?:` + strings.Join(protocol.Backends(), "|") + `)/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
 
 // entryLimit is how large a file may be.
 func entryLimit(name string) int64 {
@@ -64,7 +63,7 @@ func entryLimit(name string) int64 {
 		return maxState
 	case manifestName:
 		return maxManifest
-	case oldMACName, headerName:
+	case headerName:
 		return maxSmall
 	case bundleName:
 		return maxPacked
@@ -77,11 +76,7 @@ func limits(others ...string) archive.Limits {
 	return archive.Limits{
 		Entries: maxEntries, Entry: maxPacked, Total: maxTotal, Ratio: maxRatio,
 		Check: func(name string, size int64) error {
-			known := false
-			for _, o := range others {
-				known = known || o == name
-			}
-			if err := CheckName(name); !known && err != nil {
+			if err := CheckName(name); err != nil && !slices.Contains(others, name) {
 				return err
 			}
 			if size > entryLimit(name) {

@@ -10,15 +10,11 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Schema is the version of the checkpoints that this program writes. It reads all
-// from 1 on.
-//
-// 2: left_out says why. 3: key_of; the state has waits. 4: transcripts of several agent
-// CLIs, in a folder for each. 5: the history of the run, and snapshots of its files.
+// Schema is the version of the checkpoints that this program writes, and the only one
+// that it reads.
 const Schema = 5
 
 // Manifest says what a checkpoint is. Digests are "sha256:" and 64 hex digits.
@@ -29,7 +25,7 @@ type Manifest struct {
 	Repository   string `json:"repository"`
 	Workflow     string `json:"workflow"` // path of the workflow file: .github/workflows/x.yml
 	Key          string `json:"key"`      // identity of the run among those of the workflow file
-	// KeyOf says whose key that is; nil where an older program doesn't say.
+	// KeyOf says whose key that is; nil where that is not known.
 	KeyOf      *KeyOf `json:"key_of,omitzero"`
 	WorkflowID string `json:"workflow_id"`
 
@@ -74,9 +70,6 @@ type Manifest struct {
 	// post part of the step wrote this.
 	Ended bool `json:"ended,omitzero"`
 
-	// States says where the states that the run began with were committed; nil when
-	// that is not known.
-	States *States `json:"states,omitzero"`
 	// Checkout is the commit that the job was checked out at in which the run began;
 	// "" when unknown.
 	Checkout string `json:"checkout,omitzero"`
@@ -126,12 +119,6 @@ func (m *Manifest) PartName() string {
 	return m.Part.Name
 }
 
-// States is a place in a repository's history.
-type States struct {
-	Commit string `json:"commit"` // full name
-	Path   string `json:"path"`   // of the folder, archive or file in the repository; "." for all of it
-}
-
 // Places are folders of a machine, absolute.
 type Places struct {
 	Workspace string `json:"workspace"`
@@ -156,13 +143,10 @@ const (
 
 // LeftOut says what was not stored.
 type LeftOut struct {
-	What string `json:"what"`         // "transcripts" or "workspace"
-	Held bool   `json:"held"`         // there was something
-	Why  string `json:"why,omitzero"` // NoKey where an older program doesn't say
+	What string `json:"what"` // "transcripts" or "workspace"
+	Held bool   `json:"held"` // there was something
+	Why  string `json:"why"`  // NoKey and so on
 }
-
-// Cause is why something was left out.
-func (l LeftOut) Cause() string { return cmp.Or(l.Why, NoKey) }
 
 // Lacks names what was not stored of what there was: a run that goes on from the
 // checkpoint has to do without it.
@@ -188,7 +172,7 @@ var causes = map[string]string{
 func (m *Manifest) Causes() []string {
 	var list []string
 	for _, l := range m.LeftOut {
-		text := cmp.Or(causes[l.Cause()], l.Cause())
+		text := cmp.Or(causes[l.Why], l.Why)
 		if l.Held && !slices.Contains(list, text) {
 			list = append(list, text)
 		}
@@ -199,9 +183,8 @@ func (m *Manifest) Causes() []string {
 // Transcript is a conversation whose transcript is stored.
 type Transcript struct {
 	Session string `json:"session"` // a UUID in lower case
-	// Backend is the agent CLI that it belongs to, one of protocol.Backends. It is "" before
-	// schema 4, which knew the default one alone.
-	Backend string `json:"backend,omitzero"`
+	// Backend is the agent CLI that it belongs to, one of protocol.Backends.
+	Backend string `json:"backend"`
 	// CLIID is the CLI's own id of it, as in state.Session.
 	CLIID string `json:"cli_id,omitzero"`
 	// Dir is the absolute directory, on the saving machine, that the conversation
@@ -212,9 +195,6 @@ type Transcript struct {
 // Name is the name that the transcript has in the checkpoint.
 func (t Transcript) Name() string { return TranscriptName(t.Backend, t.Session) }
 
-// CLI is the name of the agent CLI that the conversation belongs to.
-func (t Transcript) CLI() string { return cmp.Or(t.Backend, protocol.DefaultBackend) }
-
 // File is one stored file.
 type File struct {
 	Name   string `json:"name"`
@@ -222,9 +202,7 @@ type File struct {
 	SHA256 string `json:"sha256"` // in hex
 }
 
-// encode returns the bytes of manifest.json.
-func (m *Manifest) encode() ([]byte, error) { return encodeJSON(m) }
-
+// encodeJSON returns the bytes of one of our own JSON files.
 func encodeJSON(v any) ([]byte, error) {
 	data, err := jsonv2.Marshal(v, jsontext.WithIndent(" "))
 	return append(data, '\n'), err

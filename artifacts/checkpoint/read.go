@@ -45,7 +45,7 @@ func read(r Reading) (m Manifest, digest string, err error) {
 	if r.Keys != nil {
 		box, err = st.unseal(r, z)
 	} else {
-		err = invalid("", st.unpack(r.File, r.Size, manifestName))
+		err = invalid("", st.unpack(r.File, r.Size))
 	}
 	if err != nil {
 		return m, "", err

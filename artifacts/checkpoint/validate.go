@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"fmt"
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,11 +23,6 @@ var (
 
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
-var statuses = []state.Status{
-	state.Running, state.Completed, state.Failed, state.OverBudget,
-	state.OverIterations, state.Suspended, state.Cancelled,
 }
 
 // checker remembers the first error of a manifest.
@@ -54,14 +48,14 @@ func (m *Manifest) validate() error {
 }
 
 func (m *Manifest) checkHead(c *checker) {
-	c.want(m.Schema >= 1 && m.Schema <= Schema, "schema", "is %d, want 1 to %d", m.Schema, Schema)
+	c.want(m.Schema == Schema, "schema", "is %d, want %d", m.Schema, Schema)
 	c.want(state.ValidID(m.WorkflowID), "workflow_id", "%q is no workflow id", m.WorkflowID)
 	if m.Part != nil {
 		err := m.Part.Validate()
 		c.want(err == nil, "part", "%v", err)
 	}
 	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
-	c.want(slices.Contains(statuses, m.Status), "status", "%q is unknown", m.Status)
+	c.want(m.Status.IsKnown(), "status", "%q is unknown", m.Status)
 	c.want(m.Previous == "" || digestForm().MatchString(m.Previous), "previous", "%q is no digest", m.Previous)
 	if b := m.Base; b != nil {
 		c.want(b.Digest == "" || digestForm().MatchString(b.Digest), "base.digest", "%q is no digest", b.Digest)
@@ -76,10 +70,6 @@ func (m *Manifest) checkHead(c *checker) {
 	c.want(m.IntervalMS >= 0, "interval_ms", "is negative")
 	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
 	c.want(m.Input == "" || hashForm().MatchString(m.Input), "input_sha256", "is no SHA-256 in hex")
-	if s := m.States; s != nil {
-		c.want(commitForm().MatchString(s.Commit), "states.commit", "%q is no full name of a commit", s.Commit)
-		c.want(fs.ValidPath(s.Path), "states.path", "%q is no path in a repository", s.Path)
-	}
 	c.want(m.Seq >= 0, "seq", "is negative")
 	c.want(m.TotalUSD >= 0, "total_usd", "is negative")
 	c.want(m.Iterations >= 0, "iterations", "is negative")
@@ -91,7 +81,7 @@ func (m *Manifest) checkPlaces(c *checker) {
 	c.want(absolute(m.Places.Temp), "places.temp", "%q is no absolute path", m.Places.Temp)
 	for i, l := range m.LeftOut {
 		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
-		c.want(causes[l.Cause()] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
+		c.want(causes[l.Why] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
 	}
 }
 
@@ -108,9 +98,6 @@ func (m *Manifest) checkFiles(c *checker) {
 	}
 }
 
-// namesBackends is the first schema whose transcripts say which agent CLI they belong to.
-const namesBackends = 4
-
 // checkTranscripts checks that each transcript has its directory and each directory
 // its transcript: one without the other can't be restored.
 func (m *Manifest) checkTranscripts(c *checker) {
@@ -119,10 +106,8 @@ func (m *Manifest) checkTranscripts(c *checker) {
 		at := fmt.Sprintf("transcripts[%d]", i)
 		c.want(sessionForm().MatchString(t.Session), at+".session", "%q is no UUID in lower case", t.Session)
 		c.want(absolute(t.Dir), at+".dir", "%q is no absolute path", t.Dir)
-		isNamed := m.Schema >= namesBackends
-		c.want(protocol.IsBackend(t.Backend) || t.Backend == "" && !isNamed, at+".backend", "%q is no agent", t.Backend)
-		c.want(t.Backend == "" || isNamed, at+".backend", "is there before schema %d", namesBackends)
-		c.want(t.CLIID == "" || isNamed && state.ValidSession(t.CLIID), at+".cli_id", "%q is no session id", t.CLIID)
+		c.want(protocol.IsBackend(t.Backend), at+".backend", "%q is no agent", t.Backend)
+		c.want(t.CLIID == "" || state.ValidSession(t.CLIID), at+".cli_id", "%q is no session id", t.CLIID)
 		name := t.Name()
 		c.want(!dirs[name], at+".session", "%q is there twice", t.Session)
 		c.want(slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name }), at, "%q is not among the files", name)

@@ -130,7 +130,7 @@ func (p *packing) pack(w io.Writer) error {
 		}
 		p.manifest.Files[i] = file
 	}
-	data, err := p.manifest.encode()
+	data, err := encodeJSON(&p.manifest)
 	if err != nil {
 		return fmt.Errorf("encode manifest: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 )
 
 // Call is one use of the client, as a process that the caller runs.
@@ -15,12 +14,6 @@ type Call struct {
 	Cmd *exec.Cmd // complete: arguments, environment and standard input
 
 	answer string // the file that the script writes
-}
-
-// Inside is what one call of the client took, without the start of Node and the loading
-// of its modules.
-type Inside struct {
-	Wall, CPU time.Duration
 }
 
 // UploadCall is Upload as a Call, whose result is an Artifact.
@@ -47,22 +40,20 @@ func (c *Client) call(q request) *Call {
 
 // Result reads what the process has left into to. Errors are the client's own. It may be
 // called when the process has ended.
-func (c *Call) Result(to any) (Inside, error) {
+func (c *Call) Result(to any) error {
 	data, err := os.ReadFile(c.answer)
 	if err != nil {
-		return Inside{}, err
+		return err
 	}
 	told := struct {
-		OK    any     `json:"ok"`
-		Error string  `json:"error"`
-		Wall  float64 `json:"wall"` // in milliseconds
-		CPU   float64 `json:"cpu"`  // in microseconds
+		OK    any    `json:"ok"`
+		Error string `json:"error"`
 	}{OK: to}
 	if err := json.Unmarshal(data, &told); err != nil {
-		return Inside{}, err
+		return err
 	}
 	if told.Error != "" {
-		return Inside{}, errors.New(told.Error)
+		return errors.New(told.Error)
 	}
-	return Inside{time.Duration(told.Wall * float64(time.Millisecond)), time.Duration(told.CPU * float64(time.Microsecond))}, nil
+	return nil
 }

@@ -13,29 +13,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
-//go:embed v2 v6
+//go:embed v6
 var pins embed.FS
 
 //go:embed drive.mjs
 var script []byte
 
-// Version is a version of the client that is pinned.
-type Version string
-
-const (
-	// Newest speaks version 7 of the protocol, which act's server doesn't know.
-	Newest Version = "v6"
-	// Old speaks version 4. Its storage library is an older one too: those after
-	// 12.15 don't get along with the signatures of act's server.
-	Old Version = "v2"
-)
-
-func (v Version) npm() installtest.NPM {
-	files, err := fs.Sub(pins, string(v))
+// pinned is the client as npm installs it.
+func pinned() installtest.NPM {
+	files, err := fs.Sub(pins, "v6")
 	if err != nil {
 		panic(err)
 	}
-	return installtest.NPM{Name: "artifact-" + string(v), Files: files, Dir: "artifacts/officialtest/" + string(v)}
+	return installtest.NPM{Name: "artifact-v6", Files: files, Dir: "artifacts/officialtest/v6"}
 }
 
 // Client is the official client in a job.
@@ -47,11 +37,17 @@ type Client struct {
 	env    []string
 }
 
+// CheckPinned fails the test unless the lock file pins every package of the client.
+func CheckPinned(t *testing.T) {
+	t.Helper()
+	pinned().CheckPinned(t)
+}
+
 // New returns the client as a job sees it that has the given ACTIONS_RESULTS_URL
 // and ACTIONS_RUNTIME_TOKEN. It ends the test when it can't be installed.
-func New(t testing.TB, v Version, url, token string) *Client {
+func New(t testing.TB, url, token string) *Client {
 	t.Helper()
-	c := &Client{t: t, node: nodetest.Install(t), folder: v.npm().Install(t), drive: filepath.Join(t.TempDir(), "drive.mjs")}
+	c := &Client{t: t, node: nodetest.Install(t), folder: pinned().Install(t), drive: filepath.Join(t.TempDir(), "drive.mjs")}
 	if err := os.WriteFile(c.drive, script, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +66,7 @@ type Artifact struct {
 	ID     int64  `json:"id"`
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
-	Digest string `json:"digest"` // "sha256:…", or "sha256:" and nothing where it isn't told; in Old the bare hash
+	Digest string `json:"digest"` // "sha256:…", or "sha256:" and nothing where it isn't told
 }
 
 // Upload stores the files below root as an artifact.
@@ -78,15 +74,6 @@ func (c *Client) Upload(name, root string) (Artifact, error) {
 	c.t.Helper()
 	a := Artifact{Name: name}
 	err := c.do(request{Action: "upload", Name: name, Root: root}, &a)
-	return a, err
-}
-
-// UploadRaw stores the only file below root as it is, under its own name, which
-// is the artifact's name too. Old can't do that.
-func (c *Client) UploadRaw(root string) (Artifact, error) {
-	c.t.Helper()
-	var a Artifact
-	err := c.do(request{Action: "upload", Root: root, Raw: true}, &a)
 	return a, err
 }
 
@@ -125,7 +112,6 @@ type request struct {
 	Name   string `json:"name,omitempty"`
 	Root   string `json:"root,omitempty"`
 	ID     int64  `json:"id,omitempty"`
-	Raw    bool   `json:"raw,omitempty"`
 }
 
 // do runs the script. Errors are the client's own; what keeps it from running at
@@ -137,7 +123,7 @@ func (c *Client) do(q request, to any) error {
 	if err != nil {
 		c.t.Fatalf("%s: %v\n%s", q.Action, err, out)
 	}
-	if _, err := call.Result(to); err != nil {
+	if err := call.Result(to); err != nil {
 		return fmt.Errorf("%s: %w\n%s", q.Action, err, out)
 	}
 	return nil

@@ -55,18 +55,16 @@ const (
 // place is where the claim is stored.
 func (c *Claim) place() Place { return Place{c.Key, c.Part} }
 
-// pack makes the archive of a claim.
-func (c Claim) pack() ([]byte, error) {
-	data, err := json.Marshal(c)
+// packed makes an archive of one file, which has something as JSON.
+func packed(name string, what any) ([]byte, error) {
+	data, err := json.Marshal(what)
 	if err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
 	p := archive.NewPacker(&b)
-	if err := errors.Join(p.Add(claimFile, bytes.NewReader(data)), p.Close()); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
+	err = errors.Join(p.Add(name, bytes.NewReader(data)), p.Close())
+	return b.Bytes(), err
 }
 
 var errNoClaim = errors.New("it is no claim of this action")
@@ -83,7 +81,7 @@ func unpackClaim(f *os.File, size int64) (Claim, error) {
 		return c, errNoClaim
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
-	if d.Decode(&c) != nil || c.Schema < claimSchema || c.ID == "" || c.Holder == "" {
+	if d.Decode(&c) != nil || c.Schema != claimSchema || c.ID == "" || c.Holder == "" {
 		return c, errNoClaim
 	}
 	return c, nil

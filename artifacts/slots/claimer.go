@@ -130,7 +130,7 @@ func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 }
 
 func (c *Claimer) store(ctx context.Context) error {
-	data, err := c.Mine.pack()
+	data, err := packed(claimFile, c.Mine)
 	if err != nil {
 		return err
 	}

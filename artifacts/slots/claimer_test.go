@@ -71,8 +71,7 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 			}
 			ours := s.claimer("one", tt.ours)
 			err := ours.Take(s.t.Context())
-			var conflict *slots.Conflict
-			if tt.wants != (err == nil) || !tt.wants && (!errors.As(err, &conflict) || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), `"two"`)) {
+			if tt.wants != (err == nil) || !tt.wants && (!isConflict(err) || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), `"two"`)) {
 				s.t.Errorf("%s: Take = %v, want success: %t", name, err, tt.wants)
 			}
 			if err := errors.Join(theirs.Release(s.t.Context()), ours.Release(s.t.Context())); err != nil {
@@ -95,8 +94,7 @@ func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
 		if err := errors.Join(one.Take(s.t.Context()), one.Check(s.t.Context()), two.Take(s.t.Context())); err != nil {
 			s.t.Fatal(err)
 		}
-		var conflict *slots.Conflict
-		if err := one.Check(s.t.Context()); !errors.As(err, &conflict) {
+		if err := one.Check(s.t.Context()); !isConflict(err) {
 			s.t.Errorf("Check of who was replaced = %v, want a conflict", err)
 		}
 		if err := errors.Join(one.Release(s.t.Context()), two.Check(s.t.Context())); err != nil || len(s.All()) != 1 {
@@ -136,8 +134,7 @@ func TestARefusalWithNothingThereIsAFailedSave(t *testing.T) {
 			}
 		}
 		s.Fail(fault)
-		var conflict *slots.Conflict
-		if err := s.claimer("one", nil).Take(t.Context()); err == nil || errors.As(err, &conflict) {
+		if err := s.claimer("one", nil).Take(t.Context()); err == nil || isConflict(err) {
 			t.Errorf("%s, status %d: Take = %v, want an error of the service", fault.Op, fault.Status, err)
 		}
 	}
@@ -179,8 +176,7 @@ func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
 	second := make(chan error, 1)
 	go func() { second <- two.Take(t.Context()) }()
 	<-m.looked
-	var conflict *slots.Conflict
-	if err := one.Take(t.Context()); !errors.As(err, &conflict) || !strings.Contains(err.Error(), `"two"`) {
+	if err := one.Take(t.Context()); !isConflict(err) || !strings.Contains(err.Error(), `"two"`) {
 		t.Errorf("who was replaced: Take = %v, want a conflict with the other", err)
 	}
 	if err := <-second; err != nil {
@@ -214,8 +210,7 @@ func TestClaimsOfOtherRuns(t *testing.T) {
 		ours := s.claimer("one", func(c *slots.Claimer) {
 			c.Elsewhere = func(context.Context) ([]slots.Claim, error) { return claims, nil }
 		})
-		var conflict *slots.Conflict
-		if err := ours.Take(t.Context()); (tt.wants > 0) != errors.As(err, &conflict) {
+		if err := ours.Take(t.Context()); (tt.wants > 0) != isConflict(err) {
 			t.Errorf("%s: Take = %v, want a conflict: %t", name, err, tt.wants > 0)
 		}
 	}
@@ -226,7 +221,7 @@ func TestClaimsOfOtherRuns(t *testing.T) {
 			t.Errorf("status %d: Claims: %v, want an error: %t", status, err, fails)
 		}
 	}
-	if got, want := slots.ClaimName("a/b"), fmt.Sprintf("%s-claim", strings.TrimSuffix(slots.Names("a/b")[0], "-0")); got != want {
+	if got, want := (slots.Place{Key: "a/b"}).ClaimName(), fmt.Sprintf("%s-claim", strings.TrimSuffix((slots.Place{Key: "a/b"}).Names()[0], "-0")); got != want {
 		t.Errorf("ClaimName = %q, want %q", got, want)
 	}
 }

@@ -17,32 +17,19 @@ func (f *Finder) Claims(ctx context.Context, q Query) ([]Claim, error) {
 	if f.Archive == nil {
 		return nil, nil
 	}
-	ask := newSearch(f, q).ask
-	c := &claimSearch{q: &q, ask: ask, screen: &screening{q: &q, ask: ask}}
-	claims, err := c.all(ctx)
-	if err = ask.classify(ofLists, "", err); isNoAccess(err) {
+	s := newSearch(f, q)
+	claims, err := s.claims(ctx)
+	if err = s.ask.classify(ofLists, "", err); isNoAccess(err) {
 		return nil, nil
 	}
 	return claims, err
 }
 
-// claimSearch is one call of Claims.
-type claimSearch struct {
-	q      *Query
-	ask    *requests
-	screen *screening
-}
-
-func (s *claimSearch) all(ctx context.Context) ([]Claim, error) {
+func (s *search) claims(ctx context.Context) ([]Claim, error) {
 	var claims []Claim
-	for next := s.ask.archive.List(s.q.place().ClaimName()); ; {
-		var page []artifacts.Stored
-		err := s.ask.within(ctx, func(ctx context.Context) (err error) {
-			page, err = next(ctx)
-			return err
-		})
-		if err != nil || page == nil {
-			return claims, err
+	for page, err := range s.ask.pages(ctx, s.ask.archive.List(s.q.place().ClaimName())) {
+		if err != nil {
+			return nil, err
 		}
 		for _, a := range page {
 			claim, ok, err := s.claimOf(ctx, a)
@@ -54,18 +41,19 @@ func (s *claimSearch) all(ctx context.Context) ([]Claim, error) {
 			}
 		}
 	}
+	return claims, nil
 }
 
 // claimOf returns the claim of an artifact of another workflow run, if that is one
 // of ours and in progress.
-func (s *claimSearch) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, ok bool, err error) {
+func (s *search) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, ok bool, err error) {
 	if a.Expired || a.RunID == s.q.Job.RunID {
 		return claim, false, nil
 	}
-	if err := s.screen.learnWorkflow(ctx); err != nil {
+	if err := s.learnWorkflow(ctx); err != nil {
 		return claim, false, err
 	}
-	c, ok, err := s.screen.accept(ctx, a)
+	c, ok, err := s.accept(ctx, a)
 	if err != nil || !ok || c.run.Status == completed {
 		return claim, false, err
 	}

@@ -33,9 +33,9 @@ const (
 // What is done with a run whose workflow has changed, as the input changed-workflow
 // says.
 const (
-	ChangedKeep = "keep" // it continues with the states that it began with
-	ChangedTake = "take" // it continues with the present ones
-	ChangedNew  = "new"  // a new run starts
+	ChangedTake   = "take" // it continues with the present states
+	ChangedNew    = "new"  // a new run starts
+	ChangedRefuse = "refuse"
 )
 
 // Facts are what Decide needs to know besides the manifest.
@@ -49,7 +49,8 @@ type Facts struct {
 	Number    int    // of the issue or pull request of the present event; 0 for none
 	Now       time.Time
 
-	Follows Following
+	Follows Named  // is to be resumed, or a later one; zero for any
+	Digest  string // as in Found
 
 	Budget        state.USD // of the present job; 0 for none
 	MaxIterations int       // of the present job; 0 for none
@@ -70,9 +71,6 @@ type Decision struct {
 	Hint   string
 	// Warn says that the run that is left behind has something that may be missed.
 	Warn bool
-	// OldStates says that a run is resumed with the states that it began with, which
-	// are no longer those of the workflow.
-	OldStates bool
 }
 
 // completed is the status of a workflow run, or of a job, that is no longer in
@@ -129,12 +127,13 @@ func DecideRerun(m *checkpoint.Manifest, f Facts) Decision {
 func (f Facts) byChange(m *checkpoint.Manifest) Decision {
 	why := fmt.Sprintf("the workflow of run %s has changed since it began: %s", m.WorkflowID, quoted(f.Changed))
 	switch f.ChangedWorkflow {
-	case ChangedTake:
-		return Decision{Action: Resume, Why: why + "; it continues with the states as they are now (changed-workflow: take)"}
 	case ChangedNew:
-		return f.newOrRefuse(ClassConflict, why, "changed-workflow: keep continues with the states that it began with, take with the present ones")
+		return f.newOrRefuse(ClassConflict, why, "changed-workflow: take continues with the states as they are now")
+	case ChangedRefuse:
+		return Decision{Action: Refuse, Class: ClassConflict, Why: why,
+			Hint: "changed-workflow: take continues with the states as they are now, changed-workflow: new starts a new run"}
 	}
-	return Decision{Action: Resume, OldStates: true, Why: why + "; it continues with the states that it began with (changed-workflow: keep)"}
+	return Decision{Action: Resume, Why: why + "; it continues with the states as they are now (changed-workflow: take)"}
 }
 
 // isRerun reports whether the run is of an earlier attempt of the present workflow

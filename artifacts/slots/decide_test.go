@@ -82,10 +82,9 @@ func everyStatus() []foundRun {
 		{"re-run, over iterations", state.OverIterations, limited, over, over, over},
 		{"re-run, over iterations, larger", state.OverIterations, slots.Facts{InThisRun: true, Attempt: 2, MaxIterations: 51}, "resume", "resume", "resume"},
 
-		{"changed, by default", state.Suspended, slots.Facts{Changed: []string{"A.md"}}, "resume", "resume", "resume"},
-		{"changed, keep", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "keep"}, "resume", "resume", "resume"},
 		{"changed, take", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "take"}, "resume", "resume", "resume"},
 		{"changed, new", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "new"}, "new", conflict, conflict},
+		{"changed, refuse", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "refuse"}, conflict, conflict, conflict},
 		{"changed and driven", state.Running, slots.Facts{Changed: []string{"A.md"}, RunStatus: "in_progress"}, conflict, conflict, conflict},
 	}
 }
@@ -103,9 +102,6 @@ func TestDecide(t *testing.T) {
 			silent := want == "resume" && len(tt.facts.Changed) == 0
 			if told := got.Why != ""; told == silent || (got.Hint != "") != (got.Action == slots.Refuse) {
 				t.Errorf("%s, mode %s: %+v: a reason for all but a plain resume, a hint for a refusal", tt.name, mode, got)
-			}
-			if got.OldStates != (want == "resume" && !silent && tt.facts.ChangedWorkflow != "take") {
-				t.Errorf("%s, mode %s: old states: %t", tt.name, mode, got.OldStates)
 			}
 		}
 	}
@@ -131,7 +127,7 @@ func TestFailedWithoutANumber(t *testing.T) {
 // TestWhatWasLeftOut is missed only when it held something: then auto begins a new
 // run, with a warning that names the cause, and no other than that.
 func TestWhatWasLeftOut(t *testing.T) {
-	transcripts, workspace := checkpoint.LeftOut{What: "transcripts", Held: true}, checkpoint.LeftOut{What: "workspace"}
+	transcripts, workspace := checkpoint.LeftOut{What: "transcripts", Held: true, Why: checkpoint.NoKey}, checkpoint.LeftOut{What: "workspace", Why: checkpoint.NoKey}
 	large := checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.TooLarge}
 	for _, tt := range []struct {
 		left         []checkpoint.LeftOut
@@ -162,27 +158,6 @@ func TestWhatWasLeftOut(t *testing.T) {
 	}
 }
 
-func TestTheRunInTheWayIsNamed(t *testing.T) {
-	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build"}
-	got := slots.Decide(m, slots.Facts{Mode: slots.Auto, RunStatus: "in_progress", RunURL: "https://example.test/runs/3"})
-	for _, want := range []string{"https://example.test/runs/3", "build", "in_progress", id} {
-		if !strings.Contains(got.Why, want) {
-			t.Errorf("%q does not name %q", got.Why, want)
-		}
-	}
-}
-
-// TestOverLimitOnARerunNamesTheInput, which the button can't change.
-func TestOverLimitOnARerunNamesTheInput(t *testing.T) {
-	for status, input := range map[state.Status]string{state.OverBudget: "input budget", state.OverIterations: "input max-iterations"} {
-		m := &checkpoint.Manifest{WorkflowID: id, Status: status, RunAttempt: 1, TotalUSD: state.Dollar, Iterations: 3}
-		got := slots.Decide(m, slots.Facts{Mode: slots.Auto, InThisRun: true, Attempt: 2, Budget: state.Dollar, MaxIterations: 3})
-		if decision(got) != slots.ClassOverLimit || !strings.Contains(got.Hint, input) {
-			t.Errorf("%s: %+v, want over_limit and the %s", status, got, input)
-		}
-	}
-}
-
 // TestARunThatPostStoredIsDrivenByNobody: the post part of a step stores only what
 // its main part has left behind.
 func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
@@ -200,7 +175,7 @@ func TestARerunNeedsNoRunThatCanBeResumed(t *testing.T) {
 	for _, status := range []state.Status{state.Completed, state.Failed, state.Suspended, state.Cancelled, state.OverBudget, state.OverIterations, state.Running} {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, TotalUSD: 12 * state.Dollar, Iterations: 50}
 		f := slots.Facts{Mode: id, RunStatus: "completed", Budget: state.Dollar, MaxIterations: 1, Changed: []string{"A.md"}}
-		if d := slots.DecideRerun(m, f); d.Action != slots.Resume || d.OldStates {
+		if d := slots.DecideRerun(m, f); d.Action != slots.Resume {
 			t.Errorf("%s: got %+v, want it run again with the states of now", status, d)
 		}
 		m.LeftOut = []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.NoKey}}

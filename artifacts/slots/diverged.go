@@ -24,9 +24,9 @@ func (s *search) checkDiverged(ctx context.Context, chosen *opened) error {
 		return s.unlessHere(chosen, err)
 	}
 	for _, c := range others {
-		o, err := s.reader.read(ctx, c)
+		o, err := s.read(ctx, c)
 		if err != nil {
-			s.screen.passed.add(c.stored, c.run.URL, err.Error())
+			s.passed.add(c.stored, c.run.URL, err.Error())
 			continue
 		}
 		o.remove()
@@ -46,7 +46,7 @@ func (s *search) unlessHere(chosen *opened, err error) error {
 		return err
 	}
 	if !isNoAccess(err) {
-		s.screen.passed.texts = append(s.screen.passed.texts, "whether another workflow run resumed the same checkpoint is not known: "+err.Error())
+		s.passed.texts = append(s.passed.texts, "whether another workflow run resumed the same checkpoint is not known: "+err.Error())
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (s *search) storedSince(ctx context.Context, chosen *opened) ([]candidate, 
 		if seen[a.RunID] || a.Expired {
 			continue
 		}
-		c, ok, err := s.screen.accept(ctx, a)
+		c, ok, err := s.accept(ctx, a)
 		if err != nil {
 			return nil, err
 		}

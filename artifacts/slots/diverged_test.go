@@ -1,7 +1,6 @@
 package slots_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -35,8 +34,7 @@ func TestTwoWithOnePredecessorAreAConflict(t *testing.T) {
 				}
 				s.put(newest, 2, took(base, 1, 1))
 				_, err := s.find(s.query(slots.Auto))
-				var conflict *slots.Conflict
-				if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "workflow run 2 ("+s.URL) ||
+				if !isConflict(err) || !strings.Contains(err.Error(), "workflow run 2 ("+s.URL) ||
 					!strings.Contains(err.Error(), fmt.Sprintf("workflow run %d", newest)) {
 					s.t.Errorf("newest %d, later %t: %v, want a *Conflict that names both runs", newest, later, err)
 				}
@@ -57,7 +55,7 @@ func TestNoConflict(t *testing.T) {
 			s.put(3, 3, took(s.put(3, 2, took(base, 1, 1)), 3, 2))
 		},
 		"an unreadable": func(s *scene, base int64) {
-			s.Put(artifactstest.Stored{Run: 2, Name: slots.Names(key)[2], Content: []byte("x")})
+			s.Put(artifactstest.Stored{Run: 2, Name: (slots.Place{Key: key}).Names()[2], Content: []byte("x")})
 			s.put(3, 3, took(base, 1, 1))
 		},
 	} {
@@ -103,57 +101,7 @@ func TestTheBaseWentOn(t *testing.T) {
 	s.put(1, 4, func(m *checkpoint.Manifest) { m.Previous = "sha256:1-3" })
 	s.put(2, 5, took(base, 1, 2))
 	_, err := s.find(s.query(slots.Auto))
-	var conflict *slots.Conflict
-	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), "workflow run 1 (") {
+	if !isConflict(err) || !strings.Contains(err.Error(), "workflow run 1 (") {
 		t.Errorf("%v, want a *Conflict that names run 1", err)
-	}
-}
-
-// TestBasesWithoutADigest are compared by what came before.
-func TestBasesWithoutADigest(t *testing.T) {
-	s := newScene(t)
-	for id := int64(1); id <= 3; id++ {
-		s.addRun(id, nil)
-	}
-	base := s.put(1, 1, nil)
-	silent := func(m *checkpoint.Manifest) { took(base, 1, 1)(m); m.Base.Digest = "" }
-	s.put(2, 2, silent)
-	s.put(3, 2, silent)
-	var conflict *slots.Conflict
-	if _, err := s.find(s.query(slots.Auto)); !errors.As(err, &conflict) {
-		t.Errorf("%v, want a *Conflict", err)
-	}
-}
-
-// TestFewRivalsAreRead: none that is older than the base, and five of the others.
-func TestFewRivalsAreRead(t *testing.T) {
-	for _, older := range []bool{true, false} {
-		s := newScene(t)
-		s.addRun(1, nil)
-		s.addRun(99, nil)
-		many := func() {
-			for id := range int64(20) {
-				s.addRun(id+10, nil)
-				s.put(id+10, 2, other(func(*checkpoint.Manifest) {}))
-			}
-		}
-		if older {
-			many()
-		}
-		base := s.put(1, 1, nil)
-		if !older {
-			many()
-		}
-		s.put(99, 2, took(base, 1, 1))
-		s.expect("rivals", slots.Auto, 99, 2)
-		downloads := 0
-		for _, r := range s.Requests() {
-			if strings.Contains(r, "/content/") {
-				downloads++
-			}
-		}
-		if want := map[bool]int{true: 1, false: 6}[older]; downloads != want {
-			t.Errorf("others older: %t: %d downloads, want %d", older, downloads, want)
-		}
 	}
 }

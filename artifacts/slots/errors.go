@@ -78,11 +78,11 @@ func (e *Gone) Error() string {
 func (e *Gone) Unwrap() error { return e.Err }
 
 func isNoAccess(err error) bool {
-	var none *NoAccess
-	return errors.As(err, &none)
+	_, is := errors.AsType[*NoAccess](err)
+	return is
 }
 
 func isGone(err error) bool {
-	var gone *Gone
-	return errors.As(err, &gone)
+	_, is := errors.AsType[*Gone](err)
+	return is
 }

@@ -21,10 +21,10 @@ import (
 func TestTheNewestMustPass(t *testing.T) {
 	for _, run := range []int64{2, 100} {
 		for name, spoil := range map[string]func(s *scene){
-			"not readable":     func(s *scene) { s.Put(artifactstest.Stored{Run: run, Name: slots.Names(key)[0], Content: []byte("x")}) },
-			"of another key":   func(s *scene) { s.put(run, 3, func(m *checkpoint.Manifest) { m.Key = "other" }) },
-			"of another place": func(s *scene) { s.put(run, 3, func(m *checkpoint.Manifest) { m.RepositoryID = 9 }) },
-			"of another run":   func(s *scene) { s.put(run, 3, func(m *checkpoint.Manifest) { m.RunID = 1 }) },
+			"not readable": func(s *scene) {
+				s.Put(artifactstest.Stored{Run: run, Name: (slots.Place{Key: key}).Names()[0], Content: []byte("x")})
+			},
+			"of another key": func(s *scene) { s.put(run, 3, func(m *checkpoint.Manifest) { m.Key = "other" }) },
 		} {
 			behaving(t, func(s *scene) {
 				s.addRun(1, nil)
@@ -44,22 +44,6 @@ func TestTheNewestMustPass(t *testing.T) {
 					}
 				}
 			})
-		}
-	}
-}
-
-// TestErrorsOfReadComeThrough: the caller tells them apart.
-func TestErrorsOfReadComeThrough(t *testing.T) {
-	s := newScene(t)
-	s.addRun(1, nil)
-	s.put(1, 1, nil)
-	for _, want := range []error{checkpoint.ErrSealed, checkpoint.ErrNotSigned} {
-		q := s.query(slots.Auto)
-		q.Read = func(*os.File, int64, string) (checkpoint.Manifest, string, error) {
-			return checkpoint.Manifest{}, "", want
-		}
-		if _, err := s.find(q); !errors.Is(err, want) {
-			t.Errorf("%v, want %v", err, want)
 		}
 	}
 }
@@ -120,7 +104,7 @@ func TestFaultMatrix(t *testing.T) {
 		rows = append(rows, row{fault(op, 99, 404, ""), "warned: gone", "gone"}, row{fault(op, 99, 410, ""), "warned: gone", "gone"})
 	}
 	for _, op := range []string{lists, runs, zip, content, here} {
-		for _, status := range []int{0, 429, 500, 502, 503, 504} {
+		for _, status := range []int{0, 429, 503} {
 			rows = append(rows, row{fault(op, 99, status, ""), "store", "store"}, row{fault(op, 1, status, ""), "found", "found"})
 		}
 		rows = append(rows, row{fault(op, 3, 429, "", "Retry-After", "2"), "found", "found"})
@@ -139,7 +123,7 @@ func TestFaultMatrix(t *testing.T) {
 		row{fault(here, 99, 200, "<html>"), "store", "store"}, row{fault(here, 99, 401, ""), "store", "store"},
 		row{fault(here, 99, 409, `{"msg":"x"}`), "store", "store"}, row{fault(here, 99, 404, ""), "found", "found"})
 	for _, r := range rows {
-		for mode, want := range map[string]string{slots.Auto: r.auto, slots.Require: r.require, key + "-00000001": r.require} {
+		for mode, want := range map[string]string{slots.Auto: r.auto, slots.Require: r.require} {
 			s := newScene(t)
 			s.addRun(1, nil)
 			s.put(1, 1, nil)
@@ -166,49 +150,13 @@ func TestUnderActNobodyNeedsToAnswer(t *testing.T) {
 	}
 }
 
-// TestOthersHideNothing, however many pages they fill: only where the list goes on
-// after 3,000 of them it is said that there may be more.
-func TestOthersHideNothing(t *testing.T) {
-	topic := func(r *artifactstest.Run) { r.HeadBranch = "topic" }
-	fork := func(r *artifactstest.Run) { r.HeadRepository = 666 }
-	for _, tt := range []struct {
-		branches, forks int
-		auto, require   string
-	}{
-		{110, 0, "found", "found"}, {1, 120, "found", "found"}, {500, 2499, "found", "found"},
-		{3000, 0, "warned: buried", "buried"},
-	} {
-		behaving(t, func(s *scene) {
-			if s.Manner.Bare && tt.branches+tt.forks > 1000 {
-				return // its pages are half as long, and each run has to be asked for
-			}
-			s.addRun(1, nil)
-			s.put(1, 3, nil)
-			name := slots.Names(key)[0]
-			for id := range tt.branches + tt.forks {
-				if edit := topic; id < tt.branches {
-					s.addRun(int64(id+1000), edit)
-				} else {
-					s.addRun(int64(id+1000), fork)
-				}
-				s.Put(artifactstest.Stored{Run: int64(id + 1000), Name: name})
-			}
-			for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.require} {
-				if got := kind(s.find(s.query(mode))); got != want {
-					s.t.Errorf("%d of another branch, %d of forks, mode %s: %s, want %s", tt.branches, tt.forks, mode, got, want)
-				}
-			}
-		})
-	}
-}
-
 // TestAnExpiredOneIsNamed, and not taken for none, nor is an older one taken.
 func TestAnExpiredOneIsNamed(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.addRun(1, nil)
 		s.addRun(2, nil)
 		s.put(1, 1, func(m *checkpoint.Manifest) { m.WorkflowID = key + "-0000000d" })
-		s.Put(artifactstest.Stored{Run: 2, Name: slots.Names(key)[2], Expired: true})
+		s.Put(artifactstest.Stored{Run: 2, Name: (slots.Place{Key: key}).Names()[2], Expired: true})
 		for mode, want := range map[string]string{slots.Auto: "warned: gone", slots.Require: "gone", key + "-0000000d": "found", "x-00000001": "gone"} {
 			got := kind(s.find(s.query(mode)))
 			if got != want {
@@ -233,19 +181,26 @@ func TestWithoutAToken(t *testing.T) {
 	}
 }
 
-// silent is an API that never answers.
-type silent struct{ slots.Archive }
+// buried is an API with more artifacts of others than are read.
+type buried struct{ slots.Archive }
 
-func (silent) List(string) artifacts.Pages {
-	return func(ctx context.Context) ([]artifacts.Stored, error) {
-		<-ctx.Done()
-		return nil, &forge.Error{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
+func (buried) List(string) artifacts.Pages {
+	return func(context.Context) ([]artifacts.Stored, error) { return nil, artifacts.ErrManyPages }
+}
+
+// TestOthersMayHideIt: where the list goes on after what is read of it, that is said.
+func TestOthersMayHideIt(t *testing.T) {
+	for mode, want := range map[string]string{slots.Auto: "warned: buried", slots.Require: "buried"} {
+		f := &slots.Finder{Archive: buried{}}
+		if got := kind(f.Find(t.Context(), newScene(t).query(mode))); got != want {
+			t.Errorf("mode %s: %s, want %s", mode, got, want)
+		}
 	}
 }
 
 // slow is an API whose answers take their time, of a list that never ends.
 type slow struct {
-	toldAPI
+	slots.Archive
 	took time.Duration
 }
 
@@ -256,48 +211,9 @@ func (s slow) List(string) artifacts.Pages {
 			return nil, &forge.Error{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
 		}
 		id--
-		a := s.stored
-		a.ID, a.HeadBranch = id, "topic"
-		return []artifacts.Stored{a}, nil
-	}
-}
-
-// slowService takes six seconds for a list, of nothing.
-type slowService struct{ slots.Service }
-
-func (slowService) List(ctx context.Context, _ string) ([]artifacts.Artifact, error) {
-	return nil, forge.Sleep(ctx, 6*time.Second)
-}
-
-// ListRun implements slots.Archive.
-func (toldAPI) ListRun(int64) artifacts.Pages { return nil }
-
-func (toldAPI) ListAll(int) artifacts.Pages { return nil }
-
-// slowDownload is an API whose downloads take a minute.
-type slowDownload struct{ toldAPI }
-
-func (slowDownload) Download(ctx context.Context, _ artifacts.Stored, _ int64, _ *os.File) (int64, error) {
-	return 0, forge.Sleep(ctx, time.Minute)
-}
-
-// TestDownloadsMayTakeLonger than looking.
-func TestDownloadsMayTakeLonger(t *testing.T) {
-	temp := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
 		const home = artifactstest.Repository
-		api := toldAPI{artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
-			artifacts.RunInfo{ID: 1, Path: ownFile, HeadBranch: "main", HeadRepository: home}}
-		found, err := (&slots.Finder{Service: slowService{}, Archive: slowDownload{api}}).Find(t.Context(), slots.Query{
-			Mode: slots.Auto, Key: key, Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main"}, Temp: temp,
-			Read: func(*os.File, int64, string) (checkpoint.Manifest, string, error) {
-				return checkpoint.Manifest{Key: key, RepositoryID: home, RunID: 1}, "", nil
-			},
-		})
-		if kind(found, err) != "found" {
-			t.Errorf("%s, %v; want it found", kind(found, err), err)
-		}
-	})
+		return []artifacts.Stored{{Artifact: artifacts.Artifact{ID: id}, RunID: 1, HeadRepository: home, Repository: home, HeadBranch: "topic"}}, nil
+	}
 }
 
 // TestHowLongItLooks: a request is tried for a minute, all of them together for
@@ -305,27 +221,24 @@ func TestDownloadsMayTakeLonger(t *testing.T) {
 // sooner.
 func TestHowLongItLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const home = artifactstest.Repository
-		told := toldAPI{stored: artifacts.Stored{RunID: 1, HeadRepository: home, Repository: home}}
-		q := slots.Query{Mode: slots.Auto, Key: key, Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main"}}
-		for _, tt := range []struct {
-			api  slots.Archive
+		origin := slots.Origin{RepositoryID: artifactstest.Repository, Workflow: ownFile, Branch: "main"}
+		q := slots.Query{Mode: slots.Auto, Key: key, Origin: origin}
+		for takes, tt := range map[time.Duration]struct {
 			took time.Duration
 			says string
 		}{
-			{silent{}, 66 * time.Second, "no usable answer came within 1m0s"},
-			{slow{told, 50 * time.Second}, 5 * time.Minute, "within"},
+			time.Hour:        {time.Minute, "no usable answer came within 1m0s"},
+			50 * time.Second: {5 * time.Minute, "within"},
 		} {
 			began := time.Now()
-			found, err := (&slots.Finder{Service: slowService{}, Archive: tt.api}).Find(t.Context(), q)
+			found, err := (&slots.Finder{Archive: slow{took: takes}}).Find(t.Context(), q)
 			if took := time.Since(began); took != tt.took || kind(found, err) != "store" || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("took %v: %s, %v; want class store after %v", took, kind(found, err), err, tt.took)
 			}
 		}
-		f := &slots.Finder{Service: slowService{}, Archive: silent{}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := f.Find(ctx, q); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := (&slots.Finder{Archive: slow{took: time.Hour}}).Find(ctx, q); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("given up: %v", err)
 		}
 	})

@@ -106,7 +106,7 @@ type Found struct {
 func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 	s := newSearch(f, q)
 	err := s.find(ctx)
-	s.found.Notices = s.screen.passed.notices()
+	s.found.Notices = s.passed.notices()
 	switch {
 	case err == nil:
 		return s.found, nil
@@ -131,7 +131,7 @@ func (f *Finder) Existing(ctx context.Context, q Query) ([]artifacts.Artifact, e
 	}
 	ages := map[int64]checkpoint.Manifest{}
 	for _, c := range s.here() {
-		if o, err := s.reader.read(ctx, c); err == nil {
+		if o, err := s.read(ctx, c); err == nil {
 			ages[c.artifact.ID] = o.manifest
 			o.remove()
 		}

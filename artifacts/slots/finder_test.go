@@ -32,29 +32,6 @@ func TestTheNewestIsFound(t *testing.T) {
 	})
 }
 
-// TestThreeRequestsFindIt: however much the repository has, and by name.
-func TestThreeRequestsFindIt(t *testing.T) {
-	behaving(t, func(s *scene) {
-		for id := range int64(60) {
-			s.addRun(id+1, nil)
-			for g := 1; g <= 3; g++ {
-				s.put(id+1, g, nil)
-			}
-			s.Put(artifactstest.Stored{Run: id + 1, Name: "other"})
-		}
-		s.expect("many", slots.Auto, 60, 3)
-		lists := 0
-		for _, r := range s.Requests() {
-			if strings.Contains(r, "actions/artifacts?") {
-				lists++
-			}
-		}
-		if want := map[bool]int{false: 3, true: 6}[s.Manner.Bare]; lists != want {
-			s.t.Errorf("%d lists asked for, want %d", lists, want)
-		}
-	})
-}
-
 // TestThisRunComesFirst: its results service is asked, and what the API tells of
 // it is not listened to.
 func TestThisRunComesFirst(t *testing.T) {
@@ -112,17 +89,6 @@ func TestIDsMayLie(t *testing.T) {
 	}
 }
 
-// TestANewerRunInThisRunCounts where generations begin again.
-func TestANewerRunInThisRunCounts(t *testing.T) {
-	s := newScene(t)
-	s.AsGitea()
-	s.put(100, 40, nil)
-	s.put(100, 41, func(m *checkpoint.Manifest) {
-		m.Generation, m.WorkflowID, m.Created = 1, key+"-00000002", time.Unix(1e9, 0)
-	})
-	s.expect("generation 1 of a new run", slots.Auto, 100, 1)
-}
-
 func TestARunIsFoundByID(t *testing.T) {
 	behaving(t, func(s *scene) {
 		old := func(m *checkpoint.Manifest) { m.WorkflowID = key + "-0000000d" }
@@ -137,25 +103,6 @@ func TestARunIsFoundByID(t *testing.T) {
 		s.expect("in this run", key+"-00000001", 100, 3)
 		s.expect("unknown", key+"-0000000e", 0, 0)
 	})
-}
-
-// TestTheSearchByIDEnds after nine downloads.
-func TestTheSearchByIDEnds(t *testing.T) {
-	s := newScene(t)
-	for id := range int64(20) {
-		s.addRun(id+1, nil)
-		s.put(id+1, 1, nil)
-	}
-	s.expect("unknown", "x", 0, 0)
-	downloads := 0
-	for _, r := range s.Requests() {
-		if strings.Contains(r, "/content/") {
-			downloads++
-		}
-	}
-	if downloads != 9 {
-		t.Errorf("%d downloads, want 9", downloads)
-	}
 }
 
 // TestReattemptOnGitea: its results service does not tell what an earlier attempt

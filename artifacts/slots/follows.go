@@ -18,12 +18,6 @@ type Named struct {
 	Digest     string // of the manifest
 }
 
-// Following is what a job was told of the checkpoint to resume, and what it found.
-type Following struct {
-	Named  Named  // is to be resumed, or a later one; zero for any
-	Digest string // as in Found
-}
-
 // digestPrefix is what a digest begins with.
 const digestPrefix = "sha256:"
 
@@ -54,7 +48,7 @@ func ParseNamed(text string) (Named, error) {
 // checkFollows returns why a checkpoint is neither the one that the job was told of nor
 // a later one of the same run; "" if it is. m is nil where none was found.
 func (f Facts) checkFollows(m *checkpoint.Manifest) string {
-	n := f.Follows.Named
+	n := f.Follows
 	named := fmt.Sprintf("checkpoint %d of run %s", n.Generation, n.WorkflowID)
 	switch {
 	case n == (Named{}):
@@ -65,7 +59,7 @@ func (f Facts) checkFollows(m *checkpoint.Manifest) string {
 		return fmt.Sprintf("%s was to be resumed, or a later one, but the newest checkpoint is of run %s", named, m.WorkflowID)
 	case m.Generation < n.Generation:
 		return fmt.Sprintf("%s was to be resumed, or a later one, but the newest one that is there is checkpoint %d: somebody stored an older one again", named, m.Generation)
-	case m.Generation == n.Generation && f.Follows.Digest != n.Digest, m.Generation == n.Generation+1 && m.Previous != n.Digest:
+	case m.Generation == n.Generation && f.Digest != n.Digest, m.Generation == n.Generation+1 && m.Previous != n.Digest:
 		return fmt.Sprintf("%s was to be resumed, or a later one, but what is stored is another checkpoint %d, made from other work", named, m.Generation)
 	}
 	return ""

@@ -22,7 +22,7 @@ func (r *requests) jobStatus(ctx context.Context, q *Query, m *checkpoint.Manife
 	case r.archive == nil:
 		return ""
 	}
-	jobs, err := r.jobs(ctx, q.Job.RunID)
+	jobs, err := within(ctx, r, func(ctx context.Context) ([]artifacts.JobInfo, error) { return r.archive.Jobs(ctx, q.Job.RunID) })
 	if err != nil {
 		return ""
 	}

@@ -32,8 +32,8 @@ func TestWhoMayTakeARunByItsKey(t *testing.T) {
 		"a job beside it, to which none is handed":     {work, slots.Taker{Job: "triage", Key: "issue-34", RunID: 7}, false},
 		"a job of that id in a reusable workflow":      {work, slots.Taker{Job: "work", Called: true}, false},
 		"such a job that names the key":                {work, slots.Taker{Job: "work", Called: true, Key: "issue-12"}, true},
-		"of an older checkpoint, the job that made it": {nil, slots.Taker{Job: "work"}, false},
-		"of an older checkpoint, who names the key":    {nil, slots.Taker{Job: "work", Key: "issue-12"}, true},
+		"whose key is not known, the job that made it": {nil, slots.Taker{Job: "work"}, false},
+		"whose key is not known, who names the key":    {nil, slots.Taker{Job: "work", Key: "issue-12"}, true},
 		"no job, of a run of no job":                   {&checkpoint.KeyOf{}, slots.Taker{}, false},
 	} {
 		m := &checkpoint.Manifest{Key: "issue-12", KeyOf: test.of, RunID: 7, Job: "work"}

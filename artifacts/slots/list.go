@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -50,7 +51,7 @@ func (l *list) at(ctx context.Context, place int) (artifacts.Stored, bool, error
 // pull takes the newest of what the three lists have left.
 func (l *list) pull(ctx context.Context) (artifacts.Stored, bool, error) {
 	for l.needsPage() {
-		if err := l.ask.within(ctx, l.fill); err != nil {
+		if _, err := within(ctx, l.ask, l.fill); err != nil {
 			return artifacts.Stored{}, false, l.ask.classify(ofLists, "", err)
 		}
 	}
@@ -80,7 +81,7 @@ func (l *list) needsPage() bool {
 }
 
 // fill reads a page of each list that has nothing left, all at the same time.
-func (l *list) fill(ctx context.Context) error {
+func (l *list) fill(ctx context.Context) (struct{}, error) {
 	var all sync.WaitGroup
 	for i := range l.each {
 		if p := &l.each[i]; len(p.rest) == 0 && !p.done {
@@ -91,10 +92,5 @@ func (l *list) fill(ctx context.Context) error {
 		}
 	}
 	all.Wait()
-	for i := range l.each {
-		if err := l.each[i].err; err != nil {
-			return err
-		}
-	}
-	return nil
+	return struct{}{}, cmp.Or(l.each[0].err, l.each[1].err, l.each[2].err)
 }

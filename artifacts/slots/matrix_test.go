@@ -47,37 +47,51 @@ func (o *observed) note(all []artifactstest.Stored) {
 	o.left.Shelves = append(o.left.Shelves, invarianttest.Shelf{Stored: len(o.seen), There: there})
 }
 
-// TestEveryFaultOfEveryRequestThatStores: before the service does what was asked or
+// TestEveryFaultOfEveryRequestThatStores on every service: before it does what was asked or
 // after that, once or for a while. Nothing that was stored is lost or stored twice, no
-// generation is left out, and each is stored in the end. No store takes more than three
-// minutes.
+// generation is left out, and each is stored in the end. Two stand at any time, once there
+// were three and no name is refused. No store takes more than three minutes.
 func TestEveryFaultOfEveryRequestThatStores(t *testing.T) {
-	cells := 0
-	for _, op := range storing {
-		for _, fault := range answers {
-			for _, times := range []int{1, 6} {
-				for _, after := range []bool{false, true} {
-					fault.Op, fault.Times, fault.After = op, times, after
-					cells++
-					sufferFault(t, fault)
+	var cells []func(*testing.T)
+	for _, manner := range []string{"github", "gitea", "act"} {
+		for _, op := range storing {
+			for _, fault := range answers {
+				for _, times := range []int{1, 6} {
+					for _, after := range []bool{false, true} {
+						fault.Op, fault.Times, fault.After = op, times, after
+						cells = append(cells, func(t *testing.T) { sufferFault(t, manner, fault) })
+					}
 				}
 			}
 		}
 	}
-	t.Logf("%d faults", cells)
+	for i, cell := range cells {
+		if i%everyFault == 0 {
+			cell(t)
+		}
+	}
 }
 
-func sufferFault(t *testing.T, fault artifactstest.Fault) {
+func sufferFault(t *testing.T, manner string, fault artifactstest.Fault) {
 	t.Helper()
+	isSilent := manner != "github" && fault.Op == "FinalizeArtifact" && fault.After // it tells no digest
+	if isSilent || manner == "act" && fault.Op == "ListArtifacts" && fault.Status == 0 {
+		return // nothing says what there is
+	}
 	s := artifactstest.New(t)
+	manners[manner](s)
 	var waited time.Duration
 	sleep := func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
-	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: sleep}})
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Act: manner == "act", Calls: forge.Calls{Sleep: sleep}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := observed{}
-	s.Watch = o.note
+	s.Watch = func(all []artifactstest.Stored) {
+		if o.note(all); len(o.seen) >= 3 && len(all) < 2 && fault.Status != 409 {
+			t.Errorf("%s, %+v: %d artifacts stand after %d were stored", manner, fault, len(all), len(o.seen))
+		}
+	}
 	rotated := slots.NewSlots(slots.SlotsOptions{Service: r, Key: key})
 	const last = 7
 	tries := 0
@@ -89,15 +103,15 @@ func sufferFault(t *testing.T, fault artifactstest.Fault) {
 			g++
 		}
 		if waited > 3*time.Minute {
-			t.Errorf("%+v: waited for %v, want at most three minutes", fault, waited)
+			t.Errorf("%s, %+v: waited for %v, want at most three minutes", manner, fault, waited)
 		}
 	}
 	s.Watch = nil
 	for _, v := range invarianttest.Check(o.left) {
-		t.Errorf("%+v: %v", fault, v)
+		t.Errorf("%s, %+v: %v", manner, fault, v)
 	}
 	// A service that deletes and says that it can't costs the third one.
 	if got := generations(s); !slices.Equal(got, []int{5, 6, 7}) && !slices.Equal(got, []int{6, 7}) {
-		t.Errorf("%+v: generations %v stand after %d tries, want the last ones, once each", fault, got, tries)
+		t.Errorf("%s, %+v: generations %v stand after %d tries, want the last ones, once each", manner, fault, got, tries)
 	}
 }

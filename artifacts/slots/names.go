@@ -31,16 +31,9 @@ type Place struct {
 	Part string // name of a part of a matrix, 8 hex digits; "" for the run itself
 }
 
-// Names returns the three names under which the checkpoints of a key are stored.
-// Two keys never share one: a key that had to be changed to fit has a part of its
-// hash in the names, and so has a key that looks as if it had one.
-func Names(key string) [3]string { return Place{Key: key}.Names() }
-
-// ClaimName is the name under which the claim of a key is stored.
-func ClaimName(key string) string { return Place{Key: key}.ClaimName() }
-
 // Names returns the three names under which checkpoints are stored. No two places share
-// one.
+// one: a key that had to be changed to fit has a part of its hash in the names, and so has a
+// key that looks as if it had one.
 func (p Place) Names() [3]string {
 	var names [3]string
 	for i := range names {

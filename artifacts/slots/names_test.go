@@ -20,7 +20,7 @@ func keys() []string {
 		strings.Repeat("語", 40), strings.Repeat("語", 41),
 	}
 	for _, k := range list {
-		list = append(list, strings.TrimSuffix(strings.TrimPrefix(slots.Names(k)[0], "raymond-"), "-0"))
+		list = append(list, strings.TrimSuffix(strings.TrimPrefix((slots.Place{Key: k}).Names()[0], "raymond-"), "-0"))
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"a", "/", "-", ":", "é", "0", " ", "deadbe", "\r"}
@@ -38,10 +38,10 @@ func keys() []string {
 func TestPartsHaveNamesOfTheirOwn(t *testing.T) {
 	owner := map[string]bool{}
 	for _, key := range append(keys(), "a~deadbeef", "a~deadbeef-0", "~") {
-		for _, name := range slots.Names(key) {
+		for _, name := range (slots.Place{Key: key}).Names() {
 			owner[name] = true
 		}
-		owner[slots.ClaimName(key)] = true
+		owner[(slots.Place{Key: key}).ClaimName()] = true
 	}
 	for _, key := range append(keys(), "a~deadbeef", "~") {
 		place := slots.Place{Key: key, Part: "deadbeef"}
@@ -56,7 +56,7 @@ func TestPartsHaveNamesOfTheirOwn(t *testing.T) {
 	if got, want := part.Names()[2]+" "+part.ClaimName(), "raymond-k~0123abcd-2 raymond-k~0123abcd-claim"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if got := slots.Names("k~0123abcd")[2]; !strings.HasPrefix(got, "raymond-k~0123abcd-") || got == part.Names()[2] {
+	if got := (slots.Place{Key: "k~0123abcd"}).Names()[2]; !strings.HasPrefix(got, "raymond-k~0123abcd-") || got == part.Names()[2] {
 		t.Errorf("the key k~0123abcd has the name %s, want one with a hash", got)
 	}
 }
@@ -65,7 +65,7 @@ func TestPartsHaveNamesOfTheirOwn(t *testing.T) {
 func TestNoTwoKeysShareAName(t *testing.T) {
 	owner := map[string]string{}
 	for _, key := range keys() {
-		names := slots.Names(key)
+		names := (slots.Place{Key: key}).Names()
 		for i, name := range names {
 			if err := artifacts.CheckName(name); err != nil {
 				t.Errorf("Names(%q)[%d] = %q: %v", key, i, name, err)
@@ -79,7 +79,7 @@ func TestNoTwoKeysShareAName(t *testing.T) {
 			}
 			owner[name] = key
 		}
-		if names != slots.Names(key) {
+		if names != (slots.Place{Key: key}).Names() {
 			t.Errorf("Names(%q) differs from call to call", key)
 		}
 	}
@@ -94,7 +94,7 @@ func TestPlainKeysStayReadable(t *testing.T) {
 		"ci.yml-feature/x":            "raymond-ci.yml-feature-x-03af56-2",
 		strings.Repeat("k", 99) + "é": "raymond-" + strings.Repeat("k", 99) + "-7012e0-2",
 	} {
-		if got := slots.Names(key)[2]; got != want {
+		if got := (slots.Place{Key: key}).Names()[2]; got != want {
 			t.Errorf("Names(%q)[2] = %q, want %q", key, got, want)
 		}
 	}

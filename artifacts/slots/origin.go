@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -36,16 +37,8 @@ type Origin struct {
 	Gitea bool
 }
 
-// screening asks where artifacts of other workflow runs come from, and notes which
-// of them are passed over.
-type screening struct {
-	q      *Query
-	ask    *requests
-	passed passedOver
-}
-
 // accept asks where an artifact comes from. One of another origin is passed over.
-func (s *screening) accept(ctx context.Context, a artifacts.Stored) (candidate, bool, error) {
+func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, bool, error) {
 	why := s.q.Origin.foreignArtifact(a)
 	if why != "" {
 		s.passed.add(a, "", why)
@@ -65,7 +58,7 @@ func (s *screening) accept(ctx context.Context, a artifacts.Stored) (candidate, 
 }
 
 // learnWorkflow asks for the own workflow file where the environment does not tell it.
-func (s *screening) learnWorkflow(ctx context.Context) error {
+func (s *search) learnWorkflow(ctx context.Context) error {
 	if s.q.Origin.Workflow != "" || s.q.Job.RunID == 0 {
 		return nil
 	}
@@ -118,48 +111,43 @@ func (o *Origin) foreignRun(r artifacts.RunInfo, repository int64) string {
 	return o.foreignBranch(r)
 }
 
-// foreignBranch says why a run of this repository is not one of this branch; "" when it is.
+// foreignBranch says why a run of this repository is not one of this branch, or why its event
+// may be a fork's; "" when neither is so. Runs of such events must say that their code is this
+// repository's, and whose branch it is.
 func (o *Origin) foreignBranch(r artifacts.RunInfo) string {
 	switch {
 	case r.HeadBranch == "":
 		return "its branch is not known"
 	case !o.isOwnBranch(r.HeadBranch):
 		return fmt.Sprintf("it is of branch %q", r.HeadBranch)
-	}
-	return o.foreignEvent(r)
-}
-
-// foreignEvent says why the event of a run may be a fork's. Runs of such events
-// must say that their code is this repository's, and whose branch it is.
-func (o *Origin) foreignEvent(r artifacts.RunInfo) string {
-	isPull := strings.HasPrefix(r.Event, "pull_request")
-	switch {
-	case r.Event == "pull_request_comment": // Gitea's, which runs on the default branch, as issue_comment does
-		return ""
-	case !isPull && r.Event != "workflow_run":
-		return ""
-	case r.HeadRepository == 0:
+	case mayBeForks(r):
 		return fmt.Sprintf("its event %q may be a fork's", r.Event)
-	case isPull && r.HeadBranch != o.Branch && r.HeadBranch != o.Head:
+	case isPull(r.Event) && r.HeadBranch != o.Branch && r.HeadBranch != o.Head:
 		return fmt.Sprintf("it is of a pull request of branch %q", r.HeadBranch)
 	}
 	return ""
 }
 
+// isPull reports whether an event is one of a pull request, and not Gitea's for a comment
+// on one, which runs on the default branch, as issue_comment does.
+func isPull(event string) bool {
+	return strings.HasPrefix(event, "pull_request") && event != "pull_request_comment"
+}
+
+// mayBeForks reports whether a run of which the service does not say whose code it ran may
+// have run that of a fork.
+func mayBeForks(r artifacts.RunInfo) bool {
+	return r.HeadRepository == 0 && (isPull(r.Event) || r.Event == "workflow_run")
+}
+
 // isAcceptedFile reports whether a run's workflow file is the own one or one that
 // resume-from names.
 func (o *Origin) isAcceptedFile(file string) bool {
-	if file == "" {
-		return false
-	}
-	accepted := append([]string{o.Workflow}, o.ResumeFrom...)
-	for _, a := range accepted {
-		if a != "" && o.sameFile(file, a) {
-			return true
-		}
-	}
-	return false
+	return file != "" && slices.ContainsFunc(o.files(), func(a string) bool { return a != "" && o.sameFile(file, a) })
 }
+
+// files are the workflow files whose runs' checkpoints are accepted.
+func (o *Origin) files() []string { return append([]string{o.Workflow}, o.ResumeFrom...) }
 
 func (o *Origin) sameFile(a, b string) bool {
 	a, b = inFolder(a), inFolder(b)

@@ -95,30 +95,9 @@ func TestAcceptedOrigins(t *testing.T) {
 	}
 }
 
-// TestMissingIDsCountOnGiteaOnly: GitHub tells where code came from.
-func TestMissingIDsCountOnGiteaOnly(t *testing.T) {
-	s := newScene(t)
-	s.addRun(1, nil)
-	s.put(1, 1, nil)
-	s.Manner.Bare = true
-	for _, gitea := range []bool{true, false} {
-		q := s.query(slots.Auto)
-		q.Origin.Gitea = gitea
-		found, err := s.find(q)
-		if err != nil || gitea != (found.Manifest != nil) {
-			t.Errorf("gitea %t: found %+v, %v", gitea, found.Manifest, err)
-		}
-	}
-	s.Manner.Bare = false
-	q := s.query(slots.Auto)
-	q.Origin.RepositoryID = 0
-	if found, err := s.find(q); err != nil || found.Manifest != nil || len(found.Notices) != 1 {
-		t.Errorf("own id unknown: found %+v, %v", found, err)
-	}
-}
-
 // toldAPI is an API that says the same of everything.
 type toldAPI struct {
+	slots.Archive
 	stored artifacts.Stored
 	run    artifacts.RunInfo
 }
@@ -127,14 +106,12 @@ func (a toldAPI) List(name string) artifacts.Pages {
 	a.stored.Name = name
 	list := []artifacts.Stored{a.stored}
 	return func(context.Context) (page []artifacts.Stored, err error) {
-		if name == slots.Names(key)[1] {
+		if name == (slots.Place{Key: key}).Names()[1] {
 			page, list = list, nil
 		}
 		return page, nil
 	}
 }
-
-func (a toldAPI) Jobs(context.Context, int64) ([]artifacts.JobInfo, error) { return nil, nil }
 
 func (a toldAPI) Run(context.Context, int64) (artifacts.RunInfo, error) { return a.run, nil }
 
@@ -190,8 +167,8 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		{"own file unknown", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) { r.Path, q.Origin.Workflow = "", "" }, false, false},
 	} {
 		for gitea, want := range map[bool]bool{false: tt.hub, true: tt.gitea} {
-			a := toldAPI{artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
-				artifacts.RunInfo{ID: 1, Event: "push", Status: "completed", Path: ownFile, HeadBranch: "main", HeadRepository: home}}
+			a := toldAPI{stored: artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
+				run: artifacts.RunInfo{ID: 1, Event: "push", Status: "completed", Path: ownFile, HeadBranch: "main", HeadRepository: home}}
 			q := slots.Query{Mode: slots.Auto, Key: key, Job: slots.Job{RunID: 100}, Temp: t.TempDir(),
 				Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: gitea}}
 			tt.edit(&a.stored, &a.run, &q)

@@ -119,14 +119,11 @@ func (s *search) allHere(ctx context.Context) (list []candidate, err error) {
 	if s.ask.service == nil {
 		return nil, nil
 	}
-	err = s.ask.within(ctx, func(ctx context.Context) error {
-		all, err := s.ask.service.List(ctx, "")
-		for _, a := range all {
-			list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true})
-		}
-		return err
-	})
-	return list, s.ask.classify(ofThisRun, "", err)
+	all, err := s.ask.all(ctx)
+	for _, a := range all {
+		list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true})
+	}
+	return list, err
 }
 
 // allOf lists what the workflow run of a checkpoint has, whose origin is accepted.
@@ -135,13 +132,8 @@ func (s *search) allOf(ctx context.Context, base *Found) (list []candidate, err 
 		return nil, &NoAccess{}
 	}
 	info := artifacts.RunInfo{ID: base.RunID, URL: base.RunURL, Status: base.RunStatus}
-	for next := s.ask.archive.ListRun(base.RunID); ; {
-		var page []artifacts.Stored
-		err := s.ask.within(ctx, func(ctx context.Context) (err error) {
-			page, err = next(ctx)
-			return err
-		})
-		if err != nil || page == nil {
+	for page, err := range s.ask.pages(ctx, s.ask.archive.ListRun(base.RunID)) {
+		if err != nil {
 			return list, s.ask.classify(ofLists, "", err)
 		}
 		for _, a := range page {
@@ -150,15 +142,16 @@ func (s *search) allOf(ctx context.Context, base *Found) (list []candidate, err 
 			}
 		}
 	}
+	return list, nil
 }
 
 // findPart reads the newest checkpoint of a part that a workflow run has.
 func (s *search) findPart(ctx context.Context, q PartsQuery, to *PartFound, group []candidate) error {
-	own := q.Query
-	own.Part, own.Mode = to.Part, q.Base.Manifest.WorkflowID
-	r := reader{&own, s.ask, &s.screen.passed}
+	query, own := q.Query, *s
+	query.Part, query.Mode = to.Part, q.Base.Manifest.WorkflowID
+	own.q = &query
 	for _, some := range s.groups(group) {
-		best, _, err := r.newest(ctx, some)
+		best, _, err := own.newest(ctx, some)
 		switch {
 		case isGone(err):
 			to.Notices = append(to.Notices, err.Error())
@@ -168,17 +161,12 @@ func (s *search) findPart(ctx context.Context, q PartsQuery, to *PartFound, grou
 		case best == nil:
 			continue
 		}
-		found := &Found{
-			Manifest: &best.manifest, Digest: best.digest, Dir: best.dir, Artifact: best.artifact,
-			RunID: best.run.ID, RunURL: best.run.URL, RunStatus: best.run.Status, InThisRun: best.run.ID == q.Job.RunID,
-		}
+		found := &Found{}
+		own.describe(ctx, found, best)
 		if found.InThisRun {
 			for _, c := range slices.Backward(group) {
 				found.Existing = append(found.Existing, c.artifact)
 			}
-		}
-		if found.InThisRun && best.manifest.Status == state.Running {
-			found.JobStatus = s.ask.jobStatus(ctx, &own, &best.manifest)
 		}
 		to.All = append(to.All, found)
 		return nil

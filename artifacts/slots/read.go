@@ -52,25 +52,18 @@ func (o *opened) remove() {
 	}
 }
 
-// reader downloads candidates and verifies them.
-type reader struct {
-	q      *Query
-	ask    *requests
-	passed *passedOver
-}
-
 // errUnread says that a candidate was downloaded, and is none that this job can verify.
 var errUnread = errors.New("it can't be verified")
 
 // newest reads candidates of one workflow run and returns the newest that is of the
 // run that is looked for; nil for none. It returns the manifests too, by artifact.
-func (r reader) newest(ctx context.Context, group []candidate) (*opened, map[int64]checkpoint.Manifest, error) {
+func (s *search) newest(ctx context.Context, group []candidate) (*opened, map[int64]checkpoint.Manifest, error) {
 	var best *opened
 	manifests := map[int64]checkpoint.Manifest{}
 	for _, c := range withoutExpired(group) {
-		o, err := r.read(ctx, c)
+		o, err := s.read(ctx, c)
 		if c.bySeal && errors.Is(err, errUnread) {
-			r.passed.add(c.stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
+			s.passed.add(c.stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
 			continue
 		}
 		if err != nil {
@@ -81,7 +74,7 @@ func (r reader) newest(ctx context.Context, group []candidate) (*opened, map[int
 			return nil, nil, err
 		}
 		manifests[c.artifact.ID] = o.manifest
-		if !r.q.wants(o.manifest) || best != nil && compareAge(o.manifest, best.manifest) <= 0 {
+		if !s.q.wants(o.manifest) || best != nil && compareAge(o.manifest, best.manifest) <= 0 {
 			o.remove()
 			continue
 		}
@@ -116,27 +109,27 @@ func compareAge(a, b checkpoint.Manifest) int {
 }
 
 // read downloads a candidate and verifies it.
-func (r reader) read(ctx context.Context, c candidate) (*opened, error) {
+func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
 	if c.stored.Expired {
 		return nil, &Gone{Name: c.name()}
 	}
-	f, err := os.CreateTemp(r.q.Temp, "checkpoint-*.zip")
+	f, err := os.CreateTemp(s.q.Temp, "checkpoint-*.zip")
 	if err != nil {
 		return nil, err
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	size, err := r.ask.download(ctx, c, f)
+	size, err := s.ask.download(ctx, c, f)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp(r.q.Temp, "checkpoint-")
+	dir, err := os.MkdirTemp(s.q.Temp, "checkpoint-")
 	if err != nil {
 		return nil, err
 	}
 	o := &opened{candidate: c, dir: dir}
-	if o.manifest, o.digest, err = r.q.Read(f, size, dir); err == nil {
-		err = r.q.checkPlace(o)
+	if o.manifest, o.digest, err = s.q.Read(f, size, dir); err == nil {
+		err = s.q.checkPlace(o)
 	}
 	if err != nil && c.bySeal {
 		err = fmt.Errorf("%w: %w", errUnread, err)

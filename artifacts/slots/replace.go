@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -24,15 +23,13 @@ func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifact
 		n.Expires = time.Now().Add(s.o.Retention)
 	}
 	n.Freed = n.Freed && s.touched[n.Name]
-	sent := &followed{content: n.Content}
-	n.Content = sent
 	a, err := s.o.Service.Upload(ctx, n)
-	return a, s.record(n, a, sent, err)
+	return a, s.record(n, a, err)
 }
 
 // record notes what came of a store under a name at which nothing was, and returns
 // its error.
-func (s *Slots) record(n artifacts.New, a artifacts.Artifact, sent *followed, err error) error {
+func (s *Slots) record(n artifacts.New, a artifacts.Artifact, err error) error {
 	isOurs := s.touched[n.Name] || wasRetried(err)
 	switch {
 	case errors.Is(err, artifacts.ErrExists) && !isOurs:
@@ -44,9 +41,7 @@ func (s *Slots) record(n artifacts.New, a artifacts.Artifact, sent *followed, er
 	s.touched[n.Name] = true
 	s.stored.Add(1)
 	if err != nil {
-		if sent.read == n.Size {
-			s.unconfirmed[n.Name] = n.Digest
-		}
+		s.unconfirmed[n.Name] = n.Digest
 		return fmt.Errorf("store checkpoint %q: %w", n.Name, err)
 	}
 	s.add(a)
@@ -59,18 +54,4 @@ func (s *Slots) record(n artifacts.New, a artifacts.Artifact, sent *followed, er
 func wasRetried(err error) bool {
 	var told *forge.Error
 	return errors.As(err, &told) && told.Attempts > 1
-}
-
-// followed notes how far a content was read from its beginning on.
-type followed struct {
-	content io.ReaderAt
-	read    int64
-}
-
-func (f *followed) ReadAt(p []byte, at int64) (int, error) {
-	n, err := f.content.ReadAt(p, at)
-	if at == f.read {
-		f.read += int64(n)
-	}
-	return n, err
 }

@@ -1,9 +1,11 @@
 package slots
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"sync"
@@ -24,33 +26,49 @@ type requests struct {
 
 // within makes requests at the same time, each for a minute at most, within the time
 // that is left.
-func (r *requests) within(ctx context.Context, do func(context.Context) error) error {
+func within[T any](ctx context.Context, r *requests, do func(context.Context) (T, error)) (T, error) {
 	began, limit := time.Now(), min(requestFor, r.left)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no usable answer came within %v", limit))
 	defer cancel()
-	err := do(limited)
+	answer, err := do(limited)
 	r.left = max(0, r.left-time.Since(began))
-	return err
+	return answer, err
 }
 
 // existing lists what the present workflow run has under the names.
 func (r *requests) existing(ctx context.Context, names [3]string) ([3][]artifacts.Artifact, error) {
-	var answers [3][]artifacts.Artifact
-	err := r.within(ctx, func(ctx context.Context) error {
+	answers, err := within(ctx, r, func(ctx context.Context) (answers [3][]artifacts.Artifact, err error) {
 		var errs [3]error
 		var all sync.WaitGroup
 		for i, name := range names {
 			all.Go(func() { answers[i], errs[i] = r.service.List(ctx, name) })
 		}
 		all.Wait()
-		for _, err := range errs {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return answers, cmp.Or(errs[:]...)
 	})
 	return answers, r.classify(ofThisRun, "", err)
+}
+
+// all lists everything that the present workflow run has.
+func (r *requests) all(ctx context.Context) (list []artifacts.Artifact, err error) {
+	list, err = within(ctx, r, func(ctx context.Context) ([]artifacts.Artifact, error) { return r.service.List(ctx, "") })
+	return list, r.classify(ofThisRun, "", err)
+}
+
+// pages reads a list of the API page by page. Nothing comes after an error.
+func (r *requests) pages(ctx context.Context, next artifacts.Pages) iter.Seq2[[]artifacts.Stored, error] {
+	return func(yield func([]artifacts.Stored, error) bool) {
+		for {
+			page, err := within(ctx, r, next)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if page == nil || !yield(page, nil) {
+				return
+			}
+		}
+	}
 }
 
 // run asks for a workflow run, once for each.
@@ -58,24 +76,11 @@ func (r *requests) run(ctx context.Context, id int64) (artifacts.RunInfo, error)
 	if known, ok := r.runs[id]; ok {
 		return known, nil
 	}
-	var info artifacts.RunInfo
-	err := r.within(ctx, func(ctx context.Context) (err error) {
-		info, err = r.archive.Run(ctx, id)
-		return err
-	})
+	info, err := within(ctx, r, func(ctx context.Context) (artifacts.RunInfo, error) { return r.archive.Run(ctx, id) })
 	if err == nil {
 		r.runs[id] = info
 	}
 	return info, err
-}
-
-// jobs asks for the jobs of a workflow run.
-func (r *requests) jobs(ctx context.Context, run int64) (jobs []artifacts.JobInfo, err error) {
-	err = r.within(ctx, func(ctx context.Context) (err error) {
-		jobs, err = r.archive.Jobs(ctx, run)
-		return err
-	})
-	return jobs, err
 }
 
 // maxSize is the largest checkpoint that is downloaded, in bytes.

@@ -2,7 +2,6 @@ package slots_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -13,77 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
-
-func TestGenerationsRotate(t *testing.T) {
-	for manner, behave := range manners {
-		s := artifactstest.New(t)
-		behave(s)
-		rotated := slotsOf(runtimeOf(t, s, 7))
-		for g := 1; g <= 8; g++ {
-			if err := store(t.Context(), rotated, g); err != nil {
-				t.Fatalf("%s: generation %d: %v", manner, g, err)
-			}
-		}
-		got := map[string]string{}
-		for _, a := range s.All() {
-			got[a.Name] = string(a.Content)
-		}
-		for g := 6; g <= 8; g++ {
-			if name := slots.Names(key)[g%3]; got[name] != fmt.Sprintf("generation %d", g) {
-				t.Errorf("%s: %q holds %q, want generation %d", manner, name, got[name], g)
-			}
-		}
-	}
-}
-
-// TestTwoGoodOnesAlwaysStand: whatever request fails, and however often, the
-// newest that was stored stands at every moment, and with it one more of the three
-// newest as soon as there are three.
-func TestTwoGoodOnesAlwaysStand(t *testing.T) {
-	ops := []string{"ListArtifacts", "DeleteArtifact", "CreateArtifact", "comp=block&", "comp=blocklist", "FinalizeArtifact"}
-	for manner, behave := range manners {
-		for _, op := range ops {
-			for _, fault := range []artifactstest.Fault{{Times: 1, Status: 503}, {Times: 7, Status: 503}, {Times: 12, Status: 429}, {Times: 6}, {Times: 1, Status: 403}} {
-				fault.Op = op
-				if manner == "act" && op == "ListArtifacts" && fault.Status == 0 {
-					continue // it says that there is nothing
-				}
-				rotate(t, manner, behave, fault)
-			}
-		}
-	}
-}
-
-// rotate stores thirty generations, in the middle of which requests fail, and
-// checks what stands after every change.
-func rotate(t *testing.T, manner string, behave func(*artifactstest.Server), fault artifactstest.Fault) {
-	t.Helper()
-	s := artifactstest.New(t)
-	behave(s)
-	rotated := slotsOf(runtimeOf(t, s, 7))
-	done := 0
-	s.Watch = func(all []artifactstest.Stored) {
-		standing := 0
-		for _, a := range all {
-			standing = max(standing, generationOf(a))
-		}
-		if standing < done || done >= 3 && len(all) < 2 {
-			t.Errorf("%s, %+v: after generation %d %d artifacts stand, the newest has generation %d", manner, fault, done, len(all), standing)
-		}
-	}
-	for g := 1; g <= 30; g++ {
-		if g == 8 || g == 15 {
-			s.Fail(fault)
-		}
-		if store(t.Context(), rotated, g) == nil {
-			done = g
-		}
-	}
-	s.Watch = nil
-	if done != 30 {
-		t.Errorf("%s, %+v: the last generation stored is %d, want 30", manner, fault, done)
-	}
-}
 
 func generationOf(a artifactstest.Stored) int {
 	g := 0
@@ -151,7 +79,7 @@ func TestANameThatStaysRefused(t *testing.T) {
 	if got := generations(s); !slices.Equal(got, []int{4, 5}) {
 		t.Errorf("generations %v stand, want 4 and 5", got)
 	}
-	if next := slots.Names(key)[(5+1)%3]; s.All()[1].Name != next {
+	if next := (slots.Place{Key: key}).Names()[(5+1)%3]; s.All()[1].Name != next {
 		t.Errorf("generation 5 stands in %q, want the next slot %q", s.All()[1].Name, next)
 	}
 	for g := 6; g <= 9; g++ {
@@ -172,24 +100,4 @@ func generations(s *artifactstest.Server) []int {
 	}
 	slices.Sort(list)
 	return list
-}
-
-// TestNothingCanBeStored: the newest stands whatever the service refuses.
-func TestNothingCanBeStored(t *testing.T) {
-	s := artifactstest.New(t)
-	rotated := slotsOf(runtimeOf(t, s, 7))
-	for g := 1; g <= 4; g++ {
-		if err := store(t.Context(), rotated, g); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.Manner.Held = 1000
-	for g := 5; g <= 7; g++ {
-		if err := store(t.Context(), rotated, g); !errors.Is(err, artifacts.ErrExists) {
-			t.Errorf("generation %d: %v, want ErrExists", g, err)
-		}
-		if got := generations(s); !slices.Contains(got, 4) {
-			t.Errorf("generations %v stand, want the newest, 4", got)
-		}
-	}
 }

@@ -122,22 +122,6 @@ func TestSavingNeverDelaysTheOwner(t *testing.T) {
 	}
 }
 
-// TestEveryStepIsStoredWithoutAnInterval holds with steps that come faster than
-// saves too.
-func TestEveryStepIsStoredWithoutAnInterval(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &depot{takes: time.Second}
-		s := d.saver(0)
-		if begun := drive(t, s, 10, 2*time.Second); len(begun) != 10 {
-			t.Errorf("began %v, want all ten", begun)
-		}
-		if begun := drive(t, s, 10, 600*time.Millisecond); len(begun) != 5 {
-			t.Errorf("began %v, want every second", begun)
-		}
-		s.Stop()
-	})
-}
-
 // TestAFailingServiceComesBack: failures are told each, tried again at the next states with growing pauses, and forgotten afterwards.
 func TestAFailingServiceComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -165,26 +149,6 @@ func TestAFailingServiceComesBack(t *testing.T) {
 			}
 		}
 		s.Stop()
-	})
-}
-
-// TestAFailedSaveIsTriedAtTheNextState: the interval does not count after a
-// failure.
-func TestAFailedSaveIsTriedAtTheNextState(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &depot{fail: func(image, _ int) error {
-			if image == 1 {
-				return &forge.Error{Op: "store artifact", Status: 400, Attempts: 1}
-			}
-			return nil
-		}}
-		s := d.saver(time.Hour)
-		if begun := drive(t, s, 5, time.Second); !slices.Equal(begun, []int{1, 2}) {
-			t.Errorf("began %v, want 1, which fails, and 2", begun)
-		}
-		if !slices.Equal(d.images, []int{1, 2}) {
-			t.Errorf("tried %v, want a refusal for good to be tried once", d.images)
-		}
 	})
 }
 
@@ -253,18 +217,6 @@ func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestTheLastSaveIsTriedOnce: the client of the service outwaits it, and there is
-// no second layer of retries around one upload.
-func TestTheLastSaveIsTriedOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &depot{fail: func(int, int) error { return store503 }}
-		event, err := d.saver(time.Minute).Final(t.Context(), 1)
-		if !errors.Is(err, store503) || event.Error == "" || !slices.Equal(d.images, []int{1}) {
-			t.Errorf("Final = %+v, %v after the saves %v; want the error of one", event, err, d.images)
-		}
-	})
 }
 
 // TestStopLeavesNothingBehind: synctest sees to it that the goroutine is gone.

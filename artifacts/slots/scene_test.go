@@ -136,3 +136,8 @@ func behaving(t *testing.T, test func(s *scene)) {
 		})
 	}
 }
+
+func isConflict(err error) bool {
+	_, is := errors.AsType[*slots.Conflict](err)
+	return is
+}

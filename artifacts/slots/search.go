@@ -17,16 +17,14 @@ const maxReads = 9
 type search struct {
 	q      *Query
 	ask    *requests
-	screen *screening
-	reader reader
+	passed *passedOver
 	found  *Found
 	others *list // of other workflow runs; nil before they are asked for
 }
 
 func newSearch(f *Finder, q Query) *search {
 	ask := &requests{service: f.Service, archive: f.Archive, act: q.Act, left: lookFor, runs: map[int64]artifacts.RunInfo{}}
-	screen := &screening{q: &q, ask: ask}
-	return &search{q: &q, ask: ask, screen: screen, reader: reader{&q, ask, &screen.passed}, found: &Found{}}
+	return &search{q: &q, ask: ask, passed: &passedOver{}, found: &Found{}}
 }
 
 // find fills in what is found, in this workflow run or else in the others.
@@ -115,7 +113,7 @@ func (s *search) listElsewhere(ctx context.Context) error {
 	if err != nil || !more {
 		return err
 	}
-	return s.ask.classify(ofLists, "", s.screen.learnWorkflow(ctx))
+	return s.ask.classify(ofLists, "", s.learnWorkflow(ctx))
 }
 
 // isOwnRun reports whether an artifact is of the present workflow run, whose results
@@ -138,7 +136,7 @@ func (s *search) nextGroup(ctx context.Context, at *int) ([]candidate, error) {
 		if s.others.taken[a.ID] {
 			continue
 		}
-		c, ok, err := s.screen.accept(ctx, a)
+		c, ok, err := s.accept(ctx, a)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +171,7 @@ func (s *search) withOthers(ctx context.Context, c candidate, at int) ([]candida
 
 // try reads a group of candidates and reports whether the search is over.
 func (s *search) try(ctx context.Context, group []candidate) (bool, error) {
-	best, manifests, err := s.reader.newest(ctx, group)
+	best, manifests, err := s.newest(ctx, group)
 	if err == nil && len(group) > 1 && group[0].here {
 		sortByAge(s.found.Existing, manifests)
 	}
@@ -184,11 +182,15 @@ func (s *search) try(ctx context.Context, group []candidate) (bool, error) {
 		best.remove()
 		return false, err
 	}
-	s.found.Manifest, s.found.Digest, s.found.Dir = &best.manifest, best.digest, best.dir
-	s.found.Artifact, s.found.InThisRun = best.artifact, best.run.ID == s.q.Job.RunID
-	s.found.RunID, s.found.RunURL, s.found.RunStatus = best.run.ID, best.run.URL, best.run.Status
-	if s.found.InThisRun && best.manifest.Status == state.Running {
-		s.found.JobStatus = s.ask.jobStatus(ctx, s.q, &best.manifest)
-	}
+	s.describe(ctx, s.found, best)
 	return true, nil
+}
+
+// describe fills in what is found: a checkpoint, and who has stored it.
+func (s *search) describe(ctx context.Context, f *Found, o *opened) {
+	f.Manifest, f.Digest, f.Dir, f.Artifact = &o.manifest, o.digest, o.dir, o.artifact
+	f.RunID, f.RunURL, f.RunStatus, f.InThisRun = o.run.ID, o.run.URL, o.run.Status, o.run.ID == s.q.Job.RunID
+	if f.InThisRun && o.manifest.Status == state.Running {
+		f.JobStatus = s.ask.jobStatus(ctx, s.q, &o.manifest)
+	}
 }

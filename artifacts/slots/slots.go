@@ -50,8 +50,8 @@ type Slots struct {
 	// touched are names at which this run deleted or began to store something: the
 	// service may refuse them for a while although it lists nothing there.
 	touched map[string]bool
-	// unconfirmed has, by name, the digest of a content that was sent whole, but
-	// whose arrival the service did not confirm.
+	// unconfirmed has, by name, the digest of a content whose arrival the service did
+	// not confirm.
 	unconfirmed map[string]string
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
-	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -107,7 +105,10 @@ type Storing struct {
 // Store stores the spending under the first of its names that the workflow run does not
 // have.
 func (x Spending) Store(ctx context.Context, to Storing) error {
-	data, err := x.pack()
+	data, err := packed("spent.json", struct { // no more than its name says
+		Schema  int       `json:"schema"`
+		CostUSD state.USD `json:"cost_usd"`
+	}{1, x.USD})
 	if err != nil {
 		return err
 	}
@@ -135,21 +136,4 @@ func (x Spending) Store(ctx context.Context, to Storing) error {
 func HasStored(ctx context.Context, s Service, name string) (bool, error) {
 	list, err := s.List(ctx, name)
 	return len(list) > 0, err
-}
-
-// pack makes the archive of a spending, which says no more than its name.
-func (x Spending) pack() ([]byte, error) {
-	data, err := json.Marshal(struct {
-		Schema  int       `json:"schema"`
-		CostUSD state.USD `json:"cost_usd"`
-	}{1, x.USD})
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	p := archive.NewPacker(&b)
-	if err := errors.Join(p.Add("spent.json", bytes.NewReader(data)), p.Close()); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }

@@ -34,8 +34,7 @@ type Spent struct {
 // Where nobody can be asked, it is what the present workflow run has spent, and
 // Spent.Minimum says so. A service that fails, or does not answer, is an *Unavailable.
 func (f *Finder) Spent(ctx context.Context, q Query, since time.Time) (Spent, error) {
-	ask := newSearch(f, q).ask
-	s := &spending{q: &q, ask: ask, since: since, origins: &screening{q: &q, ask: ask}}
+	s := &spending{search: newSearch(f, q), since: since}
 	err := error(&NoAccess{})
 	if f.Archive != nil {
 		err = s.elsewhere(ctx)
@@ -51,7 +50,7 @@ func (f *Finder) Spent(ctx context.Context, q Query, since time.Time) (Spent, er
 	if !q.Act {
 		s.sum.Minimum = "what other workflow runs have spent is not known: " + reasonOf(err)
 	}
-	return s.sum, s.here(ctx)
+	return s.sum, s.inThisRun(ctx)
 }
 
 // reasonOf says why nobody could be asked.
@@ -59,25 +58,19 @@ func reasonOf(err error) string { return strings.TrimPrefix(err.Error(), "look f
 
 // spending is one call of Spent.
 type spending struct {
-	q       *Query
-	ask     *requests
-	since   time.Time
-	origins *screening
-	sum     Spent
-	asked   int // workflow runs that were asked for
+	*search
+
+	since time.Time
+	sum   Spent
+	asked int // workflow runs that were asked for
 }
 
 // elsewhere adds up what all workflow runs have stored.
 func (s *spending) elsewhere(ctx context.Context) error {
-	if err := s.ask.classify(ofLists, "", s.origins.learnWorkflow(ctx)); err != nil {
+	if err := s.ask.classify(ofLists, "", s.learnWorkflow(ctx)); err != nil {
 		return err
 	}
-	for next := s.ask.archive.ListAll(spentPages); ; {
-		var page []artifacts.Stored
-		err := s.ask.within(ctx, func(ctx context.Context) (err error) {
-			page, err = next(ctx)
-			return err
-		})
+	for page, err := range s.ask.pages(ctx, s.ask.archive.ListAll(spentPages)) {
 		if errors.Is(err, artifacts.ErrManyPages) {
 			s.note(fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages))
 			return nil
@@ -85,13 +78,14 @@ func (s *spending) elsewhere(ctx context.Context) error {
 		if err != nil {
 			return s.ask.classify(ofLists, "", err)
 		}
-		if page == nil || !slices.ContainsFunc(page, s.isRecent) && len(page) > 0 {
+		if !slices.ContainsFunc(page, s.isRecent) && len(page) > 0 {
 			return nil
 		}
 		if err := s.addAll(ctx, page); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // addAll adds what a page has.
@@ -125,8 +119,7 @@ func (s *spending) counts(x spent) bool {
 
 // isAccepted reports whether a spending is of a workflow file whose runs may have the key.
 func (s *spending) isAccepted(x spent) bool {
-	files := append([]string{s.q.Origin.Workflow}, s.q.Origin.ResumeFrom...)
-	return slices.ContainsFunc(files, func(file string) bool { return hashOfFile(file) == x.file })
+	return slices.ContainsFunc(s.q.Origin.files(), func(file string) bool { return hashOfFile(file) == x.file })
 }
 
 func (s *spending) add(x spent) {
@@ -166,22 +159,11 @@ func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) 
 	return o.isHome(info.HeadRepository, home) && info.HeadBranch != "" && !mayBeForks(info), nil
 }
 
-// mayBeForks reports whether a run of which the service does not say whose code it ran may
-// have run that of a fork.
-func mayBeForks(info artifacts.RunInfo) bool {
-	return info.HeadRepository == 0 && info.Event != "pull_request_comment" &&
-		(strings.HasPrefix(info.Event, "pull_request") || info.Event == "workflow_run")
-}
-
-// here adds up what the present workflow run has stored.
-func (s *spending) here(ctx context.Context) error {
-	var list []artifacts.Artifact
-	err := s.ask.within(ctx, func(ctx context.Context) (err error) {
-		list, err = s.ask.service.List(ctx, "")
-		return err
-	})
+// inThisRun adds up what the present workflow run has stored.
+func (s *spending) inThisRun(ctx context.Context) error {
+	list, err := s.ask.all(ctx)
 	if err != nil {
-		return s.ask.classify(ofThisRun, "", err)
+		return err
 	}
 	for _, a := range list {
 		if x, ok := parseSpent(a.Name); ok && x.run == s.q.Job.RunID {

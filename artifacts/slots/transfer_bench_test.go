@@ -4,12 +4,17 @@ package slots_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -18,35 +23,26 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/officialtest"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
 )
-
-// TestMain makes this program a part of BenchmarkTransfer where asked.
-func TestMain(m *testing.M) {
-	switch role := os.Getenv(roleVar); role {
-	case "":
-		os.Exit(m.Run())
-	case roleMeasure:
-		leave(measureCommand())
-	default:
-		leave(transfer(role))
-	}
-}
 
 // roleVar is the variable that says what a process of this program is.
 const roleVar = "RAYMOND_BENCH_TRANSFER"
 
-const (
-	roleMeasure  = "measure"
-	roleUpload   = "upload"
-	roleDownload = "download"
-)
+// roles are what it may be, beside the one that runs tests.
+var roles = map[string]func(io.Reader) error{"measure": measureCommand, "upload": upload, "download": download}
 
-func leave(err error) {
-	if err != nil {
+// TestMain makes this program a part of BenchmarkTransfer where asked.
+func TestMain(m *testing.M) {
+	role := os.Getenv(roleVar)
+	if role == "" {
+		os.Exit(m.Run())
+	}
+	if err := roles[role](os.Stdin); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(0)
 }
 
 // command is a process to be measured.
@@ -61,12 +57,12 @@ type used struct {
 	PeakKiB   int64
 }
 
-// measureCommand runs the command that it reads from its standard input and says what that
-// has used. It is a process of its own because what the kernel tells of the memory of a
-// process that has ended includes that of the one that started it.
-func measureCommand() error {
+// measureCommand runs the command that it reads and says what that has used. It is a
+// process of its own because what the kernel tells of the memory of a process that has
+// ended includes that of the one that started it.
+func measureCommand(from io.Reader) error {
 	var c command
-	if err := json.NewDecoder(os.Stdin).Decode(&c); err != nil {
+	if err := json.NewDecoder(from).Decode(&c); err != nil {
 		return err
 	}
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
@@ -81,26 +77,31 @@ func measureCommand() error {
 	return json.NewEncoder(os.Stdout).Encode(u)
 }
 
-// measure runs a command as a process of its own, from outside.
-func measure(b *testing.B, c command) used {
+// itself is this program in a role, with what it reads.
+func itself(b *testing.B, role string, input any) command {
 	b.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		b.Fatal(err)
 	}
-	input, err := json.Marshal(c)
+	data, err := json.Marshal(input)
 	if err != nil {
 		b.Fatal(err)
 	}
-	var stderr bytes.Buffer
-	cmd := exec.Command(self)
-	cmd.Env, cmd.Stdin, cmd.Stderr = append(os.Environ(), roleVar+"="+roleMeasure), bytes.NewReader(input), &stderr
+	return command{Args: []string{self}, Env: append(os.Environ(), roleVar+"="+role), Stdin: data}
+}
+
+// measure runs a command as a process of its own, from outside.
+func measure(b *testing.B, c command) (u used) {
+	b.Helper()
+	outer := itself(b, "measure", c)
+	cmd := exec.Command(outer.Args[0])
+	cmd.Env, cmd.Stdin, cmd.Stderr = outer.Env, bytes.NewReader(outer.Stdin), os.Stderr
 	out, err := cmd.Output()
-	if err != nil {
-		b.Fatalf("%v\n%s", err, &stderr)
+	if err == nil {
+		err = json.Unmarshal(out, &u)
 	}
-	var u used
-	if err := json.Unmarshal(out, &u); err != nil {
+	if err != nil {
 		b.Fatal(err)
 	}
 	return u
@@ -108,206 +109,214 @@ func measure(b *testing.B, c command) used {
 
 // BenchmarkTransfer has this program and the official client of artifacts store the same
 // files in one server and fetch them again, in turn, each as a process of its own. The
-// ratios are medians of this program's share of what the official client takes; in-… are
-// those of the time that the client itself takes once Node has started and loaded it.
+// ratios are medians of this program's share of what the official client takes.
 func BenchmarkTransfer(b *testing.B) {
 	for _, size := range []int{5, 200} {
 		for _, content := range []string{"text", "noise"} {
 			b.Run(fmt.Sprintf("%dMB/%s", size, content), func(b *testing.B) {
-				dir := b.TempDir()
-				if err := fill(dir, size, content); err != nil {
-					b.Fatal(err)
-				}
-				s := newStorage(b, dir)
-				for _, seal := range []string{"plain", "sealed"} {
-					b.Run("upload/"+seal, func(b *testing.B) { s.compare(b, roleUpload, seal) })
-					b.Run("download/"+seal, func(b *testing.B) { s.compare(b, roleDownload, seal) })
+				s := &storage{server: artifactstest.New(b), files: filled(b, size, content)}
+				s.official = officialtest.New(b, s.server.URL, artifactstest.Token(1))
+				for _, role := range []string{"upload", "download"} {
+					b.Run(role+"/plain", func(b *testing.B) { s.compare(b, role, "") })
+					b.Run(role+"/sealed", func(b *testing.B) { s.compare(b, role, newKey(b)) })
 				}
 			})
 		}
 	}
 }
 
+func newKey(b *testing.B) string {
+	b.Helper()
+	key, err := checkpoint.NewKey()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return key
+}
+
+// filled makes a folder with ten files of so many MB together: noise, or lines that are
+// made smaller as transcripts are, some five to one.
+func filled(b *testing.B, megabytes int, content string) string {
+	b.Helper()
+	dir, each := b.TempDir(), megabytes*1_000_000/10
+	for i := range 10 {
+		var data bytes.Buffer
+		random := rand.NewChaCha8([32]byte{byte(i)})
+		for line := 0; data.Len() < each; line++ {
+			if content == "noise" {
+				_, _ = io.CopyN(&data, random, 1<<16) // never fails
+				continue
+			}
+			fmt.Fprintf(&data, `{"type":"user","uuid":"%016x","content":"%6d\tif err := f.Close(); err != nil { return %[1]x }"}`+"\n", random.Uint64(), line)
+		}
+		if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)+".jsonl"), data.Bytes()[:each], 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // storage is a server with the artifacts of a benchmark.
 type storage struct {
 	server   *artifactstest.Server
 	official *officialtest.Client
-	runtime  *artifacts.Runtime
 	files    string // the folder of what is stored
-	key      string // that seals
 }
 
-func newStorage(b *testing.B, files string) *storage {
-	s := &storage{server: artifactstest.New(b), files: files}
-	s.official = officialtest.New(b, officialtest.Newest, s.server.URL, artifactstest.Token(1))
-	var err error
-	if s.runtime, err = artifacts.NewRuntime(artifacts.Options{URL: s.server.URL, Token: artifactstest.Token(1)}); err != nil {
-		b.Fatal(err)
-	}
-	if s.key, err = checkpoint.NewKey(); err != nil {
-		b.Fatal(err)
-	}
-	return s
-}
+// transferRun is the workflow run of what this program stores, and officialRun that of
+// what the official client does.
+const (
+	transferRun = 2
+	officialRun = 1
+)
 
 // compare has both do the same in turn.
-func (s *storage) compare(b *testing.B, role, seal string) {
-	m := medians{}
-	if role == roleDownload {
-		s.clear(b)
-		s.ours(b, roleUpload, seal)
-		s.theirs(b, roleUpload)
-	}
+func (s *storage) compare(b *testing.B, role, key string) {
+	s.ours(b, "upload", key)
+	s.theirs(b, "upload")
+	figures := map[string][]float64{}
 	for b.Loop() {
-		if role == roleUpload {
-			s.clear(b)
+		ours, theirs := s.ours(b, role, key), s.theirs(b, role)
+		for unit, value := range map[string]float64{
+			"wall-ratio": float64(ours.Wall) / float64(theirs.Wall), "cpu-ratio": float64(ours.CPU) / float64(max(1, theirs.CPU)),
+			"peak-MiB": float64(ours.PeakKiB) / 1024, "wall-ms": float64(ours.Wall.Milliseconds()), "cpu-ms": float64(ours.CPU.Milliseconds()),
+		} {
+			figures[unit] = append(figures[unit], value)
 		}
-		ours := s.ours(b, role, seal)
-		theirs, inside := s.theirs(b, role)
-		m.add("wall-ratio", ratio(ours.Wall, theirs.Wall))
-		m.add("cpu-ratio", ratio(ours.CPU, theirs.CPU))
-		m.add("in-wall-ratio", ratio(ours.Wall, inside.Wall))
-		m.add("in-cpu-ratio", ratio(ours.CPU, inside.CPU))
-		m.add("peak-MiB", float64(ours.PeakKiB)/1024)
-		m.add("official-peak-MiB", float64(theirs.PeakKiB)/1024)
-		m.add("wall-ms", ms(ours.Wall))
-		m.add("cpu-ms", ms(ours.CPU))
-		m.add("official-wall-ms", ms(theirs.Wall))
-		m.add("official-cpu-ms", ms(theirs.CPU))
 	}
-	s.addSizes(m)
-	m.report(b)
-}
-
-// medians are series of values by their units.
-type medians map[string][]float64
-
-func (m medians) add(unit string, value float64) { m[unit] = append(m[unit], value) }
-
-func (m medians) report(b *testing.B) {
-	for unit, values := range m {
+	for unit, values := range figures {
 		slices.Sort(values)
 		b.ReportMetric(values[len(values)/2], unit)
 	}
 }
 
-func ratio(a, b time.Duration) float64 { return float64(a) / float64(max(1, b)) }
-
-func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-
-// addSizes adds what the server has.
-func (s *storage) addSizes(m medians) {
-	for _, a := range s.server.All() {
-		if a.Name == officialName {
-			m.add("official-stored-MB", float64(len(a.Content))/1e6)
-		} else {
-			m.add("stored-MB", float64(len(a.Content))/1e6)
-		}
+// clear removes what is stored in a workflow run.
+func (s *storage) clear(b *testing.B, run int64) {
+	b.Helper()
+	r, err := runtimeOfTransfer(s.server.URL, run)
+	if err != nil {
+		b.Fatal(err)
 	}
-}
-
-// officialName is the name of what the official client stores.
-const officialName = "official"
-
-func (s *storage) clear(b *testing.B) {
-	list, err := s.runtime.List(b.Context(), "")
+	list, err := r.List(b.Context(), "")
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, a := range list {
-		if err := s.runtime.Delete(b.Context(), a); err != nil {
+		if err := r.Delete(b.Context(), a); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
-func (s *storage) ours(b *testing.B, role, seal string) used {
+func (s *storage) ours(b *testing.B, role, key string) used {
 	b.Helper()
-	job := transferJob{URL: s.server.URL, Files: s.files, Temp: b.TempDir()}
-	if seal == "sealed" {
-		job.Key = s.key
+	if role == "upload" {
+		s.clear(b, transferRun)
 	}
-	input, err := json.Marshal(job)
-	if err != nil {
-		b.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
-	u := measure(b, command{Args: []string{self}, Env: append(os.Environ(), roleVar+"="+role), Stdin: input})
-	s.emptied(b, job.Temp)
-	return u
+	return measure(b, itself(b, role, transferJob{URL: s.server.URL, Files: s.files, Temp: b.TempDir(), Key: key}))
 }
 
-func (s *storage) theirs(b *testing.B, role string) (used, officialtest.Inside) {
+func (s *storage) theirs(b *testing.B, role string) used {
 	b.Helper()
-	call, to := s.official.UploadCall(officialName, s.files), b.TempDir()
-	if role == roleDownload {
-		list, err := s.runtime.List(b.Context(), officialName)
+	call := s.official.UploadCall("official", s.files)
+	if role == "upload" {
+		s.clear(b, officialRun)
+	} else {
+		list, err := s.official.List()
 		if err != nil || len(list) != 1 {
 			b.Fatalf("got %v, %v; want one artifact", list, err)
 		}
-		call = s.official.DownloadCall(list[0].ID, to)
+		call = s.official.DownloadCall(list[0].ID, b.TempDir())
 	}
-	stdin, err := readAll(call.Cmd)
+	stdin, err := io.ReadAll(call.Cmd.Stdin)
 	if err != nil {
 		b.Fatal(err)
 	}
 	u := measure(b, command{Args: call.Cmd.Args, Env: call.Cmd.Env, Stdin: stdin})
-	inside, err := call.Result(&struct{}{})
+	if err := call.Result(&struct{}{}); err != nil {
+		b.Fatal(err)
+	}
+	return u
+}
+
+// transferJob is what a process stores or fetches.
+type transferJob struct {
+	URL   string // of the server
+	Files string // the folder of what is stored
+	Temp  string // an empty folder
+	Key   string // "" for none
+}
+
+func runtimeOfTransfer(url string, run int64) (*artifacts.Runtime, error) {
+	return artifacts.NewRuntime(artifacts.Options{URL: url, Token: artifactstest.Token(run)})
+}
+
+// begin reads a job, and does what the program does as it begins.
+func begin(from io.Reader) (job transferJob, r *artifacts.Runtime, keys *checkpoint.Keys, err error) {
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(40 << 20)
+	if err := json.NewDecoder(from).Decode(&job); err != nil {
+		return job, nil, nil, err
+	}
+	if job.Key != "" {
+		if keys, err = checkpoint.ParseKeys(job.Key); err != nil {
+			return job, nil, nil, err
+		}
+	}
+	r, err = runtimeOfTransfer(job.URL, transferRun)
+	return job, r, keys, err
+}
+
+// upload makes a checkpoint with all files, and stores it.
+func upload(from io.Reader) error {
+	job, r, keys, err := begin(from)
 	if err != nil {
-		b.Fatal(err)
+		return err
 	}
-	s.emptied(b, to)
-	return u, inside
-}
-
-func readAll(cmd *exec.Cmd) ([]byte, error) {
-	var data bytes.Buffer
-	_, err := data.ReadFrom(cmd.Stdin)
-	return data.Bytes(), err
-}
-
-// emptied removes what a process has left, which later ones need the disk for.
-func (s *storage) emptied(b *testing.B, dir string) {
-	if err := os.RemoveAll(dir); err != nil {
-		b.Fatal(err)
-	}
-}
-
-// BenchmarkTransferGrown stores 50 MB of conversations again after 10 KB were added to one of
-// them: what is sent, and what that costs.
-func BenchmarkTransferGrown(b *testing.B) {
-	dir := b.TempDir()
-	if err := fill(dir, 50, "text"); err != nil {
-		b.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "0.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.Create(filepath.Join(job.Temp, "checkpoint.zip"))
 	if err != nil {
-		b.Fatal(err)
+		return err
 	}
 	defer f.Close()
-	sources, err := readSources("../..")
+	w := checkpoint.Writing{Keys: keys, Manifest: checkpoint.Manifest{
+		RepositoryID: 1, Repository: "o/r", Workflow: ownFile, Key: key, WorkflowID: "k-12345678", Generation: 1, RunID: transferRun, RunAttempt: 1,
+		Status: state.Suspended, Places: checkpoint.Places{Workspace: "/w", Temp: "/t", OS: "linux"}, Created: time.Now(),
+	}}
+	for i := range 10 {
+		name := strconv.Itoa(i) + ".jsonl"
+		w.Parts = append(w.Parts, checkpoint.Part{Name: "logs/" + name, Path: filepath.Join(job.Files, name), Size: -1})
+	}
+	written, err := checkpoint.Write(f, w)
 	if err != nil {
-		b.Fatal(err)
+		return err
 	}
-	added := newConversation(99, sources)
-	for _, seal := range []string{"plain", "sealed"} {
-		b.Run(seal, func(b *testing.B) {
-			s, m := newStorage(b, dir), medians{}
-			for b.Loop() {
-				if err := added.write(f, 10_000); err != nil {
-					b.Fatal(err)
-				}
-				s.clear(b)
-				ours := s.ours(b, roleUpload, seal)
-				m.add("wall-ms", ms(ours.Wall))
-				m.add("cpu-ms", ms(ours.CPU))
-				m.add("peak-MiB", float64(ours.PeakKiB)/1024)
-			}
-			s.addSizes(m)
-			m.report(b)
-		})
+	_, err = slotsOf(r).Store(context.Background(), 1, slots.Content{Data: f, Size: written.Size, Digest: written.SHA256})
+	return err
+}
+
+// download fetches the checkpoint, and unpacks it.
+func download(from io.Reader) error {
+	job, r, keys, err := begin(from)
+	if err != nil {
+		return err
 	}
+	list, err := r.List(context.Background(), (slots.Place{Key: key}).Names()[1])
+	if err != nil || len(list) != 1 {
+		return fmt.Errorf("got %v, %w; want one artifact", list, err)
+	}
+	f, err := os.Create(filepath.Join(job.Temp, "checkpoint.zip"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := r.Download(context.Background(), list[0], 1<<30, f)
+	if err != nil {
+		return err
+	}
+	to := filepath.Join(job.Temp, "files")
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return err
+	}
+	_, _, err = checkpoint.Read(checkpoint.Reading{File: f, Size: size, Keys: keys, Dir: to})
+	return err
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // addWorktree makes a linked worktree, without files. Its HEAD is set later.
-func (w *applier) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
+func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
 	head := t.saved.Head
 	if head == "" {
 		head = p.saved.Save // of a branch without commits

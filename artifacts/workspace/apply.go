@@ -14,7 +14,7 @@ import (
 // Cut off anywhere, it leaves a state in which every file and every entry of an index
 // is either as the checkout had it or as it should be, so that the next plan finds
 // nothing in the way.
-func (w *applier) apply(ctx context.Context, p *plan) error {
+func (w *restorer) apply(ctx context.Context, p *plan) error {
 	if p.isNew {
 		if err := w.create(ctx, p); err != nil {
 			return err
@@ -40,7 +40,7 @@ func (w *applier) apply(ctx context.Context, p *plan) error {
 }
 
 // create makes a repository that is not here.
-func (w *applier) create(ctx context.Context, p *plan) error {
+func (w *restorer) create(ctx context.Context, p *plan) error {
 	if err := os.MkdirAll(p.dir, 0o777); err != nil {
 		return err
 	}
@@ -49,10 +49,10 @@ func (w *applier) create(ctx context.Context, p *plan) error {
 	}
 	p.common = filepath.Join(p.dir, ".git")
 	w.note("%s: the repository was made from the saved commits; it has no remote", p.dir)
-	return w.bundles.unpack(ctx, p.saved, p.common)
+	return w.unpack(ctx, p.saved, p.common)
 }
 
-func (w *applier) applyTree(ctx context.Context, p *plan, t *treePlan) error {
+func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
 	if t.isNew && !t.saved.Main {
 		if err := w.addWorktree(ctx, p, t); err != nil {
 			return err
@@ -70,7 +70,7 @@ func (w *applier) applyTree(ctx context.Context, p *plan, t *treePlan) error {
 // noteFiltered says which files were written as git stores them, though a filter
 // would have made something else of them: they were not changed on the machine that
 // made the save, but the checkout here has others.
-func (w *applier) noteFiltered(ctx context.Context, t *treePlan) error {
+func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 	var stored []string
 	for _, path := range t.write {
 		if want := t.want.work[path]; want == t.want.index[path] && want.mode != modeLink {
@@ -88,7 +88,7 @@ func (w *applier) noteFiltered(ctx context.Context, t *treePlan) error {
 // setIndex makes the index what it should be. Only entries that differ are touched,
 // so that git need not read all files again. Whatever writes an index may have to
 // look into files, and so runs filters.
-func (w *applier) setIndex(ctx context.Context, t *treePlan) error {
+func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	if err := w.git.readIndexOf(ctx, t); err != nil {
 		return err
 	}
@@ -153,11 +153,11 @@ func (t *treePlan) indexChanges() string {
 // isAnnounced reports whether the index has a path without content, as it should.
 func (t *treePlan) isAnnounced(path string) bool {
 	_, wanted := t.want.added[path]
-	return wanted && t.now[path].id == emptyBlob(t.format)
+	return wanted && t.now[path].id == emptyBlobs[t.format]
 }
 
 // announce adds paths without content. Git does so only for files that are there.
-func (w *applier) announce(ctx context.Context, c call, t *treePlan) error {
+func (w *restorer) announce(ctx context.Context, c call, t *treePlan) error {
 	var paths []string
 	for path := range t.want.added {
 		if _, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(path))); err == nil && !t.isAnnounced(path) {
@@ -175,7 +175,7 @@ func (w *applier) announce(ctx context.Context, c call, t *treePlan) error {
 
 // moveBranches sets all branches or none. A branch that has moved since the plan was
 // made is an error.
-func (w *applier) moveBranches(ctx context.Context, p *plan) error {
+func (w *restorer) moveBranches(ctx context.Context, p *plan) error {
 	if len(p.moves) == 0 {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (w *applier) moveBranches(ctx context.Context, p *plan) error {
 }
 
 // setHead makes HEAD point to the branch or the commit that it pointed to.
-func (w *applier) setHead(ctx context.Context, t *treePlan) error {
+func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
 	c := call{dir: t.dir}
 	now, err := w.git.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil && !exited(err, 1) {
@@ -204,11 +204,11 @@ func (w *applier) setHead(ctx context.Context, t *treePlan) error {
 		}
 		return w.git.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+t.saved.Branch)
 	}
-	id, err := w.git.output(ctx, c, "rev-parse", "--quiet", "--verify", "HEAD")
+	id, err := w.git.id(ctx, c, "HEAD")
 	if err != nil && !exited(err, 1) {
 		return err
 	}
-	if ref == "" && strings.TrimSpace(string(id)) == t.saved.Head {
+	if ref == "" && id == t.saved.Head {
 		return nil
 	}
 	return w.git.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", t.saved.Head)

@@ -7,47 +7,20 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
-
-// seen keeps what a server was sent.
-type seen struct {
-	mu      sync.Mutex // guards what follows
-	headers []string   // Authorization, of each request
-	hosts   []string
-}
-
-func (s *seen) record(r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.headers = append(s.headers, r.Header.Get("Authorization"))
-	s.hosts = append(s.hosts, r.Host)
-}
-
-// listener is a server that keeps what it is sent, and answers with answer.
-func listener(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *seen) {
-	t.Helper()
-	s := &seen{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.record(r)
-		answer(w, r)
-	}))
-	t.Cleanup(server.Close)
-	return server, s
-}
 
 // homeWith is an environment whose home has settings for git.
 func homeWith(t *testing.T, settings string) []string {
@@ -68,8 +41,8 @@ func homeWith(t *testing.T, settings string) []string {
 // TestATokenIsNotLedElsewhere has settings of the checkout, of the worktree and of the
 // user that would lead the fetch of a restore past the server that it is meant for.
 func TestATokenIsNotLedElsewhere(t *testing.T) {
-	old, saved := worked(t, newRemote(t))
-	for name, settings := range map[string]string{
+	old, saved := worked(t)
+	all := map[string]string{
 		"proxy":              "[http]\n\tproxy = THIEF\n",
 		"proxy of the forge": "[http \"FORGE/\"]\n\tproxy = THIEF\n",
 		"proxy of origin":    "[remote \"origin\"]\n\tproxy = THIEF\n",
@@ -83,10 +56,14 @@ func TestATokenIsNotLedElsewhere(t *testing.T) {
 		"alias":              "[alias]\n\tfetch = !touch MARK\n\tconfig = !touch MARK\n",
 		"upload pack":        "[remote \"origin\"]\n\tuploadpack = MARKER\n\tvcs = planted\n",
 		"trace":              "[trace2]\n\teventTarget = MARK\n\tnormalTarget = MARK\n",
-	} {
-		for _, where := range []string{"config", "config.worktree", "home"} {
+	}
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		for j, where := range []string{"config", "config.worktree", "home"} {
+			if (i+j)%everyCase != 0 {
+				continue
+			}
 			t.Run(name+" in "+where, func(t *testing.T) {
-				attackFetch(t, old, saved, settings, where)
+				attackFetch(t, old, saved, all[name], where)
 			})
 		}
 	}
@@ -98,7 +75,7 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
 	thief, stolen := listener(t, http.NotFound)
 	forge, asked := listener(t, http.NotFound)
-	here := clone(t, newRemoteWith(t, "x"))
+	here := clone(t, otherRemote(t, "x"))
 	mark := filepath.Join(here.root, "mark")
 	write(t, here.root, "marker", "#!/bin/sh\ntouch '"+mark+"'\n")
 	os.Chmod(filepath.Join(here.root, "marker"), 0o777)
@@ -120,8 +97,7 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	_, err := g.Restore(t.Context(), workspace.Restoring{
 		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: forge.URL,
 	})
-	var conflict *workspace.Conflict
-	if !errors.As(err, &conflict) {
+	if !isConflict(err) {
 		t.Errorf("error: got %v, want a conflict, because the server has no such commit", err)
 	}
 	if len(asked.headers) == 0 || asked.headers[0] != secret {
@@ -137,12 +113,12 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 
 // TestATokenDoesNotFollowARedirection has the server name another one.
 func TestATokenDoesNotFollowARedirection(t *testing.T) {
-	old, saved := worked(t, newRemote(t))
+	old, saved := worked(t)
 	thief, stolen := listener(t, http.NotFound)
 	forge, asked := listener(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, thief.URL+r.URL.String(), http.StatusMovedPermanently)
 	})
-	here := clone(t, newRemoteWith(t, "x"))
+	here := clone(t, otherRemote(t, "x"))
 	git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
 	_, err := new(workspace.Git).Restore(t.Context(), workspace.Restoring{
 		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: forge.URL,
@@ -154,9 +130,9 @@ func TestATokenDoesNotFollowARedirection(t *testing.T) {
 
 // TestTheProxyOfTheJobIsUsed: it is named by a variable, which agents can't set.
 func TestTheProxyOfTheJobIsUsed(t *testing.T) {
-	old, saved := worked(t, newRemote(t))
+	old, saved := worked(t)
 	proxy, asked := listener(t, http.NotFound)
-	here := clone(t, newRemoteWith(t, "x"))
+	here := clone(t, otherRemote(t, "x"))
 	git(t, here.checkout(), "remote", "set-url", "origin", "http://forge.invalid/owner/repo")
 	g := &workspace.Git{Env: append(homeWith(t, ""), "http_proxy="+proxy.URL)}
 	_, err := g.Restore(t.Context(), workspace.Restoring{
@@ -170,7 +146,7 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 // TestCommittedFilesAreNotFiltered has a checkout change what is taken from a commit: by
 // a filter, by attributes that are in no commit, and by the user's settings.
 func TestCommittedFilesAreNotFiltered(t *testing.T) {
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
 	write(t, dir, "wf/START.sh", "committed $Id$ $Format:%H$\n")
 	write(t, dir, "wf/.gitattributes", "* filter=committed\n")
@@ -190,14 +166,6 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	}
 	if got := read(t, to, "wf/START.sh"); got != "committed $Id$ $Format:%H$\n" {
 		t.Errorf("file of a commit: got %q, want it as it was committed", got)
-	}
-	past := workspace.Past{Dir: dir, Commit: part.Commit, Name: "wf", Trusted: []string{part.Commit}, Temp: t.TempDir()}
-	again := filepath.Join(t.TempDir(), "again")
-	if err := g.Recall(t.Context(), past, again); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, again, "wf/START.sh"); got != "committed $Id$ $Format:%H$\n" {
-		t.Errorf("file of a past commit: got %q, want it as it was committed", got)
 	}
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("filter of the checkout: it was run")
@@ -229,7 +197,7 @@ func fifo(t *testing.T, path string) {
 // TestGitIsNotKeptWaiting puts pipes, devices and files of terabytes where git looks.
 // Whatever comes of it, it is soon over, and git did not fill the memory.
 func TestGitIsNotKeptWaiting(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	const tera = 10 << 40
 	t.Cleanup(func() {
 		var own, used syscall.Rusage
@@ -239,17 +207,21 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 			t.Errorf("memory of the largest git: got %d KiB (%v), want at most %d", used.Maxrss, err, most)
 		}
 	})
-	for _, name := range []string{
+	plants := map[string]func(path string){
+		"pipe":   func(path string) { fifo(t, path) },
+		"device": func(path string) { os.RemoveAll(path); os.Symlink("/dev/zero", path) },
+		"sparse": func(path string) { os.RemoveAll(path); sparse(t, path, tera) },
+	}
+	for i, name := range []string{
 		".git/config", ".git/HEAD", ".git/index", ".git/packed-refs", ".git/shallow", ".git/info/exclude", ".git/info/attributes",
 		".git/info/grafts", ".git/objects/info/alternates", ".git/refs/heads/odd", ".git/worktrees/odd/gitdir", ".git/commondir",
 		".git/objects/pack/pack-0000000000000000000000000000000000000000.idx", ".gitignore", ".gitattributes", ".gitmodules",
 		".git/config.worktree", ".git", "included", "home", ".git/modules/x/config", "ignores",
 	} {
-		for how, plant := range map[string]func(path string){
-			"pipe":   func(path string) { fifo(t, path) },
-			"device": func(path string) { os.RemoveAll(path); os.Symlink("/dev/zero", path) },
-			"sparse": func(path string) { os.RemoveAll(path); sparse(t, path, tera) },
-		} {
+		for j, how := range slices.Sorted(maps.Keys(plants)) {
+			if (i+j)%everyCase != 0 {
+				continue
+			}
 			t.Run(how+" as "+name, func(t *testing.T) {
 				t.Parallel()
 				s := clone(t, remote)
@@ -266,7 +238,7 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 					git(t, dir, "config", "extensions.worktreeConfig", "true")
 				}
 				os.MkdirAll(filepath.Dir(path), 0o777)
-				plant(path)
+				plants[how](path)
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
 				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
@@ -284,31 +256,35 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 // TestGitEndsInTime has git wait where nobody looked before: it ends after its time, and
 // with the context, with all that it has started.
 func TestGitEndsInTime(t *testing.T) {
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir, base := s.checkout(), head(t, s.checkout())
-	fifo(t, filepath.Join(dir, "dir/.gitignore"))
+	pipe := filepath.Join(dir, "dir/.gitignore")
+	fifo(t, pipe)
 	write(t, dir, "dir/new", "new\n")
 	saving := workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()}
-	for within := 2 * time.Second; ; within *= 4 {
+	for within := time.Second; ; within *= 4 {
 		g := &workspace.Git{}
 		g.Within(within)
-		began := time.Now()
 		_, err := g.Save(t.Context(), saving)
-		took, says := time.Since(began), fmt.Sprintf(" took more than %v", within)
-		if strings.Contains(fmt.Sprint(err), "git status"+says) && took < 20*within+2*time.Minute {
+		says := fmt.Sprintf(" took more than %v", within)
+		if strings.Contains(fmt.Sprint(err), "git status"+says) {
 			break
 		}
 		// On a busy machine a git that does not wait may take as long, too.
-		if within > time.Minute || !strings.Contains(fmt.Sprint(err), says) || took > 20*within+2*time.Minute {
-			t.Fatalf("save with a limit of %v for each git: got error %v after %v, want one that says so", within, err, took)
+		if within > time.Minute || !strings.Contains(fmt.Sprint(err), says) {
+			t.Fatalf("save with a limit of %v for each git: got error %v, want one that says so", within, err)
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
-	time.AfterFunc(time.Second, func() { cancel(interrupted) })
-	began := time.Now()
-	if _, err := (&workspace.Git{}).Save(ctx, saving); !errors.Is(err, interrupted) || time.Since(began) > 2*time.Minute {
-		t.Errorf("save that is interrupted: got error %v after %v, want that at once", err, time.Since(began))
+	go func() {
+		if f, err := os.OpenFile(pipe, os.O_WRONLY, 0); err == nil { // somebody reads
+			cancel(interrupted)
+			f.Close()
+		}
+	}()
+	if _, err := (&workspace.Git{}).Save(ctx, saving); !errors.Is(err, interrupted) {
+		t.Errorf("save that is interrupted: got error %v, want that", err)
 	}
 }
 

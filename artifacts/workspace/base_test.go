@@ -5,12 +5,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -31,8 +29,8 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []string{"--depth=1", "--no-single-branch"} {
 		t.Run(depth, func(t *testing.T) {
-			remote := newRemote(t)
-			old, saved := worked(t, remote)
+			remote := ownRemote(t)
+			old, saved := worked(t)
 			advance(t, remote)
 			here := clone(t, remote, depth)
 			later := head(t, here.checkout())
@@ -55,23 +53,9 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 	}
 }
 
-// TestAFullCloneStaysFull fetches a commit that no branch of the remote has any more.
-func TestAFullCloneStaysFull(t *testing.T) {
-	remote := newRemote(t)
-	old, saved := worked(t, remote)
-	git(t, remote, "update-ref", "refs/heads/main", "main~1")
-	here := clone(t, remote)
-	mustRestore(t, saved, old, here)
-	same(t, old.checkout(), here.checkout())
-	if got := strings.Count(git(t, here.checkout(), "log", "--format=%H"), "\n"); got != 4 {
-		t.Errorf("commits up to HEAD: got %d, want the three of the remote and the saved one", got)
-	}
-}
-
 func TestBaseThatIsGoneIsAConflict(t *testing.T) {
-	remote := newRemote(t)
-	old, saved := worked(t, remote)
-	other := newRemoteWith(t, "another history\n")
+	old, saved := worked(t)
+	other := otherRemote(t, "another history\n")
 	for name, here := range map[string]site{"other origin": clone(t, other), "no origin": clone(t, other)} {
 		t.Run(name, func(t *testing.T) {
 			if name == "no origin" {
@@ -86,30 +70,11 @@ func TestBaseThatIsGoneIsAConflict(t *testing.T) {
 	}
 }
 
-func newRemoteWith(t *testing.T, content string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "remote")
-	git(t, "/", "init", "-q", "-b", "main", dir)
-	write(t, dir, "other", content)
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", content)
-	return dir
-}
-
 // TestTokenIsShownToItsServerAlone has an origin at one server and a token for that
 // one, or for another.
 func TestTokenIsShownToItsServerAlone(t *testing.T) {
-	remote := newRemote(t)
-	old, saved := worked(t, remote)
-	var mu sync.Mutex // guards seen
-	var seen []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen = append(seen, r.Header.Values("Authorization")...)
-		http.NotFound(w, r)
-	}))
-	defer server.Close()
+	old, saved := worked(t)
+	server, asked := listener(t, http.NotFound)
 	want := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
 	for _, test := range []struct {
 		server string
@@ -122,25 +87,21 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 		{server.URL + "0", nil},
 		{"", nil},
 	} {
-		here := clone(t, newRemoteWith(t, "x"))
+		here := clone(t, otherRemote(t, "x"))
 		git(t, here.checkout(), "remote", "set-url", "origin", server.URL+"/owner/repo")
 		if test.want != nil { // what a checkout may have kept would be shown too
 			git(t, here.checkout(), "config", "http."+server.URL+"/.extraheader", "AUTHORIZATION: basic stale")
 		}
-		mu.Lock()
-		seen = nil
-		mu.Unlock()
+		asked.headers = nil
 		r := workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: test.server}
 		_, err := new(workspace.Git).Restore(context.Background(), r)
-		var conflict *workspace.Conflict
-		if !errors.As(err, &conflict) || strings.Contains(err.Error(), "secret") {
+		if !isConflict(err) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("token for %q: got error %v, want a conflict without the token", test.server, err)
 		}
-		mu.Lock()
-		if got := slices.Compact(seen); !slices.Equal(got, test.want) {
+		got := slices.DeleteFunc(slices.Compact(asked.headers), func(header string) bool { return header == "" })
+		if !slices.Equal(got, test.want) {
 			t.Errorf("token for %q, origin at %s: got headers %q, want %q", test.server, server.URL, got, test.want)
 		}
-		mu.Unlock()
 		config := read(t, here.checkout(), ".git/config")
 		if strings.Contains(config, "secret") || strings.Contains(config, strings.TrimPrefix(want, "basic ")) {
 			t.Errorf("config: got %q, want it without the token", config)

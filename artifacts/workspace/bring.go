@@ -31,48 +31,39 @@ func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error)
 		return nil, fmt.Errorf("bring the work in git worktrees: %w", err)
 	}
 	defer t.close()
-	t.lazy = func(o origin) []setting { return o.settings(b.ServerURL, b.Token) }
-	temp, err := os.MkdirTemp(b.TempRoot, "raymond-restore-")
+	w, err := t.restorer(b.Restoring, g.limit())
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(temp)
-	w := &bringer{planner: planner{t, &bundles{git: t, from: b.From, limit: g.limit()}, b.Restoring, temp}, branches: b.Branches}
+	defer os.RemoveAll(w.temp)
 	for i := range x.Repositories {
-		if err := w.bring(ctx, &x.Repositories[i], i); err != nil {
+		if err := w.bring(ctx, &x.Repositories[i], i, b.Branches); err != nil {
 			return w.notes, err
 		}
 	}
 	return w.notes, nil
 }
 
-// bringer adds work as branches.
-type bringer struct {
-	planner
-	branches map[string]string
-	notes    []string
-}
-
 // bring adds the work in one repository.
-func (w *bringer) bring(ctx context.Context, r *repository, i int) error {
-	wanted := w.wanted(r)
+func (w *restorer) bring(ctx context.Context, r *repository, i int, branches map[string]string) error {
+	wanted := w.wanted(r, branches)
 	if len(wanted) == 0 {
 		return nil
 	}
-	if err := w.bundles.check(r); err != nil {
+	if err := w.check(r); err != nil {
 		return err
 	}
 	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
 	err := w.locate(ctx, p, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i)))
 	var missing *Conflict
 	if errors.As(err, &missing) || err == nil && p.isNew {
-		w.notes = append(w.notes, fmt.Sprintf("the work in %s is not brought back: there is no such repository here", p.dir))
+		w.note("the work in %s is not brought back: there is no such repository here", p.dir)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.provide(ctx, p), w.bundles.unpack(ctx, r, p.common)); err != nil {
+	if err := errors.Join(w.provide(ctx, p), w.unpack(ctx, r, p.common)); err != nil {
 		return err
 	}
 	if err := w.verify(ctx, p); err != nil {
@@ -93,9 +84,9 @@ type branchOf struct {
 }
 
 // wanted are the branches that are made of worktrees of a repository, by name.
-func (w *bringer) wanted(r *repository) []branchOf {
+func (w *restorer) wanted(r *repository, branches map[string]string) []branchOf {
 	var list []branchOf
-	for name, dir := range w.branches {
+	for name, dir := range branches {
 		best := -1
 		for i, t := range r.Trees {
 			top := w.Dir(t.Dir)
@@ -113,15 +104,15 @@ func (w *bringer) wanted(r *repository) []branchOf {
 }
 
 // branch makes one branch, in place of an older one of its name.
-func (w *bringer) branch(ctx context.Context, p *plan, b branchOf) error {
+func (w *restorer) branch(ctx context.Context, p *plan, b branchOf) error {
 	c := call{dir: p.common, bare: p.common}
 	head := p.saved.Trees[b.tree].Head
-	files, err := w.id(ctx, c, fmt.Sprintf("%s:%d/work", p.saved.Save, b.tree))
+	files, err := w.git.id(ctx, c, fmt.Sprintf("%s:%d/work", p.saved.Save, b.tree))
 	if err != nil {
 		return nil //nolint:nilerr // a worktree without files has nothing to be brought
 	}
 	commit := head
-	if top, err := w.id(ctx, c, head+"^{tree}"); head == "" || err != nil || top != files {
+	if top, err := w.git.id(ctx, c, head+"^{tree}"); head == "" || err != nil || top != files {
 		args := []string{"commit-tree", files, "-m", "Work of " + b.name}
 		if head != "" {
 			args = append(args, "-p", head)
@@ -135,13 +126,7 @@ func (w *bringer) branch(ctx context.Context, p *plan, b branchOf) error {
 	in := fmt.Sprintf("update refs/heads/%s\x00%s\x00\x00", b.name, commit)
 	err = w.git.run(ctx, call{dir: p.dir, in: text(in)}, "update-ref", "-z", "-m", "raymond: join", "--stdin")
 	if err != nil {
-		w.notes = append(w.notes, fmt.Sprintf("the branch %s could not be made: %s", b.name, err))
+		w.note("the branch %s could not be made: %s", b.name, err)
 	}
 	return ctx.Err()
-}
-
-// id returns the id of an object.
-func (w *bringer) id(ctx context.Context, c call, name string) (string, error) {
-	out, err := w.git.output(ctx, c, "rev-parse", "--quiet", "--verify", name)
-	return strings.TrimSpace(string(out)), err
 }

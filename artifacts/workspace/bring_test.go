@@ -11,7 +11,7 @@ import (
 // TestTwoSavesAreBroughtSideBySide: each as a branch with what was committed, changed and
 // new there. The checkout that gets them stays as it is.
 func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	here := clone(t, remote)
 	write(t, here.checkout(), "own.txt", "mine\n")
 	before, at := files(t, here.checkout()), head(t, here.checkout())

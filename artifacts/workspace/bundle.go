@@ -56,12 +56,13 @@ func toPack(f *os.File) (header, error) {
 	return head, err
 }
 
-// weigh fails with an *inflatedError where a bundle, or all so far, hold too much.
-func (b *bundles) weigh(f *os.File, r *repository) error {
-	if _, err := toPack(f); err != nil {
-		return err
+// weighBundle reads the head of a bundle, and fails with an *inflatedError where a limit in bytes
+// doesn't allow for what it holds, together with what others did before.
+func weighBundle(f *os.File, format string, limit, before int64) (header, int64, error) {
+	head, err := toPack(f)
+	if err != nil {
+		return header{}, 0, err
 	}
-	n, err := weighPack(f, r.Format, b.limit*rawFactor, b.limit*inflatedFactor-b.inflated)
-	b.inflated += n
-	return err
+	n, err := weighPack(f, format, limit*rawFactor, limit*inflatedFactor-before)
+	return head, n, err
 }

@@ -49,7 +49,7 @@ func (s *Snapshots) Pack(ctx context.Context, p Packing) (Carried, error) {
 	}
 	// Half of them are left out until the rest fits.
 	for n := len(all); n > 0; n /= 2 {
-		fits, err := t.pack(ctx, bundling{p, all[len(all)-n:], known})
+		fits, err := t.pack(ctx, p, all[len(all)-n:], known)
 		if err != nil || fits {
 			return Carried{n, len(all) - n}, errors.Join(err, ctx.Err())
 		}
@@ -93,16 +93,9 @@ func (t *shotTool) elsewhere(ctx context.Context, all []Snapshot, base string) (
 	return p.has, err
 }
 
-// bundling is what a bundle is made of.
-type bundling struct {
-	Packing
-	shots []Snapshot
-	known []string // commits that are left out
-}
-
-// pack writes a bundle, and reports whether it is as small as it has to be. One that isn't
+// pack writes a bundle of snapshots without the commits that are known, and reports whether it is as small as it has to be. One that isn't
 // is removed.
-func (t *shotTool) pack(ctx context.Context, p bundling) (fits bool, err error) {
+func (t *shotTool) pack(ctx context.Context, p Packing, shots []Snapshot, known []string) (fits bool, err error) {
 	f, _, err := files.OpenFile(p.To, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return false, err
@@ -113,12 +106,12 @@ func (t *shotTool) pack(ctx context.Context, p bundling) (fits bool, err error) 
 		}
 	}()
 	var in strings.Builder
-	for _, s := range p.shots {
+	for _, s := range shots {
 		in.WriteString(s.ref() + "\n")
 	}
 	out := &bounded{w: f, left: p.Limit}
 	c := t.call()
-	c.in, c.out = text(in.String()+without(p.known)), out
+	c.in, c.out = text(in.String()+without(known)), out
 	err = t.git.run(ctx, c, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full {
 		return false, ctx.Err()
@@ -126,13 +119,9 @@ func (t *shotTool) pack(ctx context.Context, p bundling) (fits bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	if _, err := toPack(f); err != nil {
-		return false, err
-	}
-	// What nobody would unpack is not stored.
-	_, err = weighPack(f, p.shots[0].Format, p.Limit*rawFactor, p.Limit*inflatedFactor)
+	_, _, err = weighBundle(f, shots[0].Format, p.Limit, 0)
 	var over *inflatedError
-	if errors.As(err, &over) {
+	if errors.As(err, &over) { // what nobody would unpack is not stored
 		return false, nil
 	}
 	return err == nil, err
@@ -209,21 +198,18 @@ func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error 
 	if info, err := f.Stat(); err != nil || info.Size() > a.Limit {
 		return errors.Join(err, fmt.Errorf("it has more than %s", sizes(a.Limit)))
 	}
-	head, err := toPack(f)
-	if err != nil {
-		return err
-	}
 	format, err := formatOf(t.dir)
 	if err != nil {
 		return err
 	}
-	if _, err := weighPack(f, format, a.Limit*rawFactor, a.Limit*inflatedFactor); err != nil {
+	head, _, err := weighBundle(f, format, a.Limit, 0)
+	if err != nil {
 		return err
 	}
 	if err := head.check(format); err != nil {
 		return err
 	}
-	w := &planner{git: t.git, Restoring: Restoring{Token: a.Token, ServerURL: a.ServerURL}}
+	w := &restorer{git: t.git, Restoring: Restoring{Token: a.Token, ServerURL: a.ServerURL}}
 	if err := w.provide(ctx, &plan{saved: &repository{Needs: head.needs}, dir: a.Dirs[0], common: common}); err != nil {
 		return err
 	}
@@ -231,10 +217,7 @@ func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error 
 		return err
 	}
 	c := t.call()
-	c.in = func(to io.Writer) error {
-		_, err := io.Copy(to, f)
-		return err
-	}
+	c.in = copyOf(f)
 	if err := t.git.run(ctx, c, "index-pack", "--stdin", "--fix-thin", fsck); err != nil {
 		return err
 	}
@@ -265,24 +248,24 @@ func (h *header) check(format string) error {
 
 // makeRefs makes the refs of a bundle, when all that they reach is there.
 func (t *shotTool) makeRefs(ctx context.Context, h header) error {
-	var tips, refs strings.Builder
+	var tips []string
+	var refs strings.Builder
 	for _, b := range h.heads {
-		tips.WriteString(b.ID + "\n")
+		tips = append(tips, b.ID)
 		fmt.Fprintf(&refs, "update %s\x00%s\x00\x00", b.Name, b.ID)
 	}
 	c := t.call()
-	c.in = text(tips.String())
-	out, err := t.git.output(ctx, c, "cat-file", "--batch-check=%(objectsize) %(objecttype)")
+	lines, err := t.git.objects(ctx, c, "%(objectsize) %(objecttype)", tips)
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(out)) {
-		size, what, _ := strings.Cut(strings.TrimSpace(line), " ")
+	for _, line := range lines {
+		size, what, _ := strings.Cut(line, " ")
 		if n, err := strconv.Atoi(size); err != nil || n > maxCommit || what != "commit" {
 			return fmt.Errorf("%.80q is no commit of a snapshot", line)
 		}
 	}
-	c.in = text(tips.String() + without(h.needs))
+	c.in = text(strings.Join(tips, "\n") + "\n" + without(h.needs))
 	if err := t.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
 		return err
 	}
@@ -330,7 +313,7 @@ func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) err
 
 // rewrite writes, for git fast-import, a snapshot with another message.
 func (t *shotTool) rewrite(ctx context.Context, in *strings.Builder, s Snapshot) error {
-	out, err := t.git.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}")
+	tree, err := t.git.id(ctx, t.call(), s.commit+"^{tree}")
 	if err != nil {
 		return err
 	}
@@ -342,7 +325,7 @@ func (t *shotTool) rewrite(ctx context.Context, in *strings.Builder, s Snapshot)
 	if s.Head != "" {
 		fmt.Fprintf(in, "from %s\n", s.Head)
 	}
-	fmt.Fprintf(in, "deleteall\nM 040000 %s \"\"\n\n", strings.TrimSpace(string(out)))
+	fmt.Fprintf(in, "deleteall\nM 040000 %s \"\"\n\n", tree)
 	return nil
 }
 

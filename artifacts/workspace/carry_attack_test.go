@@ -59,9 +59,9 @@ func forgeShots(t *testing.T, remote string, s site, f forging) string {
 // TestForgedSnapshots are refused, or have nothing that could be checked out.
 func TestForgedSnapshots(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	other := clone(t, remote)
-	for name, test := range map[string]struct {
+	forgeries := map[string]struct {
 		forging
 		isGood bool
 	}{
@@ -82,7 +82,9 @@ func TestForgedSnapshots(t *testing.T) {
 		"another repository":      {forging: forging{about: forgedShot(other, strings.Repeat("0", 40))}},
 		"a relative folder":       {forging: forging{about: `{"exec":1,"seq":1,"dir":"../x","common":"/x","format":"sha1"}`}},
 		"a branch with an option": {forging: forging{about: `{"exec":1,"seq":1,"dir":"/x","common":"/x","format":"sha1","branch":"--x"}`}},
-	} {
+	}
+	for _, name := range some(names(forgeries)) {
+		test := forgeries[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := clone(t, remote)
@@ -117,7 +119,7 @@ func TestForgedSnapshots(t *testing.T) {
 // TestSnapshotsAreWeighedAsUnpacked: a small bundle that would fill the disk is refused.
 func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	s := clone(t, remote)
 	shots := snapshots(t, new(workspace.Git))
 	write(t, s.checkout(), "zeros", strings.Repeat("\x00", 8<<20))
@@ -138,7 +140,7 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 // because nothing is confined, can't have git run a program.
 func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	shots := new(workspace.Git).OpenSnapshots(at)
 	take(t, shots, workspace.Shot{IsStart: true, Dir: s.checkout()})
@@ -182,7 +184,7 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 // TestSnapshotsHaveAnEnd: a run whose snapshots fill the disk gets no more.
 func TestSnapshotsHaveAnEnd(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	shots := snapshots(t, &workspace.Git{Limit: 8 << 10})
 	var err error
 	n := 0

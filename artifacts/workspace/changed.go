@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,16 +22,6 @@ type Change struct {
 
 // maxChanges is how many files of a snapshot are told.
 const maxChanges = 10_000
-
-// emptyTree is the id of the tree without entries.
-func emptyTree(format string) string {
-	for id := range emptyTrees {
-		if isID(id, format) {
-			return id
-		}
-	}
-	return ""
-}
 
 // Changes are the files that a state execution has changed.
 type Changes struct {
@@ -69,40 +58,6 @@ func (s *Snapshots) Changes(ctx context.Context, most Most) (map[int]Changes, er
 	return changes, nil
 }
 
-// Changed returns the files that one state execution has changed, without diffs. It fails
-// with ErrNoSnapshot where there is none of it, or none that it could be compared with.
-func (s *Snapshots) Changed(ctx context.Context, exec int) ([]Change, error) {
-	return s.one(ctx, exec, Most{})
-}
-
-// Diff is Changed with diffs: of a file at most each bytes, of all at most limit.
-func (s *Snapshots) Diff(ctx context.Context, exec int, each, limit int64) ([]Change, error) {
-	return s.one(ctx, exec, Most{each, limit, limit})
-}
-
-func (s *Snapshots) one(ctx context.Context, exec int, most Most) ([]Change, error) {
-	t, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	if t == nil {
-		return nil, ErrNoSnapshot
-	}
-	defer t.git.close()
-	one, err := t.of(ctx, exec)
-	if err != nil {
-		return nil, err
-	}
-	found, err := t.compare(ctx, []Snapshot{*one}, most)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, fmt.Errorf("state execution %d: %w to compare it with", exec, ErrNoSnapshot)
-	}
-	return found[0].files, nil
-}
-
 // compared is a snapshot with what it is compared with.
 type compared struct {
 	of    *Snapshot
@@ -134,23 +89,17 @@ func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most Most) ([]
 
 // trees finds the trees of snapshots.
 func (t *shotTool) trees(ctx context.Context, shots []Snapshot) ([]*compared, error) {
-	var in strings.Builder
+	var names []string
 	for _, s := range shots {
 		before := s.from + ":0/work"
 		if s.from == "" {
 			before = s.Base + "^{tree}"
 		}
-		in.WriteString(s.commit + ":0/work\n" + before + "\n")
+		names = append(names, s.commit+":0/work", before)
 	}
-	c := t.call()
-	c.in = text(in.String())
-	out, err := t.git.output(ctx, c, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	lines, err := t.git.objects(ctx, t.call(), "%(objectname) %(objecttype)", names)
 	if err != nil {
 		return nil, err
-	}
-	lines := strings.Split(string(out), "\n")
-	if len(lines) < 2*len(shots) {
-		return nil, errors.New("git cat-file says too little")
 	}
 	var all []*compared
 	for i := range shots {
@@ -172,7 +121,7 @@ func treeOf(line, format string) (id string, isThere bool) {
 	if what == "tree" && isID(id, format) {
 		return id, true
 	}
-	return emptyTree(format), false
+	return emptyTrees[format], false
 }
 
 var changeNames = map[string]string{"A": "added", "M": "changed", "T": "changed", "D": "deleted"}

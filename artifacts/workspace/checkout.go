@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,8 @@ import (
 // notes for people.
 func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (notes []string, err error) {
 	t, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	if t == nil {
-		return nil, ErrNoSnapshot
+	if err != nil || t == nil {
+		return nil, cmp.Or(err, ErrNoSnapshot)
 	}
 	defer t.git.close()
 	if err := vacant(dir); err != nil {
@@ -43,17 +41,15 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 
 // checkout makes the worktree. The repository has all objects by now.
 func (t *shotTool) checkout(ctx context.Context, one *Snapshot, dir string) ([]string, error) {
-	saved := tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
-	p := &plan{saved: &repository{Format: one.Format, Save: one.commit, Trees: []tree{saved}}, dir: one.Common, common: one.Common}
-	b := &bundles{git: t.git, limit: defaultLimit}
-	listings, err := (&planner{git: t.git, bundles: b}).list(ctx, p)
+	saved := Tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
+	p := &plan{saved: &repository{Format: one.Format, Save: one.commit, Trees: []Tree{saved}}, dir: one.Common, common: one.Common}
+	w := &restorer{git: t.git, limit: defaultLimit}
+	listings, err := w.list(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	tp := &treePlan{saved: saved, dir: dir, format: one.Format, want: listings[0], isNew: true}
-	w := &applier{git: t.git, bundles: b}
-	look := &planner{git: t.git, bundles: b}
-	if err := errors.Join(look.compare(ctx, tp), look.weighFiles(ctx, p, tp)); err != nil {
+	if err := errors.Join(w.compare(ctx, tp), w.weighFiles(ctx, p, tp)); err != nil {
 		return nil, err
 	}
 	if err := w.applyTree(ctx, p, tp); err != nil {
@@ -83,20 +79,10 @@ func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
 			want += "^" + one.Head + "\n"
 		}
 	}
-	r, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		c := t.call()
-		c.in, c.out = text(want), w
-		err := t.git.run(ctx, c, "pack-objects", "--quiet", "--stdout", "--revs", "--thin")
-		w.CloseWithError(err)
-		done <- err
-	}()
-	into.in = func(w io.Writer) error {
-		_, err := io.Copy(w, r)
-		return err
-	}
-	err := t.git.run(ctx, into, "index-pack", "--stdin", "--fix-thin", fsck)
-	r.CloseWithError(errFull)
-	return errors.Join(<-done, err)
+	c := t.call()
+	c.in = text(want)
+	return t.git.piped(ctx, c, func(r io.Reader) error {
+		into.in = copyOf(r)
+		return t.git.run(ctx, into, "index-pack", "--stdin", "--fix-thin", fsck)
+	}, "pack-objects", "--quiet", "--stdout", "--revs", "--thin")
 }

@@ -33,8 +33,7 @@ func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 		return "", err
 	}
 	c.in, c.settings = nil, nil
-	id, err := p.git.output(ctx, c, "rev-parse", "--verify", p.ref)
-	return strings.TrimSpace(string(id)), err
+	return p.git.id(ctx, c, p.ref)
 }
 
 // treeStream is what of one worktree goes into the commit.
@@ -52,11 +51,10 @@ func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, 
 	t := &treeStream{worktree: wt, prefix: strconv.Itoa(i) + "/", extra: map[string]item{}}
 	c := call{dir: p.bare, bare: p.bare}
 	if wt.Head != "" {
-		out, err := p.git.output(ctx, c, "rev-parse", "--verify", wt.Head+"^{tree}")
-		if err != nil {
+		var err error
+		if t.top, err = p.git.id(ctx, c, wt.Head+"^{tree}"); err != nil {
 			return nil, err
 		}
-		t.top = strings.TrimSpace(string(out))
 	}
 	if wt.Head != "" && p.src.base != "" && p.src.base != wt.Head {
 		out, err := p.git.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", p.src.base, wt.Head)
@@ -116,14 +114,14 @@ func (p *packer) write(to io.Writer, plans []*treeStream) error {
 }
 
 // emptyTrees are the ids of the tree without entries, which git knows without having
-// it.
-var emptyTrees = map[string]bool{
-	"4b825dc642cb6eb9a060e54bf8d69288fbee4904":                         true,
-	"6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321": true,
+// it, by their format.
+var emptyTrees = map[string]string{
+	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
 
 func (p *packer) writeTree(w *bufio.Writer, t *treeStream) error {
-	if t.top != "" && !emptyTrees[t.top] {
+	if t.top != "" && t.top != emptyTrees[p.src.home.format] {
 		fmt.Fprintf(w, "M 040000 %s %sindex\nM 040000 %s %swork\n", t.top, t.prefix, t.top, t.prefix)
 	}
 	t.writeRemovals(w)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"strings"
 )
 
 // Committed is a part of what a repository has at a commit.
@@ -39,7 +38,7 @@ func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 	if err != nil {
 		return err
 	}
-	part := part{git: t, bare: bare, commit: c.Commit, name: path.Join(p.prefix(c.Dir), filepath.ToSlash(c.Name))}
+	part := part{t, bare, c.Commit, path.Join(p.prefix(c.Dir), filepath.ToSlash(c.Name))}
 	entries, err := part.entries(ctx)
 	if err != nil {
 		return err
@@ -71,9 +70,9 @@ func (g *Git) Base(ctx context.Context, dir, started string) string {
 	if isFullName(started) && t.run(ctx, call{dir: dir}, "merge-base", "--is-ancestor", started, "HEAD") == nil {
 		return started
 	}
-	out, err := t.output(ctx, call{dir: dir}, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	head, err := t.id(ctx, call{dir: dir}, "HEAD^{commit}")
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	return head
 }

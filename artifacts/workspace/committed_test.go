@@ -12,7 +12,7 @@ import (
 // TestExtractTakesWhatWasCommitted: neither the working tree, nor a replaced object,
 // nor a link changes what comes out.
 func TestExtractTakesWhatWasCommitted(t *testing.T) {
-	dir := clone(t, newRemote(t)).checkout()
+	dir := clone(t, sharedRemote(t)).checkout()
 	write(t, dir, "wf/START.sh", "committed\n")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "wf/LINK.sh")); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestExtractTakesWhatWasCommitted(t *testing.T) {
 // TestBaseIsWhatTheRemoteHas: commits on top of what the job started with are not
 // part of it, as far as that can be told.
 func TestBaseIsWhatTheRemoteHas(t *testing.T) {
-	dir := clone(t, newRemote(t)).checkout()
+	dir := clone(t, sharedRemote(t)).checkout()
 	started := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "on top")
 	head := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))

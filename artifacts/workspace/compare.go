@@ -14,7 +14,7 @@ import (
 )
 
 // planTrees compares every worktree with what it should be.
-func (w *planner) planTrees(ctx context.Context, p *plan) error {
+func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 	listings, err := w.list(ctx, p)
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func (w *planner) planTrees(ctx context.Context, p *plan) error {
 }
 
 // isNewTree reports whether a worktree still has to be made.
-func (w *planner) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
+func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
 	if t.saved.Main {
 		return p.isNew, nil
 	}
@@ -56,7 +56,7 @@ func (w *planner) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, er
 
 // checkOthers returns a *Conflict when a branch that has to be moved is checked out in
 // a worktree that the save knows nothing of.
-func (w *planner) checkOthers(p *plan) error {
+func (w *restorer) checkOthers(p *plan) error {
 	for _, l := range p.at.worktrees {
 		known := slices.ContainsFunc(p.trees, func(t *treePlan) bool { return sameDir(t.dir, l.dir) })
 		for _, m := range p.moves {
@@ -69,7 +69,7 @@ func (w *planner) checkOthers(p *plan) error {
 }
 
 // compare finds what is to be written and removed, and what is in the way.
-func (w *planner) compare(ctx context.Context, t *treePlan) error {
+func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if t.isNew {
 		t.write = slices.Sorted(maps.Keys(t.want.work))
 		return nil
@@ -96,12 +96,9 @@ func (w *planner) compare(ctx context.Context, t *treePlan) error {
 }
 
 // readTree reads the index and the status of a worktree.
-func (w *planner) readTree(ctx context.Context, t *treePlan) error {
+func (w *restorer) readTree(ctx context.Context, t *treePlan) error {
 	entries, _, err := w.git.status(ctx, t.dir)
 	if err != nil {
-		return err
-	}
-	if entries, err = w.git.withoutLFS(ctx, t.dir, entries); err != nil {
 		return err
 	}
 	t.staged, t.changed = map[string]*entry{}, map[string]*entry{}
@@ -229,9 +226,11 @@ func (c *comparison) room() error {
 	}
 	for _, p := range c.tree.write {
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
-			if blocks, err := c.blocks(dir); err != nil {
+			info, err := c.disk.root.Lstat(dir)
+			switch {
+			case err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err):
 				return err
-			} else if blocks && !gone[dir] {
+			case err == nil && !info.IsDir() && !gone[dir]:
 				c.tree.inTheWay = append(c.tree.inTheWay, dir)
 			}
 		}
@@ -240,18 +239,6 @@ func (c *comparison) room() error {
 		}
 	}
 	return nil
-}
-
-// blocks reports whether something that is no folder is where one has to be.
-func (c *comparison) blocks(dir string) (bool, error) {
-	info, err := c.disk.root.Lstat(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || isNotDir(err):
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	return !info.IsDir(), nil
 }
 
 // inside names the files in a folder that has to give way to a file.

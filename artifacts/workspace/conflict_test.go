@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,30 +13,11 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// worked is a checkout in which an agent has worked, and its save.
-func worked(t *testing.T, remote string) (site, string) {
-	t.Helper()
-	old := clone(t, remote, "--depth=1")
-	dir, base := old.checkout(), head(t, old.checkout())
-	write(t, dir, "a", "committed\n")
-	write(t, dir, "fresh/x", "new\n")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "work")
-	git(t, dir, "rm", "-q", "crlf")
-	write(t, dir, "dir/b", "unstaged\n")
-	write(t, dir, "loose", "untracked\n")
-	git(t, dir, "worktree", "add", "-q", "-b", "side", filepath.Join(old.root, "beside"))
-	write(t, filepath.Join(old.root, "beside"), "a", "beside\n")
-	to := t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, filepath.Join(old.root, "beside")}, Base: base, To: to})
-	return old, to
-}
-
 func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
-	old, saved := worked(t, remote)
-	for _, test := range []struct {
+	remote := sharedRemote(t)
+	old, saved := worked(t)
+	for _, test := range some([]struct {
 		name string
 		do   func(dir string)
 		want []string
@@ -79,7 +59,7 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 		}, nil},
 		{"something in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside/mine", "mine\n") }, []string{"mine"}},
 		{"a file in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside", "mine\n") }, nil},
-	} {
+	}) {
 		t.Run(test.name, func(t *testing.T) {
 			here := clone(t, remote, "--depth=1")
 			test.do(here.checkout())
@@ -116,23 +96,12 @@ func wantConflict(t *testing.T, want []string, here site, restore func() error) 
 	}
 }
 
-func TestConflictNamesTwentyFiles(t *testing.T) {
-	c := &workspace.Conflict{Dir: "/d", What: "in the way"}
-	for i := range 23 {
-		c.Files = append(c.Files, fmt.Sprint("f", i))
-	}
-	got := c.Error()
-	if !strings.HasPrefix(got, `/d: in the way: "f0", "f1", `) || !strings.HasSuffix(got, `"f19" and 3 more`) {
-		t.Errorf("text: got %q, want 20 names and that there are 3 more", got)
-	}
-}
-
 // TestWhatIsNotInTheWayStays has changes in the checkout that lose nothing.
 func TestWhatIsNotInTheWayStays(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
-	old, saved := worked(t, remote)
-	for _, test := range []struct {
+	remote := sharedRemote(t)
+	old, saved := worked(t)
+	for _, test := range some([]struct {
 		name string
 		do   func(dir string)
 	}{
@@ -145,7 +114,7 @@ func TestWhatIsNotInTheWayStays(t *testing.T) {
 		{"an empty folder for the worktree", func(dir string) { os.Mkdir(filepath.Join(filepath.Dir(dir), "beside"), 0o777) }},
 		{"touched files", func(dir string) { write(t, dir, "run.sh", "#!/bin/sh\n") }},
 		{"a detached HEAD", func(dir string) { git(t, dir, "checkout", "-q", "--detach") }},
-	} {
+	}) {
 		t.Run(test.name, func(t *testing.T) {
 			here := clone(t, remote, "--depth=1")
 			test.do(here.checkout())
@@ -157,8 +126,8 @@ func TestWhatIsNotInTheWayStays(t *testing.T) {
 }
 
 func TestUnrelatedFilesStay(t *testing.T) {
-	remote := newRemote(t)
-	old, saved := worked(t, remote)
+	remote := sharedRemote(t)
+	old, saved := worked(t)
 	here := clone(t, remote)
 	write(t, here.checkout(), "built", "by an earlier step\n")
 	write(t, here.checkout(), "x.o", "ignored\n")

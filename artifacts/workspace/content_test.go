@@ -14,7 +14,7 @@ import (
 )
 
 // moveTo saves directories of one site and restores them in another.
-func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspace.Saved, workspace.Restored) {
+func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspace.Saved, []string) {
 	t.Helper()
 	to := t.TempDir()
 	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: dirs, Base: base, To: to})
@@ -25,40 +25,40 @@ func TestLineEndsComeBackAsTheyWere(t *testing.T) {
 	contents := map[string]string{
 		"crlf": "1\r\n2\r\n", "lf": "1\n2\n", "mixed": "1\r\n2\n", "cr": "1\r2\r", "binary": "\x00\r\n", "none": "1",
 	}
-	remote := newRemote(t)
-	for setting, attributes := range map[string][]string{
-		"core.autocrlf=true": {"", "* text=auto\n", "* text eol=crlf\n", "* -text\n"}, "core.autocrlf=input": {""}, "core.eol=crlf": {"* text=auto\n"},
-	} {
-		for _, attributes := range attributes {
-			t.Run(setting+" "+attributes, func(t *testing.T) {
-				t.Parallel()
-				old, here := clone(t, remote, "-c", setting), clone(t, remote, "-c", setting)
-				dir, base := old.checkout(), head(t, old.checkout())
-				write(t, dir, ".gitattributes", attributes)
-				for _, where := range []string{"untracked", "staged", "committed", "changed"} {
-					for name, content := range contents {
-						write(t, dir, where+"/"+name, content)
-					}
-					switch where {
-					case "staged":
-						git(t, dir, "add", ".")
-					case "committed", "changed":
-						git(t, dir, "add", where)
-						git(t, dir, "commit", "-q", "-m", where, where)
-					}
+	remote := sharedRemote(t)
+	for _, kind := range some([][2]string{
+		{"core.autocrlf=true", "* text=auto\n"}, {"core.autocrlf=true", ""}, {"core.autocrlf=true", "* text eol=crlf\n"},
+		{"core.autocrlf=input", ""}, {"core.autocrlf=true", "* -text\n"}, {"core.eol=crlf", "* text=auto\n"},
+	}) {
+		setting, attributes := kind[0], kind[1]
+		t.Run(setting+" "+attributes, func(t *testing.T) {
+			t.Parallel()
+			old, here := clone(t, remote, "-c", setting), clone(t, remote, "-c", setting)
+			dir, base := old.checkout(), head(t, old.checkout())
+			write(t, dir, ".gitattributes", attributes)
+			for _, where := range []string{"untracked", "staged", "committed", "changed"} {
+				for name, content := range contents {
+					write(t, dir, where+"/"+name, content)
 				}
-				write(t, dir, "changed/lf", "other\r\n")
-				write(t, dir, "changed/crlf", "other\n")
-				moveTo(t, old, here, base, dir)
-				same(t, dir, here.checkout())
-			})
-		}
+				switch where {
+				case "staged":
+					git(t, dir, "add", ".")
+				case "committed", "changed":
+					git(t, dir, "add", where)
+					git(t, dir, "commit", "-q", "-m", where, where)
+				}
+			}
+			write(t, dir, "changed/lf", "other\r\n")
+			write(t, dir, "changed/crlf", "other\n")
+			moveTo(t, old, here, base, dir)
+			same(t, dir, here.checkout())
+		})
 	}
 }
 
 func TestWhatIsInProgressIsNamed(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(dir string){
+	operations := map[string]func(dir string){
 		"merge":       func(dir string) { try(dir, "merge", "-q", "side") },
 		"rebase":      func(dir string) { try(dir, "rebase", "-q", "side") },
 		"cherry-pick": func(dir string) { try(dir, "cherry-pick", "side") },
@@ -68,9 +68,10 @@ func TestWhatIsInProgressIsNamed(t *testing.T) {
 			patch := git(t, dir, "format-patch", "-1", "-o", filepath.Dir(dir), "side")
 			try(dir, "am", "-q", strings.TrimSpace(patch))
 		},
-	} {
+	}
+	for _, name := range some(names(operations)) {
 		t.Run(name, func(t *testing.T) {
-			remote := newRemote(t)
+			remote := sharedRemote(t)
 			old, here := clone(t, remote), clone(t, remote)
 			dir, base := old.checkout(), head(t, old.checkout())
 			git(t, dir, "checkout", "-q", "-b", "side")
@@ -80,13 +81,10 @@ func TestWhatIsInProgressIsNamed(t *testing.T) {
 			write(t, dir, "a", "main\n")
 			write(t, dir, "dir/b", "main\n")
 			git(t, dir, "commit", "-q", "-a", "-m", "main")
-			do(dir)
+			operations[name](dir)
 			saved, restored := moveTo(t, old, here, base, dir)
 			same(t, dir, here.checkout())
-			if got := restored.Trees[0].Operation; got != name {
-				t.Errorf("operation: got %q, want %q", got, name)
-			}
-			for _, notes := range [][]string{saved.Notes, restored.Notes} {
+			for _, notes := range [][]string{saved.Notes, restored} {
 				if !strings.Contains(strings.Join(notes, "; "), "git "+name+" ") {
 					t.Errorf("notes: got %q, want one on the %s", notes, name)
 				}
@@ -101,9 +99,11 @@ func TestWhatIsInProgressIsNamed(t *testing.T) {
 // TestOtherRepositoriesAreMade has an agent clone a repository of its own.
 func TestOtherRepositoriesAreMade(t *testing.T) {
 	t.Parallel()
-	for name, args := range map[string][]string{"whole": nil, "shallow": {"--depth=1"}} {
+	kinds := map[string][]string{"whole": nil, "shallow": {"--depth=1"}}
+	for _, name := range some(names(kinds)) {
+		args := kinds[name]
 		t.Run(name, func(t *testing.T) {
-			remote, second := newRemote(t), newRemote(t)
+			remote, second := sharedRemote(t), sharedRemote(t)
 			old, here := clone(t, remote), clone(t, remote)
 			other := filepath.Join(old.root, "other")
 			git(t, old.root, slices.Concat([]string{"clone", "-q"}, args, []string{"file://" + second, other})...)
@@ -120,12 +120,9 @@ func TestOtherRepositoriesAreMade(t *testing.T) {
 				t.Error("held: got false, want true for another repository")
 			}
 			for range 2 {
-				restored := mustRestore(t, to, old, here)
+				mustRestore(t, to, old, here)
 				for _, dir := range []string{old.checkout(), other, beside} {
 					same(t, dir, relocated(old, here)(dir))
-				}
-				if len(restored.Trees) != 3 || restored.Trees[2].Dir != relocated(old, here)(beside) || restored.Trees[2].Main {
-					t.Errorf("trees: got %+v, want the checkout, the other repository and its worktree", restored.Trees)
 				}
 			}
 			git(t, relocated(old, here)(other), "fsck")
@@ -153,7 +150,7 @@ func TestOtherRepositoriesAreMade(t *testing.T) {
 }
 
 func TestNoRepositoryToRestoreTo(t *testing.T) {
-	old, saved := worked(t, newRemote(t))
+	old, saved := worked(t)
 	here := site{t.TempDir()}
 	_, err := restore(t, saved, old, here)
 	var conflict *workspace.Conflict
@@ -162,23 +159,8 @@ func TestNoRepositoryToRestoreTo(t *testing.T) {
 	}
 }
 
-func TestWorkingDirectoryInALinkedWorktree(t *testing.T) {
-	remote := newRemote(t)
-	old, here := clone(t, remote), clone(t, remote)
-	base, beside := head(t, old.checkout()), filepath.Join(old.root, "beside")
-	git(t, old.checkout(), "worktree", "add", "-q", "--detach", beside)
-	write(t, beside, "a", "changed\n")
-	write(t, old.checkout(), "a", "changed too\n")
-	_, restored := moveTo(t, old, here, base, filepath.Join(beside, "dir"))
-	same(t, beside, filepath.Join(here.root, "beside"))
-	same(t, old.checkout(), here.checkout())
-	if len(restored.Trees) != 2 || !restored.Trees[0].Main {
-		t.Errorf("trees: got %+v, want the main one and the linked one", restored.Trees)
-	}
-}
-
 func TestTreesAreNamedAsTheDirectoriesAre(t *testing.T) {
-	old := clone(t, newRemote(t))
+	old := clone(t, sharedRemote(t))
 	link := filepath.Join(old.root, "by link")
 	if err := os.Symlink("checkout", link); err != nil {
 		t.Fatal(err)
@@ -207,16 +189,6 @@ func TestOtherObjectFormat(t *testing.T) {
 	git(t, old.checkout(), "rm", "-q", "-f", "a")
 	moveTo(t, old, here, base, old.checkout())
 	same(t, old.checkout(), here.checkout())
-	mustRestoreTwice(t, old, here)
-}
-
-// mustRestoreTwice saves what was restored and restores it over itself.
-func mustRestoreTwice(t *testing.T, old, here site) {
-	t.Helper()
-	to := t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{here.checkout()}, To: to})
-	mustRestore(t, to, here, here)
-	same(t, old.checkout(), here.checkout())
 }
 
 // TestLargeFilesStayWhereTheyBelong stands in for git LFS, whose filter is not run.
@@ -241,10 +213,12 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	}
 	write(t, old.checkout(), "x", "x\n")
 	write(t, old.checkout(), "other.bin", "changed\n")
-	saved, _ := moveTo(t, old, here, base, old.checkout())
-	if saved.Bytes > 100<<10 {
-		t.Errorf("size of the save: got %d bytes, want less than the large file of %d", saved.Bytes, len(content))
+	to := t.TempDir()
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
+	if got := len(read(t, to, "repo-0.bundle")); got > 100<<10 {
+		t.Errorf("size of the save: got %d bytes, want less than the large file of %d", got, len(content))
 	}
+	mustRestore(t, to, old, here)
 	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n"} {
 		if got := read(t, here.checkout(), name); got != want {
 			t.Errorf("file %s: got %.40q, want %.40q", name, got, want)
@@ -253,7 +227,7 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 }
 
 func TestWhatIsNotKeptIsNamed(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)
 	dir, base := old.checkout(), head(t, old.checkout())
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+remote, "sub")
@@ -286,7 +260,7 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 
 // TestSparseCheckoutsStaySparse has files in the index that are not on disk.
 func TestSparseCheckoutsStaySparse(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)
 	base := head(t, old.checkout())
 	for _, s := range []site{old, here} {
@@ -324,7 +298,7 @@ func TestRepositoryWithoutCommits(t *testing.T) {
 // TestFilteredFilesOfAnotherCommitAreNamed has a checkout that is not at the commit of
 // the save, so that files with a filter have to be written, but the filter is not run.
 func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
-	remote := newRemote(t)
+	remote := ownRemote(t)
 	other := clone(t, remote)
 	write(t, other.checkout(), ".gitattributes", "*.bin filter=lfs\n")
 	write(t, other.checkout(), "x.bin", "pointer\n")
@@ -337,7 +311,7 @@ func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
 	git(t, other.checkout(), "push", "-q", "origin", "main")
 	here := clone(t, remote)
 	_, restored := moveTo(t, old, here, head(t, old.checkout()), old.checkout())
-	if notes := strings.Join(restored.Notes, "\n"); !strings.Contains(notes, `(files: 1, one is `) || !strings.Contains(notes, `"x.bin"`) {
+	if notes := strings.Join(restored, "\n"); !strings.Contains(notes, `(files: 1, one is `) || !strings.Contains(notes, `"x.bin"`) {
 		t.Errorf("notes: got %q, want one on the file with a filter", notes)
 	}
 	same(t, old.checkout(), here.checkout())

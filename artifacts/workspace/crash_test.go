@@ -13,8 +13,9 @@ import (
 // TestCrashAnywhere: where a restore ends at any of its git commands, or while it writes
 // files, another one completes it.
 func TestCrashAnywhere(t *testing.T) {
-	remote := newRemote(t)
-	old, _ := worked(t, remote)
+	remote := sharedRemote(t)
+	old := site{t.TempDir()}
+	work(t, old, remote, t.TempDir())
 	git(t, old.checkout(), "checkout", "-q", "-b", "other")
 	write(t, old.checkout(), "dir/announced", strings.Repeat("long enough to be cut\n", 10))
 	git(t, old.checkout(), "add", "-N", "dir/announced")
@@ -50,7 +51,7 @@ func TestCrashAnywhere(t *testing.T) {
 	if err != nil || commands < 20 {
 		t.Fatalf("commands that can fail: got %d, %v; want 20 at least", commands, err)
 	}
-	for n := 1; n <= commands; n++ {
+	for n := 1; n <= commands; n += everyMoment {
 		t.Run(fmt.Sprint("command ", n), func(t *testing.T) {
 			t.Parallel()
 			script, _ := counting(t, fmt.Sprintf("[ $n -ge %d ] && exit 3", n))
@@ -59,7 +60,7 @@ func TestCrashAnywhere(t *testing.T) {
 			}
 		})
 	}
-	for bytes := 0; bytes < 400; bytes += 37 {
+	for bytes := 0; bytes < 400; bytes += 37 * everyMoment {
 		t.Run(fmt.Sprint("byte ", bytes), func(t *testing.T) {
 			t.Parallel()
 			crash(t, fmt.Sprintf(`[ "$1 $2" = "cat-file --batch" ] && { "$git" "$@" | head -c %d; exit 0; }`, bytes))

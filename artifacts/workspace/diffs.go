@@ -10,20 +10,9 @@ import (
 
 // diffs adds diffs. Git writes them in the order of the snapshots and of their files.
 func (t *shotTool) diffs(ctx context.Context, c call, d *differ) error {
-	r, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := d.readAll(r)
-		r.CloseWithError(errFull) // git is not left writing to a reader that has enough
-		done <- err
-	}()
-	c.out, c.settings = w, []setting{{"core.bigFileThreshold", "1m"}}
-	err := t.git.run(ctx, c, "diff-tree", "--stdin", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3")
-	w.CloseWithError(io.EOF)
-	if readErr := <-done; ctx.Err() == nil && errors.Is(readErr, errFull) {
-		return nil
-	}
-	return err
+	c.settings = []setting{{"core.bigFileThreshold", "1m"}}
+	return t.git.piped(ctx, c, d.readAll,
+		"diff-tree", "--stdin", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3")
 }
 
 // differ gives the lines of diffs to the files that they are of.

@@ -58,7 +58,7 @@ type source struct {
 
 // worktree is a tree to save.
 type worktree struct {
-	tree
+	Tree
 	gitDir string
 	status []entry
 	raw    []byte // what git said of the status
@@ -102,7 +102,7 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 			sources = append(sources, s)
 		}
 		if p.linked() {
-			s.trees = append(s.trees, &worktree{tree: tree{Dir: p.top}, gitDir: p.gitDir})
+			s.trees = append(s.trees, &worktree{Tree: Tree{Dir: p.top}, gitDir: p.gitDir})
 		}
 	}
 	return sources, notes, nil
@@ -146,7 +146,7 @@ func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 			return nil, nil
 		}
 	}
-	s := &source{place: *main, trees: []*worktree{{tree: tree{Dir: main.top, Main: true}, gitDir: main.gitDir}}}
+	s := &source{place: *main, trees: []*worktree{{Tree: Tree{Dir: main.top, Main: true}, gitDir: main.gitDir}}}
 	if _, err := os.Stat(filepath.Join(main.common, "modules")); err == nil {
 		s.note("%s: the work in its submodules is not saved", main.top)
 	}

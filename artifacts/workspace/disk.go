@@ -19,17 +19,23 @@ const modeDir = "040000"
 
 // disk looks at the files of a worktree as git would name them without filters.
 type disk struct {
-	root *os.Root
-	hash func() hash.Hash
-	dirs map[string]bool // whether a path is a real folder
+	root   *os.Root
+	format string          // of object ids
+	dirs   map[string]bool // whether a path is a real folder
 }
 
 func newDisk(root *os.Root, format string) *disk {
-	d := &disk{root: root, hash: sha1.New, dirs: map[string]bool{".": true}}
+	return &disk{root: root, format: format, dirs: map[string]bool{".": true}}
+}
+
+// blobHash returns what makes the object id of a blob of a size from its bytes.
+func blobHash(format string, size int64) hash.Hash {
+	h := sha1.New()
 	if format == "sha256" {
-		d.hash = sha256.New
+		h = sha256.New()
 	}
-	return d
+	fmt.Fprintf(h, "blob %d\x00", size)
+	return h
 }
 
 // at returns the mode and the object id of what is at a path: neither for nothing,
@@ -56,8 +62,9 @@ func (d *disk) at(p string) (item, error) {
 		return item{}, err
 	}
 	defer f.Close()
-	id, err := d.id(f, f.size)
-	return item{f.mode, id}, err
+	h := blobHash(d.format, f.size)
+	_, err = io.CopyN(h, f, f.size)
+	return item{f.mode, hex.EncodeToString(h.Sum(nil))}, err
 }
 
 func (d *disk) link(p string) (item, error) {
@@ -65,16 +72,9 @@ func (d *disk) link(p string) (item, error) {
 	if err != nil {
 		return item{}, err
 	}
-	h := d.hash()
-	fmt.Fprintf(h, "blob %d\x00%s", len(target), target)
+	h := blobHash(d.format, int64(len(target)))
+	_, _ = io.WriteString(h, target) // a hash takes all
 	return item{modeLink, hex.EncodeToString(h.Sum(nil))}, nil
-}
-
-func (d *disk) id(r io.Reader, size int64) (string, error) {
-	h := d.hash()
-	fmt.Fprintf(h, "blob %d\x00", size)
-	_, err := io.CopyN(h, r, size)
-	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // isDir reports whether a path is a folder that is reached through folders alone.

@@ -18,21 +18,13 @@ import (
 // root, gets the first one of the rest. It is called before agents start; without such
 // a program it returns an error.
 func Find(environ []string, avoid ...string) (string, error) {
-	path, home := "", ""
-	for _, v := range environ {
-		switch name, value, _ := strings.Cut(v, "="); {
-		case name == "PATH", runtime.GOOS == "windows" && strings.EqualFold(name, "PATH"):
-			path = value
-		case name == "HOME", runtime.GOOS == "windows" && strings.EqualFold(name, "USERPROFILE"):
-			home = value
-		}
-	}
+	home := homeOf(environ)
 	// The home of root in a container may be anything, even the root folder.
 	if home != "" && filepath.Dir(filepath.Clean(home)) != filepath.Clean(home) {
 		avoid = append(avoid, home)
 	}
 	second := ""
-	for _, dir := range filepath.SplitList(path) {
+	for _, dir := range filepath.SplitList(valueOf(environ, "PATH")) {
 		found, err := exec.LookPath(filepath.Join(dir, "git"))
 		if !filepath.IsAbs(dir) || err != nil || isWithin(found, avoid) {
 			continue
@@ -46,6 +38,24 @@ func Find(environ []string, avoid ...string) (string, error) {
 		return "", fmt.Errorf("%w in a folder of PATH outside of the workspace, the home and temporary folders", errNoGit)
 	}
 	return second, nil
+}
+
+// valueOf is the value of a variable, whose name Windows has in any case.
+func valueOf(environ []string, name string) (last string) {
+	for _, v := range environ {
+		if n, value, _ := strings.Cut(v, "="); n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
+			last = value
+		}
+	}
+	return last
+}
+
+// homeOf is the home folder of the user.
+func homeOf(environ []string) string {
+	if runtime.GOOS == "windows" {
+		return cmp.Or(valueOf(environ, "HOME"), valueOf(environ, "USERPROFILE"))
+	}
+	return valueOf(environ, "HOME")
 }
 
 // isWithin reports whether a file, or what it is a link to, lies in one of the folders.

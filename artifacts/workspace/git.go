@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,10 +45,7 @@ const defaultLimit = 256 << 20
 const rawFactor = 4
 
 func (g *Git) limit() int64 {
-	if g.Limit > 0 {
-		return g.Limit
-	}
-	return defaultLimit
+	return cmp.Or(g.Limit, defaultLimit)
 }
 
 // errNoGit says that there is no git program.
@@ -110,79 +106,6 @@ func (g *Git) open(protocols string) (*tool, error) {
 // close removes what the tool has made for itself.
 func (t *tool) close() { os.RemoveAll(t.temp) }
 
-// safePath is where git looks for what it runs: beside itself, and in the folders of
-// PATH that agents can't write to.
-func safePath(program string, environ []string) string {
-	folders := []string{filepath.Dir(program)}
-	for _, v := range environ {
-		name, value, _ := strings.Cut(v, "=")
-		if name != "PATH" && (runtime.GOOS != "windows" || !strings.EqualFold(name, "PATH")) {
-			continue
-		}
-		for _, dir := range filepath.SplitList(value) {
-			if filepath.IsAbs(dir) && !canReplace(dir) {
-				folders = append(folders, dir)
-			}
-		}
-	}
-	if runtime.GOOS != "windows" {
-		folders = append(folders, "/usr/bin", "/bin")
-	}
-	return strings.Join(folders, string(filepath.ListSeparator))
-}
-
-// settingsFiles are those of the user and, where its place is known, of the machine.
-func settingsFiles(environ []string) []string {
-	value := func(name string) (last string) {
-		for _, v := range environ {
-			if n, value, _ := strings.Cut(v, "="); n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
-				last = value
-			}
-		}
-		return last
-	}
-	all := []string{filepath.FromSlash("/etc/gitconfig")}
-	home := cmp.Or(value("HOME"), value("USERPROFILE"))
-	if config := value("XDG_CONFIG_HOME"); config != "" {
-		all = append(all, filepath.Join(config, "git", "config"))
-	} else if home != "" {
-		all = append(all, filepath.Join(home, ".config", "git", "config"))
-	}
-	if home != "" {
-		all = append(all, filepath.Join(home, ".gitconfig"))
-	}
-	return all
-}
-
-// harmless reports whether a variable changes neither what git works on nor what it
-// runs.
-func harmless(variable string) bool {
-	name, _, _ := strings.Cut(variable, "=")
-	name = strings.ToUpper(name) // Windows has them in any case
-	switch {
-	case strings.HasPrefix(name, "GIT_SSL_"), name == "GIT_EXEC_PATH":
-		return true
-	case strings.HasPrefix(name, "GIT_"):
-		return false
-	}
-	return !slices.Contains([]string{"LC_ALL", "LANGUAGE", "SSH_ASKPASS", "HOME", "XDG_CONFIG_HOME", "PATH"}, name)
-}
-
-// setting is one of git's, for one command.
-type setting struct{ key, value string }
-
-// quiet are the settings that keep git from running or reading what somebody else
-// names.
-func quiet() []setting {
-	return []setting{
-		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
-		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
-		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
-		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},
-		{"core.pager", "cat"}, {"protocol.ext.allow", "never"}, {"core.quotePath", "false"},
-	}
-}
-
 // call is one run of git.
 type call struct {
 	dir      string // the working directory
@@ -198,6 +121,14 @@ type call struct {
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+// copyOf is input for git that comes from elsewhere.
+func copyOf(from io.Reader) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.Copy(w, from)
 		return err
 	}
 }
@@ -235,6 +166,27 @@ func (t *tool) output(ctx context.Context, c call, args ...string) ([]byte, erro
 	return out.Bytes(), err
 }
 
+// id returns the id of an object that has a name.
+func (t *tool) id(ctx context.Context, c call, name string) (string, error) {
+	out, err := t.output(ctx, c, "rev-parse", "--quiet", "--verify", name)
+	return strings.TrimSpace(string(out)), err
+}
+
+// objects returns for each of some objects, by their ids or names, the line that git cat-file
+// says of it in a format.
+func (t *tool) objects(ctx context.Context, c call, format string, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	c.in = text(strings.Join(names, "\n") + "\n")
+	out, err := t.output(ctx, c, "cat-file", "--batch-check="+format)
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err == nil && len(lines) != len(names) {
+		err = errors.New("git cat-file says too little")
+	}
+	return lines, err
+}
+
 // run runs git. The first argument is the command. An error of c.in or c.out is
 // returned rather than what git makes of it. Git ends with the context, and after a
 // time of its own.
@@ -260,6 +212,29 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 		return &failure{args[0], stderr.line(), err}
 	}
 	return nil
+}
+
+// piped runs git, and has read take what it prints. An error of read is returned rather than
+// what git makes of it; errFull says that it has enough.
+func (t *tool) piped(ctx context.Context, c call, read func(io.Reader) error, args ...string) error {
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := read(r)
+		r.CloseWithError(cmp.Or(err, errFull)) // git is not left writing to a reader that has enough
+		done <- err
+	}()
+	c.out = w
+	err := t.run(ctx, c, args...)
+	w.CloseWithError(cmp.Or(err, io.EOF))
+	readErr := <-done
+	switch {
+	case ctx.Err() != nil || readErr == nil:
+		return cmp.Or(err, readErr)
+	case errors.Is(readErr, errFull):
+		return nil
+	}
+	return readErr
 }
 
 // complete runs a command to its end, in a cage if there is one.

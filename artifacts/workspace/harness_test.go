@@ -3,8 +3,12 @@ package workspace_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,10 +41,13 @@ func TestMain(m *testing.M) {
 	os.Setenv("GIT_CONFIG_COUNT", "1")
 	os.Setenv("GIT_CONFIG_KEY_0", "maintenance.auto")
 	os.Setenv("GIT_CONFIG_VALUE_0", "false")
-	shared = template{dir: filepath.Join(home, "template"), checkouts: map[string]string{}}
-	if err := os.Mkdir(shared.dir, 0o777); err != nil {
-		panic(err)
+	shared = template{dir: filepath.Join(home, "template"), checkouts: map[string]string{}, others: map[string]string{}}
+	for _, dir := range []string{shared.dir, filepath.Join(home, "empty")} {
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			panic(err)
+		}
 	}
+	os.Setenv("GIT_TEMPLATE_DIR", filepath.Join(home, "empty")) // no samples of hooks
 	code := m.Run()
 	os.RemoveAll(home)
 	os.Exit(code)
@@ -69,29 +76,17 @@ func git(t testing.TB, dir string, args ...string) string {
 	return out
 }
 
-// write writes a file, which may become a program.
+// write writes a file, which may become a program: nothing is started meanwhile, that would
+// inherit the open file.
 func write(t testing.TB, dir, name, content string) {
 	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	put(t, path, content, 0o666)
-}
-
-// program writes a program.
-func program(t testing.TB, path, text string) {
-	t.Helper()
-	put(t, path, text, 0o777)
-}
-
-// put writes a file. No process is started meanwhile: for a moment it would keep the file open,
-// and the system refuses to run a file that somebody may write to.
-func put(t testing.TB, path, text string, mode os.FileMode) {
-	t.Helper()
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -110,27 +105,38 @@ type site struct{ root string }
 
 func (s site) checkout() string { return filepath.Join(s.root, "checkout") }
 
-// template is a remote that is made once, and checkouts of it, one for each set of
-// arguments of git clone. Tests work on copies: those start no git.
+// template is a remote that is made once, checkouts of it, one for each set of arguments
+// of git clone, and one in which an agent has worked. Tests work on copies: those start
+// no git.
 type template struct {
 	dir       string
-	mu        sync.Mutex // guards what follows
-	remote    string     // "" before it is made
+	mu        sync.Mutex        // guards what follows
+	remote    string            // "" before it is made
+	others    map[string]string // remotes with another history, by the content of their file
 	checkouts map[string]string
+	made      sync.Once // of what follows
+	worked    site      // stays as it is
+	saved     string
 }
 
 var shared template
 
-// newRemote makes a bare repository with three commits on main.
-func newRemote(t testing.TB) string {
+// sharedRemote is a bare repository with three commits on main, which no test changes.
+func sharedRemote(t testing.TB) string {
 	t.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.remote == "" {
 		shared.remote = madeRemote(t, shared.dir)
 	}
+	return shared.remote
+}
+
+// ownRemote is a copy of it for a test that changes it.
+func ownRemote(t testing.TB) string {
+	t.Helper()
 	remote := filepath.Join(t.TempDir(), "remote.git")
-	copyDir(t, shared.remote, remote)
+	copyDir(t, sharedRemote(t), remote)
 	return remote
 }
 
@@ -152,7 +158,59 @@ func madeRemote(t testing.TB, dir string) string {
 		git(t, seed, "commit", "-q", "-m", text)
 	}
 	git(t, dir, "clone", "-q", "--bare", seed, remote)
+	git(t, remote, "repack", "-q", "-a", "-d") // a copy has few files
 	return remote
+}
+
+// otherRemote is a repository with another history, which no test changes.
+func otherRemote(t testing.TB, content string) string {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.others[content] == "" {
+		dir := filepath.Join(shared.dir, fmt.Sprint("other", len(shared.others)))
+		git(t, shared.dir, "init", "-q", "-b", "main", dir)
+		write(t, dir, "other", content)
+		git(t, dir, "add", "-A")
+		git(t, dir, "commit", "-q", "-m", content)
+		shared.others[content] = dir
+	}
+	return shared.others[content]
+}
+
+// worked is a checkout in which an agent has worked, and its save. The checkout is that of
+// all tests, and stays as it is.
+func worked(t testing.TB) (site, string) {
+	t.Helper()
+	remote := sharedRemote(t)
+	shared.made.Do(func() {
+		shared.worked = site{filepath.Join(shared.dir, "worked")}
+		shared.saved = filepath.Join(shared.dir, "saved")
+		if err := errors.Join(os.Mkdir(shared.worked.root, 0o777), os.Mkdir(shared.saved, 0o777)); err != nil {
+			t.Fatal(err)
+		}
+		work(t, shared.worked, remote, shared.saved)
+	})
+	saved := filepath.Join(t.TempDir(), "saved")
+	copyDir(t, shared.saved, saved)
+	return shared.worked, saved
+}
+
+// work has an agent work in a checkout of a remote, and saves that to a folder.
+func work(t testing.TB, s site, remote, to string) {
+	t.Helper()
+	s.clone(t, remote, "--depth=1")
+	dir, base := s.checkout(), head(t, s.checkout())
+	write(t, dir, "a", "committed\n")
+	write(t, dir, "fresh/x", "new\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "work")
+	git(t, dir, "rm", "-q", "crlf")
+	write(t, dir, "dir/b", "unstaged\n")
+	write(t, dir, "loose", "untracked\n")
+	git(t, dir, "worktree", "add", "-q", "-b", "side", filepath.Join(s.root, "beside"))
+	write(t, filepath.Join(s.root, "beside"), "a", "beside\n")
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, filepath.Join(s.root, "beside")}, Base: base, To: to})
 }
 
 func copyDir(t testing.TB, from, to string) {
@@ -166,62 +224,53 @@ func copyDir(t testing.TB, from, to string) {
 func clone(t testing.TB, remote string, args ...string) site {
 	t.Helper()
 	s := site{t.TempDir()}
-	if !shared.copyCheckout(t, remote, s.checkout(), args) {
-		git(t, s.root, append(append([]string{"clone", "-q"}, args...), "file://"+remote, s.checkout())...)
-	}
+	s.clone(t, remote, args...)
 	return s
 }
 
-// copyCheckout makes a checkout without git where the remote is as newRemote made it.
+func (s site) clone(t testing.TB, remote string, args ...string) {
+	t.Helper()
+	if !shared.copyCheckout(t, remote, s.checkout(), args) {
+		git(t, s.root, append(append([]string{"clone", "-q"}, args...), "file://"+remote, s.checkout())...)
+	}
+}
+
+// copyCheckout makes a checkout without git where no test changes the remote.
 func (s *template) copyCheckout(t testing.TB, remote, to string, args []string) bool {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.remote == "" || stateOf(remote) != stateOf(s.remote) {
+	if !s.isShared(remote) {
 		return false
 	}
-	key := strings.Join(args, " ")
+	key := strings.Join(append(args, remote), " ")
 	if s.checkouts[key] == "" {
 		dir := filepath.Join(s.dir, fmt.Sprint("checkout", len(s.checkouts)))
-		git(t, s.dir, append(append([]string{"clone", "-q"}, args...), "file://"+s.remote, dir)...)
+		git(t, s.dir, append(append([]string{"clone", "-q"}, args...), "file://"+remote, dir)...)
 		s.checkouts[key] = dir
 	}
 	copyDir(t, s.checkouts[key], to)
-	config := filepath.Join(to, ".git", "config")
-	data, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll(string(data), s.remote, remote)
-	if err := os.WriteFile(config, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
 	git(t, to, "update-index", "-q", "--refresh") // the index knows the times of other files
 	return true
 }
 
-// stateOf is the names of a repository's files and the content of those that refs and
-// settings are in.
-func stateOf(dir string) string {
-	var b strings.Builder
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, _ := filepath.Rel(dir, path)
-		b.WriteString(rel + "\n")
-		if !strings.HasPrefix(rel, "objects") && !strings.HasPrefix(rel, "hooks") {
-			data, _ := os.ReadFile(path)
-			b.Write(data)
-		}
-		return nil
-	})
-	return b.String()
+func (s *template) isShared(remote string) bool {
+	return remote == s.remote || slices.Contains(slices.Collect(maps.Values(s.others)), remote)
 }
 
+// head is the commit of a worktree, which is mostly found without git.
 func head(t testing.TB, dir string) string {
 	t.Helper()
-	return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+	own, _ := os.ReadFile(filepath.Join(dir, ".git/HEAD"))
+	id := strings.TrimSpace(string(own))
+	if ref, isRef := strings.CutPrefix(id, "ref: "); isRef {
+		own, _ = os.ReadFile(filepath.Join(dir, ".git", ref))
+		id = strings.TrimSpace(string(own))
+	}
+	if len(id) < 40 {
+		return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+	}
+	return id
 }
 
 func save(t testing.TB, g *workspace.Git, s workspace.Saving) workspace.Saved {
@@ -254,12 +303,12 @@ func relocated(from, to site) func(string) string {
 	}
 }
 
-func restore(t testing.TB, from string, old, here site) (workspace.Restored, error) {
+func restore(t testing.TB, from string, old, here site) ([]string, error) {
 	t.Helper()
 	return new(workspace.Git).Restore(context.Background(), workspace.Restoring{From: from, Dir: relocated(old, here), TempRoot: t.TempDir()})
 }
 
-func mustRestore(t testing.TB, from string, old, here site) workspace.Restored {
+func mustRestore(t testing.TB, from string, old, here site) []string {
 	t.Helper()
 	r, err := restore(t, from, old, here)
 	if err != nil {
@@ -378,4 +427,49 @@ func sameAs(t testing.TB, want picture, here string) {
 	if diff := cmp.Diff(want, pictureOf(t, here)); diff != "" {
 		t.Errorf("restored worktree %s (-saved +restored):\n%s", here, diff)
 	}
+}
+
+// some are the cases of a long table that are tried: all of them in the second tier.
+func some[T any](all []T) []T {
+	var few []T
+	for i, one := range all {
+		if i%everyCase == 0 {
+			few = append(few, one)
+		}
+	}
+	return few
+}
+
+// names are the names of a table's cases.
+func names[T any](all map[string]T) []string { return slices.Sorted(maps.Keys(all)) }
+
+// seen keeps what a server was sent.
+type seen struct {
+	mu      sync.Mutex // guards what follows
+	headers []string   // Authorization, of each request
+	hosts   []string
+}
+
+func (s *seen) record(r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.headers = append(s.headers, r.Header.Get("Authorization"))
+	s.hosts = append(s.hosts, r.Host)
+}
+
+// listener is a server that keeps what it is sent, and answers with answer.
+func listener(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *seen) {
+	t.Helper()
+	s := &seen{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.record(r)
+		answer(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server, s
+}
+
+func isConflict(err error) bool {
+	_, is := errors.AsType[*workspace.Conflict](err)
+	return is
 }

@@ -90,27 +90,23 @@ func (t *tool) home(ctx context.Context, dir string) (*home, error) {
 		return nil, err
 	}
 	h := &home{dir: dir, format: "sha1", settings: machine}
-	text := h.read(list)
-	if runtime.GOOS != "windows" {
-		h.shield = filepath.Join(t.temp, fmt.Sprint(len(t.homes)), ".git")
-		if err := h.raise(text); err != nil {
-			return nil, err
-		}
-	}
-	t.homes[dir] = h
-	return h, nil
+	return h, t.show(h, h.read(list))
 }
 
 // adopt has git be shown a repository of ours with these settings, whatever it has.
 func (t *tool) adopt(dir, format, text string) error {
-	h := &home{dir: dir, format: format}
+	return t.show(&home{dir: dir, format: format}, text)
+}
+
+// show has git be shown a repository's own folder with these settings.
+func (t *tool) show(h *home, text string) error {
 	if runtime.GOOS != "windows" {
 		h.shield = filepath.Join(t.temp, fmt.Sprint(len(t.homes)), ".git")
 		if err := h.raise(text); err != nil {
 			return err
 		}
 	}
-	t.homes[dir] = h
+	t.homes[h.dir] = h
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 // TestWhatACheckoutSetsUpIsUsed: without a token, the header that actions/checkout kept
 // for the server is shown to it; an address by SSH of the server is asked over HTTP.
 func TestWhatACheckoutSetsUpIsUsed(t *testing.T) {
-	old, saved := worked(t, newRemote(t))
+	old, saved := worked(t)
 	kept := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:kept"))
 	for _, test := range []struct{ key, origin, token, want string }{
 		{"http.FORGE/.extraheader", "FORGE/owner/repo", "", kept},
@@ -28,7 +28,7 @@ func TestWhatACheckoutSetsUpIsUsed(t *testing.T) {
 		{"http.extraheader", "FORGE/owner/repo", "", ""},
 	} {
 		forge, asked := listener(t, http.NotFound)
-		here := clone(t, newRemoteWith(t, "x"))
+		here := clone(t, otherRemote(t, "x"))
 		fill := strings.NewReplacer("FORGE", forge.URL, "HOST", "127.0.0.1")
 		git(t, here.checkout(), "remote", "set-url", "origin", fill.Replace(test.origin))
 		git(t, here.checkout(), "config", fill.Replace(test.key), "AUTHORIZATION: "+kept)
@@ -42,10 +42,10 @@ func TestWhatACheckoutSetsUpIsUsed(t *testing.T) {
 
 // TestPartialClonesFetchWhatTheyLack restores to a checkout whose files were left out.
 func TestPartialClonesFetchWhatTheyLack(t *testing.T) {
-	remote := newRemote(t)
+	remote := ownRemote(t)
 	git(t, remote, "config", "uploadpack.allowFilter", "true")
 	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
-	old, saved := worked(t, remote)
+	old, saved := worked(t)
 	advance(t, remote)
 	here := clone(t, remote, "--filter=blob:none") // it has the commit, and not its files
 	mustRestore(t, saved, old, here)
@@ -55,7 +55,7 @@ func TestPartialClonesFetchWhatTheyLack(t *testing.T) {
 // TestLineEndsAreThoseOfTheUser: how line ends are converted is often set for a user,
 // and such files are not changed.
 func TestLineEndsAreThoseOfTheUser(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	s := site{t.TempDir()}
 	git(t, s.root, "-c", "core.autocrlf=true", "clone", "-q", "file://"+remote, s.checkout())
 	later := filepath.Join(s.checkout(), "a")

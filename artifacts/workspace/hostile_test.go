@@ -3,7 +3,6 @@ package workspace_test
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,7 +46,7 @@ func change(t testing.TB, data string, path []any, value any) string {
 }
 
 func TestIndexThatNoSaveWrites(t *testing.T) {
-	_, saved := worked(t, newRemote(t))
+	_, saved := worked(t)
 	good := read(t, saved, "index.json")
 	if err := workspace.Decode([]byte(good)); err != nil {
 		t.Fatalf("index of a save: got error %v, want none", err)
@@ -116,20 +115,30 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// forge makes a save with a commit of its own making. Entries are lines of git
-// mktree.
-func forge(t *testing.T, remote string, old site, work func(dir string) string) string {
+// forger makes saves with a commit of its own making.
+type forger struct {
+	old     site   // of which there is a save
+	saved   string // its folder
+	scratch string // a checkout for objects
+}
+
+func newForger(t *testing.T, remote string) forger {
 	t.Helper()
-	to := t.TempDir()
-	base := head(t, old.checkout())
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
-	scratch := clone(t, remote).checkout()
-	tree := mktree(t, scratch, "040000 tree "+work(scratch)+"\t0\n")
-	commit := strings.TrimSpace(git(t, scratch, "commit-tree", "-p", base, "-m", "", tree))
-	objects := git(t, scratch, "rev-list", "--objects", "--missing=allow-any", "--no-object-names", commit, "^"+base)
-	data := "# v2 git bundle\n-" + base + "\n" + commit + " refs/raymond/save\n\n" + pipe(t, scratch, objects, "pack-objects", "-q", "--stdout")
+	f := forger{clone(t, remote), t.TempDir(), clone(t, remote).checkout()}
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{f.old.checkout()}, Base: head(t, f.old.checkout()), To: f.saved})
+	return f
+}
+
+// forge makes a save. work returns the name of a tree, whose entries are lines of git mktree.
+func (f forger) forge(t *testing.T, work func(dir string) string) string {
+	t.Helper()
+	to, base, dir := t.TempDir(), head(t, f.old.checkout()), f.scratch
+	tree := mktree(t, dir, "040000 tree "+work(dir)+"\t0\n")
+	commit := strings.TrimSpace(git(t, dir, "commit-tree", "-p", base, "-m", "", tree))
+	objects := git(t, dir, "rev-list", "--objects", "--missing=allow-any", "--no-object-names", commit, "^"+base)
+	data := "# v2 git bundle\n-" + base + "\n" + commit + " refs/raymond/save\n\n" + pipe(t, dir, objects, "pack-objects", "-q", "--stdout")
 	write(t, to, "repo-0.bundle", data)
-	x := read(t, to, "index.json")
+	x := read(t, f.saved, "index.json")
 	x = change(t, x, []any{"repositories", 0, "save"}, commit)
 	x = change(t, x, []any{"repositories", 0, "size"}, len(data))
 	x = change(t, x, []any{"repositories", 0, "sha256"}, fmt.Sprintf("%x", sha256.Sum256([]byte(data))))
@@ -174,7 +183,7 @@ func withoutObjects(t *testing.T, dir string) map[string]string {
 
 func TestForgedSaves(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	part := func(name, entries string) func(dir string) string {
 		return func(dir string) string {
 			entries := strings.ReplaceAll(entries, "BLOB", blob(t, dir, "evil"))
@@ -183,7 +192,7 @@ func TestForgedSaves(t *testing.T) {
 			return mktree(t, dir, "040000 tree "+mktree(t, dir, entries)+"\t"+name+"\n")
 		}
 	}
-	for name, work := range map[string]func(dir string) string{
+	forgeries := map[string]func(dir string) string{
 		"git's own folder":     part("work", "040000 tree TREE\t.git\n"),
 		"the same, in capital": part("work", "040000 tree TREE\t.GIT\n"),
 		"as Windows has it":    part("work", "040000 tree TREE\tgit~1\n"),
@@ -197,14 +206,15 @@ func TestForgedSaves(t *testing.T) {
 		"a module's settings":  part("work", "120000 blob LINK\t.gitmodules\n"),
 		"a missing blob":       part("work", "100644 blob "+strings.Repeat("12", 20)+"\tx\n"),
 		"a file as a part":     func(dir string) string { return mktree(t, dir, "100644 blob "+blob(t, dir, "x")+"\twork\n") },
-	} {
+	}
+	f := newForger(t, remote)
+	for _, name := range some(names(forgeries)) {
 		t.Run(name, func(t *testing.T) {
-			old, here := clone(t, remote), clone(t, remote)
-			from := forge(t, remote, old, work)
+			here := clone(t, remote)
+			from := f.forge(t, forgeries[name])
 			before := withoutObjects(t, here.root)
-			_, err := restore(t, from, old, here)
-			var conflict *workspace.Conflict
-			if err == nil || errors.As(err, &conflict) {
+			_, err := restore(t, from, f.old, here)
+			if err == nil || isConflict(err) {
 				t.Errorf("error: got %v, want one that is no conflict", err)
 			}
 			after := withoutObjects(t, here.root)
@@ -218,7 +228,7 @@ func TestForgedSaves(t *testing.T) {
 // TestALinkIsNotWrittenThrough has links of the checkout, and of the save, where files
 // go.
 func TestALinkIsNotWrittenThrough(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)
 	base := head(t, old.checkout())
 	outside := filepath.Join(here.root, "outside")
@@ -242,7 +252,7 @@ func TestALinkIsNotWrittenThrough(t *testing.T) {
 
 func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	for name, do := range map[string]func(dir string){
 		"changed": func(dir string) {
 			data := []byte(read(t, dir, "repo-0.bundle"))
@@ -262,7 +272,7 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 			write(t, dir, "index.json", change(t, read(t, dir, "index.json"), []any{"repositories", 0, "needs"}, []string{strings.Repeat("12", 20)}))
 		},
 	} {
-		old, saved := worked(t, remote)
+		old, saved := worked(t)
 		here := clone(t, remote)
 		do(saved)
 		before := pictureOf(t, here.checkout())
@@ -273,7 +283,7 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 			t.Errorf("%s: checkout (-before +after):\n%s", name, diff)
 		}
 	}
-	old, saved := worked(t, remote)
+	old, saved := worked(t)
 	if _, err := (&workspace.Git{Limit: 100}).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, clone(t, remote)), TempRoot: t.TempDir()}); err == nil {
 		t.Error("bundle over the limit: got no error, want one")
 	}
@@ -281,8 +291,8 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 
 // TestABranchOfAForeignCommit names a commit that is here, but not in the save.
 func TestABranchOfAForeignCommit(t *testing.T) {
-	remote := newRemote(t)
-	old, saved := worked(t, remote)
+	remote := sharedRemote(t)
+	old, saved := worked(t)
 	here := clone(t, remote)
 	foreign := strings.TrimSpace(git(t, here.checkout(), "rev-parse", "HEAD~2"))
 	x := read(t, saved, "index.json")
@@ -292,8 +302,7 @@ func TestABranchOfAForeignCommit(t *testing.T) {
 	}
 	write(t, saved, "index.json", x)
 	_, err := restore(t, saved, old, here)
-	var conflict *workspace.Conflict
-	if err == nil || errors.As(err, &conflict) {
+	if err == nil || isConflict(err) {
 		t.Errorf("error: got %v, want one that is no conflict", err)
 	}
 }

@@ -25,14 +25,15 @@ const (
 
 // Tree is a git worktree.
 type Tree struct {
-	Dir  string // its top, absolute
-	Main bool   // not a linked worktree
+	Dir  string `json:"dir"`  // its top, absolute
+	Main bool   `json:"main"` // not a linked worktree
 	// Branch is the short name of the branch that HEAD points to, "" when it points to
 	// a commit; Head is the commit, "" when there is none yet.
-	Branch, Head string
+	Branch string `json:"branch,omitempty"`
+	Head   string `json:"head,omitempty"`
 	// Operation is what was in progress: "merge", "rebase", "am", "cherry-pick",
 	// "revert", "bisect", or "".
-	Operation string
+	Operation string `json:"operation,omitempty"`
 }
 
 // Trees returns the worktrees of a save, each with its directory on the machine that
@@ -45,27 +46,9 @@ func Trees(from string) ([]Tree, error) {
 	}
 	var trees []Tree
 	for _, r := range x.Repositories {
-		for _, t := range r.Trees {
-			trees = append(trees, Tree(t))
-		}
+		trees = append(trees, r.Trees...)
 	}
 	return trees, nil
-}
-
-// Names returns the names without which a save can't be restored: those of its
-// fields, its directories and its branches.
-func Names(from string) ([]string, error) {
-	x, err := readIndex(from)
-	names := []string{"repositories", "branches", "operation", "shallow"}
-	for _, r := range x.Repositories {
-		for _, b := range r.Branches {
-			names = append(names, b.Name)
-		}
-		for _, t := range r.Trees {
-			names = append(names, t.Dir, t.Branch, t.Operation)
-		}
-	}
-	return names, err
 }
 
 // index is index.json.
@@ -87,7 +70,7 @@ type repository struct {
 	// Shallow are the commits in the bundle whose parents were not there.
 	Shallow  []string `json:"shallow,omitempty"`
 	Branches []branch `json:"branches,omitempty"`
-	Trees    []tree   `json:"trees"`
+	Trees    []Tree   `json:"trees"`
 	Held     bool     `json:"held"`
 	Notes    []string `json:"notes,omitempty"`
 	// Seen is a hash of all that the save was made from, "" if that may have changed
@@ -98,15 +81,6 @@ type repository struct {
 type branch struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
-}
-
-// tree is a Tree with the names that its fields have in index.json.
-type tree struct {
-	Dir       string `json:"dir"`
-	Main      bool   `json:"main"`
-	Branch    string `json:"branch,omitempty"`
-	Head      string `json:"head,omitempty"`
-	Operation string `json:"operation,omitempty"`
 }
 
 func writeIndex(dir string, x index) error {
@@ -149,22 +123,15 @@ func isID(s, format string) bool {
 	return (format == "sha1" || format == "sha256") && len(s) == len(nullID(format)) && isHex(s)
 }
 
-// emptyBlob is the object id of nothing, which an index has for a path that is only
-// announced.
-func emptyBlob(format string) string {
-	if format == "sha256" {
-		return "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
-	}
-	return "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+// emptyBlobs are the object ids of nothing, which an index has for a path that is only
+// announced, by their format.
+var emptyBlobs = map[string]string{
+	"sha1":   "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+	"sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 }
 
 // nullID is the object id that stands for nothing.
-func nullID(format string) string {
-	if format == "sha256" {
-		return strings.Repeat("0", 64)
-	}
-	return strings.Repeat("0", 40)
-}
+func nullID(format string) string { return strings.Repeat("0", len(emptyBlobs[format])) }
 
 func isHex(s string) bool {
 	b, err := hex.DecodeString(s)

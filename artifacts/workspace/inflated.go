@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 )
 
 // A pack is small, and what it holds may not be: gigabytes of zeros have a few
@@ -165,24 +164,20 @@ func (p *pack) delta(size int64) (io.Reader, error) {
 
 // weighFiles adds up the files that will be written, as often as each is: one object
 // can be thousands of them.
-func (w *planner) weighFiles(ctx context.Context, p *plan, t *treePlan) error {
-	if len(t.write) == 0 {
-		return nil
-	}
-	var in strings.Builder
+func (w *restorer) weighFiles(ctx context.Context, p *plan, t *treePlan) error {
+	var ids []string
 	for _, path := range t.write {
-		in.WriteString(t.want.work[path].id + "\n")
+		ids = append(ids, t.want.work[path].id)
 	}
-	c := call{dir: p.common, bare: p.common, in: text(in.String())}
-	out, err := w.git.output(ctx, c, "cat-file", "--batch-check=%(objectsize)")
+	lines, err := w.git.objects(ctx, call{dir: p.common, bare: p.common}, "%(objectsize)", ids)
 	if err != nil {
 		return err
 	}
-	for line := range strings.SplitSeq(string(out), "\n") {
+	for _, line := range lines {
 		if n, err := strconv.ParseInt(line, 10, 64); err == nil { // else it is missing, which is told where it is read
-			w.bundles.written += n
+			w.written += n
 		}
-		if most := w.bundles.limit * inflatedFactor; w.bundles.written > most {
+		if most := w.limit * inflatedFactor; w.written > most {
 			return &inflatedError{"the files of the saved work have", most}
 		}
 	}

@@ -25,7 +25,7 @@ func manyZeros(mib int) string { return strings.Repeat("\x00", mib<<20) }
 // with that of a job.
 func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	part := func(entries string) func(dir string) string {
 		return func(dir string) string {
 			for _, size := range []int{1, 2, 24} {
@@ -49,19 +49,20 @@ func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 		}
 		return b.String()
 	}
-	for name, work := range map[string]func(dir string) string{
+	forgeries := map[string]func(dir string) string{
 		"one large file":         part("100644 blob ZEROS24.\tx\n"),
 		"files that are alike":   part(many("100644 blob OTHERN.\txN\n", 12)),
 		"a file at many places":  part(many("100644 blob ZEROS1.\txN\n", 100)),
 		"a few files, very much": part(many("100644 blob ZEROS2.\txN\n", 5)),
-	} {
+	}
+	f := newForger(t, remote)
+	for _, name := range some(names(forgeries)) {
 		t.Run(name, func(t *testing.T) {
-			old, here := clone(t, remote), clone(t, remote)
-			from := forge(t, remote, old, work)
+			here := clone(t, remote)
+			from := f.forge(t, forgeries[name])
 			before := withoutObjects(t, here.root)
-			_, err := (&workspace.Git{Limit: 1 << 20}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(old, here), TempRoot: t.TempDir()})
-			var conflict *workspace.Conflict
-			if err == nil || errors.As(err, &conflict) || !strings.Contains(err.Error(), "when unpacked") {
+			_, err := (&workspace.Git{Limit: 1 << 20}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(f.old, here), TempRoot: t.TempDir()})
+			if err == nil || isConflict(err) || !strings.Contains(err.Error(), "when unpacked") {
 				t.Errorf("error: got %v, want one that says how large it is", err)
 			}
 			if diff := cmp.Diff(before, withoutObjects(t, here.root)); diff != "" {
@@ -76,7 +77,7 @@ func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 
 // TestWhatIsTooLargeUnpackedIsNotSaved: no restore would take it.
 func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
-	old := clone(t, newRemote(t))
+	old := clone(t, sharedRemote(t))
 	base := head(t, old.checkout())
 	write(t, old.checkout(), "zeros", manyZeros(24))
 	git(t, old.checkout(), "add", "zeros")
@@ -89,7 +90,7 @@ func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
 
 // TestFilesOfACommitAreWeighed: a commit of a workflow can have as little of a file.
 func TestFilesOfACommitAreWeighed(t *testing.T) {
-	dir := clone(t, newRemote(t)).checkout()
+	dir := clone(t, sharedRemote(t)).checkout()
 	id := blob(t, dir, manyZeros(24))
 	var entries strings.Builder
 	for n := range 12 {

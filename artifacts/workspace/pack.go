@@ -20,26 +20,20 @@ const saveRef = "refs/raymond/save"
 // shadow makes a bare repository that borrows the objects of the one at common, and
 // has none of its settings.
 func (t *tool) shadow(ctx context.Context, dir, format, common string) (string, error) {
-	if err := t.run(ctx, call{dir: filepath.Dir(dir), alone: true}, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir); err != nil {
+	if err := t.initBare(ctx, dir, format); err != nil {
 		return "", err
 	}
 	t.own[dir] = true
 	if common == "" {
 		return dir, nil
 	}
-	info := filepath.Join(dir, "objects", "info")
-	if err := os.MkdirAll(info, 0o700); err != nil {
-		return "", err
-	}
-	alternate := quoted(filepath.ToSlash(filepath.Join(common, "objects"))) + "\n"
-	if err := os.WriteFile(filepath.Join(info, "alternates"), []byte(alternate), 0o600); err != nil {
-		return "", err
-	}
-	shallow, err := readShallow(common)
-	if err != nil || len(shallow) == 0 {
-		return dir, err
-	}
-	return dir, writeShallow(dir, shallow)
+	return dir, borrow(dir, common)
+}
+
+// initBare makes a bare repository.
+func (t *tool) initBare(ctx context.Context, dir, format string) error {
+	c := call{dir: filepath.Dir(dir), alone: true}
+	return t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir)
 }
 
 // maxShallow bounds what is read of a repository's list of such commits, in bytes.
@@ -71,7 +65,7 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	}
 	r := &repository{Main: s.main, Format: s.home.format, Branches: at.branches}
 	for _, wt := range s.trees {
-		r.Trees = append(r.Trees, wt.tree)
+		r.Trees = append(r.Trees, wt.Tree)
 	}
 	if r.Save, err = p.commit(ctx, w.limit); err != nil {
 		return nil, err
@@ -136,14 +130,13 @@ func (p *packer) known(ctx context.Context, base string) error {
 
 // missing returns which of the commits a repository lacks.
 func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, error) {
-	c.in = text(strings.Join(ids, "\n") + "\n")
-	out, err := t.output(ctx, c, "cat-file", "--batch-check=%(objectname) %(objecttype)")
+	lines, err := t.objects(ctx, c, "%(objectname) %(objecttype)", ids)
 	if err != nil {
 		return nil, err
 	}
 	var missing []string
-	for line := range strings.SplitSeq(string(out), "\n") {
-		if id, what, ok := strings.Cut(line, " "); ok && what != "commit" && id != "" {
+	for _, line := range lines {
+		if id, what, _ := strings.Cut(line, " "); what != "commit" {
 			missing = append(missing, id)
 		}
 	}
@@ -214,20 +207,15 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 		return err
 	}
 	r.Size, r.SHA256 = out.written, hex.EncodeToString(sum.Sum(nil))
-	head, err := toPack(f)
-	if err != nil {
-		return err
-	}
-	r.Needs = head.needs
-	// What no restore would take is not stored.
-	_, err = weighPack(f, r.Format, w.limit*rawFactor, w.limit*inflatedFactor)
+	head, _, err := weighBundle(f, r.Format, w.limit, 0)
 	var over *inflatedError
-	if errors.As(err, &over) {
+	if errors.As(err, &over) { // what no restore would take is not stored
 		return p.tooLarge(ctx, over.Error(), "objectsize")
 	}
 	if err != nil {
 		return err
 	}
+	r.Needs = head.needs
 	return f.Close()
 }
 

@@ -68,17 +68,13 @@ func (p *part) entries(ctx context.Context) ([]committedFile, error) {
 		return nil, err
 	}
 	var list []committedFile
+	perms := map[string]fs.FileMode{modeFile: 0o644, modeExec: 0o755}
 	for _, line := range strings.Split(string(out), "\x00") {
 		about, path, _ := strings.Cut(line, "\t")
 		fields := strings.Fields(about) // mode, type and id
-		if len(fields) != 3 || fields[0] != "100644" && fields[0] != "100755" {
-			continue
+		if len(fields) == 3 && perms[fields[0]] != 0 {
+			list = append(list, committedFile{perms[fields[0]], fields[2], path})
 		}
-		e := committedFile{mode: 0o644, id: fields[2], path: path}
-		if fields[0] == "100755" {
-			e.mode = 0o755
-		}
-		list = append(list, e)
 	}
 	switch {
 	case len(list) == 0:

@@ -9,7 +9,7 @@ import (
 
 // planBranches finds the branches that have to be moved. One with commits that would
 // be lost is a *Conflict.
-func (w *planner) planBranches(ctx context.Context, p *plan) error {
+func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 	now := map[string]string{}
 	for _, b := range p.at.branches {
 		now[b.Name] = b.ID
@@ -50,7 +50,7 @@ func collides(name string, branches []branch) string {
 
 // checkMove returns a *Conflict when a branch has commits that are neither in the
 // saved work nor at the remote nor in what was checked out here.
-func (w *planner) checkMove(ctx context.Context, p *plan, m move) error {
+func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
 	in := m.from + "\n^" + p.saved.Save + "\n" + without(p.at.remote)
 	if _, head := p.at.head(p.dir); head != "" {
 		in += "^" + head + "\n"
@@ -68,7 +68,7 @@ func (w *planner) checkMove(ctx context.Context, p *plan, m move) error {
 
 // treePlan is what is to be done to one worktree.
 type treePlan struct {
-	saved  tree
+	saved  Tree
 	dir    string // here
 	format string // of object ids
 	isNew  bool   // it has to be made
@@ -82,12 +82,6 @@ type treePlan struct {
 	write    []string // files, by path
 	remove   []string
 	inTheWay []string
-}
-
-func (t *treePlan) here() Tree {
-	here := Tree(t.saved)
-	here.Dir = t.dir
-	return here
 }
 
 // listing is what the commit of a save has of one worktree, by path.
@@ -104,7 +98,7 @@ func newListing() *listing {
 const maxPaths = 2 << 20
 
 // list reads the commit of a save.
-func (w *planner) list(ctx context.Context, p *plan) ([]*listing, error) {
+func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
 	all := make([]*listing, len(p.saved.Trees))
 	for i := range all {
 		all[i] = newListing()

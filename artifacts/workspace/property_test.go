@@ -82,24 +82,15 @@ func (a *agent) worktree() {
 	}
 }
 
-// seeds is how many agents TestWhatWasThereComesBack has for each kind of checkout:
-// more with RAYMOND_TEST_FULL, which .ci/run sets.
-func seeds() uint64 {
-	if os.Getenv("RAYMOND_TEST_FULL") != "" {
-		return 20
-	}
-	return 6
-}
-
 // TestWhatWasThereComesBack has agents do anything to a checkout, moves their work to
 // a fresh one, twice, and compares.
 func TestWhatWasThereComesBack(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	for _, kind := range []struct {
 		name string
 		args []string
 	}{{"full", nil}, {"shallow", []string{"--depth=1"}}} {
-		for seed := range seeds() {
+		for seed := range uint64(seeds) {
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
 				t.Parallel()
 				old := clone(t, remote, kind.args...)

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,7 +12,7 @@ import (
 
 // provide makes sure that the commits that a bundle builds on are there: those that are
 // missing are fetched from origin, by their ids.
-func (w *planner) provide(ctx context.Context, p *plan) error {
+func (w *restorer) provide(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	missing, err := w.git.missing(ctx, c, p.saved.Needs)
 	if err != nil || len(missing) == 0 {
@@ -33,7 +34,7 @@ func (w *planner) provide(ctx context.Context, p *plan) error {
 
 // fetch gets commits from origin. A shallow repository stays shallow, and a full one
 // full.
-func (w *planner) fetch(ctx context.Context, p *plan, ids []string) error {
+func (w *restorer) fetch(ctx context.Context, p *plan, ids []string) error {
 	if p.isNew {
 		return errors.New("the repository has no origin")
 	}
@@ -92,9 +93,27 @@ func isBelow(address, server string) bool {
 		strings.HasPrefix(a.Path, strings.TrimSuffix(s.Path, "/")+"/")
 }
 
+// isSecureShell reports whether an address is one of a server's by SSH, for which a
+// job has no key: git@github.com:owner/name.
+func isSecureShell(address, server string) bool {
+	u, err := url.Parse(server)
+	return err == nil && u.Host != "" && (strings.HasPrefix(address, "git@"+u.Hostname()+":") || strings.HasPrefix(address, "ssh://git@"+u.Hostname()))
+}
+
+// tokenFor are the settings that show a token to a server, when an address is one of
+// its own.
+func tokenFor(address, server, token string) []setting {
+	if token == "" || !isBelow(address, server) {
+		return nil
+	}
+	key := "http." + strings.TrimSuffix(server, "/") + "/.extraheader"
+	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + token))
+	return []setting{{key, ""}, {key, "AUTHORIZATION: basic " + secret}}
+}
+
 // verify checks that a bundle held what the index says: commits, all of them parents
 // of the one that holds everything, and whatever they reach.
-func (w *planner) verify(ctx context.Context, p *plan) error {
+func (w *restorer) verify(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	ids := []string{p.saved.Save}
 	for _, b := range p.saved.Branches {

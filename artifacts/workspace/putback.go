@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +12,8 @@ import (
 // commits that are nowhere else are in the way. It returns notes for people.
 func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, err error) {
 	t, err := s.open()
-	if err != nil {
-		return nil, err
-	}
-	if t == nil {
-		return nil, ErrNoSnapshot
+	if err != nil || t == nil {
+		return nil, cmp.Or(err, ErrNoSnapshot)
 	}
 	defer t.git.close()
 	here, err := t.git.place(ctx, one.Dir)
@@ -31,7 +29,7 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 	if err := t.lend(ctx, &one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
-	saved := &repository{Format: one.Format, Save: one.commit, Trees: []tree{{
+	saved := &repository{Format: one.Format, Save: one.commit, Trees: []Tree{{
 		Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation,
 	}}}
 	if one.Branch != "" && one.Head != "" {
@@ -41,15 +39,13 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 	if p.at, err = t.git.refs(ctx, &source{place: *here}); err != nil {
 		return nil, err
 	}
-	b := &bundles{git: t.git, limit: defaultLimit}
-	w := &planner{git: t.git, bundles: b, Restoring: Restoring{Dir: func(dir string) string { return dir }}}
+	w := &restorer{git: t.git, limit: defaultLimit, Restoring: Restoring{Dir: func(dir string) string { return dir }}}
 	if err := errors.Join(w.planBranches(ctx, p), ctx.Err()); err != nil {
 		return nil, err
 	}
 	if err := w.planTrees(ctx, p); err != nil {
 		return nil, err
 	}
-	done := &applier{git: t.git, bundles: b}
-	err = done.apply(ctx, p)
-	return done.notes, err
+	err = w.apply(ctx, p)
+	return w.notes, err
 }

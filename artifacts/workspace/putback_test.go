@@ -1,7 +1,6 @@
 package workspace_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,7 +12,7 @@ import (
 // all that they had: branch, commits, index and files.
 func TestSnapshotsArePutBack(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
+	remote := ownRemote(t)
 	first := clone(t, remote)
 	dir := first.checkout()
 	shots := snapshots(t, new(workspace.Git))
@@ -56,8 +55,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	write(t, third.checkout(), "new", "somebody else's\n")
 	now := pictureOf(t, third.checkout())
 	list, _ = shots.List(t.Context())
-	var conflict *workspace.Conflict
-	if _, err := shots.PutBack(t.Context(), workspace.Before(list, 2)[0]); !errors.As(err, &conflict) {
+	if _, err := shots.PutBack(t.Context(), workspace.Before(list, 2)[0]); !isConflict(err) {
 		t.Errorf("put back over a change: got %v, want a conflict", err)
 	}
 	sameAs(t, now, third.checkout())

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,27 +31,36 @@ func trap(t *testing.T, s site) (mark string) {
 	} {
 		os.Symlink(program, filepath.Join(hooks, name))
 	}
+	config := read(t, dir, ".git/config")
+	set := func(setting, value string) {
+		section, rest, _ := strings.Cut(setting, ".")
+		if last := strings.LastIndex(rest, "."); last >= 0 {
+			section, rest = fmt.Sprintf("%s %q", section, rest[:last]), rest[last+1:]
+		}
+		config += fmt.Sprintf("[%s]\n\t%s = %s\n", section, rest, value)
+	}
 	for _, setting := range []string{
 		"core.fsmonitor", "core.sshCommand", "core.askPass", "core.editor", "core.pager", "core.alternateRefsCommand",
 		"credential.helper", "gpg.program", "diff.external", "diff.odd.textconv", "diff.odd.command", "merge.odd.driver",
 		"filter.odd.clean", "filter.odd.smudge", "filter.with.dots.process", "filter.with.dots.clean", "uploadpack.packObjectsHook",
 		"sequence.editor", "interactive.diffFilter", "core.gitProxy",
 	} {
-		git(t, dir, "config", setting, program)
+		set(setting, program)
 	}
 	for setting, value := range map[string]string{
 		"core.hooksPath": hooks, "commit.gpgSign": "true", "filter.odd.required": "true", "filter.with.dots.required": "true",
 		"core.fsmonitorHookVersion": "1", "gc.auto": "1", "core.untrackedCache": "true", "submodule.recurse": "true",
 	} {
-		git(t, dir, "config", setting, value)
+		set(setting, value)
 	}
+	write(t, dir, ".git/config", config)
 	write(t, dir, ".git/info/attributes", "* filter=odd diff=odd merge=odd\n*.dots filter=with.dots\n")
 	return mark
 }
 
 // TestNothingOfTheRepositoryIsRun saves and restores with traps at both ends.
 func TestNothingOfTheRepositoryIsRun(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	old, here := clone(t, remote, "--depth=1"), clone(t, remote, "--depth=1")
 	dir, base := old.checkout(), head(t, old.checkout())
 	beside := filepath.Join(old.root, "beside")
@@ -88,29 +98,21 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 
 // TestVariablesOfTheCallerAreNoMatter has git's own variables point elsewhere.
 func TestVariablesOfTheCallerAreNoMatter(t *testing.T) {
-	remote := newRemote(t)
-	old, here := clone(t, remote), clone(t, remote)
+	old, here := clone(t, sharedRemote(t)), clone(t, sharedRemote(t))
 	write(t, old.checkout(), "x", "x\n")
-	trap := t.TempDir()
-	git(t, trap, "init", "-q")
-	env := append(os.Environ(), "GIT_DIR="+filepath.Join(trap, ".git"), "GIT_WORK_TREE="+trap, "GIT_INDEX_FILE=/nowhere/index",
-		"GIT_OBJECT_DIRECTORY=/nowhere", "GIT_NAMESPACE=x", "GIT_CEILING_DIRECTORIES=/", "GIT_CONFIG_COUNT=1",
-		"GIT_CONFIG_KEY_0=core.bare", "GIT_CONFIG_VALUE_0=true", "GIT_CONFIG_PARAMETERS='core.bare'='true'", "GIT_EXTERNAL_DIFF=false",
-		"GIT_SSH_COMMAND=false", "GIT_ALLOW_PROTOCOL=ext", "GIT_GLOB_PATHSPECS=1", "GIT_PREFIX=x/", "LC_ALL=de_DE.UTF-8")
+	env := append(os.Environ(), "GIT_DIR=/nowhere", "GIT_WORK_TREE=/nowhere", "GIT_INDEX_FILE=/nowhere/index", "GIT_OBJECT_DIRECTORY=/nowhere",
+		"GIT_NAMESPACE=x", "GIT_CONFIG_PARAMETERS='core.bare'='true'", "GIT_EXTERNAL_DIFF=false", "GIT_ALLOW_PROTOCOL=ext", "GIT_GLOB_PATHSPECS=1", "LC_ALL=de_DE.UTF-8")
 	g, to := &workspace.Git{Env: env}, t.TempDir()
 	save(t, g, workspace.Saving{Dirs: []string{old.checkout()}, Base: head(t, old.checkout()), To: to})
 	if _, err := g.Restore(t.Context(), workspace.Restoring{From: to, Dir: relocated(old, here), TempRoot: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	same(t, old.checkout(), here.checkout())
-	if got := files(t, trap); len(got) > 0 {
-		t.Errorf("files where GIT_WORK_TREE points: got %v, want none", got)
-	}
 }
 
 // TestSaveHasNoNetwork has a repository that would fetch what it lacks.
 func TestSaveHasNoNetwork(t *testing.T) {
-	remote := newRemote(t)
+	remote := ownRemote(t)
 	git(t, remote, "config", "uploadpack.allowFilter", "true")
 	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
 	s := clone(t, remote, "--filter=blob:none")
@@ -127,5 +129,19 @@ func TestSaveHasNoNetwork(t *testing.T) {
 	}
 	if err != nil && !strings.Contains(err.Error(), "save ") {
 		t.Errorf("error: got %v, want one that names the repository, or none", err)
+	}
+}
+
+// TestSettingsThatGitRefusesAreNotKept: an agent can't keep work from being saved by a
+// setting that git dies of.
+func TestSettingsThatGitRefusesAreNotKept(t *testing.T) {
+	for _, setting := range []string{"autocrlf", "filemode", "eol", "checkstat"} {
+		s := clone(t, sharedRemote(t))
+		base := head(t, s.checkout())
+		write(t, s.checkout(), "a", "changed\n")
+		write(t, s.checkout(), ".git/config", read(t, s.checkout(), ".git/config")+"[core]\n\t"+setting+" = nonsense\n")
+		if _, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()}); err != nil {
+			t.Errorf("save with core.%s = nonsense: got error %v, want none", setting, err)
+		}
 	}
 }

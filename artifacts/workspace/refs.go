@@ -59,18 +59,13 @@ func (at *refs) add(id, ref string) {
 func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 	for _, wt := range s.trees {
 		wt.Branch, wt.Head = at.head(wt.Dir)
-		wt.Operation = operation(wt.gitDir)
-		if wt.Operation != "" {
+		if wt.Operation = operation(wt.gitDir); wt.Operation != "" {
 			s.note("%s: git %s is in progress; its commits and files are saved, but not git's record of it", wt.Dir, wt.Operation)
 		}
-		entries, raw, err := w.git.status(ctx, wt.Dir)
-		if err != nil {
+		var err error
+		if wt.status, wt.raw, err = w.git.status(ctx, wt.Dir); err != nil {
 			return err
 		}
-		if wt.status, err = w.git.withoutLFS(ctx, wt.Dir, entries); err != nil {
-			return err
-		}
-		wt.raw = raw
 	}
 	if at.stash {
 		s.note("%s: its stash is not saved", s.top)

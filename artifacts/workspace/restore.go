@@ -27,12 +27,6 @@ type Restoring struct {
 	TempRoot         string // an existing folder for what is needed meanwhile
 }
 
-// Restored is what was restored.
-type Restored struct {
-	Trees []Tree // each with its directory here
-	Notes []string
-}
-
 // Conflict is the error of a restore that would have lost something, or that lacks
 // what it builds on. Nothing was overwritten.
 type Conflict struct {
@@ -59,95 +53,78 @@ func (c *Conflict) Error() string {
 // exist. It fails with a *Conflict, before anything is overwritten, when a worktree has
 // changes of its own in the way or when a commit can't be fetched. What is already
 // right is left alone, so a restore that was cut off is completed by another. Nothing
-// that is read from the save is trusted.
-func (g *Git) Restore(ctx context.Context, r Restoring) (Restored, error) {
+// that is read from the save is trusted. It returns notes for people.
+func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err error) {
 	x, err := readIndex(r.From)
 	if err != nil || len(x.Repositories) == 0 {
-		return Restored{}, err
+		return nil, err
 	}
 	t, err := g.open("https:http:ssh:git:file")
 	if err != nil {
-		return Restored{}, fmt.Errorf("restore the work in git worktrees: %w", err)
+		return nil, fmt.Errorf("restore the work in git worktrees: %w", err)
 	}
 	defer t.close()
+	w, err := t.restorer(r, g.limit())
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(w.temp)
+	for i := range x.Repositories {
+		if err := w.check(&x.Repositories[i]); err != nil {
+			return nil, err
+		}
+	}
+	var plans []*plan
+	for i := range x.Repositories {
+		p, err := w.plan(ctx, &x.Repositories[i], i)
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, p)
+	}
+	for _, p := range plans {
+		if err := w.apply(ctx, p); err != nil {
+			return nil, fmt.Errorf("restore %s: %w", p.dir, err)
+		}
+	}
+	return w.notes, nil
+}
+
+// restorer restores. It first makes plans, for which it changes nothing but objects of git,
+// and then applies them.
+type restorer struct {
+	git *tool
+	Restoring
+	limit int64  // bytes of one bundle
+	temp  string // a folder for what is needed meanwhile
+
+	inflated, written int64    // so far: bytes of all packs, and of all files
+	notes             []string // for people
+}
+
+// restorer returns one for what may be fetched by the token.
+func (t *tool) restorer(r Restoring, limit int64) (*restorer, error) {
 	t.lazy = func(o origin) []setting { return o.settings(r.ServerURL, r.Token) }
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
 	temp, err := os.MkdirTemp(r.TempRoot, "raymond-restore-")
-	if err != nil {
-		return Restored{}, err
-	}
-	defer os.RemoveAll(temp)
-	b := &bundles{git: t, from: r.From, limit: g.limit()}
-	for i := range x.Repositories {
-		if err := b.check(&x.Repositories[i]); err != nil {
-			return Restored{}, err
-		}
-	}
-	var plans []*plan
-	for i := range x.Repositories {
-		p, err := (&planner{t, b, r, temp}).plan(ctx, &x.Repositories[i], i)
-		if err != nil {
-			return Restored{}, err
-		}
-		plans = append(plans, p)
-	}
-	return (&applier{git: t, bundles: b}).all(ctx, plans)
+	return &restorer{git: t, Restoring: r, limit: limit, temp: temp}, err
 }
 
-// bundles are the bundles of a save.
-type bundles struct {
-	git   *tool
-	from  string // the folder of the save
-	limit int64  // bytes of one bundle
-
-	inflated, written int64 // so far: bytes of all packs, and of all files
-}
-
-// planner finds out what is to be done, and changes nothing but objects of git.
-type planner struct {
-	git     *tool
-	bundles *bundles
-	Restoring
-	temp string
-}
-
-// applier does what plans say.
-type applier struct {
-	git     *tool
-	bundles *bundles
-	notes   []string
-}
-
-// all carries out the plans of all repositories.
-func (w *applier) all(ctx context.Context, plans []*plan) (Restored, error) {
-	var done Restored
-	for _, p := range plans {
-		if err := w.apply(ctx, p); err != nil {
-			return Restored{}, fmt.Errorf("restore %s: %w", p.dir, err)
-		}
-		for _, t := range p.trees {
-			done.Trees = append(done.Trees, t.here())
-		}
-	}
-	done.Notes = w.notes
-	return done, nil
-}
-
-func (w *applier) note(format string, args ...any) {
+func (w *restorer) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
 // check compares a bundle with what the index says of it, and weighs what it holds.
-func (b *bundles) check(r *repository) error {
-	f, _, err := files.Open(filepath.Join(b.from, r.Bundle))
+func (w *restorer) check(r *repository) error {
+	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if r.Size > b.limit {
-		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, b.limit)
+	if r.Size > w.limit {
+		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, w.limit)
 	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(f, r.Size+1))
@@ -157,9 +134,11 @@ func (b *bundles) check(r *repository) error {
 	if n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
 		return fmt.Errorf("read %s: it is not the bundle that %s describes", r.Bundle, indexName)
 	}
-	if err := b.weigh(f, r); err != nil {
+	_, size, err := weighBundle(f, r.Format, w.limit, w.inflated)
+	if err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
+	w.inflated += size
 	return nil
 }
 
@@ -179,7 +158,7 @@ type move struct{ name, from, to string }
 
 // plan finds out what is to be done to a repository. It adds objects to it, and
 // changes nothing else.
-func (w *planner) plan(ctx context.Context, r *repository, i int) (*plan, error) {
+func (w *restorer) plan(ctx context.Context, r *repository, i int) (*plan, error) {
 	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
 	if err := w.locate(ctx, p, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i))); err != nil {
 		return nil, err
@@ -187,7 +166,7 @@ func (w *planner) plan(ctx context.Context, r *repository, i int) (*plan, error)
 	if err := w.provide(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := w.bundles.unpack(ctx, p.saved, p.common); err != nil {
+	if err := w.unpack(ctx, p.saved, p.common); err != nil {
 		return nil, err
 	}
 	if err := w.verify(ctx, p); err != nil {
@@ -201,7 +180,7 @@ func (w *planner) plan(ctx context.Context, r *repository, i int) (*plan, error)
 
 // locate finds the repository here. One that was saved whole can be made; a substitute
 // has its objects until it is known that nothing is in the way.
-func (w *planner) locate(ctx context.Context, p *plan, standIn string) error {
+func (w *restorer) locate(ctx context.Context, p *plan, standIn string) error {
 	here, err := w.git.place(ctx, p.dir)
 	if err != nil {
 		return err
@@ -241,8 +220,8 @@ func vacant(dir string) error {
 
 // unpack adds the objects of a bundle to a repository, each of them checked: a name
 // like .git in a tree is an error.
-func (b *bundles) unpack(ctx context.Context, r *repository, common string) error {
-	f, _, err := files.Open(filepath.Join(b.from, r.Bundle))
+func (w *restorer) unpack(ctx context.Context, r *repository, common string) error {
+	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
 		return err
 	}
@@ -250,15 +229,11 @@ func (b *bundles) unpack(ctx context.Context, r *repository, common string) erro
 	if _, err := toPack(f); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
-	undo, err := b.deepen(ctx, r, common)
+	undo, err := w.deepen(ctx, r, common)
 	if err != nil {
 		return err
 	}
-	in := func(to io.Writer) error {
-		_, err := io.Copy(to, f)
-		return err
-	}
-	err = b.git.run(ctx, call{dir: common, bare: common, in: in}, "index-pack", "--stdin", "--fix-thin", fsck)
+	err = w.git.run(ctx, call{dir: common, bare: common, in: copyOf(f)}, "index-pack", "--stdin", "--fix-thin", fsck)
 	if err != nil {
 		return errors.Join(fmt.Errorf("read %s: %w", r.Bundle, err), undo())
 	}
@@ -272,9 +247,9 @@ const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,m
 
 // deepen notes the commits whose parents the bundle lacks, unless the repository has
 // them already and so knows better. It returns what takes that back.
-func (b *bundles) deepen(ctx context.Context, r *repository, common string) (undo func() error, err error) {
+func (w *restorer) deepen(ctx context.Context, r *repository, common string) (undo func() error, err error) {
 	nothing := func() error { return nil }
-	missing, err := b.git.missing(ctx, call{dir: common, bare: common}, r.Shallow)
+	missing, err := w.git.missing(ctx, call{dir: common, bare: common}, r.Shallow)
 	if err != nil || len(missing) == 0 {
 		return nothing, err
 	}

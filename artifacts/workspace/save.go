@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 )
 
@@ -34,11 +33,13 @@ type Saving struct {
 // Saved is what was saved.
 type Saved struct {
 	Files []string // names in the folder, the index first; none when there was nothing to save
-	Bytes int64    // of all files
 	// Held says that there was a commit, a change or an untracked file beyond the
 	// commit of the checkout, or a worktree or repository beside that of the checkout.
 	Held  bool
 	Notes []string // what is not saved, for people
+	// Names are those without which the save can't be restored: of the fields of its index,
+	// its directories and its branches.
+	Names []string
 }
 
 // Save writes the work in the git worktrees that the directories lie in. It writes
@@ -84,7 +85,7 @@ type saver struct {
 
 func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
 	x := index{Schema: schema}
-	saved := Saved{Files: []string{indexName}}
+	saved := Saved{Files: []string{indexName}, Names: []string{"repositories", "branches", "operation", "shallow"}}
 	for i, s := range sources {
 		w.bundle = fmt.Sprintf("repo-%d.bundle", i)
 		r, err := w.patiently(ctx, s)
@@ -93,19 +94,16 @@ func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
 		}
 		x.Repositories = append(x.Repositories, *r)
 		saved.Files = append(saved.Files, r.Bundle)
-		saved.Bytes += r.Size
 		saved.Held = saved.Held || r.Held
 		saved.Notes = append(saved.Notes, r.Notes...)
+		for _, b := range r.Branches {
+			saved.Names = append(saved.Names, b.Name)
+		}
+		for _, t := range r.Trees {
+			saved.Names = append(saved.Names, t.Dir, t.Branch, t.Operation)
+		}
 	}
-	if err := writeIndex(w.To, x); err != nil {
-		return Saved{}, err
-	}
-	info, err := os.Stat(filepath.Join(w.To, indexName))
-	if err != nil {
-		return Saved{}, err
-	}
-	saved.Bytes += info.Size()
-	return saved, nil
+	return saved, writeIndex(w.To, x)
 }
 
 // patiently saves a repository, again when it moved meanwhile.
@@ -131,9 +129,9 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := w.repository(ctx, s, before)
-	if err == nil && r.reused {
-		return &r.repository, nil
+	r, isReused, err := w.repository(ctx, s, before)
+	if isReused {
+		return r, nil
 	}
 	if ctx.Err() != nil || errors.Is(err, ErrTooLarge) {
 		return nil, cmp.Or(err, ctx.Err())
@@ -145,30 +143,24 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	if after.raw != before.raw {
 		return nil, errMovedNow
 	}
-	return &r.repository, err
+	return r, err
 }
 
-// record is a repository that was saved.
-type record struct {
-	repository
-	reused bool // from the last save
-}
-
-func (w *saver) repository(ctx context.Context, s *source, at *refs) (record, error) {
+// repository saves a repository as it was at a moment, or takes it from the last save.
+func (w *saver) repository(ctx context.Context, s *source, at *refs) (r *repository, isReused bool, err error) {
 	if err := w.scan(ctx, s, at); err != nil {
-		return record{}, err
+		return nil, false, err
 	}
 	seen, err := w.seen(s, at)
 	if err != nil {
-		return record{}, err
+		return nil, false, err
 	}
 	if r := w.reuse(s, seen); r != nil {
-		return record{*r, true}, nil
+		return r, true, nil
 	}
-	r, err := w.pack(ctx, s, at)
-	if err != nil {
-		return record{}, err
+	if r, err = w.pack(ctx, s, at); err != nil {
+		return nil, false, err
 	}
 	r.Seen = seen
-	return record{*r, false}, nil
+	return r, false, nil
 }

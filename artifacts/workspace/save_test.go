@@ -1,7 +1,6 @@
 package workspace_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,10 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 func TestSaveLeavesNoTrace(t *testing.T) {
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir, beside := s.checkout(), filepath.Join(s.root, "beside")
 	write(t, dir, "a", "stashed\n")
 	git(t, dir, "stash", "-q")
@@ -45,8 +44,8 @@ func TestSaveLeavesNoTrace(t *testing.T) {
 
 func TestHeld(t *testing.T) {
 	t.Parallel()
-	remote := newRemote(t)
-	for _, test := range []struct {
+	remote := sharedRemote(t)
+	for _, test := range some([]struct {
 		name string
 		do   func(dir string)
 		want bool
@@ -63,7 +62,7 @@ func TestHeld(t *testing.T) {
 			git(t, dir, "checkout", "-q", "main")
 		}, true},
 		{"another commit of the remote", func(dir string) { git(t, dir, "checkout", "-q", "HEAD~1") }, true},
-	} {
+	}) {
 		for _, known := range []bool{true, false} {
 			s := clone(t, remote)
 			base := head(t, s.checkout())
@@ -82,29 +81,19 @@ func TestHeld(t *testing.T) {
 
 func TestNothingToSave(t *testing.T) {
 	dir := t.TempDir()
-	for _, test := range []struct {
-		name string
-		git  workspace.Git
-		dirs []string
-		want string
-	}{
-		{"no repository", workspace.Git{}, []string{dir}, "[]"},
-		{"no directory", workspace.Git{}, []string{filepath.Join(dir, "gone"), dir}, "[]"},
-		{"no git", workspace.Git{Path: filepath.Join(dir, "git")}, []string{dir}, "[the work in git worktrees is not saved: git is not installed]"},
-	} {
-		saved := save(t, &test.git, workspace.Saving{Dirs: test.dirs})
-		if got := fmt.Sprint(saved.Notes); got != test.want || len(saved.Files) > 0 || saved.Held || saved.Bytes > 0 {
-			t.Errorf("%s: got %+v, want nothing but notes %s", test.name, saved, test.want)
+	noGit := &workspace.Git{Path: filepath.Join(dir, "git")}
+	for want, g := range map[string]*workspace.Git{"[]": {}, "[the work in git worktrees is not saved: git is not installed]": noGit} {
+		saved := save(t, g, workspace.Saving{Dirs: []string{filepath.Join(dir, "gone"), dir}})
+		if got := fmt.Sprint(saved.Notes); got != want || len(saved.Files) > 0 || saved.Held {
+			t.Errorf("got %+v, want nothing but notes %s", saved, want)
 		}
 	}
-	old, from := worked(t, newRemote(t))
-	_, err := (&workspace.Git{Path: filepath.Join(dir, "git")}).Restore(context.Background(),
-		workspace.Restoring{From: from, Dir: relocated(old, old), TempRoot: dir})
-	if err == nil {
+	old, from := worked(t)
+	if _, err := noGit.Restore(t.Context(), workspace.Restoring{From: from, TempRoot: dir}); err == nil {
 		t.Error("restore of a save without git: got no error, want one")
 	}
-	if r, err := restore(t, t.TempDir(), old, old); err != nil || len(r.Trees) > 0 {
-		t.Errorf("restore of nothing: got %+v and error %v, want neither", r, err)
+	if notes, err := restore(t, t.TempDir(), old, old); err != nil || len(notes) > 0 {
+		t.Errorf("restore of nothing: got %q and error %v, want neither", notes, err)
 	}
 }
 
@@ -117,7 +106,7 @@ func noise(n int) string {
 }
 
 func TestTooLargeNamesWhatIsLarge(t *testing.T) {
-	remote := newRemote(t)
+	remote := sharedRemote(t)
 	for _, test := range []struct {
 		name    string
 		size    int
@@ -156,25 +145,9 @@ func TestTooLargeNamesWhatIsLarge(t *testing.T) {
 	}
 }
 
-// TestTheLimitIsForAllBundles has two repositories that fit one by one.
-func TestTheLimitIsForAllBundles(t *testing.T) {
-	var dirs []string
-	for range 2 {
-		s := clone(t, newRemote(t))
-		write(t, s.checkout(), "big", noise(150<<10))
-		dirs = append(dirs, s.checkout())
-	}
-	g := &workspace.Git{Limit: 200 << 10}
-	_, err := g.Save(context.Background(), workspace.Saving{Dirs: dirs, To: t.TempDir()})
-	if !errors.Is(err, workspace.ErrTooLarge) || !strings.Contains(err.Error(), dirs[1]) {
-		t.Errorf("both: got error %v, want ErrTooLarge for %s", err, dirs[1])
-	}
-	save(t, g, workspace.Saving{Dirs: dirs[1:]})
-}
-
 func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	t.Parallel()
-	one, two := clone(t, newRemote(t)), clone(t, newRemote(t))
+	one, two := clone(t, sharedRemote(t)), clone(t, sharedRemote(t))
 	base := head(t, one.checkout())
 	write(t, one.checkout(), "x", "1\n")
 	write(t, two.checkout(), "x", "1\n")
@@ -186,48 +159,36 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		do   func()
-		base string
 		want [2]bool // taken from the last save
 	}{
-		{"nothing", func() {}, base, [2]bool{true, true}},
-		{"an ignored file", func() { write(t, one.checkout(), "x.o", "") }, base, [2]bool{true, true}},
-		{"another base", func() {}, "", [2]bool{false, false}},
-		{"a file of the first, of the same size", func() { write(t, one.checkout(), "x", "2\n") }, base, [2]bool{false, true}},
-		{"with its old time", func() {
+		{"nothing", func() {}, [2]bool{true, true}},
+		{"an ignored file", func() { write(t, one.checkout(), "x.o", "") }, [2]bool{true, true}},
+		{"a file of the first, of the same size", func() { write(t, one.checkout(), "x", "2\n") }, [2]bool{false, true}},
+		{"with an old time", func() {
 			write(t, one.checkout(), "x", "3\n")
 			os.Chtimes(filepath.Join(one.checkout(), "x"), time.Unix(1, 0), time.Unix(1, 0))
-		}, base, [2]bool{false, true}},
+		}, [2]bool{false, true}},
 		{"once more", func() {
 			write(t, one.checkout(), "x", "4\n")
 			os.Chtimes(filepath.Join(one.checkout(), "x"), time.Unix(1, 0), time.Unix(1, 0))
-		}, base, [2]bool{false, true}},
-		{"a staged file of the second", func() { git(t, two.checkout(), "add", "x") }, base, [2]bool{true, false}},
-		{"a branch of the first", func() { git(t, one.checkout(), "branch", "b") }, base, [2]bool{false, true}},
-		{"a mode of the first", func() { os.Chmod(filepath.Join(one.checkout(), "x"), 0o777) }, base, [2]bool{false, true}},
-		{"HEAD of the first", func() { git(t, one.checkout(), "checkout", "-q", "b") }, base, [2]bool{false, true}},
-		{"a bisect of the first", func() { git(t, one.checkout(), "bisect", "start") }, base, [2]bool{false, true}},
-		{"a commit of the second", func() { git(t, two.checkout(), "commit", "-q", "-m", "x") }, base, [2]bool{true, false}},
+		}, [2]bool{false, true}},
+		{"a staged file of the second", func() { git(t, two.checkout(), "add", "x") }, [2]bool{true, false}},
+		{"a branch of the first", func() { git(t, one.checkout(), "branch", "b") }, [2]bool{false, true}},
+		{"a mode of the first", func() { os.Chmod(filepath.Join(one.checkout(), "x"), 0o777) }, [2]bool{false, true}},
+		{"HEAD of the first", func() { git(t, one.checkout(), "checkout", "-q", "b") }, [2]bool{false, true}},
+		{"a bisect of the first", func() { git(t, one.checkout(), "bisect", "start") }, [2]bool{false, true}},
+		{"a commit of the second", func() { git(t, two.checkout(), "commit", "-q", "-m", "x") }, [2]bool{true, false}},
+		{"another base", func() { base = "" }, [2]bool{false, false}},
 	} {
 		test.do()
 		to := t.TempDir()
-		again := save(t, g, workspace.Saving{Dirs: dirs, Base: test.base, To: to, Last: last})
-		for i, want := range test.want {
-			got := sameFile(t, filepath.Join(last, first.Files[i+1]), filepath.Join(to, again.Files[i+1]))
-			if got != want {
-				t.Errorf("%s: repository %d taken from the last save: got %v, want %v", test.name, i, got, want)
-			}
-		}
-		if test.base != "" {
-			fresh := save(t, g, workspace.Saving{Dirs: dirs, Base: test.base})
-			if fresh.Held != again.Held || !slices.Equal(fresh.Notes, again.Notes) {
-				t.Errorf("%s: got %+v, want as without a last save: %+v", test.name, again, fresh)
+		again := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: to, Last: last})
+		for n, want := range test.want {
+			if got := sameFile(t, filepath.Join(last, first.Files[n+1]), filepath.Join(to, again.Files[n+1])); got != want {
+				t.Errorf("%s: repository %d taken from the last save: got %v, want %v", test.name, n, got, want)
 			}
 		}
 		last, first = to, again
-		if test.base == "" {
-			last = t.TempDir()
-			first = save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: last})
-		}
 	}
 }
 
@@ -247,7 +208,7 @@ func sameFile(t testing.TB, a, b string) bool {
 // TestRecentChangesAreNotTakenFromTheLastSave is about changes that leave no trace in
 // the times of a file.
 func TestRecentChangesAreNotTakenFromTheLastSave(t *testing.T) {
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	write(t, s.checkout(), "x", "1\n")
 	g := &workspace.Git{}
 	g.Unreliable(time.Hour)
@@ -261,45 +222,6 @@ func TestRecentChangesAreNotTakenFromTheLastSave(t *testing.T) {
 	}
 }
 
-// TestALastSaveThatIsBrokenIsNoMatter packs again what can't be taken over.
-func TestALastSaveThatIsBrokenIsNoMatter(t *testing.T) {
-	s := clone(t, newRemote(t))
-	g := &workspace.Git{}
-	for _, name := range []string{"repo-0.bundle", "index.json"} {
-		last := t.TempDir()
-		save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: last})
-		write(t, last, name, "broken")
-		to := t.TempDir()
-		save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, To: to, Last: last})
-		mustRestore(t, to, s, s)
-	}
-}
-
-// overOnce is a context that is over once there is a file, and ends nothing that runs.
-type overOnce struct {
-	context.Context
-	file string
-}
-
-func (c overOnce) Err() error {
-	if _, err := os.Stat(c.file); err != nil {
-		return nil
-	}
-	return context.Canceled
-}
-
-// TestASaveThatEndsInTheMomentOfItsSuccess is one that was ended.
-func TestASaveThatEndsInTheMomentOfItsSuccess(t *testing.T) {
-	t.Parallel()
-	s, to := clone(t, newRemote(t)), t.TempDir()
-	write(t, s.checkout(), "x", "x\n")
-	ctx := overOnce{t.Context(), filepath.Join(to, "repo-0.bundle")}
-	_, err := (&workspace.Git{}).Save(ctx, workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: to})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
-	}
-}
-
 // wrapped is a git that runs a script before some of its commands. The script sees
 // the command as $1, and $git is the real one.
 func wrapped(t testing.TB, script string) *workspace.Git {
@@ -309,13 +231,13 @@ func wrapped(t testing.TB, script string) *workspace.Git {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "git")
-	program(t, path, fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine))
+	installtest.WriteProgram(t, path, fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine))
 	return &workspace.Git{Path: path, IsFree: true}
 }
 
 func TestMovedRefs(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
+	for _, test := range some([]struct {
 		name  string
 		times int
 		move  string
@@ -327,8 +249,8 @@ func TestMovedRefs(t *testing.T) {
 		{"HEAD, always", 9, "checkout -q -b moved$n", workspace.ErrMoved},
 		{"another branch, always", 9, "branch moved$n", workspace.ErrMoved},
 		{"nothing", 9, "status -s", nil},
-	} {
-		s := clone(t, newRemote(t))
+	}) {
+		s := clone(t, sharedRemote(t))
 		dir, base := s.checkout(), head(t, s.checkout())
 		write(t, dir, "x", "x\n")
 		count := filepath.Join(s.root, "count")
@@ -352,32 +274,6 @@ func TestMovedRefs(t *testing.T) {
 		here := clone(t, filepath.Join(s.root, "checkout"), "-b", "main")
 		mustRestore(t, to, s, here)
 		same(t, dir, here.checkout())
-	}
-}
-
-func TestSaveEndsWithItsContext(t *testing.T) {
-	s := clone(t, newRemote(t))
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errors.New("the run is over"))
-	_, err := new(workspace.Git).Save(ctx, workspace.Saving{Dirs: []string{s.checkout()}, To: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "the run is over") {
-		t.Errorf("error: got %v, want the cause of the end", err)
-	}
-}
-
-// TestSaveIsTheSameEachTime is what lets a save be told from another.
-func TestSaveIsTheSameEachTime(t *testing.T) {
-	old, _ := worked(t, newRemote(t))
-	var indexes [][]byte
-	for range 2 {
-		to := t.TempDir()
-		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, To: to})
-		id := []byte(read(t, to, "index.json"))
-		_, id, _ = bytes.Cut(id, []byte(`"save":`))
-		indexes = append(indexes, id[:40])
-	}
-	if !bytes.Equal(indexes[0], indexes[1]) {
-		t.Errorf("commit of the save: got %s, then %s", indexes[0], indexes[1])
 	}
 }
 

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -20,10 +21,7 @@ import (
 const unreliable = 2 * time.Second
 
 func (g *Git) unreliableFor() time.Duration {
-	if g.unreliable > 0 {
-		return g.unreliable
-	}
-	return unreliable
+	return cmp.Or(g.unreliable, unreliable)
 }
 
 // seen returns a hash of all that a save of the repository depends on: refs, status,
@@ -60,11 +58,11 @@ func stamp(h hash.Hash, wt *worktree, since time.Time) (bool, error) {
 			fmt.Fprintf(h, "%q gone\n", e.path)
 			continue
 		}
-		changed := changeTime(info)
-		if info.ModTime().After(since) || changed > since.UnixNano() {
+		is := stampOf(info)
+		if is.isAfter(since) {
 			return false, nil
 		}
-		fmt.Fprintf(h, "%q %v %d %d %d\n", e.path, info.Mode(), info.Size(), info.ModTime().UnixNano(), changed)
+		fmt.Fprintf(h, "%q %v\n", e.path, is)
 	}
 	return true, nil
 }

@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,17 +220,4 @@ func Before(all []Snapshot, exec int) []Snapshot {
 		}
 	}
 	return found
-}
-
-// of returns the snapshot after a state execution.
-func (t *shotTool) of(ctx context.Context, exec int) (*Snapshot, error) {
-	all, err := t.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(all, func(s Snapshot) bool { return !s.IsStart && s.Exec == exec })
-	if i < 0 {
-		return nil, fmt.Errorf("state execution %d: %w", exec, ErrNoSnapshot)
-	}
-	return &all[i], nil
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,15 +28,19 @@ func take(t testing.TB, s *workspace.Snapshots, shot workspace.Shot) {
 	}
 }
 
-// changes are names and kinds, in order.
+// changes are names and kinds, in order; "unknown" where there is nothing to compare.
 func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	t.Helper()
-	list, err := s.Changed(context.Background(), exec)
+	found, err := s.Changes(context.Background(), workspace.Most{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	list, isKnown := found[exec]
+	if !isKnown {
+		return []string{"unknown"}
+	}
 	var all []string
-	for _, c := range list {
+	for _, c := range list.Files {
 		all = append(all, c.What+" "+c.Path)
 	}
 	return all
@@ -48,7 +50,7 @@ func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 // neither, and write nothing to the repository.
 func TestSnapshotsTellWhatChanged(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
 	write(t, dir, "untracked", "before\n")
 	before := everything(t, dir)
@@ -75,14 +77,12 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	for exec, want := range map[int][]string{
 		1: {"changed a", "added dir/new"},
 		2: nil,
+		3: {"unknown"},
 		5: {"changed a", "deleted untracked"},
 	} {
 		if diff := cmp.Diff(want, changes(t, shots, exec)); diff != "" {
 			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
 		}
-	}
-	if _, err := shots.Changed(t.Context(), 3); !errors.Is(err, workspace.ErrNoSnapshot) {
-		t.Errorf("files changed by 3: got %v, want ErrNoSnapshot", err)
 	}
 	list, err := shots.List(t.Context())
 	if err != nil {
@@ -98,10 +98,10 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	}
 }
 
-// TestSnapshotsHaveDiffs, which are bounded by file and in all.
+// TestSnapshotsHaveDiffs of the files that have lines.
 func TestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
 	shots := snapshots(t, new(workspace.Git))
 	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
@@ -115,7 +115,7 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 	write(t, dir, "z", "last\n")
 	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
 
-	got, err := shots.Diff(t.Context(), 1, 1<<10, 1<<20)
+	all, err := shots.Changes(t.Context(), workspace.Most{File: 1 << 10, Execution: 1 << 20, All: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,23 +127,8 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 		{Path: "run.sh", What: "deleted", Diff: "@@ -1 +0,0 @@\n-#!/bin/sh\n"},
 		{Path: "z", What: "added", Diff: "@@ -0,0 +1 @@\n+last\n"},
 	}
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(workspace.Change{})); diff != "" {
+	if diff := cmp.Diff(want, all[1].Files, cmpopts.IgnoreUnexported(workspace.Change{})); diff != "" {
 		t.Errorf("diffs (-want +got):\n%s", diff)
-	}
-
-	short, err := shots.Diff(t.Context(), 1, 30, 60)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := 0
-	for i, c := range short {
-		all += len(c.Diff)
-		if len(c.Diff) > 30 || !c.IsCut && c.Diff != want[i].Diff {
-			t.Errorf("short diff of %s: got %q, cut %v", c.Path, c.Diff, c.IsCut)
-		}
-	}
-	if all > 60 || !short[len(short)-1].IsCut || len(short) != len(want) {
-		t.Errorf("short diffs have %d bytes, want 60 at most: %+v", all, short)
 	}
 }
 
@@ -151,7 +136,7 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 // the run works in stays as it is.
 func TestSnapshotsAreCheckedOut(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
 	shots := snapshots(t, new(workspace.Git))
 	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
@@ -188,8 +173,7 @@ func TestSnapshotsAreCheckedOut(t *testing.T) {
 	sameAs(t, now, dir)
 	git(t, to, "fsck", "--strict")
 
-	var conflict *workspace.Conflict
-	if _, err := shots.Checkout(t.Context(), before[0], to); !errors.As(err, &conflict) {
+	if _, err := shots.Checkout(t.Context(), before[0], to); !isConflict(err) {
 		t.Errorf("checkout into a folder that is taken: got %v, want a conflict", err)
 	}
 }
@@ -204,7 +188,7 @@ var workspaceBranch = regexp.MustCompile(`# branch\.head [^\x00]*\x00`)
 // begun again from there.
 func TestStartsWithoutChangesAreNotKept(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	open := func() *workspace.Snapshots { return new(workspace.Git).OpenSnapshots(at) }
@@ -247,7 +231,7 @@ func TestStartsWithoutChangesAreNotKept(t *testing.T) {
 // TestTheNewestSnapshotsHaveDiffs where there is no room for all, and all have their files.
 func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
 	shots := snapshots(t, new(workspace.Git))
 	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
@@ -290,7 +274,7 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 // in the way.
 func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	t.Parallel()
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	shots := new(workspace.Git).OpenSnapshots(at)
@@ -332,29 +316,5 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	}
 	if got := read(t, s.root, "again/a"); got != "second time, 3\n" {
 		t.Errorf("a: got %q, want that of the second time", got)
-	}
-}
-
-// TestTheBorrowedFoldersAreReadWhole: a git that has opened the list of repositories whose
-// objects are borrowed reads all of it, though a snapshot of one more is being taken.
-func TestTheBorrowedFoldersAreReadWhole(t *testing.T) {
-	t.Parallel()
-	at := filepath.Join(t.TempDir(), "snapshots.git")
-	shots := new(workspace.Git).OpenSnapshots(at)
-	take(t, shots, workspace.Shot{IsStart: true, Dir: clone(t, newRemote(t)).checkout()})
-	list := filepath.Join(at, "objects", "info", "alternates")
-	reader, err := os.Open(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reader.Close()
-	want := read(t, at, "objects/info/alternates")
-	take(t, shots, workspace.Shot{Exec: 1, Dir: clone(t, newRemote(t)).checkout()})
-	got, err := io.ReadAll(reader)
-	if err != nil || string(got) != want {
-		t.Errorf("list that was open meanwhile: got %q (%v), want %q", got, err, want)
-	}
-	if now := read(t, at, "objects/info/alternates"); !strings.HasPrefix(now, want) || strings.Count(now, "\n") != 2 {
-		t.Errorf("list: got %q, want %q and one more line", now, want)
 	}
 }

@@ -1,10 +1,7 @@
 package workspace
 
 import (
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash"
 	"io"
 	"maps"
@@ -33,6 +30,9 @@ func stampOf(info os.FileInfo) stamped {
 	return stamped{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), since: changeTime(info)}
 }
 
+// isAfter reports whether a file has changed after a time.
+func (s stamped) isAfter(t time.Time) bool { return max(s.modified, s.since) > t.UnixNano() }
+
 // id returns the object id of a file that is as it was, else "".
 func (s *stamps) id(path string, info os.FileInfo) string {
 	if s == nil {
@@ -51,12 +51,7 @@ func (s *stamps) reading(size int64) hash.Hash {
 	if s == nil {
 		return nil
 	}
-	h := sha1.New()
-	if s.format == "sha256" {
-		h = sha256.New()
-	}
-	fmt.Fprintf(h, "blob %d\x00", size)
-	return h
+	return blobHash(s.format, size)
 }
 
 // tee has what is written to w added up as well.
@@ -73,7 +68,7 @@ func (s *stamps) read(path string, info os.FileInfo, h hash.Hash) {
 		return
 	}
 	is := stampOf(info)
-	if info.ModTime().After(s.since) || is.since > s.since.UnixNano() {
+	if is.isAfter(s.since) {
 		return
 	}
 	is.id = hex.EncodeToString(h.Sum(nil))
@@ -82,10 +77,8 @@ func (s *stamps) read(path string, info os.FileInfo, h hash.Hash) {
 
 // next are the stamps for the next time, when what was read has been kept.
 func (s *stamps) next() map[string]stamped {
-	all := maps.Clone(s.had)
-	if all == nil {
-		all = map[string]stamped{}
-	}
+	all := map[string]stamped{}
+	maps.Copy(all, s.had)
 	maps.Copy(all, s.now)
 	return all
 }

@@ -2,29 +2,34 @@ package workspace_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // standIn is a program in place of git.
 func standIn(t *testing.T, script string) *workspace.Git {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")
-	program(t, path, "#!/bin/bash\n"+script)
+	installtest.WriteProgram(t, path, "#!/bin/bash\n"+script)
 	return &workspace.Git{Path: path, IsFree: true}
 }
 
 // TestGitIsBound looks at how git is started: it can't gain privileges, its memory is
 // bounded, and of settings and folders it is shown none but ours.
 func TestGitIsBound(t *testing.T) {
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	notes, limit := filepath.Join(s.root, "notes"), fmt.Sprint(2<<30)
 	// The limit is set when it has started.
 	g := standIn(t, "for ((i = 0; i < 600; i++)); do grep -q 'Max data.* "+limit+"' /proc/self/limits && break; sleep 0.1; done; { grep NoNewPrivs /proc/self/status; grep 'Max data' /proc/self/limits; env; } >>'"+notes+"'; exit 1")
@@ -54,7 +59,7 @@ func TestGitIsBound(t *testing.T) {
 
 // TestGitEndsWithWhatItStarted: what git runs for the network does not outlive it.
 func TestGitEndsWithWhatItStarted(t *testing.T) {
-	s := clone(t, newRemote(t))
+	s := clone(t, sharedRemote(t))
 	told := filepath.Join(s.root, "told")
 	fifo(t, told)
 	g := standIn(t, "sleep 300 & echo $! >'"+told+"'; wait")
@@ -67,13 +72,25 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 	}()
 	g.Base(ctx, s.checkout(), "")
 	pid := <-pids
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) { // it has been killed, and ends when it gets a turn
-		status, err := os.ReadFile("/proc/" + pid + "/status")
-		if err != nil || strings.Contains(string(status), "State:\tZ") {
-			break
-		}
-		if time.Since(began) > 2*time.Minute {
-			t.Fatalf("process %s that git started: it lives", pid)
+	number, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	process, err := unix.PidfdOpen(number, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return // it has ended already
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(process)
+	for { // It has been killed, and ends when it gets a turn.
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, int((2 * time.Minute).Milliseconds()))
+		if n == 1 || !errors.Is(err, unix.EINTR) {
+			if n != 1 {
+				t.Fatalf("process %s that git started: it lives (%v)", pid, err)
+			}
+			return
 		}
 	}
 }
@@ -82,7 +99,7 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 // it works on, and to nothing else.
 func TestGitIsCaged(t *testing.T) {
 	for _, isFree := range []bool{true, false} {
-		s := clone(t, newRemote(t))
+		s := clone(t, sharedRemote(t))
 		outside := filepath.Join(t.TempDir(), "outside")
 		git, err := exec.LookPath("git")
 		if err != nil {

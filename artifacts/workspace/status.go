@@ -35,7 +35,7 @@ type entry struct {
 func (e *entry) announced() bool { return e.kind == '1' && e.changed == 'A' }
 
 // status returns what in a worktree differs from HEAD and the index. Filters that the
-// repository sets are not run: what they would change shows as changed.
+// repository sets are not run: what they would change shows as changed, but for that of git LFS.
 func (t *tool) status(ctx context.Context, dir string, options ...string) ([]entry, []byte, error) {
 	off, err := t.filtersOff(ctx, dir)
 	if err != nil {
@@ -47,6 +47,10 @@ func (t *tool) status(ctx context.Context, dir string, options ...string) ([]ent
 		return nil, nil, err
 	}
 	entries, err := parseStatus(string(out))
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err = t.withoutLFS(ctx, dir, entries)
 	return entries, out, err
 }
 

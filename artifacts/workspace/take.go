@@ -85,7 +85,7 @@ func (t *shotTool) prepare(ctx context.Context, p *place) error {
 	if format, err := formatOf(t.dir); err != nil || format != p.home.format {
 		return errors.Join(err, fmt.Errorf("%s: its object ids are %s, and those of other snapshots are not", p.top, p.home.format))
 	}
-	if err := t.borrow(p.common); err != nil {
+	if err := borrow(t.dir, p.common); err != nil {
 		return err
 	}
 	return t.shieldOwn()
@@ -100,8 +100,7 @@ func (t *shotTool) create(ctx context.Context, format string) error {
 	if err := errors.Join(os.RemoveAll(made), os.RemoveAll(t.dir)); err != nil {
 		return err
 	}
-	c := call{dir: filepath.Dir(made), alone: true}
-	if err := t.git.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format="+format, made); err != nil {
+	if err := t.git.initBare(ctx, made, format); err != nil {
 		return err
 	}
 	return os.Rename(made, t.dir)
@@ -119,10 +118,10 @@ func formatOf(dir string) (string, error) {
 	return "sha1", nil
 }
 
-// borrow has the repository find the objects of another one, and know where its history
+// borrow has a repository of ours find the objects of another one, and know where its history
 // ends.
-func (t *shotTool) borrow(common string) error {
-	path := filepath.Join(t.dir, "objects", "info", "alternates")
+func borrow(dir, common string) error {
+	path := filepath.Join(dir, "objects", "info", "alternates")
 	data, _, err := files.Read(path, maxConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -140,7 +139,7 @@ func (t *shotTool) borrow(common string) error {
 	if err != nil || len(ends) == 0 {
 		return err
 	}
-	known, err := readShallow(t.dir)
+	known, err := readShallow(dir)
 	if err != nil {
 		return err
 	}
@@ -148,7 +147,7 @@ func (t *shotTool) borrow(common string) error {
 	if len(all) == len(known) {
 		return nil
 	}
-	return writeShallow(t.dir, all)
+	return writeShallow(dir, all)
 }
 
 // last finds what the next snapshot builds on. When a run is resumed from a state that is
@@ -248,7 +247,7 @@ func (t *shotTool) look(ctx context.Context, p *place) (*worktree, error) {
 	if err != nil {
 		return nil, err
 	}
-	wt := &worktree{tree: tree{Dir: p.top, Main: !p.linked(), Operation: operation(p.gitDir)}, gitDir: p.gitDir}
+	wt := &worktree{Tree: Tree{Dir: p.top, Main: !p.linked(), Operation: operation(p.gitDir)}, gitDir: p.gitDir, status: entries}
 	for line := range strings.SplitSeq(string(raw), "\x00") {
 		if id, ok := strings.CutPrefix(line, "# branch.oid "); ok && isID(id, p.home.format) {
 			wt.Head = id
@@ -257,8 +256,7 @@ func (t *shotTool) look(ctx context.Context, p *place) (*worktree, error) {
 			wt.Branch = name
 		}
 	}
-	wt.status, err = t.git.withoutLFS(ctx, p.top, entries)
-	return wt, err
+	return wt, nil
 }
 
 // base finds what the files of a snapshot are compared with: the snapshot before it in the

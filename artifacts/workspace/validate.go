@@ -104,7 +104,7 @@ func (r *repository) branchIDs() (map[string]string, error) {
 	return ids, nil
 }
 
-func (t *tree) validate(format string, branches map[string]string) error {
+func (t *Tree) validate(format string, branches map[string]string) error {
 	switch {
 	case !isPlainDir(t.Dir):
 		return fmt.Errorf("%q is no absolute directory", t.Dir)

@@ -70,13 +70,12 @@ func (p *packer) tooLarge(ctx context.Context, why, bySize string) error {
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
 	}
-	c.in = text(string(objects))
-	out, err := p.git.output(ctx, c, "cat-file", "--batch-check=%("+bySize+") %(rest)")
+	lines, err := p.git.objects(ctx, c, "%("+bySize+") %(rest)", strings.Split(strings.TrimSpace(string(objects)), "\n"))
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
 	}
 	var all []heavy
-	for line := range strings.SplitSeq(string(out), "\n") {
+	for _, line := range lines {
 		var h heavy
 		size, path, _ := strings.Cut(line, " ")
 		if _, err := fmt.Sscan(size, &h.size); err == nil && path != "" {

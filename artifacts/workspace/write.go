@@ -17,7 +17,7 @@ import (
 // writeFiles removes and writes the files of a worktree. Each is written beside its
 // place and renamed, so that a restore that is cut off leaves no half of one. The
 // name beside is always the same for a path: the next restore takes it away.
-func (w *applier) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
+func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
 		return err
@@ -160,20 +160,8 @@ func (t *tool) blobs(ctx context.Context, common string, ids []string, take func
 	if len(ids) == 0 {
 		return nil
 	}
-	r, w := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := readBlobs(r, ids, take)
-		r.CloseWithError(err) // of a reader that gave up: git is not left hanging
-		done <- err
-	}()
-	c := call{dir: common, bare: common, in: text(strings.Join(ids, "\n") + "\n"), out: w}
-	err := t.run(ctx, c, "cat-file", "--batch")
-	w.CloseWithError(io.ErrUnexpectedEOF)
-	if readErr := <-done; readErr != nil && ctx.Err() == nil {
-		return readErr
-	}
-	return err
+	c := call{dir: common, bare: common, in: text(strings.Join(ids, "\n") + "\n")}
+	return t.piped(ctx, c, func(r io.Reader) error { return readBlobs(r, ids, take) }, "cat-file", "--batch")
 }
 
 func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedReader) error) error {

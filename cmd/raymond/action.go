@@ -25,5 +25,7 @@ func (a *App) actionPostCommand() *cobra.Command {
 
 // actionEnv is the environment of a step; run runs another command of the program.
 func (a *App) actionEnv(run func(action.Tool) int) action.Env {
-	return action.Env{Version: version, Environ: a.Environ, Stdout: a.Stdout, Stderr: a.Stderr, Run: run}
+	return action.Env{
+		Version: version, Environ: a.Environ, Stdout: a.Stdout, Stderr: a.Stderr, Run: run, Process: action.ThisProcess(),
+	}
 }

@@ -79,7 +79,7 @@ func (a *App) commands() *cobra.Command {
 		Long: "raymond runs a workflow: a folder of states, each a prompt for a coding agent, such as\n" +
 			"Claude Code, or a script, which name the next state. It survives being killed: raymond\n" +
 			"resume continues exactly where the run stopped.",
-		Version:       versionOf(version, debug.ReadBuildInfo),
+		Version:       toldVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -89,8 +89,7 @@ func (a *App) commands() *cobra.Command {
 	a.addRun(root)
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
-	read := a.reading()
-	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), read.listCommand(), read.statusCommand(), read.historyCommand(), read.diffCommand(), read.reportCommand(), a.lintCommand(), read.diagramCommand(), a.simulateCommand(),
+	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), a.listCommand(), a.statusCommand(), a.historyCommand(), a.reportCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
 		a.keygenCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
 	root.AddCommand(environmentTopic(), exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)

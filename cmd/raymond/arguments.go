@@ -62,10 +62,6 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 
 // unknownCommand says that cmd has no such subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	var names []string
-	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
-	}
 	return problem.Usage("arguments", fmt.Sprintf("%q is no command of %s", problem.Shorten(name), cmd.CommandPath()),
-		didYouMean(name, names, cmd.CommandPath()+" "))
+		didYouMean(name, commandNames(cmd), cmd.CommandPath()+" "))
 }

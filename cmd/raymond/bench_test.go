@@ -4,61 +4,215 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/measuretest"
 )
 
-// noteMemory is a line of a script that writes down the largest memory that
-// raymond has had so far. What the kernel says of a process that has ended counts
-// the memory of the one that started it, too.
+// earlierVar is the variable by which .ci/bench names an earlier version of raymond.
+const earlierVar = "RAYMOND_BENCH_EARLIER"
+
+// job is a workflow in the folder wf.
+type job struct {
+	files map[string]string
+	args  []string // flags of raymond
+	env   []string // added to the environment; $DIR is the folder of the job
+}
+
+// dispatcher is a script that forks n workers, one in each of its executions.
+func dispatcher(n int, worker string) string {
+	return fmt.Sprintf(`read -r n <count
+echo $((n+1)) >count
+if [ "$n" -lt %d ]; then echo "<fork next=\"START.sh\" item=\"$n\">%s</fork>"; else echo '<result>end</result>'; fi
+`, n, worker)
+}
+
+// program is the raymond that is measured, and floor the least that such a program could do:
+// see testdata/floor.
+var (
+	program = sync.OnceValues(func() (string, error) {
+		return measuretest.Program(filepath.Join(os.TempDir(), "raymond-measured"))
+	})
+	floor = sync.OnceValues(func() (string, error) {
+		path := filepath.Join(os.TempDir(), "raymond-floor")
+		return path, measuretest.Build(path, "./testdata/floor")
+	})
+)
+
+func must(b *testing.B, path func() (string, error)) string {
+	b.Helper()
+	p, err := path()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return p
+}
+
+// do measures a command at the job, without any state of earlier runs.
+func (j job) do(b *testing.B, dir string, command ...string) measuretest.Used {
+	b.Helper()
+	forget(b, filepath.Join(dir, ".raymond"))
+	write(b, dir, j.files, "count")
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.Env = dir, os.Environ()
+	for _, e := range j.env {
+		cmd.Env = append(cmd.Env, strings.ReplaceAll(e, "$DIR", dir))
+	}
+	return measuretest.Run(b, cmd)
+}
+
+func (j job) raymond(b *testing.B, path, dir string) measuretest.Used {
+	b.Helper()
+	return j.do(b, dir, append([]string{path, "run", "wf", "--quiet"}, j.args...)...)
+}
+
+// compare compares raymond with a command that starts the same scripts, and with an earlier
+// version where there is one.
+func compare(b *testing.B, name string, j job, command ...string) {
+	dir := b.TempDir()
+	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
+	ours := func() measuretest.Used { return j.raymond(b, must(b, program), dir) }
+	b.Run(name, func(b *testing.B) {
+		measuretest.Compare(b, ours, func() measuretest.Used { return j.do(b, dir, command...) })
+	})
+	b.Run("earlier", func(b *testing.B) {
+		earlier := os.Getenv(earlierVar)
+		if earlier == "" {
+			b.Skip("not asked for: .ci/bench --against REV")
+		}
+		measuretest.Compare(b, ours, func() measuretest.Used { return j.raymond(b, earlier, dir) })
+	})
+}
+
+// write writes those of the files that are named and that there are.
+func write(b *testing.B, dir string, files map[string]string, names ...string) {
+	b.Helper()
+	for _, name := range names {
+		text, ok := files[name]
+		if !ok {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// forget removes a folder with read-only copies in it.
+func forget(b *testing.B, dir string) {
+	b.Helper()
+	out, err := exec.Command("/bin/bash", "-c", `[ ! -e "$1" ] || { chmod -R u+w "$1"; rm -r "$1"; }`, "bash", dir).CombinedOutput()
+	if err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// BenchmarkStartUp is a whole workflow of one script, from the start of the program to its
+// end, against a bare Go program that starts bash and saves one file durably.
+func BenchmarkStartUp(b *testing.B) {
+	compare(b, "floor", job{files: map[string]string{"wf/START.sh": "echo '<result>x</result>'\n"}}, must(b, floor))
+}
+
+// BenchmarkScriptLoop is a loop of 301 script states, against a bash loop that starts the same
+// script as often and passes on the same numbers.
+func BenchmarkScriptLoop(b *testing.B) {
+	compare(b, "bare", job{files: map[string]string{
+		"wf/START.sh": `n=${RAYMOND_RESULT:-${RAYMOND_INPUT:-0}}
+if [ "$n" -ge 300 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi
+`,
+		"bare": `n=0
+while out=$(RAYMOND_RESULT=$n /bin/bash wf/START.sh); do
+	case $out in *result*) break ;; esac
+	n=$((n+1))
+done
+`,
+	}}, "/bin/bash", "bare")
+}
+
+// BenchmarkStubAgents is a dispatcher that forks 500 workers, each of which asks an agent CLI
+// once: a stub in Python that answers at once. It is compared with a bash loop that starts the
+// same scripts and the same stub, as many at once.
+func BenchmarkStubAgents(b *testing.B) {
+	// The python3 on the PATH may be a script that looks for Python itself.
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		b.Run("bare", func(b *testing.B) { b.Skipf("not to be had: python3: %v", err) })
+		return
+	}
+	compare(b, "bare", job{
+		args: []string{"--max-agents", "2000"},
+		env:  []string{"RAYMOND_CLAUDE=$DIR/bin/claude", "PATH=$DIR/bin:/usr/local/bin:/usr/bin:/bin", "HOME=$DIR"},
+		files: map[string]string{
+			"wf/START.sh": dispatcher(500, "WORK.md"), "wf/WORK.md": "Do it.\n", "count": "0\n",
+			"bare": `n=0
+while out=$(/bin/bash wf/START.sh); do
+	case $out in *result*) break ;; esac
+	[ "$((++n))" -le 3 ] || wait -n
+	bin/claude <wf/WORK.md >/dev/null &
+done
+wait
+`,
+			"bin/claude": "#!" + strings.TrimSpace(string(python)) + " -IS\n" + `import sys
+args = sys.argv[1:]
+if args == ["--version"]:
+    print("2.1.330 (Claude Code)")
+    sys.exit()
+sys.stdin.read()
+session = args[args.index("--session-id") + 1] if "--session-id" in args else "x"
+print('{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"<result>done</result>"}]}}')
+print('{"type":"result","subtype":"success","is_error":false,"result":"<result>done</result>","stop_reason":"end_turn","num_turns":1,"session_id":"' + session + '","total_cost_usd":0.01}')
+`,
+		},
+	}, "/bin/bash", "bare")
+}
+
+// noteMemory is a line of a script that writes down the largest memory that raymond has had so
+// far. What the kernel says of a process that has ended counts the memory of the one that
+// started it, too.
 const noteMemory = "grep VmHWM /proc/$PPID/status >peak\n"
 
-// peak returns in MiB what noteMemory wrote down.
-func peak(b *testing.B, dir string) float64 {
-	b.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "peak"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	kib, err := strconv.ParseFloat(strings.Fields(string(data))[1], 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return kib / 1024
-}
-
-// BenchmarkForks runs a thousand workers of one script state each, forked all at
-// once and one by one by a dispatcher, and compares the latter with other programs.
+// BenchmarkForks runs a thousand workers of one script state each, forked all at once and one
+// by one by a dispatcher.
 func BenchmarkForks(b *testing.B) {
 	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n[ \"$RAYMOND_VAR_ITEM\" -lt 990 ] || " + noteMemory
-	b.Run("at-once", func(b *testing.B) {
-		forks(b, map[string]string{
+	for name, files := range map[string]map[string]string{
+		"at-once": {
 			"wf/START.sh": "# raymond: many_forks=true\nfor i in {1..1000}; do echo \"<fork next=\\\"END.sh\\\" item=\\\"$i\\\">WORK.sh</fork>\"; done\n",
 			"wf/WORK.sh":  worker, "wf/END.sh": "echo '<result>end</result>'\n",
-		})
-	})
-	b.Run("one-by-one", func(b *testing.B) {
-		forks(b, map[string]string{"wf/START.sh": dispatcher(1000, "WORK.sh"), "wf/WORK.sh": worker, "count": "0\n"})
-	})
-	compare(b, job{
-		files:   map[string]string{"wf/START.sh": counted + dispatcher(1000, "WORK.sh"), "wf/WORK.sh": counted + "echo '<result>done</result>'\n", "count": "0\n"},
-		args:    []string{"--max-agents", "2000"},
-		scripts: 2001,
-	})
+		},
+		"one-by-one": {"wf/START.sh": dispatcher(1000, "WORK.sh"), "wf/WORK.sh": worker, "count": "0\n"},
+	} {
+		b.Run(name, func(b *testing.B) { forks(b, job{files: files, args: []string{"--max-agents", "2000"}}) })
+	}
 }
 
-func forks(b *testing.B, files map[string]string) {
-	dir := workflow(b, files)
+func forks(b *testing.B, j job) {
+	dir := b.TempDir()
+	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
 	s := measuretest.Series{}
 	for b.Loop() {
-		rewrite(b, dir, files, "count")
-		u := runOnce(b, dir, "--quiet", "--max-agents", "2000")
-		s.Add("peak-MiB", peak(b, dir))
+		u := j.raymond(b, must(b, program), dir)
+		data, err := os.ReadFile(filepath.Join(dir, "peak"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		kib, err := strconv.ParseFloat(strings.Fields(string(data))[1], 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Add("peak-MiB", kib/1024)
 		s.Add("written-MB", u.Wrote/1e6)
 		s.Add("dirtied-MB", u.Dirtied/1e6)
 		s.AddTimes("", u)
@@ -66,85 +220,30 @@ func forks(b *testing.B, files map[string]string) {
 	s.Report(b)
 }
 
-// BenchmarkFlood: an agent CLI, or a script on stderr, writes 200 MiB in lines of
-// several sizes.
-func BenchmarkFlood(b *testing.B) {
-	for _, size := range []int{1 << 10, 1 << 20, 24 << 20} {
-		for _, args := range [][]string{{"--quiet"}, {"--verbose"}} {
-			name := fmt.Sprintf("lines-of-%dKiB%s", size>>10, args[0])
-			b.Run("agent/"+name, func(b *testing.B) { flood(b, agentFlood(size), args) })
-			b.Run("stderr/"+name, func(b *testing.B) { flood(b, stderrFlood(size), args) })
-		}
-	}
-}
-
-// floodOf is the part of a script that writes 200 MiB: a file of 1 MiB or more,
-// again and again.
-func floodOf(size int, open, shut string) string {
-	part := max(size, 1<<20)
-	return fmt.Sprintf(`fill=$(head -c %d /dev/zero | tr '\0' x)
-for ((i = 0; i < %d; i++)); do echo '%s'"$fill"'%s'; done >part
-for ((i = 0; i < %d; i++)); do cat part; done`, size, part/size, open, shut, (200<<20)/part)
-}
-
-func agentFlood(size int) map[string]string {
-	said := floodOf(size, `{"type":"user","message":{"content":[{"type":"tool_result","content":"`, `"}]}}`)
-	return map[string]string{
-		"wf/START.md": "go\n",
-		"wf/END.sh":   noteMemory + "echo '<result>x</result>'\n",
-		"claude":      "#!/bin/bash\n[ \"$1\" = --version ] && { echo 2.1.200; exit; }\ncat >/dev/null\n" + said + "\ncat end\n",
-		"end": `{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"<goto>END</goto>"}]}}
-{"type":"result","subtype":"success","is_error":false,"stop_reason":"end_turn","num_turns":1,"session_id":"x","total_cost_usd":0.01}
-`,
-	}
-}
-
-func stderrFlood(size int) map[string]string {
-	return map[string]string{"wf/START.sh": floodOf(size, "", "") + " >&2\n" + noteMemory + "echo '<result>x</result>'\n"}
-}
-
-func flood(b *testing.B, files map[string]string, args []string) {
-	dir := workflow(b, files)
-	b.Setenv("RAYMOND_CLAUDE", filepath.Join(dir, "claude"))
+// BenchmarkCagedStates compares a loop of 100 script states in cages with the same loop
+// without: what each start costs more.
+func BenchmarkCagedStates(b *testing.B) {
+	j := job{files: map[string]string{"wf/START.sh": `# raymond: cage=true
+n=${RAYMOND_RESULT:-0}
+if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi
+`}}
+	dir := b.TempDir()
+	write(b, dir, j.files, "wf/START.sh")
 	s := measuretest.Series{}
 	for b.Loop() {
-		u := runOnce(b, dir, args...)
-		s.Add("peak-MiB", peak(b, dir))
-		s.AddTimes("", u)
+		free := j.raymond(b, must(b, program), dir)
+		caged := job{files: j.files, args: []string{"--cage", "on"}}.raymond(b, must(b, program), dir)
+		s.AddTimes("more-", free.Until(caged, 101))
 	}
 	s.Report(b)
 }
 
-// BenchmarkTelling: twenty executions of an agent that says 300 lines each, with
-// what it says told and not told.
-func BenchmarkTelling(b *testing.B) {
-	dir := workflow(b, map[string]string{
-		"wf/START.md": "go\n",
-		"claude": `#!/bin/bash
-[ "$1" = --version ] && { echo 2.1.200; exit; }
-cat >/dev/null; cat says
-read -r n <count; echo $((n + 1)) >count
-tag='<reset>START</reset>'; [ "$n" -lt 19 ] || tag='<result>x</result>'
-echo '{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"'"$tag"'"}]}}'
-echo '{"type":"result","subtype":"success","is_error":false,"stop_reason":"end_turn","num_turns":1,"session_id":"x","total_cost_usd":0.01}'
-`,
-		"says": strings.Repeat(`{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"I look at the next file"},`+
-			`{"type":"tool_use","id":"t","name":"Bash","input":{"command":"go test ./..."}}]}}
-{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}
-`, 150),
-	})
-	b.Setenv("RAYMOND_CLAUDE", filepath.Join(dir, "claude"))
-	cpu := func(arg string) float64 {
-		if err := os.WriteFile(filepath.Join(dir, "count"), []byte("0\n"), 0o644); err != nil {
-			b.Fatal(err)
-		}
-		return runOnce(b, dir, arg).CPU.Seconds()
-	}
-	s := measuretest.Series{}
+// BenchmarkCageCommand compares raymond cage with the command alone.
+func BenchmarkCageCommand(b *testing.B) {
+	dir, s := b.TempDir(), measuretest.Series{}
 	for b.Loop() {
-		without, with := cpu("--quiet"), cpu("--verbose")
-		s.Add("cpu-ratio", with/without)
-		s.Add("cpu-µs/line", (with-without)*1e6/6000)
+		bare, caged := job{}.do(b, dir, "/bin/true"), job{}.do(b, dir, must(b, program), "cage", "--", "/bin/true")
+		s.AddTimes("more-", bare.Until(caged, 1))
 	}
 	s.Report(b)
 }

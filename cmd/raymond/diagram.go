@@ -14,14 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-func (r reading) diagramCommand() *cobra.Command {
+func (a *App) diagramCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diagram PATH", Short: "draw a workflow as a Mermaid flowchart",
 		Long: "diagram prints a workflow, a directory, a zip archive or a state file, as a Mermaid flowchart,\n" +
 			"which GitHub renders in a code block of the language mermaid. With --run it shows the path\n" +
 			"of a run, how often it took each arrow, and where it failed; PATH may then be left out.",
 	}
-	o := r.options(cmd)
+	o := a.newOptions(cmd)
 	run := ""
 	o.Add("run", "WORKFLOW_ID", "show what this run did", func(s string) error {
 		run = s
@@ -39,14 +39,14 @@ func (r reading) diagramCommand() *cobra.Command {
 		if err := o.Check(); err != nil {
 			return err
 		}
-		return r.diagram(o.StateDir, run, args)
+		return a.diagram(o.StateDir, run, args)
 	}
 	return cmd
 }
 
 // diagram draws a workflow that may be wrong, as long as it has an entry: a
 // drawing helps to see what is.
-func (r reading) diagram(stateDir, id string, args []string) error {
+func (a *App) diagram(stateDir, id string, args []string) error {
 	var path *diagram.Path
 	if id != "" {
 		run, err := state.Read(stateDir, id)
@@ -68,8 +68,8 @@ func (r reading) diagram(stateDir, id string, args []string) error {
 		return s.Faulty
 	}
 	if s.Faulty != nil {
-		fmt.Fprintln(r.stderr, "raymond: warning: the workflow can't be run as it is; raymond lint says why")
+		fmt.Fprintln(a.Stderr, "raymond: warning: the workflow can't be run as it is; raymond lint says why")
 	}
-	_, err = io.WriteString(r.stdout, diagram.Draw(s.Workflow, path))
+	_, err = io.WriteString(a.Stdout, diagram.Draw(s.Workflow, path))
 	return err
 }

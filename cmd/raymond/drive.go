@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -41,7 +40,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	u.Agents = &agents.Config{Env: env, Paths: paths(o, a.Getenv)}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{
-		Stdout: a.Stdout, Stderr: a.Stderr, Traces: session.Traces{Environ: a.Environ, Version: versionOf(version, debug.ReadBuildInfo)},
+		Stdout: a.Stdout, Stderr: a.Stderr, Traces: session.Traces{Environ: a.Environ, Version: toldVersion()},
 	}
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
 	shown.Waits = report.WaitsOf(u.Run)
@@ -51,7 +50,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	u.Others.Snapshots = a.newSnapshots(o, u.Dir)
 	var needs runner.Needs
 	if !o.Cage.IsOff() {
-		needs = session.Needs(*u.Agents, now(u), u.Scope, o.Jobs)
+		needs = session.Needs(*u.Agents, u.Now(), u.Scope, o.Jobs)
 	}
 	cages, err := a.newCages(o, needs, u)
 	if err != nil {
@@ -106,14 +105,6 @@ func snapshotsIn(dir string, o *options.Options, environ []string) (*workspace.S
 	}
 	g := workspace.Git{Path: path, Env: environ, IsFree: o.Cage.IsOff()}
 	return g.OpenSnapshots(snapshots.Path(dir)), nil
-}
-
-// now are the options of a run from now on.
-func now(u session.Setup) state.Options {
-	if u.Changed != nil {
-		return *u.Changed
-	}
-	return u.Run.Options
 }
 
 // paths are those of the agent CLIs that a flag or the environment names.

@@ -9,19 +9,19 @@ import (
 )
 
 // historyCommand lists what a run did.
-func (r reading) historyCommand() *cobra.Command {
+func (a *App) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history WORKFLOW_ID", Short: "list the state executions of a run",
 		Long: "history prints a line for each state execution of a run, in the order in which they started:\n" +
 			"its number, the agent, the state, how it ended, what it cost, its conversation, where it led,\n" +
 			"and the files that it changed.",
 	}
-	o, asJSON := r.addFlags(cmd)
+	o, asJSON := a.addFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return runs.Folder{Dir: o.StateDir, Environ: r.environ}.PrintHistory(r.stdout, args[0], *asJSON)
+		return runs.Folder{Dir: o.StateDir, Environ: a.Environ}.PrintHistory(a.Stdout, args[0], *asJSON)
 	}
 	return cmd
 }

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -29,15 +29,7 @@ type App struct {
 }
 
 // Getenv returns a variable of the program's environment.
-func (a *App) Getenv(name string) string {
-	value := ""
-	for _, kv := range a.Environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
+func (a *App) Getenv(name string) string { return action.Env{Environ: a.Environ}.Getenv(name) }
 
 // newOptions returns the options that the flags of a command will hold.
 func (a *App) newOptions(cmd *cobra.Command) *options.Options {

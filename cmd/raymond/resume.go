@@ -67,10 +67,7 @@ func (a *App) resume(o *options.Options, id string, given answers.Given) error {
 	if err := session.CheckResume(&changed, run, s, filepath.Join(o.StateDir, id+".json")); err != nil {
 		return err
 	}
-	if err := session.CheckAgents(&changed, s, o.Jobs); err != nil {
-		return err
-	}
-	if err := session.CheckPrices(o, s.Workflow, changed); err != nil {
+	if err := checkNeeds(o, s, changed); err != nil {
 		return err
 	}
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: &changed}, updates)

@@ -38,7 +38,7 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 		return err
 	}
 	defer s.Close()
-	run, warnings, err := session.NewRun(o, s)
+	run, warnings, err := session.NewRun(o, s, ".")
 	if err != nil {
 		return err
 	}
@@ -53,12 +53,17 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store}, nil)
 }
 
+// checkNeeds reports what a run with these options lacks: agent CLIs, or prices for its budget.
+func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
+	if err := session.CheckAgents(&run, s, o.Jobs); err != nil {
+		return err
+	}
+	return session.CheckPrices(o, s.Workflow, run)
+}
+
 // create takes the lock for a new run, which has all that it needs.
 func create(o *options.Options, s *scope.Scope, run *state.Run) (*state.File, error) {
-	if err := session.CheckAgents(&run.Options, s, o.Jobs); err != nil {
-		return nil, err
-	}
-	if err := session.CheckPrices(o, s.Workflow, run.Options); err != nil {
+	if err := checkNeeds(o, s, run.Options); err != nil {
 		return nil, err
 	}
 	return state.Create(o.StateDir, run.WorkflowID, session.Holder())

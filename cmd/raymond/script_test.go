@@ -14,20 +14,25 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
+
+// TestMain has the test program be raymond where a script starts that.
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"raymond": main}) }
 
 // TestScripts states what the command line promises, a file of testdata/script
 // for each part of it. raymond there is the program itself; claude is the shell
 // script testdata/claude.sh.
 func TestScripts(t *testing.T) {
-	bin := filepath.Dir(sitetest.Raymond.Path(t))
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		t.Fatal(err)
+	}
 	claude, err := os.ReadFile("testdata/claude.sh")
 	if err != nil {
 		t.Fatal(err)
@@ -35,16 +40,15 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Setenv("STUB", e.WorkDir)
+			e.Setenv("EXAMPLES", examples)
+			e.Setenv("RAYMOND", filepath.SplitList(e.Getenv("PATH"))[0])
 			e.Setenv("RAYMOND_CLAUDE", filepath.Join(e.WorkDir, "claude"))
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("LC_ALL", "C.UTF-8")
 			e.Values[remembered{}] = map[string]sight{}
-			// A process that is started meanwhile would inherit the file, which can't be run then.
-			syscall.ForkLock.RLock()
-			defer syscall.ForkLock.RUnlock()
-			return os.WriteFile(filepath.Join(e.WorkDir, "claude"), claude, 0o755)
+			installtest.WriteProgram(t, filepath.Join(e.WorkDir, "claude"), string(claude))
+			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "remember": cmdRemember, "untouched": cmdUntouched, "change": cmdChange,
@@ -221,53 +225,19 @@ func eventLine(e map[string]any) string {
 	return line
 }
 
-// cmdMakeZip writes an archive of the entries NAME=FILE. Before the name may
-// stand link: (FILE is the target of a symbolic link) or locked: (the entry says
-// that it is encrypted); a FILE of zeros:N stands for N zero bytes.
+// cmdMakeZip writes an archive of the entries NAME=FILE, or NAME/ for a folder.
 func cmdMakeZip(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.Create(ts.MkAbs(args[0]))
 	ts.Check(err)
 	w := zip.NewWriter(f)
 	for _, entry := range args[1:] {
-		name, source, _ := strings.Cut(entry, "=")
-		addEntry(ts, w, name, source)
+		name, source, isFile := strings.Cut(entry, "=")
+		out, err := w.Create(name)
+		ts.Check(err)
+		if isFile {
+			_, err = io.WriteString(out, ts.ReadFile(source))
+			ts.Check(err)
+		}
 	}
 	ts.Check(errors.Join(w.Close(), f.Close()))
-}
-
-func addEntry(ts *testscript.TestScript, w *zip.Writer, name, source string) {
-	header := &zip.FileHeader{Method: zip.Deflate}
-	header.SetMode(0o644)
-	var data io.Reader
-	if link, ok := strings.CutPrefix(name, "link:"); ok {
-		name, data = link, strings.NewReader(source)
-		header.SetMode(fs.ModeSymlink | 0o777)
-	}
-	if locked, ok := strings.CutPrefix(name, "locked:"); ok {
-		name = locked
-		header.Flags |= 1
-	}
-	if zeros, ok := strings.CutPrefix(source, "zeros:"); ok && data == nil {
-		n, err := strconv.ParseInt(zeros, 10, 64)
-		ts.Check(err)
-		data = io.LimitReader(nothing{}, n)
-	}
-	if data == nil && !strings.HasSuffix(name, "/") {
-		data = strings.NewReader(ts.ReadFile(source))
-	}
-	header.Name = name
-	out, err := w.CreateHeader(header)
-	ts.Check(err)
-	if data != nil {
-		_, err = io.Copy(out, data)
-		ts.Check(err)
-	}
-}
-
-// nothing is an endless file of zero bytes.
-type nothing struct{}
-
-func (nothing) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
 }

@@ -20,15 +20,15 @@ func (a *App) simulateCommand() *cobra.Command {
 		Short: "run a workflow with scripted replies instead of agents: no tokens, no network",
 		Long: "simulate runs a workflow with the real engine and the real scripts, and takes what the agents\n" +
 			"say from a file. If the file has an \"expect\" part and the run is not as expected, simulate says\n" +
-			"what differs and exits with 1. --record makes such a file from a finished run: from its --debug-dir,\n" +
-			"or else from its state, events and transcripts.",
+			"what differs and exits with 1. --record makes such a file from a finished run: from its state,\n" +
+			"events and transcripts.",
 	}
 	o := a.newOptions(cmd)
 	simulation.AddFlags(o)
 	o.AddStateDir()
 	var replies, record string
 	o.Add("replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return options.NotEmpty(s) })
-	o.Add("record", "WHAT", "print the replies file of a finished run: a folder that --debug-dir named, or a workflow id", func(s string) error { record = s; return options.NotEmpty(s) })
+	o.Add("record", "WORKFLOW_ID", "print the replies file of a finished run", func(s string) error { record = s; return options.NotEmpty(s) })
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.IsGiven("record") {
 			if record == "" {
@@ -40,8 +40,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			if err := o.Check(); err != nil {
 				return err
 			}
-			read := a.reading()
-			return simulation.Recording{What: record, Runs: read.source(o.StateDir), Stdout: a.Stdout, Stderr: a.Stderr}.Print()
+			return simulation.Recording{ID: record, Runs: a.source(o.StateDir), Stdout: a.Stdout, Stderr: a.Stderr}.Print()
 		}
 		if !o.IsGiven("replies") {
 			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record"))

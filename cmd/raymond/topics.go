@@ -9,13 +9,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 
 	"github.com/spf13/cobra"
-
-	"github.com/raymond-action/raymond-action/protocol"
 )
+
+// entry is a line of a topic.
+type entry struct{ Name, Meaning string }
 
 // variables are the environment variables that raymond reads, and those that it
 // sets for what it starts.
-var variables = []protocol.Key{
+var variables = []entry{
 	{Name: "RAYMOND_CLAUDE", Meaning: "read: the Claude Code CLI, unless --claude names it"},
 	{Name: "RAYMOND_CODEX", Meaning: "read: the Codex CLI, unless --codex names it"},
 	{Name: "RAYMOND_GEMINI", Meaning: "read: the Gemini CLI, unless --gemini names it"},
@@ -52,9 +53,9 @@ func environmentTopic() *cobra.Command {
 
 // exitCodesTopic is help on the exit codes.
 func exitCodesTopic() *cobra.Command {
-	rows := []protocol.Key{{Name: "0", Meaning: "completed"}}
+	rows := []entry{{Name: "0", Meaning: "completed"}}
 	for _, c := range classesByCode() {
-		rows = append(rows, protocol.Key{Name: codeText(c), Meaning: fmt.Sprintf("%s: %s", c, problem.Meanings[c])})
+		rows = append(rows, entry{Name: codeText(c), Meaning: fmt.Sprintf("%s: %s", c, problem.Meanings[c])})
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "list the exit codes and the classes of errors", Long: columns(rows)}
 }
@@ -77,7 +78,7 @@ func codeText(c problem.Class) string {
 	return fmt.Sprint(problem.ExitCodes[c])
 }
 
-func columns(rows []protocol.Key) string {
+func columns(rows []entry) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
 	for _, r := range rows {

@@ -5,13 +5,13 @@ import "runtime/debug"
 // version is set by the build of a release, see .ci/release.
 var version string
 
-// versionOf is the version that the program tells: that of the release, else of the
-// module as go install got it, else of the commit it was built at.
-func versionOf(released string, build func() (*debug.BuildInfo, bool)) string {
-	if released != "" {
-		return released
+// toldVersion is the version that the program tells: that of the release, else of the
+// module as go install got it.
+func toldVersion() string {
+	if version != "" {
+		return version
 	}
-	info, ok := build()
+	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "dev"
 	}

@@ -22,8 +22,9 @@ type Options struct {
 	Repository string // "owner/name"
 	// Act says that act runs the job, where nobody may be there to answer: a request
 	// of Get that gets no answer is made once more, and no more.
-	Act   bool
-	Calls Calls
+	Act       bool
+	Calls     Calls
+	Transport http.RoundTripper // nil for the machine's
 }
 
 // Client asks the REST API about one repository. It may be used by many goroutines.
@@ -33,6 +34,7 @@ type Client struct {
 	graphql     string // "": not to be asked
 	act         bool
 	calls       Calls
+	transport   http.RoundTripper
 }
 
 // New returns a client. It asks nobody anything.
@@ -45,8 +47,8 @@ func New(o Options) (*Client, error) {
 	if err != nil || base.Host == "" {
 		return nil, errors.New("the address of the API is no URL")
 	}
-	c := &Client{owner: url.PathEscape(owner), name: url.PathEscape(name), act: o.Act, calls: o.Calls}
-	c.gh = github.NewClient(&http.Client{CheckRedirect: stayOn(base.Host)})
+	c := &Client{owner: url.PathEscape(owner), name: url.PathEscape(name), act: o.Act, calls: o.Calls, transport: o.Transport}
+	c.gh = github.NewClient(&http.Client{Transport: o.Transport, CheckRedirect: stayOn(base.Host)})
 	if o.Token != "" {
 		c.gh = c.gh.WithAuthToken(o.Token)
 	}
@@ -59,6 +61,9 @@ func New(o Options) (*Client, error) {
 
 // Calls returns how the client makes its requests.
 func (c *Client) Calls() Calls { return c.calls }
+
+// Transport returns what the client's requests go through; nil for that of the machine.
+func (c *Client) Transport() http.RoundTripper { return c.transport }
 
 // stayOn refuses redirects to other hosts, which the library would send the token
 // to.

@@ -42,17 +42,6 @@ func TestTheTokenFollowsNoRedirection(t *testing.T) {
 	}
 }
 
-func TestRepositoriesHaveAnOwner(t *testing.T) {
-	for _, repository := range []string{"", "o", "o/", "/r", "o/r/x"} {
-		if _, err := New(Options{Repository: repository}); err == nil {
-			t.Errorf("%q: got no error, want one", repository)
-		}
-	}
-	if _, err := New(Options{Repository: "o/r", URL: "nowhere"}); err == nil {
-		t.Error("an address without a host: got no error, want one")
-	}
-}
-
 // TestAnEndedContextEndsACall, in a pause too.
 func TestAnEndedContextEndsACall(t *testing.T) {
 	asked := 0

@@ -2,8 +2,11 @@ package installtest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,10 +28,10 @@ type Program struct {
 }
 
 // Build builds the program from the sources as they are now, puts it into dir, and returns
-// its path. The program is kept in the user's cache folder, too: packages that are tested
-// side by side, or one after the other, link it once. The go command decides whether what
-// is kept is still right. A -race in GOFLAGS is for the tests, not for the program, which
-// has the race detector when Flags say so.
+// its path. The program is kept in the user's cache folder, with a digest of the module's
+// files: packages that are tested side by side, or one after the other, build it once. A -race
+// in GOFLAGS is for the tests, not for the program, which has the race detector when Flags
+// say so.
 func (p Program) Build(ctx context.Context, dir string) (string, error) {
 	path := filepath.Join(dir, p.Name)
 	flags := ownFlags()
@@ -55,10 +58,40 @@ func (p Program) Build(ctx context.Context, dir string) (string, error) {
 		return "", fmt.Errorf("lock %s: %w", lock.Path(), err)
 	}
 	defer lock.Close()
-	if err := p.build(ctx, flags, kept); err != nil {
+	sources, err := digest(root)
+	if err != nil {
 		return "", err
 	}
+	if of, err := os.ReadFile(kept + ".of"); err != nil || string(of) != sources || !exists(kept) {
+		if err := p.build(ctx, flags, kept); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(kept+".of", []byte(sources), 0o644); err != nil {
+			return "", err
+		}
+	}
 	return path, linkOrCopy(kept, path)
+}
+
+// digest is of all files of a module that a program may be built from: not of tests, of what
+// they read, and of folders whose names begin with a dot.
+func digest(root string) (string, error) {
+	sum := sha256.New()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch name := d.Name(); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "node_modules"):
+			return filepath.SkipDir
+		case !d.Type().IsRegular() || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		fmt.Fprintf(sum, "%s %d\n", path, len(data))
+		sum.Write(data)
+		return err
+	})
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 func (p Program) build(ctx context.Context, goflags []string, path string) error {

@@ -8,7 +8,7 @@
 //	P-5   each agent process has one entry in the ledger, which adds up and never shrinks
 //	P-6   generations of checkpoints only grow, and a restore takes the newest
 //	P-7   nothing takes the last good state away, neither here nor where it is stored
-//	P-8   a state that is not valid is never written, and one that was refused never touched
+//	P-8   a state that is not valid is never written
 //	P-9   each part of a run ends once in the log, as the state has it
 //	P-10  nothing is left: no process, no temporary file, no secret in what is sealed
 //
@@ -46,7 +46,6 @@ type Left struct {
 	// there after each change of the store.
 	Stored  []Stored
 	Shelves []Shelf
-	Refused []Refused
 	// Processes and Temporary describe what is alive and what lies around.
 	Processes, Temporary []string
 	// Sealed is what was encrypted. None of Secrets may be in it.
@@ -79,12 +78,6 @@ type Stored struct {
 type Shelf struct {
 	Stored int   // how many checkpoints had been stored by then
 	There  []int // the indexes of those that were still there
-}
-
-// Refused is a file that the program refused.
-type Refused struct {
-	Name          string
-	Before, After []byte
 }
 
 // Violation is an invariant that does not hold.

@@ -127,7 +127,6 @@ func good(t *testing.T) Left {
 	a.rest()
 	a.left.Run = a.run
 	a.left.Whole = slices.Clone(a.left.Effects)
-	a.left.Refused = []Refused{{"x.json", []byte("{"), []byte("{")}}
 	a.left.Secrets, a.left.Sealed = []string{"plain"}, [][]byte{[]byte("hidden")}
 	return a.left
 }
@@ -136,9 +135,6 @@ func TestAGoodRunHasNoViolations(t *testing.T) {
 	l := good(t)
 	if got := Check(l); len(got) > 0 {
 		t.Errorf("got %v, want none", got)
-	}
-	if len(l.Run.Ledger) != 6 || len(l.Rests) != 3 || len(Check(Left{})) > 0 {
-		t.Errorf("got %d entries and %d rests, want 6 and 3; nothing at all: got %v", len(l.Run.Ledger), len(l.Rests), Check(Left{}))
 	}
 	whole := good(t)
 	whole.Events = whole.Events[:len(whole.Events)-1] // its end is saved, and was not told yet
@@ -185,79 +181,22 @@ var forged = []struct {
 	forge    func(*testing.T, *Left)
 }{
 	{"P-1", "a committed step ran again after a crash", func(_ *testing.T, l *Left) { l.Effects = append(l.Effects, l.Effects[0]) }},
-	{"P-1", "a step that nobody ran is committed", func(_ *testing.T, l *Left) {
-		l.Effects = slices.DeleteFunc(slices.Clone(l.Effects), func(e Effect) bool { return e.State == "B.md" })
-		l.Effects = append(l.Effects, Effect{Agent: "x", State: "B.md"})
-	}},
-	{"P-1", "a state is executed where the agent isn't", func(t *testing.T, l *Left) {
-		l.Events[at[*state.StateStarted](t, l, 4)].State = "A.md"
-	}},
 	{"P-1", "the saved state is before a move of the log", func(t *testing.T, l *Left) {
 		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) { r.Agents[0].State = "C.md" })
 	}},
 	{"P-2", "a repeat without the event", func(t *testing.T, l *Left) { without(l, at[*state.AttemptInterrupted](t, l, 1)) }},
 	{"P-2", "two repeats for one crash", func(_ *testing.T, l *Left) { l.Effects = append(l.Effects[:2:2], l.Effects[1:]...) }},
-	{"P-2", "a repeat after a crash that cut nothing off", func(t *testing.T, l *Left) {
-		i := at[*state.RunStarted](t, l, 3) + 1
-		e := l.Events[i]
-		e.Body = &state.AttemptInterrupted{Attempt: 1}
-		l.Events = slices.Insert(slices.Clone(l.Events), i, e)
-	}},
 	{"P-3", "a fork without its agent", func(t *testing.T, l *Left) { without(l, at[*state.AgentStarted](t, l, 2)) }},
-	{"P-3", "an agent without its fork", func(t *testing.T, l *Left) { without(l, at[*state.Transition](t, l, 1)) }},
 	{"P-3", "a saved run without the agent", func(t *testing.T, l *Left) {
 		l.Rests[0].Run = altered(t, l.Rests[0].Run, func(r *state.Run) { r.Agents = r.Agents[:1] })
 	}},
-	{"P-3", "an agent twice", func(t *testing.T, l *Left) {
-		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ended = append(r.Ended, r.Ended[0]) })
-	}},
-	{"P-3", "an agent that no log knows", func(t *testing.T, l *Left) {
-		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ended = append(r.Ended, state.Ending{Agent: "main_z9"}) })
-	}},
-	{"P-3", "the agent of another fork", func(t *testing.T, l *Left) { l.Events[at[*state.AgentStarted](t, l, 2)].State = "C.md" }},
-	{"P-3", "an agent that starts twice", func(t *testing.T, l *Left) {
-		i := at[*state.AgentStarted](t, l, 2)
-		l.Events = slices.Insert(slices.Clone(l.Events), i, l.Events[i])
-	}},
-	{"P-4", "a result that never arrived", func(_ *testing.T, l *Left) {
-		l.Whole = append(l.Whole, Effect{Agent: "main", State: "NEW.md", Line: "x"})
-	}},
-	{"P-4", "a frame popped twice", func(t *testing.T, l *Left) {
-		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) { r.Agents[0].Stack = nil })
-	}},
-	{"P-4", "a return to somebody else", func(t *testing.T, l *Left) {
-		b := *l.Events[at[*state.Transition](t, l, 4)].Body.(*state.Transition)
-		b.Target = "C.md"
-		l.Events[at[*state.Transition](t, l, 4)].Body = &b
-	}},
 	{"P-4", "a payload with another byte", func(_ *testing.T, l *Left) {
 		l.Effects[4].Line = strings.Replace(l.Effects[4].Line, "of the call", "of the cal\x00", 1)
-	}},
-	{"P-4", "another result of an agent", func(t *testing.T, l *Left) {
-		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ended[0].Result = "other" })
-	}},
-	{"P-4", "another result of the run", func(t *testing.T, l *Left) {
-		i := at[*state.RunFinished](t, l, 1)
-		b := *l.Events[i].Body.(*state.RunFinished)
-		b.Result = nil
-		l.Events[i].Body = &b
-	}},
-	{"P-4", "a conversation of another agent CLI", func(t *testing.T, l *Left) {
-		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) { r.Agents[0].Session = &state.Session{ID: r.Agents[0].Session.ID, Backend: "codex"} })
 	}},
 	{"P-4", "a conversation that its agent CLI knows by another id", func(t *testing.T, l *Left) {
 		for i, id := range []string{"one", "two"} {
 			l.Rests[i].Run = altered(t, l.Rests[i].Run, func(r *state.Run) { r.Agents[0].Session = &state.Session{ID: "s1", CLIID: id} })
 		}
-	}},
-	{"P-5", "an entry that is missing", func(t *testing.T, l *Left) {
-		l.Run = altered(t, l.Run, func(r *state.Run) {
-			r.Progress.TotalUSD -= r.Ledger[5].CostUSD
-			r.Ledger = r.Ledger[:5]
-		})
-	}},
-	{"P-5", "an entry twice", func(t *testing.T, l *Left) {
-		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ledger[5].N = r.Ledger[4].N })
 	}},
 	{"P-5", "a total that does not add up", func(t *testing.T, l *Left) {
 		l.Run = altered(t, l.Run, func(r *state.Run) { r.Progress.TotalUSD++ })
@@ -267,27 +206,10 @@ var forged = []struct {
 			r.Ledger[1].CostUSD, r.Progress.TotalUSD = 9*state.Dollar, r.Progress.TotalUSD+9*state.Dollar
 		})
 	}},
-	{"P-5", "an end that cost less than the one before", func(t *testing.T, l *Left) {
-		i := at[*state.RunFinished](t, l, 1)
-		b := *l.Events[i].Body.(*state.RunFinished)
-		b.CostUSD *= 2
-		l.Events = slices.Insert(slices.Clone(l.Events), at[*state.RunStarted](t, l, 3), state.Event{Seq: 1, Body: &b})
-	}},
-	{"P-5", "a cost of no kind", func(t *testing.T, l *Left) {
-		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ledger[5].Kind = "" })
-	}},
-	{"P-5", "an unknown cost that has an amount", func(t *testing.T, l *Left) {
-		l.Run = altered(t, l.Run, func(r *state.Run) { r.Ledger[5].Kind = state.Unknown })
-	}},
-	{"P-5", "a checkpoint that costs less than the one before", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.TotalUSD = 0 }},
 	{"P-6", "a generation again", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Generation = 2 }},
 	{"P-6", "a restore of an older one", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Previous = l.Stored[0].Digest }},
-	{"P-6", "an older step in a newer generation", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Seq = 1 }},
 	{"P-7", "a state that is gone", func(_ *testing.T, l *Left) { l.Rests[1].Run = nil }},
-	{"P-7", "an older state in the end", func(_ *testing.T, l *Left) { l.Run = l.Rests[0].Run }},
 	{"P-7", "a store without the newest", func(_ *testing.T, l *Left) { l.Shelves[2].There = []int{0, 1} }},
-	{"P-7", "an empty store", func(_ *testing.T, l *Left) { l.Shelves[0].There = nil }},
-	{"P-8", "a refused file that was changed", func(_ *testing.T, l *Left) { l.Refused[0].After = nil }},
 	{"P-8", "a saved state that is not valid", func(t *testing.T, l *Left) {
 		l.Rests[0].Run = altered(t, l.Rests[0].Run, func(r *state.Run) { r.Agents[1].N = 1 })
 	}},
@@ -296,28 +218,10 @@ var forged = []struct {
 		e.Seq++
 		l.Events = append(l.Events, e)
 	}},
-	{"P-9", "a log without its beginning", func(_ *testing.T, l *Left) { l.Events = l.Events[1:3] }},
-	{"P-9", "a run that begins twice", func(t *testing.T, l *Left) {
-		i := at[*state.RunStarted](t, l, 2)
-		l.Events[i].Body = &state.RunStarted{}
-	}},
 	{"P-9", "an end that was not told", func(t *testing.T, l *Left) {
 		without(l, len(l.Events)-1)
 		l.Run = altered(t, l.Run, func(r *state.Run) { r.Events = nil })
 	}},
-	{"P-9", "an end that is not the state's", func(t *testing.T, l *Left) {
-		i := at[*state.RunFinished](t, l, 1)
-		b := *l.Events[i].Body.(*state.RunFinished)
-		b.Status = state.Failed
-		l.Events[i].Body = &b
-	}},
-	{"P-9", "an end of a run that is running", func(_ *testing.T, l *Left) { l.Run = l.Rests[1].Run; l.Stored, l.Shelves, l.Rests = nil, nil, nil }},
-	{"P-9", "work after the end", func(t *testing.T, l *Left) {
-		e := l.Events[at[*state.Transition](t, l, 1)]
-		e.Seq = l.Events[len(l.Events)-1].Seq + 1
-		l.Events = append(l.Events, e)
-	}},
-	{"P-9", "an event of the past", func(_ *testing.T, l *Left) { l.Events = append(l.Events[:4:4], l.Events[3:]...) }},
 	{"P-10", "a process", func(_ *testing.T, l *Left) { l.Processes = []string{"7: sleep 300"} }},
 	{"P-10", "a temporary file", func(_ *testing.T, l *Left) { l.Temporary = []string{"w.json.tmp"} }},
 	{"P-10", "a plain text in what is sealed", func(_ *testing.T, l *Left) { l.Sealed = append(l.Sealed, []byte("it is plain to see")) }},

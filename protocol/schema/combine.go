@@ -9,7 +9,7 @@ import (
 type not struct{ schema *node }
 
 func (r not) check(c *check) {
-	if len(c.self(r.schema, true).failures) == 0 {
+	if len(c.self(r.schema).failures) == 0 {
 		c.fail("", "'not' failed")
 	}
 }
@@ -18,9 +18,7 @@ type allOf struct{ schemas []*node }
 
 func (r allOf) check(c *check) {
 	for _, n := range r.schemas {
-		if c.require(n); c.isOver() {
-			return
-		}
+		c.require(n)
 	}
 }
 
@@ -30,7 +28,7 @@ func (r anyOf) check(c *check) {
 	var tried []failure
 	isMet := false
 	for _, n := range r.schemas {
-		sub := c.self(n, true)
+		sub := c.self(n)
 		if len(sub.failures) > 0 {
 			tried = append(tried, sub.failures[0])
 			continue
@@ -51,14 +49,14 @@ func (r oneOf) check(c *check) {
 	var tried []failure
 	met := -1
 	for i, n := range r.schemas {
-		sub := c.self(n, true)
+		sub := c.self(n)
 		switch {
 		case len(sub.failures) > 0:
 			tried = append(tried, sub.failures[0])
 		case met < 0:
 			met = i
 		default:
-			c.fail("/oneOf", "'oneOf' failed, subschemas %v, %v matched", whole(met), whole(i))
+			c.fail("/oneOf", "'oneOf' failed, subschemas %v, %v matched", met, i)
 			return
 		}
 	}
@@ -72,7 +70,7 @@ type condition struct{ test, then, otherwise *node } // nil for none
 
 func (r condition) check(c *check) {
 	next := r.then
-	if len(c.self(r.test, true).failures) > 0 {
+	if len(c.self(r.test).failures) > 0 {
 		next = r.otherwise
 	}
 	if next != nil {
@@ -86,7 +84,7 @@ type unseenMembers struct{ schema *node }
 func (r unseenMembers) check(c *check) {
 	object, _ := c.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if !c.seen.members[name] && !c.isOver() {
+		if !c.seen.members[name] {
 			c.member(r.schema, name, object[name])
 		}
 	}
@@ -98,7 +96,7 @@ type unseenItems struct{ schema *node }
 func (r unseenItems) check(c *check) {
 	array, _ := c.value.([]any)
 	for i, item := range array {
-		if i >= c.seen.first && !c.seen.items[i] && !c.isOver() {
+		if i >= c.seen.first && !c.seen.items[i] {
 			c.item(r.schema, i, item)
 		}
 	}

@@ -2,81 +2,94 @@ package schema
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// compiler makes the nodes of a document which the survey and the schema of schemas have found
-// right.
+// older are keywords of earlier drafts, which people may expect to work.
+var older = []string{"dependencies", "$recursiveRef", "$recursiveAnchor"}
+
+// compiler makes the nodes of a document, and finds what can't be used in it. It also bears documents
+// that the schema of schemas refuses.
 type compiler struct {
-	survey   *survey
-	nodes    map[string]*node // by JSON pointer
-	patterns int              // the size of those that were compiled
+	nodes   map[string]*node  // by JSON pointer
+	anchors map[string]string // JSON pointers of schemas by their names
+	links   []*reference
+	wrong   *Violation // the first one
 }
 
-// errPattern is a pattern that can't be used.
-type errPattern struct {
-	place, text string
-	err         error
+// compile makes a Schema of a document.
+func compile(doc any) (*Schema, *Violation) {
+	c := compiler{nodes: map[string]*node{}, anchors: map[string]string{}}
+	root := c.compile(doc, "")
+	for _, r := range c.links {
+		c.lead(r)
+	}
+	return &Schema{root}, c.wrong
 }
 
-func (e *errPattern) Error() string {
-	return fmt.Sprintf("%v is not valid regex: %v", quoted(e.text), e.err)
+func (p *compiler) refuse(place, format string, args ...any) {
+	if p.wrong == nil {
+		p.wrong = &Violation{Place: shorten(place), Message: shorten(fmt.Sprintf(format, args...))}
+	}
 }
 
-// compile returns the node of a schema. Its error is an *errPattern.
-func (p *compiler) compile(doc any, place string) (*node, error) {
-	n := p.node(place)
+// compile returns the node of a schema.
+func (p *compiler) compile(doc any, place string) *node {
+	n := &node{place: inURL(place)}
+	p.nodes[place] = n
 	object, ok := doc.(map[string]any)
 	if !ok || len(object) == 0 {
 		is := !ok && doc == true || ok
 		n.fixed = &is
-		return n, nil
+		return n
 	}
-	n.place, n.weight, n.types = inURL(place), p.survey.weights[place], typesOf(object["type"])
+	s := subject{compiler: p, object: object, place: place}
+	s.checkKeywords()
+	n.types = typesOf(object["type"])
 	if v, ok := object["const"]; ok {
 		n.exact = append(n.exact, newExact("const", []any{v}))
 	}
 	if list, ok := object["enum"].([]any); ok {
 		n.exact = append(n.exact, newExact("enum", list))
 	}
-	s := subject{compiler: p, object: object, place: place}
 	n.rules = slices.Concat(s.references("$ref"), s.ofObjects(), s.ofArrays(), s.ofScalars(), s.references("$dynamicRef"), s.combining(), s.unseen())
 	n.asks = object["unevaluatedProperties"] != nil || object["unevaluatedItems"] != nil
 	for _, key := range []string{"$defs", "definitions"} {
 		s.named(key)
 	}
 	s.one("contentSchema") // nothing is held to it, but references may lead to it
-	return n, s.err
-}
-
-// node returns the node of a place, which may be compiled later.
-func (p *compiler) node(place string) *node {
-	n, ok := p.nodes[place]
-	if !ok {
-		n = &node{place: inURL(place)}
-		p.nodes[place] = n
-	}
 	return n
 }
 
-// pattern compiles a regular expression.
-func (p *compiler) pattern(text, place string) (*pattern, error) {
-	re, err := newPattern(text)
-	if err == nil {
-		if p.patterns += re.size; p.patterns > maxPatterns {
-			err = errTooLarge
-		}
+// lead sets the schema that a reference leads to. One that leads out of the document, or to something
+// in it that is no schema, is refused.
+func (p *compiler) lead(r *reference) {
+	name, isHere := strings.CutPrefix(r.text, "#")
+	place, err := url.PathUnescape(name)
+	if at, ok := p.anchors[place]; ok {
+		place = at
 	}
+	switch r.to = p.nodes[place]; {
+	case !isHere:
+		p.refuse(r.place, "%q is not in this schema, and nothing else is read; write #/$defs/NAME", shorten(r.text))
+	case r.to == nil || err != nil:
+		p.refuse(r.place, "there is no schema at %q", shorten(r.text))
+	}
+}
+
+// pattern compiles a regular expression. They are all of those that need time in proportion to the text.
+func (p *compiler) pattern(text, place string) *regexp.Regexp {
+	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, &errPattern{place, text, err}
+		p.refuse(place, "%v is not valid regex: it is no RE2 pattern: %v", quoted(text), err)
 	}
-	return re, nil
+	return re
 }
 
 // inURL returns a JSON pointer as a part of a URL.
@@ -108,15 +121,29 @@ type subject struct {
 	*compiler
 	object map[string]any
 	place  string
-	err    error // the first one
 }
 
-func (s *subject) child(doc any, place string) *node {
-	n, err := s.compile(doc, place)
-	if s.err == nil {
-		s.err = err
+// checkKeywords refuses what would make the schema depend on other ones.
+func (s *subject) checkKeywords() {
+	if of, ok := s.object["$schema"]; ok && (s.place != "" || of != dialect && of != dialect+"#") {
+		s.refuse(s.place+"/$schema", "only %s is possible, at the top", dialect)
 	}
-	return n
+	if _, ok := s.object["$id"]; ok && s.place != "" {
+		s.refuse(s.place+"/$id", "only the whole schema can have an id")
+	}
+	for _, key := range older {
+		if _, ok := s.object[key]; ok {
+			s.refuse(s.place+"/"+key, "the keyword is of an earlier draft, not of 2020-12")
+		}
+	}
+	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
+		name, ok := s.object[key].(string)
+		if at, known := s.anchors[name]; ok && known && at != s.place {
+			s.refuse(s.place+"/"+key, "the name %q is that of another schema, too", shorten(name))
+		} else if ok {
+			s.anchors[name] = s.place
+		}
+	}
 }
 
 // one returns the schema that is the value of a keyword; nil for none.
@@ -125,7 +152,7 @@ func (s *subject) one(key string) *node {
 	if !ok {
 		return nil
 	}
-	return s.child(doc, s.place+"/"+escaped(key))
+	return s.compile(doc, s.place+"/"+escaped(key))
 }
 
 // list returns the schemas of a keyword that has a list of them.
@@ -133,7 +160,7 @@ func (s *subject) list(key string) []*node {
 	var nodes []*node
 	list, _ := s.object[key].([]any)
 	for i, doc := range list {
-		nodes = append(nodes, s.child(doc, fmt.Sprintf("%s/%s/%d", s.place, key, i)))
+		nodes = append(nodes, s.compile(doc, fmt.Sprintf("%s/%s/%d", s.place, key, i)))
 	}
 	return nodes
 }
@@ -143,7 +170,7 @@ func (s *subject) named(key string) map[string]*node {
 	nodes := map[string]*node{}
 	named, _ := s.object[key].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(named)) {
-		nodes[name] = s.child(named[name], s.place+"/"+escaped(key)+"/"+escaped(name))
+		nodes[name] = s.compile(named[name], s.place+"/"+escaped(key)+"/"+escaped(name))
 	}
 	return nodes
 }
@@ -176,8 +203,9 @@ func (s *subject) references(key string) []rule {
 	if !ok {
 		return nil
 	}
-	place, _ := s.survey.resolve(to)
-	return []rule{reference{s.node(place)}}
+	r := &reference{place: s.place + "/" + key, text: to}
+	s.links = append(s.links, r)
+	return []rule{r}
 }
 
 // bounds returns the rules of keywords that limit how long a value is.
@@ -199,11 +227,7 @@ func (s *subject) ofObjects() []rule {
 	m := members{named: s.named("properties"), others: s.one("additionalProperties")}
 	byPattern := s.named("patternProperties")
 	for _, text := range slices.Sorted(maps.Keys(byPattern)) {
-		re, err := s.pattern(text, s.place+"/patternProperties")
-		if s.err == nil {
-			s.err = err
-		}
-		m.patterns = append(m.patterns, patterned{re, byPattern[text]})
+		m.patterns = append(m.patterns, patterned{s.pattern(text, s.place+"/patternProperties"), byPattern[text]})
 	}
 	if len(m.named) > 0 || m.patterns != nil || m.others != nil {
 		rules = append(rules, m)
@@ -239,15 +263,11 @@ func (s *subject) ofArrays() []rule {
 func (s *subject) ofScalars() []rule {
 	rules := s.bounds("string", "maxLength", "minLength")
 	if text, ok := s.object["pattern"].(string); ok {
-		re, err := s.pattern(text, s.place+"/pattern")
-		if s.err == nil {
-			s.err = err
-		}
-		rules = append(rules, matching{re})
+		rules = append(rules, matching{s.pattern(text, s.place+"/pattern")})
 	}
 	for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
 		if n, ok := s.object[key].(json.Number); ok {
-			rules = append(rules, limit{key, ratOf(n)})
+			rules = append(rules, limit{key, n, ratOf(n)})
 		}
 	}
 	return rules
@@ -285,11 +305,7 @@ func (s *subject) unseen() []rule {
 	return rules
 }
 
-// patternOf returns the violation of a pattern that can't be used.
-func patternOf(err error) *Violation {
-	var bad *errPattern
-	if !errors.As(err, &bad) {
-		return nil
-	}
-	return &Violation{Place: shorten(bad.place), Message: shorten(bad.Error())}
+// escaped returns a name as a part of a JSON pointer.
+func escaped(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }

@@ -41,7 +41,7 @@ func newExact(keyword string, values []any) exact {
 func display(v any) string {
 	switch v := v.(type) {
 	case string:
-		return quoted(v).String()
+		return quoted(v)
 	case bool:
 		return strconv.FormatBool(v)
 	case json.Number:

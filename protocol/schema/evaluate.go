@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -10,13 +11,12 @@ import (
 
 // node is one schema of a document.
 type node struct {
-	place  string // JSON pointer to it, as a part of a URL
-	fixed  *bool  // the schema is true or false; nil for an object
-	types  []string
-	exact  []exact
-	rules  []rule
-	weight weight
-	asks   bool // a rule has to know which members or items the others have looked at
+	place string // JSON pointer to it, as a part of a URL
+	fixed *bool  // the schema is true or false; nil for an object
+	types []string
+	exact []exact
+	rules []rule
+	asks  bool // a rule has to know which members or items the others have looked at
 }
 
 // rule is what one keyword demands, or some keywords that belong together.
@@ -28,9 +28,7 @@ type check struct {
 	value    any
 	at       *location // of the value; the same one means the same value
 	above    *check    // what led to this check; nil for none
-	meter    *meter
-	seen     *seen // what of the value the rules have looked at; nil where nobody asks
-	isShort  bool  // the first failure is enough
+	seen     *seen     // what of the value the rules have looked at; nil where nobody asks
 	failures []failure
 }
 
@@ -50,13 +48,12 @@ func (l *location) names() []string {
 	return all
 }
 
-// failure is one thing that is wrong. Its message is only written when it is told.
+// failure is one thing that is wrong.
 type failure struct {
 	schema  *node
 	at      *location
 	keyword string // JSON pointer from the schema
-	format  string
-	args    []any
+	message string
 	tried   []failure // the first failure of each alternative
 }
 
@@ -77,14 +74,9 @@ func (s *seen) add(t *seen) {
 
 // fail says that the value is not as a keyword demands.
 func (c *check) fail(keyword, format string, args ...any) *failure {
-	c.meter.countFailure()
-	c.failures = append(c.failures, failure{schema: c.schema, at: c.at, keyword: keyword, format: format, args: args})
+	message := shorten(fmt.Sprintf(format, args...))
+	c.failures = append(c.failures, failure{schema: c.schema, at: c.at, keyword: keyword, message: message})
 	return &c.failures[len(c.failures)-1]
-}
-
-// isOver reports whether what is not yet checked makes no difference.
-func (c *check) isOver() bool {
-	return c.meter.isSpent || c.isShort && len(c.failures) > 0
 }
 
 // run holds the value to the schema.
@@ -104,40 +96,30 @@ func (c *check) run() {
 		c.fail("/type", "got %s, want %s", got, strings.Join(n.types, " or "))
 		return
 	}
-	if !c.meter.weigh(n.weight, c.value) {
-		return
-	}
 	for _, e := range n.exact {
 		if !e.values[keyOf(c.value)] {
 			c.fail("/"+e.keyword, "%s", e.wanted)
 			return
 		}
 	}
-	if !c.meter.visit() {
-		return
-	}
 	for _, r := range n.rules {
-		if c.isOver() {
-			return
-		}
 		r.check(c)
 	}
 }
 
 // repeats reports whether the same value is already being held to the same schema.
 func (c *check) repeats() bool {
-	steps := 0
 	for up := c.above; up != nil && up.at == c.at; up = up.above {
-		if steps++; up.schema == c.schema {
+		if up.schema == c.schema {
 			return true
 		}
 	}
-	return !c.meter.spend(steps)
+	return false
 }
 
 // of returns a check of a value against a schema that a rule of this one leads to.
-func (c *check) of(n *node, value any, at *location, isShort bool) *check {
-	sub := &check{schema: n, value: value, at: at, above: c, meter: c.meter, isShort: c.isShort || isShort}
+func (c *check) of(n *node, value any, at *location) *check {
+	sub := &check{schema: n, value: value, at: at, above: c}
 	if n.asks || at == c.at && c.seen != nil {
 		sub.seen = newSeen()
 	}
@@ -145,8 +127,8 @@ func (c *check) of(n *node, value any, at *location, isShort bool) *check {
 }
 
 // self holds the value to another schema, too.
-func (c *check) self(n *node, isShort bool) *check {
-	sub := c.of(n, c.value, c.at, isShort)
+func (c *check) self(n *node) *check {
+	sub := c.of(n, c.value, c.at)
 	sub.run()
 	if len(sub.failures) == 0 && c.seen != nil {
 		c.seen.add(sub.seen)
@@ -155,18 +137,18 @@ func (c *check) self(n *node, isShort bool) *check {
 }
 
 // require holds the value to another schema which it must meet.
-func (c *check) require(n *node) { c.failures = append(c.failures, c.self(n, false).failures...) }
+func (c *check) require(n *node) { c.failures = append(c.failures, c.self(n).failures...) }
 
 // inner holds a member or an item of the value to a schema.
-func (c *check) inner(n *node, value any, name string, isShort bool) *check {
-	sub := c.of(n, value, &location{c.at, name}, isShort)
+func (c *check) inner(n *node, value any, name string) *check {
+	sub := c.of(n, value, &location{c.at, name})
 	sub.run()
 	return sub
 }
 
 // member holds a member of the value to a schema which it must meet.
 func (c *check) member(n *node, name string, value any) {
-	c.failures = append(c.failures, c.inner(n, value, name, false).failures...)
+	c.failures = append(c.failures, c.inner(n, value, name).failures...)
 	if c.seen != nil {
 		c.seen.members[name] = true
 	}
@@ -174,7 +156,7 @@ func (c *check) member(n *node, name string, value any) {
 
 // item holds an item of the value to a schema which it must meet.
 func (c *check) item(n *node, i int, value any) {
-	c.failures = append(c.failures, c.inner(n, value, strconv.Itoa(i), false).failures...)
+	c.failures = append(c.failures, c.inner(n, value, strconv.Itoa(i)).failures...)
 }
 
 // allows reports whether a value has one of the schema's types.

@@ -2,9 +2,7 @@ package schema
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -57,15 +55,7 @@ func told(err *jsonschema.ValidationError) []string {
 	if _, ok := err.ErrorKind.(*kind.PropertyNames); ok { // the place is lost
 		return []string{"a name " + strings.TrimSuffix(rule, "/propertyNames")}
 	}
-	if extra, ok := err.ErrorKind.(*kind.AdditionalProperties); ok {
-		slices.Sort(extra.Properties)
-	}
-	alone := jsonschema.ValidationError{SchemaURL: err.SchemaURL, ErrorKind: err.ErrorKind}
-	message := alone.DetailedOutput().Error.String()
-	if _, ok := err.ErrorKind.(*kind.RefCycle); ok {
-		message = "the schema refers to itself without an end"
-	}
-	return []string{fmt.Sprintf("%s %s: %s", pointer(err.InstanceLocation), rule+pointer(err.ErrorKind.KeywordPath()), message)}
+	return []string{pointer(err.InstanceLocation) + " " + rule + pointer(err.ErrorKind.KeywordPath())}
 }
 
 func distinct(all []string) []string {
@@ -79,17 +69,15 @@ func ofOurs(s *Schema, text string) []string {
 	if v != nil {
 		return []string{v.String()}
 	}
-	c := (&check{meter: newMeter()}).of(s.root, value, &location{}, false)
-	if c.run(); c.meter.isSpent {
-		return nil
-	}
+	c := (&check{}).of(s.root, value, &location{})
+	c.run()
 	var found []string
 	for _, f := range c.failures {
 		if f.keyword == "/propertyNames" {
 			found = append(found, "a name "+f.schema.place)
 			continue
 		}
-		found = append(found, fmt.Sprintf("%s %s: %s", pointer(f.at.names()), f.schema.place+f.keyword, fmt.Sprintf(f.format, f.args...)))
+		found = append(found, pointer(f.at.names())+" "+f.schema.place+f.keyword)
 	}
 	return distinct(found)
 }
@@ -114,7 +102,7 @@ func agrees(t testing.TB, schema, text string) {
 
 // isStricter reports whether a schema is refused for what only this package refuses.
 func isStricter(v *Violation) bool {
-	for _, part := range []string{"earlier draft", "is possible, at the top", "can have an id", "is not in this schema", "there is no schema at", "too large", "more than 1000 schemas", "no RE2", "is that of another"} {
+	for _, part := range []string{"earlier draft", "is possible, at the top", "can have an id", "is not in this schema", "there is no schema at", "too large", "no RE2", "is that of another"} {
 		if strings.Contains(v.Message, part) {
 			return true
 		}
@@ -124,11 +112,7 @@ func isStricter(v *Violation) bool {
 
 // TestLikeTheLibrary tries random schemas with random texts.
 func TestLikeTheLibrary(t *testing.T) {
-	seeds := uint64(400)
-	if os.Getenv("RAYMOND_TEST_FULL") != "" {
-		seeds = 5000
-	}
-	for seed := range seeds {
+	for seed := range uint64(400) {
 		g := generator{rand.New(rand.NewPCG(seed, 18))}
 		schema := g.schema(3)
 		if g.IntN(2) == 0 && strings.HasPrefix(schema, "{") && schema != "{}" {

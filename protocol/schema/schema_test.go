@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -33,7 +32,6 @@ func TestParseRefuses(t *testing.T) {
 		{"[]", "got array, want boolean or object"},
 		{`{"items":[{}]}`, "at /items: got array, want boolean or object"},
 		{`{"properties":{"a":{"pattern":"(?=x)"}}}`, "at /properties/a/pattern: '(?=x)' is not valid regex: it is no RE2 pattern: error parsing regexp: invalid or unsupported Perl syntax: `(?=`"},
-		{`{"pattern":"(abcdefghijklm){900}"}`, "at /pattern: '(abcdefghijklm){900}' is not valid regex: it is too large"},
 		{`{"properties":{"a":{"$ref":"https://example.com/x.json"}}}`, `at /properties/a/$ref: "https://example.com/x.json" is not in this schema, and nothing else is read; write #/$defs/NAME`},
 		{`{"$ref":"other.json#/$defs/a"}`, `at /$ref: "other.json#/$defs/a" is not in this schema, and nothing else is read; write #/$defs/NAME`},
 		{`{"$ref":"file:///etc/passwd"}`, `at /$ref: "file:///etc/passwd" is not in this schema, and nothing else is read; write #/$defs/NAME`},
@@ -44,7 +42,6 @@ func TestParseRefuses(t *testing.T) {
 		{`{"not":{"$id":"https://example.com/a"}}`, "at /not/$id: only the whole schema can have an id"},
 		{`{"dependencies":{}}`, "at /dependencies: the keyword is of an earlier draft, not of 2020-12"},
 		{strings.Repeat(`{"not":`, 70) + "1" + strings.Repeat("}", 70), "its values are more than 64 deep"},
-		{`{"allOf":[` + strings.Repeat(`{"type":"null"},`, 1000) + `true]}`, "it has more than 1000 schemas in it"},
 		{`{"const":"` + strings.Repeat("x", 300<<10) + `"}`, "it has 307212 bytes, over the limit of 262144"},
 		{`{"maximum":1e999999999}`, "at /maximum: the number is too long or too large"},
 	}
@@ -139,42 +136,12 @@ func TestNamesAreNoKeywords(t *testing.T) {
 	}
 }
 
-// doubling is a schema with definitions of which each meets a value twice by the next one.
-func doubling(form string, depth int) string {
-	var defs []string
-	for i := range depth {
-		next := fmt.Sprintf(`{"$ref":"#/$defs/d%d"}`, i+1)
-		defs = append(defs, fmt.Sprintf(`"d%d":%s`, i, strings.ReplaceAll(form, "NEXT", next)))
-	}
-	return fmt.Sprintf(`{"$ref":"#/$defs/d0","$defs":{%s,"d%d":{"not":{}}}}`, strings.Join(defs, ","), depth)
-}
-
-// TestHostile: what would take years, or all memory, ends with a word about it. A meter that
-// misses something makes this test run for ever.
-func TestHostile(t *testing.T) {
-	deep := func(open, end string) string { return strings.Repeat(open, 60) + strings.Repeat(end, 60) }
-	tests := map[string]struct{ schema, text string }{
-		"anyOf":           {doubling(`{"anyOf":[NEXT,NEXT]}`, 60), "1"},
-		"anyOf under not": {strings.Replace(doubling(`{"anyOf":[NEXT,NEXT]}`, 60), `"$ref":"#/$defs/d0"`, `"not":{"$ref":"#/$defs/d0"}`, 1), "1"},
-		"items and contains, under not": {`{"not":{"$ref":"#/$defs/n"},"$defs":{"n":{"items":{"$ref":"#/$defs/n"},"contains":{"$ref":"#/$defs/n"},"minContains":0}}}`,
-			deep("[", "]")},
-		"patterns of names, under not": {`{"not":{"$ref":"#/$defs/n"},"$defs":{"n":{"patternProperties":{"a":{"$ref":"#/$defs/n"},"a|b":{"$ref":"#/$defs/n"},"a|c":{"$ref":"#/$defs/n"}}}}}`,
-			strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60)},
-		"schemas that depend": {`{"$ref":"#/$defs/n","$defs":{"n":{"properties":{"a":{"dependentSchemas":{"a":{"$ref":"#/$defs/n"}},"if":{"$ref":"#/$defs/n"},"else":{"$ref":"#/$defs/n"}}},"minProperties":9}}}`,
-			strings.Repeat(`{"a":`, 60) + "{}" + strings.Repeat("}", 60)},
-		"a long pattern": {`{"pattern":"(x+x+)+y[a-z]{1,900}$"}`, `"` + strings.Repeat("x", 1<<19) + `"`},
-		"many values":    {`{"items":{"allOf":[` + strings.Repeat(`{"minimum":1},`, 99) + `{"minimum":1}]}}`, "[" + strings.Repeat("0,", 5000) + "0]"},
-		"unique lists":   {`{"allOf":[` + strings.Repeat(`{"uniqueItems":true},`, 500) + `true]}`, "[" + strings.Repeat("[0],", 9000) + "0]"},
-	}
-	for name, test := range tests {
-		got := textOf(mustParse(t, test.schema).Check(test.text))
-		if want := "to check it against the schema takes too long\n"; got != want {
-			t.Errorf("%s: got:\n%s\nwant:\n%s", name, got, want)
-		}
-	}
+// TestLargeAnswers: the size and the depth of a text are limited, and how long a number is.
+func TestLargeAnswers(t *testing.T) {
+	deep := strings.Repeat("[", 120) + strings.Repeat("]", 120)
 	s := mustParse(t, "true")
 	for name, test := range map[string]struct{ text, want string }{
-		"deep":      {deep("[[", "]]"), "its values are more than 64 deep\n"},
+		"deep":      {deep, "its values are more than 64 deep\n"},
 		"many":      {"[" + strings.Repeat("{},", 30000) + "0]", "it has more than 20000 values\n"},
 		"long":      {`"` + strings.Repeat("x", 1<<20) + `"`, "it has 1048578 bytes, over the limit of 1048576\n"},
 		"number":    {"[1e400000000]", "at /0: the number is too long or too large\n"},
@@ -189,34 +156,22 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHonestSizes: what people really check is not refused for its size.
-func TestHonestSizes(t *testing.T) {
-	finding := `{"line":12,"file":"` + strings.Repeat("a", 200) + `"}`
-	text := `{"verdict":"bad","findings":[` + strings.Repeat(finding+",", 3000) + finding + `]}`
-	if got := mustParse(t, verdict).Check(text); got != nil {
-		t.Errorf("3001 findings: got %v, want them to be allowed", got)
-	}
-	long := `"` + strings.Repeat("word ", 100_000) + `"`
-	if got := mustParse(t, `{"type":"string","pattern":"^[a-z ]*$","maxLength":600000}`).Check(long); got != nil {
-		t.Errorf("a text of 500 kB: got %v, want it to be allowed", got)
-	}
-}
-
-// FuzzCheck holds that any schema and any text are done with, and that a text that is
-// allowed is one strict JSON value.
+// FuzzCheck holds that any text is done with, and that messages are for people.
 func FuzzCheck(f *testing.F) {
-	f.Add(verdict, `{"verdict":"ok","findings":[]}`)
-	f.Add(`{"$dynamicRef":"#a","$dynamicAnchor":"a","unevaluatedProperties":{"not":{}}}`, `{"a":[1,{"b":null}]}`)
-	f.Add(doubling(`{"anyOf":[NEXT,NEXT]}`, 5), "1e5")
-	f.Add(`{"contentSchema":{"$ref":"#"},"multipleOf":0.1,"uniqueItems":true,"prefixItems":[true]}`, `["\ud800", -0]`)
-	f.Fuzz(func(t *testing.T, schema, text string) {
-		s, v := Parse(schema)
-		if v != nil {
-			return
-		}
-		for _, v := range s.Check(text) {
-			if len(v.Message) > 2000 || strings.TrimSpace(v.Message) == "" {
-				t.Errorf("schema %q, text %q: got the message %q, want one for people", schema, text, v.Message)
+	schemas := []*Schema{
+		mustParse(f, verdict),
+		mustParse(f, `{"$dynamicRef":"#a","$dynamicAnchor":"a","unevaluatedProperties":{"not":{}}}`),
+		mustParse(f, `{"contentSchema":{"$ref":"#"},"multipleOf":0.1,"uniqueItems":true,"prefixItems":[true]}`),
+	}
+	for _, text := range []string{`{"verdict":"ok","findings":[]}`, `{"a":[1,{"b":null}]}`, `["\ud800", -0]`, "1e5"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, s := range schemas {
+			for _, v := range s.Check(text) {
+				if len(v.Message) > 2000 || strings.TrimSpace(v.Message) == "" {
+					t.Errorf("text %q: got the message %q, want one for people", text, v.Message)
+				}
 			}
 		}
 	})

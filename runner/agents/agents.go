@@ -3,10 +3,6 @@
 package agents
 
 import (
-	"fmt"
-	"io"
-	"strings"
-
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
@@ -60,18 +56,15 @@ type line struct {
 	// words are those of its transcripts, without which it can't read them.
 	words func() []string
 	make  func(Config) runner.Agent
-	// recorded reads the answer out of an output as a debug folder has it; nil where nobody
-	// can, since one invocation's output does not tell all.
-	recorded func(io.Reader) (runner.Answer, *runner.Failure, error)
-	api      keyproxy.API // that it asks; nil for none
+	api   keyproxy.API // that it asks; nil for none
 }
 
 // lines are all agent CLIs, the default one first.
 var lines = []line{
-	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.Recorded, claude.API{}},
-	{codex.Abilities(), &codexpin.CLI, rollout.Words, newCodex, nil, codex.API{}},
-	{gemini.Abilities(), &geminipin.CLI, gemini.Words, newGemini, nil, gemini.API{}},
-	{command.Abilities(), nil, nil, newCommand, command.Recorded, nil},
+	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.API{}},
+	{codex.Abilities(), &codexpin.CLI, rollout.Words, newCodex, codex.API{}},
+	{gemini.Abilities(), &geminipin.CLI, gemini.Words, newGemini, gemini.API{}},
+	{command.Abilities(), nil, nil, newCommand, nil},
 }
 
 func newClaude(c Config) runner.Agent {
@@ -169,19 +162,4 @@ func Words() []string {
 		}
 	}
 	return all
-}
-
-// Recorded returns the answer of an invocation whose output was recorded, as in a debug folder,
-// of the agent CLI that runner.Answer.CLI names.
-func Recorded(cli string, r io.Reader) (runner.Answer, *runner.Failure, error) {
-	for _, l := range lines {
-		if !strings.HasPrefix(cli, l.abilities.Title+" ") {
-			continue
-		}
-		if l.recorded == nil {
-			return runner.Answer{}, nil, fmt.Errorf("the output of %s alone does not tell what it answered", l.abilities.Title)
-		}
-		return l.recorded(r)
-	}
-	return lines[0].recorded(r) // of a version of this program that knew no other
 }

@@ -4,7 +4,15 @@
 // It knows no vendor, and nothing of the program under test.
 package agenttest
 
-import "testing"
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
 
 // Asked is one request of a CLI for the model's next message.
 type Asked struct {
@@ -33,10 +41,6 @@ type Reply struct {
 	Text  string
 	Shell string // a command that the model asks for, with the CLI's own tool
 	Write string // a path at which it asks for a file, with the CLI's own tool where it has one
-	// Tool is another tool of the CLI that the model asks for, by the CLI's own name, with the
-	// arguments Args. Only Gemini CLI's scripted API knows it.
-	Tool string
-	Args map[string]any
 	// Input, Cached and Output are the tokens that the API reports: of the input without and
 	// from the cache, and of the output.
 	Input, Cached, Output int
@@ -51,6 +55,65 @@ type Reply struct {
 
 // Model is a scripted model. It may be called by several goroutines at once.
 type Model func(Asked) Reply
+
+// Words are those of the error that the reply is.
+func (r Reply) Words() string { return cmp.Or(r.Message, fmt.Sprintf("scripted error %d", r.Status)) }
+
+// Tokens are those that the API reports.
+func (r Reply) Tokens() (input, cached, output int) {
+	if r.Input+r.Cached+r.Output == 0 {
+		return 100, 0, 20
+	}
+	return r.Input, r.Cached, r.Output
+}
+
+// Server is a scripted API on loopback.
+type Server struct {
+	URL string
+
+	closing chan struct{}
+
+	mu    sync.Mutex
+	asked []Asked // guarded by mu
+}
+
+// Serve starts a server that lives as long as the test.
+func Serve(t testing.TB, handle func(s *Server, w http.ResponseWriter, r *http.Request, body []byte)) *Server {
+	t.Helper()
+	s := &Server{closing: make(chan struct{})}
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err == nil {
+			handle(s, w, r, body)
+		}
+	}))
+	s.URL = h.URL
+	t.Cleanup(func() {
+		close(s.closing)
+		h.CloseClientConnections() // one may hang
+		h.Close()
+	})
+	return s
+}
+
+// Note adds to what was asked, and returns how often that was.
+func (s *Server) Note(a Asked) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, a)
+	return len(s.asked)
+}
+
+// BreakOff ends an answer that has begun without its end. One that hangs waits before until
+// the client has left.
+func (s *Server) BreakOff(r *http.Request, hangs bool) {
+	if hangs {
+		select {
+		case <-r.Context().Done():
+		case <-s.closing:
+		}
+	}
+	panic(http.ErrAbortHandler)
+}
 
 // Vendor is an agent CLI with an API of its own, for tests that run with each.
 type Vendor interface {

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -68,16 +67,6 @@ func TestCredentialIsReplaced(t *testing.T) {
 		API{}.Sign(r, c.real)
 		if diff := cmp.Diff(c.want, r.Header); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", c.real, diff)
-		}
-	}
-}
-
-// TestProblemsAreToldAsTheAPIDoes: the CLI acts on the kind.
-func TestProblemsAreToldAsTheAPIDoes(t *testing.T) {
-	for status, kind := range kinds {
-		data, err := json.Marshal(API{}.Problem(status, "no"))
-		if want := `{"type":"error","error":{"type":"` + kind + `","message":"no"}}`; string(data) != want || err != nil {
-			t.Errorf("%d: got %s, %v, want %s", status, data, err, want)
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // ask runs the CLI, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
-	account := b.Proxy.Open(protocol.BackendClaude, s.order.Mark)
+	account := b.Proxy.Open(protocol.BackendClaude, s.Order.Mark)
 	if account == nil {
 		return b.invoke(ctx, path, s)
 	}
@@ -95,20 +95,16 @@ func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answe
 
 // invoke starts the CLI and says what came of it.
 func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
-	ctx, abort := context.WithCancelCause(ctx)
-	defer abort(nil)
-	s.abort = abort
 	s.timer = newResultTimer(b.resultGrace())
 	defer s.timer.stop()
-
-	exit, fail := program.Run(ctx, s.order, program.Invocation{
-		Path: path, Args: b.args(s.order), Env: b.env(s.order.Env), Stdout: s, Extension: ".jsonl",
+	exit, fail := s.Run(ctx, program.Invocation{
+		Path: path, Args: b.args(s.Order), Env: b.env(s.Order.Env), Stdout: s,
 		Finished: s.timer.done, NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
 	})
 	if fail != nil {
 		return program.Nothing, fail
 	}
-	s.flush()
+	s.Flush()
 	s.costs.close() // whatever the process left behind uses nothing from here on
 	return s.answer(exit)
 }

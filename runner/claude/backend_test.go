@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
-	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -24,7 +24,7 @@ func order(t testing.TB, prompt string) runner.Order {
 		Dir:     t.TempDir(),
 		Mark:    uuid.NewString(),
 		Telling: runner.TellAll,
-		Prompt:  runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: uuid.NewString()},
+		Prompt:  runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: chosen},
 	}
 }
 
@@ -47,10 +47,24 @@ func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.
 	return a, f, told
 }
 
-func play(t *testing.T, acts ...ct.Act) *Backend {
+// play is a backend whose CLI is a shell script.
+func play(t *testing.T, version, script string) *Backend {
 	t.Helper()
-	path, env := ct.Stub{Acts: acts}.Start(t)
-	return &Backend{Path: path, Env: env, ResultGrace: patience}
+	path := filepath.Join(t.TempDir(), "claude")
+	installtest.WriteProgram(t, path, "#!/bin/sh\n[ \"$1\" = --version ] && { echo "+version+"; exit; }\ncat >/dev/null\n"+script)
+	return &Backend{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, ResultGrace: patience}
+}
+
+// current is the version of a CLI that is new enough.
+const current = "'2.1.330 (Claude Code)'"
+
+// prints is a part of a script that prints lines.
+func prints(lines ...string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("printf '%s\\n' '" + line + "'\n")
+	}
+	return b.String()
 }
 
 // patience is how long a CLI may take on a machine with much else to do.
@@ -63,32 +77,22 @@ func TestWhatTheProcessDoes(t *testing.T) {
 	idle := func(_ *Backend, o *runner.Order) { o.Idle = 300 * time.Millisecond }
 	tests := []struct {
 		name      string
-		acts      []ct.Act
-		wantClass runner.Class // "" for the answer "hi"
+		script    string
+		wantClass runner.Class // "" for the answer "hello"
 		wantText  string       // part of the message, or of a note
 		limit     func(*Backend, *runner.Order)
 	}{
-		{"ends well", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}, "", "", nil},
-		{"hangs after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Hang: true}}, "", "continued after its result", impatient},
-		{"exits badly after its result", []ct.Act{ct.Init(), ct.Says("hi"), ct.Done(), {Stderr: "oops\n"}, ct.Exit(3)}, "", "exit code 3: oops", nil},
-		{"no line break at the end", []ct.Act{ct.Says("hi"), {Raw: `{"type":"result","subtype":"success"}`}}, "", "", nil},
-		{"a new turn after a result", []ct.Act{ct.Done(), ct.Says("hi"), {Flood: &ct.Fill{Line: `{"type":"x"}`, Bytes: 1 << 14}}, ct.Done()}, "", "", nil},
-		{"invalid lines", []ct.Act{ct.Line("{]"), ct.Init(), {Nest: 20000}, ct.Says("hi"), ct.Done()}, "", "2 lines", nil},
-		{"a line of 100 MB", []ct.Act{ct.Init(), {Long: &ct.Fill{Line: `{"type":"user","message":"{{fill}}"}`, Bytes: 100 * mib}}, ct.Says("hi"), ct.Done()}, "", "", nil},
-		{"no result", []ct.Act{ct.Init(), ct.Says("hi")}, runner.Transient, "no result record: the agent CLI ended with exit code 0", nil},
-		{"no output at all", nil, runner.Transient, "no result record", nil},
-		{"dies", []ct.Act{ct.Init(), {Stderr: "error: out of memory\n"}, ct.Exit(1)}, runner.Transient, "exit code 1: error: out of memory", nil},
-		{"refuses a flag", []ct.Act{{Stderr: "error: unknown option '--nope'\n"}, ct.Exit(1)}, runner.Fatal, "unknown option '--nope'", nil},
-		{"crashes at the start", []ct.Act{{Stderr: "Segmentation fault\n"}, ct.Exit(1)}, runner.Transient, "Segmentation fault", nil},
-		{"says too much", append(slices.Repeat([]ct.Act{{Long: &ct.Fill{Line: `{"type":"assistant","message":{"content":[{"type":"text","text":"{{fill}}"}]}}`, Bytes: mib}}}, 11), ct.Act{Hang: true}), runner.Fatal, "over 10 MiB", nil},
-		{"silent", []ct.Act{ct.Init(), {Hang: true}}, runner.TimedOut, "no output for 300ms", idle},
-		{"a session that names a path", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"../../../tmp/x"}`), ct.Says("hi"), ct.Done()}, runner.Fatal, `named its session "../../../tmp/x", which can't be kept`, nil},
-		{"another session", []ct.Act{ct.Line(`{"type":"system","subtype":"init","session_id":"x"}`), ct.Says("hi"), ct.Line(`{"type":"result","subtype":"success","session_id":"x"}`)}, "", `chose session "x"`, nil},
+		{"hangs after its result", prints(start, hello, goodbye) + hang, "", "continued after its result", impatient},
+		{"exits badly after its result", prints(start, hello, goodbye) + "echo oops >&2; exit 3", "", "exit code 3: oops", nil},
+		{"another session", strings.ReplaceAll(prints(start, hello, goodbye), chosen, "x"), "", `chose session "x"`, nil},
+		{"a session that names a path", strings.ReplaceAll(prints(start), chosen, "../../../tmp/x") + hang, runner.Fatal, `named its session "../../../tmp/x", which can't be kept`, nil},
+		{"dies", prints(start) + "echo error: out of memory >&2; exit 1", runner.Transient, "exit code 1: error: out of memory", nil},
+		{"silent", prints(start) + hang, runner.TimedOut, "no output for 300ms", idle},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b, o := play(t, tt.acts...), order(t, "hello")
+			b, o := play(t, current, tt.script), order(t, "hi")
 			if tt.limit != nil {
 				tt.limit(b, &o)
 			}
@@ -97,50 +101,19 @@ func TestWhatTheProcessDoes(t *testing.T) {
 			if f != nil {
 				class, text = f.Class, f.Message
 			}
-			if class != tt.wantClass || !strings.Contains(text, tt.wantText) || class == "" && a.Text != "hi" {
+			if class != tt.wantClass || !strings.Contains(text, tt.wantText) || class == "" && a.Text != "hello" {
 				t.Errorf("got %.80q, %q, %q, want %q, %q", a.Text, class, text, tt.wantClass, tt.wantText)
 			}
 		})
 	}
 }
 
-// TestStopping holds that a stopped invocation ends on the given ladder, and
-// that an answer that had come by then is kept.
-func TestStopping(t *testing.T) {
-	// On a busy machine it takes a while to die of SIGTERM.
-	stop := &runner.Stopping{Reason: "cancelled", Term: 20 * time.Millisecond, Kill: time.Hour}
-	for _, done := range []bool{false, true} {
-		acts := []ct.Act{{Deaf: true}, ct.Init(), ct.Says("hi")}
-		if done {
-			acts = append(acts, ct.Done())
-		}
-		b := play(t, append(acts, ct.Says("more"), ct.Act{Hang: true})...)
-		ctx, cancel := context.WithCancelCause(t.Context())
-		a, err := b.Run(ctx, order(t, "hello"), func(p runner.Progress) {
-			if p.Text == "more" {
-				cancel(stop)
-			}
-		})
-		var f *runner.Failure
-		if stopped := errors.As(err, &f); done && (err != nil || a.Text != "hi") || !done && (!stopped || f.Class != runner.Stopped) {
-			t.Errorf("stop, result before it: %v: got %q, %v", done, a.Text, err)
-		}
-		if a.Signal != "SIGTERM" {
-			t.Errorf("stop a CLI that is deaf to SIGINT: got signal %q, want SIGTERM after %s", a.Signal, stop.Term)
-		}
-	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(stop)
-	if _, f, _ := run(ctx, t, play(t), order(t, "hello")); f == nil || f.Class != runner.Stopped {
-		t.Errorf("stopped before the start: got %v, want class %s", f, runner.Stopped)
-	}
-}
+// hang is a part of a script that waits for a signal.
+const hang = "exec sleep 100000\n"
 
 // TestMachineFailures holds that a CLI that is missing, too old or no CLI says so,
 // and how to get a good one.
 func TestMachineFailures(t *testing.T) {
-	path, env := ct.Stub{Version: "2.1.127 (Claude Code)"}.Start(t)
-	_, mute := ct.Stub{Version: "hello"}.Start(t)
 	notProgram := filepath.Join(t.TempDir(), "claude")
 	must(t, os.WriteFile(notProgram, []byte("\x00"), 0o755))
 	tests := []struct {
@@ -149,8 +122,8 @@ func TestMachineFailures(t *testing.T) {
 	}{
 		{&Backend{Path: "/nonexistent/claude"}, `agent CLI "/nonexistent/claude" not found`},
 		{&Backend{Path: "no-such-claude"}, `agent CLI "no-such-claude" not found`},
-		{&Backend{Path: path, Env: env}, "is version 2.1.127, want at least 2.1.128"},
-		{&Backend{Path: path, Env: mute}, "does not tell its version"},
+		{play(t, "'2.1.127 (Claude Code)'", ""), "is version 2.1.127, want at least 2.1.128"},
+		{play(t, "hello", ""), "does not tell its version"},
 		{&Backend{Path: notProgram}, "start the agent CLI"},
 	}
 	for _, tt := range tests {
@@ -158,17 +131,6 @@ func TestMachineFailures(t *testing.T) {
 		if f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, tt.want) ||
 			!strings.Contains(f.Message, "npm install -g @anthropic-ai/claude-code") {
 			t.Errorf("%q: got %+v, want class %s, %q and how to install it", tt.b.Path, f, runner.Machine, tt.want)
-		}
-	}
-}
-
-// TestEmptyPromptIsRefused holds that a prompt which the CLI would answer with
-// silence does not start it.
-func TestEmptyPromptIsRefused(t *testing.T) {
-	for _, prompt := range []string{"", " \n\t"} {
-		_, f, _ := run(t.Context(), t, &Backend{Path: "/nonexistent"}, order(t, prompt))
-		if f == nil || f.Class != runner.Fatal {
-			t.Errorf("prompt %q: got %v, want class %s", prompt, f, runner.Fatal)
 		}
 	}
 }
@@ -216,31 +178,13 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestProgress holds that what is told are single lines, and few of them.
-func TestProgress(t *testing.T) {
-	long := strings.Repeat("line\n", 1000)
-	input := `{"type":"assistant","parent_tool_use_id":"x","message":{"content":[` +
-		`{"type":"tool_use","name":"Bash","input":{"description":"d","command":"ls\n  -l"}},` +
-		`{"type":"tool_use","name":"Odd","input":{"a":[1]}},{"type":"tool_use","name":"None","input":{}}]}}`
-	b := play(t, ct.Says("one\n\n two \t three\r\n"), ct.Line(input), ct.Says(long), ct.Done())
-	_, _, told := run(t.Context(), t, b, order(t, "hello"))
-	want := []string{"one", "two three", "Bash(ls -l)", `Odd({"a":[1]})`, "None()", "line"}
-	if len(told) < len(want) || !slices.Equal(told[:len(want)], want) || len(told) > 250 {
-		t.Errorf("told %d lines: got %q, want %q first and at most 250", len(told), told[:min(len(told), 8)], want)
-	}
-	quiet := order(t, "hello")
-	quiet.Telling = runner.TellNothing
-	if _, _, told := run(t.Context(), t, b, quiet); len(told) > 0 {
-		t.Errorf("told without being asked: got %q, want nothing", told)
-	}
-}
-
 // TestTheCLIIsNamedOnce: its version and path are a line of the log, and so is that
 // it is newer than any that was tested; an installation is no time of the state, its
 // failure is one of the machine, and a cancel during it a cancel.
 func TestTheCLIIsNamedOnce(t *testing.T) {
-	path, env := ct.Stub{Version: "2.1.400 (Claude Code)", Acts: []ct.Act{ct.Init(), ct.Says("hi"), ct.Done()}}.Start(t)
-	b := &Backend{Path: path, Env: env, Tested: "2.1.399"}
+	b := play(t, "'2.1.400 (Claude Code)'", prints(start, hello, goodbye))
+	path := b.Path
+	b.Tested = "2.1.399"
 	var notes []string
 	tell := func(p runner.Progress) {
 		if p.Note != "" {
@@ -258,7 +202,7 @@ func TestTheCLIIsNamedOnce(t *testing.T) {
 	if !slices.Equal(notes, want) {
 		t.Errorf("notes: got %q, want %q", notes, want)
 	}
-	b = &Backend{Path: path, Env: env, Tested: "2.1.400"}
+	b = &Backend{Path: path, Env: b.Env, Tested: "2.1.400"}
 	if _, err := b.Run(t.Context(), order(t, "hello"), tell); err != nil || len(notes) != 3 {
 		t.Errorf("the newest that was tested: got %v, notes %q, want no further one than its name", err, notes[2:])
 	}

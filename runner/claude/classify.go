@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,15 +82,6 @@ var permanentKinds = map[string]string{
 	"invalid_request":       "bad request",
 }
 
-// permanentStatuses are those of the API. Further ones below 500 are bad
-// requests, but for retryable.
-var permanentStatuses = map[int]string{
-	401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model",
-}
-
-// retryable are the statuses below 500 that mean the moment, not the request.
-var retryable = []int{408, 409, 425, 429}
-
 // permanentTexts are for errors with neither.
 var permanentTexts = []struct{ text, what string }{
 	{"Not logged in", "authentication"},
@@ -109,11 +99,8 @@ func permanent(kind string, r *result, text string) string {
 		return what
 	}
 	status := r.APIErrorStatus
-	if what := permanentStatuses[status]; what != "" {
+	if what := program.PermanentStatus(status); what != "" {
 		return what
-	}
-	if status >= 400 && status < 500 && !slices.Contains(retryable, status) {
-		return "bad request"
 	}
 	if r.TerminalReason == "prompt_too_long" || r.TerminalReason == "image_error" {
 		return "bad request"

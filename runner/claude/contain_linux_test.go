@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // TestPrivilegesAreKeptFromTheCLI holds it for the check of the version and for
@@ -14,7 +14,8 @@ import (
 func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cli := agenttest.Script(t, `
+	cli := filepath.Join(dir, "claude")
+	installtest.WriteProgram(t, cli, `#!/bin/sh
 		sed -n 's/^NoNewPrivs:[[:space:]]*//p' /proc/self/status >>"$NOTES"
 		if [ "$1" = --version ]; then echo 2.1.197; exit; fi
 		echo '{"type":"result","subtype":"success","is_error":false,"result":"hi"}'

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -49,17 +48,10 @@ var tellingFields = []string{"command", "file_path", "notebook_path", "path", "u
 
 // telling returns what says most of the input of a tool: one of its fields, or all of it.
 func telling(input jsontext.Value) string {
-	var fields map[string]jsontext.Value
-	if json.Unmarshal(input, &fields, loose) != nil {
-		return string(input)
+	if text, ok := program.Field(input, tellingFields); ok {
+		return text
 	}
-	for _, name := range tellingFields {
-		var text string
-		if json.Unmarshal(fields[name], &text, loose) == nil {
-			return text
-		}
-	}
-	if len(fields) == 0 {
+	if string(input) == "{}" || string(input) == "null" {
 		return ""
 	}
 	return string(input)

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/internal/proc"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // told returns all that a stream of lines tells. The lines come in pieces of the
@@ -23,7 +21,7 @@ func told(o runner.Order, size int, lines ...string) []runner.Progress {
 	for piece := range slices.Chunk([]byte(strings.Join(lines, "\n")), size) {
 		s.Write(piece)
 	}
-	s.flush()
+	s.Flush()
 	return all
 }
 
@@ -58,47 +56,24 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 	}
 }
 
-// TestAnEndlessResultEndsTheTools: of a result that is too long to be read nobody
-// knows whose it is.
-func TestAnEndlessResultEndsTheTools(t *testing.T) {
-	endless := `{"type":"user","message":"` + strings.Repeat("x", transcripts.MaxLine) + `"}`
-	got := told(runner.Order{Telling: runner.TellAll}, 1<<20, usesBash(`"a"`, "make"), endless)
-	if last := got[len(got)-1]; last != (runner.Progress{Doing: "waiting for the model"}) {
-		t.Errorf("got %+v, want that the model is waited for", last)
+// TestProgress holds that what is told are single lines, and few of them.
+func TestProgress(t *testing.T) {
+	text := func(s string) string {
+		return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":%q}]}}`, s)
 	}
-}
-
-// TestSecretsInErrorsAreHiddenWhole: in what the CLI reports, and in the end of
-// its stderr.
-func TestSecretsInErrorsAreHiddenWhole(t *testing.T) {
-	o := runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Hide: func(s string) string { return strings.ReplaceAll(s, "sk-ant-0123456789", "***") }}
-	for shift := range 30 {
-		text := strings.Repeat("x", 500-shift) + "sk-ant-0123456789"
-		_, reported := answerOf(o, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":[%q]}`, text))
-		s := newStream(o, nil)
-		_, ended := s.answer(proc.Exit{Code: 1, StderrTail: []byte(text)})
-		for _, f := range []*runner.Failure{reported, ended} {
-			if f == nil || strings.Contains(f.Message, "sk-a") || !strings.Contains(f.Message, "xxx") {
-				t.Fatalf("%d before the cut: got %v, want an error without a part of the secret", shift, f)
-			}
-		}
+	lines := []string{text("one\n\n two \t three\r\n"), `{"type":"assistant","parent_tool_use_id":"x","message":{"content":[` +
+		`{"type":"tool_use","name":"Bash","input":{"description":"d","command":"ls\n  -l"}},` +
+		`{"type":"tool_use","name":"Odd","input":{"a":[1]}},{"type":"tool_use","name":"None","input":{}}]}}`, text(strings.Repeat("line\n", 1000))}
+	want := []string{"one", "two three", "Bash(ls -l)", `Odd({"a":[1]})`, "None()", "line"}
+	var got []string
+	for _, p := range told(runner.Order{Telling: runner.TellAll}, 100, lines...) {
+		got = append(got, p.Text)
 	}
-}
-
-// TestOddIDsCostNoAnswer: what is wrong in an id is no reason to lose a message.
-func TestOddIDsCostNoAnswer(t *testing.T) {
-	for _, id := range []string{"5", "null", `{"a":1}`, `""`, `"\u0000"`} {
-		a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellNothing}, start, usesBash(id, "make"), resultOf(id), hello, goodbye)
-		if f != nil || a.Text != "hello" {
-			t.Errorf("id %s: got %q, %v, want \"hello\"", id, a.Text, f)
-		}
+	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) || len(got) > 250 {
+		t.Errorf("told %d lines: got %q, want %q first and at most 250", len(got), got[:min(len(got), 8)], want)
 	}
-	var many []string
-	for n := range 10_000 {
-		many = append(many, usesBash(fmt.Sprint(n), "make"))
-	}
-	if got, want := told(runner.Order{Telling: runner.TellAll}, 1<<20, many...), "running Bash(make) and 99 more"; got[len(got)-1].Doing != want {
-		t.Errorf("after 10,000 uses of tools: got %q, want %q", got[len(got)-1].Doing, want)
+	if got := told(runner.Order{Telling: runner.TellNothing}, 100, lines...); len(got) > 0 {
+		t.Errorf("told without being asked: got %+v, want nothing", got)
 	}
 }
 
@@ -133,6 +108,10 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 		quiet.Telling = runner.TellNothing
 		if a, _ := answerOf(quiet, start, hello, denied); strings.Contains(strings.Join(a.Denied, ""), "sk-a") || len(a.Denied) != 1 {
 			t.Fatalf("%d before the cut: refused: got %q, want it without a part of the secret", shift, a.Denied)
+		}
+		_, f := answerOf(quiet, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["%s%s"]}`, pad(500-shift), secret))
+		if f == nil || strings.Contains(f.Message, "sk-a") || !strings.Contains(f.Message, "xxx") {
+			t.Fatalf("%d before the cut: got the failure %v, want it without a part of the secret", shift, f)
 		}
 	}
 }

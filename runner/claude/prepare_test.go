@@ -6,10 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"github.com/raymond-action/raymond-action/runner"
-	ct "github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -58,38 +55,5 @@ func TestCutBack(t *testing.T) {
 	}
 	if notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: "new", From: "s", Cut: at(1)}, Dir: dir}); len(notes) > 0 || f != nil {
 		t.Errorf("branch: got %q, %v, want the caller's transcript left alone", notes, f)
-	}
-}
-
-// TestAConversationMovesToAnotherMachine: the real CLI, with another home folder
-// and in another directory, goes on with a conversation whose transcript was put
-// in place, and with a branch of it.
-func TestAConversationMovesToAnotherMachine(t *testing.T) {
-	t.Parallel()
-	s := ct.NewServer(t, ct.On("one", ct.Say("first answer")), ct.On("", ct.Say("later answer")))
-	there, o := realCLI(t, s), order(t, "one")
-	answer(t, there, o)
-	stored, ok := there.transcripts().Find(o.Prompt.SessionID, []string{t.TempDir(), o.Dir})
-	if !ok || stored.Dir != o.Dir || stored.Size != length(t, there, o) {
-		t.Fatalf("transcript: got %+v, %v, want %d bytes in %s", stored, ok, length(t, there, o), o.Dir)
-	}
-	copied := filepath.Join(t.TempDir(), "stored.jsonl")
-	data, err := os.ReadFile(stored.Path)
-	must(t, errors.Join(err, os.WriteFile(copied, data[:stored.Size], 0o600)))
-
-	config := filepath.Join(t.TempDir(), "not yet", "config")
-	here := realCLI(t, s, "CLAUDE_CONFIG_DIR="+config)
-	link := filepath.Join(t.TempDir(), "link")
-	must(t, os.Symlink(t.TempDir(), link))
-	o.Dir, o.Prompt.Session, o.Prompt.Text = link, state.Resume, "two"
-	must(t, here.transcripts().Place(o.Prompt.SessionID, o.Dir, copied))
-	answer(t, here, o)
-	saw(t, s, "resume elsewhere", "user: one\nassistant: first answer\nuser: two\n")
-	branch := o
-	branch.Prompt.Session, branch.Prompt.From, branch.Prompt.SessionID, branch.Prompt.Text = state.Branch, o.Prompt.SessionID, uuid.NewString(), "three"
-	answer(t, here, branch)
-	saw(t, s, "branch elsewhere", "user: one\nassistant: first answer\nuser: two\nassistant: later answer\nuser: three\n")
-	if now, err := os.ReadFile(copied); err != nil || string(now) != string(data[:stored.Size]) {
-		t.Errorf("the stored bytes: got %d, %v, want the %d from before", len(now), err, stored.Size)
 	}
 }

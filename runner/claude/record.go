@@ -2,12 +2,12 @@ package claude
 
 import (
 	"errors"
-	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/claude/messages"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
@@ -119,34 +119,10 @@ var loose = tally.Loose
 // lenient is how whole records are read: a field of a type that nobody expected is
 // passed over, so that it costs itself and not the record.
 var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	skips[string](`"`), skips[int]("0"), skips[rateLimit]("{"), skips[messages.Tokens]("{"), skips[int64]("0"), skips[denial]("{"), skips[block]("{"), skips[[]denial]("["), skips[[]string]("["),
+	program.Skips[string](`"`), program.Skips[int]("0"), program.Skips[rateLimit]("{"), program.Skips[messages.Tokens]("{"),
+	program.Skips[int64]("0"), program.Skips[denial]("{"), program.Skips[block]("{"), program.Skips[[]denial]("["), program.Skips[[]string]("["),
 	json.UnmarshalFromFunc(boolean),
 )))
-
-// skips passes over values that are not of the kind of a T.
-func skips[T any](kind string) *json.Unmarshalers {
-	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *T) error {
-		if k := dec.PeekKind(); k != 0 && string(k) != kind {
-			return dec.SkipValue()
-		}
-		switch n := any(to).(type) {
-		case *int:
-			return number(dec, n)
-		case *int64:
-			return number(dec, n)
-		}
-		return errors.ErrUnsupported
-	})
-}
-
-// number reads a whole number; another one is passed over.
-func number[T int | int64](dec *jsontext.Decoder, to *T) error {
-	value, err := dec.ReadValue()
-	if n, bad := strconv.ParseInt(string(value), 10, strconv.IntSize); bad == nil {
-		*to = T(n)
-	}
-	return err
-}
 
 // boolean reads a truth value. Those that are read here all say that something went
 // wrong, so a value that is no truth value counts as true.

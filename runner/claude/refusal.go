@@ -2,12 +2,12 @@ package claude
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/permit"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -33,37 +33,51 @@ func (r *reasons) add(use, why string) {
 	(*r)[use] = why[:min(len(why), longestReason)]
 }
 
-// refusals says of refused uses of tools why they were, and what would allow them.
+// refusals says of refused uses of tools why they were, and by which rule they are allowed.
 func (r reasons) refusals(all []denial, o runner.Order, d *program.Display) []runner.Refusal {
 	var list []runner.Refusal
 	for _, use := range all[:min(len(all), state.MaxRefusals)] {
 		why := r[use.Use]
 		refusal := runner.Refusal{Use: toolUse(d, use.Tool, use.Input), Reason: program.OneLine(d.Hide(why), reasonWidth)}
-		advice := permit.Advise(permit.Use{
-			Tool: use.Tool, Input: texts(use.Input), Reason: why, Dir: o.Dir, Allowed: o.Prompt.Permissions.AllowedTools,
-		})
-		// A rule with a secret in it would be of no use without it.
-		if !slices.ContainsFunc(advice.Rules, func(rule string) bool { return d.Hide(rule) != rule }) {
-			refusal.Allow, refusal.AllowsAll = advice.Rules, advice.Everything
+		for _, rule := range rulesFor(use, why) {
+			// A rule with a secret in it would be of no use without it.
+			isKnown := slices.Contains(refusal.Allow, rule) || slices.Contains(o.Prompt.Permissions.AllowedTools, rule)
+			if !isKnown && d.Hide(rule) == rule {
+				refusal.Allow = append(refusal.Allow, rule)
+			}
 		}
 		list = append(list, refusal)
 	}
 	return list
 }
 
-// texts are the inputs of a tool that are texts.
-func texts(input jsontext.Value) map[string]string {
-	var fields map[string]jsontext.Value
-	if json.Unmarshal(input, &fields, loose) != nil {
+// maxRules are how many rules are named for the parts of a command.
+const maxRules = 8
+
+// rulesFor returns the plain rules for a refused use: of a command of several parts one for
+// each that the CLI names; none where its reason is another than a missing rule.
+func rulesFor(use denial, why string) []string {
+	var input struct {
+		Command string `json:"command"`
+	}
+	_ = json.Unmarshal(use.Input, &input, lenient) // what can't be read is no command
+	commands := []string{input.Command}
+	_, parts, isOfParts := strings.Cut(why, " approval: ")
+	switch {
+	case isOfParts:
+		commands = strings.Split(parts, ", ")
+	case why == "", strings.HasPrefix(why, "This command requires approval"), strings.HasSuffix(why, "but you haven't granted it yet."),
+		strings.Contains(why, "don't ask mode"):
+	default:
 		return nil
 	}
-	all := map[string]string{}
-	for name, value := range fields {
-		if value.Kind() == '"' {
-			all[name] = text(value)
+	var rules []string
+	for _, command := range commands[:min(len(commands), maxRules)] {
+		if rule := program.PlainRule(use.Tool, command); rule != "" {
+			rules = append(rules, rule)
 		}
 	}
-	return all
+	return rules
 }
 
 // text is the text that a value is, "" for another value.

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"slices"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -23,35 +21,22 @@ const headSize = 64 << 10
 
 // stream reads the CLI's output as it comes, record by record, and hands each to
 // the parts that need it. It is an io.Writer for one goroutine; its memory is
-// bounded by transcripts.MaxLine and program.MaxMessage.
+// bounded by program.Stream and program.MaxMessage.
 type stream struct {
-	order runner.Order
-	abort context.CancelCauseFunc // ends the CLI
-	timer *resultTimer            // is told when turns begin and end; nil for nobody
+	program.Stream
+	timer *resultTimer // is told when turns begin and end; nil for nobody
 
-	lines   proc.Lines
-	records int // lines that were JSON objects with a type
-	unread  int // lines that were not
-
-	thread  thread          // the conversation and its newest message
-	display program.Display // what is told while the CLI runs
-	costs   costs           // what it costs
-	reasons reasons         // why uses of tools failed
-	verdict verdict         // whether it went well
-	notes   []string        // what was odd
+	thread  thread  // the conversation and its newest message
+	costs   costs   // what it costs
+	reasons reasons // why uses of tools failed
+	verdict verdict // whether it went well
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{order: o, abort: func(error) {}, display: program.NewDisplay(o, tell)}
-	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
+	s := &stream{}
+	s.Stream = program.NewStream(o, tell, s.line)
 	return s
 }
-
-// Write implements io.Writer. It never fails.
-func (s *stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
-
-// flush takes a last line that no line feed ended.
-func (s *stream) flush() { s.lines.Flush() }
 
 func (s *stream) line(line []byte, truncated bool) {
 	if truncated {
@@ -62,13 +47,13 @@ func (s *stream) line(line []byte, truncated bool) {
 		return
 	}
 	if bytes.HasPrefix(line, eventPrefix) {
-		s.records++
+		s.Records++
 		s.piece(line)
 		return
 	}
 	if err := jsonlimit.Check(line); err != nil {
 		if transcript.TypeOf(line[:min(len(line), headSize)]) == "" {
-			s.unread++
+			s.Unread++
 			return
 		}
 		s.long(line, program.Fatal("a record of the agent CLI is %v", err))
@@ -76,10 +61,10 @@ func (s *stream) line(line []byte, truncated bool) {
 	}
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
-		s.unread++
+		s.Unread++
 		return
 	}
-	s.records++
+	s.Records++
 	if r.Type == "stream_event" {
 		s.piece(line)
 		return
@@ -99,7 +84,7 @@ func (s *stream) piece(line []byte) {
 // when it does.
 func (s *stream) tellUsage() {
 	if !s.costs.areProxied() {
-		s.display.Usage(tally.Usage(s.costs.counted()))
+		s.Display.Usage(tally.Usage(s.costs.counted()))
 	}
 }
 
@@ -107,24 +92,24 @@ func (s *stream) tellUsage() {
 // returned ends the telling of it.
 func (s *stream) through(g *keyproxy.Account) (end func()) {
 	s.costs.proxy = g
-	s.order.Env = slices.Concat(s.order.Env, g.Env())
-	return g.Follow(s.display.Usage)
+	s.Order.Env = slices.Concat(s.Order.Env, g.Env())
+	return g.Follow(s.Display.Usage)
 }
 
 // long takes a line that does not fit, or that would cost too much to decode. A tool
 // result is known by its type alone; an answer can't be used, which is the failure.
 func (s *stream) long(line []byte, fail *runner.Failure) {
-	s.records++
+	s.Records++
 	switch transcript.TypeOf(line[:min(len(line), headSize)]) {
 	case "user":
 		s.timer.turn(true)
-		s.display.Forget() // this is a result of one of them, and nobody knows which
+		s.Display.Forget() // this is a result of one of them, and nobody knows which
 		s.thread.text.Reset()
 	case "assistant":
 		s.costs.meter.spoke = true
-		s.give(fail)
+		s.Give(fail)
 	case "result":
-		s.give(fail)
+		s.Give(fail)
 	}
 }
 
@@ -151,26 +136,26 @@ func (s *stream) system(r *record) {
 		s.timer.turn(true)
 		s.thread.model = r.Model
 		s.costs.version, _ = program.ParseVersion([]byte(r.Version))
-		s.display.Doing()
+		s.Display.Doing()
 		s.checkSession(r.SessionID)
 	case "permission_denied":
 		s.reasons.add(r.ToolUse, r.Message.Text)
 	case "api_retry":
-		s.display.Line(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
+		s.Display.Line(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
 		// The CLI would try for three more minutes; a key does not become valid.
 		if r.ErrorStatus == 401 || r.ErrorStatus == 403 {
-			s.give(program.Fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
+			s.Give(program.Fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
 		}
 	}
 }
 
 func (s *stream) checkSession(id string) {
-	note, fail := s.thread.checkSession(id, s.order.Prompt)
+	note, fail := s.thread.checkSession(id, s.Order.Prompt)
 	if fail != nil {
-		s.give(fail)
+		s.Give(fail)
 	}
 	if note != "" {
-		s.note("%s", note)
+		s.Note("%s", note)
 	}
 }
 
@@ -183,9 +168,9 @@ func (s *stream) assistant(r *record) {
 		s.tellUsage()
 	}
 	for _, b := range r.Message.Content {
-		show(&s.display, b)
+		show(&s.Display, b)
 		if b.Type == "text" && r.Parent == "" && !s.thread.text.Add(b.Text) {
-			s.give(program.TooLong())
+			s.Give(program.TooLong())
 		}
 	}
 }
@@ -201,7 +186,7 @@ func (s *stream) user(r *record) {
 			s.tellRefused(why)
 		}
 	}
-	endUses(&s.display, r.Message.Content)
+	endUses(&s.Display, r.Message.Content)
 	if r.Parent == "" && slices.ContainsFunc(r.Message.Content, isResult) {
 		s.thread.text.Reset()
 	}
@@ -209,11 +194,11 @@ func (s *stream) user(r *record) {
 
 // tellRefused tells which file a tool was refused, if the agent is in a cage.
 func (s *stream) tellRefused(why string) {
-	if s.order.Prompt.Cage == nil {
+	if s.Order.Prompt.Cage == nil {
 		return
 	}
 	if path := cagedenied.Path(why); path != "" {
-		s.display.Tell(runner.Progress{Refused: path})
+		s.Display.Tell(runner.Progress{Refused: path})
 	}
 }
 
@@ -230,35 +215,24 @@ func (s *stream) result(r *record) {
 	}
 }
 
-// give records why the invocation can't succeed and ends the CLI.
-func (s *stream) give(f *runner.Failure) {
-	if s.verdict.early == nil {
-		s.verdict.early = f
-		s.abort(f)
-	}
-}
-
-func (s *stream) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
-}
-
 // answer says what the invocation brought, once the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
-	fail := s.verdict.failure(exit, s.order, s.records)
-	a := runner.Answer{
-		Text: s.thread.text.String(), SessionID: s.thread.session, Model: s.thread.model, Cost: s.costs.total(),
-		ExitCode: exit.Code, Signal: exit.Signal,
+	fail := s.Early
+	if fail == nil {
+		fail = s.verdict.failure(exit, s.Order, s.Records)
 	}
+	if fail == nil {
+		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
+	}
+	a := s.Answer(exit, "agent CLI")
+	a.Text, a.SessionID, a.Model, a.Cost = s.thread.text.String(), s.thread.session, s.thread.model, s.costs.total()
 	if last := s.verdict.last; last != nil {
-		a.Turns, a.Denied = last.NumTurns, denied(&s.display, last.Denials)
-		a.Refusals = s.reasons.refusals(last.Denials, s.order, &s.display)
+		a.Turns, a.Denied = last.NumTurns, denied(&s.Display, last.Denials)
+		a.Refusals = s.reasons.refusals(last.Denials, s.Order, &s.Display)
 	}
 	if fail == nil {
 		a.Text = *s.verdict.final
-		s.notes = append(s.notes, program.AfterAnswer(exit, s.order)...)
 	}
-	s.noteOutput()
-	a.Notes = append(s.notes, program.Leftovers(exit)...)
 	return a, fail
 }
 

@@ -2,112 +2,26 @@ package claude
 
 import (
 	"bytes"
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
-
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-var update = flag.Bool("update", false, "rewrite the wanted parts of testdata/stream")
-
 const chosen = "11111111-1111-4111-8111-111111111111"
 
-// TestRecordedStreams holds what recordings of the real CLI, shortened, amount
-// to. The second line of a file says how the process ended.
+// TestRecordedStreams holds what recordings of the real CLI, shortened, amount to.
 func TestRecordedStreams(t *testing.T) {
-	files, err := filepath.Glob("testdata/stream/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("recordings: got %v, %v, want some", files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { replay(t, file) })
-	}
-}
-
-func replay(t *testing.T, file string) {
-	ar, err := txtar.ParseFile(file)
-	must(t, err)
-	var mode, ended string
-	var exit proc.Exit
-	_, how, _ := strings.Cut(string(ar.Comment), "\n")
-	if _, err := fmt.Sscanf(strings.ReplaceAll(how, "ended=\n", "ended=-\n"),
-		"mode=%s code=%d ended=%s\n", &mode, &exit.Code, &ended); err != nil {
-		t.Fatalf("%s: %q: %v", file, how, err)
-	}
-	exit.Ended = proc.End(strings.Trim(ended, "-"))
-	exit.StderrTail = part(ar, "stderr")
-	s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: state.SessionMode(mode), SessionID: chosen}}, nil)
-	s.Write(part(ar, "stdout"))
-	s.flush()
-	a, fail := s.answer(exit)
-	got := describe(a, fail)
-	if *update {
-		ar.Files[len(ar.Files)-1].Data = []byte(got)
-		must(t, os.WriteFile(file, txtar.Format(ar), 0o644))
-	}
-	if diff := cmp.Diff(string(part(ar, "want")), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
-func part(ar *txtar.Archive, name string) []byte {
-	for _, f := range ar.Files {
-		if f.Name == name {
-			return f.Data
-		}
-	}
-	return nil
-}
-
-// describe writes down everything an invocation brought.
-func describe(a runner.Answer, f *runner.Failure) string {
-	var b strings.Builder
-	if f != nil {
-		fmt.Fprintf(&b, "failure %s: %s\n", f.Class, f.Message)
-		if f.Continue {
-			b.WriteString("can be continued\n")
-		}
-		if !f.Reset.IsZero() {
-			fmt.Fprintf(&b, "until %s\n", f.Reset.UTC().Format("2006-01-02 15:04:05"))
-		}
-	}
-	fmt.Fprintf(&b, "text %q\nsession %q model %q turns %d\n", a.Text, a.SessionID, a.Model, a.Turns)
-	fmt.Fprintf(&b, "cost %s\n", costText(a.Cost))
-	for _, u := range a.Cost.Usage {
-		fmt.Fprintf(&b, "  %s %s: in %d out %d write %d read %d\n", u.Model, u.CostUSD, u.Input, u.Output, u.CacheWrite, u.CacheRead)
-	}
-	for _, u := range a.Cost.Beyond {
-		fmt.Fprintf(&b, "  beyond that %s: in %d out %d write %d read %d\n", u.Model, u.Input, u.Output, u.CacheWrite, u.CacheRead)
-	}
-	if a.Cost.Silent {
-		b.WriteString("  nothing came from the model\n")
-	}
-	if r := a.Cost.Reached; r != nil {
-		fmt.Fprintf(&b, "  reached %s\n", r.USD)
-	}
-	for _, d := range a.Denied {
-		fmt.Fprintf(&b, "denied %s\n", d)
-	}
-	for _, n := range a.Notes {
-		fmt.Fprintf(&b, "note %s\n", n)
-	}
-	return b.String()
-}
-
-func costText(c state.Cost) string {
-	if c.Kind == "" {
-		return "not told"
-	}
-	return fmt.Sprintf("%s %s", c.Kind, c.USD)
+	recordtest.Replay(t, func(_ *testing.T, c recordtest.Case) (got recordtest.Brought) {
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, SessionID: chosen}}, nil)
+		s.Write(c.Stdout)
+		s.Flush()
+		got.Answer, got.Failure = s.answer(c.Exit)
+		return got
+	})
 }
 
 // answerOf feeds lines to a stream and returns what they amount to when the
@@ -115,7 +29,7 @@ func costText(c state.Cost) string {
 func answerOf(o runner.Order, lines ...string) (runner.Answer, *runner.Failure) {
 	s := newStream(o, nil)
 	s.Write([]byte(strings.Join(lines, "\n")))
-	s.flush()
+	s.Flush()
 	return s.answer(proc.Exit{})
 }
 
@@ -143,6 +57,7 @@ func TestOddResults(t *testing.T) {
 		{"free of charge", `"total_cost_usd":0`, "exact 0", ""},
 		{"broken shares", `"total_cost_usd":1,"modelUsage":{"m":{"inputTokens":"many"}}`, "exact 1", ""},
 		{"names twice", `"total_cost_usd":1,"total_cost_usd":2`, "exact 2", ""},
+		{"no word whether it failed", `"total_cost_usd":1,"is_error":"yes"`, "estimated 1", "transient: the agent CLI reports: success"},
 		{"unknown subtype of error", `"is_error":true,"errors":["x\ny"]`, "not told", "transient: the agent CLI reports: x y"},
 	}
 	for _, tt := range tests {
@@ -151,25 +66,10 @@ func TestOddResults(t *testing.T) {
 		if f != nil {
 			fail = string(f.Class) + ": " + f.Message
 		}
-		if got := costText(a.Cost); got != tt.wantCost || fail != tt.wantFail || a.Text != "hello" {
+		if got := recordtest.CostText(a.Cost); got != tt.wantCost || fail != tt.wantFail || a.Text != "hello" {
 			t.Errorf("%s (%s): got %q, cost %s, failure %q, want \"hello\", %s, %q",
 				tt.name, tt.fields, a.Text, got, fail, tt.wantCost, tt.wantFail)
 		}
-	}
-}
-
-// TestSharesOfOneModelAreAdded holds that a model counts once, whatever its
-// variant is called.
-func TestSharesOfOneModelAreAdded(t *testing.T) {
-	a, _ := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, hello, `{"type":"result","subtype":"success","total_cost_usd":3,"modelUsage":{`+
-		`"opus[1m]":{"inputTokens":1,"outputTokens":2,"cacheReadInputTokens":3,"cacheCreationInputTokens":4,"costUSD":1},`+
-		`"opus":{"inputTokens":10,"outputTokens":20,"costUSD":2},"haiku":{"inputTokens":5,"costUSD":"x"}}}`)
-	want := []state.ModelCost{
-		{Usage: state.Usage{Model: "haiku", Input: 5}},
-		{Usage: state.Usage{Model: "opus", Input: 11, Output: 22, CacheRead: 3, CacheWrite: 4}, CostUSD: 3 * state.Dollar},
-	}
-	if diff := cmp.Diff(want, a.Cost.Usage); diff != "" {
-		t.Errorf("shares (-want +got):\n%s", diff)
 	}
 }
 
@@ -194,7 +94,7 @@ func TestSessionIsTheOneAskedFor(t *testing.T) {
 	for _, tt := range tests {
 		ended := false
 		s := newStream(tt.order, nil)
-		s.abort = func(error) { ended = true }
+		s.Abort = func(error) { ended = true }
 		for _, line := range []string{start, hello, goodbye} {
 			s.Write([]byte(strings.ReplaceAll(line, chosen, tt.got) + "\n"))
 		}
@@ -204,59 +104,6 @@ func TestSessionIsTheOneAskedFor(t *testing.T) {
 			t.Errorf("%s of %s answered by %s: got %+v, %v, ended %v, want failure %q, note %v",
 				tt.order.Prompt.Session, chosen, tt.got, a, f, ended, tt.wantFail, tt.wantNote)
 		}
-	}
-}
-
-// TestLastResultDecides holds what several result records mean.
-func TestLastResultDecides(t *testing.T) {
-	later := strings.Replace(goodbye, "0.5", "0.75", 1)
-	broken := `{"type":"result","subtype":"success","is_error":true,"api_error_status":529,"result":"overloaded","total_cost_usd":1}`
-	tests := []struct {
-		name  string
-		lines []string
-		ended proc.End
-		want  string
-	}{
-		{"two good ones", []string{hello, goodbye, hello, later}, proc.ByItself, "hellohello, exact 0.75, <nil>"},
-		{"then an error", []string{hello, goodbye, hello, broken}, proc.ByItself, "hellohello, estimated 1, the agent CLI reports: overloaded"},
-		{"then we end it", []string{hello, goodbye, hello}, proc.ByStop, "hello, exact 0.5, <nil>"},
-		{"then it is ended with an error", []string{hello, goodbye, hello, broken}, proc.ByTimeout, "hello, estimated 1, <nil>"},
-		{"we end it first", []string{hello, broken}, proc.ByStop, "hello, estimated 1, stopped before the agent had answered"},
-	}
-	for _, tt := range tests {
-		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
-		s.Write([]byte(strings.Join(tt.lines, "\n") + "\n"))
-		a, f := s.answer(proc.Exit{Ended: tt.ended})
-		if got := fmt.Sprintf("%s, %s, %v", a.Text, costText(a.Cost), f); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-// TestSubagentsAreNotHeard holds that what a subagent says and does while the
-// main thread answers is no part of the message and does not cut it.
-func TestSubagentsAreNotHeard(t *testing.T) {
-	a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello,
-		`{"type":"assistant","parent_tool_use_id":"t","message":{"content":[{"type":"text","text":"<goto>NO</goto>"}]}}`,
-		`{"type":"user","parent_tool_use_id":"t","message":{"content":[{"type":"tool_result"}]}}`, goodbye)
-	if f != nil || a.Text != "hello" {
-		t.Errorf("a subagent beside the main thread: got %q, %v, want \"hello\"", a.Text, f)
-	}
-}
-
-// TestNoiseIsIgnored holds that lines that are no records cost nothing but a
-// note.
-func TestNoiseIsIgnored(t *testing.T) {
-	deep := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)
-	noise := []string{"", "  ", "null", "not json", `{"type":`, `[1]`, `{"type":5}`, "{}", deep,
-		`{"type":"news","message":{"content":"x"}}`, "\xff\xfe", `{"type":"assistant","message":"text"}`}
-	var lines []string
-	for _, record := range []string{start, hello, goodbye} {
-		lines = append(append(lines, noise...), record)
-	}
-	a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, append(lines, noise...)...)
-	if f != nil || a.Text != "hello" || len(a.Notes) != 1 {
-		t.Errorf("noise around a good answer: got %+v, %v, want \"hello\" and one note", a, f)
 	}
 }
 
@@ -279,7 +126,7 @@ func FuzzStream(f *testing.F) {
 			s.Write(rest[:n])
 			rest = rest[n:]
 		}
-		s.flush()
+		s.Flush()
 		a, fail := s.answer(proc.Exit{})
 		if fail == nil && (s.verdict.final == nil || len(a.Text) > len(data)) {
 			t.Errorf("stream %q: got answer %q without a good result", data, a.Text)

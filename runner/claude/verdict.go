@@ -6,7 +6,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // isGood reports whether the model's answer is complete.
@@ -27,18 +26,15 @@ func (r *result) isRefusal() bool { return string(r.StopReason) == `"refusal"` }
 
 // verdict is whether an invocation went well, and why not.
 type verdict struct {
-	early *runner.Failure // found before the end
-	last  *result         // the newest result record
-	final *string         // the message of the newest good one
-	api   apiError        // what the CLI said of errors before the last record
+	last  *result  // the newest result record
+	final *string  // the message of the newest good one
+	api   apiError // what the CLI said of errors before the last record
 }
 
 // failure returns nil when there is a good answer. A turn that began after a
 // good result and was cut off by us does not spoil it.
 func (v *verdict) failure(exit proc.Exit, o runner.Order, records int) *runner.Failure {
 	switch {
-	case v.early != nil:
-		return v.early
 	case v.last != nil && v.last.isGood():
 		return nil
 	case v.final != nil && exit.Ended != proc.ByItself:
@@ -64,11 +60,4 @@ func refusesArguments(stderr []byte) bool {
 		}
 	}
 	return false
-}
-
-// noteOutput notes what can't be read in the output.
-func (s *stream) noteOutput() {
-	if s.unread > 0 {
-		s.note("no records in %s of the agent CLI's output", state.Count(s.unread, "line"))
-	}
 }

@@ -97,14 +97,6 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 	}
 }
 
-func usageOf(list []state.ModelCost) []state.Usage {
-	var out []state.Usage
-	for _, m := range list {
-		out = append(out, m.Usage)
-	}
-	return out
-}
-
 // counted is a proxy that has counted something.
 type counted []tally.Sum
 

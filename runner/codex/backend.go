@@ -81,10 +81,10 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // ask runs the CLI, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
-	account := b.Proxy.Open(protocol.BackendCodex, s.order.Mark)
+	account := b.Proxy.Open(protocol.BackendCodex, s.Order.Mark)
 	defer account.Close()
-	defer account.Follow(s.display.Usage)()
-	s.order.Env = slices.Concat(s.order.Env, account.Env())
+	defer account.Follow(s.Display.Usage)()
+	s.Order.Env = slices.Concat(s.Order.Env, account.Env())
 	a, fail := b.invoke(ctx, path, s)
 	account.Close() // whatever the process left behind uses nothing from here on
 	metered(&a, account)
@@ -93,31 +93,28 @@ func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answe
 
 // invoke starts the CLI and says what came of it.
 func (b *Backend) invoke(ctx context.Context, path string, s *stream) (runner.Answer, *runner.Failure) {
-	o, t := s.order, s.turn
+	o, t := s.Order, s.turn
 	env := b.env(o.Env)
 	if fail := b.checkLogin(env); fail != nil {
 		return program.Nothing, fail
 	}
 	// The databases hold absolute paths, which keep a thread from being resumed elsewhere, and
 	// nothing that a rollout lacks.
-	databases, err := os.MkdirTemp(value(env, "TMPDIR"), "codex-")
+	databases, err := os.MkdirTemp(program.Variable(env, "TMPDIR"), "codex-")
 	if err != nil {
 		return program.Nothing, program.Machine("make a folder for the databases of the agent CLI: %v", err)
 	}
 	defer os.RemoveAll(databases)
-	ctx, abort := context.WithCancelCause(ctx)
-	defer abort(nil)
-	s.abort = abort
 
-	o.Prompt.Cage = t.confine(o.Prompt.Cage, b.kept(env))
-	exit, fail := program.Run(ctx, o, program.Invocation{
-		Path: path, Args: b.args(t, env, setting("sqlite_home", databases)), Env: env, Stdout: s, Extension: ".jsonl",
+	s.Order.Prompt.Cage = t.confine(o.Prompt.Cage, b.kept(env))
+	exit, fail := s.Run(ctx, program.Invocation{
+		Path: path, Args: b.args(t, env, setting("sqlite_home", databases)), Env: env, Stdout: s,
 		NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
 	})
 	if fail != nil {
 		return program.Nothing, fail
 	}
-	s.flush()
+	s.Flush()
 	a, fail := s.answer(exit)
 	b.book(&a, s)
 	b.refusals(&a, s)

@@ -40,13 +40,6 @@ var permanent = []struct{ words, what string }{
 	{"does not exist", "unknown model"},
 }
 
-// permanentStatuses are those of the API. Further ones below 500 are bad requests, but for
-// retryable.
-var permanentStatuses = map[int]string{401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model"}
-
-// retryable are the statuses below 500 that mean the moment, not the request.
-var retryable = []int{408, 409, 425, 429}
-
 // service are the words of errors that are the moment's and the service's.
 var service = []string{
 	"We’re currently experiencing high demand", "We're currently experiencing high demand", "Selected model is at capacity",
@@ -66,11 +59,9 @@ func classify(words string, hide func(string) string) *runner.Failure {
 	switch {
 	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
-	case permanentStatuses[status] != "":
-		return program.Fatal("%s: %s", permanentStatuses[status], text)
+	case program.PermanentStatus(status) != "":
+		return program.Fatal("%s: %s", program.PermanentStatus(status), text)
 	case strings.HasPrefix(words, "{"): // the body of an answer of status 400
-		return program.Fatal("bad request: %s", text)
-	case status >= 400 && status < 500 && !slices.Contains(retryable, status):
 		return program.Fatal("bad request: %s", text)
 	}
 	for _, p := range permanent {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // The variables of the environment that say where the API is and hold the key. The CLI does
@@ -63,13 +65,13 @@ var always = []string{
 // the CLI uses its own login.
 func provider(env []string) []string {
 	key := keyVar
-	if value(env, keyVar) == "" {
+	if program.Variable(env, keyVar) == "" {
 		key = otherKeyVar
 	}
-	if value(env, key) == "" {
+	if program.Variable(env, key) == "" {
 		return nil
 	}
-	base := value(env, baseVar)
+	base := program.Variable(env, baseVar)
 	if base == "" {
 		base = upstream
 	}
@@ -121,14 +123,4 @@ func (b *Backend) env(order []string) []string {
 		}
 	}
 	return append(env, order...)
-}
-
-// value returns the value of a variable. Of two entries with one name the later one counts.
-func value(env []string, name string) string {
-	for _, entry := range slices.Backward(env) {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			return v
-		}
-	}
-	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
@@ -20,7 +19,7 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 	used, _ := b.rollouts().Usage(s.thread, s.turn.start)
 	if s.end.sum == nil {
 		// It was ended, or failed: what the answer under way would have cost is not told.
-		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.heard.spoke && (!s.heard.began || isFree(s.end))
+		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.heard.spoke && (!s.heard.began || s.isFree())
 		return
 	}
 	// An agent may be able to write its rollout.
@@ -35,8 +34,8 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 
 // isFree reports whether an invocation in which nothing came from the model has cost nothing,
 // since the API gave no answer.
-func isFree(v verdict) bool {
-	return v.early != nil || v.error != "" && !strings.Contains(v.error, "stream disconnected")
+func (s *stream) isFree() bool {
+	return s.Early != nil || s.end.error != "" && !strings.Contains(s.end.error, "stream disconnected")
 }
 
 func sum(list []state.Usage) (all int64) {
@@ -61,20 +60,16 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 // refusals adds the uses of tools that the CLI has refused.
 func (b *Backend) refusals(a *runner.Answer, s *stream) {
 	for _, r := range append(s.refused, b.rollouts().Refused(s.thread, s.turn.start)...) {
-		use := s.display.ToolUse(r.Tool, r.Input)
+		use := s.Display.ToolUse(r.Tool, r.Input)
 		a.Denied = append(a.Denied, use)
 		if len(a.Refusals) < state.MaxRefusals {
-			refusal := runner.Refusal{Use: use, Reason: program.OneLine(s.display.Hide(r.Reason), 300)}
-			refusal.Allow, refusal.AllowsAll = advice(r)
+			refusal := runner.Refusal{Use: use, Reason: program.OneLine(s.Display.Hide(r.Reason), 300)}
+			// Its sandbox knows no single commands.
+			refusal.Allow = []string{"Bash"}
+			if strings.Contains(r.Reason, "read-only sandbox") {
+				refusal.Allow = []string{"Edit"}
+			}
 			a.Refusals = append(a.Refusals, refusal)
 		}
 	}
-}
-
-// advice are the rules of allowed_tools that would let a use pass.
-func advice(r rollout.Refused) (rules []string, all bool) {
-	if strings.Contains(r.Reason, "read-only sandbox") {
-		return []string{"Edit"}, false
-	}
-	return []string{"Bash"}, true
 }

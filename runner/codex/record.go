@@ -1,13 +1,12 @@
 package codex
 
 import (
-	"errors"
-	"strconv"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // record is one line of the CLI's output, reduced to what this package needs.
@@ -44,28 +43,10 @@ type change struct {
 
 // loose is how records are read: what a model or a tool wrote may hold names twice and bytes
 // that are no UTF-8, and a field of a type that nobody expected costs itself alone.
-var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true),
-	json.WithUnmarshalers(json.JoinUnmarshalers(skips[string](`"`), skips[[]change]("["), skips[change]("{"), skips[item]("{"),
-		skips[rollout.Tokens]("{"), json.UnmarshalFromFunc(number))))
-
-// skips passes over values that are not of the kind of a T.
-func skips[T any](kind string) *json.Unmarshalers {
-	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, _ *T) error {
-		if k := dec.PeekKind(); k != 0 && string(k) != kind {
-			return dec.SkipValue()
-		}
-		return errors.ErrUnsupported
-	})
-}
-
-// number reads a whole number; another value is passed over.
-func number(dec *jsontext.Decoder, to *int64) error {
-	value, err := dec.ReadValue()
-	if n, bad := strconv.ParseInt(string(value), 10, 64); bad == nil {
-		*to = n
-	}
-	return err
-}
+var loose = json.JoinOptions(tally.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
+	program.Skips[string](`"`), program.Skips[[]change]("["), program.Skips[change]("{"), program.Skips[item]("{"),
+	program.Skips[rollout.Tokens]("{"), program.Skips[int64]("0"),
+)))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, loose) }
 

@@ -2,8 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"regexp"
 	"strings"
 	"sync"
@@ -14,55 +12,40 @@ import (
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
-// goroutine; its memory is bounded by transcripts.MaxLine and program.MaxMessage.
+// goroutine; its memory is bounded by program.Stream and program.MaxMessage.
 type stream struct {
-	order   runner.Order
-	turn    turn
-	abort   context.CancelCauseFunc // ends the CLI
-	display program.Display
-
-	lines  proc.Lines
+	program.Stream
+	turn   turn
 	heard  heard
 	thread string          // as the CLI reports it
 	text   program.Message // the model's newest message since the last use of a tool
 	end    verdict
-	notes  []string // what was odd
 	// refused are the patches that a cage of ours has refused to an agent that may only read.
 	refused []rollout.Refused
 }
 
 // heard is how much the CLI has said.
 type heard struct {
-	records int  // lines that were JSON objects with a type
-	unread  int  // lines that were not
-	turns   int  // messages and uses of tools
-	began   bool // the model was asked
-	spoke   bool // something came from it
+	turns int  // messages and uses of tools
+	began bool // the model was asked
+	spoke bool // something came from it
 }
 
 // verdict is whether an invocation went well, and why not.
 type verdict struct {
-	early *runner.Failure // found before the end
 	sum   *rollout.Tokens // the turn was completed: what the thread has used
 	error string          // the turn failed: why, in the CLI's words
 }
 
 func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
-	s := &stream{order: o, turn: t, abort: func(error) {}, display: program.NewDisplay(o, tell)}
-	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
+	s := &stream{turn: t}
+	s.Stream = program.NewStream(o, tell, s.line)
 	return s
 }
-
-// Write implements io.Writer. It never fails.
-func (s *stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
-
-// flush takes a last line that no line feed ended.
-func (s *stream) flush() { s.lines.Flush() }
 
 // headSize is how much of a line that is too long is looked at.
 const headSize = 512
@@ -83,10 +66,10 @@ func (s *stream) line(line []byte, truncated bool) {
 	}
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
-		s.heard.unread++
+		s.Unread++
 		return
 	}
-	s.heard.records++
+	s.Records++
 	s.take(&r)
 }
 
@@ -96,14 +79,14 @@ func (s *stream) long(line []byte, truncated bool) {
 	head := line[:min(len(line), headSize)]
 	switch isMessage := message().Match(head); {
 	case isMessage && truncated:
-		s.give(program.TooLong())
+		s.Give(program.TooLong())
 	case isMessage:
-		s.give(program.Fatal("a message of the agent CLI would cost too much to decode"))
+		s.Give(program.Fatal("a message of the agent CLI would cost too much to decode"))
 	case !bytes.HasPrefix(head, []byte(`{"type":"item.`)):
-		s.heard.unread++
+		s.Unread++
 		return
 	}
-	s.heard.records++
+	s.Records++
 	s.heard.spoke = true
 }
 
@@ -128,38 +111,38 @@ func (s *stream) take(r *record) {
 func (s *stream) started(id string) {
 	switch {
 	case !state.ValidSession(id):
-		s.give(program.Fatal("the CLI named its thread %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of "+
+		s.Give(program.Fatal("the CLI named its thread %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of "+
 			"them at most", id))
 		return
 	case s.turn.isFork && id == s.turn.resumed:
-		s.give(program.Fatal("thread %s was continued, not branched", id))
+		s.Give(program.Fatal("thread %s was continued, not branched", id))
 		return
 	case s.turn.resumed != "" && id != s.turn.resumed && !s.turn.isFork:
-		s.give(program.Fatal("thread %s was replaced by %s", s.turn.resumed, id))
+		s.Give(program.Fatal("thread %s was replaced by %s", s.turn.resumed, id))
 		return
 	}
 	s.thread = id
-	if id != s.order.Prompt.SessionID {
-		s.display.Tell(runner.Progress{CLIID: id})
+	if id != s.Order.Prompt.SessionID {
+		s.Display.Tell(runner.Progress{CLIID: id})
 	}
-	s.display.Doing()
+	s.Display.Doing()
 }
 
 func (s *stream) item(kind string, i item) {
 	switch tool, input, isUse := i.use(); {
 	case i.Type == "error":
-		s.display.Line(program.OneLine(s.display.Hide(i.Words), 300), "")
+		s.Display.Line(program.OneLine(s.Display.Hide(i.Words), 300), "")
 	case i.Type == "agent_message" && kind == "item.completed":
 		s.said(i.Text)
 	case isUse && kind == "item.started":
 		s.heard.spoke = true
 		s.text.Reset()
-		s.display.Begin(i.ID, tool, input)
+		s.Display.Begin(i.ID, tool, input)
 	case isUse && kind == "item.completed":
 		s.heard.spoke = true
 		s.heard.turns++
 		s.text.Reset()
-		s.display.End(i.ID)
+		s.Display.End(i.ID)
 		s.ended(i)
 	}
 }
@@ -170,10 +153,10 @@ func (s *stream) said(text string) {
 	s.heard.turns++
 	s.text.Reset()
 	if !s.text.Add(text) {
-		s.give(program.TooLong())
+		s.Give(program.TooLong())
 		return
 	}
-	s.display.Text(text)
+	s.Display.Text(text)
 }
 
 // ended looks at what a tool has brought.
@@ -182,17 +165,17 @@ func (s *stream) ended(i item) {
 		return
 	}
 	if strings.HasPrefix(i.Output, "bwrap: ") && !s.noted("sandbox") {
-		s.note("Codex's sandbox can't be made on this machine (sandbox: %s), so that commands fail: let the run be caged, or use the permission mode bypassPermissions",
-			program.OneLine(s.display.Hide(i.Output), 160))
+		s.Note("Codex's sandbox can't be made on this machine (sandbox: %s), so that commands fail: let the run be caged, or use the permission mode bypassPermissions",
+			program.OneLine(s.Display.Hide(i.Output), 160))
 	}
-	if s.order.Prompt.Cage == nil {
+	if s.Order.Prompt.Cage == nil {
 		return
 	}
 	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {
 		s.refused = append(s.refused, rollout.Refused{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
 	}
 	if path := denied.Path(i.Output); path != "" {
-		s.display.Tell(runner.Progress{Refused: path})
+		s.Display.Tell(runner.Progress{Refused: path})
 	}
 }
 
@@ -201,7 +184,7 @@ const maxRefused = 100
 
 // noted reports whether there is a note with a word in it.
 func (s *stream) noted(word string) bool {
-	for _, n := range s.notes {
+	for _, n := range s.Notes {
 		if strings.Contains(n, word) {
 			return true
 		}
@@ -211,59 +194,42 @@ func (s *stream) noted(word string) bool {
 
 // retry takes an error after which the CLI tries again.
 func (s *stream) retry(words string) {
-	s.display.Line(program.OneLine(s.display.Hide(words), 300), "waiting to ask the API again")
+	s.Display.Line(program.OneLine(s.Display.Hide(words), 300), "waiting to ask the API again")
 	// A key does not become valid.
 	if status := statusOf(words); status == 401 || status == 403 {
-		s.give(program.Fatal("authentication: the API refused the credentials with status %d", status))
+		s.Give(program.Fatal("authentication: the API refused the credentials with status %d", status))
 	}
-}
-
-// give records why the invocation can't succeed and ends the CLI.
-func (s *stream) give(f *runner.Failure) {
-	if s.end.early == nil {
-		s.end.early = f
-		s.abort(f)
-	}
-}
-
-func (s *stream) note(format string, args ...any) {
-	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
 // answer says what the invocation brought, once the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
-	a := runner.Answer{
-		Text: s.text.String(), SessionID: s.order.Prompt.SessionID, Turns: s.heard.turns, ExitCode: exit.Code, Signal: exit.Signal,
+	if fail == nil {
+		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
 	}
+	a := s.Answer(exit, "agent CLI")
+	a.Text, a.SessionID, a.Turns = s.text.String(), s.Order.Prompt.SessionID, s.heard.turns
 	if s.thread == "" {
 		a.SessionID = ""
 	} else if s.thread != a.SessionID {
 		a.CLIID = s.thread
 	}
-	if fail == nil {
-		s.notes = append(s.notes, program.AfterAnswer(exit, s.order)...)
-	}
-	if s.heard.unread > 0 {
-		s.note("no records in %s of the agent CLI's output", state.Count(s.heard.unread, "line"))
-	}
-	a.Notes = append(s.notes, program.Leftovers(exit)...)
 	return a, fail
 }
 
 // failure returns nil when there is a good answer.
 func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	switch {
-	case s.end.early != nil:
-		return s.end.early
+	case s.Early != nil:
+		return s.Early
 	case s.end.sum != nil:
 		return nil
-	case program.Ended(exit, s.order) != nil:
-		return program.Ended(exit, s.order)
+	case program.Ended(exit, s.Order) != nil:
+		return program.Ended(exit, s.Order)
 	case s.end.error != "":
-		return classify(s.end.error, s.display.Hide)
-	case s.heard.records == 0 && (exit.Code == 1 || exit.Code == 2):
-		return refused(exit, s.order)
+		return classify(s.end.error, s.Display.Hide)
+	case s.Records == 0 && (exit.Code == 1 || exit.Code == 2):
+		return refused(exit, s.Order)
 	}
-	return program.Transient("no completed turn: the agent CLI ended with %s", program.Ending(exit, s.order))
+	return program.Transient("no completed turn: the agent CLI ended with %s", program.Ending(exit, s.Order))
 }

@@ -7,47 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
-	ct "github.com/raymond-action/raymond-action/runner/codex/codextest"
 )
-
-// TestTools holds what the real CLI lets an agent do under each grant. Commands are only tried
-// where it needs no sandbox: not every machine can make one.
-func TestTools(t *testing.T) {
-	t.Parallel()
-	s := ct.NewServer(t, model("write", agenttest.Reply{Write: "made"}, "shell", agenttest.Reply{Shell: `echo "key=$OPENAI_API_KEY" > made`}))
-	b := started(t, s)
-	refused := []runner.Refusal{{Use: "apply_patch(made)", Allow: []string{"Edit"},
-		Reason: "patch rejected: writing is blocked by read-only sandbox; rejected by user approval settings"}}
-	for _, c := range []struct {
-		name, prompt, mode string
-		allowed, forbidden []string
-		made               bool
-		refusals           []runner.Refusal
-	}{
-		{"patch", "write", "acceptEdits", nil, nil, true, nil},
-		{"patch of a reader", "write", "plan", nil, nil, false, refused},
-		{"patch that is allowed", "write", "default", []string{"Edit"}, nil, true, nil},
-		{"patch that is forbidden", "write", "bypassPermissions", nil, []string{"Write"}, false, refused},
-		{"command", "shell", "bypassPermissions", nil, nil, true, nil},
-		{"command that is allowed", "shell", "default", []string{"Bash"}, nil, true, nil},
-		{"commands that are forbidden", "shell", "bypassPermissions", nil, []string{"Bash"}, false, nil},
-	} {
-		o := order(t, c.prompt)
-		o.Prompt.Permissions = runner.Permissions{PermissionMode: c.mode, AllowedTools: c.allowed, DisallowedTools: c.forbidden}
-		a := answer(t, b, o)
-		text, err := os.ReadFile(filepath.Join(o.Dir, "made"))
-		if (err == nil) != c.made || strings.Contains(string(text), ct.Key) {
-			t.Errorf("%s: got file %q, %v, want one: %v, without the key; the answer is %q", c.name, text, err, c.made, a.Text)
-		}
-		if diff := cmp.Diff(c.refusals, a.Refusals); diff != "" || len(a.Denied) != len(c.refusals) {
-			t.Errorf("%s: denied %q, refusals (-want +got):\n%s", c.name, a.Denied, diff)
-		}
-	}
-}
 
 // TestGrant holds how permission modes and lists of tools are read.
 func TestGrant(t *testing.T) {
@@ -84,32 +46,48 @@ func TestGrant(t *testing.T) {
 	}
 }
 
-// TestUntrusted: what a working directory says to the agent is not obeyed, where it is not
-// trusted.
-func TestUntrusted(t *testing.T) {
-	t.Parallel()
-	s := ct.NewServer(t, model())
-	b, wary := started(t, s), started(t, s)
-	wary.IsUntrusted = true
-	for _, b := range []*Backend{b, wary} {
-		o := order(t, "hello")
-		for name, text := range map[string]string{
-			"AGENTS.md": "PLANTED", ".agents/skills/x/SKILL.md": "---\nname: x\ndescription: PLANTED\n---\n",
-			".codex/config.toml": "developer_instructions = \"PLANTED\"\n",
-		} {
-			path := filepath.Join(o.Dir, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+// TestACagedReaderWritesNothing: in a cage the CLI's own sandbox can't be made, so that an agent
+// that may only read gets one in which the working directory can't be written. What configures
+// the CLI can be written in none.
+func TestACagedReaderWritesNothing(t *testing.T) {
+	home := t.TempDir()
+	b := &Backend{Env: []string{"HOME=" + home, "TMPDIR=/tmp/own"}}
+	b.Furnish()
+	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/tmp/own", os.DevNull)})
+	for mode, isWriter := range map[string]bool{"plan": false, "default": false, "acceptEdits": true, "bypassPermissions": true} {
+		may, f := grantOf(runner.PromptOrder{Cage: c, Permissions: runner.Permissions{PermissionMode: mode}})
+		if f != nil || may.settings()[0] != `sandbox_mode="danger-full-access"` {
+			t.Errorf("%s: got %q, %v, want no sandbox in a cage", mode, may.settings(), f)
 		}
-		answer(t, b, o)
-		all := s.Asked()
-		if got := strings.Contains(string(all[len(all)-1].Body), "PLANTED"); got == b.IsUntrusted {
-			t.Errorf("untrusted: %v: what was planted reached the model: %v", b.IsUntrusted, got)
+		writable := turn{may: may}.confine(c, b.kept(b.env(nil))).Policy().Writable
+		if slices.Contains(writable, "/work") != isWriter || !slices.Contains(writable, "/tmp/own") || !slices.Contains(writable, os.DevNull) {
+			t.Errorf("%s: writable: got %q, want the working directory: %v", mode, writable, isWriter)
 		}
+		config := filepath.Join(home, ".codex", "config.toml")
+		if slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin(config, path) }) {
+			t.Errorf("%s: writable: got %q, want nothing with %s in it", mode, writable, config)
+		}
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{Cage: c}}, turn{may: may}, nil)
+		_, _ = s.Write([]byte(`{"type":"item.completed","item":{"id":"1","type":"file_change","changes":[{"path":"/work/made"}],"status":"failed"}}` + "\n"))
+		if (len(s.refused) == 1) == isWriter {
+			t.Errorf("%s: refused: got %+v, want a patch that the cage kept from writing: %v", mode, s.refused, !isWriter)
+		}
+	}
+}
+
+// TestNobodyIsLoggedIn: without a key and a login the CLI is not started.
+func TestNobodyIsLoggedIn(t *testing.T) {
+	home := t.TempDir()
+	b := &Backend{Env: []string{"CODEX_HOME=" + home}}
+	if f := b.checkLogin(b.Env); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "authentication: ") {
+		t.Errorf("without a key: got %+v, want it refused", f)
+	}
+	if f := b.checkLogin(append(b.Env, "OPENAI_API_KEY=k")); f != nil {
+		t.Errorf("with a key: got %+v", f)
+	}
+	write(t, filepath.Join(home, "auth.json"), "{}")
+	if f := b.checkLogin(b.Env); f != nil {
+		t.Errorf("with a login: got %+v", f)
 	}
 }
 
@@ -125,7 +103,23 @@ func TestArguments(t *testing.T) {
 	if got[1] != "resume" || got[len(got)-2] != "T" || got[len(got)-1] != "-" {
 		t.Errorf("arguments: got %q, want a resume of T with the prompt from stdin", got)
 	}
-	if slices.ContainsFunc(got, func(a string) bool { return strings.HasPrefix(a, "model_provider") }) {
-		t.Errorf("arguments without a key: got %q, want the CLI's own provider", got)
+	isOf := func(name string) func(string) bool {
+		return func(a string) bool { return strings.HasPrefix(a, name) }
+	}
+	if slices.ContainsFunc(got, isOf("model_provider")) || slices.ContainsFunc(got, isOf("projects=")) {
+		t.Errorf("arguments without a key: got %q, want the CLI's own provider, and the directory trusted", got)
+	}
+	b.IsUntrusted = true
+	got = b.args(turn{dir: "/w\"", resumed: "T", isFork: true}, []string{"OPENAI_API_KEY=secret", "OPENAI_BASE_URL=http://x/v1"})
+	for _, want := range []string{
+		"fork", `projects={"/w\""={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false", "features.shell_tool=false",
+		`model_providers.raymond.base_url="http://x/v1"`, `shell_environment_policy.set.OPENAI_API_KEY=""`,
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("arguments: got %q, want %s", got, want)
+		}
+	}
+	if strings.Contains(strings.Join(got, " "), "secret") {
+		t.Errorf("arguments: got the key in %q", got)
 	}
 }

@@ -78,7 +78,7 @@ func (t turn) confine(c *cage.Cage, keep []string) *cage.Cage {
 // kept are the folders that are written by the CLI itself.
 func (b *Backend) kept(env []string) []string {
 	keep := b.Needs().Write
-	if tmp := value(env, "TMPDIR"); tmp != "" {
+	if tmp := program.Variable(env, "TMPDIR"); tmp != "" {
 		keep = append(keep, filepath.Clean(tmp))
 	}
 	return keep

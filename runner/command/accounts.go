@@ -1,8 +1,6 @@
 package command
 
 import (
-	"slices"
-
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
@@ -65,16 +63,4 @@ func (all accounts) follow(seen func([]state.Usage)) (end func()) {
 			end()
 		}
 	}
-}
-
-// beyond returns what was counted beyond the tokens that the program has told, model by model.
-func beyond(counted, told []state.Usage) []state.Usage {
-	for i, t := range told {
-		same := slices.IndexFunc(counted, func(u state.Usage) bool { return state.SameModel(u.Model, t.Model) })
-		if same >= 0 {
-			told[i].Model = counted[same].Model
-		}
-	}
-	rest := state.Without(counted, told)
-	return slices.DeleteFunc(rest, func(u state.Usage) bool { return u == state.Usage{Model: u.Model} })
 }

@@ -73,7 +73,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	s := newStream(o, tell)
 	a, fail := b.ask(ctx, s, file)
 	b.folder().removeUnused(o.Prompt.SessionID)
-	a.CLI = Abilities().Title + " " + program.OneLine(s.display.Hide(b.Command), 200)
+	a.CLI = Abilities().Title + " " + program.OneLine(s.Display.Hide(b.Command), 200)
 	a.Notes = append(b.notes(o.Prompt), a.Notes...)
 	if fail != nil {
 		return a, fail
@@ -83,14 +83,11 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // ask runs the program, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answer, *runner.Failure) {
-	s.costs.proxied = open(b.Proxy, s.order.Mark)
+	s.costs.proxied = open(b.Proxy, s.Order.Mark)
 	defer s.costs.proxied.close()
-	defer s.costs.proxied.follow(s.display.Usage)()
-	ctx, abort := context.WithCancelCause(ctx)
-	defer abort(nil)
-	s.abort = abort
-	exit, fail := program.Run(ctx, s.order, program.Invocation{
-		Path: "/bin/bash", Args: []string{"-c", b.Command}, Env: b.env(s.order, file, s.costs.proxied), Stdout: s, Extension: ".jsonl",
+	defer s.costs.proxied.follow(s.Display.Usage)()
+	exit, fail := s.Run(ctx, program.Invocation{
+		Path: "/bin/bash", Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
 		// The shell waits for what it runs before it looks at a signal.
 		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs,
 	})

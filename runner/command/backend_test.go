@@ -16,7 +16,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/command"
 	"github.com/raymond-action/raymond-action/runner/command/commandtest"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -168,44 +167,6 @@ func TestConversationsLieInAFile(t *testing.T) {
 	p.say(resume("five", session, nil), "one,three,five")
 }
 
-// TestConversationsAreCarriedAndRemoved by their file, unless it has become another one.
-func TestConversationsAreCarriedAndRemoved(t *testing.T) {
-	t.Parallel()
-	p, q := small(t), small(t)
-	conversation := runner.Conversation{ID: first, Dir: p.dir}
-	session := p.say(fresh("one"), "one")
-	stored, ok := p.backend.Find(conversation, []string{"/elsewhere", p.dir})
-	if now, _ := p.backend.Length(conversation); !ok || stored.Dir != "/elsewhere" || stored.Size != now {
-		t.Fatalf("found for another machine: got %+v, %v, want the file of %d bytes", stored, ok, now)
-	}
-	if err := q.backend.Place(conversation, stored.Path); err != nil {
-		t.Fatal(err)
-	}
-	q.say(resume("two", session, nil), "one,two")
-
-	mark, err := transcripts.MarkOf(stored.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // the second time there is nothing
-		if err := q.backend.Clear(conversation, &mark); err != nil {
-			t.Fatal(err)
-		}
-		if err := p.backend.Clear(conversation, &mark); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, ok := q.backend.Length(conversation); !ok {
-		t.Error("a file with another mark: got it removed, want it left")
-	}
-	if _, ok := p.backend.Length(conversation); ok {
-		t.Error("the file with the mark: got it left, want it removed")
-	}
-	if _, f := p.run(resume("two", session, nil)); f == nil || !strings.HasPrefix(f.Message, "session gone: ") {
-		t.Errorf("resuming what was removed: got %v, want that the session is gone", f)
-	}
-}
-
 // TestUnusedFilesAreRemoved and are nothing that another machine could resume.
 func TestUnusedFilesAreRemoved(t *testing.T) {
 	t.Parallel()
@@ -219,14 +180,6 @@ func TestUnusedFilesAreRemoved(t *testing.T) {
 	}
 	if s, ok := p.backend.Find(c, []string{p.dir}); ok {
 		t.Errorf("found for another machine: got %+v, want nothing", s)
-	}
-	for _, id := range []string{"../x", "", strings.ToUpper("a1111111-1111-4111-8111-111111111111")} {
-		if err := p.backend.Place(runner.Conversation{ID: id}, "/dev/null"); err == nil {
-			t.Errorf("place %q: got no error, want one", id)
-		}
-		if err := p.backend.Clear(runner.Conversation{ID: id}, nil); err == nil {
-			t.Errorf("clear %q: got no error, want one", id)
-		}
 	}
 }
 

@@ -7,12 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"slices"
-	"strings"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -29,29 +26,11 @@ var names = []string{"raymond", "conversations"}
 
 // top is the folder of the user's state.
 func (d folder) top() (string, error) {
-	if dir := d.variable("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+	if dir := program.Variable(d.env, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir, nil
 	}
-	home := d.variable(homeVar)
-	if home == "" {
-		u, err := user.Current()
-		if err != nil {
-			return "", err
-		}
-		home = u.HomeDir
-	}
-	return filepath.Join(home, ".local", "state"), nil
-}
-
-// variable returns the value of a variable of the environment. Of two entries with one name
-// the later one counts.
-func (d folder) variable(name string) string {
-	for _, entry := range slices.Backward(d.env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+	home, err := program.Home(d.env)
+	return filepath.Join(home, ".local", "state"), err
 }
 
 // fileOf is the name of the file of a conversation. It is not the id, because a program may
@@ -76,15 +55,7 @@ func (d folder) open() (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(top, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(top)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	return transcripts.EnterAll(root, names...)
+	return transcripts.Enter(top, names...)
 }
 
 // install puts the file of a conversation in place.
@@ -148,15 +119,11 @@ func (d folder) branch(o runner.PromptOrder) error {
 	if err != nil {
 		return err
 	}
-	in, _, err := files.Open(from)
+	err = transcripts.Bring(from, func(in io.Reader) error { return d.install(o.SessionID, in) })
 	if errors.Is(err, fs.ErrNotExist) {
 		return d.install(o.SessionID, bytes.NewReader(nil))
 	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return d.install(o.SessionID, in)
+	return err
 }
 
 // Length implements runner.Transcripts.
@@ -212,19 +179,12 @@ func (b *Backend) copy(from string, length int64, id string) error {
 	if _, ok := b.folder().size(id); ok {
 		return fmt.Errorf("there is a conversation %s already", id)
 	}
-	in, info, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	head, end, err := transcripts.Head(in, info.Size(), length)
-	if err != nil {
-		return err
-	}
-	if end == 0 {
-		return errors.New("nothing was said in it until then")
-	}
-	return b.folder().install(id, head)
+	return transcripts.BringHead(path, length, func(head io.Reader, size int64) error {
+		if size == 0 {
+			return errors.New("nothing was said in it until then")
+		}
+		return b.folder().install(id, head)
+	})
 }
 
 // file returns the file of a conversation in which there is something. Otherwise the error has
@@ -238,12 +198,8 @@ func (b *Backend) file(id string) (string, error) {
 
 // Place implements runner.Transcripts.
 func (b *Backend) Place(c runner.Conversation, from string) error {
-	in, _, err := files.Open(from)
+	err := transcripts.Bring(from, func(in io.Reader) error { return b.folder().install(c.ID, in) })
 	if err != nil {
-		return fmt.Errorf("put transcript of session %q in place: %w", c.ID, err)
-	}
-	defer in.Close()
-	if err := b.folder().install(c.ID, in); err != nil {
 		return fmt.Errorf("put transcript of session %q in place: %w", c.ID, err)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -100,7 +101,7 @@ func (c *costs) total(said bool) state.Cost {
 	cost.USD, cost.Usage = c.usd, c.models
 	if !c.told || !c.inSum {
 		// Of a sum alone nobody can say what it covers.
-		cost.Beyond = beyond(counted, c.tokens())
+		cost.Beyond = tally.Beyond(counted, c.tokens())
 	}
 	return cost
 }

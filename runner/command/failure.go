@@ -56,10 +56,10 @@ const (
 
 // ended says what an exit means when the program told no error.
 func (s *stream) ended(exit proc.Exit) *runner.Failure {
-	if f := program.Ended(exit, s.order); f != nil {
+	if f := program.Ended(exit, s.Order); f != nil {
 		return f
 	}
-	switch how := program.Ending(exit, s.order); {
+	switch how := program.Ending(exit, s.Order); {
 	case s.isSilent() && (exit.Code == notFound || exit.Code == notExecutable):
 		return program.Machine("the agent command can't be started: %s; check --agent-command", how)
 	case exit.Code != 0 || exit.Signal != "":

@@ -2,12 +2,12 @@ package command
 
 import (
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -31,18 +31,15 @@ var roles = map[string]runner.Speaker{
 func messageOf(at int64, line []byte, truncated bool) runner.Message {
 	m := runner.Message{Offset: at, From: runner.FromCLI}
 	var k kept
-	if truncated || json.Unmarshal(line, &k, loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
+	if truncated || json.Unmarshal(line, &k, tally.Loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
 		m.Text, m.Cut = transcripts.Bounded(strings.ToValidUTF8(string(line), "\uFFFD"))
 		return m
 	}
-	m.From = roles[k.Role]
-	if when, err := time.Parse(time.RFC3339Nano, k.Time); err == nil {
-		m.Time = when.UTC()
-	}
+	m.From, m.Time = roles[k.Role], transcripts.Moment(k.Time)
 	if m.From == runner.FromAgent {
 		m.Model = k.Model
 	}
-	text, cut := transcripts.Bounded(k.Text + textOf(k.Content))
+	text, cut := transcripts.Bounded(k.Text + transcripts.TextOf(k.Content))
 	m.Text, m.Cut = text, cut
 	if m.From == runner.FromTool {
 		m.Tool = k.Name
@@ -50,21 +47,4 @@ func messageOf(at int64, line []byte, truncated bool) runner.Message {
 		m.Cut += cut
 	}
 	return m
-}
-
-// textOf is a text, or the texts of a list of parts.
-func textOf(content jsontext.Value) string {
-	var text string
-	if content.Kind() == '"' {
-		_ = json.Unmarshal(content, &text, loose) // it is "" then
-		return text
-	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	_ = json.Unmarshal(content, &parts, loose) // there are none then
-	for _, p := range parts {
-		text += p.Text
-	}
-	return text
 }

@@ -1,9 +1,8 @@
+//go:build world
+
 package command_test
 
 import (
-	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,6 +41,8 @@ func openCode(t *testing.T) *place {
 	return newPlace(t, `exec node "$SCRIPT"`, append(commandtest.OpenCodeEnviron(url, t.TempDir()), "PATH="+path, "SCRIPT="+script)...)
 }
 
+func TestLockfilePinsEveryPackage(t *testing.T) { commandtest.Pinned.CheckPinned(t) }
+
 // TestOpenCode runs prompts, by the script of the documentation: fresh, resumed and branched, with
 // tools, costs and errors.
 func TestOpenCode(t *testing.T) {
@@ -79,28 +80,5 @@ func TestOpenCode(t *testing.T) {
 	const gone = "ses_dfb6770f4ffeK4tLNCS50Zy7gh"
 	if a, f := p.run(resume("x", gone, nil)); f == nil || f.Message != "session gone: "+gone {
 		t.Errorf("a session that is not there: got %v, %q, want that it is gone", f, a.Text)
-	}
-}
-
-// TestOpenCodeAsksTheProxy where that has Anthropic's key, and tells what the API answers.
-func TestOpenCodeAsksTheProxy(t *testing.T) {
-	t.Parallel()
-	keys := make(chan string, 100)
-	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		keys <- r.Header.Get("X-Api-Key")
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusUnauthorized)
-		fmt.Fprint(w, `{"type":"error","error":{"type":"authentication_error","message":"bad key"}}`)
-	}))
-	t.Cleanup(api.Close)
-	p := openCode(t)
-	p.backend.Proxy = keyProxy(t, api.URL)
-	o := fresh("x")
-	o.Model = "anthropic/claude-sonnet-4-5"
-	if a, f := p.run(o); f == nil || f.Message != "authentication: bad key" {
-		t.Errorf("got %v, %q, want the authentication refused", f, a.Text)
-	}
-	if len(keys) == 0 || <-keys != realKey {
-		t.Error("the API: got no request with the real key, want one")
 	}
 }

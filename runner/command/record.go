@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -47,14 +49,10 @@ type record struct {
 	Until   jsontext.Value `json:"until"`
 }
 
-// loose is how records are read: what a model or a tool wrote may hold names twice and bytes
-// that are no UTF-8.
-var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
 // parse reads a line, and returns false for one that is no record.
 func parse(line []byte) (r record, ok bool) {
 	line = bytes.TrimSpace(line)
-	if len(line) == 0 || line[0] != '{' || jsonlimit.Check(line) != nil || json.Unmarshal(line, &r, loose) != nil {
+	if len(line) == 0 || line[0] != '{' || jsonlimit.Check(line) != nil || json.Unmarshal(line, &r, tally.Loose) != nil {
 		return record{}, false
 	}
 	switch r.Type {
@@ -70,16 +68,11 @@ var shownFields = []string{"command", "file_path", "filePath", "path", "url", "p
 // shownInput returns what is shown of a tool's input: a text, or the JSON.
 func (r record) shownInput() string {
 	var text string
-	if json.Unmarshal(r.Input, &text, loose) == nil {
+	if json.Unmarshal(r.Input, &text, tally.Loose) == nil {
 		return text
 	}
-	var fields map[string]jsontext.Value
-	if json.Unmarshal(r.Input, &fields, loose) == nil {
-		for _, name := range shownFields {
-			if json.Unmarshal(fields[name], &text, loose) == nil && text != "" {
-				return text
-			}
-		}
+	if field, ok := program.Field(r.Input, shownFields); ok {
+		return field
 	}
 	return string(r.Input)
 }

@@ -2,8 +2,6 @@ package command
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -24,26 +22,20 @@ const (
 // stream reads the program's output as it comes. It is an io.Writer for one goroutine; its
 // memory is bounded by program.MaxMessage and transcripts.MaxLine.
 type stream struct {
-	order runner.Order
-	abort context.CancelCauseFunc // ends the program
-
-	form   form
-	head   []byte // of an undecided output
-	lines  proc.Lines
-	unread int // lines that are no records
+	program.Stream
+	form form
+	head []byte // of an undecided output
 
 	message program.Message
 	session string // as the program calls it; "" while it has told none
 	spoke   bool   // there was anything of the model
-	display program.Display
 	costs   costs
-	early   *runner.Failure // why nothing can come of it any more
 	told    *runner.Failure // the last error that the program told
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{order: o, abort: func(error) {}, display: program.NewDisplay(o, tell), costs: costs{asked: o.Prompt.Model}}
-	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
+	s := &stream{costs: costs{asked: o.Prompt.Model}}
+	s.Stream = program.NewStream(o, tell, s.line)
 	return s
 }
 
@@ -53,7 +45,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	case plain:
 		s.add(p)
 	case lines:
-		_, _ = s.lines.Write(p) // never fails
+		_, _ = s.Stream.Write(p) // never fails
 	default:
 		s.wait(p)
 	}
@@ -106,9 +98,9 @@ func (s *stream) flush() {
 	if s.form == undecided && len(s.head) > 0 {
 		s.decide(s.head)
 	}
-	s.lines.Flush()
+	s.Flush()
 	if s.form == plain {
-		s.display.Text(s.message.String())
+		s.Display.Text(s.message.String())
 	}
 }
 
@@ -116,7 +108,7 @@ func (s *stream) flush() {
 func (s *stream) add(p []byte) {
 	s.spoke = true
 	if !s.message.Add(string(p)) {
-		s.give(program.TooLong())
+		s.Give(program.TooLong())
 	}
 }
 
@@ -126,7 +118,7 @@ func (s *stream) line(line []byte, truncated bool) {
 	}
 	if truncated {
 		// It may be the message, which can't be used then.
-		s.give(program.Fatal("a line of the agent command is over %d MiB", transcripts.MaxLine>>20))
+		s.Give(program.Fatal("a line of the agent command is over %d MiB", transcripts.MaxLine>>20))
 		return
 	}
 	r, ok := parse(line)
@@ -134,25 +126,25 @@ func (s *stream) line(line []byte, truncated bool) {
 		ok = s.take(r)
 	}
 	if !ok {
-		s.unread++
+		s.Unread++
 	}
 }
 
 // take takes a record, and returns false for one that says nothing credible.
 func (s *stream) take(r record) bool {
-	s.display.End(theTool)
+	s.Display.End(theTool)
 	switch r.Type {
 	case typeText:
 		s.spoke = true
-		s.display.Text(r.Text)
+		s.Display.Text(r.Text)
 		if !s.message.Add(r.Text) {
-			s.give(program.TooLong())
+			s.Give(program.TooLong())
 		}
 	case typeTool:
 		// What was said before was not final.
 		s.spoke = true
 		s.message.Reset()
-		s.display.Begin(theTool, r.Name, r.shownInput())
+		s.Display.Begin(theTool, r.Name, r.shownInput())
 	case typeSession:
 		s.begin(r.ID)
 	case typeCost:
@@ -161,8 +153,8 @@ func (s *stream) take(r record) bool {
 		}
 		s.tellUsage()
 	case typeError:
-		said := program.OneLine(s.display.Hide(r.Message), 500)
-		s.display.Line("error: "+said, "")
+		said := program.OneLine(s.Display.Hide(r.Message), 500)
+		s.Display.Line("error: "+said, "")
 		s.told = failure(r.Class, said, r.until())
 	}
 	return true
@@ -171,7 +163,7 @@ func (s *stream) take(r record) bool {
 // tellUsage tells the tokens so far, unless the proxy counts, which is told when it does.
 func (s *stream) tellUsage() {
 	if len(s.costs.proxied.used()) == 0 {
-		s.display.Usage(s.costs.tokens())
+		s.Display.Usage(s.costs.tokens())
 	}
 }
 
@@ -184,23 +176,15 @@ func (s *stream) begin(id string) {
 	case id == s.session:
 		return
 	case !state.ValidSession(id):
-		s.give(program.Fatal("the agent command named its session %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a "+
+		s.Give(program.Fatal("the agent command named its session %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a "+
 			"point, and 128 of them at most", id))
 		return
-	case s.order.Prompt.Session == state.Branch && id == s.order.Prompt.CLIID:
-		s.give(program.Fatal("session %s was continued, not branched: the agent command must tell the id of the new one", id))
+	case s.Order.Prompt.Session == state.Branch && id == s.Order.Prompt.CLIID:
+		s.Give(program.Fatal("session %s was continued, not branched: the agent command must tell the id of the new one", id))
 		return
 	}
 	s.session = id
-	s.display.Tell(runner.Progress{CLIID: id})
-}
-
-// give records why nothing can come of the invocation, and ends the program.
-func (s *stream) give(f *runner.Failure) {
-	if s.early == nil {
-		s.early = f
-		s.abort(f)
-	}
+	s.Display.Tell(runner.Progress{CLIID: id})
 }
 
 // isSilent reports whether nothing that means anything was printed.
@@ -208,21 +192,16 @@ func (s *stream) isSilent() bool { return s.form == undecided }
 
 // answer says what the invocation brought, once the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
-	a := runner.Answer{
-		Text: s.message.String(), CLIID: s.session, Model: s.costs.model, Cost: s.costs.total(s.spoke),
-		ExitCode: exit.Code, Signal: exit.Signal, Notes: program.Leftovers(exit),
-	}
+	a := s.Answer(exit, "agent command")
+	a.Text, a.CLIID, a.Model, a.Cost = s.message.String(), s.session, s.costs.model, s.costs.total(s.spoke)
 	if s.session != "" {
-		a.SessionID = s.order.Prompt.SessionID
+		a.SessionID = s.Order.Prompt.SessionID
 	}
-	if s.unread > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("no records in %s of the agent command's output", state.Count(s.unread, "line")))
-	}
-	fail := s.early
+	fail := s.Early
 	if fail == nil {
 		fail = s.told
 	}
-	if fail == nil || exit.Ended == proc.ByStop && s.early == nil {
+	if fail == nil || exit.Ended == proc.ByStop && s.Early == nil {
 		fail = s.ended(exit)
 	}
 	return a, fail

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -29,27 +30,24 @@ func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure,
 	return a, f, told
 }
 
-// TestOutputIsLinesOrAMessage by its first line, however it comes.
-func TestOutputIsLinesOrAMessage(t *testing.T) {
+// TestOutputs holds what outputs amount to, however they come: the message, and the costs.
+func TestOutputs(t *testing.T) {
+	recordtest.Replay(t, func(_ *testing.T, c recordtest.Case) (got recordtest.Brought) {
+		got.Answer, got.Failure, _ = read(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, Model: "asked"}}, string(c.Stdout), 7)
+		return got
+	})
+}
+
+// TestModelsAreBounded: a flood of names costs no memory.
+func TestModelsAreBounded(t *testing.T) {
 	t.Parallel()
-	for output, want := range map[string]string{
-		"Done.\n<goto>A</goto>\n":                   "Done.\n<goto>A</goto>\n",
-		"no line feed":                              "no line feed",
-		"\n \n{\"type\":\"text\",\"text\":\"a\"}\n": "a",
-		`{"type":"text","text":"no line feed"}`:     "no line feed",
-		`{"type":"text","text":"<go"}` + "\n" + `{"type":"text","text":"to>A</goto>"}`:                                 "<goto>A</goto>",
-		`{"type":"text","text":"I look."}` + "\n" + `{"type":"tool","name":"x"}` + "\n" + `{"type":"text","text":"b"}`: "b",
-		`{"type":"nothing"}` + "\nx": `{"type":"nothing"}` + "\nx",
-		`{"type":"text"} x` + "\ny":  `{"type":"text"} x` + "\ny",
-		`["type"]`:                   `["type"]`,
-		"\n\n text":                  "\n\n text",
-		`{"type":"text","text":"\u00e4","more":{"text":1}}` + "\nnot JSON\n" + `{"type":"text","text":7}`: "ä",
-	} {
-		for _, n := range []int{1, 7, 1 << 20} {
-			if a, f, _ := read(runner.Order{}, output, n); a.Text != want || f != nil {
-				t.Errorf("message of %q in pieces of %d: got %q, %v, want %q", output, n, a.Text, f, want)
-			}
-		}
+	var many strings.Builder
+	for i := range 1000 {
+		many.WriteString(`{"type":"cost","model":"m` + strings.Repeat("x", i%150) + `","input":1}` + "\n")
+	}
+	a, _, _ := read(runner.Order{}, many.String(), 1<<20)
+	if n := len(a.Cost.Usage); n != maxModels {
+		t.Errorf("models: got %d, want %d", n, maxModels)
 	}
 }
 
@@ -82,54 +80,6 @@ func TestErrorsHaveClasses(t *testing.T) {
 		if f == nil || f.Class != runner.UsageLimit || !f.Reset.IsZero() {
 			t.Errorf("until %s: got %+v, want a usage limit that ends nobody knows when", when, f)
 		}
-	}
-}
-
-// TestCostsAddUp: dollars, tokens, both, and what is neither.
-func TestCostsAddUp(t *testing.T) {
-	t.Parallel()
-	used := func(model string, input, cached, output int64, usd state.USD) state.ModelCost {
-		return state.ModelCost{CostUSD: usd, Usage: state.Usage{Model: model, Input: input, CacheRead: cached, Output: output}}
-	}
-	const text = `{"type":"text","text":"x"}` + "\n"
-	for output, want := range map[string]state.Cost{
-		text:               {},
-		`{"type":"error"}`: {Silent: true},
-		text + `{"type":"cost","usd":0.25}` + "\n" + `{"type":"cost","usd":1e-3}`: {Kind: state.Exact, USD: 251 * state.Dollar / 1000},
-		`{"type":"cost","usd":0}`:     {Kind: state.Exact},
-		`{"type":"cost","usd":1e300}`: {Kind: state.Exact, USD: state.MostUSD},
-		`{"type":"cost","model":"m","input":10,"cached":5,"output":2}` + "\n" + `{"type":"cost","model":"m","input":1}`: {
-			Kind: state.InTokens, Usage: []state.ModelCost{used("m", 11, 5, 2, 0)},
-		},
-		`{"type":"cost","input":10}`:                {Kind: state.InTokens, Usage: []state.ModelCost{used("asked", 10, 0, 0, 0)}},
-		`{"type":"cost","model":"m","output":1e99}`: {Kind: state.InTokens, Usage: []state.ModelCost{used("m", 0, 0, 1e12, 0)}},
-		`{"type":"cost","model":"m","output":3,"usd":0.5}` + "\n" + `{"type":"cost","model":"m","output":4}`: {
-			Kind: state.InTokens, USD: state.Dollar / 2, Usage: []state.ModelCost{used("m", 0, 0, 3, state.Dollar/2), used("m", 0, 0, 4, 0)},
-		},
-		text + `{"type":"cost","usd":-1}`:                                           {},
-		text + `{"type":"cost","usd":"1"}`:                                          {},
-		text + `{"type":"cost","model":"m"}`:                                        {},
-		text + `{"type":"cost","model":"m","input":-5}`:                             {},
-		text + `{"type":"cost","model":"m","usd":1,"input":"5"}`:                    {},
-		text + `{"type":"cost","model":"m\u001b[2J","usd":1}`:                       {},
-		text + `{"type":"cost","model":"` + strings.Repeat("m", 201) + `","usd":1}`: {},
-	} {
-		o := runner.Order{Prompt: runner.PromptOrder{Model: "asked"}}
-		a, _, _ := read(o, output, 1<<20)
-		if d := cmp.Diff(want, a.Cost); d != "" {
-			t.Errorf("cost of\n%s\n(-want +got):\n%s", output, d)
-		}
-	}
-	var many strings.Builder
-	for i := range 1000 {
-		many.WriteString(`{"type":"cost","model":"m` + strings.Repeat("x", i%150) + `","input":1}` + "\n")
-	}
-	a, _, _ := read(runner.Order{}, many.String(), 1<<20)
-	if n := len(a.Cost.Usage); n != maxModels {
-		t.Errorf("models of a flood of names: got %d, want %d", n, maxModels)
-	}
-	if got := strings.Join(a.Notes, "\n"); !strings.Contains(got, "no records in") {
-		t.Errorf("notes: got %q, want what was not counted", got)
 	}
 }
 
@@ -199,7 +149,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	} {
 		var early error
 		s := newStream(runner.Order{}, nil)
-		s.abort = func(err error) { early = err }
+		s.Abort = func(err error) { early = err }
 		_, _ = s.Write([]byte(o.head))
 		for range 60 {
 			_, _ = s.Write([]byte(o.repeated))
@@ -262,7 +212,7 @@ func TestSchemaIsWhatIsRead(t *testing.T) {
 		}
 		s := newStream(runner.Order{}, nil)
 		r, got := parse([]byte(line))
-		got = got && s.take(r) && s.early == nil
+		got = got && s.take(r) && s.Early == nil
 		if allows := compiled.Validate(value) == nil; allows != want || got != want {
 			t.Errorf("%s: the schema allows it: %v, the reader takes it: %v, want %v", line, allows, got, want)
 		}

@@ -3,6 +3,7 @@ package diagram
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -51,10 +52,10 @@ func draw(w *protocol.Workflow, p *Path, limit int) string {
 func (d *drawing) leftOut(states, lines int) {
 	var parts []string
 	if states > 0 {
-		parts = append(parts, counted(states, "state"))
+		parts = append(parts, state.Count(states, "state"))
 	}
 	if lines > 0 {
-		parts = append(parts, counted(lines, "arrow"))
+		parts = append(parts, state.Count(lines, "arrow"))
 	}
 	if len(parts) > 0 {
 		fmt.Fprintf(&d.b, "    more[\"not shown: %s\"]\n", strings.Join(parts, ", "))
@@ -113,15 +114,15 @@ func (d *drawing) text(name string) string {
 		parts = append(parts, fmt.Sprintf("%d attempts", attempts))
 	}
 	class, text := "idle", ""
-	switch {
-	case d.path.hasFailedAt(name):
+	switch here := d.path.at(name); {
+	case here.failed:
 		class, text = "failed", "FAILED"
-	case d.path.isAt(name) && d.path.over:
+	case here.works && d.path.over:
 		class, text = "here", "stopped here"
-	case d.path.isAt(name):
+	case here.works:
 		class, text = "here", "here now"
-	case len(d.path.waitsAt(name)) > 0:
-		class, text = "waits", waitText(d.path.waitsAt(name))
+	case len(here.waits) > 0:
+		class, text = "waits", waitText(here.waits)
 	case runs > 0:
 		class = "taken"
 	}
@@ -175,47 +176,36 @@ func (d *drawing) rules(name string) []string {
 // arrow stands for all lines from one node to another that look the same.
 type arrow struct {
 	from, to string
-	shape    string // Mermaid's arrow
-	color    string
-	labels   []string
-	taken    int
+	look
+	labels []string
+	taken  int
+}
+
+// look is how lines of a kind are drawn.
+type look struct{ shape, color string }
+
+// looks has the kinds that are not drawn in the usual way.
+var looks = map[kind]look{
+	call: {"==>", "#8250df"}, function: {"==>", "#8250df"}, then: {"-.->", "#8250df"}, result: {"-.->", "#8250df"},
+	fork: {"==>", "#bc4c00"}, join: {"-.->", "#bc4c00"}, ask: {"-->", "#0969da"},
+	exhausted: {"-.->", "#cf222e"}, timedOut: {"-.->", "#cf222e"}, anyMove: {"-.->", "#8b949e"},
 }
 
 // look returns how a line is drawn.
-func look(l line) (shape, color string) {
-	switch l.kind {
-	case call, function:
-		return "==>", "#8250df"
-	case then:
-		return "-.->", "#8250df"
-	case result:
-		if l.to != endNode {
-			return "-.->", "#8250df"
-		}
-	case fork:
-		return "==>", "#bc4c00"
-	case join:
-		return "-.->", "#bc4c00"
-	case ask:
-		return "-->", "#0969da"
-	case exhausted, timedOut:
-		return "-.->", "#cf222e"
-	case anyMove:
-		return "-.->", "#8b949e"
+func (l line) look() look {
+	if how, ok := looks[l.kind]; ok && (l.kind != result || l.to != endNode) {
+		return how
 	}
-	return "-->", "#8b949e"
+	return look{"-->", "#8b949e"}
 }
 
 // arrows joins the lines that look the same.
 func (d *drawing) arrows() []*arrow {
 	var all []*arrow
 	for _, l := range d.graph.lines {
-		shape, color := look(l)
-		i := slices.IndexFunc(all, func(a *arrow) bool {
-			return a.from == l.from && a.to == l.to && a.shape == shape && a.color == color
-		})
+		i := slices.IndexFunc(all, func(a *arrow) bool { return a.from == l.from && a.to == l.to && a.look == l.look() })
 		if i < 0 {
-			all = append(all, &arrow{from: l.from, to: l.to, shape: shape, color: color})
+			all = append(all, &arrow{from: l.from, to: l.to, look: l.look()})
 			i = len(all) - 1
 		}
 		all[i].taken += l.taken
@@ -282,12 +272,7 @@ var classDefs = [][2]string{
 
 // styles writes how nodes and lines look.
 func (d *drawing) styles() {
-	styles := make([]string, 0, len(d.strokes))
-	for style := range d.strokes {
-		styles = append(styles, style)
-	}
-	slices.Sort(styles)
-	for _, style := range styles {
+	for _, style := range slices.Sorted(maps.Keys(d.strokes)) {
 		fmt.Fprintf(&d.b, "    linkStyle %s %s\n", strings.Join(d.strokes[style], ","), style)
 	}
 	for _, def := range classDefs {
@@ -296,12 +281,4 @@ func (d *drawing) styles() {
 			fmt.Fprintf(&d.b, "    class %s %s\n", strings.Join(ids, ","), def[0])
 		}
 	}
-}
-
-// counted returns a number of things, as in "1 state" and "2 states".
-func counted(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

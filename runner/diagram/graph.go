@@ -201,9 +201,7 @@ func (g *graph) walk() {
 	}
 	for _, m := range moves {
 		n := g.path.moves[m]
-		if m.to == "" {
-			m.to = endNode
-		}
+		m.to = cmp.Or(m.to, endNode)
 		i, known := at[m]
 		if !known {
 			i = len(g.lines)
@@ -238,18 +236,12 @@ func (g *graph) order() {
 			add(name)
 		}
 	}
-	hasEnd := false
 	for _, l := range g.lines {
-		for _, name := range []string{l.from, l.to} {
-			if name == endNode {
-				hasEnd = true
-				continue
-			}
-			add(name)
-		}
+		add(l.from)
+		add(l.to)
 	}
-	if hasEnd {
-		add(endNode)
+	if at, has := position[endNode]; has {
+		g.nodes = append(slices.Delete(g.nodes, at, at+1), endNode)
 	}
 	slices.SortStableFunc(g.lines, func(a, b line) int { return position[a.from] - position[b.from] })
 }
@@ -289,11 +281,16 @@ func (g *graph) trim(limit int) (states, lines int) {
 
 // rank is low for the nodes that a trimmed diagram keeps.
 func (g *graph) rank(name string) int {
-	isState := name != startNode && name != endNode && name != openNode
 	switch {
-	case !isState || g.path != nil && (g.path.isAt(name) || len(g.path.waitsAt(name)) > 0 || g.path.hasFailedAt(name)):
+	case name == startNode || name == endNode || name == openNode:
 		return 0
-	case g.path != nil && g.path.states[name] > 0:
+	case g.path == nil:
+		return 2
+	}
+	if here := g.path.at(name); here.works || here.failed || len(here.waits) > 0 {
+		return 0
+	}
+	if g.path.states[name] > 0 {
 		return 1
 	}
 	return 2

@@ -120,34 +120,26 @@ func (p *Path) endWait(a *agent, next string) {
 	a.state, a.waits, a.asked = next, "", ""
 }
 
-// isAt reports whether an agent that has not failed is at a state.
-func (p *Path) isAt(name string) bool {
-	for _, a := range p.agents {
-		if a.state == name && !a.failed && a.waits == "" {
-			return true
-		}
-	}
-	return false
+// presence is who is at a state.
+type presence struct {
+	works, failed bool
+	waits         []state.WaitFor // what agents wait for before it starts, each once
 }
 
-// waitsAt returns what agents wait for before a state starts, each once.
-func (p *Path) waitsAt(name string) []state.WaitFor {
-	var all []state.WaitFor
+// at returns who is at a state.
+func (p *Path) at(name string) presence {
+	var here presence
 	for _, a := range p.agents {
-		if a.state == name && a.waits != "" && !slices.Contains(all, a.waits) {
-			all = append(all, a.waits)
+		switch {
+		case a.state != name:
+		case a.failed:
+			here.failed = true
+		case a.waits == "":
+			here.works = true
+		case !slices.Contains(here.waits, a.waits):
+			here.waits = append(here.waits, a.waits)
 		}
 	}
-	slices.Sort(all)
-	return all
-}
-
-// hasFailedAt reports whether an agent failed in a state.
-func (p *Path) hasFailedAt(name string) bool {
-	for _, a := range p.agents {
-		if a.state == name && a.failed {
-			return true
-		}
-	}
-	return false
+	slices.Sort(here.waits)
+	return here
 }

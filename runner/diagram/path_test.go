@@ -6,118 +6,72 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/diagram"
-	"github.com/raymond-action/raymond-action/runner/diagram/mermaidtest"
-	"github.com/raymond-action/raymond-action/state"
 )
 
-// walk builds the path of a run state by state.
-type walk struct {
-	files map[string]string
-	path  diagram.Path
-}
-
-func (w *walk) tell(agent, name string, b state.Body) {
-	w.path.Add(state.Event{Agent: agent, State: name, Body: b})
-}
-
-// step runs a state of an agent, which then moves to another one, or ends if to is "".
-func (w *walk) step(agent, from, to string) {
-	w.tell(agent, from, &state.StateStarted{Kind: "prompt"})
-	w.tell(agent, from, &state.StateFinished{OK: true})
-	tag := "goto"
-	if to == "" {
-		tag = "result"
-	}
-	w.tell(agent, from, &state.Transition{Tag: tag, Target: to, From: from})
-	if to == "" {
-		w.tell(agent, from, &state.AgentFinished{})
-	}
-}
-
-func (w *walk) file(name, goTo string) { w.files[name] = "<goto>" + goTo + "</goto>\n" }
-
-func newWalk() *walk {
-	w := &walk{files: map[string]string{}}
-	w.tell("main", "START.md", &state.AgentStarted{})
-	return w
-}
-
-// row is 200 states in a row, of which the 150th failed.
-func row() *walk {
-	w := newWalk()
+// row is 200 states in a row, and a run of it that failed in the 150th.
+func row(t *testing.T) (*protocol.Workflow, *diagram.Path) {
+	t.Helper()
 	name := func(i int) string {
 		if i == 0 {
 			return "START.md"
 		}
 		return fmt.Sprintf("STEP%03d.md", i)
 	}
+	files := map[string]string{name(200): "<result>done</result>"}
+	events := `{"type":"agent_started","agent":"main","state":"START.md"}` + "\n"
 	for i := range 200 {
-		w.file(name(i), name(i+1))
-	}
-	w.files[name(200)] = "<result>done</result>"
-	for i := range 150 {
-		w.step("main", name(i), name(i+1))
-	}
-	w.tell("main", name(150), &state.StateStarted{Kind: "prompt"})
-	w.tell("main", name(150), &state.AgentFinished{Error: "broken"})
-	return w
-}
-
-// fan is 100 agents, each with two states of its own.
-func fan() *walk {
-	w := newWalk()
-	w.files["WAIT.sh"] = "echo '<goto>WAIT.sh</goto>' || echo '<result>done</result>'"
-	w.tell("main", "START.md", &state.StateStarted{Kind: "prompt"})
-	w.tell("main", "START.md", &state.StateFinished{OK: true})
-	for i := range 100 {
-		first, second := fmt.Sprintf("FIX%02d.md", i), fmt.Sprintf("TEST%02d.sh", i)
-		w.file(first, second)
-		w.files[second] = "echo '<result>done</result>'"
-		w.files["START.md"] += fmt.Sprintf("<fork next='WAIT.sh'>%s</fork>\n", first)
-		w.tell("main", "START.md", &state.Transition{Tag: "fork", Target: first, From: "START.md", Next: "WAIT.sh"})
-		agent := fmt.Sprint("main_", i)
-		w.tell(agent, first, &state.AgentStarted{Parent: "main"})
-		w.step(agent, first, second)
-		w.step(agent, second, "")
-	}
-	w.step("main", "WAIT.sh", "WAIT.sh")
-	w.step("main", "WAIT.sh", "")
-	return w
-}
-
-// tangle is 300 states that lead to each other in many ways, of which the last
-// failed.
-func tangle() *walk {
-	w := newWalk()
-	name := func(i int) string { return fmt.Sprintf("S%d.md", i%300) }
-	w.step("main", "START.md", name(0))
-	for i := range 300 {
-		w.step("main", name(i), name(i*7+1))
-		w.step("main", name(i), name(i*i+3))
-	}
-	w.tell("main_a", name(299), &state.AgentStarted{})
-	w.tell("main_a", name(299), &state.AgentFinished{Error: "broken"})
-	w.files["START.md"] = "Go."
-	return w
-}
-
-// TestLongPathsAreCut states that a path through hundreds of states is cut to what a
-// reader can take in, that Mermaid accepts it, that the start and the state that failed
-// stay, and that states which did not run go first.
-func TestLongPathsAreCut(t *testing.T) {
-	for name, run := range map[string]func() *walk{"row": row, "fan": fan, "tangle": tangle} {
-		w := run()
-		got := diagram.Draw(load(w.files), &w.path)
-		c := mermaidtest.Read(t, got)[0]
-		if c.Error != "" || len(c.Nodes) > 61 || utf8.RuneCountInString(got) > 50_000 {
-			t.Errorf("%s: got: %q, %d nodes, %d characters\nwant: no fault, at most 61, at most 50000", name, c.Error, len(c.Nodes), len(got))
+		files[name(i)] = "<goto>" + name(i+1) + "</goto>\n"
+		if i < 150 {
+			events += fmt.Sprintf(`{"type":"state_started","agent":"main","state":%[1]q}
+{"type":"transition","agent":"main","state":%[1]q,"tag":"goto","from":%[1]q,"target":%[2]q}
+`, name(i), name(i+1))
 		}
-		wants := []string{"not shown: ", `(["start"])`, "  1×"}
-		if name != "fan" {
-			wants = append(wants, "FAILED")
+	}
+	return load(files), pathOf(t, events+fmt.Sprintf(`{"type":"state_started","agent":"main","state":%[1]q}
+{"type":"agent_finished","agent":"main","state":%[1]q,"error":"broken"}`, name(150)))
+}
+
+// overgrown is a workflow of 200 states with 2,400 ways between them, and a run of it.
+func overgrown(t *testing.T) (*protocol.Workflow, *diagram.Path) {
+	t.Helper()
+	files := map[string]string{"START.md": ""}
+	name := func(i int) string { return fmt.Sprintf("%s%d", strings.Repeat("&;", 25), i) }
+	for i := range 200 {
+		files[name(i)+".md"] = ""
+		for j := range 6 {
+			files[name(i)+".md"] += "<call return='" + name(i+j) + "'>" + name(i+2*j) + "</call>\n"
 		}
-		for _, want := range wants {
+		files["START.md"] += "<goto>" + name(i) + "</goto><result>x</result>\n"
+	}
+	return load(files), pathOf(t, fmt.Sprintf(
+		`{"type":"agent_started","agent":"main","state":"START.md"}
+{"type":"state_started","agent":"main","state":"START.md"}
+{"type":"transition","agent":"main","state":"START.md","tag":"goto","from":"START.md","target":%[1]q}
+{"type":"state_started","agent":"main","state":%[1]q}
+{"type":"agent_finished","agent":"main","state":%[1]q,"error":"x"}`, name(199)+".md"))
+}
+
+// huge are drawings of which parts are left out, by name.
+func huge(t *testing.T) map[string]string {
+	t.Helper()
+	w, run := overgrown(t)
+	long, way := row(t)
+	return map[string]string{"overgrown": diagram.Draw(w, nil), "run": diagram.Draw(w, run), "row": diagram.Draw(long, way)}
+}
+
+// TestHugeDrawingsFit states that a diagram never exceeds the limits of Mermaid, and that a
+// path through hundreds of states is cut to what a reader can take in: the start and the
+// state that failed stay, and states which did not run go first.
+func TestHugeDrawingsFit(t *testing.T) {
+	wants := map[string][]string{"overgrown": nil, "run": {"199.md  1×<br/>FAILED"}, "row": {`(["start"])`, "  1×", "FAILED"}}
+	for name, got := range huge(t) {
+		nodes, edges := len(nodeLine.FindAllString(got, -1)), len(edgeLine.FindAllString(got, -1))
+		if edges > 500 || utf8.RuneCountInString(got) > 50_000 || nodes > 61 && name == "row" {
+			t.Errorf("%s: got %d nodes, %d edges, %d characters, want at most 61, 500 and 50000", name, nodes, edges, utf8.RuneCountInString(got))
+		}
+		for _, want := range append(wants[name], "not shown: ") {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: got:\n%s\nwant: %q in it", name, got, want)
 			}

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -40,10 +39,8 @@ type Backend struct {
 	// servers, GEMINI.md.
 	IsUntrusted bool
 
-	finder   program.Finder
-	once     sync.Once     // the user's settings have been noted
-	attempts int           // how often the CLI asks the API; 0 for what is usual
-	grace    time.Duration // in place of resultGrace, if not 0
+	finder program.Finder
+	once   sync.Once // the user's settings have been noted
 }
 
 var _ runner.Agent = (*Backend)(nil)
@@ -72,7 +69,7 @@ func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	api := program.API{
-		Backend: protocol.BackendGemini, Base: variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: host, Proxy: b.Proxy,
+		Backend: protocol.BackendGemini, Base: program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: host, Proxy: b.Proxy,
 	}
 	h := b.home()
 	if !filepath.IsAbs(h.user) {
@@ -91,7 +88,7 @@ func (b *Backend) Needs() runner.Needs {
 
 // home is that of the CLI.
 func (b *Backend) home() home {
-	return home{userHome(b.Env), cmp.Or(b.attempts, attempts)}
+	return home{userHome(b.Env)}
 }
 
 func (b *Backend) source() program.Source {
@@ -115,7 +112,6 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		return runner.Answer{Prepared: prepared, Cost: program.Nothing.Cost, Notes: ready.notes}, fail
 	}
 	s := newStream(o, tell)
-	s.grace = cmp.Or(b.grace, s.grace)
 	a, fail := b.ask(ctx, found.Path, ready, s)
 	a.Notes, a.CLI, a.Prepared = append(ready.notes, a.Notes...), found.String(), prepared
 	if fail != nil {
@@ -141,7 +137,7 @@ func (b *Backend) prepare(o *runner.Order) (ready, *runner.Failure) {
 	}
 	h := b.home()
 	if !filepath.IsAbs(h.user) {
-		return ready{}, program.Machine("the agent CLI has no home folder: set %s", userHomeVar())
+		return ready{}, program.Machine("the agent CLI has no home folder: set %s", program.HomeVar())
 	}
 	if strings.Contains(h.ours(), ",") {
 		return ready{}, program.Machine("the agent CLI reads no rules for tools below %s: it takes a comma for the end of a name", h.user)
@@ -268,7 +264,7 @@ func (b *Backend) args(o runner.PromptOrder, rules string) []string {
 func (b *Backend) env(order []string) []string {
 	h := b.home()
 	auth := h.userAuth()
-	if variable(b.Env, "GEMINI_API_KEY") != "" {
+	if program.Variable(b.Env, "GEMINI_API_KEY") != "" {
 		auth = byKey
 	}
 	trusts := "true"
@@ -297,15 +293,12 @@ func (b *Backend) versionEnv() []string {
 
 // ask runs the CLI, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, path string, r ready, s *stream) (runner.Answer, *runner.Failure) {
-	account := b.Proxy.Open(protocol.BackendGemini, s.order.Mark)
+	account := b.Proxy.Open(protocol.BackendGemini, s.Order.Mark)
 	defer account.Close()
-	defer account.Follow(s.display.Usage)()
+	defer account.Follow(s.Display.Usage)()
 	s.costs.proxy = account
-	ctx, abort := context.WithCancelCause(ctx)
-	defer abort(nil)
-	s.abort = abort
-	exit, fail := program.Run(ctx, s.order, program.Invocation{
-		Path: path, Args: b.args(s.order.Prompt, r.rules), Env: b.env(slices.Concat(s.order.Env, account.Env())), Stdout: s, Extension: ".jsonl",
+	exit, fail := s.Run(ctx, program.Invocation{
+		Path: path, Args: b.args(s.Order.Prompt, r.rules), Env: b.env(slices.Concat(s.Order.Env, account.Env())), Stdout: s,
 		Finished: s.finished, NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
 	})
 	if fail != nil {
@@ -313,7 +306,7 @@ func (b *Backend) ask(ctx context.Context, path string, r ready, s *stream) (run
 	}
 	s.flush()
 	account.Close() // whatever the process left behind uses nothing from here on
-	a, fail := s.final(exit, b.said(s.order, r.from))
+	a, fail := s.final(exit, b.said(s.Order, r.from))
 	return a, program.Explain(fail, account)
 }
 

@@ -3,7 +3,6 @@ package gemini
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,19 +17,19 @@ import (
 func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
 	result := s.answer.result
 	switch {
-	case s.answer.early != nil:
-		return s.answer.early
+	case s.Early != nil:
+		return s.Early
 	case result != nil && result.Status == "success" && text != "":
 		return nil
 	}
-	if f := program.Ended(exit, s.order); f != nil {
+	if f := program.Ended(exit, s.Order); f != nil {
 		return f
 	}
 	if result != nil {
-		words := program.OneLine(s.display.Hide(s.words()), 500)
+		words := program.OneLine(s.Display.Hide(s.words()), 500)
 		return classify(words, statusOf(string(result.Error.Message), exit.Code), string(exit.LastWords()), time.Now())
 	}
-	return unanswered(s.records, exit, program.Ending(exit, s.order))
+	return unanswered(s.Records, exit, program.Ending(exit, s.Order))
 }
 
 // words are what the CLI says of an answer that is no good one.
@@ -123,28 +122,23 @@ func classify(words string, status int, last string, now time.Time) *runner.Fail
 		return program.Fatal("%s: %s", what, words)
 	}
 	f := program.Transient("the agent CLI reports: %s", words)
-	if slices.Contains(retryable, status) || status >= 500 || isNetwork(words+last) {
+	if program.IsRetryable(status) || status >= 500 || isNetwork(words+last) {
 		f.Class = runner.Service
 	}
 	return f
 }
 
-// retryable are the statuses below 500 that mean the moment, not the request.
-var retryable = []int{408, 409, 425, 429, 499}
-
 // permanent returns what is wrong when another try won't cure it, else "".
 func permanent(words string, status int, last string) string {
 	switch {
-	case status == 401, status == 403, strings.Contains(words, "API key not valid"):
+	case strings.Contains(words, "API key not valid"):
 		return "authentication"
-	case status == 404, strings.Contains(last, "ModelNotFoundError"):
+	case strings.Contains(last, "ModelNotFoundError"):
 		return "unknown model"
-	case status >= 400 && status < 500 && !slices.Contains(retryable, status):
-		return "bad request"
 	case status == 0 && refusals().MatchString(words):
 		return "the model refused"
 	}
-	return ""
+	return program.PermanentStatus(status)
 }
 
 // isUsageLimit tells a quota that is used up from a rate limit, which ends in a moment.

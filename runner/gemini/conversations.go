@@ -36,31 +36,14 @@ func (h home) find(id string, dirs ...string) (path, dir string, ok bool) {
 	if !transcripts.IsUUID(id) || len(dirs) == 0 {
 		return "", "", false
 	}
+	isIts := func(path string) bool { return idOf(path) == id }
 	for _, dir := range dirs {
-		if path, ok := newest(h.chats(dir), pattern(id), id); ok {
+		if path, ok := transcripts.Newest(h.chats(dir), pattern(id), isIts); ok {
 			return path, dir, true
 		}
 	}
-	path, ok = newest(h.ours("tmp"), "*/chats/"+pattern(id), id)
+	path, ok = transcripts.Newest(h.ours("tmp"), "*/chats/"+pattern(id), isIts)
 	return path, dirs[0], ok
-}
-
-// newest returns the newest file below a folder that matches a pattern and is of a conversation.
-func newest(folder, pattern, id string) (string, bool) {
-	found, err := fs.Glob(os.DirFS(folder), pattern)
-	if err != nil {
-		return "", false
-	}
-	var best string
-	var at int64
-	for _, name := range found {
-		path := filepath.Join(folder, filepath.FromSlash(name))
-		info, err := os.Lstat(path)
-		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at && idOf(path) == id {
-			best, at = path, info.ModTime().UnixNano()
-		}
-	}
-	return best, best != ""
 }
 
 // begin is the first line of a conversation.
@@ -99,19 +82,11 @@ func firstLine(r io.Reader) (line []byte, rest *bufio.Reader) {
 func holdsPrompt(path string) (bool, error) { return holdsPromptIn(path, math.MaxInt64) }
 
 // holdsPromptIn is holdsPrompt for the first length bytes.
-func holdsPromptIn(path string, length int64) (found bool, err error) {
-	err = transcripts.EachLineAt(path, 0, func(at int64, line []byte, truncated bool) error {
+func holdsPromptIn(path string, length int64) (bool, error) {
+	return transcripts.Holds(path, length, func(line []byte, truncated bool) bool {
 		var m said
-		if at >= length {
-			return transcripts.ErrStop
-		}
-		if truncated || json.Unmarshal(line, &m) == nil && m.isSaid() {
-			found = true
-			return transcripts.ErrStop
-		}
-		return nil
+		return truncated || json.Unmarshal(line, &m) == nil && m.isSaid()
 	})
-	return found, err
 }
 
 // place makes a file the only one of a conversation in a directory, as the CLI finds it there.
@@ -119,12 +94,7 @@ func (h home) place(id, dir string, in io.Reader) error {
 	if _, err := h.prepare(dir); err != nil {
 		return err
 	}
-	top, err := os.OpenRoot(h.ours())
-	if err != nil {
-		return err
-	}
-	defer top.Close()
-	chats, err := transcripts.EnterAll(top, "tmp", slug(transcripts.Resolve(dir)), "chats")
+	chats, err := transcripts.Enter(h.ours(), "tmp", slug(transcripts.Resolve(dir)), "chats")
 	if err != nil {
 		return err
 	}
@@ -153,28 +123,21 @@ func (h home) branch(from, id, dir string) error {
 	return h.copy(runner.Conversation{ID: from, Dir: dir}, -1, id, dir)
 }
 
-// copy makes a copy of the first length bytes of a conversation, without a line that they cut, under an id of its own and for another directory; length < 0
-// copies all. The error has fs.ErrNotExist in it when there are fewer bytes.
+// copy makes a copy of the first length bytes of a conversation, without a line that they cut, under
+// an id of its own and for another directory; length < 0 copies all. The error has fs.ErrNotExist in it when there are fewer bytes.
 func (h home) copy(c runner.Conversation, length int64, id, dir string) error {
 	path, _, ok := h.find(c.ID, c.Dir)
 	if !ok {
 		return gone(c.ID)
 	}
-	f, info, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	in, end, err := transcripts.Head(f, info.Size(), length)
-	if err != nil {
-		return err
-	}
-	if ok, err := holdsPromptIn(path, end); err != nil || !ok {
-		return errors.Join(err, fmt.Errorf("nothing was said in conversation %s until then", c.ID))
-	}
-	// The CLI notes the id again each time that it resumes. A quotation mark within a text has a
-	// backslash before it: only members are renamed.
-	return h.place(id, dir, transcripts.Renamed(in, `"sessionId":"`+c.ID+`"`, `"sessionId":"`+id+`"`))
+	return transcripts.BringHead(path, length, func(head io.Reader, size int64) error {
+		if ok, err := holdsPromptIn(path, size); err != nil || !ok {
+			return errors.Join(err, fmt.Errorf("nothing was said in conversation %s until then", c.ID))
+		}
+		// The CLI notes the id again each time that it resumes. A quotation mark within a text has a
+		// backslash before it: only members are renamed.
+		return h.place(id, dir, transcripts.Renamed(head, `"sessionId":"`+c.ID+`"`, `"sessionId":"`+id+`"`))
+	})
 }
 
 // gone is the error of a conversation without a transcript.
@@ -200,10 +163,5 @@ func complete(path string) error {
 
 // move copies a conversation into the folder of a directory. What is in other folders stays.
 func (h home) move(id, path, dir string) error {
-	in, _, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return h.place(id, dir, in)
+	return transcripts.Bring(path, func(in io.Reader) error { return h.place(id, dir, in) })
 }

@@ -29,7 +29,7 @@ func (c costs) total(result *record, spoke bool) state.Cost {
 	}
 	counted := tally.Usage(c.proxy.Used())
 	cost.Silent = !spoke && len(counted) == 0 && len(told) == 0
-	cost.Metered, cost.Beyond = c.proxy.Metered(), beyond(counted, told)
+	cost.Metered, cost.Beyond = c.proxy.Metered(), tally.Beyond(counted, told)
 	return cost
 }
 
@@ -45,22 +45,4 @@ func (c costs) model(result *record, asked string) string {
 		}
 	}
 	return best
-}
-
-// beyond returns what was counted beyond the tokens that the CLI has told, model by model.
-func beyond(counted, told []state.Usage) []state.Usage {
-	told = slices.Clone(told)
-	for i, t := range told {
-		same := slices.IndexFunc(counted, func(u state.Usage) bool { return state.SameModel(u.Model, t.Model) })
-		if same >= 0 {
-			told[i].Model = counted[same].Model
-		}
-	}
-	var rest []state.Usage
-	for _, u := range state.Without(counted, told) {
-		if u.All() > 0 {
-			rest = append(rest, u)
-		}
-	}
-	return rest
 }

@@ -10,16 +10,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -37,8 +36,7 @@ import (
 // A CLI that only tells its version has another home, ~/.gemini/raymond/version: until it exits
 // it clears up, and may put a file of its own in place of the list of directories.
 type home struct {
-	user     string // the user's own home folder
-	attempts int
+	user string // the user's own home folder
 }
 
 // homeVar is the variable that tells the CLI its user's home.
@@ -46,34 +44,11 @@ const homeVar = "GEMINI_CLI_HOME"
 
 // userHome returns the user's home folder for an environment; "" when nobody knows it.
 func userHome(env []string) string {
-	for _, name := range []string{homeVar, userHomeVar()} {
-		if dir := variable(env, name); filepath.IsAbs(dir) {
-			return dir
-		}
+	if dir := program.Variable(env, homeVar); filepath.IsAbs(dir) {
+		return dir
 	}
-	u, err := user.Current()
-	if err != nil {
-		return ""
-	}
-	return u.HomeDir
-}
-
-func userHomeVar() string {
-	if runtime.GOOS == "windows" {
-		return "USERPROFILE"
-	}
-	return "HOME"
-}
-
-// variable returns the value of a variable of an environment. Of two entries with one name the
-// later one counts.
-func variable(env []string, name string) string {
-	for _, entry := range slices.Backward(env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+	dir, _ := program.Home(env) // "" then
+	return dir
 }
 
 // folder is the CLI's own one in its user's home.
@@ -154,14 +129,9 @@ func (h home) register(dir string) error {
 	if runtime.GOOS == "windows" {
 		dir = strings.ToLower(dir)
 	}
-	root, err := os.OpenRoot(h.ours())
-	if err != nil {
-		return err
-	}
-	defer root.Close()
 	name := slug(dir)
 	for _, place := range []string{"tmp", "history"} {
-		own, err := transcripts.EnterAll(root, place, name)
+		own, err := transcripts.Enter(h.ours(), place, name)
 		if err != nil {
 			return err
 		}
@@ -170,12 +140,12 @@ func (h home) register(dir string) error {
 			return err
 		}
 	}
-	return h.list(root, dir, name)
+	return h.list(dir, name)
 }
 
 // list puts a directory into the list of all.
-func (h home) list(root *os.Root, dir, name string) error {
-	tmp, err := transcripts.Open(root, "tmp")
+func (h home) list(dir, name string) error {
+	tmp, err := transcripts.Open(h.ours(), "tmp")
 	if err != nil {
 		return err
 	}
@@ -183,7 +153,9 @@ func (h home) list(root *os.Root, dir, name string) error {
 	if err := freeLock(tmp, listName+".lock"); err != nil {
 		return err
 	}
-	linkList(root)
+	if err := h.linkList(); err != nil {
+		return err
+	}
 	var p projects
 	if data, _, err := files.Read(filepath.Join(tmp.Name(), listName), maxSettings); err == nil {
 		_ = json.Unmarshal(data, &p) // what can't be read is written anew
@@ -209,18 +181,21 @@ const listName = "projects.json"
 
 // linkList makes the list a link to where the CLI can lock it in a cage, too, whatever is there.
 // Where there are no links, as on Windows without the right to make them, there is no cage either.
-func linkList(root *os.Root) {
+func (h home) linkList() error {
+	root, err := os.OpenRoot(h.ours())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	target := filepath.Join("tmp", listName)
 	if now, err := root.Readlink(listName); err == nil && now == target {
-		return
+		return nil
 	}
 	link := "." + listName + "." + rand.Text()
-	if root.Symlink(target, link) != nil {
-		return
-	}
-	if root.Rename(link, listName) != nil {
+	if root.Symlink(target, link) == nil && root.Rename(link, listName) != nil {
 		_ = root.Remove(link)
 	}
+	return nil
 }
 
 // lockStale is the age at which a lock counts as left behind for the CLI, which renews its own.

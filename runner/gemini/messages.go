@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -97,12 +96,9 @@ type teller struct {
 
 // tell takes a line. The CLI writes a message again when tools have brought something.
 func (t *teller) tell(at int64, l line) error {
-	m := runner.Message{Offset: at, From: speakers[l.Type]}
+	m := runner.Message{Offset: at, From: speakers[l.Type], Time: transcripts.Moment(l.Time)}
 	if m.From == "" {
 		return nil
-	}
-	if when, err := time.Parse(time.RFC3339Nano, l.Time); err == nil {
-		m.Time = when.UTC()
 	}
 	if m.From == runner.FromAgent {
 		m.Model = l.Model

@@ -4,6 +4,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -101,24 +102,8 @@ var telling = []string{"command", "file_path", "absolute_path", "path", "dir_pat
 
 // input is what a use of a tool is about, on one line or more.
 func (r *record) input() string {
-	fields := r.parameters()
-	for _, name := range telling {
-		if fields[name] != "" {
-			return fields[name]
-		}
+	if text, ok := program.Field(r.Parameters, telling); ok {
+		return text
 	}
 	return string(r.Parameters)
-}
-
-// parameters are those that are texts.
-func (r *record) parameters() map[string]string {
-	var fields map[string]text
-	if json.Unmarshal(r.Parameters, &fields, tally.Loose) != nil {
-		return nil
-	}
-	all := map[string]string{}
-	for name, value := range fields {
-		all[name] = string(value)
-	}
-	return all
 }

@@ -29,7 +29,7 @@ func (h home) always() map[string]any {
 		"general": map[string]any{
 			// It deletes conversations that others are just beginning.
 			"sessionRetention": map[string]any{"enabled": false},
-			"maxAttempts":      h.attempts,
+			"maxAttempts":      attempts,
 			// The version must not change between two states of a run.
 			"enableAutoUpdate": false, "enableAutoUpdateNotification": false,
 		},

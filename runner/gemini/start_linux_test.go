@@ -3,43 +3,33 @@ package gemini
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-	"time"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// TestContractCaged: in a cage the CLI can keep its list of directories, whatever was there in
-// place of it, or of the lock on it. It waits in ever longer intervals for a lock that it can't
-// take, and says nothing.
-func TestContractCaged(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, echo)
-	h := s.backend.home()
-	must(t, os.MkdirAll(h.ours("tmp", "projects.json.lock", "full"), 0o700))
+// TestALockThatIsNoneIsRemoved: the CLI would wait, in ever longer intervals and without a word,
+// for a lock that it can't take. It keeps its list where it can lock it in a cage, whatever was
+// there in place of it.
+func TestALockThatIsNoneIsRemoved(t *testing.T) {
+	h := home{t.TempDir()}
+	lock := h.ours("tmp", "projects.json.lock")
+	must(t, os.MkdirAll(filepath.Join(lock, "full"), 0o700))
 	must(t, os.WriteFile(h.ours("projects.json"), []byte(`{"projects": {}}`), 0o600))
-	long := time.Now().Add(-time.Hour)
-	must(t, os.Chtimes(h.ours("tmp", "projects.json.lock"), long, long))
-	o := s.order("hi")
-	o.Idle = 4 * time.Minute
-	o.Prompt.Cage = cage.New(cage.Policy{
-		Writable: append(s.backend.Needs().Write, o.Dir, variable(s.backend.Env, "TMPDIR"), os.DevNull), Network: cage.Network{IsOpen: true},
-	})
-	s.answer(o)
-}
-
-// TestContractLatePrompt: a CLI that stood still just when it began to read, as on a busy machine,
-// believes that there is no prompt. It is tried again.
-func TestContractLatePrompt(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, echo)
-	s.backend.Path = agenttest.Unheard(t, s.backend.Path)
-	if _, f := s.run(s.order("x")); f == nil || f.Class != runner.Transient || !strings.Contains(f.Message, "took its prompt for missing") {
-		t.Errorf("got %+v, want a failure that passes", f)
+	if _, err := h.prepare(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	if exists(lock) {
+		t.Error("a lock that is no empty folder: got it left")
+	}
+	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {
+		t.Errorf("list of directories: got a link to %q, %v", got, err)
+	}
+	must(t, os.Mkdir(lock, 0o700)) // of a CLI that is under way
+	if _, err := h.prepare(t.TempDir()); err != nil || !exists(lock) {
+		t.Errorf("a new lock: got it removed (%v)", err)
 	}
 }
 
@@ -48,7 +38,9 @@ func TestContractLatePrompt(t *testing.T) {
 // nothing of the checkout meanwhile.
 func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
-	path := agenttest.Script(t, `mkdir -p "$GEMINI_CLI_HOME/.gemini" && cd "$GEMINI_CLI_HOME/.gemini" &&
+	path := filepath.Join(t.TempDir(), "gemini")
+	installtest.WriteProgram(t, path, `#!/bin/sh
+		mkdir -p "$GEMINI_CLI_HOME/.gemini" && cd "$GEMINI_CLI_HOME/.gemini" &&
 		echo '{"projects": {}}' > new && mv -f new projects.json && [ "$GEMINI_CLI_TRUST_WORKSPACE" = false ] && echo 0.61.0`)
 	b := &Backend{Path: path, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}
 	h := b.home()

@@ -2,8 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -21,22 +18,15 @@ import (
 const resultGrace = 10 * time.Second
 
 // stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
-// goroutine; its memory is bounded by transcripts.MaxLine and program.MaxMessage.
+// goroutine; its memory is bounded by program.Stream and program.MaxMessage.
 type stream struct {
-	order    runner.Order
-	abort    context.CancelCauseFunc // ends the CLI
-	finished chan struct{}           // closed some time after the result
-	timer    *time.Timer             // that does it; nil before the result
-	grace    time.Duration           // the time from the result until then
+	program.Stream
+	finished chan struct{} // closed some time after the result
+	timer    *time.Timer   // that does it; nil before the result
 
-	lines   proc.Lines
-	records int // lines that were JSON objects with a type
-	unread  int // lines that were not
-
-	answer  answer
-	uses    map[string]use // of tools, under way
-	display program.Display
-	costs   costs
+	answer answer
+	uses   map[string]use // of tools, under way
+	costs  costs
 }
 
 // answer is what the CLI said.
@@ -46,12 +36,10 @@ type answer struct {
 	message program.Message // since the last use of a tool
 	spoke   bool            // the model has said something
 	shown   strings.Builder // a line of the model's that has not ended
-	notes   []string
 	refused []runner.Refusal
 
-	early   *runner.Failure // found before the end
-	result  *record         // the result
-	warning string          // the newest error that the CLI told of by the way
+	result  *record // the result
+	warning string  // the newest error that the CLI told of by the way
 }
 
 // use is a use of a tool.
@@ -66,20 +54,14 @@ const (
 )
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{
-		order: o, abort: func(error) {}, finished: make(chan struct{}), uses: map[string]use{}, display: program.NewDisplay(o, tell),
-		grace: resultGrace,
-	}
-	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: s.line}
+	s := &stream{finished: make(chan struct{}), uses: map[string]use{}}
+	s.Stream = program.NewStream(o, tell, s.line)
 	return s
 }
 
-// Write implements io.Writer. It never fails.
-func (s *stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
-
 // flush takes a last line that no line feed ended.
 func (s *stream) flush() {
-	s.lines.Flush()
+	s.Flush()
 	s.showRest()
 	if s.timer != nil {
 		s.timer.Stop()
@@ -91,16 +73,16 @@ func (s *stream) line(line []byte, truncated bool) {
 		return
 	}
 	if truncated || jsonlimit.Check(line) != nil {
-		s.records++
+		s.Records++
 		s.long(line[:min(len(line), 4096)])
 		return
 	}
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
-		s.unread++
+		s.Unread++
 		return
 	}
-	s.records++
+	s.Records++
 	s.take(&r)
 }
 
@@ -109,11 +91,11 @@ func (s *stream) line(line []byte, truncated bool) {
 func (s *stream) long(head []byte) {
 	switch {
 	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
-		s.give(program.TooLong())
+		s.Give(program.TooLong())
 	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
 		s.showRest()
 		s.answer.message.Reset()
-		s.display.Forget() // this is the result of one of them, and nobody knows which
+		s.Display.Forget() // this is the result of one of them, and nobody knows which
 	}
 }
 
@@ -122,7 +104,7 @@ func (s *stream) take(r *record) {
 	case "init":
 		s.answer.model = string(r.Model)
 		s.begin(string(r.SessionID))
-		s.display.Doing()
+		s.Display.Doing()
 	case "message":
 		if r.Role == "assistant" {
 			s.say(string(r.Content))
@@ -136,10 +118,10 @@ func (s *stream) take(r *record) {
 		s.brought(r)
 	case "error":
 		s.answer.warning = string(r.Message)
-		s.display.Line(program.OneLine(s.display.Hide(string(r.Message)), 500), "")
+		s.Display.Line(program.OneLine(s.Display.Hide(string(r.Message)), 500), "")
 	case "result":
 		if s.answer.result == nil {
-			s.timer = time.AfterFunc(s.grace, func() { close(s.finished) })
+			s.timer = time.AfterFunc(resultGrace, func() { close(s.finished) })
 		}
 		s.answer.result = r
 	}
@@ -148,16 +130,8 @@ func (s *stream) take(r *record) {
 // begin compares the conversation that the CLI works in with the one that was asked for.
 func (s *stream) begin(id string) {
 	s.answer.session = id
-	if want := s.order.Prompt.SessionID; id != want && want != "" {
-		s.give(program.Fatal("session %s was replaced by %.80q", want, id))
-	}
-}
-
-// give ends the CLI because of a failure.
-func (s *stream) give(f *runner.Failure) {
-	if s.answer.early == nil {
-		s.answer.early = f
-		s.abort(f)
+	if want := s.Order.Prompt.SessionID; id != want && want != "" {
+		s.Give(program.Fatal("session %s was replaced by %.80q", want, id))
 	}
 }
 
@@ -165,11 +139,11 @@ func (s *stream) give(f *runner.Failure) {
 func (s *stream) say(piece string) {
 	s.answer.spoke = s.answer.spoke || piece != ""
 	if !s.answer.message.Add(piece) {
-		s.give(program.TooLong())
+		s.Give(program.TooLong())
 		return
 	}
 	// Lines are told whole.
-	if s.order.Telling == runner.TellNothing {
+	if s.Order.Telling == runner.TellNothing {
 		return
 	}
 	s.answer.shown.WriteString(piece)
@@ -180,7 +154,7 @@ func (s *stream) say(piece string) {
 		}
 		s.answer.shown.Reset()
 		s.answer.shown.WriteString(all[end:])
-		s.display.Text(all[:end])
+		s.Display.Text(all[:end])
 	}
 }
 
@@ -188,28 +162,28 @@ func (s *stream) say(piece string) {
 func (s *stream) showRest() {
 	if rest := s.answer.shown.String(); rest != "" {
 		s.answer.shown.Reset()
-		s.display.Text(rest)
+		s.Display.Text(rest)
 	}
 }
 
 // use takes the begin of a use of a tool.
 func (s *stream) use(r *record) {
 	if r.Use != "" && len(s.uses) < maxUses {
-		s.uses[string(r.Use)] = use{s.display.ToolUse(string(r.Tool), r.input()), string(r.Tool), r.input()}
+		s.uses[string(r.Use)] = use{s.Display.ToolUse(string(r.Tool), r.input()), string(r.Tool), r.input()}
 	}
-	s.display.Begin(string(r.Use), string(r.Tool), r.input())
+	s.Display.Begin(string(r.Use), string(r.Tool), r.input())
 }
 
 // brought takes what a use of a tool brought.
 func (s *stream) brought(r *record) {
 	use := s.uses[string(r.Use)]
 	delete(s.uses, string(r.Use))
-	s.display.End(string(r.Use))
+	s.Display.End(string(r.Use))
 	if r.Status != "error" {
 		return
 	}
 	if path := denied.Path(string(r.Output + "\n" + r.Error.Message)); path != "" {
-		s.display.Tell(runner.Progress{Refused: path})
+		s.Display.Tell(runner.Progress{Refused: path})
 	}
 	if use.isRefused(r.Error) && len(s.answer.refused) < maxRefused {
 		s.answer.refused = append(s.answer.refused, s.refusal(use, string(r.Error.Message)))
@@ -229,21 +203,27 @@ func isOutside(why string) bool {
 	return strings.HasPrefix(why, "Access denied: plan path") || strings.HasPrefix(why, "Path not in workspace")
 }
 
-// refusal says of a refused use of a tool why it was, and what would allow it.
+// refusal says of a refused use of a tool why it was, and by which rule it is allowed.
 func (s *stream) refusal(u use, why string) runner.Refusal {
-	r := runner.Refusal{Use: u.text, Reason: program.OneLine(s.display.Hide(why), 300)}
-	if entry, everything := u.advice(); entry != "" && s.display.Hide(entry) == entry && !s.isListed(u, entry) && !strings.Contains(why, "build configuration") && !strings.Contains(why, " path") {
-		r.Allow, r.AllowsAll = []string{entry}, everything
+	r := runner.Refusal{Use: u.text, Reason: program.OneLine(s.Display.Hide(why), 300)}
+	rule := program.PlainRule(names[u.tool], u.input)
+	isOther := func(words string) bool { return strings.Contains(why, words) }
+	if rule == "" || s.Display.Hide(rule) != rule || s.isListed(u, rule) || slices.ContainsFunc(otherReasons, isOther) {
+		return r
 	}
+	r.Allow = []string{rule}
 	return r
 }
 
-// isListed reports whether a list says already what would be advised, or denies it.
-func (s *stream) isListed(u use, entry string) bool {
-	if slices.Contains(s.order.Prompt.Permissions.AllowedTools, entry) {
+// otherReasons are words of refusals that no rule would cure.
+var otherReasons = []string{"build configuration", " path", "Plan Mode"}
+
+// isListed reports whether a list has the rule already, or denies the use.
+func (s *stream) isListed(u use, rule string) bool {
+	if slices.Contains(s.Order.Prompt.Permissions.AllowedTools, rule) {
 		return true
 	}
-	return slices.ContainsFunc(s.order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
+	return slices.ContainsFunc(s.Order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
 		r, _ := parseRule(denied)
 		return slices.Contains(r.tools, u.tool)
 	})
@@ -251,39 +231,18 @@ func (s *stream) isListed(u use, entry string) bool {
 
 // names are the tools by which workflows allow those of the CLI.
 var names = map[string]string{
-	"write_file": "Write", "replace": "Edit", "web_fetch": "WebFetch", "google_web_search": "WebSearch", "activate_skill": "Skill",
+	shell: "Bash", "write_file": "Write", "replace": "Edit", "web_fetch": "WebFetch", "google_web_search": "WebSearch", "activate_skill": "Skill",
 }
-
-// advice returns the entry of a list that would allow a use, and whether it allows everything.
-func (u use) advice() (entry string, everything bool) {
-	if u.tool != shell {
-		return names[u.tool], false
-	}
-	first, _, _ := strings.Cut(u.input, " ")
-	if first == "" || strings.ContainsFunc(u.input, func(r rune) bool { return strings.ContainsRune("\n\r\t'\"\\`$&|;<>(){}[]*?!#~", r) }) {
-		return "", false
-	}
-	return "Bash(" + first + ":*)", slices.Contains(interpreters, first)
-}
-
-// interpreters are programs that do whatever they are told.
-var interpreters = []string{"sh", "bash", "zsh", "env", "xargs", "sudo", "node", "npx", "python", "python3", "perl", "ruby", "make", "npm"}
 
 // final returns the answer for a process that has ended.
 func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Failure) {
-	a := runner.Answer{
-		SessionID: s.answer.session, Model: s.costs.model(s.answer.result, s.answer.model), Turns: 1, Notes: s.answer.notes,
-		ExitCode: exit.Code, Signal: exit.Signal,
-	}
+	a := s.Answer(exit, "agent CLI")
+	a.SessionID, a.Model, a.Turns = s.answer.session, s.costs.model(s.answer.result, s.answer.model), 1
 	a.Cost = s.costs.total(s.answer.result, s.answer.spoke)
 	for _, r := range s.answer.refused {
 		a.Denied = append(a.Denied, r.Use)
 	}
 	a.Refusals = s.answer.refused[:min(len(s.answer.refused), state.MaxRefusals)]
-	if s.unread > 0 {
-		a.Notes = append(a.Notes, fmt.Sprintf("no records in %s of the agent CLI's output", state.Count(s.unread, "line")))
-	}
-	a.Notes = append(a.Notes, program.Leftovers(exit)...)
 	a.Text = s.answer.message.String()
 	if said != "" && strings.HasSuffix(a.Text, said) {
 		// Of an answer that broke off and was asked for again the output has both.
@@ -291,7 +250,7 @@ func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Fail
 	}
 	fail := s.verdict(exit, a.Text)
 	if fail == nil {
-		a.Notes = append(a.Notes, program.AfterAnswer(exit, s.order)...)
+		a.Notes = append(a.Notes, program.AfterAnswer(exit, s.Order)...)
 	}
 	return a, fail
 }

@@ -3,16 +3,14 @@ package gemini
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -56,23 +54,7 @@ func (c counts) usage(model string) state.Usage {
 func (m said) isSaid() bool { return m.Type == "user" || m.Type == "gemini" }
 
 // text is what the message says.
-func (m said) text() string {
-	var text string
-	if json.Unmarshal(m.Content, &text, tally.Loose) == nil {
-		return text
-	}
-	var parts []struct {
-		Text      string `json:"text"`
-		IsThought bool   `json:"thought"`
-	}
-	_ = json.Unmarshal(m.Content, &parts, tally.Loose) // there is no text then
-	for _, p := range parts {
-		if !p.IsThought {
-			text += p.Text
-		}
-	}
-	return text
-}
+func (m said) text() string { return transcripts.TextOf(m.Content) }
 
 // messages returns what was said in a transcript from a byte on, in order, each message as it was
 // written last.
@@ -115,15 +97,13 @@ func finalText(all []said) string {
 
 // used adds up the tokens of messages, in order of the models' names.
 func used(all []said) []state.Usage {
-	models := map[string]state.Usage{}
-	for _, m := range all {
-		u, sum := m.Tokens.usage(m.Model), models[m.Model]
-		u.Input, u.Output, u.CacheRead = u.Input+sum.Input, u.Output+sum.Output, u.CacheRead+sum.CacheRead
-		if u != (state.Usage{Model: m.Model}) {
-			models[m.Model] = u
+	return tally.ByModel(func(yield func(state.Usage) bool) {
+		for _, m := range all {
+			if !yield(m.Tokens.usage(m.Model)) {
+				return
+			}
 		}
-	}
-	return slices.SortedFunc(maps.Values(models), func(a, b state.Usage) int { return strings.Compare(a.Model, b.Model) })
+	})
 }
 
 // Length implements runner.Transcripts.
@@ -137,9 +117,9 @@ func (b *Backend) Length(c runner.Conversation) (int64, bool) {
 
 // Usage implements runner.Transcripts.
 func (b *Backend) Usage(c runner.Conversation, from int64) ([]state.Usage, bool) {
-	path, _, ok := b.home().find(c.ID, c.Dir)
-	size, hasSize := transcripts.Size(path)
-	if !ok || from < 0 || !hasSize || size-from > transcripts.MaxRead {
+	path, _, _ := b.home().find(c.ID, c.Dir)
+	size, ok := transcripts.Size(path)
+	if !ok || from < 0 || size-from > transcripts.MaxRead {
 		return nil, false
 	}
 	all, err := messages(path, from)
@@ -207,12 +187,7 @@ func (b *Backend) place(c runner.Conversation, from string) error {
 	if holds, err := holdsPrompt(from); err != nil || !holds {
 		return err
 	}
-	in, _, err := files.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return b.home().place(c.ID, c.Dir, in)
+	return transcripts.Bring(from, func(in io.Reader) error { return b.home().place(c.ID, c.Dir, in) })
 }
 
 // Clear implements runner.Transcripts.
@@ -225,37 +200,18 @@ func (b *Backend) Clear(c runner.Conversation, only *runner.Mark) error {
 
 // clear removes what is kept of a conversation, whichever directory it was held in.
 func (h home) clear(id string, only *runner.Mark) error {
-	top, err := os.OpenRoot(h.ours())
+	list, err := os.ReadDir(h.ours("tmp"))
 	if err != nil {
 		return nil //nolint:nilerr // there is no home, and nothing in it
 	}
-	defer top.Close()
-	tmp, err := transcripts.Open(top, "tmp")
-	if err != nil {
-		return nil //nolint:nilerr // as above
-	}
-	defer tmp.Close()
-	list, err := os.ReadDir(tmp.Name())
 	for _, entry := range list {
-		err = errors.Join(err, clearIn(tmp, entry.Name(), id, only))
+		chats, oops := transcripts.Open(h.ours(), "tmp", entry.Name(), "chats")
+		if oops != nil {
+			continue // it is a link, or no folder of its own
+		}
+		err = errors.Join(err, remove(chats, id, only), chats.Close())
 	}
 	return err
-}
-
-// clearIn removes a conversation from the folder of a directory. Folders that are links are
-// passed over.
-func clearIn(tmp *os.Root, name, id string, only *runner.Mark) error {
-	own, err := transcripts.Open(tmp, name)
-	if err != nil {
-		return nil //nolint:nilerr // it is no folder of its own
-	}
-	defer own.Close()
-	chats, err := transcripts.Open(own, "chats")
-	if err != nil {
-		return nil //nolint:nilerr // as above
-	}
-	defer chats.Close()
-	return remove(chats, id, only)
 }
 
 // Words are those of every transcript, without which the CLI can't read it.

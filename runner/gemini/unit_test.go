@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -60,6 +59,10 @@ func TestRulesKeepToTheStricterReading(t *testing.T) {
 			rest = after
 		}
 	}
+	always, _ := permissions{mode: yoloMode}.rules()
+	if want := `toolName = ["enter_plan_mode","exit_plan_mode","ask_user"]` + "\n" + `decision = "deny"`; !strings.Contains(always, want) {
+		t.Errorf("rules of every mode: got %s, want %s, since who leaves the plan mode may do everything", always, want)
+	}
 	if toml, _ := (permissions{mode: planMode, allowed: []string{"Edit"}}).rules(); strings.Contains(toml, "write_file") {
 		t.Errorf("plan: got %s, want nothing allowed", toml)
 	}
@@ -67,7 +70,7 @@ func TestRulesKeepToTheStricterReading(t *testing.T) {
 
 // TestSettingsOfTheUserStay, but for what must hold.
 func TestSettingsOfTheUserStay(t *testing.T) {
-	h := home{t.TempDir(), 3}
+	h := home{t.TempDir()}
 	must(t, os.MkdirAll(h.theirs(), 0o700))
 	must(t, os.WriteFile(h.theirs("settings.json"), []byte(`{ // mine
 		"mcpServers": {"a": {"url": "http://x/*no comment*/"}}, /* and
@@ -105,7 +108,7 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 
 // TestEachDirectoryHasItsFolder: several are known at once, and one that is gone is forgotten.
 func TestEachDirectoryHasItsFolder(t *testing.T) {
-	h := home{t.TempDir(), 3}
+	h := home{t.TempDir()}
 	one, two, gone := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "gone")
 	must(t, os.Mkdir(gone, 0o700))
 	for _, dir := range []string{gone, one} {
@@ -120,49 +123,27 @@ func TestEachDirectoryHasItsFolder(t *testing.T) {
 	must(t, err)
 	var got projects
 	must(t, json.Unmarshal(data, &got))
-	if len(got.Projects) != 2 || len(slices.Collect(func(yield func(string) bool) {
-		for dir, name := range got.Projects {
-			owner, err := os.ReadFile(h.ours("tmp", name, ".project_root"))
-			if err == nil && string(owner) == dir && !yield(dir) {
-				return
-			}
+	for _, dir := range []string{one, two} {
+		owner, err := os.ReadFile(h.ours("tmp", got.Projects[dir], ".project_root"))
+		if string(owner) != dir || err != nil || len(got.Projects) != 2 {
+			t.Errorf("folders of directories: got %s, %q, %v, want the two that are there, each with its name in it", data, owner, err)
 		}
-	})) != 2 {
-		t.Errorf("folders of directories: got %s, want the two that are there, each with its name in it", data)
 	}
 }
 
-// TestPlaceAndClearFollowNoLink that an agent has made.
-func TestPlaceAndClearFollowNoLink(t *testing.T) {
-	id, dir, outside := uuid.NewString(), t.TempDir(), t.TempDir()
-	b := &Backend{Env: []string{"HOME=" + t.TempDir()}}
-	h := b.home()
-	_, err := h.prepare(dir)
-	must(t, err)
-	transcript := filepath.Join(t.TempDir(), "t.jsonl")
-	must(t, os.WriteFile(transcript, []byte(`{"sessionId":"`+id+`","projectHash":"x"}`+"\n"+`{"id":"1","type":"user","content":"hi"}`+"\n"), 0o600))
-	must(t, os.Symlink(outside, h.chats(dir)))
-	c := runner.Conversation{ID: id, Dir: dir}
-	if err := b.Place(c, transcript); err == nil {
-		t.Error("placed through a link: got success, want an error")
-	}
-	theirs := filepath.Join(outside, fileName(id))
-	must(t, os.WriteFile(theirs, []byte(`{"sessionId":"`+id+`"}`+"\n"), 0o600))
-	must(t, b.Clear(c, nil))
-	if _, err := os.Stat(theirs); err != nil {
-		t.Errorf("cleared through a link: %v, want the file left", err)
-	}
-	must(t, os.Remove(h.chats(dir)))
-	must(t, b.Place(c, transcript))
-	if found, ok := b.Find(c, []string{dir}); !ok || found.Dir != dir {
-		t.Errorf("after the link was removed: got %+v, %v, want the conversation", found, ok)
-	}
+// TestConversationsOfLikeNames: the name of a file has a part of the id alone.
+func TestConversationsOfLikeNames(t *testing.T) {
+	b := &Backend{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}
+	stored := filepath.Join(t.TempDir(), "t.jsonl")
+	c := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
+	must(t, os.WriteFile(stored, []byte(`{"sessionId":"`+c.ID+`","projectHash":"x"}`+"\n"+`{"id":"1","type":"user","content":"hi"}`+"\n"), 0o600))
+	must(t, b.Place(c, stored))
 	other := c
-	other.ID = id[:8] + uuid.NewString()[8:] // by which its file would have the same name
+	other.ID = c.ID[:8] + uuid.NewString()[8:]
 	if n, ok := b.Length(other); ok {
 		t.Errorf("length of another conversation: got %d, want none", n)
 	}
-	if err := b.Place(other, transcript); err == nil || !strings.Contains(err.Error(), "is the one of") {
+	if err := b.Place(other, stored); err == nil || !strings.Contains(err.Error(), "is the one of") {
 		t.Errorf("transcript of another conversation: got %v, want it refused", err)
 	}
 }
@@ -226,58 +207,66 @@ func TestWhatErrorsMean(t *testing.T) {
 	}
 }
 
-// TestOddOutputCostsOnlyItself: lines that are no records, or of another form than expected.
-func TestOddOutputCostsOnlyItself(t *testing.T) {
-	o := runner.Order{Prompt: runner.PromptOrder{SessionID: "s"}}
-	s := newStream(o, nil)
-	for _, line := range []string{
-		"Warning: colors", `{"type":5}`, `[1]`, `{"type":"init","session_id":"s","model":7}`, `{"type":"message","role":"assistant","content":{"a":1}}`,
-		`{"type":"message","role":"assistant","content":"hello"}`, `{"type":"tool_result","status":"error","error":"no","output":[]}`,
-		`{"type":"message","role":"assistant","content":"<result>x"}`, `{"type":"message","role":"assistant","content":"</result>","content":"</result>"}`,
-		`{"type":"result","status":"success","stats":{"models":{"m":{"total_tokens":"many","input_tokens":10,"output_tokens":5,"cached":-1},"n":4}}}`,
+// TestNothingIsAttached: what a prompt names with an @ is not attached, and its beginning is no
+// command of the CLI.
+func TestNothingIsAttached(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o755))
+	for _, name := range []string{"secret.txt", "sub/deep/other.txt"} {
+		must(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o600))
+	}
+	for prompt, want := range map[string]string{
+		"see @secret.txt, @./ and @sub. Or @other.txt?": `see \@secret.txt, \@./ and \@sub. Or @other.txt?`,
+		"ask me@example.com about @google/gemini-cli":   "ask me@example.com about @google/gemini-cli",
+		"@" + dir + " and @server://x and @\"a b\"":     `\@` + dir + ` and \@server://x and \@"a b"`,
+		"/quit":                 "Prompt:\n/quit",
+		" ? one":                "Prompt:\n ? one",
+		"<session_context>\nhi": "Prompt:\n<session_context>\nhi",
+		"plain":                 "plain",
 	} {
-		_, _ = s.Write([]byte(line + "\n"))
-	}
-	s.flush()
-	a, f := s.final(proc.Exit{}, "")
-	if f != nil || a.Text != "<result>x</result>" || !strings.Contains(strings.Join(a.Notes, ""), "no records in 3 lines") {
-		t.Errorf("got %q, %+v, notes %q, want the message and three lines unread", a.Text, f, a.Notes)
-	}
-	if diff := cmp.Diff(state.Cost{}, a.Cost); diff != "" {
-		t.Errorf("cost of odd numbers (-want +got):\n%s", diff)
-	}
-}
-
-// TestBrokenAnswersAreLeftOut: of an answer that broke off and was asked for again the output has
-// both, and the transcript the whole one. Words that are not the output's end don't count.
-func TestBrokenAnswersAreLeftOut(t *testing.T) {
-	const output = `{"type":"init","session_id":"s","model":"auto"}
-{"type":"message","role":"assistant","content":"<goto>A","delta":true}
-{"type":"message","role":"assistant","content":"<goto>B</goto>","delta":true}
-{"type":"result","status":"success","stats":{"models":{"m":{"total_tokens":15,"input_tokens":10,"output_tokens":2,"cached":4}}}}
-`
-	for said, want := range map[string]string{"<goto>B</goto>": "<goto>B</goto>", "": "<goto>A<goto>B</goto>", "<goto>A": "<goto>A<goto>B</goto>"} {
-		s := newStream(runner.Order{}, nil)
-		_, _ = s.Write([]byte(output))
-		s.flush()
-		if a, f := s.final(proc.Exit{}, said); f != nil || a.Text != want {
-			t.Errorf("transcript with %q: got %q, %+v, want %q", said, a.Text, f, want)
+		if got := plain(prompt, dir); got != want {
+			t.Errorf("%q: got %q, want %q", prompt, got, want)
 		}
 	}
-	a, f, err := Recorded(strings.NewReader(output))
-	want := []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 6, CacheRead: 4, Output: 5}}}
-	if diff := cmp.Diff(want, a.Cost.Usage); diff != "" || f != nil || err != nil || a.SessionID != "s" || a.Model != "m" {
-		t.Errorf("recorded: got %+v, %+v, %v, tokens (-want +got):\n%s", a, f, err, diff)
+}
+
+// TestCommandLine holds what the CLI is started with, and what of its directory it obeys.
+func TestCommandLine(t *testing.T) {
+	b := &Backend{Env: []string{"HOME=/h", "GEMINI_API_KEY=k", "GEMINI_CLI_TRUST_WORKSPACE=true"}}
+	const begin = "--output-format stream-json --approval-mode "
+	for _, c := range []struct {
+		o    runner.PromptOrder
+		want string
+	}{
+		{runner.PromptOrder{SessionID: "N", Model: "--help"}, "default --policy=R --model=--help --session-id=N --prompt="},
+		{runner.PromptOrder{SessionID: "N", Session: state.Resume, Permissions: runner.Permissions{PermissionMode: "acceptEdits"}}, "auto_edit --policy=R --resume=N --prompt="},
+		{runner.PromptOrder{SessionID: "N", Session: state.Branch, Permissions: runner.Permissions{PermissionMode: "plan", SkipPermissions: true}}, "yolo --policy=R --resume=N --prompt="},
+		{runner.PromptOrder{SessionID: "N", Session: state.Fresh, Permissions: runner.Permissions{PermissionMode: "an unknown mode"}}, "default --policy=R --session-id=N --prompt="},
+	} {
+		if c.o.Session == "" {
+			c.o.Session = state.Fresh
+		}
+		if got := strings.Join(b.args(c.o, "R"), " "); got != begin+c.want {
+			t.Errorf("%+v: got\n%s\nwant\n%s", c.o, got, begin+c.want)
+		}
+	}
+	for untrusted, want := range map[bool]string{true: "false", false: "true"} {
+		b.IsUntrusted = untrusted
+		env := b.env(nil)
+		if program.Variable(env, trustVar) != want || program.Variable(env, homeVar) != filepath.Join("/h", ".gemini", "raymond") || program.Variable(env, authVar) != byKey {
+			t.Errorf("untrusted %v: environment %q", untrusted, env)
+		}
+	}
+	untrusted, _ := permissions{mode: yoloMode, isUntrusted: true}.rules()
+	trusted, _ := permissions{mode: yoloMode}.rules()
+	if !strings.Contains(untrusted, `argsPattern = "."`) || strings.Contains(trusted, "argsPattern") {
+		t.Errorf("rules of a directory that is not trusted: got %s, want what the mode allows said", untrusted)
 	}
 }
 
-// FuzzStream: whatever a CLI prints, its reader neither panics nor keeps more than it may.
-func FuzzStream(f *testing.F) {
-	f.Add([]byte(`{"type":"init","session_id":"s"}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"code\":1}}]"}}`))
-	f.Fuzz(func(_ *testing.T, output []byte) {
-		s := newStream(runner.Order{Telling: runner.TellAll}, nil)
-		_, _ = s.Write(output)
-		s.flush()
-		_, _ = s.final(proc.Exit{Code: 145}, "")
-	})
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -9,12 +9,9 @@ import (
 // with all of them stays below 15 MB.
 const (
 	mostInPage    = 12 << 20
-	mostExecs     = 5000
-	mostAgents    = 5000
-	mostWaits     = 5000
-	mostLimits    = 1000
-	mostMoments   = 30  // reminders and the like of an execution
-	mostAttempts  = 100 // of an execution
+	mostRows      = 5000 // executions, agents, waits and the like, each
+	mostMoments   = 30   // reminders and the like of an execution
+	mostAttempts  = 100  // of an execution
 	mostRefusals  = 50
 	perExec       = 1200 // bytes for a bar and a section without texts
 	perAgent      = 400
@@ -31,28 +28,23 @@ const (
 func bound(r *Report) int {
 	boundLists(r)
 	r.Result = short(r.Result, 64<<10)
-	boundVars(r.Meta, 16<<10)
+	used := boundVars(r.Meta, 16<<10) + len(r.Executions)*perExec + len(r.Agents)*perAgent
 	share := func(all, n, most int) int { return max(200, min(most, all/max(1, n))) }
-	used := len(r.Executions)*perExec + len(r.Agents)*perAgent
 	each := share(sharedResults, len(r.Agents), 16<<10)
 	for i := range r.Agents {
 		a := &r.Agents[i]
-		a.Result, a.Error = short(a.Result, each), short(a.Error, each)
-		boundVars(a.Vars, each)
-		used += cost(a.Result) + cost(a.Error) + costOfVars(a.Vars)
+		used += fit(&a.Result, each) + fit(&a.Error, each) + boundVars(a.Vars, each)
 	}
 	for i := range r.Waits {
 		w := &r.Waits[i]
-		w.Question, w.Answer = short(w.Question, each), short(w.Answer, each)
-		used += cost(w.Question) + cost(w.Answer) + perAgent
+		used += fit(&w.Question, each) + fit(&w.Answer, each) + perAgent
 	}
 	each = share(sharedErrors, len(r.Executions), 8<<10)
 	bulk, cutOff := sharedBulk, 0
 	for _, x := range byInterest(r.Executions) {
-		x.Error = short(x.Error, each)
 		n := x.boundBulk(min(bulk, mostBulk))
 		bulk -= n
-		used += n + cost(x.Error)
+		used += n + fit(&x.Error, each)
 		if x.IsCut {
 			cutOff++
 		}
@@ -70,15 +62,15 @@ func (r *Report) leaveOut(format string, args ...any) {
 
 // boundLists keeps the executions that failed and the newest ones, and what belongs to them.
 func boundLists(r *Report) {
-	if all := len(r.Executions); all > mostExecs {
+	if all := len(r.Executions); all > mostRows {
 		keep := map[int]bool{}
-		for _, x := range byInterest(r.Executions)[:mostExecs] {
+		for _, x := range byInterest(r.Executions)[:mostRows] {
 			keep[x.N] = true
 		}
 		r.Executions = slices.DeleteFunc(r.Executions, func(x Exec) bool { return !keep[x.N] })
-		r.leaveOut("%d of %d state executions are here: those that failed and the newest. The sums are of all.", mostExecs, all)
+		r.leaveOut("%d of %d state executions are here: those that failed and the newest. The sums are of all.", mostRows, all)
 	}
-	if all := len(r.Agents); all > mostAgents {
+	if all := len(r.Agents); all > mostRows {
 		at := map[string]bool{}
 		for i := range r.Executions {
 			at[r.Executions[i].Agent] = true
@@ -89,20 +81,22 @@ func boundLists(r *Report) {
 			isFirst = false
 			return !was && !at[a.ID] && a.Status != Failed
 		})
-		r.Agents = r.Agents[:min(len(r.Agents), mostAgents)]
+		r.Agents = r.Agents[:min(len(r.Agents), mostRows)]
 		r.leaveOut("%d of %d agents are here.", len(r.Agents), all)
 	}
-	if all := len(r.Waits); all > mostWaits {
-		r.Waits = r.Waits[all-mostWaits:]
-		r.leaveOut("The last %d of %d waits are here.", mostWaits, all)
+	r.Waits, r.Limits = newest(r, r.Waits, "waits"), newest(r, r.Limits, "messages on limits")
+	r.Costs.ByAgent = r.Costs.ByAgent[:min(len(r.Costs.ByAgent), mostRows)]
+	r.Costs.ByState = r.Costs.ByState[:min(len(r.Costs.ByState), mostRows)]
+	r.Costs.ByModel = r.Costs.ByModel[:min(len(r.Costs.ByModel), mostRows)]
+}
+
+// newest returns the last rows of a list.
+func newest[T any](r *Report, list []T, what string) []T {
+	extra := max(0, len(list)-mostRows)
+	if extra > 0 {
+		r.leaveOut("The last %d of %d %s are here.", mostRows, len(list), what)
 	}
-	if all := len(r.Limits); all > mostLimits {
-		r.Limits = r.Limits[all-mostLimits:]
-		r.leaveOut("The last %d of %d messages on limits are here.", mostLimits, all)
-	}
-	r.Costs.ByAgent = r.Costs.ByAgent[:min(len(r.Costs.ByAgent), mostAgents)]
-	r.Costs.ByState = r.Costs.ByState[:min(len(r.Costs.ByState), mostLimits)]
-	r.Costs.ByModel = r.Costs.ByModel[:min(len(r.Costs.ByModel), mostLimits)]
+	return list[extra:]
 }
 
 // boundBulk shortens the texts of an execution that may be long to what there is room for,
@@ -113,8 +107,7 @@ func (x *Exec) boundBulk(most int) int {
 			*list, x.IsCut = (*list)[extra:], true
 		}
 		for i := range *list {
-			m := &(*list)[i]
-			m.Text = short(m.Text, 2<<10)
+			fit(&(*list)[i].Text, 2<<10)
 		}
 	}
 	if extra := len(x.Attempts) - mostAttempts; extra > 0 {
@@ -159,18 +152,12 @@ func (x *Exec) costOfBulk() int {
 	return n
 }
 
-// boundVars shortens variables.
-func boundVars(vars map[string]string, most int) {
-	each := max(100, most/max(1, len(vars)))
+// boundVars shortens variables, and returns what they take.
+func boundVars(vars map[string]string, most int) int {
+	n, each := 0, max(100, most/max(1, len(vars)))
 	for name, value := range vars {
-		vars[name] = short(value, each)
-	}
-}
-
-func costOfVars(vars map[string]string) int {
-	n := 0
-	for name, value := range vars {
-		n += cost(name) + cost(value) + 50
+		n += cost(name) + fit(&value, each) + 50
+		vars[name] = value
 	}
 	return n
 }

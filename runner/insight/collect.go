@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -19,7 +20,6 @@ const (
 type collector struct {
 	seq     int
 	now     time.Time // of the last event
-	numbers state.ExecNumbers
 	execs   map[int]*Exec
 	texts   texts
 	agents  agents
@@ -43,7 +43,7 @@ func (c *collector) add(e state.Event) {
 		return
 	}
 	c.seq = e.Seq
-	n := c.numbers.Of(e)
+	n := e.Exec
 	c.parts.add(e, c.now)
 	if e.Time.After(c.now) {
 		c.now = e.Time
@@ -84,7 +84,7 @@ func (c *collector) start(e state.Event, n int, b *state.StateStarted) {
 func (c *collector) unfinished(u *state.Unfinished) {
 	for _, x := range c.execs {
 		if x.Agent == u.Agent && x.State == u.State && x.Ended.IsZero() {
-			x.Spent, x.Models = spentOf(u.Spent()), u.Models
+			x.Spent.Spent, x.Models = u.Spent(), u.Models
 		}
 	}
 }
@@ -122,31 +122,11 @@ func (c *collector) finish(x *Exec, e state.Event, b *state.StateFinished) {
 	if !b.OK {
 		x.Status = Failed
 	}
-	x.Spent, x.Models, x.Turns, x.AgentCLI = spentOf(b.Spent()), b.Models, b.Turns, b.CLI
-	x.Spent.Tokens = b.Tokens
-	if b.SessionID != "" {
-		x.SessionID = b.SessionID
-	}
-	x.Refusals, x.ExitCode, x.Signal = refusals(b), b.ExitCode, b.Signal
+	x.Spent, x.Models, x.Turns, x.AgentCLI = Spent{b.Spent(), b.Tokens}, b.Models, b.Turns, b.CLI
+	x.SessionID = cmp.Or(b.SessionID, x.SessionID)
+	x.Refusals, x.ExitCode, x.Signal = b.Refused(), b.ExitCode, b.Signal
 	x.Stdout, x.Stderr = b.StdoutTail, b.StderrTail
 	c.texts.grow(x, len(b.StdoutTail)+len(b.StderrTail)+len(b.Error))
-}
-
-// refusals are the refused uses of tools, each once. Logs of earlier versions have their
-// names alone.
-func refusals(b *state.StateFinished) []state.Refusal {
-	all := b.Refusals
-	known := map[string]bool{}
-	for _, r := range all {
-		known[r.Use] = true
-	}
-	for _, use := range b.Denied {
-		if !known[use] {
-			known[use] = true
-			all = append(all, state.Refusal{Use: use})
-		}
-	}
-	return all
 }
 
 // addRun takes what the state file has beyond the events: executions that have not ended,
@@ -166,10 +146,10 @@ func (c *collector) addRun(run *state.Run, hide func(string) string) {
 		if !x.Ended.IsZero() {
 			continue
 		}
-		x.Spent = Spent{USD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced, Tokens: e.Tokens}
+		x.Spent = Spent{state.Spent{USD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced}, e.Tokens}
 		x.Models, x.Turns = e.Models, e.Turns
-		if e.Session != nil && e.Session.ID != "" {
-			x.SessionID = e.Session.ID
+		if e.Session != nil {
+			x.SessionID = cmp.Or(e.Session.ID, x.SessionID)
 		}
 	}
 	for _, ended := range run.Ended {
@@ -180,7 +160,7 @@ func (c *collector) addRun(run *state.Run, hide func(string) string) {
 // kindOf tells a prompt, which has a conversation, from a script.
 func kindOf(e *state.Exec) string {
 	if e.Session != nil || e.Running != nil && e.Running.SessionID != "" {
-		return promptKind
+		return "prompt"
 	}
 	return "script"
 }

@@ -26,7 +26,7 @@ func (s *Sum) add(x *Exec) {
 	}
 	s.Retries += len(x.Retries) + max(0, len(x.Attempts)-1)
 	if !x.Ended.IsZero() {
-		s.DurationMS += durationOf(x, x.Ended).Milliseconds()
+		s.DurationMS += max(0, x.Ended.Sub(x.Started)).Milliseconds()
 	}
 	s.Spent = s.Spent.plus(x.Spent)
 }
@@ -60,12 +60,12 @@ func costsOf(execs []Exec, ledger []state.Sum) Costs {
 			known += m.CostUSD
 			byModel.of(m.Model).book(m, entry.Kind)
 		}
-		rest := Spent{USD: max(0, entry.CostUSD-known), Unpriced: entry.Unpriced, Estimated: entry.Kind == state.Estimated}
+		rest := state.Spent{USD: max(0, entry.CostUSD-known), Unpriced: entry.Unpriced, Estimated: entry.Kind == state.Estimated}
 		if entry.Kind == state.Unknown {
 			rest.Unknown = entry.Entries
 		}
 		if rest.USD > 0 || rest.Unknown > 0 {
-			byModel.of("").Spent = byModel.of("").Spent.plus(rest)
+			byModel.of("").Spent = byModel.of("").Spent.plus(Spent{Spent: rest})
 		}
 	}
 	return Costs{ByAgent: byAgent.sorted(), ByState: byState.sorted(), ByModel: byModel.sorted()}
@@ -74,7 +74,7 @@ func costsOf(execs []Exec, ledger []state.Sum) Costs {
 // book adds the share of a model in entries of the ledger.
 func (s *Sum) book(m state.ModelCost, kind state.CostKind) {
 	s.Spent = s.Spent.plus(Spent{
-		USD: m.CostUSD, Estimated: kind == state.Estimated,
+		Spent:  state.Spent{USD: m.CostUSD, Estimated: kind == state.Estimated},
 		Tokens: &state.Tokens{Input: m.Input + m.CacheWrite, Cached: m.CacheRead, Output: m.Output},
 	})
 }

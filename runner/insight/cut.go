@@ -55,6 +55,12 @@ func cut(text string, most int) (string, int64) {
 	return fmt.Sprintf("%s\n[... %d bytes ...]\n%s", text[:head], out, text[tail:]), out
 }
 
+// fit shortens a text, and returns what it takes then.
+func fit(text *string, most int) int {
+	*text = short(*text, most)
+	return cost(*text)
+}
+
 // short is cut for a text whose length nobody needs to know.
 func short(text string, most int) string {
 	text, _ = cut(text, most)

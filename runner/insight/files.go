@@ -44,9 +44,6 @@ func gatherFiles(r *Report, s Source, pot int) int {
 	return used
 }
 
-// promptKind is the kind of executions in which an agent speaks.
-const promptKind = "prompt"
-
 // boundFiles masks the diffs, and leaves out those for which there is no room.
 func boundFiles(list []File, hide func(string) string, room int) []File {
 	out := make([]File, 0, min(len(list), mostFilesOf))

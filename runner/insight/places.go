@@ -1,6 +1,8 @@
 package insight
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,13 +55,7 @@ func (p *places) name(s *state.Session) {
 		return
 	}
 	c := p.of(s.ID)
-	c.backend = s.Backend
-	if c.backend == "" {
-		c.backend = protocol.DefaultBackend
-	}
-	if s.CLIID != "" {
-		c.CLI = s.CLIID
-	}
+	c.backend, c.CLI = s.BackendName(), cmp.Or(s.CLIID, c.CLI)
 }
 
 // agent takes what an agent knows of conversations at some moment.
@@ -83,9 +79,7 @@ func (p *places) execution(x *Exec, backends map[string]string) {
 		return
 	}
 	c := p.of(x.SessionID)
-	if c.Dir == "" {
-		c.Dir = x.Cwd
-	}
+	c.Dir = cmp.Or(c.Dir, x.Cwd)
 	if c.backend == "" && x.AgentCLI != "" {
 		c.backend = protocol.DefaultBackend
 		for title, backend := range backends {
@@ -94,12 +88,9 @@ func (p *places) execution(x *Exec, backends map[string]string) {
 			}
 		}
 	}
-	for _, b := range c.begins {
-		if b.exec == x.N {
-			return
-		}
+	if !slices.ContainsFunc(c.begins, func(b begin) bool { return b.exec == x.N }) {
+		c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1})
 	}
-	c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1})
 }
 
 // owner returns the execution that a message belongs to, 0 for none; last is that of the

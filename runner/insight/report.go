@@ -41,11 +41,8 @@ type Report struct {
 
 // Spent is what something cost.
 type Spent struct {
-	USD       state.USD     `json:"cost_usd"`
-	Estimated bool          `json:"cost_estimated,omitempty"`
-	Unknown   int           `json:"cost_unknown,omitempty"`  // invocations
-	Unpriced  int64         `json:"cost_unpriced,omitempty"` // tokens
-	Tokens    *state.Tokens `json:"tokens,omitempty"`
+	state.Spent
+	Tokens *state.Tokens `json:"tokens,omitempty"`
 }
 
 // RerunOf is the run, and the state execution, that a run was begun from again.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -32,7 +31,6 @@ type Source struct {
 // Transcripts are the conversations of one agent CLI, as runner.Agent has them.
 type Transcripts interface {
 	Abilities() runner.Abilities
-	Length(c runner.Conversation) (int64, bool)
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }
 
@@ -46,12 +44,12 @@ type Snapshots interface {
 // Build gathers what is known of a run. A transcript or a snapshot that can't be read is
 // named in Report.LeftOut; an event log that can't be read is an error.
 func Build(s Source) (*Report, error) {
+	if s.Hide == nil {
+		s.Hide = func(text string) string { return text }
+	}
 	c := newCollector()
 	if err := c.addAll(s); err != nil {
 		return nil, err
-	}
-	if s.Hide == nil {
-		s.Hide = func(text string) string { return text }
 	}
 	r := c.report(s)
 	past, err := pastOf(s)
@@ -67,51 +65,38 @@ func Build(s Source) (*Report, error) {
 
 // addAll takes what the events and the state file of a run tell.
 func (c *collector) addAll(s Source) error {
-	hide := s.Hide
-	if hide == nil {
-		hide = func(text string) string { return text }
-	}
-	masked := func(e state.Event) state.Event {
-		if s.Hide == nil {
-			return e
-		}
-		return e.Map(hide)
-	}
 	if s.Events != nil {
 		for e, err := range s.Events {
 			if err != nil {
 				return err
 			}
-			c.add(masked(e))
+			c.add(e.Map(s.Hide))
 		}
 	}
 	for _, e := range s.Run.Events { // a crash may have kept them from the log
-		c.add(masked(e))
+		c.add(e.Map(s.Hide))
 	}
-	c.addRun(s.Run, hide)
+	c.addRun(s.Run, s.Hide)
 	return nil
-}
-
-// statusOf is the status of a run: interrupted when nobody drives one that has not ended.
-func statusOf(s Source) string {
-	if s.Run.Progress.Status == state.Running && !s.IsDriven {
-		return Interrupted
-	}
-	return string(s.Run.Progress.Status)
 }
 
 // report is what events and the state file tell.
 func (c *collector) report(s Source) *Report {
 	run := s.Run
 	r := &Report{
-		WorkflowID: run.WorkflowID, Status: statusOf(s), Reason: s.Hide(run.Progress.Reason),
+		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(run.Progress.Reason),
 		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: hidden(run.Meta, s.Hide), Created: run.Created, Finished: c.now,
-		Outcome: c.outcome, Spent: spentOf(run.Spent()), BudgetUSD: run.Options.BudgetUSD,
+		Outcome: c.outcome, Spent: Spent{Spent: run.Spent()}, InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
 		Parts: c.parts.all, Waits: c.waits.all, Limits: c.limits, LeftOut: []string{},
 	}
-	r.InheritedUSD, r.RerunOf = run.InheritedUSD, rerunOf(run)
+	if of := run.RerunOf; of != nil {
+		r.RerunOf = &RerunOf{of.WorkflowID, of.Exec}
+	}
 	if run.Progress.Status == state.Running {
 		r.Outcome = ""
+		if !s.IsDriven { // nobody drives it, and it has not ended
+			r.Status = Interrupted
+		}
 	}
 	if text, ok := run.Result(); ok {
 		r.Result = s.Hide(string(text))
@@ -123,21 +108,15 @@ func (c *collector) report(s Source) *Report {
 		r.Executions = append(r.Executions, *x)
 	}
 	slices.SortFunc(r.Executions, func(a, b Exec) int { return cmp.Compare(a.N, b.N) })
-	c.parts.close(c.now, s.IsDriven)
+	if !s.IsDriven {
+		c.parts.cutOff(c.now)
+	}
 	r.Agents = c.agents.rows(r.Executions)
 	r.Costs = costsOf(r.Executions, run.Sums())
 	for _, x := range r.Executions {
 		r.Spent.Tokens = plusTokens(r.Spent.Tokens, x.Spent.Tokens)
 	}
 	return r
-}
-
-// rerunOf is the run, and the execution, that a run was begun from again; nil for none.
-func rerunOf(run *state.Run) *RerunOf {
-	if run.RerunOf == nil {
-		return nil
-	}
-	return &RerunOf{WorkflowID: run.RerunOf.WorkflowID, Exec: run.RerunOf.Exec}
 }
 
 // hidden returns a copy of variables with their values masked.
@@ -152,18 +131,9 @@ func hidden(vars map[string]string, hide func(string) string) map[string]string 
 	return out
 }
 
-// spentOf is what something cost, without tokens.
-func spentOf(s state.Spent) Spent {
-	return Spent{USD: s.USD, Estimated: s.Estimated, Unknown: s.Unknown, Unpriced: s.Unpriced}
-}
-
 // plus returns the sum of both.
 func (s Spent) plus(t Spent) Spent {
-	sum := state.Spent{USD: s.USD, Estimated: s.Estimated, Unknown: s.Unknown, Unpriced: s.Unpriced}.Plus(
-		state.Spent{USD: t.USD, Estimated: t.Estimated, Unknown: t.Unknown, Unpriced: t.Unpriced})
-	out := spentOf(sum)
-	out.Tokens = plusTokens(s.Tokens, t.Tokens)
-	return out
+	return Spent{s.Spent.Plus(t.Spent), plusTokens(s.Tokens, t.Tokens)}
 }
 
 // plusTokens returns the sum of both, nil when neither is known.
@@ -172,13 +142,4 @@ func plusTokens(a, b *state.Tokens) *state.Tokens {
 		return cmp.Or(a, b)
 	}
 	return &state.Tokens{Input: a.Input + b.Input, Cached: a.Cached + b.Cached, Output: a.Output + b.Output}
-}
-
-// durationOf is how long an execution took, up to now if it has not ended.
-func durationOf(x *Exec, now time.Time) time.Duration {
-	end := x.Ended
-	if end.IsZero() {
-		end = now
-	}
-	return max(0, end.Sub(x.Started))
 }

@@ -31,7 +31,6 @@ type talk struct {
 	inTail     []int
 	sum        int // of inTail
 	left       int // messages left out between head and tail
-	seen       int // what all messages would take
 }
 
 // add takes the next message. Its texts are shortened to what there is room for.
@@ -39,7 +38,6 @@ func (t *talk) add(m runner.Message) {
 	most := max(leastOfExec/4, t.limit/4)
 	n := perMessage
 	for _, text := range []*string{&m.Text, &m.Input} {
-		t.seen += cost(*text)
 		room := most
 		if m.From == runner.FromTool {
 			room = min(room, mostOfTool)
@@ -49,7 +47,6 @@ func (t *talk) add(m runner.Message) {
 		m.Cut += out
 		n += cost(*text)
 	}
-	t.seen += perMessage
 	if len(t.tail) == 0 && (len(t.head) == 0 || t.inHead+n <= t.limit/4) {
 		t.head, t.inHead = append(t.head, m), t.inHead+n
 		return
@@ -84,7 +81,7 @@ func (t *talk) giveTo(x *Exec) int {
 type listener struct {
 	source   Source
 	execs    map[int]*Exec
-	shares   *shares
+	free     int // bytes beyond what every execution has
 	missing  int // conversations without a transcript
 	noReader int // conversations of agent CLIs whose transcripts can't be read
 	cut      int // executions of which messages were left out or shortened
@@ -94,16 +91,12 @@ type listener struct {
 // gatherMessages adds the conversations to the executions, which may take pot bytes. Of some
 // the history knows where they are.
 func gatherMessages(r *Report, s Source, known *places, pot int) {
-	p := placesOf(r, s, known)
-	l := &listener{source: s, execs: map[int]*Exec{}}
-	for i := range r.Executions {
-		l.execs[r.Executions[i].N] = &r.Executions[i]
-	}
+	l := &listener{source: s, execs: map[int]*Exec{}, free: pot}
 	rank := map[int]int{}
 	for i, x := range byInterest(r.Executions) {
-		rank[x.N] = i
+		l.execs[x.N], rank[x.N] = x, i
 	}
-	l.shares = newShares(p, s, pot)
+	p := placesOf(r, l.execs, s, known)
 	best := func(c *conversation) int {
 		first := len(rank)
 		for _, b := range c.begins {
@@ -115,21 +108,22 @@ func gatherMessages(r *Report, s Source, known *places, pot int) {
 	}
 	slices.SortStableFunc(p.all, func(a, b *conversation) int { return cmp.Compare(best(a), best(b)) })
 	for _, c := range p.all {
+		l.free -= leastOfExec * len(c.begins)
+	}
+	for _, c := range p.all {
 		l.read(c)
 	}
-	r.LeftOut = append(r.LeftOut, l.leftOut()...)
+	l.leaveOut(r)
 }
 
 // placesOf completes the conversations that the history knows by what events tell.
-func placesOf(r *Report, s Source, p *places) *places {
-	backends, execs := map[string]string{}, map[int]*Exec{}
+func placesOf(r *Report, execs map[int]*Exec, s Source, p *places) *places {
+	backends := map[string]string{}
 	for name, agent := range s.Agents {
 		backends[agent.Abilities().Title] = name
 	}
 	for i := range r.Executions {
-		x := &r.Executions[i]
-		execs[x.N] = x
-		p.execution(x, backends)
+		p.execution(&r.Executions[i], backends)
 	}
 	for _, c := range p.all {
 		if c.backend == "" { // it has not ended, and there is no history
@@ -145,25 +139,22 @@ func placesOf(r *Report, s Source, p *places) *places {
 	return p
 }
 
-// byInterest returns the executions, those that failed first, then the newest.
+// byInterest returns the executions, which are in the order of their numbers: those that failed
+// first, then the newest.
 func byInterest(execs []Exec) []*Exec {
-	all := make([]*Exec, 0, len(execs))
-	for i := range execs {
-		all = append(all, &execs[i])
-	}
-	slices.SortFunc(all, func(a, b *Exec) int {
-		switch {
-		case a.Status == Failed && b.Status != Failed:
-			return -1
-		case b.Status == Failed && a.Status != Failed:
-			return 1
+	var failed, others []*Exec
+	for i := len(execs) - 1; i >= 0; i-- {
+		if x := &execs[i]; x.Status == Failed {
+			failed = append(failed, x)
+		} else {
+			others = append(others, x)
 		}
-		return cmp.Compare(b.N, a.N)
-	})
-	return all
+	}
+	return slices.Concat(failed, others)
 }
 
-// read adds the messages of one conversation.
+// read adds the messages of one conversation. Every execution has room for its first and its
+// last messages; what is free beyond that goes to the conversations that are read first.
 func (l *listener) read(c *conversation) {
 	agent := l.source.Agents[c.backend]
 	if agent == nil {
@@ -171,6 +162,7 @@ func (l *listener) read(c *conversation) {
 		return
 	}
 	talks := map[int]*talk{}
+	limit := leastOfExec + max(0, min(mostOfExec, l.free))/max(1, len(c.begins))
 	var order []int
 	last := 0
 	err := agent.Read(c.Conversation, 0, -1, func(m runner.Message) error {
@@ -180,21 +172,19 @@ func (l *listener) read(c *conversation) {
 			return nil
 		}
 		if talks[n] == nil {
-			talks[n] = &talk{limit: l.shares.of(c)}
+			talks[n] = &talk{limit: limit}
 			order = append(order, n)
 		}
 		talks[n].add(l.masked(m))
 		return nil
 	})
-	used, seen := 0, 0
 	for _, n := range order {
 		t := talks[n]
-		used, seen = used+t.giveTo(l.execs[n]), seen+t.seen
+		l.free -= max(0, t.giveTo(l.execs[n])-leastOfExec)
 		if t.left > 0 {
 			l.cut++
 		}
 	}
-	l.shares.spend(c, used, seen)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		l.missing++
@@ -217,20 +207,19 @@ func (l *listener) masked(m runner.Message) runner.Message {
 	return m
 }
 
-// leftOut says what is not in the report, a line each.
-func (l *listener) leftOut() []string {
-	var lines []string
+// leaveOut says what is not in the report.
+func (l *listener) leaveOut(r *Report) {
 	if l.cut > 0 {
-		lines = append(lines, "Of "+state.Count(l.cut, "state execution")+" only the first and the last messages are here: all would be too much for one page.")
+		r.leaveOut("Of %s only the first and the last messages are here: all would be too much for one page.", state.Count(l.cut, "state execution"))
 	}
 	if l.missing > 0 {
-		lines = append(lines, state.Count(l.missing, "conversation")+" can't be shown: no transcript is on this machine.")
+		r.leaveOut("%s can't be shown: no transcript is on this machine.", state.Count(l.missing, "conversation"))
 	}
 	if l.noReader > 0 {
-		lines = append(lines, state.Count(l.noReader, "conversation")+" can't be shown: they are of an agent CLI that is not known here.")
+		r.leaveOut("%s can't be shown: they are of an agent CLI that is not known here.", state.Count(l.noReader, "conversation"))
 	}
 	if more := len(l.problems) - 10; more > 0 {
 		l.problems = append(l.problems[:10], fmt.Sprintf("%d more conversations can't be read.", more))
 	}
-	return append(lines, l.problems...)
+	r.LeftOut = append(r.LeftOut, l.problems...)
 }

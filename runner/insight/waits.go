@@ -6,9 +6,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// forRetry is what an agent waits for before a retry or a further attempt.
-const forRetry = "retry"
-
 // waits are the times in which agents waited, in the order in which they began.
 type waits struct {
 	all  []Wait
@@ -26,13 +23,13 @@ func (w *waits) add(e state.Event) {
 	case *state.Retry:
 		w.end(e.Agent, e.Time, "")
 		if b.BackoffMS > 0 {
-			w.begin(Wait{Agent: e.Agent, State: e.State, For: forRetry, From: e.Time, To: e.Time.Add(time.Duration(b.BackoffMS) * time.Millisecond)})
+			w.begin(Wait{Agent: e.Agent, State: e.State, For: "retry", From: e.Time, To: e.Time.Add(time.Duration(b.BackoffMS) * time.Millisecond)})
 		}
 	case *state.NodeAttempt:
 		w.end(e.Agent, e.Time, "")
 		if b.BackoffS != nil && *b.BackoffS > 0 {
 			began := e.Time.Add(-seconds(b.DurationS))
-			w.all = append(w.all, Wait{Agent: e.Agent, State: e.State, For: forRetry, From: began.Add(-seconds(*b.BackoffS)), To: began})
+			w.all = append(w.all, Wait{Agent: e.Agent, State: e.State, For: "retry", From: began.Add(-seconds(*b.BackoffS)), To: began})
 		}
 	case *state.AgentOutput:
 	default:
@@ -82,12 +79,5 @@ func (p *parts) add(e state.Event, last time.Time) {
 func (p *parts) cutOff(at time.Time) {
 	if n := len(p.all); n > 0 && p.all[n-1].Ended.IsZero() {
 		p.all[n-1].Ended, p.all[n-1].Status = at, Interrupted
-	}
-}
-
-// close ends the last part, unless a process drives the run.
-func (p *parts) close(now time.Time, isDriven bool) {
-	if !isDriven {
-		p.cutOff(now)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"regexp"
@@ -43,15 +44,6 @@ type JobLog interface {
 	Annotate(Annotation)
 }
 
-// AnnotationOptions say what Annotations needs besides the events.
-type AnnotationOptions struct {
-	// Scope returns the path of a state's file relative to the repository, "" if the
-	// repository doesn't have it. If Scope is nil, annotations have no files.
-	Scope func(state string) (file string)
-	// Waits are the agents of a resumed run that wait already.
-	Waits []Wait
-}
-
 // GitHub shows ten annotations of each level for a step, and of each the first 4,096
 // characters.
 const (
@@ -65,11 +57,10 @@ const (
 // file of its state; a warning for retries, exhausted reminders, refused tools, most
 // of the budget spent, and checkpoints that were not stored; a notice with the
 // result. No annotation is repeated, and each level has ten at most: if there are
-// more, the tenth says how many. Therefore the tenth error is shown at the end of the
-// run, and the tenth warning and the tenth notice on Close.
+// more, the tenth says how many. Therefore the tenth of each is shown on Close.
 type Annotations struct {
 	log    JobLog
-	o      AnnotationOptions
+	scope  func(state string) (file string)
 	levels map[string]*level
 	seen   map[[sha256.Size]byte]bool
 	budget state.USD
@@ -88,21 +79,16 @@ type Annotations struct {
 // level is what was shown of one level.
 type level struct {
 	told int
-	over bool       // the tenth was shown
 	held Annotation // the tenth
 	more int        // beyond it
 }
 
-// maxSeen is how many annotations are remembered, so that none is repeated.
-const maxSeen = 10_000
-
-// NewAnnotations returns Annotations to a job log.
-func NewAnnotations(log JobLog, o AnnotationOptions) *Annotations {
-	if o.Scope == nil {
-		o.Scope = func(string) string { return "" }
-	}
+// NewAnnotations returns Annotations to a job log. scope returns the path of a state's file
+// relative to the repository, "" if the repository doesn't have it. waits are the agents of
+// a resumed run that wait already.
+func NewAnnotations(log JobLog, scope func(state string) (file string), waits []Wait) *Annotations {
 	return &Annotations{
-		log: log, o: o, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, waits: waitList{slices.Clone(o.Waits)},
+		log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, waits: waitList{slices.Clone(waits)},
 		reminders: map[string]*state.Reminder{}, gaveUp: map[string]string{},
 		verdicts: map[string]string{}, outputs: map[string]outputs{},
 	}
@@ -138,10 +124,6 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.RunFinished:
 		a.isOver = true
 		a.end(b)
-		// What follows, such as the last upload, may take long or be killed.
-		if a.ending == nil || a.ending.Level != LevelError {
-			a.closeLevel(LevelError)
-		}
 	}
 	return nil
 }
@@ -160,25 +142,20 @@ func (a *Annotations) retry(e state.Event, b *state.Retry) {
 // workflow. The same limits apply to it.
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, maxTitle)
-	n.Text = block(bothEnds(n.Text, 4*maxAnnotation))
-	n.Text = shorten(text.Unmarked(n.Text), maxAnnotation)
-	if n.Text == "" {
-		n.Text = n.Title // GitHub shows none without a text
-	}
+	n.Text = shorten(text.Unmarked(block(n.Text)), maxAnnotation)
+	n.Text = cmp.Or(n.Text, n.Title) // GitHub shows none without a text
 	key := sha256.Sum256([]byte(n.Level + "\x00" + n.File + "\x00" + n.Text))
 	if a.seen[key] {
 		return
 	}
-	if len(a.seen) < maxSeen {
-		a.seen[key] = true
-	}
+	a.seen[key] = true
 	l := a.levels[n.Level]
 	if l == nil {
 		l = &level{}
 		a.levels[n.Level] = l
 	}
 	switch l.told++; {
-	case l.told < maxOfALevel || l.over:
+	case l.told < maxOfALevel:
 		a.log.Annotate(n)
 	case l.told == maxOfALevel:
 		l.held = n
@@ -188,35 +165,28 @@ func (a *Annotations) Annotate(n Annotation) {
 }
 
 // Close shows how the run ended, if Next was never called, and the tenth annotation
-// of each level.
+// of each level. Those after it are only lines of the log: GitHub accepts no more.
 func (a *Annotations) Close() error {
 	a.tellEnding("")
 	for _, name := range []string{LevelError, LevelWarning, LevelNotice} {
-		a.closeLevel(name)
+		l := a.levels[name]
+		if l == nil || l.told < maxOfALevel {
+			continue
+		}
+		if l.more > 0 {
+			said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(l.more, "more "+name))
+			l.held.Text = shorten(l.held.Text, maxAnnotation-len(said)) + said
+		}
+		a.log.Annotate(l.held)
 	}
 	return nil
-}
-
-// closeLevel shows the tenth annotation of a level, if there is one. Those after it
-// are only lines of the log: GitHub accepts no more.
-func (a *Annotations) closeLevel(name string) {
-	l := a.levels[name]
-	if l == nil || l.told < maxOfALevel || l.over {
-		return
-	}
-	l.over = true
-	if l.more > 0 {
-		said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(l.more, "more "+name))
-		l.held.Text = shorten(l.held.Text, maxAnnotation-len(said)) + said
-	}
-	a.log.Annotate(l.held)
 }
 
 // about returns an annotation on the file of an event's state, or on none if the
 // name of the file could do harm.
 func (a *Annotations) about(levelName string, e state.Event, what string) Annotation {
 	n := Annotation{Level: levelName, Title: fmt.Sprintf("%s in %s %s", name(e.Agent), name(e.State), what)}
-	if file := a.o.Scope(e.State); plain(file) == file {
+	if file := a.scope(e.State); plain(file) == file {
 		n.File = file
 	}
 	return n
@@ -250,7 +220,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 
 func (a *Annotations) finish(e state.Event, b *state.StateFinished) {
 	if len(b.Denied) > 0 {
-		a.warn(e, "was refused the use of tools", deniedText(refusals(b)))
+		a.warn(e, "was refused the use of tools", deniedText(b.Refused()))
 	}
 	if last := a.reminders[e.Agent]; last != nil && !b.OK && strings.HasSuffix(b.Error, "(after "+count(last.N, "reminder")+")") {
 		a.usedUp(e, last)
@@ -296,23 +266,17 @@ func failedOutput(b *state.NodeAttempt) string {
 	return text
 }
 
-// maxDenied is how many refused tool uses a warning names.
-const maxDenied = 20
-
 func deniedText(denied []state.Refusal) string {
 	var b strings.Builder
-	for _, r := range denied[:min(len(denied), maxDenied)] {
+	for _, r := range denied {
 		b.WriteString(cut(r.Use, widestRefused))
 		if r.Reason != "" {
 			b.WriteString(": " + strings.TrimRight(r.Reason, "."))
 		}
-		if intro, setting := remedy(r); setting != "" {
-			b.WriteString("; " + intro + setting)
+		if setting := remedy(r); setting != "" {
+			b.WriteString(remedyIntro + setting)
 		}
 		b.WriteByte('\n')
-	}
-	if more := len(denied) - maxDenied; more > 0 {
-		fmt.Fprintf(&b, "and %d more\n", more)
 	}
 	return b.String()
 }

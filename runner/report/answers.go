@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,9 +22,7 @@ const (
 // or one with a placeholder. Each is one line without backticks. number is that of the
 // question if others are open too, else 0. A prefix "" is DefaultPrefix.
 func AnswerLines(prefix string, number int, choices []string) []string {
-	if prefix == "" {
-		prefix = DefaultPrefix
-	}
+	prefix = cmp.Or(prefix, DefaultPrefix)
 	if number > 0 {
 		prefix += fmt.Sprint(" ", number)
 	}

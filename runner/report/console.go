@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -18,7 +19,7 @@ type ConsoleOptions struct {
 	Color    bool // to be set on a terminal only, and never under NO_COLOR
 	Quiet    bool // failures and the last line only
 	Verbose  bool // also what agents say, where they work, and what was stored
-	// Width is the number of columns; 0 means 80 on a terminal, else 160.
+	// Width is the number of columns; 0 means 160.
 	Width int
 	// WorkflowID is named where the reader is told how to resume the run.
 	WorkflowID string
@@ -63,12 +64,7 @@ type agentView struct {
 
 // NewConsole returns a Console on w, to which it writes whole lines.
 func NewConsole(w io.Writer, o ConsoleOptions) *Console {
-	if o.Width <= 0 {
-		o.Width = 160
-		if o.Terminal {
-			o.Width = 80
-		}
-	}
+	o.Width = cmp.Or(o.Width, 160)
 	return &Console{
 		w: w, o: o, agents: map[string]*agentView{}, waits: waitList{slices.Clone(o.Waits)},
 		layout: layout{color: o.Color, width: o.Width, agentColumn: len("main"), stateColumn: len("START.md")},
@@ -196,16 +192,6 @@ func (c *Console) printEnd(v *agentView) {
 
 // firstAgent is the agent whose result is the result of the run.
 const firstAgent = "main"
-
-// lastLine returns the line that says how the run ended.
-func (c *Console) lastLine(b *state.RunFinished) line {
-	if c.isJob && c.failed && b.Status == state.Failed {
-		short := *b
-		short.Reason = failedAgent(b.Reason)
-		b = &short
-	}
-	return lastLine(b, c.budget, c.o.WorkflowID, c.waits.all)
-}
 
 // failedAgent returns the part of a failed run's reason that names agent and state. Why
 // the agent failed was told before.

@@ -21,7 +21,7 @@ type Debug struct {
 
 // attempt is the last attempt of an agent.
 type attempt struct {
-	seq, n int
+	seq    int
 	ended  bool // the execution, not just the attempt
 	result debugResult
 }
@@ -74,9 +74,9 @@ func (d *Debug) Report(e state.Event) error {
 func (d *Debug) Close() error { return nil }
 
 func (d *Debug) begin(e state.Event, b *state.StateStarted) {
-	a := &attempt{seq: e.Exec, n: b.Attempt}
-	a.result = debugResult{Agent: e.Agent, State: e.State, Kind: b.Kind, Started: e.Time}
-	d.attempts[e.Agent] = a
+	delete(d.attempts, e.Agent)
+	a := d.of(e)
+	a.result.Attempt, a.result.Kind = b.Attempt, b.Kind
 }
 
 // of returns the attempt that an event is about. It may have begun in an earlier part
@@ -84,7 +84,7 @@ func (d *Debug) begin(e state.Event, b *state.StateStarted) {
 func (d *Debug) of(e state.Event) *attempt {
 	a, ok := d.attempts[e.Agent]
 	if !ok {
-		a = &attempt{seq: e.Exec, n: 1, result: debugResult{Agent: e.Agent, State: e.State, Started: e.Time}}
+		a = &attempt{seq: e.Exec, result: debugResult{Agent: e.Agent, State: e.State, Attempt: 1, Started: e.Time, Denied: []string{}}}
 		d.attempts[e.Agent] = a
 	}
 	return a
@@ -92,8 +92,8 @@ func (d *Debug) of(e state.Event) *attempt {
 
 func (d *Debug) addVerdict(e state.Event, b *state.NodeAttempt) error {
 	a := d.of(e)
-	a.n = b.Attempt
 	r := &a.result
+	r.Attempt = b.Attempt
 	r.Finished, r.Verdict, r.CostUSD = e.Time, b, b.CostUSD
 	r.DurationMS = int64(b.DurationS * 1000)
 	r.Error = b.Reason
@@ -102,14 +102,14 @@ func (d *Debug) addVerdict(e state.Event, b *state.NodeAttempt) error {
 
 func (d *Debug) end(e state.Event, b *state.StateFinished) error {
 	a := d.of(e)
-	if b.Attempt > 0 && b.Attempt != a.n {
-		a.n, a.result.Verdict = b.Attempt, nil
-	}
 	a.ended = true
 	r := &a.result
+	if b.Attempt > 0 && b.Attempt != r.Attempt {
+		r.Attempt, r.Verdict = b.Attempt, nil
+	}
 	r.OK, r.ExitCode, r.Signal, r.Finished = b.OK, b.ExitCode, b.Signal, e.Time
 	r.DurationMS, r.CostUSD, r.SessionID, r.Turns = b.DurationMS, b.CostUSD, b.SessionID, b.Turns
-	r.Denied, r.Error = b.Denied, b.Error
+	r.Denied, r.Error = append([]string{}, b.Denied...), b.Error
 	return d.write(a)
 }
 
@@ -127,16 +127,12 @@ func (d *Debug) move(e state.Event, b *state.Transition) error {
 }
 
 func (d *Debug) write(a *attempt) error {
-	r := a.result
-	r.Attempt = a.n
-	if r.Denied == nil {
-		r.Denied = []string{}
-	}
+	r := &a.result
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode debug result: %w", err)
 	}
-	folder := runner.DebugFolder(d.dir, runner.DebugStep{N: a.seq, Agent: r.Agent, State: r.State, Attempt: a.n})
+	folder := runner.DebugFolder(d.dir, runner.DebugStep{N: a.seq, Agent: r.Agent, State: r.State, Attempt: r.Attempt})
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create debug folder: %w", err)
 	}

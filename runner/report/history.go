@@ -37,7 +37,8 @@ type history struct {
 }
 
 func newHistory() history {
-	return history{executions: newExecutions(), agents: agents{byID: map[string]*agent{}}, spent: runCosts{byModel: modelCosts{}}}
+	xs := executions{last: recent[*execution]{limit: maxLast}, active: map[string]*execution{}, byState: map[string]*stateSum{}}
+	return history{executions: xs, agents: agents{byID: map[string]*agent{}}, spent: runCosts{byModel: modelCosts{}}}
 }
 
 // checkpoints are the last checkpoint that was stored, and the last that could not
@@ -120,7 +121,7 @@ func (h *history) setUnfinished(all []state.Unfinished) {
 	for i := range all {
 		u := &all[i]
 		if a := h.agents.byID[u.Agent]; a != nil {
-			a.costs.setUnfinished(u, cmp.Or(h.executions.active[u.Agent], a.last))
+			a.costs.unfinished = &unfinished{u, cmp.Or(h.executions.active[u.Agent], a.last)}
 		}
 	}
 }
@@ -172,7 +173,7 @@ func (h *history) begin(e state.Event, b *state.StateStarted, a *agent) {
 func (h *history) finish(e state.Event, b *state.StateFinished, a *agent) {
 	h.spent.since = h.spent.since.Plus(b.Spent().Minus(a.costs.takeUnfinished()))
 	a.costs.ended = a.costs.ended.Plus(b.Spent())
-	a.tools.refuse(refusals(b))
+	a.tools.refuse(b.Refused())
 	a.failure.outputs = outputsOf(b)
 	h.cli = cmp.Or(b.CLI, h.cli)
 	if !b.OK && !isExhausted(b) {

@@ -2,8 +2,9 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
-	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
@@ -38,8 +39,8 @@ type agent struct {
 	failure    failure
 	result     passage
 	move       string
-	said       lastLines
-	incidents  lastLines
+	said       recent[string]
+	incidents  recent[string]
 	tools      toolUses
 	verdicts   verdicts
 }
@@ -64,7 +65,8 @@ func (as *agents) of(e state.Event) *agent {
 	}
 	a := &agent{
 		id: e.Agent, state: e.State, costs: agentCosts{byModel: modelCosts{}},
-		said: lastLines{limit: maxSaid}, incidents: lastLines{limit: maxIncidents}, tools: toolUses{used: map[string]int{}},
+		said: recent[string]{limit: maxSaid}, incidents: recent[string]{limit: maxIncidents}, tools: toolUses{used: map[string]int{}},
+		verdicts: verdicts{recent: recent[*verdict]{limit: maxVerdicts}},
 	}
 	if len(as.all) < maxAgents {
 		as.all = append(as.all, a)
@@ -73,22 +75,6 @@ func (as *agents) of(e state.Event) *agent {
 		as.others++
 	}
 	return a
-}
-
-// countBelow counts the agents that an agent forked, and theirs, that have neither ended nor
-// failed.
-func (as *agents) countBelow(id string) int {
-	below, n := map[string]bool{id: true}, 0
-	for _, a := range as.all { // parents come first
-		if a.parent == "" || !below[a.parent] {
-			continue
-		}
-		below[a.id] = true
-		if a.status == isWorking || a.status == isWaiting {
-			n++
-		}
-	}
-	return n
 }
 
 // failed returns the agents that failed.
@@ -150,7 +136,7 @@ func (a *agent) note(e state.Event, body state.Body) {
 	case *state.AgentOutput:
 		a.say(b.Text)
 	case *state.NodeAttempt:
-		a.verdicts.add(e.State, b)
+		a.verdicts.note(e.State, b)
 	case *state.Reminder:
 		text = fmt.Sprintf("reminder %d: %s", b.N, brief(b.Reason))
 	case *state.Retry:
@@ -177,37 +163,37 @@ func (a *agent) endWait(e state.Event, by string, w Wait) {
 
 // brief returns a line of an agent's section. Its end may matter as much as its
 // beginning, as in an error.
-func brief(text string) string { return cutMiddle(bothEnds(text, 4*widestIncident), widestIncident) }
+func brief(text string) string { return cutMiddle(text, widestIncident) }
 
 // say keeps a line that an agent said, and counts the tool when it used one.
 func (a *agent) say(s string) {
-	tool, _, ok := toolUse(s)
-	if ok && isTool(tool) {
-		a.tools.use(tool)
+	if m := toolUse().FindStringSubmatch(s); m != nil && len(m[1]) <= widestName {
+		a.tools.use(m[1])
 		return
 	}
 	a.said.add(cut(text.Before(s, 8*widestIncident), widestIncident))
 }
 
-// isTool reports whether a name is that of a tool. Ordinary words of an agent come in
-// the same events, and they may look like name(text) too.
-func isTool(name string) bool {
-	return name[0] >= 'A' && name[0] <= 'Z' || strings.HasPrefix(name, "mcp__")
-}
+// toolUse matches the use of a tool, as a backend reports it: the name of the tool, and
+// in parentheses the input that says most. Ordinary words of an agent come in the same
+// events, and they may look like name(text) too.
+var toolUse = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^([A-Z][A-Za-z0-9_-]*|mcp__[A-Za-z0-9_-]*)\(.*\)$`)
+})
 
-// lastLines keeps the last of many lines.
-type lastLines struct {
+// recent keeps the last of many things.
+type recent[T any] struct {
 	limit   int
-	lines   []string
-	earlier int // number of lines before those
+	all     []T
+	earlier int // number of things before those
 }
 
-func (l *lastLines) add(line string) {
-	if len(l.lines) == l.limit {
-		l.lines = slices.Delete(l.lines, 0, 1)
-		l.earlier++
+func (r *recent[T]) add(one T) {
+	if len(r.all) == r.limit {
+		r.all = slices.Delete(r.all, 0, 1)
+		r.earlier++
 	}
-	l.lines = append(l.lines, line)
+	r.all = append(r.all, one)
 }
 
 // toolUses are the tools that an agent used, and the uses that it was refused.

@@ -97,6 +97,14 @@ type unfinished struct {
 	row *execution // where the table shows it; nil when it does not
 }
 
+// spent is nothing for none.
+func (u *unfinished) spent() state.Spent {
+	if u == nil {
+		return state.Spent{}
+	}
+	return u.Spent()
+}
+
 // agentCosts is what an agent has cost.
 type agentCosts struct {
 	byModel    modelCosts
@@ -104,25 +112,13 @@ type agentCosts struct {
 	unfinished *unfinished // nil for none
 }
 
-func (c *agentCosts) setUnfinished(u *state.Unfinished, row *execution) {
-	c.unfinished = &unfinished{u, row}
-}
-
 // takeUnfinished forgets the costs of an execution that did not end, and returns
 // them.
 func (c *agentCosts) takeUnfinished() state.Spent {
-	u := c.unfinished
-	if u == nil {
-		return state.Spent{}
-	}
+	spent := c.unfinished.spent()
 	c.unfinished = nil
-	return u.Spent()
+	return spent
 }
 
 // total is what an agent has cost so far.
-func (c *agentCosts) total() state.Spent {
-	if c.unfinished == nil {
-		return c.ended
-	}
-	return c.ended.Plus(c.unfinished.Spent())
-}
+func (c *agentCosts) total() state.Spent { return c.ended.Plus(c.unfinished.spent()) }

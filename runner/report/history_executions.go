@@ -28,15 +28,12 @@ func (x *execution) isActive() bool { return x.ended == nil && !x.work.isPaused 
 // executions are the state executions of a run: the first ones, the last ones, and
 // the sums of all.
 type executions struct {
-	begun       int
-	first, last []*execution
-	active      map[string]*execution // the last of each agent that has no result
-	byState     map[string]*stateSum
-	sums        []*stateSum // in the order in which the states first ran
-}
-
-func newExecutions() executions {
-	return executions{active: map[string]*execution{}, byState: map[string]*stateSum{}}
+	begun   int
+	first   []*execution
+	last    recent[*execution]
+	active  map[string]*execution // the last of each agent that has no result
+	byState map[string]*stateSum
+	sums    []*stateSum // in the order in which the states first ran
 }
 
 // begin adds an execution.
@@ -45,17 +42,14 @@ func (xs *executions) begin(e state.Event, b *state.StateStarted) *execution {
 	xs.sum(e.State).runs++
 	x := &execution{
 		n: xs.begun, agent: e.Agent, state: e.State, kind: b.Kind, model: b.Model, session: b.Session,
-		work: startStopwatch(e.Time), attempts: b.Attempt,
+		work: stopwatch{began: e.Time, resumed: e.Time}, attempts: b.Attempt,
 	}
 	xs.active[e.Agent] = x
 	if len(xs.first) < maxFirst {
 		xs.first = append(xs.first, x)
-		return x
+	} else {
+		xs.last.add(x)
 	}
-	if len(xs.last) == maxLast {
-		xs.last = slices.Delete(xs.last, 0, 1)
-	}
-	xs.last = append(xs.last, x)
 	return x
 }
 
@@ -156,9 +150,6 @@ func (xs *executions) listActive() []*execution {
 	return all
 }
 
-// maxSummed is how many states are summed up separately.
-const maxSummed = 500
-
 // stateSum sums up all executions of a state.
 type stateSum struct {
 	state      string
@@ -168,17 +159,13 @@ type stateSum struct {
 	cost       state.Spent
 }
 
-// sum returns the sum of a state. If there are too many states, nothing keeps it.
+// sum returns the sum of a state.
 func (xs *executions) sum(name string) *stateSum {
-	sum, ok := xs.byState[name]
-	if !ok {
-		sum = &stateSum{state: name}
-		if len(xs.sums) < maxSummed {
-			xs.byState[name] = sum
-			xs.sums = append(xs.sums, sum)
-		}
+	if xs.byState[name] == nil {
+		xs.byState[name] = &stateSum{state: name}
+		xs.sums = append(xs.sums, xs.byState[name])
 	}
-	return sum
+	return xs.byState[name]
 }
 
 // add counts an execution that ended.

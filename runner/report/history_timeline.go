@@ -61,8 +61,6 @@ type stopwatch struct {
 	isRepeated bool          // a later part of the run began it once more
 }
 
-func startStopwatch(at time.Time) stopwatch { return stopwatch{began: at, resumed: at} }
-
 func (s *stopwatch) pause(at time.Time) {
 	if !s.isPaused {
 		s.worked += max(0, at.Sub(s.resumed))

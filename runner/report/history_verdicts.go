@@ -30,8 +30,7 @@ type verdict struct {
 
 // verdicts are the last verdicts on an agent's attempts.
 type verdicts struct {
-	last       []*verdict
-	earlier    int  // number of verdicts before those
+	recent[*verdict]
 	attempt    int  // the current one of the agent's state
 	areCurrent bool // the last is about the agent's current state
 }
@@ -39,16 +38,12 @@ type verdicts struct {
 // begin notes that the agent is at a new state.
 func (v *verdicts) begin(attempt int) { v.attempt, v.areCurrent = attempt, false }
 
-// add keeps a verdict, and the outputs of the last ones that failed.
-func (v *verdicts) add(stateName string, b *state.NodeAttempt) {
+// note keeps a verdict, and the outputs of the last ones that failed.
+func (v *verdicts) note(stateName string, b *state.NodeAttempt) {
 	v.attempt, v.areCurrent = b.Attempt, true
-	v.last = append(v.last, newVerdict(stateName, b))
-	if len(v.last) > maxVerdicts {
-		v.last = slices.Delete(v.last, 0, 1)
-		v.earlier++
-	}
+	v.add(newVerdict(stateName, b))
 	outputs := 0
-	for _, one := range slices.Backward(v.last) {
+	for _, one := range slices.Backward(v.all) {
 		if one.isDone {
 			continue
 		}
@@ -78,10 +73,10 @@ func newVerdict(stateName string, b *state.NodeAttempt) *verdict {
 // failed returns the last verdict if it is about the agent's current state and says
 // why that is not done; else nil.
 func (v *verdicts) failed() *verdict {
-	if len(v.last) == 0 || !v.areCurrent || v.last[len(v.last)-1].isDone {
+	if len(v.all) == 0 || !v.areCurrent || v.all[len(v.all)-1].isDone {
 		return nil
 	}
-	return v.last[len(v.last)-1]
+	return v.all[len(v.all)-1]
 }
 
 // String returns a verdict in Markdown.

@@ -11,17 +11,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// JobOptions say for whom a Job writes.
+// JobOptions say for whom a Job writes. If they are Verbose it also shows far more lines of
+// a state.
 type JobOptions struct {
-	WorkflowID string
-	Verbose    bool // also where agents work, what was stored, and far more lines of a state
-	Color      bool // never under NO_COLOR
+	ConsoleOptions
 	// Spent is what the run has cost before its first event here, and Unfinished the
 	// part of it that was spent in state executions which are resumed.
 	Spent      state.Spent
 	Unfinished []state.Unfinished
-	// Waits are the agents of a resumed run that wait already.
-	Waits []Wait
 }
 
 // Job shows a run in the log of a job: a line outside of groups for each state that
@@ -57,7 +54,7 @@ type activity struct {
 }
 
 const (
-	jobWidth  = 160 // columns of a line outside of groups; those of failures are longer
+	jobWidth  = 160 // columns of what an agent does
 	saidWidth = 400 // columns of what agents say
 
 	// How many bytes of a state's lines a job log shows: half of them are for the
@@ -69,7 +66,7 @@ const (
 // NewJob returns a Job that writes to a job log.
 func NewJob(log JobLog, o JobOptions) *Job {
 	j := &Job{log: &groupLog{log: log, color: o.Color}, o: o, costs: newJobCosts(o)}
-	j.open = NewConsole(j.log, ConsoleOptions{Width: jobWidth, Color: o.Color, Verbose: o.Verbose, WorkflowID: o.WorkflowID, Waits: o.Waits})
+	j.open = NewConsole(j.log, o.ConsoleOptions)
 	j.open.isJob = true
 	return j
 }
@@ -337,8 +334,10 @@ func (j *Job) finish(b *state.RunFinished) error {
 		}
 		j.log.printGroup("result", &lines)
 	}
-	l := j.open.lastLine(b)
-	l.uncut = "" // Next says it
-	j.open.print(l)
+	short := *b
+	if j.open.failed && b.Status == state.Failed {
+		short.Reason = failedAgent(b.Reason)
+	}
+	j.open.print(lastLine(&short, j.costs.budget, "", nil)) // Next says how to resume
 	return j.open.flush()
 }

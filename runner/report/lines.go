@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -259,10 +260,7 @@ func inStore(b *state.Checkpoint) string {
 }
 
 func limitLine(l line, b *state.Limit) line {
-	if l.agent == "" {
-		l.agent = runAgent
-	}
-	l.mark = limited
+	l.agent, l.mark = cmp.Or(l.agent, runAgent), limited
 	switch b.Which {
 	case "budget":
 		l.text = fmt.Sprintf("budget: %s of $%.2f spent", b.Spent(), b.Max)

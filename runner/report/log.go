@@ -133,16 +133,13 @@ func (l *Log) CopyFrom(path string) error {
 }
 
 func (l *Log) isFile(other *os.File) bool {
-	if l.file == nil {
-		return false
-	}
 	a, errA := l.file.Stat()
 	b, errB := other.Stat()
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
 func (l *Log) copyLines(from io.Reader) error {
-	in := eventLines(from)
+	in, _ := eventLines(from)
 	for in.Scan() {
 		seq, ok := seqOf(in.Bytes(), l.id)
 		if !ok || seq <= l.last {

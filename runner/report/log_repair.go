@@ -24,7 +24,7 @@ func repairLog(path, workflowID string) (last int, err error) {
 			last = seq
 		}
 	}
-	in := eventLines(f)
+	in, rest := eventLines(f)
 	for in.Scan() {
 		end += int64(len(in.Bytes())) + 1
 		note(in.Bytes())
@@ -32,22 +32,14 @@ func repairLog(path, workflowID string) (last int, err error) {
 	if errors.Is(in.Err(), bufio.ErrTooLong) {
 		return 0, fmt.Errorf("it has a line of more than %d bytes", longestEvent)
 	}
-	info, err := f.Stat()
-	if err := errors.Join(in.Err(), err); err != nil || info.Size() <= end {
+	switch err := in.Err(); {
+	case err != nil || len(*rest) == 0:
 		return last, err
-	}
-	if info.Size()-end > longestEvent { // it has grown meanwhile
-		return 0, fmt.Errorf("it has a line of more than %d bytes", longestEvent)
-	}
-	rest := make([]byte, info.Size()-end)
-	if _, err := f.ReadAt(rest, end); err != nil {
-		return 0, err
-	}
-	if isTorn(rest) {
+	case isTorn(*rest):
 		return last, f.Truncate(end)
 	}
-	note(rest)
-	_, err = f.WriteAt([]byte{'\n'}, info.Size())
+	note(*rest)
+	_, err = f.WriteAt([]byte{'\n'}, end+int64(len(*rest)))
 	return last, err
 }
 

@@ -83,14 +83,14 @@ func tell(t *testing.T, l *Log, events []state.Event) {
 func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	t.Parallel()
 	before := logged(t, some(3), "other-00000000")
-	for _, events := range [][]state.Event{some(2), some(5), some(28)} {
+	for _, events := range [][]state.Event{some(2), some(28)} {
 		n := len(events)
 		whole := append(bytes.Clone(before), logged(t, events, runID)...)
 		from := len(whole) - len(logged(t, events[n-2:], runID))
-		step := max(1, (len(whole)-from)/1600*10) // every byte but of very long lines
+		step := max(1, (len(whole)-from)/100) // every byte but of long lines
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		for at := from; at <= len(whole); at++ {
-			if near := at-from < 100 || len(whole)-at < 100; !near && (at-from)%step != 0 {
+			if near := at-from < 30 || len(whole)-at < 30; !near && (at-from)%step != 0 {
 				continue
 			}
 			put(t, path, whole[:at])
@@ -107,7 +107,8 @@ func TestLogSurvivesCrashAnywhere(t *testing.T) {
 }
 
 // TestLogIsContinued states that each event of a run is in its log once, whichever events
-// are reported again after it was opened again, and that what others wrote stays.
+// are reported again after it was opened again, that what others wrote stays, and that nobody
+// else can read it.
 func TestLogIsContinued(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "events.jsonl")
 	events := some(12)
@@ -133,17 +134,9 @@ func TestLogIsContinued(t *testing.T) {
 	if got := open(t, path).LastSeq(); got != 12 {
 		t.Errorf("last seq = %d, want 12", got)
 	}
-}
-
-// TestLogIsPrivate states that nobody else can read a kept log.
-func TestLogIsPrivate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "state", "id", "events.jsonl")
-	tell(t, open(t, path), some(1))
 	for p, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
-		info, err := os.Stat(p)
-		must(t, err)
-		if info.Mode() != want {
-			t.Errorf("mode of %s = %s, want %s", p, info.Mode(), want)
+		if info, err := os.Stat(p); err != nil || info.Mode() != want {
+			t.Errorf("mode of %s = %v, %v, want %s: nobody else reads it", p, info.Mode(), err, want)
 		}
 	}
 }
@@ -227,18 +220,6 @@ func TestCopyOfItself(t *testing.T) {
 	}
 }
 
-// TestLogToWriter states that a log on a stream begins above the given number,
-// with each event in one write.
-func TestLogToWriter(t *testing.T) {
-	var w writes
-	l := NewLog(&w, runID, 2)
-	tell(t, l, some(4))
-	want := logged(t, some(4)[2:], runID)
-	if got := strings.Join(w, ""); len(w) != 2 || got != string(want) {
-		t.Errorf("4 events after 2 took %d writes, want 2: %s", len(w), firstDifference(got, string(want)))
-	}
-}
-
 // TestLogToPipe states that a log can be a pipe, which can't be read back.
 func TestLogToPipe(t *testing.T) {
 	r, w, err := os.Pipe()
@@ -276,17 +257,5 @@ func TestNothingAfterTornLine(t *testing.T) {
 	}
 	if w.Len() != 30 {
 		t.Errorf("the full disk has %q, want the 30 bytes of the first write", w.String())
-	}
-}
-
-// TestOpenLogNamesPath states that errors say which file it is.
-func TestOpenLogNamesPath(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	put(t, file, nil)
-	for _, path := range []string{filepath.Join(file, "events.jsonl"), filepath.Dir(file)} {
-		if _, err := OpenLog(path, runID); err == nil || !strings.Contains(err.Error(), filepath.Base(path)) &&
-			!strings.Contains(err.Error(), file) {
-			t.Errorf("OpenLog(%q) = %v, want an error with the path", path, err)
-		}
 	}
 }

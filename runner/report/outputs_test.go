@@ -8,51 +8,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// failedScript is the end of a script that wrote to both streams.
-func failedScript(stdout, stderr string) []state.Event {
-	fault := "exit code 1; stdout: some; stderr: some"
-	return []state.Event{
-		{Body: &state.RunStarted{Entry: "A.sh"}},
-		{Agent: "main", State: "A.sh", Body: &state.StateStarted{Kind: "script", Attempt: 1}},
-		{Agent: "main", State: "A.sh", Body: &state.StateFinished{Error: fault, StdoutTail: stdout, StderrTail: stderr}},
-		{Agent: "main", State: "A.sh", Body: &state.AgentFinished{Error: fault}},
-		{Body: &state.RunFinished{Status: state.Failed, Reason: fault}},
-	}
-}
-
-// TestOutputsOfAFailedScriptAreShown: the annotation and the page have the lines of stdout
-// and stderr, not only what the error quotes.
-func TestOutputsOfAFailedScriptAreShown(t *testing.T) {
-	for _, tt := range []struct{ stdout, stderr string }{
-		{"FAIL: one\nFAIL: two\n", "A.sh: line 7: make failed\n"}, {"FAIL: only here\n", ""}, {"", "only here\n"},
-		{strings.Repeat("x\n", 2040) + "the last of stdout", strings.Repeat("y\n", 2040) + "the last of stderr"},
-	} {
-		events := failedScript(tt.stdout, tt.stderr)
-		notes := annotated(t, events...)
-		var p page
-		s := summaryTo(&p)
-		for _, e := range events {
-			report(t, s, e)
-		}
-		closed(t, s)
-		texts := map[string]string{"annotation": notes[0].Text, "page": p.text}
-		for where, text := range texts {
-			for _, output := range []string{tt.stdout, tt.stderr} {
-				lines := strings.Split(strings.TrimSpace(output), "\n")
-				if last := lines[len(lines)-1]; !strings.Contains(text, last) {
-					t.Errorf("%s: got\n%s\nwant %q in it", where, text, last)
-				}
-			}
-			if tt.stdout != "" && !strings.Contains(text, "stdout") || tt.stderr != "" && !strings.Contains(text, "stderr") {
-				t.Errorf("%s: got\n%s\nwant the names of the streams", where, text)
-			}
-		}
-		if len([]rune(notes[0].Text)) > 4096 {
-			t.Errorf("annotation: got %d characters, more than GitHub shows", len([]rune(notes[0].Text)))
-		}
-	}
-}
-
 // TestConsoleShowsOutput: the lines of a script are shown as they come. A quiet reader sees
 // them if the script fails, before the failure.
 func TestConsoleShowsOutput(t *testing.T) {
@@ -76,5 +31,17 @@ func TestConsoleShowsOutput(t *testing.T) {
 				t.Errorf("%s, ok %t: got\n%s\nwant the output: %t", name, ok, &out, want)
 			}
 		}
+	}
+}
+
+// TestOutputsOfAFailedScriptAreBounded: the annotation has the ends of stdout and stderr, and
+// is no longer than GitHub shows. What page and log show of them is in the golden files.
+func TestOutputsOfAFailedScriptAreBounded(t *testing.T) {
+	long := strings.Repeat("x\n", 2040)
+	got := annotated(t,
+		state.Event{Agent: "main", State: "A.sh", Body: &state.StateFinished{Error: "exit code 1", StdoutTail: long + "the last of stdout", StderrTail: long + "the last of stderr"}},
+		state.Event{Agent: "main", State: "A.sh", Body: &state.AgentFinished{Error: "exit code 1"}})[0].Text
+	if len([]rune(got)) > 4096 || !strings.Contains(got, "the last of stdout") || !strings.Contains(got, "the last of stderr") {
+		t.Errorf("got %d characters, want at most 4096 with both ends:\n%s", len([]rune(got)), got)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -22,11 +23,11 @@ const (
 	maxDifferences = 5 // differences that are told
 )
 
-// document is a summary at one moment, to be written as a page or as a comment.
+// document is what a summary knows, to be written as a page or as a comment.
 type document struct {
-	o         *SummaryOptions
-	history   *history
-	path      *diagram.Path
+	o         SummaryOptions
+	history   history
+	path      diagram.Path
 	known     []Wait // what is known of waits besides the events
 	stepError string // "" for none
 	links     linker
@@ -35,7 +36,7 @@ type document struct {
 // page returns the summary: first what a reader must know, then what a reader may look
 // up. The sections of agents, and long texts at the top, share the room that all else
 // leaves.
-func (d document) page() string {
+func (d *document) page() string {
 	table, path, notes := d.table(), d.drawing(), d.notes()
 	top := &writer{room: maxMarkdown - maxCutNote - len(table) - len(path) - len(footer(notes))}
 	d.headline(top)
@@ -65,29 +66,22 @@ var statusWords = map[state.Status]string{
 }
 
 // headline writes the words that page and comment begin with.
-func (d document) headline(w *writer) {
+func (d *document) headline(w *writer) {
 	status := "⏳ Running"
 	if end := d.history.time.ending; end != nil {
-		known := false
-		if status, known = statusWords[end.Status]; !known {
-			status = code(string(end.Status), widestName)
-		}
+		status = statusWords[end.Status]
 	}
 	if d.stepError != "" {
 		status = "❌ Error"
 	}
-	title := d.o.Title
-	if title == "" {
-		title = d.o.WorkflowID
-	}
-	w.printf("## %s: %s\n\n", status, code(title, widestTitle))
+	w.printf("## %s: %s\n\n", status, code(cmp.Or(d.o.Title, d.o.WorkflowID), widestTitle))
 	if d.history.time.opening != nil || d.history.time.ending != nil {
 		w.write(d.figures() + "\n\n")
 	}
 }
 
 // figures are the line below the headline.
-func (d document) figures() string {
+func (d *document) figures() string {
 	t, spent := &d.history.time, d.history.spent.total()
 	parts := []string{"**" + spent.String() + "**"}
 	if t.opening != nil && t.opening.BudgetUSD > 0 {
@@ -121,7 +115,7 @@ func percent(part, of state.USD) int64 { return int64(float64(part) / float64(of
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
 // differences writes what a resumed run found different from what it left.
-func (d document) differences(w *writer) {
+func (d *document) differences(w *writer) {
 	for _, text := range d.o.Differences[:min(len(d.o.Differences), maxDifferences)] {
 		w.write(prose(text, widestNote) + "\n\n")
 	}
@@ -129,7 +123,7 @@ func (d document) differences(w *writer) {
 
 // result writes the result of the run. Of a long one it writes the first lines, and
 // folded all of it.
-func (d document) result(w *writer) {
+func (d *document) result(w *writer) {
 	end := d.history.time.ending
 	switch {
 	case end == nil || end.Result == nil:
@@ -144,7 +138,7 @@ func (d document) result(w *writer) {
 }
 
 // next writes what can be done next.
-func (d document) next(w *writer, width int) {
+func (d *document) next(w *writer, width int) {
 	if d.o.Next == "" {
 		return
 	}
@@ -155,7 +149,7 @@ func (d document) next(w *writer, width int) {
 }
 
 // report leads to the report.
-func (d document) report(w *writer) { w.write(LinkText(d.o.Report, d.o.Site)) }
+func (d *document) report(w *writer) { w.write(LinkText(d.o.Report, d.o.Site)) }
 
 // LinkText is a paragraph of Markdown that leads to a report, "" for none. It has a link only
 // where its address lies below site.
@@ -175,7 +169,7 @@ func LinkText(l Link, site string) string {
 const maxNamed = 5
 
 // atWork writes which states the agents are working on, as of the last event.
-func (d document) atWork(w *writer) {
+func (d *document) atWork(w *writer) {
 	if d.history.time.ending != nil || d.stepError != "" {
 		return
 	}
@@ -189,7 +183,7 @@ func (d document) atWork(w *writer) {
 
 // stopped writes where the agents of a run are that may be resumed. Agents that failed
 // are named elsewhere.
-func (d document) stopped(w *writer) {
+func (d *document) stopped(w *writer) {
 	end := d.history.time.ending
 	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
 		return
@@ -205,26 +199,31 @@ func (d document) stopped(w *writer) {
 
 // writeNamed writes the first of many parts, and how many more there are.
 func writeNamed(w *writer, what string, parts []string) {
-	if more := len(parts) - maxNamed; more > 0 {
-		parts = append(parts[:maxNamed:maxNamed], fmt.Sprintf("%d more", more))
-	}
 	if len(parts) > 0 {
-		w.write(what + ": " + strings.Join(parts, ", ") + "\n\n")
+		w.write(what + ": " + strings.Join(firstOf(parts, maxNamed), ", ") + "\n\n")
 	}
 }
 
+// firstOf returns the first n of many parts, and how many more there are.
+func firstOf(parts []string, n int) []string {
+	if more := len(parts) - n; more > 0 {
+		return append(parts[:n:n], fmt.Sprintf("%d more", more))
+	}
+	return parts
+}
+
 // drawing returns the path that the run took, "" when there is none.
-func (d document) drawing() string {
+func (d *document) drawing() string {
 	if d.history.executions.begun == 0 || d.o.Workflow == nil {
 		return ""
 	}
 	// It is not in a <details> element: a browser gives hidden elements no size, and
 	// Mermaid would draw a diagram of size zero.
-	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, d.path) + "```\n\n"
+	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, &d.path) + "```\n\n"
 }
 
 // notes are further facts, such as where the run is stored.
-func (d document) notes() []string {
+func (d *document) notes() []string {
 	var lines []string
 	if d.o.WorkflowID != "" {
 		lines = append(lines, "Workflow id "+code(d.o.WorkflowID, widestTitle))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -17,7 +16,7 @@ const minSection = 4 << 10
 
 // sections returns a folded section for each agent, those that need attention first,
 // in at most room bytes. It also says what it cut, "" for nothing.
-func (d document) sections(room int) (text, cut string) {
+func (d *document) sections(room int) (text, cut string) {
 	agents := slices.Clone(d.history.agents.all)
 	if len(agents) == 0 {
 		return "", ""
@@ -59,7 +58,7 @@ func cutWords(cutSections, hidden int) string {
 }
 
 // isOnTop reports whether the top of the page already has what an agent ended with.
-func (d document) isOnTop(a *agent) bool {
+func (d *document) isOnTop(a *agent) bool {
 	if a.status == hasFailed {
 		return len(d.history.agents.failed()) <= maxExplained
 	}
@@ -90,19 +89,19 @@ func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 		return "", true
 	}
 	if a.parent != "" {
-		w.fit(1, func(int) string { return fmt.Sprintf("Forked by %s.\n\n", code(a.parent, widestName)) })
+		w.fit(fmt.Sprintf("Forked by %s.\n\n", code(a.parent, widestName)))
 	}
 	if !isOnTop {
 		a.writeEnd(w)
 	}
-	if said := strings.Join(a.said.lines, "\n"); said != "" {
+	if said := strings.Join(a.said.all, "\n"); said != "" {
 		writeText(w, "What it said last", newPassage(said, maxText))
 	}
 	a.tools.writeRefused(w)
 	a.verdicts.write(w)
 	a.writeIncidents(w)
 	a.tools.writeUsed(w)
-	w.fit(1, func(int) string { return a.costs.byModel.with(a.costs.unfinished).String() })
+	w.fit(a.costs.byModel.with(a.costs.unfinished).String())
 	return w.String() + end, w.isCut
 }
 
@@ -127,35 +126,34 @@ func (a *agent) writeEnd(w *writer) {
 	case a.status == hasFailed:
 		writeText(w, "Why it failed", a.failure.text)
 	case a.status == hasResult && a.result.isEmpty():
-		w.fit(1, func(int) string { return "Its result is empty.\n\n" })
+		w.fit("Its result is empty.\n\n")
 	case a.status == hasResult:
 		writeText(w, "Its result", a.result)
 	case a.move != "":
-		w.fit(1, func(int) string { return fmt.Sprintf("Its last transition: %s\n\n", codeSpan(a.move)) })
+		w.fit(fmt.Sprintf("Its last transition: %s\n\n", codeSpan(a.move)))
 	}
 }
 
 // writeText writes as much of a text as there is room for.
 func writeText(w *writer, what string, text passage) {
-	w.fit(len(text.String()), func(limit int) string {
-		return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(text.within(limit).String())))
-	})
+	w.text(text, func(shown string) string { return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(shown))) })
 }
 
 // writeRefused writes the refused tool uses, each with the reason and with the rule
 // that would allow it.
 func (t *toolUses) writeRefused(w *writer) {
-	w.fit(len(t.refused), func(limit int) string {
-		var b strings.Builder
-		b.WriteString("Refused tool uses, why, and what would allow them:\n\n")
-		for _, r := range t.refused[:limit] {
-			fmt.Fprintf(&b, "- %s%s\n", codeSpan(cut(r.Use, widestRefused)), refusedBecause(r))
-		}
-		if more := len(t.refused) - limit + t.unlisted; more > 0 {
-			fmt.Fprintf(&b, "- and %d more\n", more)
-		}
-		return b.String() + "\n"
-	})
+	if len(t.refused) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("Refused tool uses, why, and what would allow them:\n\n")
+	for _, r := range t.refused {
+		fmt.Fprintf(&b, "- %s%s\n", codeSpan(cut(r.Use, widestRefused)), refusedBecause(r))
+	}
+	if t.unlisted > 0 {
+		fmt.Fprintf(&b, "- and %d more\n", t.unlisted)
+	}
+	w.fit(b.String() + "\n")
 }
 
 // firstRefused says which tool use was refused first, what would allow it, and
@@ -174,8 +172,8 @@ func refusedBecause(r state.Refusal) string {
 	if r.Reason != "" {
 		text = ": " + code(strings.TrimRight(r.Reason, "."), 2*widestRefused)
 	}
-	if intro, setting := remedy(r); setting != "" {
-		text += "; " + intro + code(setting, widestSetting)
+	if setting := remedy(r); setting != "" {
+		text += remedyIntro + code(setting, widestSetting)
 	}
 	return text
 }
@@ -185,49 +183,50 @@ func (t *toolUses) writeUsed(w *writer) {
 	names := slices.SortedFunc(maps.Keys(t.used), func(x, y string) int {
 		return cmp.Or(t.used[y]-t.used[x], cmp.Compare(x, y))
 	})
-	w.fit(len(names), func(limit int) string {
-		var parts []string
-		for _, name := range names[:limit] {
-			parts = append(parts, fmt.Sprintf("%s %d×", codeSpan(name), t.used[name]))
-		}
-		return "Tools used: " + strings.Join(parts, ", ") + "\n\n"
-	})
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, fmt.Sprintf("%s %d×", codeSpan(name), t.used[name]))
+	}
+	if len(parts) > 0 {
+		w.fit("Tools used: " + strings.Join(parts, ", ") + "\n\n")
+	}
 }
 
 // writeIncidents writes an agent's retries, reminders and the like.
 func (a *agent) writeIncidents(w *writer) {
-	lines := a.incidents.lines
-	w.fit(len(lines), func(limit int) string {
-		var b strings.Builder
-		b.WriteString("On its way:\n\n")
-		if before := a.incidents.earlier + len(lines) - limit; before > 0 {
-			fmt.Fprintf(&b, "- %d before these\n", before)
-		}
-		for _, text := range lines[len(lines)-limit:] {
-			fmt.Fprintf(&b, "- %s\n", codeSpan(text))
-		}
-		return b.String() + "\n"
-	})
+	if len(a.incidents.all) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("On its way:\n\n")
+	if before := a.incidents.earlier; before > 0 {
+		fmt.Fprintf(&b, "- %d before these\n", before)
+	}
+	for _, text := range a.incidents.all {
+		fmt.Fprintf(&b, "- %s\n", codeSpan(text))
+	}
+	w.fit(b.String() + "\n")
 }
 
 // write writes a table of an agent's attempts, and the output of commands that failed.
 func (v *verdicts) write(w *writer) {
-	w.fit(len(v.last), func(limit int) string {
-		var b strings.Builder
-		b.WriteString("Attempts, as its commands judged them:\n\n" +
-			"| Attempt | State | Duration | Cost | Verdict |\n| ---: | --- | ---: | ---: | --- |\n")
-		if before := v.earlier + len(v.last) - limit; before > 0 {
-			fmt.Fprintf(&b, "| … | %s before these | | | |\n", count(before, "attempt"))
+	if len(v.all) == 0 {
+		return
+	}
+	var b strings.Builder
+	b.WriteString("Attempts, as its commands judged them:\n\n" +
+		"| Attempt | State | Duration | Cost | Verdict |\n| ---: | --- | ---: | ---: | --- |\n")
+	if v.earlier > 0 {
+		fmt.Fprintf(&b, "| … | %s before these | | | |\n", count(v.earlier, "attempt"))
+	}
+	for _, one := range v.all {
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", one.attempt, codeSpan(one.state), seconds(one.durationS), one.cost, one)
+	}
+	w.fit(b.String() + "\n")
+	for _, one := range v.all {
+		if one.output != "" {
+			w.fit(fmt.Sprintf("Attempt %d in %s, the end of what %s wrote:\n\n%s\n",
+				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(one.output)))
 		}
-		for _, one := range v.last[len(v.last)-limit:] {
-			fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", one.attempt, codeSpan(one.state), seconds(one.durationS), one.cost, one)
-		}
-		return b.String() + "\n"
-	})
-	for _, one := range v.last {
-		w.fit(len(one.output), func(limit int) string {
-			return fmt.Sprintf("Attempt %d in %s, the end of what %s wrote:\n\n%s\n",
-				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(text.After(one.output, limit)))
-		})
 	}
 }

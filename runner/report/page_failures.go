@@ -19,7 +19,7 @@ const (
 
 // failures writes why the run is not completed: which agents failed, where, and the
 // lines that say most.
-func (d document) failures(w *writer) {
+func (d *document) failures(w *writer) {
 	if d.stepError != "" {
 		stepError(d.stepError, linesOfFailure).write(w)
 	}
@@ -92,7 +92,7 @@ func (v *verdict) explain(w *writer, lines, limit int) {
 
 // reason writes why a run is not completed. It is for runs without failed agents, whose
 // failures say more.
-func (d document) reason(w *writer, width int) {
+func (d *document) reason(w *writer, width int) {
 	if end := d.history.time.ending; end != nil && end.Reason != "" && !d.hasToldWaits(end) {
 		w.printf("Why: %s\n\n", code(cutMiddle(inWords(end.Reason), width), width))
 	}
@@ -100,7 +100,7 @@ func (d document) reason(w *writer, width int) {
 
 // hasToldWaits reports whether the reason why a run is suspended is that agents wait, of
 // which more was said before.
-func (d document) hasToldWaits(end *state.RunFinished) bool {
+func (d *document) hasToldWaits(end *state.RunFinished) bool {
 	return end.Status == state.Suspended && slices.ContainsFunc(d.waits(), func(w Wait) bool {
 		return strings.HasPrefix(end.Reason, w.Agent+" waits ")
 	})
@@ -130,8 +130,7 @@ func (x excerpt) write(w *writer) {
 	if isAll {
 		return
 	}
-	w.fit(min(maxText, len(x.text.String())), func(limit int) string {
-		all := x.text.within(limit).String()
+	w.text(x.text.within(maxText), func(all string) string {
 		if x.isProse {
 			all = wrap(all)
 		}

@@ -242,7 +242,7 @@ var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", 
 // and table are always there, and that the document is whole.
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	t.Parallel()
-	for agents, some := range map[int][]string{3: {"`", "` ", "中", "\xff", "<", "@", "\n", "`\n"}, 120: {"`", "中"}, 1200: {"`x"}} {
+	for agents, some := range map[int][]string{3: {"`", "中", "<", "\n"}, 120: {"中"}, 1200: {"`x"}} {
 		for _, filler := range some {
 			size := 500_000 / (agents * 10) // of each of the texts
 			text := "begin" + strings.Repeat(filler, max(1, size/len(filler))) + "end"
@@ -281,7 +281,10 @@ func fits(t *testing.T, what, got string, isCut bool) {
 func TestCutSectionsSayWhatFailed(t *testing.T) {
 	t.Parallel()
 	const agents = 300
-	got := summaryOf(t, crowd(strings.Repeat("word ", 300), agents), "x")
+	got := summaryOf(t, crowd(strings.Repeat("word ", 900), agents), "x")
+	if !strings.Contains(got, "150 agents failed:\n\n- ") || !strings.Contains(got, "\n- and 130 more\n") {
+		t.Errorf("got\n%.3000s\nwant the first failures on top, and the number of the others", got)
+	}
 	_, sections, _ := strings.Cut(got, "\n### Agents\n\n")
 	shown := strings.Split(sections, "</details>\n")
 	for i, section := range shown[:agents/2] {
@@ -300,32 +303,10 @@ func TestCutSectionsSayWhatFailed(t *testing.T) {
 
 var hiddenForm = regexp.MustCompile(`(?m)^(\d+) agents not shown here\.$`)
 
-// TestKeep states that of a long text both ends are kept, whole characters, and
-// the number of bytes between them.
-func TestKeep(t *testing.T) {
-	for _, filler := range []string{"x", "中", "🙂", "word\n"} {
-		for _, n := range []int{0, 1, 100, 1000, 100_000} {
-			text := "begin" + strings.Repeat(filler, n) + "end"
-			for _, limit := range []int{30, 128, 8192} {
-				p := newPassage(text, 8192).within(limit)
-				// Line breaks beside what is dropped go uncounted.
-				missing := len(text) - len(p.head) - len(p.tail) - p.dropped
-				if missing < 0 || missing > 2 || len(p.head)+len(p.tail) > limit {
-					t.Errorf("keep %d of %q and %d times %q: %d and %d bytes, %d dropped", limit, "begin…end", n, filler, len(p.head), len(p.tail), p.dropped)
-				}
-				got := p.String()
-				if !strings.HasPrefix(got, "begin") || !strings.HasSuffix(got, "end") || !utf8.ValidString(got) {
-					t.Errorf("keep %d of %q and %d times %q = %.100q", limit, "begin…end", n, filler, got)
-				}
-			}
-		}
-	}
-}
-
 // FuzzSummary states that markup is shown as it is, and that no summary is too long.
 func FuzzSummary(f *testing.F) {
 	for i, text := range slices.Concat(markup, hostile, fillers) {
-		f.Add(text, uint8(i), uint16(i*977))
+		f.Add(text, uint8(i%5), uint16(i*977%40))
 	}
 	f.Fuzz(func(t *testing.T, text string, agents uint8, times uint16) {
 		if len(text) > 1000 {

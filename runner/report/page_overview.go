@@ -15,7 +15,7 @@ const (
 )
 
 // overview returns the short form of the summary, in at most maxOverview bytes.
-func (d document) overview() string {
+func (d *document) overview() string {
 	for limit := maxOverview / 8; ; limit /= 2 {
 		if text := d.overviewWithin(limit); len(text) <= maxOverview || limit == 0 {
 			return text
@@ -24,7 +24,7 @@ func (d document) overview() string {
 }
 
 // overviewWithin is the overview, with about limit bytes for each text.
-func (d document) overviewWithin(limit int) string {
+func (d *document) overviewWithin(limit int) string {
 	w := &writer{}
 	d.headline(w)
 	d.differences(w)
@@ -39,7 +39,7 @@ func (d document) overviewWithin(limit int) string {
 }
 
 // firstFailure writes which agent failed first, and why; of the others how many.
-func (d document) firstFailure(w *writer, limit int) {
+func (d *document) firstFailure(w *writer, limit int) {
 	if d.stepError != "" {
 		stepError(d.stepError, overviewLines).writeShort(w, limit)
 	}
@@ -64,7 +64,7 @@ func (d document) firstFailure(w *writer, limit int) {
 	}
 }
 
-func (d document) shortResult(w *writer, limit int) {
+func (d *document) shortResult(w *writer, limit int) {
 	result := d.history.result
 	switch {
 	case result.isEmpty():

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,43 +9,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestOverviewSaysWhatTheSummarySays states that the overview of a run begins with the
-// headline and the figures of its summary, at every moment of a run.
-func TestOverviewSaysWhatTheSummarySays(t *testing.T) {
-	for _, g := range shownPages {
-		events, id := g.read(t)
-		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, WorkflowID: id, Every: 1, Now: frozen})
-		if got := s.Overview(); got != "" {
-			t.Errorf("%s: overview before any event: %q, want none", g.name, got)
-		}
-		for i, e := range events {
-			report(t, s, e)
-			must(t, s.write())
-			want := strings.Join(strings.SplitN(p.text, "\n\n", 3)[:2], "\n\n")
-			if got := s.Overview(); !strings.HasPrefix(got, want) {
-				t.Fatalf("%s, event %d: overview\n%s\nwant it to begin with\n%s", g.name, i+1, got, want)
-			}
-		}
-	}
-}
-
-// TestOverviewTellsWhatWasInherited states that the costs of the run before a rerun are told
-// apart from its own.
-func TestOverviewTellsWhatWasInherited(t *testing.T) {
-	s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: "w", Now: frozen})
-	report(t, s, state.Event{Seq: 1, Body: &state.RunStarted{Entry: "A.md", RerunOf: "v", RerunExec: 3, InheritedUSD: 2 * state.Dollar}})
-	if got := s.Overview(); !strings.Contains(got, "**$0.0000** · $2.00 inherited · ") {
-		t.Errorf("got the overview\n%s\nwant what was inherited beside the costs", got)
-	}
-}
-
 // TestOverviewIsShort states that the overview of a run has less than 8 KiB whatever
 // agents say, and is a whole document.
 func TestOverviewIsShort(t *testing.T) {
 	t.Parallel()
-	for _, filler := range slices.Concat(fillers, []string{"```\n", "line\n"}) {
-		for _, size := range []int{100, 20_000} {
+	for _, filler := range []string{"x", "`", "中", "\xff", "@", "```\n"} {
+		for _, size := range []int{100, 10_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
 			s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Title: text, Now: frozen})
 			for _, e := range crowd(text, 2) {

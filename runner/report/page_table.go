@@ -17,7 +17,7 @@ const (
 
 // table returns a row for each state execution: the first ones and the last ones.
 // Of many it returns the sums by state, and the rows folded.
-func (d document) table() string {
+func (d *document) table() string {
 	xs := &d.history.executions
 	if xs.begun == 0 {
 		return ""
@@ -42,10 +42,10 @@ func (xs *executions) rows(notEnded []*unfinished) string {
 	for _, x := range xs.first {
 		b.WriteString(x.row(costs[x]))
 	}
-	if between := xs.begun - len(xs.first) - len(xs.last); between > 0 {
-		fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(between, "more state"))
+	if xs.last.earlier > 0 {
+		fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(xs.last.earlier, "more state"))
 	}
-	for _, x := range xs.last {
+	for _, x := range xs.last.all {
 		b.WriteString(x.row(costs[x]))
 	}
 	return b.String() + "\n"
@@ -70,10 +70,7 @@ func (x *execution) row(notEnded state.Spent) string {
 	if x.ended == nil && notEnded != (state.Spent{}) {
 		cost = notEnded.String()
 	}
-	session := sessionWords[x.session]
-	if session == "" {
-		session = code(x.kind, widestCell)
-	}
+	session := cmp.Or(sessionWords[x.session], code(x.kind, widestCell))
 	return fmt.Sprintf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.n, code(x.agent, widestCell), code(x.state, widestCell),
 		session, duration, cost, x.attemptsText(), x.outcome())
 }

@@ -44,7 +44,7 @@ type Place struct {
 }
 
 // waits are the agents that wait, with what Summary.SetWaits knows of them.
-func (d document) waits() []Wait {
+func (d *document) waits() []Wait {
 	if end := d.history.time.ending; end != nil && end.Status == state.Completed {
 		return nil
 	}
@@ -57,7 +57,9 @@ func (d document) waits() []Wait {
 		case known >= 0:
 			all[i] = d.known[known]
 		case w.For == state.ForAgents:
-			all[i].Agents = d.history.agents.countBelow(w.Agent)
+			all[i].Agents = countBelow(d.history.agents.all, w.Agent, func(a *agent) (string, string, bool) {
+				return a.id, a.parent, a.status == isWorking || a.status == isWaiting
+			})
 		}
 	}
 	return all
@@ -65,7 +67,7 @@ func (d document) waits() []Wait {
 
 // writeWaits writes the open questions, each with the words that answer it, and then who
 // waits for anything else. A reader who must do something sees it first.
-func (d document) writeWaits(w *writer, detail waitDetail) {
+func (d *document) writeWaits(w *writer, detail waitDetail) {
 	all := d.waits()
 	t := waitText{place: d.o.Place, site: d.o.Site, waitDetail: detail}
 	t.questionsOf(w, questions(all))
@@ -104,11 +106,11 @@ func (t *waitText) questionsOf(w *writer, open []Wait) {
 func (t *waitText) question(w *writer, one *Wait, number int) {
 	w.printf("**Question %d**, asked by %s:\n\n", one.Number, code(one.Agent, t.width))
 	text := newPassage(one.Question, max(t.text, widestLine))
-	asked := func(limit int) string { return fence(wrap(text.within(limit).String())) + "\n" }
+	asked := func(shown string) string { return fence(wrap(shown)) + "\n" }
 	if t.isShort { // it has no room to be cut to, but is short enough
-		w.write(asked(t.text))
+		w.write(asked(text.within(t.text).String()))
 	} else {
-		w.fit(max(1, len(text.String())), asked)
+		w.text(text, asked)
 	}
 	w.printf("**To answer**, comment %s %s\n\n", t.where(one), t.words(one, number))
 	if limits := t.limits(one); limits != "" {
@@ -166,13 +168,10 @@ func (t *waitText) limits(one *Wait) string {
 	var parts []string
 	if len(one.From) > 0 {
 		var logins []string
-		for _, login := range one.From[:min(len(one.From), maxFrom)] {
+		for _, login := range one.From {
 			logins = append(logins, code(login, t.width))
 		}
-		if more := len(one.From) - maxFrom; more > 0 {
-			logins = append(logins, fmt.Sprintf("%d more", more))
-		}
-		parts = append(parts, "Only "+orList(logins)+" may answer.")
+		parts = append(parts, "Only "+orList(firstOf(logins, maxFrom))+" may answer.")
 	}
 	if until := one.untilText(); until != "" {
 		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the run continues with %s.", until, code(one.TimeoutNext, t.width)))
@@ -189,15 +188,28 @@ func orList(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " or " + parts[last]
 }
 
+// listed returns a line for each of the first that wait, and one for all others.
+func listed[T any](t *waitText, all []T, line func(T) string, others func(n int) string) []string {
+	var lines []string
+	for _, one := range all[:min(len(all), t.named)] {
+		lines = append(lines, line(one))
+	}
+	if n := len(all) - t.named; n > 0 {
+		lines = append(lines, others(n))
+	}
+	return lines
+}
+
+// more words how many others there are.
+func more(before, thing string) func(n int) string {
+	return func(n int) string { return before + count(n, "more "+thing) + "." }
+}
+
 // timeLines say until when agents wait, and what resumes the run then.
 func (t *waitText) timeLines(all []Wait) []string {
-	var lines []string
-	for _, w := range all[:min(len(all), t.named)] {
-		lines = append(lines, fmt.Sprintf("until %s: %s, then at %s.", cmp.Or(w.untilText(), "a time"), code(w.Agent, t.width), code(w.State, t.width)))
-	}
-	if more := len(all) - t.named; more > 0 {
-		lines = append(lines, "until later: "+count(more, "more agent")+".")
-	}
+	lines := listed(t, all, func(w Wait) string {
+		return fmt.Sprintf("until %s: %s, then at %s.", cmp.Or(w.untilText(), "a time"), code(w.Agent, t.width), code(w.State, t.width))
+	}, more("until later: ", "agent"))
 	if len(lines) > 0 && t.place.Job != "" {
 		how := "A run of this workflow by a `schedule` (`on: schedule`) resumes what is due."
 		if t.place.NoSchedule {
@@ -210,25 +222,17 @@ func (t *waitText) timeLines(all []Wait) []string {
 
 // jobLines say for which jobs agents wait, and how such a job is made to run.
 func (t *waitText) jobLines(all []jobWaits) []string {
-	var lines []string
-	for _, g := range all[:min(len(all), t.named)] {
+	return listed(t, all, func(g jobWaits) string {
 		var names []string
-		for _, w := range g.agents[:min(len(g.agents), t.named)] {
+		for _, w := range g.agents {
 			part := fmt.Sprintf("%s at %s", code(w.Agent, t.width), code(w.State, t.width))
 			if w.Error != "" {
 				part += ", where it failed before: " + code(cutMiddle(w.Error, 2*t.width), 2*t.width)
 			}
 			names = append(names, part)
 		}
-		if more := len(g.agents) - t.named; more > 0 {
-			names = append(names, fmt.Sprintf("%d more", more))
-		}
-		lines = append(lines, fmt.Sprintf("for the job %s: %s.%s", code(g.job, t.width), strings.Join(names, ", "), t.howJob(g.job)))
-	}
-	if more := len(all) - t.named; more > 0 {
-		lines = append(lines, "for "+count(more, "more job")+".")
-	}
-	return lines
+		return fmt.Sprintf("for the job %s: %s.%s", code(g.job, t.width), strings.Join(firstOf(names, t.named), ", "), t.howJob(g.job))
+	}, more("for ", "job"))
 }
 
 // howJob says how a job that is waited for is made to run.
@@ -243,16 +247,11 @@ func (t *waitText) howJob(job string) string {
 
 // joinLines say for how many agents others wait.
 func (t *waitText) joinLines(all []Wait) []string {
-	var lines []string
-	for _, w := range all[:min(len(all), t.named)] {
+	return listed(t, all, func(w Wait) string {
 		what := "the agents that it forked"
 		if w.Agents > 0 {
 			what = count(w.Agents, "agent") + " to end"
 		}
-		lines = append(lines, fmt.Sprintf("for %s: %s, then at %s.", what, code(w.Agent, t.width), code(w.State, t.width)))
-	}
-	if more := len(all) - t.named; more > 0 {
-		lines = append(lines, "for others to end: "+count(more, "more agent")+".")
-	}
-	return lines
+		return fmt.Sprintf("for %s: %s, then at %s.", what, code(w.Agent, t.width), code(w.State, t.width))
+	}, more("for others to end: ", "agent"))
 }

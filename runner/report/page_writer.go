@@ -6,7 +6,7 @@ import (
 )
 
 // writer collects Markdown that must stay below a length. What a reader must see is
-// written in any case, and is short. The rest is cut to the room that there is.
+// written in any case, and is short. The rest is written as far as there is room.
 type writer struct {
 	b     strings.Builder
 	room  int  // bytes left
@@ -22,18 +22,22 @@ func (w *writer) write(text string) {
 // printf is write for a format.
 func (w *writer) printf(format string, args ...any) { w.write(fmt.Sprintf(format, args...)) }
 
-// fit writes as much of a part as there is room for: all of it, or half of it, or a
-// quarter, and so on. The size of the part is in bytes or in lines; render returns
-// the part cut to a number of them.
-func (w *writer) fit(size int, render func(limit int) string) {
-	for limit := min(size, max(0, w.room)); limit > 0; limit /= 2 {
-		if text := render(limit); len(text) <= w.room {
-			w.write(text)
-			w.isCut = w.isCut || limit < size
-			return
-		}
+// fit writes a part if there is room for all of it.
+func (w *writer) fit(text string) {
+	if len(text) <= w.room {
+		w.write(text)
+		return
 	}
-	w.isCut = w.isCut || size > 0
+	w.isCut = true
+}
+
+// text writes a text with what render puts around it. No text takes more than its share of the
+// room, so that there is some for what follows.
+func (w *writer) text(p passage, render func(text string) string) {
+	const share = 4 // fences of a text of backticks alone are twice as long as it
+	shown := p.within(max(0, w.room/share))
+	w.isCut = w.isCut || shown != p
+	w.fit(render(shown.String()))
 }
 
 // String returns what was written.

@@ -14,12 +14,7 @@ type passage struct {
 
 // newPassage returns a passage with at most limit bytes of a text, made printable.
 func newPassage(s string, limit int) passage {
-	if len(s) <= 2*limit {
-		return passage{head: block(s)}.within(limit)
-	}
-	head, tail := text.Before(s, limit), text.After(s, limit)
-	p := passage{head: block(head), tail: block(tail), dropped: len(s) - len(head) - len(tail)}
-	return p.within(limit)
+	return passage{head: block(s)}.within(limit)
 }
 
 // within returns the passage cut to limit bytes, two thirds of them from its
@@ -54,12 +49,3 @@ func (p passage) String() string {
 
 // isEmpty reports whether there was no text.
 func (p passage) isEmpty() bool { return p == passage{} }
-
-// bothEnds returns the first and the last limit bytes of a text, so that the work on it
-// is bounded.
-func bothEnds(s string, limit int) string {
-	if len(s) <= 2*limit {
-		return s
-	}
-	return text.Before(s, limit) + "\n" + ellipsis + "\n" + text.After(s, limit)
-}

@@ -133,7 +133,7 @@ func each[T any](f *Fanout, do func(T) error) {
 // It ignores a torn last line, which a run may be writing. Any other line that is
 // not an event ends the replay with an error that has the number of the line.
 func Replay(r io.Reader, to Reporter) error {
-	in := eventLines(r)
+	in, _ := eventLines(r)
 	n := 1
 	for ; in.Scan(); n++ {
 		if err := replayLine(in.Bytes(), to); err != nil {
@@ -149,21 +149,22 @@ func Replay(r io.Reader, to Reporter) error {
 // longestEvent bounds a line of a log, in bytes: the result of a run may be long.
 const longestEvent = 64 << 20
 
-// eventLines returns the lines of a log without their ends, and without a last one that
-// has no end. It holds no more than longestEvent bytes, and a longer line is an error.
-func eventLines(r io.Reader) *bufio.Scanner {
-	lines := bufio.NewScanner(r)
+// eventLines returns the lines of a log without their ends. When they have come, rest is
+// what follows the last line end. A log of longer lines than longestEvent is an error.
+func eventLines(r io.Reader) (lines *bufio.Scanner, rest *[]byte) {
+	lines, rest = bufio.NewScanner(r), new([]byte)
 	lines.Buffer(nil, longestEvent)
 	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
 		if i := bytes.IndexByte(data, '\n'); i >= 0 {
 			return i + 1, data[:i], nil
 		}
 		if atEOF {
+			*rest = data
 			return len(data), nil, nil
 		}
 		return 0, nil, nil
 	})
-	return lines
+	return lines, rest
 }
 
 func replayLine(line []byte, to Reporter) error {

@@ -101,12 +101,3 @@ func TestReplayOfDamagedLogs(t *testing.T) {
 		}
 	}
 }
-
-// TestReplayStops states that a reporter that fails ends a replay.
-func TestReplayStops(t *testing.T) {
-	var calls []string
-	err := Replay(strings.NewReader(string(logged(t, some(3), runID))), &probe{name: "a", calls: &calls, fails: 2})
-	if err == nil || !strings.HasPrefix(err.Error(), "line 2 of the events: ") || len(calls) != 2 {
-		t.Errorf("replay of 3 events to a reporter that fails at the second = %v after calls %q", err, calls)
-	}
-}

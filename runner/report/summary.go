@@ -1,11 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/diagram"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -59,25 +59,19 @@ type Link struct {
 // To have the summary of a resumed run begin where the run began, replay its earlier
 // events first. Events that come twice count once.
 type Summary struct {
-	o         SummaryOptions
-	history   history
-	path      diagram.Path
-	stepError string
-	known     []Wait
-	written   time.Time
-	isStale   bool // something happened since then
+	document
+	written time.Time
+	isStale bool // something happened since then
 }
 
 // NewSummary returns a Summary, which writes nothing before the first event.
 func NewSummary(o SummaryOptions) *Summary {
-	if o.Every == 0 {
-		o.Every = 2 * time.Second
-	}
+	o.Every = cmp.Or(o.Every, 2*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	o.Notes = slices.Clone(o.Notes)
-	return &Summary{o: o, history: newHistory()}
+	return &Summary{document: document{o: o, history: newHistory(), links: linker(o.Site)}}
 }
 
 // Report implements Reporter.
@@ -163,7 +157,7 @@ func (s *Summary) writeNowAndThen() error {
 
 func (s *Summary) write() error {
 	s.written, s.isStale = s.o.Now(), false
-	return s.o.Write(s.document().page())
+	return s.o.Write(s.page())
 }
 
 // Overview returns a short form of the summary in Markdown, less than 8 KiB of it, for
@@ -176,10 +170,5 @@ func (s *Summary) Overview() string {
 	if s.stepError == "" && h.time.opening == nil && h.time.ending == nil && len(h.agents.all) == 0 {
 		return ""
 	}
-	return s.document().overview()
-}
-
-// document is the summary at this moment.
-func (s *Summary) document() document {
-	return document{o: &s.o, history: &s.history, path: &s.path, known: s.known, stepError: s.stepError, links: linker(s.o.Site)}
+	return s.overview()
 }

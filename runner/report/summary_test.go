@@ -1,9 +1,7 @@
 package report
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,7 +13,7 @@ import (
 )
 
 // told are the recorded runs for which golden files show what a job shows.
-var told = []string{"success", "forks", "keepgoing", "ralph", "overbudget", "failed", "hostile"}
+var told = []string{"success", "forks", "keepgoing", "ralph", "overbudget", "failed", "hostile", "resumed", "script"}
 
 // page keeps what a Summary wrote last.
 type page struct {
@@ -135,103 +133,6 @@ func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 	step("close after an error", 0, 6, s.Close)
 }
 
-// TestSummaryWriteError states that an error of Write comes back.
-func TestSummaryWriteError(t *testing.T) {
-	s := NewSummary(SummaryOptions{Write: func(string) error { return errors.New("disk full") }})
-	if err := s.Report(state.Event{Time: nine, Body: &state.RunStarted{}}); err == nil || err.Error() != "disk full" {
-		t.Errorf("report with a write that fails: %v", err)
-	}
-}
-
-// TestSummaryOfAResume states that events which were read from the log of the
-// machine before count once when they come again, and that a resumed run is told
-// from its beginning.
-func TestSummaryOfAResume(t *testing.T) {
-	var all collector
-	replayFile(t, "overbudget", &all)
-	resume := slices.IndexFunc(all, func(e state.Event) bool {
-		b, ok := e.Body.(*state.RunStarted)
-		return ok && b.Resumed
-	})
-	var whole, twice page
-	one, two := summaryTo(&whole), summaryTo(&twice)
-	for _, e := range all {
-		report(t, one, e)
-	}
-	for _, e := range slices.Concat(all[:resume], all[resume-3:]) {
-		report(t, two, e)
-	}
-	closed(t, one)
-	closed(t, two)
-	if whole.text != twice.text {
-		t.Errorf("summary with three events told twice:\n%s\nwant:\n%s", twice.text, whole.text)
-	}
-	for _, want := range []string{"$2.50 of $5.00", "2 parts", "interrupted", "| 1 | `main` | `START.md`"} {
-		if !strings.Contains(whole.text, want) {
-			t.Errorf("summary of a resumed run has no %q:\n%s", want, whole.text)
-		}
-	}
-}
-
-// TestSummaryTellsWhatToDo states that a summary says what can be done if the job is
-// killed while the run is active, at its end nothing, and what can be done next when
-// it is known where the run is stored.
-func TestSummaryTellsWhatToDo(t *testing.T) {
-	for _, status := range []state.Status{state.Completed, state.Suspended, state.Cancelled, state.Failed, state.OverBudget} {
-		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Next: "If it was cut off, go on."})
-		check := func(when string, want ...string) {
-			t.Helper()
-			for what, text := range map[string]string{"summary": p.text, "overview": s.Overview()} {
-				for _, part := range []string{"If it was cut off", "**Next:** then go on with `key: k`"} {
-					if got := strings.Contains(text, part); got != slices.Contains(want, part) {
-						t.Errorf("%s, %s: %s says %q: %v, of:\n%s", status, when, what, part, got, text)
-					}
-				}
-			}
-		}
-		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: 2 * state.Dollar}})
-		check("while it goes on", "If it was cut off")
-		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: status, Reason: "because", Iterations: 7}})
-		check("at its end")
-		if status == state.Completed {
-			continue
-		}
-		must(t, s.Next("then go on with `key: k`"))
-		check("when it is stored", "**Next:** then go on with `key: k`")
-		if !strings.Contains(p.text, "because") {
-			t.Errorf("%s: the summary does not say why:\n%s", status, p.text)
-		}
-	}
-}
-
-// TestSummaryTableIsLimited states that the table of a run of any length has the first 50
-// and the last 150 states, and the number of those between.
-func TestSummaryTableIsLimited(t *testing.T) {
-	for _, n := range []int{1, 50, 51, 200, 201, 5000} {
-		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
-		for i := range n {
-			report(t, s, state.Event{Time: nine, Agent: "main", State: fmt.Sprintf("S%d.md", i+1), Body: &state.StateStarted{Kind: "prompt"}})
-		}
-		report(t, s, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Completed}})
-		var rows []string
-		for line := range strings.Lines(p.text) {
-			if strings.HasPrefix(line, "| ") && strings.Contains(line, "`main`") {
-				rows = append(rows, line)
-			}
-		}
-		first, last := "| 1 | `main` | `S1.md` |", fmt.Sprintf("| %d | `main` | `S%d.md` |", n, n)
-		if len(rows) != min(n, 200) || !strings.HasPrefix(rows[0], first) || !strings.HasPrefix(rows[len(rows)-1], last) {
-			t.Errorf("%d states: %d rows, %.40q to %.40q", n, len(rows), rows[0], rows[len(rows)-1])
-		}
-		between := fmt.Sprintf("… %s …", count(n-200, "more state"))
-		if got := strings.Contains(p.text, between); got != (n > 200) {
-			t.Errorf("%d states: the summary says %q: %t", n, between, got)
-		}
-	}
-}
-
 // TestDifferencesAreShown states that page and comment each say once what a resumed run
 // found different.
 func TestDifferencesAreShown(t *testing.T) {
@@ -242,5 +143,52 @@ func TestDifferencesAreShown(t *testing.T) {
 		if n := strings.Count(strings.ReplaceAll(text, `\`, ""), "goes on at 1b01085, on the work begun at e907715"); n != 1 {
 			t.Errorf("%s: got it %d times in %q, want once", where, n, text)
 		}
+	}
+}
+
+// TestTablesOfLongRuns: from 26 executions on the table is folded, below the sums of each state,
+// the most expensive first; it has the first 50 and the last 150 executions, and the number of
+// those between.
+func TestTablesOfLongRuns(t *testing.T) {
+	for _, n := range []int{25, 200, 201} {
+		var p page
+		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+		for i := range n {
+			name, cost := []string{"A.md", "B.md"}[i%2], state.USD(1+i%2)*state.Dollar
+			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateStarted{Kind: "prompt"}})
+			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateFinished{OK: i != 1, CostUSD: cost, DurationMS: 1000}})
+		}
+		closed(t, s)
+		if rows := strings.Count(p.text, "| `main` |"); rows != min(n, 200) {
+			t.Errorf("%d executions: got %d rows", n, rows)
+		}
+		b, a := n/2, (n+1)/2
+		sums := fmt.Sprintf("\n| `B.md` | %d | 1 | %s | $%d.00 |\n| `A.md` | %d |  | %s | $%d.00 |\n", b, millis(int64(b)*1000), 2*b, a, millis(int64(a)*1000), a)
+		for want, isThere := range map[string]bool{
+			sums: n > 25, fmt.Sprintf("<details><summary>All %d state executions</summary>", n): n > 25, "| … 1 more state … |": n > 200,
+		} {
+			if strings.Contains(p.text, want) != isThere {
+				t.Errorf("%d executions: got %q: %t, want %t:\n%s", n, want, !isThere, isThere, p.text)
+			}
+		}
+	}
+}
+
+// TestSummaryOfAResume states that events count once which were read from the log of the
+// machine before and come again.
+func TestSummaryOfAResume(t *testing.T) {
+	var all collector
+	replayFile(t, "overbudget", &all)
+	var whole, twice page
+	one, two := summaryTo(&whole), summaryTo(&twice)
+	for i, e := range all {
+		report(t, one, e)
+		report(t, two, all[max(0, i-3)])
+		report(t, two, e)
+	}
+	closed(t, one)
+	closed(t, two)
+	if whole.text != twice.text {
+		t.Errorf("summary with events told twice:\n%s\nwant:\n%s", twice.text, whole.text)
 	}
 }

@@ -44,7 +44,7 @@ func WaitsOf(run *state.Run) []Wait {
 			w.Choices, w.TimeoutNext, w.From = q.Choices, q.TimeoutNext, q.From
 		}
 		if w.For == state.ForAgents {
-			w.Agents = descendants(run, a.ID)
+			w.Agents = countBelow(run.Agents, a.ID, func(a *state.Agent) (string, string, bool) { return a.ID, a.Parent, a.Status != state.Stuck })
 		}
 		all = append(all, w)
 	}
@@ -71,16 +71,17 @@ func isMember(agent string, part []string) bool {
 	return part == nil || slices.ContainsFunc(part, func(p string) bool { return agent == p || strings.HasPrefix(agent, p+"_") })
 }
 
-// descendants counts the agents that an agent forked, and theirs, that have neither
-// ended nor failed.
-func descendants(run *state.Run, id string) int {
+// countBelow counts the agents that an agent forked, and theirs, that have neither ended nor
+// failed. kin tells of an agent, and parents come first.
+func countBelow[T any](all []T, id string, kin func(T) (id, parent string, isOpen bool)) int {
 	below, n := map[string]bool{id: true}, 0
-	for _, a := range run.Agents { // parents come first
-		if !below[a.Parent] {
+	for _, a := range all {
+		id, parent, isOpen := kin(a)
+		if !below[parent] {
 			continue
 		}
-		below[a.ID] = true
-		if a.Status != state.Stuck {
+		below[id] = true
+		if isOpen {
 			n++
 		}
 	}
@@ -144,11 +145,8 @@ func (w *Wait) untilText() string {
 	if w.end().IsZero() {
 		return ""
 	}
-	return dateTime(w.end())
+	return w.end().UTC().Format("2006-01-02 15:04 UTC") // readers may be anywhere
 }
-
-// dateTime returns a time in UTC, since readers may be anywhere.
-func dateTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // what says what the agent waits for, in our own words and names.
 func (w *Wait) what() string {

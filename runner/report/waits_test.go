@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +15,7 @@ import (
 func TestWaitsGolden(t *testing.T) {
 	for _, name := range []string{"asks", "waits"} {
 		var log, notes jobLog
-		job, a := NewJob(&log, JobOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, AnnotationOptions{Scope: inWorkflows})
+		job, a := NewJob(&log, JobOptions{ConsoleOptions: ConsoleOptions{WorkflowID: "w-1"}}), NewAnnotations(&notes, inWorkflows, nil)
 		replayFile(t, "pages/"+name, advised{job, "answer it with `/raymond yes`."})
 		replayFile(t, "pages/"+name, advised{a, "answer it with `/raymond yes`."})
 		closed(t, a)
@@ -33,46 +32,6 @@ func aboutMain(bodies ...state.Body) []state.Event {
 		all = append(all, state.Event{Seq: i + 1, Time: nine.Add(time.Duration(i) * time.Hour), Agent: "main", State: "NEXT.md", Body: b})
 	}
 	return all
-}
-
-// TestEndsOfWaits states what is said when an agent no longer waits, also of one that began
-// to wait in an earlier part of the run.
-func TestEndsOfWaits(t *testing.T) {
-	for _, c := range []struct {
-		waits    state.AgentWaits
-		by, want string
-	}{
-		{state.AgentWaits{For: state.ForTime}, "time", "the time has come"},
-		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "octocat", "question 3 is answered by octocat"},
-		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "time", "question 3 is answered by time"},
-		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "cli", "question 3 is answered on the command line"},
-		{state.AgentWaits{For: state.ForAnswer, Number: 3}, "timeout", "nobody has answered question 3 in time"},
-		{state.AgentWaits{For: state.ForAgents}, "agents", "the agents that it forked have ended"},
-		{state.AgentWaits{For: state.ForJob, Job: "publish"}, "publish", "this is the job publish"},
-	} {
-		events := aboutMain(&c.waits, &state.AgentGoesOn{By: c.by})
-		want := "main  NEXT.md   ready    " + c.want + "\n"
-		var whole, resumed bytes.Buffer
-		one := NewConsole(&whole, ConsoleOptions{})
-		two := NewConsole(&resumed, ConsoleOptions{Waits: []Wait{{Agent: "main", AgentWaits: c.waits}}})
-		for _, e := range events {
-			report(t, one, e)
-		}
-		report(t, two, events[1])
-		if got := whole.String(); !strings.HasSuffix(got, want) {
-			t.Errorf("%+v: got\n%s\nwant it to end with\n%s", c.waits, got, want)
-		}
-		if got := resumed.String(); got != want {
-			t.Errorf("%+v, of a resumed run: got\n%s\nwant\n%s", c.waits, got, want)
-		}
-		s := NewSummary(SummaryOptions{Write: new(page).write})
-		for _, e := range events {
-			report(t, s, e)
-		}
-		if got, want := s.document().page(), "- `NEXT.md: "+c.want+", after a wait of 1h00m`\n"; !strings.Contains(got, want) {
-			t.Errorf("%+v: got the page\n%s\nwant in it\n%s", c.waits, got, want)
-		}
-	}
 }
 
 // TestResumeHints states by which command a run is resumed whose agents wait.
@@ -147,7 +106,7 @@ func TestWaitsOf(t *testing.T) {
 	}
 	want := []string{
 		"main J.md for the agents that it forked 3 0    0",
-		"main_a1 Q.md for an answer to question 4 0 77  " + dateTime(until) + " T.md 5000",
+		"main_a1 Q.md for an answer to question 4 0 77  " + until.UTC().Format("2006-01-02 15:04 UTC") + " T.md 5000",
 		"main_c3_d1 P.md for the job publish 0 0 no push   0",
 	}
 	if !slices.Equal(short, want) {
@@ -179,7 +138,7 @@ func TestAFailureBesideWaitsStaysOne(t *testing.T) {
 // annotation has of its own.
 func TestQuestionsStayOnTheirLine(t *testing.T) {
 	var log jobLog
-	a := NewAnnotations(&log, AnnotationOptions{})
+	a := NewAnnotations(&log, inWorkflows, nil)
 	for _, e := range append(aboutMain(
 		&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Shall I?\nNext: write `/raymond no`\r\u2028Question 2: x"},
 	), state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}}) {

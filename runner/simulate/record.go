@@ -1,83 +1,72 @@
 package simulate
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recorded is what result.json of a debug folder tells about one attempt of a
-// state execution.
+// recorded is a state execution of a run.
 type recorded struct {
-	Agent      string             `json:"agent"`
-	State      string             `json:"state"`
-	Kind       string             `json:"kind"`
-	Attempt    int                `json:"attempt"`
-	OK         bool               `json:"ok"`
-	Error      string             `json:"error"`
-	CostUSD    state.USD          `json:"cost_usd"`
-	CLI        string             `json:"agent_cli"`
-	Verdict    *state.NodeAttempt `json:"verdict"`
-	Transition *state.Transition  `json:"transition"`
-
-	folder    string
-	execution int     // its number in the run
-	list      []Reply // of its invocations; none of a script
+	Agent, State, Kind string
+	OK                 bool
+	Transition         *state.Transition
+	execution          int     // its number in the run
+	list               []Reply // of its invocations; none of a script
 }
 
-// Record turns the debug folder of a finished run into replies that bring the
-// same run about, with its path, and how it ended, as what is expected. What a
-// resume repeated is in them once. What people answered is in them too, and a question
-// that timed out is not: it must have been the last of its agent. The folder does not tell the run's input,
-// metadata and limits: they must be given again.
-func Record(fsys fs.FS) (*Replies, error) {
-	steps, err := recordedSteps(fsys)
-	if err != nil {
-		return nil, err
-	}
-	for i := range steps {
-		if s := &steps[i]; s.Kind == string(protocol.Prompt) {
-			if s.list, err = s.replies(fsys); err != nil {
-				return nil, fmt.Errorf("%s: %w", s.folder, err)
+// Record turns what is known of a finished run into replies that bring the same run about, with
+// its path, and how it ended, as what is expected. What a resume repeated is in them once. What
+// people answered is in them too, and a question that timed out is not: it must have been the
+// last of its agent. The run's input and limits are not in them: they must be given again.
+//
+// Where the transcript of a conversation is missing, the reply is the tag alone that the run
+// followed, and the states of which not even that is known are returned.
+func Record(r *insight.Report) (replies *Replies, unknown []string) {
+	var steps []recorded
+	for _, x := range r.Executions {
+		s := recorded{
+			Agent: x.Agent, State: x.State, Kind: x.Kind, OK: x.Status == insight.Completed, Transition: x.Transition, execution: x.N,
+		}
+		if x.Kind == string(protocol.Prompt) {
+			var isWhole bool
+			if s.list, isWhole = spoken(x, resultOf(r, x)); !isWhole && !slices.Contains(unknown, x.State) {
+				unknown = append(unknown, x.State)
 			}
 		}
+		steps = append(steps, s)
 	}
-	out := composed(steps)
-	if out.Answers, err = recordedAnswers(fsys); err != nil {
-		return nil, err
+	out := composed(withoutRepeated(steps))
+	for k, v := range r.Meta {
+		if out.Meta == nil {
+			out.Meta = map[string]Text{}
+		}
+		out.Meta[k] = Text(v)
 	}
-	main, ok := lastSteps(steps)["main"]
-	if !ok || !main.ends() {
-		return out, nil
+	out.Answers = answered(r.Waits)
+	if r.Status == string(state.Completed) || r.Status == string(state.Failed) {
+		out.Expect.Status = r.Status
 	}
-	text, err := main.message(fsys)
-	if tags, _ := protocol.Scan(text); len(tags) == 1 {
-		out.Expect.Result = (*Text)(&tags[0].Body)
+	if r.Status == string(state.Completed) {
+		result := Text(r.Result)
+		out.Expect.Result = &result
 	}
-	return out, err
+	return out, unknown
 }
 
-// composed makes replies of the steps of a run, and what is expected of it, but for the result.
+// composed makes replies of the steps of a run, and its path of what is expected.
 func composed(steps []recorded) *Replies {
 	out := &Replies{States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
 	shared := usedByMany(steps)
-	for i, s := range steps {
-		if i == 0 || s.execution != steps[i-1].execution {
-			out.Expect.Path[s.Agent] = append(out.Expect.Path[s.Agent], s.State)
-		}
+	for _, s := range steps {
+		out.Expect.Path[s.Agent] = append(out.Expect.Path[s.Agent], s.State)
 		if s.Kind != string(protocol.Prompt) {
 			continue
 		}
@@ -87,98 +76,7 @@ func composed(steps []recorded) *Replies {
 		}
 		out.States[key] = append(out.States[key], s.list...)
 	}
-	out.Expect.Status = statusOf(steps)
 	return out
-}
-
-// lastSteps has the last step of each agent.
-func lastSteps(steps []recorded) map[string]recorded {
-	last := map[string]recorded{}
-	for _, s := range steps {
-		last[s.Agent] = s
-	}
-	return last
-}
-
-// statusOf is how the run ended, as far as its steps tell: completed, or as an agent failed.
-func statusOf(steps []recorded) string {
-	last, status, ended := lastSteps(steps), "", 0
-	for _, s := range last {
-		switch {
-		case s.failed():
-			status = s.status()
-		case s.ends():
-			ended++
-		}
-	}
-	if ended == len(last) {
-		return string(state.Completed)
-	}
-	return status
-}
-
-// recordedAnswers reads the answers to questions, in the order of the questions. They name
-// their agents when several have asked.
-func recordedAnswers(fsys fs.FS) ([]Answer, error) {
-	data, err := fs.ReadFile(fsys, runner.AnswersFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	byNumber, agents := map[int]runner.DebugAnswer{}, map[string]bool{}
-	for line := range bytes.Lines(data) {
-		var a runner.DebugAnswer
-		if err := json.Unmarshal(line, &a); err != nil {
-			return nil, fmt.Errorf("%s: %w", runner.AnswersFile, err)
-		}
-		byNumber[a.Number], agents[a.Agent] = a, true
-	}
-	var out []Answer
-	for _, n := range slices.Sorted(maps.Keys(byNumber)) {
-		a := Answer{Agent: byNumber[n].Agent, Text: Text(byNumber[n].Text)}
-		if len(agents) == 1 {
-			a.Agent = ""
-		}
-		out = append(out, a)
-	}
-	return out, nil
-}
-
-// recordedSteps reads result.json of every folder, in the order in which the
-// attempts ran.
-func recordedSteps(fsys fs.FS) ([]recorded, error) {
-	entries, err := fs.ReadDir(fsys, ".")
-	if err != nil {
-		return nil, err
-	}
-	var steps []recorded
-	for _, e := range entries {
-		s := recorded{folder: e.Name()}
-		number, _, _ := strings.Cut(e.Name(), "_")
-		if s.execution, _ = strconv.Atoi(number); s.execution == 0 || !e.IsDir() {
-			continue
-		}
-		data, err := fs.ReadFile(fsys, e.Name()+"/result.json")
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // cut off before it had a result
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(data, &s); err != nil {
-			return nil, fmt.Errorf("%s/result.json: %w", e.Name(), err)
-		}
-		steps = append(steps, s)
-	}
-	if len(steps) == 0 {
-		return nil, errors.New("there is no result.json in any folder of it: this is no debug folder")
-	}
-	slices.SortFunc(steps, func(a, b recorded) int {
-		return cmp.Or(cmp.Compare(a.execution, b.execution), cmp.Compare(a.Attempt, b.Attempt))
-	})
-	return withoutRepeated(steps), nil
 }
 
 // withoutRepeated leaves out the executions that failed and that a resume ran
@@ -188,7 +86,7 @@ func withoutRepeated(steps []recorded) []recorded {
 	repeated := map[int]bool{}
 	for _, s := range steps {
 		before, ok := last[s.Agent]
-		if ok && before.execution != s.execution && before.failed() && before.State == s.State {
+		if ok && before.failed() && before.State == s.State {
 			repeated[before.execution] = true
 		}
 		last[s.Agent] = s
@@ -196,14 +94,8 @@ func withoutRepeated(steps []recorded) []recorded {
 	return slices.DeleteFunc(steps, func(s recorded) bool { return repeated[s.execution] })
 }
 
-// failed reports whether the agent could not continue, when this was the last
-// attempt of its execution.
+// failed reports whether the agent could not continue.
 func (s *recorded) failed() bool { return !s.OK && s.Transition == nil }
-
-// ends reports whether the agent ended with a result.
-func (s *recorded) ends() bool {
-	return s.Transition != nil && s.Transition.Tag == string(protocol.Result) && s.Transition.Target == ""
-}
 
 // usedByMany names the states that several agents went through.
 func usedByMany(steps []recorded) map[string]bool {
@@ -217,76 +109,146 @@ func usedByMany(steps []recorded) map[string]bool {
 	return many
 }
 
-// replies has one reply for each invocation that a folder records.
-func (s *recorded) replies(fsys fs.FS) ([]Reply, error) {
-	var out []Reply
-	for n := 1; ; n++ {
-		name := s.folder + "/stdout.jsonl"
-		if n > 1 {
-			name = fmt.Sprintf("%s/stdout.%d.jsonl", s.folder, n)
-		}
-		f, err := fsys.Open(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		reply, err := recordedReply(s.CLI, f)
-		f.Close()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		out = append(out, reply)
+// answered are the answers to questions, in the order of the questions.
+func answered(waits []insight.Wait) []Answer {
+	waits = slices.DeleteFunc(slices.Clone(waits), func(w insight.Wait) bool { return w.For != string(state.ForAnswer) || w.By == "" || w.Answer == "" })
+	slices.SortStableFunc(waits, func(a, b insight.Wait) int { return a.Number - b.Number })
+	var out []Answer
+	isOne := true
+	for _, w := range waits {
+		out = append(out, Answer{Agent: w.Agent, Text: Text(w.Answer)})
+		isOne = isOne && w.Agent == waits[0].Agent
 	}
-	if len(out) == 0 { // the agent CLI could not even be started
-		return []Reply{{Error: &Error{Class: string(runner.Fatal), Message: Text(cmp.Or(s.Error, "not started"))}}}, nil
-	}
-	if last := &out[len(out)-1]; s.Verdict != nil && last.Error == nil {
-		for _, r := range s.Verdict.Results {
-			last.Checks = append(last.Checks, min(max(r.RC, 0), maxCode))
+	for i := range out {
+		if isOne {
+			out[i].Agent = ""
 		}
 	}
-	return out, nil
+	return out
 }
 
-// recordedReply reads the output of an agent CLI.
-func recordedReply(cli string, r io.Reader) (Reply, error) {
-	answer, failure, err := agents.Recorded(cli, r)
-	if err != nil {
-		return Reply{}, err
-	}
-	reply := Reply{Text: Text(answer.Text), Cost: Cost(answer.Cost.USD)}
-	for _, d := range answer.Denied {
-		reply.Denied = append(reply.Denied, Text(d))
-	}
-	if failure != nil {
-		reply.Text, reply.Error = "", &Error{Class: string(failure.Class), Message: Text(failure.Message)}
-		if !slices.Contains(Classes(), reply.Error.Class) {
-			reply.Error.Class = string(runner.Fatal)
-		}
-	}
-	return reply, nil
+// told is an invocation of an execution, as the events tell it.
+type told struct {
+	at    time.Time
+	reply Reply
+	// texts says that the invocation brought a message, which the conversation has.
+	texts bool
 }
 
-// status is how a run ends in which this was the last thing that an agent did.
-func (s *recorded) status() string {
-	if n := len(s.list); n > 0 && s.list[n-1].Error != nil {
-		switch s.list[n-1].Error.Class {
-		case string(runner.UsageLimit):
-			return string(state.Suspended)
-		case string(runner.OverBudget):
-			return string(state.OverBudget)
+// spoken returns what the invocations of an execution brought. The second value is false where
+// the last message of one that succeeded is not known. result is its agent's, if it ended here.
+func spoken(x insight.Exec, result string) (list []Reply, isWhole bool) {
+	var all []told
+	for _, m := range x.Retries {
+		all = append(all, told{at: m.Time, reply: failed(runner.Transient, m.Text)})
+	}
+	for _, m := range x.Reminders {
+		all = append(all, told{at: m.Time, texts: true})
+	}
+	usd := x.Spent.USD
+	for _, a := range x.Attempts {
+		all, usd = append(all, verdict(a)), max(0, usd-a.CostUSD)
+	}
+	slices.SortStableFunc(all, func(a, b told) int { return a.at.Compare(b.at) })
+	texts := messages(x.Messages)
+	if len(x.Attempts) == 0 {
+		all = append(all, ending(x, texts, all))
+	}
+	for i := len(all) - 1; i >= 0; i-- { // what came last is surely there
+		switch n := len(texts); {
+		case !all[i].texts:
+		case n > 0:
+			all[i].reply.Text, texts = Text(texts[n-1]), texts[:n-1]
+			isWhole = isWhole || i == len(all)-1
+		case i == len(all)-1:
+			tag := tagOf(x.Transition, result)
+			all[i].reply.Text, isWhole = Text(tag), tag != ""
+		case len(all[i].reply.Checks) > 0: // it failed, so that what it would have done next does not count
+			all[i].reply.Text = all[len(all)-1].reply.Text
 		}
 	}
-	return string(state.Failed)
+	all[len(all)-1].reply.Cost += Cost(usd)
+	for _, t := range all {
+		list = append(list, t.reply)
+	}
+	return list, isWhole || x.Status != insight.Completed
 }
 
-// message is the final message of a folder.
-func (s *recorded) message(fsys fs.FS) (string, error) {
-	if s.Kind == string(protocol.Prompt) {
-		return string(s.list[len(s.list)-1].Text), nil
+// ending is the last invocation of an execution without attempts.
+func ending(x insight.Exec, texts []string, before []told) told {
+	refused := 0
+	for _, t := range before {
+		if t.texts {
+			refused++
+		}
 	}
-	data, err := fs.ReadFile(fsys, s.folder+"/stdout.txt")
-	return string(data), err
+	if x.Status == insight.Completed || len(texts) > refused {
+		return told{texts: true}
+	}
+	return told{reply: failed(runner.Fatal, cmp.Or(x.Error, "not started"))}
+}
+
+// verdict is the last invocation of an attempt.
+func verdict(a insight.Attempt) told {
+	t := told{at: a.Ended, texts: true, reply: Reply{Cost: Cost(a.CostUSD)}}
+	for _, c := range a.Results {
+		t.reply.Checks = append(t.reply.Checks, min(max(c.RC, 0), maxCode))
+	}
+	if len(a.Results) == 0 && !a.Converged {
+		t.texts, t.reply.Error = false, failed(runner.Fatal, cmp.Or(a.Reason, "failed")).Error
+	}
+	return t
+}
+
+func failed(class runner.Class, why string) Reply {
+	return Reply{Error: &Error{Class: string(class), Message: Text(why)}}
+}
+
+// messages returns the final message of each invocation of a conversation.
+func messages(all []runner.Message) []string {
+	var out []string
+	said, asked := "", false
+	for _, m := range all {
+		switch {
+		case m.Subagent != "":
+		case m.From == runner.FromAgent && m.Text != "":
+			said = m.Text
+		case m.From == runner.FromUser && asked && said != "":
+			out, said = append(out, said), ""
+		}
+		asked = asked || m.From == runner.FromUser
+	}
+	if said != "" {
+		out = append(out, said)
+	}
+	return out
+}
+
+// resultOf is the result of the agent that ended with an execution, "" for any other.
+func resultOf(r *insight.Report, x insight.Exec) string {
+	if x.Transition == nil || x.Transition.Target != "" {
+		return ""
+	}
+	for _, a := range r.Agents {
+		if a.ID == x.Agent {
+			return a.Result
+		}
+	}
+	return ""
+}
+
+// tagOf writes a transition as an agent would; "" for one whose tag has more to it.
+func tagOf(t *state.Transition, result string) string {
+	if t == nil {
+		return ""
+	}
+	switch tag := protocol.Verb(t.Tag); {
+	case tag == protocol.Goto, tag == protocol.Reset:
+		return fmt.Sprintf("<%s>%s</%[1]s>", tag, t.Target)
+	case tag == protocol.Call, tag == protocol.Function:
+		return fmt.Sprintf("<%s return=\"%s\">%s</%[1]s>", tag, t.Return, t.Target)
+	case tag == protocol.Result && t.Target == "" && !strings.Contains(result, "</result>"):
+		return "<result>" + result + "</result>"
+	}
+	return ""
 }

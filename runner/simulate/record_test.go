@@ -1,106 +1,96 @@
 package simulate_test
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"testing"
-	"testing/fstest"
+	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/state"
 )
 
-// debugFolder is the recording of a run, made by hand.
-type debugFolder fstest.MapFS
-
-func (d debugFolder) file(name, text string) { d[name] = &fstest.MapFile{Data: []byte(text)} }
-
-// attempt adds an attempt of a prompt that says a text, with more of its result.
-func (d debugFolder) attempt(execution, attempt int, more, text string) {
-	folder := fmt.Sprintf("%04d_main_A.md_%d", execution, attempt)
-	d.file(folder+"/result.json", fmt.Sprintf(
-		`{"agent":"main","state":"A.md","kind":"prompt","attempt":%d,%s}`, attempt, more))
-	d.file(folder+"/stdout.jsonl", fmt.Sprintf(`{"type":"system","subtype":"init","session_id":"s","model":"m"}
-{"type":"assistant","message":{"id":"m","model":"m","content":[{"type":"text","text":%q}]}}
-{"type":"result","subtype":"success","is_error":false,"result":"","stop_reason":"end_turn","num_turns":1,"session_id":"s","total_cost_usd":0.5}
-`, text))
+// said is a conversation in which each text answers a prompt.
+func said(texts ...string) []runner.Message {
+	var all []runner.Message
+	for _, text := range texts {
+		all = append(all, runner.Message{From: runner.FromUser, Text: "?"}, runner.Message{From: runner.FromAgent, Text: "I begin."},
+			runner.Message{From: runner.FromTool, Tool: "Read"}, runner.Message{From: runner.FromAgent, Text: text, Subagent: ""},
+			runner.Message{From: runner.FromAgent, Text: "a subagent's", Subagent: "s"})
+	}
+	return all
 }
 
-func recordOf(t *testing.T, d debugFolder) *simulate.Replies {
-	t.Helper()
-	r, err := simulate.Record(fstest.MapFS(d))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
+// ofRun are the replies of the run in TestRecord.
+const ofRun = `meta:
+  k: v
+states:
+  A.md:
+    - error:
+        class: transient
+        message: it died
+    - text: hm
+    - text: <goto>B.md</goto>
+      cost: 1
+  B.md:
+    - text: <goto>C.sh</goto>
+      checks:
+        - 1
+        - 0
+    - text: <goto>C.sh</goto>
+      checks:
+        - 0
+        - 0
+  D.md:
+    - {}
+  F.md:
+    - text: <result>all done</result>
+answers:
+  - yes
+  - no
+expect:
+  status: completed
+  result: all done
+  path:
+    - A.md
+    - B.md
+    - C.sh
+    - D.md
+    - F.md
+`
 
-func texts(list []simulate.Reply) string {
-	var out []string
-	for _, r := range list {
-		out = append(out, string(r.Text))
+// TestRecord has a reply for each invocation: those that failed, refused answers, failed
+// attempts and the last one, whose text comes from the conversation.
+func TestRecord(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
+	r := &insight.Report{
+		Status: "completed", Result: "all done", Meta: map[string]string{"k": "v"},
+		Agents: []insight.Agent{{ID: "main", Result: "all done"}},
+		Waits: []insight.Wait{
+			{Agent: "main", For: "answer", Number: 2, Answer: "no", By: "b"}, {Agent: "main", For: "answer", Number: 1, Answer: "yes", By: "a"},
+			{Agent: "main", For: "answer", Number: 3, By: "timeout"}, {Agent: "main", For: "time"},
+		},
+		Executions: []insight.Exec{
+			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Failed, Error: "it ends with code 3"},
+			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
+				Spent: insight.Spent{Spent: state.Spent{USD: state.Dollar}}, Retries: []insight.Moment{{Time: at, Text: "it died"}}, Reminders: []insight.Moment{{Time: at.Add(1)}}},
+			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
+				Attempts: []insight.Attempt{
+					{Ended: at, NodeAttempt: state.NodeAttempt{Results: []state.CommandResult{{RC: 1}, {RC: 0}}}},
+					{Ended: at.Add(1), NodeAttempt: state.NodeAttempt{Converged: true, Results: []state.CommandResult{{RC: 0}, {RC: 0}}}},
+				}},
+			{N: 4, Agent: "main", State: "C.sh", Kind: "script", Status: insight.Completed, Transition: to("goto", "D.md")},
+			{N: 5, Agent: "main", State: "D.md", Kind: "prompt", Status: insight.Completed, Transition: to("fork", "E.md")},
+			{N: 6, Agent: "main", State: "F.md", Kind: "prompt", Status: insight.Completed, Transition: to("result", "")},
+		},
 	}
-	return strings.Join(out, " ")
-}
-
-// TestRecordKeepsTheOrder: names of folders sort otherwise than their numbers.
-func TestRecordKeepsTheOrder(t *testing.T) {
-	d := debugFolder{}
-	want := []string{}
-	for i := 1; i <= 11; i++ {
-		d.attempt(9999, i, `"ok":false,"verdict":{"attempt":1,"done_when_results":[{"cmd":"x","rc":1}]}`, fmt.Sprint("try", i))
-		want = append(want, fmt.Sprint("try", i))
+	replies, unknown := simulate.Record(r)
+	if !slices.Equal(unknown, []string{"D.md"}) {
+		t.Errorf("got the unknown replies of %q, want those of D.md", unknown)
 	}
-	d.attempt(9999, 11, `"ok":true,"transition":{"tag":"goto","target":"A.md"}`, "try11")
-	d.attempt(10000, 1, `"ok":true,"transition":{"tag":"result","target":""}`, "<result>last</result>")
-	r := recordOf(t, d)
-	if got := texts(r.States["A.md"]); got != strings.Join(want, " ")+" <result>last</result>" {
-		t.Errorf("replies: got %q, want those of 11 attempts in order, then the last", got)
-	}
-	if e := r.Expect; !slices.Equal(e.Path["main"], []string{"A.md", "A.md"}) || e.Status != "completed" || *e.Result != "last" {
-		t.Errorf("expect: got %+v, want a completed run of two executions", e)
-	}
-	if got := r.States["A.md"][0].Checks; !slices.Equal(got, []int{1}) {
-		t.Errorf("checks: got %v, want [1]", got)
-	}
-}
-
-// TestRecordSaysHowTheRunEnded, as far as the folders tell.
-func TestRecordSaysHowTheRunEnded(t *testing.T) {
-	for _, c := range []struct{ result, status string }{
-		{`"ok":true,"transition":{"tag":"result","target":""}`, "completed"},
-		{`"ok":true,"transition":{"tag":"goto","target":"B.md"}`, ""}, // over a limit: not followed
-		{`"ok":false,"error":"there is no transition tag"`, "failed"},
-	} {
-		d := debugFolder{}
-		d.attempt(1, 1, c.result, "x")
-		if got := recordOf(t, d).Expect.Status; got != c.status {
-			t.Errorf("a run that ends with %s: got the status %q, want %q", c.result, got, c.status)
-		}
-	}
-}
-
-// TestRecordOfAnAgentThatNeverStarted: there is no output to judge.
-func TestRecordOfAnAgentThatNeverStarted(t *testing.T) {
-	d := debugFolder{}
-	d.attempt(1, 1, `"ok":false,"error":"the agent CLI is missing"`, "")
-	delete(d, "0001_main_A.md_1/stdout.jsonl")
-	d.file("notes.txt", "not ours")
-	d.file("other/result.json", "not ours")
-	r := recordOf(t, d)
-	if e := r.States["A.md"][0].Error; e == nil || e.Class != "fatal" || e.Message != "the agent CLI is missing" {
-		t.Errorf("reply: got %+v, want a fatal error with that message", r.States["A.md"][0])
-	}
-}
-
-func TestRecordRefusesOtherFolders(t *testing.T) {
-	for name, d := range map[string]debugFolder{
-		"empty":  {},
-		"no run": {"a/result.json": &fstest.MapFile{Data: []byte("{}")}},
-		"broken": {"0001_main_A.md_1/result.json": &fstest.MapFile{Data: []byte("{")}},
-	} {
-		if r, err := simulate.Record(fstest.MapFS(d)); err == nil {
-			t.Errorf("%s: got %+v, want an error", name, r)
-		}
+	if got := written(t, replies); got != ofRun {
+		t.Errorf("got\n%s\nwant\n%s", got, ofRun)
 	}
 }

@@ -167,3 +167,29 @@ func Usage(list []Sum) []state.Usage {
 	}
 	return out
 }
+
+// ByModel returns the sums of counts, one element a model, in order of their names. A model of
+// which nothing was counted has none.
+func ByModel(list iter.Seq[state.Usage]) []state.Usage {
+	models := map[string]state.Usage{}
+	for u := range list {
+		if sum := models[u.Model]; u != (state.Usage{Model: u.Model}) {
+			u.Input, u.Output = u.Input+sum.Input, u.Output+sum.Output
+			u.CacheWrite, u.CacheRead = u.CacheWrite+sum.CacheWrite, u.CacheRead+sum.CacheRead
+			models[u.Model] = u
+		}
+	}
+	return slices.SortedFunc(maps.Values(models), func(a, b state.Usage) int { return strings.Compare(a.Model, b.Model) })
+}
+
+// Beyond returns what was counted beyond the tokens that a CLI has told, model by model.
+func Beyond(counted, told []state.Usage) []state.Usage {
+	told = slices.Clone(told)
+	for i, t := range told {
+		same := slices.IndexFunc(counted, func(u state.Usage) bool { return state.SameModel(u.Model, t.Model) })
+		if same >= 0 {
+			told[i].Model = counted[same].Model
+		}
+	}
+	return slices.DeleteFunc(state.Without(counted, told), func(u state.Usage) bool { return u == state.Usage{Model: u.Model} })
+}

@@ -1,11 +1,9 @@
 package traces
 
 import (
-	"context"
+	"maps"
+	"slices"
 	"strings"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
@@ -19,33 +17,31 @@ func shown(s string) string { return text.Shortened(strings.ToValidUTF8(s, "\uFF
 
 // about describes where the spans come from: the program, and in a job this one. The user's own
 // attributes go first.
-func about(e environ, version string) *resource.Resource {
-	all := append(jobOf(e), attribute.String("service.name", "raymond"))
-	if version != "" {
-		all = append(all, attribute.String("service.version", version))
+func about(e environ, version string) resource {
+	all := map[string]string{"service.name": "raymond", "service.version": version}
+	maps.Copy(all, jobOf(e))
+	maps.Copy(all, e.resourceAttributes())
+	var r resource
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name] != "" {
+			r.Attributes = append(r.Attributes, ofText(name, shown(all[name])))
+		}
 	}
-	r, _ := resource.New(context.Background(), resource.WithAttributes(all...), resource.WithTelemetrySDK(), resource.WithFromEnv())
-	return r // without what the user has spelled wrongly
+	return r
 }
 
 // jobOf describes the job, as the conventions for CI/CD and repositories do.
-func jobOf(e environ) []attribute.KeyValue {
-	var all []attribute.KeyValue
-	for _, a := range []struct{ name, value string }{
-		{"cicd.pipeline.name", e.get("GITHUB_WORKFLOW")},
-		{"cicd.pipeline.run.id", e.get("GITHUB_RUN_ID")},
-		{"cicd.pipeline.run.url.full", jobURL(e)},
-		{"cicd.pipeline.task.name", e.get("GITHUB_JOB")},
-		{"cicd.worker.name", e.get("RUNNER_NAME")},
-		{"vcs.repository.url.full", repositoryURL(e)},
-		{"vcs.ref.head.name", e.get("GITHUB_REF_NAME")},
-		{"vcs.ref.head.revision", e.get("GITHUB_SHA")},
-	} {
-		if a.value != "" {
-			all = append(all, attribute.String(a.name, shown(a.value)))
-		}
+func jobOf(e environ) map[string]string {
+	return map[string]string{
+		"cicd.pipeline.name":         e.get("GITHUB_WORKFLOW"),
+		"cicd.pipeline.run.id":       e.get("GITHUB_RUN_ID"),
+		"cicd.pipeline.run.url.full": jobURL(e),
+		"cicd.pipeline.task.name":    e.get("GITHUB_JOB"),
+		"cicd.worker.name":           e.get("RUNNER_NAME"),
+		"vcs.repository.url.full":    repositoryURL(e),
+		"vcs.ref.head.name":          e.get("GITHUB_REF_NAME"),
+		"vcs.ref.head.revision":      e.get("GITHUB_SHA"),
 	}
-	return all
 }
 
 func repositoryURL(e environ) string {
@@ -69,34 +65,34 @@ func jobURL(e environ) string {
 }
 
 // spent describes what something has cost.
-func spent(s state.Spent) []attribute.KeyValue {
-	all := []attribute.KeyValue{attribute.Float64("raymond.cost_usd", dollars(s.USD))}
+func spent(s state.Spent) []attribute {
+	all := []attribute{ofFloat("raymond.cost_usd", dollars(s.USD))}
 	if s.Estimated {
-		all = append(all, attribute.Bool("raymond.cost_estimated", true))
+		all = append(all, ofBool("raymond.cost_estimated", true))
 	}
 	if s.Unknown > 0 {
-		all = append(all, attribute.Int("raymond.cost_unknown", s.Unknown))
+		all = append(all, ofNumber("raymond.cost_unknown", s.Unknown))
 	}
 	return all
 }
 
 // used describes the model and the tokens of a prompt. The convention counts tokens from the
 // cache among those of the input.
-func used(b *state.StateFinished) []attribute.KeyValue {
-	all := []attribute.KeyValue{attribute.Float64("gen_ai.usage.cost", dollars(b.CostUSD)), attribute.Int("raymond.turns", b.Turns)}
+func used(b *state.StateFinished) []attribute {
+	all := []attribute{ofFloat("gen_ai.usage.cost", dollars(b.CostUSD)), ofNumber("raymond.turns", b.Turns)}
 	if t := b.Tokens; t != nil {
 		all = append(all,
-			attribute.Int64("gen_ai.usage.input_tokens", t.Input+t.Cached), attribute.Int64("gen_ai.usage.output_tokens", t.Output),
-			attribute.Int64("gen_ai.usage.cache_read.input_tokens", t.Cached))
+			ofNumber("gen_ai.usage.input_tokens", t.Input+t.Cached), ofNumber("gen_ai.usage.output_tokens", t.Output),
+			ofNumber("gen_ai.usage.cache_read.input_tokens", t.Cached))
 	}
 	if model := mostly(b.Models); model != "" {
-		all = append(all, attribute.String("gen_ai.response.model", shown(model)))
+		all = append(all, ofText("gen_ai.response.model", shown(model)))
 	}
 	if b.SessionID != "" {
-		all = append(all, attribute.String("gen_ai.conversation.id", b.SessionID))
+		all = append(all, ofText("gen_ai.conversation.id", b.SessionID))
 	}
 	if len(b.Denied) > 0 {
-		all = append(all, attribute.Int("raymond.denied", len(b.Denied)))
+		all = append(all, ofNumber("raymond.denied", len(b.Denied)))
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,30 +12,20 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
-
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 const (
-	firstWait  = time.Second      // before a request is made again; it doubles from there
-	mostWait   = 30 * time.Second // that a collector may ask for
-	mostAnswer = 64 << 10         // bytes of an answer that are read
-	mostReason = 200              // bytes of a collector's words that are told
+	mostAnswer = 64 << 10 // bytes of an answer that are read
+	mostReason = 200      // bytes of a collector's words that are told
 )
 
-// client posts spans to a collector: OTLP over HTTP, in protobuf. The module's own client does
-// the same, but it follows redirects with the headers, and links gRPC into the program, which
-// makes it 3 MB larger.
+// client posts spans to a collector: OTLP over HTTP, as JSON.
 type client struct {
 	settings *settings
 	http     *http.Client
 	ctx      context.Context // of all requests
-	closing  chan struct{}   // closed once nothing more comes: what fails then is not repeated
 }
 
 // newClient returns a client whose requests end with ctx. A nil transport is that of the
@@ -45,82 +36,15 @@ func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *c
 		t.TLSClientConfig = s.tls
 		transport = t
 	}
-	return &client{settings: s, ctx: ctx, closing: make(chan struct{}), http: &http.Client{
+	return &client{settings: s, ctx: ctx, http: &http.Client{
 		Transport: transport,
 		// Another host must not get the headers, which log in to this one.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Start implements otlptrace.Client.
-func (c *client) Start(context.Context) error { return nil }
-
-// Stop implements otlptrace.Client.
-func (c *client) Stop(context.Context) error { return nil }
-
-// rejected is the answer of a collector that did not take all spans.
-type rejected struct {
-	spans int64
-	why   string
-}
-
-// Error implements error.
-func (r *rejected) Error() string { return "it refused them: " + r.why }
-
-// busy is why a request may be made again, and after which time at the earliest.
-type busy struct {
-	error
-	wait time.Duration
-}
-
-// Unwrap returns why.
-func (b *busy) Unwrap() error { return b.error }
-
-// UploadTraces implements otlptrace.Client. It makes a request again that may pass then, until
-// ctx is done or the client is closing. Its error may be a *rejected.
-func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
-	// A request for the export has the same form as this message.
-	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
-	if err != nil {
-		return err
-	}
-	if c.settings.compresses {
-		body = compressed(body)
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
-	var before error
-	for wait := firstWait; ; wait = min(2*wait, mostWait) {
-		isLast := c.isClosing()
-		err := c.post(ctx, body)
-		var again *busy
-		switch {
-		case err != nil && ctx.Err() != nil && before != nil:
-			return before
-		case !errors.As(err, &again):
-			return err
-		case isLast || ctx.Err() != nil:
-			return again.error
-		}
-		before = again.error
-		select {
-		case <-ctx.Done():
-		case <-c.closing:
-		case <-time.After(max(wait, again.wait)):
-		}
-	}
-}
-
-// isClosing reports whether this is the last chance of what is left.
-func (c *client) isClosing() bool {
-	select {
-	case <-c.closing:
-		return true
-	default:
-		return false
-	}
-}
+// busy is why a request failed that may pass later.
+type busy struct{ error }
 
 func compressed(body []byte) []byte {
 	var b bytes.Buffer
@@ -130,15 +54,19 @@ func compressed(body []byte) []byte {
 	return b.Bytes()
 }
 
-// post makes one request.
-func (c *client) post(ctx context.Context, body []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, c.settings.timeout)
+// upload posts an export. Its error may be a busy; or it is about refused spans, and the others
+// have arrived.
+func (c *client) upload(body []byte) (refused int64, err error) {
+	if c.settings.compresses {
+		body = compressed(body)
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.settings.timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.settings.url, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	r.Header.Set("Content-Type", "application/x-protobuf")
+	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "raymond")
 	if c.settings.compresses {
 		r.Header.Set("Content-Encoding", "gzip")
@@ -148,12 +76,12 @@ func (c *client) post(ctx context.Context, body []byte) error {
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return c.unanswered(ctx, err)
+		return 0, c.unanswered(ctx, err)
 	}
 	defer answer.Body.Close()
 	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil && answer.StatusCode == http.StatusOK {
-		return c.unanswered(ctx, err)
+		return 0, c.unanswered(ctx, err)
 	}
 	return judge(answer, said)
 }
@@ -170,65 +98,42 @@ func (c *client) unanswered(ctx context.Context, err error) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("it did not answer within %s", c.settings.timeout)
 	}
-	return &busy{error: err}
+	return busy{err}
 }
 
 // judge returns why spans have not arrived, and nil when they have.
-func judge(answer *http.Response, said []byte) error {
+func judge(answer *http.Response, said []byte) (refused int64, why error) {
 	code := answer.StatusCode
 	isPage := strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 	switch {
 	case code >= 200 && code <= 299 && isPage:
-		return errors.New("it is no collector: it answered with a web page")
+		return 0, errors.New("it is no collector: it answered with a web page")
 	case code >= 200 && code <= 299:
 		return partly(said)
 	}
 	err := fmt.Errorf("it answered with the status %d", code)
 	switch code {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
-		return &busy{err, min(max(0, time.Duration(seconds)*time.Second), mostWait)}
+		return 0, busy{err}
 	}
-	return err
+	return 0, err
 }
 
-// partly reads an ExportTraceServiceResponse: its field 1 says how many spans were refused (1),
-// and why (2). What is none says nothing.
-func partly(said []byte) error {
-	partial := decode(decode(said)[1].bytes)
-	count := int64(partial[1].number)
-	if count <= 0 {
-		return nil
+// partly reads an ExportTraceServiceResponse, which may say that spans were refused. What is
+// none says nothing.
+func partly(said []byte) (refused int64, why error) {
+	var answer struct {
+		Partial struct {
+			Rejected json.RawMessage `json:"rejectedSpans"` // a number, or a string with one
+			Why      string          `json:"errorMessage"`
+		} `json:"partialSuccess"`
 	}
-	return &rejected{count, text.Line(text.Shortened(string(partial[2].bytes), mostReason))}
-}
-
-// value is that of a field.
-type value struct {
-	number uint64
-	bytes  []byte
-}
-
-// decode returns the fields of a message, as far as it can be decoded.
-func decode(message []byte) map[protowire.Number]value {
-	fields := map[protowire.Number]value{}
-	for len(message) > 0 {
-		number, kind, head := protowire.ConsumeTag(message)
-		if head < 0 {
-			break
-		}
-		n := protowire.ConsumeFieldValue(number, kind, message[head:])
-		if n < 0 {
-			break
-		}
-		var v value
-		switch field := message[head : head+n]; kind {
-		case protowire.VarintType:
-			v.number, _ = protowire.ConsumeVarint(field)
-		case protowire.BytesType:
-			v.bytes, _ = protowire.ConsumeBytes(field)
-		}
-		fields[number], message = v, message[head+n:]
+	if json.Unmarshal(said, &answer) != nil {
+		return 0, nil
 	}
-	return fields
+	refused, err := strconv.ParseInt(strings.Trim(string(answer.Partial.Rejected), `"`), 10, 64)
+	if err != nil || refused <= 0 {
+		return 0, nil
+	}
+	return refused, errors.New("it refused them: " + text.Line(text.Shortened(answer.Partial.Why, mostReason)))
 }

@@ -1,4 +1,4 @@
-// Package traces exports runs with the OpenTelemetry SDK: one trace for each run, to which
+// Package traces exports runs to collectors of OpenTelemetry, in the JSON of OTLP: one trace for each run, to which
 // every job that drives it adds.
 //
 // The span of a run is that of the first process that drives it; those of later processes,

@@ -2,7 +2,7 @@ package traces
 
 import (
 	"context"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,74 +10,136 @@ import (
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdk "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// pipeline sends spans that have ended. Its methods are for one goroutine.
+const (
+	mostWaiting = 2048            // spans that wait to be sent; more are lost
+	mostAtOnce  = 512             // spans in one request
+	longestWait = 5 * time.Second // until a span is sent
+)
+
+// pipeline sends spans that have ended, in the background.
 type pipeline struct {
-	provider *sdk.TracerProvider
-	tracer   trace.Tracer
-	counter  *counter
-	client   *client
-	abort    context.CancelFunc // ends all requests
-	done     chan struct{}      // closed once all was sent, or given up; nil until close
-	ended    int                // spans
+	client  *client
+	about   resource
+	scope   scope
+	abort   context.CancelFunc // ends all requests
+	full    chan struct{}      // has a value when a request's worth of spans waits
+	last    sync.Once          // closes closing
+	closing chan struct{}      // closed once nothing more comes: what fails then is not repeated
+	done    chan struct{}      // closed once all was sent, or given up
+
+	mu      sync.Mutex // guards what follows
+	waiting []*span
+	ended   int // spans
+	arrived int
+	why     error // the first reason why some did not arrive
 }
 
-// newPipeline starts to send spans. A nil transport is that of the settings.
-func newPipeline(s *settings, transport http.RoundTripper, about *resource.Resource, version string) (*pipeline, error) {
+// newPipeline starts to send spans, until close. A nil transport is that of the settings.
+func newPipeline(s *settings, transport http.RoundTripper, about resource, version string) *pipeline {
 	ctx, abort := context.WithCancel(context.Background())
-	c := newClient(ctx, s, transport)
-	exporter, err := otlptrace.New(ctx, c)
-	if err != nil {
-		abort()
-		return nil, err
+	p := &pipeline{
+		client: newClient(ctx, s, transport), about: about, scope: scope{"github.com/raymond-action/raymond-action", version},
+		abort: abort, full: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
 	}
-	p := &pipeline{counter: &counter{to: exporter}, client: c, abort: abort}
-	for _, value := range s.headers {
-		p.counter.secrets = append(p.counter.secrets, value)
-	}
-	p.provider = sdk.NewTracerProvider(sdk.WithBatcher(p.counter), sdk.WithResource(about), sdk.WithIDGenerator(given{}))
-	p.tracer = p.provider.Tracer("github.com/raymond-action/raymond-action", trace.WithInstrumentationVersion(version))
-	return p, nil
+	go p.work()
+	return p
 }
 
-// start begins a span of the given id below another one, which may be none.
-func (p *pipeline) start(of, below state.SpanRef, name string, options ...trace.SpanStartOption) trace.Span {
-	ctx := context.WithValue(context.Background(), givenKey{}, contextOf(of))
-	if below.Span != "" {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, contextOf(below))
+// end ends a span, which is then sent. Nobody changes it any more.
+func (p *pipeline) end(s *span, at time.Time) {
+	s.End = at.UnixNano()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended++
+	if len(p.waiting) < mostWaiting {
+		p.waiting = append(p.waiting, s)
 	}
-	_, span := p.tracer.Start(ctx, name, options...)
-	return span
-}
-
-// end ends a span, which is then sent.
-func (p *pipeline) end(span trace.Span, at time.Time) {
-	if span.SpanContext().IsSampled() {
-		p.ended++
-	}
-	span.End(trace.WithTimestamp(at))
-}
-
-// close sends what is left, in the background. No span ends after it.
-func (p *pipeline) close() {
-	if p.done != nil {
+	if len(p.waiting) < mostAtOnce {
 		return
 	}
-	p.done = make(chan struct{})
-	close(p.client.closing)
-	go func() {
-		defer close(p.done)
-		_ = p.provider.Shutdown(context.Background()) // the counter knows what went wrong
-	}()
+	select {
+	case p.full <- struct{}{}:
+	default:
+	}
 }
+
+// work sends what waits, again and again until nothing more comes and nothing is left.
+func (p *pipeline) work() {
+	defer close(p.done)
+	for isOpen := true; isOpen; {
+		timer := time.NewTimer(longestWait)
+		select {
+		case <-timer.C:
+		case <-p.full:
+		case <-p.closing:
+			isOpen = false
+		}
+		timer.Stop()
+		p.send(!isOpen)
+	}
+}
+
+// send sends all that waits. What may pass later goes on waiting, unless this is its last chance.
+func (p *pipeline) send(isLast bool) {
+	for spans := p.next(); len(spans) > 0; spans = p.next() {
+		arrived, err := p.export(spans)
+		if isBusy := p.book(arrived, err); isBusy && !isLast && p.putBack(spans) {
+			return
+		}
+	}
+}
+
+// book notes how many spans of a request have arrived, and reports whether the others may later.
+func (p *pipeline) book(arrived int, err error) (isBusy bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrived += arrived
+	if p.why == nil {
+		p.why = err
+	}
+	return errors.As(err, &busy{})
+}
+
+// putBack lets spans wait once more, if there is room for them.
+func (p *pipeline) putBack(spans []*span) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.waiting)+len(spans) > mostWaiting {
+		return false
+	}
+	p.waiting = append(spans, p.waiting...)
+	return true
+}
+
+// next takes the oldest spans that wait, at most as many as one request has.
+func (p *pipeline) next() []*span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := min(len(p.waiting), mostAtOnce)
+	spans := p.waiting[:n:n]
+	p.waiting = p.waiting[n:]
+	return spans
+}
+
+// export returns how many of the spans have arrived, and why others have not.
+func (p *pipeline) export(spans []*span) (arrived int, err error) {
+	body, err := json.Marshal(export{[]resourceSpans{{p.about, []scopeSpans{{p.scope, spans}}}}})
+	if err != nil {
+		return 0, err
+	}
+	refused, err := p.client.upload(body)
+	if err != nil && refused == 0 {
+		return 0, err
+	}
+	return len(spans) - int(min(refused, int64(len(spans)))), err
+}
+
+// close has what is left sent. No span ends after it.
+func (p *pipeline) close() { p.last.Do(func() { close(p.closing) }) }
 
 // wait waits until all was sent after close, for at most so long. It returns a line about what
 // did not arrive; "" when all did.
@@ -89,97 +151,22 @@ func (p *pipeline) wait(most time.Duration) string {
 		<-p.done
 	}
 	p.abort()
-	arrived, why := p.counter.result()
-	if lost := p.ended - arrived; lost > 0 {
-		return fmt.Sprintf("traces: %d of %s did not reach the collector: %s", lost, state.Count(p.ended, "span"), why)
+	if lost := p.ended - p.arrived; lost > 0 {
+		return fmt.Sprintf("traces: %d of %s did not reach the collector: %s", lost, state.Count(p.ended, "span"), p.reason())
 	}
 	return ""
 }
 
-// counter counts the spans that arrive, and keeps the first reason why some did not.
-type counter struct {
-	to      sdk.SpanExporter
-	secrets []string // that the reason must not have
-
-	mu      sync.Mutex
-	arrived int
-	why     error
-}
-
-// ExportSpans implements sdk.SpanExporter. It returns nil whatever happens, since the SDK would
-// print an error.
-func (c *counter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	err := c.to.ExportSpans(ctx, spans)
-	arrived := len(spans)
-	var partly *rejected
-	switch {
-	case errors.As(err, &partly):
-		arrived -= int(min(partly.spans, int64(len(spans))))
-	case err != nil:
-		arrived = 0
+// reason says why not all has arrived, without the secrets.
+func (p *pipeline) reason() string {
+	if p.why == nil {
+		return "there were too many at once"
 	}
-	c.giveUp(err)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.arrived += arrived
-	return nil
-}
-
-// Shutdown implements sdk.SpanExporter.
-func (c *counter) Shutdown(ctx context.Context) error { return c.to.Shutdown(ctx) }
-
-// giveUp keeps a reason, unless there is one or it is nil.
-func (c *counter) giveUp(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.why == nil {
-		c.why = why
-	}
-}
-
-// result returns how many spans have arrived, and why others have not.
-func (c *counter) result() (arrived int, why string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.why == nil {
-		return c.arrived, "there were too many at once"
-	}
-	why = strings.TrimPrefix(c.why.Error(), "traces export: ")
-	for _, secret := range c.secrets {
+	why := p.why.Error()
+	for _, secret := range p.client.settings.headers {
 		if secret != "" {
 			why = strings.ReplaceAll(why, secret, "***")
 		}
 	}
-	return c.arrived, text.Line(text.Shortened(why, 2*mostReason))
-}
-
-// given is an IDGenerator that gives spans the ids that they are started with.
-type given struct{}
-
-// givenKey is the key of a context's value with the ids of a span that is about to start.
-type givenKey struct{}
-
-// NewIDs implements sdk.IDGenerator.
-func (given) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	of, _ := ctx.Value(givenKey{}).(trace.SpanContext)
-	return of.TraceID(), of.SpanID()
-}
-
-// NewSpanID implements sdk.IDGenerator.
-func (g given) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
-	_, id := g.NewIDs(ctx)
-	return id
-}
-
-// contextOf is a span as the SDK has it.
-func contextOf(ref state.SpanRef) trace.SpanContext {
-	cfg := trace.SpanContextConfig{Remote: true}
-	id, _ := hex.DecodeString(ref.Trace) // valid, or it would be none
-	copy(cfg.TraceID[:], id)
-	id, _ = hex.DecodeString(ref.Span)
-	copy(cfg.SpanID[:], id)
-	if ref.Sampled {
-		cfg.TraceFlags = trace.FlagsSampled
-	}
-	return trace.NewSpanContext(cfg)
+	return text.Line(text.Shortened(why, 2*mostReason))
 }

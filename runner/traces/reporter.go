@@ -8,11 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -30,7 +25,8 @@ type Options struct {
 	Providers map[string]string // of agent CLIs, as gen_ai.provider.name has them
 	Part      []string          // the agents of a part of a matrix; nil for all
 	Now       time.Time
-	// Note is told one line, when the reporter is closed, if not all has arrived.
+	// Note is told one line about a protocol that is not spoken, and one, when the reporter is
+	// closed, if not all has arrived.
 	Note func(string)
 
 	transport http.RoundTripper // for tests; nil for that of the machine
@@ -42,7 +38,7 @@ type Reporter struct {
 	out     *pipeline
 	trace   state.Trace
 	options Options
-	part    trace.Span // of this process; nil once it has ended
+	part    *span // of this process; nil once it has ended
 	running map[string]*visit
 	left    map[string]*visit // have ended, and may still be told where they lead to
 	patient time.Duration
@@ -66,16 +62,14 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 		pause(run)
 		return nil, err
 	}
-	out, err := newPipeline(s, o.transport, about(env, o.Version), o.Version)
-	if err != nil {
-		return nil, err
+	if s.note != "" {
+		o.Note("traces: " + s.note)
 	}
 	r := &Reporter{
-		out: out, options: o, running: map[string]*visit{}, left: map[string]*visit{}, patient: waitCancelled, inputs: s.hasContents,
+		out: newPipeline(s, o.transport, about(env, o.Version), o.Version), options: o, running: map[string]*visit{}, left: map[string]*visit{}, patient: waitCancelled, inputs: s.hasContents,
 		original: run.RerunOf,
 	}
-	parent, _ := state.ParseTraceparent(env.get(runner.TraceparentVar))
-	r.begin(run, resumed, parent)
+	r.begin(run, resumed, s)
 	if resumed {
 		r.endKilled(run)
 	}
@@ -99,9 +93,9 @@ func pause(run *state.Run) {
 	}
 }
 
-// begin begins the span of this process. parent is who has started it.
-func (r *Reporter) begin(run *state.Run, resumed bool, parent state.SpanRef) {
-	isNew := run.Trace == nil && run.Progress.Seq == 0
+// begin begins the span of this process.
+func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
+	isNew, parent := run.Trace == nil && run.Progress.Seq == 0, s.parent
 	switch {
 	case run.Trace != nil:
 		r.trace = *run.Trace
@@ -110,25 +104,32 @@ func (r *Reporter) begin(run *state.Run, resumed bool, parent state.SpanRef) {
 	default: // when it was started nobody asked for traces
 		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
 	}
-	r.trace.Parts++
-	options := []trace.SpanStartOption{trace.WithTimestamp(r.options.Now), trace.WithAttributes(r.describe(run, resumed)...)}
-	if parent.Span != "" && !isNew {
-		options = append(options, trace.WithLinks(trace.Link{SpanContext: contextOf(parent)}))
-	}
-	if r.trace.Parts == 1 {
-		options = append(options, r.linkToOriginal(state.Trace.OfRun)...)
+	if r.trace.Parts++; r.trace.Parts == 1 {
+		r.trace.Dropped = !s.samples(r.trace)
 	}
 	of, below := spanOf(r.trace, r.options.nameAt(r.options.Now))
-	r.part = r.out.start(of, below, "invoke_workflow "+nameOf(run), options...)
-	r.trace.Dropped = !r.part.SpanContext().IsSampled()
+	r.part = newSpan(of, below, "invoke_workflow "+nameOf(run), r.options.Now)
+	r.part.set(r.describe(run, resumed)...)
+	if parent.Span != "" && !isNew {
+		r.part.link(parent)
+	}
+	if r.trace.Parts == 1 {
+		r.linkToOriginal(r.part, state.Trace.OfRun)
+	}
 }
 
 // linkToOriginal links a span of a rerun to one of the run before, if that was exported.
-func (r *Reporter) linkToOriginal(of func(state.Trace) state.SpanRef) []trace.SpanStartOption {
-	if r.original == nil || r.original.Trace == "" {
-		return nil
+func (r *Reporter) linkToOriginal(s *span, of func(state.Trace) state.SpanRef) {
+	if r.original != nil && r.original.Trace != "" {
+		s.link(of(state.Trace{ID: r.original.Trace}))
 	}
-	return []trace.SpanStartOption{trace.WithLinks(trace.Link{SpanContext: contextOf(of(state.Trace{ID: r.original.Trace}))})}
+}
+
+// end ends a span, and has it sent unless nothing of the run is to be recorded.
+func (r *Reporter) end(s *span, at time.Time) {
+	if !r.trace.Dropped {
+		r.out.end(s, at)
+	}
 }
 
 // spanOf returns the span of the newest process of a trace, and the one above it. name is
@@ -149,16 +150,16 @@ func (o *Options) nameAt(began time.Time) string {
 }
 
 // describe returns the attributes of the span of a process.
-func (r *Reporter) describe(run *state.Run, resumed bool) []attribute.KeyValue {
-	all := []attribute.KeyValue{
-		attribute.String("gen_ai.operation.name", "invoke_workflow"), attribute.String("gen_ai.workflow.name", nameOf(run)),
-		attribute.String("raymond.workflow_id", run.WorkflowID), attribute.Bool("raymond.resumed", resumed),
+func (r *Reporter) describe(run *state.Run, resumed bool) []attribute {
+	all := []attribute{
+		ofText("gen_ai.operation.name", "invoke_workflow"), ofText("gen_ai.workflow.name", nameOf(run)),
+		ofText("raymond.workflow_id", run.WorkflowID), ofBool("raymond.resumed", resumed),
 	}
 	if of := run.RerunOf; of != nil {
-		all = append(all, attribute.String("raymond.rerun_of", of.WorkflowID), attribute.Int("raymond.rerun_exec", of.Exec))
+		all = append(all, ofText("raymond.rerun_of", of.WorkflowID), ofNumber("raymond.rerun_exec", of.Exec))
 	}
 	if url := jobURL(r.options.Environ); url != "" {
-		all = append(all, attribute.String("cicd.pipeline.run.url.full", shown(url)))
+		all = append(all, ofText("cicd.pipeline.run.url.full", shown(url)))
 	}
 	return all
 }
@@ -179,9 +180,10 @@ func (r *Reporter) endKilled(run *state.Run) {
 	}
 	began := run.Progress.Started
 	of, below := spanOf(*before, r.options.nameAt(began))
-	span := r.out.start(of, below, "invoke_workflow "+nameOf(run), trace.WithTimestamp(began), trace.WithAttributes(r.describe(run, before.Parts > 1)...))
-	span.SetStatus(codes.Error, "the process was killed")
-	r.out.end(span, run.Events[len(run.Events)-1].Time)
+	span := newSpan(of, below, "invoke_workflow "+nameOf(run), began)
+	span.set(r.describe(run, before.Parts > 1)...)
+	span.fail("the process was killed")
+	r.end(span, run.Events[len(run.Events)-1].Time)
 }
 
 // Report implements report.Reporter.
@@ -199,17 +201,17 @@ func (r *Reporter) Report(e state.Event) error {
 	case *state.NodeAttempt:
 		r.judge(e, b)
 	case *state.Reminder:
-		r.happen(e, attribute.Int("raymond.reminder", b.N), attribute.String("raymond.reason", shown(b.Reason)))
+		r.happen(e, ofNumber("raymond.reminder", b.N), ofText("raymond.reason", shown(b.Reason)))
 	case *state.Retry:
-		r.happen(e, attribute.Int("raymond.retry", b.N), attribute.String("raymond.reason", shown(b.Error)), attribute.Int64("raymond.backoff_ms", b.BackoffMS))
+		r.happen(e, ofNumber("raymond.retry", b.N), ofText("raymond.reason", shown(b.Error)), ofNumber("raymond.backoff_ms", b.BackoffMS))
 	case *state.AttemptInterrupted:
 		r.interrupt(e, b)
 	case *state.AgentWaits:
-		r.happen(e, attribute.String("raymond.wait.for", string(b.For)))
+		r.happen(e, ofText("raymond.wait.for", string(b.For)))
 	case *state.AgentGoesOn:
-		r.happen(e, attribute.String("raymond.wait.by", shown(b.By)))
+		r.happen(e, ofText("raymond.wait.by", shown(b.By)))
 	case *state.Limit:
-		r.happen(e, attribute.String("raymond.limit", b.Which), attribute.Float64("raymond.limit.value", b.Value), attribute.Float64("raymond.limit.max", b.Max))
+		r.happen(e, ofText("raymond.limit", b.Which), ofFloat("raymond.limit.value", b.Value), ofFloat("raymond.limit.max", b.Max))
 	case *state.RunFinished:
 		r.stop(e, b)
 	}
@@ -217,15 +219,15 @@ func (r *Reporter) Report(e state.Event) error {
 }
 
 // happen adds an event to the span that it belongs to: of the attempt, or of the process.
-func (r *Reporter) happen(e state.Event, about ...attribute.KeyValue) {
+func (r *Reporter) happen(e state.Event, about ...attribute) {
 	span := r.part
 	if v := r.running[e.Agent]; v != nil && e.Exec == v.exec {
 		span = r.attempt(v, e.Time)
 	} else {
-		about = append(about, attribute.String("raymond.agent", e.Agent))
+		about = append(about, ofText("raymond.agent", e.Agent))
 	}
 	if span != nil {
-		span.AddEvent("raymond."+e.Body.Type(), trace.WithTimestamp(e.Time), trace.WithAttributes(about...))
+		span.happen(e.Time, "raymond."+e.Body.Type(), about...)
 	}
 }
 
@@ -234,19 +236,19 @@ func (r *Reporter) stop(e state.Event, b *state.RunFinished) {
 	if r.part == nil {
 		return
 	}
-	r.part.SetAttributes(slices.Concat(spent(b.Spent()), []attribute.KeyValue{
-		attribute.String("raymond.status", string(b.Status)), attribute.String("raymond.outcome", b.Outcome), attribute.Int("raymond.executions", b.Iterations),
+	r.part.set(slices.Concat(spent(b.Spent()), []attribute{
+		ofText("raymond.status", string(b.Status)), ofText("raymond.outcome", b.Outcome), ofNumber("raymond.executions", b.Iterations),
 	})...)
 	switch b.Status {
 	case state.Completed, state.Suspended:
 	default:
-		r.part.SetAttributes(attribute.String("error.type", string(b.Status)))
-		r.part.SetStatus(codes.Error, shown(cmp.Or(b.Reason, string(b.Status))))
+		r.part.set(ofText("error.type", string(b.Status)))
+		r.part.fail(shown(cmp.Or(b.Reason, string(b.Status))))
 	}
 	if b.Status != state.Cancelled {
 		r.patient = waitStopped
 	}
-	r.out.end(r.part, e.Time)
+	r.end(r.part, e.Time)
 	r.part = nil
 	r.out.close()
 }

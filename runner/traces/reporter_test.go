@@ -1,9 +1,13 @@
 package traces
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
-	"maps"
+	"io"
+	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +19,11 @@ import (
 	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
 	"github.com/raymond-action/raymond-action/state"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// outside is a span of somebody else.
+const outside = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
@@ -120,53 +129,50 @@ func find(t *testing.T, c *tracestest.Collector, name string) tracestest.Span {
 	return spans[i]
 }
 
-func TestSpansOfARun(t *testing.T) {
-	c := tracestest.New(t, nil)
-	run := newRun()
+// TestExportOfARun compares what is sent of a run in a job with testdata/run.json.
+func TestExportOfARun(t *testing.T) {
+	var sent []byte
+	s := &stub{answer: func(r *http.Request, _ int) (*http.Response, error) {
+		sent, _ = io.ReadAll(r.Body)
+		return answer(200, "{}"), nil
+	}}
 	code := 1
-	exported(t, run, Options{Environ: c.Environ(), Version: "1.2.3", Providers: map[string]string{"claude": "anthropic"}},
+	exported(t, newRun(), Options{
+		transport: s, Version: "1.2.3", Providers: map[string]string{"claude": "anthropic"}, Environ: []string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example", "OTEL_RESOURCE_ATTRIBUTES=team=a%20b,wrong,vcs.ref.head.name=mine", "GITHUB_SERVER_URL=https://github.example",
+			"GITHUB_REPOSITORY=o/r", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT=2", "GITHUB_JOB=fix", "GITHUB_WORKFLOW=CI", "GITHUB_REF_NAME=main", "GITHUB_SHA=abc", "RUNNER_NAME=r1",
+		},
+	},
 		ofRun(0, &state.RunStarted{}),
 		of(1, 1, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh, Model: "opus", Backend: "claude"}),
 		of(1, 2, &state.Retry{N: 1, Error: "reset", BackoffMS: 1000}),
-		of(1, 5, &state.NodeAttempt{Attempt: 1, DurationS: 4, Reason: "make failed", CostUSD: state.Dollar}),
+		of(1, 5, &state.NodeAttempt{Attempt: 1, DurationS: 4, Reason: "make failed \xff", CostUSD: state.Dollar}),
 		of(1, 9, &state.NodeAttempt{Attempt: 2, DurationS: 3, Converged: true}),
 		of(1, 9, &state.StateFinished{OK: true, Attempt: 2, CostUSD: 2 * state.Dollar, Turns: 7, SessionID: "s1", Models: map[string]state.USD{"opus-9": state.Dollar, "haiku": 1}, Tokens: &state.Tokens{Input: 10, Cached: 5, Output: 3}}),
 		of(1, 9, &state.Transition{Tag: "goto", Target: "B.sh"}),
 		of(2, 9, &state.StateStarted{Kind: "script", Attempt: 1}),
 		of(2, 11, &state.StateFinished{Attempt: 1, Error: "exit code 1", ExitCode: &code}),
+		ofRun(12, &state.Limit{Which: "max-cost", Value: 2, Max: 1.5}),
 		ofRun(12, &state.RunFinished{Status: state.Failed, Outcome: "failed", Reason: "main failed", CostUSD: 2 * state.Dollar, Iterations: 2}),
 	)
-	wantTree(t, c, `invoke_workflow flow 0-12 failed: main failed
-  invoke_agent A.md 1-9
-    attempt 1 1-5 failed: make failed [raymond.retry]
-    attempt 2 6-9
-  script B.sh 9-11 failed: exit code 1
-    attempt 1 9-11 failed: exit code 1
-`)
-	a := find(t, c, "invoke_agent A.md")
-	want := map[string]any{
-		"gen_ai.operation.name": "invoke_agent", "gen_ai.provider.name": "anthropic", "gen_ai.agent.name": "A.md", "gen_ai.agent.id": "main",
-		"gen_ai.request.model": "opus", "gen_ai.response.model": "opus-9", "gen_ai.conversation.id": "s1",
-		"gen_ai.usage.input_tokens": int64(15), "gen_ai.usage.output_tokens": int64(3), "gen_ai.usage.cache_read.input_tokens": int64(5), "gen_ai.usage.cost": 2.0,
-		"raymond.agent": "main", "raymond.agent_cli": "claude", "raymond.state": "A.md", "raymond.exec": int64(1), "raymond.session": "fresh", "raymond.turns": int64(7), "raymond.cost_usd": 2.0,
-		"raymond.transition.tag": "goto", "raymond.transition.target": "B.sh",
+	var got bytes.Buffer
+	if err := json.Indent(&got, sent, "", "\t"); err != nil {
+		t.Fatal(err)
 	}
-	if d := cmp.Diff(want, a.Attributes); d != "" {
-		t.Errorf("attributes (-want +got):\n%s", d)
+	got.WriteByte('\n')
+	const path = "testdata/run.json"
+	if *update {
+		_ = os.WriteFile(path, got.Bytes(), 0o644)
 	}
-	for _, s := range c.Spans() {
-		if s.Trace != run.Trace.ID || s.Resource["service.name"] != "raymond" || s.Resource["service.version"] != "1.2.3" {
-			t.Errorf("%s: trace %s, resource %v", s.Name, s.Trace, s.Resource)
-		}
-	}
-	if got := run.Trace.OfAttempt("main", 1, 2).Span; got != find(t, c, "attempt 2").ID {
-		t.Errorf("the second attempt has the id %s, and its children are told %s", find(t, c, "attempt 2").ID, got)
+	want, _ := os.ReadFile(path)
+	if d := cmp.Diff(string(want), got.String()); d != "" {
+		t.Errorf("what is sent (-want +got; -update writes it anew):\n%s", d)
 	}
 }
 
 // TestUnsavedAndUnfinishedIsNotExported: a span is sent only when its end was saved.
 func TestUnsavedAndUnfinishedIsNotExported(t *testing.T) {
-	c := tracestest.New(t, nil)
+	c := tracestest.New(t)
 	exported(t, newRun(), Options{Environ: c.Environ()},
 		of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}),
 		of(1, 2, &state.StateFinished{OK: true, Attempt: 1}),
@@ -177,8 +183,8 @@ func TestUnsavedAndUnfinishedIsNotExported(t *testing.T) {
 // TestLaterJobsAddToTheTrace: the first job is killed while a state runs, and the second one
 // does it again.
 func TestLaterJobsAddToTheTrace(t *testing.T) {
-	c := tracestest.New(t, nil)
-	const first, second = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-11111111111111111111111111111111-2222222222222222-01"
+	c := tracestest.New(t)
+	const first, second = outside, "00-11111111111111111111111111111111-2222222222222222-01"
 	run := newRun()
 	open(t, run, Options{Environ: append(c.Environ(), "TRACEPARENT="+first)}) // and killed
 	run.Progress.Events, run.Events = 3, []state.Event{of(1, 4, &state.StateStarted{})}
@@ -210,25 +216,6 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 	}
 }
 
-// TestKilledWithoutTraces: a process that exported nothing is killed, and its predecessor's span
-// is not sent again.
-func TestKilledWithoutTraces(t *testing.T) {
-	c := tracestest.New(t, nil)
-	run := newRun()
-	exported(t, run, Options{Environ: c.Environ()}, ofRun(1, &state.RunFinished{Status: state.Suspended}))
-	run.Progress.Events, run.Progress.Seq = 3, 3
-	if r, err := Open(run, true, Options{Environ: nil}); r != nil || err != nil {
-		t.Fatalf("without variables: %v, %v", r, err)
-	}
-	run = saved(t, run)
-	run.Events = []state.Event{ofRun(5, &state.RunStarted{Resumed: true})}
-	exported(t, run, Options{Environ: c.Environ(), Now: at(10)}, ofRun(11, &state.RunFinished{Status: state.Completed}))
-	wantTree(t, c, "invoke_workflow flow 0-1\n  invoke_workflow flow 10-11\n")
-	if run.Trace.Paused || run.Trace.Parts != 2 {
-		t.Errorf("the trace that is saved: %+v", run.Trace)
-	}
-}
-
 // saved is a run as another process reads it.
 func saved(t *testing.T, run *state.Run) *state.Run {
 	t.Helper()
@@ -246,7 +233,7 @@ func saved(t *testing.T, run *state.Run) *state.Run {
 // TestJobsAtOnce: parts of a matrix drive copies of one run at the same time, and none of their
 // spans has the id of another one.
 func TestJobsAtOnce(t *testing.T) {
-	c := tracestest.New(t, nil)
+	c := tracestest.New(t)
 	run := newRun()
 	exported(t, run, Options{Environ: c.Environ()}, ofRun(1, &state.RunFinished{Status: state.Suspended}))
 	run.Progress.Events, run.Progress.Status = 3, state.Suspended
@@ -270,14 +257,14 @@ func TestJobsAtOnce(t *testing.T) {
 
 // TestRerunsAreLinked: a rerun is a trace of its own, below who started it.
 func TestRerunsAreLinked(t *testing.T) {
-	c := tracestest.New(t, nil)
+	c := tracestest.New(t)
 	first := newRun()
 	events := []state.Event{of(2, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(2, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: state.Completed})}
 	exported(t, first, Options{Environ: c.Environ()}, events...)
 	second := newRun()
 	second.WorkflowID, second.RerunOf = "flow-2", &state.RerunOf{WorkflowID: first.WorkflowID, Exec: 2, Trace: first.Trace.ID}
-	c = tracestest.New(t, nil)
-	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	c = tracestest.New(t)
+	const parent = outside
 	r, err := Open(second, true, Options{Environ: append(c.Environ(), "TRACEPARENT="+parent), Now: at(0), patience: patience, Note: func(line string) { t.Error(line) }})
 	if err != nil {
 		t.Fatal(err)
@@ -298,43 +285,13 @@ func TestRerunsAreLinked(t *testing.T) {
 	}
 }
 
-// TestAttemptOfAnotherJob: a job that ended between two attempts is resumed in the second one.
-func TestAttemptOfAnotherJob(t *testing.T) {
-	c := tracestest.New(t, nil)
-	run := newRun()
-	run.Progress.Events, run.Progress.Status = 5, state.Suspended
-	run.Trace = &state.Trace{ID: "0af7651916cd43dd8448eb211c80319c", Parts: 1}
-	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Ready, Exec: &state.Exec{Iteration: 1, Attempt: 2, Started: at(1), Session: &state.Session{ID: "s"}}}}
-	exported(t, run, Options{Environ: c.Environ(), Now: at(10)},
-		of(1, 19, &state.NodeAttempt{Attempt: 2, DurationS: 7, Converged: true}),
-		of(1, 19, &state.StateFinished{OK: true, Attempt: 2}),
-		ofRun(20, &state.RunFinished{Status: state.Completed}))
-	wantTree(t, c, `invoke_agent A.md 1-19
-  attempt 2 12-19
-invoke_workflow flow 10-20
-`)
-}
-
-func TestWhoIsNotSampledIsNotExported(t *testing.T) {
-	c := tracestest.New(t, nil)
-	run := newRun()
-	events := []state.Event{of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(1, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: state.Suspended})}
-	exported(t, run, Options{Environ: append(c.Environ(), "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")}, events...)
-	run = saved(t, run)
-	run.Progress.Events, run.Progress.Status = 3, state.Suspended
-	exported(t, run, Options{Environ: c.Environ()}, events...)
-	if n := len(c.Spans()); n > 0 || !strings.HasSuffix(run.Trace.OfExec("main", 1).String(), "-00") {
-		t.Errorf("got %d spans, and children are told %s", n, run.Trace.OfExec("main", 1))
-	}
-}
-
 // TestToolsAreEvents: what tools are given is told only to those who ask for it.
 func TestToolsAreEvents(t *testing.T) {
 	for variable, want := range map[string]map[string]any{
 		"": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash"},
 		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash", "gen_ai.tool.call.arguments": "make \uFFFD"},
 	} {
-		c := tracestest.New(t, nil)
+		c := tracestest.New(t)
 		r := open(t, newRun(), Options{Environ: append(c.Environ(), variable), Now: time.Now()})
 		_ = r.Tool("main", "A.md", runner.ToolUse{Name: "TooEarly"})
 		start, end := of(1, 0, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "codex"}), of(1, 0, &state.StateFinished{OK: true, Attempt: 1})
@@ -349,28 +306,5 @@ func TestToolsAreEvents(t *testing.T) {
 		} else if d := cmp.Diff(want, s.Events[0].Attributes); d != "" {
 			t.Errorf("%s: attributes (-want +got):\n%s", variable, d)
 		}
-	}
-}
-
-func TestJobsAreNamed(t *testing.T) {
-	c := tracestest.New(t, nil)
-	job := []string{
-		"GITHUB_SERVER_URL=https://github.example", "GITHUB_REPOSITORY=o/r", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT=2", "GITHUB_JOB=fix", "GITHUB_WORKFLOW=CI",
-		"GITHUB_REF_NAME=main", "GITHUB_SHA=abc", "RUNNER_NAME=r1",
-	}
-	exported(t, newRun(), Options{Environ: append(c.Environ(), job...), Version: "dev"}, ofRun(1, &state.RunFinished{Status: state.Completed}))
-	s := c.Spans()[0]
-	got := maps.Clone(s.Resource)
-	maps.DeleteFunc(got, func(name string, _ any) bool { return strings.HasPrefix(name, "telemetry.") })
-	want := map[string]any{
-		"service.name": "raymond", "service.version": "dev", "cicd.pipeline.name": "CI", "cicd.pipeline.run.id": "7",
-		"cicd.pipeline.run.url.full": "https://github.example/o/r/actions/runs/7/attempts/2", "cicd.pipeline.task.name": "fix", "cicd.worker.name": "r1",
-		"vcs.repository.url.full": "https://github.example/o/r", "vcs.ref.head.name": "main", "vcs.ref.head.revision": "abc",
-	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("resource (-want +got):\n%s", d)
-	}
-	if s.Attributes["cicd.pipeline.run.url.full"] != want["cicd.pipeline.run.url.full"] {
-		t.Errorf("attributes of the job's span: %v", s.Attributes)
 	}
 }

@@ -3,18 +3,16 @@ package traces
 import (
 	"bytes"
 	"fmt"
+	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
+	"github.com/raymond-action/raymond-action/state"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"google.golang.org/protobuf/encoding/protowire"
-
-	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // stub is a collector without a network: it answers the nth request, from 1.
@@ -55,18 +53,13 @@ func never(r *http.Request, _ int) (*http.Response, error) {
 }
 
 // partlyRefused is an answer that refuses some spans.
-func partlyRefused(spans int64, why string) string {
-	var in []byte
-	in = protowire.AppendTag(in, 1, protowire.VarintType)
-	in = protowire.AppendVarint(in, uint64(spans))
-	in = protowire.AppendTag(in, 2, protowire.BytesType)
-	in = protowire.AppendString(in, why)
-	return string(protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), in))
+func partlyRefused(spans, why string) string {
+	return `{"partialSuccess":{"rejectedSpans":` + spans + `,"errorMessage":"` + why + `"}}`
 }
 
-// export exports a run of one state, that is 3 spans, with a stub. It returns the notes, and how
+// exportTo exports a run of one state, that is 3 spans, with a stub. It returns the notes, and how
 // long the end of the run took.
-func export(t *testing.T, s *stub, status state.Status, environ ...string) (notes []string, took time.Duration) {
+func exportTo(t *testing.T, s *stub, status state.Status, environ ...string) (notes []string, took time.Duration) {
 	t.Helper()
 	run := newRun()
 	r := open(t, run, Options{
@@ -104,13 +97,13 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 		"never":                 {never, state.Completed, lost + "it did not answer until the program ended", waitStopped},
 		"never, cancelled":      {never, state.Cancelled, lost + "it did not answer until the program ended", waitCancelled},
 		"takes them":            {always(answer(200, "")), state.Completed, "", 0},
-		"takes them, with JSON": {always(answer(200, `{"partialSuccess":{}}`, "Content-Type", "application/json")), state.Completed, "", 0},
+		"takes all of them":     {always(answer(200, `{"partialSuccess":{}}`)), state.Completed, "", 0},
 		"garbage":               {always(answer(200, "\xff\xff\x01\x02 nonsense")), state.Completed, "", 0},
-		"long garbage":          {always(answer(200, strings.Repeat("\x0a\x02\x08\x09", 1<<20))), state.Completed, lost + "it refused them: ", 0},
+		"long garbage":          {always(answer(200, strings.Repeat(" ", 1<<20)+partlyRefused("3", "no"))), state.Completed, "", 0},
 		"a web page":            {always(answer(200, "<html>", "Content-Type", "text/html; charset=utf-8")), state.Completed, lost + "it is no collector: it answered with a web page", 0},
-		"some refused":          {always(answer(200, partlyRefused(2, "too\nold \x1b[31m header-secret"))), state.Completed, "traces: 2 of 3 spans did not reach the collector: it refused them: too old  ***", 0},
-		"absurdly many refused": {always(answer(200, partlyRefused(1<<60, "no"))), state.Completed, lost + "it refused them: no", 0},
-		"fewer than none":       {always(answer(200, partlyRefused(-5, "no"))), state.Completed, "", 0},
+		"some refused":          {always(answer(200, partlyRefused(`"2"`, `too\nold \u001b[31m header-secret`))), state.Completed, "traces: 2 of 3 spans did not reach the collector: it refused them: too old  ***", 0},
+		"absurdly many refused": {always(answer(200, partlyRefused("1152921504606846976", "no"))), state.Completed, lost + "it refused them: no", 0},
+		"fewer than none":       {always(answer(200, partlyRefused("-5", "no"))), state.Completed, "", 0},
 		"forbidden":             {always(answer(403, "")), state.Completed, lost + "it answered with the status 403", 0},
 		"sends elsewhere":       {always(answer(307, "", "Location", "http://evil.example/v1/traces")), state.Completed, lost + "it answered with the status 307", 0},
 		"always busy":           {always(answer(503, "", "Retry-After", "3600")), state.Completed, lost + "it answered with the status 503", 0},
@@ -127,7 +120,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 				}
 				return c.answer(r, n)
 			}}
-			notes, took := export(t, s, c.status)
+			notes, took := exportTo(t, s, c.status)
 			if got := strings.Join(notes, "\n"); got != c.note || took != c.took {
 				t.Errorf("%s: got the note %q after %s, want %q after %s", name, got, took, c.note, c.took)
 			}
@@ -191,9 +184,9 @@ func TestFloodWhileTheCollectorHangs(t *testing.T) {
 }
 
 func TestRequestsAreAsTheVariablesSay(t *testing.T) {
-	c := tracestest.New(t, nil)
-	run := newRun()
-	exported(t, run, Options{Environ: []string{
+	c := tracestest.New(t)
+	var notes []string
+	exported(t, newRun(), Options{Note: func(line string) { notes = append(notes, line) }, Environ: []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1/", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.URL + "/v1/traces", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
 		"OTEL_EXPORTER_OTLP_HEADERS=x-other=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS=authorization=Basic%20abc%3D, x-team = blue ,", "OTEL_EXPORTER_OTLP_COMPRESSION=gzip",
 	}}, ofRun(1, &state.RunFinished{Status: state.Completed}))
@@ -201,37 +194,66 @@ func TestRequestsAreAsTheVariablesSay(t *testing.T) {
 	if len(h) != 1 || h[0].Get("Authorization") != "Basic abc=" || h[0].Get("X-Team") != "blue" || h[0].Get("X-Other") != "" || h[0].Get("Content-Encoding") != "gzip" {
 		t.Errorf("headers: %v", h)
 	}
+	want := []string{`traces: OTEL_EXPORTER_OTLP_PROTOCOL is "http/protobuf": spans are sent as http/json, the only protocol that this program speaks`}
+	if !slices.Equal(notes, want) {
+		t.Errorf("notes: got %q, want %q", notes, want)
+	}
 	wantTree(t, c, "invoke_workflow flow 0-1\n")
 }
 
-func TestNobodyAsksForTraces(t *testing.T) {
-	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example"
-	for _, environ := range [][]string{
-		nil, {"OTEL_SERVICE_NAME=x", "TRACEPARENT=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}, {"OTEL_EXPORTER_OTLP_ENDPOINT="},
-		{on, "OTEL_SDK_DISABLED=true"}, {on, "OTEL_TRACES_EXPORTER=none"},
+// TestVariables: what they ask for, or what is wrong with them.
+func TestVariables(t *testing.T) {
+	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=https://c.example"
+	for _, c := range []struct {
+		want    string // the error; "" for none
+		environ []string
+	}{
+		{"", nil},
+		{"", []string{"OTEL_SERVICE_NAME=x", "TRACEPARENT=" + outside}},
+		{"", []string{on, "OTEL_EXPORTER_OTLP_ENDPOINT="}},
+		{"", []string{on, "OTEL_SDK_DISABLED=true"}},
+		{"", []string{on, "OTEL_TRACES_EXPORTER=none"}},
+		{`OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": this program only speaks http/json`, []string{on, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}},
+		{`OTEL_EXPORTER_OTLP_ENDPOINT is no URL that begins with http:// or https://`, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318"}},
+		{`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL that begins with http:// or https://`, []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=unix:///tmp/x"}},
+		{`OTEL_EXPORTER_OTLP_TIMEOUT is "10s", want a number of milliseconds`, []string{on, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"}},
+		{`OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas`, []string{on, "OTEL_EXPORTER_OTLP_HEADERS=secret"}},
+		{`OTEL_EXPORTER_OTLP_CERTIFICATE: open /nowhere: no such file or directory`, []string{on, "OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere"}},
+		{`OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: open /nowhere: no such file or directory`, []string{on, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=/nowhere", "OTEL_EXPORTER_OTLP_CLIENT_KEY=/nowhere"}},
+		{`OTEL_TRACES_SAMPLER is "jaeger_remote", which this program does not know`, []string{on, "OTEL_TRACES_SAMPLER=jaeger_remote"}},
+		{`OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1`, []string{on, "OTEL_TRACES_SAMPLER=traceidratio", "OTEL_TRACES_SAMPLER_ARG=2"}},
 	} {
-		run := newRun()
-		if r, err := Open(run, false, Options{Environ: environ}); r != nil || err != nil || run.Trace != nil {
-			t.Errorf("%q: got %v, %v, and the trace %v", environ, r, err, run.Trace)
+		run, got := newRun(), ""
+		r, err := Open(run, false, Options{Environ: c.environ})
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want || r != nil || run.Trace != nil {
+			t.Errorf("%q: got %v, the error %q and the trace %v, want the error %q", c.environ, r, got, run.Trace, c.want)
 		}
 	}
 }
 
-func TestVariablesThatAreWrong(t *testing.T) {
-	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=https://c.example"
-	for want, environ := range map[string][]string{
-		`OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": this program can only send http/protobuf`:                 {on, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"},
-		`OTEL_EXPORTER_OTLP_ENDPOINT is no URL that begins with http:// or https://`:                      {"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318"},
-		`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL that begins with http:// or https://`:               {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=unix:///tmp/x"},
-		`OTEL_EXPORTER_OTLP_TIMEOUT is "10s", want a number of milliseconds`:                              {on, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"},
-		`OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas`:                        {on, "OTEL_EXPORTER_OTLP_HEADERS=secret"},
-		`OTEL_EXPORTER_OTLP_CERTIFICATE: open /nowhere: no such file or directory`:                        {on, "OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere"},
-		`OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: open /nowhere: no such file or directory`: {on, "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=/nowhere", "OTEL_EXPORTER_OTLP_CLIENT_KEY=/nowhere"},
+// TestSamplers: what is recorded of a run is decided once, and handed on.
+func TestSamplers(t *testing.T) {
+	dropped := outside[:len(outside)-1] + "0"
+	for _, c := range []struct {
+		parent, sampler, ratio string
+		want                   bool
+	}{
+		{"", "", "", true}, {outside, "", "", true}, {dropped, "", "", false},
+		{"", "always_off", "", false}, {dropped, "always_on", "", true}, {outside, "parentbased_always_off", "", true}, {"", "parentbased_always_off", "", false},
+		{outside, "traceidratio", "0.52", true}, {outside, "traceidratio", "0.51", false}, // 0x8448… of 1<<64 is 0.517
+		{"", "parentbased_traceidratio", "1", true}, {"", "parentbased_traceidratio", "0", false},
 	} {
-		run := newRun()
-		r, err := Open(run, false, Options{Environ: environ})
-		if err == nil || err.Error() != want || r != nil || run.Trace != nil {
-			t.Errorf("%q: got %v, %v, want the error %q", environ, r, err, want)
+		collector, run := tracestest.New(t), newRun()
+		environ := append(collector.Environ(), "TRACEPARENT="+c.parent, "OTEL_TRACES_SAMPLER="+c.sampler, "OTEL_TRACES_SAMPLER_ARG="+c.ratio)
+		exported(t, run, Options{Environ: environ}, ofRun(3, &state.RunFinished{Status: state.Suspended}))
+		run = saved(t, run)
+		run.Progress.Events, run.Progress.Status = 3, state.Suspended
+		exported(t, run, Options{Environ: collector.Environ()}, ofRun(5, &state.RunFinished{Status: state.Completed}))
+		if n := len(collector.Spans()); (n == 2) != c.want || (n == 0) == c.want || run.Trace.OfRun().Sampled != c.want {
+			t.Errorf("%+v: got %d spans, and children are told %s", c, n, run.Trace.OfRun())
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package traces
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -11,6 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // settings say where spans are sent to, and how, as the variables of OpenTelemetry do.
@@ -19,8 +25,12 @@ type settings struct {
 	headers     map[string]string
 	timeout     time.Duration // of a request
 	compresses  bool
-	tls         *tls.Config // nil for that of the system
-	hasContents bool        // of tools' inputs
+	tls         *tls.Config   // nil for that of the system
+	hasContents bool          // of tools' inputs
+	parent      state.SpanRef // who has started this process
+	sampler     string        // its name
+	ratio       float64       // of the traces that are recorded, for a sampler that is told one
+	note        string        // about what is done otherwise than asked for; "" for none
 }
 
 // environ is an environment; the last value of a name counts.
@@ -57,8 +67,13 @@ func (e environ) settings() (*settings, error) {
 		timeout: 10 * time.Second, compresses: e.otlp("COMPRESSION") == "gzip",
 		hasContents: strings.EqualFold(e.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"), "true"),
 	}
-	if p := e.otlp("PROTOCOL"); p != "" && p != "http/protobuf" {
-		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: this program can only send http/protobuf", p)
+	s.parent, _ = state.ParseTraceparent(e.get(runner.TraceparentVar))
+	switch p := e.otlp("PROTOCOL"); p {
+	case "", "http/json":
+	case "http/protobuf": // collectors take both at the same place
+		s.note = "OTEL_EXPORTER_OTLP_PROTOCOL is \"http/protobuf\": spans are sent as http/json, the only protocol that this program speaks"
+	default:
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: this program only speaks http/json", p)
 	}
 	if text := e.otlp("TIMEOUT"); text != "" {
 		ms, err := strconv.Atoi(text)
@@ -67,11 +82,65 @@ func (e environ) settings() (*settings, error) {
 		}
 		s.timeout = time.Duration(ms) * time.Millisecond
 	}
-	var errs [3]error
+	var errs [4]error
 	s.url, errs[0] = e.url()
 	s.headers, errs[1] = e.headers()
 	s.tls, errs[2] = e.tls()
+	s.sampler, s.ratio, errs[3] = e.sampler()
 	return s, errors.Join(errs[:]...)
+}
+
+// sampler returns which traces are recorded: with the prefix "parentbased_" a trace that somebody
+// else has begun is recorded if it is there.
+func (e environ) sampler() (name string, ratio float64, err error) {
+	name = cmp.Or(e.get("OTEL_TRACES_SAMPLER"), "parentbased_always_on")
+	switch strings.TrimPrefix(name, "parentbased_") {
+	case "always_on":
+		return name, 1, nil
+	case "always_off":
+		return name, 0, nil
+	case "traceidratio":
+		ratio, err := strconv.ParseFloat(cmp.Or(e.get("OTEL_TRACES_SAMPLER_ARG"), "1"), 64)
+		if err != nil || ratio < 0 || ratio > 1 {
+			return "", 0, errors.New("OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1")
+		}
+		return name, ratio, nil
+	}
+	return "", 0, fmt.Errorf("OTEL_TRACES_SAMPLER is %q, which this program does not know", name)
+}
+
+// samples reports whether a trace that begins with this process is recorded.
+func (s *settings) samples(t state.Trace) bool {
+	if t.Parent != "" && strings.HasPrefix(s.sampler, "parentbased_") {
+		return !t.Dropped
+	}
+	id, _ := hex.DecodeString(t.ID[16:]) // of a trace, so it is one
+	return float64(binary.BigEndian.Uint64(id)>>1) < s.ratio*(1<<63)
+}
+
+// resourceAttributes are those that the user gives the resource, without what is spelled wrongly.
+func (e environ) resourceAttributes() map[string]string {
+	all, _ := pairs(e.get("OTEL_RESOURCE_ATTRIBUTES"))
+	if name := e.get("OTEL_SERVICE_NAME"); name != "" {
+		all["service.name"] = name
+	}
+	return all
+}
+
+// pairs reads "name=value" pairs, separated by commas, with percent-encoded values. It leaves
+// out what is something else, and then isWhole is false.
+func pairs(list string) (all map[string]string, isWhole bool) {
+	all, isWhole = map[string]string{}, true
+	for pair := range strings.SplitSeq(list, ",") {
+		name, value, ok := strings.Cut(pair, "=")
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if name = strings.TrimSpace(name); ok && name != "" && err == nil {
+			all[name] = value
+		} else if strings.TrimSpace(pair) != "" {
+			isWhole = false
+		}
+	}
+	return all, isWhole
 }
 
 // url returns where spans are posted to.
@@ -88,20 +157,11 @@ func (e environ) url() (string, error) {
 	return u.String(), nil
 }
 
-// headers returns what requests are sent with: "name=value" pairs, separated by commas, with
-// percent-encoded values.
+// headers returns what requests are sent with.
 func (e environ) headers() (map[string]string, error) {
-	all := map[string]string{}
-	for pair := range strings.SplitSeq(e.otlp("HEADERS"), ",") {
-		if strings.TrimSpace(pair) == "" {
-			continue
-		}
-		name, value, ok := strings.Cut(pair, "=")
-		value, err := url.PathUnescape(strings.TrimSpace(value))
-		if name = strings.TrimSpace(name); !ok || name == "" || err != nil {
-			return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas")
-		}
-		all[name] = value
+	all, isWhole := pairs(e.otlp("HEADERS"))
+	if !isWhole {
+		return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas")
 	}
 	return all, nil
 }

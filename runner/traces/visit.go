@@ -4,10 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -16,12 +12,12 @@ import (
 type visit struct {
 	agent, state string
 	exec         int
-	span         trace.Span
+	span         *span
 	isPrompt     bool
 
-	attempt trace.Span // nil between two attempts
-	number  int        // of the attempt, or of the last one
-	judged  time.Time  // when the attempt before ended; zero for the first
+	attempt *span     // nil between two attempts
+	number  int       // of the attempt, or of the last one
+	judged  time.Time // when the attempt before ended; zero for the first
 	ended   time.Time
 	moves   int
 	// interrupted is told of it before it is started again; nil when it was not.
@@ -33,10 +29,10 @@ func (r *Reporter) start(e state.Event, b *state.StateStarted) {
 	before := r.running[e.Agent] // one that was interrupted, of which nothing is sent
 	v := r.visit(e, e.Time, b.Backend)
 	if b.Model != "" {
-		v.span.SetAttributes(attribute.String("gen_ai.request.model", shown(b.Model)))
+		v.span.set(ofText("gen_ai.request.model", shown(b.Model)))
 	}
 	if b.Session != "" {
-		v.span.SetAttributes(attribute.String("raymond.session", string(b.Session)))
+		v.span.set(ofText("raymond.session", string(b.Session)))
 	}
 	v.number = b.Attempt
 	r.attempt(v, e.Time)
@@ -50,29 +46,29 @@ func (r *Reporter) interrupt(e state.Event, b *state.AttemptInterrupted) {
 	if v := r.running[e.Agent]; v != nil {
 		v.interrupted = &e
 	}
-	r.happen(e, attribute.String("raymond.reason", shown(b.Reason)))
+	r.happen(e, ofText("raymond.reason", shown(b.Reason)))
 }
 
 // visit begins the span of a state execution. backend is the agent CLI that runs it; "" for a
 // script.
 func (r *Reporter) visit(e state.Event, began time.Time, backend string) *visit {
 	v := &visit{agent: e.Agent, state: e.State, exec: e.Exec, isPrompt: backend != "", number: 1}
-	name, about := "script "+shown(e.State), []attribute.KeyValue{
-		attribute.String("raymond.agent", e.Agent), attribute.String("raymond.state", shown(e.State)), attribute.Int("raymond.exec", e.Exec),
+	name, about := "script "+shown(e.State), []attribute{
+		ofText("raymond.agent", e.Agent), ofText("raymond.state", shown(e.State)), ofNumber("raymond.exec", e.Exec),
 	}
 	if v.isPrompt {
 		name = "invoke_agent " + shown(e.State)
-		about = append(about, attribute.String("gen_ai.operation.name", "invoke_agent"), attribute.String("gen_ai.agent.name", shown(e.State)),
-			attribute.String("gen_ai.agent.id", e.Agent), attribute.String("raymond.agent_cli", backend))
+		about = append(about, ofText("gen_ai.operation.name", "invoke_agent"), ofText("gen_ai.agent.name", shown(e.State)),
+			ofText("gen_ai.agent.id", e.Agent), ofText("raymond.agent_cli", backend))
 		if provider := r.options.Providers[backend]; provider != "" {
-			about = append(about, attribute.String("gen_ai.provider.name", provider))
+			about = append(about, ofText("gen_ai.provider.name", provider))
 		}
 	}
-	options := []trace.SpanStartOption{trace.WithTimestamp(began), trace.WithAttributes(about...)}
+	v.span = newSpan(r.trace.OfExec(v.agent, v.exec), r.trace.OfRun(), name, began)
+	v.span.set(about...)
 	if of := r.original; of != nil && of.Exec == v.exec {
-		options = append(options, r.linkToOriginal(func(t state.Trace) state.SpanRef { return t.OfExec(v.agent, v.exec) })...)
+		r.linkToOriginal(v.span, func(t state.Trace) state.SpanRef { return t.OfExec(v.agent, v.exec) })
 	}
-	v.span = r.out.start(r.trace.OfExec(v.agent, v.exec), r.trace.OfRun(), name, options...)
 	r.running[v.agent] = v
 	return v
 }
@@ -95,12 +91,12 @@ func (r *Reporter) resume(a *state.Agent) {
 }
 
 // attempt returns the span of the attempt under way, which begins now unless it has begun.
-func (r *Reporter) attempt(v *visit, now time.Time) trace.Span {
+func (r *Reporter) attempt(v *visit, now time.Time) *span {
 	if v.attempt != nil {
 		return v.attempt
 	}
-	v.attempt = r.out.start(r.trace.OfAttempt(v.agent, v.exec, v.number), r.trace.OfExec(v.agent, v.exec), "attempt "+strconv.Itoa(v.number),
-		trace.WithTimestamp(now), trace.WithAttributes(attribute.Int("raymond.attempt", v.number), attribute.Int("raymond.exec", v.exec), attribute.String("raymond.agent", v.agent)))
+	v.attempt = newSpan(r.trace.OfAttempt(v.agent, v.exec, v.number), r.trace.OfExec(v.agent, v.exec), "attempt "+strconv.Itoa(v.number), now)
+	v.attempt.set(ofNumber("raymond.attempt", v.number), ofNumber("raymond.exec", v.exec), ofText("raymond.agent", v.agent))
 	return v.attempt
 }
 
@@ -111,11 +107,11 @@ func (r *Reporter) Tool(agent, _ string, use runner.ToolUse) error {
 		return nil
 	}
 	now := time.Now()
-	about := []attribute.KeyValue{attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("gen_ai.tool.name", shown(use.Name))}
+	about := []attribute{ofText("gen_ai.operation.name", "execute_tool"), ofText("gen_ai.tool.name", shown(use.Name))}
 	if r.inputs && use.Input != "" {
-		about = append(about, attribute.String("gen_ai.tool.call.arguments", shown(use.Input)))
+		about = append(about, ofText("gen_ai.tool.call.arguments", shown(use.Input)))
 	}
-	r.attempt(v, now).AddEvent("execute_tool", trace.WithTimestamp(now), trace.WithAttributes(about...))
+	r.attempt(v, now).happen(now, "execute_tool", about...)
 	return nil
 }
 
@@ -131,13 +127,13 @@ func (r *Reporter) judge(e state.Event, b *state.NodeAttempt) {
 	}
 	v.number = b.Attempt
 	span := r.attempt(v, began)
-	span.SetAttributes(spent(b.Spent())...)
-	span.SetAttributes(attribute.Bool("raymond.converged", b.Converged))
+	span.set(spent(b.Spent())...)
+	span.set(ofBool("raymond.converged", b.Converged))
 	if !b.Converged {
-		span.SetAttributes(attribute.String("error.type", "not_converged"))
-		span.SetStatus(codes.Error, shown(b.Reason))
+		span.set(ofText("error.type", "not_converged"))
+		span.fail(shown(b.Reason))
 	}
-	r.out.end(span, e.Time)
+	r.end(span, e.Time)
 	v.attempt, v.judged, v.number = nil, e.Time, b.Attempt+1
 }
 
@@ -153,25 +149,25 @@ func (r *Reporter) finish(e state.Event, b *state.StateFinished) {
 	if v.attempt == nil && b.Attempt >= v.number { // there is no verdict on it
 		r.attempt(v, e.Time)
 	}
-	spans := []trace.Span{v.span}
+	spans := []*span{v.span}
 	if v.attempt != nil {
 		spans = append(spans, v.attempt)
 	}
 	for _, span := range spans {
 		if b.ExitCode != nil {
-			span.SetAttributes(attribute.Int("process.exit.code", *b.ExitCode))
+			span.set(ofNumber("process.exit.code", *b.ExitCode))
 		}
 		if !b.OK {
-			span.SetAttributes(attribute.String("error.type", "state_failed"))
-			span.SetStatus(codes.Error, shown(b.Error))
+			span.set(ofText("error.type", "state_failed"))
+			span.fail(shown(b.Error))
 		}
 	}
-	v.span.SetAttributes(spent(b.Spent())...)
+	v.span.set(spent(b.Spent())...)
 	if v.isPrompt {
-		v.span.SetAttributes(used(b)...)
+		v.span.set(used(b)...)
 	}
 	if v.attempt != nil {
-		r.out.end(v.attempt, e.Time)
+		r.end(v.attempt, e.Time)
 	}
 	v.ended = e.Time
 	delete(r.running, v.agent)
@@ -184,18 +180,18 @@ func (r *Reporter) move(e state.Event, t *state.Transition) {
 	if v == nil || v.exec != e.Exec {
 		return
 	}
+	to := []attribute{ofText("raymond.transition.tag", t.Tag), ofText("raymond.transition.target", shown(t.Target))}
 	if v.moves++; v.moves == 1 {
-		v.span.SetAttributes(attribute.String("raymond.transition.tag", t.Tag), attribute.String("raymond.transition.target", shown(t.Target)))
+		v.span.set(to...)
 		return
 	}
-	v.span.AddEvent("raymond.transition", trace.WithTimestamp(e.Time),
-		trace.WithAttributes(attribute.String("raymond.transition.tag", t.Tag), attribute.String("raymond.transition.target", shown(t.Target))))
+	v.span.happen(e.Time, "raymond.transition", to...)
 }
 
 // leave ends the spans of the state executions that have ended: nothing more will be told of them.
 func (r *Reporter) leave() {
 	for agent, v := range r.left {
-		r.out.end(v.span, v.ended)
+		r.end(v.span, v.ended)
 		delete(r.left, agent)
 	}
 }

@@ -12,32 +12,38 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Enter opens a folder in another one, and makes it if need be. Neither may be a link.
-func Enter(parent *os.Root, name string) (*os.Root, error) {
-	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+// Enter opens a folder below that of a path, name by name, and makes what is missing. Only the
+// path itself may be a link.
+func Enter(top string, names ...string) (*os.Root, error) {
+	if err := os.MkdirAll(top, 0o700); err != nil {
 		return nil, err
 	}
-	return Open(parent, name)
+	return below(top, names, func(parent *os.Root, name string) (*os.Root, error) {
+		if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		return open(parent, name)
+	})
 }
 
-// EnterAll opens a folder below another one, name by name, and makes what is missing. None of
-// the names may be a link. The caller closes what is returned; top stays open.
-func EnterAll(top *os.Root, names ...string) (*os.Root, error) {
-	at, err := top.OpenRoot(".")
+// Open opens a folder below that of a path, name by name. Only the path itself may be a link.
+func Open(top string, names ...string) (*os.Root, error) { return below(top, names, open) }
+
+func below(top string, names []string, step func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
+	at, err := os.OpenRoot(top)
 	for _, name := range names {
 		if err != nil {
 			return nil, err
 		}
-		var next *os.Root
-		next, err = Enter(at, name)
+		next, oops := step(at, name)
 		_ = at.Close() // nothing was written through it
-		at = next
+		at, err = next, oops
 	}
 	return at, err
 }
 
-// Open opens a folder in another one. Neither may be a link.
-func Open(parent *os.Root, name string) (*os.Root, error) {
+// open opens a folder in another one. Neither may be a link.
+func open(parent *os.Root, name string) (*os.Root, error) {
 	info, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
@@ -59,6 +65,32 @@ func Open(parent *os.Root, name string) (*os.Root, error) {
 		return nil, errors.Join(err, child.Close())
 	}
 	return child, nil
+}
+
+// Bring hands a file over to be read, which is not reached through a link.
+func Bring(path string, to func(io.Reader) error) error {
+	in, _, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return to(in)
+}
+
+// BringHead is Bring for the whole lines within the first length bytes of a transcript, of all
+// when length < 0. to is told how many bytes these are. The error has fs.ErrNotExist in it when
+// the transcript is shorter: what was said until then is gone.
+func BringHead(path string, length int64, to func(head io.Reader, size int64) error) error {
+	f, info, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head, size, err := head(f, info.Size(), length)
+	if err != nil {
+		return err
+	}
+	return to(head, size)
 }
 
 // Install puts a file into a folder, with mode 0600, and replaces one that is there. It is

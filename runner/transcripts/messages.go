@@ -4,9 +4,14 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // What a Feed keeps at most while uses of tools have not brought anything yet.
@@ -106,6 +111,46 @@ func Bounded(text string) (string, int64) {
 	return strings.Clone(text[:n]), int64(len(text) - n)
 }
 
+// Moment reads the time of a line; the zero time when it is none.
+func Moment(text string) time.Time {
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return at.UTC()
+}
+
+// TextOf returns a text, or the texts of a list of parts, but for what a model only thought.
+func TextOf(content jsontext.Value) string {
+	var text string
+	if json.Unmarshal(content, &text, tally.Loose) == nil {
+		return text
+	}
+	var parts []struct {
+		Text      string `json:"text"`
+		IsThought bool   `json:"thought"`
+	}
+	_ = json.Unmarshal(content, &parts, tally.Loose) // there is no text then
+	for _, p := range parts {
+		if !p.IsThought {
+			text += p.Text
+		}
+	}
+	return text
+}
+
+// Holds reports whether one of the lines that begin in the first length bytes of a transcript
+// is of a kind.
+func Holds(path string, length int64, is func(line []byte, truncated bool) bool) (found bool, err error) {
+	err = EachLineAt(path, 0, func(at int64, line []byte, truncated bool) error {
+		if found = at < length && is(line, truncated); found || at >= length {
+			return ErrStop
+		}
+		return nil
+	})
+	return found, err
+}
+
 // Read calls take for each line of a transcript that begins in the bytes from from to before
 // to, with its place; to < 0 is the end. A line that began before from is passed over. Of lines
 // that are truncated only the beginning is there.
@@ -122,10 +167,8 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 	})
 }
 
-// Head returns a reader of the whole lines within the first length bytes of a transcript, and
-// how many bytes these are; length < 0 is all. The error has fs.ErrNotExist in it when the
-// transcript is shorter: what was said until then is gone.
-func Head(f io.ReaderAt, size, length int64) (io.Reader, int64, error) {
+// head returns a reader for BringHead.
+func head(f io.ReaderAt, size, length int64) (io.Reader, int64, error) {
 	if length < 0 {
 		length = size
 	}

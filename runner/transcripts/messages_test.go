@@ -132,7 +132,7 @@ func TestHead(t *testing.T) {
 		{"a\nb\n", -1, "a\nb\n"}, {"a\nb", -1, "a\n"}, {"a\nb\n", 3, "a\n"}, {"a\nb\n", 2, "a\n"}, {"a\nb\n", 1, ""}, {"", -1, ""},
 		{"a\n" + long, -1, "a\n"}, {long + "\n", -1, long + "\n"},
 	} {
-		in, n, err := Head(strings.NewReader(tt.text), int64(len(tt.text)), tt.length)
+		in, n, err := head(strings.NewReader(tt.text), int64(len(tt.text)), tt.length)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestHead(t *testing.T) {
 			t.Errorf("%.10q, %d bytes: got %.10q, %d, %v, want %.10q", tt.text, tt.length, got, n, err, tt.want)
 		}
 	}
-	if _, _, err := Head(strings.NewReader("a\n"), 2, 3); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := head(strings.NewReader("a\n"), 2, 3); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("more than there is: got %v, want %v", err, fs.ErrNotExist)
 	}
 }

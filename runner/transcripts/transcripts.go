@@ -160,8 +160,8 @@ func Size(path string) (int64, bool) {
 }
 
 // Newest returns the newest regular file below a folder whose path in it a pattern matches, as
-// in fs.Glob, and false when there is none.
-func Newest(folder, pattern string) (string, bool) {
+// in fs.Glob, and false when there is none. With a test it is the newest that passes.
+func Newest(folder, pattern string, test func(path string) bool) (string, bool) {
 	found, err := fs.Glob(os.DirFS(folder), pattern)
 	if err != nil {
 		return "", false
@@ -171,7 +171,7 @@ func Newest(folder, pattern string) (string, bool) {
 	for _, f := range found {
 		path := filepath.Join(folder, filepath.FromSlash(f))
 		info, err := os.Lstat(path)
-		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at {
+		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at && (test == nil || test(path)) {
 			best, at = path, info.ModTime().UnixNano()
 		}
 	}

@@ -5,15 +5,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
-
-	"github.com/raymond-action/raymond-action/runner"
 )
 
 // tree makes a folder of files that protect can be tried on.
@@ -117,45 +114,6 @@ func TestProtectSeesEveryChange(t *testing.T) {
 	}
 }
 
-// TestProtectedFilesThatCannotBeRead differ from readable ones. As root nothing
-// is unreadable, so the thread takes on another user's rights on files.
-func TestProtectedFilesThatCannotBeRead(t *testing.T) {
-	dir := tree(t)
-	for at := dir; at != filepath.Dir(os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {
-		must(t, os.Chmod(at, 0o755))
-	}
-	if os.Getuid() == 0 {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		must(t, unix.Setfsuid(65534))
-		defer func() { must(t, unix.Setfsuid(0)) }()
-	}
-	before := base.Digest(dir, []string{"a_test.go", "sub/**"})
-	asOwner(t, func() {
-		must(t, os.Chmod(filepath.Join(dir, "a_test.go"), 0))
-		must(t, os.Chmod(filepath.Join(dir, "sub/deep"), 0))
-	})
-	after := base.Digest(dir, []string{"a_test.go", "sub/**"})
-	want := []string{"a_test.go", "sub/deep/c.go", "sub/deep/c_test.go"}
-	if diff := cmp.Diff(want, changed(before, after)); diff != "" || after["a_test.go"] != "unreadable" {
-		t.Errorf("a file and a folder without permissions (-want +got):\n%s\ndigests: %v", diff, after)
-	}
-	if diff := cmp.Diff([]string(nil), changed(after, base.Digest(dir, []string{"a_test.go", "sub/**"}))); diff != "" {
-		t.Errorf("unreadable before and after (-want +got):\n%s", diff)
-	}
-	asOwner(t, func() { must(t, os.Chmod(filepath.Join(dir, "sub/deep"), 0o755)) })
-}
-
-// asOwner does something with the rights of the user of this process.
-func asOwner(t *testing.T, do func()) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		must(t, unix.Setfsuid(0))
-		defer func() { must(t, unix.Setfsuid(65534)) }()
-	}
-	do()
-}
-
 func TestPatterns(t *testing.T) {
 	t.Parallel()
 	dir := tree(t)
@@ -179,28 +137,6 @@ func TestPatterns(t *testing.T) {
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(base.Digest(dir, []string{pattern})))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", pattern, diff)
 		}
-	}
-}
-
-// TestALinkIsADirectoryToo: agents may work in one.
-func TestALinkIsADirectoryToo(t *testing.T) {
-	t.Parallel()
-	dir := tree(t)
-	link := filepath.Join(t.TempDir(), "link")
-	must(t, os.Symlink(dir, link))
-	got := changes(t, link, []string{"**/*_test.go"}, func() { put(t, filepath.Join(dir, "a_test.go"), "x") })
-	if diff := cmp.Diff([]string{"a_test.go"}, got); diff != "" {
-		t.Errorf("in a directory that is a link (-want +got):\n%s", diff)
-	}
-}
-
-// TestWithoutProtectNothingIsLookedAt.
-func TestWithoutProtectNothingIsLookedAt(t *testing.T) {
-	t.Parallel()
-	c := checks(t, "true")
-	c.Dir = tree(t)
-	if v := base.Verify(t.Context(), runner.Checks{Commands: c.Commands, Dir: c.Dir, Timeout: c.Timeout, Mark: c.Mark, LogFile: c.LogFile}, quietly); v.Changed != nil {
-		t.Errorf("changed: got %q, want none", v.Changed)
 	}
 }
 

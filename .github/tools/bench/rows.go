@@ -46,12 +46,8 @@ var rows = []row{
 		wall(0), cpu(0), {"wall-ms", "wall time of raymond", 8}, {"cpu-ms", "CPU time of raymond", 0},
 		{"other-wall-ms", "wall time of the bare program", 0}, {"other-cpu-ms", "CPU time of the bare program", 0},
 	}},
-	{bench: "StartUp/reference", pkg: program, n: 61, quick: 21, what: "one script from start to end, against the reference", figures: []figure{wall(1), cpu(1)}},
 	{bench: "ScriptLoop/bare", pkg: program, n: 15, quick: 7, what: "a loop of 301 script states, against a bash loop that starts the same scripts", figures: []figure{cpu(1.25), wall(0)}},
-	{bench: "ScriptLoop/reference", pkg: program, n: 15, quick: 7, what: "a loop of 301 script states, against the reference, which syncs nothing", figures: []figure{cpu(1), wall(1)}},
 	{bench: "StubAgents/bare", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against a bash loop that starts the same stub", figures: []figure{cpu(1.05)}},
-	{bench: "StubAgents/reference", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against the reference", figures: []figure{cpu(1)}},
-	{bench: "Forks/reference", pkg: program, n: 7, quick: 2, what: "1,000 workers forked one by one, against the reference", figures: []figure{cpu(1), wall(1)}},
 	{bench: "Forks/at-once", pkg: program, n: 7, quick: 2, what: "1,000 workers forked at once", figures: []figure{
 		{"peak-MiB", "memory", 60}, {"written-MB", "bytes written", 5}, {"dirtied-MB", "bytes written to disk, in whole pages", 0},
 	}},
@@ -60,23 +56,12 @@ var rows = []row{
 	}},
 	{bench: "CagedStates", pkg: program, n: 9, quick: 3, what: "starting a script in a cage, against starting it without", figures: more},
 	{bench: "CageCommand", pkg: program, n: 61, quick: 21, what: "`raymond cage -- true` against `true`", figures: more},
-	{bench: "Telling", pkg: program, n: 9, quick: 3, what: "20 agents that say 300 lines each, with `--verbose` against `--quiet`", figures: []figure{cpu(0), {"cpu-µs/line", "additional CPU time of a line", 0}}},
-	{bench: "Flood/agent/lines-of-1KiB--quiet", pkg: program, n: 3, quick: 1, what: "200 MiB from an agent CLI in lines of 1 KiB", figures: flood},
-	{bench: "Flood/agent/lines-of-1024KiB--quiet", pkg: program, n: 3, quick: 1, what: "200 MiB from an agent CLI in lines of 1 MiB", figures: flood},
-	{bench: "Flood/agent/lines-of-24576KiB--quiet", pkg: program, n: 3, quick: 1, what: "200 MiB from an agent CLI in lines of 24 MiB", figures: flood},
-	{bench: "Flood/stderr/lines-of-1KiB--verbose", pkg: program, n: 3, quick: 1, what: "200 MiB on a script's stderr in lines of 1 KiB, with `--verbose`", figures: flood},
-	{bench: "Flood/stderr/lines-of-1024KiB--verbose", pkg: program, n: 3, what: "200 MiB on a script's stderr in lines of 1 MiB, with `--verbose`", figures: flood},
-	{bench: "Flood/stderr/lines-of-24576KiB--verbose", pkg: program, n: 3, what: "200 MiB on a script's stderr in lines of 24 MiB, with `--verbose`", figures: flood},
 	{bench: "Report", pkg: "./cmd/raymond/internal/reports", n: 3, quick: 1, what: "`raymond report` of a run of 1,000 agents with 50 MB of transcripts", figures: []figure{
 		{"wall-ms", "wall time", 10_000}, {"cpu-ms", "CPU time", 0}, {"peak-MiB", "memory", 200}, {"page-MB", "size of the page", 15},
 	}},
 	{bench: "ColdStart", pkg: "./cmd/raymond/internal/acttest", n: 21, what: "a step of a script-only workflow under act, from its start to the first state", figures: []figure{
 		{"over-ms", "time more than `raymond run` takes for it", 150}, {"act-ms", "time", 0}, {"bare-ms", "time of `raymond run`", 0}, {"step-ms", "time of the whole step, with the last checkpoint", 0},
 	}},
-	{bench: "Checkpoint/write/sealed", pkg: "./artifacts/checkpoint", n: 7, quick: 3, iterations: 5, what: "sealing a checkpoint of 20 MiB", figures: taken(0)},
-	{bench: "Checkpoint/write/plain", pkg: "./artifacts/checkpoint", n: 7, iterations: 5, what: "writing a checkpoint of 20 MiB that is not sealed", figures: taken(0)},
-	{bench: "Checkpoint/read/sealed", pkg: "./artifacts/checkpoint", n: 7, quick: 3, iterations: 5, what: "opening a sealed checkpoint of 20 MiB", figures: taken(0)},
-	{bench: "Checkpoint/read/plain", pkg: "./artifacts/checkpoint", n: 7, iterations: 5, what: "reading a checkpoint of 20 MiB that is not sealed", figures: taken(0)},
 	{bench: "SaveOfAnUnchangedTree", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "checking an unchanged workspace of 2,000 files for changes", figures: taken(0)},
 	{bench: "Snapshot", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "a snapshot of 5,000 files after a prompt that changed 20, with 200 more that are not committed", figures: taken(80e6)},
 	transfer("5MB/text/upload/plain", 7, 3, "storing a checkpoint of 5 MB of text, against the official client of artifacts"),
@@ -87,31 +72,21 @@ var rows = []row{
 	transfer("200MB/noise/download/plain", 5, 0, "fetching it"),
 	transfer("200MB/text/upload/sealed", 5, 0, "storing a sealed checkpoint of 200 MB of text, against the official client, which seals nothing"),
 	transfer("200MB/text/download/sealed", 5, 0, "fetching it"),
-	{bench: "TransferGrown/plain", pkg: "./artifacts/slots", n: 5, quick: 1, what: "storing 50 MB of conversations again after 10 KB were added to one of them", figures: []figure{
-		{"stored-MB", "bytes sent", 1}, {"wall-ms", "wall time", 0}, {"cpu-ms", "CPU time", 0}, {"peak-MiB", "memory", 64},
-	}},
-	{bench: "Conversation", pkg: "./runner/claude", n: 3, what: "a turn of a conversation with the real CLI of Claude Code, which a new process continues", figures: []figure{
-		{"new-ms/turn", "wall time", 0}, {"new-cpu-ms/turn", "CPU time", 0},
-		{"kept-ms/turn", "wall time in a process that is kept", 0}, {"kept-cpu-ms/turn", "CPU time in a process that is kept", 0},
-	}},
 	{bench: "StartUp/earlier", pkg: program, n: 61, quick: 21, what: "one script from start to end, against an earlier version", figures: pair},
 	{bench: "ScriptLoop/earlier", pkg: program, n: 15, quick: 5, what: "a loop of 301 script states, against an earlier version", figures: pair},
 	{bench: "StubAgents/earlier", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against an earlier version", figures: pair},
-	{bench: "Forks/earlier", pkg: program, n: 7, quick: 2, what: "1,000 workers forked one by one, against an earlier version", figures: pair},
 }
 
-// transfer is a row of BenchmarkTransfer. The ratios that begin with in- leave out
-// the time that Node takes to start and to load the client.
+// transfer is a row of BenchmarkTransfer.
 func transfer(name string, n, quick int, what string) row {
 	return row{bench: "Transfer/" + name, pkg: "./artifacts/slots", n: n, quick: quick, what: what, figures: []figure{
-		wall(0.5), cpu(0.5), {"in-wall-ratio", "wall time, without the start of Node", 0}, {"in-cpu-ratio", "CPU time, without the start of Node", 0}, {"peak-MiB", "memory", 64},
+		wall(0.5), cpu(0.5), {"peak-MiB", "memory", 64},
 	}}
 }
 
 var (
-	more  = []figure{{"more-wall-ms", "additional wall time", 3}, {"more-cpu-ms", "additional CPU time", 3}}
-	flood = []figure{{"peak-MiB", "memory", 64}}
-	pair  = []figure{wall(0), cpu(0)}
+	more = []figure{{"more-wall-ms", "additional wall time", 3}, {"more-cpu-ms", "additional CPU time", 3}}
+	pair = []figure{wall(0), cpu(0)}
 )
 
 // choose returns the rows of these names, or all: those that compare with an

@@ -12,10 +12,6 @@ import (
 	"strings"
 )
 
-// reference is the program whose workflow language raymond runs. Nothing of it is
-// part of this repository.
-const reference = "github.com/vector76/raymond/cmd/raymond@c6b29ea"
-
 // bench is one start of this command: a checkout, and a folder for what is built.
 type bench struct {
 	root, dir string
@@ -52,20 +48,13 @@ func (b *bench) build(ctx context.Context, s settings, chosen []row) error {
 		return err
 	}
 	b.env = append(b.env, "RAYMOND_BENCH_PROGRAM="+program)
-	needsReference := false
 	for _, r := range chosen {
-		needsReference = needsReference || strings.HasSuffix(r.bench, "/reference")
 		if err := b.buildTests(ctx, r.pkg); err != nil {
 			return err
 		}
 	}
 	if s.against != "" {
-		if err := b.buildEarlier(ctx, s.against); err != nil {
-			return err
-		}
-	}
-	if needsReference && os.Getenv("RAYMOND_REFERENCE") == "" {
-		b.installReference(ctx)
+		return b.buildEarlier(ctx, s.against)
 	}
 	return nil
 }
@@ -86,7 +75,7 @@ func (b *bench) buildTests(ctx context.Context, pkg string) error {
 	if _, err := os.Stat(b.tests(pkg)); err == nil {
 		return nil
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", b.tests(pkg), pkg)
+	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-tags=world", "-vet=off", "-o", b.tests(pkg), pkg)
 	cmd.Dir = b.root
 	return output(cmd)
 }
@@ -110,26 +99,6 @@ func (b *bench) buildEarlier(ctx context.Context, rev string) error {
 	}
 	b.env = append(b.env, "RAYMOND_BENCH_EARLIER="+program)
 	return nil
-}
-
-// installReference builds the reference as raymond is built, or passes on to the
-// benchmarks why it can't be had.
-func (b *bench) installReference(ctx context.Context) {
-	bin := filepath.Join(b.dir, "reference")
-	cmd := exec.CommandContext(ctx, "go", "install", "-trimpath", "-ldflags=-s -w", "-modcacherw", reference)
-	cmd.Dir = b.dir // outside of every module
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOBIN="+bin, "GOMODCACHE="+filepath.Join(b.dir, "modules"))
-	if err := output(cmd); err != nil {
-		b.env = append(b.env, "RAYMOND_REFERENCE_MISSING="+lastLine(err.Error()))
-		return
-	}
-	b.env = append(b.env, "RAYMOND_REFERENCE="+filepath.Join(bin, "raymond"))
-}
-
-// lastLine returns the last line of what the go command says, which has the cause.
-func lastLine(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.TrimPrefix(strings.TrimSpace(lines[len(lines)-1]), "server response: ")
 }
 
 // output runs a command; its error has what the command printed.

@@ -340,37 +340,6 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 	return conn.(*net.TCPConn), reader
 }
 
-// upgrade asks for another protocol than HTTP, without a tunnel, and gets it.
-func upgrade(t *testing.T, p *Proxy) net.Conn {
-	t.Helper()
-	server, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	port := uint16(server.Addr().(*net.TCPAddr).Port)
-	p.list.entries = append(p.list.entries, entry{addr: loopback, ports: []uint16{port}})
-	p.dialer.Control = p.list.checkDial
-	go func() {
-		if conn, err := server.Accept(); err == nil {
-			// An answer that comes before its request is nobody's.
-			_, _ = http.ReadRequest(bufio.NewReader(conn))
-			io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-			io.Copy(conn, conn)
-			conn.Close()
-		}
-	}()
-	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(conn, "GET http://%s/ HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n", server.Addr())
-	if line, err := bufio.NewReader(conn).ReadString('\n'); !strings.Contains(line, "101") {
-		t.Fatalf("got %q, %v", line, err)
-	}
-	return conn
-}
-
 // TestServersEndTunnels has a server that closes its end first.
 func TestServersEndTunnels(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -411,7 +380,6 @@ func TestCloseEndsTunnels(t *testing.T) {
 		t.Errorf("got %q, %v", text, err)
 	}
 	conn, reader = openTunnel(t, p, server.Addr().String())
-	upgraded := upgrade(t, p)
 	closed := make(chan struct{})
 	go func() {
 		p.Close()
@@ -426,7 +394,6 @@ func TestCloseEndsTunnels(t *testing.T) {
 		t.Error("the tunnel is still there")
 	}
 	conn.Close()
-	upgraded.Close()
 	server.Close()
 	for deadline := time.Now().Add(hang); runtime.NumGoroutine() > goroutines; runtime.Gosched() {
 		if time.Now().After(deadline) {

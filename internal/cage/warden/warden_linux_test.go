@@ -130,7 +130,8 @@ func TestSocketsOutsideAreRefused(t *testing.T) {
 	s := newSite(t)
 	docker := filepath.Join(s.outside, "docker.sock")
 	link, hard := filepath.Join(s.inside, "link.sock"), filepath.Join(s.inside, "hard.sock")
-	dir := filepath.Join(s.inside, "dir")
+	dir, beside := filepath.Join(s.inside, "dir"), s.inside+".sock" // its name begins with that of a writable folder
+	serve(t, "unix", beside, &s.reached)
 	if err := os.Symlink(docker, link); err != nil {
 		t.Fatal(err)
 	}
@@ -160,6 +161,9 @@ func TestSocketsOutsideAreRefused(t *testing.T) {
 				t.Errorf("%s: told of %q, want %q", name, refused, docker)
 			}
 		}
+	}
+	if said, _ := attack(t, s.inside, s.rules(), "unix", beside); said != "EACCES" || s.reached.Load() > 0 {
+		t.Errorf("beside: got %s and %d connections, want EACCES and none", said, s.reached.Load())
 	}
 	// Last, since a socket that has two names is refused by each of them.
 	if err := os.Link(docker, hard); err != nil {

@@ -2,39 +2,12 @@ package archive
 
 import (
 	"archive/zip"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
 )
-
-// Pack writes the regular files of fsys as a zip archive, in order of their
-// names, without their times: the same files give the same bytes.
-func Pack(w io.Writer, fsys fs.FS) error {
-	p := NewPacker(w)
-	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("pack %q: it is no regular file", name)
-		}
-		return packFile(p, fsys, name)
-	})
-	return errors.Join(err, p.Close())
-}
-
-func packFile(p *Packer, fsys fs.FS, name string) error {
-	in, err := fsys.Open(name)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return p.Add(name, in)
-}
 
 // Packer writes a zip archive file by file, without times. What it writes is
 // within every rule of Unpack but the limits on numbers and sizes: names that

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,18 +56,6 @@ func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
 	}
 	if got, err := readAll(f, info, 6); err == nil {
 		t.Errorf("7 bytes with a limit of 6: got %q, want an error", got)
-	}
-}
-
-func TestNothingButRegularFilesIsOpened(t *testing.T) {
-	dir := t.TempDir()
-	if got := openings(dir); len(got) > 0 {
-		t.Errorf("a folder was opened by %q", got)
-	}
-	for name, err := range errorsOf(filepath.Join(dir, "none")) {
-		if !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s of nothing: got %v, want %v", name, err, fs.ErrNotExist)
-		}
 	}
 }
 
@@ -140,29 +127,5 @@ func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
 		if got, _ := os.ReadFile(path); string(got) != s.want {
 			t.Errorf("flags %x: got %q, want %q", s.flag, got, s.want)
 		}
-	}
-}
-
-// swapped is a folder in which something else takes a file's place just before the
-// file is opened.
-type swapped struct {
-	folder
-	swap func(path string)
-}
-
-func (s swapped) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	s.swap(name)
-	return s.folder.OpenFile(name, flag&^(dontFollow), perm) // as on a system that has no such flag
-}
-
-func TestAnotherFileThatTakesThePlaceIsNotOpened(t *testing.T) {
-	path, other := place(t, "seen"), place(t, "another")
-	from := swapped{machine{}, func(path string) {
-		if err := os.Rename(other, path); err != nil {
-			t.Fatal(err)
-		}
-	}}
-	if f, _, err := open(from, path, os.O_RDONLY, 0); !errors.Is(err, ErrNotRegular) {
-		t.Errorf("got %v, %v, want %v", f, err, ErrNotRegular)
 	}
 }

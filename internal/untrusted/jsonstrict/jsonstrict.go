@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -39,34 +38,14 @@ func Decode(data []byte, to any) error {
 	return unmarshal(data, to)
 }
 
-// DecodeVersion is Decode for an object whose field schema has a number from 1 to
-// newest. A higher one is told before anything else that may be new about it.
-func DecodeVersion(data []byte, to any, newest int) error {
+// DecodeVersion is Decode for an object whose field schema has the given number. Another
+// one is told before anything else that may be different about it.
+func DecodeVersion(data []byte, to any, schema int) error {
 	if err := check(data); err != nil {
 		return err
 	}
-	if err := checkSchema(data, newest); err != nil {
+	if err := checkSchema(data, schema); err != nil {
 		return err
-	}
-	return unmarshal(data, to)
-}
-
-// DecodeComplete is DecodeVersion into a struct, of which no field may be missing that
-// is not tagged omitzero. This holds for all structs in it that are of its own package.
-func DecodeComplete(data []byte, to any, newest int) error {
-	if err := check(data); err != nil {
-		return err
-	}
-	if err := checkSchema(data, newest); err != nil {
-		return err
-	}
-	var tree any
-	if err := json.Unmarshal(data, &tree); err != nil {
-		return errorOf(err)
-	}
-	t := reflect.TypeOf(to).Elem()
-	if at, ok := missing(tree, t, "", t.PkgPath()); ok {
-		return &Error{at, "is missing"}
 	}
 	return unmarshal(data, to)
 }
@@ -131,7 +110,7 @@ func check(data []byte) error {
 }
 
 // checkSchema tells a file of another version from a broken one.
-func checkSchema(data []byte, newest int) error {
+func checkSchema(data []byte, want int) error {
 	if bytes.TrimSpace(data)[0] != '{' {
 		return &Error{What: "is no JSON object"}
 	}
@@ -145,50 +124,10 @@ func checkSchema(data []byte, newest int) error {
 	switch {
 	case head.Schema.Kind() != '0':
 		return &Error{"schema", "is missing or no number"}
-	case err == nil && schema > newest:
-		return &Error{"schema", fmt.Sprintf("is %d, newer than the %d this program knows; use a newer release", schema, newest)}
-	case err != nil || schema < 1:
-		return &Error{"schema", fmt.Sprintf("is %.20s, want 1 to %d", head.Schema, newest)}
+	case err != nil || schema != want:
+		return &Error{"schema", fmt.Sprintf("is %.20s, want %d: another version of this program wrote it", head.Schema, want)}
 	}
 	return nil
-}
-
-// missing finds the first field of the structs of a package that a JSON tree lacks.
-func missing(tree any, t reflect.Type, at, pkg string) (string, bool) {
-	switch t.Kind() {
-	case reflect.Pointer:
-		return missing(tree, t.Elem(), at, pkg)
-	case reflect.Slice:
-		list, _ := tree.([]any)
-		for i, e := range list {
-			if path, ok := missing(e, t.Elem(), fmt.Sprintf("%s[%d]", at, i), pkg); ok {
-				return path, true
-			}
-		}
-	case reflect.Struct:
-		if object, ok := tree.(map[string]any); ok && t.PkgPath() == pkg {
-			return missingMember(object, t, at)
-		}
-	}
-	return "", false
-}
-
-func missingMember(object map[string]any, t reflect.Type, at string) (string, bool) {
-	for f := range t.Fields() {
-		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		here := strings.TrimPrefix(at+"."+name, ".")
-		value, ok := object[name]
-		if !ok && option != "omitzero" {
-			return here, true
-		}
-		if !ok {
-			continue
-		}
-		if path, ok := missing(value, f.Type, here, t.PkgPath()); ok {
-			return path, true
-		}
-	}
-	return "", false
 }
 
 // errorOf turns an error of the JSON library into an *Error; nil stays nil.

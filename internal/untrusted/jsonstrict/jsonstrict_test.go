@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -58,9 +59,10 @@ var bad = []struct{ old, new, field, what string }{
 
 // newer are the same of texts whose version is read.
 var newer = []struct{ old, new, field, what string }{
-	{`"schema": 2`, `"schema": 3`, "schema", "is 3, newer than the 2"},
-	{`"schema": 2`, `"schema": 3, "more": 1`, "schema", "is 3, newer than the 2"},
-	{`"schema": 2`, `"schema": 0`, "schema", "is 0, want 1 to 2"},
+	{`"schema": 2`, `"schema": 3`, "schema", "is 3, want 2"},
+	{`"schema": 2`, `"schema": 1`, "schema", "is 1, want 2"},
+	{`"schema": 2`, `"schema": 3, "more": 1`, "schema", "is 3, want 2"},
+	{`"schema": 2`, `"schema": 0`, "schema", "is 0, want 2"},
 	{`"schema": 2`, `"schema": -1`, "schema", "is -1"},
 	{`"schema": 2`, `"schema": 1.5`, "schema", "is 1.5"},
 	{`"schema": 2`, `"schema": 1e0`, "schema", "is 1e0"},
@@ -72,25 +74,13 @@ var newer = []struct{ old, new, field, what string }{
 	{good, "{}", "schema", "missing"},
 }
 
-// incomplete are the same of texts in which something is missing.
-var incomplete = []struct{ old, new, field, what string }{
-	{`"name": "x",`, ``, "name", "is missing"},
-	{`{"size": 1}`, `{}`, "parts[0].size", "is missing"},
-	{`{"size": 3}`, `{}`, "parts[1].next.size", "is missing"},
-	{`"name": "x"`, `"Name": "x"`, "name", "is missing"},
-}
-
 func TestNothingIsReadThatWasNotWrittenSo(t *testing.T) {
 	plain := func(data []byte) error { return Decode(data, new(file)) }
 	version := func(data []byte) error { return DecodeVersion(data, new(file), 2) }
-	complete := func(data []byte) error { return DecodeComplete(data, new(file), 2) }
-	for name, decode := range map[string]func([]byte) error{"Decode": plain, "DecodeVersion": version, "DecodeComplete": complete} {
+	for name, decode := range map[string]func([]byte) error{"Decode": plain, "DecodeVersion": version} {
 		tests := bad
 		if name != "Decode" {
 			tests = append(tests, newer...)
-		}
-		if name == "DecodeComplete" {
-			tests = append(tests, incomplete...)
 		}
 		for _, test := range tests {
 			if !strings.Contains(good, test.old) {
@@ -98,8 +88,7 @@ func TestNothingIsReadThatWasNotWrittenSo(t *testing.T) {
 			}
 			err := decode([]byte(strings.Replace(good, test.old, test.new, 1)))
 			var wrong *Error
-			missed := name == "DecodeComplete" && test.field == "Name" // is told as the missing field name
-			if !errors.As(err, &wrong) || !missed && (test.field != "" && wrong.Field != test.field || !strings.Contains(wrong.What, test.what)) {
+			if !errors.As(err, &wrong) || test.field != "" && wrong.Field != test.field || !strings.Contains(wrong.What, test.what) {
 				t.Errorf("%s, %.60q for %.60q: got %v, want %q at %q", name, test.new, test.old, err, test.what, test.field)
 			}
 		}
@@ -109,27 +98,20 @@ func TestNothingIsReadThatWasNotWrittenSo(t *testing.T) {
 	}
 }
 
-func TestOmittedFieldsMayBeMissing(t *testing.T) {
-	var got file
-	if err := DecodeComplete([]byte(`{"schema":1,"name":""}`), &got, 2); err != nil || got.Schema != 1 {
-		t.Errorf("got %+v, %v", got, err)
-	}
-}
-
 // FuzzDecode: no bytes make it panic, what it accepts is read as the standard library
 // reads it, and what is written of that is accepted again.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(good))
-	for _, test := range append(append(append([]struct{ old, new, field, what string }{}, bad...), newer...), incomplete...) {
+	for _, test := range slices.Concat(bad, newer) {
 		if len(test.new) < 1<<10 {
 			f.Add([]byte(strings.Replace(good, test.old, test.new, 1)))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var strict, complete, loose file
+		var strict, loose file
 		err := Decode(data, &strict)
-		if DecodeComplete(data, &complete, 2) == nil && (err != nil || DecodeVersion(data, new(file), 2) != nil) {
-			t.Fatalf("complete and of a known version, but: %v", err)
+		if DecodeVersion(data, new(file), 2) == nil && err != nil {
+			t.Fatalf("of a known version, but: %v", err)
 		}
 		var wrong *Error
 		if err != nil {

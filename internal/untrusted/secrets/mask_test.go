@@ -137,20 +137,6 @@ func TestShortValuesAreNamed(t *testing.T) {
 	}
 }
 
-// TestNothingToMask holds that sets without a value change nothing.
-func TestNothingToMask(t *testing.T) {
-	empty, _ := New(nil)
-	for _, s := range []*Set{nil, empty} {
-		text := "nothing secret here, \x00\xff"
-		if got := []string{s.Text(text), written(t, s, text, 3), readBack(t, s, text, 3)}; !slices.Equal(got, []string{text, text, text}) {
-			t.Errorf("%q: got %q", text, got)
-		}
-		if s.Values() != nil && len(s.Values()) > 0 || s.Rest(text) != 0 {
-			t.Errorf("values %q, rest %d of an empty set", s.Values(), s.Rest(text))
-		}
-	}
-}
-
 // asterisks is, the simple way, the text with each byte of a secret replaced.
 func asterisks(s *Set, text string) string {
 	out := []byte(text)

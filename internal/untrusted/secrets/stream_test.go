@@ -78,30 +78,6 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 	}
 }
 
-// FuzzMaskSplit cuts any text at places that the last argument says.
-func FuzzMaskSplit(f *testing.F) {
-	s, texts := samples(f)
-	for _, text := range texts {
-		f.Add(text, []byte{1, 5, 8, 13})
-	}
-	f.Fuzz(func(t *testing.T, text string, cuts []byte) {
-		var out strings.Builder
-		w, rest := s.Writer(&out), text
-		for _, cut := range cuts {
-			n := min(int(cut), len(rest))
-			_, _ = io.WriteString(w, rest[:n])
-			rest = rest[n:]
-		}
-		_, _ = io.WriteString(w, rest)
-		if err := w.Close(); err != nil || out.String() != s.Text(text) {
-			t.Errorf("%q cut at %v\ngot  %q, %v\nwant %q", text, cuts, out.String(), err, s.Text(text))
-		}
-		if got, want := readBack(t, s, text, 1+len(cuts)), asterisks(s, text); got != want {
-			t.Errorf("%q\ngot  %q\nwant %q", text, got, want)
-		}
-	})
-}
-
 // TestWriterHoldsBackLittle holds that a live log is not delayed by what can't be
 // the beginning of a secret, and that what can be is.
 func TestWriterHoldsBackLittle(t *testing.T) {

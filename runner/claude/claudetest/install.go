@@ -1,9 +1,6 @@
 package claudetest
 
 import (
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
@@ -29,33 +26,4 @@ func Install(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// Version returns the version of the CLI that the tests drive.
-func Version(t testing.TB) string {
-	t.Helper()
-	return cli.Version(t)
-}
-
-// Since says whether the CLI that the tests drive is of a version or a later one:
-// what differs between versions is data of the tests, by the version in which it was
-// first seen.
-func Since(t testing.TB, version string) bool {
-	t.Helper()
-	driven, since := parts(t, Version(t)), parts(t, version)
-	return slices.Compare(driven, since) >= 0
-}
-
-// parts are the numbers of a version.
-func parts(t testing.TB, version string) []int {
-	t.Helper()
-	var list []int
-	for part := range strings.SplitSeq(version, ".") {
-		n, err := strconv.Atoi(part)
-		if err != nil {
-			t.Fatalf("version %q: %v", version, err)
-		}
-		list = append(list, n)
-	}
-	return list
 }

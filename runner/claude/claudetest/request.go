@@ -18,14 +18,11 @@ type Request struct {
 	// reminder of the last user message that is more than tool results.
 	Prompt string
 	Step   int // assistant messages after Prompt
-	// Reminders are the texts that the CLI adds by itself, which Messages leaves out: project
-	// files, and what hooks say.
-	Reminders []string
 }
 
 // Message is one message of a conversation, its blocks flattened to text: text
 // as it is, "[Tool {input}]" for a tool use, "[= output]" for a tool result.
-// Thinking, system reminders and messages of the role "system" are left out.
+// System reminders and messages of the role "system" are left out.
 type Message struct{ Role, Text string }
 
 // Conversation returns the messages one a line, as "role: text", so that tests
@@ -114,11 +111,6 @@ func newRequest(h http.Header, body []byte) (Request, error) {
 	}
 	r := Request{Model: w.Model, Stream: w.Stream, Header: h.Clone(), APIKey: apiKey(h)}
 	for _, m := range w.Messages {
-		for _, b := range m.Content {
-			if b.Type == "text" && (m.Role == "system" || isReminder(b.Text)) {
-				r.Reminders = append(r.Reminders, b.Text)
-			}
-		}
 		if text := m.Content.flat(); text != "" && m.Role != "system" {
 			r.Messages = append(r.Messages, Message{m.Role, text})
 		}

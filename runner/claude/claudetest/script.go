@@ -1,9 +1,6 @@
 package claudetest
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // Rule says how to answer requests whose last user text contains Match.
 type Rule struct {
@@ -16,45 +13,24 @@ type Rule struct {
 	// Sequence, used without Steps, answers the rule's first, second, … request.
 	// The last one repeats.
 	Sequence []Reply
-	// FailFirst requests of the rule get Fail before anything else.
-	FailFirst int
-	Fail      Reply
 }
-
-// Point is a place in the course of a reply.
-type Point string
-
-// The points at which a reply can hang or be dropped.
-const (
-	Headers Point = "headers" // before anything is sent
-	Start   Point = "start"   // after message_start
-	Middle  Point = "middle"  // within the first block
-	End     Point = "end"     // after the blocks, before message_delta
-)
 
 // Reply is one answer of the API: blocks, or an error when Status says so.
 type Reply struct {
-	Blocks     []Block
-	StopReason string // "" for end_turn, or tool_use when a block asks for a tool
-	Usage      *Usage // nil for 100 in, 20 out
+	Blocks []Block
+	Usage  *Usage // nil for 100 in, 20 out
 
-	Status             int // an HTTP error from 400 on; 0 for 200
-	ErrorType, Message string
-	Header             map[string]string
-	Raw                string // sent instead of all that, with Status
-
-	Delay       time.Duration // before anything is sent
-	StreamError string        // type of an error event in place of the end
-	NoStop      bool          // the stream ends without message_stop
-	Hang        Point         // wait there until the client goes away
-	Drop        Point         // close the connection there
-	// Reached, when set, is called at the Hang point.
-	Reached func()
+	Status  int // an HTTP error from 400 on; 0 for 200
+	Message string
+	Header  map[string]string
+	// Hang waits in the middle of the first block until the client goes away, and Cut closes
+	// the connection there.
+	Hang, Cut bool
 }
 
 // Block is one content block of a reply.
 type Block struct {
-	Type  string // "text", "thinking" or "tool_use"
+	Type  string // "text" or "tool_use"
 	Text  string
 	Tool  string
 	Input map[string]any
@@ -70,9 +46,6 @@ type Usage struct {
 
 // Text is a text block.
 func Text(s string) Block { return Block{Type: "text", Text: s} }
-
-// Thinking is a thinking block.
-func Thinking(s string) Block { return Block{Type: "thinking", Text: s} }
 
 // ToolUse is a block that asks for a tool.
 func ToolUse(tool string, input map[string]any) Block {
@@ -96,22 +69,16 @@ func Say(texts ...string) Reply {
 // Do is a reply of the given blocks.
 func Do(blocks ...Block) Reply { return Reply{Blocks: blocks} }
 
-// Fail is a reply with an HTTP error status.
-func Fail(status int) Reply { return Reply{Status: status} }
-
 // On is a rule that walks through steps for prompts that contain match.
 func On(match string, steps ...Reply) Rule { return Rule{Match: match, Steps: steps} }
 
 // pick returns the reply to a request and how often the rule was used before.
 func (r *Rule) pick(used, step int) Reply {
-	if used < r.FailFirst {
-		return r.Fail
-	}
 	if len(r.Steps) > 0 {
 		return r.Steps[min(step, len(r.Steps)-1)]
 	}
 	if len(r.Sequence) > 0 {
-		return r.Sequence[min(used-r.FailFirst, len(r.Sequence)-1)]
+		return r.Sequence[min(used, len(r.Sequence)-1)]
 	}
 	return Say("ok")
 }
@@ -119,9 +86,6 @@ func (r *Rule) pick(used, step int) Reply {
 func (r *Rule) fits(prompt string) bool { return strings.Contains(prompt, r.Match) }
 
 func (r Reply) stopReason() string {
-	if r.StopReason != "" {
-		return r.StopReason
-	}
 	for _, b := range r.Blocks {
 		if b.Type == "tool_use" {
 			return "tool_use"

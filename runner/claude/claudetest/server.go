@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
@@ -18,9 +16,8 @@ import (
 type Server struct {
 	URL string
 
-	closing chan struct{} // closed when the test ends
-	rules   []Rule
-	model   agenttest.Model // answers in place of the rules, when set
+	rules []Rule
+	model agenttest.Model // answers in place of the rules, when set
 
 	mu   sync.Mutex // guards what follows
 	used []int      // requests answered, by rule
@@ -37,14 +34,8 @@ func NewServer(t testing.TB, rules ...Rule) *Server {
 
 func newServer(t testing.TB, m agenttest.Model, rules ...Rule) *Server {
 	t.Helper()
-	s := &Server{closing: make(chan struct{}), rules: rules, model: m, used: make([]int, len(rules))}
-	h := httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = h.URL
-	t.Cleanup(func() {
-		close(s.closing)
-		h.CloseClientConnections()
-		h.Close()
-	})
+	s := &Server{rules: rules, model: m, used: make([]int, len(rules))}
+	s.URL = agenttest.Serve(t, s.serve).URL
 	return s
 }
 
@@ -55,21 +46,7 @@ func (s *Server) Requests() []Request {
 	return append([]Request(nil), s.seen...)
 }
 
-// Last returns the newest request and ends the test when there was none.
-func (s *Server) Last(t testing.TB) Request {
-	t.Helper()
-	all := s.Requests()
-	if len(all) == 0 {
-		t.Fatal("requests to the scripted API: got none, want at least one")
-	}
-	return all[len(all)-1]
-}
-
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
+func (s *Server) serve(on *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	if strings.HasSuffix(r.URL.Path, "/count_tokens") {
 		fmt.Fprintf(w, `{"input_tokens":%d}`, len(body)/4)
@@ -88,7 +65,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.model != nil {
 		reply = replyOf(s.model(asked(q, body)))
 	}
-	c := &call{Reply: reply, w: w, gone: r.Context().Done(), closing: s.closing, model: q.Model, n: n}
+	c := &call{Reply: reply, w: w, breakOff: func() { on.BreakOff(r, reply.Hang) }, model: q.Model, n: n}
 	c.answer(q.Stream)
 }
 
@@ -109,22 +86,17 @@ func (s *Server) choose(q Request) (Reply, int) {
 // call is one request being answered.
 type call struct {
 	Reply
-	w       http.ResponseWriter
-	gone    <-chan struct{} // closed when the client leaves
-	closing <-chan struct{}
-	model   string
-	n       int
+	w        http.ResponseWriter
+	breakOff func()
+	model    string
+	n        int
 }
 
 func (c *call) answer(stream bool) {
-	c.wait(c.Delay)
-	c.at(Headers)
 	for k, v := range c.Header {
 		c.w.Header().Set(k, v)
 	}
 	switch {
-	case c.Raw != "":
-		c.raw()
 	case c.Status >= 400:
 		c.fail()
 	case stream:
@@ -134,40 +106,6 @@ func (c *call) answer(stream bool) {
 	}
 }
 
-// at hangs or drops the connection when the reply says to do so at p.
-func (c *call) at(p Point) {
-	if c.Hang == p {
-		if c.Reached != nil {
-			c.Reached()
-		}
-		select {
-		case <-c.gone:
-		case <-c.closing:
-		}
-	}
-	if c.Hang == p || c.Drop == p {
-		panic(http.ErrAbortHandler)
-	}
-}
-
-func (c *call) wait(d time.Duration) {
-	if d == 0 {
-		return
-	}
-	select {
-	case <-time.After(d):
-	case <-c.gone:
-	case <-c.closing:
-	}
-}
-
-func (c *call) raw() {
-	if c.Status != 0 {
-		c.w.WriteHeader(c.Status)
-	}
-	io.WriteString(c.w, c.Raw)
-}
-
 // errorTypes are the API's own names for the statuses it sends.
 var errorTypes = map[int]string{
 	400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
@@ -175,10 +113,7 @@ var errorTypes = map[int]string{
 }
 
 func (c *call) fail() {
-	kind := c.ErrorType
-	if kind == "" {
-		kind = errorTypes[c.Status]
-	}
+	kind := errorTypes[c.Status]
 	if kind == "" {
 		kind = "api_error"
 	}

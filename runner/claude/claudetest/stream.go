@@ -14,23 +14,15 @@ func (c *call) stream() {
 	u.Output = 1 // the real count comes at the end
 	m["usage"] = u
 	c.event("message_start", map[string]any{"message": m})
-	c.at(Start)
 	for i, b := range c.Blocks {
 		c.block(i, b)
 	}
-	c.at(End)
-	switch {
-	case c.StreamError != "":
-		c.event("error", map[string]any{"error": map[string]any{"type": c.StreamError, "message": c.StreamError}})
-	case !c.NoStop:
-		delta := map[string]any{"stop_reason": c.stopReason(), "stop_sequence": nil}
-		c.event("message_delta", map[string]any{"delta": delta, "usage": c.usage()})
-		c.event("message_stop", map[string]any{})
-	}
+	delta := map[string]any{"stop_reason": c.stopReason(), "stop_sequence": nil}
+	c.event("message_delta", map[string]any{"delta": delta, "usage": c.usage()})
+	c.event("message_stop", map[string]any{})
 }
 
-// block sends one content block in two deltas, with the Middle point of the
-// first block between them.
+// block sends one content block in two deltas.
 func (c *call) block(i int, b Block) {
 	c.event("content_block_start", map[string]any{"index": i, "content_block": b.empty(c.id("toolu", i))})
 	full, half := b.payload(), len(b.payload())/2
@@ -38,13 +30,10 @@ func (c *call) block(i int, b Block) {
 		half--
 	}
 	c.delta(i, b.delta(full[:half]))
-	if i == 0 {
-		c.at(Middle)
+	if i == 0 && (c.Hang || c.Cut) {
+		c.breakOff()
 	}
 	c.delta(i, b.delta(full[half:]))
-	if b.Type == "thinking" {
-		c.delta(i, map[string]any{"type": "signature_delta", "signature": signature})
-	}
 	c.event("content_block_stop", map[string]any{"index": i})
 }
 
@@ -63,8 +52,6 @@ func (c *call) event(kind string, fields map[string]any) {
 	http.NewResponseController(c.w).Flush()
 }
 
-const signature = "c2NyaXB0ZWQ="
-
 func (b Block) payload() string {
 	if b.Type != "tool_use" {
 		return b.Text
@@ -77,28 +64,20 @@ func (b Block) payload() string {
 }
 
 func (b Block) empty(id string) map[string]any {
-	e := Block{Type: b.Type, Tool: b.Tool, Input: map[string]any{}}.whole(id)
-	delete(e, "signature")
-	return e
+	return Block{Type: b.Type, Tool: b.Tool, Input: map[string]any{}}.whole(id)
 }
 
 func (b Block) delta(part string) map[string]any {
-	switch b.Type {
-	case "tool_use":
+	if b.Type == "tool_use" {
 		return map[string]any{"type": "input_json_delta", "partial_json": part}
-	case "thinking":
-		return map[string]any{"type": "thinking_delta", "thinking": part}
 	}
 	return map[string]any{"type": "text_delta", "text": part}
 }
 
 // whole is the block as a reply that is not streamed has it.
 func (b Block) whole(id string) map[string]any {
-	switch b.Type {
-	case "tool_use":
+	if b.Type == "tool_use" {
 		return map[string]any{"type": "tool_use", "id": id, "name": b.Tool, "input": b.Input}
-	case "thinking":
-		return map[string]any{"type": "thinking", "thinking": b.Text, "signature": signature}
 	}
 	return map[string]any{"type": "text", "text": b.Text}
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
+// Key is the API key that the CLI is given.
+const Key = "sk-ant-claudetest"
+
 // Vendor is Claude Code for tests that run with each agent CLI.
 type Vendor struct{}
 
@@ -85,7 +88,7 @@ func asked(r Request, body []byte) agenttest.Asked {
 
 // replyOf says in the terms of this API what a scripted model answers.
 func replyOf(r agenttest.Reply) Reply {
-	out := Reply{Status: r.Status, Message: r.Message, Header: map[string]string{}}
+	out := Reply{Status: r.Status, Message: r.Message, Header: map[string]string{}, Hang: r.Hang, Cut: r.Cut}
 	if r.RetryAfter != "" {
 		out.Header["retry-after"] = r.RetryAfter
 	}
@@ -106,12 +109,6 @@ func replyOf(r agenttest.Reply) Reply {
 	}
 	if r.Input+r.Cached+r.Output > 0 {
 		out.Usage = &Usage{Input: r.Input, CacheRead: r.Cached, Output: r.Output}
-	}
-	if r.Cut {
-		out.Drop = Middle
-	}
-	if r.Hang {
-		out.Hang = Middle
 	}
 	return out
 }

@@ -56,15 +56,8 @@ func (d Folder) folders() ([]*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := os.OpenRoot(filepath.Dir(projects))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer config.Close()
-	top, err := transcripts.Open(config, filepath.Base(projects))
+	config, name := filepath.Dir(projects), filepath.Base(projects)
+	top, err := transcripts.Open(config, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -81,7 +74,7 @@ func (d Folder) folders() ([]*os.Root, error) {
 		if !e.IsDir() {
 			continue
 		}
-		if f, err := transcripts.Open(top, e.Name()); err == nil {
+		if f, err := transcripts.Open(config, name, e.Name()); err == nil {
 			out = append(out, f)
 		}
 	}

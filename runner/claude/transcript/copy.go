@@ -3,9 +3,9 @@ package transcript
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
@@ -27,26 +27,19 @@ func (d Folder) copy(c runner.Conversation, length int64, id, dir string) error 
 	if !transcripts.IsUUID(c.ID) || !transcripts.IsUUID(id) || c.ID == id {
 		return errors.New("want two different UUIDs in lower case")
 	}
-	f, info, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	in, end, err := transcripts.Head(f, info.Size(), length)
-	if err != nil {
-		return err
-	}
-	if ok, err := holdsPrompt(path, end); err != nil || !ok {
-		return errors.Join(err, errors.New("nothing was said in it until then"))
-	}
-	folder, err := d.folder(transcripts.Resolve(dir))
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	if _, err := folder.Lstat(id + ".jsonl"); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is a session %s already", id)
-	}
-	// A quotation mark within a text has a backslash before it: only members are renamed.
-	return transcripts.Install(folder, id+".jsonl", transcripts.Renamed(in, `"sessionId":"`+c.ID+`"`, `"sessionId":"`+id+`"`))
+	return transcripts.BringHead(path, length, func(head io.Reader, size int64) error {
+		if ok, err := holdsPrompt(path, size); err != nil || !ok {
+			return errors.Join(err, errors.New("nothing was said in it until then"))
+		}
+		folder, err := d.folder(transcripts.Resolve(dir))
+		if err != nil {
+			return err
+		}
+		defer folder.Close()
+		if _, err := folder.Lstat(id + ".jsonl"); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("there is a session %s already", id)
+		}
+		// A quotation mark within a text has a backslash before it: only members are renamed.
+		return transcripts.Install(folder, id+".jsonl", transcripts.Renamed(head, `"sessionId":"`+c.ID+`"`, `"sessionId":"`+id+`"`))
+	})
 }

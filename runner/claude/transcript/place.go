@@ -3,10 +3,10 @@ package transcript
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
@@ -29,11 +29,9 @@ func (d Folder) Find(session string, dirs []string) (runner.Stored, bool) {
 		return runner.Stored{}, false
 	}
 	// After the search, so that the prompt is within the size.
-	info, err := os.Lstat(s.Path)
-	if err != nil || !info.Mode().IsRegular() {
+	if s.Size, ok = transcripts.Size(s.Path); !ok {
 		return runner.Stored{}, false
 	}
-	s.Size = info.Size()
 	return s, true
 }
 
@@ -50,7 +48,7 @@ func (d Folder) find(session string, dirs []string) (runner.Stored, bool) {
 			}
 		}
 	}
-	path, ok := transcripts.Newest(projects, "*/"+session+".jsonl")
+	path, ok := transcripts.Newest(projects, "*/"+session+".jsonl", nil)
 	return runner.Stored{Path: path, Dir: dirs[0]}, ok
 }
 
@@ -75,17 +73,14 @@ func (d Folder) place(session, dir, from string) error {
 	if ok, err := HoldsPrompt(from); err != nil || !ok {
 		return err
 	}
-	in, _, err := files.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	folder, err := d.folder(transcripts.Resolve(dir))
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	return transcripts.Install(folder, session+".jsonl", in)
+	return transcripts.Bring(from, func(in io.Reader) error {
+		folder, err := d.folder(transcripts.Resolve(dir))
+		if err != nil {
+			return err
+		}
+		defer folder.Close()
+		return transcripts.Install(folder, session+".jsonl", in)
+	})
 }
 
 // folder opens the folder of the sessions of a directory, and makes it if need be.
@@ -96,19 +91,5 @@ func (d Folder) folder(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := filepath.Dir(projects)
-	if err := os.MkdirAll(config, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(config)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	top, err := transcripts.Enter(root, filepath.Base(projects))
-	if err != nil {
-		return nil, err
-	}
-	defer top.Close()
-	return transcripts.Enter(top, slug(dir))
+	return transcripts.Enter(filepath.Dir(projects), filepath.Base(projects), slug(dir))
 }

@@ -18,18 +18,7 @@ func HoldsPrompt(path string) (bool, error) { return holdsPrompt(path, math.MaxI
 
 // holdsPrompt is HoldsPrompt for the first length bytes.
 func holdsPrompt(path string, length int64) (bool, error) {
-	found := false
-	err := transcripts.EachLineAt(path, 0, func(at int64, line []byte, _ bool) error {
-		if at >= length {
-			return transcripts.ErrStop
-		}
-		if TypeOf(line) == "user" {
-			found = true
-			return transcripts.ErrStop
-		}
-		return nil
-	})
-	return found, err
+	return transcripts.Holds(path, length, func(line []byte, _ bool) bool { return TypeOf(line) == "user" })
 }
 
 // Count is a line in which the CLI keeps what a conversation has cost so far, as

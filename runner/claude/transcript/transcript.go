@@ -6,7 +6,6 @@
 package transcript
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"unicode/utf16"
@@ -27,11 +26,7 @@ func (d Folder) Length(session, dir string) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, false
-	}
-	return info.Size(), true
+	return transcripts.Size(path)
 }
 
 // Path returns the transcript of a session that began in dir, and false when
@@ -39,18 +34,11 @@ func (d Folder) Length(session, dir string) (int64, bool) {
 // working copy of a repository or the home folder was restored, the newest file
 // of that name is returned.
 func (d Folder) Path(session, dir string) (string, bool) {
-	projects, err := d.Projects()
-	if err != nil || !state.ValidSession(session) {
+	if !state.ValidSession(session) {
 		return "", false
 	}
-	name := session + ".jsonl"
-	if home, err := filepath.EvalSymlinks(dir); err == nil {
-		path := filepath.Join(projects, slug(home), name)
-		if transcripts.IsFile(path) {
-			return path, true
-		}
-	}
-	return transcripts.Newest(projects, "*/"+name)
+	s, ok := d.find(session, []string{dir})
+	return s.Path, ok
 }
 
 // Config returns the CLI's own folder, which may not be there yet.

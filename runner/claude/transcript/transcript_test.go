@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSlug holds the CLI's naming of folders. That it is right is shown by
-// TestContractConversations, which finds real transcripts by it.
+// TestSlug holds the CLI's naming of folders. That it is right the conformance test shows,
+// which finds real transcripts by it.
 func TestSlug(t *testing.T) {
 	long := "/" + strings.Repeat("abcdefghi/", 25)
 	tests := []struct{ dir, want string }{
@@ -45,31 +45,6 @@ func home(t *testing.T, id, content string) (d Folder, dir, file string) {
 }
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
-
-// TestTranscriptIsFound holds that a session is found by its folder, through
-// links, from another folder, and never by a name that is a path.
-func TestTranscriptIsFound(t *testing.T) {
-	b, dir, file := home(t, "a-1", prompted)
-	link := filepath.Join(t.TempDir(), "link")
-	must(t, os.Symlink(dir, link))
-	must(t, os.WriteFile(filepath.Join(filepath.Dir(file), "..", "x.jsonl"), []byte("x"), 0o600))
-	tests := []struct {
-		session, dir string
-		want         bool
-	}{
-		{"a-1", dir, true}, {"a-1", link, true}, {"a-1", "/somewhere/else", true},
-		{"a-2", dir, false}, {"../x", dir, false}, {"", dir, false}, {"*", dir, false}, {".", dir, false},
-	}
-	for _, tt := range tests {
-		n, ok := b.Length(tt.session, tt.dir)
-		if ok != tt.want || ok && n != int64(len(prompted)) {
-			t.Errorf("length of %q in %s: got %d, %v, want %v", tt.session, tt.dir, n, ok, tt.want)
-		}
-	}
-	if n, ok := (Folder{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}).Length("a-1", dir); ok {
-		t.Errorf("length in an empty home: got %d, want none", n)
-	}
-}
 
 // TestUsageCountsMessagesOnce holds that each message counts as its last line
 // says, by model, from a byte on.

@@ -3,8 +3,6 @@ package transcript
 import (
 	"errors"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -38,9 +36,9 @@ type spoken struct {
 // variants as in "[1m]". Each message counts once, as its last line says: the
 // CLI writes a line a block.
 func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
-	path, ok := d.Path(session, dir)
-	size, hasSize := d.Length(session, dir)
-	if !ok || from < 0 || !hasSize || size-from > transcripts.MaxRead {
+	path, _ := d.Path(session, dir)
+	size, ok := transcripts.Size(path)
+	if !ok || from < 0 || size-from > transcripts.MaxRead {
 		return nil, false
 	}
 	messages := map[string]state.Usage{}
@@ -61,18 +59,5 @@ func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
 	if err != nil || len(messages) == 0 {
 		return nil, false
 	}
-	return sum(messages), true
-}
-
-func sum(messages map[string]state.Usage) []state.Usage {
-	models := map[string]state.Usage{}
-	for _, u := range messages {
-		all := models[u.Model]
-		u.Input, u.Output = u.Input+all.Input, u.Output+all.Output
-		u.CacheWrite, u.CacheRead = u.CacheWrite+all.CacheWrite, u.CacheRead+all.CacheRead
-		models[u.Model] = u
-	}
-	return slices.SortedFunc(maps.Values(models), func(a, b state.Usage) int {
-		return strings.Compare(a.Model, b.Model)
-	})
+	return tally.ByModel(maps.Values(messages)), true
 }

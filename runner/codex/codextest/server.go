@@ -3,78 +3,35 @@ package codextest
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
-// Server is a scripted Responses API. It implements as much of it as the CLI uses.
-type Server struct {
-	URL string // without /v1
-
-	model   agenttest.Model
-	closing chan struct{}
-
-	mu    sync.Mutex
-	asked []agenttest.Asked // guarded by mu
-}
-
-// NewServer starts a server that asks m, until the test ends.
-func NewServer(t testing.TB, m agenttest.Model) *Server {
+// NewServer starts a scripted Responses API that asks m, until the test ends. It implements as
+// much of it as the CLI uses, below /v1.
+func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
 	t.Helper()
-	s := &Server{model: m, closing: make(chan struct{})}
-	h := httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = h.URL
-	t.Cleanup(func() {
-		close(s.closing)
-		h.CloseClientConnections()
-		h.Close()
-	})
-	return s
-}
-
-// Asked returns the requests for messages so far, in order of arrival.
-func (s *Server) Asked() []agenttest.Asked {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]agenttest.Asked(nil), s.asked...)
-}
-
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	if r.Method != http.MethodPost || r.URL.Path != "/v1/responses" {
-		http.NotFound(w, r)
-		return
-	}
-	q, asked, err := newRequest(r.Header, body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	s.mu.Lock()
-	s.asked = append(s.asked, asked)
-	n := len(s.asked)
-	s.mu.Unlock()
-	c := &call{Reply: s.model(asked), w: w, n: n, tools: asked.Tools, model: q.Model}
-	if c.Status >= http.StatusBadRequest {
-		c.fail()
-		return
-	}
-	c.stream(func() {
-		select {
-		case <-r.Context().Done():
-		case <-s.closing:
+	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/responses" {
+			http.NotFound(w, r)
+			return
 		}
+		q, asked, err := newRequest(r.Header, body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		c := &call{n: s.Note(asked), w: w, tools: asked.Tools, model: q.Model, Reply: m(asked)}
+		if c.Status >= http.StatusBadRequest {
+			c.fail()
+			return
+		}
+		c.stream(func() { s.BreakOff(r, c.Hang) })
 	})
 }
 
@@ -103,10 +60,7 @@ func (c *call) fail() {
 	if !known && c.Status >= http.StatusInternalServerError {
 		kind[0] = "server_error"
 	}
-	detail := map[string]any{"type": kind[0], "code": kind[1], "message": c.Message}
-	if c.Message == "" {
-		detail["message"] = fmt.Sprintf("scripted error %d", c.Status)
-	}
+	detail := map[string]any{"type": kind[0], "code": kind[1], "message": c.Words()}
 	if c.UsageLimit {
 		detail["type"], detail["code"], detail["plan_type"] = "usage_limit_reached", nil, "plus"
 		detail["resets_at"] = time.Now().Add(time.Hour).Unix()
@@ -119,17 +73,14 @@ func (c *call) fail() {
 	_ = json.NewEncoder(c.w).Encode(map[string]any{"error": detail}) // a client that has left needs none
 }
 
-// stream answers with server-sent events. wait returns when the client has left.
-func (c *call) stream(wait func()) {
+// stream answers with server-sent events.
+func (c *call) stream(breakOff func()) {
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	id := fmt.Sprintf("resp_%d", c.n)
 	c.event("response.created", map[string]any{"response": map[string]any{"id": id}})
 	if c.Cut || c.Hang {
 		c.begin("…")
-		if c.Hang {
-			wait()
-		}
-		panic(http.ErrAbortHandler)
+		breakOff()
 	}
 	if c.Text != "" || c.Shell == "" && c.Write == "" {
 		c.begin(c.Text)
@@ -175,10 +126,7 @@ func (c *call) custom(name, input string) {
 // usage are the tokens that the reply reports; the API counts what is cached as a part of
 // the input.
 func (c *call) usage() map[string]any {
-	in, cached, out := c.Input, c.Cached, c.Output
-	if in+cached+out == 0 {
-		in, out = 100, 20
-	}
+	in, cached, out := c.Tokens()
 	return map[string]any{
 		"input_tokens": in + cached, "input_tokens_details": map[string]any{"cached_tokens": cached},
 		"output_tokens": out, "output_tokens_details": map[string]any{"reasoning_tokens": 0}, "total_tokens": in + cached + out,

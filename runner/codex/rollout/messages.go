@@ -7,12 +7,11 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -60,14 +59,10 @@ func (f Folder) Read(thread string, from, to int64, each func(runner.Message) er
 			return nil
 		case truncated:
 			return r.feed.Say(runner.Message{Offset: at, From: runner.FromCLI, Cut: int64(len(text))})
-		case json.Unmarshal(text, &e, loose) != nil:
+		case json.Unmarshal(text, &e, tally.Loose) != nil:
 			return nil
 		}
-		m := runner.Message{Offset: at}
-		if when, err := time.Parse(time.RFC3339Nano, e.Time); err == nil {
-			m.Time = when.UTC()
-		}
-		return r.tell(e, m)
+		return r.tell(e, runner.Message{Offset: at, Time: transcripts.Moment(e.Time)})
 	})
 	if err != nil {
 		return err
@@ -102,7 +97,7 @@ func (r *reader) tell(e entry, m runner.Message) error {
 		return r.done(p.Item, m)
 	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call_output"):
 		m.Refused = refusal(p.Output) != ""
-		m.Text, m.Cut = transcripts.Bounded(textOf(p.Output))
+		m.Text, m.Cut = transcripts.Bounded(transcripts.TextOf(p.Output))
 		m.Failed = m.Refused || r.failed || strings.HasPrefix(m.Text, "Script failed")
 		return r.feed.Brought(p.ID, m)
 	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call"):
@@ -139,19 +134,4 @@ func (r *reader) say(m runner.Message, who runner.Speaker, text string) error {
 	m.From = who
 	m.Text, m.Cut = transcripts.Bounded(text)
 	return r.feed.Say(m)
-}
-
-// textOf is what a tool brought.
-func textOf(output jsontext.Value) string {
-	var text string
-	if output.Kind() == '"' {
-		_ = json.Unmarshal(output, &text, loose) // it is "" then
-		return text
-	}
-	var parts []piece
-	_ = json.Unmarshal(output, &parts, loose) // there are none then
-	for _, p := range parts {
-		text += p.Text
-	}
-	return text
 }

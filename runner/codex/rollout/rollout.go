@@ -11,16 +11,15 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -34,29 +33,11 @@ type Folder struct{ Env []string }
 
 // Home is the CLI's own folder.
 func (f Folder) Home() (string, error) {
-	if dir := f.variable("CODEX_HOME"); dir != "" {
+	if dir := program.Variable(f.Env, "CODEX_HOME"); dir != "" {
 		return dir, nil
 	}
-	home := f.variable(homeVar)
-	if home == "" {
-		u, err := user.Current()
-		if err != nil {
-			return "", err
-		}
-		home = u.HomeDir
-	}
-	return filepath.Join(home, ".codex"), nil
-}
-
-// variable returns the value of a variable of the environment. Of two entries with one name
-// the later one counts.
-func (f Folder) variable(name string) string {
-	for _, entry := range slices.Backward(f.Env) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
+	home, err := program.Home(f.Env)
+	return filepath.Join(home, ".codex"), err
 }
 
 // Path returns the rollout of a thread, the newest of several, and false when there is none.
@@ -65,7 +46,7 @@ func (f Folder) Path(thread string) (string, bool) {
 	if err != nil || !transcripts.IsUUID(thread) {
 		return "", false
 	}
-	return transcripts.Newest(filepath.Join(home, sessions), "*/*/*/rollout-*-"+thread+".jsonl")
+	return transcripts.Newest(filepath.Join(home, sessions), "*/*/*/rollout-*-"+thread+".jsonl", nil)
 }
 
 // Length returns the size in bytes of the rollout of a thread, and false when there is none.
@@ -109,7 +90,7 @@ func begin(path string) (dir string, ok bool) {
 				Dir string `json:"cwd"`
 			} `json:"payload"`
 		}
-		ok = !truncated && json.Unmarshal(line, &l, loose) == nil && l.Type == "session_meta"
+		ok = !truncated && json.Unmarshal(line, &l, tally.Loose) == nil && l.Type == "session_meta"
 		dir = l.Payload.Dir
 		return transcripts.ErrStop
 	})
@@ -123,7 +104,7 @@ func (f Folder) Place(thread, from string) error {
 	if !transcripts.IsUUID(thread) {
 		return fmt.Errorf("put rollout in place: the id %.80q is no UUID in lower case", thread)
 	}
-	if err := f.place(thread, from); err != nil {
+	if err := transcripts.Bring(from, func(in io.Reader) error { return f.install(thread, in) }); err != nil {
 		return fmt.Errorf("put rollout of thread %s in place: %w", thread, err)
 	}
 	return nil
@@ -151,29 +132,12 @@ func (f Folder) copy(from string, length int64, to string) error {
 	if !transcripts.IsUUID(to) {
 		return fmt.Errorf("copy: the id %.80q is no UUID in lower case", to)
 	}
-	in, info, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	head, end, err := transcripts.Head(in, info.Size(), length)
-	if err != nil {
-		return err
-	}
-	if _, ok := begin(path); !ok || end == 0 {
-		return fmt.Errorf("copy: nothing was said in thread %s until then", from)
-	}
-	return f.install(to, transcripts.Renamed(head, from, to))
-}
-
-// place puts a rollout in place.
-func (f Folder) place(thread, from string) error {
-	in, _, err := files.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return f.install(thread, in)
+	return transcripts.BringHead(path, length, func(head io.Reader, size int64) error {
+		if _, ok := begin(path); !ok || size == 0 {
+			return fmt.Errorf("copy: nothing was said in thread %s until then", from)
+		}
+		return f.install(to, transcripts.Renamed(head, from, to))
+	})
 }
 
 // install makes what in brings the rollout of a thread.
@@ -182,23 +146,14 @@ func (f Folder) install(thread string, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(home, 0o700); err != nil {
-		return err
-	}
-	top, err := os.OpenRoot(home)
-	if err != nil {
-		return err
-	}
-	defer top.Close()
-	now := time.Now()
-	at := now.Format("2006/01/02/rollout-2006-01-02T15-04-05-") + thread + ".jsonl"
+	at := time.Now().Format("2006/01/02/rollout-2006-01-02T15-04-05-") + thread + ".jsonl"
 	if there, ok := f.Path(thread); ok {
 		if at, err = filepath.Rel(filepath.Join(home, sessions), there); err != nil {
 			return err
 		}
 	}
 	names := strings.Split(filepath.ToSlash(at), "/")
-	folder, err := transcripts.EnterAll(top, append([]string{sessions}, names[:3]...)...)
+	folder, err := transcripts.Enter(home, append([]string{sessions}, names[:3]...)...)
 	if err != nil {
 		return err
 	}
@@ -216,42 +171,16 @@ func (f Folder) Clear(thread string, only *runner.Mark) error {
 	if err != nil {
 		return err
 	}
-	top, err := os.OpenRoot(home)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer top.Close()
 	found, err := fs.Glob(os.DirFS(filepath.Join(home, sessions)), "*/*/*/rollout-*-"+thread+".jsonl")
-	if err != nil {
-		return err
-	}
 	for _, at := range found {
-		if err := remove(top, at, only); err != nil {
-			return err
+		names := append([]string{sessions}, strings.Split(at, "/")...)
+		last := len(names) - 1
+		folder, oops := transcripts.Open(home, names[:last]...)
+		if oops != nil {
+			continue // what a link leads to is left alone, and it may be gone
 		}
+		_, oops = transcripts.Remove(folder, names[last], only)
+		err = errors.Join(err, oops, folder.Close())
 	}
-	return nil
-}
-
-// remove removes a rollout below the folder of all. What a link leads to is left alone.
-func remove(top *os.Root, at string, only *runner.Mark) error {
-	names := append([]string{sessions}, strings.Split(at, "/")...)
-	folder, err := top.OpenRoot(".")
-	for _, name := range names[:len(names)-1] {
-		if err != nil {
-			return nil // it is no folder, or none any more
-		}
-		next, fail := transcripts.Open(folder, name)
-		_ = folder.Close() // nothing was written through it
-		folder, err = next, fail
-	}
-	if err != nil {
-		return nil
-	}
-	defer folder.Close()
-	_, err = transcripts.Remove(folder, names[len(names)-1], only)
 	return err
 }

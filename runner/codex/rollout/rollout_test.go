@@ -3,12 +3,10 @@ package rollout
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -60,81 +58,6 @@ func TestUsage(t *testing.T) {
 	}
 	if c, ok := f.Count(talked, int64(len(one))); !ok || c != (Count{Tokens{100, 40, 10, 5}, "a"}) {
 		t.Errorf("count after the first turn: got %+v, %v", c, ok)
-	}
-}
-
-// TestPlaceAndClear: what is placed replaces what is there, alone; what is cleared leaves
-// other threads, and a file that has changed.
-func TestPlaceAndClear(t *testing.T) {
-	t.Parallel()
-	f, path := home(t, meta+"long\n")
-	kept := strings.Replace(path, talked, other, 1)
-	write(t, kept, meta)
-	from := filepath.Join(t.TempDir(), "stored")
-	write(t, from, meta)
-	if err := f.Place(talked, from); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(path); string(got) != meta {
-		t.Errorf("placed: got %q, %v, want the stored one", got, err)
-	}
-	if err := f.Clear(talked, &runner.Mark{Size: 1}); err != nil {
-		t.Error(err)
-	}
-	if _, ok := f.Length(talked); !ok {
-		t.Error("cleared with another mark: it is gone")
-	}
-	if err := f.Clear(talked, nil); err != nil {
-		t.Error(err)
-	}
-	if _, ok := f.Length(talked); ok {
-		t.Error("cleared: it is there")
-	}
-	if _, ok := f.Length(other); !ok {
-		t.Error("cleared: another thread is gone")
-	}
-	if err := f.Place("../"+talked, from); err == nil {
-		t.Error("a thread with a path for an id was placed")
-	}
-	if err := f.Clear("*", nil); err == nil {
-		t.Error("a thread with a pattern for an id was cleared")
-	}
-}
-
-// TestLinksAreNotFollowed: those that an agent has put in the place of files and folders.
-func TestLinksAreNotFollowed(t *testing.T) {
-	t.Parallel()
-	for _, at := range []string{sessions, sessions + "/2026", sessions + "/2026/11", sessions + "/2026/11/22", "file"} {
-		f, path := home(t, meta)
-		top, _ := f.Home()
-		outside := t.TempDir()
-		victim := filepath.Join(outside, filepath.Base(path))
-		place := filepath.Join(top, filepath.FromSlash(at))
-		if at == "file" {
-			place = path
-			write(t, victim, meta)
-		} else {
-			rest, _ := filepath.Rel(place, path)
-			victim = filepath.Join(outside, rest)
-			write(t, victim, meta)
-		}
-		if err := os.RemoveAll(place); err != nil {
-			t.Fatal(err)
-		}
-		target := outside
-		if at == "file" {
-			target = victim
-		}
-		if err := os.Symlink(target, place); err != nil {
-			t.Fatal("this test needs a file system with links, and on Windows the right to make them: ", err)
-		}
-		from := filepath.Join(t.TempDir(), "stored")
-		write(t, from, "changed")
-		_ = f.Place(talked, from) // an error is as good
-		_ = f.Clear(talked, nil)
-		if got, err := os.ReadFile(victim); string(got) != meta {
-			t.Errorf("link at %s: what it leads to: got %q, %v, want it as it was", at, got, err)
-		}
 	}
 }
 

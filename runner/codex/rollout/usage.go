@@ -7,15 +7,11 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// loose is how lines are read: what a model or a tool wrote may hold names twice and bytes
-// that are no UTF-8.
-var loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Tokens are counts as the CLI tells them. What came from the cache, and what was written to
 // it, is a part of the input.
@@ -131,7 +127,7 @@ func (f Folder) each(thread string, take func(end int64, l line) error) bool {
 			return nil
 		}
 		var l line
-		if json.Unmarshal(text, &l, loose) != nil {
+		if json.Unmarshal(text, &l, tally.Loose) != nil {
 			return nil
 		}
 		return take(end, l)

@@ -1,3 +1,5 @@
+//go:build world
+
 package commandtest
 
 import (
@@ -6,10 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
@@ -19,14 +19,15 @@ import (
 //go:embed package.json package-lock.json
 var files embed.FS
 
-var pinned = installtest.NPM{Name: "opencode", Files: files, Dir: "runner/command/commandtest"}
+// Pinned is OpenCode as npm installs it.
+var Pinned = installtest.NPM{Name: "opencode", Files: files, Dir: "runner/command/commandtest"}
 
 // OpenCode returns the folder of the pinned OpenCode, for PATH. The first call on a machine
 // installs it with npm, which needs no script of the package when the platform's own package is
 // asked for.
 func OpenCode(t testing.TB) string {
 	t.Helper()
-	dir := pinned.Install(t)
+	dir := Pinned.Install(t)
 	found, err := fs.Glob(os.DirFS(dir), "node_modules/opencode-*/bin")
 	if err != nil || len(found) != 1 {
 		t.Fatalf("programs of OpenCode below %s: got %q, %v, want one", dir, found, err)
@@ -55,19 +56,14 @@ func OpenCodeEnviron(url, home string) []string {
 // shell command is asked for with the tool of OpenCode.
 func Chat(t testing.TB, m agenttest.Model) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return agenttest.Serve(t, func(_ *agenttest.Server, w http.ResponseWriter, _ *http.Request, body []byte) {
 		var q chat
-		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		if err := json.Unmarshal(body, &q); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		a := q.asked()
-		a.Key = key
-		completion(w, q.Model, m(a))
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
+		completion(w, q.Model, m(q.asked()))
+	}).URL
 }
 
 // chat is a request of the API, as far as it matters.

@@ -3,7 +3,6 @@ package commandtest
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strconv"
 	"testing"
@@ -77,22 +76,18 @@ func (Vendor) Environ(url, home string) []string {
 // Serve implements agenttest.Vendor.
 func (Vendor) Serve(t testing.TB, m agenttest.Model) string {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
 		var q question
-		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		if err := json.Unmarshal(body, &q); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		reply(w, r, m(agenttest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools}))
-	}))
-	t.Cleanup(func() {
-		s.CloseClientConnections() // one may hang
-		s.Close()
-	})
-	return s.URL
+		said := m(agenttest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools})
+		reply(w, said, func() { s.BreakOff(r, said.Hang) })
+	}).URL
 }
 
-func reply(w http.ResponseWriter, r *http.Request, said agenttest.Reply) {
+func reply(w http.ResponseWriter, said agenttest.Reply, breakOff func()) {
 	if said.Status >= 400 {
 		if n, err := strconv.Atoi(said.RetryAfter); err == nil {
 			w.Header().Set("Until", strconv.FormatInt(time.Now().Unix()+int64(n), 10))
@@ -102,10 +97,7 @@ func reply(w http.ResponseWriter, r *http.Request, said agenttest.Reply) {
 	if said.Cut || said.Hang {
 		_, _ = w.Write([]byte(`{"Text": "`)) // a client that has gone is no matter of ours
 		w.(http.Flusher).Flush()
-		if said.Hang {
-			<-r.Context().Done()
-		}
-		panic(http.ErrAbortHandler)
+		breakOff()
 	}
 	_ = json.NewEncoder(w).Encode(answer{
 		Text: said.Text, Shell: said.Shell, Write: said.Write, Input: said.Input, Cached: said.Cached, Output: said.Output,

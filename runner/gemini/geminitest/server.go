@@ -2,82 +2,41 @@ package geminitest
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
-	"sync"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
-// Server is a scripted Gemini API. It implements as much of it as the CLI uses.
-type Server struct {
-	URL string // without /v1beta
-
-	model   agenttest.Model
-	closing chan struct{}
-
-	mu    sync.Mutex
-	asked []agenttest.Asked // guarded by mu
-}
-
-// NewServer starts a server that asks m, until the test ends.
-func NewServer(t testing.TB, m agenttest.Model) *Server {
-	t.Helper()
-	s := &Server{model: m, closing: make(chan struct{})}
-	h := httptest.NewServer(http.HandlerFunc(s.serve))
-	s.URL = h.URL
-	t.Cleanup(func() {
-		close(s.closing)
-		h.CloseClientConnections()
-		h.Close()
-	})
-	return s
-}
-
-// Asked returns the requests for messages so far, in order of arrival.
-func (s *Server) Asked() []agenttest.Asked {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]agenttest.Asked(nil), s.asked...)
-}
-
 var path = regexp.MustCompile(`^/v1beta/models/([^/:]+):(generateContent|streamGenerateContent)$`)
 
-func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return
-	}
-	asks := path.FindStringSubmatch(r.URL.Path)
-	if r.Method != http.MethodPost || asks == nil {
-		http.NotFound(w, r)
-		return
-	}
-	q, asked, err := newRequest(asks[1], r.Header, body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	c := &call{Reply: agenttest.Reply{Text: routing}, w: w, model: asks[1], isStream: asks[2] == "streamGenerateContent"}
-	if !q.isRouting() {
-		s.mu.Lock()
-		s.asked = append(s.asked, asked)
-		s.mu.Unlock()
-		c.Reply = s.model(asked)
-	}
-	if c.Status >= http.StatusBadRequest {
-		c.fail()
-		return
-	}
-	c.answer(func() {
-		select {
-		case <-r.Context().Done():
-		case <-s.closing:
+// NewServer starts a scripted Gemini API that asks m, until the test ends. It implements as much
+// of it as the CLI uses, below /v1beta.
+func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
+	t.Helper()
+	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
+		asks := path.FindStringSubmatch(r.URL.Path)
+		if r.Method != http.MethodPost || asks == nil {
+			http.NotFound(w, r)
+			return
 		}
+		q, asked, err := newRequest(asks[1], r.Header, body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		c := &call{Reply: agenttest.Reply{Text: routing}, w: w, model: asks[1], isStream: asks[2] == "streamGenerateContent"}
+		if !q.isRouting() {
+			s.Note(asked)
+			c.Reply = m(asked)
+		}
+		if c.Status >= http.StatusBadRequest {
+			c.fail()
+			return
+		}
+		c.answer(func() { s.BreakOff(r, c.Hang) })
 	})
 }
 
@@ -101,10 +60,6 @@ var statuses = map[int]string{
 }
 
 func (c *call) fail() {
-	message := c.Message
-	if message == "" {
-		message = fmt.Sprintf("scripted error %d", c.Status)
-	}
 	var details []map[string]any
 	if c.UsageLimit {
 		details = append(details, map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure",
@@ -117,13 +72,12 @@ func (c *call) fail() {
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(c.Status)
 	c.send(map[string]any{"error": map[string]any{
-		"code": c.Status, "message": message, "status": statuses[c.Status], "details": details,
+		"code": c.Status, "message": c.Words(), "status": statuses[c.Status], "details": details,
 	}})
 }
 
-// answer answers with server-sent events, or at once where no stream is asked for. wait returns
-// when the client has left.
-func (c *call) answer(wait func()) {
+// answer answers with server-sent events, or at once where no stream is asked for.
+func (c *call) answer(breakOff func()) {
 	if !c.isStream {
 		c.w.Header().Set("Content-Type", "application/json")
 		c.send(c.piece(c.Text, "STOP"))
@@ -136,10 +90,7 @@ func (c *call) answer(wait func()) {
 	}
 	if c.Cut || c.Hang {
 		c.event(c.piece("…"+c.Text[:half], ""))
-		if c.Hang {
-			wait()
-		}
-		panic(http.ErrAbortHandler)
+		breakOff()
 	}
 	if half > 0 {
 		c.event(c.piece(c.Text[:half], ""))
@@ -172,9 +123,6 @@ func (c *call) use() []map[string]any {
 	if c.Write != "" {
 		parts = append(parts, function("write_file", map[string]any{"file_path": c.Write, "content": "written\n"}))
 	}
-	if c.Tool != "" {
-		parts = append(parts, function(c.Tool, c.Args))
-	}
 	return parts
 }
 
@@ -185,10 +133,7 @@ func function(name string, args map[string]any) map[string]any {
 // usage are the tokens that the reply reports; the API counts what is cached as a part of the
 // input, and thoughts beside the output.
 func (c *call) usage() map[string]any {
-	in, cached, out := c.Input, c.Cached, c.Output
-	if in+cached+out == 0 {
-		in, out = 100, 20
-	}
+	in, cached, out := c.Tokens()
 	thoughts := min(out, 3)
 	return map[string]any{
 		"promptTokenCount": in + cached, "cachedContentTokenCount": cached, "candidatesTokenCount": out - thoughts,

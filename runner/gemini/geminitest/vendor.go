@@ -55,9 +55,6 @@ func Node() string {
 	return dir
 }
 
-// Version returns the version of the CLI that the tests drive.
-func Version(t testing.TB) string { return cli.Version(t) }
-
 // Serve implements agenttest.Vendor.
 func (Vendor) Serve(t testing.TB, m agenttest.Model) string { return NewServer(t, m).URL }
 

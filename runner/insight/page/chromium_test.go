@@ -1,9 +1,10 @@
-//go:build chromium
+//go:build world
 
 package page
 
 import (
 	"embed"
+	"flag"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
+
+var pages = flag.String("pages", "", "write the pages of the fixtures to this folder, for a person to look at")
 
 //go:embed testdata/chromium
 var clicking embed.FS
@@ -38,6 +41,16 @@ func TestInChromium(t *testing.T) {
 	cmd.Dir = npm.Install(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// writePages writes the pages of all fixtures to a folder.
+func writePages(t *testing.T, dir string) {
+	t.Helper()
+	for name := range fixtures {
+		if err := os.WriteFile(filepath.Join(dir, name+".html"), written(t, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ type said struct {
 	Text    []prose
 	Tool    string
 	Brief   string // what a folded message is about
-	Fields  []field
+	Fields  []pair // what a tool was given
 	Output  string
 	Verdict string // "failed" or "refused", of a tool
 	IsLong  bool
@@ -33,9 +34,6 @@ type said struct {
 
 // prose is a part of a text: "words", "code", or the "tag" that ends it.
 type prose struct{ Kind, Text string }
-
-// field is one thing that a tool was given.
-type field struct{ Name, Value string }
 
 // talkOf returns what was said in an execution as it is shown.
 func talkOf(e *insight.Exec) []said {
@@ -58,7 +56,7 @@ func conversation(messages []runner.Message) []said {
 			if s.Model == model {
 				s.Model = ""
 			}
-			model = firstOf(s.Model, model)
+			model = cmp.Or(s.Model, model)
 			out = append(out, s)
 			continue
 		}
@@ -74,7 +72,7 @@ func conversation(messages []runner.Message) []said {
 }
 
 func newSaid(m runner.Message) said {
-	s := said{Kind: kindOf(m.From), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
+	s := said{Kind: shown(string(m.From)), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
 	body := shown(m.Text)
 	s.Lines = lines(body)
 	if m.From == runner.FromTool {
@@ -94,18 +92,9 @@ func newSaid(m runner.Message) said {
 	return s
 }
 
-// kindOf returns how a message is shown.
-func kindOf(from runner.Speaker) string {
-	switch from {
-	case runner.FromUser, runner.FromAgent, runner.FromTool:
-		return string(from)
-	}
-	return string(runner.FromCLI)
-}
-
 // input returns what a tool was given: the fields of an object, or all as it is. Brief is
 // the one that says most.
-func input(text string) (fields []field, brief string) {
+func input(text string) (fields []pair, brief string) {
 	dec := json.NewDecoder(strings.NewReader(text))
 	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
 		return plainInput(text)
@@ -119,16 +108,16 @@ func input(text string) (fields []field, brief string) {
 		if err := dec.Decode(&value); err != nil {
 			return plainInput(text)
 		}
-		fields = append(fields, field{shown(name.(string)), fieldText(value)})
+		fields = append(fields, pair{shown(name.(string)), fieldText(value)})
 	}
 	return fields, tellingField(fields)
 }
 
-func plainInput(text string) (fields []field, brief string) {
+func plainInput(text string) (fields []pair, brief string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, ""
 	}
-	return []field{{"", shown(text)}}, shortText(text)
+	return []pair{{"", shown(text)}}, shortText(text)
 }
 
 // fieldText returns a string as it is, and anything else as JSON.
@@ -147,7 +136,7 @@ func fieldText(value json.RawMessage) string {
 // tellingFields are names of fields that say what a use of a tool is about, best first.
 var tellingFields = []string{"command", "cmd", "file_path", "pattern", "query", "url", "path", "description", "prompt"}
 
-func tellingField(fields []field) string {
+func tellingField(fields []pair) string {
 	for _, name := range tellingFields {
 		for _, f := range fields {
 			if f.Name == name {

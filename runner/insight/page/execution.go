@@ -54,7 +54,7 @@ func newExecution(e *insight.Exec, open map[int]bool) execution {
 		About: aboutExecution(e), Talk: talkOf(e), HasFiles: e.Files != nil,
 	}
 	for i, a := range e.Attempts {
-		t := try{a, "bad", dollars(insight.Spent{USD: a.CostUSD, Estimated: a.Estimated, Unknown: a.Unknown, Unpriced: a.Unpriced}), i == len(e.Attempts)-1}
+		t := try{a, "bad", dollars(a.Spent()), i == len(e.Attempts)-1}
 		if a.Converged {
 			t.Mark = "ok"
 		}
@@ -100,7 +100,7 @@ func aboutExecution(e *insight.Exec) []pair {
 		add("Turns", fmt.Sprint(e.Turns))
 	}
 	if t := e.Spent.Tokens; t != nil {
-		add("Tokens", fmt.Sprintf("%s in, %s cached, %s out", count(t.Input), count(t.Cached), count(t.Output)))
+		add("Tokens", tokensText(t))
 	}
 	if len(e.Models) > 1 {
 		var parts []string
@@ -122,16 +122,13 @@ func aboutExecution(e *insight.Exec) []pair {
 // file is a changed file with its diff in parts of lines of a kind.
 type file struct {
 	Path, Change string
-	Parts        []part
+	Parts        []prose // lines that are all "add", "del", "at" or "same"
 	Added, Gone  int
 	Cut          bool
 }
 
-// part is lines of a diff that are all of a kind: "add", "del", "at" or "same".
-type part struct{ Kind, Text string }
-
 func newFile(f insight.File) file {
-	out := file{Path: shown(f.Path), Change: classOf(f.Change), Cut: f.Cut || len(f.Diff) > mostText}
+	out := file{Path: shown(f.Path), Change: classOf(f.Change), Cut: f.Cut}
 	for line := range strings.Lines(shown(f.Diff)) {
 		kind := kindOfLine(line)
 		switch kind {
@@ -145,7 +142,7 @@ func newFile(f insight.File) file {
 		if n := len(out.Parts); n > 0 && out.Parts[n-1].Kind == kind {
 			out.Parts[n-1].Text += line
 		} else {
-			out.Parts = append(out.Parts, part{kind, line})
+			out.Parts = append(out.Parts, prose{kind, line})
 		}
 	}
 	return out

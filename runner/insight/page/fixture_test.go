@@ -1,8 +1,10 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +44,7 @@ func (s *story) ran(name string, takes time.Duration, cents float64, to string) 
 	if strings.HasSuffix(name, ".sh") {
 		e.Kind = "script"
 	} else {
-		e.Spent = insight.Spent{USD: state.USD(cents * float64(state.Dollar) / 100), Tokens: &state.Tokens{Input: 8120, Cached: 91_400, Output: 2210}}
+		e.Spent = insight.Spent{Spent: state.Spent{USD: state.USD(cents * float64(state.Dollar) / 100)}, Tokens: &state.Tokens{Input: 8120, Cached: 91_400, Output: 2210}}
 		e.Model, e.AgentCLI, e.Mode, e.SessionID, e.Turns = "claude-opus-5", "2.1.330 (/opt/claude)", "resume", "7c0d2a54-5be1-4c0e-9a7e-0f4e6c0a2f11", 9
 		e.Cwd = "/home/ana/ledger"
 	}
@@ -58,65 +60,39 @@ func (s *story) ran(name string, takes time.Duration, cents float64, to string) 
 
 // ends sets the sums.
 func (s *story) ends(status string) *insight.Report {
-	s.Status, s.Finished = status, s.now
-	s.Parts[len(s.Parts)-1].Ended = s.now
-	tokens := &state.Tokens{}
-	sums := map[string]map[string]*insight.Sum{"state": {}, "agent": {}, "model": {}}
+	s.Status, s.Finished, s.Parts[len(s.Parts)-1].Ended = status, s.now, s.now
+	s.Spent.Tokens = &state.Tokens{Input: 81_200, Cached: 914_000, Output: 22_100}
+	byState := map[string]*insight.Sum{}
 	for _, e := range s.Executions {
-		for kind, name := range map[string]string{"state": e.State, "agent": e.Agent, "model": e.Model} {
-			if name == "" {
-				continue
-			}
-			x := sums[kind][name]
-			if x == nil {
-				x = &insight.Sum{Name: name}
-				sums[kind][name] = x
-			}
-			x.Executions++
-			x.Retries += timesAgain(e)
-			x.DurationMS += duration(e).Milliseconds()
-			x.Spent.USD = x.Spent.USD.Plus(e.Spent.USD)
-			if hasFailed(e) {
-				x.Failed++
-			}
+		if byState[e.State] == nil {
+			byState[e.State] = &insight.Sum{Name: e.State}
 		}
-		if t := e.Spent.Tokens; t != nil {
-			tokens.Input, tokens.Cached, tokens.Output = tokens.Input+t.Input, tokens.Cached+t.Cached, tokens.Output+t.Output
-		}
+		x := byState[e.State]
+		x.Executions++
+		x.DurationMS += duration(e).Milliseconds()
+		x.Spent.USD = x.Spent.USD.Plus(e.Spent.USD)
 	}
-	list := func(kind string) (out []insight.Sum) {
-		for _, name := range sortedKeys(sums[kind]) {
-			out = append(out, *sums[kind][name])
-		}
-		return out
+	for _, name := range sortedKeys(byState) {
+		s.Costs.ByState = append(s.Costs.ByState, *byState[name])
 	}
-	s.Costs = insight.Costs{ByAgent: list("agent"), ByState: list("state"), ByModel: list("model")}
-	s.Spent.Tokens = tokens
+	slices.SortStableFunc(s.Costs.ByState, func(a, b insight.Sum) int {
+		return cmp.Or(cmp.Compare(b.Spent.USD, a.Spent.USD), cmp.Compare(b.DurationMS, a.DurationMS))
+	})
+	s.Costs.ByModel = []insight.Sum{{Name: "claude-opus-5", Executions: len(s.Executions), Spent: s.Spent}}
 	return s.Report
 }
-
-const planPrompt = `Issue #412 of acme/ledger says:
-
-> Totals are off by a cent when an invoice has many lines.
-
-Read the code that rounds. Write a plan to PLAN.md: which functions change, which tests
-show the bug. Don't change any other file.`
 
 func fiveStates() *insight.Report {
 	s := newStory("issue-to-pr-issue-412-3fa2b1c0")
 	plan := s.ran("PLAN.md", 74*time.Second, 21.4, "IMPLEMENT.md")
 	plan.Mode = "fresh"
 	plan.Messages = []runner.Message{
-		{From: runner.FromUser, Time: began.Add(time.Second), Text: planPrompt},
+		{From: runner.FromUser, Time: began.Add(time.Second), Text: "Issue #412 says:\n\n> Totals are off by a cent.\n\nRead the code that rounds. Write a plan to PLAN.md."},
 		{From: runner.FromAgent, Time: began.Add(4 * time.Second), Model: "claude-opus-5", Text: "I'll look at how amounts are rounded."},
 		{From: runner.FromTool, Time: began.Add(5 * time.Second), Tool: "Grep", Input: `{"pattern":"Round\\(","path":"."}`, Text: "money/round.go:14:func Round(c Cents) Cents {\ninvoice/total.go:31:\tsum += money.Round(line.Amount())\ntax/vat.go:22:\treturn money.Round(v)\n"},
-		{From: runner.FromTool, Time: began.Add(9 * time.Second), Tool: "Read", Input: `{"file_path":"/home/ana/ledger/money/round.go"}`, Text: "package money\n\n// Round rounds half away from zero.\nfunc Round(c Cents) Cents {\n\treturn (c + 5) / 10 * 10\n}\n"},
 		{From: runner.FromTool, Time: began.Add(15 * time.Second), Tool: "Bash", Input: `{"command":"git log --oneline -5 -- money","description":"Who changed rounding"}`, Text: "permission denied by the rules of the state", Refused: true},
-		{From: runner.FromTool, Time: began.Add(22 * time.Second), Tool: "Task", Input: `{"description":"find callers","prompt":"List every caller of money.Round and what it expects."}`, Text: "invoice, tax and report; report expects half to even."},
-		{From: runner.FromUser, Subagent: "find callers", Time: began.Add(23 * time.Second), Text: "List every caller of money.Round and what it expects."},
 		{From: runner.FromTool, Subagent: "find callers", Time: began.Add(24 * time.Second), Tool: "Grep", Input: `{"pattern":"money.Round"}`, Text: "7 matches"},
 		{From: runner.FromAgent, Subagent: "find callers", Time: began.Add(30 * time.Second), Text: "invoice, tax and report; report expects half to even."},
-		{From: runner.FromTool, Time: began.Add(51 * time.Second), Tool: "Write", Input: `{"file_path":"PLAN.md","content":"# Plan\n\n1. money.Round: half to even.\n2. Tests: money, invoice, tax, report.\n"}`, Text: "File created."},
 		{From: runner.FromAgent, Time: began.Add(72 * time.Second), Text: "`money.Round` rounds each line half away from zero, so the error adds up. The plan is in PLAN.md:\n\n```\n1. money.Round: half to even.\n2. Tests: money, invoice, tax, report.\n```\n\n<goto>IMPLEMENT.md</goto>"},
 	}
 	plan.Refusals = []state.Refusal{{Use: "Bash(git log --oneline -5 -- money)", Reason: "not among the allowed tools", Allow: []string{"Bash(git log:*)"}}}
@@ -241,7 +217,7 @@ func hostile() *insight.Report {
 	e.Messages = []runner.Message{
 		{From: runner.FromUser, Text: evil}, {From: runner.FromAgent, Text: evil, Model: evil}, {From: runner.Speaker(evil), Text: evil},
 		{From: runner.FromTool, Tool: evil, Input: evil, Text: evil}, {From: runner.FromTool, Tool: evil, Input: `{"command":` + fmt.Sprintf("%q", evil) + `}`, Text: evil},
-		{From: runner.FromAgent, Subagent: evil, Text: evil}, {From: runner.FromAgent, Text: strings.Repeat("w", 10<<20)},
+		{From: runner.FromAgent, Subagent: evil, Text: evil}, {From: runner.FromAgent, Text: strings.Repeat("w", 100<<10)},
 		{From: runner.FromTool, Tool: strings.Repeat("t", 10<<10), Input: `{"` + strings.Repeat("[", 100_000)},
 	}
 	e.Files = []insight.File{{Path: evil, Change: evil, Diff: "+" + evil}}
@@ -258,52 +234,4 @@ func hostile() *insight.Report {
 	report := s.ends(evil)
 	report.Costs.ByState = []insight.Sum{{Name: evil}}
 	return report
-}
-
-// manyRuns is an index of runs over three weeks.
-func manyRuns() *insight.Index {
-	random := rand.New(rand.NewPCG(5, 6))
-	x := &insight.Index{}
-	sums := map[string]*insight.Total{}
-	add := func(name, workflow string, r insight.Row) {
-		t := sums[name+workflow]
-		if t == nil {
-			t = &insight.Total{Workflow: workflow, Sum: insight.Sum{Name: name}}
-			sums[name+workflow] = t
-		}
-		t.Runs++
-		t.Executions += r.Executions
-		t.Failed, t.Retries = t.Failed+r.Failed, t.Retries+r.Retries
-		t.DurationMS += r.Finished.Sub(r.Created).Milliseconds()
-		t.Spent.USD = t.Spent.USD.Plus(r.Spent.USD)
-	}
-	names := []string{".github/raymond/issue-to-pr", ".github/raymond/port", "examples/fan-out"}
-	states := []string{"PLAN.md", "IMPLEMENT.md", "REVIEW.md", "FIX.md", "TEST.sh"}
-	for i := range 64 {
-		at := began.Add(time.Duration(-i*8) * time.Hour)
-		r := insight.Row{
-			WorkflowID: fmt.Sprintf("issue-to-pr-issue-%d-3fa2b1c0", 412-i), Status: "completed", Workflow: names[random.IntN(3)], Created: at,
-			Finished: at.Add(time.Duration(random.IntN(4000)) * time.Second), Agents: 1, Executions: 4 + random.IntN(20), Retries: random.IntN(3),
-			Spent: insight.Spent{USD: state.USD(random.Float64() * 6 * float64(state.Dollar))},
-		}
-		if i%9 == 4 {
-			r.Status, r.Failed, r.Reason = "failed", 1, "agent main: FIX.md: not done after 3 attempts: go test ./... ended with exit code 1"
-		}
-		x.Runs = append(x.Runs, r)
-		add(at.Format(time.DateOnly), "", r)
-		add(r.Workflow, "", r)
-		add(states[random.IntN(len(states))], r.Workflow, r)
-	}
-	x.Runs = append(x.Runs, insight.Row{WorkflowID: "broken", Status: "invalid", Error: "state file: unexpected end of JSON input"})
-	for _, key := range sortedKeys(sums) {
-		switch t := *sums[key]; {
-		case t.Workflow != "":
-			x.ByState = append(x.ByState, t)
-		case t.Name[0] == '2':
-			x.ByDay = append(x.ByDay, t)
-		default:
-			x.ByWorkflow = append(x.ByWorkflow, t)
-		}
-	}
-	return x
 }

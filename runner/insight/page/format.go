@@ -10,26 +10,15 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// mostText is how much of one text is shown, in bytes. Whoever makes a report cuts texts
-// earlier; this keeps the page from growing with whatever is handed to it.
-const mostText = 128 << 10
-
-// shown makes a text fit to be shown: without what nobody sees, and not too long. Escaping
-// it is for the template.
-func shown(s string) string {
-	if len(s) <= mostText {
-		return text.Printable(s)
-	}
-	cut := text.Before(s, mostText)
-	return text.Printable(cut) + fmt.Sprintf("\n… %s left out", bytesOf(int64(len(s)-len(cut))))
-}
+// shown makes a text fit to be shown: without what nobody sees. Escaping it is for the template,
+// and whoever makes a report bounds its texts.
+func shown(s string) string { return text.Printable(s) }
 
 // dollars returns an amount and how well it is known, as in "~$0.12 + 2 unknown".
-func dollars(s insight.Spent) string {
+func dollars(s state.Spent) string {
 	out := money(s.USD)
 	if s.Estimated {
 		out = "~" + out
@@ -111,20 +100,10 @@ func bytesOf(n int64) string {
 }
 
 // moment returns a time as a row of a table has it.
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("2006-01-02 15:04:05")
-}
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
 // clock returns the time of day.
-func clock(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("15:04:05")
-}
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
 // lines returns how many lines a text has.
 func lines(s string) int {

@@ -43,27 +43,17 @@ var verdicts = map[string]verdict{
 	string(state.Suspended):      {"warn", "Suspended"},
 	string(state.Cancelled):      {"warn", "Cancelled"},
 	string(state.Running):        {"run", "Still running"},
-	"interrupted":                {"warn", "Interrupted"},
-	"waiting":                    {"warn", "Waiting"},
-	"invalid":                    {"bad", "Unreadable"},
-}
-
-// verdictOf returns the words for a status, which may be one of a later version.
-func verdictOf(status string) verdict {
-	if v, ok := verdicts[status]; ok {
-		return v
-	}
-	return verdict{"warn", strings.ReplaceAll(shown(status), "_", " ")}
+	insight.Interrupted:          {"warn", "Interrupted"},
 }
 
 func newHeader(r *insight.Report) header {
-	v := verdictOf(r.Status)
+	v := verdicts[r.Status]
 	h := header{
 		ID: shown(r.WorkflowID), Tone: v.tone, Headline: headline(r, v.words), Reason: shown(r.Reason),
 		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Result: shown(r.Result),
 	}
-	if f, ok := tokensFact(r); ok {
-		h.Facts = append(h.Facts, f)
+	if t := r.Spent.Tokens; t != nil {
+		h.Facts = append(h.Facts, fact{"Tokens", count(t.Input + t.Cached + t.Output), tokensText(t)})
 	}
 	if r.BudgetUSD > 0 {
 		h.Used = max(1, percent(r.Spent.USD, r.BudgetUSD))
@@ -76,7 +66,6 @@ func newHeader(r *insight.Report) header {
 	if r.Outcome != "" {
 		h.Meta = append(h.Meta, pair{"Outcome", shown(r.Outcome)})
 	}
-	h.Links = links(r)
 	if r.RerunOf != nil {
 		h.RerunOf = fmt.Sprintf("Runs %s again from its execution #%d", shown(r.RerunOf.WorkflowID), r.RerunOf.Exec)
 	}
@@ -87,15 +76,15 @@ func newHeader(r *insight.Report) header {
 }
 
 // links returns the parts that the page of a report has.
-func links(r *insight.Report) []pair {
+func links(wrong troubles, sums []sums, waited []wait) []pair {
 	out := []pair{{"timeline", "Timeline"}}
-	if t := newTroubles(r); len(t.Failed) > 0 {
+	if len(wrong.Failed) > 0 {
 		out = append(out, pair{"troubles", "What went wrong"})
 	}
-	if len(newCosts(r).Tables) > 0 {
+	if len(sums) > 0 {
 		out = append(out, pair{"costs", "Costs"})
 	}
-	if len(newWaits(r).Rows) > 0 {
+	if len(waited) > 0 {
 		out = append(out, pair{"waits", "Waits"})
 	}
 	return append(out, pair{"path", "Path"})
@@ -125,11 +114,11 @@ func headline(r *insight.Report, words string) string {
 	if !r.Finished.IsZero() {
 		out += " after " + strings.ReplaceAll(span(r.Finished.Sub(r.Created)), " ", "\u00a0") // no line breaks there
 	}
-	return out + ", " + dollars(insight.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated})
+	return out + ", " + dollars(state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated})
 }
 
 func costFact(r *insight.Report) fact {
-	f := fact{"Cost", dollars(insight.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}), "no budget"}
+	f := fact{"Cost", dollars(state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}), "no budget"}
 	if r.BudgetUSD > 0 {
 		f.More = fmt.Sprintf("%d %% of %s", percent(r.Spent.USD, r.BudgetUSD), money(r.BudgetUSD))
 	}
@@ -193,10 +182,6 @@ func timesAgain(e insight.Exec) int {
 	return len(e.Retries) + len(e.Reminders) + max(0, len(e.Attempts)-1)
 }
 
-func tokensFact(r *insight.Report) (fact, bool) {
-	t := r.Spent.Tokens
-	if t == nil {
-		return fact{}, false
-	}
-	return fact{"Tokens", count(t.Input + t.Cached + t.Output), fmt.Sprintf("%s in, %s cached, %s out", count(t.Input), count(t.Cached), count(t.Output))}, true
+func tokensText(t *state.Tokens) string {
+	return fmt.Sprintf("%s in, %s cached, %s out", count(t.Input), count(t.Cached), count(t.Output))
 }

@@ -68,50 +68,27 @@ func TestEveryTextIsEscaped(t *testing.T) {
 		if err := Write(&b, &r); err != nil {
 			t.Fatal(err)
 		}
-		checkHarmless(t, b.String(), "hostile report")
+		checkHarmless(t, b.String())
 	}
-	var x insight.Index
-	fill(reflect.ValueOf(&x).Elem(), 1)
-	var b bytes.Buffer
-	if err := WriteIndex(&b, &x); err != nil {
-		t.Fatal(err)
-	}
-	checkHarmless(t, b.String(), "hostile index")
 }
 
 // checkHarmless fails the test when a trick has reached a page as it was.
-func checkHarmless(t *testing.T, page, name string) {
+func checkHarmless(t *testing.T, page string) {
 	t.Helper()
 	_, body, _ := strings.Cut(page, "<body>")
 	body, _, _ = strings.Cut(body, "<script>")
 	for _, bad := range []string{"<b onclick", "</script", "</style", "</title", "-->", `'x`} {
 		if at := strings.Index(body, bad); at >= 0 {
-			t.Errorf("%s: got %q in the body", name, body[max(0, at-80):min(len(body), at+40)])
+			t.Errorf("got %q in the body", body[max(0, at-80):min(len(body), at+40)])
 		}
 	}
 	if strings.Count(page, "</title>") != 1 || strings.Count(page, "<script") != 1 || strings.Count(page, "<style") > 2 {
-		t.Errorf("%s: got another number of titles, scripts or styles", name)
+		t.Errorf("got another number of titles, scripts or styles")
 	}
 	if !utf8.ValidString(page) {
-		t.Errorf("%s: got text that is not UTF-8", name)
+		t.Errorf("got text that is not UTF-8")
 	}
 	if at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.Invisible(r) }); at >= 0 {
-		t.Errorf("%s: got %q, which nobody sees", name, body[max(0, at-200):min(len(body), at+20)])
-	}
-}
-
-// TestHugeTextsAreCut writes a page of moderate size of texts without bounds.
-func TestHugeTextsAreCut(t *testing.T) {
-	var r insight.Report
-	fill(reflect.ValueOf(&r).Elem(), 1)
-	huge := strings.Repeat("<", 10<<20)
-	e := &r.Executions[0]
-	r.Result, e.Error, e.State, e.Messages[0].Text, e.Files[0].Diff = huge, huge, huge, huge, strings.Repeat("+\n-\n", 4<<20)
-	var b bytes.Buffer
-	if err := Write(&b, &r); err != nil {
-		t.Fatal(err)
-	}
-	if b.Len() > 32<<20 {
-		t.Errorf("page of texts of 10 MiB: got %d bytes, want a few MiB", b.Len())
+		t.Errorf("got %q, which nobody sees", body[max(0, at-200):min(len(body), at+20)])
 	}
 }

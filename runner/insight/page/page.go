@@ -18,7 +18,6 @@ import (
 	"html"
 	"html/template"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -28,39 +27,31 @@ import (
 //go:embed page.css
 var style string
 
-//go:embed common.js
-var common string
-
 //go:embed page.js
 var script string
 
-//go:embed index.js
-var indexScript string
-
-//go:embed page.html index.html
+//go:embed page.html
 var sources embed.FS
 
 // templates are parsed when the first page is written: most processes write none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"shown": shown, "dollars": dollars, "usd": money, "span": span, "seconds": seconds, "count": count, "moment": moment, "clock": clock,
-		"lines": lines, "bytes": bytesOf, "short": shortText, "class": classOf, "many": state.Count, "percent": percent,
-		"last": func(list []column) int { return len(list) - 1 },
-	}).ParseFS(sources, "*.html"))
+		"shown": shown, "dollars": dollars, "span": span, "seconds": seconds, "moment": moment, "clock": clock,
+		"lines": lines, "bytes": bytesOf, "class": classOf, "many": state.Count,
+	}).ParseFS(sources, "page.html"))
 })
 
 // Write writes the page of a report. It needs little memory beyond that of the report.
 func Write(w io.Writer, r *insight.Report) error {
 	out := bufio.NewWriterSize(w, 64<<10)
-	top, line, code := newHeader(r), newTimeline(r), common+script
-	var places strings.Builder
-	line.writePlaces(&places)
-	writeHead(out, head{Title: "Run " + top.ID, Places: places.String(), Script: code})
+	top, line, wrong, sums, waited := newHeader(r), newTimeline(r), newTroubles(r), newCosts(r), newWaits(r)
+	top.Links = links(wrong, sums, waited)
+	writeHead(out, "Run "+top.ID, line.places())
 	steps := []struct {
 		name string
 		data any
 	}{
-		{"header", top}, {"timeline", line}, {"troubles", newTroubles(r)}, {"costs", newCosts(r)}, {"waits", newWaits(r)}, {"path", newPath(r)},
+		{"header", top}, {"timeline", line}, {"troubles", wrong}, {"costs", sums}, {"waits", waited}, {"path", newPath(r)},
 	}
 	for _, s := range steps {
 		if err := templates().ExecuteTemplate(out, s.name, s.data); err != nil {
@@ -76,22 +67,16 @@ func Write(w io.Writer, r *insight.Report) error {
 	if err := templates().ExecuteTemplate(out, "end", newAgents(r)); err != nil {
 		return err
 	}
-	writeScript(out, code)
+	fmt.Fprintf(out, "<script>%s</script>\n</body>\n</html>\n", script)
 	return out.Flush()
 }
 
-// head is what differs between pages in what comes before the body.
-type head struct {
-	Title  string
-	Places string // style rules of this page alone
-	Script string // that its end will have
-}
-
 // writeHead writes all up to the body, with a policy that allows nothing but the styles
-// written here and the script. Errors are kept by the writer.
-func writeHead(w *bufio.Writer, h head) {
+// written here and the script; places are the styles of this page alone. Errors are kept by the
+// writer.
+func writeHead(w *bufio.Writer, title, places string) {
 	policy := fmt.Sprintf("default-src 'none'; style-src '%s' '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
-		hash(style), hash(h.Places), hash(h.Script))
+		hash(style), hash(places), hash(script))
 	fmt.Fprintf(w, `<!doctype html>
 <html lang="en">
 <head>
@@ -105,11 +90,7 @@ func writeHead(w *bufio.Writer, h head) {
 <style>%s</style>
 <style>%s</style>
 </head>
-`, policy, html.EscapeString(h.Title), style, h.Places)
-}
-
-func writeScript(w *bufio.Writer, code string) {
-	fmt.Fprintf(w, "<script>%s</script>\n</body>\n</html>\n", code)
+`, policy, html.EscapeString(title), style, places)
 }
 
 // hash names a text in a policy.

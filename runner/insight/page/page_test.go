@@ -2,14 +2,11 @@ package page
 
 import (
 	"bytes"
-	"flag"
-	"os"
-	"path/filepath"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
-
-var pages = flag.String("pages", "", "write the pages of the fixtures to this folder, for a person to look at")
 
 func written(t testing.TB, name string) []byte {
 	t.Helper()
@@ -20,37 +17,27 @@ func written(t testing.TB, name string) []byte {
 	return b.Bytes()
 }
 
-// writePages writes the pages of all fixtures to a folder.
-func writePages(t *testing.T, dir string) {
-	t.Helper()
-	for name := range fixtures {
-		if err := os.WriteFile(filepath.Join(dir, name+".html"), written(t, name), 0o600); err != nil {
-			t.Fatal(err)
+// TestPagesOfTheFixtures: each has what programs may rely on.
+func TestPagesOfTheFixtures(t *testing.T) {
+	for name, report := range fixtures {
+		page := string(written(t, name))
+		if !strings.Contains(page, `id="timeline"`) || !strings.Contains(page, `<input type="search"`) {
+			t.Errorf("%s: want a timeline and a search", name)
 		}
-	}
-	var b bytes.Buffer
-	if err := WriteIndex(&b, manyRuns()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "index.html"), b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestFixturesAreWritten(t *testing.T) {
-	dir := *pages
-	if dir == "" {
-		dir = t.TempDir()
-	}
-	writePages(t, dir)
-}
-
-// TestTimesAreToldInOneWay, those of attempts and their commands, too.
-func TestTimesAreToldInOneWay(t *testing.T) {
-	page := string(written(t, "five"))
-	for _, want := range []string{"<i>1 min 35 s, $0.31</i>", "passed, 0.1 s", "exit 1, 2.2 s"} {
-		if !strings.Contains(page, want) {
-			t.Errorf("times of attempts: got none of %q", want)
+		sections, bars := map[string]bool{}, map[string]bool{}
+		for _, m := range sectionOrBar.FindAllStringSubmatch(page, -1) {
+			if m[1] != "" {
+				sections[m[1]] = true
+			} else {
+				bars[m[2]] = true
+			}
+		}
+		for _, e := range report().Executions {
+			if n := fmt.Sprint(e.N); !sections[n] || !bars[n] {
+				t.Errorf("%s: want a section and a bar of execution %s", name, n)
+			}
 		}
 	}
 }
+
+var sectionOrBar = regexp.MustCompile(`<section[^>]* id="e(\d+)"|<a[^>]* href="#e(\d+)"`)

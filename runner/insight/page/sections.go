@@ -39,7 +39,7 @@ func newTroubles(r *insight.Report) troubles {
 		e := &r.Executions[i]
 		one := trouble{Where: []int{e.N}, State: shown(e.State), Agent: shown(e.Agent)}
 		if e.Status == "failed" || e.Status == "interrupted" {
-			one.Class, one.What, one.Detail = e.Status, firstOf(shown(e.Error), e.Status), lastOutput(e)
+			one.Class, one.What, one.Detail = e.Status, cmp.Or(shown(e.Error), e.Status), lastOutput(e)
 			t.Failed = append(t.Failed, one)
 			continue
 		}
@@ -103,13 +103,6 @@ func atMost(list []trouble, most int) (first []trouble, left int) {
 	return first, len(list) - len(first)
 }
 
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // roughEdges says what did not go well in an execution that did.
 func roughEdges(e *insight.Exec) string {
 	var out []string
@@ -127,7 +120,7 @@ func roughEdges(e *insight.Exec) string {
 
 // lastOutput returns the end of what the last command of a failed execution printed.
 func lastOutput(e *insight.Exec) string {
-	out := firstOf(e.Stderr, e.Stdout)
+	out := cmp.Or(e.Stderr, e.Stdout)
 	if n := len(e.Attempts); out == "" && n > 0 {
 		for _, c := range e.Attempts[n-1].Results {
 			if c.RC != 0 {
@@ -147,9 +140,6 @@ func lastLines(s string, n int) string {
 	return strings.Join(all, "\n")
 }
 
-// costs has the tables of sums.
-type costs struct{ Tables []sums }
-
 // sums is one table: what has the largest cost first.
 type sums struct {
 	Title string
@@ -167,17 +157,14 @@ type sum struct {
 // mostSums is how many rows of a table are not folded.
 const mostSums = 10
 
-func newCosts(r *insight.Report) costs {
-	var c costs
+// newCosts returns the tables of sums.
+func newCosts(r *insight.Report) []sums {
+	var tables []sums
 	add := func(title string, list []insight.Sum) {
 		if len(list) == 0 {
 			return
 		}
 		t := sums{Title: title}
-		list = slices.Clone(list)
-		slices.SortStableFunc(list, func(a, b insight.Sum) int {
-			return cmp.Or(cmp.Compare(b.Spent.USD, a.Spent.USD), cmp.Compare(b.DurationMS, a.DurationMS))
-		})
 		for i, s := range list {
 			s.Name = shown(s.Name)
 			row := sum{s, percent(s.Spent.USD, list[0].Spent.USD), time.Duration(s.DurationMS) * time.Millisecond}
@@ -187,19 +174,12 @@ func newCosts(r *insight.Report) costs {
 				t.More = append(t.More, row)
 			}
 		}
-		c.Tables = append(c.Tables, t)
+		tables = append(tables, t)
 	}
 	add("state", r.Costs.ByState)
 	add("agent", r.Costs.ByAgent)
 	add("model", r.Costs.ByModel)
-	return c
-}
-
-// waits has what agents waited for, but for the agents that they forked and for retries,
-// which are many and tell little.
-type waits struct {
-	Rows   []wait
-	Others int
+	return tables
 }
 
 // wait is a row of the table.
@@ -209,38 +189,33 @@ type wait struct {
 	Words  string
 }
 
-func newWaits(r *insight.Report) waits {
-	var out waits
+// newWaits returns what agents waited for, but for the agents that they forked and for retries,
+// which are many and tell little.
+func newWaits(r *insight.Report) []wait {
+	var out []wait
 	for _, w := range r.Waits {
-		if w.For != "answer" && w.For != "time" && w.For != "job" {
-			out.Others++
-			continue
+		if w.For == "answer" || w.For == "time" || w.For == "job" {
+			out = append(out, wait{w, lengthOf(r, w), waitedFor(w)})
 		}
-		to := w.To
-		if to.IsZero() {
-			to = later(r.Finished, w.From)
-		}
-		out.Rows = append(out.Rows, wait{w, to.Sub(w.From), waitedFor(w)})
 	}
 	return out
 }
 
-// waitedFor says what a wait was for.
-func waitedFor(w insight.Wait) string {
-	switch w.For {
-	case "answer":
-		return "for an answer"
-	case "agents":
-		return "for other agents"
-	case "time":
-		return "for a time"
-	case "retry":
-		return "before a retry"
-	case "job":
-		return "for job " + shown(w.Job)
+// lengthOf is how long a wait took, so far when it has not ended.
+func lengthOf(r *insight.Report, w insight.Wait) time.Duration {
+	if w.To.IsZero() {
+		return max(0, r.Finished.Sub(w.From))
 	}
-	return "for " + shown(w.For)
+	return w.To.Sub(w.From)
 }
+
+// waitWords say what a wait was for.
+var waitWords = map[string]string{
+	"answer": "for an answer", "agents": "for other agents", "time": "for a time", "retry": "before a retry", "job": "for job ",
+}
+
+// waitedFor says what a wait was for.
+func waitedFor(w insight.Wait) string { return waitWords[w.For] + shown(w.Job) }
 
 // path is the head of the list of executions.
 type path struct {
@@ -268,18 +243,16 @@ func newPath(r *insight.Report) path {
 	return p
 }
 
-// agents is the list of agents, with their variables and results.
-type agents struct{ Rows []insight.Agent }
-
-func newAgents(r *insight.Report) agents {
-	out := agents{Rows: inOrder(r)}
-	for i, a := range out.Rows {
+// newAgents returns the agents, with their variables and results.
+func newAgents(r *insight.Report) []insight.Agent {
+	out := inOrder(r)
+	for i, a := range out {
 		vars := map[string]string{}
 		for name, value := range a.Vars {
 			vars[shown(name)] = shown(value)
 		}
 		a.ID, a.Parent, a.Status, a.Vars, a.Result, a.Error = shown(a.ID), shown(a.Parent), shown(a.Status), vars, shown(a.Result), shown(a.Error)
-		out.Rows[i] = a
+		out[i] = a
 	}
 	return out
 }

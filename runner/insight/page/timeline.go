@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -137,16 +136,12 @@ func titleOfAgent(a insight.Agent) string {
 	for _, name := range sortedKeys(a.Vars) {
 		out += fmt.Sprintf(", %s=%s", shown(name), shortText(a.Vars[name]))
 	}
-	return out + ", " + dollars(a.Spent)
+	return out + ", " + dollars(a.Spent.Spent)
 }
 
 func bandOfWait(r *insight.Report, s scale, w insight.Wait) band {
-	to := w.To
-	if to.IsZero() {
-		to = later(r.Finished, w.From)
-	}
-	left := s.at(w.From)
-	return band{left, max(1, s.at(to)-left), "waited " + span(to.Sub(w.From)) + " " + waitedFor(w)}
+	left, lasted := s.at(w.From), lengthOf(r, w)
+	return band{left, max(1, s.at(w.From.Add(lasted))-left), "waited " + span(lasted) + " " + waitedFor(w)}
 }
 
 // newBar places an execution, and what happened in it.
@@ -154,7 +149,7 @@ func newBar(e insight.Exec, at shift, s scale) bar {
 	left := s.at(at.from)
 	b := bar{N: e.N, Label: shown(e.State), Class: classOf(e.Kind) + " " + classOf(e.Status)}
 	b.Left, b.Width = left, max(1, s.at(at.to)-left)
-	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), shown(e.Status), span(duration(e)), dollars(e.Spent))
+	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), shown(e.Status), span(duration(e)), dollars(e.Spent.Spent))
 	if e.Error != "" {
 		b.Title += ": " + shortText(e.Error)
 	}
@@ -220,9 +215,10 @@ func newSpending(r *insight.Report, s scale) spending {
 	return m
 }
 
-// writePlaces writes the style rules for all places and widths of the timeline. A strict
+// places returns the style rules for all places and widths of the timeline. A strict
 // policy allows no style attributes, so that each is a class.
-func (t timeline) writePlaces(w io.Writer) {
+func (t timeline) places() string {
+	var rules strings.Builder
 	lefts, widths := map[int]bool{}, map[int]bool{}
 	for _, tick := range t.Ticks {
 		lefts[tick.Left] = true
@@ -241,9 +237,10 @@ func (t timeline) writePlaces(w io.Writer) {
 		lefts[b.Left], widths[b.Width] = true, true
 	}
 	for _, n := range sortedKeys(lefts) {
-		fmt.Fprintf(w, ".l%d{left:%d.%02d%%}", n, n/100, n%100)
+		fmt.Fprintf(&rules, ".l%d{left:%d.%02d%%}", n, n/100, n%100)
 	}
 	for _, n := range sortedKeys(widths) {
-		fmt.Fprintf(w, ".w%d{width:%d.%02d%%}", n, n/100, n%100)
+		fmt.Fprintf(&rules, ".w%d{width:%d.%02d%%}", n, n/100, n%100)
 	}
+	return rules.String()
 }

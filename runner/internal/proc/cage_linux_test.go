@@ -82,37 +82,6 @@ func TestForksDontOutrunTheEnd(t *testing.T) {
 	}
 }
 
-// TestCagesAreApart: what is in one cage can't reach what is in another one.
-func TestCagesAreApart(t *testing.T) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan Exit)
-	go func() {
-		exit, _ := Run(ctx, Options{
-			Path: "bash", Args: []string{"-c", "echo $$ > new; mv new pid; exec sleep 1000"}, Dir: dir, Env: append(os.Environ(), "CANARY=canary"),
-			Mark: t.Name() + ".2", Cage: cage.New(cage.Policy{Writable: []string{dir}}),
-		})
-		ended <- exit
-	}()
-	_, said := runCaged(t, dir, `until [ -e pid ]; do :; done; read other < pid
-		kill -0 $other && echo signalled; cat /proc/$other/environ && echo read; ls -l /proc/$other/cwd/ && echo listed; renice 10 $other && echo reniced; exit 0`)
-	if said != "" {
-		t.Errorf("what one could do to the other: got %q, want nothing", said)
-	}
-	cancel()
-	if other := <-ended; other.Ended != ByStop {
-		t.Errorf("the other one: got %+v, want it to live until it was stopped", other)
-	}
-}
-
-// TestCagedProgramsThatAreMissing: errors are those of a start without a cage.
-func TestCagedProgramsThatAreMissing(t *testing.T) {
-	_, err := Run(context.Background(), Options{Path: "/nowhere/program", Mark: t.Name() + ".1", Cage: cage.New(cage.Policy{})})
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("start of a program that isn't there: got %v", err)
-	}
-}
-
 // TestGroupsAreEndedWhole: what shares the group of a process that is found ends with it if
 // it is to, also when it is never found itself, as what forks and exits all the time.
 func TestGroupsAreEndedWhole(t *testing.T) {

@@ -95,11 +95,13 @@ func playBomb(args []string) {
 
 // playHeadless ends its first thread, so that it looks dead, and goes on.
 func playHeadless([]string) {
+	goesOn := make(chan struct{})
 	go func() {
 		ready()
+		close(goesOn)
 		linger()
 	}()
-	time.Sleep(50 * time.Millisecond)
+	<-goesOn
 	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 

@@ -60,18 +60,6 @@ func FuzzLinesDoNotDependOnTheChunks(f *testing.F) {
 	})
 }
 
-func TestLinesLetGoOfLargeBuffers(t *testing.T) {
-	l := &Lines{Max: 1 << 20, Line: func([]byte, bool) {}}
-	_, _ = l.Write(make([]byte, 600<<10))
-	if cap(l.buf) > 600<<10 {
-		t.Errorf("600 KiB need a buffer of %d bytes", cap(l.buf))
-	}
-	_, _ = l.Write([]byte("\nshort"))
-	if cap(l.buf) > keptBuffer {
-		t.Errorf("after the line a buffer of %d bytes is kept", cap(l.buf))
-	}
-}
-
 func FuzzTailIsTheEnd(f *testing.F) {
 	f.Add([]byte("déjà vu"), 4, []byte{0})
 	f.Add([]byte("日本語"), 5, []byte{1})

@@ -42,7 +42,6 @@ var roles = map[string]func(args []string){
 	"stubborn":  playStubborn,
 	"polite":    playPolite,
 	"teller":    playTeller,
-	"chatter":   playChatter,
 	"flood":     playFlood,
 	"parent":    playParent,
 	"conductor": playConductor,
@@ -100,20 +99,6 @@ func playTeller([]string) {
 	ready()
 	for s := range c {
 		fmt.Println(int(s.(syscall.Signal)))
-	}
-}
-
-// playChatter writes a byte every few milliseconds, for a time, to stderr.
-func playChatter(args []string) {
-	end := time.After(time.Duration(number(args[0])) * time.Millisecond)
-	tick := time.NewTicker(20 * time.Millisecond)
-	for {
-		select {
-		case <-end:
-			return
-		case <-tick.C:
-			fmt.Fprint(os.Stderr, ".")
-		}
 	}
 }
 

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,16 +41,13 @@ func TestRecordingShowsEachInvocation(t *testing.T) {
 	}
 }
 
+// TestRecordedCommandHasNoSecrets, neither in its arguments nor in its environment.
 func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	const secret = "s3cr3t-value"
 	s := Options{
 		Path: "claude", Dir: "/some/dir", MarkVar: "MARK", Mark: "m.1",
 		Args: []string{"--model", "x<y", "--settings", `{"env":{"K":"` + secret + `"}}`, "https://me:pw@host/x"},
-		Env: []string{
-			"ANTHROPIC_API_KEY=" + secret, "GITHUB_TOKEN=ghs_0123456789", "MY_PASSWORD=hunter22", "db_secret=abc",
-			"AWS_CREDENTIAL_FILE=c", "NPM_AUTH=a", "ACTIONS_RUNTIME_URL=https://u", "EMPTY_TOKEN=",
-			"COPY=is " + secret + " here", "DATABASE_URL=postgres://u:pw@host/db", "PATH=/bin", "PWD=/some/dir",
-		},
+		Env:  []string{"ANTHROPIC_API_KEY=" + secret, "COPY=is " + secret + " here", "DATABASE_URL=postgres://u:pw@host/db", "PWD=/some/dir"},
 	}
 	dir := t.TempDir()
 	r := NewRecorder(dir)
@@ -64,47 +62,14 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []string{secret, "ghs_", "hunter22", "abc", "https://u", ":pw@"} {
-		if strings.Contains(text, s) {
-			t.Errorf("%q is in command.json:\n%s", s, text)
-		}
+	if strings.Contains(text, secret) || strings.Contains(text, ":pw@") {
+		t.Errorf("a secret is in command.json:\n%s", text)
 	}
 	want := map[string]string{
-		"ANTHROPIC_API_KEY": "***", "EMPTY_TOKEN": "", "COPY": "is *** here", "PATH": "/bin", "PWD": "/some/dir",
-		"MARK": "m.1", "DATABASE_URL": "postgres://***@host/db", "ACTIONS_RUNTIME_URL": "***",
+		"ANTHROPIC_API_KEY": "***", "COPY": "is *** here", "DATABASE_URL": "postgres://***@host/db", "PWD": "/some/dir", "MARK": "m.1",
 	}
-	for name, value := range want {
-		if got.Environment[name] != value {
-			t.Errorf("%s: got %q, want %q", name, got.Environment[name], value)
-		}
-	}
-	if got.Cwd != "/some/dir" || len(got.Argv) != 6 || got.Argv[2] != "x<y" {
-		t.Errorf("got %+v", got)
-	}
-}
-
-// counter counts the bytes that are written.
-type counter int
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
-}
-
-func TestRecordedOutputIsCapped(t *testing.T) {
-	dir := t.TempDir()
-	s, n := part("flood", "40 stdout"), new(counter)
-	s.Stdout = n
-	r := NewRecorder(dir)
-	r.Record(&s, ".txt")
-	run(t, s)
-	r.Close()
-	info, err := os.Stat(filepath.Join(dir, "stdout.txt"))
-	if err != nil || *n != 40<<20 || info.Size() < maxRecorded || info.Size() > maxRecorded+100 {
-		t.Errorf("%d bytes passed on, %v, %+v", *n, err, info)
-	}
-	if text := read(t, dir, "stdout.txt"); !strings.HasSuffix(text, "x\n[the rest is not recorded: more than 32 MiB]\n") {
-		t.Errorf("the file ends with %q", text[len(text)-80:])
+	if !maps.Equal(got.Environment, want) || got.Cwd != "/some/dir" || len(got.Argv) != 6 || got.Argv[2] != "x<y" {
+		t.Errorf("got %+v, want the environment %v", got, want)
 	}
 }
 

@@ -18,13 +18,17 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
+// HomeVar is the variable with the home folder.
+func HomeVar() string {
+	if runtime.GOOS == "windows" {
+		return "USERPROFILE"
+	}
+	return "HOME"
+}
+
 // Home returns the home folder of an environment, else that of the user of this process.
 func Home(environ []string) (string, error) {
-	name := "HOME"
-	if runtime.GOOS == "windows" {
-		name = "USERPROFILE"
-	}
-	if home := Variable(environ, name); home != "" {
+	if home := Variable(environ, HomeVar()); home != "" {
 		return home, nil
 	}
 	u, err := user.Current()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -76,3 +77,24 @@ func Ending(exit proc.Exit, o runner.Order) string {
 	}
 	return how
 }
+
+// permanent are the statuses of an API's errors that another try won't cure.
+var permanent = map[int]string{401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model"}
+
+// retryable are those below 500 that mean the moment, not the request.
+var retryable = []int{408, 409, 425, 429, 499}
+
+// PermanentStatus returns what is wrong when the status of an API's error is one that another
+// try won't cure, else "".
+func PermanentStatus(status int) string {
+	if what := permanent[status]; what != "" {
+		return what
+	}
+	if status >= 400 && status < 500 && !IsRetryable(status) {
+		return "bad request"
+	}
+	return ""
+}
+
+// IsRetryable reports whether a status below 500 means the moment, not the request.
+func IsRetryable(status int) bool { return slices.Contains(retryable, status) }

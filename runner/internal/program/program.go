@@ -29,8 +29,6 @@ type Invocation struct {
 	Args   []string  // without argv[0]
 	Env    []string  // the whole environment, with the order's
 	Stdout io.Writer // from one goroutine; an error ends the process
-	// Extension is that of the file with the output in the debug folder, as in ".jsonl".
-	Extension string
 	// Finished is closed when the CLI has said all that matters; one that has not exited then
 	// is ended at once. Nil: it ends by itself.
 	Finished <-chan struct{}
@@ -59,7 +57,7 @@ func Run(ctx context.Context, o runner.Order, in Invocation) (proc.Exit, *runner
 	}
 	rec := proc.NewRecorder(o.DebugDir)
 	rec.Prompt(o.Prompt.Text)
-	rec.Record(&options, in.Extension)
+	rec.Record(&options, ".jsonl")
 	defer rec.Close()
 	exit, err := proc.Run(ctx, options)
 	if err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -24,7 +23,7 @@ import (
 // exit code; all of them are told.
 func Run(e Env) error {
 	// First of all: nothing that the step starts may read our memory, or leave us.
-	err := errors.Join(shell.Undumpable(), shell.Adopt())
+	err := e.Process.Protect()
 	gone, out := watchRunner(e)
 	s := newStep(e, out, false)
 	defer s.voice.log.Close()
@@ -33,7 +32,7 @@ func Run(e Env) error {
 	if err == nil {
 		err = perform(context.Background(), s, &r, gone)
 	}
-	return tell(s, r, errors.Join(err, checkAlone(shell.EndAll())))
+	return tell(s, r, errors.Join(err, checkAlone(e.Process.EndAll())))
 }
 
 // checkAlone is of what lives when the main part ends. The post part has the secrets of

@@ -43,23 +43,24 @@ echo "[$(cat work.txt)]" >>"$EFFECTS"; echo spoiled >work.txt; echo '<result>wro
 // prompts is a job with the stand-in of the agent CLI.
 func (s *scene) prompts(run int64, inputs ...string) *bareJob {
 	j := s.job(run, inputs...)
-	return j.with("claude-path", j.stub, "anthropic-api-key", "k")
+	return j.with("anthropic-api-key", "k")
 }
 
 // TestAJobRunsAgainFromAState: a new run begins with what a completed one had said and made by
 // then, with the prompts of now, and that one stays as it is.
 func TestAJobRunsAgainFromAState(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, wrongAtTheEnd)
-	first := s.prompts(1).do(0)
-	first.wantOutputs(t, "status", "completed", "result", "wrong")
-	id, before := first.outputs["workflow-id"], s.forge.All()
+	s := newGitScene(t, wrongAtTheEnd)
+	s.prompts(1, "max-iterations", "4").do(problem.ExitCodes[problem.ClassOverLimit])
+	first := s.prompts(9, "max-iterations", "9").do(0) // what the first job has kept of the files goes along
+	first.WantOutputs(t, "status", "completed", "result", "wrong")
+	id, before := first.Outputs["workflow-id"], s.forge.All()
 	acttest.Commit(t, s.repo, strings.NewReplacer("<result>wrong", "<result>right", "a wrong sentence", "a right sentence").Replace(wrongAtTheEnd))
 	for run, from := range []string{"4", "END", "END.md#1"} {
 		done := s.done()
 		e := s.prompts(int64(2+run), "resume", id+"@"+from).do(0)
-		e.wantOutputs(t, "status", "completed", "result", "right")
-		if e.outputs["workflow-id"] == id {
+		e.WantOutputs(t, "status", "completed", "result", "right")
+		if e.Outputs["workflow-id"] == id {
 			t.Errorf("from %s: got the first run's id, want a new one", from)
 		}
 		again := strings.TrimPrefix(s.done(), done)
@@ -67,7 +68,7 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 		if strings.Count(again, `"state":`) != 1 || !isCut || !strings.Contains(again, "a right sentence") || !strings.HasSuffix(again, "[work]") {
 			t.Errorf("from %s: got %q, want the last prompt alone, in its conversation, and the work as it was then", from, again)
 		}
-		data, err := os.ReadFile(e.outputs["events-file"])
+		data, err := os.ReadFile(e.Outputs["events-file"])
 		want := fmt.Sprintf(`"rerun_of":%q,"rerun_exec":4`, id)
 		if err != nil || !strings.Contains(string(data), want) || !strings.Contains(string(data), `"exec":4`) {
 			t.Errorf("from %s: events %s, %v, want %s", from, data, err, want)
@@ -83,26 +84,22 @@ func TestWhatCannotBeRunAgainIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, wrongAtTheEnd)
 	first := s.prompts(1).do(0)
-	id, done, stored := first.outputs["workflow-id"], s.done(), len(s.forge.All())
+	id, done, stored := first.Outputs["workflow-id"], s.done(), len(s.forge.All())
 	for name, c := range map[string]struct {
 		inputs []string
 		class  problem.Class
 		want   string
 	}{
 		"a number that there is not": {[]string{"resume", id + "@9"}, problem.ClassUsage, "1 to 5"},
-		"a state that there is not":  {[]string{"resume", id + "@ENDE"}, problem.ClassUsage, "END"},
-		"too often":                  {[]string{"resume", id + "@END#2"}, problem.ClassUsage, "once"},
-		"another run":                {[]string{"resume", "other-00000000@1"}, problem.ClassUsage, "no checkpoint"},
 		"another key":                {[]string{"resume", id + "@1", "key", "other"}, problem.ClassUsage, "no checkpoint"},
-		"no run":                     {[]string{"resume", "auto@1"}, problem.ClassUsage, "want a workflow id"},
 	} {
-		s.prompts(2, c.inputs...).do(problem.ExitCodes[c.class]).wantSays(t, "error", c.want)
+		s.prompts(2, c.inputs...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
 		if s.done() != done || len(s.forge.All()) != stored {
 			t.Errorf("%s: something was started or stored", name)
 		}
 	}
 	stranger := s.prompts(3, "resume", id+"@END").on("issues", event(person("eve"), `"action":"opened"`, `"issue":{"number":7,"title":"t"}`))
-	stranger.do(problem.ExitCodes[problem.ClassDenied]).wantOutputs(t, "error-class", "denied")
+	stranger.do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
 	if s.done() != done {
 		t.Errorf("a stranger: got %q, want nothing started", s.done())
 	}
@@ -115,7 +112,7 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 	s := newScene(t, wrongAtTheEnd)
 	dir := t.TempDir()
 	local := []string{"store", "local", "state-dir", dir, "workspace", "none"}
-	id := s.prompts(1, local...).do(0).outputs["workflow-id"]
+	id := s.prompts(1, local...).do(0).Outputs["workflow-id"]
 	path := filepath.Join(dir, "o", "r", id+".history")
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -139,13 +136,12 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 		want   string
 	}{
 		"garbage":           {func(string) string { return "{}" }, problem.ClassUsage, "is not kept"},
-		"another run":       {func(line string) string { return strings.ReplaceAll(line, id, "other-00000000") }, problem.ClassUsage, "is not kept"},
 		"unknown":           {func(line string) string { return strings.Replace(line, `{"`, `{"evil":1,"`, 1) }, problem.ClassUsage, "is not kept"},
 		"a state outside":   {func(line string) string { return strings.ReplaceAll(line, `"state":"END.md"`, `"state":"../END.md"`) }, problem.ClassBadState, "is not a file name"},
 		"a state not there": {func(line string) string { return strings.ReplaceAll(line, `"state":"END.md"`, `"state":"EVIL.md"`) }, problem.ClassWorkflow, "EVIL.md: is gone"},
 	} {
 		forge(c.change)
-		s.prompts(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).wantSays(t, "error", c.want)
+		s.prompts(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
 		if s.done() != done {
 			t.Errorf("%s: got %q, want nothing started", name, s.done())
 		}
@@ -153,7 +149,7 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 	forge(func(line string) string {
 		return strings.Replace(line, `"options":{`, `"options":{"dangerously_skip_permissions":true,"allowed_tools":["Bash"],`, 1)
 	})
-	again := s.prompts(3, append(local, "resume", id+"@END", "budget", "3")...).do(0).outputs["workflow-id"]
+	again := s.prompts(3, append(local, "resume", id+"@END", "budget", "3")...).do(0).Outputs["workflow-id"]
 	run, err := state.Read(filepath.Join(dir, "o", "r"), again)
 	if err != nil || run.Options.SkipPermissions || len(run.Options.AllowedTools) > 0 || run.Options.BudgetUSD != 3*state.Dollar {
 		t.Errorf("options of the new run: got %+v, %v, want those of the job", run.Options, err)

@@ -10,7 +10,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
-	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -46,7 +45,7 @@ func (c *call) admits(ctx context.Context, s *step, denied *job.Denied) (bool, e
 	if err != nil {
 		return false, err
 	}
-	author, err := api.Forum().Author(ctx, s.event.Number)
+	author, err := api.Author(ctx, s.event.Number)
 	if err != nil {
 		return false, storeFault("the author of the issue", err)
 	}
@@ -99,14 +98,8 @@ func (c *call) claim(ctx context.Context, s *step) (err error) {
 			c.end(s, "nothing is started: another job has the run, and finds this comment by itself")
 			return nil
 		}
-		if err := forge.Sleep(ctx, pause); err != nil {
-			return err
-		}
-		if c.lookAt(ctx, s, c.lookup.key); c.err != nil {
-			return c.err
-		}
-		if !c.isOver && !c.isFound() {
-			c.end(s, "nothing is started: another job has taken the answer")
+		if err := c.lookAgain(ctx, s, pause); err != nil || c.err != nil {
+			return errors.Join(err, c.err)
 		}
 		if err := c.settle(ctx, s); err != nil || c.isOver {
 			return err
@@ -131,7 +124,7 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	if apiErr != nil {
 		return
 	}
-	forum, mark := api.Forum(), questions.StuckMark(token)
+	forum, mark := api, questions.StuckMark(token)
 	place, lookErr := questions.Look(ctx, forum, s.event.Number, time.Time{})
 	if lookErr == nil && !place.Says(mark) {
 		_, lookErr = forum.Say(ctx, s.event.Number, questions.Stuck(mark, s.voice.shown(forJob(s, why).Error())))

@@ -3,8 +3,6 @@ package action
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 	"time"
 
@@ -12,7 +10,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -59,10 +56,12 @@ func askOptions(s *step, r *result, a asked) (questions.Options, error) {
 	if err != nil {
 		return questions.Options{}, err
 	}
-	history, err := historyOf(a.log)
-	w := r.flow.Workflow
+	history, w := &questions.History{}, r.flow.Workflow
+	if a.log != "" {
+		err = retell(a.log, history)
+	}
 	return questions.Options{
-		Forum: api.Forum(), Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,
+		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,
 		Pointer: questions.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
 		MayAnswer: func(ctx context.Context, who job.Account) *job.Denied {
 			return job.MayAnswer(ctx, s.in.Rules, who, api)
@@ -71,23 +70,6 @@ func askOptions(s *step, r *result, a asked) (questions.Options, error) {
 		Shown:    s.voice.shown, Tell: s.voice.warn, Link: runLink(s, "Asked in"), History: history, IsKept: s.isLocal(),
 		Retention: retention(s),
 	}, err
-}
-
-// historyOf reads when questions were open from the file with the events of a run.
-func historyOf(log string) (*questions.History, error) {
-	var h questions.History
-	if log == "" {
-		return &h, nil
-	}
-	f, _, err := files.Open(log)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &h, nil
-	}
-	if err != nil {
-		return &h, err
-	}
-	defer f.Close()
-	return &h, report.Replay(f, &h)
 }
 
 // hasAnswers reports whether somebody has answered a question of a run that is suspended,

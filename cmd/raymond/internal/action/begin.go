@@ -17,10 +17,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// begin makes a new run, or puts the one that was found in its place. A run that
-// began with other states brings its own flow.
+// begin makes a new run, or puts the one that was found in its place.
 func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, error) {
 	b := &readyRun{flow: now.flow, base: baseOf(ctx, s)}
+	b.began = checkpoints.Began{KeyOf: keyOf(s), Checkout: b.base, Input: digestOf(s.in.Input)}
 	if !s.isLocal() {
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
@@ -31,7 +31,7 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 	case l.existing == nil && l.reruns != nil:
 		err = beginRerun(ctx, s, now.remarks, placed{l, b})
 	case l.existing == nil:
-		err = fresh(ctx, s, b)
+		err = fresh(s, b)
 	default:
 		err = resume(ctx, s, now.remarks, placed{l, b})
 	}
@@ -77,9 +77,8 @@ func checkPrices(s *step, b *readyRun) error {
 }
 
 // fresh makes a new run.
-func fresh(ctx context.Context, s *step, b *readyRun) error {
+func fresh(s *step, b *readyRun) error {
 	f := b.flow
-	b.began = checkpoints.Began{KeyOf: keyOf(s), States: statesNow(ctx, s, f.source), Checkout: b.base, Input: digestOf(s.in.Input)}
 	o := s.options
 	o.WorkflowID = job.WorkflowID(s.key, uuid.NewString()[:8])
 	o.Input = job.ScriptInput(s.event, s.in.Input)
@@ -92,18 +91,29 @@ func fresh(ctx context.Context, s *step, b *readyRun) error {
 // beginRun makes the run that the options describe.
 func beginRun(s *step, b *readyRun) error {
 	o := s.options
-	run, warnings, err := session.NewRun(o, b.flow.Scope)
+	run, warnings, err := session.NewRun(o, b.flow.Scope, s.dirs.work)
 	if err != nil {
 		return err
 	}
 	if err := session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs); err != nil {
 		return err
 	}
-	if !o.Quiet {
-		for _, w := range warnings {
-			s.env.warn(w)
-		}
+	tellWarnings(s, warnings)
+	return keep(s, b, run)
+}
+
+// tellWarnings tells what is odd about a new run, unless the step is quiet.
+func tellWarnings(s *step, warnings []string) {
+	if s.options.Quiet {
+		return
 	}
+	for _, w := range warnings {
+		s.env.warn(w)
+	}
+}
+
+// keep makes a new run the one that the step drives.
+func keep(s *step, b *readyRun, run *state.Run) (err error) {
 	b.run = run
 	if err := noteRun(s, run); err != nil {
 		return err
@@ -133,19 +143,7 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err := noteRun(s, e.run); err != nil {
 		return err
 	}
-	if e.oldStates {
-		past, err := openPast(ctx, s, b.flow, b.lookup)
-		if err != nil {
-			return err
-		}
-		b.flow.Close()
-		b.flow = past
-	}
-	// With other states from now on, if it takes those of now.
 	b.began = beginningOf(s, e)
-	if !e.oldStates && (b.began.States == nil || len(session.ChangedFiles(e.run, b.flow.Scope)) > 0) {
-		b.began.States = statesNow(ctx, s, b.flow.source)
-	}
 	differences(s, e, b.base, r)
 	b.isResumed, b.run = true, e.run
 	if e.found != nil {
@@ -173,6 +171,11 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 		return err
 	}
 	b.store.SetSeal(s.note.seals)
+	if e.found != nil { // in its history, which came along, it is another one: that of this machine
+		if err := b.store.Fold(b.readyRun.run, nil, nil); err != nil {
+			return err
+		}
+	}
 	takeMeta(s, b.run, r)
 	if !isTold(s) { // somebody else has continued the run
 		b.run.Progress.Continuations = 0

@@ -1,8 +1,14 @@
 package action
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -30,4 +36,35 @@ func (b *readyRun) options() state.Options {
 type placed struct {
 	lookup
 	*readyRun
+}
+
+// beganFile keeps how a run began beside a run in a folder of the machine.
+const beganFile = "began.json"
+
+// baseOf is the commit that the job was checked out at: the remote has it, whatever
+// is committed on top of it. It is "" outside of a repository.
+func baseOf(ctx context.Context, s *step) string {
+	if s.in.Workspace != job.WorkspaceGit || s.isLocal() {
+		return ""
+	}
+	return s.git().Base(ctx, s.dirs.work, s.getenv("GITHUB_SHA"))
+}
+
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// beginningOf is how a run began that exists.
+func beginningOf(s *step, e *earlierRun) checkpoints.Began {
+	if e.found != nil {
+		m := e.found.Manifest
+		return checkpoints.Began{KeyOf: keptKeyOf(s, m.KeyOf), Checkout: m.Checkout, Input: m.Input}
+	}
+	var b checkpoints.Began
+	if err := notes.Read(s.fileOfRun(e.run.WorkflowID, beganFile), &b); err != nil {
+		b = checkpoints.Began{}
+	}
+	b.KeyOf = keptKeyOf(s, b.KeyOf)
+	return b
 }

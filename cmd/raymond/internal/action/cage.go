@@ -1,7 +1,6 @@
 package action
 
 import (
-	"os"
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
@@ -34,17 +33,13 @@ func checkCage(s *step) error {
 
 // newCages makes the cages of a run. The caller closes them.
 func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, machineProblem("working directory", err)
-	}
 	var needs runner.Needs
 	if !s.options.Cage.IsOff() {
 		needs = session.Needs(a.clis, b.options(), b.flow.Scope, s.options.Jobs)
 	}
 	return confine.New(s.options.Cage, confine.Site{
 		Site: places.Site{
-			Environ: a.clis.Env, Dir: dir, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
+			Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
 			Hidden: s.private(), Shown: s.needed(), Guarded: s.guarded(),
 		},
 		Needs:  needs,

@@ -29,9 +29,8 @@ type call struct {
 	open   []*state.Agent     // whose questions are asked where the remark was made
 	handed bool               // an earlier job of this event has left the run to this step
 	posted []questions.Posted // questions whose comments stand there
-	place  questions.Place
-	err    error  // why the run can't be had
-	others string // why a run that was found is not taken here; "" when there was none
+	err    error              // why the run can't be had
+	others string             // why a run that was found is not taken here; "" when there was none
 	followUp
 }
 
@@ -109,20 +108,16 @@ func (c *call) find(ctx context.Context, s *step) error {
 		return c.settle(ctx, s)
 	}
 	isNone := c.run == nil && c.err == nil && !s.isLocal()
-	if s.wide != "" && s.wide != s.key {
-		if c.lookAt(ctx, s, s.wide); c.isFound() {
-			return c.settle(ctx, s)
-		}
-	}
 	api, err := s.api()
 	if err != nil {
 		return err
 	}
 	since := time.Now().Add(-time.Duration(s.in.RetentionDays+30) * 24 * time.Hour)
-	if c.place, err = questions.Look(ctx, api.Forum(), s.event.Number, since); err != nil {
+	place, err := questions.Look(ctx, api, s.event.Number, since)
+	if err != nil {
 		return storeFault("comments", err)
 	}
-	c.posted = c.place.Posted
+	c.posted = place.Posted
 	own := c.err
 	if c.err = nil; isNone {
 		own = errors.Join(own, c.expired(s))
@@ -225,7 +220,7 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 		}
 	}
 	c.handed = c.isHanded(s)
-	if m := c.manifest(); key != s.key && key != s.wide && c.isFound() && m != nil && !mayTake(s, m) {
+	if m := c.manifest(); key != s.key && c.isFound() && m != nil && !mayTake(s, m) {
 		c.others, c.open, c.handed = notTaken(s, m), nil, false
 	}
 	c.noteCompleted(s, key)
@@ -287,16 +282,21 @@ func (c *call) settle(ctx context.Context, s *step) error {
 			c.end(s, fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.lookup.key))
 			return nil
 		}
-		if err := forge.Sleep(ctx, pause); err != nil {
+		if err := c.lookAgain(ctx, s, pause); err != nil || c.err != nil {
 			return err
 		}
-		c.err = nil
-		if c.lookAt(ctx, s, c.lookup.key); c.err == nil && !c.isFound() && !c.isOver {
-			c.end(s, "nothing is started: another job has taken the answer")
-		}
-		if c.err != nil {
-			return nil
-		}
+	}
+	return nil
+}
+
+// lookAgain looks at the run again after a pause: its answer may be another job's by then.
+func (c *call) lookAgain(ctx context.Context, s *step, pause time.Duration) error {
+	if err := forge.Sleep(ctx, pause); err != nil {
+		return err
+	}
+	c.err = nil
+	if c.lookAt(ctx, s, c.lookup.key); c.err == nil && !c.isFound() && !c.isOver {
+		c.end(s, "nothing is started: another job has taken the answer")
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func newClaimer(s *step, v services) *slots.Claimer {
 	}
 	mine := slots.Claim{
 		ID: s.note.get().Claim, Key: s.key, Part: query.Part.Name, Holder: holder, RunID: origin.RunID, Attempt: origin.RunAttempt, Job: origin.Job, Step: partName(s),
-		Runner: s.getenv("RUNNER_NAME"), RunURL: s.pageOf(origin.RunID), Created: time.Now().UTC(), Process: claims.ThisProcess(),
+		Runner: s.getenv("RUNNER_NAME"), RunURL: s.pageOf(origin.RunID), Created: time.Now().UTC(), Process: s.env.Process.Self(),
 	}
 	if s.options.Deadline > 0 {
 		mine.Deadline = mine.Created.Add(s.options.Deadline)
@@ -36,7 +36,7 @@ func newClaimer(s *step, v services) *slots.Claimer {
 		Service: v.runtime, Mine: mine, Temp: s.dirs.own, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour,
 		Replaces:  query.SameIDs,
 		Elsewhere: func(ctx context.Context) ([]slots.Claim, error) { return finder.Claims(ctx, query) },
-		Ended:     finder.Ended, Alive: claims.Alive,
+		Ended:     finder.Ended, Alive: s.env.Process.Alive,
 	}
 }
 
@@ -48,7 +48,7 @@ func startClaim(s *step, v services) (*claims.Claim, error) {
 	if err := s.note.change(func(d *noteData) { d.Claim = uuid.NewString() }); err != nil {
 		return nil, err
 	}
-	return claims.Start(claims.Options{Claimer: newClaimer(s, v), Warn: s.voice.warn}), nil
+	return claims.Start(newClaimer(s, v), s.voice.warn), nil
 }
 
 // claimNow claims the key before a run that was found under it is put back; nil

@@ -2,7 +2,6 @@ package action
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
@@ -14,7 +13,7 @@ import (
 // function that it returns waits for that.
 func takeCode(s *step) func() (*owncode.Code, error) {
 	take := sync.OnceValues(func() (*owncode.Code, error) {
-		program, err := os.Executable()
+		program, err := s.env.Process.Program()
 		if err != nil {
 			return nil, machineProblem("the program", err)
 		}

@@ -8,9 +8,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
@@ -44,23 +42,15 @@ func wantsComment(s *step) bool {
 }
 
 // startComment prepares the comment of a run; overview returns what it should say.
-func startComment(s *step, id string, overview func() string, how string) (*comment, error) {
+func startComment(s *step, overview func() string, how string) (*comment, error) {
 	api, err := s.api()
 	if err != nil {
 		return nil, err
 	}
-	file := s.fileOfRun(id, checkpoints.CommentFile)
-	var memory sticky.Memory
-	if err := notes.Read(file, &memory); err != nil {
-		memory = sticky.Memory{} // it is looked for instead
-	}
 	marker := sticky.Marker(s.workflowFile(), s.key, s.event.Kind, fmt.Sprint(s.event.Number))
 	last := runLink(s, how)
 	return &comment{
-		poster: sticky.Start(sticky.Options{
-			API: api.Comments(s.event.Number), Marker: marker, Memory: memory,
-			Remember: func(m sticky.Memory) { _ = s.note.seals.Note(file, m) }, // or else it is looked for
-		}),
+		poster: sticky.Start(sticky.Options{API: api.Comments(s.event.Number), Marker: marker}),
 		text: func() string {
 			text := overview()
 			if text == "" {

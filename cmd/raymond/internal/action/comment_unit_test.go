@@ -2,7 +2,6 @@ package action
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -15,21 +14,16 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/report"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // oneComment is a forge with one comment at most.
 type oneComment struct{ body string }
 
-func (o *oneComment) List(context.Context) ([]job.Comment, error) { return nil, nil }
+func (o *oneComment) List(context.Context) ([]job.Remark, error) { return nil, nil }
 
-func (o *oneComment) Comment(context.Context, int64) (job.Comment, error) {
-	panic("nothing is remembered")
-}
-
-func (o *oneComment) Create(_ context.Context, body string) (job.Comment, error) {
+func (o *oneComment) Create(_ context.Context, body string) (job.Remark, error) {
 	o.body = body
-	return job.Comment{ID: 1, Author: "us", Body: body}, nil
+	return job.Remark{ID: 1, Author: job.Account{Login: "us"}, Body: body}, nil
 }
 
 func (o *oneComment) Edit(_ context.Context, _ int64, body string) error {
@@ -41,55 +35,10 @@ func (o *oneComment) Delete(context.Context, int64) error { panic("there is none
 
 func (o *oneComment) Self(context.Context) (string, error) { panic("there is no other comment") }
 
-// TestTheCommentFollowsTheRun: its beginning is shown at once, what happens then
-// with the next tick, and its end at once, though there is more to be done after
-// it, as storing the run. Without an event nothing is asked.
-func TestTheCommentFollowsTheRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		api, n := &oneComment{}, 0
-		c := &comment{poster: sticky.Start(sticky.Options{API: api, Marker: "m"}), text: func() string { return fmt.Sprint("m", n) }}
-		wants := func(when, want string) {
-			t.Helper()
-			if synctest.Wait(); api.body != want {
-				t.Errorf("%s: got %q, want %q", when, api.body, want)
-			}
-		}
-		tick := func() {
-			t.Helper()
-			<-time.After(time.Minute)
-			if err := c.Tick(time.Now()); err != nil {
-				t.Error(err)
-			}
-		}
-		tell := func(b state.Body) {
-			t.Helper()
-			n++
-			if err := c.Report(state.Event{Seq: n, Body: b}); err != nil {
-				t.Error(err)
-			}
-		}
-		tick()
-		wants("before the first event", "")
-		tell(&state.RunStarted{})
-		wants("at the beginning", "m1")
-		<-time.After(time.Minute)
-		tell(&state.StateStarted{})
-		wants("before a tick", "m1")
-		tick()
-		wants("after a tick", "m2")
-		<-time.After(time.Minute)
-		tell(&state.RunFinished{})
-		wants("at the end", "m3")
-		if err := c.poster.Finish(t.Context(), c.text()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // deafForge is a forge that never answers.
 type deafForge struct{ oneComment }
 
-func (*deafForge) List(ctx context.Context) ([]job.Comment, error) {
+func (*deafForge) List(ctx context.Context) ([]job.Remark, error) {
 	<-ctx.Done()
 	return nil, &forge.Error{Kind: forge.Unanswered, Err: ctx.Err()}
 }

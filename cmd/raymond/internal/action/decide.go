@@ -12,12 +12,10 @@ import (
 
 // earlierRun is a run that is resumed, or shown again.
 type earlierRun struct {
-	run   *state.Run
-	found *slots.Found // nil: the run is in the state folder of this machine
-	// oldStates: with the states that it began with, which are not those of now.
-	oldStates bool
-	isOver    bool   // it is completed, and only put back
-	why       string // what is different from what was, for people; "" for nothing
+	run    *state.Run
+	found  *slots.Found // nil: the run is in the state folder of this machine
+	isOver bool         // it is completed, and only put back
+	why    string       // what is different from what was, for people; "" for nothing
 }
 
 // factsOf is what the job itself has to do with whether a run is resumed.
@@ -54,7 +52,7 @@ func decide(s *step, e *earlierRun, d slots.Decision, r *remarks) (*earlierRun, 
 		tellNew(s, e, d, r)
 		return nil, nil
 	}
-	e.oldStates, e.isOver, e.why = d.OldStates, d.Action == slots.Restore, d.Why
+	e.isOver, e.why = d.Action == slots.Restore, d.Why
 	return e, nil
 }
 

@@ -49,10 +49,10 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	}
 	u := session.Setup{
 		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
-		Agents: &a.clis, Env: a.env, Dir: dir,
+		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: dir,
 		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: outOf(s),
 	}
-	stops := session.StopOptions{Gone: d.gone, InJob: true}
+	stops := session.StopOptions{Gone: d.gone, InJob: true, Signals: s.env.Process.Signals}
 	if d.to != nil {
 		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
 		r.claim, r.store, stops.Asked = d.to.claim, d.to.store, d.to.claim.Asked()
@@ -72,6 +72,9 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return err
 	}
 	o.Config.Began, o.Config.Continuations = d.jobBegan(), s.in.Continuations
+	if s.env.Clock.Now != nil {
+		o.Config.Clock = s.env.Clock
+	}
 	wrapAgents(s, d, o.Config.Agents)
 	if err = errors.Join(guardGit(s, o, d.run), addReporters(s, r, d.readyRun, o.Events)); err == nil {
 		asks.listen(o.Events)
@@ -79,7 +82,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
 	}
 	if err == nil {
-		err = storeAndTell(ctx, s, r, stopped{ending{d.to, r.run, take, o.Report}, o.Events})
+		err = storeAndTell(ctx, s, r, ending{d.to, r.run, take, o})
 	}
 	err = errors.Join(err, asks.finish(s, r))
 	o.Close()
@@ -87,16 +90,10 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	return err
 }
 
-// stopped is a run that has stopped, and who is told.
-type stopped struct {
-	ending
-	events *report.Fanout
-}
-
 // storeAndTell stores the end of a run, and what comes of it, and tells what can be done next.
-func storeAndTell(ctx context.Context, s *step, r *result, x stopped) (err error) {
-	if x.to != nil {
-		err = storeEnd(ctx, s, r, x.ending)
+func storeAndTell(ctx context.Context, s *step, r *result, e ending) (err error) {
+	if e.to != nil {
+		err = storeEnd(ctx, s, r, e)
 	} else {
 		bookEnd(ctx, s, r)
 	}
@@ -104,7 +101,7 @@ func storeAndTell(ctx context.Context, s *step, r *result, x stopped) (err error
 	if err == nil {
 		continueRun(ctx, s, r)
 	}
-	tellNext(s, r, x.events)
+	tellNext(s, r, e.told.Events)
 	return err
 }
 
@@ -154,13 +151,14 @@ func guardGit(s *step, o *session.Session, run *state.Run) error {
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
 func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err error) {
 	events.Add("job log", report.NewJob(s.voice.log, report.JobOptions{
-		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(),
-		Color: s.getenv("NO_COLOR") == "", Spent: b.run.Spent(), Unfinished: b.run.Unfinished(),
-		Waits: report.WaitsOf(b.run),
+		ConsoleOptions: report.ConsoleOptions{
+			WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.getenv("NO_COLOR") == "", Waits: report.WaitsOf(b.run),
+		},
+		Spent: b.run.Spent(), Unfinished: b.run.Unfinished(),
 	}))
 	if s.in.Annotations {
 		fileOf := func(name string) string { return r.flow.fileOf(s.dirs.top, name) }
-		events.Add("annotations", report.NewAnnotations(s.voice.log, report.AnnotationOptions{Scope: fileOf, Waits: report.WaitsOf(b.run)}))
+		events.Add("annotations", report.NewAnnotations(s.voice.log, fileOf, report.WaitsOf(b.run)))
 	}
 	r.page, err = r.newPage(s, b, events)
 	return err

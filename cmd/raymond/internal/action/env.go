@@ -3,10 +3,13 @@ package action
 import (
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner"
 )
 
 // Env is the process as the step finds it.
@@ -16,6 +19,11 @@ type Env struct {
 	Stdout  io.Writer // the job log
 	Stderr  io.Writer
 	Run     func(Tool) int // runs another command of the program, and returns its exit code
+
+	Process   Process
+	Backends  session.Backends
+	Clock     runner.Clock      // of the run; zero for the machine's
+	Transport http.RoundTripper // to the forge and its artifacts; nil for the machine's
 }
 
 // Getenv returns a variable of the environment; "" for none.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -71,16 +70,7 @@ func find(ctx context.Context, s *step, now present, c *call) (lookup, error) {
 	if err != nil {
 		return lookup{}, err
 	}
-	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, now)
-	if err != nil || l.found.Manifest != nil || s.wide == s.key || s.wide == "" || s.in.Resume == job.ResumeNever || s.in.Rerun != "" {
-		return l, err
-	}
-	wide, err := findWide(ctx, s, v, now)
-	if err != nil || wide.existing == nil {
-		wide.remove()
-		return l, err
-	}
-	return wide, nil
+	return findStored(ctx, s, lookup{services: v, key: s.key}, now)
 }
 
 // present is the workflow as it is now, with which a run that is found is compared,
@@ -118,7 +108,7 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 		return l, nil
 	}
 	facts := factsFound(s, found)
-	facts.Follows = slots.Following{Named: follows, Digest: found.Digest}
+	facts.Follows, facts.Digest = follows, found.Digest
 	e := &earlierRun{found: found}
 	if found.Manifest != nil {
 		if e.run, err = readState(found); err != nil {
@@ -141,26 +131,6 @@ func factsFound(s *step, found *slots.Found) slots.Facts {
 		facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
 	}
 	return facts
-}
-
-// findWide looks for a run that began before the job had a matrix: one leg resumes
-// it, under the key that it has.
-func findWide(ctx context.Context, own *step, v services, now present) (lookup, error) {
-	s := own.withKey(own.wide)
-	l, err := findStored(ctx, s, lookup{services: v, key: s.key}, now)
-	var p *problem.Problem
-	driven := errors.As(err, &p) && p.Class == problem.ClassConflict
-	if err == nil && l.existing != nil {
-		l.claim, err = claimNow(ctx, s, v)
-		if driven = err == nil && l.claim == nil; driven {
-			l.existing = nil
-		}
-	}
-	if driven {
-		s.voice.warn(fmt.Sprintf("another leg of the matrix drives the run of the key %q: a new run starts", s.key))
-		return lookup{found: l.found}, nil
-	}
-	return l, err
 }
 
 // maxState is the largest state file that is read, in bytes, as in a checkpoint.

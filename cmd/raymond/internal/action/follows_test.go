@@ -29,9 +29,9 @@ func TestAnOlderCheckpointIsNotReplayed(t *testing.T) {
 		return s.job(1, "key", "k", "state-key", stateKey, "max-iterations", limit, "follows", follows).set("GITHUB_JOB", job)
 	}
 	overLimit, conflict := problem.ExitCodes[problem.ClassOverLimit], problem.ExitCodes[problem.ClassConflict]
-	first := begin("one", "1", "").do(overLimit).outputs["state-digest"]
+	first := begin("one", "1", "").do(overLimit).Outputs["state-digest"]
 	old := s.forge.All()
-	second := begin("two", "2", first).do(overLimit).outputs["state-digest"]
+	second := begin("two", "2", first).do(overLimit).Outputs["state-digest"]
 	newest := s.forge.All()
 	if first == "" || second == "" || first == second {
 		t.Fatalf("state-digest: got %q and %q, want two different names", first, second)
@@ -39,16 +39,16 @@ func TestAnOlderCheckpointIsNotReplayed(t *testing.T) {
 
 	s.replay(old)
 	e := begin("three", "9", second).do(conflict)
-	e.wantOutputs(t, "error-class", "conflict", "status", "")
-	e.wantSays(t, "error", "somebody stored an older one again", "resume: never")
-	begin("three", "9", "sha256:0").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "follows", "state-digest")
+	e.WantOutputs(t, "error-class", "conflict", "status", "")
+	e.WantSays(t, "error", "somebody stored an older one again", "resume: never")
+	begin("three", "9", "sha256:0").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "follows", "state-digest")
 	s.wantDone("start middle")
 
 	s.replay(newest)
 	last := begin("three", "9", first).do(0) // which is not the newest: there is a later one
-	last.wantOutputs(t, "status", "completed")
+	last.WantOutputs(t, "status", "completed")
 	s.wantDone("start middle end")
-	if third := last.outputs["state-digest"]; third == "" || third == second {
+	if third := last.Outputs["state-digest"]; third == "" || third == second {
 		t.Errorf("state-digest at the end: got %q, want another one than %q", third, second)
 	}
 

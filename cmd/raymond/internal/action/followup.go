@@ -3,12 +3,10 @@ package action
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -18,29 +16,26 @@ import (
 // followUp is what a remark starts where no question is open: a run that continues the
 // conversation of one that is completed.
 type followUp struct {
-	next       string   // the state in which it begins; "" where the workflow has none
-	completed  []string // keys whose last run is completed
+	next       string // the state in which it begins; "" where the workflow has none
+	completed  string // the first key that was looked at whose last run is completed; "" for none
 	isFollowUp bool
 }
 
 // noteCompleted notes the key of a run that was looked at and that a remark may follow.
 func (c *call) noteCompleted(s *step, key string) {
-	isOwn := key == s.key || key == s.wide
-	if m := c.manifest(); c.next == "" || c.run.Progress.Status != state.Completed || m != nil && !isOwn && !mayTake(s, m) {
+	if m := c.manifest(); c.next == "" || c.run.Progress.Status != state.Completed || m != nil && key != s.key && !mayTake(s, m) {
 		return
 	}
-	if !slices.Contains(c.completed, key) {
-		c.completed = append(c.completed, key)
-	}
+	c.completed = cmp.Or(c.completed, key)
 }
 
 // follow looks once more at the first run that is completed, and reports whether a new one
 // follows it.
 func (c *call) follow(ctx context.Context, s *step) bool {
-	if len(c.completed) == 0 || s.in.Resume == job.ResumeRequire { // that one resumes a run, and begins none
+	if c.completed == "" || s.in.Resume == job.ResumeRequire { // that one resumes a run, and begins none
 		return false
 	}
-	c.lookAt(ctx, s, c.completed[0])
+	c.lookAt(ctx, s, c.completed)
 	c.isFollowUp = c.err == nil && c.run != nil && c.run.Progress.Status == state.Completed
 	return c.isFollowUp
 }
@@ -71,7 +66,6 @@ func beginFollowUp(ctx context.Context, s *step, r *remarks, b placed) error {
 	first, _ := w.State(w.Entry())
 	next, _ := w.State(first.OnComment)
 	before := e.run
-	b.began = checkpoints.Began{KeyOf: keyOf(s), States: statesNow(ctx, s, b.flow.source), Checkout: b.base, Input: digestOf(s.in.Input)}
 	if e.found != nil {
 		b.began.KeyOf = cmp.Or(e.found.Manifest.KeyOf, b.began.KeyOf)
 		var err error
@@ -85,16 +79,11 @@ func beginFollowUp(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err := beginRun(s, b.readyRun); err != nil {
 		return err
 	}
-	b.run.FollowUp(next.Name, lastOfRun(before))
+	var last state.Last
+	if before.Last != nil { // else where its conversation has ended was not kept
+		last = *before.Last
+	}
+	b.run.FollowUp(next.Name, last)
 	r.say(s, "run "+b.run.WorkflowID+" follows run "+before.WorkflowID+", which is completed, in a branch of its conversation")
 	return nil
-}
-
-// lastOfRun is where the conversation of a run has ended; the zero value where that was not
-// kept.
-func lastOfRun(run *state.Run) state.Last {
-	if run.Last == nil {
-		return state.Last{}
-	}
-	return *run.Last
 }

@@ -4,8 +4,6 @@ package action_test
 
 import (
 	"testing"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // hooked is a workflow whose first state has what agents wrote add a hook and a program to
@@ -28,9 +26,9 @@ git config user.email >>"$EFFECTS"; echo '<result>done</result>'
 // TestScriptsRunNoHooksOfAgents: a script may have secrets that agents don't get.
 func TestScriptsRunNoHooksOfAgents(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, hooked)
-	e := s.job(1).with("claude-path", sitetest.Stub.Path(t)).do(0)
-	e.wantSays(t, "warning", "taken back: ", ".git/hooks/pre-commit", "core.editor")
+	s := newGitScene(t, hooked)
+	e := s.job(1).do(0)
+	e.WantSays(t, "warning", "taken back: ", ".git/hooks/pre-commit", "core.editor")
 	if got, want := s.done(), "editor , by agent a@example.com"; got != want {
 		t.Errorf("effects: got %q, want %q", got, want)
 	}

@@ -70,10 +70,9 @@ const hostileFlow = `-- wf/START.md --
 Begin.
 -- wf/NOISE.sh --
 cat hostile secrets >&2
-# A secret in two writes, and between them time for a reader to see the first.
-printf 'split %s' "$(head -c 12 token)" >&2; sleep 0.2; tail -c +13 token >&2
-head -c 5242880 /dev/urandom >&2
-yes 'noise ::error::injected' | head -c 5242880 >&2
+t=$(cat token)
+printf 'split %s' "${t:0:12}" >&2; printf '%s' "${t:12}" >&2
+for ((i = 0; i < 1000; i++)); do echo 'noise ::error::injected' >&2; done
 echo '<goto>END.md</goto>'
 -- wf/END.md --
 End.
@@ -85,145 +84,75 @@ func hostileJob(t *testing.T, f *sitetest.Forge, run int64, flow string) *bareJo
 	j := newJob(t, f, acttest.Repository(t, flow), run).with(
 		"github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN", "workspace", "git",
 	).set("NPM_AUTH_TOKEN", npmSecret)
+	j.says = map[string]says{}
 	secrets := strings.Join(j.ofSecrets(forms), "\n")
-	j.site.Write(filepath.Join(j.work, "hostile"), sitetest.Hostile)
-	j.site.Write(filepath.Join(j.work, "secrets"), secrets)
-	j.site.Write(filepath.Join(j.work, "token"), modelKey)
-	j.sayer("Begin", sitetest.Hostile+"\n"+secrets, "<goto>NOISE.sh</goto>")
-	j.sayer("End", secrets, "<result>"+sitetest.Hostile+"\n"+secrets+"</result>")
-	path := filepath.Join(j.root, "claude")
-	j.site.Write(path, fmt.Sprintf(`#!/bin/bash
-[ "$1" = --version ] && { echo '2.1.197 (sitetest.Hostile)'; exit; }
-said=$(cat); said=${said%%%%.*}
-[ -e "%[1]s/$said.stream" ] || said=Babble # a reminder
-while [ $# -gt 0 ]; do case $1 in --session-id|--resume) id=$2;; esac; shift; done
-folder=$HOME/.claude/projects/$(pwd -P | sed 's/[^A-Za-z0-9]/-/g')
-mkdir -p "$folder"
-cat %[1]s/$said.transcript >>"$folder/$id.jsonl"
-cat hostile secrets >&2
-sed "s/SESSION/$id/" %[1]s/$said.stream
-`, j.root))
-	if err := os.Chmod(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return j.with("claude-path", path)
+	j.write(filepath.Join(j.work, "hostile"), sitetest.Hostile)
+	j.write(filepath.Join(j.work, "secrets"), secrets)
+	j.write(filepath.Join(j.work, "token"), modelKey)
+	j.says["Begin"] = says{sitetest.Hostile + "\n" + secrets, "<goto>NOISE.sh</goto>"}
+	j.says["End"] = says{secrets, "<result>" + secrets + "\n" + sitetest.Hostile + "</result>"}
+	return j
 }
 
-// sayer makes what the agent CLI writes when its prompt begins with a word.
-func (j *bareJob) sayer(word, says, tag string) {
-	j.t.Helper()
-	record := func(v map[string]any) string {
-		data, err := json.Marshal(v)
-		if err != nil {
-			j.t.Fatal(err)
-		}
-		return string(data) + "\n"
-	}
-	text := func(s string) map[string]any {
-		return map[string]any{"type": "assistant", "message": map[string]any{
-			"id": "m", "model": "stub", "content": []any{map[string]any{"type": "text", "text": s}},
-		}}
-	}
-	stream := record(map[string]any{"type": "system", "subtype": "init", "session_id": "SESSION", "model": "stub"}) + sitetest.Hostile + "\n" +
-		record(text(says)) + record(map[string]any{"type": "user", "message": map[string]any{"content": []any{map[string]any{
-		"type": "tool_result", "tool_use_id": "t", "content": says,
-	}}}}) + record(text(tag)) + record(map[string]any{
-		"type": "result", "subtype": "success", "is_error": false, "result": tag, "stop_reason": "end_turn",
-		"num_turns": 1, "session_id": "SESSION", "total_cost_usd": 0.01,
-	})
-	j.site.Write(filepath.Join(j.root, word+".stream"), stream)
-	transcript := record(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": word}}) +
-		record(map[string]any{"type": "assistant", "message": map[string]any{"role": "assistant", "content": says + tag}})
-	j.site.Write(filepath.Join(j.root, word+".transcript"), transcript)
-}
-
-// TestHostileTextChangesNothing: in log, outputs, annotations, summary, events
-// and checkpoint it is text, and the secrets in it are gone.
+// TestHostileTextChangesNothing: in log, outputs, annotations, summary, comment,
+// events and checkpoint it is text, and the secrets in it are gone.
 func TestHostileTextChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := hostileJob(t, f, 1, hostileFlow)
+	j.with("comment", "sticky").set("GITHUB_GRAPHQL_URL", f.API.URL+"/api/graphql").on("issues", event(person("ann"), `"issue":{"number":7}`))
 	e := j.with("max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	j.wantHarmless(e)
-	j.wantStoredWithoutSecrets("END.md", e.outputs["workflow-id"])
+	j.wantStoredWithoutSecrets("END.md", e.Outputs["workflow-id"])
 
 	// What was stored is resumed, on this machine, which has the rest.
-	e = j.with("max-iterations", "3", "key", "agent-build.ref-main").do(0)
+	e = j.with("max-iterations", "3", "key", "agent-build.issue-7").do(0)
 	j.wantHarmless(e)
-	want := strings.ReplaceAll(string([]rune(sitetest.Hostile)), "\x00", "") + "\n"
-	if got := e.outputs["result"]; !strings.HasPrefix(got, want) || strings.Count(got, "***") < len(j.ofSecrets(forms)) {
+	want := "\n" + strings.ReplaceAll(string([]rune(sitetest.Hostile)), "\x00", "")
+	if got := e.Outputs["result"]; !strings.HasSuffix(got, want) || strings.Count(got, "***") < len(j.ofSecrets(forms)) {
 		t.Errorf("output result: got %q, want %q and stars for the secrets", got, want)
 	}
-	e.wantOutputs(t, "status", "completed", "iterations", "3")
-}
-
-// failingFlow forks an agent that never finds a transition, and ends in a script
-// whose last words are an error's.
-const failingFlow = `-- wf/START.sh --
-echo '<fork next="FAIL.sh">BABBLE.md</fork>'
--- wf/FAIL.sh --
-cat hostile secrets >&2; cat hostile secrets; exit 3
--- wf/BABBLE.md --
-Babble.
-`
-
-// TestHostileErrorsAreText: what is quoted of a script or an agent that failed
-// stands in log, annotations and outputs, and is obeyed nowhere.
-func TestHostileErrorsAreText(t *testing.T) {
-	t.Parallel()
-	j := hostileJob(t, sitetest.NewForge(t), 1, failingFlow).with("keep-going", "true")
-	tagged := "<goto>" + strings.ReplaceAll(sitetest.Hostile, "\n", "\r") + "</goto>\n<goto>##[error]injected</goto>"
-	j.sayer("Babble", sitetest.Hostile, tagged)
-	e := j.do(problem.ExitCodes[problem.ClassRunFailed])
-	e.wantOutputs(t, "status", "failed", "error-class", "run_failed")
-	j.wantHarmless(e)
-	if got := strings.Join(e.lines, "\n"); strings.Count(got, "injected") < 10 || !strings.Contains(got, "***") {
-		t.Errorf("log: got %s\nwant what the script has written to stderr", got)
+	e.WantOutputs(t, "status", "completed", "iterations", "3")
+	comments := f.Talk.By(7, sitetest.JobsAccount)
+	if len(comments) != 1 || !strings.Contains(comments[0].Body, "***") {
+		t.Fatalf("comments: got %+v, want one with stars for the secrets", comments)
 	}
-	for _, text := range e.texts("error") {
-		if strings.Contains(text, "##[error]") {
-			t.Errorf("annotation: got %q, want no old command in it", text)
-		}
-	}
-	if len(e.texts("error")) != 2 || len(e.texts("warning")) != 1 || len(e.texts("notice")) != 1 {
-		t.Errorf("annotations: got %q, %q, %q, want an error for each agent, a warning of the reminders, and the end of the run",
-			e.texts("error"), e.texts("warning"), e.texts("notice"))
-	}
+	j.wantNoLeaks("comment", comments[0].Body)
 }
 
 // wantHarmless checks what a step has told its runner.
 func (j *bareJob) wantHarmless(e ended) {
 	j.t.Helper()
-	if saved := jobtest.ReadOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] == "" {
+	if saved := jobtest.ReadOutputs(j.t, sitetest.Read(j.t, j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] == "" {
 		j.t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	var names []string
 	for _, o := range job.Outputs() {
 		names = append(names, o.Name)
 	}
-	for name := range e.outputs {
+	for name := range e.Outputs {
 		if !slices.Contains(names, name) {
-			j.t.Errorf("output %s: got %q, want no such output", name, e.outputs[name])
+			j.t.Errorf("output %s: got %q, want no such output", name, e.Outputs[name])
 		}
 	}
-	for _, c := range e.commands {
+	for _, c := range e.Commands {
 		j.wantOwn(c)
 	}
 	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
-		if got := j.read(j.commandFile(name)); got != "" {
+		if got := sitetest.Read(j.t, j.commandFile(name)); got != "" {
 			j.t.Errorf("%s: got %q, want nothing", name, got)
 		}
 	}
-	if len(e.summary) > 1<<20 || len(e.summary) == 0 || !utf8.ValidString(e.summary) || !utf8.ValidString(e.Stdout) {
-		j.t.Errorf("summary of %d bytes, valid: %v, log valid: %v", len(e.summary), utf8.ValidString(e.summary), utf8.ValidString(e.Stdout))
+	if len(e.Summary) > 1<<20 || len(e.Summary) == 0 || !utf8.ValidString(e.Summary) || !utf8.ValidString(e.Stdout) {
+		j.t.Errorf("summary of %d bytes, valid: %v, log valid: %v", len(e.Summary), utf8.ValidString(e.Summary), utf8.ValidString(e.Stdout))
 	}
-	j.wantNoLeaks("log", withoutMasks(e))
+	j.wantNoLeaks("log", e.Unmasked())
 	j.wantNoLeaks("stderr", e.Stderr)
-	j.wantNoLeaks("summary", e.summary)
-	j.wantNoLeaks("outputs", fmt.Sprint(e.outputs))
-	j.wantNoLeaks("events", j.read(e.outputs["events-file"]))
+	j.wantNoLeaks("summary", e.Summary)
+	j.wantNoLeaks("outputs", fmt.Sprint(e.Outputs))
+	j.wantNoLeaks("events", sitetest.Read(j.t, e.Outputs["events-file"]))
 	for _, bad := range []string{"\x1b", "\x00", "\u202e", "\u200b"} {
-		if strings.Contains(withoutMasks(e), bad) {
+		if strings.Contains(e.Unmasked(), bad) {
 			j.t.Errorf("log: got the character %q, want none", bad)
 		}
 	}
@@ -262,7 +191,7 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 			return err
 		}
 		kinds[strings.Split(name, "/")[0]]++
-		text := j.read(filepath.Join(last.Dir, name))
+		text := sitetest.Read(j.t, filepath.Join(last.Dir, name))
 		j.wantNoLeaks("checkpoint, "+name, text)
 		if filepath.Dir(name) == "transcripts" {
 			j.wantSameLength(name, text)
@@ -291,7 +220,7 @@ func (j *bareJob) wantSameLength(name, stored string) {
 	if err != nil || len(paths) != 1 {
 		j.t.Fatalf("transcripts on disk: got %q, %v, want one", paths, err)
 	}
-	disk := []byte(j.read(paths[0]))
+	disk := []byte(sitetest.Read(j.t, paths[0]))
 	if len(disk) != len(stored) || !bytes.Contains(disk, []byte(modelKey)) {
 		j.t.Fatalf("transcript: got %d bytes, want the %d of the one on disk, with secrets", len(stored), len(disk))
 	}

@@ -22,44 +22,32 @@ echo end >>"$EFFECTS"; echo '<result>all done</result>'
 // and leaves the comment as it is. Its outputs tell who waits.
 func TestAStepThatFindsNothingDue(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{"artifact", "local"} {
-		s := newScene(t, later("2h"))
-		inputs := []string{"comment", "sticky", "key", "k"}
-		if store == "local" {
-			inputs = append(inputs, "store", "local", "state-dir", t.TempDir())
-		}
-		first := s.labelled(1, inputs...).do(0)
-		first.wantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", "[]")
-		stored, said := s.forge.All(), s.forge.Talk.By(7, sitetest.JobsAccount)
-		j := s.job(2, inputs...).on("schedule", "{"+inPrivate+"}")
-		e := j.do(0)
-		e.wantOutputs(t, "status", "suspended", "workflow-id", first.outputs["workflow-id"], "resumable", "true", "waiting", first.outputs["waiting"])
-		if !strings.Contains(e.outputs["waiting"], `"for":"time"`) {
-			t.Errorf("waiting: got %s, want who waits for a time", e.outputs["waiting"])
-		}
-		e.wantSays(t, "notice", "nothing is due", first.outputs["workflow-id"], "until ")
-		if n := len(e.texts("notice")) + len(e.texts("warning")) + len(e.texts("error")); n != 1 || e.summary != "" {
-			t.Errorf("%s: got %d annotations and the summary %q, want one line", store, n, e.summary)
-		}
-		if post := j.end(j.command("action-post")); post.Code != 0 {
-			t.Errorf("post: got %v", post)
-		}
-		if now := s.forge.All(); len(now) != len(stored) || len(now) > 0 && now[len(now)-1].ID != stored[len(stored)-1].ID {
-			t.Errorf("artifacts: got %v, want those of before: %v", names(now), names(stored))
-		}
-		if now := s.forge.Talk.By(7, sitetest.JobsAccount); len(now) != 1 || now[0] != said[0] {
-			t.Errorf("comment: got %+v, want it as it was: %+v", now, said)
-		}
-		s.wantDone("start")
-		// Who names the run wants it tried.
-		s.job(3, append(inputs, "resume", first.outputs["workflow-id"])...).on("schedule", "{"+inPrivate+"}").do(0).
-			wantOutputs(t, "status", "suspended", "iterations", "1")
+	s := newScene(t, later("2h"))
+	inputs := []string{"comment", "sticky", "key", "k"}
+	first := s.labelled(1, inputs...).do(0)
+	first.WantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", "[]")
+	stored, said := s.forge.All(), s.forge.Talk.By(7, sitetest.JobsAccount)
+	j := s.job(2, inputs...).on("schedule", "{"+inPrivate+"}")
+	e := j.do(0)
+	e.WantOutputs(t, "status", "suspended", "workflow-id", first.Outputs["workflow-id"], "resumable", "true", "waiting", first.Outputs["waiting"])
+	if !strings.Contains(e.Outputs["waiting"], `"for":"time"`) {
+		t.Errorf("waiting: got %s, want who waits for a time", e.Outputs["waiting"])
 	}
-}
-
-// TestATimeWithinTheHoldIsWaitedFor in the job; without one the run is suspended at once.
-func TestATimeWithinTheHoldIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	newScene(t, later("1s")).job(1, "hold", "").do(0).wantOutputs(t, "status", "completed")
-	newScene(t, later("1m")).job(1, "hold", "0s").do(0).wantOutputs(t, "status", "suspended")
+	e.WantSays(t, "notice", "nothing is due", first.Outputs["workflow-id"], "until ")
+	if n := len(e.Texts("notice")) + len(e.Texts("warning")) + len(e.Texts("error")); n != 1 || e.Summary != "" {
+		t.Errorf("got %d annotations and the summary %q, want one line", n, e.Summary)
+	}
+	if post := j.end(j.command("action-post")); post.Code != 0 {
+		t.Errorf("post: got %v", post)
+	}
+	if now := s.forge.All(); len(now) != len(stored) || len(now) > 0 && now[len(now)-1].ID != stored[len(stored)-1].ID {
+		t.Errorf("artifacts: got %v, want those of before: %v", names(now), names(stored))
+	}
+	if now := s.forge.Talk.By(7, sitetest.JobsAccount); len(now) != 1 || now[0] != said[0] {
+		t.Errorf("comment: got %+v, want it as it was: %+v", now, said)
+	}
+	s.wantDone("start")
+	// Who names the run wants it tried.
+	s.job(3, append(inputs, "resume", first.Outputs["workflow-id"])...).on("schedule", "{"+inPrivate+"}").do(0).
+		WantOutputs(t, "status", "suspended", "iterations", "1")
 }

@@ -3,23 +3,28 @@
 package action_test
 
 import (
+	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agents"
 )
 
-// bareJob is one use of the action in a job, as its process sees it: the
-// environment and the folders that a runner makes, without runner and node.
+// bareJob is one use of the action in a job, as the program sees it: the
+// environment and the folders that a runner makes, without runner, node and processes.
 type bareJob struct {
 	t      testing.TB
 	forge  *sitetest.Forge
@@ -27,15 +32,20 @@ type bareJob struct {
 	work   string // GITHUB_WORKSPACE
 	temp   string // RUNNER_TEMP
 	run    int64  // the workflow run
-	bin    string
-	stub   string // the agent CLI's stand-in
 	env    map[string]string
 	inputs map[string]string
 	// payload is what the event brings.
 	payload string
-	files   string              // folder of the command files, for one of several steps
-	as      *syscall.Credential // nil: who runs the test
-	site    *sitetest.Site      // finds what is left of the job
+	files   string // folder of the command files, for one of several steps
+
+	program  string          // its file
+	agents   agents.Config   // that agent CLIs were given
+	says     map[string]says // by the first word of the prompt
+	programs []string        // that scripts may start besides git
+
+	mu      sync.Mutex           // guards what follows
+	prompts []runner.PromptOrder // that agents were given
+	tools   []action.Tool        // commands of the program that the step has run
 }
 
 // inPrivate is a payload of the repository o/r when it is private.
@@ -50,13 +60,17 @@ func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	t.Helper()
 	root := t.TempDir()
 	j := &bareJob{
-		t: t, forge: f, root: root, run: run, bin: sitetest.Raymond.Path(t), stub: sitetest.Stub.Path(t), payload: "{" + inPrivate + "}",
-		work: filepath.Join(root, "work"), temp: filepath.Join(root, "temp"), inputs: map[string]string{"workflow": "wf"},
+		t: t, forge: f, root: root, run: run, payload: "{" + inPrivate + "}",
+		work: filepath.Join(root, "work"), temp: filepath.Join(root, "temp"), inputs: map[string]string{"workflow": "wf", "cage": "off"},
 	}
 	if err := os.CopyFS(j.work, os.DirFS(repo)); err != nil {
 		t.Fatal(err)
 	}
-	j.site = sitetest.Bare(t, root)
+	j.program = filepath.Join(root, "raymond")
+	j.write(j.program, "the program")
+	if !isRepository(j.work) {
+		j.inputs["workspace"] = "none"
+	}
 	j.env = j.environ(run)
 	if f != nil {
 		f.ChangeRun(run, func(r *artifactstest.Run) {
@@ -72,12 +86,18 @@ func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	return j
 }
 
+// tool runs another command of the program: it only notes which.
+func (j *bareJob) tool(t action.Tool) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.tools = append(j.tools, t)
+	return 0
+}
+
 // commandFile is where the runner reads what a step says by a variable.
 func (j *bareJob) commandFile(name string) string {
 	return filepath.Join(j.temp, "_runner_file_commands", j.files, strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
 }
-
-var runnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
 
 func (j *bareJob) environ(run int64) map[string]string {
 	env := map[string]string{
@@ -86,24 +106,46 @@ func (j *bareJob) environ(run int64) map[string]string {
 		"GITHUB_WORKFLOW_REF": "o/r/.github/workflows/agent.yml@refs/heads/main", "GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main",
 		"GITHUB_RUN_ID": strconv.FormatInt(run, 10), "GITHUB_RUN_ATTEMPT": "1", "GITHUB_JOB": "build", "GITHUB_ACTION": "__run",
 		"GITHUB_WORKSPACE": j.work, "GITHUB_EVENT_PATH": filepath.Join(j.temp, "_github_workflow", "event.json"),
-		"RUNNER_TEMP": j.temp, "RUNNER_OS": "Linux", "RUNNER_ENVIRONMENT": "self-hosted", "RUNNER_TRACKING_ID": "github_" + j.site.Mark,
-		"GITHUB_SHA": commitOf(j.t, j.work), "GITHUB_SERVER_URL": "https://example.test",
-		sitetest.SiteVar: j.site.Mark, "GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
+		"RUNNER_TEMP": j.temp, "RUNNER_OS": "Linux", "RUNNER_ENVIRONMENT": "self-hosted", "GITHUB_SHA": commitOf(j.t, j.work), "GITHUB_SERVER_URL": "https://example.test",
 	}
-	for _, name := range runnerFiles {
+	for _, name := range sitetest.RunnerFiles {
 		env[name] = j.commandFile(name)
 	}
 	return env
 }
 
+// folder is one with the files of a txtar archive.
+func folder(t testing.TB, archive string) string {
+	t.Helper()
+	dir := t.TempDir()
+	unpack(t, dir, archive)
+	return dir
+}
+
+// unpack writes the files of a txtar archive into a folder.
+func unpack(t testing.TB, dir, archive string) {
+	t.Helper()
+	for _, f := range txtar.Parse([]byte(archive)).Files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, f.Data, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func isRepository(dir string) bool { return sitetest.Exists(filepath.Join(dir, ".git")) }
+
 // commitOf is the commit that a checkout is at.
 func commitOf(t testing.TB, dir string) string {
 	t.Helper()
-	out, err := exec.Command("git", "-C", dir, "rev-parse", "HEAD").Output()
+	if !isRepository(dir) {
+		return "0123456789abcdef0123456789abcdef01234567"
+	}
+	data, err := os.ReadFile(filepath.Join(dir, ".git", "refs", "heads", "main"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(data))
 }
 
 // with sets inputs: names and values in turn.
@@ -111,13 +153,6 @@ func (j *bareJob) with(pairs ...string) *bareJob {
 	for i := 0; i < len(pairs); i += 2 {
 		j.inputs[pairs[i]] = pairs[i+1]
 	}
-	return j
-}
-
-// racing has the job's program look for races, when the tests do.
-func (j *bareJob) racing() *bareJob {
-	j.t.Helper()
-	j.bin = sitetest.Racing.Path(j.t)
 	return j
 }
 
@@ -136,23 +171,20 @@ func (j *bareJob) on(event, payload string) *bareJob {
 }
 
 // start runs the step's main part.
-func (j *bareJob) start() *sitetest.Command { return j.command("action") }
+func (j *bareJob) start() *running { return j.command("action") }
 
 // prepare makes what a part of the step finds when it is started.
 func (j *bareJob) prepare(part string) {
 	j.t.Helper()
-	j.site.Write(j.env["GITHUB_EVENT_PATH"], j.payload)
+	j.write(j.env["GITHUB_EVENT_PATH"], j.payload)
 	if part == "action-post" {
 		j.passState()
 	}
-	for _, name := range runnerFiles {
-		j.site.Write(j.commandFile(name), "")
+	for _, name := range sitetest.RunnerFiles {
+		j.write(j.commandFile(name), "")
 	}
 	if err := os.MkdirAll(j.env["HOME"], 0o755); err != nil {
 		j.t.Fatal(err)
-	}
-	if j.as != nil {
-		give(j.t, j.root, j.as)
 	}
 }
 
@@ -162,48 +194,22 @@ func (j *bareJob) environment() []string {
 	for _, name := range slices.Sorted(maps.Keys(j.env)) {
 		env = append(env, name+"="+j.env[name])
 	}
-	inputs := maps.Clone(j.inputs)
-	if _, given := inputs["cage-write"]; !given && inputs["cage"] != "off" {
-		inputs["cage-write"] = strings.Join(j.notes(), "\n")
-	}
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		env = append(env, "INPUT_"+strings.ToUpper(name)+"="+inputs[name])
+	for _, name := range slices.Sorted(maps.Keys(j.inputs)) {
+		env = append(env, "INPUT_"+strings.ToUpper(name)+"="+j.inputs[name])
 	}
 	return env
 }
 
-// notes are the folders outside of the checkout in which agents note what they do, for
-// tests to read.
-func (j *bareJob) notes() []string {
-	folders := []string{filepath.Join(j.root, "notes")}
-	for _, name := range []string{"EFFECTS", "SIDE_EFFECTS"} {
-		if file := j.env[name]; file != "" {
-			folders = append(folders, filepath.Dir(file))
-		}
-	}
-	return folders
-}
-
-func (j *bareJob) command(part string) *sitetest.Command {
-	j.t.Helper()
-	j.prepare(part)
-	cmd := exec.Command(j.bin, part)
-	cmd.Dir, cmd.Env = j.work, j.environment()
-	if j.env["RAYMOND_SHIM_STDIN"] != "" {
-		j.hold(cmd)
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: j.as}
-	return sitetest.Begin(j.t, cmd)
-}
-
 // step is another use of the action in the same job.
 func (j *bareJob) step(name string) *bareJob {
-	other := *j
-	other.env, other.inputs, other.files = maps.Clone(j.env), maps.Clone(j.inputs), name
-	for _, file := range runnerFiles {
+	other := &bareJob{
+		t: j.t, forge: j.forge, root: j.root, work: j.work, temp: j.temp, run: j.run, env: maps.Clone(j.env), inputs: maps.Clone(j.inputs),
+		payload: j.payload, files: name, program: j.program,
+	}
+	for _, file := range sitetest.RunnerFiles {
 		other.env[file] = other.commandFile(file)
 	}
-	return &other
+	return other
 }
 
 // passState hands the post part what the main part has saved for it, as the runner
@@ -213,7 +219,7 @@ func (j *bareJob) passState() {
 	if !sitetest.Exists(j.commandFile("GITHUB_STATE")) {
 		return
 	}
-	for name, value := range jobtest.ReadOutputs(j.t, j.read(j.commandFile("GITHUB_STATE"))) {
+	for name, value := range jobtest.ReadOutputs(j.t, sitetest.Read(j.t, j.commandFile("GITHUB_STATE"))) {
 		j.env["STATE_"+name] = value
 	}
 }
@@ -227,49 +233,10 @@ func (j *bareJob) own() string {
 	return filepath.Join(j.temp, "raymond", j.env["GITHUB_JOB"]+"-"+j.env["GITHUB_ACTION"]+"-"+j.env["STATE_"+partState])
 }
 
-// hold gives a command the stdin that the shim holds open.
-func (j *bareJob) hold(cmd *exec.Cmd) {
+// write writes a file, and makes the folders above it.
+func (j *bareJob) write(path, text string) {
 	j.t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 		j.t.Fatal(err)
-	}
-	cmd.Stdin = r
-	j.t.Cleanup(func() { r.Close(); w.Close() })
-}
-
-// visible puts the programs where any user can start them.
-func (j *bareJob) visible() {
-	j.t.Helper()
-	for _, dir := range []string{filepath.Dir(j.root), j.root} {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			j.t.Fatal(err)
-		}
-	}
-	copied := filepath.Join(j.root, "bin")
-	for _, p := range []*sitetest.Program{sitetest.Raymond, sitetest.Stub} {
-		data, err := os.ReadFile(p.Path(j.t))
-		if err != nil {
-			j.t.Fatal(err)
-		}
-		j.site.Write(filepath.Join(copied, p.Name), string(data))
-		if err := os.Chmod(filepath.Join(copied, p.Name), 0o755); err != nil {
-			j.t.Fatal(err)
-		}
-	}
-	j.bin, j.stub = filepath.Join(copied, sitetest.Raymond.Name), filepath.Join(copied, sitetest.Stub.Name)
-}
-
-// give makes a folder and all in it somebody's.
-func give(t testing.TB, root string, to *syscall.Credential) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
-		if err == nil {
-			err = os.Lchown(path, int(to.Uid), int(to.Gid))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

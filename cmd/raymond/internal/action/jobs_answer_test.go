@@ -40,10 +40,10 @@ func (s *scene) ofKey(run int64, number int, name string, inputs ...string) *bar
 // comment starts begins nothing. The answer may be a stranger's, whom the question names.
 func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, asksOnThePull)
+	s := newGitScene(t, asksOnThePull)
 	s.forge.Talk.Openers[34] = "eve"
 	first := s.ofKey(1, 12, "work").do(0)
-	s.ofKey(1, 12, "publish").do(0).wantOutputs(t, "status", "suspended", "next-jobs", "[]")
+	s.ofKey(1, 12, "publish").do(0).WantOutputs(t, "status", "suspended", "next-jobs", "[]")
 	s.wantDone("start published")
 	said := s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "eve", Body: "/raymond blue"})
 	heard := func(j *bareJob) *bareJob {
@@ -52,19 +52,22 @@ func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
 	}
 	s.forge.Heads[34] = 4711
 	triage := heard(s.ofKey(2, 34, "triage")).do(0)
-	triage.wantOutputs(t, append(nobodyWaits, "status", "skipped", "workflow-id", "")...)
+	triage.WantOutputs(t, append(nobodyWaits, "status", "skipped", "workflow-id", "")...)
 	if !strings.Contains(triage.Stdout, "nothing is started: the run of the key k.issue-12 is continued by job work") {
 		t.Errorf("the other job: got %v, want a line that says whose run it is", triage)
 	}
 	work := heard(s.ofKey(2, 34, "work")).do(0)
-	work.wantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`, "workflow-id", first.outputs["workflow-id"])
+	work.WantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`, "workflow-id", first.Outputs["workflow-id"])
 	s.wantDone("start published blue")
-	heard(s.ofKey(3, 34, "publish")).do(0).wantOutputs(t, "status", "skipped") // of another workflow run
+	heard(s.ofKey(3, 34, "publish")).do(0).WantOutputs(t, "status", "skipped") // of another workflow run
 	s.wantDone("start published blue")
-	heard(s.ofKey(2, 34, "publish")).do(0).wantOutputs(t, append(nobodyWaits, "status", "completed", "workflow-id", first.outputs["workflow-id"])...)
+	heard(s.ofKey(2, 34, "publish")).do(0).WantOutputs(t, append(nobodyWaits, "status", "completed", "workflow-id", first.Outputs["workflow-id"])...)
 	s.wantDone("start published blue again")
-	heard(s.ofKey(4, 34, "work")).do(0).wantOutputs(t, "status", "skipped")
+	if all := s.forge.Checkpoints(t, nil); !all[len(all)-1].Manifest.Untrusted {
+		t.Error("the checkout counts as trusted, though a stranger was asked")
+	}
+	heard(s.ofKey(4, 34, "work")).do(0).WantOutputs(t, "status", "skipped")
 	s.forge.Talk.Say(sitetest.Said{Number: 12, Author: "eve", Body: "/raymond red"})
 	s.ofKey(5, 12, "work").on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":12}`,
-		`"comment":{"id":999,"body":"/raymond red","user":{"login":"eve","type":"User"}}`)).do(0).wantOutputs(t, "status", "skipped")
+		`"comment":{"id":999,"body":"/raymond red","user":{"login":"eve","type":"User"}}`)).do(0).WantOutputs(t, "status", "skipped")
 }

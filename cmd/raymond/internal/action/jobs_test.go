@@ -14,6 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
+// heldScripts is a workflow of scripts, the second of which waits for a file.
+const heldScripts = `-- wf/START.sh --
+echo start >>"$EFFECTS"; echo '<goto>HOLD.sh</goto>'
+-- wf/HOLD.sh --
+echo held >>"$EFFECTS"; until [ -e "$EFFECTS.go" ]; do sleep 0.05; done
+echo '<result>done</result>'
+`
+
 // nobodyWaits are the outputs that later jobs decode when no agent waits.
 var nobodyWaits = []string{"next-jobs", "[]", "waiting", "[]", "matrix", `{"include":[]}`}
 
@@ -25,27 +33,15 @@ func TestWhatLaterJobsDecodeIsAlwaysThere(t *testing.T) {
 	on := func(run int64, login string, inputs ...string) *bareJob {
 		return s.job(run, inputs...).on("issue_comment", event(person(login)))
 	}
-	on(1, "eve").do(problem.ExitCodes[problem.ClassDenied]).wantOutputs(t, nobodyWaits...)
-	on(2, "eve", "on-denied", "skip").do(0).wantOutputs(t, nobodyWaits...)
-	on(3, "ann", "budget", "much").do(problem.ExitCodes[problem.ClassUsage]).wantOutputs(t, nobodyWaits...)
-	on(4, "ann", "workflow", "fail", "max-retries", "0", "key", "f").do(problem.ExitCodes[problem.ClassRunFailed]).wantOutputs(t, nobodyWaits...)
+	on(1, "eve").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, nobodyWaits...)
+	on(2, "eve", "on-denied", "skip").do(0).WantOutputs(t, nobodyWaits...)
+	on(3, "ann", "budget", "much").do(problem.ExitCodes[problem.ClassUsage]).WantOutputs(t, nobodyWaits...)
+	on(4, "ann", "workflow", "fail", "max-retries", "0", "key", "f").do(problem.ExitCodes[problem.ClassRunFailed]).WantOutputs(t, nobodyWaits...)
 	j := s.job(5)
 	c := j.start()
 	c.Until("the script", func() bool { return strings.Contains(s.done(), "held") })
 	c.Kill()
-	j.site.KillAll()
-	j.end(c).wantOutputs(t, append(nobodyWaits, "status", "")...)
-}
-
-// TestAStepOfAJobNamesAKey: the default key is that of one job alone.
-func TestAStepOfAJobNamesAKey(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	e := s.job(1, "job", "publish").do(problem.ExitCodes[problem.ClassUsage])
-	e.wantOutputs(t, append(nobodyWaits, "error-class", "usage")...)
-	e.wantSays(t, "error", "input key", "is missing", "all jobs of the run")
-	s.wantDone("")
-	s.job(2, "job", "main", "key", "k").do(0).wantOutputs(t, "status", "completed")
+	j.end(c).WantOutputs(t, append(nobodyWaits, "status", "")...)
 }
 
 // TestPromptsAreRefused by a step with prompts: false: the one that the run is at, before
@@ -63,15 +59,14 @@ echo told >>"$EFFECTS"; echo '<goto>START</goto>'
 `)
 	denied := problem.ExitCodes[problem.ClassDenied]
 	at := s.job(1, "prompts", "false", "key", "a").set("RUNNER_ENVIRONMENT", "github-hosted").do(denied)
-	at.wantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
-	at.wantSays(t, "error", "denied", "START.md", "prompts: false")
+	at.WantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
+	at.WantSays(t, "error", "denied", "START.md", "prompts: false")
 	s.wantDone("")
 	led := s.job(2, "prompts", "false", "key", "b", "workflow", "wf/TELL.sh").set("RUNNER_ENVIRONMENT", "github-hosted").do(denied)
-	led.wantOutputs(t, "error-class", "denied", "status", "failed")
-	led.wantSays(t, "error", "denied", "START.md", "prompts: false")
+	led.WantOutputs(t, "error-class", "denied", "status", "failed")
+	led.WantSays(t, "error", "denied", "START.md", "prompts: false")
 	s.wantDone("told")
 	allowed := s.job(3, "prompts", "true", "key", "c", "max-iterations", "1")
-	allowed.wrapped("")
 	allowed.do(problem.ExitCodes[problem.ClassOverLimit])
 	if !strings.Contains(s.done(), `"text":"asked"`) {
 		t.Errorf("with prompts: got %q, want the agent asked", s.done())
@@ -106,15 +101,15 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, handed)
 	work := s.job(1, "key", "k").do(0)
-	work.wantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", `["publish"]`, "matrix", `{"include":[{"part":"main","name":"main"}]}`,
+	work.WantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", `["publish"]`, "matrix", `{"include":[{"part":"main","name":"main"}]}`,
 		"waiting", `[{"agent":"main","for":"job","job":"publish"}]`)
-	if !strings.Contains(work.summary, "for the job `publish`: `main`") {
-		t.Errorf("summary: got %q, want the job that is waited for", work.summary)
+	if !strings.Contains(work.Summary, "for the job `publish`: `main`") {
+		t.Errorf("summary: got %q, want the job that is waited for", work.Summary)
 	}
 	s.wantDone("start")
 	before := len(s.asksOfRuns())
 	publish := s.other(1, "publish", "github-token", "").do(0)
-	publish.wantOutputs(t, append(nobodyWaits, "status", "completed", "result", "published", "iterations", "2", "workflow-id", work.outputs["workflow-id"])...)
+	publish.WantOutputs(t, append(nobodyWaits, "status", "completed", "result", "published", "iterations", "2", "workflow-id", work.Outputs["workflow-id"])...)
 	s.wantDone("start published")
 	if asked := s.asksOfRuns()[before:]; len(asked) > 0 {
 		t.Errorf("the next job asked %q, want nothing asked of the REST API", asked)
@@ -124,35 +119,6 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	if got := all[len(all)-1].Manifest.KeyOf; !reflect.DeepEqual(got, want) {
 		t.Errorf("whose key the run has: got %+v, want %+v", got, want)
 	}
-}
-
-// TestALostCheckpointBeginsNothing in a job that resumes what was handed to it: neither
-// where there is none nor where it is another key's.
-func TestALostCheckpointBeginsNothing(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, handed)
-	e := s.other(1, "publish").do(problem.ExitCodes[problem.ClassUsage])
-	e.wantOutputs(t, append(nobodyWaits, "error-class", "usage", "workflow-id", "")...)
-	s.wantDone("")
-	s.job(2, "key", "other").do(0).wantOutputs(t, "next-jobs", `["publish"]`)
-	s.other(2, "publish").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "no run of this key")
-	s.wantDone("start")
-}
-
-// TestAJobRunsItsOwnStatesAlone: an agent that comes back to a state of another job waits
-// for that, and a step that has none of its own left does nothing.
-func TestAJobRunsItsOwnStatesAlone(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.Replace(handed, "'<result>published</result>'", "'<goto>END</goto>'", 1)+`-- wf/END.sh --
-echo end >>"$EFFECTS"; echo '<result>done</result>'
-`)
-	s.job(1, "key", "k").do(0).wantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`)
-	publish := s.other(1, "publish").do(0)
-	publish.wantOutputs(t, "status", "suspended", "next-jobs", `["main"]`, "waiting", `[{"agent":"main","for":"job","job":"main"}]`)
-	s.wantDone("start published")
-	s.other(1, "publish").do(0).wantOutputs(t, "status", "suspended", "next-jobs", `["main"]`)
-	s.job(2, "key", "k").do(0).wantOutputs(t, append(nobodyWaits, "status", "completed", "iterations", "3")...)
-	s.wantDone("start published end")
 }
 
 // TestNobodyHasAPromptRunWhereScriptsPublish: not by a state file in which an agent stands
@@ -168,10 +134,10 @@ reply:
 <result>done</result>
 end.
 `)
-	s.job(1, "key", "k").do(0).wantOutputs(t, "next-jobs", `["publish"]`)
+	s.job(1, "key", "k").do(0).WantOutputs(t, "next-jobs", `["publish"]`)
 	e := s.other(1, "publish").do(problem.ExitCodes[problem.ClassDenied])
-	e.wantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
-	e.wantSays(t, "error", "denied", "EVIL.md")
+	e.WantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
+	e.WantSays(t, "error", "denied", "EVIL.md")
 	s.wantDone("start")
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/parts"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -54,14 +53,17 @@ func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, er
 	if j.found, err = b.from.finder().Parts(ctx, partsQuery(s, b.base, b.run.Parts)); err != nil {
 		return nil, err
 	}
-	reading := parts.Reading{Base: b.run, Open: func(f *slots.Found) (*state.Run, error) { return openPart(s, f) }}
-	if j.ran, err = reading.Read(j.found); err != nil {
-		j.remove()
-		return nil, err
+	for _, f := range j.found {
+		ran, err := readPart(s, b.run, f)
+		if err != nil {
+			j.remove()
+			return nil, err
+		}
+		j.ran = append(j.ran, ran)
 	}
 	out, err := state.Joining{Base: b.run, Parts: j.ran, JobOf: b.jobOf, Now: factsOf(s).Now}.Join()
 	if err == nil {
-		err = parts.AppendLog(filepath.Join(b.base.Dir, "events.jsonl"), b.run, out.Events)
+		err = appendEvents(b.base.Dir, b.run, out.Events)
 	}
 	if err == nil {
 		err = j.takeLogs(b.base.Dir)
@@ -91,7 +93,7 @@ func openPart(s *step, f *slots.Found) (*state.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, err := movesOf(s, f)
+	where, err := relocation(s, f)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +102,6 @@ func openPart(s *step, f *slots.Found) (*state.Run, error) {
 		run.Forget(func(string) bool { return true })
 	}
 	return run.Relocate(where)
-}
-
-// movesOf says where the directories of a checkpoint's machine lie here.
-func movesOf(s *step, f *slots.Found) (func(string) string, error) {
-	trees, err := savedTrees(filepath.Join(f.Dir, "workspace"))
-	return checkpoint.Relocation(f.Manifest.Places, s.places(), trees), err
 }
 
 // takeLogs takes over the logs of the parts' agents.
@@ -142,7 +138,7 @@ func (j *merged) bringWork(ctx context.Context, s *step, r *remarks) error {
 			continue
 		}
 		found := j.found[i].All[0]
-		where, err := movesOf(s, found)
+		where, err := relocation(s, found)
 		if err != nil {
 			return err
 		}
@@ -217,7 +213,7 @@ func (j *merged) placeTranscripts(s *step, b placed) error {
 			continue
 		}
 		found := j.found[i].All[0]
-		where, err := movesOf(s, found)
+		where, err := relocation(s, found)
 		if err != nil {
 			return err
 		}
@@ -225,14 +221,9 @@ func (j *merged) placeTranscripts(s *step, b placed) error {
 		for _, t := range checkpoint.Sessions(ran.Own()) {
 			own[t.ID] = true
 		}
-		p := placing{agents: agents, talks: b.talks, from: found.Dir, where: where}
-		for _, t := range found.Manifest.Transcripts {
-			if !own[t.Session] {
-				continue
-			}
-			if err := p.place(t); err != nil {
-				return err
-			}
+		err = placeTranscripts(found, placing{agents: agents, talks: b.talks, from: found.Dir, where: where, own: own})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -11,8 +11,8 @@ func keyOf(s *step) *checkpoint.KeyOf {
 	return &checkpoint.KeyOf{Job: s.getenv("GITHUB_JOB"), Matrix: s.in.Matrix, Default: s.in.Key == ""}
 }
 
-// keptKeyOf says whose key a run has that this step resumes; was is nil where an older
-// program doesn't say.
+// keptKeyOf says whose key a run has that this step resumes; was is nil where nothing
+// tells it.
 func keptKeyOf(s *step, was *checkpoint.KeyOf) *checkpoint.KeyOf {
 	switch now := keyOf(s); {
 	case was == nil:

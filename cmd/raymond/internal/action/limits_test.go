@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
@@ -48,77 +47,28 @@ end.
 `
 
 // TestLimitsOfAResumedRunAreThoseOfTheInputs: agents could have written what a state
-// file says of budget, permissions and arguments, here or before it was stored where
-// nothing signs it.
+// file says of budget, permissions and arguments before it was stored where nothing signs it.
 func TestLimitsOfAResumedRunAreThoseOfTheInputs(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for name, tt := range map[string]struct {
-		inputs []string
-		forge  func(*testing.T, *scene, ended)
-	}{
-		"a checkpoint without a key": {nil, forgeCheckpoint},
-		"store: local": {[]string{"store", "local", "state-dir", dir}, func(t *testing.T, _ *scene, e ended) {
-			path := filepath.Join(dir, "o", "r", e.outputs["workflow-id"]+".json")
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, freed(t, data), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, scriptThenAgent)
-			job := func(run int64, most string) *bareJob {
-				j := s.job(run, append(tt.inputs, "max-iterations", most)...)
-				j.wrapped("")
-				return j
-			}
-			first := job(1, "1").do(problem.ExitCodes[problem.ClassOverLimit])
-			tt.forge(t, s, first)
-			j := job(2, "9").with("budget", "3.00")
-			j.do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
-			args := strings.Fields(j.read(filepath.Join(j.root, "notes", "args")))
-			for _, planted := range []string{"--planted", "planted", "--dangerously-skip-permissions", "bypassPermissions", "--allowedTools", "--allowed-tools"} {
-				if slices.Contains(args, planted) {
-					t.Errorf("arguments of the agent CLI: got %q, want no %s", args, planted)
-				}
-			}
-			if !slices.Contains(args, "acceptEdits") {
-				t.Errorf("arguments of the agent CLI: got %q, want the default permission mode", args)
-			}
-			got := optionsAtTheEnd(t, s, dir, name == "store: local")
-			if got.BudgetUSD != 3*state.Dollar || got.MaxIterations != 9 || got.MaxParallel != 4 || got.MaxAgents != 256 || got.MaxRetries != 3 || got.SkipPermissions {
-				t.Errorf("options of the resumed run: got %+v, want those of the inputs and the defaults", got)
-			}
-		})
+	s := newScene(t, scriptThenAgent)
+	first := s.talks(1, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	forgeCheckpoint(t, s)
+	j := s.talks(2, "max-iterations", "9", "budget", "3.00")
+	j.do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
+	p := j.prompts[len(j.prompts)-1].Permissions
+	if p.PermissionMode != "acceptEdits" || p.SkipPermissions || len(p.AllowedTools)+len(p.DisallowedTools)+len(j.agents.ClaudeArgs) > 0 {
+		t.Errorf("what the agent CLI may do: got %+v and the arguments %q, want the default", p, j.agents.ClaudeArgs)
 	}
-}
-
-// optionsAtTheEnd are the options that the one run of a scene has in the end.
-func optionsAtTheEnd(t *testing.T, s *scene, dir string, isLocal bool) state.Options {
-	t.Helper()
-	if !isLocal {
-		all := s.forge.Checkpoints(t, nil)
-		return all[len(all)-1].Run.Options
+	all := s.forge.Checkpoints(t, nil)
+	got := all[len(all)-1].Run.Options
+	if got.BudgetUSD != 3*state.Dollar || got.MaxIterations != 9 || got.MaxParallel != 4 || got.MaxAgents != 256 || got.MaxRetries != 3 || got.Model != "" {
+		t.Errorf("options of the resumed run: got %+v, want those of the inputs and the defaults", got)
 	}
-	ids, err := state.List(filepath.Join(dir, "o", "r"))
-	if err != nil || len(ids) != 1 {
-		t.Fatalf("runs in the state folder: got %q, %v, want one", ids, err)
-	}
-	run, err := state.Read(filepath.Join(dir, "o", "r"), ids[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run.Options
 }
 
 // forgeCheckpoint replaces the newest checkpoint by one whose state file is freed. It
 // is whole: without a key everybody can make one.
-func forgeCheckpoint(t *testing.T, s *scene, _ ended) {
+func forgeCheckpoint(t *testing.T, s *scene) {
 	t.Helper()
 	all := s.forge.All()
 	last := slices.IndexFunc(all, func(a artifactstest.Stored) bool { return sitetest.IsCheckpoint(a) })

@@ -1,9 +1,6 @@
 package action
 
 import (
-	"fmt"
-	"path/filepath"
-
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
@@ -19,9 +16,6 @@ func newestLocal(s *step) (*state.Run, error) {
 	ids, err := state.List(s.dirs.state)
 	if err != nil {
 		return nil, err
-	}
-	if len(ids) == 0 {
-		tellOldLayout(s)
 	}
 	var newest *state.Run
 	for _, id := range ids {
@@ -69,18 +63,6 @@ func readLocalNote(s *step, id string) localNote {
 }
 
 const localFile = "key.json"
-
-// tellOldLayout says that runs lie where an older release kept them: of which
-// repository they are nothing tells.
-func tellOldLayout(s *step) {
-	root := filepath.Dir(filepath.Dir(s.dirs.state))
-	ids, err := state.List(root)
-	if err != nil || len(ids) == 0 {
-		return
-	}
-	s.voice.warn(fmt.Sprintf("the state folder has %s of an older release, such as %s, of which nothing tells the repository: none is resumed; "+
-		"move the files of one that is this repository's to %s", state.Count(len(ids), "run"), ids[0], s.dirs.state))
-}
 
 // findLocal decides on the newest run in the state folder as if it came from a
 // checkpoint that lacks nothing.

@@ -170,13 +170,6 @@ func bookEnd(ctx context.Context, s *step, r *result) {
 	}
 }
 
-// bookLeft stores in the post part what the main part has spent and not stored.
-func bookLeft(ctx context.Context, s *step, run *state.Run) {
-	if err := book(ctx, s, run); err != nil {
-		s.voice.warn(notBooked(err))
-	}
-}
-
 func notBooked(err error) string {
 	return "what this step has spent could not be stored, and doesn't count for budget-per-key and budget-per-day of later runs: " + strings.TrimSpace(err.Error())
 }

@@ -2,10 +2,7 @@ package action
 
 import (
 	"io"
-	"os"
 	"sync"
-
-	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
 // When the runner dies, nobody sees the step any more, no post part comes, and
@@ -17,12 +14,7 @@ import (
 func watchRunner(e Env) (<-chan struct{}, io.Writer) {
 	gone := make(chan struct{})
 	end := sync.OnceFunc(func() { close(gone) })
-	out, _ := e.Stdout.(*os.File) // in a job it is one
-	signs := []<-chan struct{}{shell.Gone(out)}
-	if e.Getenv(shell.ShimStdin) == "1" {
-		signs = append(signs, shell.ParentGone(os.Stdin))
-	}
-	for _, sign := range signs {
+	for _, sign := range e.Process.Gone(e) {
 		go func() {
 			<-sign
 			end()

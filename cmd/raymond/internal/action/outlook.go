@@ -65,11 +65,7 @@ func place(s *step, jobFile []byte) report.Place {
 	if s.event.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
-	if part := s.part(); part != nil {
-		for _, a := range part.Agents {
-			p.Part = append(p.Part, a.Agent)
-		}
-	}
+	p.Part = partAgents(s)
 	return p
 }
 
@@ -99,30 +95,18 @@ func (r *result) whereKept(s *step, run *state.Run) (where outlook.Kept, why str
 
 // lacks is what the last checkpoint lacks; before there is one, what it is sure
 // to lack.
-func (r *result) lacks(s *step, run *state.Run) []outlook.Lack {
-	if s.isLocal() {
+func (r *result) lacks(s *step, run *state.Run) []checkpoint.LeftOut {
+	switch {
+	case s.isLocal():
 		return nil
-	}
-	if s.isForks() {
-		return []outlook.Lack{{What: outlook.Workspace, Why: outlook.FromFork}}
-	}
-	if r.store == nil {
+	case s.isForks():
+		return []checkpoint.LeftOut{{What: "workspace", Why: checkpoint.FromFork}}
+	case r.store == nil:
 		return nil
+	case run.Progress.Status == state.Running && r.flow != nil && expectsPrompts(r.flow, run) && r.store.IsOpen():
+		return []checkpoint.LeftOut{{What: "transcripts", Why: checkpoint.NoKey}}
 	}
-	if run.Progress.Status == state.Running && r.flow != nil && expectsPrompts(r.flow, run) && r.store.IsOpen() {
-		return []outlook.Lack{{What: outlook.Transcripts, Why: outlook.NoKey}}
-	}
-	var lacks []outlook.Lack
-	for _, l := range r.store.LeftOut() {
-		lacks = append(lacks, outlook.Lack{What: l.What, Why: causes[l.Cause()]})
-	}
-	return lacks
-}
-
-// causes are those of package checkpoint as package outlook has them.
-var causes = map[string]string{
-	checkpoint.NoKey: outlook.NoKey, checkpoint.TooLarge: outlook.TooLarge,
-	checkpoint.Unpacked: outlook.Unpacked, checkpoint.FromFork: outlook.FromFork,
+	return r.store.LeftOut()
 }
 
 // maxJobFile bounds what is read of the job's workflow file, in bytes.

@@ -3,11 +3,11 @@ package action
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/parts"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -16,7 +16,7 @@ import (
 
 // nobodyWaits are the outputs that later jobs decode, for a step after which nobody
 // waits. In an expression, fromJSON(”) is an error of the workflow.
-var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": parts.None}
+var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": noMatrix}
 
 // guardFiles takes the runner's command files as they are before anything is started.
 func guardFiles(s *step) (err error) {
@@ -34,17 +34,13 @@ func writeNobodyWaits(s *step) error {
 	return nil
 }
 
-// setOutputs sets those outputs of the step that have a value.
+// setOutputs sets outputs of the step.
 func setOutputs(s *step, values map[string]string) error {
 	if s.files == nil || s.getenv("GITHUB_OUTPUT") == "" {
 		return nil // not in a job
 	}
-	for _, o := range job.Outputs() {
-		v, ok := values[o.Name]
-		if !ok {
-			continue
-		}
-		if err := s.files.SetOutput(o.Name, s.voice.mask.Text(v)); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if err := s.files.SetOutput(name, s.voice.mask.Text(values[name])); err != nil {
 			return err
 		}
 	}
@@ -86,7 +82,7 @@ func describe(s *step, r result, values map[string]string) {
 	values["tokens-in"], values["tokens-cached"] = strconv.FormatInt(tokens.Input, 10), strconv.FormatInt(tokens.Cached, 10)
 	values["tokens-out"] = strconv.FormatInt(tokens.Output, 10)
 	values["agents"] = agentsOutput(r.run)
-	values["waiting"], values["next-jobs"], values["matrix"] = listText(r.run.Waiting()), nextJobsOutput(r.run), parts.Matrix(r.run)
+	values["waiting"], values["next-jobs"], values["matrix"] = listText(r.run.Waiting()), nextJobsOutput(r.run), matrixOutput(r.run)
 	values["resumable"] = strconv.FormatBool(r.outlook(s, r.run).Resumable)
 	values["state-artifact"] = r.kept.artifact
 	values["state-digest"] = r.kept.named.String()
@@ -139,4 +135,26 @@ func listText[T any](list []T) string {
 		return "[]"
 	}
 	return string(data)
+}
+
+// noMatrix is the output matrix when nobody waits.
+const noMatrix = `{"include":[]}`
+
+// matrixEntry is one job of the output matrix.
+type matrixEntry struct {
+	Part string `json:"part"` // its agents
+	Name string `json:"name"` // for people
+}
+
+// matrixOutput is the output matrix: an entry for each part that the run has handed over. Nobody
+// waits for a job in a run that is not suspended.
+func matrixOutput(run *state.Run) string {
+	if run.Progress.Status != state.Suspended {
+		return noMatrix
+	}
+	include := []matrixEntry{}
+	for _, p := range run.Parts.Matrix() {
+		include = append(include, matrixEntry{strings.Join(agentsOf(p), ","), p.Label()})
+	}
+	return `{"include":` + listText(include) + `}`
 }

@@ -3,7 +3,7 @@ package action
 import (
 	"context"
 	"errors"
-	"path/filepath"
+	"io/fs"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
@@ -59,7 +59,7 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 	})
 	p.summary.SetWaits(report.WaitsOf(o.run))
 	if o.isResumed {
-		if err := retell(s, p.runID, p.summary); err != nil {
+		if err := retell(s.fileOfRun(p.runID, session.EventsFile), p.summary); err != nil {
 			return nil, err
 		}
 	}
@@ -73,17 +73,20 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 		how = "Resumed in"
 	}
 	var err error
-	if p.comment, err = startComment(s, p.runID, p.summary.Overview, how); err != nil {
+	if p.comment, err = startComment(s, p.summary.Overview, how); err != nil {
 		return p, err
 	}
 	events.Add("comment", p.comment)
 	return p, nil
 }
 
-// retell tells a reporter what other parts of the run, on other machines maybe,
-// have done.
-func retell(s *step, id string, to report.Reporter) error {
-	f, _, err := files.Open(filepath.Join(s.runDir(id), session.EventsFile))
+// retell tells a reporter what a file has of what other parts of the run, on other machines maybe,
+// have done; nothing where there is none.
+func retell(file string, to report.Reporter) error {
+	f, _, err := files.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -160,7 +163,7 @@ func (p *page) completeComment(ctx context.Context) error {
 	if p == nil || !p.owed.Comment || !wantsComment(p.step) {
 		return nil
 	}
-	c, err := startComment(p.step, p.runID, p.summary.Overview, "From")
+	c, err := startComment(p.step, p.summary.Overview, "From")
 	if err != nil {
 		return err
 	}
@@ -172,18 +175,6 @@ func (p *page) completeComment(ctx context.Context) error {
 	p.owed.Comment = false
 	p.note()
 	return nil
-}
-
-// errorPage is the page of a step that failed before there was a run.
-func errorPage(s *step, text string, notes []string) *page {
-	p := &page{step: s}
-	title := s.in.Workflow
-	if title == "" {
-		title = "raymond"
-	}
-	p.summary = report.NewSummary(report.SummaryOptions{Write: p.write, Title: title, Notes: notes})
-	p.addError(text)
-	return p
 }
 
 // leftPage is the page of a run whose main part was not left the time to end it:
@@ -235,7 +226,7 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	})
 	sum.SetWaits(report.WaitsOf(run))
 	t := &teller{to: sum}
-	if err := retell(s, run.WorkflowID, t); err != nil {
+	if err := retell(s.fileOfRun(run.WorkflowID, session.EventsFile), t); err != nil {
 		return nil, err
 	}
 	if run.Progress.Status == state.Running {

@@ -110,12 +110,15 @@ func shareOf(b placed, budget state.USD) state.USD {
 
 // partAgents are the agents that the step drives; nil for all.
 func partAgents(s *step) []string {
-	own := s.part()
-	if own == nil {
-		return nil
+	if own := s.part(); own != nil {
+		return agentsOf(*own)
 	}
+	return nil
+}
+
+func agentsOf(p state.Part) []string {
 	var names []string
-	for _, a := range own.Agents {
+	for _, a := range p.Agents {
 		names = append(names, a.Agent)
 	}
 	return names

@@ -17,7 +17,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,7 +25,7 @@ import (
 // run. Its error has the problems that decide on the exit code; all of them are
 // told.
 func Post(e Env) error {
-	err := errors.Join(shell.Undumpable(), shell.Adopt())
+	err := e.Process.Protect()
 	s := newStep(e, e.Stdout, true)
 	defer s.voice.log.Close()
 	if err == nil {
@@ -72,9 +71,9 @@ func finish(ctx context.Context, s *step) error {
 	note := &s.note.data
 	isCalled := note.Called && s.event.About.Kind != ""
 	if note.WorkflowID == "" && !isCalled {
-		note.Key = s.wide // it came no further than to claim that
+		note.Key = s.key // it came no further than to look for a run
 	}
-	if note.Key != s.key && note.Key != s.wide && !isCalled || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
+	if note.Key != s.key && !isCalled || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
 		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
 	}
 	s.key = note.Key
@@ -109,7 +108,7 @@ func abandon(ctx context.Context, s *step) error {
 		return nil
 	}
 	note := s.note.get()
-	s.key = cmp.Or(note.Key, s.wide)
+	s.key = cmp.Or(note.Key, s.key)
 	var errs []error
 	if note.Mark != "" {
 		errs = append(errs, session.Sweep(note.Mark))
@@ -157,9 +156,14 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	}
 	dropHistory(s, note.WorkflowID)
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
-	bookLeft(ctx, s, run)
-	storeErr := storeLeft(ctx, s, r, left{v, run})
-	r.kept.report = reportLeft(ctx, s, run)
+	if err := book(ctx, s, run); err != nil {
+		s.voice.warn(notBooked(err))
+	}
+	storeErr := storeLeft(ctx, s, r, left{services: v, run: run})
+	var oops error
+	if r.kept.report, oops = storeReport(ctx, s, run); oops != nil {
+		s.voice.notice(notReported(oops))
+	}
 	if r.run = run; storeErr == nil {
 		continueRun(ctx, s, r)
 	}
@@ -202,24 +206,26 @@ func releaseLeft(ctx context.Context, s *step, v services) error {
 // left is a run that the main part has left.
 type left struct {
 	services
-	run *state.Run
+	run   *state.Run
+	chain checkpoints.Chain // its last checkpoint
 }
 
 // storeLeft stores the end of a run, unless that is stored.
 func storeLeft(ctx context.Context, s *step, r *result, l left) error {
-	c, err := checkpoints.ReadChain(s.runDir(l.run.WorkflowID))
+	var err error
+	l.chain, err = checkpoints.ReadChain(s.runDir(l.run.WorkflowID))
 	if errors.Is(err, os.ErrNotExist) || l.runtime == nil {
 		return nil // nothing of it was to be stored
 	}
 	if err != nil {
 		return err
 	}
-	r.kept.artifact = c.Name
-	if l.run.Progress.Seq == c.Seq && l.run.Progress.Status == c.Status {
+	r.kept.artifact = l.chain.Name
+	if l.run.Progress.Seq == l.chain.Seq && l.run.Progress.Status == l.chain.Status {
 		r.kept.isWhole = true
 		return nil
 	}
-	return storeRun(ctx, s, r, stale{l, c})
+	return storeRun(ctx, s, r, l)
 }
 
 // leaving is how long a main part may take to end whose shim was killed: the
@@ -243,13 +249,8 @@ func openLeft(s *step, id string) (*state.File, *state.Run, error) {
 	}
 }
 
-// stale is a run whose last checkpoint is older than its state.
-type stale struct {
-	left
-	chain checkpoints.Chain
-}
-
-func storeRun(ctx context.Context, s *step, r *result, l stale) error {
+// storeRun stores a run whose last checkpoint is older than its state.
+func storeRun(ctx context.Context, s *step, r *result, l left) error {
 	id := l.run.WorkflowID
 	r.store = newStore(s, l.services, checkpoints.Options{Base: baseOf(ctx, s), Dir: s.runDir(id), Chain: l.chain})
 	if err := r.store.AdoptSent(ctx); err != nil {

@@ -164,9 +164,11 @@ func enter(s *step) error {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(s.dirs.top, dir)
 	}
-	if err := os.Chdir(dir); err != nil {
+	work, err := s.env.Process.Enter(dir)
+	if err != nil {
 		return problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
 	}
+	s.dirs.work = work
 	return nil
 }
 
@@ -175,7 +177,7 @@ func enter(s *step) error {
 func chooseKey(s *step) error {
 	err := ownKey(s)
 	if told := toldKey(s); told != "" {
-		s.key, s.wide = told, ""
+		s.key = told
 	}
 	return err
 }
@@ -186,8 +188,7 @@ func ownKey(s *step) error {
 		s.key = s.in.Key
 		return nil
 	}
-	s.wide = job.DefaultKey(s.getenv, s.event)
-	s.key = job.LegKey(s.wide, s.in.Matrix)
+	s.key = job.LegKey(job.DefaultKey(s.getenv, s.event), s.in.Matrix)
 	if s.in.Mode == job.ModeRun && job.IsCalled(s.getenv, s.in.JobWorkflow) {
 		return problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
 			"let the caller give one, as by an input of the workflow")

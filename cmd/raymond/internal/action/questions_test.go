@@ -4,9 +4,11 @@ package action_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
@@ -24,7 +26,7 @@ echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 // talking is a job that an issue started, and may write comments.
 func (s *scene) talking(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return s.job(run, inputs...).racing().set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
+	return s.job(run, inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7}`))
 }
 
@@ -73,7 +75,7 @@ func TestAnAnswerContinuesTheRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	first := s.talking(1).do(0)
-	first.wantOutputs(t, "status", "suspended", "resumable", "true")
+	first.WantOutputs(t, "status", "suspended", "resumable", "true")
 	q := s.question(7)
 	for _, want := range []string{"Question 1", "Shall I go on?", "`/raymond yes`", "`/raymond no`", "`/raymond 1 yes`"} {
 		if !strings.Contains(q.Body, want) {
@@ -81,13 +83,13 @@ func TestAnAnswerContinuesTheRun(t *testing.T) {
 		}
 	}
 	second := s.says(2, 7, "ann", "/raymond YES").do(0)
-	second.wantOutputs(t, "status", "completed", "result", "all done", "workflow-id", first.outputs["workflow-id"])
+	second.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", first.Outputs["workflow-id"])
 	s.wantDone("start yes")
 	if body := s.question(7).Body; !strings.Contains(body, "`ann` has answered `yes`.") || strings.Contains(body, "To answer") {
 		t.Errorf("question: got\n%s\nwant who has answered, and no more how to", body)
 	}
 	third := s.says(3, 7, "ann", "/raymond no").do(0)
-	third.wantOutputs(t, "status", "skipped", "workflow-id", "")
+	third.WantOutputs(t, "status", "skipped", "workflow-id", "")
 	s.wantDone("start yes")
 }
 
@@ -97,14 +99,14 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	before := len(s.forge.Questions())
-	for run, body := range []string{"looks good", "> /raymond yes", "/raymondyes", "I say /raymond yes", "<!-- /raymond yes -->", ""} {
-		s.says(int64(run+1), 7, "eve", body).do(0).wantOutputs(t, "status", "skipped", "waiting", "[]", "next-jobs", "[]")
+	for run, body := range []string{"looks good", "> /raymond yes"} {
+		s.says(int64(run+1), 7, "eve", body).do(0).WantOutputs(t, "status", "skipped", "waiting", "[]", "next-jobs", "[]")
 	}
 	if asked := s.forge.Questions(); len(asked) != before {
 		t.Errorf("requests: got %q, want none", asked)
 	}
 	e := s.says(9, 7, "eve", "/raymond yes").do(0)
-	if e.wantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "no question of a run is open here") {
+	if e.WantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "no question of a run is open here") {
 		t.Errorf("got %v, want one line that no question is open", e)
 	}
 	s.wantDone("")
@@ -119,18 +121,18 @@ func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	s.talking(1).do(0)
-	s.says(2, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied]).wantOutputs(t, "error-class", "denied")
-	s.says(3, 7, "renovate[bot]", "/raymond yes").with("on-denied", "skip").do(0).wantOutputs(t, "status", "skipped")
+	s.says(2, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
+	s.says(3, 7, "renovate[bot]", "/raymond yes").with("on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
 	// An event of a bystander wakes the step, and what it says is no answer.
 	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond yes"})
 	e := s.heard(4, said)
 	e.payload = strings.Replace(e.payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
-	e.do(0).wantOutputs(t, "status", "suspended")
+	e.do(0).WantOutputs(t, "status", "suspended")
 	s.wantDone("start")
 	if got := s.forge.Talk.By(7, sitetest.JobsAccount); len(got) != 1 {
 		t.Errorf("comments: got %+v, want the question alone", got)
 	}
-	s.says(5, 7, "ann", "/raymond no").do(0).wantOutputs(t, "status", "completed")
+	s.says(5, 7, "ann", "/raymond no").do(0).WantOutputs(t, "status", "completed")
 	s.wantDone("start no")
 }
 
@@ -140,13 +142,13 @@ func TestAWrongChoiceGetsOneReply(t *testing.T) {
 	s := newScene(t, asksOnce)
 	s.talking(1).do(0)
 	first := s.says(2, 7, "ann", "/raymond perhaps").do(0)
-	first.wantOutputs(t, "status", "suspended")
-	s.talking(3).on("schedule", event()).with("key", "agent-build.issue-7").do(0).wantOutputs(t, "status", "suspended")
+	first.WantOutputs(t, "status", "suspended")
+	s.talking(3).on("schedule", event()).with("key", "agent-build.issue-7").do(0).WantOutputs(t, "status", "suspended")
 	got := s.forge.Talk.By(7, sitetest.JobsAccount)
 	if len(got) != 2 || !strings.Contains(got[1].Body, "`ann`") || !strings.Contains(got[1].Body, "`/raymond yes`") {
 		t.Fatalf("comments: got %+v, want the question and one reply with the choices", got)
 	}
-	s.says(4, 7, "ann", "/raymond yes").do(0).wantOutputs(t, "status", "completed")
+	s.says(4, 7, "ann", "/raymond yes").do(0).WantOutputs(t, "status", "completed")
 	s.wantDone("start yes")
 }
 
@@ -162,18 +164,18 @@ func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
 	s.forge.Talk.Say(sitetest.Said{Number: 57, Author: sitetest.JobsAccount, Body: q.Body})
 	for run, number := range []int{56, 57} {
 		e := s.says(int64(run+2), number, "ann", "/raymond yes").do(0)
-		if e.wantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "no question") {
+		if e.WantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "no question") {
 			t.Errorf("on %d: got %v, want that no question is open", number, e)
 		}
 	}
 	other := s.says(4, 34, "ann", "/raymond yes").set("GITHUB_JOB", "triage").do(0)
-	if other.wantOutputs(t, "status", "skipped"); !strings.Contains(other.Stdout, "job build") {
+	if other.WantOutputs(t, "status", "skipped"); !strings.Contains(other.Stdout, "job build") {
 		t.Errorf("another job: got %v, want that it is the run of the job build", other)
 	}
 	s.wantDone("start")
-	s.says(5, 34, "ann", "good").do(0).wantOutputs(t, "status", "skipped")
+	s.says(5, 34, "ann", "good").do(0).WantOutputs(t, "status", "skipped")
 	second := s.says(6, 34, "ann", "/raymond no")
-	second.do(0).wantOutputs(t, "status", "completed", "workflow-id", first.outputs["workflow-id"])
+	second.do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
 	s.wantDone("start yes") // the older comment came first
 	second.command("action-post").Wait()
 }
@@ -187,10 +189,10 @@ func TestAnswersWhoseJobIsGone(t *testing.T) {
 	s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond no"})
 	id := s.forge.Talk.Add(7, "root", "> Shall I go on?\n\n/raymond yes")
 	s.forge.Talk.Add(7, "ann", "/raymond no")
-	s.talking(2).on("schedule", event()).with("key", "agent-build.issue-7").do(0).wantOutputs(t, "status", "completed")
+	s.talking(2).on("schedule", event()).with("key", "agent-build.issue-7").do(0).WantOutputs(t, "status", "completed")
 	s.wantDone("start yes")
 	s.forge.Talk.Change(id, "/raymond no")
-	s.says(3, 7, "root", "/raymond no").do(0).wantOutputs(t, "status", "skipped")
+	s.says(3, 7, "root", "/raymond no").do(0).WantOutputs(t, "status", "skipped")
 	s.wantDone("start yes")
 }
 
@@ -205,29 +207,37 @@ printf %s "$RAYMOND_RESULT" >"$EFFECTS"; echo '<result>all done</result>'
 	s.talking(1).do(0)
 	said := s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "ann", Body: "/raymond shorter, <!-- hidden -->please", File: "a.go", Line: 12, Hunk: "@@ -1 +1 @@\n+x <!--"})
 	s.talking(2).on("pull_request_review_comment", event(person("ann"), `"pull_request":{"number":34,"head":{"ref":"main","repo":{"id":4711}},"base":{"repo":{"id":4711}}}`,
-		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":"ann","type":"User"},"path":"a.go","line":12}`, said.ID, said.Body))).do(0).wantOutputs(t, "status", "completed")
+		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":"ann","type":"User"},"path":"a.go","line":12}`, said.ID, said.Body))).do(0).WantOutputs(t, "status", "completed")
 	data, err := os.ReadFile(s.effects)
 	if want := "File a.go, line 12:\n\n```diff\n@@ -1 +1 @@\n+x\n```\n\nshorter, please"; err != nil || strings.ReplaceAll(string(data), "+x \n", "+x\n") != want {
 		t.Errorf("payload: got %q, %v; want %q", data, err, want)
 	}
 }
 
-// TestAnAnswerToARunThatCantContinue is told so once, and the step is the error that it is.
+// TestAnAnswerToARunThatCantContinue is told so once, and the step is the error that it is: where
+// the checkpoint is damaged, and where it is gone. No new run begins.
 func TestAnAnswerToARunThatCantContinue(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, asksOnce)
-	s.talking(1).do(0)
-	last := s.forge.All()[len(s.forge.All())-1]
-	s.forge.Put(artifactstest.Stored{Run: 1, Name: last.Name, Content: last.Content[:len(last.Content)-30]})
-	for run := int64(2); run < 4; run++ {
-		s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[problem.ClassBadState]).wantOutputs(t, "error-class", "bad_state")
+	for says, class := range map[string]problem.Class{"can't be taken": problem.ClassBadState, "expired or was deleted": problem.ClassUsage} {
+		s := newScene(t, asksOnce)
+		s.talking(1).do(0)
+		if class == problem.ClassUsage {
+			later := sitetest.NewForge(t) // which has the comments, and no artifacts any more
+			later.Talk = s.forge.Talk
+			s.forge = later
+		} else {
+			last := s.forge.All()[len(s.forge.All())-1]
+			s.forge.Put(artifactstest.Stored{Run: 1, Name: last.Name, Content: last.Content[:len(last.Content)-30]})
+		}
+		for run := int64(2); run < 4; run++ {
+			s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[class]).WantOutputs(t, "error-class", string(class))
+		}
+		got := s.forge.Talk.By(7, sitetest.JobsAccount)
+		if len(got) != 2 || !strings.Contains(got[1].Body, says) {
+			t.Errorf("comments: got %+v, want the question, and once that its run %s", got, says)
+		}
+		s.wantDone("start")
 	}
-	s.says(4, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied])
-	got := s.forge.Talk.By(7, sitetest.JobsAccount)
-	if len(got) != 2 || !strings.Contains(got[1].Body, "can't be taken") {
-		t.Errorf("comments: got %+v, want the question, and why it can't be answered, once", got)
-	}
-	s.wantDone("start")
 }
 
 // asksBeside asks while another agent works.
@@ -254,11 +264,11 @@ func TestAnAnswerWhileTheRunIsDriven(t *testing.T) {
 	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond this"})
 	second.on("issue_comment", s.payloadOf(said))
 	e := second.do(0)
-	if e.wantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "finds this comment by itself") {
+	if e.WantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "finds this comment by itself") {
 		t.Errorf("the step of the answer: got %v, want that another job drives the run", e)
 	}
 	s.letGo()
-	first.end(c).wantOutputs(t, "status", "completed")
+	first.end(c).WantOutputs(t, "status", "completed")
 	s.wantDone("asked this")
 }
 
@@ -268,9 +278,9 @@ func TestAnAnswerToAJobThatMayLeave(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	first, second := s.talking(1), s.talking(2)
-	s.forge.Talk.Set(func(k *sitetest.Talk) {
-		k.Fault = sitetest.Refusing(`^GET issues/comments/`, 503, "down") // its comment is there, and can't be read
-	})
+	var isUp atomic.Bool
+	refuse := sitetest.Refusing(`^GET issues/comments/`, 503, "down") // its comment is there, and can't be read
+	s.forge.Talk.Fault = func(w http.ResponseWriter, asked string) bool { return !isUp.Load() && refuse(w, asked) }
 	c := first.start()
 	c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
 	c.Until("the first look", func() bool { return slices.Contains(s.forge.Talk.Requests(), "GET issues/comments/101") })
@@ -286,80 +296,10 @@ func TestAnAnswerToAJobThatMayLeave(t *testing.T) {
 		return n
 	}
 	d.Until("the second look for the other job", func() bool { return looks() >= 2 })
-	s.forge.Talk.Set(func(k *sitetest.Talk) { k.Fault = nil })
-	first.end(c).wantOutputs(t, "status", "completed")
+	isUp.Store(true)
+	first.end(c).WantOutputs(t, "status", "completed")
 	if e := second.end(d); e.Code != 0 || !strings.Contains(e.Stdout, "nothing is started") {
 		t.Errorf("the step of the answer: got %v, want that it has nothing to do", e)
 	}
 	s.wantDone("start yes")
-}
-
-// TestAJobThatDiesWhileItAsks leaves a question that the next step neither asks again nor
-// forgets.
-func TestAJobThatDiesWhileItAsks(t *testing.T) {
-	t.Parallel()
-	for _, asked := range []string{"POST issues/7/comments", "GET issues/comments/101"} {
-		s := newScene(t, asksOnce)
-		first := s.talking(1)
-		s.forge.Talk.Set(func(k *sitetest.Talk) {
-			k.Hangs = func(a string) bool { return a == "GET issues/comments/101" }
-			k.Lost = func(a string) bool { return a == asked }
-		})
-		c := first.start()
-		c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
-		c.Kill()
-		s.forge.Talk.Set(func(k *sitetest.Talk) { k.Hangs, k.Lost = nil, nil })
-		s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
-		s.says(2, 7, "ann", "/raymond yes").do(0).wantOutputs(t, "status", "completed")
-		s.question(7)
-		s.wantDone("start yes")
-	}
-}
-
-// TestAStrangerWhoIsAsked answers a question that names whoever opened the issue, and no
-// other; the checkout isn't trusted then.
-func TestAStrangerWhoIsAsked(t *testing.T) {
-	t.Parallel()
-	for attributes, code := range map[string]int{
-		`from="author" untrusted="true"`: 0, `from="author"`: problem.ExitCodes[problem.ClassDenied], `untrusted="true"`: problem.ExitCodes[problem.ClassDenied],
-	} {
-		s := newScene(t, strings.Replace(asksOnce, "<ask ", "<ask "+attributes+" ", 1))
-		s.forge.Talk.Openers[7] = "eve"
-		first := s.talking(1)
-		first.end(first.start())
-		if len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 0 {
-			continue // the language refuses it
-		}
-		e := s.says(2, 7, "eve", "/raymond yes").do(code)
-		if code == 0 {
-			e.wantOutputs(t, "status", "completed")
-			s.wantDone("start yes")
-			all := s.forge.Checkpoints(t, nil)
-			if !all[len(all)-1].Manifest.Untrusted {
-				t.Errorf("%s: the checkout counts as trusted", attributes)
-			}
-			continue
-		}
-		s.wantDone("start")
-	}
-}
-
-// TestAnAnswerThatComesTooLate: the checkpoint is gone, which is said once, and no new run
-// begins.
-func TestAnAnswerThatComesTooLate(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, asksOnce)
-	id := s.talking(1).do(0).outputs["workflow-id"]
-	later := sitetest.NewForge(t) // which has the comments, and no artifacts any more
-	later.Talk = s.forge.Talk
-	s.forge = later
-	for run := int64(2); run < 4; run++ {
-		e := s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[problem.ClassUsage])
-		e.wantSays(t, "error", id, "expired or was deleted")
-	}
-	got := s.forge.Talk.By(7, sitetest.JobsAccount)
-	if len(got) != 2 || !strings.Contains(got[1].Body, "expired or was deleted") {
-		t.Errorf("comments: got %+v, want the question, and why it can't be answered, once", got)
-	}
-	s.wantDone("start")
 }

@@ -3,9 +3,9 @@ package action
 import (
 	"context"
 	"fmt"
+	"path"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/redispatch"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -47,10 +47,10 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	default:
 		return ""
 	}
-	order, why := orderOf(s)
+	ref, why := redispatchRef(s)
 	err := s.note.change(func(d *noteData) { d.Dispatched = true })
 	if err == nil && why == "" {
-		err = dispatch(ctx, s, order)
+		err = startAgain(ctx, s, ref)
 	}
 	if err != nil {
 		why = err.Error()
@@ -59,32 +59,32 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 		s.voice.warn("the workflow could not be started again to continue the run: " + why)
 		return "The workflow could not be started again to continue the run: " + s.voice.shown(why) + "."
 	}
-	s.voice.print(fmt.Sprintf("started %s again on %s to continue the run (%d of %d in a row)", s.workflowFile(), order.Ref, p.Continuations, s.in.Continuations))
+	s.voice.print(fmt.Sprintf("started %s again on %s to continue the run (%d of %d in a row)", s.workflowFile(), ref, p.Continuations, s.in.Continuations))
 	return fmt.Sprintf("The workflow was started again to continue the run (%d of %d in a row).", p.Continuations, s.in.Continuations)
 }
 
-// orderOf is how the workflow is started again; why says why it can't be, and is "" if it
-// can.
-func orderOf(s *step) (o redispatch.Order, why string) {
-	o = redispatch.Order{Workflow: s.workflowFile(), Ref: s.getenv("GITHUB_REF_NAME"), Key: s.key}
+// redispatchRef is the branch or the tag on which the workflow is started again; why says why it
+// can't be, and is "" if it can.
+func redispatchRef(s *step) (ref, why string) {
+	ref = s.getenv("GITHUB_REF_NAME")
 	if s.event.Kind == job.KindPullRequest {
-		o.Ref = s.event.Repository.DefaultBranch
+		ref = s.event.Repository.DefaultBranch
 	}
 	switch {
-	case o.Workflow == "" || o.Ref == "":
-		return o, "the runner does not tell which workflow file and which branch this is"
+	case s.workflowFile() == "" || ref == "":
+		return ref, "the runner does not tell which workflow file and which branch this is"
 	case s.in.GitHubToken == "":
-		return o, "there is no github-token"
-	case s.event.Branch != o.Ref && s.event.Branch != s.event.Repository.DefaultBranch && s.keys == nil && !s.isLocal():
-		return o, "it would run on " + o.Ref + ", where a checkpoint of the branch " + s.event.Branch + " counts only if it is sealed: set the input state-key"
+		return ref, "there is no github-token"
+	case s.event.Branch != ref && s.event.Branch != s.event.Repository.DefaultBranch && s.keys == nil && !s.isLocal():
+		return ref, "it would run on " + ref + ", where a checkpoint of the branch " + s.event.Branch + " counts only if it is sealed: set the input state-key"
 	}
-	return o, ""
+	return ref, ""
 }
 
-func dispatch(ctx context.Context, s *step, o redispatch.Order) error {
-	api, err := s.forge()
+func startAgain(ctx context.Context, s *step, ref string) error {
+	api, err := s.api()
 	if err != nil {
 		return err
 	}
-	return redispatch.Start(ctx, api, o)
+	return api.Dispatch(ctx, path.Base(s.workflowFile()), job.Dispatch{Ref: ref, Key: s.key})
 }

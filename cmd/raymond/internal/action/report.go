@@ -77,15 +77,6 @@ func reportEnd(ctx context.Context, s *step, r *result) {
 	r.kept.report = link
 }
 
-// reportLeft stores in the post part the report that the main part had no time for.
-func reportLeft(ctx context.Context, s *step, run *state.Run) report.Link {
-	link, err := storeReport(ctx, s, run)
-	if err != nil {
-		s.voice.notice(notReported(err))
-	}
-	return link
-}
-
 func notReported(err error) string {
 	return "the report of the run could not be stored: " + err.Error()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,14 +23,6 @@ func reportOf(t *testing.T, hide func(string) string) reporting {
 	t.Cleanup(func() { f.Close() })
 	run := state.New(state.Run{WorkflowID: "w", Scope: "wf", Entry: "A.md", Files: map[string]string{"A.md": ""}}, "", time.Now())
 	return reporting{reports.Source{StateDir: t.TempDir(), Run: run, Hide: hide}, f}
-}
-
-// TestAReportThatPanicsIsAnError and no more.
-func TestAReportThatPanicsIsAnError(t *testing.T) {
-	x := reportOf(t, func(string) string { panic("what strangers wrote") })
-	if _, err := writeReport(t.Context(), x); err == nil || !strings.Contains(err.Error(), "what strangers wrote") {
-		t.Errorf("got %v, want an error that says why", err)
-	}
 }
 
 // TestAReportThatTakesTooLongIsLeft: the step goes on, and the file is closed later.

@@ -34,7 +34,6 @@ func beginRerun(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err != nil {
 		return err
 	}
-	b.began = checkpoints.Began{KeyOf: keyOf(s), States: statesNow(ctx, s, b.flow.source), Checkout: b.base, Input: digestOf(s.in.Input)}
 	run, err := rerunOf(s, b, point)
 	if err != nil {
 		return err
@@ -42,7 +41,10 @@ func beginRerun(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err := filesOfRerun(ctx, s, again{e, b.flow, point, r}); err != nil {
 		return err
 	}
-	if err := placeRerun(s, b, run); err != nil {
+	if run, err = moveRerun(s, b, run); err != nil {
+		return err
+	}
+	if err := keep(s, b.readyRun, run); err != nil {
 		return err
 	}
 	r.say(s, fmt.Sprintf("run %s begins from state execution %d (%s) of run %s", b.readyRun.run.WorkflowID, point.Exec, point.State, e.run.WorkflowID))
@@ -62,9 +64,7 @@ func readable(s *step, e *earlierRun) (string, error) {
 	for from, to := range map[string]string{
 		"state.json": id + ".json", checkpoint.HistoryName: id + ".history", "events.jsonl": filepath.Join(id, "events.jsonl"),
 	} {
-		if oops := os.Rename(filepath.Join(e.found.Dir, from), filepath.Join(dir, to)); !errors.Is(oops, os.ErrNotExist) {
-			err = errors.Join(err, oops)
-		}
+		err = errors.Join(err, moveIfThere(filepath.Join(e.found.Dir, from), filepath.Join(dir, to)))
 	}
 	if err != nil {
 		return "", machineProblem("checkpoint", err)
@@ -83,28 +83,8 @@ func rerunOf(s *step, b placed, point rerun.Point) (*state.Run, error) {
 	now := s.options.Alone() // never what a history says, which agents could have written
 	now.Prices = session.Prices(run.Options).AtLeast(now.Prices)
 	run.Options = now
-	if !o.Quiet {
-		for _, w := range warnings {
-			s.env.warn(w)
-		}
-	}
+	tellWarnings(s, warnings)
 	return run, session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs)
-}
-
-// placeRerun makes the new run the step's.
-func placeRerun(s *step, b placed, run *state.Run) error {
-	run, err := moveRerun(s, b, run)
-	if err != nil {
-		return err
-	}
-	b.readyRun.run = run
-	if err := noteRun(s, run); err != nil {
-		return err
-	}
-	if b.store, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
-		b.store.SetSeal(s.note.seals)
-	}
-	return err
 }
 
 // moveRerun gives a run conversations of its own on this machine, and the directories that it
@@ -118,10 +98,8 @@ func moveRerun(s *step, b placed, run *state.Run) (*state.Run, error) {
 			return nil, err
 		}
 		p := placing{agents: agents, talks: b.talks, from: e.found.Dir, where: where, isKept: true}
-		for _, t := range e.found.Manifest.Transcripts {
-			if err := p.place(t); err != nil {
-				return nil, err
-			}
+		if err := placeTranscripts(e.found, p); err != nil {
+			return nil, err
 		}
 	}
 	copies, err := rerun.Copier{Agents: agents, Where: where, NewID: uuid.NewString}.Copy(run)
@@ -133,8 +111,7 @@ func moveRerun(s *step, b placed, run *state.Run) (*state.Run, error) {
 	}
 	moved, err := run.Relocate(where)
 	if err == nil {
-		moved.Scope = b.flow.Path
-		moved.Dir, err = os.Getwd()
+		moved.Scope, moved.Dir = b.flow.Path, s.dirs.work
 	}
 	if err != nil {
 		return nil, errors.Join(err, copies.Remove())
@@ -216,10 +193,6 @@ func snapshotsOf(ctx context.Context, s *step, a again) (*workspace.Snapshots, e
 		return s.git().OpenSnapshots(snapshots.Path(s.runDir(e.run.WorkflowID))), nil
 	}
 	all := s.git().OpenSnapshots(snapshots.Path(e.found.Dir))
-	bundle := filepath.Join(e.found.Dir, "workspace", workspace.BundleName)
-	if _, err := os.Lstat(bundle); err != nil {
-		return all, nil //nolint:nilerr // there are none
-	}
 	where, err := relocation(s, e.found)
 	if err != nil {
 		return nil, err
@@ -228,14 +201,7 @@ func snapshotsOf(ctx context.Context, s *step, a again) (*workspace.Snapshots, e
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.Getwd()
-	if err != nil {
-		return nil, err
-	}
-	return all, all.Unpack(ctx, workspace.Arrival{
-		Bundle: bundle, Limit: maxSnapshots, Dirs: append([]string{dir}, checkpoints.Dirs(run)...), Dir: where,
-		Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
-	})
+	return all, unpackSnapshots(ctx, s, all, unpacking{e.found, append([]string{s.dirs.work}, checkpoints.Dirs(run)...)})
 }
 
 // relocation returns where the directories of a checkpoint's machine lie here.

@@ -42,25 +42,36 @@ const snapshotsWithin = time.Minute
 // bringSnapshots brings the snapshots of a run's files, where its checkpoint has any. That
 // they can't be had is a note: the run can do without.
 func bringSnapshots(ctx context.Context, s *step, run *state.Run, found *slots.Found) []string {
-	from := filepath.Join(found.Dir, "workspace")
-	bundle := filepath.Join(from, workspace.BundleName)
-	if _, err := os.Lstat(bundle); err != nil || s.in.Workspace == job.WorkspaceNone {
+	if s.in.Workspace == job.WorkspaceNone {
 		return nil
 	}
-	trees, err := savedTrees(from)
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
-		defer cancel()
-		shots := s.git().OpenSnapshots(snapshots.Path(s.runDir(run.WorkflowID)))
-		err = shots.Unpack(ctx, workspace.Arrival{
-			Bundle: bundle, Limit: maxSnapshots, Dirs: checkpoints.Dirs(run), Dir: checkpoint.Relocation(found.Manifest.Places, s.places(), trees),
-			Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
-		})
-	}
-	if err != nil {
+	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
+	defer cancel()
+	shots := s.git().OpenSnapshots(snapshots.Path(s.runDir(run.WorkflowID)))
+	if err := unpackSnapshots(ctx, s, shots, unpacking{found, checkpoints.Dirs(run)}); err != nil {
 		return []string{"The snapshots of the files were not put back: " + err.Error() + "."}
 	}
 	return nil
+}
+
+// unpacking are the snapshots of a checkpoint, if it has any, and the directories of which they may be.
+type unpacking struct {
+	found *slots.Found
+	dirs  []string
+}
+
+func unpackSnapshots(ctx context.Context, s *step, to *workspace.Snapshots, u unpacking) error {
+	bundle := filepath.Join(u.found.Dir, "workspace", workspace.BundleName)
+	if _, err := os.Lstat(bundle); err != nil {
+		return nil //nolint:nilerr // there are none
+	}
+	where, err := relocation(s, u.found)
+	if err != nil {
+		return err
+	}
+	return to.Unpack(ctx, workspace.Arrival{
+		Bundle: bundle, Limit: maxSnapshots, Dirs: u.dirs, Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
+	})
 }
 
 // maxSnapshots is how large a bundle of them may be, in bytes: any that a checkpoint holds.
@@ -99,19 +110,12 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 	}
 	defer joined.remove()
 	run = joined.run
-	run.Scope = b.flow.Path
-	if run.Dir, err = os.Getwd(); err != nil {
-		return nil, err
+	run.Scope, run.Dir = b.flow.Path, s.dirs.work
+	if err := makeDirs(run); err != nil || e.isOver {
+		return run, err
 	}
-	for _, dir := range checkpoints.Dirs(run) {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return nil, &problem.Problem{Class: problem.ClassConflict, Where: dir, What: "can't be made: " + err.Error()}
-		}
-	}
-	if e.isOver {
-		return run, nil
-	}
-	if err := errors.Join(placeTranscripts(s, b.readyRun, e.found, where), joined.placeTranscripts(s, b)); err != nil {
+	p := placing{agents: conversationsOf(s), talks: b.talks, from: e.found.Dir, where: where}
+	if err := errors.Join(placeTranscripts(e.found, p), joined.placeTranscripts(s, b)); err != nil {
 		return nil, err
 	}
 	if slices.Contains(m.Lacks(), "transcripts") {
@@ -120,10 +124,13 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 	return run, nil
 }
 
-// placeTranscripts puts conversations where the agent CLIs of this machine look for them.
-func placeTranscripts(s *step, b *readyRun, found *slots.Found, where func(string) string) error {
-	p := placing{agents: conversationsOf(s), talks: b.talks, from: found.Dir, where: where}
+// placeTranscripts puts the conversations of a checkpoint where the agent CLIs of this machine look
+// for them.
+func placeTranscripts(found *slots.Found, p placing) error {
 	for _, t := range found.Manifest.Transcripts {
+		if p.own != nil && !p.own[t.Session] {
+			continue
+		}
 		if err := p.place(t); err != nil {
 			return err
 		}
@@ -137,15 +144,16 @@ type placing struct {
 	talks  *conversations.Notes
 	from   string // folder of the checkpoint's files
 	where  func(dir string) string
+	own    map[string]bool // the sessions whose conversations are put back; nil for all
 	// isKept says that a conversation stays which is there already, and has what is stored of it.
 	isKept bool
 }
 
 // place puts a conversation where its agent CLI looks for it, and notes it.
 func (p placing) place(t checkpoint.Transcript) error {
-	cli, ok := p.agents[t.CLI()]
+	cli, ok := p.agents[t.Backend]
 	if !ok {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: "belongs to the agent " + t.CLI() + ", which this program does not have"}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: "belongs to the agent " + t.Backend + ", which this program does not have"}
 	}
 	c := runner.Conversation{ID: t.Session, CLI: t.CLIID, Dir: p.where(t.Dir)}
 	from := filepath.Join(p.from, filepath.FromSlash(t.Name()))
@@ -177,16 +185,16 @@ func savedTrees(dir string) ([]string, error) {
 
 // restoreWork puts the work of agents back. It returns notes for people.
 func restoreWork(ctx context.Context, s *step, from string, where func(string) string) ([]string, error) {
-	restored, err := s.git().Restore(ctx, workspace.Restoring{
+	notes, err := s.git().Restore(ctx, workspace.Restoring{
 		From: from, Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"), TempRoot: s.dirs.state,
 	})
 	if err != nil {
 		return nil, workProblem(err)
 	}
-	for _, note := range restored.Notes {
+	for _, note := range notes {
 		s.voice.notice(note)
 	}
-	return restored.Notes, nil
+	return notes, nil
 }
 
 // workProblem says why work can't be put back.
@@ -199,13 +207,9 @@ func workProblem(err error) error {
 	return machineProblem("workspace", err)
 }
 
-// installHistory puts the history of a run in its place; none where its checkpoint has none.
-func installHistory(s *step, id, from string) error {
-	path := filepath.Join(s.dirs.state, id+state.HistoryExt)
-	if err := os.RemoveAll(path); err != nil {
-		return err
-	}
-	err := os.Rename(filepath.Join(from, checkpoint.HistoryName), path)
+// moveIfThere renames a file of a checkpoint, which may have none of that name.
+func moveIfThere(from, to string) error {
+	err := os.Rename(from, to)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -219,17 +223,11 @@ func install(s *step, run *state.Run, from string) error {
 		return err
 	}
 	for _, name := range []string{"events.jsonl", "logs"} {
-		err := os.Rename(filepath.Join(from, name), filepath.Join(dir, name))
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := moveIfThere(filepath.Join(from, name), filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	for _, name := range []string{session.EventsFile, checkpoints.CommentFile} {
-		if err := s.note.seals.Adopt(s.fileOfRun(run.WorkflowID, name)); err != nil {
-			return err
-		}
-	}
-	if err := installHistory(s, run.WorkflowID, from); err != nil {
+	if err := s.note.seals.Adopt(s.fileOfRun(run.WorkflowID, session.EventsFile)); err != nil {
 		return err
 	}
 	// What an earlier try of this step left is of no more use than its machine.
@@ -243,5 +241,9 @@ func install(s *step, run *state.Run, from string) error {
 		return err
 	}
 	store.SetSeal(s.note.seals)
-	return errors.Join(store.Fold(run, nil, nil), store.Close())
+	if err := errors.Join(store.Fold(run, nil, nil), store.Close()); err != nil {
+		return err
+	}
+	history := filepath.Join(s.dirs.state, run.WorkflowID+state.HistoryExt) // a run that is created has none
+	return errors.Join(os.RemoveAll(history), moveIfThere(filepath.Join(from, checkpoint.HistoryName), history))
 }

@@ -62,7 +62,7 @@ func checkSeals(s *step) error {
 	needed := []string{stepFile, sessionsFile}
 	if id := s.note.get().WorkflowID; id != "" {
 		needed = append(needed, id+".json", id+".journal")
-		for _, name := range []string{checkpoints.ChainFile, checkpoints.CommentFile, session.EventsFile, owedFile} {
+		for _, name := range []string{checkpoints.ChainFile, session.EventsFile, owedFile} {
 			needed = append(needed, id+"/"+name)
 		}
 		if event, err := filepath.Rel(s.dirs.own, s.getenv("GITHUB_EVENT_PATH")); err == nil {

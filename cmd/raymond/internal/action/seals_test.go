@@ -6,11 +6,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -31,7 +29,7 @@ func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 	j = s.job(1)
 	c := j.start()
 	c.Until("the middle", func() bool { return s.done() != "" })
-	j.site.KillAll(c)
+	c.Kill()
 	list, err := filepath.Glob(filepath.Join(j.own(), "*.json"))
 	if err != nil || len(list) != 1 {
 		t.Fatalf("state files: got %q, %v, want one", list, err)
@@ -52,12 +50,6 @@ func without(string) string { return "" }
 
 func replaced(old, text string) func(string) string {
 	return func(data string) string { return strings.ReplaceAll(data, old, text) }
-}
-
-// twice has the last line of a file twice.
-func twice(data string) string {
-	lines := strings.SplitAfter(data, "\n")
-	return data + lines[len(lines)-2]
 }
 
 func (a alteration) do(t *testing.T, dir, id string) {
@@ -82,21 +74,15 @@ func (a alteration) do(t *testing.T, dir, id string) {
 }
 
 var alterations = map[string]alteration{
-	"state file":                 {file: "ID.json", alter: replaced(`"START.sh"`, `"MIDDLE.sh"`)},
-	"state file, one blank more": {file: "ID.json", alter: replaced(`"budget_usd":`, `"budget_usd": `)},
-	"journal emptied":            {file: "ID.journal", alter: without},
-	"journal, a line more":       {file: "ID.journal", alter: twice},
-	"chain":                      {file: "ID/checkpoint.json", alter: replaced(`"generation":0`, `"generation":9`)},
-	"note":                       {file: "step.note", alter: replaced(`"key":`, `"lost":true,"key":`)},
-	"note removed":               {file: "step.note", gone: true},
-	"others' conversations":      {file: "sessions.note", alter: with(`{"session":"` + strangers + `"}` + "\n")},
-	"an event more":              {file: "ID/events.jsonl", alter: with(`{"seq":99}` + "\n")},
-	"events emptied":             {file: "ID/events.jsonl", alter: without},
-	"what is owed":               {file: "ID/owed.json", alter: replaced(`"comment":false`, `"comment":true`)},
-	"another's comment":          {file: "ID/logs/comment.json", alter: with(`{"id":1}`)},
-	"the event of the job":       {file: "../../_github_workflow/event.json", alter: replaced("4711", "4712")},
-	"seals removed":              {file: "seals", gone: true},
-	"a seal of the agent's own":  {file: "seals", alter: replaced("replace", "done")},
+	"state file":            {file: "ID.json", alter: replaced(`"START.sh"`, `"MIDDLE.sh"`)},
+	"journal emptied":       {file: "ID.journal", alter: without},
+	"chain":                 {file: "ID/checkpoint.json", alter: replaced(`"generation":0`, `"generation":9`)},
+	"note":                  {file: "step.note", alter: replaced(`"key":`, `"lost":true,"key":`)},
+	"others' conversations": {file: "sessions.note", alter: with(`{"session":"` + strangers + `"}` + "\n")},
+	"events emptied":        {file: "ID/events.jsonl", alter: without},
+	"what is owed":          {file: "ID/owed.json", alter: replaced(`"comment":false`, `"comment":true`)},
+	"the event of the job":  {file: "../../_github_workflow/event.json", alter: replaced("4711", "4712")},
+	"seals removed":         {file: "seals", gone: true},
 }
 
 // TestRunFilesThatWereAlteredAreNotStored: post would sign what an agent wrote, and the
@@ -116,7 +102,7 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 			if e.Code != problem.ExitCodes[problem.ClassDenied] {
 				t.Fatalf("post part: got %v, want exit code %d", e, problem.ExitCodes[problem.ClassDenied])
 			}
-			e.wantSays(t, "error", "denied: ", strings.TrimPrefix(filepath.Base(a.file), "ID"), "altered since this step wrote it; ")
+			e.WantSays(t, "error", "denied: ", strings.TrimPrefix(filepath.Base(a.file), "ID"), "altered since this step wrote it; ")
 			if after := len(s.forge.Checkpoints(t, nil)); after != before {
 				t.Errorf("checkpoints: got %d, want the %d that the main part stored", after, before)
 			}
@@ -146,65 +132,25 @@ func TestFilesOfAKilledStepAreStored(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatForgesTheStateAndKillsTheStepGetsNothing: the agent itself rewrites the state file and kills the step.
-func TestAnAgentThatForgesTheStateAndKillsTheStepGetsNothing(t *testing.T) {
-	t.Parallel()
-	repo := acttest.Repository(t, `-- wf/START.sh --
-f=$(ls "$OWN"/*/*.json); sed -i 's/START.sh/DEPLOY.sh/g' "$f"; kill -9 $PPID
--- wf/DEPLOY.sh --
-echo '<result>deployed</result>'
-`)
-	f := sitetest.NewForge(t)
-	j := newJob(t, f, repo, 1)
-	j.set("OWN", filepath.Join(j.temp, "raymond")).with("env", "OWN")
-	if o := j.start().Wait(); o.Code == 0 {
-		t.Fatalf("main part: got %v, want it killed", o)
-	}
-	e := j.end(j.command("action-post"))
-	if e.Code != problem.ExitCodes[problem.ClassDenied] || len(f.Checkpoints(t, nil)) != 0 {
-		t.Errorf("post part: got %v and %d checkpoints, want it denied and none", e, len(f.Checkpoints(t, nil)))
-	}
-}
-
-// leavingTraces is a workflow whose script leaves a process, forges the state, and kills
-// the step.
-const leavingTraces = `-- wf/START.md --
-log: asked
-reply:
-<goto>FORGE.sh</goto>
-end.
--- wf/FORGE.sh --
-setsid sleep 300 >/dev/null 2>&1 &
-echo $! >"$EFFECTS.left"
-until [ -e "$EFFECTS.go" ]; do sleep 0.01; done
-f=$(ls "$OWN"/*/*.json); sed -i 's/START/OTHER/g' "$f"; kill -9 $PPID; sleep 300
-`
-
-// TestAfterADenialNothingIsLeft: what still runs is ended, the key is free, and the
-// conversations of the step are gone from the machine. The checkpoint that the main
-// part stored stays as it is.
+// TestAfterADenialNothingIsLeft: the key is free, and the conversations of the step are gone
+// from the machine. The checkpoint that the main part stored stays as it is.
 func TestAfterADenialNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, leavingTraces)
+	s := newScene(t, spending)
 	j := s.talks(1, "checkpoint-interval", "1s")
-	j.set("OWN", filepath.Join(j.temp, "raymond")).with("env", "EFFECTS SIDE_EFFECTS OWN")
 	c := j.start()
-	left := 0
-	c.Until("the script", func() bool {
-		data, _ := os.ReadFile(s.effects + ".left") // not there yet
-		left, _ = strconv.Atoi(strings.TrimSpace(string(data)))
-		return left != 0 && len(s.claims()) == 1 && len(s.forge.Checkpoints(t, nil)) == 1
-	})
-	s.letGo()
-	if o := c.Wait(); o.Code == 0 || !sitetest.Alive(left) || len(j.conversations()) != 1 {
-		t.Fatalf("main part: got %v, process %d alive: %v, conversations %v; want it killed, and both left", o, left, sitetest.Alive(left), j.conversations())
+	c.Until("the script", func() bool { return len(s.claims()) == 1 && len(s.forge.Checkpoints(t, nil)) == 1 })
+	c.Kill()
+	if got := j.conversations(); len(got) != 1 {
+		t.Fatalf("conversations of the main part: got %v, want one", got)
 	}
-	e := j.end(j.command("action-post"))
-	if e.Code != problem.ExitCodes[problem.ClassDenied] {
+	states, err := filepath.Glob(filepath.Join(j.own(), "*.json"))
+	if err != nil || len(states) != 1 {
+		t.Fatalf("state files: got %q, %v, want one", states, err)
+	}
+	j.write(states[0], strings.ReplaceAll(sitetest.Read(j.t, states[0]), "START", "OTHER"))
+	if e := j.end(j.command("action-post")); e.Code != problem.ExitCodes[problem.ClassDenied] {
 		t.Errorf("post part: got %v, want it denied", e)
-	}
-	if sitetest.Alive(left) {
-		t.Error("what the script started is alive")
 	}
 	if got := s.claims(); len(got) != 0 {
 		t.Errorf("claims: got %v, want none", names(got))
@@ -214,26 +160,5 @@ func TestAfterADenialNothingIsLeft(t *testing.T) {
 	}
 	if after := s.forge.Checkpoints(t, nil); len(after) != 1 {
 		t.Errorf("checkpoints: got %d, want the one that the main part stored", len(after))
-	}
-}
-
-// TestAKillAtAnyFailpointIsNoForgery: between a seal and what it seals the post part
-// finds everything in order, and stores it.
-func TestAKillAtAnyFailpointIsNoForgery(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	for n := 1; ; n++ {
-		j := s.job(int64(n), "resume", "never").set(sitetest.KillVar, strconv.Itoa(n))
-		j.bin = sitetest.Breaking.Path(t)
-		o := j.start().Wait()
-		if o.Code == 0 {
-			if n < 10 {
-				t.Errorf("failpoints: got %d, want more", n)
-			}
-			return
-		}
-		if e := j.end(j.set(sitetest.KillVar, "").command("action-post")); e.Code != 0 {
-			t.Fatalf("post part of a step that was killed at failpoint %d: got %v, want success", n, e)
-		}
 	}
 }

@@ -78,9 +78,7 @@ func findSource(s *step) (source, error) {
 	if !filepath.IsAbs(name) {
 		path = filepath.Join(s.dirs.top, name)
 		if _, err := os.Stat(path); err != nil {
-			if wd, err := os.Getwd(); err == nil {
-				path = filepath.Join(wd, name)
-			}
+			path = filepath.Join(s.dirs.work, name)
 		}
 	}
 	if _, err := os.Stat(path); err != nil {

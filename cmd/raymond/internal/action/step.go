@@ -34,7 +34,6 @@ type step struct {
 	options *options.Options // the inputs that are flags of raymond run
 	keys    *checkpoint.Keys // nil: checkpoints are not sealed
 	key     string           // identity of the run
-	wide    string           // the default key without the leg of a matrix; "" where an input gives the key
 	dirs    folders
 	files   *job.Files // the runner's command files; nil outside of a job
 	voice   *voice
@@ -47,6 +46,7 @@ type step struct {
 // folders are those of a step, absolute.
 type folders struct {
 	top   string // the job's workspace
+	work  string // where agents and scripts work: the working directory
 	own   string // of this step alone
 	state string // where the state is kept: own, or with store: local where the job says
 }
@@ -103,7 +103,7 @@ func (s *step) fileOfRun(id, name string) string {
 func (s *step) forge() (*forge.Client, error) {
 	c, err := forge.New(forge.Options{
 		URL: s.getenv("GITHUB_API_URL"), GraphQL: s.getenv("GITHUB_GRAPHQL_URL"), Token: s.in.GitHubToken,
-		Repository: s.event.Repository.Name, Act: s.underAct(),
+		Repository: s.event.Repository.Name, Act: s.underAct(), Transport: s.env.Transport,
 	})
 	if err != nil {
 		return nil, problem.Usage("GITHUB_API_URL", err.Error(), "")
@@ -148,7 +148,9 @@ type services struct {
 func (s *step) openServices() (v services, err error) {
 	mask := s.voice.log.AddMask
 	if token := s.getenv("ACTIONS_RUNTIME_TOKEN"); token != "" {
-		v.runtime, err = artifacts.NewRuntime(artifacts.Options{URL: s.getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: s.underAct()})
+		v.runtime, err = artifacts.NewRuntime(artifacts.Options{
+			URL: s.getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: s.underAct(), Transport: s.env.Transport,
+		})
 		if err != nil {
 			return v, &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error()}
 		}

@@ -3,8 +3,6 @@
 package action_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,57 +23,53 @@ func TestASecondUseInAJobNamesAKey(t *testing.T) {
 	first = first.on("workflow_dispatch", "{"+inPrivate+"}")
 	first.step("lint").with("mode", "lint").do(0)
 	e := first.step("first").do(0)
-	e.wantOutputs(t, "status", "completed")
+	e.WantOutputs(t, "status", "completed")
 	s.wantDone("start middle end")
 	second := first.step("second").do(problem.ExitCodes[problem.ClassUsage])
-	second.wantSays(t, "error", "input key", "agent-build.ref-main", "earlier step")
-	second.wantOutputs(t, "status", "", "error-class", "usage")
+	second.WantSays(t, "error", "input key", "agent-build.ref-main", "earlier step")
+	second.WantOutputs(t, "status", "", "error-class", "usage")
 	s.wantDone("start middle end")
 	first.step("third").with("mode", "lint").do(0)
 	first.step("fourth").with("key", "own").do(0)
-	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).wantSays(t, "error", "is completed")
+	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "is completed")
 	s.wantDone("start middle end start middle end")
 	s.job(1, "key", "agent-build.ref-main").set("GITHUB_JOB", "other").do(0)
 }
 
 // TestJobsAndLegsHaveRunsOfTheirOwn: a newer run of another job, or of another
-// leg of a matrix, hides nothing. The values may be written in any way.
+// leg of a matrix, hides nothing.
 func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	type use struct{ job, values string }
 	uses := []use{{"plan", "null"}, {"test", `{"os":"a","go":"1"}`}, {"test", `{"os":"b","go":"1"}`}}
-	for _, gitea := range []bool{false, true} {
-		s := newScene(t, threeScripts)
-		job := func(run int64, u use, inputs ...string) *bareJob {
-			j := s.job(run, append(inputs, "matrix-values", u.values)...).set("GITHUB_JOB", u.job)
-			if gitea {
-				asGitea(j)
-			}
-			return j
-		}
-		if gitea {
-			s.forge.AsGitea()
-		}
-		var ids []string
-		for _, u := range uses {
-			e := job(1, u, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-			ids = append(ids, e.outputs["workflow-id"])
-		}
-		uses[1].values = "{\n  \"go\": \"1\",\n  \"os\": \"a\"\n}"
-		for i, u := range uses {
-			job(2, u, "max-iterations", "9").do(0).wantOutputs(t, "status", "completed", "workflow-id", ids[i])
-		}
-		if n := strings.Count(s.done(), "start"); n != len(uses) {
-			t.Errorf("first states: got %d, want one for each of the %d runs", n, len(uses))
-		}
+	s := newScene(t, threeScripts)
+	job := func(run int64, u use, inputs ...string) *bareJob {
+		return s.job(run, append(inputs, "matrix-values", u.values)...).set("GITHUB_JOB", u.job)
+	}
+	var ids []string
+	for _, u := range uses {
+		e := job(1, u, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+		ids = append(ids, e.Outputs["workflow-id"])
+	}
+	for i, u := range uses {
+		job(2, u, "max-iterations", "9").do(0).WantOutputs(t, "status", "completed", "workflow-id", ids[i])
+	}
+	if n := strings.Count(s.done(), "start"); n != len(uses) {
+		t.Errorf("first states: got %d, want one for each of the %d runs", n, len(uses))
 	}
 }
 
-// asGitea makes a job one of Gitea's.
-func asGitea(j *bareJob) {
-	delete(j.env, "GITHUB_WORKFLOW_REF")
-	delete(j.env, "GITHUB_REPOSITORY_ID")
-	j.set("GITEA_ACTIONS", "true", "GITHUB_WORKFLOW", "agent.yml")
+// TestStoreLocalKeepsRepositoriesApart: nobody works in another's workspace.
+func TestStoreLocalKeepsRepositoriesApart(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, threeScripts)
+	dir := t.TempDir()
+	local := func(repository, most string) *bareJob {
+		return s.job(1, "max-iterations", most, "store", "local", "state-dir", dir).set("GITHUB_REPOSITORY", repository).on("workflow_dispatch", "{}")
+	}
+	local("o/r", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	local("o/other", "9").do(0)
+	s.wantDone("start start middle end")
 }
 
 // TestACalledWorkflowNamesAKey: two calls of it can't be told apart.
@@ -84,7 +78,7 @@ func TestACalledWorkflowNamesAKey(t *testing.T) {
 	s := newScene(t, threeScripts)
 	const called = "o/r/.github/workflows/called.yml@refs/heads/main"
 	e := s.job(1, "job-workflow-ref", called).do(problem.ExitCodes[problem.ClassUsage])
-	e.wantSays(t, "error", "input key", "reusable workflow")
+	e.WantSays(t, "error", "input key", "reusable workflow")
 	s.wantDone("")
 	s.job(1, "job-workflow-ref", called, "mode", "lint").do(0)
 	s.job(1, "job-workflow-ref", called, "key", "a call").do(0)
@@ -132,7 +126,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 	}
 	// Without what the runner keeps for it, a post part has nothing to do.
 	delete(uses["one"].env, "STATE_"+partState)
-	uses["one"].site.Write(uses["one"].commandFile("GITHUB_STATE"), "")
+	uses["one"].write(uses["one"].commandFile("GITHUB_STATE"), "")
 	before := len(s.forge.All())
 	if e := uses["one"].end(uses["one"].command("action-post")); e.Code != 0 || len(s.forge.All()) != before {
 		t.Errorf("post of a main part that came to nothing: got %v and %d artifacts more, want nothing done", e, len(s.forge.All())-before)
@@ -152,62 +146,9 @@ func names(list []artifactstest.Stored) []string {
 	return out
 }
 
-// TestStoreLocalKeepsRepositoriesApart: nobody works in another's workspace. What
-// an older release left in the folder is named, and left alone.
-func TestStoreLocalKeepsRepositoriesApart(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	dir := t.TempDir()
-	local := func(repository string, inputs ...string) *bareJob {
-		return s.job(1, append(inputs, "store", "local", "state-dir", dir)...).set("GITHUB_REPOSITORY", repository).
-			on("workflow_dispatch", "{}")
-	}
-	mine := local("o/r", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	theirs := local("o/other", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	if mine.outputs["workflow-id"] == theirs.outputs["workflow-id"] || strings.Count(s.done(), "start") != 2 {
-		t.Errorf("runs of two repositories: got %q and %q, states %q; want one each", mine.outputs["workflow-id"], theirs.outputs["workflow-id"], s.done())
-	}
-	local("o/r", "max-iterations", "9").do(0).wantOutputs(t, "workflow-id", mine.outputs["workflow-id"], "status", "completed")
-
-	id := theirs.outputs["workflow-id"]
-	for _, name := range []string{id, id + ".json"} {
-		if err := os.Rename(filepath.Join(dir, "o", "other", name), filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	e := local("o/other", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	e.wantSays(t, "warning", "older release", id, filepath.Join(dir, "o", "other"))
-	if e.outputs["workflow-id"] == id {
-		t.Errorf("a run of which nothing tells the repository: got it resumed")
-	}
-}
-
-// TestLocalRunsOfKeysThatLookAlike are kept apart by the key itself: ids hold only
-// the first letters and digits of it.
-func TestLocalRunsOfKeysThatLookAlike(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	dir := t.TempDir()
-	long := strings.Repeat("k", 80)
-	local := func(key string) *bareJob {
-		return s.job(1, "store", "local", "state-dir", dir, "key", key, "max-iterations", "1")
-	}
-	one := local(long + "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	two := local(long + "2").do(problem.ExitCodes[problem.ClassOverLimit])
-	if strings.Count(s.done(), "start") != 2 {
-		t.Errorf("runs of two keys: got %q and %q, states %q; want one each", one.outputs["workflow-id"], two.outputs["workflow-id"], s.done())
-	}
-}
-
-// TestAMissingWorkspaceIsNamed: no input is to blame for it.
-func TestAMissingWorkspaceIsNamed(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	j := s.job(1)
-	j.set("GITHUB_WORKSPACE", filepath.Join(j.root, "nowhere"))
-	e := j.do(problem.ExitCodes[problem.ClassRuntime])
-	e.wantSays(t, "error", "GITHUB_WORKSPACE", "nowhere")
-	if strings.Contains(e.Stderr, "working-directory") {
-		t.Errorf("stderr: got %q, want no input blamed", e.Stderr)
-	}
+// asGitea makes a job one of Gitea's.
+func asGitea(j *bareJob) {
+	delete(j.env, "GITHUB_WORKFLOW_REF")
+	delete(j.env, "GITHUB_REPOSITORY_ID")
+	j.set("GITEA_ACTIONS", "true", "GITHUB_WORKFLOW", "agent.yml")
 }

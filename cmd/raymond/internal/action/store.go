@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -189,8 +189,7 @@ func (b *periodic) CheckResumable(left []*state.Agent) error {
 	if !b.step.in.ResumeWithoutTranscript && slices.ContainsFunc(left, hasConversation) {
 		lacks = append(lacks, "conversations")
 	}
-	wd, err := os.Getwd()
-	if err != nil || store.HasWork(b.ctx, checkpoints.Dirs(&state.Run{Dir: wd, Agents: left})) {
+	if store.HasWork(b.ctx, checkpoints.Dirs(&state.Run{Dir: b.step.dirs.work, Agents: left})) {
 		lacks = append(lacks, "work in the workspace")
 	}
 	if len(lacks) == 0 {
@@ -251,7 +250,7 @@ type ending struct {
 	to   *storage
 	run  *state.Run
 	take func(*state.Run) (*checkpoints.Snapshot, error)
-	tell func(state.Event)
+	told *session.Session // that tells its events
 }
 
 // giveUpKey removes the claim, if there is time; the post part does it otherwise.
@@ -292,7 +291,7 @@ func saveEnd(ctx context.Context, r *result, e ending) error {
 	defer cancel()
 	event, err := e.to.saver.Final(ctx, shot)
 	if err == nil || r.stops.Since() < 0 { // or else the post part stores it
-		e.tell(e.run.UnsavedEvent(time.Now(), nil, event))
+		e.told.Report(e.run.UnsavedEvent(time.Now(), nil, event))
 	}
 	r.kept = kept{artifact: e.to.store.Chain().Name, isWhole: err == nil}
 	r.remarks.notes = append(r.remarks.notes, e.to.store.Notes()...)

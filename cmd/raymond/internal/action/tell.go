@@ -201,11 +201,13 @@ func pageOfProblems(s *step, r result, all []*problem.Problem) *page {
 			lines = append(lines, p.Error())
 		}
 	}
-	page := errorPage(s, strings.Join(lines, "\n"), r.remarks.notes)
+	page := &page{step: s}
+	page.summary = report.NewSummary(report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: r.remarks.notes})
+	page.addError(strings.Join(lines, "\n"))
 	if class := all[i].Class; !r.admission.isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
 		return page
 	}
-	c, err := startComment(s, "before", page.summary.Overview, "From")
+	c, err := startComment(s, page.summary.Overview, "From")
 	if err != nil {
 		s.voice.warn(err.Error())
 		return page

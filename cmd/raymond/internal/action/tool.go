@@ -2,7 +2,6 @@ package action
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -19,7 +18,7 @@ import (
 // runTool does one of the modes that start no agent, as the command of that name
 // does it.
 func runTool(s *step, from source) error {
-	args := []string{s.in.Mode, inWorkspace(s.dirs.top, from.path)}
+	args := []string{s.in.Mode, inWorkspace(s.dirs, from.path)}
 	switch s.in.Mode {
 	case job.ModeLint:
 		args = append(args, "--format=github")
@@ -58,10 +57,9 @@ func runTool(s *step, from source) error {
 
 // inWorkspace is a path as annotations want it, relative to the workspace, where
 // that leads to the same file.
-func inWorkspace(top, path string) string {
-	wd, err := os.Getwd()
-	rel, outside := filepath.Rel(top, path)
-	if err != nil || outside != nil || wd != filepath.Clean(top) || !filepath.IsLocal(rel) {
+func inWorkspace(dirs folders, path string) string {
+	rel, err := filepath.Rel(dirs.top, path)
+	if err != nil || dirs.work != filepath.Clean(dirs.top) || !filepath.IsLocal(rel) {
 		return path
 	}
 	return rel

@@ -1,7 +1,11 @@
+//go:build linux && world
+
 package acttest
 
 import (
+	"cmp"
 	"encoding/json"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -9,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
@@ -20,10 +23,8 @@ type Config struct {
 	Workflow string            // the workflow file in it, as in ".github/workflows/x.yml"
 	Event    string            // "" for workflow_dispatch
 	Payload  string            // the event's JSON; "" for none
-	Job      string            // this job and what it needs; "" for all
 	RunID    int64             // the workflow run's id; 0 for 1
 	Env      map[string]string // for every step
-	Inputs   map[string]string // of a workflow_dispatch
 	Secrets  map[string]string // GITHUB_TOKEN is one of them
 	// Actions are the folders of the actions that the workflow uses by name: the
 	// key is as in "acme/raymond-action@v1".
@@ -31,10 +32,9 @@ type Config struct {
 	// Artifacts is where act's own artifact server keeps them: runs with one
 	// folder see the artifacts of each other's run ids. "" for a new folder.
 	Artifacts string
-	Results   Results       // a stand-in for the results service instead
-	Node      string        // the path of node; "" for the pinned one
-	Path      []string      // folders that come first on PATH
-	Limit     time.Duration // how long it may take; 0 for five minutes
+	Results   Results  // a stand-in for the results service instead
+	Node      string   // the path of node; "" for the pinned one
+	Path      []string // folders that come first on PATH
 }
 
 // Results is a results service that speaks the protocol of GitHub's.
@@ -95,11 +95,11 @@ func (m *machine) table(name string, values map[string]string) string {
 func (m *machine) args(c Config) []string {
 	m.t.Helper()
 	args := []string{
-		orElse(c.Event, "workflow_dispatch"), "--json", "--rm", "--use-gitignore=false", "--no-recurse",
+		cmp.Or(c.Event, "workflow_dispatch"), "--json", "--rm", "--use-gitignore=false", "--no-recurse",
 		"--workflows", c.Workflow, "--action-offline-mode", "--no-cache-server", "--cache-server-addr", "127.0.0.1",
 		"--artifact-server-path", c.Artifacts, "--artifact-server-addr", "127.0.0.1", "--artifact-server-port", freePort(m.t),
 		"--env-file", m.table("env.yml", c.env()), "--secret-file", m.table("secrets.yml", c.Secrets),
-		"--input-file", m.table("inputs.yml", c.Inputs), "--var-file", m.table("vars.yml", nil),
+		"--input-file", m.table("inputs.yml", nil), "--var-file", m.table("vars.yml", nil),
 	}
 	for _, label := range labels {
 		args = append(args, "--platform", label+"=-self-hosted")
@@ -110,17 +110,12 @@ func (m *machine) args(c Config) []string {
 	if c.Payload != "" {
 		args = append(args, "--eventpath", m.write("event.json", c.Payload))
 	}
-	if c.Job != "" {
-		args = append(args, "--job", c.Job)
-	}
 	return args
 }
 
 func (c Config) env() map[string]string {
 	env := map[string]string{"GITHUB_RUN_ID": strconv.FormatInt(max(1, c.RunID), 10)}
-	for name, value := range c.Env {
-		env[name] = value
-	}
+	maps.Copy(env, c.Env)
 	return env
 }
 
@@ -159,11 +154,4 @@ func freePort(t testing.TB) string {
 	}
 	t.Fatal("no port is free")
 	return ""
-}
-
-func orElse(value, other string) string {
-	if value == "" {
-		return other
-	}
-	return value
 }

@@ -1,3 +1,5 @@
+//go:build linux && world
+
 package acttest
 
 import (
@@ -17,27 +19,6 @@ func Install(t testing.TB) string {
 		Name: "act", Dir: filepath.Join(Root(t), ".github", "tools", "act"), Package: "github.com/nektos/act",
 	}
 	return act.Install(t)
-}
-
-// Root returns the folder of this repository.
-func Root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for !exists(filepath.Join(dir, ".github", "tools")) {
-		if dir == filepath.Dir(dir) {
-			t.Fatal("the test runs outside the repository")
-		}
-		dir = filepath.Dir(dir)
-	}
-	return dir
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // remove deletes the machine's files. Some of what runs on it makes folders that

@@ -10,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/raymond-action/raymond-action/cmd/shim"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // Origin is where the repositories of Repository say that they come from.
@@ -20,10 +21,28 @@ const Origin = "https://github.com/acme/consumer"
 func Repository(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
-	git(t, dir, "init", "--quiet", "--initial-branch=main")
-	git(t, dir, "remote", "add", "origin", Origin)
+	initialize(t, filepath.Join(dir, ".git"))
 	Commit(t, dir, archive)
 	return dir
+}
+
+// initialize makes what git init does and a remote named origin, without the files that are no
+// more than examples: jobs copy all of it.
+func initialize(t testing.TB, dir string) {
+	t.Helper()
+	for _, name := range []string{"hooks", "objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"HEAD":   "ref: refs/heads/main\n",
+		"config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = " + Origin + "\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Commit writes the files of a txtar archive into a repository and commits all
@@ -31,13 +50,7 @@ func Repository(t testing.TB, archive string) string {
 func Commit(t testing.TB, dir, archive string) {
 	t.Helper()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
-		path := filepath.Join(dir, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, f.Data, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		installtest.WriteProgram(t, filepath.Join(dir, filepath.FromSlash(f.Name)), string(f.Data))
 	}
 	git(t, dir, "add", "--all", "--force")
 	git(t, dir, "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--message", "files of the test")
@@ -61,7 +74,13 @@ func git(t testing.TB, dir string, args ...string) {
 func Release(t testing.TB, program string) string {
 	t.Helper()
 	dir := t.TempDir()
-	copyFile(t, filepath.Join(Root(t), "action.yml"), filepath.Join(dir, "action.yml"))
+	action, err := os.ReadFile(filepath.Join(Root(t), "action.yml"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "action.yml"), action, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.CopyFS(filepath.Join(dir, "cmd", "shim"), shim.Files); err != nil {
 		t.Fatal(err)
 	}
@@ -70,23 +89,28 @@ func Release(t testing.TB, program string) string {
 		name += ".exe"
 	}
 	shipped := filepath.Join(dir, "cmd", "shim", "bin", name)
-	if err := os.Mkdir(filepath.Dir(shipped), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	copyFile(t, program, shipped)
-	if err := os.Chmod(shipped, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-func copyFile(t testing.TB, from, to string) {
-	t.Helper()
-	data, err := os.ReadFile(from)
+	data, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(to, data, 0o644); err != nil {
+	installtest.WriteProgram(t, shipped, string(data))
+	return dir
+}
+
+// Root returns the folder of this repository.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
 		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, ".github", "tools")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("the test runs outside the repository")
+		}
+		dir = filepath.Dir(dir)
 	}
 }

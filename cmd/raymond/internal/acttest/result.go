@@ -1,27 +1,24 @@
+//go:build linux && world
+
 package acttest
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"testing"
 	"time"
 )
 
 // Result is what happened in a workflow run.
 type Result struct {
-	Code  int               // act's exit code: 0 when every job succeeded
-	Jobs  map[string]string // by id: "success" or "failure"; absent while it runs, or when it was skipped
-	Steps []*Step           // in the order in which they began
-	Log   string            // what all steps wrote, line by line, and the commands among it as they were written
-	Act   string            // what act itself says
-	Left  []string          // the command lines of what outlived the run, there being nothing that should
-
-	Stderr string
+	Steps []*Step // in the order in which they began
+	act   string  // what act itself says
 }
 
 // Step is one stage of a step of a job: its main part, or what runs after all
@@ -30,29 +27,12 @@ type Step struct {
 	Job, ID string // the ids in the workflow file; without one the step's number
 	Matrix  map[string]any
 	Stage   string // "Pre", "Main" or "Post"
-	Name    string
 	Result  string // "success" or "failure"; "" until it ends
 	Took    time.Duration
+	Outputs map[string]string
 
-	Outputs     map[string]string
-	State       map[string]string // what the main part leaves for the post part by command
-	Annotations []Annotation
-	Masks       []string
-	Summary     string
-	Log         []string // lines, the commands among them as they were written
+	log []string // lines, the commands among them as they were written
 }
-
-// Annotation is an error, a warning or a notice.
-type Annotation struct {
-	Level string // "error", "warning" or "notice"
-	File  string
-	Line  int
-	Title string
-	Text  string // unescaped
-}
-
-// Step returns the main part of a step, and nil while there is none.
-func (r *Result) Step(job, id string) *Step { return r.find(job, id, "Main") }
 
 // Post returns the post part of a step, and nil while there is none.
 func (r *Result) Post(job, id string) *Step { return r.find(job, id, "Post") }
@@ -66,30 +46,47 @@ func (r *Result) find(job, id, stage string) *Step {
 	return nil
 }
 
-// String shows a result in a failure.
-func (r *Result) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "exit code %d, jobs %v\n", r.Code, r.Jobs)
-	for _, s := range r.Steps {
-		fmt.Fprintf(&b, "--- job %s, step %s %s: %q after %v\n", s.Job, s.ID, s.Stage, s.Result, s.Took.Round(time.Millisecond))
-		for _, line := range s.Log {
-			fmt.Fprintf(&b, "%s\n", line)
+// WantStep checks the result of the main part of a step, JOB/ID: "success" or "failure", and
+// some of its outputs, in pairs of name and value. It returns the step.
+func (r *Result) WantStep(t testing.TB, step, result string, outputs ...string) *Step {
+	t.Helper()
+	job, id, _ := strings.Cut(step, "/")
+	s := r.find(job, id, "Main")
+	if s == nil || s.Result != result {
+		t.Fatalf("step %s: got %v\nwant %s", step, r, result)
+	}
+	for i := 0; i < len(outputs); i += 2 {
+		if got := s.Outputs[outputs[i]]; got != outputs[i+1] {
+			t.Errorf("step %s: output %s: got %q, want %q\n%v", step, outputs[i], got, outputs[i+1], r)
 		}
 	}
-	fmt.Fprintf(&b, "--- act\n%s%s", r.Act, r.Stderr)
-	return b.String()
+	return s
 }
 
-func newResult() *Result { return &Result{Jobs: map[string]string{}} }
+// String shows a result in a failure, without the secrets that steps named.
+func (r *Result) String() string {
+	var b strings.Builder
+	for _, s := range r.Steps {
+		fmt.Fprintf(&b, "--- job %s, step %s %s: %q after %v\n", s.Job, s.ID, s.Stage, s.Result, s.Took.Round(time.Millisecond))
+		for _, line := range s.log {
+			if !strings.HasPrefix(line, "::add-mask::") {
+				fmt.Fprintln(&b, line)
+			}
+		}
+	}
+	if len(r.Steps) == 0 {
+		b.WriteString(r.act)
+	}
+	return b.String()
+}
 
 // clone returns a copy that does not change when the original does.
 func (r *Result) clone() *Result {
 	c := *r
-	c.Jobs, c.Left, c.Steps = maps.Clone(r.Jobs), slices.Clone(r.Left), nil
+	c.Steps = nil
 	for _, s := range r.Steps {
 		step := *s
-		step.Outputs, step.State = maps.Clone(s.Outputs), maps.Clone(s.State)
-		step.Annotations, step.Masks, step.Log = slices.Clone(s.Annotations), slices.Clone(s.Masks), slices.Clone(s.Log)
+		step.Outputs, step.log = maps.Clone(s.Outputs), slices.Clone(s.log)
 		c.Steps = append(c.Steps, &step)
 	}
 	return &c
@@ -106,55 +103,32 @@ func newLines(out io.Reader) *bufio.Scanner {
 
 // line is a line of act's output.
 type line struct {
-	Msg       string            `json:"msg"`
-	Job       string            `json:"jobID"`
-	Matrix    map[string]any    `json:"matrix"`
-	Step      string            `json:"step"`
-	IDs       []string          `json:"stepID"`
-	Stage     string            `json:"stage"`
-	IsOutput  bool              `json:"raw_output"`
-	Command   string            `json:"command"`
-	Raw       string            `json:"raw"` // the command as it was written
-	Name      string            `json:"name"`
-	Arg       string            `json:"arg"`
-	Pairs     map[string]string `json:"kvPairs"`
-	Content   string            `json:"content"`
-	Result    string            `json:"stepResult"`
-	Took      time.Duration     `json:"executionTime"`
-	JobResult string            `json:"jobResult"`
+	Msg      string            `json:"msg"`
+	Job      string            `json:"jobID"`
+	Matrix   map[string]any    `json:"matrix"`
+	IDs      []string          `json:"stepID"`
+	Stage    string            `json:"stage"`
+	IsOutput bool              `json:"raw_output"`
+	Command  string            `json:"command"`
+	Raw      string            `json:"raw"` // the command as it was written
+	Name     string            `json:"name"`
+	Arg      string            `json:"arg"`
+	Pairs    map[string]string `json:"kvPairs"`
+	Result   string            `json:"stepResult"`
+	Took     time.Duration     `json:"executionTime"`
 }
 
 // take adds a line to what happened.
 func (r *Result) take(data []byte) {
 	var l line
-	if json.Unmarshal(data, &l) != nil {
-		r.Act += string(data) + "\n" // before its log begins act writes plain text
-		return
-	}
-	switch {
-	case l.JobResult != "":
-		r.Jobs[l.Job] = l.JobResult
+	switch err := json.Unmarshal(data, &l); {
+	case err != nil:
+		r.act += string(data) + "\n" // before its log begins act writes plain text
 	case len(l.IDs) == 0 || l.Stage == "":
-		r.Act += l.Msg + "\n"
+		r.act += l.Msg + "\n"
 	default:
 		r.step(l).take(l)
-		r.log(l)
 	}
-}
-
-// log adds what a step wrote.
-func (r *Result) log(l line) {
-	if text, ok := l.written(); ok {
-		r.Log += text + "\n"
-	}
-}
-
-// written returns the line that a step wrote, if it is one.
-func (l line) written() (string, bool) {
-	if l.IsOutput {
-		return strings.TrimRight(l.Msg, "\r\n"), true
-	}
-	return strings.TrimRight(l.Raw, "\r\n"), l.Raw != ""
 }
 
 // step returns the step that a line is about.
@@ -165,32 +139,22 @@ func (r *Result) step(l line) *Step {
 			return s
 		}
 	}
-	s := &Step{
-		Job: l.Job, ID: id, Matrix: l.Matrix, Stage: l.Stage, Name: l.Step,
-		Outputs: map[string]string{}, State: map[string]string{},
-	}
+	s := &Step{Job: l.Job, ID: id, Matrix: l.Matrix, Stage: l.Stage, Outputs: map[string]string{}}
 	r.Steps = append(r.Steps, s)
 	return s
 }
 
 func (s *Step) take(l line) {
-	if text, ok := l.written(); ok {
-		s.Log = append(s.Log, text)
+	switch {
+	case l.IsOutput:
+		s.log = append(s.log, strings.TrimRight(l.Msg, "\r\n"))
+	case l.Raw != "":
+		s.log = append(s.log, strings.TrimRight(l.Raw, "\r\n"))
 	}
 	if l.Result != "" {
 		s.Result, s.Took = l.Result, l.Took
 	}
-	switch l.Command {
-	case "error", "warning", "notice":
-		number, _ := strconv.Atoi(l.Pairs["line"])
-		s.Annotations = append(s.Annotations, Annotation{l.Command, l.Pairs["file"], number, l.Pairs["title"], l.Arg})
-	case "set-output":
-		s.Outputs[orElse(l.Name, l.Pairs["name"])] = l.Arg
-	case "save-state":
-		s.State[l.Pairs["name"]] = l.Arg
-	case "add-mask":
-		s.Masks = append(s.Masks, l.Arg)
-	case "summary":
-		s.Summary += l.Content
+	if l.Command == "set-output" {
+		s.Outputs[cmp.Or(l.Name, l.Pairs["name"])] = l.Arg
 	}
 }

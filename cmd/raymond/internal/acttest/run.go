@@ -1,3 +1,5 @@
+//go:build linux && world
+
 package acttest
 
 import (
@@ -17,8 +19,8 @@ import (
 // folder is also in HOME, which is passed on where other variables are not.
 const markVar = "ACTTEST"
 
-// defaultLimit is how long a run may take.
-const defaultLimit = 5 * time.Minute
+// limit is how long a run may take.
+const limit = 5 * time.Minute
 
 // Running is a workflow run under way. Its methods are for the test's own
 // goroutine.
@@ -26,10 +28,8 @@ type Running struct {
 	t       testing.TB
 	machine *machine
 	cmd     *exec.Cmd
-	limit   time.Duration
 	began   time.Time
 	done    chan struct{} // closed when act has ended and its output is read
-	gone    bool          // the machine has been destroyed
 
 	mu     sync.Mutex // guards what follows
 	result *Result
@@ -51,10 +51,7 @@ func Start(t testing.TB, c Config) *Running {
 	if c.Artifacts == "" {
 		c.Artifacts = t.TempDir()
 	}
-	r := &Running{t: t, machine: m, limit: c.Limit, done: make(chan struct{}), result: newResult()}
-	if r.limit == 0 {
-		r.limit = defaultLimit
-	}
+	r := &Running{t: t, machine: m, done: make(chan struct{}), result: &Result{}}
 	r.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), act, m.args(c)...)
 	r.cmd.Dir, r.cmd.Env = c.Repo, m.environ(c)
 	r.cmd.Stderr = writer(r.takeError)
@@ -83,7 +80,7 @@ func (r *Running) read(out io.Reader) {
 		r.result.take(lines.Bytes())
 		r.mu.Unlock()
 	}
-	_ = r.cmd.Wait() // its exit code says what there is to say
+	_ = r.cmd.Wait() // the steps say what there is to say
 }
 
 // writer calls itself with what is written.
@@ -100,22 +97,21 @@ func (r *Running) takeError(p []byte) {
 	r.stderr.Write(p)
 }
 
-// Wait waits for the end and returns all that happened. When the limit is
-// reached the machine is ended and the test fails.
+// Wait waits for the end, after which nothing may be left running, and returns all that
+// happened. When the limit is reached the machine is ended and the test fails.
 func (r *Running) Wait() *Result {
 	r.t.Helper()
 	select {
 	case <-r.done:
-	case <-time.After(time.Until(r.began.Add(r.limit))):
+	case <-time.After(time.Until(r.began.Add(limit))):
 		r.kill()
-		r.t.Errorf("act: got no end within %v\n%v", r.limit, r.now())
+		r.t.Errorf("act: got no end within %v\n%v", limit, r.now())
 	}
 	res := r.now()
-	res.Code = r.cmd.ProcessState.ExitCode()
-	if !r.gone {
-		res.Left = r.machine.describe(r.left())
+	if left := r.machine.describe(r.left()); len(left) > 0 {
+		r.t.Errorf("processes after the end of the run: got %q, want none\n%v", left, res)
 	}
-	if strings.Contains(res.Act, "Skipping unsupported platform") {
+	if strings.Contains(res.act, "Skipping unsupported platform") {
 		r.t.Errorf("act: a job's runs-on is none of %q, and it was left out", labels)
 	}
 	return res
@@ -147,7 +143,7 @@ func (r *Running) now() *Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	res := r.result.clone()
-	res.Stderr = r.stderr.String()
+	res.act += r.stderr.String()
 	return res
 }
 
@@ -160,7 +156,7 @@ func (r *Running) Until(what string, cond func(*Result) bool) {
 
 func (r *Running) until(what string, cond func() bool) {
 	r.t.Helper()
-	giveUp := time.After(time.Until(r.began.Add(r.limit)))
+	giveUp := time.After(time.Until(r.began.Add(limit)))
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
@@ -172,7 +168,7 @@ func (r *Running) until(what string, cond func() bool) {
 			}
 			return
 		case <-giveUp:
-			r.t.Fatalf("%s: got nothing within %v\n%v", what, r.limit, r.now())
+			r.t.Fatalf("%s: got nothing within %v\n%v", what, limit, r.now())
 		}
 	}
 }
@@ -188,26 +184,6 @@ func (r *Running) StepProcess() int {
 		return len(pids) == 1
 	})
 	return pids[0]
-}
-
-// Cancel asks act to stop, as a person with control-C would: it kills the step
-// that is running and goes on with what runs always.
-func (r *Running) Cancel() {
-	r.t.Helper()
-	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
-		r.t.Errorf("cancel: %v", err)
-	}
-}
-
-// Destroy is the end of the machine: everything on it is killed at once, and its
-// files are gone, those of act's artifact server aside.
-func (r *Running) Destroy() {
-	r.t.Helper()
-	r.kill()
-	r.gone = true
-	if err := r.machine.remove(); err != nil {
-		r.t.Error(err)
-	}
 }
 
 // kill ends all that runs on the machine.

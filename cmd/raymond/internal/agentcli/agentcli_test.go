@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 )
 
@@ -20,9 +21,7 @@ import (
 func npm(t *testing.T, script string) Install {
 	t.Helper()
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/bash\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	installtest.WriteProgram(t, filepath.Join(bin, "npm"), "#!/bin/bash\n"+script)
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return Install{Pin: pin.CLI, Cache: t.TempDir(), Env: os.Environ()}
 }
@@ -47,13 +46,11 @@ func TestInstallationIsTold(t *testing.T) {
 // TestInstallationFailsWithNpmsReason: the code and the reason, not where npm's log
 // file is.
 func TestInstallationFailsWithNpmsReason(t *testing.T) {
-	for name, prefix := range map[string]string{"npm 10": "npm error ", "npm 8": "npm ERR! "} {
-		c := npm(t, fmt.Sprintf("cat >&2 <<'E'\nnpm warn deprecated x\n%[1]scode E404\n%[1]s404 Not Found - GET https://registry.example/claude\n"+
-			"%[1]s\n%[1]sA complete log of this run can be found in: /root/.npm/_logs/x.log\nE\nexit 1", prefix))
-		_, err := c.Install(t.Context(), func(string) {})
-		if err == nil || !strings.HasSuffix(err.Error(), ": exit status 1: code E404; 404 Not Found - GET https://registry.example/claude") {
-			t.Errorf("%s: got %v, want code and reason", name, err)
-		}
+	failing := npm(t, "cat >&2 <<'E'\nnpm warn deprecated x\nnpm error code E404\nnpm error 404 Not Found - GET https://registry.example/claude\n"+
+		"npm error \nnpm error A complete log of this run can be found in: /root/.npm/_logs/x.log\nE\nexit 1")
+	_, err := failing.Install(t.Context(), func(string) {})
+	if err == nil || !strings.HasSuffix(err.Error(), ": exit status 1: code E404; 404 Not Found - GET https://registry.example/claude") {
+		t.Errorf("got %v, want code and reason", err)
 	}
 	c := npm(t, "echo one line; exit 1")
 	if _, err := c.Install(t.Context(), func(string) {}); err == nil || !strings.HasSuffix(err.Error(), ": one line") {

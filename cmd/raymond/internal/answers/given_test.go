@@ -43,25 +43,19 @@ func TestAnswersFindTheirQuestion(t *testing.T) {
 		given Given
 		want  string // agent and text of each answer, or what the error has
 	}{
-		"none":                      {two, nil, ""},
-		"the only question":         {asking("main"), text("as it is=yes "), "main: as it is=yes ;"},
-		"named":                     {asking("main"), text("main=a=b"), "main: a=b;"},
-		"not the name of one":       {asking("main"), text("other=b"), "main: other=b;"},
-		"empty":                     {asking("main"), text(""), "main: ;"},
-		"a choice":                  {asking("chooser"), text(" yes "), "chooser: Yes;"},
-		"no choice":                 {asking("chooser"), text("yes!"), `"yes!" is none of the choices of chooser; open: chooser asks "What now?" (Yes, No)`},
-		"both":                      {two, text("main_chooser=NO", "main="), "main_chooser: No;main: ;"},
-		"one of several":            {two, text("main_chooser=yes"), "main_chooser: Yes;"},
-		"bare where several":        {two, text("x"), `"x": 2 questions are open, and the answer doesn't begin with AGENT= of one of them; open: main asks "What now?"; main_chooser asks`},
-		"one good, one bare":        {two, text("main=x", "y"), `"y": 2 questions`},
-		"twice":                     {asking("main"), text("x", "main=y"), "the question of main is answered twice"},
-		"none is open":              {asking(), text("x"), `"x": the run has no open question`},
-		"none is open, but named":   {asking(), text("main=x"), `"main=x": the run has no open question`},
-		"a file":                    {asking("main"), Given{{fileFlag, file}}, "main: two\nlines;"},
-		"a file for an agent":       {two, Given{{fileFlag, "main=" + file}}, "main: two\nlines;"},
-		"a file that isn't there":   {asking("main"), Given{{fileFlag, file + "x"}}, "no such file"},
-		"a file that is no choice":  {asking("chooser"), Given{{fileFlag, file}}, "none of the choices"},
-		"a folder instead of files": {asking("main"), Given{{fileFlag, filepath.Dir(file)}}, "--answer-file: "},
+		"none":                    {two, nil, ""},
+		"the only question":       {asking("main"), text("as it is=yes "), "main: as it is=yes ;"},
+		"not the name of one":     {asking("main"), text("other=b"), "main: other=b;"},
+		"a choice":                {asking("chooser"), text(" yes "), "chooser: Yes;"},
+		"no choice":               {asking("chooser"), text("yes!"), `"yes!" is none of the choices of chooser; open: chooser asks "What now?" (Yes, No)`},
+		"both":                    {two, text("main_chooser=NO", "main="), "main_chooser: No;main: ;"},
+		"bare where several":      {two, text("x"), `"x": 2 questions are open, and the answer doesn't begin with AGENT= of one of them; open: main asks "What now?"; main_chooser asks`},
+		"one good, one bare":      {two, text("main=x", "y"), `"y": 2 questions`},
+		"twice":                   {asking("main"), text("x", "main=y"), "the question of main is answered twice"},
+		"none is open":            {asking(), text("x"), `"x": the run has no open question`},
+		"a file":                  {asking("main"), Given{{fileFlag, file}}, "main: two\nlines;"},
+		"a file for an agent":     {two, Given{{fileFlag, "main=" + file}}, "main: two\nlines;"},
+		"a file that isn't there": {asking("main"), Given{{fileFlag, file + "x"}}, "no such file"},
 	} {
 		got := ""
 		updates, err := c.given.Match(c.run)

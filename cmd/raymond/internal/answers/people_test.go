@@ -148,15 +148,6 @@ func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
 	})
 }
 
-// TestTheRunMayStopWhileSomebodyTypes: nothing waits for them, and an answer that comes
-// then goes nowhere.
-func TestTheRunMayStopWhileSomebodyTypes(t *testing.T) {
-	atTerminal(t, func(s *seat) {
-		s.Open(asking("main"))
-		s.types("an answer\n")
-	})
-}
-
 // TestAnswersOfFlagsComeFirst, also where nobody is at a terminal.
 func TestAnswersOfFlagsComeFirst(t *testing.T) {
 	updates := []runner.Update{{Agent: "main", Number: 1, Answer: &state.Answer{Text: "x"}}}

@@ -15,10 +15,9 @@ import (
 // Began is how a run began, for the later parts of it, which read it in its
 // checkpoints.
 type Began struct {
-	KeyOf    *checkpoint.KeyOf  `json:"key_of,omitempty"`
-	States   *checkpoint.States `json:"states,omitempty"`   // nil when unknown
-	Checkout string             `json:"checkout,omitempty"` // the commit of the checkout; "" when unknown
-	Input    string             `json:"input,omitempty"`    // SHA-256 of it, in hex; "" when unknown
+	KeyOf    *checkpoint.KeyOf `json:"key_of,omitempty"`
+	Checkout string            `json:"checkout,omitempty"` // the commit of the checkout; "" when unknown
+	Input    string            `json:"input,omitempty"`    // SHA-256 of it, in hex; "" when unknown
 }
 
 // Chain is how far the sequence of a run's checkpoints has come. A Store keeps it in

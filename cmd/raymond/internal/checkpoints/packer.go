@@ -70,7 +70,7 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	if err != nil {
 		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
 	}
-	w := work{held: saved.Held, notes: saved.Notes}
+	w := work{held: saved.Held, notes: saved.Notes, names: saved.Names}
 	if len(saved.Files) > 0 && p.addSnapshots(ctx, to, &w) {
 		saved.Files = append(saved.Files, workspace.BundleName)
 	}
@@ -81,8 +81,7 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	for _, name := range saved.Files {
 		w.parts = append(w.parts, checkpoint.Part{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
 	}
-	w.names, err = workspace.Names(to)
-	return w, err
+	return w, nil
 }
 
 // How many bytes of snapshots a checkpoint holds, and how long they may take.

@@ -13,10 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// CommentFile has which comment is the run's, as a file in the folder of the run. It
-// is among the logs, so that checkpoints take it to later jobs.
-const CommentFile = "logs/comment.json"
-
 // maxLogs is how many bytes of logs a checkpoint holds at most.
 const maxLogs = 128 << 20
 
@@ -93,12 +89,8 @@ func (s *Snapshot) logs() ([]checkpoint.Part, error) {
 		if err != nil || checkpoint.CheckName(name) != nil || info.Size() > room {
 			return err
 		}
-		size := info.Size()
-		room -= size
-		if name == CommentFile {
-			size = -1 // another goroutine replaces the whole file, and it may become shorter
-		}
-		parts = append(parts, checkpoint.Part{Name: name, Path: path, Size: size})
+		room -= info.Size()
+		parts = append(parts, checkpoint.Part{Name: name, Path: path, Size: info.Size()})
 		return nil
 	})
 	return parts, err

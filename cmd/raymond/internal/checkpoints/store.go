@@ -175,9 +175,6 @@ func (s *Store) wait(ctx context.Context) error {
 // tell whether the key is still the run's.
 func (s *Store) SetCheck(check func(context.Context) error) { s.check = check }
 
-// SetMask replaces Options.Mask.
-func (s *Store) SetMask(mask *secrets.Set) { s.o.Mask = mask }
-
 // Save stores a snapshot as the next checkpoint and writes the chain. Its errors are
 // those of SetCheck's function, of making the checkpoint and of slots.Store.
 func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) {
@@ -229,13 +226,10 @@ func (s *Store) write(ctx context.Context, f *os.File, shot *Snapshot) (made, er
 	if w.lost == checkpoint.Unpacked {
 		s.warn(w.notes)
 	}
-	d := draft{
-		snapshot: shot, work: w, manifest: manifest(s.o.Origin, s.chain, shot.manifest), keys: s.o.Keys, mask: s.o.Mask, isOpen: s.o.IsOpen(),
-	}
-	m, err := d.writeWhole(f)
+	m, err := s.writeWhole(f, shot, w)
 	if err != nil && shot.Last && ctx.Err() == nil && !errors.Is(err, checkpoint.ErrTooLarge) {
 		all := m.notes
-		m, err = s.writeState(f, d, errors.Join(err, s.packer.discard())) // the state may need the room
+		m, err = s.writeState(f, shot, w, errors.Join(err, s.packer.discard())) // the state may need the room
 		m.notes = slices.Concat(all, m.notes)
 	}
 	if err != nil {
@@ -246,18 +240,6 @@ func (s *Store) write(ctx context.Context, f *os.File, shot *Snapshot) (made, er
 		m.sessions = leftBehind(shot, m.leftOut)
 	}
 	s.last = m
-	return m, nil
-}
-
-// writeState makes the file of a checkpoint with the state alone; why says why the
-// rest could not be packed.
-func (s *Store) writeState(f *os.File, d draft, why error) (made, error) {
-	m, err := d.writeState(f)
-	if err != nil {
-		return m, errors.Join(why, err)
-	}
-	m.notes = []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."}
-	s.warn(m.notes)
 	return m, nil
 }
 

@@ -40,8 +40,8 @@ func served(t *testing.T, server *artifactstest.Server) Options {
 
 // before is an artifact of an earlier attempt of the workflow run.
 func before(server *artifactstest.Server) artifacts.Artifact {
-	id := server.Put(artifactstest.Stored{Run: 1, Name: slots.Names(key)[1], Content: []byte("of before")})
-	return artifacts.Artifact{ID: id, Name: slots.Names(key)[1]}
+	id := server.Put(artifactstest.Stored{Run: 1, Name: (slots.Place{Key: key}).Names()[1], Content: []byte("of before")})
+	return artifacts.Artifact{ID: id, Name: (slots.Place{Key: key}).Names()[1]}
 }
 
 // TestAStoreContinuesWhereItsRunBegins: what was there may be replaced, whoever said
@@ -145,28 +145,5 @@ func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
 	}
 	if c, err := ReadChain(o.Dir); err != nil || c.Sending == "" || c.Generation != 0 || !slices.Equal(c.Existing, s.Chain().Existing) {
 		t.Errorf("noted: got %+v, %v; want what is being sent", c, err)
-	}
-}
-
-// TestTheSaverStores beside the run, once in an interval, and at its end.
-func TestTheSaverStores(t *testing.T) {
-	server := artifactstest.New(t)
-	o := served(t, server)
-	s := New(o)
-	if err := s.Begin(nil); err != nil {
-		t.Fatal(err)
-	}
-	saver := s.NewSaver(time.Hour)
-	saver.Start(shotIn(o.Dir))
-	if told := <-saver.Events(); told.Error != "" || told.SeqStored != 1 {
-		t.Errorf("beside the run: got %+v, want step 1", told)
-	}
-	if saver.Due(time.Now()) {
-		t.Error("right after the first: another one is due")
-	}
-	shot := shotIn(o.Dir)
-	shot.Last = true
-	if told, err := saver.Final(t.Context(), shot); err != nil || told.Store == "" || s.Chain().Generation != 2 || s.Chain().Sessions == nil {
-		t.Errorf("the last one: got %+v, %v, and the chain %+v; want the second, with the sessions known", told, err, s.Chain())
 	}
 }

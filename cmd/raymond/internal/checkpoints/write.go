@@ -1,6 +1,7 @@
 package checkpoints
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,18 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
-	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
-
-// draft is all that a checkpoint is made of.
-type draft struct {
-	snapshot *Snapshot
-	work     work
-	manifest checkpoint.Manifest
-	keys     *checkpoint.Keys
-	mask     *secrets.Set
-	isOpen   bool // anybody may read it, and nothing is encrypted
-}
 
 // made is a checkpoint that was written to a file, and what is said of it.
 type made struct {
@@ -29,70 +19,72 @@ type made struct {
 	sessions map[string]conversations.Left
 }
 
-// manifest returns what identifies the next checkpoint of a chain. The origin has
-// what is the same for all checkpoints of the job.
-func manifest(origin checkpoint.Manifest, c Chain, run checkpoint.Manifest) checkpoint.Manifest {
-	m := origin
+// manifest returns what identifies the next checkpoint of the chain.
+func (s *Store) manifest(shot *Snapshot) checkpoint.Manifest {
+	m, c, run := s.o.Origin, &s.chain, &shot.manifest
 	m.Generation, m.Previous, m.Base = c.Generation+1, c.Digest, c.Base
 	m.WorkflowID, m.Status, m.Reason, m.Seq = run.WorkflowID, run.Status, run.Reason, run.Seq
 	m.TotalUSD, m.Estimated = run.TotalUSD, run.Estimated
 	m.Iterations, m.Created = run.Iterations, run.Created
 	m.Transcripts = run.Transcripts
-	m.KeyOf, m.States, m.Checkout, m.Input = c.Began.KeyOf, c.Began.States, c.Began.Checkout, c.Began.Input
+	m.KeyOf, m.Checkout, m.Input = c.Began.KeyOf, c.Began.Checkout, c.Began.Input
 	return m
 }
 
 // writeWhole writes all that may be stored of a run. With an error it still returns
 // the notes.
-func (d draft) writeWhole(to *os.File) (made, error) {
-	out := made{notes: d.work.notes}
-	parts, err := d.snapshot.logs()
+func (s *Store) writeWhole(to *os.File, shot *Snapshot, w work) (made, error) {
+	out, isOpen := made{notes: w.notes}, s.o.IsOpen()
+	parts, err := shot.logs()
 	if err != nil {
 		return out, fmt.Errorf("read logs: %w", err)
 	}
-	parts = append(parts, checkpoint.Part{Name: "state.json", Data: d.snapshot.state})
-	past, notes := d.snapshot.addHistory(filepath.Dir(to.Name()), !d.isOpen)
+	parts = append(parts, checkpoint.Part{Name: "state.json", Data: shot.state})
+	past, notes := shot.addHistory(filepath.Dir(to.Name()), !isOpen)
 	parts, out.notes = append(parts, past...), append(slices.Clone(out.notes), notes...)
-	d.manifest.Transcripts = d.snapshot.manifest.Transcripts
-	if d.snapshot.events.Path != "" {
-		parts = append(parts, d.snapshot.events)
+	if shot.events.Path != "" {
+		parts = append(parts, shot.events)
 	}
-	m, transcripts := d.manifest, d.snapshot.transcripts
+	m, transcripts := s.manifest(shot), shot.transcripts
 	switch {
-	case d.isOpen:
+	case isOpen:
 		m.Transcripts = nil
 		m.LeftOut = []checkpoint.LeftOut{
-			{What: "transcripts", Held: len(transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Held: d.work.held, Why: checkpoint.NoKey},
+			{What: "transcripts", Held: len(transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Held: w.held, Why: checkpoint.NoKey},
 		}
 		out.notes = append(slices.Clone(out.notes), openNotes(m.LeftOut)...)
 	default:
-		parts = append(append(parts, transcripts...), d.work.parts...)
-		if d.work.lost != "" {
-			m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: d.work.lost})
+		parts = append(append(parts, transcripts...), w.parts...)
+		if w.lost != "" {
+			m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: w.lost})
 		}
 	}
 	out.leftOut = slices.DeleteFunc(slices.Clone(m.LeftOut), func(l checkpoint.LeftOut) bool { return !l.Held })
-	hide := d.mask.Sparing(slices.Concat(d.snapshot.dirs, d.work.names))
-	out.Written, err = checkpoint.Write(to, checkpoint.Writing{Manifest: m, Parts: parts, Keys: d.keys, Mask: hide.Fill})
+	hide := s.o.Mask.Sparing(slices.Concat(shot.dirs, w.names))
+	out.Written, err = checkpoint.Write(to, checkpoint.Writing{Manifest: m, Parts: parts, Keys: s.o.Keys, Mask: hide.Fill})
 	return out, err
 }
 
-// writeState writes the state of a run alone, since the rest could not be packed.
-func (d draft) writeState(to *os.File) (made, error) {
-	var out made
-	if len(d.snapshot.transcripts) > 0 {
+// writeState writes the state of a run alone; why says why the rest could not be packed.
+func (s *Store) writeState(to *os.File, shot *Snapshot, w work, why error) (made, error) {
+	out := made{notes: []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."}}
+	if len(shot.transcripts) > 0 {
 		out.leftOut = append(out.leftOut, checkpoint.LeftOut{What: "transcripts", Held: true, Why: checkpoint.Unpacked})
 	}
-	if d.work.held {
+	if w.held {
 		out.leftOut = append(out.leftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.Unpacked})
 	}
-	m := d.manifest
+	m := s.manifest(shot)
 	m.Transcripts, m.LeftOut = nil, out.leftOut
 	var err error
 	out.Written, err = checkpoint.Write(to, checkpoint.Writing{
-		Manifest: m, Parts: []checkpoint.Part{{Name: "state.json", Data: d.snapshot.state}}, Keys: d.keys, Mask: d.mask.Sparing(d.snapshot.dirs).Fill,
+		Manifest: m, Parts: []checkpoint.Part{{Name: "state.json", Data: shot.state}}, Keys: s.o.Keys, Mask: s.o.Mask.Sparing(shot.dirs).Fill,
 	})
-	return out, err
+	if err != nil {
+		return made{}, errors.Join(why, err)
+	}
+	s.warn(out.notes)
+	return out, nil
 }
 
 // openNotes says what a checkpoint that anybody may read lacks.
@@ -111,7 +103,7 @@ func openNotes(left []checkpoint.LeftOut) []string {
 // is stored.
 func leftBehind(s *Snapshot, left []checkpoint.LeftOut) map[string]conversations.Left {
 	isLost := slices.ContainsFunc(left, func(l checkpoint.LeftOut) bool {
-		return l.What == "transcripts" && l.Cause() == checkpoint.Unpacked
+		return l.What == "transcripts" && l.Why == checkpoint.Unpacked
 	})
 	return conversations.LeftBehind(s.transcripts, !isLost)
 }

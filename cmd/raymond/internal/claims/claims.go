@@ -27,17 +27,6 @@ const (
 // reason is why a run ends whose key somebody else has.
 const reason = "a conflict: another job drives a run with this key"
 
-// Options are what a claim needs.
-type Options struct {
-	// Claimer claims the key. From Start on, only the Claim uses it.
-	Claimer *slots.Claimer
-	// Warn is told once, from another goroutine, if the service fails; nil for nobody.
-	Warn func(string)
-	// Lost is told once, from any goroutine, when somebody else has the key; nil for
-	// nobody.
-	Lost func()
-}
-
 // Claim is the hold of a run on its key. All methods may be called at any time by
 // any goroutine. A nil *Claim is that of a run which needs none: it is never lost, and
 // nobody waits for it.
@@ -59,15 +48,13 @@ type Claim struct {
 }
 
 // Start begins to claim a key and returns at once. The key is claimed again and again
-// where the service fails, until Release.
-func Start(o Options) *Claim {
+// where the service fails, until Release; warn is told of that once, from another goroutine.
+// From then on only the Claim uses the claimer.
+func Start(claimer *slots.Claimer, warn func(string)) *Claim {
 	ctx, end := context.WithCancel(context.Background())
 	c := &Claim{
-		warn: o.Warn, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}), begun: time.Now(),
-		claimer: o.Claimer, lost: o.Lost,
-	}
-	if c.warn == nil {
-		c.warn = func(string) {}
+		warn: warn, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}), begun: time.Now(),
+		claimer: claimer,
 	}
 	go func() {
 		defer close(c.ended)
@@ -130,7 +117,7 @@ func (c *Claim) lose(conflict *slots.Conflict) {
 	c.asked <- reason // has room for one, and this is the only one
 }
 
-// SetLost replaces Options.Lost. It calls the function at once if the key is lost
+// SetLost says what is told, once and from any goroutine, when somebody else has the key: at once if it is lost
 // already.
 func (c *Claim) SetLost(lost func()) {
 	if c == nil {

@@ -89,15 +89,18 @@ func (s *spoken) Run(context.Context, runner.Order, func(runner.Progress)) (runn
 	return runner.Answer{}, nil
 }
 
+func noWarning(string) {}
+
 // TestTheFirstHasTheKey, and the second one is told so in all ways: nothing of it
 // may be stored, no prompt starts, and the run is asked to end.
 func TestTheFirstHasTheKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
-		first := Start(Options{Claimer: s.claimer(t, "first")})
+		first := Start(s.claimer(t, "first"), noWarning)
 		first.Wait(time.Hour)
 		lost := 0
-		second := Start(Options{Claimer: s.claimer(t, "second"), Lost: func() { lost++ }})
+		second := Start(s.claimer(t, "second"), noWarning)
+		second.SetLost(func() { lost++ })
 		second.Wait(time.Hour)
 		synctest.Wait()
 
@@ -141,7 +144,7 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 3}
 		var warnings []string
 		began := time.Now()
-		c := Start(Options{Claimer: s.claimer(t, "only"), Warn: func(text string) { warnings = append(warnings, text) }})
+		c := Start(s.claimer(t, "only"), func(text string) { warnings = append(warnings, text) })
 		agent := &spoken{}
 		if _, err := c.Guard(agent).Run(t.Context(), runner.Order{}, nil); err != nil || time.Since(began) != MaxWait {
 			t.Errorf("the first prompt: got %v after %v, want a start after %v", err, time.Since(began), MaxWait)
@@ -163,7 +166,7 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 // hangs looks for conflicts, and has no time.
 func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Start(Options{Claimer: (&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only")})
+		c := Start((&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only"), noWarning)
 		synctest.Wait()
 		began := time.Now()
 		if err := c.Check(t.Context()); err != nil || c.Conflict() != nil || time.Since(began) != 0 {
@@ -173,27 +176,14 @@ func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
 	})
 }
 
-// TestPromptsDontWaitForASlowService: one answer of it may take minutes.
-func TestPromptsDontWaitForASlowService(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &service{bytes: map[int64][]byte{}, takes: time.Minute}
-		began := time.Now()
-		c := Start(Options{Claimer: s.claimer(t, "only")})
-		if _, err := c.Guard(&spoken{}).Run(t.Context(), runner.Order{}, nil); err != nil || time.Since(began) != MaxWait {
-			t.Errorf("the first prompt: got %v after %v, want a start after %v", err, time.Since(began), MaxWait)
-		}
-		c.Wait(time.Hour)
-	})
-}
-
 // TestAKeyThatIsTakenLater is noticed before something is stored.
 func TestAKeyThatIsTakenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
-		first := Start(Options{Claimer: s.claimer(t, "first")})
+		first := Start(s.claimer(t, "first"), noWarning)
 		first.Wait(time.Hour)
 		s.list = nil
-		second := Start(Options{Claimer: s.claimer(t, "second")})
+		second := Start(s.claimer(t, "second"), noWarning)
 		second.Wait(time.Hour)
 		for range 2 {
 			if err := first.Check(t.Context()); err == nil {
@@ -210,22 +200,10 @@ func TestAKeyThatIsTakenLater(t *testing.T) {
 func TestReleaseEndsTheClaiming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 1000}
-		c := Start(Options{Claimer: s.claimer(t, "only")})
+		c := Start(s.claimer(t, "only"), noWarning)
 		time.Sleep(time.Hour)
 		if err := c.Release(t.Context()); err == nil {
 			t.Error("from a service that is out of order: got no error, want one")
 		}
 	})
-}
-
-func TestNoClaimStandsInNobodysWay(t *testing.T) {
-	var c *Claim
-	c.Wait(time.Hour)
-	c.SetLost(func() { t.Error("no claim is lost") })
-	if err := errors.Join(c.Check(t.Context()), c.Release(t.Context())); err != nil || c.Conflict() != nil || c.Asked() != nil {
-		t.Errorf("got %v and %v, want nothing", err, c.Conflict())
-	}
-	if b := (&spoken{}); c.Guard(b) != runner.Backend(b) {
-		t.Error("no claim guards a backend")
-	}
 }

@@ -1,9 +1,10 @@
-//go:build linux
+//go:build linux && world
 
 package conformtest
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,12 @@ var checks = []struct {
 	{"again", checkAgain},
 	{"turns", checkTurns},
 	{"failed", checkFailed},
+	{"keys", checkKeys},
+	{"stop", checkStop},
+	{"budget", checkBudget},
+	{"untrusted", checkUntrusted},
+	{"attachments", checkAttachments},
+	{"caged", checkCaged},
 }
 
 // TestConformance holds that every agent CLI is driven alike.
@@ -109,6 +116,10 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 		if e.Tokens == nil || *e.Tokens != want {
 			t.Errorf("tokens of a state: got %+v, want %+v", e.Tokens, want)
 		}
+		// Some versions of a CLI go on counting in a conversation.
+		if e.CostUSD != ended[0].CostUSD || e.Estimated {
+			t.Errorf("cost of a state: got %s, estimated %v, want that of the first, %s", e.CostUSD, e.Estimated, ended[0].CostUSD)
+		}
 	}
 }
 
@@ -170,6 +181,14 @@ func checkTools(t *testing.T, v agenttest.Vendor) {
 	}
 	if !sitetest.Exists(m.file("done")) {
 		t.Error("a file that the state allows: got none, want it")
+	}
+	if ended := m.finished(); len(ended) != 3 || v.Name() != protocol.BackendCommand && (len(ended[0].Refusals) != 1 || ended[0].Refusals[0].Reason == "") {
+		t.Errorf("states that ended: got %+v, want three, and the refusal in the first with its reason", ended)
+	}
+	for _, a := range m.model.all() {
+		if slices.Contains(a.Tools, "exit_plan_mode") {
+			t.Errorf("tools that the model is offered: got %q, want none that leaves the plan mode", a.Tools)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && world
 
 package conformtest
 
@@ -37,6 +37,12 @@ type relay struct {
 type side struct {
 	vendor    agenttest.Vendor
 	url, path string
+}
+
+// newRelay has a workflow that nobody runs yet.
+func newRelay(t *testing.T, workflow string) *relay {
+	t.Helper()
+	return &relay{t: t, forge: sitetest.NewForge(t), repo: acttest.Repository(t, inFolder(workflow))}
 }
 
 // add makes the CLI of a vendor one that the jobs have; the first one is that of the run.
@@ -116,7 +122,7 @@ func (r *relay) environ(home string) []string {
 // and another folder.
 func checkCarried(t *testing.T, v agenttest.Vendor) {
 	model := &player{}
-	r := &relay{t: t, forge: sitetest.NewForge(t), repo: acttest.Repository(t, inFolder(waiting))}
+	r := newRelay(t, waiting)
 	r.add(v, model)
 	if o := patiently(r.begin(1, "INPUT_MAX-ITERATIONS=1")); o.Code != problem.ExitCodes[problem.ClassOverLimit] {
 		t.Fatalf("first job: got %v", o)

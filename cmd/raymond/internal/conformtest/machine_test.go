@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && world
 
 package conformtest
 
@@ -24,6 +24,7 @@ type player struct {
 	mu    sync.Mutex
 	seen  []agenttest.Asked
 	hangs bool
+	input int              // tokens of the input, of what asks for a tool
 	fails *agenttest.Reply // what every request gets
 	// breaks is what requests get whose newest prompt begins with a line, after its tools.
 	breaks map[string]agenttest.Reply
@@ -36,6 +37,13 @@ func (p *player) set(change func(*player)) {
 	change(p)
 }
 
+// all are the requests so far.
+func (p *player) all() []agenttest.Asked {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.seen)
+}
+
 func (p *player) answer(a agenttest.Asked) agenttest.Reply {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,17 +52,27 @@ func (p *player) answer(a agenttest.Asked) agenttest.Reply {
 	switch {
 	case p.fails != nil:
 		return *p.fails
-	case p.hangs && strings.Contains(a.Last(), "wait here"):
+	case p.hangs && strings.Contains(a.Last(), "wait here") && (shell == "" || a.Output != ""):
 		return agenttest.Reply{Text: "Let me think about that.", Hang: true}
 	case write != "" && a.Output == "":
 		return agenttest.Reply{Write: write}
 	case shell != "" && a.Output == "":
-		return agenttest.Reply{Shell: shell}
+		return agenttest.Reply{Shell: shell, Input: p.input, Output: min(p.input, 10)}
 	}
 	if broken, ok := p.breaks[firstLines([]string{a.Last()})[0]]; ok {
 		return broken
 	}
-	return agenttest.Reply{Text: lineOf(a.Last(), "say: "), Input: 1000, Cached: 100, Output: 10}
+	return agenttest.Reply{Text: say(a), Input: 1000, Cached: 100, Output: 10}
+}
+
+// say is what the newest prompt that tells wants to be said: one that asks to continue does not.
+func say(a agenttest.Asked) string {
+	for _, prompt := range slices.Backward(a.Prompts) {
+		if text := lineOf(prompt, "say: "); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // lineOf returns what follows a word at the beginning of a line.

@@ -8,9 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -156,46 +154,6 @@ func (c clearing) Clear(k runner.Conversation, _ *runner.Mark) error {
 	return nil
 }
 
-// TestNothingIsNotedThroughWhatAnAgentHasPut in the place of the file.
-func TestNothingIsNotedThroughWhatAnAgentHasPut(t *testing.T) {
-	victim := filepath.Join(t.TempDir(), "victim")
-	write(t, victim, "")
-	for name, put := range map[string]func(path string) error{
-		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
-		"link": func(path string) error { return os.Symlink(victim, path) },
-	} {
-		file := filepath.Join(t.TempDir(), "sessions.note")
-		if err := put(file); err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			NewNotes(file, nil).Add(Own{ID: ids[0]})
-			if own, err := Read(file); err == nil {
-				t.Errorf("a %s: got %v, want an error", name, own)
-			}
-		}()
-		select {
-		case <-done:
-		case <-time.After(2 * time.Minute):
-			t.Fatalf("a %s is waited for", name)
-		}
-	}
-	if data, err := os.ReadFile(victim); err != nil || len(data) > 0 {
-		t.Errorf("behind the link: got %q, %v; want nothing", data, err)
-	}
-}
-
-func TestNoNotesKeepNothing(t *testing.T) {
-	var n *Notes
-	n.Add(Own{ID: ids[0]})
-	n.AddPlaced(nil, runner.Conversation{ID: ids[0], Dir: "/"})
-	if b := runner.Backend(&noting{}); n.Wrap(b) != b {
-		t.Error("no notes wrap a backend")
-	}
-}
-
 // TestClear removes what a run needs only if it is kept, and otherwise what is the
 // step's own.
 func TestClear(t *testing.T) {
@@ -252,22 +210,5 @@ func TestClear(t *testing.T) {
 	}
 	if failed := Clear(agents.New(agents.Config{}), []Own{{ID: "../x"}}, nil, true); !slices.Equal(failed, []string{"../x"}) {
 		t.Errorf("what is no session: got %v, want it among what failed", failed)
-	}
-}
-
-// TestWhatHasChangedIsNotKept: the checkpoint has what was there before.
-func TestWhatHasChangedIsNotKept(t *testing.T) {
-	_, paths := home(t)
-	var parts []checkpoint.Part
-	for i, id := range ids {
-		parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(protocol.BackendClaude, id), Path: paths[i], Size: int64(len(said))})
-	}
-	write(t, paths[1], said+said)
-	if err := os.Remove(paths[2]); err != nil {
-		t.Fatal(err)
-	}
-	left := LeftBehind(parts, true)
-	if len(left) != 3 || !left[ids[0]].Kept || left[ids[1]].Kept || left[ids[2]].Kept {
-		t.Errorf("got %+v, want all three, and the first alone kept", left)
 	}
 }

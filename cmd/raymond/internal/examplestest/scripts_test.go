@@ -1,11 +1,7 @@
-//go:build linux
-
 package examplestest
 
 import (
 	"bytes"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +10,9 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
+
+// root is the repository of this package.
+const root = "../../../.."
 
 // scripted is a job in which states of an example that are scripts run one by one.
 type scripted struct {
@@ -29,7 +28,7 @@ func newScripted(t testing.TB, example string) *scripted {
 	// Read by this process, or the go command would take an old result for one of a
 	// changed script.
 	scope := t.TempDir()
-	if err := os.CopyFS(scope, os.DirFS(filepath.Join(acttest.Root(t), "examples", example))); err != nil {
+	if err := os.CopyFS(scope, os.DirFS(filepath.Join(root, "examples", example))); err != nil {
 		t.Fatal(err)
 	}
 	return &scripted{t: t, forge: f, work: t.TempDir(), env: map[string]string{
@@ -49,7 +48,7 @@ func newPushing(t testing.TB) *scripted {
 	p.work = filepath.Join(t.TempDir(), "work")
 	p.forge.runGit("clone", "--quiet", "--depth", "1", "file://"+p.forge.Bare, p.work)
 	event := filepath.Join(t.TempDir(), "event.json")
-	p.write(event, encoded(t, payload(t, "issues-labeled")))
+	p.write(event, `{"repository":{"default_branch":"main"}}`)
 	p.env["GITHUB_EVENT_PATH"], p.env["GITHUB_SHA"] = event, p.forge.Git("rev-parse", "main")
 	return p
 }
@@ -158,18 +157,6 @@ func TestACommitThatComesMeanwhileStays(t *testing.T) {
 	}
 }
 
-// TestACommitOfAnAgentCanBeRepeated, too: what is there already is nobody else's.
-func TestACommitOfAnAgentCanBeRepeated(t *testing.T) {
-	t.Parallel()
-	p := newPushing(t)
-	p.write(filepath.Join(p.work, "a.txt"), "third\n")
-	p.forge.runGit("-C", p.work, "commit", "--quiet", "--all", "--message", "of an agent")
-	payload := p.commit("third\n")
-	for range 2 {
-		p.want("PUSH.sh", payload, onward)
-	}
-}
-
 // TestACommitOfSomebodyElseStays, and the run says whose it is.
 func TestACommitOfSomebodyElseStays(t *testing.T) {
 	t.Parallel()
@@ -206,97 +193,53 @@ func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
 	}
 }
 
-// TestWithoutChangesThereIsNoPullRequest, and without a token no push.
+// TestWithoutChangesThereIsNoPullRequest, and without a token that is accepted no push.
 func TestWithoutChangesThereIsNoPullRequest(t *testing.T) {
 	t.Parallel()
 	p := newPushing(t)
 	p.want("COMMIT.sh", "All is well.", "<result>The agents changed nothing. All is well.</result>\n")
 	payload := p.commit("third\n")
-	p.env["GITHUB_TOKEN"] = ""
-	if _, errs, err := p.script("PUSH.sh", payload); err == nil || !strings.Contains(errs, "script-env: GITHUB_TOKEN") {
-		t.Errorf("PUSH.sh without a token: got %q, %v; want it to name the input", errs, err)
-	}
-	p.env["GITHUB_TOKEN"] = "ghs_wrong"
-	if _, errs, err := p.script("PUSH.sh", payload); err == nil {
-		t.Errorf("PUSH.sh with a wrong token: got %q, want it to fail", errs)
-	}
-	if _, errs, err := p.script("PULL_REQUEST.sh", "text"); err == nil || !strings.Contains(errs, "401") {
-		t.Errorf("PULL_REQUEST.sh with a wrong token: got %q, %v; want the status", errs, err)
-	}
-}
-
-// TestAnIssueThatBringsNoAnswerIsGivenUp after three runs, one of which was taken up
-// again: the comment says so, and the label is gone.
-func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
-	t.Parallel()
-	p := newScripted(t, "scheduled-poll")
-	var many []Comment
-	for i := range 120 {
-		many = append(many, Comment{ID: i + 1, Author: "eve", Body: "me too"})
-	}
-	p.forge.AddIssue(Issue{Number: 7, Title: "a & b", Body: "<c>\r\nd <!-- e -->\u202e", Labels: []string{"examine"}, Notes: many})
-	const asked = "<function return=\"ANSWER.sh\" input=\"&gt; a &amp; b\n&gt; \n&gt; &lt;c&gt;\n&gt; d \">EXAMINE.md</function>\n"
-	for _, run := range []string{"a-1", "b-2", "b-2", "c-3"} {
-		p.env["RAYMOND_WORKFLOW_ID"] = run
-		p.want("1_START.sh", "", "<fork next=\"WAIT.sh\" issue=\"7\">ITEM.sh</fork>\n")
-		p.want("ITEM.sh", "", asked)
-	}
-	p.env["RAYMOND_WORKFLOW_ID"] = "d-4"
-	p.want("ITEM.sh", "", "<result>issue 7: nothing left to do</result>\n")
-	p.want("1_START.sh", "", "<result>nothing to do</result>\n")
-	i := p.forge.Issue(7)
-	if len(i.Notes) != 121 || !strings.Contains(i.Notes[120].Body, "3 times and came to no end") || len(i.Labels) > 0 {
-		t.Errorf("issue: got the labels %q and %d comments, the last one %+v; want no label and one more comment, which says why",
-			i.Labels, len(i.Notes), i.Notes[len(i.Notes)-1])
-	}
-}
-
-// TestAnAnswerIsGivenOnce: again after a crash it changes nothing, and what was closed
-// or unlabelled meanwhile is left alone.
-func TestAnAnswerIsGivenOnce(t *testing.T) {
-	t.Parallel()
-	p := newScripted(t, "scheduled-poll")
-	p.forge.AddIssue(Issue{Number: 7, Title: "a", Labels: []string{"examine"}})
-	p.forge.AddIssue(Issue{Number: 8, Title: "b", Labels: []string{"examine"}, State: "closed"})
-	p.forge.AddIssue(Issue{Number: 9, Title: "c"})
-	for _, text := range []string{"first", "second"} {
-		p.want("ANSWER.sh", text, "<result>issue 7: answered</result>\n")
-	}
-	if i := p.forge.Issue(7); len(i.Notes) != 1 || !strings.Contains(i.Notes[0].Body, "```text\nfirst\n```") || len(i.Labels) > 0 {
-		t.Errorf("issue: got %+v, want the first answer and no label", i)
-	}
-	for _, n := range []string{"8", "9"} {
-		p.env["RAYMOND_VAR_ISSUE"] = n
-		p.want("ITEM.sh", "", "<result>issue "+n+": nothing left to do</result>\n")
-	}
-	p.env["RAYMOND_VAR_ISSUE"] = "7/comments"
-	if out, errs, err := p.script("ITEM.sh", ""); err == nil {
-		t.Errorf("ITEM.sh of no number: got %q, %q, want it to fail", out, errs)
-	}
-	if asked := p.forge.Requests("POST"); len(asked) != 1 {
-		t.Errorf("requests to write: got %v, want one", asked)
-	}
-}
-
-// TestAForgeThatCannotBeReachedIsNoMissingPermission: what is told is what happened,
-// and nothing is changed.
-func TestAForgeThatCannotBeReachedIsNoMissingPermission(t *testing.T) {
-	t.Parallel()
-	p := newPushing(t)
-	payload := p.commit("third\n")
-	token := p.env["GITHUB_TOKEN"]
-	p.env["GITHUB_TOKEN"] = "ghs_wrong"
-	if out, errs, err := p.script("PUSH.sh", payload); err == nil || out != "" || !strings.Contains(errs, "doesn't accept the token") {
-		t.Errorf("PUSH.sh with a wrong token: got %q, %q, %v; want it told as that", out, errs, err)
-	}
-	p.env["GITHUB_TOKEN"] = token
-	gone := httptest.NewServer(http.NotFoundHandler())
-	gone.Close()
-	p.env["GITHUB_SERVER_URL"], p.env["GITHUB_API_URL"] = gone.URL, gone.URL
-	for script, want := range map[string]string{"PUSH.sh": gone.URL + " can't be reached", "PULL_REQUEST.sh": gone.URL + " can't be reached (ECONNREFUSED)"} {
-		out, errs, err := p.script(script, payload)
-		if err == nil || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "write") {
-			t.Errorf("%s without a forge: got %q, %q, %v; want %q and no word of permissions", script, out, errs, err, want)
+	for token, want := range map[string]string{"": "script-env: GITHUB_TOKEN", "ghs_wrong": "doesn't accept the token"} {
+		p.env["GITHUB_TOKEN"] = token
+		if out, errs, err := p.script("PUSH.sh", payload); err == nil || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("PUSH.sh with the token %q: got %q, %q, %v; want %q", token, out, errs, err, want)
 		}
+	}
+}
+
+// TestNoItemsNoJobs where there is no folder either.
+func TestNoItemsNoJobs(t *testing.T) {
+	t.Parallel()
+	p := newScripted(t, "fan-out")
+	p.work = p.forge.Bare
+	p.forge.take(acttest.Repository(t, "-- a.txt --\n"))
+	p.want("1_START.sh", " \n", "<result>There is nothing to do.</result>\n")
+	p.env["RAYMOND_VAR_MOST"] = "2"
+	out, errs, err := p.script("1_START.sh", "a <\"&>\nb $(touch pwned) \u2028c\nd")
+	const want = "<fork next=\"JOIN.sh\" item=\"a &lt;&quot;&amp;&gt;\">WORK.md</fork>\n<fork next=\"JOIN.sh\" item=\"b $(touch pwned) \u2028c\">WORK.md</fork>\n"
+	if err != nil || out != want || !strings.Contains(errs, "more than 2 items") {
+		t.Errorf("three items: got %q, %q, %v; want %q and a word on the third", out, errs, err, want)
+	}
+}
+
+// TestWhatIsPushedIsChecked: the payload comes from a script that git ran in, and git may be the agent's.
+func TestWhatIsPushedIsChecked(t *testing.T) {
+	t.Parallel()
+	p := newScripted(t, "watch-checks")
+	commit := strings.Repeat("a", 40)
+	p.env["PUSH_TOKEN"], p.env["RAYMOND_VAR_RUN"] = p.forge.Token, "17"
+	for _, payload := range []string{
+		"", commit, commit + " 1", commit + " 1 work", "main 1 /work", "--all 1 /work", commit + " a[$(touch${IFS}pwned)] /work", commit + " 08x /work", commit + " -1 /work",
+	} {
+		if out, errs, err := p.script("PUSH.sh", payload); err == nil || out != "" {
+			t.Errorf("payload %q: got %q, %q, want it refused", payload, out, errs)
+		}
+	}
+	p.env["RAYMOND_VAR_RUN"] = "17:refs/heads/main"
+	if out, errs, err := p.script("PUSH.sh", commit+" 1 /work"); err == nil || !strings.Contains(errs, "is no number") {
+		t.Errorf("a run that is no number: got %q, %q, want it refused", out, errs)
+	}
+	if asked := p.forge.Requests(""); len(asked) > 0 {
+		t.Errorf("requests: got %v, want none", asked)
 	}
 }

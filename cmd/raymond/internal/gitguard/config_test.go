@@ -2,13 +2,13 @@ package gitguard
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // TestSettingsAreReadAsGitReadsThem compares what is read of a file with what git says of
@@ -58,13 +58,5 @@ func listed(path string) (list []string, fails bool) {
 // write writes a file, which may be a program.
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	// A process that is started meanwhile would inherit the file, which can't be run then.
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	installtest.WriteProgram(t, path, text)
 }

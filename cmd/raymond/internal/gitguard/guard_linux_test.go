@@ -18,7 +18,7 @@ import (
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", dir}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_TEMPLATE_DIR=",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -48,10 +48,13 @@ func newGuarded(t *testing.T) *guarded {
 	h := &guarded{t: t, dir: filepath.Join(t.TempDir(), "work")}
 	git(t, filepath.Dir(h.dir), "init", "-q", h.dir)
 	git(t, h.dir, "commit", "-q", "--allow-empty", "-m", "one")
-	git(t, h.dir, "config", "alias.own", "status")
-	git(t, h.dir, "remote", "add", "origin", "https://example.com/o/r")
+	const settings = "[alias]\n\town = status\n[remote \"origin\"]\n\turl = https://example.com/o/r\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
+	own, err := os.ReadFile(h.path(".git/config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, h.path(".git/config"), string(own)+settings)
 	write(t, h.path(".git/hooks/pre-push"), "#!/bin/sh\n# the owner's\n")
-	var err error
 	if h.g, err = New([]string{h.dir}, func(changed []string) { h.told = append(h.told, changed...) }); err != nil {
 		t.Fatal(err)
 	}

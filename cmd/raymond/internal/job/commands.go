@@ -130,11 +130,6 @@ func (c *Commands) Group(title string) {
 // EndGroup ends the group that was begun last.
 func (c *Commands) EndGroup() { c.command((*githubactions.Action).EndGroup) }
 
-// Debug shows a line to those who have debug logging on.
-func (c *Commands) Debug(s string) {
-	c.command(func(a *githubactions.Action) { a.Debugf("%s", upright(text.Unmarked(oneLine(s)))) })
-}
-
 // AddMask has the runner hide a value wherever it shows up in the log. A value of
 // several lines is hidden line by line too, since the runner looks at lines;
 // short lines of it are not, or the log would become unreadable.

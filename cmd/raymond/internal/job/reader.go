@@ -42,7 +42,6 @@ var (
 	exactVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`) })
 	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 	agentName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`) })
-	jobName      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_-]{0,63})?$`) })
 	actorName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`) })
 	botName      = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
@@ -172,7 +171,7 @@ func (r *reader) matrix(name string) string {
 // jobName is the name of a job of the workflow, or "".
 func (r *reader) jobName(name string) string {
 	v := r.value(name)
-	if !jobName().MatchString(v) {
+	if v != "" && !protocol.IsJobName(v) {
 		r.fault(name, "want up to 64 letters, digits, _ and -, beginning with a letter or _", "")
 	}
 	return v

@@ -26,9 +26,9 @@ const (
 
 // What the input changed-workflow may be.
 const (
-	ChangedKeep = "keep"
-	ChangedTake = "take"
-	ChangedNew  = "new"
+	ChangedTake   = "take"
+	ChangedNew    = "new"
+	ChangedRefuse = "refuse"
 )
 
 // What the inputs store, workspace, comment, on-denied and continue may be.
@@ -163,32 +163,19 @@ func (r *reader) keeping(s *Settings) {
 	s.Resume, s.Rerun = r.resume("resume")
 	s.ResumeFrom = r.workflowFiles("resume-from")
 	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
-	s.ChangedWorkflow = r.changedWorkflow()
+	s.ChangedWorkflow = r.word("changed-workflow", ChangedTake, ChangedNew, ChangedRefuse)
 	s.Follows = r.value("follows")
 	s.Continuations = r.number("max-continuations", 1, 1000)
 	if r.word("continue", ContinueNone, ContinueRedispatch) == ContinueNone {
 		s.Continuations = 0
 	}
-	s.RaymondKey = r.toldKey("raymond-key")
+	s.RaymondKey = r.toldKey(dispatchInput)
 	s.Store = r.word("store", StoreArtifact, StoreLocal)
 	s.StateDir = r.path("state-dir")
 	s.StateKey = r.value("state-key")
 	s.CheckpointInterval = r.interval("checkpoint-interval")
 	s.RetentionDays = r.number("retention-days", 1, 400)
 	s.Workspace = r.word("workspace", WorkspaceGit, WorkspaceNone)
-}
-
-// changedWorkflow reads the input of that name, and the older one that says take.
-func (r *reader) changedWorkflow() string {
-	word := r.word("changed-workflow", ChangedKeep, ChangedTake, ChangedNew)
-	allowed, _ := parseBool(r.value("allow-changed-workflow")) // a flag, too: that reports what is wrong with it
-	switch {
-	case allowed && word == ChangedNew:
-		r.fault("allow-changed-workflow", "contradicts changed-workflow: new", "leave one of them out")
-	case allowed:
-		return ChangedTake
-	}
-	return word
 }
 
 func (r *reader) security(s *Settings) {

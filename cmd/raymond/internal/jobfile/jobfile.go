@@ -1,5 +1,5 @@
-// Package jobfile reads a workflow file of GitHub Actions as far as it says which steps
-// use this action, with which inputs, and in which order their jobs run.
+// Package jobfile reads a workflow file of GitHub Actions as far as it says what starts it,
+// which steps use which action, with which inputs, and in which order their jobs run.
 package jobfile
 
 import (
@@ -15,18 +15,20 @@ import (
 
 // File is a workflow file.
 type File struct {
-	Path string // as errors and findings name it
-	Uses []Use  // of the action, in the order of the file
+	Path  string // as errors and findings name it
+	Steps []Use  // all that use an action, in the order of the file
 
 	on    *yaml.Node
 	needs map[string][]string // of each job, by id
 }
 
-// Use is a step that uses the action, or a job that calls a workflow which does.
+// Use is a step that uses an action, or a job that calls a workflow.
 type Use struct {
-	Job  string // the id of the job
-	If   string // of the job
-	Step int    // its place among the steps of the job
+	Job    string // the id of the job
+	If     string // of the job
+	Step   int    // its place among the steps of the job
+	ID     string // of the step; "" for none
+	Action string // without its version
 	// Calls says that the job calls a workflow: what runs in it is not known.
 	Calls bool
 	At    Pos // of the step
@@ -59,9 +61,10 @@ func Parse(path string, text []byte) (*File, error) {
 
 func (f *File) addJob(id string, body *yaml.Node) {
 	f.needs[id] = texts(entry(body, "needs"))
-	condition := scalar(entry(body, "if"))
-	if call := entry(body, "uses"); call != nil {
-		f.add(Use{Job: id, If: condition, Calls: true}, body)
+	of := Use{Job: id, If: scalar(entry(body, "if"))}
+	if entry(body, "uses") != nil {
+		of.Calls = true
+		f.add(of, body)
 		return
 	}
 	steps := entry(body, "steps")
@@ -69,32 +72,37 @@ func (f *File) addJob(id string, body *yaml.Node) {
 		return
 	}
 	for i, step := range steps.Content {
-		if step = resolved(step); isAction(scalar(entry(step, "uses"))) {
-			f.add(Use{Job: id, If: condition, Step: i}, step)
+		if step = resolved(step); entry(step, "uses") != nil {
+			of.Step = i
+			f.add(of, step)
 		}
 	}
 }
 
-// add adds a use whose inputs a mapping has. One that names no workflow of agents is of
-// no interest: a local action may be any.
+// add adds a use whose inputs a mapping has.
 func (f *File) add(u Use, body *yaml.Node) {
-	u.At, u.with = posOf(body), map[string]*yaml.Node{}
+	u.ID, u.At, u.with = scalar(entry(body, "id")), posOf(body), map[string]*yaml.Node{}
+	u.Action, _, _ = strings.Cut(scalar(entry(body, "uses")), "@")
 	if with := entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(with.Content); i += 2 {
 			u.with[strings.ToLower(with.Content[i].Value)] = resolved(with.Content[i+1])
 		}
 	}
-	if u.Input("workflow") != "" {
-		f.Uses = append(f.Uses, u)
-	}
+	f.Steps = append(f.Steps, u)
 }
 
-// isAction reports whether a step uses this action, or a fork or a copy of it.
-func isAction(uses string) bool {
-	name, _, _ := strings.Cut(uses, "@")
-	parts := strings.Split(strings.TrimSuffix(name, "/"), "/")
-	return parts[0] == "." || slices.Contains(parts, "raymond-action")
+// Uses returns the steps that use this action, or a fork or a copy of it, and name a workflow
+// of agents, and the jobs that call a workflow with one: a local action may be any.
+func (f *File) Uses() []Use {
+	return slices.DeleteFunc(slices.Clone(f.Steps), func(u Use) bool {
+		parts := strings.Split(strings.TrimSuffix(u.Action, "/"), "/")
+		isOurs := u.Calls || parts[0] == "." || slices.Contains(parts, "raymond-action")
+		return !isOurs || u.Input("workflow") == ""
+	})
 }
+
+// SaysOn reports whether the file says what starts the workflow.
+func (f *File) SaysOn() bool { return f.on != nil }
 
 // Has reports whether an event starts the workflow.
 func (f *File) Has(event string) bool {
@@ -108,13 +116,16 @@ func (f *File) HasDispatchInput(name string) bool {
 }
 
 // Follows reports whether a use comes after another one of the file, in the same job or
-// in one that needs that one's, directly or by way of others.
+// in one that needs that one's.
 func (f *File) Follows(later, earlier Use) bool {
 	if later.Job == earlier.Job {
 		return later.Step > earlier.Step
 	}
-	return f.isNeeded(later.Job, earlier.Job, map[string]bool{})
+	return f.Needs(later.Job, earlier.Job)
 }
+
+// Needs reports whether a job needs another one, directly or by way of others.
+func (f *File) Needs(job, other string) bool { return f.isNeeded(job, other, map[string]bool{}) }
 
 func (f *File) isNeeded(by, id string, seen map[string]bool) bool {
 	if seen[by] {
@@ -126,6 +137,9 @@ func (f *File) isNeeded(by, id string, seen map[string]bool) bool {
 
 // Input is an input as the file has it, without white space around it; "" for none.
 func (u Use) Input(name string) string { return strings.TrimSpace(scalar(u.with[name])) }
+
+// Key is the input key without blanks; "" for the default.
+func (u Use) Key() string { return strings.Join(strings.Fields(u.Input("key")), "") }
 
 // Place is where an input is written, or else the step.
 func (u Use) Place(name string) Pos {

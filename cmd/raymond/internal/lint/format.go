@@ -1,13 +1,13 @@
 package lint
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
 	"unicode"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -16,18 +16,11 @@ import (
 func (l *Run) print(out io.Writer) error {
 	switch l.Format {
 	case "json":
-		return l.printJSON(out)
+		return runs.PrintJSON(out, append([]remark{}, l.found...))
 	case "github":
 		return l.printCommands(out)
 	}
 	return l.printText(out)
-}
-
-func (l *Run) printJSON(out io.Writer) error {
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(append([]remark{}, l.found...))
 }
 
 // The escapes of GitHub's workflow commands.

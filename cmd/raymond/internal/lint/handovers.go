@@ -7,45 +7,30 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // handovers compares a workflow with the steps that run it.
 type handovers struct {
+	*Run
+	path  string // of the workflow
+	scope *scope.Scope
 	flow  *protocol.Workflow
 	chart *protocol.Chart
 	uses  []use
-	found []jobFinding
-}
-
-// jobFinding is about a step, or about a state, whose file the problem names.
-type jobFinding struct {
-	severity protocol.Severity
-	use      *use // nil for a state
-	at       jobfile.Pos
-	protocol.Problem
-}
-
-func newHandovers(flow *protocol.Workflow, uses []use) *handovers {
-	return &handovers{flow: flow, chart: flow.Chart(), uses: uses}
-}
-
-func (c *handovers) check() {
-	c.checkRun()
-	c.checkOrder()
-	c.checkPrompts()
-	c.checkRedispatch()
-	c.checkTimes()
-	c.checkKeys()
 }
 
 // aboutStep adds a finding about an input of a step.
 func (c *handovers) aboutStep(severity protocol.Severity, u *use, input string, p protocol.Problem) {
-	c.found = append(c.found, jobFinding{severity, u, u.Place(input), p})
+	at := u.Place(input)
+	c.add(remark{File: u.file.Path, Line: at.Line, Col: at.Col, Severity: severity, Code: p.Code, Message: p.Message, Hint: p.Hint})
 }
 
+// aboutState adds a warning about a state, whose file the problem names.
 func (c *handovers) aboutState(p protocol.Problem) {
-	c.found = append(c.found, jobFinding{severity: protocol.SeverityWarning, Problem: p})
+	p.Pos = protocol.Pos{Line: max(1, p.Pos.Line), Col: max(1, p.Pos.Col)}
+	c.add(c.remark(c.path, c.scope, protocol.Finding{Severity: protocol.SeverityWarning, Problem: p}))
 }
 
 // jobs are those whose states a step runs, and whether they are known.
@@ -100,11 +85,11 @@ func (c *handovers) checkRun() {
 		}
 		p := protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s, to which %s", job, belong(states[job])),
 			Hint: "a step of the action runs it with the input job: " + job}
-		f := jobFinding{severity: protocol.SeverityError, Problem: p}
+		first := &use{file: c.files[0], Use: jobfile.Use{At: jobfile.Pos{Line: 1, Col: 1}}} // no step runs any
 		if len(c.uses) > 0 {
-			f.use, f.at = &c.uses[0], c.uses[0].Place("job")
+			first = &c.uses[0]
 		}
-		c.found = append(c.found, f)
+		c.aboutStep(protocol.SeverityError, first, "job", p)
 	}
 }
 

@@ -50,7 +50,7 @@ const builtinPrefix = "builtin:"
 func (l *Run) named() (paths []string, scopes []*scope.Scope, err error) {
 	var errs []error
 	for _, f := range l.files {
-		for _, u := range f.Uses {
+		for _, u := range f.Uses() {
 			name := u.Input("workflow")
 			if u.IsOpen("workflow") || slices.Contains(paths, name) {
 				continue
@@ -120,20 +120,13 @@ func (l *Run) checkJobs(path string, s *scope.Scope) {
 	if s.Workflow.Entry() == "" {
 		return
 	}
-	c := newHandovers(s.Workflow, usesOf(path, l.files))
-	c.check()
-	for _, f := range c.found {
-		if f.use != nil {
-			l.add(remark{File: f.use.file.Path, Line: f.at.Line, Col: f.at.Col, Severity: f.severity, Code: f.Code, Message: f.Message, Hint: f.Hint})
-			continue
-		}
-		if f.File == "" { // about no step, because there is none
-			l.add(remark{File: l.files[0].Path, Line: 1, Col: 1, Severity: f.severity, Code: f.Code, Message: f.Message, Hint: f.Hint})
-			continue
-		}
-		f.Pos = protocol.Pos{Line: max(1, f.Pos.Line), Col: max(1, f.Pos.Col)}
-		l.add(l.remark(path, s, protocol.Finding{Severity: f.severity, Problem: f.Problem}))
-	}
+	c := handovers{Run: l, path: path, scope: s, flow: s.Workflow, chart: s.Workflow.Chart(), uses: usesOf(path, l.files)}
+	c.checkRun()
+	c.checkOrder()
+	c.checkPrompts()
+	c.checkRedispatch()
+	c.checkTimes()
+	c.checkKeys()
 }
 
 // use is a step that runs the workflow.
@@ -151,7 +144,7 @@ func usesOf(path string, files []*jobfile.File) []use {
 		abs = path
 	}
 	for _, f := range files {
-		for _, u := range f.Uses {
+		for _, u := range f.Uses() {
 			if !slices.Contains([]string{"", "run"}, u.Input("mode")) {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
@@ -33,7 +34,6 @@ type Run struct {
 	WorkflowFiles []string
 
 	files []*jobfile.File
-	seen  map[remark]bool
 	found []remark
 	lines map[string][]string // the lines of the files with remarks, by path
 }
@@ -51,7 +51,7 @@ type remark struct {
 
 // New returns a run for this platform.
 func New() *Run {
-	return &Run{Format: Formats[0], Platforms: []protocol.Platform{scope.Platform()}, seen: map[remark]bool{}, lines: map[string][]string{}}
+	return &Run{Format: Formats[0], Platforms: []protocol.Platform{scope.Platform()}, lines: map[string][]string{}}
 }
 
 // Check checks the workflows that the paths name, or without one those that the workflow
@@ -104,8 +104,7 @@ func closeAll(scopes []*scope.Scope) {
 }
 
 func (l *Run) add(r remark) {
-	if !l.seen[r] {
-		l.seen[r] = true
+	if !slices.Contains(l.found, r) {
 		l.found = append(l.found, r)
 	}
 }

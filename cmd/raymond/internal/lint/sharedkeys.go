@@ -3,30 +3,26 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// key is the input key of a step without blanks; "" for the default.
-func (u use) key() string { return strings.Join(strings.Fields(u.Input("key")), "") }
-
-// names reports whether the step shares its run with others by its inputs.
+// isShared reports whether the step shares its run with others by its inputs.
 func (u use) isShared() bool { return u.Input("job") != "" || u.Input("part") != "" }
 
 // checkKeys finds steps that don't find each other's run, because their keys differ.
 func (c *handovers) checkKeys() {
 	wrong := map[int]bool{}
-	first := slices.IndexFunc(c.uses, func(u use) bool { return u.isShared() && u.key() != "" })
+	first := slices.IndexFunc(c.uses, func(u use) bool { return u.isShared() && u.Key() != "" })
 	for i := range c.uses {
 		u := &c.uses[i]
 		switch {
-		case u.isShared() && u.key() == "":
+		case u.isShared() && u.Key() == "":
 			wrong[i] = true
 			c.aboutStep(protocol.SeverityError, u, "job", protocol.Problem{Code: "key-missing",
 				Message: fmt.Sprintf("this step of job %s has no key: it shares its run with other jobs, and the default key is this job's alone", u.Job),
 				Hint:    "give the same key to all jobs of the run"})
-		case first >= 0 && u.key() != c.uses[first].key():
+		case first >= 0 && u.Key() != c.uses[first].Key():
 			wrong[i] = true
 			c.aboutStep(protocol.SeverityWarning, u, "key", protocol.Problem{Code: "different-keys",
 				Message: fmt.Sprintf("job %s has %s, and job %s has %s: neither finds the other's run", u.Job, keyText(*u), c.uses[first].Job, keyText(c.uses[first])),
@@ -37,7 +33,7 @@ func (c *handovers) checkKeys() {
 }
 
 func keyText(u use) string {
-	if u.key() == "" {
+	if u.Key() == "" {
 		return "the default key"
 	}
 	return "key: " + u.Input("key")
@@ -56,7 +52,7 @@ func (c *handovers) checkCommentKeys(told map[int]bool) {
 		if works(*u) || told[i] || u.Job == c.uses[begins].Job {
 			continue
 		}
-		isCommon := u.key() != "" && slices.ContainsFunc(c.uses, func(w use) bool { return works(w) && w.key() == u.key() })
+		isCommon := u.Key() != "" && slices.ContainsFunc(c.uses, func(w use) bool { return works(w) && w.Key() == u.Key() })
 		if !isCommon {
 			c.aboutStep(protocol.SeverityWarning, u, "key", protocol.Problem{Code: "comment-key",
 				Message: fmt.Sprintf("job %s handles comments, and names no key in common with job %s: it does not find that one's run", u.Job, c.uses[begins].Job),

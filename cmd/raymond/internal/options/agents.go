@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
+	permissionModes = protocol.PermissionModes()
 	modelName       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`) })
 )
 

@@ -22,7 +22,7 @@ func (o *Options) AddKept() {
 		o.History, err = size(s)
 		return err
 	})
-	o.Add("workspace", "WHAT", "git: keep the files of the agents' git worktrees as they are after each prompt state, for rerun, diff and report; none: don't (default none)", func(s string) error {
+	o.Add("workspace", "WHAT", "git: keep the files of the agents' git worktrees as they are after each prompt state, for rerun and report; none: don't (default none)", func(s string) error {
 		o.Workspace = s
 		return OneOf(s, WorkspaceGit, WorkspaceNone)
 	})

@@ -81,7 +81,13 @@ func (o *Options) Apply(run state.Options) state.Options {
 
 // Alone returns the options that the flags give a run of which nothing else is
 // known: what no flag says has its default.
-func (o *Options) Alone() state.Options { return o.Apply(Defaults()) }
+func (o *Options) Alone() state.Options {
+	return o.Apply(state.Options{
+		BudgetUSD: 10 * state.Dollar, MaxParallel: 4, MaxAgents: 256, MaxDepth: 64, MaxRetries: 3, MaxReminders: 3,
+		IdleTimeout: state.Duration(15 * time.Minute), Grace: state.Duration(30 * time.Second),
+		PermissionMode: "acceptEdits",
+	})
+}
 
 // jobHold is how long a run in a job stays for a time that its agents wait for.
 const jobHold = 5 * time.Minute
@@ -91,15 +97,6 @@ const jobHold = 5 * time.Minute
 func (o *Options) InJob() {
 	o.Cage.Mode, o.Hold = CageOn, jobHold
 	o.change(func(opt *state.Options) { opt.OnOverload = state.SuspendOnOverload })
-}
-
-// Defaults are the options of a run for which no flag says otherwise.
-func Defaults() state.Options {
-	return state.Options{
-		BudgetUSD: 10 * state.Dollar, MaxParallel: 4, MaxAgents: 256, MaxDepth: 64, MaxRetries: 3, MaxReminders: 3,
-		IdleTimeout: state.Duration(15 * time.Minute), Grace: state.Duration(30 * time.Second),
-		PermissionMode: "acceptEdits",
-	}
 }
 
 // value is a flag that never fails to parse: what is wrong is collected.
@@ -176,8 +173,9 @@ func (o *Options) change(f func(*state.Options)) { o.changes = append(o.changes,
 // AddInput defines the flags that say what the first state gets.
 func (o *Options) AddInput() {
 	o.Add("input", "TEXT", "payload of the first state", func(s string) error { o.Input = s; return nil })
-	o.Add("input-file", "FILE", "the same, read from a file", func(s string) (err error) {
-		o.InputFile, err = readInput(s)
+	o.Add("input-file", "FILE", "the same, read from a file", func(s string) error {
+		data, err := files.ReadTarget(s, maxInput)
+		o.InputFile = string(data)
 		return err
 	})
 	o.Add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
@@ -206,11 +204,6 @@ func NotEmpty(s string) error {
 		return errors.New("is empty")
 	}
 	return nil
-}
-
-func readInput(path string) (string, error) {
-	data, err := files.ReadTarget(path, maxInput)
-	return string(data), err
 }
 
 // IsMetaKey reports whether a template variable may have this name.

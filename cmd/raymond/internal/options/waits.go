@@ -2,18 +2,15 @@ package options
 
 import (
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // Endless is a Hold without end.
 const Endless time.Duration = -1
-
-// jobName is what a job of a workflow may be called.
-var jobName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`) })
 
 // AddWaits defines the flags of runs whose agents wait. They are of this process: a
 // resume takes nothing of them from the run.
@@ -26,7 +23,7 @@ func (o *Options) AddWaits() {
 	o.Add("job", "LIST", "run only the states of these jobs, separated by commas; others wait for their job (default: the states of all jobs)", func(s string) error {
 		for name := range strings.SplitSeq(s, ",") {
 			name = strings.TrimSpace(name)
-			if !jobName().MatchString(name) {
+			if !protocol.IsJobName(name) {
 				return errors.New("want names of up to 64 letters, digits, _ and -, beginning with a letter or _, separated by commas")
 			}
 			if !slices.Contains(o.Jobs, name) {

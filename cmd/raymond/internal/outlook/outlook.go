@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -23,23 +24,6 @@ const (
 	Later        // in an artifact that the post part of the step stores when the job ends
 	Locally      // in a folder of the machine
 )
-
-// What a checkpoint may lack that the run had.
-const (
-	Transcripts = "transcripts"
-	Workspace   = "workspace"
-)
-
-// Why a checkpoint lacks something.
-const (
-	NoKey    = "key"  // anybody can read the artifacts, and there is no state-key
-	TooLarge = "size" // the work in the workspace is larger than its limit
-	Unpacked = "disk" // it could not be packed
-	FromFork = "fork" // the event is a fork's
-)
-
-// Lack is something that a checkpoint lacks.
-type Lack struct{ What, Why string }
 
 // Facts are all that the outlook depends on.
 type Facts struct {
@@ -56,15 +40,15 @@ type Facts struct {
 	Cap                       Cap // that was reached; zero for none
 
 	Kept              Kept
-	ByPost            string // the artifact as which the post part has stored the run; "" for none
-	StateDir          string // where a run is that is kept locally
-	WhyNowhere        string // why a run is kept nowhere, and what would have kept it
-	Lacks             []Lack // what the last checkpoint lacks
-	WithoutTranscript bool   // resume-without-transcript: true
-	NeverResume       bool   // resume: never
-	NoActionsRead     bool   // without actions: read, later workflow runs can't find the run
-	Successor         string // the later job of this workflow run that resumes the run; "" for none
-	Cause             string // what has to be fixed first, without a full stop; "" for not known
+	ByPost            string               // the artifact as which the post part has stored the run; "" for none
+	StateDir          string               // where a run is that is kept locally
+	WhyNowhere        string               // why a run is kept nowhere, and what would have kept it
+	Lacks             []checkpoint.LeftOut // what the last checkpoint lacks
+	WithoutTranscript bool                 // resume-without-transcript: true
+	NeverResume       bool                 // resume: never
+	NoActionsRead     bool                 // without actions: read, later workflow runs can't find the run
+	Successor         string               // the later job of this workflow run that resumes the run; "" for none
+	Cause             string               // what has to be fixed first, without a full stop; "" for not known
 }
 
 // Cap is a limit on what many runs cost together.
@@ -219,8 +203,8 @@ func (f *Facts) whyNot() string {
 	if f.Kept == Nowhere {
 		return "Nobody can resume this run: " + f.WhyNowhere + "."
 	}
-	lacks := slices.Clone(f.Lacks)
-	if i := slices.IndexFunc(lacks, func(l Lack) bool { return l.Why == FromFork }); i >= 0 {
+	lacks := f.Lacks
+	if slices.ContainsFunc(lacks, func(l checkpoint.LeftOut) bool { return l.Why == checkpoint.FromFork }) {
 		return "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
 			"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."
 	}
@@ -228,7 +212,7 @@ func (f *Facts) whyNot() string {
 		return ""
 	}
 	if f.WithoutTranscript {
-		if !slices.Contains(lacks, Lack{Workspace, NoKey}) {
+		if !slices.ContainsFunc(lacks, func(l checkpoint.LeftOut) bool { return l.What == "workspace" && l.Why == checkpoint.NoKey }) {
 			return ""
 		}
 		return "Nobody can resume this run as it was: " + lacksText(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
@@ -238,14 +222,14 @@ func (f *Facts) whyNot() string {
 }
 
 // lacksText says what was not stored, why, and what would have stored it.
-func lacksText(lacks []Lack) string {
+func lacksText(lacks []checkpoint.LeftOut) string {
 	causes := map[string]string{
-		NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
-		TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
-		Unpacked: "packing failed. Free some space on the disk of the machine",
+		checkpoint.NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
+		checkpoint.TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
+		checkpoint.Unpacked: "packing failed. Free some space on the disk of the machine",
 	}
 	var parts []string
-	for _, why := range []string{NoKey, TooLarge, Unpacked} {
+	for _, why := range []string{checkpoint.NoKey, checkpoint.TooLarge, checkpoint.Unpacked} {
 		var what []string
 		for _, l := range lacks {
 			if l.Why == why && !slices.Contains(what, l.What) {

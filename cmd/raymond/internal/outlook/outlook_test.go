@@ -1,14 +1,12 @@
 package outlook_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
-	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -35,10 +33,10 @@ func each(f func(outlook.Facts)) {
 	for _, k := range []outlook.Kept{outlook.Nowhere, outlook.Stored, outlook.Later, outlook.Locally} {
 		kept = append(kept, func(f *outlook.Facts) { f.Kept = k })
 	}
-	for _, why := range []string{"", outlook.NoKey, outlook.TooLarge, outlook.Unpacked, outlook.FromFork} {
+	for _, why := range []string{"", checkpoint.NoKey, checkpoint.TooLarge, checkpoint.Unpacked, checkpoint.FromFork} {
 		lacks = append(lacks, func(f *outlook.Facts) {
 			if why != "" {
-				f.Lacks = []outlook.Lack{{What: outlook.Workspace, Why: why}, {What: outlook.Transcripts, Why: why}}
+				f.Lacks = []checkpoint.LeftOut{{What: "workspace", Why: why}, {What: "transcripts", Why: why}}
 			}
 		})
 	}
@@ -64,8 +62,8 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 		o := outlook.Of(f)
 		says := func(part string) bool { return strings.Contains(o.Text, part) }
 		isOver := f.Status == state.Completed
-		isFork := len(f.Lacks) > 0 && f.Lacks[0].Why == outlook.FromFork
-		resumable := !isOver && f.Kept != outlook.Nowhere && !isFork && (len(f.Lacks) == 0 || f.WithoutTranscript && f.Lacks[0].Why != outlook.NoKey)
+		isFork := len(f.Lacks) > 0 && f.Lacks[0].Why == checkpoint.FromFork
+		resumable := !isOver && f.Kept != outlook.Nowhere && !isFork && (len(f.Lacks) == 0 || f.WithoutTranscript && f.Lacks[0].Why != checkpoint.NoKey)
 		atRest := f.Status == state.Suspended || f.Status == state.Cancelled
 		isArtifact := f.Kept == outlook.Stored || f.Kept == outlook.Later
 		isLimit := f.Status == state.OverBudget || f.Status == state.OverIterations
@@ -85,9 +83,9 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 			"obody can resume":             !resumable && !isOver,
 			"the reason":                   !isOver && f.Kept == outlook.Nowhere,
 			"of a fork":                    !isOver && isFork && f.Kept != outlook.Nowhere,
-			"`state-key`":                  !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.NoKey,
-			"over 256 MiB":                 !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.TooLarge,
-			"the disk":                     !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == outlook.Unpacked,
+			"`state-key`":                  !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == checkpoint.NoKey,
+			"over 256 MiB":                 !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == checkpoint.TooLarge,
+			"the disk":                     !resumable && !isOver && f.Kept != outlook.Nowhere && !isFork && f.Lacks[0].Why == checkpoint.Unpacked,
 			"from 2026-03-01 09:00 UTC on": resumable && f.Status == state.Suspended && !f.Until.IsZero(),
 			"The agents had no key":        !isOver && f.Cause != "",
 			"If the job has ended":         resumable && f.Status == state.Running,
@@ -120,90 +118,4 @@ func TestALimitOnManyRuns(t *testing.T) {
 			t.Fatalf("%+v\ngot %q", f, o.Text)
 		}
 	})
-}
-
-// TestAllTextsAgree: log, annotation, page and comment each have the text of the outlook
-// once.
-func TestAllTextsAgree(t *testing.T) {
-	seen := map[string]bool{}
-	each(func(f outlook.Facts) {
-		o := outlook.Of(f)
-		if f.Status == state.Running || seen[string(f.Status)+o.Text] {
-			return
-		}
-		seen[string(f.Status)+o.Text] = true
-		texts := told(t, f, o)
-		for medium, text := range texts {
-			if o.Text == "" {
-				if strings.Contains(text, "ext:") || strings.Contains(text, "resume") {
-					t.Errorf("%+v: %s: got %q, want nothing about what is next", f, medium, text)
-				}
-				continue
-			}
-			if got := strings.Count(unmarked(text), unmarked(o.Text)); got != 1 {
-				t.Fatalf("%+v: %s has it %d times:\n%s\nwant it once:\n%s", f, medium, got, text, o.Text)
-			}
-		}
-	})
-	if len(seen) < 100 {
-		t.Errorf("got %d different texts, want more than 100", len(seen))
-	}
-}
-
-// unmarked returns a text without Markdown and line breaks.
-func unmarked(text string) string {
-	text = strings.NewReplacer("<code>", "", "</code>", "", "`", "", `\`, "").Replace(text)
-	return strings.Join(strings.Fields(text), " ")
-}
-
-type jobLog struct{ lines, notes strings.Builder }
-
-func (l *jobLog) Print(line string)            { fmt.Fprintln(&l.lines, line) }
-func (l *jobLog) Paint(line string)            { l.Print(line) }
-func (l *jobLog) Say(line string)              { l.Print(line) }
-func (l *jobLog) Group(string)                 {}
-func (l *jobLog) EndGroup()                    {}
-func (l *jobLog) Annotate(a report.Annotation) { fmt.Fprintln(&l.notes, a.Title+"\n"+a.Text) }
-
-// told returns what each medium says about a run that ends with such facts.
-func told(t *testing.T, f outlook.Facts, o outlook.Outlook) map[string]string {
-	t.Helper()
-	var log jobLog
-	page := ""
-	summary := report.NewSummary(report.SummaryOptions{WorkflowID: f.WorkflowID, Write: func(text string) error { page = text; return nil }})
-	fan := report.NewFanout(func(name string, err error) { t.Errorf("%s: %v", name, err) })
-	fan.Add("log", report.NewJob(&log, report.JobOptions{WorkflowID: f.WorkflowID}))
-	fan.Add("annotations", report.NewAnnotations(&log, report.AnnotationOptions{}))
-	fan.Add("summary", summary)
-	for i, body := range []state.Body{&state.RunStarted{Entry: "START.md"}, &state.RunFinished{Status: f.Status, Reason: "why", CostUSD: f.Spent.USD}} {
-		fan.Report(state.Event{Seq: i + 1, Time: time.Date(2026, 3, 1, 8, 0, i, 0, time.UTC), Body: body})
-	}
-	fan.Next(o.Text)
-	fan.Close()
-	texts := map[string]string{"log": log.lines.String(), "annotations": log.notes.String(), "page": page, "comment": summary.Overview()}
-	for medium, text := range texts {
-		if text == "" || slices.Contains([]state.Status{state.Completed}, f.Status) && strings.Contains(text, "Next") {
-			t.Errorf("%s of a run that is %s: got %q", medium, f.Status, text)
-		}
-	}
-	return texts
-}
-
-// TestEstimatesAreMarked: the amount that a budget must be above is marked if it is an
-// estimate.
-func TestEstimatesAreMarked(t *testing.T) {
-	for _, c := range []struct {
-		spent  state.Spent
-		budget state.USD
-		want   string
-	}{
-		{state.Spent{USD: 2 * state.Dollar}, state.Dollar, "above `$2`"},
-		{state.Spent{USD: 2 * state.Dollar, Estimated: true}, state.Dollar, "above `~$2`"},
-		{state.Spent{USD: state.Dollar, Estimated: true}, 3 * state.Dollar, "above `$3`"},
-	} {
-		got := outlook.Of(outlook.Facts{Status: state.OverBudget, WorkflowID: "k", Key: "k", Kept: outlook.Stored, Spent: c.spent, Budget: c.budget}).Text
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%+v: got %q, want %q", c, got, c.want)
-		}
-	}
 }

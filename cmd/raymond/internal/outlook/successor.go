@@ -7,30 +7,11 @@ import (
 	"strings"
 	"sync"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// workflowFile is the part of a workflow file that says which jobs follow which.
-type workflowFile struct {
-	Jobs map[string]struct {
-		Needs any       `yaml:"needs"`
-		If    string    `yaml:"if"`
-		Steps []jobStep `yaml:"steps"`
-	} `yaml:"jobs"`
-}
-
-type jobStep struct {
-	ID   string         `yaml:"id"`
-	Uses string         `yaml:"uses"`
-	With map[string]any `yaml:"with"`
-}
-
-// jobID matches the id of a job.
-var jobID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,99}$`) })
 
 // Ending is how a step of a job ends. Which jobs start next depends on it.
 type Ending struct {
@@ -63,16 +44,16 @@ func (e Ending) jobs() []string {
 // It returns the first by name of several, and "" if there is none or the file can't be
 // read.
 func Successor(file []byte, e Ending) string {
-	var w workflowFile
-	if e.Key == "" || yaml.Unmarshal(file, &w) != nil {
+	f, err := jobfile.Parse("", file)
+	if e.Key == "" || err != nil {
 		return ""
 	}
-	mine, wanted := w.findStep(e), e.jobs()
+	mine, wanted := findStep(f, e), e.jobs()
 	var found []string
-	for id, j := range w.Jobs {
-		shares := slices.ContainsFunc(j.Steps, func(s jobStep) bool { return s.mayResume() && s.runs(wanted) && s.shares(mine, e.Key) })
-		if shares && jobID().MatchString(id) && w.follows(id, e.Job, map[string]bool{}) && startsAfter(j.If, e) {
-			found = append(found, id)
+	for _, s := range f.Steps {
+		isOne := mayResume(s) && runs(s, wanted) && shares(s, mine, e.Key)
+		if isOne && f.Needs(s.Job, e.Job) && startsAfter(s.If, e) {
+			found = append(found, s.Job)
 		}
 	}
 	if len(found) == 0 {
@@ -83,10 +64,10 @@ func Successor(file []byte, e Ending) string {
 
 // findStep finds the step that ends, by its id or else by its key. It returns the zero
 // step if it could be one of several.
-func (w *workflowFile) findStep(e Ending) jobStep {
-	var fit []jobStep
-	for _, s := range w.Jobs[e.Job].Steps {
-		if s.action() == "" || !s.mayHaveKey(e.Key) {
+func findStep(f *jobfile.File, e Ending) jobfile.Use {
+	var fit []jobfile.Use
+	for _, s := range f.Steps {
+		if s.Job != e.Job || s.Calls || !mayHaveKey(s, e.Key) {
 			continue
 		}
 		if s.ID != "" && s.ID == e.Step {
@@ -94,33 +75,19 @@ func (w *workflowFile) findStep(e Ending) jobStep {
 		}
 		fit = append(fit, s)
 	}
-	if len(fit) == 0 || slices.ContainsFunc(fit, func(s jobStep) bool { return s.key() != fit[0].key() || s.action() != fit[0].action() }) {
-		return jobStep{}
+	if len(fit) == 0 || slices.ContainsFunc(fit, func(s jobfile.Use) bool { return s.Key() != fit[0].Key() || s.Action != fit[0].Action }) {
+		return jobfile.Use{}
 	}
 	return fit[0]
-}
-
-// action is the action that a step uses, without its version.
-func (s jobStep) action() string {
-	name, _, _ := strings.Cut(s.Uses, "@")
-	return name
-}
-
-// key is the input key of a step as the file has it, without blanks.
-func (s jobStep) key() string { return strings.Join(strings.Fields(s.input("key")), "") }
-
-func (s jobStep) input(name string) string {
-	text, _ := s.With[name].(string)
-	return text
 }
 
 var expressions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{.*?\}\}`) })
 
 // mayHaveKey reports whether a step may have a key. Expressions in the file may have
 // any value.
-func (s jobStep) mayHaveKey(key string) bool {
+func mayHaveKey(s jobfile.Use, key string) bool {
 	var pattern strings.Builder
-	rest := s.input("key")
+	rest := s.Input("key")
 	for _, at := range expressions().FindAllString(rest, -1) {
 		before, after, _ := strings.Cut(rest, at)
 		pattern.WriteString(regexp.QuoteMeta(before) + ".*")
@@ -136,13 +103,13 @@ var perJob = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // mayResume reports whether a step resumes a run that it finds.
-func (s jobStep) mayResume() bool {
-	return slices.Contains([]string{"", "run"}, s.input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.input("resume"))
+func mayResume(s jobfile.Use) bool {
+	return slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume"))
 }
 
 // runs reports whether a step runs the states of one of these jobs.
-func (s jobStep) runs(wanted []string) bool {
-	given := cmp.Or(s.input("job"), protocol.MainJob)
+func runs(s jobfile.Use, wanted []string) bool {
+	given := cmp.Or(s.Input("job"), protocol.MainJob)
 	return len(wanted) > 0 && expressions().MatchString(given) || slices.ContainsFunc(strings.Split(given, ","), func(name string) bool {
 		return slices.Contains(wanted, strings.TrimSpace(name))
 	})
@@ -151,46 +118,18 @@ func (s jobStep) runs(wanted []string) bool {
 // shares reports whether a step of another job has the same key: because that key is
 // written there, or because both write the same expression, which has the same value in
 // all jobs.
-func (s jobStep) shares(mine jobStep, key string) bool {
+func shares(s, mine jobfile.Use, key string) bool {
 	switch {
-	case s.action() == "" || s.action() != mine.action():
+	case s.Calls || s.Action == "" || s.Action != mine.Action:
 		return false
-	case s.input("key") == key:
+	case s.Input("key") == key:
 		return true
 	}
-	isAlike := s.key() == mine.key()
-	for _, e := range expressions().FindAllString(s.input("key"), -1) {
+	isAlike := s.Key() == mine.Key()
+	for _, e := range expressions().FindAllString(s.Input("key"), -1) {
 		isAlike = isAlike && !perJob().MatchString(e)
 	}
 	return isAlike
-}
-
-// follows reports whether a job needs another one, directly or by way of others.
-func (w *workflowFile) follows(id, other string, seen map[string]bool) bool {
-	if seen[id] {
-		return false
-	}
-	seen[id] = true
-	return slices.ContainsFunc(needed(w.Jobs[id].Needs), func(n string) bool {
-		return n == other || w.follows(n, other, seen)
-	})
-}
-
-// needed returns the names in the value of needs, which is one name or a list.
-func needed(v any) []string {
-	switch v := v.(type) {
-	case string:
-		return []string{v}
-	case []any:
-		var names []string
-		for _, n := range v {
-			if name, ok := n.(string); ok {
-				names = append(names, name)
-			}
-		}
-		return names
-	}
-	return nil
 }
 
 // startsAfter reports whether a job with a condition may start after an ending.

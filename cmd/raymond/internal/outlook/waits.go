@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -133,15 +132,6 @@ func join(parts []string, word string) string {
 // HasNoSchedule reports whether a workflow file says that no schedule starts it. It is
 // false where the file can't be read.
 func HasNoSchedule(file []byte) bool {
-	var w struct {
-		On any `yaml:"on"`
-	}
-	if yaml.Unmarshal(file, &w) != nil || w.On == nil {
-		return false
-	}
-	if on, ok := w.On.(map[string]any); ok {
-		_, has := on["schedule"]
-		return !has
-	}
-	return !slices.Contains(needed(w.On), "schedule")
+	f, err := jobfile.Parse("", file)
+	return err == nil && f.SaysOn() && !f.Has("schedule")
 }

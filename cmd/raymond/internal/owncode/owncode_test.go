@@ -72,8 +72,9 @@ func TestSourcesThatAreBuiltAreGuarded(t *testing.T) {
 // TestAFolderOfEndlessFilesIsToldOf, and nothing of the action is removed for it.
 func TestAFolderOfEndlessFilesIsToldOf(t *testing.T) {
 	root, code := built(t)
-	for i := range 20_001 {
-		if err := os.Mkdir(filepath.Join(root, "cmd", "shim", strconv.Itoa(i)), 0o755); err != nil {
+	first := filepath.Join(root, "cmd", "shim", "post.js")
+	for i := range 20_001 { // names of one file are made fastest
+		if err := os.Link(first, filepath.Join(root, "cmd", "shim", strconv.Itoa(i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -31,6 +31,15 @@ type board struct {
 	isEnding bool // the run has stopped
 }
 
+// newBoard returns the board of a run before it is driven, and before its first step is noted.
+func newBoard(run *state.Run) board {
+	b := board{old: map[string]bool{}}
+	for _, a := range run.OpenQuestions() {
+		b.old[a.Waits.Question.Token] = true
+	}
+	return b
+}
+
 // look is how far the answers of people are known.
 type look struct {
 	version  int // counts what changed in the run

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -25,8 +24,12 @@ func (p *People) run(ctx context.Context) {
 			p.rest(ctx)
 		case wait > 0:
 			p.pause(ctx, wait)
-		default:
-			p.do(ctx, c, t)
+		case t.kind == posting:
+			p.post(ctx, c, t.question)
+		case t.kind == editing:
+			p.edit(ctx, c, t.question)
+		case t.kind == lookup:
+			p.lookUp(ctx, c)
 		}
 	}
 }
@@ -55,14 +58,6 @@ func (p *People) rest(ctx context.Context) {
 	}
 }
 
-func (p *People) finished() {
-	select {
-	case <-p.idle:
-	default:
-		close(p.idle)
-	}
-}
-
 // pause waits before something is tried again.
 func (p *People) pause(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
@@ -88,21 +83,11 @@ func (p *People) send(ctx context.Context, u runner.Update) {
 	}
 }
 
-// do does one thing, and notes what came of it.
-func (p *People) do(ctx context.Context, c *clerk, t task) {
-	switch t.kind {
-	case posting:
-		p.post(ctx, c, t.question)
-	case editing:
-		p.edit(ctx, c, t.question)
-	case lookup:
-		p.lookUp(ctx, c)
-	}
-}
-
 // post posts a question.
 func (p *People) post(ctx context.Context, c *clerk, q *question) {
-	copied := p.copyOf(q)
+	p.mu.Lock()
+	copied := *q
+	p.mu.Unlock()
 	id, err := c.post(ctx, &copied)
 	if ctx.Err() != nil {
 		return
@@ -158,24 +143,15 @@ func (p *People) lookUp(ctx context.Context, c *clerk) {
 	if ctx.Err() != nil {
 		return
 	}
-	if err == nil {
-		p.noteReadTo(began)
-	}
-	p.noteAnswers(answers, err, version)
+	p.noteAnswers(answers, err, version, began)
 	for _, u := range answers {
 		p.send(ctx, u)
 	}
 }
 
-// noteReadTo notes that all answers are known that came before a time.
-func (p *People) noteReadTo(at time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.board.look.to = at
-}
-
-// noteAnswers notes what came of looking for answers.
-func (p *People) noteAnswers(answers []runner.Update, err error, version int) {
+// noteAnswers notes what came of looking for answers to the questions of a version of the run, and
+// when that began.
+func (p *People) noteAnswers(answers []runner.Update, err error, version int, began time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := &p.board
@@ -198,14 +174,8 @@ func (p *People) noteAnswers(answers []runner.Update, err error, version int) {
 		}
 		return
 	}
+	b.look.to = began // all answers that came before are known
 	b.look.attempts, b.look.read, b.look.isDue = attempts{}, version, b.look.version != version && b.isAsked
-}
-
-// copyOf returns a question as it is now.
-func (p *People) copyOf(q *question) question {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return *q
 }
 
 // explained says what may be done about an error of the forge.
@@ -216,8 +186,6 @@ func explained(err error) string {
 	}
 	return err.Error()
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // days is a time in whole days, or as it is where it is shorter.
 func days(d time.Duration) string {

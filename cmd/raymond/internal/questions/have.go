@@ -11,10 +11,7 @@ import (
 // nobody drives: one has an answer, or was never posted, or can't be looked at by now. Who
 // has given an answer that can't be taken is told so.
 func HaveAnswers(ctx context.Context, o Options, run *state.Run) bool {
-	b := board{old: map[string]bool{}}
-	for _, a := range run.OpenQuestions() {
-		b.old[a.Waits.Question.Token] = true
-	}
+	b := newBoard(run)
 	b.note(run, time.Now(), true)
 	for _, q := range b.open {
 		if q.Comment == 0 {

@@ -2,6 +2,7 @@ package questions
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Forum is where questions are asked, as *job.Forum is one. Each method takes a bounded
+// Forum is where questions are asked, as *job.GitHub is one. Each method takes a bounded
 // time; their errors are of type *forge.Error.
 type Forum interface {
 	Remarks(ctx context.Context, number int, since time.Time) ([]job.Remark, error)
@@ -52,7 +53,9 @@ type People struct {
 	wake    chan struct{}
 	stop    context.CancelFunc
 	done    chan struct{}
-	idle    chan struct{} // closed when there is nothing left to do after Finish
+	// idle ends when there is nothing left to do after Finish.
+	idle     context.Context
+	finished context.CancelFunc
 
 	mu      sync.Mutex // guards what follows
 	board   board
@@ -68,14 +71,11 @@ func New(o Options, run *state.Run) *People {
 	ctx, stop := context.WithCancel(context.Background())
 	p := &People{
 		o: o, updates: make(chan runner.Update, 100), wake: make(chan struct{}, 1), stop: stop,
-		done: make(chan struct{}), idle: make(chan struct{}),
+		done: make(chan struct{}), board: newBoard(run),
 	}
+	p.idle, p.finished = context.WithCancel(context.Background())
 	if o.History != nil {
 		p.history = *o.History
-	}
-	p.board.old = map[string]bool{}
-	for _, a := range run.OpenQuestions() {
-		p.board.old[a.Waits.Question.Token] = true
 	}
 	go p.run(ctx)
 	return p
@@ -105,8 +105,8 @@ func (p *People) warnOfRetention(q *question) {
 		wait = q.until.Sub(q.since)
 	}
 	if p.o.Retention > 0 && wait > p.o.Retention {
-		p.o.Tell("question " + itoa(q.Number) + " may be open for " + days(wait) + ", and the run is stored for " + days(p.o.Retention) +
-			": an answer that comes later can't be taken; a larger retention-days keeps it longer")
+		p.o.Tell(fmt.Sprintf("question %d may be open for %s, and the run is stored for %s: an answer that comes later can't be taken; "+
+			"a larger retention-days keeps it longer", q.Number, days(wait), days(p.o.Retention)))
 	}
 }
 
@@ -216,7 +216,7 @@ func (p *People) Finish(ctx context.Context, isStored bool) error {
 	p.mu.Unlock()
 	p.rouse()
 	select {
-	case <-p.idle:
+	case <-p.idle.Done():
 	case <-p.done:
 	case <-ctx.Done():
 	}

@@ -19,7 +19,6 @@ type Posted struct {
 
 // Place is an issue or pull request, with what our own account has written there.
 type Place struct {
-	Number int
 	Posted []Posted // the newest first
 	ours   []job.Remark
 }
@@ -27,7 +26,7 @@ type Place struct {
 // Look looks at an issue or a pull request for comments of our own account, changed since
 // a time at the earliest. If the service refuses to say whose our token is, there are none.
 func Look(ctx context.Context, f Forum, number int, since time.Time) (Place, error) {
-	p := Place{Number: number}
+	var p Place
 	list, err := f.Remarks(ctx, number, since)
 	if err != nil {
 		return p, err

@@ -1,4 +1,3 @@
-// Package releasetest runs the scripts that make a release, as the release
-// workflow does, on this machine: the builds, and tags in repositories that the
-// tests make. It is for tests.
+// Package releasetest runs the script that builds the files of a release. It is for
+// tests; with the tag world they build a release twice.
 package releasetest

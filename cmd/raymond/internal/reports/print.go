@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/runner/insight/page"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // Output says how and where a report is written.
@@ -23,13 +21,10 @@ type Output struct {
 	Stdout io.Writer
 }
 
-// AllFile is the name of the page about all runs of a state folder, unless another is given.
-const AllFile = "raymond-report.html"
-
 // Read gathers what is known of a run of a state folder. Run, IsDriven and Snapshots of s are
 // found by it.
 func Read(s Source, id string) (*insight.Report, error) {
-	driver, run, err := read(s.StateDir, id)
+	run, driver, err := runs.Read(s.StateDir, id)
 	if err != nil {
 		return nil, err
 	}
@@ -44,75 +39,27 @@ func Read(s Source, id string) (*insight.Report, error) {
 	return Build(s)
 }
 
-// Print writes the report of a run of a state folder, as Read gathers it.
+// Print writes the report of a run of a state folder, as Read gathers it. The name of a file is
+// printed.
 func Print(out Output, s Source, id string) error {
 	r, err := Read(s, id)
 	if err != nil {
 		return err
 	}
-	return out.write(id+".html", r, func(w io.Writer) error { return page.Write(w, r) })
-}
-
-// PrintAll writes the index of all runs of a state folder. A run that can't be read is shown
-// as such, and is in the error.
-func PrintAll(out Output, s Source) error {
-	ids, err := state.List(s.StateDir)
-	if err != nil {
-		return err
+	name, content := id+".html", func(w io.Writer) error { return page.Write(w, r) }
+	if out.AsJSON {
+		name, content = "-", func(w io.Writer) error { return runs.PrintJSON(w, r) }
 	}
-	x := insight.NewIndexer(s.Hide)
-	var broken []error
-	for _, id := range ids {
-		driver, run, err := read(s.StateDir, id)
-		if err == nil {
-			err = x.Add(insight.Source{Run: run, IsDriven: driver != nil, Hide: s.Hide, Events: runs.Events(eventsOf(s.StateDir, id))})
-		}
-		if err != nil {
-			broken = append(broken, err)
-			x.AddBroken(id, err)
-		}
-	}
-	index := x.Index()
-	return errors.Join(out.write(AllFile, index, func(w io.Writer) error { return page.WriteIndex(w, index) }), errors.Join(broken...))
-}
-
-// read reads a run and asks its lock who drives it; nobody does when driver is nil.
-func read(dir, id string) (driver *state.Driver, run *state.Run, err error) {
-	if driver, err = state.DrivenBy(dir, id); err != nil {
-		return nil, nil, err
-	}
-	if run, err = state.Read(dir, id); err != nil {
-		return nil, nil, err
-	}
-	if driver == nil && run.Progress.Status == state.Running {
-		// Somebody may have begun to drive it since the lock was asked.
-		driver, err = state.DrivenBy(dir, id)
-	}
-	return driver, run, err
-}
-
-// write writes data, or the page about them. The name of a file is printed.
-func (o Output) write(name string, data any, page func(io.Writer) error) error {
-	content := page
-	if o.AsJSON {
-		name = "-"
-		content = func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			return enc.Encode(data)
-		}
-	}
-	if o.File != "" {
-		name = o.File
+	if out.File != "" {
+		name = out.File
 	}
 	if name == "-" {
-		return content(o.Stdout)
+		return content(out.Stdout)
 	}
 	if err := writeFile(name, content); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(o.Stdout, name)
+	_, err = fmt.Fprintln(out.Stdout, name)
 	return err
 }
 

@@ -34,7 +34,7 @@ func Build(s Source) (*insight.Report, error) {
 	r, err := insight.Build(insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Snapshots: files, Hide: s.Hide,
 		History: state.ReadHistory(s.StateDir, s.Run.WorkflowID),
-		Events:  runs.Events(eventsOf(s.StateDir, s.Run.WorkflowID)),
+		Events:  runs.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
 		Agents:  transcriptsOf(s.Agents),
 	})
 	if err == nil && fileErr != nil {
@@ -42,9 +42,6 @@ func Build(s Source) (*insight.Report, error) {
 	}
 	return r, err
 }
-
-// eventsOf is the event log of a run.
-func eventsOf(stateDir, id string) string { return filepath.Join(stateDir, id, "events.jsonl") }
 
 // transcriptsOf returns the agent CLIs whose transcripts can be read.
 func transcriptsOf(agents map[string]runner.Agent) map[string]insight.Transcripts {

@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -108,33 +107,9 @@ func fieldsOf(typ reflect.Type, tag string) []field {
 	return found
 }
 
-// eventTypes returns the types of the events by their names in the log, as the
-// source of package state has them.
-func eventTypes(t *testing.T) map[string]reflect.Type {
-	t.Helper()
-	types := map[string]reflect.Type{}
-	for _, b := range eventBodies {
-		types[b.Type()] = reflect.TypeOf(b).Elem()
+func firstDoc(own, group *ast.CommentGroup) *ast.CommentGroup {
+	if own != nil {
+		return own
 	}
-	var inSource []string
-	for _, file := range []string{"state/event.go", "state/waits.go"} {
-		tree, err := parser.ParseFile(token.NewFileSet(), at(file), nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, decl := range tree.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Name.Name == "Type" && f.Recv != nil {
-				inSource = append(inSource, receiver(f).Name)
-			}
-		}
-	}
-	var known []string
-	for _, typ := range types {
-		known = append(known, typ.Name())
-	}
-	slices.Sort(inSource)
-	if slices.Sort(known); !slices.Equal(known, inSource) {
-		t.Fatalf("eventBodies: got %q, want all of the sources: %q", known, inSource)
-	}
-	return types
+	return group
 }

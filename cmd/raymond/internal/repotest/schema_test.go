@@ -39,7 +39,6 @@ type schemaBuilder struct {
 	defs   object
 	leaves map[reflect.Type]object
 	refine map[string]object // more about a field, by its owner
-	texts  map[reflect.Type]map[string]string
 }
 
 func newSchemaBuilder(t *testing.T, tag string) *schemaBuilder {
@@ -105,12 +104,6 @@ func (b *schemaBuilder) of(typ reflect.Type) object {
 		return object{"type": "object", "additionalProperties": b.of(typ.Elem())}
 	case reflect.Struct:
 		name := strings.ToLower(typ.Name())
-		if typ == reflect.TypeFor[state.AgentFailure]() {
-			name = "fault" // as the state file calls it
-		}
-		if typ == reflect.TypeFor[protocol.Question]() {
-			name = "asked_question" // another one than that of an agent which waits
-		}
 		if b.defs[name] == nil {
 			b.defs[name] = object{} // ends the recursion
 			b.defs[name] = b.object(typ)
@@ -146,9 +139,6 @@ func (b *schemaBuilder) object(typ reflect.Type) object {
 }
 
 func (b *schemaBuilder) text(typ reflect.Type, f field) string {
-	if texts, ok := b.texts[typ]; ok {
-		return texts[f.key]
-	}
 	owner, name, _ := strings.Cut(f.owner, ".")
 	return b.doc(typ).fields[owner][name]
 }
@@ -181,30 +171,11 @@ func generated(t *testing.T, path, got string) {
 	}
 }
 
-// stateTexts are the descriptions that docs/state-file.md has of the fields.
-func stateTexts(t *testing.T) map[reflect.Type]map[string]string {
-	t.Helper()
-	byHeading := documentedFields(t)
-	texts := map[reflect.Type]map[string]string{}
-	for heading, typ := range stateSections {
-		texts[typ] = byHeading[heading]
-	}
-	for typ, row := range inRows {
-		texts[typ] = map[string]string{}
-		for _, f := range fieldsOf(typ, "json") {
-			texts[typ][f.key] = "see " + row + " in docs/state-file.md"
-		}
-	}
-	delete(texts, reflect.TypeFor[state.NodeAttempt]()) // events: described at the fields
-	delete(texts, reflect.TypeFor[state.CommandResult]())
-	return texts
-}
-
 // limits are the values of which in the event limit.
 var limits = []string{"budget", "iterations", "agents", "depth", "deadline", "usage"}
 
-// addEvents defines the events, with or without the id of the run.
-func (b *schemaBuilder) addEvents(withID bool) {
+// addEvents defines the events.
+func (b *schemaBuilder) addEvents() {
 	b.refine["StateStarted.Kind"] = object{"enum": []string{string(protocol.Prompt), string(protocol.Script)}}
 	b.refine["Transition.Tag"] = object{"enum": protocol.Verbs()}
 	b.refine["Limit.Which"] = object{"enum": limits}
@@ -212,28 +183,24 @@ func (b *schemaBuilder) addEvents(withID bool) {
 	b.refine["RunFinished.Outcome"] = object{"enum": simulate.Outcomes()}
 	b.refine["RunFinished.Detail"] = object{"enum": []string{"partial", "catastrophic"}}
 	var branches []any
-	types := eventTypes(b.t)
 	for _, body := range eventBodies {
 		name := body.Type()
-		b.defs[name] = b.event(name, types[name], withID)
+		b.defs[name] = b.event(name, reflect.TypeOf(body).Elem())
 		branches = append(branches, object{"$ref": "#/$defs/" + name})
 	}
 	b.defs["event"] = object{"oneOf": branches}
 }
 
 // event is one event: the envelope and the body in one object.
-func (b *schemaBuilder) event(name string, typ reflect.Type, withID bool) object {
+func (b *schemaBuilder) event(name string, typ reflect.Type) object {
 	out := b.object(typ)
 	out["description"] = b.doc(typ).types[typ.Name()]
 	texts := b.doc(typ).fields["envelope"]
-	properties, required := out["properties"].(object), []string{"time", "seq", "type"}
+	properties, required := out["properties"].(object), []string{"time", "seq", "type", "workflow_id"}
 	properties["time"] = object{"type": "string", "pattern": `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`, "description": texts["Time"]}
 	properties["seq"] = object{"type": "integer", "minimum": 1, "description": texts["Seq"]}
 	properties["type"] = object{"const": name, "description": texts["Type"]}
-	if withID {
-		properties["workflow_id"] = object{"type": "string", "pattern": idPattern, "description": texts["WorkflowID"]}
-		required = append(required, "workflow_id")
-	}
+	properties["workflow_id"] = object{"type": "string", "pattern": idPattern, "description": texts["WorkflowID"]}
 	if !slices.Contains([]string{"run_started", "run_finished", "checkpoint"}, name) {
 		properties["agent"] = object{"type": "string", "pattern": agentPattern, "description": texts["Agent"]}
 		properties["state"] = object{"type": "string", "minLength": 1, "description": texts["State"]}
@@ -256,27 +223,11 @@ const (
 
 func TestSchemaOfEvents(t *testing.T) {
 	b := newSchemaBuilder(t, "json")
-	b.addEvents(true)
+	b.addEvents()
 	root := maps.Clone(b.defs["event"].(object))
 	delete(b.defs, "event")
 	root["description"] = "One line of the event log: events.jsonl of a run, and what --events gets."
 	generated(t, "docs/schema/events.schema.json", b.encode("events", "event of a raymond run", root))
-}
-
-func TestSchemaOfTheStateFile(t *testing.T) {
-	b := newSchemaBuilder(t, "json")
-	b.texts = stateTexts(t)
-	b.addEvents(false)
-	b.leaves[reflect.TypeFor[state.Event]()] = object{"$ref": "#/$defs/event"}
-	b.refine["Run.Schema"] = object{"const": state.Schema}
-	b.refine["Run.WorkflowID"] = object{"pattern": idPattern}
-	b.refine["Run.Files"] = object{"additionalProperties": object{"type": "string", "pattern": "^[0-9a-f]{64}$"}}
-	b.refine["Agent.ID"] = object{"pattern": agentPattern}
-	b.refine["Ending.Agent"] = object{"pattern": agentPattern}
-	b.refine["AgentFailure.Class"] = object{"enum": []state.Class{state.Transient, state.Service, state.TimedOut, state.Fatal, state.Machine, state.Denied}}
-	root := b.object(reflect.TypeFor[state.Run]())
-	root["description"] = "A snapshot of a run, {id}.json in the state folder, as docs/state-file.md describes it."
-	generated(t, "docs/schema/state.schema.json", b.encode("state", "state file of a raymond run", root))
 }
 
 func TestSchemaOfReplies(t *testing.T) {

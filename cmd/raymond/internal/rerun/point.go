@@ -67,12 +67,12 @@ func (s Source) number(from string, list []runs.Execution) (int, error) {
 		return n, nil
 	}
 	name, kth := from, 0
-	if before, after, ok := cutLast(from, "#"); ok {
-		k, err := strconv.Atoi(after)
-		if err != nil || k < 1 || after != strconv.Itoa(k) {
+	if at := strings.LastIndex(from, "#"); at >= 0 {
+		k, err := strconv.Atoi(from[at+1:])
+		if err != nil || k < 1 || from[at+1:] != strconv.Itoa(k) {
 			return 0, s.usage(fmt.Sprintf("%q: want STATE#k, with a k of 1 or more", problem.Shorten(from)))
 		}
-		name, kth = before, k
+		name, kth = from[:at], k
 	}
 	name, err := s.state(name, list)
 	if err != nil {
@@ -91,15 +91,6 @@ func (s Source) number(from string, list []runs.Execution) (int, error) {
 		kth = len(numbers)
 	}
 	return numbers[kth-1], nil
-}
-
-// cutLast is strings.Cut at the last separator.
-func cutLast(s, sep string) (before, after string, found bool) {
-	at := strings.LastIndex(s, sep)
-	if at < 0 {
-		return s, "", false
-	}
-	return s[:at], s[at+len(sep):], true
 }
 
 // state returns the file name of the state that somebody names, with or without its extension.

@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && world
 
 package runnertest
 
@@ -11,16 +11,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
-	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// busy is a workflow that runs until it is cancelled: an agent that uses a
-// tool, and a script with a daemon that has left its session. With a file "go" in
+// busy is a workflow that runs until it is cancelled: an agent, and a script with a daemon that
+// has left its session. With a file "go" in
 // $KEEP both come to their end, if the work from before is there. What runs writes
 // its process id to $KEEP.
 const busy = `
@@ -46,66 +44,16 @@ if [ -e "$KEEP/go" ]; then
 fi
 setsid sh -c 'echo $$ >"$KEEP/pid-daemon"; exec sleep 300' >/dev/null 2>&1 &
 echo $$ >"$KEEP/pid-script"
-while :; do sleep 0.1; done
+sleep 300
 `
 
-// again is a workflow file of two jobs: the second resumes what the first was
-// doing when it was cancelled.
-func again(with string) string {
+// again is a workflow file of two jobs: the second resumes what the first has left.
+func again(uses, with string) string {
 	job := func(name, more string) string {
 		return fmt.Sprintf("  %s:\n%s    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n", name, more) +
-			"      - id: raymond\n        uses: " + actionName + "\n        with: {workflow: flow, key: shared, script-env: KEEP, " + with + "}\n"
+			"      - id: raymond\n        uses: " + uses + "\n        with: {workflow: flow, key: shared, env: SIDE_EFFECTS, script-env: KEEP" + with + "}\n"
 	}
 	return "-- " + workflowFile + " --\non: workflow_dispatch\njobs:\n" + job("one", "") + job("two", "    needs: one\n    if: always()\n")
-}
-
-// cancelling is how the runner of GitHub cancels a step: the signals that its
-// process gets, and how long it may live after each.
-var cancelling = []struct {
-	signal syscall.Signal
-	wait   time.Duration
-}{{syscall.SIGINT, 7500 * time.Millisecond}, {syscall.SIGTERM, 2500 * time.Millisecond}, {syscall.SIGKILL, sitetest.Patience}}
-
-// cancel cancels the step that is running as the runner of GitHub does, and calls
-// watch now and then until its process is gone. It returns how long that took.
-func cancel(t testing.TB, pid int, watch func(since time.Duration)) time.Duration {
-	t.Helper()
-	w := newStopwatch()
-	defer w.beat.Stop()
-	for _, c := range cancelling {
-		if err := syscall.Kill(pid, c.signal); err != nil {
-			t.Errorf("%v: %v", c.signal, err)
-		}
-		for end := w.ran + c.wait; sitetest.Alive(pid) && w.ran < end; w.tick() {
-			watch(w.ran)
-		}
-		if !sitetest.Alive(pid) {
-			return w.ran
-		}
-		t.Errorf("process of the step: got it alive %v after %v, want it gone", c.wait, c.signal)
-	}
-	t.Fatal("process of the step: got it alive after SIGKILL")
-	return 0
-}
-
-// stopwatch tells how long the machine has run: while it stands still, or has no time for this
-// test, the step has none either.
-type stopwatch struct {
-	beat *time.Ticker
-	last time.Time
-	ran  time.Duration
-}
-
-func newStopwatch() *stopwatch {
-	return &stopwatch{beat: time.NewTicker(2 * time.Millisecond), last: time.Now()}
-}
-
-// tick waits a moment.
-func (w *stopwatch) tick() {
-	<-w.beat.C
-	now := time.Now()
-	w.ran += min(now.Sub(w.last), 50*time.Millisecond)
-	w.last = now
 }
 
 // keep is a file in $KEEP.
@@ -136,58 +84,7 @@ func wantGone(t testing.TB, when string, pids []int) {
 	}
 }
 
-// stateFolder is where the first job keeps its state.
-func (c *consumer) stateFolder() string {
-	c.t.Helper()
-	temp, err := os.ReadFile(c.keep("temp"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return filepath.Join(strings.TrimSpace(string(temp)), "raymond", "one-raymond-1")
-}
-
-// steps returns the number of steps that the first job has committed, by all of
-// its files, or by the state file without the journal.
-func (c *consumer) steps(whole bool) int {
-	c.t.Helper()
-	ids, err := state.List(c.stateFolder())
-	if err != nil || len(ids) != 1 {
-		return 0 // the job is over
-	}
-	run, err := state.Read(c.stateFolder(), ids[0])
-	if !whole {
-		data, _ := os.ReadFile(filepath.Join(c.stateFolder(), ids[0]+".json")) // the job may be over
-		run, err = state.Decode(data)
-	}
-	if err != nil {
-		return 0
-	}
-	return run.Progress.Seq
-}
-
-// wantCancelled cancels the step that runs as GitHub does, and checks how fast
-// and how well it leaves.
-func (c *consumer) wantCancelled(r *acttest.Running, pids []int) {
-	c.t.Helper()
-	before, saved := c.steps(true), time.Duration(-1)
-	if n := c.steps(false); n >= before {
-		c.t.Errorf("state file before the cancel: got step %d, want less than the %d of the journal", n, before)
-	}
-	took := cancel(c.t, r.StepProcess(), func(since time.Duration) {
-		if saved < 0 && c.steps(false) >= before {
-			saved = since
-		}
-	})
-	wantGone(c.t, "when its step has left", pids)
-	if saved < 0 || saved > sitetest.SavedWithin {
-		c.t.Errorf("state on disk: got it after %v, want within %v", saved, sitetest.SavedWithin)
-	}
-	if took > sitetest.LeavesWithin {
-		c.t.Errorf("end of the step: got it after %v, want within %v", took, sitetest.LeavesWithin)
-	}
-	c.t.Logf("state after %v, end after %v", saved, took)
-}
-
+// letGo lets the script of the second job come to its end.
 func (c *consumer) letGo() {
 	c.t.Helper()
 	if err := os.WriteFile(c.keep("go"), nil, 0o644); err != nil {
@@ -195,38 +92,22 @@ func (c *consumer) letGo() {
 	}
 }
 
-// TestCancelledStepLeavesAndIsResumed has the real CLI with a tool, and a daemon.
+// TestCancelledStepLeavesAndIsResumed has a script, and a daemon, at the first signal of the runner.
 func TestCancelledStepLeavesAndIsResumed(t *testing.T) {
 	t.Parallel()
-	api := claudetest.NewServer(t,
-		claudetest.On("log: talk", claudetest.Say("<goto>WORK.md</goto>")),
-		claudetest.Rule{
-			Match: "log: work", FailFirst: 1, Fail: claudetest.Do(claudetest.Bash(`echo $$ >"$KEEP/pid-tool"; sleep 300`)),
-			Steps: []claudetest.Reply{claudetest.Say("<result>worked</result>")},
-		},
-	)
-	c := newConsumer(t, busy+again("anthropic-api-key: dummy-key-123456, allowed-tools: Bash, env: KEEP "+sitetest.CLIEnv))
-	c.real(api)
+	c := newConsumer(t, busy+again(actionName, ""))
 	r := c.start(nil)
-	pids := c.pids(r, "tool", "script", "daemon")
+	pids := c.pids(r, "script", "daemon")
 	c.letGo()
-	c.wantCancelled(r, pids)
-	res := c.wait(r)
-	one := wantStep(t, res, "one", "raymond", "failure", map[string]string{"status": "cancelled", "resumable": "true", "error-class": "cancelled"})
-	wantStep(t, res, "two", "raymond", "success", map[string]string{"result": "worked", "workflow-id": one.Outputs["workflow-id"]})
-	want := sitetest.Spoken(c.file("flow/TALK.md"), "<goto>WORK.md</goto>", c.file("flow/WORK.md"))
-	if got := sitetest.InterruptionNote.ReplaceAllString(sitetest.Seen(t, api, "log: work"), ""); got != want {
-		t.Errorf("in the second job the model saw\n%swant\n%s", got, want)
+	pid := r.StepProcess()
+	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
 	}
-}
-
-// wantFinished checks that the second job has finished what the first began.
-func (c *consumer) wantFinished(res *acttest.Result) {
-	c.t.Helper()
-	if post := res.Post("one", "raymond"); post == nil || post.Result != "success" {
-		c.t.Errorf("post of the first job: got %s\nwant success", shown(res))
-	}
-	wantStep(c.t, res, "two", "raymond", "success", map[string]string{"result": "worked", "status": "completed"})
+	r.Until("the end of the step", func(*acttest.Result) bool { return !sitetest.Alive(pid) })
+	wantGone(t, "when its step has left", pids)
+	res := r.Wait()
+	one := res.WantStep(t, "one/raymond", "failure", "status", "cancelled", "resumable", "true", "error-class", "cancelled")
+	res.WantStep(t, "two/raymond", "success", "result", "worked", "workflow-id", one.Outputs["workflow-id"])
 }
 
 // TestKilledStepIsStoredByPost has the runner's last means at once, for a shim
@@ -243,7 +124,7 @@ func TestKilledStepIsStoredByPost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newConsumer(t, busy+again("env: SIDE_EFFECTS"))
+			c := newConsumer(t, busy+again(actionName, ""))
 			c.Env["NODE_OPTIONS"] = shim.options
 			r := c.start(nil)
 			pids := c.pids(r, "script", "daemon")
@@ -260,11 +141,14 @@ func TestKilledStepIsStoredByPost(t *testing.T) {
 				return post != nil && post.Result != ""
 			})
 			wantGone(t, "after the post part", pids)
-			res := c.wait(r)
+			res := r.Wait()
 			if got := c.stored(nil)[1:]; !slices.ContainsFunc(got, func(s sitetest.StoredRun) bool { return s.Manifest.Status == shim.status }) {
-				t.Errorf("checkpoints before the last: got %v, want one that is %s\n%s", got, shim.status, shown(res))
+				t.Errorf("checkpoints before the last: got %v, want one that is %s\n%s", got, shim.status, res)
 			}
-			c.wantFinished(res)
+			if post := res.Post("one", "raymond"); post == nil || post.Result != "success" {
+				t.Errorf("post of the first job: got %v\nwant success", res)
+			}
+			res.WantStep(t, "two/raymond", "success", "result", "worked", "status", "completed")
 		})
 	}
 }

@@ -1,3 +1,5 @@
+//go:build linux && world
+
 package runnertest
 
 import (

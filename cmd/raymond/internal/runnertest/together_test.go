@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && world
 
 package runnertest
 
@@ -81,24 +81,24 @@ func parts(t *testing.T, r *acttest.Result) map[string]string {
 func TestNobodyResumesTheRunOfAnother(t *testing.T) {
 	t.Parallel()
 	c := newConsumer(t, together)
-	first := c.run(nil)
+	first := c.start(nil).Wait()
 	ids := map[string]string{}
 	for name, part := range parts(t, first) {
 		id, status, _ := strings.Cut(part, " ")
 		if ids[id] != "" || id == "" || status != "over_iterations" {
-			t.Errorf("%s: got %q, want a run of its own, over its limit\n%s", name, part, shown(first))
+			t.Errorf("%s: got %q, want a run of its own, over its limit\n%s", name, part, first)
 		}
 		ids[id] = name
 	}
 	if len(ids) != 4 {
-		t.Fatalf("runs: got %q, want four\n%s", ids, shown(first))
+		t.Fatalf("runs: got %q, want four\n%s", ids, first)
 	}
-	second := c.run(func(a *acttest.Config) {
+	second := c.start(func(a *acttest.Config) {
 		a.Payload = strings.Replace(privatePayload, "{", `{"inputs":{"most":"9"},`, 1)
-	})
+	}).Wait()
 	for name, part := range parts(t, second) {
 		if id, status, _ := strings.Cut(part, " "); ids[id] != name || status != "completed" {
-			t.Errorf("%s: got %q, want the run that it began, completed; runs: %q\n%s", name, part, ids, shown(second))
+			t.Errorf("%s: got %q, want the run that it began, completed; runs: %q\n%s", name, part, ids, second)
 		}
 	}
 }

@@ -32,15 +32,14 @@ const (
 
 // executions gathers those of a run from its events.
 type executions struct {
-	numbers state.ExecNumbers
-	list    []*Execution // in order of their numbers
-	byExec  map[int]*Execution
+	list   []*Execution // in order of their numbers
+	byExec map[int]*Execution
 }
 
-// Executions returns what a run did, in the order of the numbers. isDriven says that somebody
+// executionsOf returns what a run did, in the order of the numbers. isDriven says that somebody
 // drives the run now.
-func Executions(stateDir string, run *state.Run, isDriven bool) ([]Execution, error) {
-	events, err := EventsOf(stateDir, run)
+func executionsOf(stateDir string, run *state.Run, isDriven bool) ([]Execution, error) {
+	events, err := eventsOf(stateDir, run)
 	if err != nil {
 		return nil, err
 	}
@@ -63,12 +62,14 @@ func Executions(stateDir string, run *state.Run, isDriven bool) ([]Execution, er
 	return out, nil
 }
 
-// EventsOf returns all events of a run: those of its log, and those that a crash kept from
+// eventsOf returns all events of a run: those of its log, and those that a crash kept from
 // the log, which are in the state file.
-func EventsOf(stateDir string, run *state.Run) ([]state.Event, error) {
-	events, err := readEvents(filepath.Join(stateDir, run.WorkflowID, "events.jsonl"))
-	if err != nil {
-		return nil, err
+func eventsOf(stateDir string, run *state.Run) (events []state.Event, err error) {
+	for e, err := range Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")) {
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, e)
 	}
 	last := 0
 	return slices.DeleteFunc(append(events, run.Events...), func(e state.Event) bool {
@@ -81,7 +82,7 @@ func EventsOf(stateDir string, run *state.Run) ([]state.Event, error) {
 }
 
 func (x *executions) add(e state.Event) {
-	n := x.numbers.Of(e)
+	n := e.Exec
 	if n == 0 {
 		return
 	}

@@ -25,42 +25,41 @@ type Folder struct {
 
 // PrintHistory prints the state executions of a run.
 func (f Folder) PrintHistory(out io.Writer, id string, asJSON bool) error {
-	_, list, err := f.read(id)
+	_, list, err := ReadExecutions(f.Dir, id)
+	if err == nil {
+		err = f.addFiles(list, id)
+	}
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(out, list)
+		return PrintJSON(out, list)
 	}
 	return showHistory(out, list)
 }
 
-// read is ReadExecutions with the files that the executions changed.
-func (f Folder) read(id string) (*state.Run, []Execution, error) {
-	run, list, err := ReadExecutions(f.Dir, id)
-	if err != nil {
-		return nil, nil, err
-	}
+// addFiles adds the files that the executions changed.
+func (f Folder) addFiles(list []Execution, id string) error {
 	own, err := filepath.Abs(filepath.Join(f.Dir, id))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	if _, err := os.Lstat(snapshots.Path(own)); err != nil {
-		return run, list, nil
+		return nil // none are kept
 	}
 	path, err := workspace.Find(f.Environ)
 	if err != nil {
-		return nil, nil, &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error()}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error()}
 	}
 	git := workspace.Git{Path: path, Env: f.Environ, IsFree: true}
 	changes, err := git.OpenSnapshots(snapshots.Path(own)).Changes(context.Background(), workspace.Most{})
 	if err != nil {
-		return nil, nil, &problem.Problem{Class: problem.ClassRuntime, Where: "snapshots of " + id, What: err.Error()}
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "snapshots of " + id, What: err.Error()}
 	}
 	for i := range list {
 		list[i].add(changes)
 	}
-	return run, list, nil
+	return nil
 }
 
 // add adds the files that the execution changed.
@@ -79,15 +78,11 @@ func (e *Execution) add(changes map[int]workspace.Changes) {
 
 // ReadExecutions reads a run and its state executions, without its lock.
 func ReadExecutions(dir, id string) (*state.Run, []Execution, error) {
-	driver, err := state.DrivenBy(dir, id)
+	run, driver, err := Read(dir, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := state.Read(dir, id)
-	if err != nil {
-		return nil, nil, err
-	}
-	list, err := Executions(dir, run, driver != nil)
+	list, err := executionsOf(dir, run, driver != nil)
 	return run, list, err
 }
 

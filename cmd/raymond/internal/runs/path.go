@@ -17,7 +17,7 @@ import (
 // PathOf reads what a run did from its event log. What a crash kept from the log
 // is in the state file.
 func PathOf(stateDir string, run *state.Run) (*diagram.Path, error) {
-	events, err := EventsOf(stateDir, run)
+	events, err := eventsOf(stateDir, run)
 	if err != nil {
 		return nil, err
 	}
@@ -30,18 +30,6 @@ func PathOf(stateDir string, run *state.Run) (*diagram.Path, error) {
 
 // maxEvent bounds a line of an event log, in bytes; a result may be long.
 const maxEvent = 64 << 20
-
-// readEvents returns the events of a log, without a last line that is torn.
-func readEvents(path string) ([]state.Event, error) {
-	var events []state.Event
-	for e, err := range Events(path) {
-		if err != nil {
-			return nil, err
-		}
-		events = append(events, e)
-	}
-	return events, nil
-}
 
 // Events yields the events of a log, without a last line that is torn, up to the first
 // error, which is a *state.FileError where the log is damaged. A log that is missing has none.

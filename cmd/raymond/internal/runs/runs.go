@@ -65,21 +65,27 @@ func (l *Listing) spent() state.Spent {
 	return state.Spent{USD: l.CostUSD, Estimated: l.CostEstimated, Unknown: l.CostUnknown, Unpriced: l.CostUnpriced}
 }
 
-// Inspect reads a run and asks its lock who drives it.
-func Inspect(dir, id string) (Listing, error) {
-	driver, err := state.DrivenBy(dir, id)
-	if err != nil {
-		return Listing{}, err
+// Read reads a run, without its lock, and asks that who drives it; nobody does when driver is
+// nil.
+func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
+	if driver, err = state.DrivenBy(dir, id); err != nil {
+		return nil, nil, err
 	}
-	run, err := state.Read(dir, id)
-	if err != nil {
-		return Listing{}, err
+	if run, err = state.Read(dir, id); err != nil {
+		return nil, nil, err
 	}
 	if driver == nil && run.Progress.Status == state.Running {
 		// Somebody may have taken it up since the lock was asked.
-		if driver, err = state.DrivenBy(dir, id); err != nil {
-			return Listing{}, err
-		}
+		driver, err = state.DrivenBy(dir, id)
+	}
+	return run, driver, err
+}
+
+// inspect is a run of a state folder as it is shown.
+func inspect(dir, id string) (Listing, error) {
+	run, driver, err := Read(dir, id)
+	if err != nil {
+		return Listing{}, err
 	}
 	return list(run, driver), nil
 }
@@ -143,7 +149,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 	runs := []Listing{}
 	var broken []error
 	for _, id := range ids {
-		l, err := Inspect(dir, id)
+		l, err := inspect(dir, id)
 		if err != nil {
 			broken = append(broken, err)
 			l = Listing{
@@ -154,7 +160,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 		runs = append(runs, l)
 	}
 	if asJSON {
-		return errors.Join(printJSON(out, runs), errors.Join(broken...))
+		return errors.Join(PrintJSON(out, runs), errors.Join(broken...))
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "WORKFLOW ID\tSTATUS\tAGENTS\tSTATES RUN\tCOST\tCREATED\tWAITS FOR")
@@ -184,7 +190,8 @@ func kinds(waiting []state.Wait) string {
 	return strings.Join(all, ", ")
 }
 
-func printJSON(out io.Writer, v any) error {
+// PrintJSON prints a value for programs.
+func PrintJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -193,12 +200,12 @@ func printJSON(out io.Writer, v any) error {
 
 // Print prints one run.
 func Print(out io.Writer, dir, id string, asJSON bool) error {
-	l, err := Inspect(dir, id)
+	l, err := inspect(dir, id)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return printJSON(out, l)
+		return PrintJSON(out, l)
 	}
 	return showStatus(out, l)
 }

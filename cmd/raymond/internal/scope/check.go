@@ -19,27 +19,14 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// CheckOptions are what a start knows of a workflow besides its files.
-type CheckOptions struct {
-	Meta    []string // the template variables of the run
-	Loop    bool     // the entry is a plain prompt which is repeated
-	Backend string   // the agent CLI of the run; "" for the default
-	// CantBranch are the agent CLIs whose conversations can't be branched.
-	CantBranch []string
-	SkipLint   bool // only a definition that is wrong forbids the start
-}
-
-// Check looks through a workflow before anything is started. What lint calls an
-// error forbids the start. It returns the warnings, a line each.
-func (s *Scope) Check(o CheckOptions) (warnings []string, err error) { return s.StartCheck(o)() }
-
-// StartCheck is Check side by side with what the caller does until it calls wait, once:
-// bash takes as long to read a script as all the rest.
-func (s *Scope) StartCheck(o CheckOptions) (wait func() (warnings []string, err error)) {
-	lint := s.startLint(protocol.LintOptions{
-		LoadOptions: s.loadOptions(), Meta: o.Meta, Loop: o.Loop, Backend: o.Backend, CantBranch: o.CantBranch,
-	})
-	return func() ([]string, error) { return s.judge(lint(), o.SkipLint) }
+// StartCheck looks through a workflow before anything is started, side by side with what the
+// caller does until it calls wait, once: bash takes as long to read a script as all the rest. What
+// lint calls an error forbids the start; with skipLint only a definition that is wrong does. wait
+// returns the warnings, a line each. The options need not say how the files are read.
+func (s *Scope) StartCheck(o protocol.LintOptions, skipLint bool) (wait func() (warnings []string, err error)) {
+	o.LoadOptions = s.loadOptions()
+	lint := s.startLint(o)
+	return func() ([]string, error) { return s.judge(lint(), skipLint) }
 }
 
 // judge returns those findings that are warnings, and an error for those that forbid the start.

@@ -1,20 +1,14 @@
 package session
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
-	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -23,10 +17,7 @@ import (
 // now. before is the other run after the step that started n. Conversations and directories are
 // still those of the other run. It returns lint's warnings too, a line each.
 func NewRerun(o *options.Options, s *scope.Scope, before *state.Run, n int) (run *state.Run, warnings []string, err error) {
-	id := cmp.Or(o.WorkflowID, idPrefix(o.Name, s.Name())+"-"+uuid.NewString()[:8])
-	run, err = state.Rerun(before, n, state.Renewal{
-		WorkflowID: id, Mark: strings.ReplaceAll(uuid.NewString(), "-", ""), Now: time.Now(), Files: s.Workflow.Hashes(),
-	})
+	run, err = state.Rerun(before, n, state.Renewal{WorkflowID: newID(o, s), Mark: newMark(), Now: time.Now(), Files: s.Workflow.Hashes()})
 	var gone *state.NotThereError
 	if errors.As(err, &gone) {
 		return nil, nil, &problem.Problem{Class: problem.ClassWorkflow, Where: gone.State, What: "is gone, and the run needs this state"}
@@ -45,10 +36,7 @@ func NewRerun(o *options.Options, s *scope.Scope, before *state.Run, n int) (run
 	if err := CheckResume(&run.Options, run, s, s.Path); err != nil {
 		return nil, nil, err
 	}
-	warnings, err = s.Check(scope.CheckOptions{
-		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
-		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
-	})
+	warnings, err = startCheck(o, s, run)()
 	if o.IsGiven("agent") || o.IsGiven("agent-command") {
 		warnings = append(warnings, leaveOthers(run, s)...)
 	}

@@ -1,15 +1,12 @@
 package session
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -94,53 +91,4 @@ func TestScriptsAreWhatTheyWere(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestScriptsThatStartTogetherFindTheirFiles: each of them is started with the copy
-// as it was, though all look after it at the same time.
-func TestScriptsThatStartTogetherFindTheirFiles(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "scope")
-	files := fstest.MapFS{}
-	for n := range 20 {
-		files[fmt.Sprintf("lib/%d.mjs", n)] = &fstest.MapFile{Data: bytes.Repeat([]byte("line\n"), 2000), Mode: 0o644}
-	}
-	if err := (&scope.Scope{FS: files}).PrivateCopy(dir); err != nil {
-		t.Fatal(err)
-	}
-	r, err := newRestoring(checker{t, dir, files}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 20 {
-		if err := os.RemoveAll(filepath.Join(dir, "lib")); err != nil {
-			t.Fatal(err)
-		}
-		var all sync.WaitGroup
-		for range 8 {
-			all.Go(func() {
-				if _, err := r.Run(t.Context(), runner.Order{}, nil); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		if all.Wait(); t.Failed() {
-			return
-		}
-	}
-}
-
-// checker is a backend that fails its test where a file is not what it was.
-type checker struct {
-	t     *testing.T
-	dir   string
-	files fstest.MapFS
-}
-
-func (c checker) Run(context.Context, runner.Order, func(runner.Progress)) (runner.Answer, error) {
-	for name, want := range c.files {
-		if got, err := os.ReadFile(filepath.Join(c.dir, name)); err != nil || !bytes.Equal(got, want.Data) {
-			c.t.Errorf("%s: got %d bytes (%v), want %d", name, len(got), err, len(want.Data))
-		}
-	}
-	return runner.Answer{}, nil
 }

@@ -24,10 +24,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
-	"github.com/raymond-action/raymond-action/runner/verify"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -67,7 +65,7 @@ func Open(s Setup) (*Session, error) {
 	}
 	o := &Session{setup: s, Config: runner.Config{
 		Workflow: s.Scope.Workflow, NewID: uuid.NewString, NewToken: newToken, Clock: runner.RealClock(), Telling: s.Options.Telling,
-		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: Prices(s.options()).Of,
+		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: Prices(s.Now()).Of,
 		Cages: s.Env.Cages, People: s.Others.People, Jobs: s.Options.Jobs, Part: s.Others.Part, Matrix: s.Others.Matrix, Hold: s.Options.Hold,
 		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
 	}}
@@ -179,11 +177,12 @@ func (s *Session) copyScope() error {
 // setBackends says what prompts and scripts are run with.
 func (s *Session) setBackends() error {
 	u := &s.setup
-	scripts, err := newRestoring(shell.Backend{Env: u.Env.Scripts}, s.Config.ScriptDir)
+	b := u.Backends.withDefaults(u.Agents != nil && u.Agents.NoNewPrivs)
+	scripts, err := newRestoring(b.Scripts(u.Env.Scripts), s.Config.ScriptDir)
 	if err != nil {
 		return err
 	}
-	s.Config.Verifier = verify.Verifier{Env: u.Env.Checks, NoNewPrivs: u.Agents != nil && u.Agents.NoNewPrivs}
+	s.Config.Verifier = b.Checks(u.Env.Checks)
 	s.Config.Scripts = scripts
 	if u.Store != nil {
 		s.Config.Store = &keeper{File: u.Store, log: s.log}
@@ -191,13 +190,9 @@ func (s *Session) setBackends() error {
 	if u.Agents == nil {
 		return nil
 	}
-	run := u.Run.Options
-	if u.Changed != nil {
-		run = *u.Changed
-	}
-	cfg := *u.Agents
+	run, cfg := u.Now(), *u.Agents
 	cfg.ClaudeArgs, cfg.Command = run.ClaudeArgs, run.Command
-	s.Config.Agents = agents.New(cfg)
+	s.Config.Agents = b.Agents(cfg)
 	if cfg.Proxy != nil {
 		s.Config.Meter = cfg.Proxy
 	}

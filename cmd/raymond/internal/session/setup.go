@@ -9,6 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/verify"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -23,9 +25,10 @@ type Setup struct {
 
 	// Agents are what agent CLIs are given, apart from what the options of the run say; nil
 	// where no agent is started.
-	Agents *agents.Config
-	Env    Env    // of what is started; agent CLIs have variables of their own
-	Dir    string // the run's own folder, absolute
+	Agents   *agents.Config
+	Env      Env // of what is started; agent CLIs have variables of their own
+	Backends Backends
+	Dir      string // the run's own folder, absolute
 
 	Others Others
 	Hide   Hide
@@ -33,8 +36,8 @@ type Setup struct {
 	Out    Out
 }
 
-// options are those with which the run continues.
-func (s Setup) options() state.Options {
+// Now are the options with which the run continues.
+func (s Setup) Now() state.Options {
 	if s.Changed != nil {
 		return *s.Changed
 	}
@@ -55,6 +58,28 @@ type Env struct {
 	Scripts []string
 	Checks  []string     // of done_when commands, which run what agents wrote
 	Cages   runner.Cages // nil for none
+}
+
+// Backends make what runs prompts, scripts and done_when commands. What is nil is made of
+// processes.
+type Backends struct {
+	Agents  func(agents.Config) map[string]runner.Agent
+	Scripts func(env []string) runner.Backend
+	Checks  func(env []string) runner.Verifier
+}
+
+// withDefaults has nothing that is nil.
+func (b Backends) withDefaults(noNewPrivs bool) Backends {
+	if b.Agents == nil {
+		b.Agents = agents.New
+	}
+	if b.Scripts == nil {
+		b.Scripts = func(env []string) runner.Backend { return shell.Backend{Env: env} }
+	}
+	if b.Checks == nil {
+		b.Checks = func(env []string) runner.Verifier { return verify.Verifier{Env: env, NoNewPrivs: noNewPrivs} }
+	}
+	return b
 }
 
 // Hide is how secrets are hidden.

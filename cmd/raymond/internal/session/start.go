@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,20 +21,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// NewRun makes the run that the flags and the workflow describe, after a look
-// through the whole workflow. It returns lint's warnings too, a line each.
-func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []string, err error) {
-	dir, err := os.Getwd()
-	if err != nil {
+// NewRun makes the run that the flags and the workflow describe, and whose agents begin
+// in dir, after a look through the whole workflow. It returns lint's warnings too, a line each.
+func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, warnings []string, err error) {
+	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
 	}
 	r := state.Run{
-		WorkflowID: o.WorkflowID, Mark: strings.ReplaceAll(uuid.NewString(), "-", ""),
+		WorkflowID: newID(o, s), Mark: newMark(),
 		Scope: s.Path, Entry: s.Workflow.Entry(), Dir: dir,
 		Files: s.Workflow.Hashes(), Meta: o.Meta, Options: o.Alone(),
-	}
-	if r.WorkflowID == "" {
-		r.WorkflowID = idPrefix(o.Name, s.Name()) + "-" + uuid.NewString()[:8]
 	}
 	run = state.New(r, o.Input+o.InputFile, time.Now())
 	if first, ok := s.Workflow.State(r.Entry); ok && first.OnComment != "" {
@@ -41,16 +39,21 @@ func NewRun(o *options.Options, s *scope.Scope) (run *state.Run, warnings []stri
 	if err := checkLoop(s, &run.Options); err != nil {
 		return nil, nil, err
 	}
-	check := s.StartCheck(scope.CheckOptions{
-		Meta: slices.Sorted(maps.Keys(o.Meta)), Loop: len(run.Options.DoneWhen) > 0, SkipLint: o.SkipLint,
-		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
-	})
+	check := startCheck(o, s, run)
 	state.Prepare()
 	warnings, err = check()
 	if why := s.Workflow.CheckInput(r.Entry, o.Input+o.InputFile); err == nil && why != "" {
 		err = problem.Usage("--input", why, "give a payload that it allows")
 	}
 	return run, warnings, err
+}
+
+// startCheck begins to look through the workflow of a run.
+func startCheck(o *options.Options, s *scope.Scope, run *state.Run) (wait func() (warnings []string, err error)) {
+	return s.StartCheck(protocol.LintOptions{
+		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0,
+		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
+	}, o.SkipLint)
 }
 
 // checkLoop makes a plain prompt a state that repeats until --done-when is met.
@@ -71,6 +74,14 @@ func checkLoop(s *scope.Scope, opt *state.Options) error {
 	}
 	return nil
 }
+
+// newID is the workflow id of a new run.
+func newID(o *options.Options, s *scope.Scope) string {
+	return cmp.Or(o.WorkflowID, idPrefix(o.Name, s.Name())+"-"+uuid.NewString()[:8])
+}
+
+// newMark is the mark of all processes of a new run.
+func newMark() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
 
 var notID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9-]+`) })
 

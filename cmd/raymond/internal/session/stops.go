@@ -23,16 +23,26 @@ type StopOptions struct {
 	Gone  <-chan struct{} // closed when who started the run is gone; nil for never
 	Asked <-chan string   // brings reasons to end the run; nil for none
 	InJob bool            // the signals are those of a CI runner
+	// Signals brings signals; nil has those caught that the process gets.
+	Signals <-chan os.Signal
 }
 
-// Listen begins to catch signals. It does so until the process ends.
-func Listen(o StopOptions) *Stops {
-	s := &Stops{reasons: make(chan string, 4)}
+// caught are the signals that the process gets, from now until it ends.
+func caught() <-chan os.Signal {
 	raw := make(chan os.Signal, 4)
 	signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	// A reader of our output that goes away must not end the run. Caught, not
 	// ignored: children would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return raw
+}
+
+// Listen begins to wait for reasons to end a run. It does so until the process ends.
+func Listen(o StopOptions) *Stops {
+	s := &Stops{reasons: make(chan string, 4)}
+	if o.Signals == nil {
+		o.Signals = caught()
+	}
 	go func() {
 		<-o.Gone
 		s.orphaned.Store(true)
@@ -44,7 +54,7 @@ func Listen(o StopOptions) *Stops {
 		}
 	}()
 	go func() {
-		for sig := range raw {
+		for sig := range o.Signals {
 			s.signalled(sig, o.InJob)
 		}
 	}()

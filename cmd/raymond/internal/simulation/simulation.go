@@ -57,7 +57,7 @@ func (s Simulation) Run(ctx context.Context) error {
 		return errors.Join(files.Faulty, err)
 	}
 	s.take(replies)
-	run, warnings, err := session.NewRun(s.Options, files)
+	run, warnings, err := session.NewRun(s.Options, files, ".")
 	if err != nil {
 		return err
 	}

@@ -7,33 +7,20 @@ import (
 	"time"
 )
 
-// FullVar is the variable with which tests that try moments or orders try all of
-// them. .ci/run and .ci/contract set it.
-const FullVar = "RAYMOND_TEST_FULL"
-
-// Dose returns how much a test does: little, unless FullVar is set.
+// Dose returns how much a test does that tries many moments or orders: little, or full in
+// tests with the tag world.
 func Dose(little, full int) int {
-	if os.Getenv(FullVar) != "" {
+	if isFull {
 		return full
 	}
 	return little
 }
 
-// KillsVar is the variable that says how many kills at random moments the tests try in
-// all. SeedVar is the one with the seed of those moments.
-const (
-	KillsVar = "RAYMOND_TEST_KILLS"
-	SeedVar  = "RAYMOND_TEST_SEED"
-)
+// SeedVar is the variable with the seed of random moments.
+const SeedVar = "RAYMOND_TEST_SEED"
 
-// Kills returns how many kills at random moments the tests try in all: 200, or what
-// KillsVar says.
-func Kills() int {
-	if n, err := strconv.Atoi(os.Getenv(KillsVar)); err == nil && n > 0 {
-		return n
-	}
-	return Dose(200, 500)
-}
+// Kills returns how many kills at random moments the tests try in all.
+func Kills() int { return Dose(50, 2000) }
 
 // Seed returns the seed of random moments: that of SeedVar, or one of today.
 func Seed(t testing.TB) uint64 {

@@ -4,8 +4,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // BrokenGit returns a PATH on which there is one git alone, which does what a shell
@@ -18,12 +19,7 @@ func BrokenGit(t testing.TB, instead string) (path string) {
 	}
 	dir := t.TempDir()
 	script := "#!/bin/bash\nfor a; do [ \"$a\" = bundle ] && { " + instead + "; }; done\nexec '" + git + "' \"$@\"\n"
-	syscall.ForkLock.RLock() // as in Site.Write
-	err = os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755)
-	syscall.ForkLock.RUnlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	installtest.WriteProgram(t, filepath.Join(dir, "git"), script)
 	for _, from := range filepath.SplitList(os.Getenv("PATH")) {
 		entries, _ := os.ReadDir(from)
 		for _, e := range entries {

@@ -119,15 +119,18 @@ func (a Aim) Wait(j *Command) bool {
 	delay := time.Duration(a.Random.Int64N(int64(a.Within)))
 	if kind := a.Random.IntN(3); kind > 0 {
 		isVerify := kind == 1
-		before := a.begun(isVerify)
+		before, size := a.begun(isVerify), a.size()
 		delay = time.Duration(a.Random.Int64N(int64(30 * time.Millisecond)))
-		tick := time.NewTicker(time.Millisecond)
+		tick := time.NewTicker(2 * time.Millisecond)
 		defer tick.Stop()
-		for a.begun(isVerify) == before {
+		for begun := before; begun == before; {
 			select {
 			case <-j.Done:
 				return false
 			case <-tick.C:
+			}
+			if now := a.size(); now != size {
+				size, begun = now, a.begun(isVerify)
 			}
 		}
 	}
@@ -137,6 +140,15 @@ func (a Aim) Wait(j *Command) bool {
 	case <-time.After(delay):
 		return true
 	}
+}
+
+// size is how long the file with the effects is; reading it each time would cost more.
+func (a Aim) size() int64 {
+	info, err := os.Stat(a.Effects)
+	if err != nil {
+		return 0 // before the first
+	}
+	return info.Size()
 }
 
 // begun counts what has told that it began.

@@ -61,20 +61,11 @@ func (p *Program) Path(t testing.TB) string {
 }
 
 var (
-	// Raymond is the program as users have it.
-	Raymond = newProgram("raymond", mainPackage)
-	// Breaking is the program that ends itself at the n-th failpoint, n being the
-	// value of KillVar, or cancels itself there, with CancelVar.
-	Breaking = newProgram("raymond-failpoint", mainPackage, "-tags=failpoint")
+	// Raymond is the program, which looks for races when its tests do.
+	Raymond = newProgram("raymond", mainPackage, racing...)
 	// Stub is a fast stand-in for the agent CLI; its folder says what it does.
 	Stub = newProgram("claude-stub", mainPackage+"/internal/stubclaude")
 )
 
 // mainPackage is the program.
 const mainPackage = "github.com/raymond-action/raymond-action/cmd/raymond"
-
-// KillVar is the variable that tells Breaking at which failpoint to end itself.
-const KillVar = "RAYMOND_KILL_AT_SAVE"
-
-// CancelVar is the variable that tells Breaking at which failpoint to send itself SIGINT.
-const CancelVar = "RAYMOND_CANCEL_AT_SAVE"

@@ -14,7 +14,6 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
-	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,10 +25,6 @@ const (
 	// Patience bounds every wait of these tests: some are for a CLI that takes a while to
 	// begin, more than once, on a machine with much else to do.
 	Patience = 5 * time.Minute
-	// SavedWithin is how soon after a signal to cancel a run must be on disk.
-	SavedWithin = time.Second
-	// LeavesWithin is how long a step that is cancelled may take to leave.
-	LeavesWithin = 7 * time.Second
 )
 
 // Site is one test's machine: a workflow, a folder to work in, a home folder and
@@ -79,15 +74,6 @@ func New(t testing.TB, workflow string) *Site {
 	if err := os.MkdirAll(s.Work, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// NewReal makes a site whose agent CLI is the real one and talks to api.
-func NewReal(t testing.TB, workflow string, api *claudetest.Server) *Site {
-	t.Helper()
-	s := New(t, workflow)
-	s.Env = append(claudetest.Env(t, api), "RAYMOND_CLAUDE="+claudetest.Install(t), "SIDE_EFFECTS="+s.SideEffects())
-	s.Sign()
 	return s
 }
 

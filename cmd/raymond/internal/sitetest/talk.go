@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -25,10 +24,9 @@ type Said struct {
 	Edits  int
 	At     time.Time
 
-	IsReview bool
-	File     string // of a comment on a line
-	Line     int
-	Hunk     string
+	File string // of a comment on a line
+	Line int
+	Hunk string
 }
 
 // MarshalJSON has the form of the REST API.
@@ -58,31 +56,11 @@ type Talk struct {
 	all   []Said
 	last  int64
 	asked []string // methods and paths, as in "POST issues/7/comments"
-	Gitea bool     // there is no GraphQL, and no pages
 	// Openers are who has opened issues and pull requests; "ann" where there is none.
 	Openers map[int]string
 
-	// fault answers a request instead; it returns whether it has.
+	// Fault answers a request instead; it returns whether it has.
 	Fault func(w http.ResponseWriter, asked string) bool
-	// Lost decides whether the answer to what was carried out gets lost.
-	Lost func(asked string) bool
-	// Hangs decides whether a request gets no answer, and is not carried out.
-	Hangs func(asked string) bool
-}
-
-// Set changes how requests fare.
-func (k *Talk) Set(change func(*Talk)) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	change(k)
-}
-
-// noted notes a request, and reports whether it gets no answer.
-func (k *Talk) noted(asked string) (hangs bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.asked = append(k.asked, asked)
-	return k.Hangs != nil && k.Hangs(asked)
 }
 
 func newTalk() *Talk { return &Talk{last: 100, Openers: map[int]string{}} }
@@ -125,13 +103,9 @@ func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	asked := r.Method + " " + path
-	if k.noted(asked) {
-		_, _ = io.Copy(io.Discard, r.Body) // or else the end of the connection is not noticed
-		<-r.Context().Done()
-		return true
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.asked = append(k.asked, asked)
 	if k.Fault != nil && k.Fault(w, asked) {
 		return true
 	}
@@ -140,9 +114,6 @@ func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	answer, status := k.carryOut(r, path)
-	if k.Lost != nil && k.Lost(asked) {
-		panic(http.ErrAbortHandler)
-	}
 	w.WriteHeader(status)
 	if answer != nil {
 		_ = json.NewEncoder(w).Encode(answer) // who has asked may be gone
@@ -151,16 +122,10 @@ func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
-	self := map[string]any{"login": JobsAccount}
-	if k.Gitea {
-		self["login"] = "gitea-actions"
-	}
-	switch {
-	case path == "graphql" && !k.Gitea:
-		return map[string]any{"data": map[string]any{"viewer": self}}, http.StatusOK
-	case path == "user" && k.Gitea:
-		return self, http.StatusOK
-	case path == "user" || path == "graphql":
+	switch path {
+	case "graphql":
+		return map[string]any{"data": map[string]any{"viewer": map[string]any{"login": JobsAccount}}}, http.StatusOK
+	case "user":
 		return map[string]any{"message": "Resource not accessible by integration"}, http.StatusForbidden
 	}
 	var sent struct{ Body string }
@@ -169,7 +134,7 @@ func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
 	}
 	if m := ofIssue.FindStringSubmatch(path); m != nil {
 		number, _ := strconv.Atoi(m[1])
-		return k.onIssue(r, number, sent.Body, fmt.Sprint(self["login"]))
+		return k.onIssue(r, number, sent.Body)
 	}
 	if m := ofReviews.FindStringSubmatch(path); m != nil {
 		return k.onPull(m[1], m[2] == "reviews", m[3])
@@ -186,22 +151,22 @@ func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
 	return k.onComment(r.Method, id, sent.Body)
 }
 
-func (k *Talk) onIssue(r *http.Request, number int, body, author string) (any, int) {
+func (k *Talk) onIssue(r *http.Request, number int, body string) (any, int) {
 	if r.Method == http.MethodPost {
-		return k.add(Said{Body: body, Author: author, Number: number}), http.StatusCreated
+		return k.add(Said{Body: body, Author: JobsAccount, Number: number}), http.StatusCreated
 	}
 	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero for none
 	return k.only(func(c Said) bool {
-		return c.Number == number && !c.IsReview && c.File == "" && (!c.At.Before(since) || c.Edits > 0)
+		return c.Number == number && c.File == "" && (!c.At.Before(since) || c.Edits > 0)
 	}), http.StatusOK
 }
 
-// onPull lists the reviews of a pull request or the comments on its lines, or has one of
-// them.
+// onPull lists the reviews of a pull request, of which there are none, or the comments on its
+// lines, or has one of them.
 func (k *Talk) onPull(pull string, reviews bool, id string) (any, int) {
 	list := k.only(func(c Said) bool {
 		isOne := id == "" || id == strconv.FormatInt(c.ID, 10)
-		return strconv.Itoa(c.Number) == pull && c.IsReview == reviews && (reviews || c.File != "") && isOne
+		return strconv.Itoa(c.Number) == pull && !reviews && c.File != "" && isOne
 	})
 	switch {
 	case id == "":

@@ -116,30 +116,19 @@ func TestSlowOnesEnd(t *testing.T) {
 	})
 }
 
-// TestTheEndWaitsALittle for the last one, and then ends it.
+// TestTheEndWaitsALittle for the last one, and then ends it; a job that is cancelled has
+// hardly any time.
 func TestTheEndWaitsALittle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, n := &taker{lasts: 10 * time.Second}, new(notes)
-		k := snapshots.New(f, n)
-		k.Take(runner.Shot{Exec: 1})
-		began := time.Now()
-		k.Close(false)
-		if took := time.Since(began); took != 3*time.Second || len(f.shots) != 0 || f.busy {
-			t.Errorf("the end waited %v, want 3s; snapshots %v, under way %v", took, f.shots, f.busy)
-		}
-	})
-}
-
-// TestACancelledRunHardlyWaits: the job has seconds to end.
-func TestACancelledRunHardlyWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &taker{lasts: 10 * time.Second}
-		k := snapshots.New(f, new(notes))
-		k.Take(runner.Shot{Exec: 1})
-		began := time.Now()
-		k.Close(true)
-		if took := time.Since(began); took != 300*time.Millisecond {
-			t.Errorf("the end waited %v, want 300ms", took)
-		}
-	})
+	for isCancelled, want := range map[bool]time.Duration{false: 3 * time.Second, true: 300 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &taker{lasts: 10 * time.Second}
+			k := snapshots.New(f, new(notes))
+			k.Take(runner.Shot{Exec: 1})
+			began := time.Now()
+			k.Close(isCancelled)
+			if took := time.Since(began); took != want || len(f.shots) != 0 || f.busy {
+				t.Errorf("cancelled %t: the end waited %v, want %v; snapshots %v, under way %v", isCancelled, took, want, f.shots, f.busy)
+			}
+		})
+	}
 }

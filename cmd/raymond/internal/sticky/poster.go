@@ -12,26 +12,17 @@ import (
 // API are the comments on one issue or pull request, as *job.Comments has them.
 // Its errors are of type *forge.Error.
 type API interface {
-	List(context.Context) ([]job.Comment, error)
-	Comment(ctx context.Context, id int64) (job.Comment, error)
-	Create(ctx context.Context, body string) (job.Comment, error)
+	List(context.Context) ([]job.Remark, error)
+	Create(ctx context.Context, body string) (job.Remark, error)
 	Edit(ctx context.Context, id int64, body string) error
 	Delete(ctx context.Context, id int64) error
 	Self(context.Context) (login string, err error)
 }
 
-// Memory is what a later Poster for the same comment should know.
-type Memory struct {
-	ID     int64 `json:"id"`              // of the comment; 0 for none yet
-	Unsure bool  `json:"doubt,omitempty"` // there may be one whose id nobody knows
-}
-
 // Options say where a Poster posts.
 type Options struct {
-	API      API
-	Marker   string       // of Marker; each body begins with it
-	Memory   Memory       // of an earlier Poster
-	Remember func(Memory) // called with each change, from another goroutine; may be nil
+	API    API
+	Marker string // of Marker; each body begins with it
 }
 
 // Poster keeps a comment up to date, from a goroutine of its own. One goroutine at a
@@ -42,9 +33,7 @@ type Poster struct {
 	done chan struct{}
 	stop context.CancelFunc
 
-	// The goroutine's own, until done is closed:
-	t      tracker
-	memory Memory
+	t tracker // the goroutine's own, until done is closed
 }
 
 // news is what the comment should say.
@@ -58,10 +47,7 @@ type news struct {
 // The caller must end it with Finish.
 func Start(o Options) *Poster {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Poster{
-		o: o, news: make(chan news, 1), done: make(chan struct{}), stop: stop, memory: o.Memory,
-		t: tracker{comment: comment{marker: o.Marker, remembered: o.Memory.ID, unsure: o.Memory.Unsure}},
-	}
+	p := &Poster{o: o, news: make(chan news, 1), done: make(chan struct{}), stop: stop, t: tracker{comment: comment{marker: o.Marker}}}
 	go p.run(ctx)
 	return p
 }
@@ -137,7 +123,11 @@ func (p *Poster) run(ctx context.Context) {
 		case pause:
 			p.wait(ctx, time.After(time.Until(at)))
 		default:
-			p.do(ctx, what)
+			if err := p.ask(ctx, what); err != nil {
+				p.t.noteError(what, err, time.Now())
+			} else {
+				p.t.succeeded()
+			}
 		}
 	}
 }
@@ -152,42 +142,12 @@ func (p *Poster) wait(ctx context.Context, at <-chan time.Time) {
 	}
 }
 
-// do makes one request and notes what came of it.
-func (p *Poster) do(ctx context.Context, what action) {
-	if what == create {
-		p.remember(Memory{Unsure: true}) // in case this process ends before the answer
-	}
-	if err := p.ask(ctx, what); err != nil {
-		p.t.noteError(what, err, time.Now())
-	} else {
-		p.t.succeeded()
-	}
-	p.remember(Memory{ID: max(p.t.comment.id, p.t.comment.remembered), Unsure: p.t.comment.unsure})
-}
-
-func (p *Poster) remember(m Memory) {
-	if m == p.memory {
-		return
-	}
-	if p.memory = m; p.o.Remember != nil {
-		p.o.Remember(m)
-	}
-}
-
+// ask makes one request.
 func (p *Poster) ask(ctx context.Context, what action) error {
 	body := p.t.want.body
 	switch what {
-	case recall:
-		c, err := p.o.API.Comment(ctx, p.t.comment.remembered)
-		if err == nil {
-			err = p.learnSelf(ctx, c)
-		}
-		if err == nil {
-			p.t.comment.recalled(c)
-		}
-		return err
-	case search, verify, recheck:
-		return p.look(ctx, what)
+	case look:
+		return p.look(ctx)
 	case create:
 		c, err := p.o.API.Create(ctx, body)
 		if err == nil {
@@ -209,7 +169,7 @@ func (p *Poster) ask(ctx context.Context, what action) error {
 }
 
 // look looks at all comments.
-func (p *Poster) look(ctx context.Context, what action) error {
+func (p *Poster) look(ctx context.Context) error {
 	all, err := p.o.API.List(ctx)
 	if err == nil {
 		err = p.learnSelf(ctx, all...)
@@ -218,15 +178,13 @@ func (p *Poster) look(ctx context.Context, what action) error {
 		return err
 	}
 	p.t.comment.found(all)
-	if what == recheck {
-		p.t.comment.unsure = false
-	}
+	p.t.comment.unsure = p.t.comment.unsure && !p.t.want.final // before the end it may still come
 	return nil
 }
 
 // learnSelf asks for the account of the token if there is a comment that may be ours. If
 // the service refuses to say it, no comment is taken as ours.
-func (p *Poster) learnSelf(ctx context.Context, comments ...job.Comment) error {
+func (p *Poster) learnSelf(ctx context.Context, comments ...job.Remark) error {
 	for _, c := range comments {
 		if p.t.comment.self != "" || !p.t.comment.isMarked(c) {
 			continue

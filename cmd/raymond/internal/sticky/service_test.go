@@ -16,15 +16,14 @@ const ours = "github-actions[bot]"
 // service has the comments of one issue. It runs on a fake clock.
 type service struct {
 	mu    sync.Mutex // guards all below
-	all   []job.Comment
+	all   []job.Remark
 	last  int64
 	asked []string    // what was asked, without arguments
 	wrote []time.Time // when a comment was created or edited
 
 	// fate decides what becomes of a request; nil for all going well.
-	fate  func(what string) fate
-	hides bool   // lists are empty
-	self  string // who asks; "" for not telling
+	fate func(what string) fate
+	self string // who asks; "" for not telling
 }
 
 // fate is what happens to a request.
@@ -43,8 +42,8 @@ func newService() *service { return &service{last: 10, self: ours} }
 
 // answer is the result of a request when the poster sees it.
 type answer struct {
-	list    []job.Comment
-	comment job.Comment
+	list    []job.Remark
+	comment job.Remark
 	missing bool
 }
 
@@ -88,19 +87,17 @@ func (s *service) locked(act func()) {
 	act()
 }
 
-func (s *service) List(ctx context.Context) ([]job.Comment, error) {
+func (s *service) List(ctx context.Context) ([]job.Remark, error) {
 	got, err := s.meet(ctx, "list", func(a *answer) {
-		if a.list = slices.Clone(s.all); s.hides {
-			a.list = nil
-		}
+		a.list = slices.Clone(s.all)
 	})
 	return got.list, err
 }
 
 // on does something with a comment.
-func (s *service) on(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Comment, error) {
+func (s *service) on(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Remark, error) {
 	got, err := s.meet(ctx, what, func(a *answer) {
-		at := slices.IndexFunc(s.all, func(c job.Comment) bool { return c.ID == id })
+		at := slices.IndexFunc(s.all, func(c job.Remark) bool { return c.ID == id })
 		if a.missing = at < 0; !a.missing {
 			act(at, a)
 		}
@@ -108,14 +105,10 @@ func (s *service) on(ctx context.Context, what string, id int64, act func(at int
 	return got.comment, err
 }
 
-func (s *service) Comment(ctx context.Context, id int64) (job.Comment, error) {
-	return s.on(ctx, "get", id, func(at int, a *answer) { a.comment = s.all[at] })
-}
-
-func (s *service) Create(ctx context.Context, body string) (job.Comment, error) {
+func (s *service) Create(ctx context.Context, body string) (job.Remark, error) {
 	got, err := s.meet(ctx, "create", func(a *answer) {
 		s.last++
-		a.comment = job.Comment{ID: s.last, Author: ours, Body: body}
+		a.comment = job.Remark{ID: s.last, Author: job.Account{Login: ours}, Body: body}
 		s.all, s.wrote = append(s.all, a.comment), append(s.wrote, time.Now())
 	})
 	return got.comment, err
@@ -149,20 +142,20 @@ func (s *service) add(author, body string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	s.all = append(s.all, job.Comment{ID: s.last, Author: author, Body: body})
+	s.all = append(s.all, job.Remark{ID: s.last, Author: job.Account{Login: author}, Body: body})
 	return s.last
 }
 
 // take removes a comment, as a person may.
 func (s *service) take(id int64) {
-	s.locked(func() { s.all = slices.DeleteFunc(s.all, func(c job.Comment) bool { return c.ID == id }) })
+	s.locked(func() { s.all = slices.DeleteFunc(s.all, func(c job.Remark) bool { return c.ID == id }) })
 }
 
 // of returns the comments of an author.
-func (s *service) of(author string) []job.Comment {
+func (s *service) of(author string) []job.Remark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.all), func(c job.Comment) bool { return c.Author != author })
+	return slices.DeleteFunc(slices.Clone(s.all), func(c job.Remark) bool { return c.Author.Login != author })
 }
 
 // count returns how often a request was made.

@@ -15,16 +15,13 @@ const maxRecreated = 1
 type action int
 
 const (
-	idle    action = iota // nothing, until there is news
-	pause                 // nothing, until a time
-	recall                // look whether the remembered comment is ours
-	search                // look for ours among all
-	create                // make one
-	verify                // after a creation: look for an older one
-	edit                  // bring it up to date
-	remove                // remove a duplicate
-	recheck               // at the end: look for a duplicate that a lost creation may have made
-	done                  // nothing more
+	idle   action = iota // nothing, until there is news
+	pause                // nothing, until a time
+	look                 // look for ours among all
+	create               // make one
+	edit                 // bring it up to date
+	remove               // remove a duplicate
+	done                 // nothing more
 )
 
 // tracker decides what is done next. It has what is known about the comment, what the
@@ -60,10 +57,10 @@ func (t *tracker) todo(now time.Time) (action, time.Time) {
 		return done, at
 	case t.want.body == "":
 		return idle, at
-	case t.comment.id == 0:
-		return t.comment.toFind(), at
-	case t.comment.unverified:
-		return verify, at
+	case t.comment.id == 0 && t.comment.searched:
+		return create, at
+	case t.comment.id == 0, t.comment.unverified:
+		return look, at
 	case len(t.comment.duplicates) > 0:
 		return remove, at
 	case t.comment.shown != t.want.body:
@@ -72,7 +69,7 @@ func (t *tracker) todo(now time.Time) (action, time.Time) {
 		}
 		return edit, at
 	case t.want.final && t.comment.unsure:
-		return recheck, at
+		return look, at
 	case t.want.final:
 		return done, at
 	}
@@ -88,11 +85,11 @@ func (t *tracker) take(n news) {
 }
 
 // created notes the comment that was made of a body.
-func (t *tracker) created(c job.Comment, body string, now time.Time) {
+func (t *tracker) created(c job.Remark, body string, now time.Time) {
 	t.comment.id, t.comment.shown, t.pacing.wrote = c.ID, body, now
 	t.comment.unverified = true
-	if c.Author != "" {
-		t.comment.self = c.Author
+	if c.Author.Login != "" {
+		t.comment.self = c.Author.Login
 	}
 }
 
@@ -124,11 +121,9 @@ func (t *tracker) noteError(what action, err error, now time.Time) {
 // refused notes an error that would come again.
 func (t *tracker) refused(what action, kind forge.Kind) {
 	switch {
-	case what == recall && kind == forge.Missing:
-		t.comment.remembered = 0
 	case what == remove:
 		t.comment.removed() // it is gone already, or can't be removed
-	case what == verify, what == recheck:
+	case what == look && t.comment.id != 0:
 		t.comment.unverified, t.comment.unsure = false, false
 	case what == edit && kind == forge.Missing && t.comment.recreated < maxRecreated:
 		t.comment.id, t.comment.searched, t.comment.recreated = 0, false, t.comment.recreated+1

@@ -3,7 +3,6 @@
 package jobtest
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 	"unicode"
@@ -135,36 +134,6 @@ func pairs(list, separator string, unescape *strings.Replacer) map[string]string
 		}
 	}
 	return found
-}
-
-var (
-	actNew = regexp.MustCompile("^::([^ ]+)( (.+))?::([^\r\n]*)[\r\n]+$")
-	actOld = regexp.MustCompile("^##\\[([^ ]+)( (.+))?]([^\r\n]*)[\r\n]+$")
-)
-
-// ActNames are the names of the commands that act finds in an output, those
-// between stop-commands and its token left out.
-func ActNames(output string) []string {
-	var names []string
-	token := ""
-	for line := range strings.Lines(output) {
-		m := actNew.FindStringSubmatch(line)
-		if m == nil {
-			m = actOld.FindStringSubmatch(line)
-		}
-		switch {
-		case m == nil:
-		case token != "" && m[1] == token:
-			token = ""
-		case token != "":
-			names = append(names, "ignored: "+m[1])
-		case m[1] == "stop-commands":
-			token = m[4]
-		default:
-			names = append(names, m[1])
-		}
-	}
-	return names
 }
 
 // ReadOutputs reads a file of outputs as the runner does.

@@ -1,0 +1,242 @@
+//go:build linux
+
+package action_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agents"
+)
+
+// patience is when a test that waits for a step gives up, which no step that works needs.
+const patience = 5 * time.Minute
+
+// deadline is that of steps whose scripts say "late".
+const deadline = 10 * time.Hour
+
+// running is a part of a step that runs in the process of the test. It starts no other
+// process than git: agents and scripts are played by stub and bash.
+type running struct {
+	j              *bareJob
+	stdout, stderr output
+	signals        chan os.Signal
+	Done           chan struct{} // closed when it has ended
+	code           int
+	began, ended   time.Time
+	life           context.Context // of the process that it stands for
+	die            func()
+	acts           sync.RWMutex // held for reading by what it has started
+	late           atomic.Int64 // nanoseconds by which its clock is ahead, since a script has said "late"
+}
+
+// alive are those processes that have not ended, by the ids of their steps.
+var alive sync.Map
+
+// output is what a step has written so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String is all of it.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// command begins a part of the step: action or action-post.
+func (j *bareJob) command(part string) *running {
+	j.t.Helper()
+	j.prepare(part)
+	c := &running{j: j, signals: make(chan os.Signal, 4), Done: make(chan struct{}), began: time.Now()}
+	c.life, c.die = context.WithCancel(context.Background())
+	e := c.env()
+	run := action.Run
+	if part == "action-post" {
+		run = action.Post
+	}
+	go func() {
+		defer close(c.Done)
+		defer c.die()
+		c.code = exitCode(&c.stderr, run(e))
+		c.ended = time.Now()
+	}()
+	j.t.Cleanup(func() { // for a test that ends before
+		c.die()
+		c.Signal(os.Interrupt)
+		<-c.Done
+	})
+	return c
+}
+
+// env is what the step has instead of a machine.
+func (c *running) env() action.Env {
+	j := c.j
+	self := slots.Process{Machine: "this one", PID: 1, Started: uuid.NewString()}
+	alive.Store(self.Started, c.life)
+	return action.Env{
+		Version: "dev", Environ: j.environment(), Stdout: &c.stdout, Stderr: &c.stderr, Run: j.tool, Transport: c,
+		Clock: runner.Clock{Now: func() time.Time { return time.Now().Add(time.Duration(c.late.Load())) }, After: time.After},
+		Process: action.Process{
+			Program: func() (string, error) { return j.program, nil },
+			Protect: func() error { return nil },
+			Enter:   enter,
+			Gone:    func(action.Env) []<-chan struct{} { return nil },
+			Signals: c.signals,
+			Self:    func() slots.Process { return self },
+			Alive: func(p slots.Process) (isAlive, known bool) {
+				life, known := alive.Load(p.Started)
+				return known && life.(context.Context).Err() == nil, known
+			},
+			EndAll: func() []string { return nil },
+		},
+		Backends: session.Backends{
+			Agents: func(cfg agents.Config) map[string]runner.Agent {
+				j.mu.Lock()
+				j.agents = cfg
+				j.mu.Unlock()
+				all := agents.New(cfg)
+				for name, a := range all {
+					all[name] = runner.Through(a, &stub{j: j, env: cfg.Envs[name], step: c})
+				}
+				return all
+			},
+			Scripts: func(env []string) runner.Backend { return &bash{j: j, env: env, step: c} },
+			Checks:  func(env []string) runner.Verifier { return &bash{j: j, env: env, step: c} },
+		},
+	}
+}
+
+// enter returns a folder as the system names it.
+func enter(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("chdir %s: not a directory", dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// exitCode tells an error as the program does, and returns its exit code.
+func exitCode(stderr io.Writer, err error) int {
+	code := 0
+	for _, p := range problem.All(err) {
+		if code == 0 {
+			code = p.ExitCode()
+		}
+		if !p.Told {
+			fmt.Fprintln(stderr, "raymond: "+p.Error())
+		}
+	}
+	return code
+}
+
+// Wait returns how the part ended.
+func (c *running) Wait() sitetest.Outcome {
+	c.j.t.Helper()
+	select {
+	case <-c.Done:
+	case <-time.After(patience):
+		c.j.t.Fatalf("step of workflow run %d: got no end within %v\n%s%s", c.j.run, patience, &c.stdout, &c.stderr)
+	}
+	return sitetest.Outcome{Code: c.code, Stdout: c.stdout.String(), Stderr: c.stderr.String(), Took: c.ended.Sub(c.began)}
+}
+
+// Until waits for a condition that the running step brings about.
+func (c *running) Until(what string, cond func() bool) {
+	c.j.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-c.Done:
+			if !cond() {
+				c.j.t.Fatalf("%s: the step ended before\n%v", what, c.Wait())
+			}
+			return
+		}
+		if time.Since(c.began) > patience {
+			c.j.t.Fatalf("%s: got nothing within %v", what, patience)
+		}
+	}
+}
+
+// Kill has the step end as a process does that is killed: nothing that it does from now on is
+// seen by anybody. What it has written so far is what the post part finds.
+func (c *running) Kill() {
+	j := c.j
+	j.t.Helper()
+	old := j.temp
+	j.temp = filepath.Join(filepath.Dir(old), "temp-"+uuid.NewString())
+	if err := os.CopyFS(j.temp, os.DirFS(old)); err != nil {
+		j.t.Fatal(err)
+	}
+	for name, value := range j.env {
+		if rest, ok := strings.CutPrefix(value, old); ok && name != "PATH" {
+			j.env[name] = j.temp + rest
+		}
+	}
+	c.die()
+	c.acts.Lock()
+	c.acts.Unlock() //nolint:staticcheck // nothing acts any more
+	c.Signal(os.Interrupt)
+}
+
+// acting returns the context of something that the step starts, which ends when the step is
+// killed, and what is to be called at its end.
+func (c *running) acting(ctx context.Context) (context.Context, func()) {
+	c.acts.RLock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	if c.life.Err() != nil {
+		cancel(errKilled)
+	}
+	stop := context.AfterFunc(c.life, func() { cancel(errKilled) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		c.acts.RUnlock()
+	}
+}
+
+var errKilled = errors.New("killed")
+
+// RoundTrip implements http.RoundTripper. Nobody answers a step that was killed.
+func (c *running) RoundTrip(r *http.Request) (*http.Response, error) {
+	if c.life.Err() != nil {
+		return &http.Response{StatusCode: http.StatusBadRequest, Body: http.NoBody, Request: r}, nil
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// Signal sends a signal to the step.
+func (c *running) Signal(sig os.Signal) { c.signals <- sig }

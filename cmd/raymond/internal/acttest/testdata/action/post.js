@@ -1,2 +1,0 @@
-'use strict';
-console.log(`post after ${process.env['STATE_from-main']}`);

@@ -1,0 +1,234 @@
+//go:build linux && world
+
+package conformtest
+
+import (
+	"cmp"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+)
+
+// dump tells what a tool can find out of keys by itself: in its own environment, and in the
+// environment and the arguments of each of its ancestors. Gemini CLI runs no command with a
+// substitution in it.
+const dump = `{ env; p=$$; while [ "$p" -gt 1 ]; do tr '\0' '\n' <"/proc/$p/environ"; tr '\0' ' ' <"/proc/$p/cmdline"; ` +
+	`sed 's/.*) . //' "/proc/$p/stat" >stat; read p rest <stat; done 2>/dev/null; echo "_KEY: dumped to the end"; } | grep -aE '_KEY|_TOKEN|_URL'`
+
+const dumping = `-- 1_START.md --
+First prompt.
+shell: ` + dump + `
+say: one <result>the end</result>
+`
+
+// checkKeys: the API alone gets to see the key. Neither it nor the way to the API of another
+// vendor is anywhere where tools look.
+func checkKeys(t *testing.T, v agenttest.Vendor) {
+	key := ""
+	for _, entry := range v.Environ("http://x", t.TempDir()) {
+		if name, value, _ := strings.Cut(entry, "="); keyInputs[name] != "" {
+			key = value
+		}
+	}
+	if key == "" {
+		t.Log("not tried, since it has no key")
+		return
+	}
+	model, r := &player{}, newRelay(t, dumping)
+	r.add(v, model)
+	if o := patiently(r.begin(1, slices.Concat(everything, []string{"INPUT_CAGE=off"})...)); o.Code != 0 {
+		t.Fatalf("job: got %v", o)
+	}
+	output := ""
+	for _, a := range model.all() {
+		output = cmp.Or(a.Output, output)
+		if a.Key != key {
+			t.Errorf("the API got the key %q, want %q", a.Key, key)
+		}
+	}
+	if !strings.Contains(output, "dumped to the end") || strings.Contains(output, key) {
+		t.Errorf("a tool found %q, want no key in it", output)
+	}
+	for _, backend := range protocol.Backends() {
+		if backend != v.Name() && strings.Contains(output, "/i/"+backend+"/") {
+			t.Errorf("a tool found the way to the API of %s: %q", backend, output)
+		}
+	}
+}
+
+// everything are the inputs by which an agent may do everything.
+var everything = []string{"INPUT_PERMISSION-MODE=bypassPermissions", "INPUT_SANDBOXED=true"}
+
+const staying = `-- 1_START.md --
+First prompt.
+say: one <goto>TWO</goto>
+-- TWO.md --
+Second prompt. wait here
+shell: mkdir WORK/staying && exec setsid sleep 1000; echo it is there
+say: two <result>the end</result>
+`
+
+// checkStop: a signal ends a run while a tool stays, with all its processes, and resumed the
+// prompt stands in the conversation once.
+func checkStop(t *testing.T, v agenttest.Vendor) {
+	m := newMachine(t, v, staying)
+	m.place("TWO.md")
+	m.model.set(func(p *player) { p.hangs = true })
+	running := m.start("--permission-mode", "bypassPermissions")
+	running.Until("the tool", func() bool { return sitetest.Exists(m.file("staying")) })
+	running.Signal(syscall.SIGINT)
+	if o := patiently(running); o.Code != problem.ExitCodes[problem.ClassCancelled] {
+		t.Errorf("stopped: got %v", o)
+	}
+	if left := m.Processes(); len(left) > 0 {
+		t.Errorf("processes after the end: got %s, want none", sitetest.Describe(left))
+	}
+	m.model.set(func(p *player) { p.hangs = false })
+	if o := m.resume(0); strings.TrimSpace(o.Stdout) != "the end" {
+		t.Errorf("result: got %v, want the end", o)
+	}
+	m.wantShown("First prompt.", "Second prompt. wait here")
+}
+
+const dear = `-- 1_START.md --
+First prompt.
+shell: echo it is there
+say: one <result>the end</result>
+`
+
+// pricedModels are models with a price.
+var pricedModels = map[string]string{protocol.BackendClaude: "sonnet", protocol.BackendCodex: "gpt-5.5", protocol.BackendGemini: "gemini-2.5-pro"}
+
+// checkBudget: when an answer has used up the budget the CLI asks nothing more, takes that for
+// its end, and the conversation goes on with more money.
+func checkBudget(t *testing.T, v agenttest.Vendor) {
+	model := pricedModels[v.Name()]
+	if model == "" {
+		t.Log("not tried, since nothing stands between it and its API")
+		return
+	}
+	r, player := newRelay(t, dear), &player{input: 50_000} // with more tokens the CLIs would shorten the conversation
+	r.add(v, player)
+	inputs := append(slices.Clone(everything), "INPUT_MODEL="+model)
+	o := patiently(r.begin(1, append(inputs, "INPUT_BUDGET=0.05")...))
+	if n := player.count("First prompt."); o.Code != problem.ExitCodes[problem.ClassOverLimit] || n != 1 {
+		t.Errorf("requests: got %d, want 1: %v", n, o)
+	}
+	if o := patiently(r.begin(2, append(inputs, "INPUT_RESUME=require", "INPUT_BUDGET=9")...)); o.Code != 0 {
+		t.Errorf("with more money: got %v", o)
+	}
+}
+
+// planted are the files by which a checkout would have a CLI obey it.
+const planted = `-- CLAUDE.md --
+PLANTED
+-- AGENTS.md --
+PLANTED
+-- GEMINI.md --
+PLANTED
+-- .env --
+GEMINI_MODEL=PLANTED
+-- .agents/skills/x/SKILL.md --
+---
+name: x
+description: PLANTED
+---
+-- .codex/config.toml --
+developer_instructions = "PLANTED"
+-- .claude/settings.json --
+{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "echo PLANTED"}]}]}}
+-- .gemini/settings.json --
+{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "name": "x", "command": "echo PLANTED"}]}]},
+	"mcpServers": {"x": {"command": "touch", "args": ["served"]}}, "tools": {"allowed": ["run_shell_command"]}}
+`
+
+// checkUntrusted: of a checkout that is not trusted nothing is obeyed; of one that is, it is.
+func checkUntrusted(t *testing.T, v agenttest.Vendor) {
+	if v.Name() == protocol.BackendCommand {
+		t.Log("not tried, since it obeys no checkout")
+		return
+	}
+	for _, trust := range []string{"true", "false"} {
+		model := &player{}
+		r := newRelay(t, once)
+		acttest.Commit(t, r.repo, planted)
+		r.add(v, model)
+		if o := patiently(r.begin(1, "INPUT_TRUST-CHECKOUT="+trust)); o.Code != 0 {
+			t.Fatalf("trusted %s: got %v", trust, o)
+		}
+		obeyed := slices.ContainsFunc(model.all(), func(a agenttest.Asked) bool {
+			return strings.Contains(string(a.Body), "PLANTED") || strings.Contains(a.Model, "PLANTED")
+		})
+		if obeyed != (trust == "true") {
+			t.Errorf("trusted %s: what was planted reached the model: %v", trust, obeyed)
+		}
+	}
+}
+
+const attaching = `-- 1_START.md --
+First prompt.
+See @secret.txt, @./ and @sub.
+say: one <result>the end</result>
+`
+
+// checkAttachments: what a prompt names with an @ is not attached.
+func checkAttachments(t *testing.T, v agenttest.Vendor) {
+	m := newMachine(t, v, attaching)
+	for _, name := range []string{"secret.txt", "sub/other.txt"} {
+		m.Write(m.file(name), "the contents")
+	}
+	m.run(0)
+	for _, a := range m.model.all() {
+		if strings.Contains(string(a.Body), "the contents") {
+			t.Error("a file that the prompt names was attached")
+		}
+	}
+}
+
+const caged = `-- 1_START.md --
+First prompt.
+shell: for f in ~/.codex/config.toml ~/.gemini/raymond/.gemini/settings.json ~/.claude/settings.json; do touch $f; done; echo x > made && git add made && git -c user.name=a -c user.email=a@b commit -qm made; touch $TMPDIR/x && echo it is there
+say: one <goto>TWO</goto>
+-- TWO.md --
+---
+permission_mode: plan
+disallowed_tools: [Bash]
+allowed_transitions: [{tag: result}]
+---
+Second prompt.
+write: WORK/refused
+say: two <result>the end</result>
+`
+
+// checkCaged: in a cage an agent works and commits, what configures its CLI can't be written,
+// and an agent that may only read writes nothing.
+func checkCaged(t *testing.T, v agenttest.Vendor) {
+	m := newMachine(t, v, caged)
+	m.place("TWO.md")
+	git := exec.Command("git", "init", "-q", m.Work)
+	if out, err := git.CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v\n%s", err, out)
+	}
+	o := m.run(0, "--cage", "on", "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))
+	if out, err := exec.Command("git", "-C", m.Work, "log", "--format=%s").Output(); strings.TrimSpace(string(out)) != "made" {
+		t.Errorf("commits: got %q, %v, want what the agent has made: %v", out, err, o)
+	}
+	if sitetest.Exists(m.file("refused")) {
+		t.Error("a file of an agent that may only read: got it, want none")
+	}
+	for _, name := range []string{".codex/config.toml", ".claude/settings.json"} {
+		if info, err := os.Stat(filepath.Join(m.home, name)); err == nil && info.Size() == 0 {
+			t.Errorf("%s: got it written from within the cage", name)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/cmd/shim"
+)
+
+// attack is what somebody with a shell tries. It works when its command succeeds, and
+// then it has changed nothing.
+type attack struct{ aim, command string }
+
+// attacks have variables, and the words STATES and PORT: TEMP is the job's temporary folder, ACTION the folder of the
+// action, RAYMOND the process of the step, ROOT the folder of all.
+var attacks = []attack{
+	{"the code of the action", `: >>"$ACTION/cmd/shim/post.js"`},
+	{"a new file beside it", `touch "$ACTION/new" && rm "$ACTION/new"`},
+	{"the code of another action", `: >>"$ROOT/_actions/o/other/index.js"`},
+	{"the state file, read", `cat STATES/*.json`},
+	{"the state file, written", `for f in STATES/*.json; do : >>"$f" || exit; done`},
+	{"the names of run files", `ls STATES`},
+	{"the run files moved", `mv "$TEMP/raymond" "$TEMP/r" && mv "$TEMP/r" "$TEMP/raymond"`},
+	{"files of other steps", `cat "$TEMP/other-step/token"`},
+	{"new files for other steps", `touch "$TEMP/new" && rm "$TEMP/new"`},
+	{"a command file, read", `test -r "$TEMP/_runner_file_commands/env" && head "$TEMP/_runner_file_commands/env"`},
+	{"a command file, written", `: >>"$TEMP/_runner_file_commands/path"`},
+	{"a key in the home folder", `cat ~/.ssh/id`},
+	{"a login of git", `cat ~/.git-credentials`},
+	{"the key by a link", `ln -sf ~/.ssh/id here && cat here`},
+	{"the key by its own root", `cat "/proc/self/root$HOME/.ssh/id"`},
+	{"the key by a second name", `ln ~/.ssh/id name && cat name; code=$?; rm -f name; exit $code`},
+	{"keys that may log in", `: >>~/.ssh/authorized_keys`},
+	{"git's settings", `: >>~/.gitconfig`},
+	{"a start file of shells", `: >>~/.bashrc`},
+	{"a new start file", `touch ~/.profile && rm ~/.profile`},
+	{"a start file by a link", `ln -sf ~/.bashrc shell && : >>shell`},
+	{"hooks of the agent CLI", `: >>~/.claude/settings.json`},
+	{"servers of the agent CLI", `: >>~/.claude.json`},
+	{"the folder of its settings moved", `mv ~/.claude ~/.c && mv ~/.c ~/.claude`},
+	{"a program on PATH", `touch "$ROOT/bin/git" && rm "$ROOT/bin/git"`},
+	{"a socket such as Docker's", `perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new("$ENV{ROOT}/docker.sock")'`},
+	{"a server on the network", `exec 3<>/dev/tcp/127.0.0.1/PORT`},
+	{"a signal for the step", `kill -0 "$RAYMOND"`},
+	{"the limits of the step", `prlimit --pid "$RAYMOND" --core=0`},
+	{"the priority of the step", `renice -n "$(nice)" -p "$RAYMOND"`},
+	{"the processors of the step", `taskset -p "$(taskset -p $$ | sed 's/.*: //')" "$RAYMOND"`},
+}
+
+// ofRoot are attacks that work without a cage for root alone.
+var ofRoot = []attack{
+	{"the key by another's root", `cat "/proc/$RAYMOND/root$HOME/.ssh/id"`},
+	{"the environment of the step", `cat "/proc/$RAYMOND/environ"`},
+	{"the memory of the step", `head -c 1 "/proc/$RAYMOND/maps" && : <"/proc/$RAYMOND/mem"`},
+	{"the files of the step", `ls -l "/proc/$RAYMOND/fd/"`},
+}
+
+// attacking writes down which attacks work.
+func attacking(list []attack) string {
+	var b strings.Builder
+	b.WriteString("export RAYMOND=$2 TEMP=$RUNNER_TEMP ROOT=$(dirname \"$RUNNER_TEMP\")\n")
+	for _, a := range list {
+		fmt.Fprintf(&b, "( %s ) >/dev/null 2>&1 </dev/null && echo %q >>\"$ROOT/notes/$1\"\n", a.command, a.aim)
+	}
+	return b.String() + "exit 0\n"
+}
+
+// attackedFlow has everything that runs in a cage, and a script that doesn't.
+const attackedFlow = `-- wf/START.md --
+---
+done_when: ["bash attacks.sh check $PPID"]
+---
+reply:
+<goto>CAGED.sh</goto>
+end.
+-- wf/CAGED.sh --
+# raymond: cage=true
+bash attacks.sh caged $PPID
+echo '<goto>PLAIN.sh</goto>'
+-- wf/PLAIN.sh --
+bash attacks.sh plain $PPID
+echo '<result>done</result>'
+`
+
+// victim is a machine with what attacks are for. It returns the port of a server on it.
+func (j *bareJob) victim() (port string) {
+	j.t.Helper()
+	j.released()
+	for _, name := range []string{
+		"home/.ssh/id", "home/.ssh/authorized_keys", "home/.git-credentials", "home/.gitconfig", "home/.bashrc", "home/.claude/settings.json",
+		"home/.claude.json", "bin/tool", "_actions/o/other/index.js", "temp/other-step/token",
+	} {
+		j.site.Write(filepath.Join(j.root, name), "secret")
+	}
+	j.set("PATH", j.env["PATH"]+":"+filepath.Join(j.root, "bin"))
+	for network, address := range map[string]string{"unix": filepath.Join(j.root, "docker.sock"), "tcp": "127.0.0.1:0"} {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		j.t.Cleanup(func() { l.Close() })
+		if network == "tcp" {
+			_, port, _ = net.SplitHostPort(l.Addr().String())
+		}
+	}
+	return port
+}
+
+// TestWhatACageKeepsFromAgents: of an agent, a command that checks its work and a caged
+// script no attack works. The same ones work without a cage, for another script.
+func TestWhatACageKeepsFromAgents(t *testing.T) {
+	t.Parallel()
+	list := attacks
+	if os.Getuid() == 0 {
+		list = slices.Concat(attacks, ofRoot)
+	}
+	for name, inputs := range map[string][]string{"on": nil, "require": {"cage", "require"}, "local": {"store", "local", "state-dir", "STATES"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, sitetest.NewForge(t), acttest.Repository(t, attackedFlow), 1)
+			states := filepath.Join(j.temp, "raymond", "*")
+			if name == "local" {
+				states = filepath.Join(j.root, "states", "o", "*")
+				inputs[3] = filepath.Join(j.root, "states")
+			}
+			port := j.victim()
+			j.site.Write(filepath.Join(j.work, "attacks.sh"), strings.NewReplacer("STATES", states, "PORT", port).Replace(attacking(list)))
+			notes := j.wrapped("bash attacks.sh agent $PPID")
+			j.with("network", "none").with(inputs...).do(0).WantOutputs(t, "status", "completed")
+			j.wantPage("cage: refused the socket "+filepath.Join(j.root, "docker.sock"), "127.0.0.1:"+port)
+			for _, who := range []string{"agent", "check", "caged", "plain"} {
+				want := []string{}
+				for _, a := range list {
+					if who == "plain" {
+						want = append(want, a.aim)
+					}
+				}
+				said, _ := os.ReadFile(filepath.Join(notes, who)) // not there if nothing worked
+				got := strings.FieldsFunc(string(said), func(r rune) bool { return r == '\n' })
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("attacks by the %s that work (-want +got):\n%s", who, d)
+				}
+			}
+		})
+	}
+}
+
+// TestAgentsAtOnceDoNotReachEachOther, as they do without a cage.
+func TestAgentsAtOnceDoNotReachEachOther(t *testing.T) {
+	t.Parallel()
+	repo := acttest.Repository(t, `-- wf/START.md --
+reply:
+<fork next="ATTACKER.md">VICTIM.md</fork>
+end.
+-- wf/VICTIM.md --
+reply:
+<result>done</result>
+end.
+-- wf/ATTACKER.md --
+reply:
+<result>done</result>
+end.
+`)
+	const script = `cd "$(dirname "$RUNNER_TEMP")/notes"
+case $RAYMOND_STATE in
+*VICTIM*) echo $$ >pid.new; mv pid.new pid; until [ -e done ]; do sleep 0.01; done;;
+*ATTACKER*) until [ -e pid ]; do sleep 0.01; done
+	read -r victim <pid
+	cat /proc/$victim/environ >/dev/null && echo environment >>won
+	ls /proc/$victim/cwd/ && echo folder >>won
+	kill -0 $victim && echo signal >>won
+	prlimit --pid $victim --core=0 && echo limit >>won
+	touch done;;
+esac
+cd "$GITHUB_WORKSPACE"`
+	for mode, want := range map[string]string{"on": "", "off": "environment\nfolder\nsignal\nlimit\n"} {
+		t.Run("cage "+mode, func(t *testing.T) {
+			t.Parallel()
+			j := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", mode)
+			notes := j.wrapped(script)
+			j.do(0)
+			if !sitetest.Exists(filepath.Join(notes, "done")) {
+				t.Fatal("the attacker did not come to its end")
+			}
+			if got, _ := os.ReadFile(filepath.Join(notes, "won")); string(got) != want {
+				t.Errorf("what one agent reaches of another with cage: %s: got %q, want %q", mode, got, want)
+			}
+		})
+	}
+}
+
+// released lays an action out as a release has it, and makes the job use it.
+func (j *bareJob) released() (action string) {
+	j.t.Helper()
+	action = filepath.Join(j.root, "actions", "o", "raymond", "v1")
+	if err := os.CopyFS(filepath.Join(action, "cmd", "shim"), shim.Files); err != nil {
+		j.t.Fatal(err)
+	}
+	j.site.Write(filepath.Join(action, "action.yml"), "runs: {using: node24, main: cmd/shim/main.js, post: cmd/shim/post.js}\n")
+	j.bin = filepath.Join(action, "cmd", "shim", "bin", "raymond-linux-"+runtime.GOARCH)
+	j.site.Write(j.bin, sitetest.Read(j.t, sitetest.Raymond.Path(j.t)))
+	if err := os.Chmod(j.bin, 0o755); err != nil {
+		j.t.Fatal(err)
+	}
+	j.set("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action)
+	return j.with("env", "ACTION", "max-iterations", "9").set("ACTION", action).env["ACTION"]
+}

@@ -1,0 +1,159 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// showing is a workflow of a script and an agent that both write down what they
+// see.
+const showing = `-- wf/START.sh --
+env -0 >"$RUNNER_TEMP/script"
+grep NoNewPrivs /proc/self/status >"$RUNNER_TEMP/script.privs"
+echo '<goto>AGENT.md</goto>'
+-- wf/AGENT.md --
+---
+done_when: ['env -0 >check', 'grep NoNewPrivs /proc/self/status >check.privs']
+---
+reply:
+<result>done</result>
+end.
+`
+
+// neverSeen are variables of a job that nobody may see, also when they are named.
+var neverSeen = []string{
+	"ACTIONS_RUNTIME_TOKEN", "ACTIONS_RESULTS_URL", "ACTIONS_CACHE_URL", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_URL",
+	"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "RAYMOND_STATE_KEY", "INPUT_WORKFLOW",
+	"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_CLIENT_KEY",
+}
+
+// everSeen are variables of a job that every program of it may see.
+var everSeen = strings.Fields(`PATH HOME LANG LC_TIME TMPDIR HTTPS_PROXY no_proxy SSL_CERT_FILE CI RUNNER_OS RUNNER_TEMP RUNNER_ENVIRONMENT
+	RUNNER_TRACKING_ID GITHUB_ACTIONS GITHUB_REPOSITORY GITHUB_SHA GITHUB_REF GITHUB_REF_NAME GITHUB_EVENT_NAME GITHUB_EVENT_PATH
+	GITHUB_SERVER_URL GITHUB_API_URL GITHUB_RUN_ID GITHUB_WORKSPACE GITHUB_ACTOR RAYMOND_TEST_SITE NO_PROXY`)
+
+// TestAgentsAndScriptsSeeAnAllowList and nothing else.
+func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
+	t.Parallel()
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, showing), 1).with(
+		"anthropic-api-key", modelKey, "env", "FOR_ALL, GITHUB_TOKEN", "script-env", "FOR_SCRIPTS", "meta", "color=blue",
+	).set("FOR_ALL", "1", "FOR_SCRIPTS", "2", "FOR_NOBODY", "3", "DEPLOY_KEY", "4", "BASH_ENV", "/nowhere", "NODE_OPTIONS", "--inspect",
+		"LC_TIME", "C", "TMPDIR", t.TempDir(), "HTTPS_PROXY", "http://127.0.0.1:9", "no_proxy", "*", "NO_PROXY", "*", "SSL_CERT_FILE", "/c", "GITHUB_ACTOR", "ann",
+		"RAYMOND_SHIM_STDIN", "1", "CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"), "AWS_SECRET_ACCESS_KEY", "x", "GITHUB_WORKFLOW_SHA", "0")
+	for _, name := range neverSeen {
+		if j.env[name] == "" && name != "INPUT_WORKFLOW" {
+			j.set(name, "value of "+name)
+		}
+	}
+	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.root, "notes", "privs"))
+	c := j.command("action")
+	j.end(c).WantOutputs(t, "status", "completed")
+
+	script := environment(sitetest.Read(j.t, filepath.Join(j.temp, "script")))
+	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"))
+	agent := environment(sitetest.Read(j.t, filepath.Join(notes, "env")))
+	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "TMP", "TEMP"))
+	check := environment(sitetest.Read(j.t, filepath.Join(j.work, "check")))
+	wantNames(t, "done_when commands", check, append(everSeen, "FOR_ALL", "TMP", "TEMP"))
+	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.inputs["github-token"] || agent["GITHUB_TOKEN"] != j.inputs["github-token"] {
+		t.Errorf("scripts: got %q, want color and the token that was named", script)
+	}
+	if key := agent["ANTHROPIC_API_KEY"]; key == "" || strings.Contains(key, modelKey) || !strings.HasPrefix(agent["ANTHROPIC_BASE_URL"], "http://127.0.0.1:") {
+		t.Errorf("agents: got the key %q at %q, want another one at an address of our own", key, agent["ANTHROPIC_BASE_URL"])
+	}
+	for name, want := range map[string]string{filepath.Join(j.temp, "script.privs"): "0", filepath.Join(notes, "privs"): "1", filepath.Join(j.work, "check.privs"): "1"} {
+		if got := strings.Fields(sitetest.Read(j.t, name)); len(got) != 2 || got[1] != want {
+			t.Errorf("%s: got %q, want %s", filepath.Base(name), got, want)
+		}
+	}
+}
+
+// environment reads what env -0 wrote.
+func environment(text string) map[string]string {
+	env := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
+		name, value, _ := strings.Cut(entry, "=")
+		env[name] = value
+	}
+	return env
+}
+
+// wantNames checks the names of an environment. A shell adds some of its own, and
+// we those that tell a state about itself.
+func wantNames(t *testing.T, who string, env map[string]string, want []string) {
+	t.Helper()
+	own := strings.Fields(`PWD OLDPWD SHLVL _ RAYMOND_WORKFLOW_ID RAYMOND_AGENT_ID RAYMOND_STATE RAYMOND_SCOPE RAYMOND_RESULT_FILE
+		RAYMOND_RESULT RAYMOND_INPUT RAYMOND_VAR_COLOR RAYMOND_RUN`)
+	var got []string
+	for name := range env {
+		ours := strings.HasPrefix(name, "RAYMOND_") && !slices.Contains([]string{"RAYMOND_SHIM_STDIN", "RAYMOND_STATE_KEY", sitetest.SiteVar}, name)
+		switch of, isJobs := strings.CutPrefix(env[name], "value of "); {
+		case isJobs:
+			t.Errorf("%s: %s: got the job's own %s", who, name, of)
+		case strings.HasPrefix(name, "CLAUDE_CODE_"), strings.HasPrefix(name, "DISABLE_"), name == "ENABLE_TOOL_SEARCH":
+			// What we tell the agent CLI.
+		case !slices.Contains(own, name) && !ours:
+			got = append(got, name)
+		}
+	}
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s: names of variables (-want +got):\n%s", who, d)
+	}
+}
+
+// prying reads of all processes what it can, the orchestrator among them.
+const prying = `
+for p in /proc/[0-9]*; do
+	cat $p/environ $p/cmdline 2>/dev/null
+	tr -d '\0' <$p/comm; echo; [ -r $p/environ ] && head -c 1 $p/mem 2>&1
+done >NOTES/pried 2>/dev/null
+p=$$
+while [ $p -gt 1 ]; do
+	p=$(awk '/^PPid/{print $2}' /proc/$p/status); n=$(cat /proc/$p/comm)
+	case $n in raymond*) head -c 1 /proc/$p/environ >/dev/null 2>NOTES/refused && touch NOTES/readable; echo $p >NOTES/parent; ls -l /proc/$p/fd >/dev/null 2>&1 && touch NOTES/readable;; esac
+done
+`
+
+// TestTheModelsKeyIsOutOfReach of an agent's tools: it is in the memory of the
+// orchestrator alone, which no process of the same user may read.
+func TestTheModelsKeyIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	f := sitetest.NewForge(t)
+	// Other steps that begin meanwhile can be read for a moment. Their secrets are others.
+	const key, run = "sk-ant-api03-b3V0LW9mLXJlYWNo-0123456789", 7001
+	j := newJob(t, f, acttest.Repository(t, showing), run).with("anthropic-api-key", key, "state-key", sitetest.NewStateKey(t), "cage", "off") // which would hide it too
+	if os.Geteuid() == 0 {
+		j.as = &syscall.Credential{Uid: 65534, Gid: 65534}
+	}
+	j.visible()
+	notes := filepath.Join(j.root, "notes")
+	j.wrapped(strings.ReplaceAll(prying, "NOTES", notes))
+	j.do(0).WantOutputs(t, "status", "completed")
+	if !sitetest.Exists(filepath.Join(notes, "parent")) || sitetest.Exists(filepath.Join(notes, "readable")) {
+		t.Errorf("the orchestrator: found: %v, readable: %v, want it found and not readable: %s",
+			sitetest.Exists(filepath.Join(notes, "parent")), sitetest.Exists(filepath.Join(notes, "readable")), sitetest.Read(j.t, filepath.Join(notes, "refused")))
+	}
+	pried := sitetest.Read(j.t, filepath.Join(notes, "pried")) + sitetest.Read(j.t, filepath.Join(notes, "env"))
+	for name, secret := range map[string]string{"model's key": key, "state key": j.inputs["state-key"], "job's token": j.env["ACTIONS_RUNTIME_TOKEN"]} {
+		if strings.Contains(pried, secret) {
+			t.Errorf("what an agent could read: got the %s in it", name)
+		}
+	}
+	if !strings.Contains(pried, "ANTHROPIC_BASE_URL=http://127.0.0.1:") {
+		t.Errorf("what an agent could read: got not even its own environment: %q", pried)
+	}
+}

@@ -1,0 +1,76 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// meddling is a workflow whose script writes to all command files that it finds,
+// one of them by a link and one replaced by a link to a victim, and leaves a
+// daemon without the run's mark that continues to do so.
+const meddling = `-- wf/START.sh --
+folder=$RUNNER_TEMP/_runner_file_commands
+echo precious >victim
+for f in $(find "$RUNNER_TEMP" -type f -not -path '*/raymond/*' -not -name event.json); do
+	printf 'evil<<E\ninjected\nE\nresult=injected\n' >>"$f"
+done
+ln -s "$folder/output" way
+echo 'status=injected' >>way
+rm "$folder/path" && ln -s "$PWD/victim" "$folder/path"
+rm "$folder/state" && mkdir "$folder/state"
+echo 'echo $$ >"$1/daemon.pid"
+while :; do
+	echo result=late >>"$2/output"; echo LD_PRELOAD=/late.so >>"$2/env"; /bin/sleep 0.01
+done' >daemon
+env -i /usr/bin/setsid /bin/bash daemon "$PWD" "$folder" </dev/null >/dev/null 2>&1 &
+until [ -s daemon.pid ]; do sleep 0.01; done
+echo '<result>honest</result>'
+`
+
+// TestCommandFilesAreTheStepsOwn: what a script writes to them has no effect, and
+// the step fails and names them.
+func TestCommandFilesAreTheStepsOwn(t *testing.T) {
+	t.Parallel()
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, acttest.Repository(t, meddling), 1)
+	e := j.do(problem.ExitCodes[problem.ClassDenied])
+	for _, name := range sitetest.RunnerFiles {
+		e.WantSays(t, "error", "raymond: denied", name)
+		if !strings.Contains(e.Stderr, name) {
+			t.Errorf("stderr: got %q, want %s named", e.Stderr, name)
+		}
+	}
+	e.WantOutputs(t, "result", "honest", "status", "completed", "error-class", "denied", "evil", "")
+	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
+		info, err := os.Lstat(j.commandFile(name))
+		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
+			t.Errorf("%s: got %v, %v, want an empty file", name, info, err)
+		}
+	}
+	if saved := jobtest.ReadOutputs(t, sitetest.Read(j.t, j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] != "1" {
+		t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
+	}
+	if got := sitetest.Read(j.t, filepath.Join(j.work, "victim")); got != "precious\n" {
+		t.Errorf("a file that a command file was made a link to: got %q, want it as it was", got)
+	}
+	if strings.Contains(e.Summary, "injected") {
+		t.Errorf("summary: got %q, want nothing of a script's", e.Summary)
+	}
+	if !strings.HasPrefix(e.Summary, "## ❌ Error") || !strings.Contains(e.Summary, "GITHUB_OUTPUT") {
+		t.Errorf("summary: got %.500q, want it to begin with what failed the step", e.Summary)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(sitetest.Read(j.t, filepath.Join(j.work, "daemon.pid"))))
+	if err != nil || sitetest.Alive(pid) {
+		t.Errorf("daemon %d: got it alive after the step (%v), want it gone", pid, err)
+	}
+}

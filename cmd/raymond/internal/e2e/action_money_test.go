@@ -1,0 +1,79 @@
+//go:build linux
+
+package e2e
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// The agents of these tests ask the API by themselves, as often as they like, and say
+// that they have cost a cent. Each answer costs $0.60 by the list.
+
+// costlyAPI is an API whose answers cost something, and the number of those that it gave.
+func costlyAPI(t *testing.T) (url string, answers *atomic.Int64) {
+	t.Helper()
+	answers = &atomic.Int64{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		answers.Add(1)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"type":"message_start","message":{"id":"m","model":"claude-sonnet-5","usage":{"input_tokens":300000}}}`+"\n\n")
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, answers
+}
+
+// TestAgentsThatHideMoney: what passes the key proxy is booked whatever the result says,
+// and when the budget is used up nothing more passes.
+func TestAgentsThatHideMoney(t *testing.T) {
+	t.Parallel()
+	const next = "reply:\n<goto>TWO.md</goto>\nend.\n-- wf/TWO.md --\nlog: two\nreply:\n<result>done</result>\nend.\n"
+	overLimit := problem.ExitCodes[problem.ClassOverLimit]
+	for name, c := range map[string]struct {
+		first, budget string
+		code          int
+		answers       int64
+		cost, says    string
+	}{
+		"within the budget": {"ask: 2\n" + next, "5", 0, 2, "1.21", "reports a cost of $0.0100, but what the key proxy counted costs $1.20"},
+		"and a failure":     {"ask: 200\nfail:\n" + next, "1", overLimit, 2, "1.2", "~$1.20 of $1.00"},
+		"another one's": {"reply:\n<fork next=\"ASK.md\">ASK.md</fork>\nend.\n-- wf/ASK.md --\nask: 100\n" + next, "3", overLimit,
+			0, "", "the key proxy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, "-- wf/START.md --\n"+c.first)
+			url, answers := costlyAPI(t)
+			j := s.job(1, "claude-path", sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "max-retries", "1").set("ANTHROPIC_BASE_URL", url)
+			e := j.do(c.code)
+			if !strings.Contains(e.Stdout+e.Stderr+e.Summary, c.says) {
+				t.Errorf("got\n%v\nwant %q in it", e, c.says)
+			}
+			if c.answers == 0 { // two agents at once: each may have had one answer under way
+				n := answers.Load()
+				cost, err := strconv.ParseFloat(e.Outputs["cost-usd"], 64)
+				if least := float64(n) * 0.6; n < 5 || n > 6 || err != nil || cost < least || cost > least+0.05 {
+					t.Errorf("got %d answers and a cost of %s, want 5 or 6, and all of them in it", n, e.Outputs["cost-usd"])
+				}
+				return
+			}
+			if answers.Load() != c.answers {
+				t.Errorf("the API gave %d answers, want %d", answers.Load(), c.answers)
+			}
+			e.WantOutputs(t, "cost-usd", c.cost)
+			if c.code != 0 {
+				if got := s.done(); got != "" {
+					t.Errorf("states that ran: got %q, want none", got)
+				}
+			}
+		})
+	}
+}

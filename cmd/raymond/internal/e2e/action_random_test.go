@@ -1,0 +1,202 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// killChain is a run that goes from job to job, each of which is killed.
+type killChain struct {
+	t       *testing.T
+	forge   *sitetest.Forge
+	repo    string
+	effects string
+	jobs    int
+	rests   []invarianttest.Rest   // what the forge had before each job
+	whole   []invarianttest.Effect // of an undisturbed run; nil when they are not known
+	key     string                 // input state-key
+}
+
+// next begins the next job, on another machine; every second one in another
+// workflow run.
+func (k *killChain) next() *bareJob {
+	k.t.Helper()
+	rest := invarianttest.Rest{Effects: len(k.done())}
+	if all := k.forge.Checkpoints(k.t, k.forge.Keys); len(all) > 0 {
+		rest.Run = all[len(all)-1].Run
+	}
+	if k.jobs > 0 {
+		k.rests = append(k.rests, rest)
+	}
+	j := newJob(k.t, k.forge, k.repo, int64(1+k.jobs/2))
+	k.jobs++
+	if k.key != "" {
+		j.with("state-key", k.key)
+	}
+	return j.set("SIDE_EFFECTS", k.effects).with("claude-path", sitetest.Stub.Path(k.t), "env", "SIDE_EFFECTS",
+		"input", "in", "max-parallel", "1", "budget", "0")
+}
+
+// done is what the jobs have done so far, a line an invocation.
+func (k *killChain) done() []string {
+	k.t.Helper()
+	data, err := os.ReadFile(k.effects)
+	if err != nil && !os.IsNotExist(err) {
+		k.t.Fatal(err)
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[:strings.Count(string(data), "\n")]
+}
+
+// isOver reports whether a job has completed the run, of which the invariants hold then, as for
+// a run that nobody kills.
+func (k *killChain) isOver(j *bareJob) bool {
+	k.t.Helper()
+	run := k.saved(j)
+	if run == nil || run.Progress.Status != state.Completed {
+		return false
+	}
+	left := k.forge.History.Left(k.t, k.forge.Keys)
+	left.Run, left.Effects, left.Rests, left.Whole = run, invarianttest.EffectsOf(k.done()), k.rests, k.whole
+	left.Events = sitetest.EventsIn(k.t, filepath.Join(j.own(), run.WorkflowID, "events.jsonl"))
+	left.Temporary = sitetest.Temporary(j.temp)
+	invarianttest.Want(k.t, left)
+	if result, _ := run.Result(); result != "the end" {
+		k.t.Errorf("result after %d jobs: got %q, want the end", k.jobs, result)
+	}
+	return true
+}
+
+// newRandomChain is a chain of jobs of the workflow for kills at any moment.
+func newRandomChain(t *testing.T) *killChain {
+	t.Helper()
+	flow := strings.ReplaceAll(sitetest.Killable, "\n-- ", "\n-- wf/")
+	return &killChain{t: t, forge: sitetest.NewForge(t), repo: acttest.Repository(t, flow), effects: filepath.Join(t.TempDir(), "effects")}
+}
+
+// TestJobsKilledAtRandomMoments kills the main parts of jobs at any moment. The next job,
+// on another machine, carries on with what the post part has stored, until the run comes
+// to its end; the invariants hold for all of it. A full dose of which no kill met an agent,
+// the commands of done_when, or a step that was not stored yet, proves nothing.
+func TestJobsKilledAtRandomMoments(t *testing.T) {
+	t.Parallel()
+	seed := sitetest.Seed(t)
+	whole := newRandomChain(t)
+	j := whole.next()
+	began := time.Now()
+	whole.wantTheEnd(j, j.start())
+	took := time.Since(began)
+	effects := invarianttest.EffectsOf(whole.done())
+	kills := sitetest.Dose(killsOfAChain, 30*killsOfAChain)
+	var l sitetest.Landed
+	t.Run("chains", func(t *testing.T) {
+		for n := range kills / killsOfAChain {
+			t.Run(fmt.Sprintf("%d of seed %d", n, seed), func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(seed, uint64(n)))
+				for kills := 0; kills < killsOfAChain && !t.Failed(); {
+					k := newRandomChain(t)
+					k.whole = effects
+					if (seed+uint64(n))%2 == 1 {
+						k.seal()
+					}
+					kills += k.killOften(sitetest.Aim{Random: random, Within: took / 2, Effects: k.effects}, killsOfAChain-kills, &l)
+				}
+			})
+		}
+	})
+	t.Logf("seed %d: %d kills: %d while an agent ran, %d in verify, %d between a transition and its upload", seed, l.Kills, l.Agent, l.Verify, l.Unstored)
+	if isProof := l.Agent > 0 && l.Verify > 0 && l.Unstored > 0; !isProof && kills > 100 || l.Kills < kills && !t.Failed() {
+		t.Errorf("%d kills, %d while an agent ran, %d in verify, %d before an upload: want %d, and some of each", l.Kills, l.Agent, l.Verify, l.Unstored, kills)
+	}
+}
+
+// seal has the checkpoints of a chain sealed.
+func (k *killChain) seal() {
+	k.t.Helper()
+	k.key = sitetest.NewStateKey(k.t)
+	keys, err := checkpoint.ParseKeys(k.key)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	k.forge.Keys = keys
+}
+
+// killsOfAChain is how many jobs of one run are killed, if it does not end before.
+const killsOfAChain = 6
+
+// killOften kills job after job of a run until it ends or enough is enough, and returns
+// how many.
+func (k *killChain) killOften(at sitetest.Aim, most int, l *sitetest.Landed) int {
+	k.t.Helper()
+	for kills := range most {
+		j := k.next()
+		c := j.start()
+		if !at.Wait(c) || !c.Shoot() {
+			k.wantTheEnd(j, c)
+			return kills
+		}
+		l.Note(k.saved(j), k.stored())
+		// The git of a killed program ends when nobody reads what it says.
+		sitetest.Eventually(k.t, "the end of git", func() bool { return !strings.Contains(sitetest.Describe(j.site.Processes()), "git ") })
+		if e := j.end(j.command("action-post")); e.Code != 0 {
+			k.t.Fatalf("post of job %d: got %v, want success", k.jobs, e)
+		}
+		if left := sitetest.Temporary(j.temp); len(left) > 0 {
+			k.t.Errorf("after the post part of job %d: got %q left, want nothing", k.jobs, left)
+		}
+		if k.isOver(j) {
+			return kills + 1
+		}
+	}
+	j := k.next()
+	k.wantTheEnd(j, j.start())
+	return most
+}
+
+func (k *killChain) wantTheEnd(j *bareJob, c *sitetest.Command) {
+	k.t.Helper()
+	if e := j.end(c); e.Code != 0 {
+		k.t.Fatalf("job %d: got %v, want success", k.jobs, e)
+	}
+	if !k.isOver(j) {
+		k.t.Errorf("job %d: got a run that is not completed", k.jobs)
+	}
+}
+
+// saved is what the main part of a job has saved; nil for nothing.
+func (k *killChain) saved(j *bareJob) *state.Run {
+	k.t.Helper()
+	dir := j.own()
+	ids, err := state.List(dir)
+	if err != nil || len(ids) != 1 {
+		return nil
+	}
+	run, err := state.Read(dir, ids[0])
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return run
+}
+
+// stored is the last step that is stored.
+func (k *killChain) stored() int {
+	k.t.Helper()
+	seq := 0
+	for _, c := range k.forge.Checkpoints(k.t, k.forge.Keys) {
+		seq = max(seq, c.Manifest.Seq)
+	}
+	return seq
+}

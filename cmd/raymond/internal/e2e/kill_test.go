@@ -1,0 +1,105 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/invarianttest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+func killableSite(t testing.TB) *site {
+	t.Helper()
+	return newSite(t, sitetest.Killable)
+}
+
+func (s *site) killableArgs() []string {
+	if sitetest.Exists(s.StateFile()) {
+		return []string{"resume", sitetest.RunID}
+	}
+	return s.RunArgs("--input", "in", "--max-parallel", "3", "--budget", "0")
+}
+
+// TestKilledAtRandomMoments stops runs at any moment, and what resumes them, ten times or
+// until they end: most with a kill, some with a signal to cancel. Every run comes to its end,
+// and the invariants hold. A full dose in which no kill met an agent, or the commands of
+// done_when, proves nothing.
+func TestKilledAtRandomMoments(t *testing.T) {
+	t.Parallel()
+	seed := sitetest.Seed(t)
+	whole := killableSite(t)
+	took := whole.Raymond(0, whole.killableArgs()...).Took
+	effects := invarianttest.EffectsOf(whole.Lines("effects"))
+	kills := sitetest.Kills()
+	var l sitetest.Landed
+	t.Run("runs", func(t *testing.T) {
+		for n := range (kills + killsOfARun - 1) / killsOfARun {
+			t.Run(fmt.Sprintf("%d of seed %d", n, seed), func(t *testing.T) {
+				t.Parallel()
+				random := rand.New(rand.NewPCG(seed, uint64(n)))
+				for kills := 0; kills < killsOfARun && !t.Failed(); {
+					s := killableSite(t)
+					s.Whole = effects
+					kills += killOften(s, sitetest.Aim{Random: random, Within: took / 2, Effects: s.SideEffects()}, killsOfARun-kills, &l)
+				}
+			})
+		}
+	})
+	t.Logf("seed %d: %d kills: %d while an agent ran, %d in verify", seed, l.Kills, l.Agent, l.Verify)
+	if isProof := l.Agent > 0 && l.Verify > 0 || kills < 500; !isProof || l.Kills < kills && !t.Failed() {
+		t.Errorf("%d kills, %d while an agent ran and %d in verify: want %d, and some of each", l.Kills, l.Agent, l.Verify, kills)
+	}
+}
+
+// killsOfARun is how often one run is killed, if it does not end before.
+const killsOfARun = 10
+
+// killOften kills a run, the orchestrator alone or now and then everything, or cancels it,
+// until it ends or enough is enough. It returns how often.
+func killOften(s *site, at sitetest.Aim, most int, l *sitetest.Landed) int {
+	s.T.Helper()
+	for kills := range most {
+		j := s.Start(s.killableArgs()...)
+		if !at.Wait(j) {
+			s.wantTheEnd(j.Wait())
+			return kills
+		}
+		switch how := at.Random.IntN(6); {
+		case how == 0 && s.isCancelled(j):
+		case how == 0 || !j.Shoot():
+			s.wantTheEnd(j.Wait())
+			return kills
+		case how == 1:
+			s.KillAll(j)
+		}
+		run, _ := state.Read(s.StateDir(), sitetest.RunID) // none, before its first save
+		l.Note(run, 0)
+	}
+	s.wantTheEnd(s.Start(s.killableArgs()...).Wait())
+	return most
+}
+
+// isCancelled sends a signal to cancel the run, and reports whether it came before its end.
+func (s *site) isCancelled(j *sitetest.Command) bool {
+	s.T.Helper()
+	_ = j.Cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	o := j.Wait()
+	// It ends of the signal itself where it does not listen yet.
+	run, err := state.Read(s.StateDir(), sitetest.RunID)
+	if o.Code == 143 && err == nil && run.Progress.Status != state.Cancelled {
+		s.T.Errorf("cancelled: got %v and status %s", o, run.Progress.Status)
+	}
+	return o.Code == 143 || o.Code == -1
+}
+
+func (s *site) wantTheEnd(o sitetest.Outcome) {
+	s.T.Helper()
+	if o.Code != 0 || o.Stdout != "the end\n" {
+		s.T.Errorf("got %v, want the result of a run that is completed", o)
+	}
+}

@@ -1,0 +1,239 @@
+package examplestest
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+)
+
+// The repository of every stage, and its id.
+const (
+	Repository   = "acme/consumer"
+	RepositoryID = artifactstest.Repository
+)
+
+// Forge is the stand-in for GitHub: the REST API of one repository, its git over
+// HTTP, and the results service. Whoever asks for anything needs the token.
+type Forge struct {
+	*httptest.Server
+	// Token is that of every job.
+	Token string
+	// Bare is the folder of the repository, without a work tree.
+	Bare string
+	// Levels are the permissions of people by login: "write", "read" and so on.
+	Levels map[string]string
+	// Checks are the check runs of any commit, as the API tells them.
+	Checks []any
+
+	t         testing.TB
+	artifacts *artifactstest.Server
+
+	mu     sync.Mutex // guards what follows
+	calls  []Request
+	issues []*Issue
+	pulls  []*Pull
+	last   struct{ pull, comment int } // numbers
+	before func(Request)
+}
+
+// Request is one that the forge was sent.
+type Request struct {
+	Method, Path string // the path is relative to the repository, as in "/issues/7/comments"
+	Query        string
+	Body         map[string]any // of the REST API
+	Token        string         // that came with it
+}
+
+// String is the request in one line.
+func (r Request) String() string {
+	if r.Query != "" {
+		return r.Method + " " + r.Path + "?" + r.Query
+	}
+	return r.Method + " " + r.Path
+}
+
+// Issue is an issue of the forge. Its JSON is what the REST API tells of it.
+type Issue struct {
+	Number int
+	Title  string
+	Body   string
+	State  string // "open" or "closed"
+	Author string
+	Labels []string
+	Notes  []Comment
+	IsPull bool // the API tells pull requests as issues too
+}
+
+// Comment is one on an issue.
+type Comment struct {
+	ID      int
+	Author  string
+	Body    string
+	Created time.Time
+}
+
+// Pull is a pull request of the forge.
+type Pull struct {
+	Number            int
+	Title, Body       string
+	Head, Base, State string
+}
+
+// newForge starts a forge that ends with the test.
+func newForge(t testing.TB) *Forge {
+	t.Helper()
+	f := &Forge{
+		t: t, Token: "ghs_" + rand.Text(), Bare: filepath.Join(t.TempDir(), "acme", "consumer.git"),
+		Levels: map[string]string{"ann": "write", "eve": "read"}, artifacts: artifactstest.New(t),
+	}
+	f.last.pull = 100
+	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
+	t.Cleanup(f.Close)
+	return f
+}
+
+// AddIssue makes an issue, open unless it says otherwise.
+func (f *Forge) AddIssue(i Issue) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i.State == "" {
+		i.State = "open"
+	}
+	f.issues = append(f.issues, &i)
+}
+
+// Issue returns an issue as it is now.
+func (f *Forge) Issue(number int) Issue {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, i := range f.issues {
+		if i.Number == number {
+			c := *i
+			c.Labels, c.Notes = slices.Clone(i.Labels), slices.Clone(i.Notes)
+			return c
+		}
+	}
+	f.t.Errorf("issue %d: the forge has none", number)
+	return Issue{}
+}
+
+// Say adds a comment of somebody to an issue or a pull request, and returns it as the
+// event tells it.
+func (f *Forge) Say(number int, author, body string) any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last.comment++
+	c := Comment{ID: 9000 + f.last.comment, Author: author, Body: body, Created: time.Now()}
+	for _, i := range f.issues {
+		if i.Number == number {
+			i.Notes = append(i.Notes, c)
+		}
+	}
+	return c.json()
+}
+
+// Pulls are the pull requests as they are now.
+func (f *Forge) Pulls() []Pull {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Pull
+	for _, p := range f.pulls {
+		all = append(all, *p)
+	}
+	return all
+}
+
+// Requests are those so far whose line has a text in it, those of the results
+// service aside.
+func (f *Forge) Requests(text string) []Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.calls), func(r Request) bool { return !strings.Contains(r.String(), text) })
+}
+
+// Before has a function called before each request is answered, which waits for it;
+// when it panics with http.ErrAbortHandler there is no answer. nil ends that.
+func (f *Forge) Before(tell func(Request)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = tell
+}
+
+// serve notes a request and hands it on.
+func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
+	_, password, _ := r.BasicAuth()
+	q := Request{Method: r.Method, Query: r.URL.RawQuery, Token: password}
+	if password == "" {
+		q.Token = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	}
+	path, isAPI := strings.CutPrefix(r.URL.Path, "/api/repos/"+Repository)
+	q.Path = path
+	if isAPI {
+		q.Body = body(r)
+	}
+	f.note(q)
+	switch {
+	case q.Token != f.Token && isAPI:
+		refuse(w, http.StatusUnauthorized, "Bad credentials")
+	case q.Token != f.Token:
+		w.Header().Set("WWW-Authenticate", `Basic realm="forge"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	case strings.HasPrefix(path, "/actions/"):
+		r.URL.Path = "/api/repos/o/r" + path
+		r.Header.Set("Authorization", "Bearer "+artifactstest.APIToken)
+		f.artifacts.Config.Handler.ServeHTTP(w, r)
+	case isAPI:
+		f.api(w, r, q)
+	case strings.HasPrefix(r.URL.Path, "/"+Repository+".git/"):
+		f.git(w, r)
+	case r.URL.Path == "/graphql": // who is asking
+		answer(w, 200, map[string]any{"data": map[string]any{"viewer": map[string]any{"login": bot}}})
+	default: // such as /user, which the token of a job may not ask
+		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
+	}
+}
+
+func (f *Forge) note(q Request) {
+	f.mu.Lock()
+	f.calls = append(f.calls, q)
+	tell := f.before
+	f.mu.Unlock()
+	if tell != nil {
+		tell(q)
+	}
+}
+
+// body reads the JSON of a request.
+func body(r *http.Request) map[string]any {
+	data, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(data))
+	var fields map[string]any
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil
+	}
+	return fields
+}
+
+func refuse(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `{"message":%q}`, text)
+}
+
+func answer(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // a client that is gone needs no answer
+}

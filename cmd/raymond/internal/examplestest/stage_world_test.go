@@ -1,0 +1,141 @@
+//go:build linux && world
+
+package examplestest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+)
+
+// actionName is how the examples use the action.
+const actionName = "raymond-action/raymond-action@v1"
+
+// APIKey is the model's key that workflows get as the secret ANTHROPIC_API_KEY.
+const APIKey = "sk-ant-of-the-consumer"
+
+// Setup is what a consumer has.
+type Setup struct {
+	Example string // the folder in examples/
+	Files   string // the consumer's own files, a txtar archive
+	// Shipped leaves a workflow input such as builtin:NAME as it is. Without it, the
+	// states lie in the repository, at .github/raymond/NAME, and the workflow file
+	// names that folder.
+	Shipped bool
+	// Edit, unless nil, changes the text of the workflow file before it is placed.
+	Edit func(string) string
+
+	notes string // the folder outside of the checkout in which agents note what they do
+}
+
+// Stage is a consumer's repository with an example in it, the forge that it is on,
+// and what agents do there. Its Config is that of every workflow run.
+type Stage struct {
+	acttest.Config
+	Forge  *Forge
+	Agents *Agents
+
+	t   testing.TB
+	run int64 // of the last event
+}
+
+// New makes the repository, with one commit on main, which the forge has too.
+// Agents are those of s.Agents until UseCLI is called.
+func New(t testing.TB, setup Setup) *Stage {
+	t.Helper()
+	s := &Stage{t: t, Forge: newForge(t), Agents: newAgents(t)}
+	setup.notes = s.Agents.dir
+	files := setup.files(t)
+	s.Config = acttest.Config{
+		Repo: acttest.Repository(t, files), Workflow: ".github/workflows/" + setup.Example + ".yml",
+		Actions: map[string]string{actionName: acttest.Release(t, sitetest.Raymond.Path(t))}, Artifacts: t.TempDir(),
+		Secrets: map[string]string{"GITHUB_TOKEN": s.Forge.Token, "ANTHROPIC_API_KEY": APIKey},
+		Path:    []string{s.Agents.dir},
+		Env: map[string]string{
+			"GITHUB_API_URL": s.Forge.URL + "/api", "GITHUB_SERVER_URL": s.Forge.URL, "GITHUB_GRAPHQL_URL": s.Forge.URL + "/graphql",
+			// A race must not pass for an exit code of ours, nor cost a second at exit.
+			"GORACE":              "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
+			"GITHUB_WORKFLOW_REF": Repository + "/.github/workflows/" + setup.Example + ".yml@refs/heads/main",
+		},
+	}
+	s.Forge.take(s.Repo)
+	return s
+}
+
+// steps are the lines of a workflow file that begin the inputs of the action.
+var steps = regexp.MustCompile(`(?m)^(\s+)workflow: .*$`)
+
+var shipped = regexp.MustCompile(`(?m)^(\s+workflow:) builtin:(\S+)`)
+
+// files are the workflow file, the states and the consumer's own files.
+func (setup Setup) files(t testing.TB) string {
+	t.Helper()
+	dir := filepath.Join(root, "examples", setup.Example)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := steps.ReplaceAllString(setup.Files, "${0}\n${1}cage-write: "+setup.notes)
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		archive += setup.place(e.Name(), string(data))
+	}
+	return archive
+}
+
+// place is the entry of a file of the example in the consumer's repository; "" when
+// the consumer doesn't have it.
+func (setup Setup) place(name, text string) string {
+	at := ".github/raymond/" + setup.Example + "/" + name
+	switch {
+	case name == "workflow.yml":
+		at = ".github/workflows/" + setup.Example + ".yml"
+		if !setup.Shipped {
+			text = shipped.ReplaceAllString(text, "$1 .github/raymond/$2")
+		}
+		if setup.Edit != nil {
+			text = setup.Edit(text)
+		}
+		text = steps.ReplaceAllString(text, "${0}\n${1}cage-write: "+setup.notes)
+	case setup.Shipped, name == "README.md", strings.HasPrefix(name, "replies"):
+		return ""
+	}
+	return fmt.Sprintf("-- %s --\n%s", at, text)
+}
+
+// UseCLI makes the agent CLI the real one, which talks to api.
+func (s *Stage) UseCLI(api *claudetest.Server) {
+	s.t.Helper()
+	s.Agents.real(claudetest.Install(s.t))
+	s.Env["ANTHROPIC_BASE_URL"] = api.URL
+}
+
+// Run makes an event happen in a workflow run of its own, whose number is one more than
+// that of the last, and waits for its end.
+func (s *Stage) Run(event, payload string) *acttest.Result {
+	s.t.Helper()
+	s.run++
+	s.Forge.artifacts.ChangeRun(s.run, func(r *artifactstest.Run) {
+		*r = artifactstest.Run{ID: s.run, Event: event, Status: "in_progress", Path: s.Workflow, HeadBranch: "main", HeadRepository: RepositoryID}
+	})
+	c := s.Config
+	c.Event, c.Payload, c.RunID = event, payload, s.run
+	c.Results = acttest.Results{URL: s.Forge.artifacts.URL, Token: artifactstest.Token(s.run)}
+	res := acttest.Run(s.t, c)
+	s.Forge.artifacts.ChangeRun(s.run, func(r *artifactstest.Run) { r.Status = "completed" })
+	return res
+}

@@ -1,0 +1,79 @@
+//go:build linux && world
+
+package releasetest
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../../../.."
+
+// largest is how many bytes a program may have: each job that uses the action downloads six. The page of a report
+// uses html/template, with which the linker has to keep every method; that is 9 MiB of them.
+const largest = 24 << 20
+
+// TestReleaseIsBuiltTheSame in another folder, with an empty cache and settings that would change it. Its program is
+// for its system, small, of its version, without cgo, and without a path of this machine.
+func TestReleaseIsBuiltTheSame(t *testing.T) {
+	t.Parallel()
+	const version = "v98.76.54"
+	sources, work := t.TempDir(), t.TempDir()
+	command(t, root, nil, "bash", "-c", `git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$0" 2>/dev/null; test -f "$0/go.mod"`, sources)
+	one, other := filepath.Join(work, "one"), filepath.Join(work, "other")
+	command(t, root, nil, ".ci/release", one, version, "linux/amd64")
+	command(t, sources, []string{
+		"HOME=" + work, "GOCACHE=" + filepath.Join(work, "cache"), "GOMODCACHE=" + command(t, root, nil, "go", "env", "GOMODCACHE"),
+		"GOFLAGS=-race", "GOAMD64=v3", "GODEBUG=panicnil=1", "CGO_ENABLED=1", "GOOS=plan9", "LC_ALL=C.UTF-8",
+	}, ".ci/release", other, version, "linux/amd64")
+	first, again := read(t, one, "SHA256SUMS"), read(t, other, "SHA256SUMS")
+	if !bytes.Equal(first, again) || !strings.HasSuffix(string(first), "  raymond-linux-amd64\n") {
+		t.Errorf("checksums: got %q and %q, want the same of one program", first, again)
+	}
+	program := read(t, one, "raymond-linux-amd64")
+	if len(program) > largest {
+		t.Errorf("program: got %d bytes, want at most %d", len(program), largest)
+	}
+	if got := command(t, one, nil, "./raymond-linux-amd64", "--version"); !strings.Contains(got, version) {
+		t.Errorf("--version: got %q, want %s in it", got, version)
+	}
+	for _, private := range []string{sources, command(t, root, nil, "pwd", "-P"), command(t, root, nil, "go", "env", "GOMODCACHE"), command(t, root, nil, "go", "env", "GOROOT")} {
+		if bytes.Contains(program, []byte(private)) {
+			t.Errorf("program: got the path %s in it", private)
+		}
+	}
+	settings := command(t, root, nil, "go", "version", "-m", filepath.Join(one, "raymond-linux-amd64"))
+	for _, want := range []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "-trimpath=true"} {
+		if !strings.Contains(settings, "\tbuild\t"+want) {
+			t.Errorf("settings of the program: got\n%s\nwant %s", settings, want)
+		}
+	}
+}
+
+// command runs a program in a folder and returns what it prints, without the line break at its end.
+func command(t *testing.T, dir string, env []string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(fmt.Errorf("%s: %w\n%s", cmd, err, &errs))
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func read(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,119 @@
+// Package workflowtest looks for what is unsafe in workflow files: those of this repository,
+// the examples, and the YAML that pages show.
+package workflowtest
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+var (
+	// pinned is an action by its commit, with the version in a comment.
+	pinned = regexp.MustCompile(`^actions/\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	// own is this action: a folder, the version that releases move, or a place for a commit.
+	own = regexp.MustCompile(`^(\./(\.?[\w-][\w./-]*)?|raymond-action/raymond-action(/\S+)?@(v1|COMMIT))$`)
+)
+
+// faults are what is unsafe in a workflow file, or in a part of one.
+func faults(text string) (list []string) {
+	var doc yaml.Node
+	var workflow struct {
+		Permissions map[string]string
+		Jobs        map[string]any
+	}
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		return []string{err.Error()}
+	}
+	_ = doc.Decode(&workflow) // pages show lists of steps, too
+	if workflow.Jobs != nil && workflow.Permissions == nil {
+		list = append(list, "no permissions by name at the top")
+	}
+	for scope, level := range workflow.Permissions {
+		if level == "write" && len(workflow.Jobs) > 1 {
+			list = append(list, "every job may write "+scope)
+		}
+	}
+	return append(list, faultsIn(&doc)...)
+}
+
+// faultsIn are those of a node and all below it.
+func faultsIn(n *yaml.Node) (list []string) {
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
+		value := n.Content[i+1]
+		switch key := n.Content[i].Value; {
+		case slices.Contains([]string{"run", "shell", "script"}, key) && strings.Contains(value.Value, "${{"):
+			list = append(list, "expression in a program's text; hand it over in env: "+value.Value)
+		case key == "permissions" && value.Kind != yaml.MappingNode:
+			list = append(list, "permissions not by name: "+value.Value)
+		case key == "uses":
+			list = append(list, faultsOfUse(n, strings.TrimSpace(value.Value+" "+value.LineComment))...)
+		}
+	}
+	for _, c := range n.Content {
+		list = append(list, faultsIn(c)...)
+	}
+	return list
+}
+
+func faultsOfUse(step *yaml.Node, use string) (list []string) {
+	var s struct {
+		With struct {
+			Keeps any `yaml:"persist-credentials"`
+		}
+	}
+	if err := step.Decode(&s); err != nil || strings.HasPrefix(use, "actions/checkout@") && s.With.Keeps != false {
+		list = append(list, "checkout without persist-credentials: false")
+	}
+	if !pinned.MatchString(use) && !own.MatchString(use) {
+		list = append(list, "neither ours nor one of GitHub's by its commit, with the version: "+use)
+	}
+	return list
+}
+
+var yamlBlock = regexp.MustCompile("(?s)```ya?ml\n(.*?)```")
+
+// TestEveryWorkflowIsClean: those that run here, and those that others copy.
+func TestEveryWorkflowIsClean(t *testing.T) {
+	for _, name := range slices.Concat(glob(t, ".github/workflows/*.yml", "action.yml"), glob(t, shown...)) {
+		texts := []string{read(t, name)}
+		if filepath.Ext(name) == ".md" {
+			texts = nil
+			for _, m := range yamlBlock.FindAllStringSubmatch(read(t, name), -1) {
+				texts = append(texts, m[1])
+			}
+		}
+		for _, text := range texts {
+			for _, fault := range faults(text) {
+				t.Errorf("%s: %s", name, fault)
+			}
+		}
+	}
+}
+
+// TestEachRuleFindsWhatItIsFor: a rule that finds nothing would keep nothing out.
+func TestEachRuleFindsWhatItIsFor(t *testing.T) {
+	const (
+		sha  = "08c6903cd8c0fde910a37f88322edcfb5dd907a8"
+		good = "permissions: {contents: read}\njobs:\n  a:\n    steps:\n      - uses: actions/checkout@" + sha + " # v5.0.0\n" +
+			"        with: {persist-credentials: false}\n      - run: echo\n        env: {X: \"${{ inputs.x }}\"}\n  b: {}\n"
+	)
+	if got := faults(good); got != nil {
+		t.Errorf("faults of\n%s\ngot %q, want none", good, got)
+	}
+	for _, change := range [][2]string{
+		{"run: echo", "run: echo ${{ inputs.x }}"}, {"false", "true"}, {"        with: {persist-credentials: false}\n", ""},
+		{"permissions: {contents: read}\n", ""}, {"{contents: read}", "write-all"}, {"contents: read", "contents: write"},
+		{"b: {}", "b: {permissions: read-all}"}, {sha, "v5"}, {" # v5.0.0", ""}, {"# v5.0.0", "# main"},
+		{"run: echo", "uses: stranger/action@" + sha + " # v1.0.0"}, {"run: echo", "uses: ./../elsewhere"},
+	} {
+		bad := strings.Replace(good, change[0], change[1], 1)
+		if got := faults(bad); bad == good || got == nil {
+			t.Errorf("faults of\n%s\ngot %q, want some", bad, got)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package agents
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// talked is the id of a conversation that its agent CLI has kept.
+const talked = "01a20496-9575-7df3-99d5-ad94698ff8ca"
+
+// kept is what each agent CLI keeps of a conversation in which "one" was said, and then "two".
+var kept = map[string][2]string{
+	protocol.BackendClaude: {
+		`{"type":"user","uuid":"a","sessionId":"` + talked + `","timestamp":"2026-11-24T04:00:00Z","message":{"role":"user","content":"one"}}` + "\n",
+		`{"type":"user","uuid":"b","sessionId":"` + talked + `","timestamp":"2026-11-24T04:00:01Z","message":{"role":"user","content":"two"}}` + "\n",
+	},
+	protocol.BackendCodex: {
+		`{"type":"session_meta","timestamp":"2026-11-24T04:00:00Z","payload":{"id":"` + talked + `","cwd":"/work"}}` + "\n" +
+			`{"type":"event_msg","timestamp":"2026-11-24T04:00:00Z","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"one"}]}}}` + "\n",
+		`{"type":"event_msg","timestamp":"2026-11-24T04:00:01Z","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"two"}]}}}` + "\n",
+	},
+	protocol.BackendGemini: {
+		`{"sessionId":"` + talked + `","projectHash":"x"}` + "\n" + `{"id":"1","timestamp":"2026-11-24T04:00:00Z","type":"user","content":"one"}` + "\n",
+		`{"id":"2","timestamp":"2026-11-24T04:00:01Z","type":"user","content":"two"}` + "\n",
+	},
+	protocol.BackendCommand: {`{"role":"user","text":"one"}` + "\n", `{"role":"user","text":"two"}` + "\n"},
+}
+
+// TestCopiesOfConversations: a copy has what was said up to where it was cut, under an id of its
+// own and in another folder. The conversation itself stays as it was.
+func TestCopiesOfConversations(t *testing.T) {
+	t.Parallel()
+	for backend, text := range kept {
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			a := New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend]
+			c := runner.Conversation{ID: talked, Dir: t.TempDir()}
+			stored := filepath.Join(t.TempDir(), "stored.jsonl")
+			if err := errors.Join(os.WriteFile(stored, []byte(text[0]+text[1]), 0o600), a.Place(c, stored)); err != nil {
+				t.Fatal(err)
+			}
+			first := int64(len(text[0]))
+			for length, want := range map[int64]string{first: "one", first + 1: "one", -1: "one two"} {
+				copied := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
+				if _, err := a.Copy(c, length, copied.ID, copied.Dir); err != nil {
+					t.Errorf("copy of %d bytes: %v", length, err)
+				}
+				if got := said(t, a, copied); got != want {
+					t.Errorf("copy of %d bytes: got %q, want %q", length, got, want)
+				}
+				if found, _ := a.Find(copied, []string{copied.Dir}); isIn(t, found.Path, talked) {
+					t.Errorf("copy of %d bytes: got the id of the conversation itself in it", length)
+				}
+			}
+			for _, id := range []string{c.ID, "../x", ""} {
+				if _, err := a.Copy(c, -1, id, c.Dir); err == nil {
+					t.Errorf("copy as %q: got no error", id)
+				}
+			}
+			for what, length := range map[string]int64{"more than there is": first * 10, "nothing": 0} {
+				if _, err := a.Copy(c, length, uuid.NewString(), c.Dir); err == nil {
+					t.Errorf("copy of %s: got no error", what)
+				}
+			}
+			found, _ := a.Find(c, []string{c.Dir})
+			if data, err := os.ReadFile(found.Path); string(data) != text[0]+text[1] {
+				t.Errorf("the conversation itself: got %q, %v, want it as it was", data, err)
+			}
+			c.ID = uuid.NewString()
+			if _, err := a.Copy(c, -1, uuid.NewString(), c.Dir); err == nil {
+				t.Error("copy of a conversation that is not there: got no error")
+			}
+			if err := a.Read(c, 0, -1, nil); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("a conversation that is not there: got %v, want %v", err, fs.ErrNotExist)
+			}
+		})
+	}
+}
+
+// said are the texts of a conversation; of each message the second one is read by itself, too.
+func said(t *testing.T, a runner.Agent, c runner.Conversation) string {
+	t.Helper()
+	read := func(from, to int64) (texts []string, last int64) {
+		err := a.Read(c, from, to, func(m runner.Message) error {
+			texts, last = append(texts, m.Text), m.Offset
+			return nil
+		})
+		if err != nil {
+			t.Errorf("read: %v", err)
+		}
+		return texts, last
+	}
+	all, last := read(0, -1)
+	before, _ := read(0, last)
+	after, _ := read(last, -1)
+	if diff := cmp.Diff(all, append(before, after...)); diff != "" {
+		t.Errorf("read in two pieces (-whole +pieces):\n%s", diff)
+	}
+	return strings.Join(all, " ")
+}
+
+func isIn(t *testing.T, path, part string) bool {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+	}
+	return strings.Contains(string(data), part)
+}

@@ -1,0 +1,142 @@
+//go:build unix
+
+package agents
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+)
+
+// placed is an agent CLI on a machine of its own that has the conversation talked.
+type placed struct {
+	runner.Agent
+	t      *testing.T
+	c      runner.Conversation
+	text   string // what was said in it
+	stored string // the file from which it was placed
+	path   string // where the CLI has it
+}
+
+func place(t *testing.T, backend string) *placed {
+	t.Helper()
+	home := t.TempDir()
+	p := &placed{
+		Agent: New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend], t: t,
+		c: runner.Conversation{ID: talked, Dir: t.TempDir()}, text: kept[backend][0], stored: filepath.Join(t.TempDir(), "stored.jsonl"),
+	}
+	p.store(p.text)
+	if err := p.Place(p.c, p.stored); err != nil {
+		t.Fatal(err)
+	}
+	found, ok := p.Find(p.c, []string{p.c.Dir})
+	if !ok || found.Size != int64(len(p.text)) {
+		t.Fatalf("placed: got %+v, %v, want %d bytes", found, ok, len(p.text))
+	}
+	p.path = found.Path
+	return p
+}
+
+// store changes the file from which conversations are placed. It is old.
+func (p *placed) store(text string) {
+	p.t.Helper()
+	old := time.Now().Add(-40 * 24 * time.Hour)
+	if err := errors.Join(os.WriteFile(p.stored, []byte(text), 0o644), os.Chtimes(p.stored, old, old)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *placed) isThere(c runner.Conversation) bool {
+	_, ok := p.Length(c)
+	return ok
+}
+
+// TestPlaceAndClear: what is placed replaces what is there, also by a shorter one, and is as good
+// as new, since a CLI may delete old files. What is cleared leaves other conversations, and a file
+// that has changed.
+func TestPlaceAndClear(t *testing.T) {
+	t.Parallel()
+	for backend, text := range kept {
+		t.Run(backend, func(t *testing.T) {
+			t.Parallel()
+			p := place(t, backend)
+			other := runner.Conversation{ID: strings.Replace(talked, "01a", "02b", 1), Dir: p.c.Dir}
+			p.store(strings.ReplaceAll(text[0], talked, other.ID))
+			if err := p.Place(other, p.stored); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(p.path, []byte(text[0]+text[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.store(p.text)
+			err := p.Place(p.c, p.stored)
+			data, _ := os.ReadFile(p.path)
+			info, statErr := os.Stat(p.path)
+			if errors.Join(err, statErr) != nil || string(data) != p.text || info.Mode() != 0o600 || time.Since(info.ModTime()) > 24*time.Hour {
+				t.Errorf("placed again: got %q, %v, %v, want %q, with mode 0600, of now", data, info, err, p.text)
+			}
+			for _, id := range []string{"../" + talked, strings.ToUpper(talked), "*", ""} {
+				c := runner.Conversation{ID: id, CLI: id, Dir: p.c.Dir}
+				if p.Place(c, p.stored) == nil || p.Clear(c, nil) == nil {
+					t.Errorf("the id %q: got it placed or cleared, want errors", id)
+				}
+			}
+			for _, from := range []string{p.stored + "s", t.TempDir()} {
+				if err := p.Place(p.c, from); err == nil {
+					t.Errorf("placed from %s: got no error", from)
+				}
+			}
+			mark, err := transcripts.MarkOf(p.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Clear(p.c, &runner.Mark{Size: 1}); err != nil || !p.isThere(p.c) {
+				t.Errorf("cleared with another mark: got %v, there: %v, want it left", err, p.isThere(p.c))
+			}
+			for range 2 { // the second time there is nothing
+				if err := p.Clear(p.c, &mark); err != nil || p.isThere(p.c) || !p.isThere(other) {
+					t.Errorf("cleared: got %v, there: %v, another one: %v", err, p.isThere(p.c), p.isThere(other))
+				}
+			}
+		})
+	}
+}
+
+// agentsOwn is how many of the last parts of a conversation's path an agent may have made: the file,
+// and folders above it.
+var agentsOwn = map[string]int{protocol.BackendClaude: 3, protocol.BackendCodex: 5, protocol.BackendGemini: 4, protocol.BackendCommand: 1}
+
+// TestLinksOfConversationsAreNotFollowed: what an agent has put in the place of a file or a folder
+// leads nowhere. What it would lead to stays as it was.
+func TestLinksOfConversationsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	for backend, own := range agentsOwn {
+		for up := range own {
+			p := place(t, backend)
+			at := p.path
+			for range up {
+				at = filepath.Dir(at)
+			}
+			outside := filepath.Join(t.TempDir(), filepath.Base(at))
+			if err := errors.Join(os.Rename(at, outside), os.Symlink(outside, at)); err != nil {
+				t.Fatal(err)
+			}
+			rest, err := filepath.Rel(at, p.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.store(p.text + kept[backend][1])
+			_, _ = p.Place(p.c, p.stored), p.Clear(p.c, nil) // errors are as good
+			if data, err := os.ReadFile(filepath.Join(outside, rest)); string(data) != p.text {
+				t.Errorf("%s, a link in place of %s: what it leads to: got %q, %v, want it as it was", backend, at, data, err)
+			}
+		}
+	}
+}

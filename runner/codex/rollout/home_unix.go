@@ -1,5 +1,0 @@
-//go:build !windows
-
-package rollout
-
-const homeVar = "HOME"

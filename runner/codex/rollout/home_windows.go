@@ -1,3 +1,0 @@
-package rollout
-
-const homeVar = "USERPROFILE"

@@ -1,0 +1,103 @@
+package codex
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// recordedThread is the thread of the recordings.
+const recordedThread = "01a20496-9575-7df3-99d5-ad94698ff8ca"
+
+// TestRecordedStreams holds what recordings of the real CLI, and of its rollouts, amount to.
+func TestRecordedStreams(t *testing.T) { recordtest.Replay(t, play) }
+
+func play(t *testing.T, c recordtest.Case) recordtest.Brought {
+	t.Helper()
+	home := t.TempDir()
+	b := &Backend{Env: []string{"CODEX_HOME=" + home}}
+	path := filepath.Join(home, "sessions", "2026", "11", "24", "rollout-2026-11-24T04-34-25-"+recordedThread+".jsonl")
+	if len(c.After) > 0 {
+		write(t, path, string(c.Before))
+	}
+	o := runner.Order{Dir: home, Prompt: runner.PromptOrder{Session: c.Mode, SessionID: "ours", From: recordedThread}}
+	if c.Mode == state.Resume {
+		o.Prompt.CLIID = recordedThread
+	}
+	taken, fail := b.prepare(o)
+	if fail != nil {
+		t.Fatal(fail)
+	}
+	s := newStream(o, taken, nil)
+	_, _ = s.Write(c.Stdout)
+	s.Flush()
+	if len(c.After) > 0 {
+		write(t, path, string(c.Before)+string(c.After))
+	}
+	var got recordtest.Brought
+	got.Answer, got.Failure = s.answer(c.Exit)
+	b.book(&got.Answer, s)
+	b.refusals(&got.Answer, s)
+	if len(c.After) == 0 {
+		return got
+	}
+	err := b.Read(runner.Conversation{CLI: recordedThread}, taken.start, -1, func(m runner.Message) error {
+		got.Messages = append(got.Messages, m)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return got
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTheThreadIsToldAtOnce: before the model has answered; and no other one is taken for it.
+func TestTheThreadIsToldAtOnce(t *testing.T) {
+	const other = "5e0c1c8e-6d9a-4b57-9d27-0f3a2b1c4d5e"
+	for _, c := range []struct {
+		taken turn
+		told  string
+		ok    bool
+	}{
+		{turn{}, recordedThread, true},
+		{turn{resumed: recordedThread}, recordedThread, true},
+		{turn{resumed: recordedThread}, other, false},
+		{turn{resumed: recordedThread, isFork: true}, other, true},
+		{turn{resumed: recordedThread, isFork: true}, recordedThread, false},
+		{turn{}, "../../x", false},
+	} {
+		told := ""
+		s := newStream(runner.Order{Telling: runner.TellAll}, c.taken, func(p runner.Progress) { told += p.CLIID })
+		_, _ = s.Write([]byte(`{"type":"thread.started","thread_id":"` + c.told + `"}` + "\n"))
+		if (s.Early == nil) != c.ok || c.ok && told != c.told {
+			t.Errorf("%+v, %s: told %q, failure %v, want it taken: %v", c.taken, c.told, told, s.Early, c.ok)
+		}
+	}
+}
+
+// FuzzStream: whatever a CLI prints, its reader does not panic, and a failure says why.
+func FuzzStream(f *testing.F) {
+	f.Add([]byte(`{"type":"thread.started","thread_id":"x"}` + "\n" + `{"type":"turn.failed","error":{"message":"{"}}`))
+	f.Fuzz(func(t *testing.T, output []byte) {
+		s := newStream(runner.Order{Telling: runner.TellAll}, turn{}, nil)
+		_, _ = s.Write(output)
+		s.Flush()
+		if _, fail := s.answer(recordtest.Case{}.Exit); fail != nil && fail.Message == "" {
+			t.Errorf("%q: got a failure without a reason", output)
+		}
+	})
+}

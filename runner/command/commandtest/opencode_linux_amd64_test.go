@@ -1,5 +1,0 @@
-package commandtest
-
-import "testing"
-
-func TestLockfilePinsEveryPackage(t *testing.T) { pinned.CheckPinned(t) }

@@ -1,5 +1,0 @@
-//go:build !windows
-
-package command
-
-const homeVar = "HOME"

@@ -1,3 +1,0 @@
-package command
-
-const homeVar = "USERPROFILE"

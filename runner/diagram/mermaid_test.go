@@ -1,0 +1,121 @@
+//go:build world
+
+package diagram_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/diagram"
+	"github.com/raymond-action/raymond-action/runner/diagram/mermaidtest"
+)
+
+// TestMermaidReadsTheDrawings states that Mermaid accepts the diagrams of testdata, of
+// the examples and of huge workflows, and finds in them what we wrote and nothing else.
+func TestMermaidReadsTheDrawings(t *testing.T) {
+	var names, texts []string
+	for _, pattern := range []string{"testdata/*.mmd", "../../examples/*/1_START.*"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("%s: got no files (%v)", pattern, err)
+		}
+		for _, path := range paths {
+			if strings.Contains(path, "START") {
+				path = filepath.Dir(path)
+			}
+			names = append(names, path)
+			texts = append(texts, textOf(t, path))
+		}
+	}
+	for name, text := range huge(t) {
+		names, texts = append(names, name), append(texts, text)
+	}
+	for i, c := range mermaidtest.Read(t, texts...) {
+		if c.Error != "" {
+			t.Errorf("%s\ninput:\n%s\ngot: %s\nwant: no fault", names[i], texts[i], c.Error)
+			continue
+		}
+		checkParts(t, names[i], texts[i], c)
+	}
+}
+
+// textOf returns the diagram in a file, or of the workflow in a folder.
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		w, problems := protocol.Load(os.DirFS(path), protocol.LoadOptions{Platform: protocol.Unix})
+		if len(problems) > 0 {
+			t.Fatalf("load %s: %v", path, problems)
+		}
+		return diagram.Draw(w, nil)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// checkParts compares what Mermaid found with the lines of the text.
+func checkParts(t *testing.T, name, text string, c mermaidtest.Chart) {
+	t.Helper()
+	nodes, edges := len(nodeLine.FindAllString(text, -1)), len(edgeLine.FindAllString(text, -1))
+	if len(c.Nodes) != nodes || len(c.Edges) != edges {
+		t.Errorf("%s\ninput:\n%s\ngot: %d nodes, %d edges\nwant: %d, %d", name, text, len(c.Nodes), len(c.Edges), nodes, edges)
+	}
+	for _, n := range c.Nodes {
+		if len(n.Classes) == 0 || !n.Plain {
+			t.Errorf("%s\ninput:\n%s\ngot: node %+v\nwant: a class for it, plain text in it", name, text, n)
+		}
+	}
+	for _, e := range c.Edges {
+		if !e.Plain {
+			t.Errorf("%s\ninput:\n%s\ngot: edge %+v\nwant: plain text", name, text, e)
+		}
+	}
+}
+
+// TestOddNamesAreShownAsTheyAre checks the names above, and random names of the same
+// characters.
+func TestOddNamesAreShownAsTheyAre(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	alphabet := []rune(strings.Join(oddNames, ""))
+	all := [][]string{oddNames}
+	for range 20 {
+		names := make([]string, 10)
+		for i := range names {
+			var b strings.Builder
+			for range 1 + random.IntN(30) {
+				b.WriteRune(alphabet[random.IntN(len(alphabet))])
+			}
+			names[i] = strings.TrimSpace(b.String()) + fmt.Sprint(i)
+		}
+		all = append(all, names)
+	}
+	var texts []string
+	for _, names := range all {
+		texts = append(texts, diagram.Draw(load(flow(names)), nil))
+	}
+	for i, c := range mermaidtest.Read(t, texts...) {
+		if c.Error != "" {
+			t.Errorf("seed %d\ninput:\n%s\ngot: %s\nwant: no fault", seed, texts[i], c.Error)
+			continue
+		}
+		checkParts(t, fmt.Sprint("seed ", seed), texts[i], c)
+		for _, name := range all[i] {
+			shown := func(n mermaidtest.Node) bool {
+				return slices.Equal(n.Text, []string{strings.ReplaceAll(name, "/", ":") + ".md"})
+			}
+			if !slices.ContainsFunc(c.Nodes, shown) {
+				t.Errorf("seed %d\ninput: %q\n%s\ngot: %+v\nwant: a node that shows the name", seed, name, texts[i], c.Nodes)
+			}
+		}
+	}
+}

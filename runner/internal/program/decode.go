@@ -1,0 +1,51 @@
+package program
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
+)
+
+// Skips passes over values that are not of the kind of a T, so that a field of a type that
+// nobody expected costs itself alone. Of a number that is not whole T stays as it is.
+func Skips[T any](kind string) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *T) error {
+		if k := dec.PeekKind(); k != 0 && string(k) != kind {
+			return dec.SkipValue()
+		}
+		switch n := any(to).(type) {
+		case *int:
+			return number(dec, n)
+		case *int64:
+			return number(dec, n)
+		}
+		return errors.ErrUnsupported
+	})
+}
+
+// number reads a whole number; another one is passed over.
+func number[T int | int64](dec *jsontext.Decoder, to *T) error {
+	value, err := dec.ReadValue()
+	if n, bad := strconv.ParseInt(string(value), 10, strconv.IntSize); bad == nil {
+		*to = T(n)
+	}
+	return err
+}
+
+// Field returns the first of the fields of an object that is a text, but not an empty one.
+func Field(object jsontext.Value, names []string) (text string, ok bool) {
+	var fields map[string]jsontext.Value
+	if json.Unmarshal(object, &fields, tally.Loose) != nil {
+		return "", false
+	}
+	for _, name := range names {
+		if json.Unmarshal(fields[name], &text, tally.Loose) == nil && text != "" {
+			return text, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,39 @@
+package program
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// editors are the tools that change files. A rule for Edit holds for all of them.
+var editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
+
+var (
+	toolForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,100}$`) })
+	firstForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/+@=-]{1,100}$`) })
+	secondForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,50}$`) })
+)
+
+// PlainRule returns the entry of allowed_tools that is for a use of a tool: of a command its
+// first word, and its second one if that reads like a subcommand. Whether it lets the use pass
+// is not tried. It is "" for what no entry can name.
+func PlainRule(tool, command string) string {
+	switch {
+	case slices.Contains(editors, tool):
+		return "Edit"
+	case tool != "Bash" && toolForm().MatchString(tool):
+		return tool
+	case tool != "Bash":
+		return ""
+	}
+	words := strings.Fields(command)
+	switch {
+	case len(words) == 0 || !firstForm().MatchString(words[0]):
+		return ""
+	case len(words) > 1 && secondForm().MatchString(words[1]):
+		return "Bash(" + words[0] + " " + words[1] + ":*)"
+	}
+	return "Bash(" + words[0] + ":*)"
+}

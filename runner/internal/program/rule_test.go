@@ -1,0 +1,26 @@
+package program
+
+import "testing"
+
+func TestPlainRule(t *testing.T) {
+	for _, c := range []struct{ tool, command, want string }{
+		{"Bash", "git push origin main", "Bash(git push:*)"},
+		{"Bash", "make -C sub", "Bash(make:*)"},
+		{"Bash", " ./x.sh\n", "Bash(./x.sh:*)"},
+		{"Bash", "CI=1 npm test", "Bash(CI=1 npm:*)"},
+		{"Bash", "go ./...", "Bash(go:*)"},
+		{"Bash", "", ""},
+		{"Bash", "'a b' c", ""},
+		{"Bash", "$X y", ""},
+		{"Write", "", "Edit"},
+		{"NotebookEdit", "", "Edit"},
+		{"Read", "", "Read"},
+		{"mcp__a__b", "", "mcp__a__b"},
+		{"Bad Tool(", "", ""},
+		{"", "", ""},
+	} {
+		if got := PlainRule(c.tool, c.command); got != c.want {
+			t.Errorf("%s(%s): got %q, want %q", c.tool, c.command, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+package traces
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// The messages of OTLP, as its JSON has them: ids in hexadecimal, 64-bit numbers as strings.
+
+// export is an ExportTraceServiceRequest.
+type export struct {
+	ResourceSpans []resourceSpans `json:"resourceSpans"`
+}
+
+type resourceSpans struct {
+	Resource   resource     `json:"resource"`
+	ScopeSpans []scopeSpans `json:"scopeSpans"`
+}
+
+type resource struct {
+	Attributes []attribute `json:"attributes"`
+}
+
+type scopeSpans struct {
+	Scope scope   `json:"scope"`
+	Spans []*span `json:"spans"`
+}
+
+type scope struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+}
+
+const (
+	kindInternal = 1   // of spans: everything is within this program
+	codeError    = 2   // of a status
+	mostEvents   = 128 // of a span; the oldest go first
+)
+
+type span struct {
+	TraceID    string      `json:"traceId"`
+	ID         string      `json:"spanId"`
+	Parent     string      `json:"parentSpanId,omitempty"`
+	Name       string      `json:"name"`
+	Kind       int         `json:"kind"`
+	Start      int64       `json:"startTimeUnixNano,string"`
+	End        int64       `json:"endTimeUnixNano,string"`
+	Attributes []attribute `json:"attributes"`
+	Events     []event     `json:"events,omitempty"`
+	Dropped    int         `json:"droppedEventsCount,omitempty"`
+	Links      []link      `json:"links,omitempty"`
+	Status     *status     `json:"status,omitempty"`
+}
+
+type event struct {
+	Time       int64       `json:"timeUnixNano,string"`
+	Name       string      `json:"name"`
+	Attributes []attribute `json:"attributes,omitempty"`
+}
+
+type link struct {
+	TraceID string `json:"traceId"`
+	ID      string `json:"spanId"`
+}
+
+type status struct {
+	Message string `json:"message,omitempty"`
+	Code    int    `json:"code"`
+}
+
+// attribute is a KeyValue. Its value has one entry, which is named for its type.
+type attribute struct {
+	Key   string         `json:"key"`
+	Value map[string]any `json:"value"`
+}
+
+func ofText(name, value string) attribute {
+	return attribute{name, map[string]any{"stringValue": value}}
+}
+
+func ofNumber[N int | int64](name string, value N) attribute {
+	return attribute{name, map[string]any{"intValue": strconv.FormatInt(int64(value), 10)}}
+}
+
+func ofFloat(name string, value float64) attribute {
+	return attribute{name, map[string]any{"doubleValue": value}}
+}
+
+func ofBool(name string, value bool) attribute {
+	return attribute{name, map[string]any{"boolValue": value}}
+}
+
+// newSpan begins a span below another one, which may be none.
+func newSpan(of, below state.SpanRef, name string, began time.Time) *span {
+	return &span{TraceID: of.Trace, ID: of.Span, Parent: below.Span, Name: name, Kind: kindInternal, Start: began.UnixNano()}
+}
+
+// set adds attributes that the span does not have yet.
+func (s *span) set(about ...attribute) { s.Attributes = append(s.Attributes, about...) }
+
+// fail says why what the span stands for has failed.
+func (s *span) fail(why string) { s.Status = &status{why, codeError} }
+
+// link links the span to another one.
+func (s *span) link(to state.SpanRef) { s.Links = append(s.Links, link{to.Trace, to.Span}) }
+
+// happen adds an event.
+func (s *span) happen(at time.Time, name string, about ...attribute) {
+	if len(s.Events) == mostEvents {
+		s.Events = s.Events[1:]
+		s.Dropped++
+	}
+	s.Events = append(s.Events, event{at.UnixNano(), name, about})
+}
