@@ -5,8 +5,12 @@ import "sync"
 // Lack is something of a policy that this system can't hold.
 type Lack struct {
 	What string // one line
-	// IsWhole says that files, processes or the network can't be held at all.
+	Hint string // what would hold it, one line; "" where nothing does
+	// IsWhole says that files, processes or the network can't be held.
 	IsWhole bool
+	// IsLoud says that whoever runs agents should be warned: something of what they rely on is missing, or agents
+	// will fail because of it.
+	IsLoud bool
 }
 
 // Cage is a policy, ready for children. It may be used by many goroutines. A nil

@@ -14,6 +14,7 @@ import (
 type filterOptions struct {
 	isOpen    bool  // Network.IsOpen
 	isDecided bool  // package warden decides what numbers can't
+	hasUnix   bool  // somebody looks at where unix sockets connect: package warden, here or around this cage
 	isScoped  bool  // Landlock keeps signals inside
 	isTraced  bool  // Landlock keeps tracing inside
 	spared    []int // processes that no signal may reach, if nothing else keeps signals inside
@@ -23,7 +24,7 @@ type filterOptions struct {
 func filter(o filterOptions) ([]entry.Instruction, error) {
 	rules := slices.Concat(
 		refused(uint32(unix.ENOSYS), absent...), refused(uint32(unix.EPERM), forbidden...), ofArch(),
-		namespaces(), marks(), sockets(o.isOpen), others(o),
+		namespaces(), marks(), sockets(o), others(o),
 	)
 	return assemble(rules)
 }
@@ -62,14 +63,16 @@ func marks() []rule {
 }
 
 // sockets are refused that could send to a target which no filter sees: a datagram of
-// a unix socket names its own in memory.
-func sockets(isOpen bool) []rule {
+// a unix socket names its own in memory. Where nobody looks at what a unix socket connects
+// to, there is none: behind such a one may be Docker, which is root on the machine.
+func sockets(o filterOptions) []rule {
+	isOpen := o.isOpen
 	denied, unknown := refuse(uint32(unix.EACCES)), refuse(uint32(unix.EAFNOSUPPORT))
-	arms := []arm{
-		when(allow, is(0, unix.AF_UNIX), isKind(unix.SOCK_STREAM)),
-		when(allow, is(0, unix.AF_UNIX), isKind(unix.SOCK_SEQPACKET)),
-		when(denied, is(0, unix.AF_UNIX)),
+	var arms []arm
+	if o.hasUnix {
+		arms = append(arms, when(allow, is(0, unix.AF_UNIX), isKind(unix.SOCK_STREAM)), when(allow, is(0, unix.AF_UNIX), isKind(unix.SOCK_SEQPACKET)))
 	}
+	arms = append(arms, when(denied, is(0, unix.AF_UNIX)))
 	for _, family := range []uint32{unix.AF_INET, unix.AF_INET6} {
 		if isOpen {
 			arms = append(arms,

@@ -86,10 +86,12 @@ func makeFilters(isOpen bool) (f filters, err error) {
 	if !o.isScoped {
 		o.spared = above()
 	}
+	// Who enters a cage inside another one has the other one's warden.
+	o.hasUnix = k.isDecided && MarkOf(os.Getpid()) != 0
 	if f.alone, err = filter(o); err != nil {
 		return f, err
 	}
-	o.isDecided = k.isDecided
+	o.isDecided, o.hasUnix = k.isDecided, k.isDecided
 	f.decided, err = filter(o)
 	return f, err
 }

@@ -92,6 +92,9 @@ const (
 	withScopes   = 6
 )
 
+// unhidden is how a container lets a process look at those that it starts.
+const unhidden = "in a job with container, container: options: --cap-add SYS_PTRACE allows it"
+
 func (k kernel) lacks(p Policy) []Lack {
 	var out []Lack
 	add := func(missing bool, l Lack) {
@@ -102,9 +105,10 @@ func (k kernel) lacks(p Policy) []Lack {
 	held := k.landlock > 0
 	add(!held, Lack{What: "the kernel has no Landlock: files aren't held, and neither is the memory of other processes", IsWhole: true})
 	add(!k.filters, Lack{What: "the kernel has no seccomp: calls of the system aren't held", IsWhole: true})
-	add(k.filters && !k.isDecided && p.Network.IsOpen, Lack{What: "nobody can decide about connections here: sockets such as Docker's can be reached"})
-	add(!p.Network.IsOpen && !k.isDecided && k.landlock < withTCP, Lack{What: "the kernel can't hold the network", IsWhole: true})
-	add(!p.Network.IsOpen && !k.isDecided && k.landlock >= withTCP, Lack{What: "nobody can decide about connections here: any host is reached at the ports of the proxies, and sockets such as Docker's can be reached"})
+	isBlind := k.filters && !k.isDecided
+	add(isBlind, Lack{What: "agents can make no unix socket, since raymond can't look at where it would lead (pidfd_getfd is refused here)", Hint: unhidden, IsLoud: true})
+	add(!p.Network.IsOpen && !k.isDecided && k.landlock < withTCP, Lack{What: "the network isn't held", Hint: unhidden, IsWhole: true, IsLoud: true})
+	add(!p.Network.IsOpen && isBlind && k.landlock >= withTCP, Lack{What: "any host can be reached at the ports of the proxies, since nobody sees where agents connect to", Hint: unhidden, IsWhole: true, IsLoud: true})
 	add(held && k.landlock < withTruncate, Lack{What: "files that can't be written can be emptied"})
 	add(held && k.landlock < withIoctl, Lack{What: "devices that can be opened can be given any command"})
 	add(held && k.landlock < withScopes, Lack{What: "signals are kept from the program itself and those above it, not from other processes of the user"})

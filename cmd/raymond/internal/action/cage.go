@@ -44,7 +44,7 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 		},
 		Needs:  needs,
 		IsFree: s.in.AllowSudo,
-		Label:  s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) },
+		Label:  s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) }, Warn: s.voice.warn,
 	})
 }
 

@@ -32,6 +32,8 @@ type Site struct {
 	Label func(flag string) string
 	// Tell is told of refusals and of what is not held, a line each, from any goroutine.
 	Tell func(line string)
+	// Warn is told of what agents will miss, and of what isn't held though somebody asked for it; nil: Tell is.
+	Warn func(line string)
 }
 
 // Cages are the cages of a run. They may be used by many goroutines; nil is none.
@@ -134,11 +136,21 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 // that must not be.
 func (c *Cages) compare(mode string) error {
 	var whole []string
+	hint := "run it on Linux with Landlock and seccomp, or set it to on, which holds what can be held"
 	for _, lack := range cage.Lacks(c.policy) {
+		line := "cage: " + lack.What
 		if lack.IsWhole {
 			whole = append(whole, lack.What)
+			hint = cmp.Or(lack.Hint, hint)
 		}
-		c.told.note("cage: " + lack.What)
+		if lack.Hint != "" {
+			line += "; " + lack.Hint
+		}
+		if lack.IsLoud {
+			c.told.warn(line)
+		} else {
+			c.told.note(line)
+		}
 	}
 	if cage.Program == "" {
 		c.none, c.env = "this system has none", nil
@@ -146,8 +158,7 @@ func (c *Cages) compare(mode string) error {
 	if mode != options.CageRequire || len(whole) == 0 {
 		return nil
 	}
-	return &problem.Problem{Class: problem.ClassRuntime, Where: c.told.label("cage"), What: "this machine can't hold what it asks for: " + strings.Join(whole, "; "),
-		Hint: "run it on Linux with Landlock and seccomp, or set it to on, which holds what can be held"}
+	return &problem.Problem{Class: problem.ClassRuntime, Where: c.told.label("cage"), What: "this machine can't hold what it asks for: " + strings.Join(whole, "; "), Hint: hint}
 }
 
 // Env implements runner.Cages.

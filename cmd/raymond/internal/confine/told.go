@@ -14,6 +14,7 @@ import (
 type told struct {
 	label func(flag string) string
 	tell  func(line string)
+	loud  func(line string)
 
 	mu    sync.Mutex
 	lines []string
@@ -23,10 +24,21 @@ type told struct {
 // maxLines bounds what is told: agents choose the names of hosts.
 const maxLines = 50
 
-func newTold(at Site) *told { return &told{label: at.Label, tell: at.Tell} }
+func newTold(at Site) *told {
+	t := &told{label: at.Label, tell: at.Tell, loud: at.Warn}
+	if t.loud == nil {
+		t.loud = t.tell
+	}
+	return t
+}
 
 // note tells a line, unless it was told already.
-func (t *told) note(line string) {
+func (t *told) note(line string) { t.once(line, t.tell) }
+
+// warn does so where nobody overlooks it.
+func (t *told) warn(line string) { t.once(line, t.loud) }
+
+func (t *told) once(line string, tell func(line string)) {
 	line = text.Escaped(line)
 	t.mu.Lock()
 	isNew := !slices.Contains(t.lines, line)
@@ -39,7 +51,7 @@ func (t *told) note(line string) {
 	}
 	t.mu.Unlock()
 	if isNew {
-		t.tell(line)
+		tell(line)
 	}
 }
 
