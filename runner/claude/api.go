@@ -44,9 +44,15 @@ func (API) Service(r *http.Request) keyproxy.Service {
 	return keyproxy.Refused
 }
 
-// Model implements keyproxy.API. All models are in the list of prices, and the CLI tells
-// by itself what it has spent.
-func (API) Model(*http.Request, io.Reader) (string, error) { return "", nil }
+// fields are those of a request that say what an answer may cost.
+var fields = keyproxy.Fields{Model: "model", Output: []string{"max_tokens"}, Standard: []string{"service_tier", "speed", "inference_geo"}}
+
+// Read implements keyproxy.API.
+func (API) Read(_ *http.Request, body io.Reader) (keyproxy.Request, error) {
+	r, err := fields.Read(body)
+	r.Model = messages.Bare(r.Model)
+	return r, err
+}
 
 // Shown implements keyproxy.API: a key, or a token.
 func (API) Shown(r *http.Request) []string {

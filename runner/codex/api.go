@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/codex/responses"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -45,23 +43,21 @@ func (API) Service(r *http.Request) keyproxy.Service {
 	return keyproxy.Refused
 }
 
-// Model implements keyproxy.API. What is not paid by tokens as they pass is not forwarded, nor
-// a request that names something twice: nobody knows which of them the API takes.
-func (API) Model(r *http.Request, body io.Reader) (string, error) {
+// fields are those of a request that say what an answer may cost.
+var fields = keyproxy.Fields{
+	Model: "model", Output: []string{"max_output_tokens"}, One: []string{"n"}, Standard: []string{"service_tier"}, Refused: []string{"background"},
+}
+
+// Read implements keyproxy.API. What is not paid by tokens as they pass is not forwarded.
+func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 	if packed := r.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
-		return "", errors.New("a request that is packed can't be counted")
+		return keyproxy.Request{}, errors.New("a request that is packed can't be counted")
 	}
-	var asked struct {
-		Model        string `json:"model"`
-		IsBackground bool   `json:"background"`
+	asked, err := fields.Read(body)
+	if err == nil && asked.Model == "" {
+		err = errors.New("a request that names no model can't be counted")
 	}
-	if err := json.UnmarshalRead(body, &asked); err != nil || asked.Model == "" {
-		return "", errors.New("a request that names no model can't be counted")
-	}
-	if asked.IsBackground {
-		return "", errors.New("an answer in the background can't be counted")
-	}
-	return asked.Model, nil
+	return asked, err
 }
 
 // Shown implements keyproxy.API.

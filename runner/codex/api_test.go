@@ -29,19 +29,19 @@ func TestWhatTheKeyOpens(t *testing.T) {
 // request would tell, requests that can't be read, and those that name something twice.
 func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/responses", nil)
-	if m, err := (API{}).Model(r, strings.NewReader(`{"model":"gpt-5.5","stream":true}`)); m != "gpt-5.5" || err != nil {
-		t.Errorf("a request: got %q, %v", m, err)
+	want := keyproxy.Request{Model: "gpt-5.5", Output: 7}
+	if got, err := (API{}).Read(r, strings.NewReader(`{"model":"gpt-5.5","max_output_tokens":7,"background":false,"service_tier":"auto"}`)); got != want || err != nil {
+		t.Errorf("a request: got %+v, %v, want %+v", got, err, want)
 	}
-	for _, body := range []string{``, `{}`, `[]`, `{"model":5}`, `{"model":"gpt-5.5","background":true}`,
-		`{"background":true,"model":"gpt-5.5","background":false}`, `{"model":"gpt-5.5","model":"gpt-5.5-pro"}`, `{"MODEL":"gpt-5.5"}`,
-		`{"model":"gpt-5.5"}{"background":true}`,
+	for _, body := range []string{
+		`{}`, `{"model":5}`, `{"model":"gpt-5.5","background":true}`, `{"MODEL":"gpt-5.5"}`, `{"model":"gpt-5.5","service_tier":"priority"}`,
 	} {
-		if m, err := (API{}).Model(r, strings.NewReader(body)); err == nil {
-			t.Errorf("%s: got model %q, want a reason not to forward it", body, m)
+		if got, err := (API{}).Read(r, strings.NewReader(body)); err == nil {
+			t.Errorf("%s: got %+v, want a reason not to forward it", body, got)
 		}
 	}
 	r.Header.Set("Content-Encoding", "zstd")
-	if _, err := (API{}).Model(r, strings.NewReader(`{"model":"gpt-5.5"}`)); err == nil {
+	if _, err := (API{}).Read(r, strings.NewReader(`{"model":"gpt-5.5"}`)); err == nil {
 		t.Error("a packed request: got no reason not to forward it")
 	}
 }

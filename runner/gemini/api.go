@@ -52,9 +52,18 @@ func isReadable(query url.Values) bool {
 	return true
 }
 
-// Model implements keyproxy.API: it is in the path.
-func (API) Model(r *http.Request, _ io.Reader) (string, error) {
-	return call().FindStringSubmatch(r.URL.EscapedPath())[1], nil
+// fields are those of a request that say what an answer may cost. The API takes both ways to write them.
+var fields = keyproxy.Fields{
+	Output:   []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
+	One:      []string{"generationConfig.candidateCount", "generationConfig.candidate_count", "generation_config.candidateCount", "generation_config.candidate_count"},
+	Standard: []string{"serviceTier", "service_tier"},
+}
+
+// Read implements keyproxy.API. The model is in the path.
+func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
+	asked, err := fields.Read(body)
+	asked.Model = call().FindStringSubmatch(r.URL.EscapedPath())[1]
+	return asked, err
 }
 
 // keyHeader is where the CLI shows its key.

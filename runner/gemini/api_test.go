@@ -53,7 +53,16 @@ func TestCredentialIsReplaced(t *testing.T) {
 	if diff := cmp.Diff(want, r.Header); diff != "" || r.URL.RawQuery != "alt=sse" {
 		t.Errorf("signed: got query %q, headers (-want +got):\n%s", r.URL.RawQuery, diff)
 	}
-	if model, err := (API{}).Model(r, nil); model != "x" || err != nil {
-		t.Errorf("model: got %q, %v, want x", model, err)
+	for body, want := range map[string]keyproxy.Request{
+		`{"contents":[]}`: {Model: "x"}, `{"generationConfig":{"maxOutputTokens":9,"candidateCount":1}}`: {Model: "x", Output: 9},
+	} {
+		if got, err := (API{}).Read(r, strings.NewReader(body)); got != want || err != nil {
+			t.Errorf("%s: got %+v, %v, want %+v", body, got, err, want)
+		}
+	}
+	for _, body := range []string{`{"generationConfig":{"candidateCount":2}}`, `{"generation_config":{"candidate_count":8}}`} {
+		if got, err := (API{}).Read(r, strings.NewReader(body)); err == nil {
+			t.Errorf("%s: got %+v, want a reason not to forward it", body, got)
+		}
 	}
 }

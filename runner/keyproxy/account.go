@@ -27,7 +27,7 @@ type Account struct {
 	mark       string // of the invocation
 	opened     time.Time
 	began      chan struct{} // holds one element when a message began since it was looked at
-	places     chan struct{} // holds one element for each request of a model that is under way
+	paid       calls         // its requests of a model
 	life       context.Context
 	end        context.CancelFunc // ends life, and with it the requests under way
 
@@ -41,6 +41,7 @@ type counts struct {
 	sums  tally.Sums           // of the answers that are over
 	open  map[*answer]struct{} // the others
 	blind bool                 // there was an answer that could not be read
+	last  map[string]counted   // of each model the newest answer that was counted
 }
 
 // Open begins an account for an invocation of an agent CLI, which Allow knows by its mark.
@@ -56,9 +57,9 @@ func (p *Proxy) Open(backend, mark string) *Account {
 	}
 	a := &Account{
 		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark, opened: time.Now(),
-		began: make(chan struct{}, 1), places: make(chan struct{}, maxAtOnce),
+		began: make(chan struct{}, 1),
 	}
-	a.counts.open = map[*answer]struct{}{}
+	a.counts.open, a.counts.last = map[*answer]struct{}{}, map[string]counted{}
 	a.life, a.end = context.WithCancel(context.Background())
 	p.accounts.add(a)
 	return a
@@ -146,6 +147,13 @@ func (a *Account) AtLeast() []tally.Sum {
 	return a.counts.counted()
 }
 
+// settled returns what was counted of the answers that are over.
+func (a *Account) settled() []tally.Sum {
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	return a.counts.sums.With(func(func(*tally.Message) bool) {})
+}
+
 // IsSpent reports whether a request was refused because the budget is used up.
 func (a *Account) IsSpent() bool { return a != nil && a.isSpent.Load() }
 
@@ -160,24 +168,46 @@ func (c *counts) counted() []tally.Sum {
 	})
 }
 
-// Close ends the account, with the requests under way: nobody is left who could use
-// their answers. Requests on its path are refused from now on. Further calls do nothing.
+// lingering is how long the end of an invocation waits for the answers that are still under way.
+// What those cost that don't end by then nobody knows: they are counted as the most they may cost.
+const lingering = 2 * time.Second
+
+// Close ends the account. Requests on its path are refused from now on, and those that wait for the
+// budget; the answers under way are read to their ends for a moment. What was used changes no more when
+// it returns. Further calls do nothing.
 func (a *Account) Close() {
-	if a == nil {
-		return
+	if a != nil {
+		a.closeAfter(lingering)
 	}
+}
+
+func (a *Account) closeAfter(d time.Duration) {
+	a.paid.close()
 	a.proxy.accounts.remove(a)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		a.paid.underway.Wait()
+	}()
+	patience := time.NewTimer(d)
+	defer patience.Stop()
+	select {
+	case <-over:
+	case <-patience.C:
+	}
 	a.end()
+	<-over
 }
 
 // accounts are those of the invocations under way, by token, and what they may use. The
 // zero value is ready for use, and has no limit.
 type accounts struct {
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards what follows; taken before that of an account's counts
 	byToken  map[string]*Account
 	left     *state.USD            // of the budget; nil: no limit
 	unbooked map[*Account]struct{} // those that were closed, and are not in what is left of the budget
 	running  map[string]bool       // marks of the invocations that are not
+	queue    queue
 }
 
 func (l *accounts) add(a *Account) {
@@ -199,13 +229,12 @@ func (l *accounts) remove(a *Account) {
 	if l.running[a.mark] {
 		l.unbooked[a] = struct{}{}
 	}
+	l.queue.drop(a)
 }
 
-// book learns what is left of the budget, and which invocations are not in that yet.
-func (l *accounts) book(left *state.USD, running []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.left, l.running = left, map[string]bool{}
+// book learns which invocations are not in what is left of the budget yet. The caller holds mu.
+func (l *accounts) book(running []string) {
+	l.running = map[string]bool{}
 	for _, mark := range running {
 		l.running[mark] = true
 	}
@@ -215,12 +244,9 @@ func (l *accounts) book(left *state.USD, running []string) {
 	maps.DeleteFunc(l.unbooked, func(a *Account, _ struct{}) bool { return !l.running[a.mark] })
 }
 
-// budget returns what is left of the budget, nil for no limit, and the accounts that are not
-// in that yet.
-func (l *accounts) budget() (left *state.USD, all []*Account) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.left, slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unbooked))
+// unpaid are the accounts that are not in what is left of the budget yet. The caller holds mu.
+func (l *accounts) unpaid() []*Account {
+	return slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unbooked))
 }
 
 // find returns the account of a token; nil when there is none.

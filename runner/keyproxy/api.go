@@ -17,11 +17,10 @@ type API interface {
 	// Service says what is done with a request, whose URL has the path below the upstream,
 	// in the form in which it was sent (EscapedPath). What no agent CLI needs is Refused.
 	Service(r *http.Request) Service
-	// Model reads the body of a request that is Paid, and returns the model that it names;
-	// "" where the proxy need not know it, because each model of the vendor has a price.
-	// The error says for people why the request is not forwarded: because its cost could
-	// not be counted, for one.
-	Model(r *http.Request, body io.Reader) (string, error)
+	// Read reads the body of a request that is Paid, and returns what it asks for, without
+	// the size. The error says for people why the request is not forwarded: because its cost
+	// could not be counted, for one.
+	Read(r *http.Request, body io.Reader) (Request, error)
 	// Shown returns what a request may show as its credential, from each place where the
 	// API would look for one.
 	Shown(r *http.Request) []string
@@ -49,8 +48,11 @@ const (
 
 // Request is what is known of a request that is Paid.
 type Request struct {
-	Model string // as API.Model says
-	Size  int64  // of its body, in bytes
+	Model  string // "" where it names none
+	Size   int64  // of its body, in bytes
+	Output int64  // the most tokens of the answer; 0 where it names no number
+	// Pictures are how many images it has, and Packed is what they take of the body, in bytes.
+	Pictures, Packed int64
 }
 
 // Credential is what a vendor's API gets.

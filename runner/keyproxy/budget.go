@@ -4,52 +4,31 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// maxAtOnce is how many requests of a model an invocation may have under way under a
-// budget; further ones wait. What these cost is known only when their answers begin, so
-// that this many may pass after the budget is used up.
-const maxAtOnce = 32
 
 // spentMessage is what an agent CLI is told when the budget is used up.
 const spentMessage = "raymond: the budget of the run is used up"
 
 // Allow says what may still be spent, apart from what the invocations with these marks
-// use; state.MostUSD is no limit. Once they have used it up, no further request of a
-// model is forwarded; answers that have begun go on to their end. It may be called at
-// any time, and does not wait for anything.
+// use; state.MostUSD is no limit. A request of a model is forwarded when what was spent, what
+// the others under way may cost at most and what it may cost itself are within that. Else it
+// waits, first come, first served, but for nobody when nothing else is under way: so the
+// budget is exceeded by one request at most. Once the budget is used up requests are refused;
+// answers that have begun go on to their end. It may be called at any time, and does not wait
+// for anything.
 func (p *Proxy) Allow(left state.USD, running []string) {
-	if left >= state.MostUSD {
-		p.accounts.book(nil, running)
-		return
+	l := &p.accounts
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.left = nil; left < state.MostUSD {
+		l.left = &left
 	}
-	p.accounts.book(&left, running)
-}
-
-// isLimited reports whether there is a budget.
-func (p *Proxy) isLimited() bool {
-	left, _ := p.accounts.budget()
-	return left != nil
-}
-
-// isSpent reports whether what the invocations under way have used by now is all that
-// was left. What a model costs whose price is not known is not in it.
-func (p *Proxy) isSpent() bool {
-	left, all := p.accounts.budget()
-	if left == nil {
-		return false
-	}
-	used := state.USD(0)
-	for _, a := range all {
-		for _, sum := range a.AtLeast() {
-			if usd, ok := p.price(sum.Usage); ok {
-				used = used.Plus(usd)
-			}
-		}
-	}
-	return used >= *left
+	l.book(running)
+	p.admit()
 }
 
 // price returns what tokens cost, and false where nobody knows.
@@ -60,46 +39,167 @@ func (p *Proxy) price(u state.Usage) (state.USD, bool) {
 	return p.options.Price(u)
 }
 
-// mayAsk notes what a request of a model asks for, and reports whether its cost can be
-// counted. It answers the request if not.
-func (a *Account) mayAsk(w http.ResponseWriter, r *http.Request, e *exchange) bool {
-	body, _ := r.GetBody()
-	model, err := a.vendor.api.Model(r, body)
-	if err == nil && model != "" && a.proxy.isLimited() {
-		if _, ok := a.proxy.price(state.Usage{Model: model}); !ok {
-			err = fmt.Errorf("the model %q has no price, and the run has a budget", model)
+// checkPrice refuses a model of which nobody knows what it costs, where there is a budget.
+func (a *Account) checkPrice(model string) error {
+	l := &a.proxy.accounts
+	l.mu.Lock()
+	isLimited := l.left != nil
+	l.mu.Unlock()
+	if _, ok := a.proxy.price(state.Usage{Model: model}); model == "" || ok || !isLimited {
+		return nil
+	}
+	return fmt.Errorf("the model %q has no price, and the run has a budget", model)
+}
+
+// cost is what sums cost. What a model costs whose price is not known is not in it.
+func (p *Proxy) cost(sums []tally.Sum) (usd state.USD) {
+	for _, sum := range sums {
+		if one, ok := p.price(sum.Usage); ok {
+			usd = usd.Plus(one)
 		}
 	}
-	if err != nil {
-		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
-	}
-	e.request = Request{Model: model, Size: r.ContentLength}
-	return err == nil
+	return usd
 }
 
-// enter lets a request of a model pass, and waits until it may. It reports false when
-// the request was answered, or has nobody left who waits for it; else the caller must
-// call leave at its end.
-func (a *Account) enter(w http.ResponseWriter, r *http.Request) bool {
-	select {
-	case a.places <- struct{}{}:
-	case <-r.Context().Done():
-		return false
+// queue has the requests of models, of all accounts, that were not answered yet.
+type queue struct {
+	waiting  []*turn
+	underway []*turn
+}
+
+// turn is one request of a model.
+type turn struct {
+	account *Account
+	most    state.USD // what it may cost
+	passes  chan bool // gets whether it may pass, once
+}
+
+// drop has those that wait for an account wait no more.
+func (q *queue) drop(a *Account) {
+	q.waiting = slices.DeleteFunc(q.waiting, func(t *turn) bool {
+		if t.account == a {
+			close(t.passes)
+		}
+		return t.account == a
+	})
+}
+
+// admit lets pass who may, in the order in which they came. The caller holds the accounts' mu.
+func (p *Proxy) admit() {
+	l := &p.accounts
+	for len(l.queue.waiting) > 0 {
+		next := l.queue.waiting[0]
+		spent, settled := p.spent()
+		isSpent := l.left != nil && spent >= *l.left
+		if !isSpent && !l.fits(settled, next.most) {
+			return
+		}
+		l.queue.waiting = l.queue.waiting[1:]
+		if !isSpent {
+			l.queue.underway = append(l.queue.underway, next)
+		}
+		next.passes <- !isSpent
 	}
-	if !a.proxy.isSpent() {
+}
+
+// spent is what the invocations under way have used by now, and what of that is of answers
+// that are over. The caller holds the accounts' mu.
+func (p *Proxy) spent() (all, settled state.USD) {
+	for _, a := range p.accounts.unpaid() {
+		all = all.Plus(p.cost(a.AtLeast()))
+		settled = settled.Plus(p.cost(a.settled()))
+	}
+	return all, settled
+}
+
+// fits reports whether a request can be paid for beside those under way.
+func (l *accounts) fits(settled, most state.USD) bool {
+	if l.left == nil || len(l.queue.underway) == 0 {
 		return true
 	}
-	a.leave()
-	a.isSpent.Store(true)
-	a.vendor.refuse(w, http.StatusBadRequest, spentMessage)
-	return false
+	sum := settled.Plus(most)
+	for _, t := range l.queue.underway {
+		sum = sum.Plus(t.most)
+	}
+	return sum <= *l.left
 }
 
-func (a *Account) leave() { <-a.places }
+// enter lets a request of a model pass, and waits until it may. It returns nil when the request
+// was answered, or has nobody left who waits for it; else the caller must call leave at its end.
+func (a *Account) enter(w http.ResponseWriter, r *http.Request, most state.Usage) *turn {
+	l := &a.proxy.accounts
+	t := &turn{account: a, most: a.proxy.dearest(most), passes: make(chan bool, 1)}
+	l.mu.Lock()
+	if l.byToken[a.token] == nil {
+		close(t.passes)
+	} else {
+		l.queue.waiting = append(l.queue.waiting, t)
+		a.proxy.admit()
+	}
+	l.mu.Unlock()
+	select {
+	case passes, isOpen := <-t.passes:
+		switch {
+		case passes:
+			return t
+		case isOpen:
+			a.isSpent.Store(true)
+			a.vendor.refuse(w, http.StatusBadRequest, spentMessage)
+		default:
+			a.vendor.refuse(w, http.StatusServiceUnavailable, "the invocation is over")
+		}
+	case <-r.Context().Done():
+		a.leave(t)
+	}
+	return nil
+}
 
-// outlive makes r one that goes on when its client leaves, as long as the account is
-// open: who asks and leaves at once would have an answer begin that nobody counts. When
-// the answer has begun, it ends with the first piece that can't be passed on.
+// leave takes a request out that is over, or has nobody left who waits for it.
+func (a *Account) leave(t *turn) {
+	l := &a.proxy.accounts
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	isIt := func(other *turn) bool { return other == t }
+	l.queue.waiting = slices.DeleteFunc(l.queue.waiting, isIt)
+	l.queue.underway = slices.DeleteFunc(l.queue.underway, isIt)
+	a.proxy.admit()
+}
+
+// dearest is what tokens cost at most: the input may be written to the cache.
+func (p *Proxy) dearest(most state.Usage) state.USD {
+	plain, _ := p.price(most)
+	most.Input, most.CacheWrite = 0, most.Input
+	written, _ := p.price(most)
+	return max(plain, written)
+}
+
+const (
+	perPicture   = 2_000  // tokens of an image
+	perToken     = 3      // bytes of a request that are a token at least
+	mostByItself = 32_000 // tokens of an answer that the request doesn't limit
+)
+
+// counted is how many tokens the API has counted for the input of a request of so many bytes.
+type counted struct{ tokens, size int64 }
+
+// most is what a request may use: as much input as the account's last one of that model, and
+// what is new in it.
+func (a *Account) most(r Request) state.Usage {
+	a.counts.mu.Lock()
+	last := a.counts.last[r.Model]
+	a.counts.mu.Unlock()
+	u := state.Usage{Model: r.Model, Input: last.tokens + max(0, r.text()-last.size)/perToken + r.Pictures*perPicture, Output: r.Output}
+	if u.Output == 0 {
+		u.Output = mostByItself
+	}
+	return u
+}
+
+// text is how much of a request is no image, in bytes.
+func (r Request) text() int64 { return max(0, r.Size-r.Packed) }
+
+// outlive makes r one that goes on when its client leaves, until the account ends: what an
+// answer costs that nobody reads counts all the same.
 func (a *Account) outlive(r *http.Request) *http.Request {
 	return r.WithContext(both{Context: a.life, values: r.Context()})
 }

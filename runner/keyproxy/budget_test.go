@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -76,30 +78,109 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	}
 }
 
-// TestManyAtOnceAreHeldToTheBudget is an agent that asks 200 times at once, before it is
-// known what any of that costs.
+// TestManyAtOnceAreHeldToTheBudget is an agent that asks 30 times at once and ends, before it is known what
+// any of that costs: as many reach the API as can be paid, and what they cost is known though it never answers.
 func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
-	came, begin := make(chan struct{}, 200), make(chan struct{})
-	upstream, got := api(t, func(w http.ResponseWriter, _ *http.Request) {
-		came <- struct{}{}
-		<-begin
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, begins("sonnet")+fmt.Sprintf(countsTo, 9)+ends)
-	})
-	p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer})
-	p.Allow(perAnswer, []string{"one"})
+	for name, c := range map[string]struct {
+		left state.USD
+		paid int
+		most int64 // tokens of input of the request
+	}{
+		"three fit":              {3 * perAnswer, 3, 1000},
+		"none fits, and one may": {perAnswer, 1, 12_000},
+	} {
+		came := make(chan struct{}, 30)
+		upstream, got := api(t, func(_ http.ResponseWriter, r *http.Request) {
+			came <- struct{}{}
+			<-r.Context().Done()
+		})
+		p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer})
+		p.Allow(c.left, []string{"one"})
+		a := p.Open(toy, "one")
+		var all sync.WaitGroup
+		for range 30 {
+			all.Go(func() {
+				r := request(a, http.MethodPost, "/v1/messages", strings.NewReader(`{"model":"sonnet"}`+strings.Repeat(" ", int(c.most*perToken)-18)))
+				if answer, err := plain.RoundTrip(r); err == nil {
+					answer.Body.Close()
+				}
+			})
+		}
+		for range c.paid {
+			<-came
+		}
+		until(func() bool {
+			p.accounts.mu.Lock()
+			defer p.accounts.mu.Unlock()
+			return len(p.accounts.queue.waiting) == 30-c.paid
+		})
+		a.closeAfter(0)
+		all.Wait()
+		want := []tally.Sum{{Usage: state.Usage{Model: "sonnet", Input: c.most * int64(c.paid), Output: mostByItself * int64(c.paid)}}}
+		want[0].Asked, want[0].Guess = want[0].Input, want[0].Output
+		if diff := cmp.Diff(want, a.AtLeast()); diff != "" || len(got.all()) != c.paid {
+			t.Errorf("%s: the API got %d, want %d; what it costs at most (-want +got):\n%s", name, len(got.all()), c.paid, diff)
+		}
+	}
+}
+
+// TestFirstComeFirstServed: who waits for the budget is not overtaken by whoever needs less, and who has left
+// is not waited for.
+func TestFirstComeFirstServed(t *testing.T) {
+	p := start(t, Options{Vendors: vendors(""), Price: byAnswer})
+	p.Allow(10*perAnswer, []string{"one"})
 	a := p.Open(toy, "one")
-	var all sync.WaitGroup
-	for range 200 {
-		all.Go(func() { ask(t, p, of(a)) })
+	order, ends := make(chan string, 3), map[string]func(){}
+	enter := func(name string, dollars int64, waiting int) {
+		ctx, leave := context.WithCancel(t.Context())
+		passed := make(chan *turn, 1)
+		go func() {
+			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://x", nil)
+			in := a.enter(httptest.NewRecorder(), r, state.Usage{Model: "sonnet", Input: 1000 * dollars})
+			if in != nil {
+				order <- name
+			}
+			passed <- in
+		}()
+		ends[name] = func() {
+			leave()
+			if in := <-passed; in != nil {
+				a.leave(in)
+			}
+		}
+		until(func() bool {
+			p.accounts.mu.Lock()
+			defer p.accounts.mu.Unlock()
+			return len(p.accounts.queue.waiting) == waiting && len(p.accounts.queue.underway) == 1
+		})
 	}
-	for range maxAtOnce {
-		<-came
+	enter("first", 6, 0)
+	enter("second", 6, 1)
+	enter("leaves", 6, 2)
+	enter("small", 5, 3)
+	ends["leaves"]()
+	for _, want := range []string{"first", "second", "small"} {
+		if got := <-order; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		ends[want]()
 	}
-	close(begin)
-	all.Wait()
-	if n := len(got.all()); n != maxAtOnce {
-		t.Errorf("200 requests at once, with the price of one left: the API got %d, want %d", n, maxAtOnce)
+}
+
+// TestWhatARequestMayCost goes by what the account's last one of the model was counted as.
+func TestWhatARequestMayCost(t *testing.T) {
+	p := start(t, Options{Vendors: vendors("")})
+	a := p.Open(toy, "one")
+	a.counts.last["sonnet"] = counted{tokens: 5000, size: 9000}
+	for want, r := range map[state.Usage]Request{
+		{Model: "opus", Input: 3000, Output: mostByItself}:   {Model: "opus", Size: 9000},
+		{Model: "sonnet", Input: 5000, Output: mostByItself}: {Model: "sonnet", Size: 6000},
+		{Model: "sonnet", Input: 5100, Output: 7}:            {Model: "sonnet", Size: 9300, Output: 7},
+		{Model: "sonnet", Input: 9000, Output: 8}:            {Model: "sonnet", Size: 1_009_000, Output: 8, Pictures: 2, Packed: 1_000_000},
+	} {
+		if got := a.most(r); got != want {
+			t.Errorf("%+v: got %+v, want %+v", r, got, want)
+		}
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"net/http/httputil"
 	"strings"
 	"time"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // handler forwards requests that show the credential and ask for what the agent CLI
@@ -55,7 +58,10 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 type exchange struct {
 	account *Account
 	isPaid  bool
-	request Request // when it is paid
+	// The rest is of a paid one.
+	request    Request
+	most       state.Usage // what it may use
+	isAnswered bool        // the API has begun to answer
 }
 
 // exchangeKey is where the context of a request has its exchange.
@@ -69,7 +75,8 @@ func (p *Proxy) observe(r *http.Response) error {
 	e := exchangeOf(r.Request)
 	e.account.vendor.pause.note(r)
 	if e.isPaid {
-		e.account.meter(r, e.request)
+		e.isAnswered = true
+		e.account.meter(r, e)
 	}
 	return nil
 }
@@ -85,13 +92,46 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 	defer body.release()
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
 	if e.isPaid {
-		if !a.mayAsk(w, r, e) || !a.enter(w, r) {
+		if !a.paid.enter() {
+			a.vendor.refuse(w, http.StatusServiceUnavailable, "the invocation is over")
 			return
 		}
-		defer a.leave()
+		defer a.paid.underway.Done()
+		turn := a.ask(w, r, e)
+		if turn == nil {
+			return
+		}
+		defer a.leave(turn)
+		defer a.settle(e)
 		r = a.outlive(r)
 	}
 	forward.ServeHTTP(w, r)
+}
+
+// ask reads what a request of a model asks for, and waits until it may pass; nil when it was answered.
+func (a *Account) ask(w http.ResponseWriter, r *http.Request, e *exchange) *turn {
+	body, _ := r.GetBody()
+	asked, err := a.vendor.api.Read(r, body)
+	if err == nil {
+		err = a.checkPrice(asked.Model)
+	}
+	if err != nil {
+		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
+		return nil
+	}
+	asked.Size = r.ContentLength
+	e.request, e.most = asked, a.most(asked)
+	return a.enter(w, r, e.most)
+}
+
+// settle counts a request that the end of the account has kept from being answered as the most that
+// it may have used.
+func (a *Account) settle(e *exchange) {
+	if !e.isAnswered && a.life.Err() != nil {
+		a.counts.mu.Lock()
+		defer a.counts.mu.Unlock()
+		a.counts.sums = a.counts.sums.Add(tally.Unended(nil, e.most))
+	}
 }
 
 // admits says whether a request shows the credential of the account.

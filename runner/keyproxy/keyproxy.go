@@ -104,9 +104,11 @@ func (p *Proxy) serve(l net.Listener) {
 // gone.
 func (p *Proxy) Close() error {
 	p.calls.close()
-	_, all := p.accounts.budget()
+	p.accounts.mu.Lock()
+	all := p.accounts.unpaid()
+	p.accounts.mu.Unlock()
 	for _, a := range all {
-		a.Close()
+		a.closeAfter(0)
 	}
 	err := p.server.Close()
 	<-p.served

@@ -33,7 +33,7 @@ func TestEndedInvocationsUseNothing(t *testing.T) {
 	for _, c := range []struct {
 		a   *Account
 		end func()
-	}{{one, one.Close}, {two, func() { p.Close() }}} {
+	}{{one, func() { one.closeAfter(0) }}, {two, func() { p.Close() }}} {
 		answered := make(chan error, 1)
 		go func() {
 			_, err := http.DefaultTransport.RoundTrip(request(c.a, "POST", "/v1/messages", strings.NewReader("x")))

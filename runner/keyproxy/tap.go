@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 const (
@@ -19,11 +21,11 @@ const (
 )
 
 // meter makes an answer of the API one that is counted as it passes.
-func (a *Account) meter(r *http.Response, asked Request) {
+func (a *Account) meter(r *http.Response, e *exchange) {
 	if r.StatusCode != http.StatusOK {
 		return
 	}
-	w := &answer{body: r.Body, account: a, left: r.ContentLength, counter: a.vendor.api.Counter(asked)}
+	w := &answer{body: r.Body, account: a, asked: e, left: r.ContentLength, counter: a.vendor.api.Counter(e.request)}
 	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
 	switch kind = strings.TrimSpace(kind); {
 	case !slices.Contains([]string{"", "identity"}, r.Header.Get("Content-Encoding")):
@@ -32,7 +34,7 @@ func (a *Account) meter(r *http.Response, asked Request) {
 	case kind == "text/event-stream":
 		w.take = w.events
 	case kind == "application/json":
-		w.take, w.isWhole = w.whole, true
+		w.take = w.whole
 	default:
 		a.lose("an answer of the API is neither JSON nor a stream of events (" + kind + ")")
 		return
@@ -61,7 +63,7 @@ func (p *Proxy) uncounted(why string) {
 type answer struct {
 	body    io.ReadCloser
 	account *Account
-	isWhole bool // it is no stream
+	asked   *exchange
 
 	// The rest is guarded by account.counts.mu.
 	take    func([]byte) // looks at bytes as they pass
@@ -87,24 +89,14 @@ func (w *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. The client may have left before the answer's end. One
-// that tells its tokens only at its end is paid for when it begins: the rest of it is read.
+// Close implements io.Closer. The client may have left before the answer's end: the rest of it
+// is paid for, too, and read.
 func (w *answer) Close() error {
-	if w.isWhole || w.isBlind() {
-		_, _ = io.Copy(io.Discard, io.LimitReader(w, longestRest)) // what fails was not counted
-	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(w, longestRest)) // what fails has ended
 	w.account.counts.mu.Lock()
 	w.end()
 	w.account.counts.mu.Unlock()
 	return w.body.Close()
-}
-
-// isBlind reports whether nothing is known of its tokens yet, though it has begun.
-func (w *answer) isBlind() bool {
-	w.account.counts.mu.Lock()
-	defer w.account.counts.mu.Unlock()
-	m := w.counter.Message()
-	return m != nil && m.IsBlind()
 }
 
 // end takes an answer that nothing more comes of into the account's sums.
@@ -115,8 +107,13 @@ func (w *answer) end() {
 	}
 	w.take(nil)
 	delete(counts.open, w)
-	if m := w.counter.Message(); m != nil {
+	m := w.counter.Message()
+	if w.account.life.Err() != nil { // which is why it has ended
+		m = tally.Unended(m, w.asked.most)
+	}
+	if m != nil {
 		counts.sums = counts.sums.Add(m)
+		counts.last[w.asked.request.Model] = counted{m.Usage.Input + m.Usage.CacheWrite + m.Usage.CacheRead, w.asked.request.text()}
 	}
 	w.kept = clipping{}
 	w.take = func([]byte) {}

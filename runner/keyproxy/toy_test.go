@@ -23,19 +23,20 @@ func (toyAPI) Service(r *http.Request) Service {
 	return map[string]Service{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]
 }
 
-// Model is what the body has as its model. A body that is none of this API has none.
-func (toyAPI) Model(_ *http.Request, body io.Reader) (string, error) {
+// Read finds nothing in a body that is none of this API.
+func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 	var asked struct {
-		Model string
-		Later bool
+		Model  string
+		Output int64
+		Later  bool
 	}
 	if json.NewDecoder(body).Decode(&asked) != nil {
-		return "", nil
+		return Request{}, nil
 	}
 	if asked.Later {
-		return "", errors.New("nobody could count that")
+		return Request{}, errors.New("nobody could count that")
 	}
-	return asked.Model, nil
+	return Request{Model: asked.Model, Output: asked.Output}, nil
 }
 
 func (toyAPI) Shown(r *http.Request) []string {

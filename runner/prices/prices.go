@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,8 +64,24 @@ func (b Book) Of(u state.Usage) (state.USD, bool) {
 	if !ok {
 		return 0, false
 	}
+	return cost(p, u), true
+}
+
+// Dearest returns what tokens of a model without a price cost at the price of the dearest model of its
+// vendor, by the beginning of its name; false where the list has none of that vendor.
+func (Book) Dearest(u state.Usage) (most state.USD, known bool) {
+	vendor, _, _ := strings.Cut(u.Model, "-")
+	for _, e := range All() {
+		if family, _, _ := strings.Cut(e.Model, "-"); family == vendor {
+			most, known = max(most, cost(e.Price, u)), true
+		}
+	}
+	return most, known
+}
+
+func cost(p state.Price, u state.Usage) state.USD {
 	million := p.Input*float64(u.Input) + p.CachedInput*float64(u.CacheRead) + p.CacheWrite*float64(u.CacheWrite) + p.Output*float64(u.Output)
-	return amount(million * float64(state.Dollar) / 1e6), true
+	return amount(million * float64(state.Dollar) / 1e6)
 }
 
 func (b Book) find(model string) (state.Price, bool) {

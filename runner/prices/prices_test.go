@@ -36,6 +36,16 @@ func TestEachPriceHasItsSource(t *testing.T) {
 	}
 }
 
+// TestAModelWithoutAPriceIsAsDearAsTheDearest of its vendor.
+func TestAModelWithoutAPriceIsAsDearAsTheDearest(t *testing.T) {
+	for model, want := range map[string]string{"claude-opus-6": "110.25", "gpt-9": "73.5", "gemini-9": "16.2", "o4-mini": "", "": ""} {
+		got, ok := Book{}.Dearest(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
+		if ok != (want != "") || ok && got.String() != want {
+			t.Errorf("%q: got %s, %v, want %q", model, got, ok, want)
+		}
+	}
+}
+
 // TestPriceOfTokens: names of clouds and with dates are of the same model, and what
 // is not on the list has no price.
 func TestPriceOfTokens(t *testing.T) {

@@ -39,6 +39,19 @@ func Begun(id, model string, asked int64) *Message {
 	return &Message{ID: id, Usage: state.Usage{Model: model}, asked: asked}
 }
 
+// Unended returns a message, nil for one that has not begun, as one of which nobody will learn what it
+// used: at most so much.
+func Unended(m *Message, most state.Usage) *Message {
+	if m == nil {
+		m = Begun("", most.Model, max(1, most.Input*bytesPerToken))
+	}
+	if m.asked > 0 {
+		m.asked = max(m.asked, most.Input*bytesPerToken)
+	}
+	m.text = max(m.text, most.Output*bytesPerToken)
+	return m
+}
+
 // IsBlind reports whether the API has told nothing of its tokens yet.
 func (m *Message) IsBlind() bool { return m.asked > 0 && !m.counted }
 

@@ -2,10 +2,12 @@ package action
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/agentcli"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -17,6 +19,7 @@ import (
 	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/prices"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // agents is what agents and scripts of a run are given by the job.
@@ -77,7 +80,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 		return nil
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
-		Vendors: vendors, Environ: a.clis.Env, Price: book.Of,
+		Vendors: vendors, Environ: a.clis.Env, Price: priced(s, book),
 		Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {
@@ -87,6 +90,24 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 	a.redact = func(text string) string { return p.Hide(redact(text)) }
 	a.clis.Proxy, a.proxy = p, p
 	return nil
+}
+
+// priced prices what agents ask for. A model of a known vendor that has no price is as dear as the dearest of
+// that vendor, which is said once.
+func priced(s *step, book prices.Book) func(state.Usage) (state.USD, bool) {
+	var once sync.Once
+	return func(u state.Usage) (state.USD, bool) {
+		usd, ok := book.Of(u)
+		if ok {
+			return usd, true
+		}
+		if usd, ok = book.Dearest(u); ok {
+			once.Do(func() {
+				s.voice.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", u.Model))
+			})
+		}
+		return usd, ok
+	}
 }
 
 // installers install the agent CLIs that are missing into the runner's tool cache.
