@@ -45,7 +45,12 @@ func (API) Service(r *http.Request) keyproxy.Service {
 }
 
 // fields are those of a request that say what an answer may cost.
-var fields = keyproxy.Fields{Model: "model", Output: []string{"max_tokens"}, Standard: []string{"service_tier", "speed", "inference_geo"}}
+var fields = keyproxy.Fields{
+	Model: "model", Output: []string{"max_tokens"}, Standard: []string{"service_tier", "speed", "inference_geo"},
+	// A search among the tools of the request itself reaches nothing.
+	Client:   []string{"bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
+	Services: []string{"mcp_servers", "container"}, Opaque: []string{"input"},
+}
 
 // Read implements keyproxy.API.
 func (API) Read(_ *http.Request, body io.Reader) (keyproxy.Request, error) {

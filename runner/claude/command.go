@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -32,6 +33,9 @@ func (b *Backend) args(o runner.Order) []string {
 	}
 	for _, tool := range o.Prompt.Permissions.DisallowedTools {
 		args = append(args, "--disallowedTools="+tool)
+	}
+	if !b.Proxy.Allows(protocol.BackendClaude, "web_search") {
+		args = append(args, "--disallowedTools=WebSearch")
 	}
 	if o.Prompt.BudgetCap > 0 {
 		args = append(args, valued("--max-budget-usd", o.Prompt.BudgetCap.String())...)

@@ -46,6 +46,7 @@ func (API) Service(r *http.Request) keyproxy.Service {
 // fields are those of a request that say what an answer may cost.
 var fields = keyproxy.Fields{
 	Model: "model", Output: []string{"max_output_tokens"}, One: []string{"n"}, Standard: []string{"service_tier"}, Refused: []string{"background"},
+	Client: []string{"local_shell", "apply_patch", "computer", "computer_use_preview"}, Services: []string{"prompt"},
 }
 
 // Read implements keyproxy.API. What is not paid by tokens as they pass is not forwarded.

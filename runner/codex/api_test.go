@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
@@ -30,7 +31,7 @@ func TestWhatTheKeyOpens(t *testing.T) {
 func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/responses", nil)
 	want := keyproxy.Request{Model: "gpt-5.5", Output: 7}
-	if got, err := (API{}).Read(r, strings.NewReader(`{"model":"gpt-5.5","max_output_tokens":7,"background":false,"service_tier":"auto"}`)); got != want || err != nil {
+	if got, err := (API{}).Read(r, strings.NewReader(`{"model":"gpt-5.5","max_output_tokens":7,"background":false,"service_tier":"auto"}`)); !cmp.Equal(got, want) || err != nil {
 		t.Errorf("a request: got %+v, %v, want %+v", got, err, want)
 	}
 	for _, body := range []string{

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -32,6 +33,10 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	var fail *runner.Failure
 	if t.may, fail = grantOf(o.Prompt); fail != nil {
 		return t, fail
+	}
+	if t.may.web && !b.Proxy.Allows(protocol.BackendCodex, "web_search") {
+		t.may.web = false
+		t.may.note("allowed_tools: WebSearch is run by the API: the input api-tools has to name web_search")
 	}
 	switch p := o.Prompt; p.Session {
 	case state.Resume:

@@ -56,7 +56,7 @@ func isReadable(query url.Values) bool {
 var fields = keyproxy.Fields{
 	Output:   []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
 	One:      []string{"generationConfig.candidateCount", "generationConfig.candidate_count", "generation_config.candidateCount", "generation_config.candidate_count"},
-	Standard: []string{"serviceTier", "service_tier"},
+	Standard: []string{"serviceTier", "service_tier"}, Opaque: []string{"args", "response"},
 }
 
 // Read implements keyproxy.API. The model is in the path.

@@ -56,7 +56,7 @@ func TestCredentialIsReplaced(t *testing.T) {
 	for body, want := range map[string]keyproxy.Request{
 		`{"contents":[]}`: {Model: "x"}, `{"generationConfig":{"maxOutputTokens":9,"candidateCount":1}}`: {Model: "x", Output: 9},
 	} {
-		if got, err := (API{}).Read(r, strings.NewReader(body)); got != want || err != nil {
+		if got, err := (API{}).Read(r, strings.NewReader(body)); !cmp.Equal(got, want) || err != nil {
 			t.Errorf("%s: got %+v, %v, want %+v", body, got, err, want)
 		}
 	}

@@ -238,7 +238,14 @@ func (b *Backend) permissions(o runner.PromptOrder) permissions {
 	if o.Permissions.SkipPermissions {
 		mode = yoloMode
 	}
-	return permissions{mode: mode, allowed: o.Permissions.AllowedTools, disallowed: o.Permissions.DisallowedTools, isUntrusted: b.IsUntrusted}
+	disallowed := slices.Clone(o.Permissions.DisallowedTools)
+	for tool, name := range map[string]string{"WebSearch": "googleSearch", "WebFetch": "urlContext"} {
+		if !b.Proxy.Allows(protocol.BackendGemini, name) {
+			disallowed = append(disallowed, tool)
+		}
+	}
+	slices.Sort(disallowed)
+	return permissions{mode: mode, allowed: o.Permissions.AllowedTools, disallowed: disallowed, isUntrusted: b.IsUntrusted}
 }
 
 // args returns the command line for an order.

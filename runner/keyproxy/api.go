@@ -53,6 +53,8 @@ type Request struct {
 	Output int64  // the most tokens of the answer; 0 where it names no number
 	// Pictures are how many images it has, and Packed is what they take of the body, in bytes.
 	Pictures, Packed int64
+	// Uses are what the vendor is asked to run, such as searches, by the names in its API.
+	Uses []string
 }
 
 // Credential is what a vendor's API gets.

@@ -1,6 +1,7 @@
 package keyproxy
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
@@ -113,7 +114,7 @@ func (a *Account) ask(w http.ResponseWriter, r *http.Request, e *exchange) *turn
 	body, _ := r.GetBody()
 	asked, err := a.vendor.api.Read(r, body)
 	if err == nil {
-		err = a.checkPrice(asked.Model)
+		err = cmp.Or(a.checkPrice(asked.Model), a.checkUses(asked))
 	}
 	if err != nil {
 		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())

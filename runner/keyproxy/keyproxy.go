@@ -37,6 +37,8 @@ type Options struct {
 	// nothing. Without it Allow limits nothing. It may be called by several goroutines
 	// at once.
 	Price func(state.Usage) (state.USD, bool)
+	// Tools are what the vendors may run for agents, such as web_search, by the names in their APIs.
+	Tools []string
 	// Log gets what goes wrong, a line at a time and without secrets; nil drops it.
 	// It may be called by several goroutines at once.
 	Log func(line string)

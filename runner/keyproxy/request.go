@@ -21,6 +21,9 @@ type Fields struct {
 	One      []string // how many answers there are, of which only one can be paid for
 	Standard []string // how dear they are: what the list of prices doesn't say is refused
 	Refused  []string // what is refused if it is true
+	Client   []string // the types of tools that the client runs, without their dates
+	Services []string // what has the vendor run something, beside tools, such as servers of tools
+	Opaque   []string // the names of values that are the model's or a tool's own, such as arguments
 }
 
 var (
@@ -38,8 +41,18 @@ func (f Fields) Read(body io.Reader) (r Request, err error) {
 		return r, errNoJSON
 	}
 	for d.StackDepth() > 0 || d.InputOffset() == 0 {
-		switch d.PeekKind() {
-		case '{', '[', '}', ']':
+		switch at := names[:min(len(names), d.StackDepth())]; d.PeekKind() {
+		case '{', '[':
+			switch {
+			case isValueOf(d, at, f.Opaque...):
+				err = d.SkipValue()
+			case isValueOf(d, at, "tools") && d.PeekKind() == '[':
+				err = f.tools(&r, d)
+			default:
+				f.service(&r, d, at)
+				_, err = d.ReadToken()
+			}
+		case '}', ']':
 			_, err = d.ReadToken()
 			names = names[:min(len(names), d.StackDepth())]
 		default:
@@ -68,6 +81,9 @@ func (f Fields) value(r *Request, d *jsontext.Decoder, names []string) ([]string
 	if in, n := d.StackIndex(depth); in == '{' && n%2 == 1 {
 		names[depth-1] = text(v)
 		return names, nil
+	}
+	if depth == 1 && slices.Contains(f.Services, names[0]) && string(v) != "null" && string(v) != "false" {
+		r.Uses = append(r.Uses, names[0])
 	}
 	if isImage(v) {
 		r.Pictures++

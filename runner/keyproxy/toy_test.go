@@ -29,6 +29,7 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 		Model  string
 		Output int64
 		Later  bool
+		Uses   []string
 	}
 	if json.NewDecoder(body).Decode(&asked) != nil {
 		return Request{}, nil
@@ -36,7 +37,7 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 	if asked.Later {
 		return Request{}, errors.New("nobody could count that")
 	}
-	return Request{Model: asked.Model, Output: asked.Output}, nil
+	return Request{Model: asked.Model, Output: asked.Output, Uses: asked.Uses}, nil
 }
 
 func (toyAPI) Shown(r *http.Request) []string {

@@ -80,7 +80,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 		return nil
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
-		Vendors: vendors, Environ: a.clis.Env, Price: priced(s, book),
+		Vendors: vendors, Environ: a.clis.Env, Price: priced(s, book), Tools: s.in.APITools,
 		Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {

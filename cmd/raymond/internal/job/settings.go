@@ -91,8 +91,9 @@ type Settings struct {
 
 	Env, ScriptEnv []string // names that may be passed on
 	Rules          Rules
-	OnDenied       string // OnDeniedFail or OnDeniedSkip
-	TrustCheckout  *bool  // nil: Trusted decides
+	OnDenied       string   // OnDeniedFail or OnDeniedSkip
+	TrustCheckout  *bool    // nil: Trusted decides
+	APITools       []string // what the APIs may run for agents, by the names in these APIs
 	AllowSudo      bool
 	Sandboxed      bool
 
@@ -191,6 +192,7 @@ func (r *reader) security(s *Settings) {
 		trust := r.boolean("trust-checkout")
 		s.TrustCheckout = &trust
 	}
+	s.APITools = r.names("api-tools", variableName(), "want names such as web_search")
 	s.AllowSudo = r.boolean("allow-sudo")
 	s.Sandboxed = r.boolean("sandboxed")
 }

@@ -62,7 +62,7 @@ func TestSettingsAreRead(t *testing.T) {
 		"changed-workflow", "new", "store", "local", "state-dir", "/s", "state-key", "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
 		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
 		"comment", "sticky", "suspended-is-failure", "true", "env", "A,B_1\n_c", "script-env", "TOKEN", "allow-actors", "Ann bob.b", "allow-bots", "renovate[bot] *",
-		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true",
+		"allow-events", "pull_request_target", "on-denied", "skip", "trust-checkout", "false", "allow-sudo", "true", "sandboxed", "true", "api-tools", "web_search googleSearch",
 		"claude-version", "2.1.200", "anthropic-api-key", "sk-1", "claude-code-oauth-token", "oat", "openai-api-key", "sk-2", "gemini-api-key", "AIza", "github-token", "ghs_1",
 		"job", "publish, tidy_2", "matrix-job", "work", "max-jobs", "7", "prompts", "false", "answer-prefix", "@robot:")
 	no := false
@@ -75,7 +75,7 @@ func TestSettingsAreRead(t *testing.T) {
 		CheckpointInterval: 90 * time.Second, RetentionDays: 400, Workspace: WorkspaceNone, Comment: CommentSticky, SuspendedIsFailure: true,
 		Env: []string{"A", "B_1", "_c"}, ScriptEnv: []string{"TOKEN"},
 		Rules:    Rules{AllowActors: []string{"Ann", "bob.b"}, AllowBots: []string{"renovate[bot]", "*"}, AllowEvents: []string{"pull_request_target"}},
-		OnDenied: OnDeniedSkip, TrustCheckout: &no, AllowSudo: true, Sandboxed: true,
+		OnDenied: OnDeniedSkip, TrustCheckout: &no, APITools: []string{"web_search", "googleSearch"}, AllowSudo: true, Sandboxed: true,
 		Versions: map[string]string{"claude": "2.1.200"}, ModelKeys: map[string]string{"anthropic-api-key": "sk-1", "claude-code-oauth-token": "oat", "openai-api-key": "sk-2", "gemini-api-key": "AIza"}, GitHubToken: "ghs_1",
 	}
 	got, faults := ReadSettings(getenv)

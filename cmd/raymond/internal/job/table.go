@@ -111,6 +111,7 @@ var securityInputs = []InputSpec{
 	{Name: "cage", Flag: "--cage", Text: "Confine agents, done_when commands and scripts with the option cage=true (Linux): on confines them as far as the runner's kernel can, require fails the step where files, processes or the network that was asked for can't be confined, off confines nothing. Default: on."},
 	{Name: "network", Flag: "--network", Text: "What the cage lets them reach: open (every address), none, or hosts such as example.com, *.example.com and example.com:8443, separated by blanks, commas or lines; registry-npm, registry-go, registry-pypi and github stand for the hosts of those. The APIs of the agents that the workflow names are always reached. Default: open."},
 	{Name: "cage-write", Flag: "--cage-write", Lines: true, Text: "Folders that the cage lets them write besides the working directory, one per line, relative to the workspace."},
+	{Name: "api-tools", Text: "What the APIs of the models may run for agents by themselves, past every cage, by the names in these APIs, such as web_search, code_execution, googleSearch or mcp_servers; separated by blanks, commas or lines. Default: nothing."},
 	{Name: "allow-sudo", Bool: true, Default: "false", Text: "Let agents gain privileges, for example by sudo. They are not confined then: there is no cage."},
 	{Name: "sandboxed", Bool: true, Default: "false", Text: "Says that the job runs in a container made for it, so that agents may skip permissions as root."},
 }

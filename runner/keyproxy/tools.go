@@ -1,0 +1,98 @@
+package keyproxy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// tool is an entry of a list of tools.
+type tool map[string]jsontext.Value
+
+// isValueOf reports whether the decoder, which stands at names, is about to read the value of one of these
+// names in an object.
+func isValueOf(d *jsontext.Decoder, names []string, of ...string) bool {
+	in, n := d.StackIndex(d.StackDepth())
+	return in == '{' && n%2 == 1 && len(names) > 0 && slices.Contains(of, names[len(names)-1])
+}
+
+// tools reads a list of tools, and notes those that the vendor runs.
+func (f Fields) tools(r *Request, d *jsontext.Decoder) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return errNoJSON
+	}
+	return f.list(r, v)
+}
+
+func (f Fields) list(r *Request, v jsontext.Value) error {
+	var all []tool
+	if json.Unmarshal(v, &all) != nil {
+		return fmt.Errorf("tools: a list whose entries are no objects is not forwarded")
+	}
+	for _, t := range all {
+		if of := t["tools"]; of != nil { // some are groups
+			if err := f.list(r, of); err != nil {
+				return err
+			}
+			continue
+		}
+		r.Uses = append(r.Uses, f.uses(t)...)
+	}
+	return nil
+}
+
+// dated is the date in the type of a tool.
+var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_20\d{6}$`) })
+
+// uses returns what the vendor runs of a tool, as api-tools names it.
+func (f Fields) uses(t tool) (names []string) {
+	kind := dated().ReplaceAllString(text(t["type"]), "")
+	hasSchema := t["input_schema"] != nil || t["parameters"] != nil
+	switch {
+	case kind == "custom" || kind == "function" || t["type"] == nil && hasSchema || slices.Contains(f.Client, kind):
+		return nil
+	case kind == "shell" && isLocal(t["environment"]):
+		return nil
+	case t["type"] != nil:
+		return []string{kind}
+	}
+	for name := range t {
+		if name != "functionDeclarations" && name != "function_declarations" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func isLocal(environment jsontext.Value) bool {
+	var e tool
+	return json.Unmarshal(environment, &e) == nil && text(e["type"]) == "local"
+}
+
+// service notes a field at the top that has the vendor run something.
+func (f Fields) service(r *Request, d *jsontext.Decoder, names []string) {
+	if d.StackDepth() == 1 && isValueOf(d, names, f.Services...) {
+		r.Uses = append(r.Uses, names[0])
+	}
+}
+
+// Allows reports whether the vendor behind an agent CLI may run something for agents, by the name in its API.
+// Where no proxy is between the two, nobody keeps it from that.
+func (p *Proxy) Allows(backend, name string) bool {
+	return p == nil || !p.Has(backend) || slices.Contains(p.options.Tools, name)
+}
+
+// checkUses refuses what the vendor would run.
+func (a *Account) checkUses(r Request) error {
+	for _, name := range r.Uses {
+		if !a.proxy.Allows(a.vendor.api.Backend(), name) {
+			return fmt.Errorf("%.60q is run by the API, past every cage, and is not forwarded; the input api-tools names what may be", name)
+		}
+	}
+	return nil
+}
