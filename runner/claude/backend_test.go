@@ -14,6 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -234,5 +235,20 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
+func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
+	for _, tools := range [][]string{nil, {"web_search"}} {
+		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		b := &Backend{Proxy: p}
+		if got := slices.Contains(b.args(runner.Order{}), "--disallowedTools=WebSearch"); got == (tools != nil) {
+			t.Errorf("with %q allowed: got the search turned off %v", tools, got)
+		}
 	}
 }

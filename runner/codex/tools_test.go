@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
 // TestGrant holds how permission modes and lists of tools are read.
@@ -121,5 +122,21 @@ func TestArguments(t *testing.T) {
 	}
 	if strings.Contains(strings.Join(got, " "), "secret") {
 		t.Errorf("arguments: got the key in %q", got)
+	}
+}
+
+// TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
+func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
+	for _, tools := range [][]string{nil, {"web_search"}} {
+		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		b := &Backend{Proxy: p}
+		got, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Permissions: runner.Permissions{AllowedTools: []string{"WebSearch"}}}})
+		if f != nil || got.may.web != (tools != nil) || len(got.may.notes) != 1-len(tools) {
+			t.Errorf("with %q allowed: got a search %v, notes %q, %v", tools, got.may.web, got.may.notes, f)
+		}
 	}
 }

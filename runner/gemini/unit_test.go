@@ -14,6 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -268,5 +269,20 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
+func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
+	for want, tools := range map[string][]string{"WebFetch WebSearch": nil, "WebFetch": {"googleSearch"}, "": {"googleSearch", "urlContext"}} {
+		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		b := &Backend{Proxy: p}
+		if got := strings.Join(b.permissions(runner.PromptOrder{}).disallowed, " "); got != want {
+			t.Errorf("with %q allowed: got %q turned off, want %q", tools, got, want)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 	j := newJob(t, f, folder(t, oneScript), 1)
 	bad := map[string]string{ // of settings, flags, names of files and folders, the cage, secrets
 		"mode": "simulat", "resume": "Sometimes!", "budget": "1e3", "meta": "a=1\nno pair", "max-attempts": "101", "working-directory": "no\x01where",
-		"cage": "maybe", "network": "none, example.com", "follows": "generation 3", "prices": "no\x01where.yaml", "matrix-values": "os: linux",
+		"api-tools": "web-search!", "cage": "maybe", "network": "none, example.com", "follows": "generation 3", "prices": "no\x01where.yaml", "matrix-values": "os: linux",
 		"max-iteration": theirSecret, "anthropic-api-key": theirSecret, "state-key": theirSecret, "env": "A=" + theirSecret,
 	}
 	for name, value := range bad {
