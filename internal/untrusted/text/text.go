@@ -86,6 +86,16 @@ func Escaped(s string) string {
 // to do to a line, after all that may bring the parts of a mark together.
 func Unmarked(line string) string { return strings.ReplaceAll(line, "##[", "# #[") }
 
+// Inert is a line that no CI runner takes for one of its commands, which begin a line or, in the old style,
+// stand anywhere in it.
+func Inert(line string) string {
+	start := strings.TrimLeftFunc(line, unicode.IsSpace)
+	if rest, isCommand := strings.CutPrefix(start, "::"); isCommand {
+		line = line[:len(line)-len(start)] + ": :" + rest
+	}
+	return Unmarked(line)
+}
+
 // WithoutHidden removes from a text what its readers on a page of the forge don't see:
 // HTML comments (one without an end hides all that follows), invisible characters and
 // control characters, but for tabs. Line breaks become LF. Doing it twice changes
