@@ -13,6 +13,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
+	"golang.org/x/sync/semaphore"
 )
 
 // Account is what one invocation of an agent CLI asks for through the proxy, and
@@ -28,6 +29,7 @@ type Account struct {
 	opened     time.Time
 	began      chan struct{} // holds one element when a message began since it was looked at
 	paid       calls         // its requests of a model
+	room       *semaphore.Weighted
 	life       context.Context
 	end        context.CancelFunc // ends life, and with it the requests under way
 
@@ -57,7 +59,7 @@ func (p *Proxy) Open(backend, mark string) *Account {
 	}
 	a := &Account{
 		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark, opened: time.Now(),
-		began: make(chan struct{}, 1),
+		began: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
 	}
 	a.counts.open, a.counts.last = map[*answer]struct{}{}, map[string]counted{}
 	a.life, a.end = context.WithCancel(context.Background())

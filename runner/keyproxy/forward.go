@@ -85,12 +85,12 @@ func (p *Proxy) observe(r *http.Response) error {
 // pass forwards a request of an account once it is here whole, and the budget allows it.
 func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request, e *exchange) {
 	a := e.account
-	body, err := hold(w, r)
+	release, err := a.hold(r)
 	if err != nil {
 		p.unreadable(w, r, a.vendor, err)
 		return
 	}
-	defer body.release()
+	defer release()
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
 	if e.isPaid {
 		if !a.paid.enter() {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/state"
+	"golang.org/x/sync/semaphore"
 )
 
 // Options say where requests go and with what.
@@ -56,14 +57,15 @@ type Proxy struct {
 	once      sync.Once     // says that answers can't be counted
 	served    chan struct{} // closed when no connection is accepted any more
 
-	accounts accounts // of the invocations under way, and what they may use
-	calls    calls    // requests under way
+	room     *semaphore.Weighted // for bodies of requests
+	accounts accounts            // of the invocations under way, and what they may use
+	calls    calls               // requests under way
 }
 
 // Start starts a proxy on a free port of 127.0.0.1. The error says what is wrong
 // with the options, and never has a secret in it.
 func Start(o Options) (*Proxy, error) {
-	p := &Proxy{options: o, served: make(chan struct{})}
+	p := &Proxy{options: o, served: make(chan struct{}), room: semaphore.NewWeighted(maxHeld)}
 	values := map[string]string{}
 	for _, v := range o.Vendors {
 		one, err := newVendor(v)

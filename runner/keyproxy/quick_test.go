@@ -2,6 +2,7 @@ package keyproxy
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -14,9 +15,8 @@ func setBody(r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
-// TestRequestsOfAnySizePass holds that a request arrives as it was sent, also where
-// it doesn't fit into memory or does not say its length, and that one which is too
-// long is refused as the API does it.
+// TestRequestsOfAnySizePass holds that a request arrives as it was sent, that one which is too long is refused
+// as the API does it, and one that doesn't say how long it is.
 func TestRequestsOfAnySizePass(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -27,19 +27,48 @@ func TestRequestsOfAnySizePass(t *testing.T) {
 	t.Cleanup(upstream.Close)
 	told := &lines{}
 	p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add})
-	for _, size := range []int{0, inMemory, inMemory + 1, 3 * inMemory} {
-		for _, length := range []int64{int64(size), -1} {
-			body := bytes.Repeat([]byte("ab1"), size/3+1)[:size]
-			_, got := ask(t, p, func(r *http.Request) { setBody(r, body); r.ContentLength = length })
-			if want := fmt.Sprintf("%d %d %x <nil>", size, size, sha256.Sum256(body)); got != want {
-				t.Errorf("%d bytes, announced as %d: got %q, want %q", size, length, got, want)
-			}
+	for _, size := range []int{1, 1000, 3 << 20} {
+		body := bytes.Repeat([]byte("ab1"), size/3+1)[:size]
+		_, got := ask(t, p, func(r *http.Request) { setBody(r, body) })
+		if want := fmt.Sprintf("%d %d %x <nil>", size, size, sha256.Sum256(body)); got != want {
+			t.Errorf("%d bytes: got %q, want %q", size, got, want)
 		}
 	}
-	if answer, body := ask(t, p, func(r *http.Request) { setBody(r, make([]byte, maxBody+1)); r.ContentLength = -1 }); answer.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("%d bytes: got %s %q, want status 413", maxBody+1, answer.Status, body)
+	for announced, status := range map[int64]int{maxBody + 1: http.StatusRequestEntityTooLarge, -1: http.StatusLengthRequired} {
+		answer, body := ask(t, p, func(r *http.Request) { setBody(r, make([]byte, maxBody+1)); r.ContentLength = announced })
+		if answer.StatusCode != status {
+			t.Errorf("announced as %d bytes: got %s %q, want %d", announced, answer.Status, body, status)
+		}
 	}
 	if got := told.text(); got != "" {
 		t.Errorf("log: got %q, want nothing", got)
+	}
+}
+
+// TestWhatIsHeldIsBounded: one account has half of the room, and all of them have no more than all of it.
+func TestWhatIsHeldIsBounded(t *testing.T) {
+	p := start(t, Options{Vendors: vendors("")})
+	one, two, three := p.Open(toy, "1"), p.Open(toy, "2"), p.Open(toy, "3")
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	hold := func(ctx context.Context, a *Account, n int) (func(), error) {
+		return a.hold(request(a, http.MethodPost, "/v1/messages", bytes.NewReader(make([]byte, n))).WithContext(ctx))
+	}
+	release, err := hold(t.Context(), one, maxBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := hold(gone, one, 1); err == nil {
+		t.Error("more of one account: got it held, want it to wait")
+	}
+	if _, err := hold(t.Context(), two, maxBody); err != nil {
+		t.Errorf("another account: got %v, want it held", err)
+	}
+	if _, err := hold(gone, three, 1); err == nil {
+		t.Error("more than all: got it held, want it to wait")
+	}
+	release()
+	if _, err := hold(t.Context(), three, maxBody); err != nil {
+		t.Errorf("with room again: got %v, want it held", err)
 	}
 }
