@@ -193,6 +193,30 @@ func TestWhatIsShownOfTheTemporaryFolder(t *testing.T) {
 	}
 }
 
+// TestTheFoldersOfRunnersAreHidden, whoever's, with their keys and logs: but for tools, what is on PATH, and the
+// workspace.
+func TestTheFoldersOfRunnersAreHidden(t *testing.T) {
+	m := newMachine(t)
+	m.at.Temp, m.at.Workspace = m.folder("runner/_work/_temp"), m.folder("runner/_work/r/r")
+	m.at.Dir = m.at.Workspace
+	for _, file := range []string{"runner/.runner", "runner/.credentials", "home/other-runner/.runner", "home/other-runner/.env", "runner/_work/r/r/.runner"} {
+		m.file(file, "x")
+	}
+	m.at.Environ = []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin") + ":" + m.folder("runner/_work/_tool/go/bin") + ":" + m.path("runner"), "RUNNER_TOOL_CACHE=" + m.path("runner/_work/_tool")}
+	p := m.cages(on).policy
+	for _, hidden := range []string{"runner", "home/other-runner"} {
+		if !slices.Contains(p.Hidden, m.path(hidden)) {
+			t.Errorf("hidden: got %q, want %s among it", m.short(p.Hidden), hidden)
+		}
+	}
+	if d := cmp.Diff([]string{"runner/_work/_tool", "runner/_work/_tool/go/bin"}, m.short(p.Shown)); d != "" {
+		t.Errorf("shown (-want +got):\n%s", d)
+	}
+	if !slices.Contains(p.Writable, m.at.Workspace) {
+		t.Errorf("writable: got %q, want the workspace among it", m.short(p.Writable))
+	}
+}
+
 // TestGitFolders: a file that names git's folder may be an agent's, so it counts only
 // where git's folder says the same.
 func TestGitFolders(t *testing.T) {

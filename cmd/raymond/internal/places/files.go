@@ -67,14 +67,43 @@ func credentials(environ, needed []string) []string {
 		".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".config/gh", ".config/hub", ".kube", ".docker/config.json", ".netrc",
 		".git-credentials", ".config/git/credentials", ".pypirc", ".gem/credentials", ".cargo/credentials", ".cargo/credentials.toml",
 		".terraform.d/credentials.tfrc.json", ".vault-token",
-		// of the runner itself
-		"actions-runner/.credentials", "actions-runner/.credentials_rsaparams", "actions-runner/_diag",
 	} {
 		if path := filepath.Join(home, filepath.FromSlash(name)); !slices.Contains(needed, path) {
 			out = append(out, path)
 		}
 	}
 	return out
+}
+
+// runners are the folders of CI runners, with their keys, settings and logs: those that the job's folders lie in,
+// and those in the home folder, whoever's.
+func runners(at Site, home string) []string {
+	var found []string
+	add := func(dir string) {
+		if _, err := os.Lstat(filepath.Join(dir, ".runner")); err == nil {
+			found = append(found, dir)
+		}
+	}
+	for _, dir := range []string{at.Temp, at.Workspace} {
+		// What lies in the workspace may be an agent's.
+		for up := filepath.Dir(cage.Resolve(dir)); len(up) > 1; up = filepath.Dir(up) {
+			add(up)
+		}
+	}
+	inHome, _ := os.ReadDir(cmp.Or(home, os.DevNull)) // who can't list it finds none
+	for _, e := range inHome {
+		add(filepath.Join(home, e.Name()))
+	}
+	return found
+}
+
+// ofRunners is what programs need of the folders of runners: tools, and what is on PATH.
+func ofRunners(environ, folders []string) []string {
+	paths := append(filepath.SplitList(Value(environ, "PATH")), Value(environ, "RUNNER_TOOL_CACHE"), Value(environ, "AGENT_TOOLSDIRECTORY"))
+	return slices.DeleteFunc(paths, func(path string) bool {
+		at := cage.Resolve(absolute(path))
+		return at == "" || !slices.ContainsFunc(folders, func(dir string) bool { return at != dir && cage.IsWithin(at, dir) })
+	})
 }
 
 // startFiles are what shells and git run or obey, below the home folder.

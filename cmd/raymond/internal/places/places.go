@@ -80,11 +80,12 @@ func Of(at Site, wish Wish) Plan {
 		may, p.Env = append(may, shared...), append(p.Env, env...)
 	}
 	p.Files.Writable = outermost(may)
-	p.Files.Hidden = slices.Concat(at.Hidden, at.CLIs.Hidden, credentials(at.Environ, at.CLIs.Read))
+	keys := runners(at, home)
+	p.Files.Hidden = slices.Concat(at.Hidden, at.CLIs.Hidden, credentials(at.Environ, at.CLIs.Read), keys)
+	p.Files.Shown = ofRunners(at.Environ, keys)
 	if at.Temp != "" {
 		p.Files.Hidden = append(p.Files.Hidden, at.Temp)
-		p.Files.Shown = append(shownByVariables(at), at.Shown...)
-		p.Files.Shown = append(p.Files.Shown, includedByGit(git, at)...)
+		p.Files.Shown = slices.Concat(p.Files.Shown, shownByVariables(at), at.Shown, includedByGit(git, at))
 	}
 	return p
 }
