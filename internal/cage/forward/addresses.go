@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -81,18 +82,42 @@ type keptError struct {
 }
 
 func (e *keptError) Error() string {
-	return fmt.Sprintf("it leads to %s, %s; add %s to the input network as well, if that is meant", e.at.addr, e.kind, e.at.listed())
+	said := fmt.Sprintf("it leads to %s, %s", e.at.addr, e.kind)
+	if e.at.addr.IsLinkLocalUnicast() {
+		return said + ", which is never reached"
+	}
+	return fmt.Sprintf("%s; add %s to the input network as well, if that is meant", said, e.at.listed())
 }
 
+// meantKey is where the context of a dial has the target that is meant.
+type meantKey struct{}
+
+// to is the context of a dial to a target.
+func to(ctx context.Context, t target) context.Context { return context.WithValue(ctx, meantKey{}, t) }
+
 // checkDial is called with each address that is about to be connected to, after its
-// name was resolved. So a name that leads elsewhere the second time gains nothing.
-func (l List) checkDial(_, address string, _ syscall.RawConn) error {
+// name was resolved. So a name that leads elsewhere the second time gains nothing. A name
+// that is listed with its port may be that of a service of the job, which has a private address.
+func (l List) checkDial(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	at, ok := parseTarget(address, 0)
 	if !ok || !at.addr.IsValid() {
 		return fmt.Errorf("unexpected address %q", address)
 	}
-	if kind := kindOf(at.addr); kind != "" && !l.allowsAddr(at.addr, at.port) {
-		return &keptError{at: at, kind: kind}
+	kind := kindOf(at.addr)
+	meant, _ := ctx.Value(meantKey{}).(target)
+	isListed := l.allowsAddr(at.addr, at.port) || at.addr.IsPrivate() && at.addr != metadata6 && !isOwn(at.addr) && l.isService(meant)
+	if kind == "" || isListed && !at.addr.IsLinkLocalUnicast() {
+		return nil
 	}
-	return nil
+	return &keptError{at: at, kind: kind}
+}
+
+// metadata6 is the metadata service of a cloud.
+var metadata6 = netip.MustParseAddr("fd00:ec2::254")
+
+// isService reports whether the list has exactly this name with this port.
+func (l List) isService(t target) bool {
+	return slices.ContainsFunc(l.entries, func(e entry) bool {
+		return e.hasPort && !e.isAll && e.host != "" && e.host == t.host && slices.Contains(e.ports, t.port)
+	})
 }

@@ -57,7 +57,7 @@ func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 	case err != nil:
 		return nil, err
 	case proxy == nil:
-		return p.dialer.DialContext(ctx, "tcp", t.String())
+		return p.dialer.DialContext(to(ctx, t), "tcp", t.String())
 	}
 	conn, err := dialProxy(ctx, proxy)
 	if err != nil {
@@ -69,6 +69,12 @@ func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 		return nil, fmt.Errorf("the proxy of the job: %w", err)
 	}
 	return through, nil
+}
+
+// dialDirect connects to the target of a request that is no tunnel.
+func (p *Proxy) dialDirect(ctx context.Context, network, address string) (net.Conn, error) {
+	t, _ := parseTarget(address, 0)
+	return p.dialer.DialContext(to(ctx, t), network, address)
 }
 
 func dialProxy(ctx context.Context, proxy *url.URL) (net.Conn, error) {

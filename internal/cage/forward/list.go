@@ -25,6 +25,8 @@ type entry struct {
 	isAll bool   // the hosts below host, without itself
 	addr  netip.Addr
 	ports []uint16
+	// hasPort says that the user has named the port.
+	hasPort bool
 }
 
 // IsOpen reports whether every address may be reached, so that there is nothing for a
@@ -89,6 +91,7 @@ func Parse(text string) (List, error) {
 			if err != nil {
 				return List{}, fmt.Errorf("%q %w", word, err)
 			}
+			e.hasPort = e.hasPort && host == word // a preset has ports of its own
 			list.entries = append(list.entries, e)
 		}
 	}
@@ -163,7 +166,7 @@ func nameEntry(host string, ports []uint16) (entry, error) {
 		return entry{}, errors.New("is no name of a host, such as example.com, *.example.com or example.com:8443, nor an address, nor one of " +
 			strings.Join(Presets(), ", "))
 	}
-	return entry{host: rest, isAll: isAll, ports: orWeb(ports)}, nil
+	return entry{host: rest, isAll: isAll, ports: orWeb(ports), hasPort: len(ports) > 0}, nil
 }
 
 func orWeb(ports []uint16) []uint16 {

@@ -100,7 +100,7 @@ func TestAddressesOfInsideAreKnown(t *testing.T) {
 			if strings.Contains(inside, ":") && strings.HasPrefix(address, "[::ffff:"+inside) {
 				continue
 			}
-			if err := (List{}).checkDial("tcp", address, nil); err == nil {
+			if err := (List{}).checkDial(t.Context(), "tcp", address, nil); err == nil {
 				t.Errorf("%s: it may be dialled", address)
 			}
 		}
@@ -108,6 +108,27 @@ func TestAddressesOfInsideAreKnown(t *testing.T) {
 	for _, outside := range []string{"8.8.8.8", "140.82.121.3", "172.32.0.1", "100.128.0.1", "2606:50c0:8000::153", "2a00:1450::1"} {
 		if kind := kindOf(netip.MustParseAddr(outside)); kind != "" {
 			t.Errorf("%s: got %s", outside, kind)
+		}
+	}
+}
+
+// TestServicesOfTheJobAreReached: a name that is listed with its port may lead to a private address, but not to
+// this machine, nor to a cloud's metadata, which no entry opens.
+func TestServicesOfTheJobAreReached(t *testing.T) {
+	list, err := Parse("db:5432 wide.example *.all.example:5432 registry-npm 169.254.169.254:80 10.0.0.7:80")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dial, want := range map[string]bool{
+		"db:5432 10.9.9.9:5432": true, "db:5432 [fd12::5]:5432": true, "db:5432 8.8.8.8:5432": true,
+		"db:5432 127.0.0.1:5432": false, "db:5432 169.254.169.254:5432": false, "db:5432 [fd00:ec2::254]:5432": false,
+		"wide.example:443 10.9.9.9:443": false, "x.all.example:5432 10.9.9.9:5432": false, "registry.npmjs.org:443 10.9.9.9:443": false,
+		"169.254.169.254:80 169.254.169.254:80": false, "10.0.0.7:80 10.0.0.7:80": true,
+	} {
+		meant, address, _ := strings.Cut(dial, " ")
+		at, ok := parseTarget(meant, 0)
+		if got := list.checkDial(to(t.Context(), at), "tcp", address, nil); !ok || (got == nil) != want {
+			t.Errorf("%s: got %v, want it reached: %v", dial, got, want)
 		}
 	}
 }

@@ -65,9 +65,9 @@ func Start(o Options) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{list: o.List, refused: o.Refused, upstream: upstreamOf(o.Getenv), listener: listener}
-	p.dialer = net.Dialer{Timeout: connectTime, Control: o.List.checkDial}
+	p.dialer = net.Dialer{Timeout: connectTime, ControlContext: o.List.checkDial}
 	quiet := log.New(io.Discard, "", 0)
-	p.routes = newRoutes(p.upstream, p.dialer.DialContext)
+	p.routes = newRoutes(p.upstream, p.dialDirect)
 	p.requests = &httputil.ReverseProxy{
 		Rewrite:       func(*httputil.ProxyRequest) {},
 		Transport:     p.routes,
