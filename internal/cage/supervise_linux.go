@@ -92,7 +92,8 @@ func await(pid int) (syscall.WaitStatus, error) {
 	for {
 		var status syscall.WaitStatus
 		_, err := syscall.Wait4(pid, &status, 0, nil)
-		if !errors.Is(err, syscall.EINTR) {
+		// One that has itself traced by this process is stopped, and lives.
+		if !errors.Is(err, syscall.EINTR) && (err != nil || !status.Stopped()) {
 			return status, os.NewSyscallError("wait4", err)
 		}
 	}
@@ -119,7 +120,8 @@ func endInmates(mark uint64) {
 			if err != nil || pid == os.Getpid() || MarkOf(pid) != mark {
 				continue
 			}
-			if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && got == pid {
+			var status unix.WaitStatus
+			if got, err := unix.Wait4(pid, &status, unix.WNOHANG, nil); err == nil && got == pid && !status.Stopped() {
 				continue
 			}
 			left++

@@ -176,6 +176,30 @@ func TestTimesEndTheChild(t *testing.T) {
 	}
 }
 
+// tracedVar makes the program of the tests one that has itself traced by its parent, and is then stopped.
+const tracedVar = "PROC_TEST_TRACED"
+
+func init() { // in the first thread, which is the one that the parent waits for
+	if os.Getenv(tracedVar) == "" {
+		return
+	}
+	ready()
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PTRACE, syscall.PTRACE_TRACEME, 0, 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(os.Getpid()), uintptr(syscall.SIGUSR1))
+	linger()
+}
+
+// TestATracedChildHasNotEnded: the kernel tells a stop of a child that has itself traced as it tells an exit.
+func TestATracedChildHasNotEnded(t *testing.T) {
+	t.Parallel()
+	s, told := part("linger", ""), announced()
+	s.Env, s.Stdout, s.Timeout = append(s.Env, tracedVar+"=1"), told, 300*time.Millisecond
+	if e := run(t, s); e.Ended != ByTimeout {
+		t.Errorf("got %+v, want it ended by its time", e)
+	}
+	wantGone(t, told.next(t))
+}
+
 func TestPatience(t *testing.T) {
 	const limit = time.Minute
 	for _, c := range []struct{ silence, want time.Duration }{

@@ -138,18 +138,30 @@ func (s start) inherited() []uintptr {
 // its id and its group are its own and can be signalled.
 func (k *kin) await() {
 	for {
-		err := unix.Waitid(unix.P_PID, k.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, k.pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err == nil && !isExit(info):
+			_ = unix.Waitid(unix.P_PID, k.pid, nil, unix.WSTOPPED|unix.WNOHANG, nil) // it is told once
+		default:
 			return
 		}
 	}
+}
+
+// isExit reports whether what the kernel tells of a child is its end. Of one that has itself traced by this
+// process it tells stops too, whatever it was asked for: that one lives, and SIGKILL ends it.
+func isExit(info unix.Siginfo) bool {
+	const exited, dumped = 1, 3 // CLD_EXITED, CLD_KILLED, CLD_DUMPED
+	return info.Code >= exited && info.Code <= dumped
 }
 
 // exited says whether the child has exited, without waiting for it.
 func (k *kin) exited() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, k.pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
-	return err == nil && info.Signo != 0
+	return err == nil && info.Signo != 0 && isExit(info)
 }
 
 // signal signals the child or its group. It has not been collected yet, so neither its id
@@ -210,7 +222,7 @@ func (k *kin) collect() ending {
 	var used syscall.Rusage
 	for {
 		_, err := syscall.Wait4(k.pid, &status, 0, &used)
-		if errors.Is(err, syscall.EINTR) {
+		if errors.Is(err, syscall.EINTR) || err == nil && status.Stopped() {
 			continue
 		}
 		if err != nil {

@@ -280,6 +280,7 @@ func collectZombie(pid int) bool {
 	if family.kin[pid] != nil {
 		return false
 	}
-	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
-	return err == nil && got == pid
+	var status syscall.WaitStatus
+	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+	return err == nil && got == pid && !status.Stopped()
 }
