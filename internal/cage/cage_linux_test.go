@@ -139,6 +139,8 @@ func TestFilesAreHeld(t *testing.T) {
 		"a pipe of the shell":             {"echo through > /dev/stdout | cat", "through"},
 		"the environment of its starter":  {"cat /proc/$PPID/environ", "Permission denied"},
 		"a signal for its starter":        {"kill -0 $PPID", "not permitted"},
+		"its turn when memory is used up": {"cat /proc/self/oom_score_adj", "1000"},
+		"that turn, given away":           {"echo 0 > /proc/self/oom_score_adj", "Permission denied"},
 		"its own signal":                  {"kill -0 $$ && echo done", "done"},
 		"what another process has open":   {"readlink /proc/$PPID/fd/0 || echo refused", "refused"},
 		"a namespace with all privileges": {"unshare --user true", "not permitted"},

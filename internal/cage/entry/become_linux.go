@@ -32,6 +32,7 @@ func become(argv []string) {
 	unix.CloseOnExec(planFD)
 	plan, err := readPlan(os.NewFile(planFD, "plan"))
 	if err == nil {
+		dieFirst()
 		err = enter(plan)
 	}
 	if err == nil {
@@ -39,6 +40,17 @@ func become(argv []string) {
 	}
 	_ = tellFailure(err)
 	os.Exit(126)
+}
+
+// dieFirst has the kernel end what is in the cage, and not the job, when memory is used up. Where that can't
+// be said, the kernel chooses.
+func dieFirst() {
+	fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	_, _ = unix.Write(fd, []byte("1000"))
+	_ = unix.Close(fd)
 }
 
 // enter puts the cage on and hands the listener over.
