@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -58,8 +61,9 @@ func (a *App) resume(o *options.Options, id string, given answers.Given) error {
 		return err
 	}
 	defer s.Close()
-	if !o.AllowChanged {
-		if err := session.CheckUnchanged(run, s); err != nil {
+	edited := session.ChangedFiles(run, s)
+	if o.RefuseChanged {
+		if err := session.CheckUnchanged(edited); err != nil {
 			return err
 		}
 	}
@@ -69,6 +73,9 @@ func (a *App) resume(o *options.Options, id string, given answers.Given) error {
 	}
 	if err := checkNeeds(o, s, changed); err != nil {
 		return err
+	}
+	if len(edited) > 0 && !o.Quiet {
+		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped("the run continues with these files as they are now: "+strings.Join(edited, ", ")))
 	}
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: &changed}, updates)
 }

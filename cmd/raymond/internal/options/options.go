@@ -32,7 +32,7 @@ type Options struct {
 	StateDir         string
 	Deadline         time.Duration     // 0: none
 	CLIs             map[string]string // paths of agent CLIs, by protocol.Backends; none for the default
-	AllowChanged     bool
+	RefuseChanged    bool              // a resume is refused if files of states have changed
 	SkipLint         bool
 	Events, DebugDir string // "" for none
 	Quiet            bool
@@ -132,7 +132,10 @@ func (o *Options) called(name string) string {
 func (o *Options) AddAll() {
 	o.AddInput()
 	o.AddStateDir()
-	o.Switch("allow-changed-workflow", "resume even if state files have changed since the start", func(b bool) { o.AllowChanged = b })
+	o.Add("changed-workflow", "WORD", "what a resume does if files of states have changed since the run used them: take (them as they are now; default) or refuse", func(s string) error {
+		o.RefuseChanged = s == "refuse"
+		return OneOf(s, "take", "refuse")
+	})
 	o.AddSkipLint()
 	o.AddLimits()
 	AddPrices(o)

@@ -43,12 +43,12 @@ func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return now[name] == run.Files[name] })
 }
 
-// CheckUnchanged reports the files of ChangedFiles as conflicts.
-func CheckUnchanged(run *state.Run, s *scope.Scope) error {
+// CheckUnchanged reports files of ChangedFiles as conflicts.
+func CheckUnchanged(changed []string) error {
 	var out []error
-	for _, name := range ChangedFiles(run, s) {
+	for _, name := range changed {
 		out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: name, What: "has changed since the run started",
-			Hint: "put it back, or resume with --allow-changed-workflow"})
+			Hint: "put it back, or resume with --changed-workflow take"})
 	}
 	return errors.Join(out...)
 }
