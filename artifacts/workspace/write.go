@@ -161,7 +161,19 @@ func (t *tool) blobs(ctx context.Context, common string, ids []string, take func
 		return nil
 	}
 	c := call{dir: common, bare: common, in: text(strings.Join(ids, "\n") + "\n")}
-	return t.piped(ctx, c, func(r io.Reader) error { return readBlobs(r, ids, take) }, "cat-file", "--batch")
+	return t.piped(ctx, c, func(r io.Reader) error { return readBlobs(endless{r}, ids, take) }, "cat-file", "--batch")
+}
+
+// endless has an error where it ends: who reads it knows how much there has to be.
+type endless struct{ io.Reader }
+
+// Read implements io.Reader.
+func (e endless) Read(p []byte) (int, error) {
+	n, err := e.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedReader) error) error {
