@@ -206,7 +206,9 @@ func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
 		if err := os.Symlink(victim, file); err != nil {
 			t.Fatal(err)
 		}
-		p.run(o)
+		if _, f := p.run(o); o.Session == state.Branch && f == nil {
+			t.Error("a branch of what a link leads to: got no failure, want none of it read")
+		}
 		if got, err := os.ReadFile(victim); string(got) != "whole" {
 			t.Errorf("%s: a file elsewhere: got %q, %v, want it as it was", o.Session, got, err)
 		}

@@ -231,6 +231,17 @@ func TestNothingIsAttached(t *testing.T) {
 	}
 }
 
+// TestTheCLIGetsThePlainPrompt.
+func TestTheCLIGetsThePlainPrompt(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "secret.txt"), nil, 0o600))
+	b := &Backend{Env: []string{"HOME=" + t.TempDir()}}
+	o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Text: "/see @secret.txt", Session: state.Fresh, SessionID: "11111111-1111-4111-8111-111111111111"}}
+	if _, fail := b.prepare(&o); fail != nil || o.Prompt.Text != "Prompt:\n/see \\@secret.txt" {
+		t.Errorf("got %q, %v, want the prompt with nothing to attach", o.Prompt.Text, fail)
+	}
+}
+
 // TestCommandLine holds what the CLI is started with, and what of its directory it obeys.
 func TestCommandLine(t *testing.T) {
 	b := &Backend{Env: []string{"HOME=/h", "GEMINI_API_KEY=k", "GEMINI_CLI_TRUST_WORKSPACE=true"}}

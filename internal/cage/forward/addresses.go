@@ -63,9 +63,12 @@ func kindOf(addr netip.Addr) string {
 	return ""
 }
 
+// interfaceAddrs asks for the addresses of this machine; tests have others.
+var interfaceAddrs = net.InterfaceAddrs
+
 // isOwn reports whether an interface of this machine has an address.
 func isOwn(addr netip.Addr) bool {
-	own, err := net.InterfaceAddrs()
+	own, err := interfaceAddrs()
 	if err != nil {
 		return true // It can't be told.
 	}

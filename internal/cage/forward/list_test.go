@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -130,5 +131,16 @@ func TestServicesOfTheJobAreReached(t *testing.T) {
 		if got := list.checkDial(to(t.Context(), at), "tcp", address, nil); !ok || (got == nil) != want {
 			t.Errorf("%s: got %v, want it reached: %v", dial, got, want)
 		}
+	}
+}
+
+// TestOwnAddressesAreKnown, also those that the internet sees.
+func TestOwnAddressesAreKnown(t *testing.T) {
+	defer func() { interfaceAddrs = net.InterfaceAddrs }()
+	interfaceAddrs = func() ([]net.Addr, error) {
+		return []net.Addr{&net.IPNet{IP: net.IPv4(8, 8, 8, 8), Mask: net.CIDRMask(24, 32)}}, nil
+	}
+	if kindOf(netip.MustParseAddr("8.8.8.8")) == "" || kindOf(netip.MustParseAddr("8.8.8.9")) != "" {
+		t.Error("got an address of this machine taken for another, or another for one of this machine")
 	}
 }

@@ -33,9 +33,12 @@ func TestTheCommentStartsNoRun(t *testing.T) {
 	on := func(run int64, body string) *bareJob {
 		return s.onIssue(run).on("issue_comment", event(person("ann"), `"issue":{"number":7}`, fmt.Sprintf(`"comment":{"body":%q}`, body)))
 	}
-	e := on(1, s.markerOf7()+"\n## Completed").do(0)
-	e.WantOutputs(t, "status", "skipped", "workflow-id", "")
-	e.WantSays(t, "notice", "skipped", "a comment that this action keeps")
+	question := "<!-- raymond-question " + strings.Repeat("0", 32) + " e30 -->\nWhich?"
+	for n, own := range []string{s.markerOf7() + "\n## Completed", question, "<!-- raymond-reply 0 1 -->\nToo late."} {
+		e := on(int64(10+n), own).do(0)
+		e.WantOutputs(t, "status", "skipped", "workflow-id", "")
+		e.WantSays(t, "notice", "skipped", "a comment that this action keeps")
+	}
 	s.wantNoTalk()
 	on(2, "> "+s.markerOf7()+"\nyes, please").do(0).WantOutputs(t, "status", "completed")
 }

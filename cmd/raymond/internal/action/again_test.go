@@ -55,6 +55,14 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 	first := s.prompts(9, "max-iterations", "9").do(0) // what the first job has kept of the files goes along
 	first.WantOutputs(t, "status", "completed", "result", "wrong")
 	id, before := first.Outputs["workflow-id"], s.forge.All()
+	talks := func() map[string]bool {
+		all, ids := s.forge.Checkpoints(t, nil), map[string]bool{}
+		for _, e := range all[len(all)-1].Run.Ledger {
+			ids[e.Session] = e.Session != ""
+		}
+		return ids
+	}
+	old := talks()
 	acttest.Commit(t, s.repo, strings.NewReplacer("<result>wrong", "<result>right", "a wrong sentence", "a right sentence").Replace(wrongAtTheEnd))
 	for run, from := range []string{"4", "END", "END.md#1"} {
 		done := s.done()
@@ -62,6 +70,11 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 		e.WantOutputs(t, "status", "completed", "result", "right")
 		if e.Outputs["workflow-id"] == id {
 			t.Errorf("from %s: got the first run's id, want a new one", from)
+		}
+		for id, isOne := range talks() {
+			if len(old) == 0 || isOne && old[id] {
+				t.Errorf("from %s: the new run goes on with the first one's conversation %s", from, id)
+			}
 		}
 		again := strings.TrimPrefix(s.done(), done)
 		isCut := strings.Contains(again, `"user: log: middle"`) && !strings.Contains(again, "wrong sentence")
@@ -137,6 +150,16 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 	}{
 		"garbage":           {func(string) string { return "{}" }, problem.ClassUsage, "is not kept"},
 		"unknown":           {func(line string) string { return strings.Replace(line, `{"`, `{"evil":1,"`, 1) }, problem.ClassUsage, "is not kept"},
+		"unknown in a step": {func(line string) string { return strings.Replace(line, `{"delta":{`, `{"delta":{"evil":1,`, 1) }, problem.ClassUsage, "no longer kept"},
+		"another agent's": {func(line string) string {
+			if strings.HasPrefix(line, `{"delta":`) {
+				return strings.Replace(line, `"agents":[{"id":"main","n":1,`, `"agents":[{"id":"main","n":7,`, 1)
+			}
+			return line
+		}, problem.ClassUsage, "no longer kept"},
+		"another run's": {func(line string) string {
+			return strings.ReplaceAll(line, `"workflow_id":"`+id+`"`, `"workflow_id":"other"`)
+		}, problem.ClassUsage, "is not kept"},
 		"a state outside":   {func(line string) string { return strings.ReplaceAll(line, `"state":"END.md"`, `"state":"../END.md"`) }, problem.ClassBadState, "is not a file name"},
 		"a state not there": {func(line string) string { return strings.ReplaceAll(line, `"state":"END.md"`, `"state":"EVIL.md"`) }, problem.ClassWorkflow, "EVIL.md: is gone"},
 	} {
