@@ -175,8 +175,7 @@ func (c *counts) counted() []tally.Sum {
 const lingering = 2 * time.Second
 
 // Close ends the account. Requests on its path are refused from now on, and those that wait for the
-// budget; the answers under way are read to their ends for a moment. What was used changes no more when
-// it returns. Further calls do nothing.
+// budget; the answers under way are read to their ends for a moment. Further calls do nothing.
 func (a *Account) Close() {
 	if a != nil {
 		a.closeAfter(lingering)
@@ -184,21 +183,31 @@ func (a *Account) Close() {
 }
 
 func (a *Account) closeAfter(d time.Duration) {
-	a.paid.close()
-	a.proxy.accounts.remove(a)
+	a.shut()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		a.paid.underway.Wait()
 	}()
+	wait(over, d)
+	a.end()
+	wait(over, lingering) // a client that is left, and reads nothing, would hold it up for ever
+}
+
+// shut lets no further request pass.
+func (a *Account) shut() {
+	a.paid.close()
+	a.proxy.accounts.remove(a)
+}
+
+// wait waits for the end of something, as long as a time.
+func wait(over <-chan struct{}, d time.Duration) {
 	patience := time.NewTimer(d)
 	defer patience.Stop()
 	select {
 	case <-over:
 	case <-patience.C:
 	}
-	a.end()
-	<-over
 }
 
 // accounts are those of the invocations under way, by token, and what they may use. The

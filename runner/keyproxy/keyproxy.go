@@ -112,7 +112,8 @@ func (p *Proxy) Close() error {
 	all := p.accounts.unpaid()
 	p.accounts.mu.Unlock()
 	for _, a := range all {
-		a.closeAfter(0)
+		a.shut()
+		a.end()
 	}
 	err := p.server.Close()
 	<-p.served

@@ -103,3 +103,32 @@ func TestFurtherAuthorities(t *testing.T) {
 		}
 	}
 }
+
+// stuck is a client that reads nothing.
+type stuck struct {
+	*httptest.ResponseRecorder
+	came, leave chan struct{}
+}
+
+func (s stuck) Write([]byte) (int, error) {
+	close(s.came)
+	<-s.leave
+	return 0, io.ErrClosedPipe
+}
+
+// TestAClientThatReadsNothingHoldsUpNothing: not the end of its invocation.
+func TestAClientThatReadsNothingHoldsUpNothing(t *testing.T) {
+	upstream, _ := api(t, nil)
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	a := p.Open(toy, "one")
+	w, over := stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}, make(chan struct{})
+	go func() {
+		defer close(over)
+		defer func() { _ = recover() }() // the handler breaks the connection off
+		p.server.Handler.ServeHTTP(w, request(a, http.MethodPost, "/v1/messages", http.NoBody))
+	}()
+	<-w.came
+	a.closeAfter(0)
+	close(w.leave)
+	<-over
+}
