@@ -79,6 +79,10 @@ type State struct {
 	Claims   Claims
 	// Caged says that a script has the option cage=true: it is confined as agents are.
 	Caged bool
+	// Trusted says that a script has the option trusted=true: it is the workflow's own word, may
+	// have its secrets, and sees nothing that agents can write. Work says that it gets the agents'
+	// work as a repository (work=true), Workflows that this has what they changed below .github.
+	Trusted, Work, Workflows bool
 	// Job is the job that runs the state, "" for MainJob.
 	Job string
 	// OnComment is the state, resolved, with which a comment continues a run of which

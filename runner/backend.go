@@ -194,6 +194,19 @@ type ScriptOrder struct {
 	Payload     string     // what PayloadFile holds while the script runs
 	PayloadFile string     // absolute path
 	Cage        *cage.Cage // what the script runs in; nil: none
+	// IsTrusted says that the script is the workflow's own word and may have its secrets. It
+	// starts in a folder of its own then, which Order.Dir is, and sees nothing that agents can write.
+	IsTrusted bool
+	// Work is what the script gets of the agents' work; nil: nothing.
+	Work *Work
+}
+
+// Work is what agents have done, for a script that must not touch what they wrote.
+type Work struct {
+	Dir       string            // absolute; where the agent works
+	Others    map[string]string // where the other agents of the run work, if not there, by their ids
+	At        time.Time         // when the script's state began
+	Workflows bool              // changes below .github are part of it
 }
 
 // Telling says how much is told of what agents print and of what they do.

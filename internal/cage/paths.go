@@ -11,6 +11,9 @@ import (
 // what is hidden, whose neighbours are listed one by one. What is made later beside a
 // hidden path is not among them.
 func (p Policy) readable() []string {
+	if p.Readable != nil {
+		return resolved(p.Readable)
+	}
 	// What a writable folder contains can't be hidden, so nothing is listed for its sake.
 	exposed := p.Exposed()
 	w := walk{hidden: slices.DeleteFunc(resolved(p.Hidden), func(h string) bool { return slices.Contains(exposed, h) })}
@@ -19,7 +22,12 @@ func (p Policy) readable() []string {
 }
 
 // writable returns the paths below which may be written.
-func (p Policy) writable() []string { return resolved(p.Writable) }
+func (p Policy) writable() []string {
+	if p.IsTrusted {
+		return p.readable()
+	}
+	return resolved(p.Writable)
+}
 
 // resolved follows links, and leaves out what doesn't exist.
 func resolved(paths []string) []string {
@@ -77,7 +85,7 @@ func IsWithin(path, dir string) bool {
 // Exposed returns which hidden paths can be read all the same, since a writable or a
 // shown folder contains them, or is the same.
 func (p Policy) Exposed() []string {
-	open := append(p.writable(), resolved(p.Shown)...)
+	open := append(resolved(p.Writable), resolved(p.Shown)...)
 	return slices.DeleteFunc(resolved(p.Hidden), func(h string) bool {
 		return !slices.ContainsFunc(open, func(o string) bool { return IsWithin(h, o) })
 	})

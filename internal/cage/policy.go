@@ -12,6 +12,12 @@ package cage
 // Policy says what caged processes may do. Paths are absolute. Links are followed
 // when the Cage is made, never later.
 type Policy struct {
+	// Readable files and folders may be read with all that is below them, and nothing else
+	// but what is Writable. nil: everything, less what is Hidden.
+	Readable []string
+	// IsTrusted is for who is trusted but must not come across what others have written: all
+	// files can be read and written, less what is Hidden, and nothing else is held.
+	IsTrusted bool
 	// Hidden files and folders can't be read, nor can anything below them, unless it
 	// is below a Shown or Writable path that is itself below them.
 	Hidden []string
