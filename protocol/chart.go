@@ -63,6 +63,9 @@ func (c *Chart) next(name string) []string {
 
 // isUnclear reports whether a state may lead to states that it does not name.
 func (c *Chart) isUnclear(name string) bool {
+	if c.w.states[name].Policy.Transitions.Targets != nil {
+		return false
+	}
 	return c.IsOpaque(name) || slices.ContainsFunc(c.exits[name], func(e Exit) bool {
 		return e.Target.Open || e.After.Open
 	})

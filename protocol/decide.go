@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -10,8 +11,14 @@ import (
 // output. It returns what the agent does next. When the message is not exactly one
 // allowed transition it returns Problems instead, written for the author of the message.
 // An agent that ends with a result goes on in state returns; "" is for one that ends itself.
-func (w *Workflow) Decide(from, text, returns string) (Decision, []Problem) {
+// The names of meta, the run's metadata, are not for forks to use.
+func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (Decision, []Problem) {
 	d, problems := w.decide(from, text)
+	for _, spawn := range d.Spawns {
+		if why := shadowing(spawn.Vars, slices.Collect(maps.Keys(meta))); why != "" {
+			problems = append(problems, Problem{Code: "bad-tag", Message: "<fork>: " + why})
+		}
+	}
 	if len(problems) == 0 {
 		problems = w.checkPayloads(from, &d, returns)
 	}
@@ -136,8 +143,12 @@ func (w *Workflow) transition(s *State, t written) (Move, []Spawn, []Problem) {
 		states[part.name] = name
 		problems = append(problems, more...)
 	}
-	if len(problems) == 0 && s.Kind == Prompt && !s.Policy.Transitions.allows(w.catalog, t.Tag) {
+	switch {
+	case len(problems) > 0:
+	case s.Kind == Prompt && !s.Policy.Transitions.allows(w.catalog, t.Tag):
 		problems = []Problem{notAllowed(t.Tag)}
+	default:
+		problems = w.barred(s, t.Tag, states, func(Rule) Tag { return t.Tag })
 	}
 	if len(problems) > 0 {
 		return Move{}, nil, problems

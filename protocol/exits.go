@@ -139,7 +139,7 @@ func (d *reading) policyExits() []Exit {
 			exits = append(exits, d.exitsOfRule(r)...)
 		}
 	}
-	if p.isShort() {
+	if p.Restricted && p.isShort() {
 		exits = append(exits, d.shortExits()...)
 	}
 	return exits

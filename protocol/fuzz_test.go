@@ -85,7 +85,7 @@ func FuzzDecide(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, w := range flows {
-			d, problems := w.Decide("START.md", string(data), "")
+			d, problems := w.Decide("START.md", string(data), "", nil)
 			if (len(problems) > 0) == (d.Then.Verb != "") {
 				t.Fatalf("message %q\ngot  %+v and %v\nwant a decision or problems", data, d, problems)
 			}

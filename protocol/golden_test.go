@@ -103,13 +103,17 @@ func TestDecide(t *testing.T) {
 	golden(t, "decide", func(t *testing.T, files map[string]string) string {
 		o := optionsOf(files)
 		from, returns, message := take(files, "from"), take(files, "returns"), files["message"]
+		meta := map[string]string{}
+		for _, name := range strings.Fields(take(files, "meta")) {
+			meta[name] = ""
+		}
 		delete(files, "message")
 		delete(files, "want")
 		w, problems := Load(mapFS(files), o)
 		if problems != nil {
 			t.Fatalf("load: %v", problems)
 		}
-		d, problems := w.Decide(from, string(bytesOf(strings.TrimSuffix(message, "\n"))), returns)
+		d, problems := w.Decide(from, string(bytesOf(strings.TrimSuffix(message, "\n"))), returns, meta)
 		if problems == nil {
 			return showDecision(d)
 		}
@@ -189,8 +193,8 @@ func TestFrontmatter(t *testing.T) {
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Claims.Marked, s.Line, s.Body)
-			if s.Caged {
-				fmt.Fprintln(&b, "caged")
+			if s.Trusted {
+				fmt.Fprintf(&b, "trusted work %v workflows %v\n", s.Work, s.Workflows)
 			}
 			if s.Job+s.OnComment != "" {
 				fmt.Fprintf(&b, "job %q on_comment %q\n", s.Job, s.OnComment)

@@ -148,6 +148,7 @@ func (l *linter) checkState(d *reading) {
 	l.checkTags(d)
 	l.checkTagCase(d)
 	l.checkForks(d)
+	l.checkNeeds(d)
 	l.checkTemplates(d.s)
 	if len(d.s.Problems) > 0 {
 		return
@@ -186,9 +187,14 @@ func (l *linter) checkTags(d *reading) {
 				l.add(severity, p)
 			}
 		}
+		states := map[string]string{}
 		for _, part := range t.stateParts() {
 			l.checkTarget(d, t, part, severity)
+			if name := d.goal(part.state).State; name != "" {
+				states[part.name] = name
+			}
 		}
+		l.checkTrust(d, t, states, severity)
 	}
 }
 

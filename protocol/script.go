@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -13,7 +14,7 @@ func (s *State) parseScript(text string) {
 		s.addProblem(Pos{Line: line}, "crlf", "CRLF line endings").Hint = "convert to LF"
 	}
 	const head = 10
-	seen := map[string]bool{}
+	seen := map[string]Pos{}
 	for number := 1; number <= head && text != ""; number++ {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
@@ -21,6 +22,15 @@ func (s *State) parseScript(text string) {
 			s.Claims.Marked = true
 			s.setOptions(options, Pos{Line: number}, seen)
 		}
+	}
+	s.checkNeed("work", s.Work, "trusted", s.Trusted, seen["work"])
+	s.checkNeed("workflows", s.Workflows, "work", s.Work, seen["workflows"])
+}
+
+// checkNeed adds a problem for an option that is true and means nothing without another.
+func (s *State) checkNeed(name string, isSet bool, other string, isOtherSet bool, pos Pos) {
+	if isSet && !isOtherSet {
+		s.addProblem(pos, "option", "%s=true has no meaning without %s=true", name, other).Hint = "write both, or neither"
 	}
 }
 
@@ -48,18 +58,20 @@ func batComment(line string) (string, bool) {
 }
 
 // scriptOptions are the names that an options comment may set.
-var scriptOptions = []string{"timeout", "idle_timeout", "many_forks", "cage", "job", "on_comment"}
+var scriptOptions = []string{
+	"timeout", "idle_timeout", "many_forks", "trusted", "work", "workflows", "targets", "ask", "cd", "job", "on_comment",
+}
 
-func (s *State) setOptions(options string, pos Pos, seen map[string]bool) {
+func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 	for _, option := range strings.Fields(options) {
 		name, value, ok := strings.Cut(option, "=")
 		switch {
 		case !ok:
 			s.addProblem(pos, "option", "option %s is not written name=value", quote(option))
-		case seen[name]:
+		case seen[name].Line > 0:
 			s.addProblem(pos, "option", "option %s appears twice", quote(name))
 		default:
-			seen[name] = true
+			seen[name] = pos
 			s.setOption(name, value, pos)
 		}
 	}
@@ -73,16 +85,48 @@ func (s *State) setOption(name, value string, pos Pos) {
 		s.Policy.IdleTimeout = s.durationOption(name, value, pos)
 	case "many_forks":
 		s.Policy.Transitions.ManyForks = s.boolOption(name, value, pos)
-	case "cage":
-		s.Caged = s.boolOption(name, value, pos)
+	case "trusted":
+		s.Trusted = s.boolOption(name, value, pos)
+	case "work":
+		s.Work = s.boolOption(name, value, pos)
+	case "workflows":
+		s.Workflows = s.boolOption(name, value, pos)
+	case "cd":
+		s.Policy.Transitions.Dirs = s.boolOption(name, value, pos)
+	case "ask":
+		s.Policy.Transitions.Asks = s.askOption(value, pos)
+	case "targets":
+		s.Policy.Transitions.Targets = s.targetsOption(value, pos)
 	case "job":
 		s.setJob(value, pos, "option")
 	case partOnComment:
 		s.OnComment = value
 		s.refer(Reference{Part: name, Name: value, Pos: pos, Policy: true})
+	case "cage":
+		s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = "scripts are confined unless they say trusted=true"
 	default:
 		s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
 	}
+}
+
+// askOption reads which of the attributes that say who is asked, and where, a script may write.
+func (s *State) askOption(value string, pos Pos) []string {
+	names := listOf(value)
+	for _, name := range names {
+		if !slices.Contains(addressingAttributes, name) {
+			s.addProblem(pos, "option", "ask names %s, not where, from or untrusted", quote(name))
+		}
+	}
+	return names
+}
+
+// targetsOption reads the states that the tags of a script may name.
+func (s *State) targetsOption(value string, pos Pos) []string {
+	targets := listOf(value)
+	for _, name := range targets {
+		s.refer(Reference{Part: "targets", Name: name, Pos: pos, Policy: true})
+	}
+	return targets
 }
 
 func (s *State) boolOption(name, value string, pos Pos) bool {

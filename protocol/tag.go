@@ -195,13 +195,24 @@ func checkVariables(t Tag) string {
 	}
 	names := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(variables(t))) {
-		key := strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		key := VariableName(name)
 		if other, taken := names[key]; taken {
 			return fmt.Sprintf("the attributes %s and %s are the same variable, RAYMOND_VAR_%s, to a script", quote(other), quote(name), shorten(key))
 		}
 		names[key] = name
 	}
 	return ""
+}
+
+// VariableName returns what stands for the name of a variable or of metadata, after RAYMOND_VAR_,
+// in the environment of scripts.
+func VariableName(name string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= utf8.RuneSelf || !isAlphanumeric(byte(c)) {
+			return '_'
+		}
+		return c
+	}, strings.ToUpper(name))
 }
 
 // isVariable reports whether name can be a variable of a forked agent.

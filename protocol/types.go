@@ -77,8 +77,6 @@ type State struct {
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
 	Claims   Claims
-	// Caged says that a script has the option cage=true: it is confined as agents are.
-	Caged bool
 	// Trusted says that a script has the option trusted=true: it is the workflow's own word, may
 	// have its secrets, and sees nothing that agents can write. Work says that it gets the agents'
 	// work as a repository (work=true), Workflows that this has what they changed below .github.
@@ -153,8 +151,12 @@ type Transitions struct {
 	Restricted bool
 	Allowed    []Rule   // allowed_transitions
 	Tags       []Verb   // allowed_tags; nil: any
-	Targets    []string // allowed_targets; nil: any
+	Targets    []string // allowed_targets, of scripts targets; nil: any
 	ManyForks  bool     // scripts: many_forks=true
+	// Asks are the attributes by which a script that is not trusted may say who is asked, and
+	// where (ask=where,from); Dirs says that it may write cd (cd=true).
+	Asks []string
+	Dirs bool
 }
 
 // Rule allows one transition. An empty field allows anything, but an empty Tag no join and

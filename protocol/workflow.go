@@ -127,7 +127,7 @@ func (w *Workflow) successors(name string) []string {
 		}
 		dynamic = dynamic || r.Dynamic
 	}
-	if dynamic {
+	if dynamic && w.states[name].Policy.Transitions.Targets == nil {
 		next = append(next, w.meant...)
 	}
 	return next

@@ -77,13 +77,9 @@ func (t through) Run(ctx context.Context, o Order, tell func(Progress)) (Answer,
 // Needs is what an agent CLI needs in a cage besides the directory that it works in.
 // All paths are absolute; those that are not there are passed over.
 type Needs struct {
-	Read  []string // files and folders that it reads although a cage hides them otherwise
-	Write []string // folders that it writes, made where they are missing
-	// Logins are files with keys of its own. They are hidden in cages of runs in which no
-	// prompt needs it.
-	Logins  []string
-	Guarded []string // files that it obeys, which nothing in a cage may write
-	Hosts   []string // of its API, as the input network has them
+	Read  []string // files and folders that it reads, as its program and what it shows who it is with
+	Write []string // folders and files that it writes
+	Hosts []string // of its API, as the input network has them
 }
 
 // Transcripts are the conversations of one agent CLI, as it keeps them on this machine.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -47,8 +48,10 @@ type Cages interface {
 	// Agent returns the cage of an agent that works in a directory, and of the commands
 	// that check its work; nil for none.
 	Agent(dir string) *cage.Cage
-	// Script returns the cage of a script that asks for one; nil for none.
+	// Script returns the cage of a script, nil for none; Trusted that of one that is trusted, which hides
+	// all that agents can write.
 	Script(dir string, s ScriptOrder) *cage.Cage
+	Trusted(s ScriptOrder) *cage.Cage
 	// Refused is told the path of a file that what runs in a cage was refused, as its
 	// output says, which may be a lie, or the doing of something else than the cage.
 	Refused(path string)
@@ -124,6 +127,11 @@ type Config struct {
 	// leaves texts as they are.
 	Redact func(string) string
 
+	// HandOver puts what agents have done into an empty folder, for a script with work=true. Workers call it, several
+	// at once; nil where nobody can, so that such a script gets nothing.
+	HandOver func(ctx context.Context, w Work, to string) (HandedOver, error)
+
+	OwnDir     string // private; trusted scripts have folders of their own there while they run
 	ScriptDir  string // the private copy of the scope
 	PayloadDir string // private; files with the payloads of running scripts
 	LogDir     string // logs of verified attempts, below it by agent

@@ -3,6 +3,7 @@ package runner
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -54,6 +55,11 @@ func (c costs) inDollars(said state.Cost) state.Cost {
 		if m.CostUSD > 0 {
 			continue
 		}
+		for _, seen := range said.Metered {
+			if state.SameModel(seen.Model, m.Model) {
+				m.Surcharge = seen.Surcharge
+			}
+		}
 		cost, ok := c.listPrice(m.Usage)
 		if !ok {
 			said.Unpriced += m.All()
@@ -104,6 +110,17 @@ func (c costs) beyond(a *state.Agent, dir string, said state.Cost) []state.Model
 		return c.priced(said.Beyond)
 	}
 	return c.priced(c.transcript(a, dir))
+}
+
+// Charge returns the step that books what a run has lost with its process, as far as it is known what the
+// invocations used; nil when it has lost nothing.
+func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
+	if len(run.Lost()) == 0 {
+		return nil
+	}
+	step := run.Step(now)
+	step.Charge(costs{agents: c.Agents, price: c.ListPrice, inTokens: c.tellsNoDollars}.lost(run))
+	return step.Delta()
 }
 
 // lost returns, by agent, what the invocations used that the last process of the

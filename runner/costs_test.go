@@ -43,6 +43,17 @@ func TestMeteredTokensWithoutDollars(t *testing.T) {
 	})
 }
 
+// TestSurchargesAreOfTheTokensThatAreTold: what the proxy knows of the requests, as that one was long, is in the cost.
+func TestSurchargesAreOfTheTokensThatAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := tokensOnly(t, flow{"A": "---\nmodel: dear\n---\n<result>done</result>"}, nil)
+		l.metered = []state.Usage{{Model: "dear", Input: 1000, CacheRead: 200, Output: 50, Surcharge: 1234}}
+		l.drive(false, state.Completed)
+		cost := state.USD(10*1000+5*200+100*50)*state.Dollar/1e6 + 1234
+		same(t, "entry", []any{state.Exact, cost}, []any{l.run.Ledger[0].Kind, l.run.Ledger[0].CostUSD})
+	})
+}
+
 // TestBudgetNeedsAPrice: under a budget no invocation starts of which nobody could say what
 // it costs, and the reason says how to give a price.
 func TestBudgetNeedsAPrice(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -80,8 +79,6 @@ type invocation struct {
 	run   *state.Run
 	agent *state.Agent // as the step has it
 	state *protocol.State
-	// payload is the path of the file that has the payload while the invocation runs.
-	payload string
 }
 
 // order says everything that a worker needs.
@@ -97,7 +94,9 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	}
 	if st.Kind == protocol.Script {
 		o.Script = ScriptOrder{
-			Path: filepath.Join(x.cfg.ScriptDir, st.Name), Payload: string(a.Payload), PayloadFile: x.payload,
+			Path: filepath.Join(x.cfg.ScriptDir, st.Name), Payload: string(a.Payload),
+			PayloadFile: filepath.Join(x.cfg.PayloadDir, strconv.Itoa(a.Exec.Running.N)),
+			IsTrusted:   st.Trusted, Work: x.work(l.Cwd),
 		}
 	}
 	o.Env = x.environ(o.Script)
@@ -115,12 +114,15 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	return o
 }
 
-// confine returns the cage of an invocation: agents and the commands that check their
-// work have one, scripts only if they ask for it. nil is none.
+// confine returns the cage of an invocation: agents, the commands that check their work and scripts have
+// one; scripts that are trusted have a domain of their own. nil is none.
 func (x invocation) confine(o *Order) *cage.Cage {
 	cages := x.cfg.Cages
-	if cages == nil || o.Kind == protocol.Script && !x.state.Caged {
+	switch {
+	case cages == nil:
 		return nil
+	case o.Script.IsTrusted:
+		return cages.Trusted(o.Script)
 	}
 	in := cages.Agent(o.Dir)
 	if o.Kind == protocol.Script {
@@ -187,7 +189,8 @@ func (x invocation) environ(script ScriptOrder) []string {
 	scope := ScopeVar + "=" + x.cfg.ScriptDir
 	switch {
 	case x.state.Kind == protocol.Script:
-		env = append(env, scope, "RAYMOND_RESULT_FILE="+script.PayloadFile)
+		env = append(env, scope, "RAYMOND_RESULT_FILE="+script.PayloadFile,
+			"RAYMOND_BY="+x.agent.By, "RAYMOND_VISITS="+strconv.Itoa(x.agent.Visits[x.agent.State]))
 	case x.agent.Exec.Running.Backend == protocol.BackendCommand:
 		return append(env, scope)
 	default:
@@ -199,21 +202,11 @@ func (x invocation) environ(script ScriptOrder) []string {
 	for _, vars := range []map[string]string{x.run.Meta, x.agent.Vars} {
 		for _, k := range slices.Sorted(maps.Keys(vars)) {
 			if v := vars[k]; !strings.Contains(v, "\x00") {
-				env = append(env, "RAYMOND_VAR_"+variable(k)+"="+v)
+				env = append(env, "RAYMOND_VAR_"+protocol.VariableName(k)+"="+v)
 			}
 		}
 	}
 	return env
-}
-
-// variable turns a name into one that shells accept.
-func variable(name string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= utf8.RuneSelf || !(c >= 'A' && c <= 'Z' || c >= '0' && c <= '9') {
-			return '_'
-		}
-		return c
-	}, strings.ToUpper(name))
 }
 
 // checks says what is needed to verify the agent's attempt.

@@ -48,7 +48,7 @@ func New(cfg Config, run *state.Run) *Runner {
 		cfg.Redact = func(text string) string { return text }
 	}
 	return &Runner{
-		cfg: cfg, run: run, here: cfg.here(), crew: newCrew(cfg.PayloadDir), asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
+		cfg: cfg, run: run, here: cfg.here(), crew: crew{mail: make(chan message, mailbox)}, asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
 		filing: newFiling(&cfg),
 		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
 	}
@@ -151,7 +151,7 @@ type ended struct {
 // ended handles the last message of an invocation.
 func (r *Runner) ended(m message) ended {
 	a := agentOf(r.run, m)
-	r.crew.ended(m.agent)
+	r.crew.busy--
 	for _, note := range m.answer.Notes {
 		r.teller.note(r.run, a, note)
 	}
@@ -211,7 +211,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 			return o
 		}
 	}
-	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text, a.ReturnsTo())
+	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text, a.ReturnsTo(), r.run.Meta)
 	if broken := protocol.Broken(o.Problems); broken != nil {
 		o.Problems, o.Failure = nil, &Failure{Class: Fatal, Message: broken.Message}
 		return o
@@ -247,9 +247,9 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.cfg.Reporter.Report(e)
 	}
 	r.filing.note(r.run)
-	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.crew.mail, kept: r.filing.kept()}
+	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.crew.mail, kept: r.filing.kept(), ownDir: r.cfg.OwnDir, handOver: r.cfg.HandOver}
 	for _, s := range r.starts {
-		r.crew.start(job{ctx, w, s.order})
+		r.crew.start(ctx, w, s.order)
 	}
 	r.teller.noteStarts(r.run, r.starts)
 	told := r.asking.told
@@ -318,7 +318,7 @@ type start struct {
 // start adds the next invocation of an agent to the step and returns its order.
 func (r *Runner) start(step *state.Step, a *state.Agent, plan state.Plan) Order {
 	l := r.cfg.launch(a, plan, workDir(r.run, a))
-	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: l.State, payload: r.crew.payloads.take(a.ID)}
+	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: l.State}
 	return x.order(step, l)
 }
 

@@ -19,6 +19,8 @@ type worker struct {
 	verifier Verifier
 	mail     chan<- message
 	kept     <-chan struct{} // prompts wait for it; nil: they don't
+	ownDir   string          // Config.OwnDir
+	handOver func(ctx context.Context, w Work, to string) (HandedOver, error)
 }
 
 // work runs one invocation.
@@ -74,11 +76,19 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 		if err := writePayload(o.Script); err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
+		defer os.Remove(o.Script.PayloadFile)
 	}
 	if o.DebugDir != "" {
 		if err := os.MkdirAll(o.DebugDir, 0o700); err != nil {
 			o.DebugDir = ""
 		}
+	}
+	if o.Script.IsTrusted {
+		end, err := w.alone(ctx, &o)
+		if err != nil {
+			return Answer{Cost: state.Cost{Silent: true}}, err
+		}
+		defer end()
 	}
 	if o.Kind == protocol.Script {
 		return w.scripts.Run(ctx, o, tell)
@@ -100,7 +110,7 @@ func (w worker) wait(ctx context.Context) {
 
 // checkOrder says why an invocation can't be started.
 func checkOrder(o Order) *Failure {
-	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
+	if info, err := os.Stat(o.Dir); !o.Script.IsTrusted && (err != nil || !info.IsDir()) {
 		return &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
 	}
 	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script.Path) {

@@ -129,7 +129,7 @@ func (x *execution) endAttempt(failed NodeAttempt) {
 func (x *execution) verdict(v Verification) NodeAttempt {
 	e := x.agent.Exec
 	n := NodeAttempt{
-		Attempt: e.Attempt, CostUSD: e.AttemptUSD, Estimated: e.AttemptEstimated, Unknown: e.AttemptUnknown, Unpriced: e.AttemptUnpriced, Results: v.Results,
+		Attempt: e.Attempt, CostUSD: e.AttemptSpent.USD, Estimated: e.AttemptSpent.Estimated, Unknown: e.AttemptSpent.Unknown, Unpriced: e.AttemptSpent.Unpriced, Results: v.Results,
 		DurationS: max(0, x.now.Sub(e.AttemptStarted)).Round(time.Millisecond).Seconds(),
 	}
 	if e.Attempt > 1 {
@@ -167,7 +167,7 @@ func (x *execution) nextAttempt(failed NodeAttempt) {
 	e.Attempt++
 	e.Phase, e.Running, e.Asked, e.Refused, e.Noted = PhaseAgent, nil, nil, "", false
 	e.Retries, e.Reminders, e.Reminder, e.Reask, e.Untagged, e.Passed = 0, 0, "", "", false, nil
-	e.AttemptStarted, e.AttemptUSD, e.AttemptEstimated, e.AttemptUnknown, e.AttemptUnpriced = time.Time{}, 0, false, 0, 0
+	e.AttemptStarted, e.AttemptSpent = time.Time{}, Spent{}
 	e.Verdict = &failed
 	if c.AttemptContext != contextContinue {
 		e.Session, e.Cut = nil, nil
@@ -196,7 +196,7 @@ func (x *execution) giveUp(failed NodeAttempt) {
 	default:
 		x.tell(x.finished(Outcome{}, reasonExhausted))
 		x.tell(&Transition{Tag: string(protocol.Reset), Target: c.OnExhausted, From: a.State})
-		a.Exec, a.Model, a.Backend = nil, "", ""
+		a.Exec, a.Model, a.Backend, a.By = nil, "", "", x.by()
 		a.Session, a.Branch = nil, false
 		a.enter(c.OnExhausted, "")
 		a.Report = Text(failed.Report(c.MaxAttempts))

@@ -214,7 +214,7 @@ func TestConversationsOfAttempts(t *testing.T) {
 	} {
 		p := newTries(t, protocol.Convergence{AttemptContext: c.context}, nil)
 		p.policies["C.md"] = protocol.Policy{}
-		p.run.Agents[0].State = "C.md"
+		p.run.Agents[0].State, p.run.Agents[0].Visits = "C.md", map[string]int{"C.md": 1}
 		p.turn("main", goTo("A.md"))
 		got := append(p.try(c.words), how(p.start("main")))
 		equal(t, c.context+": "+c.words, got, c.want)

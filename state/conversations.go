@@ -28,28 +28,6 @@ func (c Conversations) Rename(session, id, cliID string) {
 	})
 }
 
-// Drop has a new conversation begin wherever the run names this one. An attempt that was to be
-// continued in it begins anew. It changes the run as Rename does.
-func (c Conversations) Drop(session string) {
-	is := func(s *Session) bool { return s != nil && s.ID == session }
-	for _, a := range c.run.Agents {
-		for i := range a.Stack {
-			if f := &a.Stack[i]; is(f.Session) {
-				f.Session, f.Branch = nil, false
-			}
-		}
-		if is(a.Session) {
-			a.Session, a.Branch, a.Cut = nil, false, nil
-		}
-		if e := a.Exec; e != nil && is(e.Session) {
-			e.Session, e.Cut, e.Reminder, e.Reask, e.Continue = nil, nil, "", "", false
-		}
-	}
-	if last := c.run.Last; last != nil && is(last.Session) {
-		last.Session = nil
-	}
-}
-
 // each calls f with each place of the run that names a conversation.
 func (c Conversations) each(f func(*Session)) {
 	each := func(s *Session) {

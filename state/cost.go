@@ -1,12 +1,59 @@
 package state
 
+import "slices"
+
 // Usage counts tokens of one model.
 type Usage struct {
 	Model      string `json:"model,omitempty"`       // its name
 	Input      int64  `json:"input,omitempty"`       // tokens of the input that are not of the cache
 	Output     int64  `json:"output,omitempty"`      // tokens of the output
 	CacheWrite int64  `json:"cache_write,omitempty"` // tokens written to the cache
+	CacheHour  int64  `json:"cache_hour,omitempty"`  // those of them that it keeps for an hour
 	CacheRead  int64  `json:"cache_read,omitempty"`  // tokens read from the cache
+	// Surcharge is what is asked beyond the prices of the tokens: for long prompts, and for what
+	// the API has run.
+	Surcharge USD `json:"surcharge_usd,omitempty"`
+	// HasFees says that the API has counted something else of which nobody knows what it costs.
+	HasFees bool `json:"has_fees,omitempty"`
+}
+
+// Plus returns the sum of two counts, as of the model of the first.
+func (u Usage) Plus(v Usage) Usage {
+	u.Input, u.Output = tokenSum(u.Input, v.Input), tokenSum(u.Output, v.Output)
+	u.CacheWrite, u.CacheHour = tokenSum(u.CacheWrite, v.CacheWrite), tokenSum(u.CacheHour, v.CacheHour)
+	u.CacheRead = tokenSum(u.CacheRead, v.CacheRead)
+	u.Surcharge, u.HasFees = u.Surcharge.Plus(v.Surcharge), u.HasFees || v.HasFees
+	return u
+}
+
+// Less returns what a count has beyond another one, never below zero. Where that is no token,
+// it is nothing.
+func (u Usage) Less(v Usage) Usage {
+	u.Input, u.Output = max(0, u.Input-v.Input), max(0, u.Output-v.Output)
+	u.CacheWrite, u.CacheRead = max(0, u.CacheWrite-v.CacheWrite), max(0, u.CacheRead-v.CacheRead)
+	u.CacheHour, u.Surcharge = min(u.CacheHour, u.CacheWrite), max(0, u.Surcharge-v.Surcharge)
+	if u.All() == 0 {
+		return Usage{Model: u.Model}
+	}
+	return u
+}
+
+// All returns the number of all tokens.
+func (u Usage) All() int64 {
+	return tokenSum(tokenSum(u.Input, u.Output), tokenSum(u.CacheWrite, u.CacheRead))
+}
+
+// Without returns used less before, model by model.
+func Without(used, before []Usage) []Usage {
+	out := slices.Clone(used)
+	for i := range out {
+		for _, b := range before {
+			if b.Model == out[i].Model {
+				out[i] = out[i].Less(b)
+			}
+		}
+	}
+	return out
 }
 
 // CostKind says how well a cost is known.

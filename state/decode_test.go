@@ -37,7 +37,7 @@ func FuzzDecode(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(walked(f, seed, 4*int(seed)))
 	}
-	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":3}`, `{"schema":4}`, `{"schema":5}`, `{"schema":1e0}`, "\xff"} {
+	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":3}`, `{"schema":4}`, `{"schema":5}`, `{"schema":6}`, `{"schema":1e0}`, "\xff"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -130,6 +130,9 @@ func good(t *testing.T) map[string]any {
 			ID: "main_b4", N: 6, Parent: "main", State: "C.md", Status: state.Waiting,
 			Waits: &state.Waits{For: state.ForTime, Since: epoch, Until: epoch.Add(time.Hour)},
 		})
+	for _, a := range run.Agents {
+		a.By, a.Visits = "script S.sh", map[string]int{a.State: 2, "S.sh": 3}
+	}
 	run.Last = &state.Last{Session: session, Dir: "/d"}
 	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x", Parent: "main", N: 3}}
 	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
@@ -198,7 +201,8 @@ var badFields = []struct {
 	{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
 	{"agents[0].state", "../A.md", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].state", "", ""},
 	{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].fault"}, {"agents[0].dir", "rel", ""},
-	{"agents[0].forks", -3, ""}, {"agents[0].unknown_in_a_row", -1, ""},
+	{"agents[0].by", "root x", ""}, {"agents[0].by", "", ""}, {"agents[0].by", "person a\x00b", ""}, {"agents[0].visits", map[string]any{"S.sh": 1}, ""},
+	{"agents[0].visits", map[string]any{"A.md": 1, "../x": 1}, "agents[0].visits.../x"}, {"agents[0].forks", -3, ""}, {"agents[0].unknown_in_a_row", -1, ""},
 	{"agents[0].exec", nil, ""}, {"agents[0].exec.iteration", 0, ""}, {"agents[0].exec.attempt", 0, ""},
 	{"agents[0].exec.phase", "dream", ""}, {"agents[0].exec.retries", -1, ""},
 	{"agents[0].exec.reminder", "x", "agents[0].exec.session"},
@@ -222,7 +226,7 @@ var badFields = []struct {
 	{"ended[0].parent", "main_b4", ""}, {"ended[0].parent", "/", ""}, {"ended[0].n", 7, ""}, {"ended[0].error", "no", ""},
 	{"last.dir", "rel", ""}, {"last.session.id", "/", ""},
 	{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].agent", "x", ""},
-	{"ledger[0].cost_usd", -5, ""}, {"ledger[0].kind", "guess", ""}, {"ledger[1].cost_usd", 1, ""}, {"ledger[0].n", 0, ""},
+	{"ledger[0].cost_usd", -5, ""}, {"ledger[0].kind", "guess", ""}, {"ledger[0].n", 0, ""},
 	{"events", "none", ""}, {"events[0]", map[string]any{"type": "unheard_of"}, ""},
 }
 

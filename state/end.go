@@ -64,7 +64,7 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 		a.endOutage(o.Failure)
 	}
 	a.Exec.add(o)
-	a.Exec.leaveOutPreparation(s.draft.now, o)
+	a.Exec.leaveOut(o.Process.Prepared, s.draft.now)
 	s.apply(a, s.draft.execution(a, st).end(o))
 	s.apply(a, s.draft.execution(a, st).failUnpriced())
 }

@@ -166,11 +166,19 @@ func (x *execution) finish(o Outcome, next *Session) {
 	}
 	x.tell(x.finished(o, ""))
 	x.effect.exec = a.Exec.Iteration
-	a.Exec, a.Failure, a.Model, a.Backend, a.Report = nil, nil, "", "", ""
+	a.Exec, a.Failure, a.Model, a.Backend, a.Report, a.By = nil, nil, "", "", "", x.by()
 	if next != nil {
 		a.Session, a.Branch = next, false
 	}
 	x.effect.move = &o.Decision
+}
+
+// by is who brings the agent to the states that follow.
+func (x *execution) by() string {
+	if x.state.Kind == protocol.Script {
+		return "script " + x.agent.State
+	}
+	return "agent " + x.agent.State
 }
 
 // fail stops the agent until somebody resumes the run.
@@ -190,7 +198,7 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 	e := x.agent.Exec
 	f := &StateFinished{
 		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
-		CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced, Models: e.Models, Tokens: e.Tokens,
+		CostUSD: e.Spent.USD, Estimated: e.Spent.Estimated, Unknown: e.Spent.Unknown, Unpriced: e.Spent.Unpriced, Models: e.Models, Tokens: e.Tokens,
 		Turns: e.Turns, Denied: e.Denied, Refusals: e.Refusals, CLI: e.CLI, Error: why,
 		Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}

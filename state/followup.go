@@ -5,11 +5,14 @@ package state
 func (r *Run) KeepLast() { r.Last = &Last{} }
 
 // FollowUp has a run that New has made begin in another state than its workflow's first
-// one, in a branch of the conversation that last names, and where that was held.
-func (r *Run) FollowUp(entry string, last Last) {
+// one, for a person's comment, in a branch of the conversation that last names, and where
+// that was held.
+func (r *Run) FollowUp(entry, login string, last Last) {
 	r.Entry = entry
 	main := r.Agents[0]
-	main.State, main.Dir = entry, last.Dir
+	main.leave()
+	main.enter(entry, string(main.Payload))
+	main.By, main.Dir = person(login), last.Dir
 	main.Session, main.Branch = last.Session, last.Session != nil
 }
 

@@ -28,7 +28,7 @@ func (e *Exec) forget(lost func(session string) bool) {
 		return
 	}
 	if e.Session != nil && lost(e.Session.ID) {
-		e.Session, e.Reminder, e.Continue = nil, "", false
+		e.Session, e.Cut, e.Reminder, e.Continue = nil, nil, "", false
 	}
 	// A length is that of the transcript with which the invocation began.
 	if run := e.Running; run != nil && (lost(run.SessionID) || lost(run.From)) {

@@ -18,14 +18,11 @@ type ledger struct {
 
 // spent adds up what the run has cost, and how well that is known.
 func (l ledger) spent() Spent {
-	all := Spent{USD: l.total}
+	all := Spent{}
 	for sum := range l.sums() {
-		all.Estimated = all.Estimated || sum.Kind == Estimated
-		all.Unpriced = tokenSum(all.Unpriced, sum.Unpriced)
-		if sum.Kind == Unknown {
-			all.Unknown += sum.Entries
-		}
+		all = all.Plus(sum.spent())
 	}
+	all.USD = l.total
 	return all
 }
 
@@ -76,7 +73,16 @@ func (l ledger) entry(a *Agent, o Outcome) Entry {
 	default:
 		entry.Kind = Unknown
 	}
+	if o.hasFees() { // what is known is in it
+		entry.Kind = Unknown
+	}
 	return entry
+}
+
+// hasFees reports whether an invocation has cost something that nobody knows.
+func (o Outcome) hasFees() bool {
+	return slices.ContainsFunc(o.Cost.Metered, func(u Usage) bool { return u.HasFees }) ||
+		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees })
 }
 
 // byAgent returns what each agent has cost.
@@ -143,16 +149,8 @@ func (d *draft) charge(a *Agent, o Outcome) bool {
 
 // charge adds an entry of the ledger to what the execution and its attempt cost.
 func (e *Exec) charge(entry Entry) {
-	e.CostUSD = e.CostUSD.Plus(entry.CostUSD)
-	e.AttemptUSD = e.AttemptUSD.Plus(entry.CostUSD)
-	switch entry.Kind {
-	case Estimated:
-		e.Estimated, e.AttemptEstimated = true, true
-	case Unknown:
-		e.Unknown++
-		e.AttemptUnknown++
-	}
-	e.Unpriced, e.AttemptUnpriced = tokenSum(e.Unpriced, entry.Unpriced), tokenSum(e.AttemptUnpriced, entry.Unpriced)
+	spent := entry.sum().spent()
+	e.Spent, e.AttemptSpent = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent)
 	e.Models = withShares(e.Models, entry.Models)
 }
 
@@ -161,7 +159,7 @@ func (e *Exec) count(o Outcome) {
 	sum := Usage{}
 	for _, list := range [][]ModelCost{o.Cost.Usage, o.Used} {
 		for _, m := range list {
-			sum = sum.plus(m.Usage)
+			sum = sum.Plus(m.Usage)
 		}
 	}
 	if sum == (Usage{}) {
@@ -179,7 +177,7 @@ func (e *Exec) count(o Outcome) {
 func withModel(list []ModelCost, m ModelCost) []ModelCost {
 	for i := range list {
 		if SameModel(list[i].Model, m.Model) {
-			list[i].Usage = list[i].plus(m.Usage)
+			list[i].Usage = list[i].Plus(m.Usage)
 			list[i].CostUSD = list[i].CostUSD.Plus(m.CostUSD)
 			return list
 		}
@@ -245,11 +243,11 @@ func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	var list []Unfinished
 	for a := range agents {
 		e := a.Exec
-		if e == nil || a.Status == Stuck || e.CostUSD == 0 && e.Unknown == 0 && e.Unpriced == 0 {
+		if e == nil || a.Status == Stuck || e.Spent == (Spent{}) {
 			continue
 		}
 		list = append(list, Unfinished{
-			Agent: a.ID, State: a.State, CostUSD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced, Models: e.Models,
+			Agent: a.ID, State: a.State, CostUSD: e.Spent.USD, Estimated: e.Spent.Estimated, Unknown: e.Spent.Unknown, Unpriced: e.Spent.Unpriced, Models: e.Models,
 		})
 	}
 	return list
@@ -297,39 +295,12 @@ func plainModel(name string) string {
 const mostTokens = 1e12
 
 // units weighs tokens by what they cost relative to each other in Anthropic's
-// price list: output 5, cache write 1.25, cache read 0.1 times an input token.
+// price list: output 5, cache write 1.25, for an hour 2, cache read 0.1 times an input token.
 // The unit is a twentieth of an input token.
 func (u Usage) units() int64 {
 	count := func(n int64) int64 { return min(max(n, 0), mostTokens) }
-	return 20*count(u.Input) + 100*count(u.Output) + 25*count(u.CacheWrite) + 2*count(u.CacheRead)
-}
-
-func (u Usage) plus(v Usage) Usage {
-	u.Input, u.Output = tokenSum(u.Input, v.Input), tokenSum(u.Output, v.Output)
-	u.CacheWrite, u.CacheRead = tokenSum(u.CacheWrite, v.CacheWrite), tokenSum(u.CacheRead, v.CacheRead)
-	return u
-}
-
-// All returns the number of all tokens.
-func (u Usage) All() int64 {
-	return tokenSum(tokenSum(u.Input, u.Output), tokenSum(u.CacheWrite, u.CacheRead))
+	return 20*count(u.Input) + 100*count(u.Output) + 25*count(u.CacheWrite) + 15*count(u.CacheHour) + 2*count(u.CacheRead)
 }
 
 // tokenSum adds two numbers of tokens, each of them within what is taken seriously.
 func tokenSum(a, b int64) int64 { return min(max(a, 0), mostTokens) + min(max(b, 0), mostTokens) }
-
-// Without returns used less before, model by model.
-func Without(used, before []Usage) []Usage {
-	out := slices.Clone(used)
-	for i := range out {
-		for _, b := range before {
-			if b.Model == out[i].Model {
-				out[i].Input = max(0, out[i].Input-b.Input)
-				out[i].Output = max(0, out[i].Output-b.Output)
-				out[i].CacheWrite = max(0, out[i].CacheWrite-b.CacheWrite)
-				out[i].CacheRead = max(0, out[i].CacheRead-b.CacheRead)
-			}
-		}
-	}
-	return out
-}

@@ -87,6 +87,34 @@ func TestEstimates(t *testing.T) {
 	equal(t, "after a crash", []any{last.Kind, last.CostUSD}, []any{state.Estimated, state.USD(1_000_000)})
 }
 
+// TestFeesMakeTheCostUnknown, of an invocation that reports a cost and of one that was lost; what is known of it counts.
+func TestFeesMakeTheCostUnknown(t *testing.T) {
+	p := newPlay(t, nil)
+	p.start("main")
+	o := state.Outcome{Cost: cost(5), Decision: protocol.Decision{Then: goTo("B.md")}}
+	o.Cost.Metered = []state.Usage{{Model: "m", Input: 1, HasFees: true}}
+	p.end("main", o)
+	p.start("main")
+	p.resume(nil, state.ModelCost{Usage: state.Usage{Model: "m", Input: 1, HasFees: true}, CostUSD: 7})
+	var got []string
+	for _, e := range p.run.Ledger {
+		got = append(got, fmt.Sprintf("%s %d", e.Kind, e.CostUSD))
+	}
+	equal(t, "ledger", got, []string{"unknown 5", "unknown 7"})
+	equal(t, "spent", p.run.Spent(), state.Spent{USD: 12, Unknown: 2})
+}
+
+// TestWhatIsBeyondACount: the rest of what was written to the cache may be kept for an hour, and where no tokens are
+// left there is no surcharge.
+func TestWhatIsBeyondACount(t *testing.T) {
+	used := state.Usage{Model: "m", Input: 5, CacheWrite: 10, CacheHour: 8, CacheRead: 3, Output: 2, Surcharge: 9, HasFees: true}
+	equal(t, "less nothing", used.Less(state.Usage{}), used)
+	equal(t, "less a part", used.Less(state.Usage{Input: 6, CacheWrite: 7, CacheRead: 3, Surcharge: 4}),
+		state.Usage{Model: "m", CacheWrite: 3, CacheHour: 3, Output: 2, Surcharge: 5, HasFees: true})
+	equal(t, "less all tokens", used.Less(state.Usage{Input: 5, CacheWrite: 10, CacheRead: 3, Output: 2}), state.Usage{Model: "m"})
+	equal(t, "twice", used.Plus(used), state.Usage{Model: "m", Input: 10, CacheWrite: 20, CacheHour: 16, CacheRead: 6, Output: 4, Surcharge: 18, HasFees: true})
+}
+
 // unknown is an invocation of main that succeeds, moves to a state, and tells
 // nothing of its cost.
 func (p *play) unknown(to string) {

@@ -67,23 +67,22 @@ func (l limits) nearBudget() bool {
 
 // budgetEvent tells how much of the budget is spent.
 func (l limits) budgetEvent() *Limit {
+	return l.moneyEvent("budget", l.progress.TotalUSD, l.options.BudgetUSD)
+}
+
+func (l limits) moneyEvent(which string, value, most USD) *Limit {
 	spent := l.ledger.spent()
 	return &Limit{
-		Which: "budget", Value: spent.USD.Float(), Max: l.options.BudgetUSD.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
+		Which: which, Value: value.Float(), Max: most.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
 	}
 }
 
 // overEvent tells which limit on money was reached.
 func (l limits) overEvent() *Limit {
-	c := l.overCap()
-	if c == nil {
-		return l.budgetEvent()
+	if c := l.overCap(); c != nil {
+		return l.moneyEvent(c.Which, c.spent(l.progress.TotalUSD), c.MaxUSD)
 	}
-	spent := l.ledger.spent()
-	return &Limit{
-		Which: c.Which, Value: c.spent(l.progress.TotalUSD).Float(), Max: c.MaxUSD.Float(),
-		Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
-	}
+	return l.budgetEvent()
 }
 
 // iterationsEvent tells how many state executions have begun.

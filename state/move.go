@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 
@@ -46,7 +47,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 
 // spawn creates the agent that a fork tag asks for.
 func (d *draft) spawn(parent *Agent, f protocol.Spawn) {
-	child := &Agent{ID: d.newName(parent, f.State), Parent: parent.ID, Vars: f.Vars}
+	child := &Agent{ID: d.newName(parent, f.State), Parent: parent.ID, By: parent.By, Vars: f.Vars}
 	if f.Dir != "" {
 		child.Dir = parent.resolve(f.Dir, d.run.Dir)
 	}
@@ -138,10 +139,28 @@ func (a *Agent) pop(result string) {
 	a.enter(top.State, result)
 }
 
-// enter makes the agent ready to begin a state.
+// enter makes the agent ready to begin a state, and counts that.
 func (a *Agent) enter(state, payload string) {
 	a.State, a.Status, a.Payload = state, Ready, Text(payload)
+	a.visit(1)
 }
+
+// leave takes back that the agent has entered its state, which it does not begin.
+func (a *Agent) leave() { a.visit(-1) }
+
+func (a *Agent) visit(n int) {
+	visits := maps.Clone(a.Visits) // that of the run stays as it is
+	if visits == nil {
+		visits = map[string]int{}
+	}
+	if visits[a.State] += n; visits[a.State] == 0 {
+		delete(visits, a.State)
+	}
+	a.Visits = visits
+}
+
+// person is Agent.By of what somebody has said.
+func person(login string) string { return "person " + login }
 
 // abbrev returns the part of a forked agent's name that stands for its first state.
 func abbrev(state string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -103,6 +104,67 @@ func TestDirectories(t *testing.T) {
 	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", "/d/x/z/w"})
 }
 
+// TestWhoHasBroughtAnAgentToItsState, and how often it has entered it: of all that happens
+// between two states only the tag, the answer and the comment count.
+func TestWhoHasBroughtAnAgentToItsState(t *testing.T) {
+	p := newPlay(t, nil)
+	at := func(id, want string) {
+		t.Helper()
+		a := p.agent(id)
+		equal(t, id+" at "+a.State, fmt.Sprint(a.By, ", ", a.Visits[a.State]), want)
+	}
+	at("main", "start, 1")
+	p.start("main")
+	p.end("main", fail(state.Transient, "x"))
+	p.now = p.agent("main").NotBefore
+	p.start("main")
+	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.start("main")
+	p.resume(nil)
+	p.start("main")
+	p.end("main", fail(state.Fatal, "x"))
+	p.resume(nil)
+	at("main", "start, 1")
+	p.turn("main", goTo("A.md"))
+	at("main", "agent A.md, 2")
+	p.turn("main", call("S.sh", "B.md"))
+	at("main", "agent A.md, 1")
+	p.turn("main", result("r"))
+	at("main", "script S.sh, 1")
+	p.turn("main", goTo("S.sh"), protocol.Spawn{State: "S.sh", Next: "S.sh"})
+	at("main", "agent B.md, 2")
+	at("main_s1", "agent B.md, 1")
+	p.turn("main", join("C.md"))
+	p.turn("main_s1", result("r"))
+	p.settle(anywhere)
+	at("main", "script S.sh, 1")
+	p.turn("main", ask("S.sh", "?"))
+	p.do(func(s *state.Step) { s.Answer("main", 1, state.Answer{By: "ann"}) })
+	at("main", "person ann, 3")
+	m := askFor(time.Minute)
+	m.To = "S.sh"
+	p.turn("main", m)
+	p.now = p.now.Add(time.Minute)
+	p.settle(anywhere)
+	at("main", "script S.sh, 2")
+	p.turn("main", after("S.sh", time.Minute))
+	p.now = p.now.Add(time.Minute)
+	p.settle(anywhere)
+	at("main", "agent C.md, 4") // the state that was not reached does not count
+	p.start("main")
+	again, err := state.Rerun(p.run, p.run.Progress.Iterations, state.Renewal{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: p.now})
+	must(t, err)
+	p.run = again
+	at("main", "agent C.md, 4")
+	p.run = newRun()
+	p.run.FollowUp("A.md", "bob", state.Last{})
+	at("main", "person bob, 1")
+
+	p = newTries(t, protocol.Convergence{MaxAttempts: 2, OnExhausted: "C.md"}, nil)
+	p.try("work fail work fail")
+	at("main", "agent A.md, 1")
+}
+
 // TestModels: a function's wins over the state's, that over the run's; without
 // any, a session in which one was chosen goes back to the one it began with.
 func TestModels(t *testing.T) {
@@ -176,7 +238,7 @@ func TestWhereMainHasEndedIsKept(t *testing.T) {
 		last := *p.run.Last
 		equal(t, "last", []any{last.Session.ID, last.Dir}, []any{"s3", "/elsewhere"})
 		p.run = newRun()
-		p.run.FollowUp("B.md", last)
+		p.run.FollowUp("B.md", "ann", last)
 		p.do(func(s *state.Step) { s.Begin() })
 		plan := p.plan("main")
 		equal(t, "plan of the run that follows", []any{p.agent("main").State, plan.Mode, plan.Session.ID, p.agent("main").Dir},

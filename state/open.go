@@ -11,7 +11,9 @@ func New(r Run, input string, now time.Time) *Run {
 	r.Schema = Schema
 	r.Created = now.UTC().Truncate(time.Millisecond)
 	r.Progress = Progress{Status: Running, Started: r.Created, Created: 1}
-	r.Agents = []*Agent{{ID: mainAgent, N: 1, State: r.Entry, Status: Ready, Payload: Text(input)}}
+	main := &Agent{ID: mainAgent, N: 1, By: "start"}
+	main.enter(r.Entry, input)
+	r.Agents = []*Agent{main}
 	return &r
 }
 
@@ -65,7 +67,7 @@ func (s *Step) Resume(lost map[string]Lost) {
 	tries := s.draft.triesAgain() || !waiting.mayEnd()
 	for a := range s.members.all() {
 		if a.Exec != nil && idle > 0 {
-			s.draft.edit(a.ID).Exec.leaveOut(idle)
+			s.draft.edit(a.ID).Exec.leaveOut(idle, s.draft.now)
 		}
 		switch {
 		case a.Status == Busy:
@@ -81,6 +83,14 @@ func (s *Step) Resume(lost map[string]Lost) {
 			mine := s.draft.edit(a.ID) // both are of one process
 			mine.Unknown, mine.Outage = 0, a.Outage.inNextProcess(a.Status)
 		}
+	}
+}
+
+// Charge books what the invocations of Run.Lost are known to have used, by agent, without continuing
+// the run: their agents repeat them when it is resumed.
+func (s *Step) Charge(lost map[string]Lost) {
+	for _, a := range s.draft.run.Lost() {
+		s.draft.interrupt(s.draft.edit(a.ID), lost[a.ID])
 	}
 }
 
@@ -115,12 +125,12 @@ func (d *draft) idleTime() time.Duration {
 	return max(0, d.now.Sub(events[len(events)-1].Time))
 }
 
-// leaveOut leaves a time in which nobody drove the run out of the time of the
-// execution.
-func (e *Exec) leaveOut(idle time.Duration) {
+// leaveOut leaves a time in which nobody drove the run, or an agent CLI was installed, out
+// of the time of the execution and of its attempt.
+func (e *Exec) leaveOut(idle time.Duration, now time.Time) {
 	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
 		if !began.IsZero() {
-			*began = began.Add(idle)
+			*began = began.Add(min(idle, max(0, now.Sub(*began))))
 		}
 	}
 }
@@ -152,7 +162,6 @@ func (a *Agent) tryAgain() {
 		a.Cut, a.Exec = e.EntryLen, nil
 	}
 	if e := a.Exec; e != nil {
-		e.CostUSD, e.Estimated, e.Unknown, e.Unpriced = 0, false, 0, 0 // told when it failed
-		e.Models, e.Tokens = nil, nil
+		e.Spent, e.Models, e.Tokens = Spent{}, nil, nil // told when it failed
 	}
 }

@@ -37,6 +37,15 @@ type Sum struct {
 	Models   []ModelCost `json:"models,omitempty"` // the shares of the models
 }
 
+// spent is the sum as people are told it.
+func (s Sum) spent() Spent {
+	all := Spent{USD: s.CostUSD, Estimated: s.Kind == Estimated, Unpriced: s.Unpriced}
+	if s.Kind == Unknown {
+		all.Unknown = s.Entries
+	}
+	return all
+}
+
 func (p *Past) sums() []Sum {
 	if p == nil {
 		return nil
@@ -217,7 +226,7 @@ func addModels(sums, more []ModelCost) []ModelCost {
 	for _, m := range slices.Concat(sums, more) {
 		sum := byName[m.Model]
 		sum.Model = m.Model
-		sum.Usage = sum.plus(m.Usage)
+		sum.Usage = sum.Plus(m.Usage)
 		sum.CostUSD = sum.CostUSD.Plus(m.CostUSD)
 		byName[m.Model] = sum
 	}

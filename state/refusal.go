@@ -1,9 +1,6 @@
 package state
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Refusal is a use of a tool that the agent CLI refused.
 type Refusal struct {
@@ -34,14 +31,4 @@ func (b *StateFinished) Refused() []Refusal {
 		}
 	}
 	return all
-}
-
-// leaveOutPreparation leaves the time in which the agent CLI was installed out of the
-// time of the execution and of its attempt.
-func (e *Exec) leaveOutPreparation(now time.Time, o Outcome) {
-	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
-		if o.Process.Prepared > 0 && !began.IsZero() {
-			*began = began.Add(min(o.Process.Prepared, max(0, now.Sub(*began))))
-		}
-	}
 }

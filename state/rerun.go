@@ -79,7 +79,7 @@ func Rerun(r *Run, n int, as Renewal) (*Run, error) {
 	}
 	idle := max(0, as.Now.Sub(first.Exec.Started))
 	for _, a := range next.Agents {
-		a.rewind(n, idle)
+		a.rewind(n, idle, as.Now)
 		if a.Exec != nil {
 			next.Used = append(next.Used, a.State)
 		}
@@ -128,7 +128,7 @@ func (r *Run) Begun() int { return r.Progress.Iterations - r.RerunOf.before() }
 
 // rewind makes an agent what it is when state execution n is about to start. Nobody has driven
 // the run for the idle time.
-func (a *Agent) rewind(n int, idle time.Duration) {
+func (a *Agent) rewind(n int, idle time.Duration, now time.Time) {
 	if a.Waits != nil && a.Waits.Question != nil {
 		a.Waits.Question.Token, a.Waits.Question.Comment = "", 0
 	}
@@ -145,9 +145,7 @@ func (a *Agent) rewind(n int, idle time.Duration) {
 		e.undoInvocation()
 		a.Status = Ready
 	}
-	e.leaveOut(idle)
+	e.leaveOut(idle, now)
 	e.Inherited = true
-	e.CostUSD, e.Estimated, e.Unknown, e.Unpriced = 0, false, 0, 0
-	e.AttemptUSD, e.AttemptEstimated, e.AttemptUnknown, e.AttemptUnpriced = 0, false, 0, 0
-	e.Models, e.Tokens = nil, nil
+	e.Spent, e.AttemptSpent, e.Models, e.Tokens = Spent{}, Spent{}, nil, nil
 }

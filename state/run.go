@@ -9,7 +9,7 @@ import (
 
 // Schema is the version of the state file that this program writes, and the only one
 // that it reads.
-const Schema = 5
+const Schema = 6
 
 // Status says whether a run is under way, and if not, why.
 type Status string
@@ -121,14 +121,6 @@ type Options struct {
 	Prices map[string]Price `json:"prices,omitempty"`
 }
 
-// Price is what a model costs: US dollars for a million tokens.
-type Price struct {
-	Input       float64 `json:"input"`        // that is not from the cache
-	CachedInput float64 `json:"cached_input"` // read from the cache
-	CacheWrite  float64 `json:"cache_write"`  // written to the cache
-	Output      float64 `json:"output"`       // the answers
-}
-
 // Progress is the part of a run that nearly every step changes. A Delta replaces all
 // of it.
 type Progress struct {
@@ -176,11 +168,15 @@ const (
 
 // Agent is one thread of a run.
 type Agent struct {
-	ID     string      `json:"id"`
-	N      int         `json:"n"` // order of creation, from 1
-	Parent string      `json:"parent,omitempty"`
-	State  string      `json:"state"` // resolved file name
-	Status AgentStatus `json:"status"`
+	ID     string `json:"id"`
+	N      int    `json:"n"` // order of creation, from 1
+	Parent string `json:"parent,omitempty"`
+	State  string `json:"state"` // resolved file name
+	// By is who has brought the agent to State: "agent STATE", "script STATE", "person LOGIN"
+	// or "start". Visits counts how often it has entered each state, this time included.
+	By     string         `json:"by"`
+	Visits map[string]int `json:"visits"`
+	Status AgentStatus    `json:"status"`
 	// Dir is where the agent works, absolute; "" for the orchestrator's.
 	Dir string `json:"dir,omitempty"`
 	// Session is the conversation that a goto resumes. While a state runs it
@@ -292,15 +288,9 @@ type Exec struct {
 	Noted       bool   `json:"noted,omitempty"`
 	// Inherited says that it began in the run of which this one began as a copy, and that no
 	// event of this one tells it yet.
-	Inherited bool `json:"inherited,omitempty"`
-	CostUSD   USD  `json:"cost_usd,omitempty"`
-	// Estimated says that part of CostUSD is an estimate, and Unknown how many
-	// invocations are not in it because nobody knows what they cost.
-	Estimated bool `json:"cost_estimated,omitempty"`
-	Unknown   int  `json:"cost_unknown,omitempty"`
-	// Unpriced counts the tokens that are not in CostUSD because their model has no price.
-	Unpriced int64 `json:"cost_unpriced,omitempty"`
-	// Models is what of CostUSD is known by model.
+	Inherited bool  `json:"inherited,omitempty"`
+	Spent     Spent `json:"spent"`
+	// Models is what of Spent is known by model.
 	Models map[string]USD `json:"by_model,omitempty"`
 	// Tokens is what its invocations are known to have used; nil while nothing is.
 	Tokens *Tokens  `json:"tokens,omitempty"`
@@ -315,15 +305,9 @@ type Exec struct {
 	// Cut is the length to cut the resumed transcript to before the next
 	// invocation, when the last one must be undone.
 	Cut *int64 `json:"cut,omitempty"`
-	// AttemptStarted and AttemptUSD are of the attempt under way.
+	// AttemptStarted and AttemptSpent are of the attempt under way.
 	AttemptStarted time.Time `json:"attempt_started,omitzero"`
-	AttemptUSD     USD       `json:"attempt_usd,omitempty"`
-	// AttemptEstimated and AttemptUnknown are to AttemptUSD what Estimated and
-	// Unknown are to CostUSD.
-	AttemptEstimated bool `json:"attempt_estimated,omitempty"`
-	AttemptUnknown   int  `json:"attempt_unknown,omitempty"`
-	// AttemptUnpriced is to AttemptUSD what Unpriced is to CostUSD.
-	AttemptUnpriced int64 `json:"attempt_unpriced,omitempty"`
+	AttemptSpent   Spent     `json:"attempt_spent"`
 	// Asked is the move that waits for the verdict. Refused says why there is none.
 	Asked   *protocol.Decision `json:"asked,omitempty"`
 	Refused string             `json:"refused,omitempty"`

@@ -62,7 +62,8 @@ func (s *Step) Settle(h Here) {
 // number is open.
 func (s *Step) Answer(agent string, number int, a Answer) {
 	if w := s.waiting(); w.question(agent, number) != nil {
-		w.proceed(agent, a.By).Payload = Text(a.Text)
+		to := w.proceed(agent, a.By)
+		to.Payload, to.By = Text(a.Text), person(a.By)
 	}
 }
 

@@ -210,7 +210,6 @@ func (v validation) checkLedger() {
 	for i, e := range v.run.Ledger {
 		at := fmt.Sprintf("ledger[%d]", i)
 		v.want(e.Kind == Exact || e.Kind == Estimated || e.Kind == Unknown, at+".kind", "%q is unknown", e.Kind)
-		v.want(e.Kind != Unknown || e.CostUSD == 0, at+".cost_usd", "is %s, but unknown", e.CostUSD)
 		v.want(e.Unpriced >= 0, at+".unpriced", "is %d, want at least 0", e.Unpriced)
 		v.want(e.N >= 1 && e.N <= v.run.Progress.Launches, at+".n", "%d is not an invocation of the run", e.N)
 		sum = sum.Plus(e.CostUSD)
@@ -221,6 +220,12 @@ func (v validation) checkLedger() {
 func (a *Agent) check(c *checker, at string) {
 	c.want(agentID().MatchString(a.ID), at+".id", "%q is not the name of an agent", a.ID)
 	c.want(fileName(a.State), at+".state", "%q is not a file name", a.State)
+	kind, _, _ := strings.Cut(a.By, " ")
+	c.want(slices.Contains([]string{"agent", "script", "person", "start"}, kind) && fileName(a.By), at+".by", "%q is nobody", a.By)
+	for name, n := range a.Visits {
+		c.want(fileName(name) && n >= 1 && n <= mostCount, at+".visits."+name, "is %d", n)
+	}
+	c.want(a.Visits[a.State] >= 1, at+".visits", "lack %q", a.State)
 	c.want(slices.Contains([]AgentStatus{Ready, Busy, Stuck, Waiting}, a.Status), at+".status", "%q is unknown", a.Status)
 	c.want((a.Status == Stuck) == (a.Failure != nil), at+".fault", "does not fit the status %q", a.Status)
 	c.want((a.Status == Waiting) == (a.Waits != nil), at+".waits", "does not fit the status %q", a.Status)

@@ -84,7 +84,9 @@ func (w waiting) settle(a *Agent, h Here) {
 
 // timeOut has an agent continue without an answer to its question.
 func (w waiting) timeOut(id string, q *Question) *Agent {
-	w.draft.edit(id).enter(q.TimeoutNext, "")
+	a := w.draft.edit(id)
+	a.leave()
+	a.enter(q.TimeoutNext, "")
 	return w.proceed(id, "timeout")
 }
 

@@ -26,7 +26,7 @@ func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error)
 	if err != nil || len(x.Repositories) == 0 {
 		return nil, err
 	}
-	t, err := g.open("https:http:ssh:git:file")
+	t, err := g.open()
 	if err != nil {
 		return nil, fmt.Errorf("bring the work in git worktrees: %w", err)
 	}

@@ -145,7 +145,7 @@ type Arrival struct {
 // Unpack makes the repository of a bundle. Nothing in that is trusted; with an error there
 // are no snapshots.
 func (s *Snapshots) Unpack(ctx context.Context, a Arrival) error {
-	plain, err := s.git.open("https:http:ssh:git:file")
+	plain, err := s.git.open()
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 	if !isFullName(c.Commit) {
 		return errors.New("the commit is not named in full")
 	}
-	t, err := g.open("none")
+	t, err := g.open()
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func isFullName(s string) bool { return isID(s, "sha1") || isID(s, "sha256") }
 // remote has, where HEAD is that or was made on top of it, and else HEAD. It is ""
 // where there is no commit, no repository or no git.
 func (g *Git) Base(ctx context.Context, dir, started string) string {
-	t, err := g.open("none")
+	t, err := g.open()
 	if err != nil {
 		return ""
 	}

@@ -22,23 +22,14 @@ func (p *place) linked() bool { return p.gitDir != p.common }
 
 // spell takes the top from the directory that was asked for where it can: the machine
 // that restores knows the paths as they are written, and not what links stand for.
-func (p *place) spell(dir, inside string) error {
-	rel, err := filepath.Rel(p.top, inside)
-	if err != nil || !filepath.IsLocal(rel) { // core.worktree can name any folder
-		return fmt.Errorf("its worktree is %q", p.top)
-	}
-	suffix := ""
-	if rel != "." {
-		suffix = string(filepath.Separator) + rel
-	}
-	written, ok := strings.CutSuffix(filepath.Clean(dir), suffix)
+func (p *place) spell(dir, inside string) {
+	written, ok := strings.CutSuffix(filepath.Clean(dir), strings.TrimPrefix(inside, p.top))
 	if written == "" {
 		written = string(filepath.Separator)
 	}
 	if ok && sameDir(written, p.top) {
 		p.top = written
 	}
-	return nil
 }
 
 func sameDir(a, b string) bool {

@@ -24,6 +24,14 @@
 // On Windows, where links can't be made, git still reads the settings of the repository
 // itself, but for what it could run.
 //
+// On Linux it runs in a cage besides: it sees the machine's files, the repository with its
+// worktrees and folders of our own, and has no network. What repositories of agents borrow from others, and a .git
+// that leads to one which does not know the worktree, is not followed. What is missing is fetched by a git in an empty
+// repository of ours.
+//
+// What is handed over to somebody with secrets is a repository made anew, of objects whose
+// hashes were checked.
+//
 // Snapshots are commits of the same form, with one worktree each, in a bare repository
 // that stays beside the run. What one has changed is its difference to the one before it in
 // the same worktree. A later snapshot reads only the files that differ from HEAD and have

@@ -22,3 +22,6 @@ func (g *Git) Within(d time.Duration) { g.within = d }
 
 // WeighPack is weighPack.
 var WeighPack = weighPack
+
+// Handed sets how many bytes may be handed over.
+func (g *Git) Handed(n int64) { g.handed = n }

@@ -30,10 +30,12 @@ type Git struct {
 	// Temp is an existing folder that agents can't write to, for what is needed
 	// meanwhile; "" for that of the system.
 	Temp string
-	// IsFree says that git runs in no cage. In one, which only Linux has, it can write to
-	// what it works on and to Temp alone.
+	// IsFree says that git runs in no cage. In one, which only Linux has, it can read and
+	// write what it works on and Temp alone, and reaches no network but to fetch, which a git
+	// in a repository of our own does.
 	IsFree bool
 
+	handed     int64         // 0 for handLimit; tests can't write as much
 	unreliable time.Duration // 0 for the constant of that name; tests can't wait for it
 	within     time.Duration // 0 for commandWithin; tests can't wait for it
 }
@@ -60,20 +62,19 @@ type tool struct {
 	path   string
 	env    []string
 	within time.Duration
-	temp   string // a folder of our own
-	caged  bool   // it runs in a cage
+	temp   string   // a folder of our own
+	caged  bool     // it runs in a cage
+	reads  []string // what every run of git may read: the machine's files and the program's
 
 	settingsFiles []string // of the user and the machine
 	machine       []setting
 	homes         map[string]*home  // by the repository's own folder
 	places        map[string]*place // by directory
 	own           map[string]bool   // repositories that were made here
-	lazy          func(origin) []setting
 }
 
-// open finds git. protocols are those that it may use, separated by colons. The tool
-// has to be closed.
-func (g *Git) open(protocols string) (*tool, error) {
+// open finds git. The tool has to be closed.
+func (g *Git) open() (*tool, error) {
 	path, err := lookUp(g.Path)
 	if err != nil {
 		return nil, err
@@ -89,10 +90,10 @@ func (g *Git) open(protocols string) (*tool, error) {
 	if temp, err = filepath.EvalSymlinks(temp); err != nil {
 		return nil, err
 	}
-	t := &tool{path: path, within: cmp.Or(g.within, commandWithin), temp: temp, caged: !g.IsFree && cage.Program != "", settingsFiles: settingsFiles(base),
+	t := &tool{path: path, within: cmp.Or(g.within, commandWithin), temp: temp, caged: !g.IsFree && cage.Program != "", reads: readBy(path, base), settingsFiles: settingsFiles(base),
 		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
-	t.env = append(env, "GIT_ALLOW_PROTOCOL="+protocols, "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
+	t.env = append(env, "GIT_ALLOW_PROTOCOL=none", "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_GRAFT_FILE="+os.DevNull,
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
 		"GIT_AUTHOR_NAME=raymond", "GIT_AUTHOR_EMAIL=raymond@localhost",
@@ -111,8 +112,9 @@ type call struct {
 	dir      string // the working directory
 	bare     string // a repository to work on in place of the one around dir
 	alone    bool   // it works on no repository
+	remote   string // the address that it fetches from; "": it reaches no network
 	settings []setting
-	writes   []string              // what it writes to besides
+	env      []string              // variables that it gets besides
 	in       func(io.Writer) error // writes what git reads; nil: nothing
 	out      io.Writer             // nil: dropped
 }
@@ -250,21 +252,6 @@ func complete(cmd *exec.Cmd, in *cage.Cage) error {
 	return cmd.Wait()
 }
 
-// cageFor is the cage for a call; nil for none. Places were looked up before.
-func (t *tool) cageFor(c call) *cage.Cage {
-	if !t.caged {
-		return nil
-	}
-	write := append([]string{t.temp, os.DevNull, c.dir}, c.writes...)
-	if c.bare != "" {
-		write = append(write, c.bare)
-	}
-	if p := t.places[c.dir]; p != nil {
-		write = append(write, p.top, p.gitDir, p.home.dir)
-	}
-	return cage.New(cage.Policy{Writable: write, Network: cage.Network{IsOpen: true}})
-}
-
 // feed runs a command with what in writes as its input.
 func feed(cmd *exec.Cmd, box *cage.Cage, in func(io.Writer) error) (err, inErr error) {
 	if in == nil {
@@ -300,7 +287,7 @@ func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		env, settings = append(env, h.environ(h.dir, "")...), slices.Concat(settings, h.settings, t.promised(h))
+		env, settings = append(env, h.environ(h.dir, "")...), slices.Concat(settings, h.settings)
 	default:
 		p, err := t.place(ctx, c.dir)
 		if err != nil {
@@ -310,23 +297,17 @@ func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 			return nil, fmt.Errorf("%q is in no worktree", c.dir)
 		}
 		env = append(env, p.home.environ(p.gitDir, p.top)...)
-		settings = slices.Concat(settings, p.home.settings, p.settings, t.promised(p.home))
+		settings = slices.Concat(settings, p.home.settings, p.settings)
 	}
 	settings = append(settings, c.settings...)
 	for i, s := range settings {
 		n := strconv.Itoa(i)
 		env = append(env, "GIT_CONFIG_KEY_"+n+"="+s.key, "GIT_CONFIG_VALUE_"+n+"="+s.value)
 	}
-	return append(env, "GIT_CONFIG_COUNT="+strconv.Itoa(len(settings))), nil
-}
-
-// promised are the settings by which git fetches what a partial clone left out, where
-// it may.
-func (t *tool) promised(h *home) []setting {
-	if t.lazy == nil || !h.origin.partial {
-		return nil
+	if c.remote != "" {
+		env = append(env, "GIT_ALLOW_PROTOCOL=https:http:ssh:git:file")
 	}
-	return append(t.lazy(h.origin), setting{"remote.origin.promisor", "true"}, setting{"remote.origin.partialclonefilter", h.origin.filter})
+	return slices.Concat(env, []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}, c.env), nil
 }
 
 // tail keeps the end of what git says on its error output.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
@@ -62,20 +63,27 @@ func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
 		}
 		p.settings = keptOf(list)
 	}
-	if !p.linked() {
-		if h.bare && h.worktree == "" {
-			return nil, nil
-		}
-		if h.worktree != "" {
-			if p.top, err = filepath.EvalSymlinks(under(gitDir, h.worktree)); err != nil {
-				return nil, err
-			}
-		}
+	if !p.linked() && h.bare && h.worktree == "" {
+		return nil, nil
+	}
+	if !p.isKnown() {
+		return nil, fmt.Errorf("its .git leads to %q, which is not that of a worktree there; git worktree repair may help", gitDir)
 	}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return p, p.spell(dir, inside)
+	p.spell(dir, inside)
+	return p, nil
+}
+
+// isKnown reports whether git's folder lies in the worktree, or says itself that it belongs to that. Whoever
+// writes a .git could else have any repository of the machine saved and handed over.
+func (p *place) isKnown() bool {
+	if !p.linked() {
+		return cage.IsWithin(p.gitDir, p.top) || p.home.worktree != "" && sameDir(under(p.gitDir, p.home.worktree), p.top)
+	}
+	back, err := pointer(filepath.Join(p.gitDir, "gitdir"), "")
+	return err == nil && filepath.Dir(p.gitDir) == filepath.Join(p.common, "worktrees") && sameDir(filepath.Dir(under(p.gitDir, back)), p.top)
 }
 
 // gitDirAbove looks for git's folder in a directory and in those that it lies in.

@@ -26,6 +26,7 @@ import (
 type home struct {
 	dir      string // the repository's own folder, what all its worktrees share
 	shield   string // the folder that git is shown in its place; "" where links can't be made
+	isOurs   bool   // nobody but us writes to it
 	format   string // of object ids
 	reftable bool
 	bare     bool
@@ -95,7 +96,7 @@ func (t *tool) home(ctx context.Context, dir string) (*home, error) {
 
 // adopt has git be shown a repository of ours with these settings, whatever it has.
 func (t *tool) adopt(dir, format, text string) error {
-	return t.show(&home{dir: dir, format: format}, text)
+	return t.show(&home{dir: dir, format: format, isOurs: true}, text)
 }
 
 // show has git be shown a repository's own folder with these settings.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -49,6 +50,12 @@ func Trees(from string) ([]Tree, error) {
 		trees = append(trees, r.Trees...)
 	}
 	return trees, nil
+}
+
+// Held reports whether a save has anything beyond the commit of its checkout, as Saved.Held says.
+func Held(from string) bool {
+	x, err := readIndex(from)
+	return err != nil || slices.ContainsFunc(x.Repositories, func(r repository) bool { return r.Held })
 }
 
 // index is index.json.

@@ -6,24 +6,34 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// provide makes sure that the commits that a bundle builds on are there: those that are
-// missing are fetched from origin, by their ids.
+// provide makes sure that the commits that a bundle builds on are there, and in a partial
+// clone their files: what is missing is fetched from origin, by its id.
 func (w *restorer) provide(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	missing, err := w.git.missing(ctx, c, p.saved.Needs)
-	if err != nil || len(missing) == 0 {
+	if err != nil {
 		return err
 	}
-	why := w.fetch(ctx, p, missing)
-	if err := ctx.Err(); err != nil {
-		return context.Cause(ctx)
+	var why error
+	if len(missing) > 0 {
+		why = w.fetch(ctx, p, missing, true)
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if missing, err = w.git.missing(ctx, c, p.saved.Needs); err != nil {
+			return err
+		}
 	}
-	if missing, err = w.git.missing(ctx, c, p.saved.Needs); err != nil || len(missing) == 0 {
-		return err
+	if len(missing) == 0 {
+		return w.provideFiles(ctx, p)
 	}
 	what := "commit " + missing[0] + ", which the saved work builds on, is neither in the repository nor available from origin"
 	if why != nil {
@@ -32,9 +42,33 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 	return &Conflict{Dir: p.dir, What: what}
 }
 
-// fetch gets commits from origin. A shallow repository stays shallow, and a full one
-// full.
-func (w *restorer) fetch(ctx context.Context, p *plan, ids []string) error {
+// provideFiles fetches the files and folders of commits that a partial clone has left out.
+func (w *restorer) provideFiles(ctx context.Context, p *plan) error {
+	h := w.git.homes[p.common]
+	if h == nil || !h.origin.partial || len(p.saved.Needs) == 0 {
+		return nil
+	}
+	c := call{dir: p.common, bare: p.common, in: text(strings.Join(p.saved.Needs, "\n") + "\n")}
+	out, err := w.git.output(ctx, c, "rev-list", "--objects", "--no-walk", "--missing=print", "--stdin")
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for line := range strings.Lines(string(out)) {
+		if id, ok := strings.CutPrefix(strings.TrimSpace(line), "?"); ok {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return w.fetch(ctx, p, missing, false)
+}
+
+// fetch gets objects from origin, by a git that works in an empty repository of ours: what
+// has the network and the token sees nothing that agents wrote. A shallow repository stays
+// shallow, a full one full, and a partial one partial where it gets commits.
+func (w *restorer) fetch(ctx context.Context, p *plan, ids []string, areCommits bool) error {
 	if p.isNew {
 		return errors.New("the repository has no origin")
 	}
@@ -49,12 +83,54 @@ func (w *restorer) fetch(ctx context.Context, p *plan, ids []string) error {
 	if err != nil {
 		return err
 	}
-	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"}
-	if len(shallow) > 0 {
+	dir, err := os.MkdirTemp(w.git.temp, "fetched-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	own, err := w.git.shadow(ctx, filepath.Join(dir, "git"), h.format, "")
+	if err != nil {
+		return err
+	}
+	args := []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc", "--stdin"}
+	if areCommits && len(shallow) > 0 {
 		args = append(args, "--depth=1")
 	}
-	c := call{dir: p.dir, settings: h.origin.settings(w.ServerURL, w.Token)}
-	return w.git.run(ctx, c, slices.Concat(args, []string{"origin"}, ids)...)
+	if areCommits && h.origin.filter != "" {
+		args = append(args, "--filter="+h.origin.filter)
+	}
+	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, w.ServerURL), in: text(strings.Join(ids, "\n") + "\n")}
+	c.settings = append(h.origin.settings(w.ServerURL, w.Token), setting{"fetch.unpackLimit", "1"}) // what comes stays a pack
+	if err := w.git.run(ctx, c, append(args, "origin")...); err != nil {
+		return err
+	}
+	return w.git.adoptPacks(ctx, own, p.common)
+}
+
+// adoptPacks adds the packs of a repository of ours to another one, their hashes checked.
+func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
+	ends, err := readShallow(own)
+	if err != nil {
+		return err
+	}
+	if _, err := t.deepen(ctx, ends, common); err != nil {
+		return err
+	}
+	packs, err := filepath.Glob(filepath.Join(own, "objects", "pack", "*.pack"))
+	if err != nil {
+		return err
+	}
+	for _, path := range packs {
+		f, _, err := files.Open(path)
+		if err != nil {
+			return err
+		}
+		err = t.run(ctx, call{dir: common, bare: common, in: copyOf(f)}, "index-pack", "--stdin")
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settings say where origin is, and show the token to the server when that is where it

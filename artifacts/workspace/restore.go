@@ -59,7 +59,7 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err err
 	if err != nil || len(x.Repositories) == 0 {
 		return nil, err
 	}
-	t, err := g.open("https:http:ssh:git:file")
+	t, err := g.open()
 	if err != nil {
 		return nil, fmt.Errorf("restore the work in git worktrees: %w", err)
 	}
@@ -104,7 +104,6 @@ type restorer struct {
 
 // restorer returns one for what may be fetched by the token.
 func (t *tool) restorer(r Restoring, limit int64) (*restorer, error) {
-	t.lazy = func(o origin) []setting { return o.settings(r.ServerURL, r.Token) }
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
@@ -229,7 +228,7 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	if _, err := toPack(f); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
-	undo, err := w.deepen(ctx, r, common)
+	undo, err := w.git.deepen(ctx, r.Shallow, common)
 	if err != nil {
 		return err
 	}
@@ -245,11 +244,11 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,missingSpaceBeforeEmail=ignore," +
 	"badTimezone=ignore,zeroPaddedDate=ignore,nullSha1=ignore"
 
-// deepen notes the commits whose parents the bundle lacks, unless the repository has
+// deepen notes the commits whose parents are not handed over, unless a repository has
 // them already and so knows better. It returns what takes that back.
-func (w *restorer) deepen(ctx context.Context, r *repository, common string) (undo func() error, err error) {
+func (t *tool) deepen(ctx context.Context, ends []string, common string) (undo func() error, err error) {
 	nothing := func() error { return nil }
-	missing, err := w.git.missing(ctx, call{dir: common, bare: common}, r.Shallow)
+	missing, err := t.missing(ctx, call{dir: common, bare: common}, ends)
 	if err != nil || len(missing) == 0 {
 		return nothing, err
 	}

@@ -48,7 +48,7 @@ type Saved struct {
 // a worktree, nothing is saved. The errors are ErrTooLarge and ErrMoved, wrapped, and
 // those of git and of files; the folder may then hold anything.
 func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
-	t, err := g.open("none")
+	t, err := g.open()
 	if errors.Is(err, errNoGit) {
 		return Saved{Notes: []string{"the work in git worktrees is not saved: " + errNoGit.Error()}}, nil
 	}

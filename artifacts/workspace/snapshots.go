@@ -131,7 +131,7 @@ func (s *Snapshots) open() (*shotTool, error) {
 	if _, err := os.Lstat(filepath.Join(s.dir, "HEAD")); err != nil {
 		return nil, nil
 	}
-	t, err := s.git.open("none")
+	t, err := s.git.open()
 	if err != nil {
 		return nil, err
 	}

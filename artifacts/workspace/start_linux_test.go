@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -95,24 +96,54 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 	}
 }
 
-// TestGitIsCaged: a git that somebody got to do more than it should can write to what
-// it works on, and to nothing else.
+// TestGitIsCaged: a git that somebody got to do more than it should can read and write what
+// it works on, and nothing else, and reaches nobody.
 func TestGitIsCaged(t *testing.T) {
+	server, asked := listener(t, http.NotFound)
 	for _, isFree := range []bool{true, false} {
 		s := clone(t, sharedRemote(t))
-		outside := filepath.Join(t.TempDir(), "outside")
+		other := t.TempDir()
+		outside, read := filepath.Join(other, "outside"), filepath.Join(s.checkout(), "ignored")
+		write(t, other, "secret", "secret\n")
 		git, err := exec.LookPath("git")
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := standIn(t, "echo x >'"+outside+"'; exec "+git+` "$@"`)
+		g := standIn(t, "echo x >'"+outside+"'; read x <'"+other+"/secret' && echo $x >'"+read+"'; "+
+			"exec 3<>/dev/tcp/"+strings.Replace(strings.TrimPrefix(server.URL, "http://"), ":", "/", 1)+" && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3 >/dev/null; exec "+git+` "$@" 3>&-`)
 		g.IsFree, g.Env = isFree, homeWith(t, "")
 		write(t, s.checkout(), "new", "new\n")
+		asked.hosts = nil
 		if _, err := g.Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()}); err != nil {
 			t.Errorf("save, free: %t: %v", isFree, err)
 		}
-		if _, err := os.Stat(outside); (err == nil) != isFree {
-			t.Errorf("file outside, free: %t: got %v", isFree, err)
+		for _, path := range []string{outside, read} {
+			if _, err := os.Stat(path); (err == nil) != isFree {
+				t.Errorf("file %s, free: %t: got %v", filepath.Base(path), isFree, err)
+			}
+		}
+		if (len(asked.hosts) > 0) != isFree {
+			t.Errorf("network, free: %t: got %d requests", isFree, len(asked.hosts))
+		}
+	}
+}
+
+// TestAFetchSeesNothingOfAgents: what has the network and the token can't read the checkout.
+func TestAFetchSeesNothingOfAgents(t *testing.T) {
+	remote := ownRemote(t)
+	old, saved := worked(t)
+	advance(t, remote)
+	here := clone(t, remote, "--depth=1")
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, isFree := range []bool{true, false} {
+		g := standIn(t, "[[ $1 != fetch ]] || ! read x <'"+here.checkout()+"/a' || exit 9; exec "+git+` "$@"`)
+		g.IsFree = isFree
+		_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir()})
+		if (err != nil) != isFree {
+			t.Errorf("free: %t: got %v", isFree, err)
 		}
 	}
 }

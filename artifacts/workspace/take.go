@@ -21,7 +21,7 @@ import (
 // repository. The errors are ErrNoWorktree, ErrTooLarge and ErrMoved, wrapped, and those of
 // git and of files.
 func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
-	plain, err := s.git.open("none")
+	plain, err := s.git.open()
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (t *shotTool) tidy() {
 
 // once takes a snapshot, or returns errMovedNow.
 func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) error {
-	wt, err := t.look(ctx, p)
+	wt, err := t.git.look(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -242,8 +242,8 @@ func (s *Snapshot) message() (string, error) {
 }
 
 // look finds what a worktree differs in from its commit.
-func (t *shotTool) look(ctx context.Context, p *place) (*worktree, error) {
-	entries, raw, err := t.git.status(ctx, p.top, "--branch", "--no-ahead-behind")
+func (t *tool) look(ctx context.Context, p *place) (*worktree, error) {
+	entries, raw, err := t.status(ctx, p.top, "--branch", "--no-ahead-behind")
 	if err != nil {
 		return nil, err
 	}

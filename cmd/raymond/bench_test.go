@@ -223,8 +223,7 @@ func forks(b *testing.B, j job) {
 // BenchmarkCagedStates compares a loop of 100 script states in cages with the same loop
 // without: what each start costs more.
 func BenchmarkCagedStates(b *testing.B) {
-	j := job{files: map[string]string{"wf/START.sh": `# raymond: cage=true
-n=${RAYMOND_RESULT:-0}
+	j := job{files: map[string]string{"wf/START.sh": `n=${RAYMOND_RESULT:-0}
 if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi
 `}}
 	dir := b.TempDir()

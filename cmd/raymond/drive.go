@@ -11,11 +11,13 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/answers"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -36,8 +38,11 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	}
 	u.Store.SetHistory(o.History)
 	env := session.Environ(a.Environ)
-	u.Env = session.Env{Scripts: env, Checks: env}
-	u.Agents = &agents.Config{Env: env, Paths: paths(o, a.Getenv)}
+	u.Env = session.Env{Common: env, Trusted: env}
+	if !o.Cage.IsOff() {
+		u.Env.Common = session.Without(env, o.ScriptEnv)
+	}
+	u.Agents = &agents.Config{Env: u.Env.Common, Paths: paths(o, a.Getenv), Folder: cliFolder(o, u.Dir)}
 	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
 	u.Out = session.Out{
 		Stdout: a.Stdout, Stderr: a.Stderr, Traces: session.Traces{Environ: a.Environ, Version: toldVersion()},
@@ -48,16 +53,24 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	defer people.Close()
 	u.Others.People = people
 	u.Others.Snapshots = a.newSnapshots(o, u.Dir)
+	if u.Others.HandOver, err = a.handOver(u); err != nil {
+		return err
+	}
 	var needs runner.Needs
-	if !o.Cage.IsOff() {
-		needs = session.Needs(*u.Agents, u.Now(), u.Scope, o.Jobs)
+	if err = bring(*u.Agents, u.Run, "", session.CLIFolder(u.Dir)); err != nil {
+		return err
+	}
+	if u.Agents.Folder != "" {
+		if needs, err = session.Needs(*u.Agents, u.Now(), u.Scope, o.Jobs); err != nil {
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "agent CLIs", What: err.Error()}
+		}
 	}
 	cages, err := a.newCages(o, needs, u)
 	if err != nil {
 		return err
 	}
 	defer cages.Close()
-	u.Env.Cages = cages
+	u.Env.Cages, u.Env.Private = cages, cages.Private()
 	s, err := session.Open(u)
 	if err != nil {
 		return err
@@ -83,6 +96,49 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	return p
 }
 
+// cliFolder is where the agent CLIs of the run whose own folder is dir have folders of their own; "" for those of the user.
+func cliFolder(o *options.Options, dir string) string {
+	if o.Cage.IsOff() || cage.Program == "" {
+		return ""
+	}
+	return session.CLIFolder(dir)
+}
+
+// bring brings the conversations that a run needs to where its agent CLIs look for them, from where they keep them in other
+// folders; "" is the user's home.
+func bring(to agents.Config, run *state.Run, folders ...string) error {
+	from := to
+	var errs []error
+	for _, from.Folder = range folders {
+		errs = append(errs, conversations.Bring(agents.New(from), agents.New(to), run))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "conversations", What: err.Error()}
+	}
+	return nil
+}
+
+// handOver is what hands the agents' work over to scripts; nil where no script gets it.
+func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, string) (runner.HandedOver, error), error) {
+	if !u.Scope.HandsOver(u.Options.Jobs) {
+		return nil, nil
+	}
+	g, err := gitOf(u.Options, a.Environ)
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "work=true", What: err.Error(), Hint: "install git"}
+	}
+	found, isKept := snapshots.Kept(u.Dir)
+	if !isKept {
+		if found, err = snapshots.Look(context.Background(), g, u.Run.Dir, ""); err == nil {
+			err = errors.Join(os.MkdirAll(u.Dir, 0o700), found.Keep(u.Dir))
+		}
+	}
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "work=true", What: err.Error()}
+	}
+	return found.HandOver(g), nil
+}
+
 // newSnapshots keeps the files that agents work on, below the run's own folder; nil where
 // that is not wanted.
 func (a *App) newSnapshots(o *options.Options, dir string) snapshots.Taker {
@@ -99,12 +155,17 @@ func (a *App) newSnapshots(o *options.Options, dir string) snapshots.Taker {
 
 // snapshotsIn returns the snapshots of the run whose own folder is dir.
 func snapshotsIn(dir string, o *options.Options, environ []string) (*workspace.Snapshots, error) {
-	path, err := workspace.Find(environ)
+	g, err := gitOf(o, environ)
 	if err != nil {
 		return nil, err
 	}
-	g := workspace.Git{Path: path, Env: environ, IsFree: o.Cage.IsOff()}
 	return g.OpenSnapshots(snapshots.Path(dir)), nil
+}
+
+// gitOf is git as it is used beside a run.
+func gitOf(o *options.Options, environ []string) (*workspace.Git, error) {
+	path, err := workspace.Find(environ)
+	return &workspace.Git{Path: path, Env: environ, IsFree: o.Cage.IsOff()}, err
 }
 
 // paths are those of the agent CLIs that a flag or the environment names.
@@ -172,7 +233,7 @@ func (a *App) newCages(o *options.Options, needs runner.Needs, u session.Setup) 
 		}
 	}
 	return confine.New(o.Cage, confine.Site{
-		Site:  places.Site{Environ: u.Env.Scripts, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden},
+		Site:  places.Site{Environ: u.Env.Common, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden},
 		Needs: needs,
 		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
 	})

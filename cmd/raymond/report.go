@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -31,15 +33,19 @@ func (a *App) reportCommand() *cobra.Command {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return reports.Print(out, a.source(o.StateDir), args[0])
+		return reports.Print(out, a.source(o.StateDir, args[0]), args[0])
 	}
 	return cmd
 }
 
-// source is where the reports of the runs in a state folder come from.
-func (a *App) source(stateDir string) reports.Source {
-	env := session.Environ(a.Environ)
-	s := reports.Source{StateDir: stateDir, Agents: agents.New(agents.Config{Env: env}), Hide: secrets.NewRedactor(a.Environ).Text}
+// source is where the report of a run in a state folder comes from. Its conversations are in its own folder, if it ran in a
+// cage.
+func (a *App) source(stateDir, id string) reports.Source {
+	c := agents.Config{Env: session.Environ(a.Environ), Folder: session.CLIFolder(filepath.Join(stateDir, id))}
+	if _, err := os.Stat(c.Folder); err != nil {
+		c.Folder = ""
+	}
+	s := reports.Source{StateDir: stateDir, Agents: agents.New(c), Hide: secrets.NewRedactor(a.Environ).Text}
 	if path, err := workspace.Find(a.Environ); err == nil {
 		s.Git = &workspace.Git{Path: path, Env: a.Environ}
 	}

@@ -17,7 +17,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // rerunCommand begins a run again from one of its state executions.
@@ -71,7 +73,11 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 	if !o.Quiet {
 		a.warn(warnings...)
 	}
-	means := rerun.Means{Agents: agents.New(agents.Config{Env: session.Environ(a.Environ), Paths: paths(o, a.Getenv)}), NewID: uuid.NewString}
+	clis, err := a.clisOfRerun(o, id, run)
+	if err != nil {
+		return err
+	}
+	means := rerun.Means{Agents: clis, NewID: uuid.NewString}
 	if means.Snapshots, err = a.snapshotsOf(o, id); err != nil {
 		return err
 	}
@@ -90,6 +96,17 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		return errors.Join(err, ready.Copies.Remove())
 	}
 	return err
+}
+
+// clisOfRerun returns the agent CLIs of a run that begins as another one, whose conversations they have.
+func (a *App) clisOfRerun(o *options.Options, id string, run *state.Run) (map[string]runner.Agent, error) {
+	before, err := session.Dir(o.StateDir, id)
+	now, more := session.Dir(o.StateDir, run.WorkflowID)
+	if err = errors.Join(err, more); err != nil {
+		return nil, err
+	}
+	c := agents.Config{Env: session.Environ(a.Environ), Paths: paths(o, a.Getenv), Folder: cliFolder(o, now)}
+	return agents.New(c), bring(c, run, "", session.CLIFolder(before))
 }
 
 // snapshotsOf returns the snapshots that were taken of a run's files; nil where there are none,

@@ -53,12 +53,13 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store}, nil)
 }
 
-// checkNeeds reports what a run with these options lacks: agent CLIs, or prices for its budget.
+// checkNeeds reports what a run with these options lacks: agent CLIs, prices for its budget, or who keeps from
+// agents what trusted scripts get.
 func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
 	if err := session.CheckAgents(&run, s, o.Jobs); err != nil {
 		return err
 	}
-	return session.CheckPrices(o, s.Workflow, run)
+	return errors.Join(session.CheckPrices(o, s.Workflow, run), session.CheckScriptEnv(o, s, s.HasPromptsOf(o.Jobs), session.Unheld()))
 }
 
 // create takes the lock for a new run, which has all that it needs.

@@ -40,7 +40,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			if err := o.Check(); err != nil {
 				return err
 			}
-			return simulation.Recording{ID: record, Runs: a.source(o.StateDir), Stdout: a.Stdout, Stderr: a.Stderr}.Print()
+			return simulation.Recording{ID: record, Runs: a.source(o.StateDir, record), Stdout: a.Stdout, Stderr: a.Stderr}.Print()
 		}
 		if !o.IsGiven("replies") {
 			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record"))

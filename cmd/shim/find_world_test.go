@@ -17,15 +17,14 @@ import (
 func TestWhichProgramIsTaken(t *testing.T) {
 	for _, c := range readCases(t).Programs {
 		eachNode(t, func(t *testing.T, n node) {
-			for script := range phases {
-				a := newAction(t)
-				chosen := filepath.Join(t.TempDir(), "mine")
-				program(t, chosen)
-				if c.Shipped {
-					a.ship(0o755)
-				}
-				a.env = with(a.env, c.Env, map[string]string{"RAYMOND_BINARY": chosen, "STATE_RAYMOND_BINARY": chosen})
-				s := a.run(n, script)
+			a := newAction(t)
+			chosen := filepath.Join(t.TempDir(), "mine")
+			program(t, chosen)
+			if c.Shipped {
+				a.ship(0o755)
+			}
+			a.env = with(a.env, c.Env, map[string]string{"RAYMOND_BINARY": chosen, "STATE_RAYMOND_BINARY": chosen})
+			for script, s := range a.both(n) {
 				r, _ := a.reported()
 				if got := which(r, chosen, a.shipped()); got != c.Want {
 					t.Errorf("%s, %s: got program %q, want %q\n%s", c.What, script, got, c.Want, s.stdout.String())
@@ -63,6 +62,8 @@ func TestOneErrorLineWhenThereIsNothing(t *testing.T) {
 				[]string{"RAYMOND_BINARY names no file", "/nowhere/ra%25ymond%0A"}},
 			"no place to build": {map[string]string{"RUNNER_TEMP": "/nowhere"}, map[string]string{"go.mod": "module m\n"},
 				[]string{"ENOENT", "/nowhere"}},
+			"no place that is known": {map[string]string{"RUNNER_TEMP": ""}, map[string]string{"go.mod": "module m\n"},
+				[]string{"RUNNER_TEMP is not set"}},
 		} {
 			a := newAction(t)
 			a.env = with(a.env, c.env)
@@ -100,37 +101,87 @@ func withGo(t *testing.T, a *action) {
 	for name, text := range sources {
 		write(t, a.path(name), text)
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT", "GOCACHE").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(string(out), "\n")
-	a.env["PATH"], a.env["GOCACHE"] = filepath.Join(lines[0], "bin"), lines[1]
-	a.env["GOTOOLCHAIN"] = "local"
+	a.env["PATH"], a.env["GOTOOLCHAIN"] = filepath.Join(strings.TrimSpace(string(out)), "bin"), "local"
 }
 
-// TestSourcesAreBuilt, whatever the job itself builds and how.
-func TestSourcesAreBuilt(t *testing.T) {
+// TestSourcesAreBuiltOnce a job, whatever the job itself builds and how; the post part needs no Go.
+func TestSourcesAreBuiltOnce(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
 		withGo(t, a)
 		write(t, filepath.Join(a.dir, "..", "go.work"), "go 1.24\n")
+		write(t, filepath.Join(a.env["RUNNER_TEMP"], "raymond-build", "planted"), "x")
 		a.env = with(a.env, map[string]string{"GOOS": "plan9", "GOARCH": "386", "GOFLAGS": "-mod=vendor -tags=x", "INPUT_KEY": "k"})
-		seen := map[string]bool{}
-		for script, phase := range phases {
+		want := ""
+		for _, script := range []string{"main.js", "post.js", "main.js"} {
 			s := a.run(n, script)
 			fields := strings.Fields(s.stderr.String())
-			if s.status() != 0 || len(fields) != 3 || fields[1] != phase || fields[2] != "k" {
+			if s.status() != 0 || len(fields) != 3 || fields[1] != phases[script] || fields[2] != "k" || want != "" && fields[0] != want {
 				t.Fatalf("%s: got %q, %q, status %d, want the built program run", script, s.stdout.String(), s.stderr.String(), s.status())
 			}
-			dir := filepath.Dir(fields[0])
-			info, err := os.Stat(dir)
-			if err != nil || info.Mode().Perm() != 0o700 || filepath.Dir(dir) != a.env["RUNNER_TEMP"] || seen[dir] {
-				t.Errorf("%s: built into %s (%v, %v), want a new folder of mode 0700 in %s", script, dir, info, err, a.env["RUNNER_TEMP"])
+			want = fields[0]
+			for _, dir := range []string{filepath.Dir(want), filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")} {
+				if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+					t.Errorf("%s: built below %s (%v, %v), want a folder of mode 0700", script, dir, info, err)
+				}
+				if err := os.Chmod(dir, 0); err != nil { // as an agent can
+					t.Fatal(err)
+				}
 			}
-			seen[dir] = true
+			a.tell()
+			a.env["PATH"] = "/nowhere"
 		}
 	})
+}
+
+// TestAnotherProgramIsNotRun: neither the post part nor a later step runs what the main part has not noted.
+func TestAnotherProgramIsNotRun(t *testing.T) {
+	n := nodes(t)[0]
+	for what, alter := range map[string]func(a *action){
+		"a changed program": func(a *action) {
+			if err := os.Truncate(a.shipped(), 100); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"no program":            func(a *action) { _ = os.Remove(a.shipped()) },
+		"no note":               func(a *action) { delete(a.env, "STATE_program") },
+		"a note without a seal": func(a *action) { a.env["STATE_program"] = "unsealed" + a.env["STATE_program"][64:] },
+		"a note of another job": func(a *action) { a.env["ACTIONS_RUNTIME_TOKEN"] = "another" },
+		"ACT that a step has set": func(a *action) {
+			a.env["RUNNER_ENVIRONMENT"], a.env["ACT"] = "github-hosted", "true"
+			a.env["STATE_program"] = "unsealed" + a.env["STATE_program"][64:]
+		},
+	} {
+		a := newAction(t)
+		a.ship(0o755)
+		a.run(n, "main.js")
+		a.tell()
+		alter(a)
+		if err := os.Remove(a.env[reportVar]); err != nil {
+			t.Fatal(err)
+		}
+		s := a.run(n, "post.js")
+		out := s.stdout.String()
+		if _, ran := a.reported(); ran || s.status() != 8 || !strings.HasPrefix(out, "::error::raymond: denied: ") || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: got %q, status %d, ran %t, want it denied in one line with status 8", what, out, s.status(), ran)
+		}
+	}
+}
+
+// TestLaterStepRunsNoOtherBuild than the one that an earlier step has sealed.
+func TestLaterStepRunsNoOtherBuild(t *testing.T) {
+	a := newAction(t)
+	withGo(t, a)
+	n := nodes(t)[0]
+	program, _, _ := strings.Cut(a.run(n, "main.js").stderr.String(), " ")
+	write(t, program, "#!/bin/sh\necho evil\n")
+	if s := a.run(n, "main.js"); s.status() != 8 || !strings.Contains(s.stdout.String(), "denied: "+program) {
+		t.Errorf("got %q, status %d, want the changed program named, and denied", s.stdout.String(), s.status())
+	}
 }
 
 // TestBuildGetsNoSecrets: what the go command starts sees none of the job's.

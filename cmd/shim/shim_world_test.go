@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -60,8 +61,9 @@ type action struct {
 func newAction(t *testing.T) *action {
 	t.Helper()
 	a := &action{t: t, dir: filepath.Join(t.TempDir(), "action"), env: map[string]string{
-		"PATH": t.TempDir(), "HOME": t.TempDir(), "RUNNER_TEMP": t.TempDir(),
-		reportVar: filepath.Join(t.TempDir(), "report"), actVar: "exit 0",
+		"PATH": t.TempDir(), "HOME": t.TempDir(), "RUNNER_TEMP": t.TempDir(), "ACTIONS_RUNTIME_TOKEN": "token",
+		"GITHUB_STATE": filepath.Join(t.TempDir(), "state"),
+		reportVar:      filepath.Join(t.TempDir(), "report"), actVar: "exit 0",
 		// A race must not pass for an exit code of ours, nor cost a second at exit.
 		"GORACE": "atexit_sleep_ms=0",
 	}}
@@ -152,6 +154,28 @@ func (a *action) begin(argv []string) *step {
 		<-s.done
 	})
 	return s
+}
+
+// both runs the main part and then the post part, which the runner tells what the main
+// part has saved.
+func (a *action) both(n node) map[string]*step {
+	a.t.Helper()
+	main := a.run(n, "main.js")
+	a.tell()
+	return map[string]*step{"main.js": main, "post.js": a.run(n, "post.js")}
+}
+
+// tell makes what was saved variables of the post part.
+func (a *action) tell() {
+	a.t.Helper()
+	data, err := os.ReadFile(a.env["GITHUB_STATE"])
+	if err != nil {
+		return // nothing
+	}
+	for line := range strings.Lines(string(data)) {
+		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
+		a.env["STATE_"+name] = value
+	}
 }
 
 // run starts a script and waits for its end, and that of all that holds its

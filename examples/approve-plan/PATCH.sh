@@ -1,6 +1,5 @@
 # The work is done. What was changed is said in short and, in a job, kept as a patch that the workflow file stores.
-# What git runs may be the agent's, so it is confined as the agent is, and the patch lies where an agent may write.
-# raymond: cage=true
+# Like any script that isn't trusted, it is confined as the agent is, and so may run git here; the patch lies in the workspace.
 
 set -eu
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then

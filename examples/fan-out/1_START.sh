@@ -3,7 +3,6 @@
 # raymond: many_forks=true
 
 set -eu
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 
 # One item a line: what --input gave, else the top folders of the repository.
 items=$(<"$RAYMOND_RESULT_FILE") # the variable RAYMOND_INPUT ends at 64 KiB

@@ -2,7 +2,6 @@
 # are theirs: each line is marked, so that none of it can end the tag.
 
 set -eu
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 exec node --input-type=module - <<'END'
 import { readFileSync } from 'node:fs';
 

@@ -1,13 +1,10 @@
 # Opens the pull request, or brings the one that is open up to date, and asks there for what should be
 # different. The payload is the summary, and like the issue's title it is text of strangers: JSON is made by a
 # program, and the summary stands in a fence, where mentions and keywords do nothing.
-# raymond: job=publish
+# raymond: job=publish trusted=true
 
 set -eu
-# As in PUSH.sh: the system's programs first, and nothing of the work tree.
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 export NODE_USE_ENV_PROXY=1
-cd /
 exec node --input-type=module - <<'END'
 import { readFileSync } from 'node:fs';
 

@@ -1,76 +1,61 @@
-# Pushes the commit to the branch raymond/issue-N, in a job that no agent enters. The work that was put back
-# there is theirs all the same: git works in a repository made for this, with no configuration but its own,
-# which takes nothing but objects from the checkout.
-# raymond: job=publish
+# Pushes the work to the branch raymond/issue-N, in a job that no agent enters. What it pushes is a repository that
+# raymond has made of the work: no settings, hooks or programs of an agent are in it.
+# raymond: job=publish trusted=true work=true targets=PULL_REQUEST.sh
 
 set -eu
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 say() { echo "$*" >&2; }
-attribute() { sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
+onward() { echo "<goto input=\"$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$summary")\">PULL_REQUEST.sh</goto>"; }
 
-{ IFS= read -r commit; summary=$(cat); } <"$RAYMOND_RESULT_FILE"
-summary=$(attribute <<<"$summary")
-next="<goto input=\"$summary\">PULL_REQUEST.sh</goto>"
+summary=$(<"$RAYMOND_RESULT_FILE")
 if [ "${GITHUB_ACTIONS:-}" != true ]; then
 	say "this is no job: nothing is pushed"
-	echo "$next"
+	onward
 	exit
 fi
 
 issue=${RAYMOND_VAR_ISSUE:-}
 [[ $issue =~ ^[0-9]{1,18}$ ]] || { say "meta issue=: \"$issue\" is no number"; exit 1; }
-[[ $commit =~ ^[0-9a-f]{40,64}$ ]] || { say "\"$commit\" is no commit"; exit 1; }
-where=${GITHUB_WORKSPACE:-$PWD}/.git
-[ -d "$where/objects" ] || { say "$where is no repository: the job needs a step with actions/checkout"; exit 1; }
 [ -n "${GITHUB_TOKEN:-}" ] || { say "there is no token: the step needs script-env: GITHUB_TOKEN"; exit 1; }
-branch=refs/heads/raymond/issue-$issue
+branch=raymond/issue-$issue
 url=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git
-
-fresh=$(mktemp -d)
-trap 'rm -rf "$fresh"' EXIT
-# Nor is anything taken from the home folder: .gitconfig, .netrc.
-export HOME=$fresh XDG_CONFIG_HOME=$fresh GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0
-git init --quiet --bare --template= "$fresh/push.git"
-git init --quiet --bare --template= "$fresh/look.git"
-echo "$where/objects" >"$fresh/push.git/objects/info/alternates"
-# A checkout has only the newest commit, unless it was told otherwise.
-if [ -f "$where/shallow" ]; then
-	grep -E '^[0-9a-f]{40,64}$' "$where/shallow" >"$fresh/push.git/shallow" || true
-fi
+said=$(mktemp)
 
 # The token goes to git by its environment: not by arguments, an address or a file.
-login=$(printf 'x-access-token:%s' "$GITHUB_TOKEN" | base64 | tr -d '\n')
-remote() {
-	LC_ALL=C GIT_CONFIG_COUNT=2 GIT_CONFIG_KEY_0=http.$url.extraHeader GIT_CONFIG_VALUE_0="Authorization: Basic $login" \
-		GIT_CONFIG_KEY_1=credential.helper GIT_CONFIG_VALUE_1= git --git-dir "$fresh/$1.git" "${@:2}"
-}
+export LC_ALL=C GIT_TERMINAL_PROMPT=0 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.$url.extraHeader
+GIT_CONFIG_VALUE_0="Authorization: Basic $(printf 'x-access-token:%s' "$GITHUB_TOKEN" | base64 | tr -d '\n')"
+export GIT_CONFIG_VALUE_0
+work() { git -C "$RAYMOND_WORK" "$@" 2>"$said"; }
 
 # Only what the forge itself has refused is for want of a permission.
 failed() {
-	cat "$fresh/said" >&2
-	case $(<"$fresh/said") in
-	*'(stale info)'*) say "the branch ${branch#refs/heads/} has changed while this ran: run the job again" ;;
+	cat "$said" >&2
+	case $(<"$said") in
+	*'(stale info)'*) say "the branch $branch has changed while this ran: run the job again" ;;
 	*'error: 401'* | *'Authentication failed'* | *'could not read Username'*) say "$1: the forge doesn't accept the token" ;;
-	*'error: 403'* | *'[remote rejected]'*) say "$1 was refused; the job needs contents: write, and a token can't change files in .github/workflows" ;;
+	*'error: 403'* | *'[remote rejected]'*) say "$1 was refused; the job needs contents: write" ;;
 	*) say "$1 did not come about: $GITHUB_SERVER_URL can't be reached or is in trouble; nothing was changed, run the job again" ;;
 	esac
 	exit 1
 }
 
-remote look ls-remote "$url" "$branch" >"$fresh/tip" 2>"$fresh/said" || failed "the look at the branch"
-tip=$(cut -f 1 "$fresh/tip")
-if [ "$tip" = "$commit" ]; then
-	echo "$next" # a second try of this state
+if [ -s "$RAYMOND_WORK_LACKS" ]; then
+	summary+=$'\n\nNot in this branch:\n'$(head -c 4000 "$RAYMOND_WORK_LACKS")
+fi
+if work diff --quiet HEAD work; then
+	echo "<result>Nothing of the work can be pushed. ${summary//</‹}</result>"
 	exit
 fi
+
+tip=$(work ls-remote "$url" "refs/heads/$branch") || failed "the look at the branch"
+tip=${tip%%[[:space:]]*}
 if [ -n "$tip" ]; then
-	# From an earlier run. What somebody else has put there stays.
-	remote look fetch --quiet --depth 1 --no-tags "$url" "$branch" 2>"$fresh/said" || failed "the look at the branch"
-	who=$(git --git-dir "$fresh/look.git" log -1 --format=%ce "$tip")
+	# From an earlier run, or an earlier try of this state. What somebody else has put there stays.
+	work fetch --quiet --depth 1 --no-tags "$url" "refs/heads/$branch" || failed "the look at the branch"
+	who=$(work log -1 --format=%ce "$tip")
 	if [ "$who" != '41898282+github-actions[bot]@users.noreply.github.com' ]; then
-		say "the branch ${branch#refs/heads/} has a commit of $who: merge, rename or delete it, then set the label again"
+		say "the branch $branch has a commit of $who: merge, rename or delete it, then set the label again"
 		exit 1
 	fi
 fi
-remote push push --quiet --force-with-lease="$branch:$tip" "$url" "$commit:$branch" 2>"$fresh/said" || failed "the push"
-echo "$next"
+work push --quiet --force-with-lease="refs/heads/$branch:$tip" "$url" "work:refs/heads/$branch" || failed "the push"
+onward

@@ -1,7 +1,6 @@
 # The check is the workflow's own, not the agent's word: the command given with
 # --meta check='...', run in the directory where the agent works, and confined as the
 # agent is where there is a cage.
-# raymond: cage=true
 
 set -u
 check=${RAYMOND_VAR_CHECK:-}

@@ -11,11 +11,12 @@ work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 export GIT_INDEX_FILE=$work/index
 git read-tree HEAD
-git add --all
+git add --all -- :/ ':(top,exclude)ralph.patch'
 
-if [ -n "${RUNNER_TEMP:-}" ]; then
-	git diff --cached --binary HEAD >"$work/ralph.patch"
-	mv "$work/ralph.patch" "$RUNNER_TEMP/ralph.patch"
+if [ "${GITHUB_ACTIONS:-}" = true ]; then
+	git diff --cached --binary HEAD >"$work/patch"
+	rm -rf ralph.patch # whatever an agent has put there
+	mv "$work/patch" ralph.patch
 fi
 
 # Names of files come from an agent: none of them may end the tag.

@@ -1,9 +1,8 @@
 # Looks for issues with the label. This costs no token: when there are none, no agent
 # is started.
-# raymond: many_forks=true
+# raymond: trusted=true many_forks=true targets=ITEM.sh,WAIT.sh
 
 set -eu
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH # the token is at hand: the system's programs first
 
 numbers=$(node "$RAYMOND_SCOPE/poll.mjs" find)
 if [ -z "$numbers" ]; then

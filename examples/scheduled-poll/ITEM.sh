@@ -1,8 +1,8 @@
 # One issue, RAYMOND_VAR_ISSUE. Notes on the issue that it is being worked on, and
 # prints its text, unless it is done already or was tried too often.
+# raymond: trusted=true targets=EXAMINE.md,ANSWER.sh
 
 set -eu
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 
 text=$(node "$RAYMOND_SCOPE/poll.mjs" begin "$RAYMOND_VAR_ISSUE")
 if [ -z "$text" ]; then

@@ -1,4 +1,5 @@
 # The agents have ended, wherever they came to. The payload is a JSON array, an entry for each.
+# raymond: targets=1_START.sh
 
 set -eu
 

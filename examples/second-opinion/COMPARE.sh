@@ -2,7 +2,6 @@
 # agent that did the work; what only one has found is shown to people at the end.
 
 set -eu
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH
 exec node --input-type=module - <<'END'
 import { readFileSync } from 'node:fs';
 
@@ -10,8 +9,7 @@ const most = Number(process.env.RAYMOND_VAR_ROUNDS ?? 3); // --meta rounds=N
 const near = 3; // lines that two reviewers may be apart
 
 const agents = JSON.parse(readFileSync(process.env.RAYMOND_RESULT_FILE, 'utf8'));
-// Agents are numbered as they are forked: three in each round.
-const round = Math.ceil(Number(agents[0].agent.match(/\d+$/)[0]) / agents.length);
+const round = Number(process.env.RAYMOND_VISITS); // how often this state was entered
 const verdicts = agents.map(({ result }) => (result ? JSON.parse(result).findings : null)); // as verdict.json says
 if (verdicts.filter(Boolean).length < 2) {
 	console.error('fewer than two reviewers have answered:', agents.map(({ agent, error }) => `${agent}: ${error ?? 'ok'}`).join('; '));

@@ -3,14 +3,16 @@
 set -eu
 changed=
 if git rev-parse --verify --quiet HEAD >/dev/null 2>&1; then
+	# With an index of its own, git shows new files too, and the real index stays as it is.
 	work=$(mktemp -d)
 	trap 'rm -r "$work"' EXIT
 	export GIT_INDEX_FILE=$work/index
 	git read-tree HEAD
-	git add --all
-	if [ -n "${RUNNER_TEMP:-}" ]; then
-		git diff --cached --binary HEAD >"$work/second-opinion.patch"
-		mv "$work/second-opinion.patch" "$RUNNER_TEMP/second-opinion.patch"
+	git add --all -- :/ ':(top,exclude)second-opinion.patch'
+	if [ "${GITHUB_ACTIONS:-}" = true ]; then
+		git diff --cached --binary HEAD >"$work/patch"
+		rm -rf second-opinion.patch # whatever an agent has put there
+		mv "$work/patch" second-opinion.patch
 	fi
 	changed=$'\n\n'$(git diff --cached --stat HEAD)
 fi

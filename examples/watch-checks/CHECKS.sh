@@ -1,11 +1,10 @@
 # Asks how the checks of the pushed commit stand. While they run, the state comes again in two minutes: the job
 # waits for that, and no process does. The payload is the commit, the round, and how often this was asked.
+# raymond: trusted=true targets=CHECKS.sh,FIX.md
 
 set -eu
-PATH=/usr/bin:/bin:/usr/local/bin:$PATH # the token is at hand: the system's programs first
-
 read -r commit round asked <<<"$RAYMOND_RESULT"
-{ read -r verdict; report=$(cat); } < <(cd / && node "$RAYMOND_SCOPE/checks.mjs" "$commit" "$round" "$asked" || echo broken)
+{ read -r verdict; report=$(cat); } < <(node "$RAYMOND_SCOPE/checks.mjs" "$commit" "$round" "$asked" || echo broken)
 
 case $verdict in
 success)

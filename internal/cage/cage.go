@@ -34,6 +34,11 @@ func New(p Policy) *Cage {
 	return &Cage{policy: p, filters: heldFilters}
 }
 
+// Refuse returns a cage that nobody gets into, for the reason given.
+func Refuse(why error) *Cage {
+	return &Cage{policy: Policy{Readable: []string{}}, filters: func() (filters, error) { return filters{}, why }}
+}
+
 // Policy returns what the cage was made of.
 func (c *Cage) Policy() Policy { return c.policy }
 

@@ -103,6 +103,32 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
+// TestWhoIsTrustedComesAcrossNothingHidden and has all else: it reads, writes and runs what others left nowhere, and
+// keeps the rest of the machine.
+func TestWhoIsTrustedComesAcrossNothingHidden(t *testing.T) {
+	dir := t.TempDir()
+	theirs := filepath.Join(dir, "theirs")
+	note := write(t, filepath.Join(theirs, "note"), "canary\n")
+	if err := os.WriteFile(filepath.Join(theirs, "git"), []byte("#!/bin/sh\necho planted\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(note, filepath.Join(write(t, filepath.Join(dir, "ours", "file"), "")+"-link")); err != nil {
+		t.Fatal(err)
+	}
+	p := cage.Policy{IsTrusted: true, Hidden: []string{theirs, "/dev/shm"}, Network: open}
+	got := caged(t, p, "/bin/bash", "-c", fmt.Sprintf(`cd %q; PATH=%q:$PATH
+cat %q ours/file-link || echo unread; ls %q || echo unlisted; cd %q; git 2>&1 | head -n 1; echo > theirs/new || echo unwritten; echo > /dev/shm/raymond-test || echo no shm
+echo > ours/new && cat ours/new && cat /etc/passwd > /dev/null && echo the rest`, dir, theirs, note, theirs, dir))
+	if strings.Contains(got, "canary") || strings.Contains(got, "planted") {
+		t.Errorf("got %s, want nothing of what is hidden", got)
+	}
+	for _, want := range []string{"unread", "unlisted", "unwritten", "no shm", "the rest"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %q in it", got, want)
+		}
+	}
+}
+
 func TestFilesAreHeld(t *testing.T) {
 	dir := t.TempDir()
 	run := filepath.Join(dir, "run")
@@ -114,8 +140,17 @@ func TestFilesAreHeld(t *testing.T) {
 	if err := os.Symlink(key, filepath.Join(work, "link")); err != nil {
 		t.Fatal(err)
 	}
+	for _, link := range [][2]string{{filepath.Join(dir, "named"), beside}, {filepath.Join(dir, "read", "link"), key}} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(link[0]), 0o700), os.Symlink(link[1], link[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, "read", "runner", "key"), "canary\n")
+	write(t, filepath.Join(dir, "read", "runner", "tools", "one"), "tool\n")
+	write(t, filepath.Join(dir, "read", "rest"), "rest\n")
 	p := cage.Policy{
-		Hidden: []string{filepath.Join(dir, "ssh"), run}, Shown: []string{filepath.Join(run, "scope")},
+		Readable: append(cage.System(), filepath.Join(run, "scope"), filepath.Join(dir, "named"), filepath.Join(dir, "read"), filepath.Join(dir, "read", "runner", "tools")),
+		Hidden:   []string{filepath.Join(dir, "read", "runner")},
 		Writable: []string{work, os.DevNull, filepath.Join(dir, "missing")}, Network: open,
 	}
 	for name, c := range map[string]struct{ script, want string }{
@@ -128,7 +163,12 @@ func TestFilesAreHeld(t *testing.T) {
 		"a file beside the shown ones":    {"cat " + run + "/state.json", "Permission denied"},
 		"a shown file":                    {"cat " + run + "/scope/payload", "payload"},
 		"a shown file that is written":    {"echo x > " + run + "/scope/payload", "Permission denied"},
-		"a file beside a hidden one":      {"cat " + beside, "beside"},
+		"a file that a link leads to":     {"cat " + dir + "/named", "beside"},
+		"a link to a hidden file":         {"cat " + dir + "/read/link", "Permission denied"},
+		"a file in a readable folder":     {"cat " + dir + "/read/rest", "rest"},
+		"a file that is hidden in it":     {"cat " + dir + "/read/runner/key", "Permission denied"},
+		"what is named in a hidden one":   {"cat " + dir + "/read/runner/tools/one", "tool"},
+		"a file that nothing names":       {"cat " + dir + "/read/../ssh/id", "Permission denied"},
 		"that file, written":              {"echo x > " + beside, "Permission denied"},
 		"that file, removed":              {"rm " + beside, "Permission denied"},
 		"that file, emptied":              {"truncate -s 0 " + beside, "Permission denied"},
@@ -279,7 +319,7 @@ func TestCallsAreHeld(t *testing.T) {
 	want := map[string]string{
 		"unix stream": "ok", "unix datagram": "EACCES", "unix datagram pair": "EACCES", "unix stream pair": "ok",
 		"tcp": "ok", "tcp6": "ok", "mptcp": "ok", "udp": "ok", "raw": "EACCES", "packet": "EAFNOSUPPORT", "vsock": "EAFNOSUPPORT", "bluetooth": "EAFNOSUPPORT",
-		"netlink route": "ok", "netlink netfilter": "ok", "fast open": "ECONNREFUSED",
+		"netlink route": "ok", "netlink netfilter": "ok", "fast open": "ENOTSUP",
 		"io_uring": "ENOSYS", "userfaultfd": "EPERM", "bpf": "EPERM", "perf": "EPERM", "keyctl": "EPERM",
 		"unshare of a mount": "EPERM", "unshare of a user": "EPERM", "clone3": "ENOSYS", "mount": "EPERM", "chroot": "EPERM", "other architecture": "ENOSYS",
 		"mark, by prlimit": "EPERM", "mark, by own number": "EPERM", "mark, by setrlimit": "EPERM", "another limit": "ok",
@@ -289,7 +329,7 @@ func TestCallsAreHeld(t *testing.T) {
 		"mark, by the old call": "EPERM", "odd userfaultfd": "EPERM", "odd mount": "EPERM", "odd chroot": "EPERM", "handle": "EPERM", "clone of a user": "EPERM",
 	}
 	held := maps.Clone(want)
-	maps.Copy(held, map[string]string{"mptcp": "EACCES", "udp": "EACCES", "netlink netfilter": "EACCES", "fast open": "ENOTSUP",
+	maps.Copy(held, map[string]string{"mptcp": "EACCES", "udp": "EACCES", "netlink netfilter": "EACCES",
 		"another route": "EPERM", "another route, 6": "EPERM", "another device": "EPERM"})
 	self, err := os.Executable()
 	if err != nil {
@@ -309,19 +349,6 @@ func TestCallsAreHeld(t *testing.T) {
 				t.Errorf("calls in the cage (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestWhatIsExposed(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	state := filepath.Dir(write(t, filepath.Join(dir, "work", "state", "a"), ""))
-	other := filepath.Dir(write(t, filepath.Join(dir, "other", "a"), ""))
-	p := cage.Policy{Hidden: []string{state, other}, Writable: []string{filepath.Join(dir, "work")}}
-	if diff := cmp.Diff([]string{state}, p.Exposed()); diff != "" {
-		t.Errorf("exposed (-want +got):\n%s", diff)
 	}
 }
 

@@ -94,15 +94,19 @@ func sockets(o filterOptions) []rule {
 		on(unix.SYS_SOCKETPAIR,
 			when(allow, isKind(unix.SOCK_STREAM)), when(allow, isKind(unix.SOCK_SEQPACKET)), when(denied)),
 	}
-	if isOpen {
-		return rules
-	}
 	// With this flag a message connects its socket, past who decides about connections.
 	noFast := refuse(uint32(unix.EOPNOTSUPP))
-	return append(rules, detours(),
+	rules = append(rules,
 		on(unix.SYS_SENDTO, when(noFast, hasAny(3, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMSG, when(noFast, hasAny(2, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMMSG, when(noFast, hasAny(3, unix.MSG_FASTOPEN))))
+	if isOpen {
+		return rules
+	}
+	if o.isDecided {
+		rules = append(rules, on(unix.SYS_LISTEN, when(decide)))
+	}
+	return append(rules, detours())
 }
 
 // detours are options of a socket by which packets go to another host than the one that

@@ -53,7 +53,7 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 
 // plan says what a child puts on.
 func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
-	p := &entry.Plan{Path: path, FS: k.upTo(rightsFS), Scoped: k.upTo(scopes)}
+	p := &entry.Plan{Path: path, FS: k.upTo(rightsFS), Scoped: k.upTo(scopes), IsTrusted: c.policy.IsTrusted}
 	const mayRead = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
 	if p.FS != 0 {
 		for _, path := range c.policy.readable() {
@@ -62,6 +62,10 @@ func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 		for _, path := range c.policy.writable() {
 			p.Rules = append(p.Rules, entry.Rule{Path: path, Access: p.FS})
 		}
+	}
+	if p.IsTrusted {
+		p.Scoped = 0
+		return p, nil
 	}
 	if !c.policy.Network.IsOpen {
 		p.Net = k.upTo(rightsNet)

@@ -106,6 +106,8 @@ func (k kernel) lacks(p Policy) []Lack {
 	add(!held, Lack{What: "the kernel has no Landlock: files aren't held, and neither is the memory of other processes", IsWhole: true})
 	add(!k.filters, Lack{What: "the kernel has no seccomp: calls of the system aren't held", IsWhole: true})
 	isBlind := k.filters && !k.isDecided
+	add(isBlind && p.Network.IsOpen, Lack{What: "link-local addresses, as the metadata of clouds has, can be reached", Hint: unhidden})
+	add(isBlind && !p.Network.IsOpen, Lack{What: "servers of agents can be reached from other machines", Hint: unhidden})
 	add(isBlind, Lack{What: "agents can make no unix socket, since raymond can't look at where it would lead (pidfd_getfd is refused here)", Hint: unhidden, IsLoud: true})
 	add(!p.Network.IsOpen && !k.isDecided && k.landlock < withTCP, Lack{What: "the network isn't held", Hint: unhidden, IsWhole: true, IsLoud: true})
 	add(!p.Network.IsOpen && isBlind && k.landlock >= withTCP, Lack{What: "any host can be reached at the ports of the proxies, since nobody sees where agents connect to", Hint: unhidden, IsWhole: true, IsLoud: true})

@@ -7,18 +7,32 @@ import (
 	"strings"
 )
 
-// readable returns the paths that together are all that may be read: the root, less
-// what is hidden, whose neighbours are listed one by one. What is made later beside a
-// hidden path is not among them.
+// readable returns the paths that together are all that may be read. Where something below one of them is hidden, it
+// is what lies beside that, and what is made there later is not among it.
 func (p Policy) readable() []string {
-	if p.Readable != nil {
-		return resolved(p.Readable)
+	roots := resolved(p.Readable)
+	if p.Readable == nil {
+		roots = []string{string(filepath.Separator)}
 	}
-	// What a writable folder contains can't be hidden, so nothing is listed for its sake.
-	exposed := p.Exposed()
-	w := walk{hidden: slices.DeleteFunc(resolved(p.Hidden), func(h string) bool { return slices.Contains(exposed, h) })}
-	w.add(string(filepath.Separator))
-	return append(w.found, resolved(p.Shown)...)
+	w := walk{}
+	for _, root := range roots {
+		w.hidden = p.hiddenIn(root)
+		w.add(root)
+	}
+	return w.found
+}
+
+// hiddenIn returns what is hidden below a path.
+func (p Policy) hiddenIn(root string) []string {
+	return slices.DeleteFunc(resolved(p.Hidden), func(h string) bool { return h == root || !IsWithin(h, root) })
+}
+
+// CanRead reports whether an existing path, without links, is among what is Readable.
+func (p Policy) CanRead(path string) bool {
+	isIn := func(folder string) bool { return IsWithin(path, folder) }
+	return p.Readable == nil || slices.ContainsFunc(resolved(p.Readable), func(root string) bool {
+		return isIn(root) && !slices.ContainsFunc(p.hiddenIn(root), isIn)
+	})
 }
 
 // writable returns the paths below which may be written.
@@ -80,13 +94,4 @@ func (w *walk) add(path string) {
 func IsWithin(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator)))
 	return ok && dir != "" && (rest == "" || rest[0] == filepath.Separator)
-}
-
-// Exposed returns which hidden paths can be read all the same, since a writable or a
-// shown folder contains them, or is the same.
-func (p Policy) Exposed() []string {
-	open := append(resolved(p.Writable), resolved(p.Shown)...)
-	return slices.DeleteFunc(resolved(p.Hidden), func(h string) bool {
-		return !slices.ContainsFunc(open, func(o string) bool { return IsWithin(h, o) })
-	})
 }

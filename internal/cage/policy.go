@@ -13,16 +13,14 @@ package cage
 // when the Cage is made, never later.
 type Policy struct {
 	// Readable files and folders may be read with all that is below them, and nothing else
-	// but what is Writable. nil: everything, less what is Hidden.
+	// but what is Writable. nil: everything.
 	Readable []string
-	// IsTrusted is for who is trusted but must not come across what others have written: all
-	// files can be read and written, less what is Hidden, and nothing else is held.
-	IsTrusted bool
-	// Hidden files and folders can't be read, nor can anything below them, unless it
-	// is below a Shown or Writable path that is itself below them.
+	// Hidden files and folders can't be read, nor can anything below them, although they lie below a Readable
+	// folder; what Readable or Writable names below them can be.
 	Hidden []string
-	// Shown paths may be read although they lie below hidden ones.
-	Shown []string
+	// IsTrusted is for who is trusted but must not come across what others have written: what can be read can
+	// be written, and nothing else is held.
+	IsTrusted bool
 	// Writable folders and files may be read and written with all that is below them.
 	// Those that don't exist are left out. Nothing below a writable folder is hidden.
 	Writable []string

@@ -3,6 +3,9 @@
 package agents
 
 import (
+	"path/filepath"
+	"slices"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
@@ -27,6 +30,7 @@ type Installer = program.Installer
 type Config struct {
 	Env        []string             // the whole base environment
 	Envs       map[string][]string  // of those that have another one, by backend
+	Folder     string               // with a folder for each CLI in place of the one in the user's home; "" for that one
 	Paths      map[string]string    // of the CLIs, by backend; those on PATH where there is none
 	Installers map[string]Installer // of CLIs that are not there, by backend; none: it is the user's matter
 	NoNewPrivs bool                 // the CLIs, and the tools that they run, can't gain privileges; Linux only
@@ -43,10 +47,19 @@ type Config struct {
 
 // env is the base environment of an agent CLI.
 func (c Config) env(backend string) []string {
-	if env, ok := c.Envs[backend]; ok {
-		return env
+	env, ok := c.Envs[backend]
+	if !ok {
+		env = c.Env
 	}
-	return c.Env
+	if variable := folderVars[backend]; variable != "" && c.Folder != "" {
+		return append(slices.Clone(env), variable+"="+filepath.Join(c.Folder, backend))
+	}
+	return env
+}
+
+// folderVars are the variables that tell agent CLIs where their own folder is.
+var folderVars = map[string]string{
+	protocol.BackendClaude: "CLAUDE_CONFIG_DIR", protocol.BackendCodex: "CODEX_HOME", protocol.BackendGemini: "GEMINI_CLI_HOME",
 }
 
 // line is one agent CLI.

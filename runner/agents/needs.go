@@ -1,34 +1,46 @@
 package agents
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Needs returns what the cage of a run has to know in which the given agent CLIs are used: what
-// these need, what any of them obeys, and the logins of the others. Files that a used one must
-// find, since a cage does not let it make them, are made.
-func Needs(c Config, used []string) runner.Needs {
+// furnished is an agent CLI that finds in its own folder what the user keeps in theirs.
+type furnished interface {
+	// Furnish makes what the CLI needs in its own folder, with copies of what is in that of another environment: of
+	// settings, instructions and the login. What was there of it goes.
+	Furnish(theirs []string) error
+}
+
+// Needs returns what the cage of a run has to know of agent CLIs, of which the given ones are used: their folders are made
+// and furnished below c.Folder.
+func Needs(c Config, used []string) (runner.Needs, error) {
 	var all runner.Needs
+	var errs []error
+	theirs := c
+	theirs.Folder = ""
 	for name, a := range New(c) {
-		n := a.Needs()
-		all.Guarded = append(all.Guarded, n.Guarded...)
 		if !slices.Contains(used, name) {
-			all.Logins = append(all.Logins, n.Logins...)
 			continue
 		}
-		if f, ok := a.(interface{ Furnish() }); ok {
-			f.Furnish()
+		if f, ok := a.(furnished); ok && c.Folder != "" {
+			if err := f.Furnish(theirs.env(name)); err != nil {
+				errs = append(errs, fmt.Errorf("the folder of %s: %w", a.Abilities().Title, err))
+			}
+			all.Read = append(all.Read, filepath.Join(c.Folder, name))
 		}
+		n := a.Needs()
 		all.Read, all.Write, all.Hosts = append(all.Read, n.Read...), append(all.Write, n.Write...), append(all.Hosts, n.Hosts...)
 	}
-	for _, list := range []*[]string{&all.Read, &all.Write, &all.Logins, &all.Guarded} {
+	for _, list := range []*[]string{&all.Read, &all.Write} {
 		*list = slices.DeleteFunc(*list, func(path string) bool { return !filepath.IsAbs(path) })
 		slices.Sort(*list)
 	}
 	slices.Sort(all.Hosts)
 	all.Hosts = slices.Compact(all.Hosts)
-	return all
+	return all, errors.Join(errs...)
 }

@@ -4,45 +4,107 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// TestLoginsOfOthersAreHidden: of an agent CLI that no prompt of a run needs, the run's cages hide
-// the logins and open nothing, and nothing of it is made on the machine. What any CLI obeys is
-// guarded.
-func TestLoginsOfOthersAreHidden(t *testing.T) {
-	home := t.TempDir()
-	c := Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}}
-	login := map[string]string{
-		protocol.BackendClaude: ".claude/.credentials.json", protocol.BackendCodex: ".codex/auth.json", protocol.BackendGemini: ".gemini/oauth_creds.json",
-	}
+// theirs are files of a user's own folders of agent CLIs.
+var theirs = map[string]string{
+	".claude/.credentials.json": "login", ".claude/CLAUDE.md": "memory", ".claude/projects/work/talk.jsonl": "talk", ".claude/skills/one/SKILL.md": "skill",
+	".claude.json":      `{"mcpServers":{"one":{"command":"server","env":{"KEY":"secret-1"},"headers":{"Authorization":"secret-2"}}},"history":["secret-3"]}`,
+	".codex/auth.json":  "login",
+	".codex/other.json": "secret-4",
+	".codex/config.toml": "model = \"m\"\n[mcp_servers.one]\ncommand = \"server\"\nenv = { KEY = \"secret-5\" }\n[mcp_servers.one.http_headers]\nAuthorization = \"secret-6\"\n" +
+		"[tools]\nenv = \"kept\"\n",
+	".gemini/oauth_creds.json": "login", ".gemini/settings.json": `{"theme":"dark", /* a comment */ "mcpServers":{"one":{"command":"server","env":{"KEY":"secret-7"}}}}`,
+}
+
+// where are the files, and what they have then, in the folder of a run.
+var where = map[string]map[string]string{
+	protocol.BackendClaude: {".credentials.json": "login", "CLAUDE.md": "memory", "skills/one/SKILL.md": "skill", ".claude.json": `{"mcpServers":{"one":{"command":"server"}}}`},
+	protocol.BackendCodex:  {"auth.json": "login", "config.toml": "model = \"m\"\n[mcp_servers.one]\ncommand = \"server\"\n[tools]\nenv = \"kept\"\n"},
+	protocol.BackendGemini: {".gemini/oauth_creds.json": "login", ".gemini/settings.json": `{"mcpServers":{"one":{"command":"server"}},"theme":"dark"}`},
+}
+
+// TestAgentCLIsHaveFoldersOfTheirOwn in a cage: with the settings, instructions and the login of the user but neither keys of
+// servers nor conversations, for those alone that are used. Of them agents write the conversations, and what one of an earlier
+// part of the run has put beside them is gone.
+func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 	host := map[string]string{
 		protocol.BackendClaude: "api.anthropic.com", protocol.BackendCodex: "api.openai.com", protocol.BackendGemini: "generativelanguage.googleapis.com",
 	}
+	home := t.TempDir()
+	for name, text := range theirs {
+		put(t, filepath.Join(home, filepath.FromSlash(name)), text)
+	}
 	for _, used := range [][]string{{protocol.BackendClaude}, {protocol.BackendGemini}, {protocol.BackendClaude, protocol.BackendCodex}} {
-		n := Needs(c, used)
-		for name, file := range login {
-			path := filepath.Join(home, filepath.FromSlash(file))
-			isUsed := slices.Contains(used, name)
-			if got := slices.Contains(n.Logins, path); got == isUsed {
-				t.Errorf("used %q: %s is hidden: %v, want %v", used, path, got, !isUsed)
-			}
-			if got := slices.Contains(n.Hosts, host[name]); got != isUsed {
-				t.Errorf("used %q: hosts: got %q, want %s among them: %v", used, n.Hosts, host[name], isUsed)
-			}
-			folder := filepath.Dir(path)
-			writes := slices.ContainsFunc(n.Write, func(w string) bool { return filepath.Dir(w) == folder || filepath.Dir(filepath.Dir(w)) == folder })
-			if writes && !isUsed {
-				t.Errorf("used %q: writable: got %q, want nothing of %s", used, n.Write, folder)
-			}
-			if _, err := os.Lstat(folder); err == nil && !isUsed {
-				t.Errorf("used %q: %s was made", used, folder)
+		c := Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}, Folder: t.TempDir()}
+		for backend, files := range where {
+			for name := range files {
+				put(t, filepath.Join(c.Folder, backend, filepath.FromSlash(name)), "planted")
 			}
 		}
-		if settings := filepath.Join(home, ".claude", "settings.json"); !slices.Contains(n.Guarded, settings) {
-			t.Errorf("used %q: guarded: got %q, want %s among it", used, n.Guarded, settings)
+		n, err := Needs(c, used)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for backend, files := range where {
+			isUsed := slices.Contains(used, backend)
+			for name, want := range files {
+				got, err := os.ReadFile(filepath.Join(c.Folder, backend, filepath.FromSlash(name)))
+				if !isUsed {
+					want = "planted" // nobody reads it
+				}
+				if string(got) != want || err != nil {
+					t.Errorf("used %q: %s of %s: got %q, %v, want %q", used, name, backend, got, err, want)
+				}
+			}
+			if got := slices.Contains(n.Hosts, host[backend]); got != isUsed {
+				t.Errorf("used %q: hosts: got %q, want %s among them: %v", used, n.Hosts, host[backend], isUsed)
+			}
+		}
+		for _, path := range n.Write {
+			if _, err := os.Stat(path); err != nil || !strings.HasPrefix(path, c.Folder) || strings.HasSuffix(path, "settings.json") {
+				t.Errorf("used %q: writable: got %s, %v, want what is there and no settings", used, path, err)
+			}
+		}
+		if all := everything(t, c.Folder); strings.Contains(all, "secret-") || strings.Contains(all, "talk") {
+			t.Errorf("used %q: got %s, want no keys and no conversations in it", used, all)
 		}
 	}
+	for name, text := range theirs {
+		if got, err := os.ReadFile(filepath.Join(home, filepath.FromSlash(name))); err != nil || string(got) != text {
+			t.Errorf("the user's own %s: got %q, %v, want it as it was", name, got, err)
+		}
+	}
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// everything is all that the files of a folder have.
+func everything(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.Write(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
 }

@@ -50,6 +50,11 @@ var fields = keyproxy.Fields{
 	// A search among the tools of the request itself reaches nothing.
 	Client:   []string{"bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
 	Services: []string{"mcp_servers", "container"}, Opaque: []string{"input"},
+	Known: []string{
+		"cache_control", "container", "context_management", "inference_geo", "max_tokens", "mcp_servers", "messages", "metadata", "model",
+		"output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream", "system", "temperature", "thinking",
+		"tool_choice", "tools", "top_k", "top_p",
+	},
 }
 
 // Read implements keyproxy.API.

@@ -241,7 +241,7 @@ func must(t testing.TB, err error) {
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
 func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
-		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools})
+		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -164,9 +164,7 @@ func plus(list []state.ModelCost, m state.ModelCost) []state.ModelCost {
 		return slices.Insert(list, i, m)
 	}
 	x := &list[i]
-	x.Input, x.Output = x.Input+m.Input, x.Output+m.Output
-	x.CacheWrite, x.CacheRead = x.CacheWrite+m.CacheWrite, x.CacheRead+m.CacheRead
-	x.CostUSD = x.CostUSD.Plus(m.CostUSD)
+	x.Usage, x.CostUSD = x.Plus(m.Usage), x.CostUSD.Plus(m.CostUSD)
 	return list
 }
 
@@ -176,7 +174,7 @@ func since(now, before []state.ModelCost) []state.ModelCost {
 	for _, m := range now {
 		for _, b := range before {
 			if b.Model == m.Model {
-				m.Usage, m.CostUSD = less(m.Usage, b.Usage), max(0, m.CostUSD-b.CostUSD)
+				m.Usage, m.CostUSD = m.Less(b.Usage), max(0, m.CostUSD-b.CostUSD)
 			}
 		}
 		if m.CostUSD > 0 || m.Usage != (state.Usage{Model: m.Model}) {

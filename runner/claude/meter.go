@@ -107,13 +107,13 @@ func beyond(counted []tally.Sum, share []state.ModelCost) []state.Usage {
 		u, known := m.Usage, false
 		for _, s := range share {
 			if state.SameModel(s.Model, m.Model) {
-				u, known = less(u, s.Usage), true
+				u, known = u.Less(s.Usage), true
 			}
 		}
 		if !known {
 			before := u
-			u = less(u, rest)
-			rest = less(rest, before)
+			u = u.Less(rest)
+			rest = rest.Less(before)
 		}
 		if u.Input == 0 && u.CacheWrite == 0 && u.CacheRead == 0 {
 			u.Output = max(0, u.Output-m.Guess)
@@ -132,18 +132,8 @@ func unnamed(counted []tally.Sum, share []state.ModelCost) state.Usage {
 	for _, s := range share {
 		same := func(m tally.Sum) bool { return state.SameModel(s.Model, m.Model) }
 		if !strings.Contains(s.Model, "claude-") && !slices.ContainsFunc(counted, same) {
-			sum.Input += s.Input
-			sum.Output += s.Output
-			sum.CacheWrite += s.CacheWrite
-			sum.CacheRead += s.CacheRead
+			sum = sum.Plus(s.Usage)
 		}
 	}
 	return sum
-}
-
-// less returns a less b, never below zero.
-func less(a, b state.Usage) state.Usage {
-	a.Input, a.Output = max(0, a.Input-b.Input), max(0, a.Output-b.Output)
-	a.CacheWrite, a.CacheRead = max(0, a.CacheWrite-b.CacheWrite), max(0, a.CacheRead-b.CacheRead)
-	return a
 }

@@ -1,10 +1,16 @@
 package claude
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
@@ -19,21 +25,56 @@ func (b *Backend) Needs() runner.Needs {
 	api := program.API{
 		Backend: protocol.BackendClaude, Base: program.Variable(b.Env, "ANTHROPIC_BASE_URL"), Host: "api.anthropic.com", Proxy: b.Proxy,
 	}
-	needs := runner.Needs{Hosts: api.Hosts()}
-	if config, err := b.transcripts().Config(); err == nil {
-		needs.Write = []string{filepath.Join(config, "projects")}
-		needs.Logins = []string{filepath.Join(config, ".credentials.json")}
-		needs.Guarded = []string{filepath.Join(config, "settings.json")}
+	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
+	if projects, err := b.transcripts().Projects(); err == nil {
+		needs.Write = []string{projects}
 	}
 	home, err := program.Home(b.Env)
 	if err != nil {
 		return needs
 	}
-	needs.Guarded = append(needs.Guarded, filepath.Join(home, ".claude.json"))
 	for variable, folder := range providers {
 		if program.Variable(b.Env, variable) != "" {
-			needs.Read = append(needs.Read, filepath.Join(home, filepath.FromSlash(folder)))
+			needs.Read = append(needs.Read, filepath.Join(home, filepath.FromSlash(folder)), program.Variable(b.Env, "GOOGLE_APPLICATION_CREDENTIALS"))
 		}
 	}
 	return needs
 }
+
+// kept is what a user keeps in their own folder of the CLI, beside the list of servers.
+var kept = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", "skills", "commands", "agents", "output-styles", "hooks"}
+
+// Furnish makes the CLI's own folder, with what is in that of another environment.
+func (b *Backend) Furnish(theirs []string) error {
+	from, err := transcript.Folder{Env: theirs}.Config()
+	if err != nil {
+		return err
+	}
+	to, err := b.transcripts().Config()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(program.Copy(from, to, kept...), os.MkdirAll(filepath.Join(to, "projects"), 0o700)); err != nil {
+		return err
+	}
+	// The list of servers is in the home folder, unless a variable names the CLI's own.
+	list := filepath.Join(from, ".claude.json")
+	if program.Variable(theirs, "CLAUDE_CONFIG_DIR") == "" {
+		list = filepath.Join(filepath.Dir(from), ".claude.json")
+	}
+	var settings map[string]any
+	data, _ := files.ReadTarget(list, maxList) // what can't be read of it
+	_ = json.Unmarshal(data, &settings)        // the CLI can't read either
+	if settings["mcpServers"] == nil {
+		return os.RemoveAll(filepath.Join(to, ".claude.json"))
+	}
+	settings = map[string]any{"mcpServers": settings["mcpServers"]}
+	program.Servers(settings)
+	if data, err = json.Marshal(settings); err != nil {
+		return err
+	}
+	return files.Write(filepath.Join(to, ".claude.json"), data, 0o600)
+}
+
+// maxList bounds the file with the list of servers, in bytes: the CLI keeps much else there.
+const maxList = 64 << 20

@@ -11,8 +11,18 @@ import (
 )
 
 // prepare cuts the transcript of the session that an order resumes back to the
-// length that the order asks for, and checks that the CLI can resume it.
+// length that the order asks for, and checks that the CLI can resume it, or branch it.
 func (b *Backend) prepare(o runner.Order) ([]string, *runner.Failure) {
+	if o.Prompt.Session == state.Fresh {
+		return nil, nil
+	}
+	session := o.Prompt.SessionID
+	if o.Prompt.Session == state.Branch {
+		session = o.Prompt.From
+	}
+	if err := b.transcripts().Check(session); err != nil {
+		return nil, program.Fatal("session gone: %v", err)
+	}
 	if o.Prompt.Session != state.Resume {
 		return nil, nil
 	}

@@ -57,3 +57,17 @@ func TestCutBack(t *testing.T) {
 		t.Errorf("branch: got %q, %v, want the caller's transcript left alone", notes, f)
 	}
 }
+
+// TestWhatIsNoTranscriptIsNotOpened, be it for the session itself or for a branch of it.
+func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
+	b, dir, file := conversation(t, "s", prompted)
+	must(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
+	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: "s"}, {Session: state.Branch, SessionID: "new", From: "s"}} {
+		if _, f := b.prepare(runner.Order{Prompt: o, Dir: dir}); f == nil || f.Class != runner.Fatal {
+			t.Errorf("%s: got %v, want it refused", o.Session, f)
+		}
+	}
+	if _, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Fresh, SessionID: "other"}, Dir: dir}); f != nil {
+		t.Errorf("another session: got %v, want it begun", f)
+	}
+}

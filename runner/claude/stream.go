@@ -92,7 +92,7 @@ func (s *stream) tellUsage() {
 // returned ends the telling of it.
 func (s *stream) through(g *keyproxy.Account) (end func()) {
 	s.costs.proxy = g
-	s.Order.Env = slices.Concat(s.Order.Env, g.Env())
+	s.Order.Env = slices.Concat(s.Order.Env, g.Env(s.Order.Env))
 	return g.Follow(s.Display.Usage)
 }
 

@@ -1,14 +1,19 @@
 package codex
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
@@ -30,33 +35,75 @@ func Abilities() runner.Abilities {
 // Abilities implements runner.Agent.
 func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
-// Needs implements runner.Agent. It makes what is missing of the folders, and a file among
-// them, since a cage opens only what is there.
+// Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	api := program.API{
 		Backend: protocol.BackendCodex, Base: program.Variable(b.Env, baseVar), Host: "api.openai.com", Proxy: b.Proxy,
 	}
-	needs := runner.Needs{Hosts: api.Hosts()}
-	home, err := b.rollouts().Home()
-	if err != nil {
-		return needs
-	}
-	needs.Logins = []string{filepath.Join(home, "auth.json")}
-	needs.Guarded = []string{filepath.Join(home, "auth.json"), filepath.Join(home, "config.toml")}
-	// What else is in its folder, as its configuration, is not for agents to write.
-	for _, name := range append([]string{installation}, folders...) {
-		needs.Write = append(needs.Write, filepath.Join(home, name))
+	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
+	if home, err := b.rollouts().Home(); err == nil {
+		// What else is in its folder, as its configuration, is not for agents to write.
+		for _, name := range append([]string{installation}, folders...) {
+			needs.Write = append(needs.Write, filepath.Join(home, name))
+		}
 	}
 	return needs
 }
 
-// Furnish makes what the CLI writes in its own folder, so that a cage can let it. Where that can't
-// be made, the CLI can't make it either, and says so.
-func (b *Backend) Furnish() {
-	if home, err := b.rollouts().Home(); err == nil {
-		_ = furnish(home)
+// Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
+func (b *Backend) Furnish(theirs []string) error {
+	from, err := rollout.Folder{Env: theirs}.Home()
+	if err != nil {
+		return err
 	}
+	to, err := b.rollouts().Home()
+	if err != nil {
+		return err
+	}
+	if err := program.Copy(from, to, "auth.json", configName, "AGENTS.md", "prompts", "rules", "skills"); err != nil {
+		return err
+	}
+	config := filepath.Join(to, configName)
+	if data, _, err := files.Read(config, maxConfig); err == nil {
+		if err := files.Write(config, withoutKeys(data), 0o600); err != nil {
+			return err
+		}
+	}
+	return furnish(to)
 }
+
+// configName is the file of the CLI's settings.
+const configName = "config.toml"
+
+// maxConfig bounds it, in bytes.
+const maxConfig = 16 << 20
+
+// withoutKeys returns the settings without what servers of tools are given: variables and headers, in which keys are. A
+// line that sets all of a server at once goes whole.
+func withoutKeys(config []byte) []byte {
+	var out []byte
+	isServer, isKeys := false, false
+	for line := range bytes.Lines(config) {
+		text := strings.Map(func(r rune) rune {
+			if strings.ContainsRune(" \t\"'", r) {
+				return -1
+			}
+			return r
+		}, string(line))
+		if strings.HasPrefix(text, "[") {
+			isServer = strings.HasPrefix(text, "[mcp_servers")
+			isKeys = isServer && keys().MatchString(text)
+		}
+		key, _, _ := strings.Cut(text, "=")
+		if !isKeys && !strings.HasPrefix(key, "mcp_servers") && (!isServer || strings.HasPrefix(text, "[") || !keys().MatchString("."+key+".")) {
+			out = append(out, line...)
+		}
+	}
+	return out
+}
+
+// keys are the names of what servers are given.
+var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(env|http_headers)[.\]]`) })
 
 // What the CLI writes in its own folder: a file with a random id, which tells installations
 // apart, and folders.

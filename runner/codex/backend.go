@@ -84,7 +84,7 @@ func (b *Backend) ask(ctx context.Context, path string, s *stream) (runner.Answe
 	account := b.Proxy.Open(protocol.BackendCodex, s.Order.Mark)
 	defer account.Close()
 	defer account.Follow(s.Display.Usage)()
-	s.Order.Env = slices.Concat(s.Order.Env, account.Env())
+	s.Order.Env = slices.Concat(s.Order.Env, account.Env(s.Order.Env))
 	a, fail := b.invoke(ctx, path, s)
 	account.Close() // whatever the process left behind uses nothing from here on
 	metered(&a, account)

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // TestGrant holds how permission modes and lists of tools are read.
@@ -53,7 +55,9 @@ func TestGrant(t *testing.T) {
 func TestACagedReaderWritesNothing(t *testing.T) {
 	home := t.TempDir()
 	b := &Backend{Env: []string{"HOME=" + home, "TMPDIR=/tmp/own"}}
-	b.Furnish()
+	if err := b.Furnish([]string{"HOME=" + t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
 	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/tmp/own", os.DevNull)})
 	for mode, isWriter := range map[string]bool{"plan": false, "default": false, "acceptEdits": true, "bypassPermissions": true} {
 		may, f := grantOf(runner.PromptOrder{Cage: c, Permissions: runner.Permissions{PermissionMode: mode}})
@@ -128,7 +132,7 @@ func TestArguments(t *testing.T) {
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
 func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
-		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools})
+		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,6 +141,25 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 		got, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Permissions: runner.Permissions{AllowedTools: []string{"WebSearch"}}}})
 		if f != nil || got.may.web != (tools != nil) || len(got.may.notes) != 1-len(tools) {
 			t.Errorf("with %q allowed: got a search %v, notes %q, %v", tools, got.may.web, got.may.notes, f)
+		}
+	}
+}
+
+// TestWhatIsNoRolloutIsNotOpened, be it for the thread itself or for a branch of it.
+func TestWhatIsNoRolloutIsNotOpened(t *testing.T) {
+	const thread = "0198c0de-0000-7000-8000-000000000001"
+	b := &Backend{Env: []string{"CODEX_HOME=" + t.TempDir()}}
+	home, err := b.rollouts().Home()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(home, "sessions", "2026", "01", "02", "rollout-2026-01-02T00-00-00-"+thread+".jsonl")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.Symlink("elsewhere", file)); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: "s", CLIID: thread}, {Session: state.Branch, SessionID: "new", From: thread}} {
+		if _, f := b.prepare(runner.Order{Prompt: o, Dir: t.TempDir()}); f == nil || f.Class != runner.Fatal || !strings.Contains(f.Message, file) {
+			t.Errorf("%s: got %v, want it refused", o.Session, f)
 		}
 	}
 }

@@ -38,6 +38,11 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 		t.may.web = false
 		t.may.note("allowed_tools: WebSearch is run by the API: the input api-tools has to name web_search")
 	}
+	if p := o.Prompt; p.Session != state.Fresh {
+		if err := b.rollouts().Check(cmp.Or(p.CLIID, p.From, p.SessionID)); err != nil {
+			return t, program.Fatal("session gone: %v", err)
+		}
+	}
 	switch p := o.Prompt; p.Session {
 	case state.Resume:
 		t.resumed = cmp.Or(p.CLIID, p.SessionID)

@@ -21,10 +21,10 @@ func open(p *keyproxy.Proxy, mark string) (all accounts) {
 	return all
 }
 
-// env is what the program gets so that it asks through the proxy.
-func (all accounts) env() (env []string) {
+// env is what the program gets, behind something else, so that it asks through the proxy.
+func (all accounts) env(before []string) (env []string) {
 	for _, a := range all {
-		env = append(env, a.Env()...)
+		env = append(env, a.Env(before)...)
 	}
 	return env
 }

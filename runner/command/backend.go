@@ -45,7 +45,13 @@ func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
 // Needs implements runner.Agent. Of the folder with conversations a program in a cage may write
 // the one file that is its own.
-func (b *Backend) Needs() runner.Needs { return runner.Needs{} }
+func (b *Backend) Needs() runner.Needs {
+	words := strings.Fields(b.Command)
+	if len(words) == 0 {
+		return runner.Needs{}
+	}
+	return runner.Needs{Read: program.Files(words[0])}
+}
 
 // The variables that tell the program about the conversation and the settings of the state.
 const (
@@ -100,19 +106,13 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	return a, program.Explain(fail, s.costs.proxied...)
 }
 
-// opened returns the order's cage, in which the file of the conversation may be written, and
-// what lies beside the states may be read, too.
+// opened returns the order's cage, in which the file of the conversation may be written, too.
 func opened(o runner.Order, file string) *cage.Cage {
 	if o.Prompt.Cage == nil {
 		return nil
 	}
 	p := o.Prompt.Cage.Policy()
 	p.Writable = append(slices.Clone(p.Writable), file)
-	for _, entry := range o.Env {
-		if scope, ok := strings.CutPrefix(entry, runner.ScopeVar+"="); ok {
-			p.Shown = append(slices.Clone(p.Shown), scope)
-		}
-	}
 	return cage.New(p)
 }
 
@@ -131,7 +131,7 @@ func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 	if p.Permissions.SkipPermissions {
 		mode = "bypassPermissions"
 	}
-	return slices.Concat(b.Env, o.Env, proxied.env(), []string{
+	return slices.Concat(b.Env, o.Env, proxied.env(o.Env), []string{
 		modeVar + "=" + string(p.Session), sessionVar + "=" + session, fileVar + "=" + file,
 		modelVar + "=" + p.Model, effortVar + "=" + p.Effort, permissionVar + "=" + mode,
 		allowedVar + "=" + strings.Join(p.Permissions.AllowedTools, "\n"), disallowedVar + "=" + strings.Join(p.Permissions.DisallowedTools, "\n"),

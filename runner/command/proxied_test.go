@@ -58,7 +58,7 @@ func keyProxy(t *testing.T, url string) *keyproxy.Proxy {
 	t.Helper()
 	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
 		{API: claude.API{}, Upstream: url, Credential: keyproxy.Credential{Text: realKey}},
-	}, Price: func(state.Usage) (state.USD, bool) { return state.Dollar, true }})
+	}, Price: func(string) (state.Price, bool) { return state.Price{Input: 1e4}, true }})
 	if err != nil {
 		t.Fatal(err)
 	}

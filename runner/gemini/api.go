@@ -57,6 +57,10 @@ var fields = keyproxy.Fields{
 	Output:   []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
 	One:      []string{"generationConfig.candidateCount", "generationConfig.candidate_count", "generation_config.candidateCount", "generation_config.candidate_count"},
 	Standard: []string{"serviceTier", "service_tier"}, Opaque: []string{"args", "response"},
+	Known: []string{
+		"contents", "generateContentRequest", "generate_content_request", "generationConfig", "generation_config", "labels", "model", "safetySettings",
+		"safety_settings", "serviceTier", "service_tier", "systemInstruction", "system_instruction", "toolConfig", "tool_config", "tools",
+	},
 }
 
 // Read implements keyproxy.API. The model is in the path.

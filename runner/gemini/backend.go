@@ -1,14 +1,19 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -71,19 +76,33 @@ func (b *Backend) Needs() runner.Needs {
 	api := program.API{
 		Backend: protocol.BackendGemini, Base: program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: host, Proxy: b.Proxy,
 	}
-	h := b.home()
-	if !filepath.IsAbs(h.user) {
-		return runner.Needs{Hosts: api.Hosts()}
+	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
+	if file := program.Variable(b.Env, "GOOGLE_APPLICATION_CREDENTIALS"); file != "" {
+		needs.Read = append(needs.Read, file)
 	}
-	needs := runner.Needs{Hosts: api.Hosts(), Read: []string{h.ours()}, Write: []string{h.ours("tmp"), h.ours("history")}}
-	for _, name := range shared {
-		needs.Read = append(needs.Read, h.theirs(name))
+	if h := b.home(); filepath.IsAbs(h.user) {
+		needs.Write = []string{h.ours("tmp"), h.ours("history")}
 	}
-	for _, name := range []string{"oauth_creds.json", "gemini-credentials.json", "mcp-oauth-tokens.json", "mcp-oauth-tokens-v2.json", ".env"} {
-		needs.Logins = append(needs.Logins, h.theirs(name))
-	}
-	needs.Guarded = []string{h.theirs("settings.json"), h.theirs(".env"), h.ours("settings.json"), h.ours("policies")}
 	return needs
+}
+
+// Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
+func (b *Backend) Furnish(theirs []string) error {
+	from, to := home{userHome(theirs)}, b.home()
+	if err := program.Copy(from.theirs(), to.theirs(), append([]string{"settings.json", "policies"}, shared...)...); err != nil {
+		return err
+	}
+	if settings, err := from.userSettings(); err == nil && settings != nil { // else the CLI says what is wrong with it
+		program.Servers(settings)
+		data, err := json.Marshal(settings)
+		if err == nil {
+			err = files.Write(to.theirs("settings.json"), data, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.MkdirAll(to.ours("tmp"), 0o700), os.MkdirAll(to.ours("history"), 0o700))
 }
 
 // home is that of the CLI.
@@ -174,6 +193,9 @@ func (h home) open(o *runner.Order) (from int64, notes []string, _ *runner.Failu
 	id := o.Prompt.SessionID
 	if !transcripts.IsUUID(id) {
 		return 0, nil, program.Fatal("session %.80q: %s takes UUIDs in lower case only", id, title)
+	}
+	if err := transcripts.OnlyFiles(h.chats(o.Dir), "session-*"); err != nil { // the CLI looks for one in all of them
+		return 0, nil, program.Fatal("session gone: %v", err)
 	}
 	switch o.Prompt.Session {
 	case state.Fresh:
@@ -305,7 +327,7 @@ func (b *Backend) ask(ctx context.Context, path string, r ready, s *stream) (run
 	defer account.Follow(s.Display.Usage)()
 	s.costs.proxy = account
 	exit, fail := s.Run(ctx, program.Invocation{
-		Path: path, Args: b.args(s.Order.Prompt, r.rules), Env: b.env(slices.Concat(s.Order.Env, account.Env())), Stdout: s,
+		Path: path, Args: b.args(s.Order.Prompt, r.rules), Env: b.env(slices.Concat(s.Order.Env, account.Env(s.Order.Env))), Stdout: s,
 		Finished: s.finished, NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
 	})
 	if fail != nil {

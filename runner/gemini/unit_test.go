@@ -286,7 +286,7 @@ func must(t *testing.T, err error) {
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
 func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	for want, tools := range map[string][]string{"WebFetch WebSearch": nil, "WebFetch": {"googleSearch"}, "": {"googleSearch", "urlContext"}} {
-		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools})
+		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,5 +295,17 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 		if got := strings.Join(b.permissions(runner.PromptOrder{}).disallowed, " "); got != want {
 			t.Errorf("with %q allowed: got %q turned off, want %q", tools, got, want)
 		}
+	}
+}
+
+// TestWhatIsNoTranscriptIsNotOpened: the CLI looks for a conversation in the files of all.
+func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
+	h, dir := home{t.TempDir()}, t.TempDir()
+	file := filepath.Join(h.chats(dir), "session-of-another.jsonl")
+	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must(t, os.Symlink("elsewhere", file))
+	order := &runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "0198c0de-0000-4000-8000-000000000001"}, Dir: dir}
+	if _, _, f := h.open(order); f == nil || !strings.Contains(f.Message, file) {
+		t.Errorf("resume beside a link: got %v, want it refused", f)
 	}
 }

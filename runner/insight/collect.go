@@ -146,7 +146,7 @@ func (c *collector) addRun(run *state.Run, hide func(string) string) {
 		if !x.Ended.IsZero() {
 			continue
 		}
-		x.Spent = Spent{state.Spent{USD: e.CostUSD, Estimated: e.Estimated, Unknown: e.Unknown, Unpriced: e.Unpriced}, e.Tokens}
+		x.Spent = Spent{e.Spent, e.Tokens}
 		x.Models, x.Turns = e.Models, e.Turns
 		if e.Session != nil {
 			x.SessionID = cmp.Or(e.Session.ID, x.SessionID)

@@ -27,7 +27,7 @@ type Account struct {
 	credential string // that its requests have to show
 	mark       string // of the invocation
 	opened     time.Time
-	began      chan struct{} // holds one element when a message began since it was looked at
+	news       chan struct{} // holds one element when a message began or ended since it was looked at
 	paid       calls         // its requests of a model
 	room       *semaphore.Weighted
 	life       context.Context
@@ -59,7 +59,7 @@ func (p *Proxy) Open(backend, mark string) *Account {
 	}
 	a := &Account{
 		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark, opened: time.Now(),
-		began: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
+		news: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
 	}
 	a.counts.open, a.counts.last = map[*answer]struct{}{}, map[string]counted{}
 	a.life, a.end = context.WithCancel(context.Background())
@@ -78,15 +78,16 @@ func (a *Account) Access() Access {
 
 // Env returns what the agent CLI gets in its environment, behind everything else, so that
 // it uses the proxy. It has no secret but the account's own credential, and blanks the
-// variables that might hold another.
-func (a *Account) Env() []string {
+// variables that might hold another. What it gets before this may lead it to another proxy
+// than the environment of this one, as a cage does.
+func (a *Account) Env(before []string) []string {
 	if a == nil {
 		return nil
 	}
-	return append(a.vendor.api.Env(a.Access()), bypass(a.proxy.options.Environ)...)
+	return append(a.vendor.api.Env(a.Access()), bypass(slices.Concat(a.proxy.options.Environ, before))...)
 }
 
-// Follow has what was counted so far told whenever a message of the model begins, until
+// Follow has what was counted so far told whenever a message of the model begins or ends, until
 // the function that it returns is called, which waits for the last telling. Several
 // messages may be told at once. One goroutine follows an account.
 func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
@@ -98,10 +99,10 @@ func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
 		defer close(done)
 		for {
 			select {
-			case <-a.began:
+			case <-a.news:
 				tell(tally.Usage(a.Used()))
 			case <-over:
-				if len(a.began) > 0 {
+				if len(a.news) > 0 {
 					tell(tally.Usage(a.Used()))
 				}
 				return

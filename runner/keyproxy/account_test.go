@@ -187,3 +187,27 @@ func TestAccountsAreApart(t *testing.T) {
 		t.Errorf("paths: got %q and %q, want two that can't be guessed", one.token, two.token)
 	}
 }
+
+// TestFeesThatNobodyKnows: an answer that counts something of which nobody knows the price has an unknown cost,
+// and that is logged once.
+func TestFeesThatNobodyKnows(t *testing.T) {
+	for usage, want := range map[string]bool{
+		`"server_tool_use":{"x_requests":3}`: true, `"server_tool_use":{"minutes":0.5}`: true, `"x":{"y_requests":1}`: true,
+		`"server_tool_use":{"x_requests":0,"web_search_requests":2,"web_fetch_requests":1,"tool_search_requests":1}`: false,
+		`"server_tool_use":"x","cache_creation":5,"iterations":[{"input_tokens":5}],"x":[]`:                          false,
+	} {
+		upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"type":"message","model":"sonnet","usage":{"input_tokens":1000,`+usage+`}}`)
+		})
+		var log []string
+		p := start(t, Options{Vendors: vendors(upstream.URL), Log: func(line string) { log = append(log, line) }})
+		a := p.Open(toy, "one")
+		for range 2 {
+			ask(t, p, of(a))
+		}
+		if got := a.Metered(); len(got) != 1 || got[0].Input != 2000 || got[0].HasFees != want || len(log) != map[bool]int{true: 1}[want] {
+			t.Errorf("%s: got %+v, log %q", usage, got, log)
+		}
+	}
+}

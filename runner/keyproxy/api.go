@@ -17,7 +17,7 @@ type API interface {
 	// Service says what is done with a request, whose URL has the path below the upstream,
 	// in the form in which it was sent (EscapedPath). What no agent CLI needs is Refused.
 	Service(r *http.Request) Service
-	// Read reads the body of a request that is Paid, and returns what it asks for, without
+	// Read reads the body of a request, and returns what it asks for, without
 	// the size. The error says for people why the request is not forwarded: because its cost
 	// could not be counted, for one.
 	Read(r *http.Request, body io.Reader) (Request, error)
@@ -46,7 +46,7 @@ const (
 	Paid                   // forwarded as far as the budget allows, and counted
 )
 
-// Request is what is known of a request that is Paid.
+// Request is what is known of a request with a body.
 type Request struct {
 	Model  string // "" where it names none
 	Size   int64  // of its body, in bytes
@@ -55,6 +55,11 @@ type Request struct {
 	Pictures, Packed int64
 	// Uses are what the vendor is asked to run, such as searches, by the names in its API.
 	Uses []string
+	// Fetches names something that the vendor would get from elsewhere; "" for nothing. Unknown are
+	// fields that nobody knows.
+	Fetches string
+	Unknown []string
+	IsHour  bool // something is to be kept in the cache for an hour
 }
 
 // Credential is what a vendor's API gets.

@@ -31,12 +31,12 @@ func (p *Proxy) Allow(left state.USD, running []string) {
 	p.admit()
 }
 
-// price returns what tokens cost, and false where nobody knows.
-func (p *Proxy) price(u state.Usage) (state.USD, bool) {
+// price returns what a model costs, and false where nobody knows.
+func (p *Proxy) price(model string) (state.Price, bool) {
 	if p.options.Price == nil {
-		return 0, false
+		return state.Price{}, false
 	}
-	return p.options.Price(u)
+	return p.options.Price(model)
 }
 
 // checkPrice refuses a model of which nobody knows what it costs, where there is a budget.
@@ -45,7 +45,7 @@ func (a *Account) checkPrice(model string) error {
 	l.mu.Lock()
 	isLimited := l.left != nil
 	l.mu.Unlock()
-	if _, ok := a.proxy.price(state.Usage{Model: model}); model == "" || ok || !isLimited {
+	if _, ok := a.proxy.price(model); model == "" || ok || !isLimited {
 		return nil
 	}
 	return fmt.Errorf("the model %q has no price, and the run has a budget", model)
@@ -54,8 +54,8 @@ func (a *Account) checkPrice(model string) error {
 // cost is what sums cost. What a model costs whose price is not known is not in it.
 func (p *Proxy) cost(sums []tally.Sum) (usd state.USD) {
 	for _, sum := range sums {
-		if one, ok := p.price(sum.Usage); ok {
-			usd = usd.Plus(one)
+		if price, ok := p.price(sum.Model); ok {
+			usd = usd.Plus(price.Of(sum.Usage))
 		}
 	}
 	return usd
@@ -126,9 +126,9 @@ func (l *accounts) fits(settled, most state.USD) bool {
 
 // enter lets a request of a model pass, and waits until it may. It returns nil when the request
 // was answered, or has nobody left who waits for it; else the caller must call leave at its end.
-func (a *Account) enter(w http.ResponseWriter, r *http.Request, most state.Usage) *turn {
+func (a *Account) enter(w http.ResponseWriter, r *http.Request, most state.USD) *turn {
 	l := &a.proxy.accounts
-	t := &turn{account: a, most: a.proxy.dearest(most), passes: make(chan bool, 1)}
+	t := &turn{account: a, most: most, passes: make(chan bool, 1)}
 	l.mu.Lock()
 	if l.byToken[a.token] == nil {
 		close(t.passes)
@@ -165,13 +165,20 @@ func (a *Account) leave(t *turn) {
 	a.proxy.admit()
 }
 
-// dearest is what tokens cost at most: the input may be written to the cache.
-func (p *Proxy) dearest(most state.Usage) state.USD {
-	plain, _ := p.price(most)
+// dearest is what a request costs at most that may use so much: the input may be written to the cache.
+func (p *Proxy) dearest(r Request, most state.Usage) state.USD {
+	price, _ := p.price(most.Model)
+	plain := price.Of(most)
 	most.Input, most.CacheWrite = 0, most.Input
-	written, _ := p.price(most)
-	return max(plain, written)
+	if r.IsHour {
+		most.CacheHour = most.CacheWrite
+	}
+	most.Surcharge = price.Surcharge(most).Plus(fees(r))
+	return max(plain, price.Of(most))
 }
+
+// fees are what the vendor asks at most for what it runs beside the tokens: ten searches of a cent.
+func fees(r Request) state.USD { return state.USD(len(r.Uses)) * state.Dollar / 10 }
 
 const (
 	perPicture   = 2_000  // tokens of an image
@@ -192,6 +199,8 @@ func (a *Account) most(r Request) state.Usage {
 	if u.Output == 0 {
 		u.Output = mostByItself
 	}
+	price, _ := a.proxy.price(r.Model)
+	u.Surcharge = price.Surcharge(u).Plus(fees(r))
 	return u
 }
 

@@ -21,8 +21,8 @@ import (
 const perAnswer = state.Dollar
 
 // byAnswer prices the answers of these tests; no other model has a price.
-func byAnswer(u state.Usage) (state.USD, bool) {
-	return perAnswer * state.USD(u.Input/1000), u.Model == "sonnet"
+func byAnswer(model string) (state.Price, bool) {
+	return state.Price{Input: perAnswer.Float() * 1e6 / 1000}, model == "sonnet"
 }
 
 // metered starts a proxy, under a budget, before an API each of whose answers costs the
@@ -136,7 +136,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 		passed := make(chan *turn, 1)
 		go func() {
 			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://x", nil)
-			in := a.enter(httptest.NewRecorder(), r, state.Usage{Model: "sonnet", Input: 1000 * dollars})
+			in := a.enter(httptest.NewRecorder(), r, perAnswer*state.USD(dollars))
 			if in != nil {
 				order <- name
 			}
@@ -180,6 +180,40 @@ func TestWhatARequestMayCost(t *testing.T) {
 	} {
 		if got := a.most(r); got != want {
 			t.Errorf("%+v: got %+v, want %+v", r, got, want)
+		}
+	}
+}
+
+// TestWhatIsDearerIsReserved and counted: what the cache keeps for an hour, long prompts, and what the vendor runs.
+func TestWhatIsDearerIsReserved(t *testing.T) {
+	const answer = `{"type":"message","model":"sonnet","usage":{"input_tokens":%d,"output_tokens":1000,"cache_creation_input_tokens":2000,` +
+		`"cache_creation":{"ephemeral_1h_input_tokens":1500,"ephemeral_5m_input_tokens":500},"server_tool_use":{"web_search_requests":2}}}`
+	price := state.Price{Input: 1000, CacheWrite: 1250, Output: 2000, Long: state.Long{Over: 9000, Input: 2, Output: 1.5}}
+	for input, want := range map[int]string{
+		3000: "8.645",  // 3 + 2*1.25 + 1.5*0.75 + 2 + 0.02
+		7001: "24.272", // 2*(7.001 + 2*1.25 + 1.5*0.75) + 1.5*2 + 0.02
+	} {
+		upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, answer, input)
+		})
+		p := start(t, Options{Vendors: vendors(upstream.URL), Price: func(string) (state.Price, bool) { return price, true }})
+		a := p.Open(toy, "one")
+		ask(t, p, of(a))
+		if got := p.cost(a.AtLeast()); got.String() != want {
+			t.Errorf("%d tokens: counted %s, want %s", input, got, want)
+		}
+	}
+	p := start(t, Options{Vendors: vendors(""), Price: func(string) (state.Price, bool) { return price, true }})
+	a := p.Open(toy, "one")
+	for want, r := range map[string]Request{
+		"4.5": {Size: 6000, Output: 1000},                           // 2 * 1.25 + 2
+		"6":   {Size: 6000, Output: 1000, IsHour: true},             // 2 * 2 + 2
+		"4.7": {Size: 6000, Output: 1000, Uses: []string{"a", "b"}}, // and two times ten cents
+		"28":  {Size: 30_000, Output: 1000},                         // 2 * 10 * 1.25 + 1.5 * 2
+	} {
+		if got := p.dearest(r, a.most(r)); got.String() != want {
+			t.Errorf("%+v: got %s, want %s", r, got, want)
 		}
 	}
 }

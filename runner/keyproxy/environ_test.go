@@ -9,16 +9,17 @@ import (
 // TestEnvironmentOfTheCLI: the account's own address and credential, no other account's,
 // and no proxy of the job between the CLI and this one.
 func TestEnvironmentOfTheCLI(t *testing.T) {
-	for name, c := range map[string]struct{ environ, want []string }{
-		"nothing": {nil, []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}},
-		"one":     {[]string{"NO_PROXY=a, .b"}, []string{"NO_PROXY=a,.b,127.0.0.1", "no_proxy=a,.b,127.0.0.1"}},
-		"two":     {[]string{"no_proxy=x,127.0.0.1", "NO_PROXY=y"}, []string{"NO_PROXY=y,127.0.0.1", "no_proxy=x,127.0.0.1"}},
-		"all":     {[]string{"NO_PROXY=old", "NO_PROXY=*"}, []string{"NO_PROXY=*", "no_proxy=*"}},
+	for name, c := range map[string]struct{ environ, before, want []string }{
+		"nothing": {nil, nil, []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}},
+		"one":     {[]string{"NO_PROXY=a, .b"}, nil, []string{"NO_PROXY=a,.b,127.0.0.1", "no_proxy=a,.b,127.0.0.1"}},
+		"two":     {[]string{"no_proxy=x,127.0.0.1", "NO_PROXY=y"}, nil, []string{"NO_PROXY=y,127.0.0.1", "no_proxy=x,127.0.0.1"}},
+		"all":     {[]string{"NO_PROXY=old", "NO_PROXY=*"}, nil, []string{"NO_PROXY=*", "no_proxy=*"}},
+		"caged":   {[]string{"NO_PROXY=*"}, []string{"NO_PROXY=a,127.0.0.1", "no_proxy=a,127.0.0.1"}, []string{"NO_PROXY=a,127.0.0.1", "no_proxy=a,127.0.0.1"}},
 	} {
 		p := start(t, Options{Vendors: vendors(""), Environ: c.environ})
 		a, b := p.Open(toy, ""), p.Open(toy, "")
 		want := append([]string{"TOY_URL=http://" + p.address + "/i/toy/" + a.token, "TOY_KEY=" + a.credential}, c.want...)
-		if diff := cmp.Diff(want, a.Env()); diff != "" {
+		if diff := cmp.Diff(want, a.Env(c.before)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if a.credential == b.credential || len(a.credential) < 20 || a.token == b.token {

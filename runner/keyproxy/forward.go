@@ -1,7 +1,6 @@
 package keyproxy
 
 import (
-	"cmp"
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
@@ -24,7 +23,7 @@ import (
 func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	forward := &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
-		Transport:     p.transport,
+		Transport:     final{p.transport},
 		FlushInterval: -1, // an answer is told while it is being made
 
 		ModifyResponse: p.observe,
@@ -59,8 +58,8 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 type exchange struct {
 	account *Account
 	isPaid  bool
+	request Request
 	// The rest is of a paid one.
-	request    Request
 	most       state.Usage // what it may use
 	isAnswered bool        // the API has begun to answer
 }
@@ -75,6 +74,7 @@ func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKe
 func (p *Proxy) observe(r *http.Response) error {
 	e := exchangeOf(r.Request)
 	e.account.vendor.pause.note(r)
+	defer p.mask(r)
 	if e.isPaid {
 		e.isAnswered = true
 		e.account.meter(r, e)
@@ -91,6 +91,10 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 		return
 	}
 	defer release()
+	if err := a.read(r, e); err != nil {
+		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
+		return
+	}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
 	if e.isPaid {
 		if !a.paid.enter() {
@@ -98,7 +102,8 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 			return
 		}
 		defer a.paid.underway.Done()
-		turn := a.ask(w, r, e)
+		e.most = a.most(e.request)
+		turn := a.enter(w, r, p.dearest(e.request, e.most))
 		if turn == nil {
 			return
 		}
@@ -109,20 +114,22 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 	forward.ServeHTTP(w, r)
 }
 
-// ask reads what a request of a model asks for, and waits until it may pass; nil when it was answered.
-func (a *Account) ask(w http.ResponseWriter, r *http.Request, e *exchange) *turn {
-	body, _ := r.GetBody()
-	asked, err := a.vendor.api.Read(r, body)
-	if err == nil {
-		err = cmp.Or(a.checkPrice(asked.Model), a.checkUses(asked))
-	}
-	if err != nil {
-		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
+// read reads what a request asks for, and refuses what must not pass.
+func (a *Account) read(r *http.Request, e *exchange) (err error) {
+	if !e.isPaid && r.ContentLength == 0 {
 		return nil
 	}
-	asked.Size = r.ContentLength
-	e.request, e.most = asked, a.most(asked)
-	return a.enter(w, r, e.most)
+	body, _ := r.GetBody()
+	if e.request, err = a.vendor.api.Read(r, body); err != nil {
+		return err
+	}
+	e.request.Size = r.ContentLength
+	if e.isPaid {
+		if err := a.checkPrice(e.request.Model); err != nil {
+			return err
+		}
+	}
+	return a.check(e.request)
 }
 
 // settle counts a request that the end of the account has kept from being answered as the most that
@@ -151,10 +158,8 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In)
 	v := e.account.vendor
 	r.SetURL(v.upstream)
-	if e.isPaid {
-		// What is packed can't be counted as it passes.
-		r.Out.Header.Set("Accept-Encoding", "identity")
-	}
+	// What is packed can be neither counted nor masked as it passes.
+	r.Out.Header.Set("Accept-Encoding", "identity")
 	v.api.Sign(r.Out, v.credential)
 }
 

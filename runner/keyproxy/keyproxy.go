@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,11 +35,15 @@ type Options struct {
 	// APIs. The proxy to the outside and the system's authorities are those of this
 	// process, as net/http finds them.
 	Environ []string
-	// Price returns what tokens of a model cost, and false where nobody knows; nil knows
+	// Price returns what a model costs, and false where nobody knows; nil knows
 	// nothing. Without it Allow limits nothing. It may be called by several goroutines
 	// at once.
-	Price func(state.Usage) (state.USD, bool)
-	// Tools are what the vendors may run for agents, such as web_search, by the names in their APIs.
+	Price func(model string) (state.Price, bool)
+	// IsOpen says that agents may reach the network by themselves. Where they may not, nothing
+	// passes by which the vendors would reach it for them, and no field that isn't known.
+	IsOpen bool
+	// Tools are what the vendors may run for agents, such as web_search, by the names in their APIs,
+	// where the network is open.
 	Tools []string
 	// Log gets what goes wrong, a line at a time and without secrets; nil drops it.
 	// It may be called by several goroutines at once.
@@ -54,12 +59,14 @@ type Proxy struct {
 	secrets   *secrets.Set
 	server    *http.Server
 	transport *http.Transport
-	once      sync.Once     // says that answers can't be counted
 	served    chan struct{} // closed when no connection is accepted any more
 
 	room     *semaphore.Weighted // for bodies of requests
 	accounts accounts            // of the invocations under way, and what they may use
 	calls    calls               // requests under way
+
+	telling sync.Mutex // guards told
+	told    []string   // lines that are logged once
 }
 
 // Start starts a proxy on a free port of 127.0.0.1. The error says what is wrong
@@ -126,6 +133,19 @@ func (p *Proxy) Close() error {
 func (p *Proxy) tell(line string) {
 	if p.options.Log != nil {
 		p.options.Log(p.secrets.Text(line))
+	}
+}
+
+// mostTold is how many lines are told once: agents may make them up.
+const mostTold = 20
+
+// tellOnce is tell for a line that would come again and again.
+func (p *Proxy) tellOnce(line string) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	if len(p.told) < mostTold && !slices.Contains(p.told, line) {
+		p.told = append(p.told, line)
+		p.tell(line)
 	}
 }
 

@@ -317,7 +317,7 @@ func TestNothingTellsTheKey(t *testing.T) {
 	r := request(p.Open(toy, ""), "POST", "/v1/messages", nil)
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{account: p.Open(toy, "")}))
 	p.unreachable(recorder, r, fmt.Errorf("header %q: Bearer %s", realKey, otherKey))
-	for _, text := range append(slices.Concat(p.Open(toy, "").Env(), p.Open("other", "").Env()), log.text(), recorder.Body.String()) {
+	for _, text := range append(slices.Concat(p.Open(toy, "").Env(nil), p.Open("other", "").Env(nil)), log.text(), recorder.Body.String()) {
 		if strings.Contains(text, "the-real") {
 			t.Errorf("a secret is in %q", text)
 		}

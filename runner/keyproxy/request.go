@@ -24,6 +24,7 @@ type Fields struct {
 	Client   []string // the types of tools that the client runs, without their dates
 	Services []string // what has the vendor run something, beside tools, such as servers of tools
 	Opaque   []string // the names of values that are the model's or a tool's own, such as arguments
+	Known    []string // the fields of a request itself; none for any
 }
 
 var (
@@ -44,7 +45,7 @@ func (f Fields) Read(body io.Reader) (r Request, err error) {
 		switch at := names[:min(len(names), d.StackDepth())]; d.PeekKind() {
 		case '{', '[':
 			switch {
-			case isValueOf(d, at, f.Opaque...):
+			case isValueOf(d, at, f.Opaque...), isValueOf(d, at, schemas...):
 				err = d.SkipValue()
 			case isValueOf(d, at, "tools") && d.PeekKind() == '[':
 				err = f.tools(&r, d)
@@ -80,6 +81,9 @@ func (f Fields) value(r *Request, d *jsontext.Decoder, names []string) ([]string
 	}
 	if in, n := d.StackIndex(depth); in == '{' && n%2 == 1 {
 		names[depth-1] = text(v)
+		if depth == 1 && len(f.Known) > 0 && len(r.Unknown) < mostTold && !slices.Contains(f.Known, names[0]) {
+			r.Unknown = append(r.Unknown, names[0])
+		}
 		return names, nil
 	}
 	if depth == 1 && slices.Contains(f.Services, names[0]) && string(v) != "null" && string(v) != "false" {
@@ -89,10 +93,35 @@ func (f Fields) value(r *Request, d *jsontext.Decoder, names []string) ([]string
 		r.Pictures++
 		r.Packed += int64(len(v))
 	}
+	r.look(names[:depth], v)
 	if depth > deepest {
 		return names, nil
 	}
 	return names, f.take(r, strings.Join(names[:depth], "."), v)
+}
+
+var (
+	// schemas are the names of JSON schemas of answers; those of tools stand in lists of tools.
+	schemas = []string{"schema", "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"}
+	// fetched are the names of what a vendor gets from elsewhere, if it isn't there itself.
+	fetched = []string{"image_url", "audio_url", "video_url", "file_url", "file_id", "fileUri", "file_uri"}
+)
+
+// look finds in a value at the end of names what has the vendor fetch something, and how long it is
+// to keep something in its cache.
+func (r *Request) look(names []string, v jsontext.Value) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+	if v.Kind() != '"' || len(names) == 0 {
+		return
+	}
+	last, in := names[len(names)-1], names[:len(names)-1]
+	isURL := last == "url" && len(in) > 0 && (in[len(in)-1] == "source" || slices.Contains(fetched, in[len(in)-1]))
+	switch {
+	case last == "ttl" && string(v) == `"1h"`:
+		r.IsHour = true
+	case r.Fetches == "" && (isURL || slices.Contains(fetched, last)) && len(v) > len(`""`) && !bytes.HasPrefix(v, []byte(`"data:`)):
+		r.Fetches = strings.Join(in[max(0, len(in)-1):], "") + "." + last
+	}
 }
 
 // deepest is how deep a field lies that says what an answer may cost.

@@ -64,17 +64,63 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 	}
 }
 
-// TestWhatTheVendorRunsPassesByName alone.
-func TestWhatTheVendorRunsPassesByName(t *testing.T) {
-	upstream, got := api(t, nil)
-	p := start(t, Options{Vendors: vendors(upstream.URL), Tools: []string{"web_search"}})
-	for body, status := range map[string]int{`{"uses":["web_search"]}`: 200, `{"uses":["web_search","mcp"]}`: 400} {
-		a := p.Open(toy, "one")
-		if answer, text := ask(t, p, func(r *http.Request) { of(a)(r); setBody(r, []byte(body)) }); answer.StatusCode != status {
-			t.Errorf("%s: got %s %s, want %d", body, answer.Status, text, status)
+// TestWhatTheVendorFetchesIsKnown, wherever it stands but in arguments and schemas; what is in the request is not
+// taken for it.
+func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
+	f := Fields{Opaque: []string{"input"}, Known: []string{"messages", "text", "tools"}}
+	for body, want := range map[string]Request{
+		`{"messages":[{"content":[{"type":"image","source":{"type":"url","url":"https://x/?data"}}]}]}`:      {Fetches: "source.url"},
+		`{"messages":[{"content":[{"content":[{"source":{"type":"file","file_id":"f"}}]}]}]}`:                {Fetches: "source.file_id"},
+		`{"messages":[{"output":[{"type":"input_image","image_url":"https://x"}]}]}`:                         {Fetches: "output.image_url"},
+		`{"messages":[{"image_url":{"url":"HTTPS://x"}},{"image_url":["http://x"]}]}`:                        {Fetches: "image_url.url"},
+		`{"messages":[{"file_url":"https://x"},{"fileData":{"fileUri":"gs://x"}}]}`:                          {Fetches: "messages.file_url"},
+		`{"messages":[{"parts":[{"file_data":{"file_uri":"https://x"}}]}]}`:                                  {Fetches: "file_data.file_uri"},
+		`{"messages":[{"source":{"data":"eA=="}},{"image_url":"data:image/png;base64,eA=="}]}`:               {Pictures: 1, Packed: 28},
+		`{"messages":[{"input":{"source":{"url":"https://x"},"file_id":"f"}},{"url":"x","file_id":null}]}`:   {},
+		`{"text":{"format":{"schema":{"properties":{"a":{"default":"x"}},"image_url":"x"}}},"tools":[]}`:     {},
+		`{"tools":[{"name":"x","input_schema":{"properties":{"file_id":{"type":"string"}}}}],"mcp":1,"z":2}`: {Unknown: []string{"mcp", "z"}},
+		`{"messages":[{"cache_control":{"type":"ephemeral","ttl":"1h"},"mcp":1}]}`:                           {IsHour: true},
+	} {
+		if got, err := f.Read(strings.NewReader(body)); !cmp.Equal(got, want) || err != nil {
+			t.Errorf("%s: got %+v, %v, want %+v", body, got, err, want)
 		}
 	}
-	if n := len(got.all()); n != 1 {
-		t.Errorf("the API got %d requests, want one", n)
+}
+
+// TestWhatPassesWhereTheNetworkIsOpen alone: what the vendor runs as far as it is named, what it fetches, and
+// fields that nobody knows, which are told of once.
+func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
+	for _, isOpen := range []bool{true, false} {
+		upstream, got := api(t, nil)
+		var log []string
+		p := start(t, Options{
+			Vendors: vendors(upstream.URL), Tools: []string{"web_search"}, IsOpen: isOpen,
+			Log: func(line string) {
+				if strings.Contains(line, "field") {
+					log = append(log, line)
+				}
+			},
+		})
+		for _, path := range []string{"/v1/messages", "/v1/count"} {
+			for body, passes := range map[string]bool{
+				`{"uses":["web_search"]}`: isOpen, `{"uses":["web_search","mcp"]}`: false,
+				`{"fetches":"source.url"}`: isOpen, `{"unknown":["a","b"]}`: isOpen, `{"unknown":["b"]}`: isOpen, `{}`: true,
+			} {
+				answer, text := ask(t, p, func(r *http.Request) {
+					of(p.Open(toy, "one"))(r)
+					r.URL.Path = strings.Replace(r.URL.Path, "/v1/messages", path, 1)
+					setBody(r, []byte(body))
+				})
+				if isRefused := answer.StatusCode == 400 && strings.Contains(text, "network"); isRefused == passes {
+					t.Errorf("open: %v: %s of %s: got %s %s", isOpen, body, path, answer.Status, text)
+				}
+			}
+		}
+		if want := map[bool]int{true: 10, false: 2}[isOpen]; len(got.all()) != want {
+			t.Errorf("open: %v: the API got %d requests, want %d", isOpen, len(got.all()), want)
+		}
+		if want := map[bool]int{true: 2}[isOpen]; len(log) != want {
+			t.Errorf("open: %v: the log got %q, want each of the fields once", isOpen, log)
+		}
 	}
 }

@@ -53,9 +53,9 @@ func (a *Account) lose(why string) {
 	a.proxy.uncounted(why)
 }
 
-// uncounted says once why answers are not counted.
+// uncounted says why answers are not counted.
 func (p *Proxy) uncounted(why string) {
-	p.once.Do(func() { p.tell(why + ": what is used is taken from the agent CLI's own output") })
+	p.tellOnce(why + ": what is used is taken from the agent CLI's own output")
 }
 
 // answer is the body of an answer that is counted while it is read. What is read is
@@ -108,13 +108,21 @@ func (w *answer) end() {
 	w.take(nil)
 	delete(counts.open, w)
 	m := w.counter.Message()
-	if w.account.life.Err() != nil { // which is why it has ended
+	switch {
+	case w.account.life.Err() != nil: // which is why it has ended
 		m = tally.Unended(m, w.asked.most)
+	case m != nil:
+		price, _ := w.account.proxy.price(m.Usage.Model)
+		m.Usage.Surcharge = m.Usage.Surcharge.Plus(price.Surcharge(m.Usage))
 	}
 	if m != nil {
+		if m.Usage.HasFees {
+			w.account.proxy.tellOnce("an answer of the API counts fees of which nobody knows the price: what the invocation costs is unknown")
+		}
 		counts.sums = counts.sums.Add(m)
 		counts.last[w.asked.request.Model] = counted{m.Usage.Input + m.Usage.CacheWrite + m.Usage.CacheRead, w.asked.request.text()}
 	}
+	w.account.notify()
 	w.kept = clipping{}
 	w.take = func([]byte) {}
 }
@@ -198,8 +206,13 @@ func (w *answer) begin() {
 		return
 	}
 	w.begun = true
+	w.account.notify()
+}
+
+// notify lets those know who want to that more was counted.
+func (a *Account) notify() {
 	select {
-	case w.account.began <- struct{}{}:
+	case a.news <- struct{}{}:
 	default:
 	}
 }

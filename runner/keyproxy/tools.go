@@ -84,15 +84,26 @@ func (f Fields) service(r *Request, d *jsontext.Decoder, names []string) {
 // Allows reports whether the vendor behind an agent CLI may run something for agents, by the name in its API.
 // Where no proxy is between the two, nobody keeps it from that.
 func (p *Proxy) Allows(backend, name string) bool {
-	return p == nil || !p.Has(backend) || slices.Contains(p.options.Tools, name)
+	return p == nil || !p.Has(backend) || p.options.IsOpen && slices.Contains(p.options.Tools, name)
 }
 
-// checkUses refuses what the vendor would run.
-func (a *Account) checkUses(r Request) error {
+// check refuses what the vendor would do for an agent that the agent may not do by itself.
+func (a *Account) check(r Request) error {
+	p := a.proxy
 	for _, name := range r.Uses {
 		if !a.proxy.Allows(a.vendor.api.Backend(), name) {
-			return fmt.Errorf("%.60q is run by the API, past every cage, and is not forwarded; the input api-tools names what may be", name)
+			return fmt.Errorf("%.60q is run by the API, past every cage, and is not forwarded; the input api-tools names what may be, where the input network is open", name)
 		}
+	}
+	switch {
+	case p.options.IsOpen:
+		for _, field := range r.Unknown {
+			p.tellOnce(fmt.Sprintf("requests have the field %.60q, which is not known here, and is forwarded", field))
+		}
+	case r.Fetches != "":
+		return fmt.Errorf("%.60q would have the API fetch something, past every cage, and is not forwarded unless the input network is open", r.Fetches)
+	case len(r.Unknown) > 0:
+		return fmt.Errorf("the field %.60q is not known, and is not forwarded unless the input network is open", r.Unknown[0])
 	}
 	return nil
 }

@@ -30,6 +30,9 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 		Output int64
 		Later  bool
 		Uses   []string
+
+		Fetches string
+		Unknown []string
 	}
 	if json.NewDecoder(body).Decode(&asked) != nil {
 		return Request{}, nil
@@ -37,7 +40,7 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 	if asked.Later {
 		return Request{}, errors.New("nobody could count that")
 	}
-	return Request{Model: asked.Model, Output: asked.Output, Uses: asked.Uses}, nil
+	return Request{Model: asked.Model, Output: asked.Output, Uses: asked.Uses, Fetches: asked.Fetches, Unknown: asked.Unknown}, nil
 }
 
 func (toyAPI) Shown(r *http.Request) []string {

@@ -16,13 +16,14 @@ import (
 
 // entry is what a file says of a model.
 type entry struct {
-	Input       *float64 `yaml:"input"`
-	CachedInput *float64 `yaml:"cached_input"`
-	CacheWrite  *float64 `yaml:"cache_write"`
-	Output      *float64 `yaml:"output"`
-	Date        string   `yaml:"date"`
-	Until       string   `yaml:"until"`
-	Source      string   `yaml:"source"`
+	Input       *float64   `yaml:"input"`
+	CachedInput *float64   `yaml:"cached_input"`
+	CacheWrite  *float64   `yaml:"cache_write"`
+	Output      *float64   `yaml:"output"`
+	Long        state.Long `yaml:"long"`
+	Date        string     `yaml:"date"`
+	Until       string     `yaml:"until"`
+	Source      string     `yaml:"source"`
 }
 
 // The bounds of a price file: far more than anybody needs.
@@ -30,11 +31,12 @@ const (
 	mostBytes  = 1 << 20
 	mostModels = 1000
 	mostPrice  = 1e6 // dollars for a million tokens
+	mostTimes  = 100 // as dear, for a long prompt
 )
 
 // Read reads a file of prices, in YAML or JSON, as the list in this program is written. Of a
-// model, only the prices of input and output are needed: the others are that of the input
-// then.
+// model, only the prices of input and output are needed: those of the cache are that of the input
+// then, and long prompts cost no more.
 func Read(r io.Reader) (map[string]state.Price, error) {
 	data, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
 	if err != nil {
@@ -71,7 +73,7 @@ func (e entry) price() (state.Price, error) {
 	if e.Input == nil || e.Output == nil {
 		return state.Price{}, errors.New("needs input and output")
 	}
-	p := state.Price{Input: *e.Input, CachedInput: *e.Input, CacheWrite: *e.Input, Output: *e.Output}
+	p := state.Price{Input: *e.Input, CachedInput: *e.Input, CacheWrite: *e.Input, Output: *e.Output, Long: e.Long}
 	if e.CachedInput != nil {
 		p.CachedInput = *e.CachedInput
 	}
@@ -82,6 +84,9 @@ func (e entry) price() (state.Price, error) {
 		if math.IsNaN(n) || n < 0 || n > mostPrice {
 			return state.Price{}, fmt.Errorf("has a price of %v, want 0 to %v", n, mostPrice)
 		}
+	}
+	if l := e.Long; l != (state.Long{}) && !(l.Over > 0 && l.Input >= 1 && l.Input <= mostTimes && l.Output >= 1 && l.Output <= mostTimes) {
+		return state.Price{}, fmt.Errorf("has the long prompts %+v, want over: TOKENS, and how many times the price as input and output, 1 to %v", l, mostTimes)
 	}
 	return p, nil
 }

@@ -6,7 +6,6 @@ import (
 	_ "embed" // the list
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -60,31 +59,27 @@ type Book struct {
 
 // Of returns what tokens of a model cost, and false for a model without a price.
 func (b Book) Of(u state.Usage) (state.USD, bool) {
-	p, ok := b.find(u.Model)
+	p, ok := b.Find(u.Model)
 	if !ok {
 		return 0, false
 	}
-	return cost(p, u), true
+	return p.Of(u), true
 }
 
-// Dearest returns what tokens of a model without a price cost at the price of the dearest model of its
-// vendor, by the beginning of its name; false where the list has none of that vendor.
-func (Book) Dearest(u state.Usage) (most state.USD, known bool) {
-	vendor, _, _ := strings.Cut(u.Model, "-")
+// Dearest is the price of the dearest model of the vendor of a model, by the beginning of its name;
+// false where the list has none of that vendor.
+func (Book) Dearest(model string) (most state.Price, known bool) {
+	vendor, _, _ := strings.Cut(model, "-")
 	for _, e := range All() {
-		if family, _, _ := strings.Cut(e.Model, "-"); family == vendor {
-			most, known = max(most, cost(e.Price, u)), true
+		if family, _, _ := strings.Cut(e.Model, "-"); family == vendor && e.Price.Output > most.Output {
+			most, known = e.Price, true
 		}
 	}
 	return most, known
 }
 
-func cost(p state.Price, u state.Usage) state.USD {
-	million := p.Input*float64(u.Input) + p.CachedInput*float64(u.CacheRead) + p.CacheWrite*float64(u.CacheWrite) + p.Output*float64(u.Output)
-	return amount(million * float64(state.Dollar) / 1e6)
-}
-
-func (b Book) find(model string) (state.Price, bool) {
+// Find is the price of a model, and false for a model without one.
+func (b Book) Find(model string) (state.Price, bool) {
 	if p, ok := b.Given[model]; ok {
 		return p, true
 	}
@@ -99,28 +94,4 @@ func (b Book) find(model string) (state.Price, bool) {
 		}
 	}
 	return state.Price{}, false
-}
-
-// AtLeast returns given and the book's own prices; where both know a model, the higher ones.
-// A run that is resumed continues with them: agents may have written the file that was given.
-func (b Book) AtLeast(given map[string]state.Price) map[string]state.Price {
-	all := maps.Clone(b.Given)
-	for model, p := range given {
-		if q, ok := b.find(model); ok {
-			p = state.Price{
-				Input: max(p.Input, q.Input), CachedInput: max(p.CachedInput, q.CachedInput),
-				CacheWrite: max(p.CacheWrite, q.CacheWrite), Output: max(p.Output, q.Output),
-			}
-		}
-		if all == nil {
-			all = map[string]state.Price{}
-		}
-		all[model] = p
-	}
-	return all
-}
-
-// amount is a number of billionths of a dollar, within what is kept.
-func amount(n float64) state.USD {
-	return state.USD(math.Round(min(max(n, 0), float64(state.MostUSD))))
 }

@@ -1,7 +1,7 @@
 package prices
 
 import (
-	"maps"
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
@@ -39,8 +39,9 @@ func TestEachPriceHasItsSource(t *testing.T) {
 // TestAModelWithoutAPriceIsAsDearAsTheDearest of its vendor.
 func TestAModelWithoutAPriceIsAsDearAsTheDearest(t *testing.T) {
 	for model, want := range map[string]string{"claude-opus-6": "110.25", "gpt-9": "73.5", "gemini-9": "16.2", "o4-mini": "", "": ""} {
-		got, ok := Book{}.Dearest(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
-		if ok != (want != "") || ok && got.String() != want {
+		price, ok := Book{}.Dearest(model)
+		got := price.Of(state.Usage{Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6}).String()
+		if ok != (want != "") || ok && got != want {
 			t.Errorf("%q: got %s, %v, want %q", model, got, ok, want)
 		}
 	}
@@ -68,14 +69,36 @@ func TestPriceOfTokens(t *testing.T) {
 	}
 }
 
+// TestDearerTokens: what the cache keeps for an hour costs twice the input, and of a long prompt all is dearer.
+func TestDearerTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		model string
+		used  state.Usage
+		want  string
+	}{
+		"an hour":              {"claude-opus-5", state.Usage{CacheWrite: 1e6, CacheHour: 6e5}, "8.5"},
+		"just not long":        {"gemini-2.5-pro", state.Usage{Input: 1e5, CacheRead: 1e5, Output: 1e6}, "10.1375"},
+		"long":                 {"gemini-2.5-pro", state.Usage{Input: 100_001, CacheRead: 1e5, Output: 1e6}, "15.2750025"},
+		"long, for an hour":    {"claude-haiku-5-5", state.Usage{CacheWrite: 1e6, CacheHour: 1e6, Output: 1e6}, "3.5"},
+		"long, no such prices": {"claude-opus-5", state.Usage{Input: 1e6}, "5"},
+		"long at OpenAI":       {"gpt-5.5", state.Usage{Input: 272_001}, "2.72001"},
+	} {
+		c.used.Model = c.model
+		price, _ := Book{}.Find(c.model)
+		if got := price.Of(c.used).Plus(price.Surcharge(c.used)); got.String() != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 // TestGivenPrices: what a user gives is added and goes before the list, and nothing of it has
 // to be more than a number of dollars.
 func TestGivenPrices(t *testing.T) {
-	given, err := Read(strings.NewReader("prices:\n  gpt-5: {input: 3, cached_input: 0, cache_write: 7, output: 4}\n  local: {input: 0, output: 0}\n  mine: {input: 2, output: 5, date: 2026-11-22, source: a bill}\n"))
+	given, err := Read(strings.NewReader("prices:\n  gpt-5: {input: 3, cached_input: 0, cache_write: 7, output: 4}\n  local: {input: 0, output: 0}\n  mine: {input: 2, output: 5, date: 2026-11-22, source: a bill}\n  far: {input: 1, output: 1, long: {over: 2, input: 3, output: 1}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for model, want := range map[string]string{"gpt-5-2025-08-07": "14", "local": "0", "mine": "11", "gpt-5-mini": "2.525"} {
+	for model, want := range map[string]string{"gpt-5-2025-08-07": "14", "local": "0", "mine": "11", "far": "4", "gpt-5-mini": "2.525"} {
 		got, ok := Book{Given: given}.Of(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
 		if !ok || got.String() != want {
 			t.Errorf("%s: got %s, %v, want %s", model, got, ok, want)
@@ -105,11 +128,14 @@ func TestBadPriceFiles(t *testing.T) {
 		"prices: {m: {input: -1, output: 1}}":   "price of -1",
 		"prices: {m: {input: .nan, output: 1}}": "price of NaN",
 		"prices: {m: {input: .inf, output: 1}}": "price of +Inf",
-		"prices: {m: {input: 1, output: 1, ouput: 2}}":                 "ouput",
-		"price: {m: {input: 1, output: 1}}":                            "field price not found",
-		"prices: {m: {input: 1, output: 1}, m: {input: 2, output: 2}}": "already defined",
-		"prices: {m: {input: a, output: 1}}":                           "cannot unmarshal",
-		strings.Repeat("#", mostBytes+1):                               "larger than",
+		"prices: {m: {input: 1, output: 1, long: {input: 2, output: 2}}}":             "long prompts",
+		"prices: {m: {input: 1, output: 1, long: {over: 9, input: 0.5, output: 2}}}":  "long prompts",
+		"prices: {m: {input: 1, output: 1, long: {over: 9, input: 2, output: .inf}}}": "long prompts",
+		"prices: {m: {input: 1, output: 1, ouput: 2}}":                                "ouput",
+		"price: {m: {input: 1, output: 1}}":                                           "field price not found",
+		"prices: {m: {input: 1, output: 1}, m: {input: 2, output: 2}}":                "already defined",
+		"prices: {m: {input: a, output: 1}}":                                          "cannot unmarshal",
+		strings.Repeat("#", mostBytes+1):                                              "larger than",
 	} {
 		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: got %v, want %q in it", text, err, want)
@@ -128,28 +154,18 @@ func TestDocsShowThePrices(t *testing.T) {
 		if p.Until != "" {
 			when += ", until " + p.Until
 		}
-		cells := []string{"`" + p.Model + "`", num(p.Price.Input), num(p.Price.CachedInput), num(p.Price.CacheWrite), num(p.Price.Output), when, p.Source}
+		cells := []string{"`" + p.Model + "`", num(p.Price.Input), num(p.Price.CachedInput), num(p.Price.CacheWrite), num(p.Price.Output), long(p.Price.Long), when, p.Source}
 		if row := "| " + strings.Join(cells, " | ") + " |\n"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/costs.md lacks this row:\n%s", row)
 		}
 	}
 }
 
-func num(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
-
-// TestPricesOfAResumedRun: a file that agents may have written can't make anything cheaper
-// than it was when the run began.
-func TestPricesOfAResumedRun(t *testing.T) {
-	began := Book{Given: map[string]state.Price{"mine": {Input: 2, CachedInput: 2, CacheWrite: 2, Output: 4}, "gone": {Input: 1, Output: 1}}}
-	got := began.AtLeast(map[string]state.Price{"mine": {Input: 3, Output: 1}, "gpt-5": {}, "new": {Input: 5}})
-	want := map[string]state.Price{
-		"mine": {Input: 3, CachedInput: 2, CacheWrite: 2, Output: 4}, "gone": {Input: 1, Output: 1},
-		"gpt-5": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10}, "new": {Input: 5},
+func long(l state.Long) string {
+	if l == (state.Long{}) {
+		return ""
 	}
-	if !maps.Equal(got, want) || began.Given["mine"].Input != 2 {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if got := (Book{}).AtLeast(nil); got != nil {
-		t.Errorf("without any: got %v, want none", got)
-	}
+	return fmt.Sprintf("over %d: %s, %s times", l.Over, num(l.Input), num(l.Output))
 }
+
+func num(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

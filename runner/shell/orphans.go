@@ -3,6 +3,7 @@ package shell
 import (
 	"context"
 
+	"github.com/raymond-action/raymond-action/internal/processes"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -15,7 +16,7 @@ func Adopt() error { return proc.Adopt() }
 // returns what it could not end, for people. It is for the end of the program, when
 // nothing of it starts or awaits a process any more. Elsewhere than on Linux it does
 // nothing.
-func EndAll() []string { return proc.EndAll() }
+func EndAll() []string { return processes.EndDescendants() }
 
 // Sweep ends every process that a run of the given mark left behind on this
 // machine, scripts and agents alike, and returns how many there were. It is called

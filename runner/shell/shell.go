@@ -29,8 +29,9 @@ const maxLine = 64 << 10
 // Backend runs scripts. It implements runner.Backend, and may be used by many
 // goroutines.
 type Backend struct {
-	// Env is the environment that every script gets, besides what the Order adds.
-	Env []string
+	// Env is the environment of scripts, Trusted that of those that are trusted, besides what
+	// the Order adds.
+	Env, Trusted []string
 }
 
 var _ runner.Backend = Backend{}
@@ -92,10 +93,14 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 	if f != nil {
 		return proc.Options{}, f
 	}
+	env := b.Env
+	if o.Script.IsTrusted {
+		env = b.Trusted
+	}
 	return proc.Options{
 		Path: how.path, Args: how.args, CommandLine: how.commandLine,
 		Dir:     o.Dir,
-		Env:     append(b.Env[:len(b.Env):len(b.Env)], o.Env...),
+		Env:     append(env[:len(env):len(env)], o.Env...),
 		MarkVar: runner.MarkVar, Mark: o.Mark,
 		Timeout: o.Timeout, Idle: o.Idle,
 		// bash waits for the command it runs before it looks at a signal.

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,7 +25,7 @@ const (
 // end returns the last bytes of an output, with secrets hidden before it is cut.
 func (b Backend) end(o runner.Order, output string) string {
 	if len(output) >= window-utf8.UTFMax {
-		output = secrets.NewRedactor(b.Env).End(output[max(0, len(output)-window):])
+		output = secrets.NewRedactor(slices.Concat(b.Env, b.Trusted)).End(output[max(0, len(output)-window):])
 	}
 	if o.Hide != nil {
 		output = o.Hide(output)

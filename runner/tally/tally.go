@@ -8,9 +8,11 @@ import (
 	"bytes"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -49,6 +51,7 @@ func Unended(m *Message, most state.Usage) *Message {
 		m.asked = max(m.asked, most.Input*bytesPerToken)
 	}
 	m.text = max(m.text, most.Output*bytesPerToken)
+	m.Usage.Surcharge = most.Surcharge
 	return m
 }
 
@@ -59,12 +62,13 @@ func (m *Message) IsBlind() bool { return m.asked > 0 && !m.counted }
 func (m *Message) Took(now state.Usage) {
 	for _, f := range []struct{ was, is *int64 }{
 		{&m.Usage.Input, &now.Input}, {&m.Usage.Output, &now.Output},
-		{&m.Usage.CacheWrite, &now.CacheWrite}, {&m.Usage.CacheRead, &now.CacheRead},
+		{&m.Usage.CacheWrite, &now.CacheWrite}, {&m.Usage.CacheHour, &now.CacheHour}, {&m.Usage.CacheRead, &now.CacheRead},
 	} {
 		if *f.is > 0 {
 			*f.was = *f.is
 		}
 	}
+	m.Usage.Surcharge, m.Usage.HasFees = max(m.Usage.Surcharge, now.Surcharge), m.Usage.HasFees || now.HasFees
 	m.counted = true
 }
 
@@ -100,6 +104,39 @@ func Count(raw jsontext.Value) int64 {
 		return 0
 	}
 	return int64(min(n, mostTokens))
+}
+
+// In is the count to which names lead in a record; 0 when there is none.
+func In(record jsontext.Value, names ...string) int64 {
+	for _, name := range names {
+		var all map[string]jsontext.Value
+		if json.Unmarshal(record, &all, Loose) != nil {
+			return 0
+		}
+		record = all[name]
+	}
+	return Count(record)
+}
+
+// ofFees finds the names of what is no token and may cost something, in a record of usage.
+var ofFees = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`/server_tool_use/|(?i:requests|calls|searches|sessions)$`)
+})
+
+// HasFees reports whether a part of a record of usage counts something that is no token, as the
+// calls of a tool, other than what is named.
+func HasFees(usage jsontext.Value, known ...string) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(usage), Loose)
+	for {
+		t, err := d.ReadToken()
+		if err != nil {
+			return false
+		}
+		at := d.StackPointer()
+		if t.Kind() == '0' && t.String() != "0" && ofFees().MatchString(string(at)) && !slices.Contains(known, at.LastToken()) {
+			return true
+		}
+	}
 }
 
 // Loose reads objects whatever else is in them.
@@ -154,10 +191,7 @@ func (s Sums) Add(m *Message) Sums {
 		u.Output += guess
 		sum.Guess += guess
 	}
-	sum.Input += u.Input
-	sum.Output += u.Output
-	sum.CacheWrite += u.CacheWrite
-	sum.CacheRead += u.CacheRead
+	sum.Usage = sum.Plus(u)
 	s[name] = sum
 	return s
 }
@@ -187,9 +221,7 @@ func ByModel(list iter.Seq[state.Usage]) []state.Usage {
 	models := map[string]state.Usage{}
 	for u := range list {
 		if sum := models[u.Model]; u != (state.Usage{Model: u.Model}) {
-			u.Input, u.Output = u.Input+sum.Input, u.Output+sum.Output
-			u.CacheWrite, u.CacheRead = u.CacheWrite+sum.CacheWrite, u.CacheRead+sum.CacheRead
-			models[u.Model] = u
+			models[u.Model] = u.Plus(sum)
 		}
 	}
 	return slices.SortedFunc(maps.Values(models), func(a, b state.Usage) int { return strings.Compare(a.Model, b.Model) })

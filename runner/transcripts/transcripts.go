@@ -10,6 +10,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -176,6 +177,18 @@ func Newest(folder, pattern string, test func(path string) bool) (string, bool) 
 		}
 	}
 	return best, best != ""
+}
+
+// OnlyFiles returns an error if something below a folder whose path in it the pattern matches is
+// no regular file: a CLI that opens a pipe waits for whoever writes to it, and a link leads anywhere.
+func OnlyFiles(folder, pattern string) error {
+	found, err := fs.Glob(os.DirFS(folder), pattern)
+	for _, f := range found {
+		if path := filepath.Join(folder, filepath.FromSlash(f)); !IsFile(path) {
+			return fmt.Errorf("%q is no regular file, as a transcript is", path)
+		}
+	}
+	return err
 }
 
 // Resolve returns the path of a directory without links, as a program sees it that works in it;

@@ -24,6 +24,8 @@ type Plan struct {
 	FS, Net, Scoped uint64
 	Rules           []Rule
 	Ports           []uint16 // that TCP may connect to, if Net has that right
+	// IsTrusted says that the process keeps what privileges it has, as far as Landlock lets it.
+	IsTrusted bool
 	// Filter is a program of seccomp; Alone is another one that needs nobody who
 	// decides, for when a cage is inside another one that has somebody. nil: none.
 	Filter, Alone []Instruction
@@ -52,7 +54,11 @@ func (p *Plan) Encode() []byte {
 		b = append(b, s...)
 	}
 	text(p.Path)
-	for _, n := range [...]uint64{p.Mark, p.FS, p.Net, p.Scoped, uint64(len(p.Rules))} {
+	trusted := uint64(0)
+	if p.IsTrusted {
+		trusted = 1
+	}
+	for _, n := range [...]uint64{p.Mark, p.FS, p.Net, p.Scoped, trusted, uint64(len(p.Rules))} {
 		b = binary.AppendUvarint(b, n)
 	}
 	for _, r := range p.Rules {
@@ -76,7 +82,7 @@ func (p *Plan) Encode() []byte {
 // Decode reads what Encode wrote.
 func Decode(b []byte) (*Plan, error) {
 	d := decoder{rest: b}
-	p := &Plan{Path: d.text(), Mark: d.number(), FS: d.number(), Net: d.number(), Scoped: d.number()}
+	p := &Plan{Path: d.text(), Mark: d.number(), FS: d.number(), Net: d.number(), Scoped: d.number(), IsTrusted: d.number() == 1}
 	for range d.count() {
 		p.Rules = append(p.Rules, Rule{Path: d.text(), Access: d.number()})
 	}

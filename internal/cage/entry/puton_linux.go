@@ -16,8 +16,10 @@ import (
 // The listener is where somebody outside decides about calls of the system that the
 // filter doesn't decide itself; -1 where a cage around this one does.
 func (p *Plan) PutOn() (listener int, err error) {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return -1, os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", err)
+	if !p.IsTrusted {
+		if err := gainNothing(); err != nil {
+			return -1, err
+		}
 	}
 	if p.Mark != 0 {
 		limit := unix.Rlimit{Cur: p.Mark, Max: p.Mark}
@@ -25,8 +27,10 @@ func (p *Plan) PutOn() (listener int, err error) {
 			return -1, os.NewSyscallError("prlimit RLIMIT_RTTIME", err)
 		}
 	}
-	if err := dropCapabilities(); err != nil {
-		return -1, err
+	if !p.IsTrusted {
+		if err := dropCapabilities(); err != nil {
+			return -1, err
+		}
 	}
 	if err := p.landlock(); err != nil {
 		return -1, err
@@ -58,7 +62,18 @@ func (p *Plan) landlock() error {
 			return os.NewSyscallError("landlock_add_rule", err)
 		}
 	}
-	return os.NewSyscallError("landlock_restrict_self", landlock.LandlockRestrictSelf(ruleset, 0))
+	err = landlock.LandlockRestrictSelf(ruleset, 0)
+	if errors.Is(err, unix.EPERM) && p.IsTrusted { // only root may keep the way to more privileges
+		if err = gainNothing(); err == nil {
+			err = landlock.LandlockRestrictSelf(ruleset, 0)
+		}
+	}
+	return os.NewSyscallError("landlock_restrict_self", err)
+}
+
+// gainNothing takes from the thread, and from what it starts, the way to privileges that it lacks.
+func gainNothing() error {
+	return os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
 
 // forFiles are the rights that a rule for a file may have; the others are for folders.

@@ -22,6 +22,7 @@ var attacks = map[string]func(args []string) string{
 	"ip":         attackIP,
 	"udp":        attackUDP,
 	"own":        attackOwn,
+	"listen":     attackListen,
 	"beside":     attackBeside,
 	"bound":      attackBound,
 	"rewrite":    attackRewrite,
@@ -98,6 +99,25 @@ func attackOwn(args []string) string {
 		return err.Error()
 	}
 	return strings.TrimSpace(string(said))
+}
+
+// attackListen listens at each address, and at none, twice, and says at which devices the sockets are.
+func attackListen(args []string) string {
+	var said []string
+	for i := range len(args) + 1 {
+		fd := newSocket(unix.AF_INET6, unix.SOCK_STREAM)
+		if i < len(args) {
+			family, address := sockaddr(netip.MustParseAddrPort(args[i]))
+			fd = newSocket(family, unix.SOCK_STREAM)
+			if err := unix.Bind(fd, address); err != nil {
+				return "bind " + errnoName(err)
+			}
+		}
+		first, second := unix.Listen(fd, 1), unix.Listen(fd, 2)
+		device, _ := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE)
+		said = append(said, errnoName(first), errnoName(second), device)
+	}
+	return strings.Join(said, " ")
 }
 
 // attackBeside listens at a port at which somebody else listens, too, over IPv6 alone,

@@ -75,7 +75,7 @@ func enter() error {
 	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
 }
 
-// filter asks about connect, and about calls that change another process.
+// filter asks about connect and listen, and about calls that change another process.
 func filter() []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -85,7 +85,7 @@ func filter() []unix.SockFilter {
 	equal := func(k uint32, yes, no uint8) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: yes, Jf: no}
 	}
-	program := []unix.SockFilter{load(number), equal(unix.SYS_CONNECT, 0, 1), ask}
+	program := []unix.SockFilter{load(number), equal(unix.SYS_CONNECT, 1, 0), equal(unix.SYS_LISTEN, 0, 1), ask}
 	for _, call := range []uint32{
 		unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR,
 	} {

@@ -18,11 +18,12 @@ const (
 // ipTarget returns the address that a socket is connected to when it asks for one: the
 // same or, in place of "any address", which means this machine, the one of loopback.
 func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
-	if w.rules.IsOpen {
-		return address, 0
-	}
 	family, target := parseIP(address)
 	switch {
+	case w.rules.IsOpen && s.kind == unix.SOCK_STREAM && target.Addr().IsLinkLocalUnicast():
+		return nil, w.refuse(target.String(), unix.EACCES) // the metadata of a cloud; by UDP name servers are asked there
+	case w.rules.IsOpen:
+		return address, 0
 	case family == unix.AF_UNSPEC && s.kind == unix.SOCK_STREAM:
 		return address, 0 // It ends a connection, or does nothing.
 	case !target.IsValid():

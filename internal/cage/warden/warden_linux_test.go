@@ -286,6 +286,15 @@ func TestOwnServersAreReached(t *testing.T) {
 	}
 }
 
+// TestListeningIsForLoopbackAlone, whatever the address.
+func TestListeningIsForLoopbackAlone(t *testing.T) {
+	nothingLeft(t)
+	said, _ := attack(t, t.TempDir(), Rules{}, "listen", "0.0.0.0:0", "[::]:0", "127.0.0.1:0")
+	if want := strings.TrimSpace(strings.Repeat("ok ok lo ", 4)); said != want {
+		t.Errorf("got %s, want %s", said, want)
+	}
+}
+
 func TestOpenNetworkReachesAddresses(t *testing.T) {
 	nothingLeft(t)
 	foreign := serve(t, "tcp", "127.0.0.1:0", nil)
@@ -293,6 +302,12 @@ func TestOpenNetworkReachesAddresses(t *testing.T) {
 		said, refused := attack(t, t.TempDir(), Rules{IsOpen: true}, strings.Fields(kind+foreign)...)
 		if said != "ok" || len(refused) > 0 {
 			t.Errorf("%s: got %s, told of %q", kind, said, refused)
+		}
+	}
+	for _, metadata := range []string{"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[fe80::1]:80"} {
+		said, refused := attack(t, t.TempDir(), Rules{IsOpen: true}, "ip", metadata)
+		if said != "EACCES" || len(refused) != 1 {
+			t.Errorf("%s: got %s, told of %q, want it refused", metadata, said, refused)
 		}
 	}
 }
@@ -334,6 +349,13 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 				i := start(t, t.TempDir(), Rules{IsOpen: true, Sockets: []string{"/"}}, "hang", strconv.Itoa(atOnce+20), target)
 				i.line()
 				waitBlocked(t, i.cmd.Process.Pid)
+				for range 10 { // so that a further one would show
+					time.Sleep(glance / 10)
+					if got := deciding(); got > atOnce {
+						t.Errorf("decided at once: got %d, want at most %d", got, atOnce)
+						break
+					}
+				}
 				end(i)
 				select {
 				case <-i.served:
@@ -351,11 +373,17 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 	}
 }
 
-// waitBlocked waits until a process has as many threads as it connects with.
+// deciding is how many calls are decided right now.
+func deciding() int {
+	stacks := make([]byte, 4<<20)
+	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*warden).dial("))
+}
+
+// waitBlocked waits until a process has as many threads as it connects with, and as many calls are decided as can be.
 func waitBlocked(t *testing.T, process int) {
 	t.Helper()
 	for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(glance / 10) {
-		if threads, _ := os.ReadDir("/proc/" + strconv.Itoa(process) + "/task"); len(threads) > atOnce {
+		if threads, _ := os.ReadDir("/proc/" + strconv.Itoa(process) + "/task"); len(threads) > atOnce+20 && deciding() >= atOnce {
 			return
 		}
 	}

@@ -123,7 +123,8 @@ func inside(enc *base64.Encoding, text string, before int) []string {
 	return []string{all[from:to], all[from:]}
 }
 
-// wrapped returns what tools print of a long encoding: lines, and those in a row.
+// wrapped returns the lines that tools print of a long encoding: a log that masks by the
+// line sees no others.
 func wrapped(encoding string, width int) []string {
 	if len(encoding) <= width {
 		return nil
@@ -132,5 +133,5 @@ func wrapped(encoding string, width int) []string {
 	for line := range slices.Chunk([]byte(encoding), width) {
 		lines = append(lines, string(line))
 	}
-	return append(lines, strings.Join(lines, "\n"))
+	return lines
 }

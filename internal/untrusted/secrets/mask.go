@@ -84,7 +84,7 @@ func (s *Set) Text(text string) string {
 		return text
 	}
 	c := scan{set: s, buf: []byte(text)}
-	if at, _ := s.find(c.buf, 0, true); at == len(text) {
+	if at, _ := s.find(c.buf, 0, true, new(int)); at == len(text) {
 		return text
 	}
 	var out strings.Builder
@@ -100,9 +100,10 @@ func (s *Set) Rest(text string) int {
 		return longest
 	}
 	for _, form := range s.forms {
-		for n := min(len(form)-1, len(text)); n > longest; n-- {
-			if strings.HasSuffix(form, text[:n]) {
-				longest = n
+		for from := 1; from < len(form); from++ {
+			if n, _ := match(form[from:], []byte(text), true); n > 0 {
+				longest = max(longest, n)
+				break
 			}
 		}
 	}
@@ -111,14 +112,15 @@ func (s *Set) Rest(text string) int {
 
 // find returns the first position from i on where a form begins, with the length
 // of the longest one; or, unless b is final, the first position, with length 0,
-// where more bytes are needed to know. Else it returns the length of b.
-func (s *Set) find(b []byte, i int, final bool) (at, n int) {
-	for ; i+Shortest <= len(b); i++ {
-		key := binary.LittleEndian.Uint64(b[i:])
-		if !s.likely.has(key) {
-			continue
+// where more bytes are needed to know. Else it returns the length of b. It keeps
+// where the next line break may be, 0 at first.
+func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
+	for ; i < len(b); i++ {
+		if *line <= i {
+			for *line = i + 1; *line < len(b) && !mayBreak(b[*line]); *line++ {
+			}
 		}
-		n, open := longest(s.byStart[key], b[i:])
+		n, open := s.at(b[i:], *line-i)
 		if open && !final {
 			return i, 0
 		}
@@ -126,27 +128,39 @@ func (s *Set) find(b []byte, i int, final bool) (at, n int) {
 			return i, n
 		}
 	}
-	for ; !final && i < len(b); i++ {
-		if s.starts[string(b[i:])] {
-			return i, 0
-		}
-	}
 	return len(b), 0
+}
+
+// at returns the length of the longest form that b begins with, and whether b may be the
+// beginning of a longer one. The first line break may be after so many bytes.
+func (s *Set) at(b []byte, line int) (n int, open bool) {
+	if len(b) < Shortest {
+		open = s.starts[string(b)]
+	} else if key := binary.LittleEndian.Uint64(b); s.likely.has(key) {
+		n, open = longest(s.byStart[key], b)
+	}
+	if line >= min(len(b), Shortest) || !s.starts[string(b[:line])] {
+		return n, open
+	}
+	joined, length := joinedStart(b)
+	if length < Shortest {
+		return n, open || s.starts[string(joined[:length])]
+	}
+	more, isOpen := longest(s.byStart[binary.LittleEndian.Uint64(joined[:])], b)
+	return max(n, more), open || isOpen
 }
 
 // longest returns the length of the longest form that b begins with, and whether
 // b may be the beginning of a longer one. The forms come longest first.
 func longest(forms []string, b []byte) (n int, open bool) {
 	for _, form := range forms {
-		if len(form) > len(b) {
-			open = open || form[:len(b)] == string(b)
-			continue
-		}
-		if form == string(b[:len(form)]) {
-			return len(form), open
+		length, isOpen := match(form, b, false)
+		open = open || isOpen
+		if n = max(n, length); n > 0 {
+			break
 		}
 	}
-	return 0, open
+	return n, open
 }
 
 // keyOf is the beginning of a form as a number.

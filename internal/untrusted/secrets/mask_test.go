@@ -90,6 +90,34 @@ func TestBase64HidesWhatBelongsToTheSecret(t *testing.T) {
 	}
 }
 
+// TestLineBreaksHideNothing: tools break an encoding at places that depend on what comes before the secret.
+func TestLineBreaksHideNothing(t *testing.T) {
+	for _, length := range []int{9, 40, 300} {
+		secret := strings.Repeat("sk-ant-Zz9?>~", length)[:length]
+		s := set(t, secret)
+		for _, width := range []int{60, 64, 76} {
+			for _, end := range []string{"\n", "\r\n", `\n`, `\\r\\n`} {
+				for before := range width {
+					plain := strings.Repeat("<", before) + secret + "zz"
+					text := base64.StdEncoding.EncodeToString([]byte(plain))
+					from, to := (before*8+5)/6, (before+length)*8/6
+					if width == 60 { // of xxd
+						text, from, to = hex.EncodeToString([]byte(plain)), 2*before, 2*(before+length)
+					}
+					var wrapped strings.Builder
+					for i := 0; i < len(text); i += width {
+						wrapped.WriteString(text[i:min(i+width, len(text))] + end)
+					}
+					got := strings.ReplaceAll(s.Text(wrapped.String()), end, "")
+					if want := text[:from] + hidden + text[to:]; got != want {
+						t.Fatalf("%d bytes after %d, lines of %d and %q\ngot  %s\nwant %s", length, before, width, end, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestWrappedBase64 is what the command base64 makes of a key by itself.
 func TestWrappedBase64(t *testing.T) {
 	secret := strings.Repeat("sk-ant-0123456789", 12)
@@ -192,7 +220,7 @@ func TestRestOfACutText(t *testing.T) {
 	s := set(t, "sk-secret-value")
 	for text, want := range map[string]int{
 		"ret-value and more": 9, "no": 0, "": 0, "sk-secret-value": 0, "sk-secret-valu": 0,
-		"2VjcmV0LXZhbHVl is base64": 15,
+		"2VjcmV0LXZhbHVl is base64": 15, "2Vjcm\nV0LXZhbHVl": 16, "\nV0LXZhbHVl": 11,
 	} {
 		if got := s.Rest(text); got != want {
 			t.Errorf("rest %q: got %d, want %d", text, got, want)

@@ -2,7 +2,6 @@ package secrets
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"strings"
 )
@@ -25,9 +24,9 @@ type sink interface {
 
 // advance decides as much of buf as can be: all of it when it is final.
 func (c *scan) advance(final bool, to sink) {
-	next := 0
+	next, line := 0, 0
 	for {
-		at, n := c.set.find(c.buf, next, final)
+		at, n := c.set.find(c.buf, next, final, &line)
 		c.pass(next, at, to)
 		next = at
 		if n == 0 {
@@ -61,53 +60,6 @@ func (s starred) masked(_ int, first bool) {
 	if first {
 		_, _ = io.WriteString(s.out, hidden)
 	}
-}
-
-// writer is the way of a stream through a scan.
-type writer struct {
-	scan scan
-	out  bytes.Buffer
-	to   io.Writer
-	done bool
-}
-
-// Writer returns a writer that hands on to w what Text would make of all that is
-// written, each part as soon as it can't be the beginning of a secret. Close hands
-// on the rest, without closing w. It is not for use by several goroutines at once.
-func (s *Set) Writer(w io.Writer) io.WriteCloser {
-	return &writer{scan: scan{set: s.orEmpty()}, to: w}
-}
-
-var errClosed = errors.New("write to a closed masking writer")
-
-// Write implements io.Writer. Its error is that of the writer below.
-func (w *writer) Write(p []byte) (int, error) {
-	if w.done {
-		return 0, errClosed
-	}
-	w.scan.buf = append(w.scan.buf, p...)
-	if err := w.flush(false); err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-func (w *writer) Close() error {
-	if w.done {
-		return nil
-	}
-	w.done = true
-	return w.flush(true)
-}
-
-func (w *writer) flush(final bool) error {
-	w.scan.advance(final, starred{&w.out})
-	defer w.out.Reset()
-	if w.out.Len() == 0 {
-		return nil
-	}
-	_, err := w.to.Write(w.out.Bytes())
-	return err
 }
 
 // filled is a sink that puts an asterisk in place of each byte of a secret.

@@ -20,14 +20,30 @@ type Tokens struct {
 	Output     jsontext.Value `json:"output_tokens"`
 	CacheWrite jsontext.Value `json:"cache_creation_input_tokens"`
 	CacheRead  jsontext.Value `json:"cache_read_input_tokens"`
+	Cache      jsontext.Value `json:"cache_creation"` // how long it keeps what was written
+	Rest       jsontext.Value `json:",embed"`
 }
+
+// searches counts web searches, each of which costs a cent, by the vendor's list of prices of
+// 2026-11-22: https://platform.claude.com/docs/en/about-claude/pricing.
+const (
+	searches     = "web_search_requests"
+	search       = state.Dollar / 100
+	mostSearches = 1_000_000 // that are believed
+)
 
 // Usage is the count for a message of a model.
 func (t Tokens) Usage(model string) state.Usage {
-	return state.Usage{
+	u := state.Usage{
 		Model: Bare(model), Input: tally.Count(t.Input), Output: tally.Count(t.Output),
 		CacheWrite: tally.Count(t.CacheWrite), CacheRead: tally.Count(t.CacheRead),
 	}
+	u.CacheHour = min(u.CacheWrite, tally.In(t.Cache, "ephemeral_1h_input_tokens"))
+	if len(t.Rest) > 0 {
+		u.HasFees = tally.HasFees(t.Rest, searches, "web_fetch_requests", "tool_search_requests") // these cost their tokens
+		u.Surcharge = state.USD(min(tally.In(t.Rest, "server_tool_use", searches), mostSearches)) * search
+	}
+	return u
 }
 
 // Bare cuts the variant off a model's name, as in "opus[1m]".

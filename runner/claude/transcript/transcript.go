@@ -41,6 +41,15 @@ func (d Folder) Path(session, dir string) (string, bool) {
 	return s.Path, ok
 }
 
+// Check returns an error if what the CLI would open as the transcript of a session is none.
+func (d Folder) Check(session string) error {
+	projects, err := d.Projects()
+	if err != nil || !state.ValidSession(session) {
+		return nil //nolint:nilerr // then there is none
+	}
+	return transcripts.OnlyFiles(projects, "*/"+session+".jsonl")
+}
+
 // Config returns the CLI's own folder, which may not be there yet.
 func (d Folder) Config() (string, error) {
 	if dir := program.Variable(d.Env, "CLAUDE_CONFIG_DIR"); dir != "" {

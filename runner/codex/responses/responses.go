@@ -21,6 +21,7 @@ type Tokens struct {
 		Cached  jsontext.Value `json:"cached_tokens"`
 		Written jsontext.Value `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
+	Rest jsontext.Value `json:",embed"`
 }
 
 // Usage is the count for an answer of a model.
@@ -28,6 +29,7 @@ func (t Tokens) Usage(model string) state.Usage {
 	u := state.Usage{
 		Model: model, Output: tally.Count(t.Output),
 		CacheRead: tally.Count(t.Details.Cached), CacheWrite: tally.Count(t.Details.Written),
+		HasFees: tally.HasFees(t.Rest),
 	}
 	u.Input = max(0, tally.Count(t.Input)-u.CacheRead-u.CacheWrite)
 	return u

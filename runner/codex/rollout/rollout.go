@@ -46,8 +46,20 @@ func (f Folder) Path(thread string) (string, bool) {
 	if err != nil || !transcripts.IsUUID(thread) {
 		return "", false
 	}
-	return transcripts.Newest(filepath.Join(home, sessions), "*/*/*/rollout-*-"+thread+".jsonl", nil)
+	return transcripts.Newest(filepath.Join(home, sessions), pattern(thread), nil)
 }
+
+// Check returns an error if what the CLI would open as the rollout of a thread is none.
+func (f Folder) Check(thread string) error {
+	home, err := f.Home()
+	if err != nil || !transcripts.IsUUID(thread) {
+		return nil //nolint:nilerr // then there is none
+	}
+	return transcripts.OnlyFiles(filepath.Join(home, sessions), pattern(thread))
+}
+
+// pattern is what the paths of a thread's rollouts match.
+func pattern(thread string) string { return "*/*/*/rollout-*-" + thread + ".jsonl" }
 
 // Length returns the size in bytes of the rollout of a thread, and false when there is none.
 func (f Folder) Length(thread string) (int64, bool) {

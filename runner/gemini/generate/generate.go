@@ -20,11 +20,12 @@ type Tokens struct {
 	Cached     jsontext.Value `json:"cachedContentTokenCount"`
 	Candidates jsontext.Value `json:"candidatesTokenCount"`
 	Thoughts   jsontext.Value `json:"thoughtsTokenCount"`
+	Rest       jsontext.Value `json:",embed"`
 }
 
 // Usage is the count for an answer of a model.
 func (t Tokens) Usage(model string) state.Usage {
-	u := state.Usage{Model: model, Output: tally.Count(t.Candidates) + tally.Count(t.Thoughts), CacheRead: tally.Count(t.Cached)}
+	u := state.Usage{Model: model, Output: tally.Count(t.Candidates) + tally.Count(t.Thoughts), CacheRead: tally.Count(t.Cached), HasFees: tally.HasFees(t.Rest)}
 	u.Input = max(0, tally.Count(t.Prompt)+tally.Count(t.ToolUse)-u.CacheRead)
 	return u
 }

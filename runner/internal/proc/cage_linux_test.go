@@ -3,14 +3,11 @@ package proc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -79,35 +76,5 @@ func TestForksDontOutrunTheEnd(t *testing.T) {
 				t.Errorf("the last of the processes: got %v, want it never to be", err)
 			}
 		})
-	}
-}
-
-// TestGroupsAreEndedWhole: what shares the group of a process that is found ends with it if
-// it is to, also when it is never found itself, as what forks and exits all the time.
-func TestGroupsAreEndedWhole(t *testing.T) {
-	for _, grouped := range []bool{true, false} {
-		cmd := exec.Command("bash", "-c", "sleep 300 & echo $!; exec sleep 300")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-		from, err := cmd.StdoutPipe()
-		must(err)
-		must(cmd.Start())
-		var other int
-		_, err = fmt.Fscan(from, &other)
-		must(err)
-		endAll(func(yield func(process) bool) {
-			if p, ok := readStat(cmd.Process.Pid); ok && !p.dying {
-				p.grouped = grouped
-				yield(p)
-			}
-		}, never)
-		if !grouped {
-			if p, ok := readStat(other); !ok || p.dying {
-				t.Errorf("the other process of the group: got %+v, %t, want it left alone", p, ok)
-			}
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		}
-		waitDead(t, other)
-		_ = cmd.Wait()
-		reapStrays()
 	}
 }

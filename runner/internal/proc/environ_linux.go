@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // environ is the environment that a process was started with, as /proc has it.
@@ -12,7 +14,7 @@ import (
 type environ []byte
 
 func readEnviron(pid int) (environ, error) {
-	return readProc("/proc/"+strconv.Itoa(pid)+"/environ", 16<<10)
+	return processes.Read("/proc/"+strconv.Itoa(pid)+"/environ", 16<<10)
 }
 
 // Looks that come this much later find a process past the moment in which it
@@ -33,7 +35,7 @@ func settledEnviron(pid int) environ {
 		if len(env) > 0 || look == blankLooks {
 			return env
 		}
-		rest(blankPause, never)
+		time.Sleep(blankPause)
 	}
 }
 
@@ -54,26 +56,26 @@ func (e environ) some(test func(entry []byte) bool) bool {
 
 // carriers returns the live processes among pids whose environment passes the
 // test.
-func carriers(pids []int, test func(environ) bool) []process {
+func carriers(pids []int, test func(environ) bool) []processes.Process {
 	found, blank := look(pids, test)
 	if len(blank) == 0 {
 		return found
 	}
-	rest(blankPause, never)
+	time.Sleep(blankPause)
 	late, _ := look(blank, test)
 	return append(found, late...)
 }
 
 // look looks at processes once. Those that show nothing yet are returned as blank.
-func look(pids []int, test func(environ) bool) (found []process, blank []int) {
+func look(pids []int, test func(environ) bool) (found []processes.Process, blank []int) {
 	for _, pid := range pids {
 		env, err := readEnviron(pid)
 		if err != nil || len(env) > 0 && !test(env) {
 			continue
 		}
-		p, ok := readStat(pid)
+		p, ok := processes.Stat(pid)
 		switch {
-		case !ok || p.dying || p.kernel:
+		case !ok || p.Dying || p.Kernel:
 		case len(env) == 0:
 			blank = append(blank, pid)
 		default:

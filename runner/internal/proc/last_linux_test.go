@@ -7,12 +7,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 func init() {
@@ -47,10 +47,7 @@ func playLast(args []string) {
 		lines.Scan()
 		fmt.Println(lines.Text())
 	}
-	fmt.Println("left", len(EndAll()), len(descendants()))
-	for pid := 1; pid > 0; { // else they come to the test
-		pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-	}
+	fmt.Println("left", len(processes.EndDescendants()), len(processes.ChildrenOf(os.Getpid())))
 }
 
 // playDeserter goes into another process group, that of a process which isn't its
@@ -132,21 +129,4 @@ func TestNothingOutlivesTheProgram(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestWhatCannotBeEndedIsNamed: a process with other rights refuses every signal.
-func TestWhatCannotBeEndedIsNamed(t *testing.T) {
-	cmd := exec.Command("sleep", "300")
-	must(cmd.Start())
-	refuses := func(int, syscall.Signal) error { return syscall.EPERM }
-	got := endDescendants(refuses, time.Minute)
-	if want := fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid); !slices.Contains(got, want) {
-		t.Errorf("got %q, want %q in it", got, want)
-	}
-	ignores := func(int, syscall.Signal) error { return nil } // as one that hangs in the kernel
-	if got := endDescendants(ignores, 50*time.Millisecond); len(got) == 0 {
-		t.Error("of what does not end: got nothing")
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
 }

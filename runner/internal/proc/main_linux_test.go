@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // The test binary plays the children. roleVar says which part, argsVar has the
@@ -274,7 +276,7 @@ func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 func wantGone(t *testing.T, pid int) {
 	t.Helper()
 	if alive(pid) {
-		p, _ := readStat(pid)
+		p, _ := processes.Stat(pid)
 		t.Errorf("process %d is still there: %+v", pid, p)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // kin is a child that has not been collected yet.
@@ -185,16 +187,13 @@ func (k *kin) finish(forced bool) ending {
 	if e, done := k.collectIfAlone(all); done {
 		return e
 	}
-	swept, left := endAll(k.leftovers(all), never)
+	swept, left := processes.End(k.leftovers(all), nil)
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	e := k.collect()
-	e.swept, e.left = swept, left
+	e.swept, e.left = swept, len(left)
 	return e
 }
-
-// never is a channel on which nothing comes.
-var never <-chan struct{}
 
 // collectIfAlone collects the child when nothing shows that it left anything.
 func (k *kin) collectIfAlone(forced bool) (ending, bool) {

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/processes"
 	"github.com/raymond-action/raymond-action/internal/waited"
 )
 
@@ -36,7 +35,7 @@ func strays() (found []int, settled bool) {
 // listed is strays, as of one look, which may have collected some.
 func listed() (found []int, collected bool) {
 	own := syscall.Getpgrp()
-	for _, pid := range children() {
+	for _, pid := range processes.Children() {
 		if family.kin[pid] != nil || waited.Has(pid) {
 			continue
 		}
@@ -82,8 +81,8 @@ func (k *kin) around() (found []int, siblings []sibling, settled bool) {
 // orphans with all their descendants and, if everywhere, whatever carries its mark. Each
 // is yielded as soon as it is found. A process that is dying stands for those that another
 // look may find.
-func (k *kin) leftovers(everywhere bool) iter.Seq[process] {
-	return func(yield func(process) bool) {
+func (k *kin) leftovers(everywhere bool) iter.Seq[processes.Process] {
+	return func(yield func(processes.Process) bool) {
 		alone := true
 		for p := range k.inmates() {
 			if alone = false; !yield(p) {
@@ -94,7 +93,7 @@ func (k *kin) leftovers(everywhere bool) iter.Seq[process] {
 		if len(pids) == 0 && settled && alone && !everywhere {
 			return
 		}
-		if !settled && !yield(process{pid: k.pid, dying: true}) {
+		if !settled && !yield(processes.Process{PID: k.pid, Dying: true}) {
 			return
 		}
 		for p := range k.orphans(pids, siblings) {
@@ -117,26 +116,25 @@ func (k *kin) leftovers(everywhere bool) iter.Seq[process] {
 // nearest to this process first: who is stopped when it is yielded has all the children that
 // it will ever have when these are looked for. Of a dying one only itself is yielded, which
 // shows that another look is due: what it had started may be a sibling's.
-func (k *kin) orphans(strays []int, siblings []sibling) iter.Seq[process] {
-	return func(yield func(process) bool) {
+func (k *kin) orphans(strays []int, siblings []sibling) iter.Seq[processes.Process] {
+	return func(yield func(processes.Process) bool) {
 		known := map[int]bool{}
 		for next, isStray := strays, true; len(next) > 0; isStray = false {
 			var found []int
 			for _, pid := range next {
-				p, ok := readStat(pid)
+				p, ok := processes.Stat(pid)
 				if !ok { // it has ended since, and what it had started is to be looked for
-					p = process{pid: pid, dying: true}
+					p = processes.Process{PID: pid, Dying: true}
 				}
 				if known[pid] || isStray && ok && !k.owns(p, siblings) {
 					continue
 				}
 				known[pid] = true
-				p.grouped = k.ownsGroup(p)
 				if !yield(p) {
 					return
 				}
-				if !p.dying {
-					found = append(found, childrenOf(pid)...)
+				if !p.Dying {
+					found = append(found, processes.ChildrenOf(pid)...)
 				}
 			}
 			next = found
@@ -144,37 +142,26 @@ func (k *kin) orphans(strays []int, siblings []sibling) iter.Seq[process] {
 	}
 }
 
-// ownsGroup says whether the whole group of p, which comes from k, is ended with p. All of
-// it comes from k if it is outside of the session of this process: only k or what descends
-// from it can have begun that session, and a group is in one session. The group that k was
-// started in is ended as a whole as well; whoever has joined it from elsewhere asked for that.
-func (k *kin) ownsGroup(p process) bool {
-	own, err := unix.Getsid(0)
-	return err == nil && p.session > 0 && p.session != own || p.pgrp == k.pid
-}
-
 // inmates are the live processes in the cage of k, wherever they have gone.
-func (k *kin) inmates() iter.Seq[process] {
+func (k *kin) inmates() iter.Seq[processes.Process] {
 	if k.caged == 0 {
-		return func(func(process) bool) {}
+		return func(func(processes.Process) bool) {}
 	}
 	return caged(func(mark uint64) bool { return mark == k.caged })
 }
 
 // caged looks for the live processes whose mark passes the test, and yields each as soon
-// as it is found. A cage is entered in a new session, so that a group has processes of one
-// cage alone.
-func caged(test func(mark uint64) bool) iter.Seq[process] {
-	return func(yield func(process) bool) {
-		for pid := range processes() {
+// as it is found.
+func caged(test func(mark uint64) bool) iter.Seq[processes.Process] {
+	return func(yield func(processes.Process) bool) {
+		for pid := range processes.All() {
 			if !test(cage.MarkOf(pid)) {
 				continue
 			}
-			p, ok := readStat(pid)
-			if !ok || p.dying {
+			p, ok := processes.Stat(pid)
+			if !ok || p.Dead {
 				continue
 			}
-			p.grouped = true
 			if !yield(p) {
 				return
 			}
@@ -186,46 +173,46 @@ func caged(test func(mark uint64) bool) iter.Seq[process] {
 // Its process group or its mark tells. A stray that hides both belongs to k if k,
 // and no running sibling, is old enough to be its ancestor; otherwise the last of
 // those siblings will end it.
-func (k *kin) owns(p process, siblings []sibling) bool {
-	apart := p.pgrp != syscall.Getpgrp()
-	if p.dying {
+func (k *kin) owns(p processes.Process, siblings []sibling) bool {
+	apart := p.Group != syscall.Getpgrp()
+	if p.Dying {
 		return apart
 	}
-	if mark := cage.MarkOf(p.pid); mark != 0 {
+	if mark := cage.MarkOf(p.PID); mark != 0 {
 		return mark == k.caged
 	}
-	if len(siblings) == 0 && (p.pgrp == k.pid || apart && k.couldHaveStarted(p, siblings)) {
+	if len(siblings) == 0 && (p.Group == k.pid || apart && k.couldHaveStarted(p, siblings)) {
 		return true // whatever its environment says, which may take a moment to show
 	}
-	env := settledEnviron(p.pid)
+	env := settledEnviron(p.PID)
 	for _, s := range siblings {
-		if p.pgrp == s.pid || env.has(s.mark) {
+		if p.Group == s.pid || env.has(s.mark) {
 			return false
 		}
 	}
-	if p.pgrp == k.pid || env.has(k.mark) {
+	if p.Group == k.pid || env.has(k.mark) {
 		return true
 	}
 	return apart && k.couldHaveStarted(p, siblings)
 }
 
 // couldHaveStarted says whether k, and no running sibling, is as old as p.
-func (k *kin) couldHaveStarted(p process, siblings []sibling) bool {
+func (k *kin) couldHaveStarted(p processes.Process, siblings []sibling) bool {
 	for _, s := range siblings {
-		other, ok := readStat(s.pid)
-		if ok && !s.ended && other.born <= p.born {
+		other, ok := processes.Stat(s.pid)
+		if ok && !s.ended && other.Born <= p.Born {
 			return false
 		}
 	}
-	own, _ := readStat(k.pid)
-	return own.born <= p.born
+	own, _ := processes.Stat(k.pid)
+	return own.Born <= p.Born
 }
 
 // marked returns the live processes that carry the mark of k.
-func (k *kin) marked(siblings []sibling) []process {
+func (k *kin) marked(siblings []sibling) []processes.Process {
 	if k.mark == "" || slices.ContainsFunc(siblings, func(s sibling) bool { return s.mark == k.mark }) {
 		return nil
 	}
-	found := carriers(slices.Collect(processes()), func(env environ) bool { return env.has(k.mark) })
-	return slices.DeleteFunc(found, func(p process) bool { return p.pid == syscall.Getpid() })
+	found := carriers(slices.Collect(processes.All()), func(env environ) bool { return env.has(k.mark) })
+	return slices.DeleteFunc(found, func(p processes.Process) bool { return p.PID == syscall.Getpid() })
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/waited"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // Not parallel: an orphan without a mark is ended when no older child is left.
@@ -204,12 +205,12 @@ func crash(t *testing.T, env string) {
 		t.Fatal(err)
 	}
 	tool := a.next(t)
-	stat, _ := readStat(tool)
+	stat, _ := processes.Stat(tool)
 	kill(cmd.Process.Pid, syscall.SIGKILL)
 	waitDead(t, cmd.Process.Pid)
-	waitDead(t, stat.ppid) // by the death signal
+	waitDead(t, stat.Parent) // by the death signal
 	reapStrays()
-	wantGone(t, stat.ppid)
+	wantGone(t, stat.Parent)
 	if !alive(tool) {
 		t.Error("the tool should have survived the crash, for the sake of this test")
 	}
@@ -257,6 +258,6 @@ func TestSweepFindsWhatIsInACage(t *testing.T) {
 	if n, err := Sweep(context.Background(), markVar, run); n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}
-	wantGone(t, cmd.Process.Pid)
 	_ = cmd.Wait()
+	wantGone(t, cmd.Process.Pid)
 }

@@ -3,8 +3,10 @@ package program
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,8 +56,8 @@ type Finder struct {
 	found Found
 }
 
-// Find returns the CLI, after one check of its version. The order lends its directory and its
-// mark. What people should know of it is said once.
+// Find returns the CLI, after one check of its version. The order lends its cage, its
+// environment and its mark. What people should know of it is said once.
 func (f *Finder) Find(ctx context.Context, s Source, o runner.Order, say func(string)) (Found, *runner.Failure) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,11 +104,17 @@ func (s Source) lookUp(ctx context.Context, say func(string)) (string, *runner.F
 }
 
 func (s Source) checkVersion(ctx context.Context, path string, o runner.Order) (Version, *runner.Failure) {
+	// Nothing of the directory that agents work in has a say in it.
+	empty, err := os.MkdirTemp("", "raymond-")
+	if err != nil {
+		return Version{}, Machine("temporary folder: %v", err)
+	}
+	defer os.RemoveAll(empty)
 	out := &proc.Tail{Max: 4096}
 	exit, err := proc.Run(ctx, proc.Options{
-		Path: path, Args: []string{"--version"}, Dir: o.Dir, Env: s.Env,
+		Path: path, Args: []string{"--version"}, Dir: empty, Env: slices.Concat(s.Env, o.Env),
 		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit,
-		NoNewPrivs: s.NoNewPrivs,
+		NoNewPrivs: s.NoNewPrivs, Cage: o.Prompt.Cage,
 	})
 	switch {
 	case err != nil:

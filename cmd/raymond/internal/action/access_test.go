@@ -4,6 +4,8 @@ package action_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -148,6 +150,34 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 				t.Errorf("agent CLIs: got untrusted %v, want %v", j.agents.IsUntrusted, !test.trusted)
 			}
 		})
+	}
+}
+
+// TestPricesOfACheckoutThatIsNotTrusted would make all cheap that a stranger's change has agents do.
+func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
+	t.Parallel()
+	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+"-- prices.yaml --\nprices: {m: {input: 0, output: 0}}\n")
+	own, elsewhere := commitOf(t, repo), filepath.Join(t.TempDir(), "prices.yaml")
+	acttest.Commit(t, repo, head)
+	if err := os.WriteFile(elsewhere, []byte("prices: {m: {input: 1, output: 1}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(filepath.Dir(elsewhere), "link.yaml")
+	if err := os.Symlink(filepath.Join(repo, "prices.yaml"), link); err != nil {
+		t.Fatal(err)
+	}
+	denied := problem.ExitCodes[problem.ClassDenied]
+	for i, test := range []struct {
+		file, from string
+		code       int
+	}{
+		{filepath.Join(repo, "prices.yaml"), fromFork, denied}, {link, fromFork, denied},
+		{elsewhere, fromFork, 0}, {filepath.Join(repo, "prices.yaml"), fromHome, 0},
+	} {
+		j := newJob(t, f, repo, int64(400+i)).on("pull_request", event(person("ann"), test.from)).set("GITHUB_WORKFLOW_SHA", own).with("prices", test.file)
+		if e := j.do(test.code); test.code != 0 {
+			e.WantSays(t, "error", "input prices", "checkout isn't trusted", "trust-checkout: true")
+		}
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
@@ -67,12 +66,12 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	if s.in.Mode != job.ModeRun {
 		return runTool(s, r.source)
 	}
-	taken, jobBegan := takeCode(s), askJobStart(ctx, s)
+	jobBegan := askJobStart(ctx, s)
 	if r.flow, err = openFlow(s, r.source); err != nil {
 		return err
 	}
 	defer func() { r.flow.Close() }() // it may be another one by then
-	b, err := putInPlace(ctx, s, r, arrival{called, taken})
+	b, err := putInPlace(ctx, s, r, called)
 	defer b.lookup.remove()
 	if called.sayStuck(ctx, s, err); err != nil || b.readyRun == nil {
 		return err
@@ -88,17 +87,10 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 	return drive(ctx, s, r, driving{b.readyRun, to, gone, jobBegan, lastPart(s, b.lookup).Subject.Number})
 }
 
-// arrival is what a step has when it looks for its run.
-type arrival struct {
-	called *call
-	// taken returns the step's own code, as it was before anything of the workflow starts.
-	taken func() (*owncode.Code, error)
-}
-
 // putInPlace finds the run, or begins one, and puts it in its place on this machine. There
 // is none that is ready where the step has nothing to do.
-func putInPlace(ctx context.Context, s *step, r *result, a arrival) (b placed, err error) {
-	now, called := present{r.flow, &r.remarks}, a.called
+func putInPlace(ctx context.Context, s *step, r *result, called *call) (b placed, err error) {
+	now := present{r.flow, &r.remarks}
 	b.lookup, err = find(ctx, s, now, called)
 	if r.admission.isSkipped = called.isOver; err != nil || called.isOver || b.isIdle {
 		return b, err
@@ -108,9 +100,6 @@ func putInPlace(ctx context.Context, s *step, r *result, a arrival) (b placed, e
 		return b, nil
 	}
 	if err := adopt(s, r, b.lookup); err != nil {
-		return b, err
-	}
-	if r.code, err = a.taken(); err != nil {
 		return b, err
 	}
 	if b.readyRun, err = begin(ctx, s, now, b.lookup); err == nil {

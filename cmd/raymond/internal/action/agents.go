@@ -33,7 +33,7 @@ type agents struct {
 // conversationsOf are the agent CLIs as far as their conversations go: none of them can be
 // started.
 func conversationsOf(s *step) map[string]runner.Agent {
-	return clis.New(clis.Config{Envs: environs(s)})
+	return clis.New(clis.Config{Envs: environs(s), Folder: s.cliFolder()})
 }
 
 // newAgents starts the key proxy, if there is a key to keep and the workflow has
@@ -43,10 +43,10 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	env := s.inherited()
 	scripts, checks := job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)), job.ScriptEnviron(env, s.in.Env)
 	a := &agents{
-		env:    session.Env{Scripts: scripts, Checks: checks},
+		env:    session.Env{Common: checks, Trusted: scripts},
 		redact: func(text string) string { return logins(s.voice.mask.Text(text)) },
 		clis: clis.Config{
-			Env: checks, Envs: environs(s), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
+			Env: checks, Envs: environs(s), Folder: s.cliFolder(), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
 			IsUntrusted: !isTrusted, IsSandboxed: b.options().SkipPermissions && isRoot(),
 		},
 	}
@@ -80,7 +80,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 		return nil
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
-		Vendors: vendors, Environ: a.clis.Env, Price: priced(s, book), Tools: s.in.APITools,
+		Vendors: vendors, Environ: a.clis.Env, Price: priced(s, book), Tools: s.in.APITools, IsOpen: s.options.Cage.Network == "",
 		Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
 	})
 	if err != nil {
@@ -92,21 +92,21 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 	return nil
 }
 
-// priced prices what agents ask for. A model of a known vendor that has no price is as dear as the dearest of
-// that vendor, which is said once.
-func priced(s *step, book prices.Book) func(state.Usage) (state.USD, bool) {
+// priced is what the models cost that agents ask for. A model of a known vendor that has no price is as dear as
+// the dearest of that vendor, which is said once.
+func priced(s *step, book prices.Book) func(model string) (state.Price, bool) {
 	var once sync.Once
-	return func(u state.Usage) (state.USD, bool) {
-		usd, ok := book.Of(u)
+	return func(model string) (state.Price, bool) {
+		price, ok := book.Find(model)
 		if ok {
-			return usd, true
+			return price, true
 		}
-		if usd, ok = book.Dearest(u); ok {
+		if price, ok = book.Dearest(model); ok {
 			once.Do(func() {
-				s.voice.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", u.Model))
+				s.voice.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", model))
 			})
 		}
-		return usd, ok
+		return price, ok
 	}
 }
 
@@ -117,7 +117,7 @@ func installers(s *step) map[string]clis.Installer {
 		all[name] = agentcli.Install{
 			Pin: pin, Input: name + "-path", Version: s.in.Versions[name],
 			Cache: cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
-			Env:   job.ScriptEnviron(s.env.Environ, npmVariables),
+			Env:   job.ScriptEnviron(s.env.Environ, npmVariables), IsCaged: !s.options.Cage.IsOff() && s.unheld() == "",
 		}
 	}
 	return all

@@ -30,6 +30,8 @@ type bash struct {
 	j    *bareJob
 	env  []string
 	step *running
+
+	trusted []string // the environment of trusted scripts
 }
 
 // Run implements runner.Backend.
@@ -44,6 +46,11 @@ func (b *bash) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, o.Timeout, errTimeout)
 		defer cancel()
+	}
+	if o.Script.IsTrusted {
+		with := *b
+		with.env = b.trusted
+		b = &with
 	}
 	stdout, stderr := &told{order: o, tell: tell}, &told{order: o, tell: tell}
 	code := b.interpret(ctx, script{string(text), o.Dir, o.Env, stdout, stderr})

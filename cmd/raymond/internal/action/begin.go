@@ -13,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -24,8 +25,9 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 	if !s.isLocal() {
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
-	var err error
+	err := lookAtCheckout(ctx, s, l, b)
 	switch {
+	case err != nil:
 	case l.existing == nil && l.follows != nil:
 		err = beginFollowUp(ctx, s, now.remarks, placed{l, b})
 	case l.existing == nil && l.reruns != nil:
@@ -50,6 +52,21 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 	return b, err
 }
 
+// lookAtCheckout looks at what agents find, before anything of theirs is put back, if a script gets their work.
+func lookAtCheckout(ctx context.Context, s *step, l lookup, b *readyRun) (err error) {
+	if !b.flow.HandsOver(s.options.Jobs) {
+		return nil
+	}
+	if e := l.existing; e != nil && e.found == nil { // on this machine, where agents have been
+		b.checkout, _ = snapshots.Kept(s.runDir(e.run.WorkflowID))
+		return nil
+	}
+	if b.checkout, err = snapshots.Look(ctx, s.git(), s.dirs.work, s.getenv("GITHUB_SHA")); err != nil {
+		return machineProblem("the checkout", err)
+	}
+	return nil
+}
+
 // limit has the run held to the budgets of the step, checks what it may not do, and plans its
 // report.
 func limit(ctx context.Context, s *step, r *remarks, b placed) error {
@@ -65,7 +82,11 @@ func limit(ctx context.Context, s *step, r *remarks, b placed) error {
 // noteLocal keeps whose a run in the state folder is, and how it began.
 func noteLocal(s *step, b *readyRun) error {
 	note := localNote{s.key, s.event.Subject, s.note.get().Untrusted}
-	return errors.Join(notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), note), notes.Write(s.fileOfRun(b.run.WorkflowID, beganFile), b.began))
+	err := errors.Join(notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), note), notes.Write(s.fileOfRun(b.run.WorkflowID, beganFile), b.began))
+	if _, isKept := snapshots.Kept(s.runDir(b.run.WorkflowID)); err == nil && !isKept && b.checkout.Base != "" {
+		err = b.checkout.Keep(s.runDir(b.run.WorkflowID))
+	}
+	return err
 }
 
 // checkPrices reports states that can't be held to the budget.
@@ -152,12 +173,13 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 			return err
 		}
 		b.run = run
+	} else if err := bringLocal(s, e.run.WorkflowID, e.run); err != nil {
+		return err
 	}
 	if b.isOver() {
 		return nil
 	}
 	now := s.options.Alone() // never what a state file says, which agents could have written
-	now.Prices = session.Prices(b.run.Options).AtLeast(now.Prices)
 	file := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
 	err := errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, file), session.CheckAgents(&now, b.flow.Scope, s.options.Jobs))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,6 +23,8 @@ type readyRun struct {
 	flow      *flow                // the workflow that it continues with
 	base      string               // the commit that the job was checked out at; "" for none
 	talks     *conversations.Notes // nil: nobody removes the conversations
+	hasWork   bool                 // work that agents may have done was put into the workspace
+	checkout  snapshots.Checkout   // zero where no script gets the agents' work
 }
 
 // options are those with which the run continues.

@@ -3,6 +3,8 @@
 package action_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -123,6 +125,38 @@ func TestPostStoresWhatWasSpent(t *testing.T) {
 	c.Kill()
 	j.post()
 	s.wantSpent("10000")
+}
+
+// TestPostStoresWhatWasMetered of an invocation that was under way when the main part was killed, once, and the run
+// has it, too; where the record of it was altered, all that the step might have spent.
+func TestPostStoresWhatWasMetered(t *testing.T) {
+	t.Parallel()
+	for _, isAltered := range []bool{false, true} {
+		s := newScene(t, "-- wf/START.md --\nreply:\n<goto>METER.md</goto>\nend.\n-- wf/METER.md --\nmeter: claude-opus-5\nreply:\n<result>done</result>\nend.\n")
+		j := s.talks(1, "budget", "7")
+		c := j.start()
+		journal := func() string {
+			list, _ := filepath.Glob(filepath.Join(j.own(), "*.journal"))
+			return strings.Join(list, "")
+		}
+		c.Until("what was metered", func() bool {
+			data, _ := os.ReadFile(journal())
+			return strings.Contains(string(data), `"metered"`)
+		})
+		c.Kill()
+		if isAltered {
+			j.write(journal(), "")
+			e := j.end(j.command("action-post"))
+			e.WantSays(t, "warning", "it is not known what this step has spent", "budget-per-key")
+			s.wantSpent("7000000")
+			continue
+		}
+		j.post()
+		s.wantSpent("5010000")
+		s.letGo()
+		s.talks(2, "budget", "7").do(0).WantOutputs(t, "status", "completed", "cost-usd", "5.02")
+		s.wantSpent("5010000", "10000")
+	}
 }
 
 // TestStepsThatSpendAlikeAreTwo: names of artifacts are unique in a workflow run.

@@ -1,15 +1,16 @@
 package action
 
 import (
+	"cmp"
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -34,18 +35,42 @@ func checkCage(s *step) error {
 // newCages makes the cages of a run. The caller closes them.
 func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	var needs runner.Needs
-	if !s.options.Cage.IsOff() {
-		needs = session.Needs(a.clis, b.options(), b.flow.Scope, s.options.Jobs)
+	if isCaged(s) {
+		var err error
+		if needs, err = session.Needs(a.clis, b.options(), b.flow.Scope, s.options.Jobs); err != nil {
+			return nil, machineProblem("agent CLIs", err)
+		}
 	}
 	return confine.New(s.options.Cage, confine.Site{
 		Site: places.Site{
 			Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
-			Hidden: s.private(), Shown: s.needed(), Guarded: s.guarded(),
+			Hidden: s.private(), Read: s.needed(), Guarded: s.guarded(),
 		},
 		Needs:  needs,
-		IsFree: s.in.AllowSudo,
-		Label:  s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) }, Warn: s.voice.warn,
+		IsFree: s.in.AllowSudo, IsClean: isClean(s, b),
+		Label: s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) }, Warn: s.voice.warn,
 	})
+}
+
+// isCaged reports whether agents are to run in a cage, as far as there is one on this system.
+func isCaged(s *step) bool { return !s.options.Cage.IsOff() && !s.in.AllowSudo && cage.Program != "" }
+
+// cliFolder is where the agent CLIs have folders of their own, with the conversations, in place of those in the home folder;
+// "" without a cage. It is that of the step, which takes conversations from checkpoints, or of the run that is kept here.
+func (s *step) cliFolder() string {
+	switch {
+	case !isCaged(s):
+		return ""
+	case s.isLocal():
+		return session.CLIFolder(s.runDir(cmp.Or(s.note.get().WorkflowID, s.options.WorkflowID)))
+	}
+	return session.CLIFolder(s.dirs.own)
+}
+
+// isClean reports whether no agent, and nothing of what one has done, comes into the workspace: there trusted
+// scripts may read the checkout.
+func isClean(s *step, b *readyRun) bool {
+	return s.in.NoPrompts && !b.hasWork && afterAgents(s) == nil && !b.flow.HasCaged(s.options.Jobs)
 }
 
 // private are the files of the run, of the runner, and of other steps that use the
@@ -70,11 +95,19 @@ func (s *step) needed() []string {
 	return needed
 }
 
+// actionFolder is the folder of this action; "" for a program that was started by hand.
+func (s *step) actionFolder() string {
+	if shim := s.getenv(shimVariable); shim != "" {
+		return filepath.Dir(filepath.Dir(shim))
+	}
+	return ""
+}
+
 // guarded are the folders of actions, whose post parts get the job's secrets.
 func (s *step) guarded() []string {
 	var folders []string
-	if shim := s.getenv(owncode.Variable); shim != "" {
-		folders = append(folders, filepath.Dir(filepath.Dir(shim)))
+	if own := s.actionFolder(); own != "" {
+		folders = append(folders, own)
 	}
 	if temp := s.getenv("RUNNER_TEMP"); temp != "" {
 		folders = append(folders, filepath.Join(filepath.Dir(temp), "_actions"))

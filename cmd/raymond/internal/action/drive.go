@@ -3,14 +3,13 @@ package action
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/gitguard"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -36,12 +35,17 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return err
 	}
 	defer a.close()
+	if d.hasWork {
+		if err := markAgents(s); err != nil {
+			return machineProblem("RUNNER_TEMP", err)
+		}
+	}
 	cages, err := newCages(s, a, d.readyRun)
 	if err != nil {
 		return err
 	}
 	defer cages.Close()
-	a.env.Cages = cages
+	a.env.Cages, a.env.Private = cages, cages.Private()
 	dir := s.runDir(d.run.WorkflowID)
 	talks := clis.New(a.clis) // as far as their conversations go
 	take := func(run *state.Run) (*checkpoints.Snapshot, error) {
@@ -67,6 +71,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 	if s.in.Workspace == job.WorkspaceGit {
 		u.Others.Snapshots = s.git().OpenSnapshots(snapshots.Path(dir))
 	}
+	u.Others.HandOver = d.checkout.HandOver(s.git())
 	o, err := session.Open(u)
 	if err != nil {
 		return err
@@ -76,7 +81,7 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		o.Config.Clock = s.env.Clock
 	}
 	wrapAgents(s, d, o.Config.Agents)
-	if err = errors.Join(guardGit(s, o, d.run), addReporters(s, r, d.readyRun, o.Events)); err == nil {
+	if err = addReporters(s, r, d.readyRun, o.Events); err == nil {
 		asks.listen(o.Events)
 		r.run, err = o.Run(ctx)
 		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
@@ -115,37 +120,17 @@ func outOf(s *step) session.Out {
 // wrapAgents has prompts run as the step wants it: refused where it has none, noted for the
 // post part, and held until the key is known to be the run's.
 func wrapAgents(s *step, d driving, agents map[string]runner.Agent) {
+	mark := sync.OnceValue(func() error { return markAgents(s) })
 	for name, a := range agents {
 		b := runner.Backend(noPrompts{})
 		if !s.in.NoPrompts {
-			b = d.talks.Wrap(a)
+			b = marking{d.talks.Wrap(a), mark}
 		}
 		if d.to != nil {
 			b = d.to.claim.Guard(b)
 		}
 		agents[name] = runner.Through(a, b)
 	}
-}
-
-// guardGit has git of scripts run nothing that agents have put into its settings and hooks.
-func guardGit(s *step, o *session.Session, run *state.Run) error {
-	g, err := gitguard.New(checkpoints.Dirs(run), func(changed []string) {
-		s.voice.warn("git's settings and hooks are as they were before agents ran, for the scripts of the workflow; taken back: " + text.Line(listed(changed)))
-	})
-	if err != nil {
-		return machineProblem("git's settings", err)
-	}
-	c := &o.Config
-	if c.Cages != nil {
-		if box := c.Cages.Agent(run.Dir); box != nil {
-			g.In = box.Start
-		}
-	}
-	c.Scripts, c.Verifier = g.Scripts(c.Scripts), g.Checks(c.Verifier)
-	for name, a := range c.Agents {
-		c.Agents[name] = runner.Through(a, g.Untrusted(a))
-	}
-	return nil
 }
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.

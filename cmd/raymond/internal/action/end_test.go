@@ -17,7 +17,7 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 	t.Parallel()
 	flag := filepath.Join(t.TempDir(), "flag")
 	repo := folder(t, "-- wf/START.sh --\ntouch \"$FLAG\"; exec sleep 300\n")
-	j := newJob(t, sitetest.NewForge(t), repo, 541).set("FLAG", flag).with("script-env", "FLAG")
+	j := newJob(t, sitetest.NewForge(t), repo, 541).set("FLAG", flag).with("env", "FLAG")
 	c := j.start()
 	c.Until("the script", func() bool { return sitetest.Exists(flag) })
 	c.Kill()

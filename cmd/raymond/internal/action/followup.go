@@ -79,11 +79,16 @@ func beginFollowUp(ctx context.Context, s *step, r *remarks, b placed) error {
 	if err := beginRun(s, b.readyRun); err != nil {
 		return err
 	}
+	if e.found == nil {
+		if err := bringLocal(s, before.WorkflowID, before); err != nil {
+			return err
+		}
+	}
 	var last state.Last
 	if before.Last != nil { // else where its conversation has ended was not kept
 		last = *before.Last
 	}
-	b.run.FollowUp(next.Name, last)
+	b.run.FollowUp(next.Name, s.event.About.Author.Login, last)
 	r.say(s, "run "+b.run.WorkflowID+" follows run "+before.WorkflowID+", which is completed, in a branch of its conversation")
 	return nil
 }

@@ -105,7 +105,6 @@ func (c *running) env() action.Env {
 		Version: "dev", Environ: j.environment(), Stdout: &c.stdout, Stderr: &c.stderr, Run: j.tool, Transport: c,
 		Clock: runner.Clock{Now: func() time.Time { return time.Now().Add(time.Duration(c.late.Load())) }, After: time.After},
 		Process: action.Process{
-			Program: func() (string, error) { return j.program, nil },
 			Protect: func() error { return nil },
 			Enter:   enter,
 			Gone:    func(action.Env) []<-chan struct{} { return nil },
@@ -128,7 +127,7 @@ func (c *running) env() action.Env {
 				}
 				return all
 			},
-			Scripts: func(env []string) runner.Backend { return &bash{j: j, env: env, step: c} },
+			Scripts: func(e session.Env) runner.Backend { return &bash{j: j, env: e.Common, trusted: e.Trusted, step: c} },
 			Checks:  func(env []string) runner.Verifier { return &bash{j: j, env: env, step: c} },
 		},
 	}

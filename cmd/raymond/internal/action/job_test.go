@@ -38,7 +38,6 @@ type bareJob struct {
 	payload string
 	files   string // folder of the command files, for one of several steps
 
-	program  string          // its file
 	agents   agents.Config   // that agent CLIs were given
 	says     map[string]says // by the first word of the prompt
 	programs []string        // that scripts may start besides git
@@ -66,8 +65,6 @@ func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	if err := os.CopyFS(j.work, os.DirFS(repo)); err != nil {
 		t.Fatal(err)
 	}
-	j.program = filepath.Join(root, "raymond")
-	j.write(j.program, "the program")
 	if !isRepository(j.work) {
 		j.inputs["workspace"] = "none"
 	}
@@ -204,7 +201,7 @@ func (j *bareJob) environment() []string {
 func (j *bareJob) step(name string) *bareJob {
 	other := &bareJob{
 		t: j.t, forge: j.forge, root: j.root, work: j.work, temp: j.temp, run: j.run, env: maps.Clone(j.env), inputs: maps.Clone(j.inputs),
-		payload: j.payload, files: name, program: j.program,
+		payload: j.payload, files: name,
 	}
 	for _, file := range sitetest.RunnerFiles {
 		other.env[file] = other.commandFile(file)

@@ -15,7 +15,7 @@ import (
 const asksOnThePull = `-- wf/START.sh --
 echo start >>"$EFFECTS"; echo '<goto>PUBLISH</goto>'
 -- wf/PUBLISH.sh --
-# raymond: job=publish
+# raymond: job=publish ask=where,from,untrusted
 echo published >>"$EFFECTS"; echo '<ask next="FOLLOW" where="34" from="author" untrusted="true">What should be different?</ask>'
 -- wf/FOLLOW.sh --
 echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<goto>AGAIN</goto>'

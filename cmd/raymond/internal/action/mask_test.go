@@ -25,7 +25,7 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 	values := strings.Join(slices.Sorted(maps.Values(odd)), " ")
 	said := "canary-nine-9 canary-ten-10 " + strings.ReplaceAll(strings.ReplaceAll(values, "postgres://app:", ""), "@db/x", "")
 	flow := "-- wf/START.sh --\necho \"log: " + said + "\"\necho \"<goto input='" + said + "'>AGENT.md</goto>\"\n" +
-		"-- wf/AGENT.md --\nYou know {{result}}\nreply:\n<result>" + said + "</result>\nend.\n"
+		"-- wf/AGENT.md --\nYou know {{result}}\nreply:\n<result>" + said + "</result>\nend.\n-- wf/PUSH.sh --\n# raymond: trusted=true\n"
 	j := newJob(t, f, folder(t, flow), 1).with("env", "SETTING SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
 		set("SETTING", "canary-nine-9", "FOR_SCRIPTS", "canary-ten-10", "SHORT", "brief", "SHORT_TOKEN", "1234567")
 	for name, value := range odd {

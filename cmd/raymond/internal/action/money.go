@@ -9,6 +9,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -157,6 +159,35 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 		return err
 	}
 	return s.note.change(func(d *noteData) { d.Booking.IsStored = true })
+}
+
+// bookLeft stores what a main part has spent that was killed, also with the invocations that it had under way:
+// their meters were saved. The run has that, too, from now on.
+func bookLeft(ctx context.Context, s *step, store *state.File, run *state.Run) error {
+	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
+	if charge := c.Charge(run, time.Now()); charge != nil {
+		if err := store.Append(charge); err != nil {
+			return err
+		}
+		run.Apply(charge)
+	}
+	return book(ctx, s, run)
+}
+
+// bookAltered stores what a main part may have spent at most whose record was altered: who alters it does not
+// get more than the budget of the run by that.
+func bookAltered(ctx context.Context, s *step) {
+	if s.in.NoPrompts {
+		return
+	}
+	run := &state.Run{}
+	run.Progress.TotalUSD = s.options.Alone().BudgetUSD
+	if run.Progress.TotalUSD > 0 {
+		s.voice.warn("it is not known what this step has spent: the whole budget of the run counts for budget-per-key and budget-per-day of later runs")
+	}
+	if err := book(ctx, s, run); err != nil {
+		s.voice.warn(notBooked(err))
+	}
 }
 
 // bookEnd stores what the main part has spent. Where it has no time, or that fails, the post

@@ -40,6 +40,7 @@ func makeOwn(s *step) (dir string, err error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", machineProblem("RUNNER_TEMP", err)
 	}
+	_ = os.Chmod(parent, 0o700) // agents of an earlier step may have closed it
 	for n := 1; n <= maxParts; n++ {
 		dir := filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
 		err := os.Mkdir(dir, 0o700)
@@ -73,6 +74,18 @@ func ownOfMain(getenv func(string) string) string {
 	}
 	parent, name := stepFolders(getenv)
 	return filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
+}
+
+// reopen makes a folder of ours, and what is in it, ours to read and write again: agents can't write there, but no
+// cage keeps them from changing modes. What can't be changed is found out when it is used.
+func reopen(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		own := map[fs.FileMode]fs.FileMode{0: 0o600, fs.ModeDir: 0o700}[d.Type()]
+		if info, err := d.Info(); err == nil && info.Mode()&own != own {
+			_ = os.Chmod(path, info.Mode().Perm()|own)
+		}
+		return nil
+	})
 }
 
 // fileName replaces what file names of some system can't hold.

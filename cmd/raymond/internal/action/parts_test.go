@@ -180,7 +180,7 @@ for i in 1 2; do echo "<fork next=\"WAIT.sh\" item=\"$i\">WORK.sh</fork>"; done
 -- wf/WAIT.sh --
 echo '<join>END.sh</join>'
 -- wf/WORK.sh --
-# raymond: job=work
+# raymond: job=work cd=true
 [ "$(cat plan.txt)" = planned ] || exit 1
 echo "by $RAYMOND_VAR_ITEM" >shared.txt
 git worktree add -q "$RUNNER_TEMP/wt" -b "topic$RAYMOND_VAR_ITEM" && echo "own $RAYMOND_VAR_ITEM" >"$RUNNER_TEMP/wt/own.txt"

@@ -47,6 +47,8 @@ func post(ctx context.Context, s *step) error {
 	if s.dirs.own == "" {
 		return nil // the main part came to nothing
 	}
+	_ = os.Chmod(filepath.Dir(s.dirs.own), 0o700)
+	reopen(s.dirs.own)
 	return errors.Join(finish(ctx, s), checkpoints.Clear(s.dirs.own))
 }
 
@@ -103,7 +105,9 @@ func finishNoted(ctx context.Context, s *step) (err error) {
 // abandon gives up a run of which something was altered. Nothing of it is stored; what
 // it holds and has left is found by those notes alone that are as they were written.
 func abandon(ctx context.Context, s *step) error {
+	defer bookAltered(ctx, s)
 	if !isIntact(s, stepFile) {
+		s.note.data = noteData{}
 		s.voice.warn("the step's own note was altered: what agents of this step may have left running is not ended")
 		return nil
 	}
@@ -156,7 +160,7 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	}
 	dropHistory(s, note.WorkflowID)
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
-	if err := book(ctx, s, run); err != nil {
+	if err := bookLeft(ctx, s, store, run); err != nil {
 		s.voice.warn(notBooked(err))
 	}
 	storeErr := storeLeft(ctx, s, r, left{services: v, run: run})

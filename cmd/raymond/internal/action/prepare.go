@@ -117,7 +117,7 @@ func readFlags(s *step) error {
 	if err := flags.Parse(job.Arguments(s.getenv)); err != nil {
 		return err
 	}
-	s.options.Telling = runner.TellBounded
+	s.options.Telling, s.options.ScriptEnv = runner.TellBounded, s.in.ScriptEnv
 	if s.getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
 		s.options.Telling = runner.TellAll
 	}

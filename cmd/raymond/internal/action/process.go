@@ -11,7 +11,6 @@ import (
 
 // Process is the process that a step runs in: what the step does to all of it, and learns of it.
 type Process struct {
-	Program func() (string, error)           // its file
 	Protect func() error                     // nothing that it starts may read its memory, or leave it
 	Enter   func(dir string) (string, error) // changes its directory, and returns what the system calls that
 	Gone    func(Env) []<-chan struct{}      // one is closed when who has started it is gone
@@ -24,7 +23,6 @@ type Process struct {
 // ThisProcess is the program on its own.
 func ThisProcess() Process {
 	return Process{
-		Program: os.Executable,
 		Protect: func() error { return errors.Join(shell.Undumpable(), shell.Adopt()) },
 		Enter: func(dir string) (string, error) {
 			if err := os.Chdir(dir); err != nil {

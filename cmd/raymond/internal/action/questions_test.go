@@ -156,7 +156,7 @@ func TestAWrongChoiceGetsOneReply(t *testing.T) {
 // continues the run that has the key of this one.
 func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, strings.Replace(asksOnce, "<ask ", `<ask where="34" `, 1))
+	s := newScene(t, strings.NewReplacer("echo start", "# raymond: ask=where\necho start", "<ask ", `<ask where="34" `).Replace(asksOnce))
 	first := s.talking(1).do(0)
 	q := s.question(34)
 	// Copied elsewhere, by whomever, it leads nowhere.
@@ -200,6 +200,7 @@ func TestAnswersWhoseJobIsGone(t *testing.T) {
 func TestACommentOnALineBringsTheLine(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, `-- wf/START.sh --
+# raymond: ask=where
 echo '<ask next="NEXT.sh" where="34">How?</ask>'
 -- wf/NEXT.sh --
 printf %s "$RAYMOND_RESULT" >"$EFFECTS"; echo '<result>all done</result>'

@@ -13,12 +13,14 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/rerun"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
+	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -81,7 +83,6 @@ func rerunOf(s *step, b placed, point rerun.Point) (*state.Run, error) {
 		return nil, err
 	}
 	now := s.options.Alone() // never what a history says, which agents could have written
-	now.Prices = session.Prices(run.Options).AtLeast(now.Prices)
 	run.Options = now
 	tellWarnings(s, warnings)
 	return run, session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs)
@@ -101,6 +102,8 @@ func moveRerun(s *step, b placed, run *state.Run) (*state.Run, error) {
 		if err := placeTranscripts(e.found, p); err != nil {
 			return nil, err
 		}
+	} else if err := bringLocal(s, e.run.WorkflowID, run); err != nil {
+		return nil, err
 	}
 	copies, err := rerun.Copier{Agents: agents, Where: where, NewID: uuid.NewString}.Copy(run)
 	if err != nil {
@@ -122,6 +125,17 @@ func moveRerun(s *step, b placed, run *state.Run) (*state.Run, error) {
 		}
 	}
 	return moved, makeDirs(moved)
+}
+
+// bringLocal brings the conversations that a run needs from those of a run that is kept on this machine, or of one that had no
+// cage.
+func bringLocal(s *step, id string, run *state.Run) error {
+	for _, folder := range []string{"", session.CLIFolder(s.runDir(id))} {
+		if err := conversations.Bring(clis.New(clis.Config{Envs: environs(s), Folder: folder}), conversationsOf(s), run); err != nil {
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "conversations", What: err.Error()}
+		}
+	}
+	return nil
 }
 
 // makeDirs makes the directories in which agents of a run work.

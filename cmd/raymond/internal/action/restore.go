@@ -99,6 +99,7 @@ func bringBack(ctx context.Context, s *step, r *remarks, b placed) (*state.Run, 
 			return nil, err
 		}
 		r.notes = append(r.notes, restored...)
+		b.hasWork = workspace.Held(work)
 	}
 	run, err := e.run.Relocate(where)
 	if err != nil {

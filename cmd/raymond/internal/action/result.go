@@ -4,7 +4,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -23,8 +22,7 @@ type result struct {
 	page      *page
 	jobFile   []byte // the job's workflow file; nil where it can't be read
 	next      outlook.Outlook
-	isIdle    bool          // nothing of the run is due, so that it was left alone
-	code      *owncode.Code // nil before it is taken
+	isIdle    bool // nothing of the run is due, so that it was left alone
 }
 
 // sessionsFile has the conversations of a step, in its own folder. Its name is not

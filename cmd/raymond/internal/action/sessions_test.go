@@ -13,14 +13,18 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// conversations are the session files that the agent CLI of a job's machine has.
+// conversations are the session files that the agent CLI of a job's machine has, and those of its runs.
 func (j *bareJob) conversations() []string {
 	j.t.Helper()
-	found, err := filepath.Glob(filepath.Join(j.env["HOME"], ".claude", "projects", "*", "*.jsonl"))
-	if err != nil {
-		j.t.Fatal(err)
+	var all []string
+	for _, folder := range []string{filepath.Join(j.env["HOME"], ".claude"), filepath.Join(j.temp, "raymond", "*", "clis", "claude"), filepath.Join(j.inputs["state-dir"], "*", "*", "*", "clis", "claude")} {
+		found, err := filepath.Glob(filepath.Join(folder, "projects", "*", "*.jsonl"))
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		all = append(all, found...)
 	}
-	return found
+	return all
 }
 
 // machine has the job on the machine of another one: its HOME is the same.
@@ -111,5 +115,41 @@ func TestConversationsThatStay(t *testing.T) {
 		if got := j.conversations(); !slices.Equal(got, before) {
 			t.Errorf("%s: conversations after the post part: got %v, want %v", name, got, before)
 		}
+	}
+}
+
+// TestConversationsOfACage lie in a folder of the step, or of the run that is kept on this machine, and not in the home
+// folder. They come back when the run goes on, also where it had no cage before, and a run that begins as another one has
+// copies of its own.
+func TestConversationsOfACage(t *testing.T) {
+	t.Parallel()
+	for name, inputs := range map[string][]string{"artifact": nil, "local": {"store", "local", "state-dir", t.TempDir()}, "local, without a cage before": {"store", "local", "state-dir", t.TempDir()}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, agentAtWork)
+			first := s.talks(1, "max-iterations", "1").with(inputs...)
+			home := filepath.Join(first.env["HOME"], ".claude")
+			isOff := strings.HasSuffix(name, "before")
+			if !isOff {
+				first.with("cage", "on")
+			}
+			id := first.do(problem.ExitCodes[problem.ClassOverLimit]).Outputs["workflow-id"]
+			if got := first.conversations(); len(got) != 1 || strings.HasPrefix(got[0], home) != isOff {
+				t.Fatalf("conversations: got %q, want one, below %s: %v", got, home, isOff)
+			}
+			first.post()
+			second := s.talks(2, "cage", "on", "max-iterations", "9").with(inputs...)
+			if isOff {
+				second.machine(first)
+			}
+			second.do(0).WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", id)
+			second.post()
+			third := s.talks(3, "cage", "on", "max-iterations", "9", "resume", id+"@3").with(inputs...)
+			e := third.do(0)
+			e.WantOutputs(t, "status", "completed", "result", "all done")
+			if strings.Contains(e.Stdout, "begins a new one") || e.Outputs["workflow-id"] == id {
+				t.Errorf("a run that begins as another one: got %v, want a copy of its conversation", e)
+			}
+		})
 	}
 }

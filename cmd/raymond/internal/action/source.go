@@ -12,9 +12,11 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/examples"
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // source is where the workflow is read from.
@@ -39,7 +41,7 @@ func openFlow(s *step, from source) (*flow, error) {
 	s.voice.spareStates(files.Workflow.Names())
 	err = files.Faulty
 	if err == nil {
-		err = checkCredentials(s, files)
+		err = errors.Join(checkCredentials(s, files), checkHeld(s, files))
 	}
 	if err != nil {
 		files.Close()
@@ -118,12 +120,27 @@ func builtins() []string {
 }
 
 // trustedSource is where the states are taken from: the source itself, unless the
-// checkout that it is in isn't trusted.
+// checkout that it is in isn't trusted. Prices are not taken from such a one.
 func trustedSource(ctx context.Context, s *step, a admission, from source) (source, error) {
-	if a.isTrusted || s.isBuiltin() {
+	if a.isTrusted {
+		return from, nil
+	}
+	if file := job.Value(s.getenv, "prices"); file != "" && s.isCheckedOut(file) {
+		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
+			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}
+	}
+	if s.isBuiltin() {
 		return from, nil
 	}
 	return committedSource(ctx, s, from)
+}
+
+// isCheckedOut reports whether a file that an input names lies in the workspace, or is reached through it.
+func (s *step) isCheckedOut(file string) bool {
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(s.dirs.top, file)
+	}
+	return cage.IsWithin(filepath.Clean(file), s.dirs.top) || cage.IsWithin(cage.Resolve(file), cage.Resolve(s.dirs.top))
 }
 
 // committedSource is the source as the workflow's own commit has it: from a checkout

@@ -19,7 +19,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/owncode"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
@@ -50,6 +49,10 @@ type folders struct {
 	own   string // of this step alone
 	state string // where the state is kept: own, or with store: local where the job says
 }
+
+// shimVariable holds the folder of the action's JavaScript. The JavaScript itself sets
+// it, so that no earlier step can; it is "" for a program that was started by hand.
+const shimVariable = "RAYMOND_SHIM"
 
 // builtinPrefix begins an input workflow that names an example. The program holds
 // them, so that one workflow file is all that a repository needs, and their states
@@ -269,7 +272,7 @@ func (s *step) id() string {
 func (s *step) inherited() []string {
 	env := slices.DeleteFunc(slices.Clone(s.env.Environ), func(kv string) bool {
 		// Their stdin is no pipe of the shim, and where that lies is none of their business.
-		return strings.HasPrefix(kv, shell.ShimStdin+"=") || strings.HasPrefix(kv, owncode.Variable+"=")
+		return strings.HasPrefix(kv, shell.ShimStdin+"=") || strings.HasPrefix(kv, shimVariable+"=")
 	})
 	if s.getenv("GITHUB_TOKEN") == "" && s.in.GitHubToken != "" {
 		env = append(env, "GITHUB_TOKEN="+s.in.GitHubToken)

@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // program stubclaude does, and keeps conversations where Claude Code has them:
 //
 //	log: TEXT    writes a line to the file that $SIDE_EFFECTS names
+//	meter: MODEL takes a million tokens of a model, and goes on for ever, unless it is let go
 //	reply:       the lines that follow, until one that says "end.", are the answer
 //
 // A prompt without a reply is a reminder: the answer is the next reply of the prompt before.
@@ -71,8 +73,14 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	}
 	for line := range strings.Lines(p.Text) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
-		if word == "log" {
+		switch word {
+		case "log":
 			err = s.log(o, c, strings.TrimSpace(rest))
+		case "meter":
+			if _, gone := os.Stat(s.variable(o, "SIDE_EFFECTS") + ".go"); gone != nil {
+				tell(runner.Progress{Metered: &runner.Metered{{Model: strings.TrimSpace(rest), Input: 1e6}}})
+				<-ctx.Done()
+			}
 		}
 		if ctx.Err() != nil {
 			return fail(runner.Stopped, "stopped: "+context.Cause(ctx).Error())
@@ -117,7 +125,7 @@ func (s *stub) variable(o runner.Order, name string) string {
 
 // open finds or begins the conversation that an order names.
 func (s *stub) open(p runner.PromptOrder) (*talk, error) {
-	projects := filepath.Join(s.variable(runner.Order{}, "HOME"), ".claude", "projects")
+	projects := filepath.Join(cmp.Or(s.variable(runner.Order{}, "CLAUDE_CONFIG_DIR"), filepath.Join(s.variable(runner.Order{}, "HOME"), ".claude")), "projects")
 	if err := os.MkdirAll(filepath.Join(projects, "stub"), 0o700); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,6 @@ func tell(s *step, r result, err error) error {
 		all = append(all, outcome(s, r))
 	}
 	all = append(all, checkCommandFiles(s)...)
-	all = append(all, checkCode(r.code)...)
 	for _, p := range all {
 		annotate(s, r, p)
 	}

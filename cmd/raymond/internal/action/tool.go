@@ -3,7 +3,6 @@ package action
 import (
 	"bytes"
 	"path/filepath"
-	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 
@@ -37,9 +36,12 @@ func runTool(s *step, from source) error {
 		args = append(args, "--replies="+s.in.Replies)
 		args = append(args, simulated(s)...)
 	}
+	if s.in.Mode == job.ModeSimulate && isOfAgents(s, from.path, s.in.Replies) {
+		return lateProblem()
+	}
 	var out bytes.Buffer
-	// A simulation runs the scripts: with what they may see, and no more.
-	env := job.ScriptEnviron(s.inherited(), slices.Concat(s.in.Env, s.in.ScriptEnv))
+	// A simulation runs the scripts, in no cage: with what agents may see, and no more.
+	env := job.ScriptEnviron(s.inherited(), s.in.Env)
 	tool := Tool{Args: args, Environ: env, Stdout: &out, Stderr: &out}
 	if s.in.Mode == job.ModeLint {
 		s.voice.log.Close() // its annotations are commands

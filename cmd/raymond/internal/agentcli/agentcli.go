@@ -13,9 +13,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
@@ -27,6 +29,7 @@ type Install struct {
 	Cache   string   // the tool cache
 	Version string   // "" for the pinned one
 	Env     []string // of npm
+	IsCaged bool     // npm runs in a cage: where agents have run it may be one of theirs
 }
 
 // Install returns the path of the CLI, after npm has put it there unless it is
@@ -93,10 +96,49 @@ func (c Install) fill(ctx context.Context, dir, version string) error {
 	var out bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, c.Env, &out, &out
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 2*time.Second
-	if err := cmd.Run(); err != nil {
+	if err := c.run(cmd); err != nil {
 		return fmt.Errorf("npm %s %s@%s: %w: %s", command, c.Pin.Package, version, err, npmReason(out.String()))
 	}
 	return nil
+}
+
+// run runs npm.
+func (c Install) run(cmd *exec.Cmd) error {
+	if !c.IsCaged {
+		return cmd.Run()
+	}
+	cache, err := os.MkdirTemp(filepath.Dir(cmd.Dir), ".new-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(cache)
+	cmd.Env = append(slices.Clone(cmd.Env), "npm_config_cache="+cache, "TMPDIR="+cache)
+	if err := c.cage(cmd.Path, cmd.Dir, cache).Start(cmd.Start); err != nil {
+		return err
+	}
+	return cmd.Wait()
+}
+
+// cage is that of npm: it writes its folders alone, and reads itself, node, and the settings that it is given.
+func (c Install) cage(npm string, folders ...string) *cage.Cage {
+	read := append(cage.System(), "/etc/resolv.conf")
+	node, _ := exec.LookPath("node") // npm says so where there is none
+	for _, program := range []string{npm, node} {
+		at, _ := filepath.EvalSymlinks(program)
+		read = append(read, filepath.Dir(program), filepath.Dir(at))
+		if i := strings.LastIndex(at, "/node_modules/"); i >= 0 {
+			read = append(read, at[:i+len("/node_modules")])
+		}
+	}
+	for _, kv := range c.Env {
+		name, value, _ := strings.Cut(kv, "=")
+		if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() {
+			read = append(read, value)
+		} else if name == "HOME" {
+			read = append(read, filepath.Join(value, ".npmrc"))
+		}
+	}
+	return cage.New(cage.Policy{Readable: read, Writable: append(folders, os.DevNull, "/dev/tty"), Network: cage.Network{IsOpen: true}})
 }
 
 // npmPrefixes begin the lines of npm that say what is wrong, in its newer and older

@@ -31,7 +31,7 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 	}))
 	defer registry.Close()
 	home := t.TempDir()
-	c := Install{Pin: pin.CLI, Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
+	c := Install{Pin: pin.CLI, IsCaged: true, Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
 		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
 	path, err := c.Install(t.Context(), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {

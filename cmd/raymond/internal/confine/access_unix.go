@@ -4,8 +4,11 @@ package confine
 
 import "syscall"
 
-// canWrite reports whether this user may write a file or a folder.
-func canWrite(path string) bool {
-	const write = 2
-	return syscall.Access(path, write) == nil
-}
+// What canAccess is asked about.
+const (
+	toRead  = 4
+	toWrite = 2
+)
+
+// canAccess reports whether this user may read or write a file or a folder.
+func canAccess(path string, how uint32) bool { return syscall.Access(path, how) == nil }

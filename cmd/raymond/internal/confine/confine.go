@@ -6,6 +6,8 @@ package confine
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +28,8 @@ type Site struct {
 	places.Site
 	// Needs are those of the agent CLIs. Their hosts are reached whatever the user names.
 	Needs runner.Needs
+	// IsClean says that nothing of agents is there, and nobody comes whom a cage is for.
+	IsClean bool
 	// IsFree says that agents may gain privileges, which nobody in a cage can.
 	IsFree bool
 	// Label is what the user calls a flag of the cage.
@@ -46,13 +50,18 @@ type Cages struct {
 	commons []string       // git's folders that the run may write
 	proxy   *forward.Proxy // nil where the network is open
 	told    *told
+	isClean bool
+	private string // see Private
+
+	mu        sync.Mutex // guards worktrees
+	worktrees []string   // beside the working directories, that agents were given
 }
 
 var _ runner.Cages = (*Cages)(nil)
 
 // New makes the cages of a run, before anything of it is started. The caller closes them.
 func New(wish options.Cage, at Site) (*Cages, error) {
-	c := &Cages{told: newTold(at)}
+	c := &Cages{told: newTold(at), isClean: at.IsClean}
 	switch {
 	case wish.IsOff():
 		c.isOff = true
@@ -78,11 +87,12 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 	if c.own, err = places.MakeOwn(at.Temp); err != nil {
 		return machineProblem("temporary folder of the agents", err)
 	}
-	extra, err := folders(wish.Writable, at)
-	if err != nil {
+	if c.private, err = places.MakeOwn(at.Temp); err != nil {
+		return machineProblem("temporary folder of the scripts", err)
+	}
+	if err := c.setFiles(wish, at); err != nil {
 		return err
 	}
-	c.setFiles(wish, at, extra)
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}
@@ -98,12 +108,48 @@ func (c *Cages) described(wish options.Cage) string {
 }
 
 // setFiles says what can be read and written.
-func (c *Cages) setFiles(wish options.Cage, at Site, extra []string) {
-	n := at.Needs
-	at.CLIs = places.CLIs{Read: n.Read, Write: n.Write, Hidden: n.Logins, Guarded: n.Guarded}
-	plan := places.Of(at.Site, places.Wish{Own: c.own, Extra: extra, OwnCaches: wish.Mode == options.CageRequire})
+func (c *Cages) setFiles(wish options.Cage, at Site) error {
+	writable, err := named(wish.Writable, "cage-write", at)
+	readable, more := named(wish.Readable, "cage-read", at)
+	if err = errors.Join(err, more); err != nil {
+		return err
+	}
+	at.Own = c.own
+	at.Read = slices.Concat(at.Read, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
+	at.Write = slices.Concat(at.Needs.Write, writable)
+	plan, err := places.Of(at.Site)
+	if err != nil {
+		return machineProblem("home folder of the agents", err)
+	}
 	c.policy, c.commons, c.env = plan.Files, plan.Commons, append(c.env, plan.Env...)
-	c.tellExposed(plan)
+	c.tellUnseen(plan.Unseen, at)
+	for _, path := range at.inReach(c.policy.Writable) {
+		c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")
+	}
+	for _, top := range places.Outermost(append(plan.Commons, at.Dir)) {
+		if err := places.Unlink(top); err != nil {
+			c.told.note("cage: files of " + top + " may be files of other folders as well, which agents can write then: " + err.Error())
+		}
+	}
+	return nil
+}
+
+// inReach are those of the files of the run, of the runner and of the action that agents can write.
+func (at Site) inReach(writable []string) (found []string) {
+	for _, path := range slices.Concat(at.Hidden, at.Guarded) {
+		if r := cage.Resolve(path); r != "" && slices.ContainsFunc(writable, func(w string) bool { return cage.IsWithin(r, w) }) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// tellUnseen tells, in a job, which caches agents have none of, and how they get one.
+func (c *Cages) tellUnseen(caches []string, at Site) {
+	if at.Temp != "" && len(caches) > 0 {
+		at.Tell("cage: agents don't see " + strings.Join(caches, ", ") + "; " + c.told.label("cage-write") + ": " + caches[0] +
+			" gives them one, and what they put there is used by later steps")
+	}
 }
 
 // setNetwork says what can be reached, and starts the proxy that knows the list.
@@ -174,7 +220,11 @@ func (c *Cages) Agent(dir string) *cage.Cage {
 	if c == nil || c.isOff || c.none != "" {
 		return nil
 	}
-	return cage.New(c.in(dir))
+	p, err := c.in(dir)
+	if err != nil {
+		return cage.Refuse(err)
+	}
+	return cage.New(p)
 }
 
 // Script implements runner.Cages.
@@ -186,25 +236,34 @@ func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
 		c.told.note("cage: " + filepath.Base(s.Path) + " asks for one and runs without: " + c.none)
 		return nil
 	}
-	p := c.in(dir)
-	p.Shown = append(slices.Clone(p.Shown), filepath.Dir(s.Path), s.PayloadFile)
+	p, err := c.in(dir)
+	if err != nil {
+		return cage.Refuse(err)
+	}
+	p.Readable = append(slices.Clone(p.Readable), filepath.Dir(s.Path), s.PayloadFile)
 	return cage.New(p)
 }
 
 // in is the policy for what works in a directory: it may be a linked worktree of a
-// repository that the run may write.
-func (c *Cages) in(dir string) cage.Policy {
+// repository that the run may write. Elsewhere nobody works who can't read there.
+func (c *Cages) in(dir string) (cage.Policy, error) {
 	p := c.policy
 	at := cage.Resolve(dir)
-	if at == "" || slices.ContainsFunc(p.Writable, func(w string) bool { return cage.IsWithin(at, w) }) {
-		return p
+	isIn := func(folder string) bool { return cage.IsWithin(at, folder) }
+	if at == "" || slices.ContainsFunc(p.Writable, isIn) {
+		return p, nil
 	}
 	if top := places.LinkedWorktree(at, c.commons); top != "" {
 		p.Writable = append(slices.Clone(p.Writable), top)
-		return p
+		c.wasGiven(top)
+		return p, nil
 	}
-	c.told.note("cage: the working directory " + at + " can only be read; add it to " + c.told.label("cage-write") + " to have it written")
-	return p
+	hint := "add it to " + c.told.label("cage-write") + " to have it written"
+	if !p.CanRead(at) {
+		return p, fmt.Errorf("%w: the working directory %s is out of the workspace; %s", fs.ErrPermission, at, hint)
+	}
+	c.told.note("cage: the working directory " + at + " can only be read; " + hint)
+	return p, nil
 }
 
 // Refused implements runner.Cages.
@@ -217,9 +276,9 @@ func (c *Cages) Refused(path string) {
 	isIn := func(folder string) bool { return cage.IsWithin(at, folder) }
 	switch {
 	case at == "" || slices.ContainsFunc(c.policy.Writable, isIn):
-	case slices.ContainsFunc(c.policy.Hidden, isIn):
-		c.told.note("cage: " + path + " is kept from agents")
-	case canWrite(at): // else it wasn't the cage
+	case at == cage.Resolve(path) && !c.policy.CanRead(at) && canAccess(at, toRead):
+		c.told.note("cage: refused to read " + path + "; if it is needed, add it to " + c.told.label("cage-read"))
+	case canAccess(at, toWrite): // else it wasn't the cage
 		c.told.note("cage: refused to write " + path + "; if it is needed, add its folder to " + c.told.label("cage-write"))
 	}
 }
@@ -245,6 +304,9 @@ func (c *Cages) Close() {
 	if c.proxy != nil {
 		c.proxy.Close()
 	}
+	if c.private != "" {
+		_ = os.RemoveAll(c.private)
+	}
 	if c.own == "" {
 		return
 	}
@@ -264,24 +326,36 @@ func machineProblem(where string, err error) error {
 	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
 }
 
-// folders are those that a user names, made where they are missing.
-func folders(names []string, at Site) ([]string, error) {
+// named are the paths that a user names, without links. Folders that are to be written are made where they are missing.
+func named(names []string, flag string, at Site) ([]string, error) {
 	var out []string
 	var errs []error
 	for _, name := range names {
-		path := name
-		if !filepath.IsAbs(path) {
+		path := at.InHome(name)
+		isOwn := !filepath.IsAbs(path)
+		if isOwn {
 			path = filepath.Join(at.Workspace, path)
 		}
-		err := os.MkdirAll(path, 0o755)
+		var err error
+		if flag == "cage-write" {
+			err = os.MkdirAll(path, 0o755)
+		}
 		if err == nil {
 			path, err = filepath.EvalSymlinks(path)
 		}
-		if err == nil && !filepath.IsAbs(name) && !cage.IsWithin(path, cage.Resolve(at.Workspace)) {
+		isAround := func(k string) bool { r := cage.Resolve(k); return cage.IsWithin(r, path) || cage.IsWithin(path, r) }
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && flag == "cage-read":
+			at.Tell("cage: " + at.Label(flag) + ": " + name + " is not there")
+			continue
+		case err != nil:
+		case isOwn && !cage.IsWithin(path, cage.Resolve(at.Workspace)):
 			err = errors.New("a link leads out of the workspace; give the whole path if that is meant")
+		case flag == "cage-write" && slices.ContainsFunc(slices.Concat(at.Hidden, at.Guarded), isAround):
+			err = errors.New("agents never write there: it holds files of the run, of the runner or of an action")
 		}
 		if err != nil {
-			errs = append(errs, problem.Usage(at.Label("cage-write"), name+": "+err.Error(), ""))
+			errs = append(errs, problem.Usage(at.Label(flag), name+": "+err.Error(), ""))
 			continue
 		}
 		out = append(out, path)

@@ -1,8 +1,11 @@
 package confine
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +41,7 @@ func newMachine(t *testing.T) *machine {
 		m.folder(dir)
 	}
 	m.at = Site{
-		Needs: runner.Needs{Write: []string{m.path("home/.cli/sessions")}, Logins: []string{m.path("home/.other/login")}, Guarded: []string{m.path("home/.cli/settings")}},
+		Needs: runner.Needs{Write: []string{m.folder("clis/sessions")}},
 		Site: places.Site{
 			Environ: []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin")}, Dir: m.path("work"), Workspace: m.path("work"), Temp: m.path("temp"),
 			Hidden: []string{m.path("temp/raymond"), m.path("temp/_runner_file_commands/set_env")},
@@ -105,116 +108,192 @@ func (m *machine) short(paths []string) []string {
 
 var on = options.Cage{Mode: options.CageOn}
 
-// TestWhatIsWritable: the working directory with git's folder, the conversations, the
-// caches of programs that are there, and what the user names.
+// TestWhatIsWritable: the working directory with git's folder, the conversations and what the user names, but never what is
+// the runner's, the run's or an action's.
 func TestWhatIsWritable(t *testing.T) {
 	m := newMachine(t)
-	m.file("bin/npm", "")
-	m.file("bin/sh", "")
-	m.folder("home/.gradle/caches")
+	m.folder("home/.npm")
 	m.folder("work/.git")
 	m.at.Dir = m.folder("work/sub")
-	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{"out", m.path("shared")}})
-	want := []string{"home/.cache", "home/.cli/sessions", "home/.gradle/caches", "home/.npm", "shared", "work/.git", "work/out", "work/sub"}
+	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{"out", "~/.cache", m.path("shared")}})
+	want := []string{"clis/sessions", "home/.cache", "shared", "work/.git", "work/out", "work/sub"}
 	if d := cmp.Diff(want, m.short(c.policy.Writable)); d != "" {
 		t.Errorf("writable (-want +got):\n%s", d)
 	}
-	if !slices.Contains(c.policy.Writable, c.own) || !slices.Contains(c.env, "TMPDIR="+c.own) || filepath.Dir(c.own) != m.path("temp") {
+	if !slices.Contains(c.policy.Writable, c.own) || !slices.Contains(c.env, "TMPDIR="+c.own+"/tmp") || filepath.Dir(c.own) != m.path("temp") {
 		t.Errorf("own folder: got %q, writable %q and %q, want one below %s that TMPDIR names", c.own, c.policy.Writable, c.env, m.path("temp"))
 	}
 	c.Close()
 	if _, err := os.Lstat(c.own); err == nil {
 		t.Errorf("%s: got it left, want it removed at the end", c.own)
 	}
-}
-
-// TestRequiredCagesShareNoCaches: what agents put into one could poison a later step.
-func TestRequiredCagesShareNoCaches(t *testing.T) {
-	m := newMachine(t)
-	m.file("bin/npm", "")
-	m.folder("home/.gradle/caches")
-	c := &Cages{told: newTold(m.at)}
-	defer c.Close()
-	if err := c.build(options.Cage{Mode: options.CageRequire}, m.at); err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{"home/.cli/sessions", "work"}, m.short(c.policy.Writable)); d != "" {
-		t.Errorf("writable (-want +got):\n%s", d)
-	}
-	for _, name := range []string{"npm_config_cache", "XDG_CACHE_HOME", "GOMODCACHE", "GOCACHE", "PIP_CACHE_DIR"} {
-		if got := places.Value(c.Env(), name); !cage.IsWithin(got, c.own) {
-			t.Errorf("%s: got %q, want a folder below %s", name, got, c.own)
+	m.at.Guarded = []string{m.folder("actions/one/dist")}
+	for _, never := range []string{"temp", "temp/raymond", "temp/raymond/x", "actions", "actions/one/dist"} {
+		if _, err := New(options.Cage{Mode: options.CageOn, Writable: []string{m.path(never)}}, m.at); err == nil || !strings.Contains(err.Error(), "agents never write there") {
+			t.Errorf("cage-write %s: got %v, want it refused", never, err)
 		}
 	}
 }
 
-// TestACacheThatHoldsMoreIsNotWritten: a folder of PATH in it, whose programs others
-// run, or the files of the job, as under act. The run has one of its own then.
-func TestACacheThatHoldsMoreIsNotWritten(t *testing.T) {
-	for name, put := range map[string]func(*machine){
-		"a folder of PATH": func(m *machine) { m.at.Environ[1] += ":" + m.folder("home/.cache/tools/bin") },
-		"a command file":   func(m *machine) { m.at.Hidden = append(m.at.Hidden, m.file("home/.cache/act/env", "")) },
-		"the workspace":    func(m *machine) { m.at.Workspace = m.folder("home/.cache/act/work") },
-		"a link to it":     func(m *machine) { m.link("alias", m.folder("home/.cache/act")); m.at.Temp = m.folder("alias/temp") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			m := newMachine(t)
-			m.file("bin/sh", "")
-			put(m)
-			c := m.cages(on)
-			if own := places.Value(c.Env(), "XDG_CACHE_HOME"); slices.Contains(c.policy.Writable, m.path("home/.cache")) || !cage.IsWithin(own, c.own) {
-				t.Errorf("writable: got %q, and the cache %q, want it without ~/.cache, and one below %s", c.policy.Writable, own, c.own)
-			}
-		})
-	}
-}
-
-// TestWhatIsShownOfTheTemporaryFolder: what variables of agents name, but never run
-// files or what contains them.
-func TestWhatIsShownOfTheTemporaryFolder(t *testing.T) {
-	m := newMachine(t)
-	m.at.Environ = append(m.at.Environ,
-		"GITHUB_EVENT_PATH="+m.file("temp/_github_workflow/event.json", "{}"), "RUNNER_TEMP="+m.path("temp"),
-		"LIB="+m.file("temp/a/lib", "")+":"+m.file("temp/b", ""), "MINE="+m.file("temp/raymond/run/state.json", "{}"),
-		"ALL="+m.path("temp/_runner_file_commands"), "OTHER="+m.path("work"))
-	m.file("temp/_runner_file_commands/set_env", "")
-	c := m.cages(on)
-	if d := cmp.Diff([]string{"temp/_github_workflow/event.json", "temp/a/lib", "temp/b"}, m.short(c.policy.Shown)); d != "" {
-		t.Errorf("shown (-want +got):\n%s", d)
-	}
-	for _, path := range []string{m.path("temp"), m.path("temp/raymond"), m.path("home/.ssh"), m.path("home/.aws"), m.path("home/.other/login")} {
-		if !slices.Contains(c.policy.Hidden, path) {
-			t.Errorf("hidden: got %q, want %s among it", c.policy.Hidden, path)
-		}
-	}
-	m.at.Needs.Read = []string{m.path("home/.aws")}
-	if c := m.cages(on); slices.Contains(c.policy.Hidden, m.path("home/.aws")) {
-		t.Errorf("hidden from an agent CLI that needs it: got %q, want ~/.aws readable", c.policy.Hidden)
-	}
-}
-
-// TestTheFoldersOfRunnersAreHidden, whoever's, with their keys and logs: but for tools, what is on PATH, and the
-// workspace.
-func TestTheFoldersOfRunnersAreHidden(t *testing.T) {
+// TestWhatIsReadable: tools without credentials, what variables of a job name, what the user names, and nothing else of the home,
+// of the job's temporary folder and of folders of runners.
+func TestWhatIsReadable(t *testing.T) {
 	m := newMachine(t)
 	m.at.Temp, m.at.Workspace = m.folder("runner/_work/_temp"), m.folder("runner/_work/r/r")
-	m.at.Dir = m.at.Workspace
-	for _, file := range []string{"runner/.runner", "runner/.credentials", "home/other-runner/.runner", "home/other-runner/.env", "runner/_work/r/r/.runner"} {
-		m.file(file, "x")
+	m.at.Dir, m.at.Hidden = m.folder("runner/_work/r/r/sub"), []string{m.folder("runner/_work/_temp/raymond"), m.file("runner/_work/_temp/_runner_file_commands/set_env", "")}
+	m.at.Needs.Read = []string{m.folder("home/.aws")}
+	m.at.Environ = []string{
+		"HOME=" + m.path("home"), "RUNNER_TEMP=" + m.at.Temp, "RUNNER_TOOL_CACHE=" + m.path("runner/_work/_tool"), "GITHUB_WORKSPACE=" + m.at.Workspace,
+		"PATH=" + strings.Join([]string{
+			m.path("bin"), m.folder("runner/_work/_tool/go/bin"), m.path("runner"), m.path("home"), m.folder("home/.local/bin"), m.folder("home/kit/bin"),
+			m.folder("home/app/node_modules/.bin"), m.path("runner/_work/_temp/raymond"), ".", "/",
+		}, ":"),
+		"GITHUB_EVENT_PATH=" + m.file("runner/_work/_temp/_github_workflow/event.json", "{}"), "LIB=" + m.folder("runner/_work/_temp/a/lib") + ":" + m.file("runner/_work/_temp/b", ""),
+		"MINE=" + m.file("runner/_work/_temp/raymond/state.json", "{}"), "ALL=" + m.path("runner/_work/_temp/_runner_file_commands/set_env"), "CERT=" + m.file("home/ca.pem", ""),
+		"FOLDER=" + m.folder("home/.ssh"),
 	}
-	m.at.Environ = []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin") + ":" + m.folder("runner/_work/_tool/go/bin") + ":" + m.path("runner"), "RUNNER_TOOL_CACHE=" + m.path("runner/_work/_tool")}
-	p := m.cages(on).policy
-	for _, hidden := range []string{"runner", "home/other-runner"} {
-		if !slices.Contains(p.Hidden, m.path(hidden)) {
-			t.Errorf("hidden: got %q, want %s among it", m.short(p.Hidden), hidden)
+	m.folder("runner/_work/r/r/.git")
+	for _, name := range []string{
+		"home/kit/lib/x", "home/kit/secret", "home/.local/share/keyrings/x", "home/.local/lib/x", "home/.local/share/uv/tools/x", "home/.cargo/bin/x", "home/.cargo/credentials.toml",
+		"home/.rustup/x", "home/.ssh/id", "home/.netrc", "home/.npm/x", "home/.aws/credentials", "home/app/x", "home/app/node_modules/one/x", "home/ours/x", "home/go/pkg/mod/cache/download/x", "home/go/pkg/mod/x",
+		"runner/.runner", "runner/.credentials", "runner/_diag/log", "runner/_work/_actions/x", "runner/_work/_temp/other", "runner/_work/r/r/sub/x", "runner/_work/r/r/x", "runner/_work/_tool/go/x",
+		"runner/_work/other/x", "elsewhere/x", "home/other-runner/.runner", "home/other-runner/.env",
+	} {
+		m.file(name, "x")
+	}
+	c := m.cages(options.Cage{Mode: options.CageOn, Readable: []string{"~/ours"}})
+	p := c.Agent(m.at.Dir).Policy()
+	var got []string
+	err := filepath.WalkDir(m.root, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && (p.CanRead(path) || slices.ContainsFunc(p.Writable, func(w string) bool { return cage.IsWithin(path, w) })) {
+			got = append(got, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"home/.aws/credentials", "home/.cargo/bin/x", "home/.local/lib/x", "home/.local/share/uv/tools/x", "home/.rustup/x", "home/app/node_modules/one/x", "home/ca.pem", "home/go/pkg/mod/cache/download/x",
+		"home/kit/lib/x", "home/ours/x", "runner/_work/_temp/_github_workflow/event.json", "runner/_work/_temp/b", "runner/_work/_tool/go/x", "runner/_work/r/r/sub/x", "runner/_work/r/r/x",
+	}
+	if d := cmp.Diff(want, slices.DeleteFunc(m.short(got), func(name string) bool { return strings.HasPrefix(name, "runner/_work/_temp/r-") })); d != "" {
+		t.Errorf("readable (-want +got):\n%s", d)
+	}
+}
+
+// TestTheHomeOfARun has links to what can be read of the real one, settings of git that are ours, and caches of its own.
+func TestTheHomeOfARun(t *testing.T) {
+	m := newMachine(t)
+	for _, name := range []string{"home/.rustup/x", "home/.ssh/id", "home/.npm/x", "home/go/pkg/mod/cache/download/x", "home/.config/gh/hosts.yml", "home/.m2/repository/x"} {
+		m.file(name, "x")
+	}
+	m.file("home/.gitconfig", "[core]\n\thooksPath = /planted\n[user]\n\tname = A \"B\"\n\temail = a@example.org\n\tsigningkey = 1\n[credential]\n\thelper = store\n\tname = no\n")
+	m.at.Environ = append(m.at.Environ, "GOPROXY=https://proxy.example", "GOFLAGS=-mod=mod", "npm_config_cache="+m.path("home/.npm"), "XDG_CONFIG_HOME="+m.path("home/.config"), "GOMODCACHE="+m.path("home/go/pkg/mod"))
+	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{"~/.npm"}, Readable: []string{"~/.config/gh/hosts.yml"}})
+	home := places.Value(c.env, "HOME")
+	var links []string
+	err := filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type()&os.ModeSymlink != 0 {
+			to, _ := os.Readlink(path)
+			links = append(links, strings.TrimPrefix(path, home+"/")+" "+strings.TrimPrefix(to, m.root+"/"))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{".config/gh/hosts.yml home/.config/gh/hosts.yml", ".npm home/.npm", ".rustup home/.rustup"}, links); d != "" {
+		t.Errorf("links of the home folder (-want +got):\n%s", d)
+	}
+	config, err := os.ReadFile(filepath.Join(home, ".gitconfig"))
+	if want := "[safe]\n\tdirectory = *\n[user]\n\tname = A \"B\"\n\temail = a@example.org\n"; err != nil || string(config) != want {
+		t.Errorf("git's settings: got %q, %v, want %q", config, err, want)
+	}
+	for name, want := range map[string]string{
+		"npm_config_cache": "", "XDG_CONFIG_HOME": home + "/.config", "GOMODCACHE": home + "/go/pkg/mod", "GRADLE_USER_HOME": home + "/.gradle", "GOFLAGS": "-mod=mod -modcacherw",
+		"GOPROXY": "file://" + m.path("home/go/pkg/mod/cache/download") + ",https://proxy.example", "MAVEN_ARGS": "-Dmaven.repo.local=" + home + "/.m2/repository",
+	} {
+		if got := places.Value(c.env, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
-	if d := cmp.Diff([]string{"runner/_work/_tool", "runner/_work/_tool/go/bin"}, m.short(p.Shown)); d != "" {
-		t.Errorf("shown (-want +got):\n%s", d)
+	if said := strings.Join(m.lines, "\n"); !strings.Contains(said, "agents don't see ~/.m2/repository; input cage-write: ~/.m2/repository") {
+		t.Errorf("told: got %q, want the cache that is not seen", said)
 	}
-	if !slices.Contains(p.Writable, m.at.Workspace) {
-		t.Errorf("writable: got %q, want the workspace among it", m.short(p.Writable))
+}
+
+// TestFilesWithOtherNamesBecomeFilesOfTheirOwn, so that who writes them writes no cache of a package manager; those that have all
+// their names in the working directory stay what they are.
+func TestFilesWithOtherNamesBecomeFilesOfTheirOwn(t *testing.T) {
+	m := newMachine(t)
+	for from, to := range map[string]string{"store/one": "work/node_modules/one", "work/a": "work/b", "store/pack": "work/.git/objects/pack"} {
+		m.file(from, "x")
+		m.folder(filepath.Dir(to))
+		if err := os.Link(m.path(from), m.path(to)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	m.cages(on)
+	isSame := func(a, b string) bool {
+		first, err := os.Stat(m.path(a))
+		second, more := os.Stat(m.path(b))
+		if err != nil || more != nil || first.Mode() != second.Mode() || !first.ModTime().Equal(second.ModTime()) || second.Size() != 1 {
+			t.Fatalf("%s and %s: got %v, %v, want them alike", a, b, first, second)
+		}
+		return os.SameFile(first, second)
+	}
+	if isSame("store/one", "work/node_modules/one") || isSame("store/pack", "work/.git/objects/pack") || !isSame("work/a", "work/b") {
+		t.Error("got a file of the working directory that is one of another folder, want none; or two of one")
+	}
+}
+
+// TestTheHomeOfARunWorks, in a cage: commands find their home, git works on files of another user and knows who commits, and
+// what a link in /etc leads to can be read.
+func TestTheHomeOfARunWorks(t *testing.T) {
+	m := newMachine(t)
+	m.file("home/.gitconfig", "[user]\n\tname = A\n\temail = a@example.org\n")
+	m.file("home/.ssh/id", "canary")
+	m.at.Environ = append(m.at.Environ, "PATH="+os.Getenv("PATH"))
+	if out, err := exec.Command("git", "init", "-q", m.path("work")).CombinedOutput(); err != nil {
+		t.Fatal(string(out))
+	}
+	if os.Geteuid() == 0 { // as in a container
+		if out, err := exec.Command("chown", "-R", "4711:4711", m.path("work")).CombinedOutput(); err != nil {
+			t.Fatal(string(out))
+		}
+	}
+	c := m.cages(on)
+	got := caged(t, c, m.path("work"), `cd "$HOME" && echo x > file && mkdir -p .config/a && cat file; echo y > "$(mktemp)"
+		cd "$WORK" && echo z > f && git add f && git commit -qm first && git log -1 --format='%an <%ae>'; git worktree add -q "$TMPDIR/tree" -b topic && ls "$TMPDIR/tree"
+		cat `+m.path("home/.ssh/id")+` || echo refused`)
+	if want := "x\nA <a@example.org>\nf\n"; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "refused\n") || strings.Contains(got, "canary") {
+		t.Errorf("got %s, want %q and no key", got, want)
+	}
+}
+
+// caged runs a script in the cage of an agent.
+func caged(t *testing.T, c *Cages, dir, script string) string {
+	t.Helper()
+	argv := []string{"/bin/bash", "-c", script}
+	e, err := c.Agent(dir).Enter(argv[0], cage.Mark(t.Name()+".1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var out strings.Builder
+	cmd := exec.Cmd{
+		Path: cage.Program, Args: e.Arguments(argv), Dir: dir, Env: append([]string{"PATH=" + os.Getenv("PATH"), "WORK=" + dir}, c.Env()...),
+		ExtraFiles: []*os.File{e.File()}, Stdout: &out, Stderr: &out,
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Follow(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait()
+	return out.String()
 }
 
 // TestGitFolders: a file that names git's folder may be an agent's, so it counts only
@@ -258,23 +337,30 @@ func TestAgentsElsewhere(t *testing.T) {
 	m.file("other-tree/.git", "gitdir: "+m.path("other/.git/worktrees/tree")+"\n")
 	m.file("other/.git/worktrees/tree/commondir", "../..\n")
 	m.file("other/.git/worktrees/tree/gitdir", m.path("other-tree/.git")+"\n")
-	c := m.cages(on)
-	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "other-tree": false, "home": false, "bin": false} {
+	m.folder("readable")
+	c := m.cages(options.Cage{Mode: options.CageOn, Readable: []string{m.path("readable")}})
+	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "readable": false} {
 		w := c.Agent(m.folder(dir)).Policy().Writable
 		if got := slices.ContainsFunc(w, func(p string) bool { return cage.IsWithin(m.path(dir), p) }); got != want {
 			t.Errorf("an agent in %s: got it writable %v, want %v; %q", dir, got, want, w)
 		}
 	}
-	c.Agent(m.path("bin"))
-	if n := strings.Count(fmt.Sprint(m.lines), m.path("bin")); n != 1 || !strings.Contains(fmt.Sprint(c.Notes()), "input cage-write") {
+	c.Agent(m.path("readable"))
+	if n := strings.Count(fmt.Sprint(m.lines), m.path("readable")); n != 1 || !strings.Contains(fmt.Sprint(c.Notes()), "input cage-write") {
 		t.Errorf("told: got %q, want each directory once, with the input", m.lines)
 	}
-	// A worktree that the agents made up.
+	// A worktree that the agents made up, and a folder behind a link of theirs.
 	m.file("work/made/.git", "gitdir: "+m.path("work/.git/worktrees/made")+"\n")
 	m.file("work/.git/worktrees/made/commondir", "../..\n")
 	m.file("work/.git/worktrees/made/gitdir", m.path("home/.git")+"\n")
-	if w := c.Agent(m.path("home")).Policy().Writable; slices.Contains(w, m.path("home")) {
-		t.Errorf("an agent in a folder that only .git/worktrees names: got %q, want it read-only", w)
+	m.link("work/out", m.path("home"))
+	for _, dir := range []string{"other-tree", "home", "work/out"} {
+		for what, box := range map[string]*cage.Cage{"an agent": c.Agent(m.path(dir)), "a script": c.Script(m.path(dir), runner.ScriptOrder{})} {
+			_, err := box.Enter("/bin/true", 1)
+			if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "is out of the workspace") || slices.Contains(box.Policy().Writable, m.path("home")) {
+				t.Errorf("%s in %s: got %v, want nobody to get there", what, dir, err)
+			}
+		}
 	}
 }
 
@@ -293,11 +379,23 @@ func TestWhatIsNotHeldIsTold(t *testing.T) {
 	m := newMachine(t)
 	m.at.Hidden = append(m.at.Hidden, m.folder("work/state"))
 	m.at.Guarded = []string{m.folder("work/action")}
-	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{m.path("home")}})
-	notes := strings.Join(c.Notes(), "\n")
-	for _, path := range []string{"work/state", "work/action", "home"} {
+	notes := strings.Join(m.cages(on).Notes(), "\n")
+	for _, path := range []string{"work/state", "work/action"} {
 		if !strings.Contains(notes, m.path(path)) {
 			t.Errorf("notes: got %q, want %s named", notes, path)
+		}
+	}
+}
+
+// TestRefusedFilesAreTold with the input that shows them.
+func TestRefusedFilesAreTold(t *testing.T) {
+	m := newMachine(t)
+	c := m.cages(on)
+	for path, want := range map[string]string{m.file("home/.netrc", ""): "add it to input cage-read", m.path("home/new/file"): "add its folder to input cage-write", m.file("work/x", ""): ""} {
+		before := len(c.Notes())
+		c.Refused(path)
+		if got := strings.Join(c.Notes()[before:], "\n"); !strings.Contains(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s: got %q, want %q", path, got, want)
 		}
 	}
 }

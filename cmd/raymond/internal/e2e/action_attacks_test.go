@@ -37,19 +37,23 @@ var attacks = []attack{
 	{"new files for other steps", `touch "$TEMP/new" && rm "$TEMP/new"`},
 	{"a command file, read", `test -r "$TEMP/_runner_file_commands/env" && head "$TEMP/_runner_file_commands/env"`},
 	{"a command file, written", `: >>"$TEMP/_runner_file_commands/path"`},
-	{"a key in the home folder", `cat ~/.ssh/id`},
-	{"a login of git", `cat ~/.git-credentials`},
-	{"the key by a link", `ln -sf ~/.ssh/id here && cat here`},
-	{"the key by its own root", `cat "/proc/self/root$HOME/.ssh/id"`},
-	{"the key by a second name", `ln ~/.ssh/id name && cat name; code=$?; rm -f name; exit $code`},
-	{"keys that may log in", `: >>~/.ssh/authorized_keys`},
-	{"git's settings", `: >>~/.gitconfig`},
-	{"a start file of shells", `: >>~/.bashrc`},
-	{"a new start file", `touch ~/.profile && rm ~/.profile`},
-	{"a start file by a link", `ln -sf ~/.bashrc shell && : >>shell`},
-	{"hooks of the agent CLI", `: >>~/.claude/settings.json`},
-	{"servers of the agent CLI", `: >>~/.claude.json`},
-	{"the folder of its settings moved", `mv ~/.claude ~/.c && mv ~/.c ~/.claude`},
+	{"a key in the home folder", `cat "$ROOT/home"/.ssh/id`},
+	{"a login of git", `cat "$ROOT/home"/.git-credentials`},
+	{"the key by a link", `ln -sf "$ROOT/home"/.ssh/id here && cat here`},
+	{"the key by its own root", `cat "/proc/self/root$ROOT/home/.ssh/id"`},
+	{"the key by a second name", `ln "$ROOT/home"/.ssh/id name && cat name; code=$?; rm -f name; exit $code`},
+	{"keys that may log in", `: >>"$ROOT/home"/.ssh/authorized_keys`},
+	{"git's settings", `: >>"$ROOT/home"/.gitconfig`},
+	{"a start file of shells", `: >>"$ROOT/home"/.bashrc`},
+	{"a new start file", `touch "$ROOT/home"/.profile && rm "$ROOT/home"/.profile`},
+	{"a start file by a link", `ln -sf "$ROOT/home"/.bashrc shell && : >>shell`},
+	{"hooks of the agent CLI", `: >>"$ROOT/home"/.claude/settings.json`},
+	{"servers of the agent CLI", `: >>"$ROOT/home"/.claude.json`},
+	{"hooks of another agent", `: >>"${CLAUDE_CONFIG_DIR:-$ROOT/home/.claude}"/settings.json`},
+	{"a file of the home that nothing names", `cat "$ROOT/home"/notes`},
+	{"a file beside the job", `cat "$ROOT/beside"/notes`},
+	{"a file of a package cache, linked into the work", `[ "$(stat -c %i linked)" = "$(stat -c %i "$ROOT/home"/.npm/linked)" ]`},
+	{"the folder of its settings moved", `mv "$ROOT/home"/.claude "$ROOT/home"/.c && mv "$ROOT/home"/.c "$ROOT/home"/.claude`},
 	{"a program on PATH", `touch "$ROOT/bin/git" && rm "$ROOT/bin/git"`},
 	{"a socket such as Docker's", `perl -MIO::Socket::UNIX -e 'exit !IO::Socket::UNIX->new("$ENV{ROOT}/docker.sock")'`},
 	{"a server on the network", `exec 3<>/dev/tcp/127.0.0.1/PORT`},
@@ -61,7 +65,7 @@ var attacks = []attack{
 
 // ofRoot are attacks that work without a cage for root alone.
 var ofRoot = []attack{
-	{"the key by another's root", `cat "/proc/$RAYMOND/root$HOME/.ssh/id"`},
+	{"the key by another's root", `cat "/proc/$RAYMOND/root$ROOT/home/.ssh/id"`},
 	{"the environment of the step", `cat "/proc/$RAYMOND/environ"`},
 	{"the memory of the step", `head -c 1 "/proc/$RAYMOND/maps" && : <"/proc/$RAYMOND/mem"`},
 	{"the files of the step", `ls -l "/proc/$RAYMOND/fd/"`},
@@ -77,7 +81,7 @@ func attacking(list []attack) string {
 	return b.String() + "exit 0\n"
 }
 
-// attackedFlow has everything that runs in a cage, and a script that doesn't.
+// attackedFlow has everything that runs in a cage.
 const attackedFlow = `-- wf/START.md --
 ---
 done_when: ["bash attacks.sh check $PPID"]
@@ -86,11 +90,7 @@ reply:
 <goto>CAGED.sh</goto>
 end.
 -- wf/CAGED.sh --
-# raymond: cage=true
 bash attacks.sh caged $PPID
-echo '<goto>PLAIN.sh</goto>'
--- wf/PLAIN.sh --
-bash attacks.sh plain $PPID
 echo '<result>done</result>'
 `
 
@@ -100,9 +100,12 @@ func (j *bareJob) victim() (port string) {
 	j.released()
 	for _, name := range []string{
 		"home/.ssh/id", "home/.ssh/authorized_keys", "home/.git-credentials", "home/.gitconfig", "home/.bashrc", "home/.claude/settings.json",
-		"home/.claude.json", "bin/tool", "_actions/o/other/index.js", "temp/other-step/token",
+		"home/.claude.json", "home/notes", "home/.npm/linked", "beside/notes", "bin/tool", "_actions/o/other/index.js", "temp/other-step/token",
 	} {
 		j.site.Write(filepath.Join(j.root, name), "secret")
+	}
+	if err := os.Link(filepath.Join(j.root, "home", ".npm", "linked"), filepath.Join(j.work, "linked")); err != nil {
+		j.t.Fatal(err)
 	}
 	j.set("PATH", j.env["PATH"]+":"+filepath.Join(j.root, "bin"))
 	for network, address := range map[string]string{"unix": filepath.Join(j.root, "docker.sock"), "tcp": "127.0.0.1:0"} {
@@ -118,15 +121,15 @@ func (j *bareJob) victim() (port string) {
 	return port
 }
 
-// TestWhatACageKeepsFromAgents: of an agent, a command that checks its work and a caged
-// script no attack works. The same ones work without a cage, for another script.
+// TestWhatACageKeepsFromAgents: of an agent, a command that checks its work and a script no attack
+// works. The same ones work without a cage.
 func TestWhatACageKeepsFromAgents(t *testing.T) {
 	t.Parallel()
 	list := attacks
 	if os.Getuid() == 0 {
 		list = slices.Concat(attacks, ofRoot)
 	}
-	for name, inputs := range map[string][]string{"on": nil, "require": {"cage", "require"}, "local": {"store", "local", "state-dir", "STATES"}} {
+	for name, inputs := range map[string][]string{"on": nil, "require": {"cage", "require"}, "local": {"store", "local", "state-dir", "STATES"}, "off": {"cage", "off"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, sitetest.NewForge(t), acttest.Repository(t, attackedFlow), 1)
@@ -138,12 +141,17 @@ func TestWhatACageKeepsFromAgents(t *testing.T) {
 			port := j.victim()
 			j.site.Write(filepath.Join(j.work, "attacks.sh"), strings.NewReplacer("STATES", states, "PORT", port).Replace(attacking(list)))
 			notes := j.wrapped("bash attacks.sh agent $PPID")
-			j.with("network", "none").with(inputs...).do(0).WantOutputs(t, "status", "completed")
-			j.wantPage("cage: refused the socket "+filepath.Join(j.root, "docker.sock"), "127.0.0.1:"+port)
-			for _, who := range []string{"agent", "check", "caged", "plain"} {
+			if name != "off" {
+				j.with("network", "none")
+			}
+			j.with(inputs...).do(0).WantOutputs(t, "status", "completed")
+			if name != "off" {
+				j.wantPage("cage: refused the socket "+filepath.Join(j.root, "docker.sock"), "127.0.0.1:"+port)
+			}
+			for _, who := range []string{"agent", "check", "caged"} {
 				want := []string{}
 				for _, a := range list {
-					if who == "plain" {
+					if name == "off" {
 						want = append(want, a.aim)
 					}
 				}

@@ -19,8 +19,11 @@ import (
 // showing is a workflow of a script and an agent that both write down what they
 // see.
 const showing = `-- wf/START.sh --
-env -0 >"$RUNNER_TEMP/script"
-grep NoNewPrivs /proc/self/status >"$RUNNER_TEMP/script.privs"
+# raymond: trusted=true
+out=$(dirname "$RUNNER_TEMP")/told/script
+{ pwd; ls -A; cat "$GITHUB_WORKSPACE"/*; } >"$out.dir" 2>/dev/null
+env -0 >"$out"
+grep NoNewPrivs /proc/self/status >"$out.privs"
 echo '<goto>AGENT.md</goto>'
 -- wf/AGENT.md --
 ---
@@ -43,6 +46,9 @@ var everSeen = strings.Fields(`PATH HOME LANG LC_TIME TMPDIR HTTPS_PROXY no_prox
 	RUNNER_TRACKING_ID GITHUB_ACTIONS GITHUB_REPOSITORY GITHUB_SHA GITHUB_REF GITHUB_REF_NAME GITHUB_EVENT_NAME GITHUB_EVENT_PATH
 	GITHUB_SERVER_URL GITHUB_API_URL GITHUB_RUN_ID GITHUB_WORKSPACE GITHUB_ACTOR RAYMOND_TEST_SITE NO_PROXY`)
 
+// inCage lead programs to the home folder of agents.
+var inCage = strings.Fields("TMP TEMP GOFLAGS GRADLE_USER_HOME MAVEN_ARGS")
+
 // TestAgentsAndScriptsSeeAnAllowList and nothing else.
 func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	t.Parallel()
@@ -58,22 +64,29 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 		}
 	}
 	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.root, "notes", "privs"))
+	told := filepath.Join(j.root, "told") // where agents can't write, who see the notes
+	if err := os.Mkdir(told, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	c := j.command("action")
 	j.end(c).WantOutputs(t, "status", "completed")
 
-	script := environment(sitetest.Read(j.t, filepath.Join(j.temp, "script")))
-	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"))
+	script := environment(sitetest.Read(j.t, filepath.Join(told, "script")))
+	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"), "TMP", "TEMP")
 	agent := environment(sitetest.Read(j.t, filepath.Join(notes, "env")))
-	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "TMP", "TEMP"))
+	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"), inCage...)
 	check := environment(sitetest.Read(j.t, filepath.Join(j.work, "check")))
-	wantNames(t, "done_when commands", check, append(everSeen, "FOR_ALL", "TMP", "TEMP"))
+	wantNames(t, "done_when commands", check, append(everSeen, "FOR_ALL"), inCage...)
+	if got, want := sitetest.Read(t, filepath.Join(told, "script.dir")), script["PWD"]+"\n"; got != want || filepath.Base(script["PWD"]) != "empty" {
+		t.Errorf("a trusted script starts in %q, want an empty folder, and nothing of the workspace", got)
+	}
 	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.inputs["github-token"] || agent["GITHUB_TOKEN"] != j.inputs["github-token"] {
 		t.Errorf("scripts: got %q, want color and the token that was named", script)
 	}
 	if key := agent["ANTHROPIC_API_KEY"]; key == "" || strings.Contains(key, modelKey) || !strings.HasPrefix(agent["ANTHROPIC_BASE_URL"], "http://127.0.0.1:") {
 		t.Errorf("agents: got the key %q at %q, want another one at an address of our own", key, agent["ANTHROPIC_BASE_URL"])
 	}
-	for name, want := range map[string]string{filepath.Join(j.temp, "script.privs"): "0", filepath.Join(notes, "privs"): "1", filepath.Join(j.work, "check.privs"): "1"} {
+	for name, want := range map[string]string{filepath.Join(told, "script.privs"): "0", filepath.Join(notes, "privs"): "1", filepath.Join(j.work, "check.privs"): "1"} {
 		if got := strings.Fields(sitetest.Read(j.t, name)); len(got) != 2 || got[1] != want {
 			t.Errorf("%s: got %q, want %s", filepath.Base(name), got, want)
 		}
@@ -92,8 +105,9 @@ func environment(text string) map[string]string {
 
 // wantNames checks the names of an environment. A shell adds some of its own, and
 // we those that tell a state about itself.
-func wantNames(t *testing.T, who string, env map[string]string, want []string) {
+func wantNames(t *testing.T, who string, env map[string]string, want []string, more ...string) {
 	t.Helper()
+	want = slices.Concat(want, more)
 	own := strings.Fields(`PWD OLDPWD SHLVL _ RAYMOND_WORKFLOW_ID RAYMOND_AGENT_ID RAYMOND_STATE RAYMOND_SCOPE RAYMOND_RESULT_FILE
 		RAYMOND_RESULT RAYMOND_INPUT RAYMOND_VAR_COLOR RAYMOND_RUN`)
 	var got []string

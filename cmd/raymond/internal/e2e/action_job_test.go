@@ -145,6 +145,9 @@ func (j *bareJob) environment() []string {
 	if _, given := inputs["cage-write"]; !given && inputs["cage"] != "off" {
 		inputs["cage-write"] = strings.Join(j.notes(), "\n")
 	}
+	if _, given := inputs["cage-read"]; !given && inputs["cage"] != "off" {
+		inputs["cage-read"] = sitetest.Builds // the agent CLI of the tests
+	}
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		env = append(env, "INPUT_"+strings.ToUpper(name)+"="+inputs[name])
 	}

@@ -30,7 +30,7 @@ var plants = map[string]string{
 	"a pipe for the journal":         `rm -f "$R.journal"; mkfifo "$R.journal"`,
 	"a pipe for the lock":            `rm -f "$R.lock"; mkfifo "$R.lock"`,
 	"a pipe for the event log":       `rm -f "$R/events.jsonl"; mkfifo "$R/events.jsonl"`,
-	"a pipe for the payload":         `rm -f "$R/payload/main"; mkfifo "$R/payload/main"`,
+	"a pipe for the payload":         `mkfifo "$R/payload/2"`,
 	"a pipe for the next script":     `chmod -R u+w "$R/scope"; rm -f "$R/scope/NEXT.sh"; mkfifo "$R/scope/NEXT.sh"`,
 	"pipes for the debug folder":     `for n in 2 3 4; do d="$D/000${n}_main_NEXT.sh_1"; mkdir -p "$d"; for f in result.json command.json stdout.txt stderr.txt; do mkfifo "$d/$f"; done; done`,
 	"a pipe for this state's result": `for d in "$D"/0001*; do mkfifo "$d/result.json"; done`,

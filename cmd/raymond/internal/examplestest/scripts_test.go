@@ -2,9 +2,11 @@ package examplestest
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -33,15 +35,15 @@ func newScripted(t testing.TB, example string) *scripted {
 	}
 	return &scripted{t: t, forge: f, work: t.TempDir(), env: map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "TMPDIR": t.TempDir(), "GITHUB_ACTIONS": "true", "RAYMOND_WORKFLOW_ID": "w",
-		"GITHUB_TOKEN": f.Token, "GITHUB_SERVER_URL": f.URL, "GITHUB_API_URL": f.URL + "/api", "GITHUB_REPOSITORY": Repository,
-		"RAYMOND_SCOPE": scope, "RAYMOND_VAR_ISSUE": "7",
+		"GITHUB_TOKEN": f.Token, "PUSH_TOKEN": f.Token, "GITHUB_SERVER_URL": f.URL, "GITHUB_API_URL": f.URL + "/api", "GITHUB_REPOSITORY": Repository,
+		"RAYMOND_SCOPE": scope, "RAYMOND_VAR_ISSUE": "7", "RAYMOND_VISITS": "1",
 	}}
 }
 
 // newPushing is a job with a shallow checkout, as actions/checkout makes it.
-func newPushing(t testing.TB) *scripted {
+func newPushing(t testing.TB, example string) *scripted {
 	t.Helper()
-	p := newScripted(t, "issue-to-pr")
+	p := newScripted(t, example)
 	repo := acttest.Repository(t, "-- a.txt --\nfirst\n")
 	acttest.Commit(t, repo, "-- a.txt --\nsecond\n")
 	p.forge.take(repo)
@@ -49,7 +51,7 @@ func newPushing(t testing.TB) *scripted {
 	p.forge.runGit("clone", "--quiet", "--depth", "1", "file://"+p.forge.Bare, p.work)
 	event := filepath.Join(t.TempDir(), "event.json")
 	p.write(event, `{"repository":{"default_branch":"main"}}`)
-	p.env["GITHUB_EVENT_PATH"], p.env["GITHUB_SHA"] = event, p.forge.Git("rev-parse", "main")
+	p.env["GITHUB_EVENT_PATH"], p.env["GITHUB_SHA"], p.env["RAYMOND_VAR_RUN"] = event, p.forge.Git("rev-parse", "main"), "17"
 	return p
 }
 
@@ -88,25 +90,30 @@ func (p *scripted) want(name, payload, want string) {
 	}
 }
 
-// commit commits a file and returns the payload of PUSH.sh.
-func (p *scripted) commit(content string) string {
+const said = `said <b> & "c"`
+
+// commit commits a file, and hands the work over as raymond does.
+func (p *scripted) commit(content string) {
 	p.t.Helper()
 	p.write(filepath.Join(p.work, "a.txt"), content)
-	out, errs, err := p.script("COMMIT.sh", "said <b> & \"c\"")
-	payload, ok := strings.CutPrefix(out, `<goto input="`)
-	payload, last, ended := strings.Cut(payload, `">`)
-	if err != nil || !ok || !ended || last != "PUSH.sh</goto>\n" {
+	if out, errs, err := p.script("COMMIT.sh", said); err != nil || !strings.HasSuffix(out, "PUSH.sh</goto>\n") {
 		p.t.Fatalf("COMMIT.sh: got %q, %q, %v; want a goto", out, errs, err)
 	}
-	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&").Replace(payload)
+	folder := p.t.TempDir()
+	repo, lacks := filepath.Join(folder, "work.git"), filepath.Join(folder, "lacks")
+	p.forge.runGit("clone", "--quiet", "--bare", "file://"+p.work, repo)
+	p.forge.runGit("-C", repo, "update-ref", "refs/heads/work", "HEAD")
+	p.forge.runGit("-C", repo, "update-ref", "--no-deref", "HEAD", p.env["GITHUB_SHA"])
+	p.write(lacks, "")
+	p.env["RAYMOND_WORK"], p.env["RAYMOND_WORK_LACKS"] = repo, lacks
 }
 
 const onward = "<goto input=\"said &lt;b&gt; &amp; &quot;c&quot;\">PULL_REQUEST.sh</goto>\n"
 
-func (p *scripted) wantBranch(content string) {
+func (p *scripted) wantBranch(branch, content string) {
 	p.t.Helper()
-	if got := p.forge.Git("show", "raymond/issue-7:a.txt"); got != strings.TrimSpace(content) {
-		p.t.Errorf("a.txt on the branch: got %q, want %q", got, content)
+	if got := p.forge.Git("show", branch+":a.txt"); got != strings.TrimSpace(content) {
+		p.t.Errorf("a.txt on %s: got %q, want %q", branch, got, content)
 	}
 }
 
@@ -114,20 +121,50 @@ func (p *scripted) wantBranch(content string) {
 // whose commit takes the place of the first one's.
 func TestAPushCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t)
+	p := newPushing(t, "issue-to-pr")
 	p.advance("main") // which the shallow checkout knows nothing of
-	payload := p.commit("third\n")
-	p.want("PUSH.sh", payload, onward)
-	p.wantBranch("third\n")
-	p.want("PUSH.sh", payload, onward)
+	p.commit("third\n")
+	p.want("PUSH.sh", said, onward)
+	p.wantBranch("raymond/issue-7", "third\n")
+	p.want("PUSH.sh", said, onward)
 	if n := len(p.forge.Requests("POST /acme/consumer.git/git-receive-pack")); n != 1 {
 		t.Errorf("pushes: got %d, want 1", n)
 	}
 	p.forge.runGit("-C", p.work, "reset", "--quiet", "--hard", "HEAD~")
-	p.want("PUSH.sh", p.commit("other\n"), onward)
-	p.wantBranch("other\n")
-	if left, err := os.ReadDir(p.env["TMPDIR"]); err != nil || len(left) > 0 {
-		t.Errorf("temporary folder: got %v (%v), want nothing", left, err)
+	p.commit("other\n")
+	p.write(p.env["RAYMOND_WORK_LACKS"], "big.bin: LFS\n")
+	p.want("PUSH.sh", said, strings.Replace(onward, "\">", "\n\nNot in this branch:\nbig.bin: LFS\">", 1))
+	p.wantBranch("raymond/issue-7", "other\n")
+	p.forge.runGit("-C", p.env["RAYMOND_WORK"], "update-ref", "refs/heads/work", "HEAD")
+	p.want("PUSH.sh", said, "<result>Nothing of the work can be pushed. said \u2039b> & \"c\"\n\nNot in this branch:\nbig.bin: LFS</result>\n")
+	p.wantBranch("raymond/issue-7", "other\n")
+}
+
+// TestEachRoundIsACommit, on top of the last one; a branch of another run stays.
+func TestEachRoundIsACommit(t *testing.T) {
+	t.Parallel()
+	p := newPushing(t, "watch-checks")
+	if err := os.Mkdir(filepath.Join(p.work, ".github"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.write(filepath.Join(p.work, ".github", "a.yml"), "on: push\n")
+	p.want("COMMIT.sh", "", "<result>The agent changed nothing outside of .github.</result>\n")
+	for round, content := range []string{"third\n", "third\n", "fourth\n"} {
+		p.env["RAYMOND_VISITS"] = strconv.Itoa(round + 1)
+		p.commit(content)
+		want := fmt.Sprintf("<goto input=\"%s %d 1\">CHECKS.sh</goto>\n", p.forge.runGit("-C", p.env["RAYMOND_WORK"], "rev-parse", "work"), round+1)
+		p.want("PUSH.sh", "", want)
+		p.want("PUSH.sh", "", want)
+		p.wantBranch("raymond/checks-17", content)
+	}
+	if n := p.forge.Git("rev-list", "--count", "main..raymond/checks-17"); n != "3" {
+		t.Errorf("commits of three rounds: got %s", n)
+	}
+	theirs := p.advance("raymond/checks-17")
+	p.commit("fifth\n")
+	out, errs, err := p.script("PUSH.sh", "")
+	if after := p.forge.Git("rev-parse", "raymond/checks-17"); err == nil || !strings.Contains(errs, "isn't of this run") || after != theirs {
+		t.Errorf("PUSH.sh: got %q, %q, %v, the branch at %s; want it left at %s", out, errs, err, after, theirs)
 	}
 }
 
@@ -142,16 +179,18 @@ func (p *scripted) advance(branch string) string {
 // TestACommitThatComesMeanwhileStays, after the branch was looked at.
 func TestACommitThatComesMeanwhileStays(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t)
-	p.want("PUSH.sh", p.commit("third\n"), onward)
+	p := newPushing(t, "issue-to-pr")
+	p.commit("third\n")
+	p.want("PUSH.sh", said, onward)
 	p.forge.runGit("-C", p.work, "reset", "--quiet", "--hard", "HEAD~")
-	theirs, payload := "", p.commit("other\n")
+	p.commit("other\n")
+	theirs := ""
 	p.forge.Before(func(q Request) {
 		if strings.Contains(q.Query, "service=git-receive-pack") {
 			theirs = p.advance("raymond/issue-7")
 		}
 	})
-	out, errs, err := p.script("PUSH.sh", payload)
+	out, errs, err := p.script("PUSH.sh", said)
 	if after := p.forge.Git("rev-parse", "raymond/issue-7"); err == nil || after != theirs {
 		t.Errorf("PUSH.sh: got %q, %q, %v, the branch at %s; want it left at %s", out, errs, err, after, theirs)
 	}
@@ -160,48 +199,46 @@ func TestACommitThatComesMeanwhileStays(t *testing.T) {
 // TestACommitOfSomebodyElseStays, and the run says whose it is.
 func TestACommitOfSomebodyElseStays(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t)
-	p.want("PUSH.sh", p.commit("third\n"), onward)
+	p := newPushing(t, "issue-to-pr")
+	p.commit("third\n")
+	p.want("PUSH.sh", said, onward)
 	p.forge.Git("branch", "--force", "raymond/issue-7", "main")
 	before := p.forge.Git("rev-parse", "raymond/issue-7")
 	p.forge.runGit("-C", p.work, "reset", "--quiet", "--hard", "HEAD~")
-	out, errs, err := p.script("PUSH.sh", p.commit("other\n"))
+	p.commit("other\n")
+	out, errs, err := p.script("PUSH.sh", said)
 	if after := p.forge.Git("rev-parse", "raymond/issue-7"); err == nil || !strings.Contains(errs, "a commit of test@example.com") || after != before {
 		t.Errorf("PUSH.sh: got %q, %q, %v, the branch from %s to %s; want it left alone", out, errs, err, before, after)
 	}
 }
 
-// TestNothingButAnIssueNamesTheBranch: what isn't a number, a commit or a folder is
-// refused before anybody is asked.
+// TestNothingButAnIssueNamesTheBranch: what isn't a number is refused before anybody is asked.
 func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t)
-	good := p.commit("third\n")
-	commit, rest, _ := strings.Cut(good, "\n")
-	for _, test := range []struct{ issue, payload string }{
-		{"", good}, {"7:refs/heads/main", good}, {"../main", good}, {"-7", good}, {"7\n8", good}, {"٧", good},
-		{"7", "main\n" + rest}, {"7", "--all\n" + rest}, {"7", commit[:39] + "\n" + rest}, {"7", "+" + commit + "\n" + rest},
-		{"7", "\n" + rest}, {"7", ""},
-	} {
-		p.env["RAYMOND_VAR_ISSUE"] = test.issue
-		if out, errs, err := p.script("PUSH.sh", test.payload); err == nil || out != "" {
-			t.Errorf("issue %q, payload %q: got %q, %q, want it refused", test.issue, test.payload, out, errs)
+	for example, name := range map[string]string{"issue-to-pr": "RAYMOND_VAR_ISSUE", "watch-checks": "RAYMOND_VAR_RUN"} {
+		p := newPushing(t, example)
+		p.commit("third\n")
+		for _, number := range []string{"", "7:refs/heads/main", "../main", "-7", "7\n8", "٧"} {
+			p.env[name] = number
+			if out, errs, err := p.script("PUSH.sh", said); err == nil || out != "" || !strings.Contains(errs, "is no number") {
+				t.Errorf("%s %q: got %q, %q, want it refused", name, number, out, errs)
+			}
 		}
-	}
-	if asked := p.forge.Requests(""); len(asked) > 0 {
-		t.Errorf("requests: got %v, want none", asked)
+		if asked := p.forge.Requests(""); len(asked) > 0 {
+			t.Errorf("requests: got %v, want none", asked)
+		}
 	}
 }
 
 // TestWithoutChangesThereIsNoPullRequest, and without a token that is accepted no push.
 func TestWithoutChangesThereIsNoPullRequest(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t)
+	p := newPushing(t, "issue-to-pr")
 	p.want("COMMIT.sh", "All is well.", "<result>The agents changed nothing. All is well.</result>\n")
-	payload := p.commit("third\n")
+	p.commit("third\n")
 	for token, want := range map[string]string{"": "script-env: GITHUB_TOKEN", "ghs_wrong": "doesn't accept the token"} {
 		p.env["GITHUB_TOKEN"] = token
-		if out, errs, err := p.script("PUSH.sh", payload); err == nil || out != "" || !strings.Contains(errs, want) {
+		if out, errs, err := p.script("PUSH.sh", said); err == nil || out != "" || !strings.Contains(errs, want) {
 			t.Errorf("PUSH.sh with the token %q: got %q, %q, %v; want %q", token, out, errs, err, want)
 		}
 	}
@@ -219,27 +256,5 @@ func TestNoItemsNoJobs(t *testing.T) {
 	const want = "<fork next=\"JOIN.sh\" item=\"a &lt;&quot;&amp;&gt;\">WORK.md</fork>\n<fork next=\"JOIN.sh\" item=\"b $(touch pwned) \u2028c\">WORK.md</fork>\n"
 	if err != nil || out != want || !strings.Contains(errs, "more than 2 items") {
 		t.Errorf("three items: got %q, %q, %v; want %q and a word on the third", out, errs, err, want)
-	}
-}
-
-// TestWhatIsPushedIsChecked: the payload comes from a script that git ran in, and git may be the agent's.
-func TestWhatIsPushedIsChecked(t *testing.T) {
-	t.Parallel()
-	p := newScripted(t, "watch-checks")
-	commit := strings.Repeat("a", 40)
-	p.env["PUSH_TOKEN"], p.env["RAYMOND_VAR_RUN"] = p.forge.Token, "17"
-	for _, payload := range []string{
-		"", commit, commit + " 1", commit + " 1 work", "main 1 /work", "--all 1 /work", commit + " a[$(touch${IFS}pwned)] /work", commit + " 08x /work", commit + " -1 /work",
-	} {
-		if out, errs, err := p.script("PUSH.sh", payload); err == nil || out != "" {
-			t.Errorf("payload %q: got %q, %q, want it refused", payload, out, errs)
-		}
-	}
-	p.env["RAYMOND_VAR_RUN"] = "17:refs/heads/main"
-	if out, errs, err := p.script("PUSH.sh", commit+" 1 /work"); err == nil || !strings.Contains(errs, "is no number") {
-		t.Errorf("a run that is no number: got %q, %q, want it refused", out, errs)
-	}
-	if asked := p.forge.Requests(""); len(asked) > 0 {
-		t.Errorf("requests: got %v, want none", asked)
 	}
 }

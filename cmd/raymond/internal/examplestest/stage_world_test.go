@@ -73,6 +73,15 @@ func New(t testing.TB, setup Setup) *Stage {
 // steps are the lines of a workflow file that begin the inputs of the action.
 var steps = regexp.MustCompile(`(?m)^(\s+)workflow: .*$`)
 
+// inputs let agents reach the agent CLI of the stage, be it the stub or the real one, and what they note.
+func (setup Setup) inputs() string {
+	lines := []string{"${0}", "${1}cage-write: " + setup.notes, "${1}cage-read: |", "${1}  " + sitetest.Builds}
+	if cache, err := os.UserCacheDir(); err == nil {
+		lines = append(lines, "${1}  "+filepath.Join(cache, "raymond-action"))
+	}
+	return strings.Join(lines, "\n")
+}
+
 var shipped = regexp.MustCompile(`(?m)^(\s+workflow:) builtin:(\S+)`)
 
 // files are the workflow file, the states and the consumer's own files.
@@ -83,7 +92,7 @@ func (setup Setup) files(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive := steps.ReplaceAllString(setup.Files, "${0}\n${1}cage-write: "+setup.notes)
+	archive := steps.ReplaceAllString(setup.Files, setup.inputs())
 	for _, e := range entries {
 		if e.IsDir() {
 			continue
@@ -110,7 +119,7 @@ func (setup Setup) place(name, text string) string {
 		if setup.Edit != nil {
 			text = setup.Edit(text)
 		}
-		text = steps.ReplaceAllString(text, "${0}\n${1}cage-write: "+setup.notes)
+		text = steps.ReplaceAllString(text, setup.inputs())
 	case setup.Shipped, name == "README.md", strings.HasPrefix(name, "replies"):
 		return ""
 	}

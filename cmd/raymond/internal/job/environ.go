@@ -69,6 +69,13 @@ func HasProvider(backend string, environ []string) bool {
 	return slices.ContainsFunc(providers, func(p provider) bool { return p.backend == backend && isOn(runtime.GOOS, environ, p.when) })
 }
 
+// UsesVertex reports whether an environment has an agent CLI log in with the credentials of Google's cloud.
+func UsesVertex(environ []string) bool {
+	return slices.ContainsFunc(providers, func(p provider) bool {
+		return p.names["GOOGLE_APPLICATION_CREDENTIALS"] && isOn(runtime.GOOS, environ, p.when)
+	})
+}
+
 // own are the variables that an agent CLI reads in any case.
 var own = map[string]map[string]bool{
 	protocol.BackendClaude: names("CLAUDE_CONFIG_DIR"),

@@ -95,6 +95,7 @@ type Settings struct {
 	TrustCheckout  *bool    // nil: Trusted decides
 	APITools       []string // what the APIs may run for agents, by the names in these APIs
 	AllowSudo      bool
+	TrustSelf      bool // the action's own folder may lie where agents can write
 	Sandboxed      bool
 
 	Versions    map[string]string // of the agent CLIs to install, exact, by protocol.Backends; those that were tested where there is none
@@ -193,7 +194,7 @@ func (r *reader) security(s *Settings) {
 		s.TrustCheckout = &trust
 	}
 	s.APITools = r.names("api-tools", variableName(), "want names such as web_search")
-	s.AllowSudo = r.boolean("allow-sudo")
+	s.AllowSudo, s.TrustSelf = r.boolean("allow-sudo"), r.boolean("trust-self")
 	s.Sandboxed = r.boolean("sandboxed")
 }
 

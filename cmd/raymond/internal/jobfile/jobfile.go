@@ -17,6 +17,7 @@ import (
 type File struct {
 	Path  string // as errors and findings name it
 	Steps []Use  // all that use an action, in the order of the file
+	All   []Use  // these, and all that run a command
 
 	on    *yaml.Node
 	needs map[string][]string // of each job, by id
@@ -31,8 +32,10 @@ type Use struct {
 	Action string // without its version
 	// Calls says that the job calls a workflow: what runs in it is not known.
 	Calls bool
-	At    Pos // of the step
-	with  map[string]*yaml.Node
+	// HasSecret says that the step is given a secret, or the token of the job.
+	HasSecret bool
+	At        Pos // of the step
+	with      map[string]*yaml.Node
 }
 
 // Pos is a place in the file; both numbers start at 1.
@@ -64,7 +67,7 @@ func (f *File) addJob(id string, body *yaml.Node) {
 	of := Use{Job: id, If: scalar(entry(body, "if"))}
 	if entry(body, "uses") != nil {
 		of.Calls = true
-		f.add(of, body)
+		f.Steps = append(f.Steps, of.filled(body))
 		return
 	}
 	steps := entry(body, "steps")
@@ -72,15 +75,25 @@ func (f *File) addJob(id string, body *yaml.Node) {
 		return
 	}
 	for i, step := range steps.Content {
-		if step = resolved(step); entry(step, "uses") != nil {
-			of.Step = i
-			f.add(of, step)
+		step, of.Step = resolved(step), i
+		u := of.filled(step)
+		f.All = append(f.All, u)
+		if entry(step, "uses") != nil {
+			f.Steps = append(f.Steps, u)
 		}
 	}
 }
 
-// add adds a use whose inputs a mapping has.
-func (f *File) add(u Use, body *yaml.Node) {
+// secret matches an expression with a secret, or with the token of the job.
+var secret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{.*\b(secrets|github\.token)\b`) })
+
+func hasSecret(n *yaml.Node) bool {
+	return secret().MatchString(n.Value) || slices.ContainsFunc(n.Content, hasSecret)
+}
+
+// filled is a use with what its mapping says.
+func (u Use) filled(body *yaml.Node) Use {
+	u.HasSecret = hasSecret(body)
 	u.ID, u.At, u.with = scalar(entry(body, "id")), posOf(body), map[string]*yaml.Node{}
 	u.Action, _, _ = strings.Cut(scalar(entry(body, "uses")), "@")
 	if with := entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
@@ -88,7 +101,7 @@ func (f *File) add(u Use, body *yaml.Node) {
 			u.with[strings.ToLower(with.Content[i].Value)] = resolved(with.Content[i+1])
 		}
 	}
-	f.Steps = append(f.Steps, u)
+	return u
 }
 
 // Uses returns the steps that use this action, or a fork or a copy of it, and name a workflow

@@ -124,6 +124,7 @@ func (l *Run) checkJobs(path string, s *scope.Scope) {
 	c.checkRun()
 	c.checkOrder()
 	c.checkPrompts()
+	c.checkWorkspace()
 	c.checkRedispatch()
 	c.checkTimes()
 	c.checkKeys()

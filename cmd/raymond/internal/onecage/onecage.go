@@ -42,10 +42,13 @@ func run(argv []string) (code int, ok bool) {
 		return 0, false
 	}
 	defer os.RemoveAll(own)
-	plan := places.Of(places.Site{Environ: os.Environ(), Dir: dir, Workspace: dir}, places.Wish{Own: own})
+	plan, err := places.Of(places.Site{Environ: os.Environ(), Dir: dir, Workspace: dir, Own: own})
+	if err != nil {
+		return 0, false
+	}
 	p := plan.Files
 	p.Network.IsOpen = true
-	if len(cage.Lacks(p)) > 0 || len(p.Exposed()) > 0 || len(plan.Unguarded()) > 0 {
+	if len(cage.Lacks(p)) > 0 || places.Unlink(dir) != nil {
 		return 0, false
 	}
 	code, err = cage.New(p).Supervise(cage.Command{Path: path, Args: argv, Env: Overlay(os.Environ(), plan.Env)})

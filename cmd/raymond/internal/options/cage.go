@@ -23,6 +23,7 @@ type Cage struct {
 	Mode     string   // one of the Cage constants
 	Network  string   // what forward.Parse takes; "" for open
 	Writable []string // folders that may be written too, as they were given
+	Readable []string // files and folders that may be read too, as they were given
 }
 
 // IsOff reports whether nothing is confined.
@@ -44,12 +45,21 @@ func (o *Options) AddCage() {
 		return err
 	})
 	o.Add("cage-write", "DIR", "with a cage, a further folder that may be written (repeatable)", func(s string) error {
-		if strings.ContainsFunc(s, unicode.IsControl) {
-			return errors.New("want the path of a folder")
-		}
 		o.Cage.Writable = append(o.Cage.Writable, filepath.FromSlash(s))
-		return NotEmpty(s)
+		return isPath(s)
 	})
+	o.Add("cage-read", "PATH", "with a cage, a further file or folder that may be read (repeatable)", func(s string) error {
+		o.Cage.Readable = append(o.Cage.Readable, filepath.FromSlash(s))
+		return isPath(s)
+	})
+}
+
+// isPath reports what can't be one.
+func isPath(s string) error {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return errors.New("want a path")
+	}
+	return NotEmpty(s)
 }
 
 // checkCage reports flags that need a cage.
@@ -57,7 +67,9 @@ func (o *Options) checkCage() {
 	if o.Cage.IsOff() && o.Cage.Network != "" {
 		o.Reject(problem.Usage(o.called("network"), "needs a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
 	}
-	if o.Cage.IsOff() && len(o.Cage.Writable) > 0 {
-		o.Reject(problem.Usage(o.called("cage-write"), "is of no use without a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
+	for flag, paths := range map[string][]string{"cage-write": o.Cage.Writable, "cage-read": o.Cage.Readable} {
+		if o.Cage.IsOff() && len(paths) > 0 {
+			o.Reject(problem.Usage(o.called(flag), "is of no use without a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
+		}
 	}
 }

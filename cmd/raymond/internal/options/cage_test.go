@@ -13,18 +13,21 @@ func TestCageFlags(t *testing.T) {
 		args []string
 		want string // mode, network, folders; "" for a usage error
 	}{
-		{nil, "off  []"},
-		{[]string{"--cage=on"}, "on  []"},
-		{[]string{"--cage=on", "--cage-write=a", "--cage-write=/b c"}, "on  [a /b c]"},
-		{[]string{"--cage=require", "--network=none"}, "require none []"},
-		{[]string{"--cage=on", "--network=open"}, "on  []"},
-		{[]string{"--cage=on", "--network=a.example,*.b.example:8443 registry-npm"}, "on a.example,*.b.example:8443 registry-npm []"},
-		{[]string{"--network=open"}, "off  []"},
+		{nil, "off  [] []"},
+		{[]string{"--cage=on"}, "on  [] []"},
+		{[]string{"--cage=on", "--cage-write=a", "--cage-write=/b c"}, "on  [a /b c] []"},
+		{[]string{"--cage=require", "--network=none"}, "require none [] []"},
+		{[]string{"--cage=on", "--network=open"}, "on  [] []"},
+		{[]string{"--cage=on", "--network=a.example,*.b.example:8443 registry-npm"}, "on a.example,*.b.example:8443 registry-npm [] []"},
+		{[]string{"--network=open"}, "off  [] []"},
 		{[]string{"--network=none"}, ""},
 		{[]string{"--cage=on", "--network="}, ""},
 		{[]string{"--cage=on", "--network=none,a.example"}, ""},
 		{[]string{"--cage=on", "--network=https://a.example/"}, ""},
 		{[]string{"--cage=off", "--cage-write=a"}, ""},
+		{[]string{"--cage=off", "--cage-read=a"}, ""},
+		{[]string{"--cage=on", "--cage-read=~/.m2"}, "on  [] [~/.m2]"},
+		{[]string{"--cage=on", "--cage-read="}, ""},
 		{[]string{"--cage=yes"}, ""},
 		{[]string{"--cage=on", "--cage-write="}, ""},
 		{[]string{"--cage=on", "--cage-write=a\nb"}, ""},
@@ -37,7 +40,7 @@ func TestCageFlags(t *testing.T) {
 		}
 		got := ""
 		if err := o.Check(); err == nil {
-			got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Network, " ", o.Cage.Writable)
+			got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Network, " ", o.Cage.Writable, o.Cage.Readable)
 		}
 		if got != test.want {
 			t.Errorf("%q: got %q, want %q", test.args, got, test.want)

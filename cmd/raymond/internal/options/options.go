@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 
@@ -38,6 +39,7 @@ type Options struct {
 	Quiet            bool
 	Telling          runner.Telling // of what agents say
 	Cage             Cage           // how agents are confined
+	ScriptEnv        []string       // variables that trusted scripts get, and where agents are confined nobody else
 	Hold             time.Duration  // how long a run stays for a time that its agents wait for; negative for without end
 	Jobs             []string       // whose states run here; nil for all
 	History          int64          // how much is kept of the steps of a run, in bytes; 0: nothing
@@ -142,6 +144,13 @@ func (o *Options) AddAll() {
 	o.AddWaits()
 	o.addAgents()
 	o.AddCage()
+	o.Add("script-env", "NAMES", "with a cage, variables that trusted scripts get and agents don't, separated by commas or blanks", func(s string) error {
+		o.ScriptEnv = append(o.ScriptEnv, strings.FieldsFunc(s, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })...)
+		if strings.Contains(s, "=") {
+			return errors.New("want names of variables")
+		}
+		return NotEmpty(s)
+	})
 	o.AddKept()
 	o.AddLoop()
 	o.AddOutput()

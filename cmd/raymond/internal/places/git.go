@@ -3,20 +3,15 @@ package places
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// maxPointer and maxConfig bound what is read of git's files, in bytes.
-const (
-	maxPointer = 64 << 10
-	maxConfig  = 1 << 20
-)
+// maxPointer bounds what is read of a file of git's that names a path, in bytes.
+const maxPointer = 64 << 10
 
 // GitFolders are the folders of git that a directory needs, and those that worktrees of
 // its repository share. The files that name them may be agents' text, so a name counts
@@ -100,26 +95,12 @@ func LinkedWorktree(dir string, commons []string) string {
 	}
 }
 
-// included is what actions/checkout adds to a repository's configuration: git reads
-// nothing at all where it can't read that.
-var included = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\s*path\s*=\s*"?(/[^"\n]*/git-credentials-[^/"\n]*\.config)"?\s*$`)
-})
-
-// includedByGit are the files in the job's temporary folder that the configuration of
-// the repository includes.
-func includedByGit(gitDirs []string, at Site) []string {
-	var out []string
-	for _, dir := range gitDirs {
-		data, _, err := files.Read(filepath.Join(dir, "config"), maxConfig)
-		if err != nil {
-			continue
-		}
-		for _, m := range included().FindAllSubmatch(data, -1) {
-			if path := string(m[1]); filepath.Dir(path) == filepath.Clean(at.Temp) {
-				out = append(out, path)
-			}
+// topOf is the top of the worktree that a directory lies in; "" for none.
+func topOf(dir string) string {
+	for at := cage.Resolve(dir); len(at) > 1; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return at
 		}
 	}
-	return out
+	return ""
 }

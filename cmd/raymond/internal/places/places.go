@@ -1,10 +1,11 @@
-// Package places says which files agents of a run need, and which they must not have,
+// Package places says which files agents of a run need, and which nobody in a cage gets,
 // by where the run takes place. It is small, and imports little, since one command that
 // is to be caged waits for it.
 package places
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -16,26 +17,12 @@ type Site struct {
 	Environ   []string // of agents
 	Dir       string   // where the run works
 	Workspace string   // what folders that a user names are relative to
-	Temp      string   // the job's temporary folder, of which nothing is shown; "" where there is none
-	Hidden    []string // run files, command files and the like
-	Shown     []string // what lies below Temp and is needed all the same
-	Guarded   []string // what agents must not write: the action's own code
-	CLIs      CLIs
-}
-
-// CLIs are the needs of the agent CLIs that agents at a site are run with. All paths are absolute.
-type CLIs struct {
-	Read    []string // read although they hold keys
-	Write   []string // folders, made where they are missing
-	Hidden  []string // keys of other agent CLIs
-	Guarded []string // what they obey
-}
-
-// Wish says what else agents are to have.
-type Wish struct {
+	Temp      string   // the job's temporary folder; "" where there is none
 	Own       string   // the run's own temporary folder, as MakeOwn has made it
-	Extra     []string // folders that a user names, without links
-	OwnCaches bool     // caches of package managers are below Own, not those of the machine
+	Hidden    []string // run files, command files and the like
+	Guarded   []string // what nobody may write: the action's own code
+	Read      []string // what is needed besides
+	Write     []string // and what is written: what a user names, without links, and what agent CLIs need
 }
 
 // Plan is what agents get.
@@ -43,7 +30,7 @@ type Plan struct {
 	Files   cage.Policy // without a network
 	Env     []string    // variables that lead programs to their places
 	Commons []string    // folders of git that linked worktrees share
-	Guarded []string    // what agents must not write, which a writable folder may contain all the same
+	Unseen  []string    // caches of this machine that agents have none of
 }
 
 // MakeOwn makes a temporary folder for a run, below another one; "" is the system's.
@@ -63,54 +50,42 @@ func MakeOwn(temp string) (string, error) {
 	return own, nil
 }
 
-// Of returns what agents at a site get. Caches that are missing are made.
-func Of(at Site, wish Wish) Plan {
-	home := homeOf(at.Environ)
-	git, common := GitFolders(cage.Resolve(at.Dir))
-	guarded := guardedFolders(home, at)
-	p := Plan{Commons: common, Guarded: slices.Concat(at.Guarded, guarded)}
-	for _, variable := range []string{"TMPDIR", "TMP", "TEMP"} {
-		p.Env = append(p.Env, variable+"="+wish.Own)
-	}
-	may := slices.Concat([]string{cage.Resolve(at.Dir)}, git, wish.Extra, []string{wish.Own}, devices, made(at.CLIs.Write))
-	if wish.OwnCaches {
-		p.Env = append(p.Env, ownCaches(wish.Own)...)
-	} else {
-		shared, env := sharedCaches(at.Environ, at.kept(guarded), wish.Own)
-		may, p.Env = append(may, shared...), append(p.Env, env...)
-	}
-	p.Files.Writable = outermost(may)
-	keys := runners(at, home)
-	p.Files.Hidden = slices.Concat(at.Hidden, at.CLIs.Hidden, credentials(at.Environ, at.CLIs.Read), keys)
-	p.Files.Shown = ofRunners(at.Environ, keys)
-	if at.Temp != "" {
-		p.Files.Hidden = append(p.Files.Hidden, at.Temp)
-		p.Files.Shown = slices.Concat(p.Files.Shown, shownByVariables(at), at.Shown, includedByGit(git, at))
-	}
-	return p
+// Of returns what agents at a site get, and makes the home folder that they have.
+func Of(at Site) (Plan, error) {
+	git, commons := GitFolders(cage.Resolve(at.Dir))
+	k := keep{at.kept(), resolved(at.Hidden)}
+	p := Plan{Commons: commons}
+	p.Files.Writable = Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.Own}, git, at.Write, devices))
+	fromHome := slices.Concat(toolchains(at.home()), onPath(at, k), at.Read)
+	p.Files.Readable = slices.Concat(cage.System(), linksIn("/etc"), fromHome, named(at, k), []string{topOf(at.Dir), filepath.Join(at.goModules(), "cache", "download")})
+	p.Files.Hidden = k.kept
+	err := makeHome(at, append(fromHome, at.Write...))
+	p.Env = at.variables()
+	p.Unseen = at.unseen()
+	return p, err
 }
 
-// kept is what no cache that may be written may contain.
-func (at *Site) kept(guarded []string) []string {
-	var out []string
-	for _, path := range slices.Concat(guarded, at.Hidden, at.Guarded, []string{at.Temp, at.Workspace}) {
-		if path = cage.Resolve(path); path != "" {
-			out = append(out, path)
+// kept is what is nobody's, whatever lies around it: but for what is named below it.
+func (at *Site) kept() []string {
+	kept := slices.Concat(at.Hidden, at.runners())
+	for _, path := range []string{at.home(), at.Temp, at.Workspace} {
+		if path != "" && filepath.Dir(path) != path {
+			kept = append(kept, path)
 		}
 	}
-	return out
+	return resolved(kept)
 }
 
-// Unguarded returns what agents can write although they must not, since a folder that
-// they may write contains it.
-func (p Plan) Unguarded() []string {
-	var open []string
-	for _, path := range p.Guarded {
-		at := cage.Resolve(path)
-		if at != "" && slices.ContainsFunc(p.Files.Writable, func(w string) bool { return cage.IsWithin(at, w) }) {
-			open = append(open, path)
-		}
+// home is the real home folder; "" where the environment names none.
+func (at *Site) home() string { return absolute(Value(at.Environ, "HOME")) }
+
+// Home is the folder that agents have for their home.
+func (at *Site) Home() string { return filepath.Join(at.Own, "home") }
+
+// InHome is a path in which ~ may stand for the real home folder.
+func (at *Site) InHome(path string) string {
+	if home := at.home(); home != "" && (path == "~" || len(path) > 1 && path[:2] == "~/") {
+		return filepath.Join(home, path[1:])
 	}
-	slices.Sort(open)
-	return slices.Compact(open)
+	return path
 }

@@ -89,7 +89,7 @@ func (b *board) see(a *state.Agent) *question {
 		}
 		return q
 	}
-	q := &question{Question: seen, agent: a.ID, since: a.Waits.Since, until: a.Waits.Until, seq: b.seq, isOld: b.old[seen.Token], isSaved: seen.Comment != 0}
+	q := &question{Question: seen, agent: a.ID, next: a.State, since: a.Waits.Since, until: a.Waits.Until, seq: b.seq, isOld: b.old[seen.Token], isSaved: seen.Comment != 0}
 	if q.isOld {
 		b.look.isDue = true
 	} else {

@@ -58,11 +58,12 @@ func (w wording) howToAnswer(q *question) []string {
 		example = code(named + " " + w.shown(q.Choices[0]))
 	}
 	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example))
+	lines = append(lines, fmt.Sprintf("The state %s follows.", code(q.next)))
 	if len(q.From) > 0 {
 		lines = append(lines, "It waits for an answer of "+names(q.From)+".")
 	}
 	if !q.until.IsZero() {
-		lines = append(lines, fmt.Sprintf("It waits until %s.", q.until.UTC().Format(time.RFC1123)))
+		lines = append(lines, fmt.Sprintf("It waits until %s; then %s follows.", q.until.UTC().Format(time.RFC1123), code(q.TimeoutNext)))
 	}
 	return lines
 }

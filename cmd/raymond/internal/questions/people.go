@@ -87,9 +87,7 @@ func (p *People) Open(run *state.Run) {
 	defer p.mu.Unlock()
 	p.board.note(run, time.Now(), p.o.IsKept)
 	for _, q := range p.board.open {
-		if a, ok := run.Agent(q.agent); ok {
-			q.toPrompt = p.o.IsPrompt(a.State)
-		}
+		q.toPrompt = p.o.IsPrompt(q.next)
 		if q.seq == p.board.seq && !q.isOld {
 			p.warnOfRetention(q)
 		}

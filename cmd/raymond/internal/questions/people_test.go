@@ -293,3 +293,20 @@ func TestWhoAnswers(t *testing.T) {
 		})
 	}
 }
+
+// TestTheCommentNamesTheStatesThatMayFollow: who answers knows what an answer leads to.
+func TestTheCommentNamesTheStatesThatMayFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &place{}
+		run := asks(state.Question{Number: 1, Text: "What?", Token: token, TimeoutNext: "LATE.md"})
+		run.Agents[0].Waits.Until = time.Now().Add(time.Hour)
+		if _, err := drive(t.Context(), f, run, &state.Run{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"\nThe state `NEXT.sh` follows.\n", "; then `LATE.md` follows."} {
+			if !strings.Contains(f.said[0].Body, want) {
+				t.Errorf("got %q, want %q in it", f.said[0].Body, want)
+			}
+		}
+	})
+}

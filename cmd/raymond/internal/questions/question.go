@@ -13,7 +13,8 @@ import (
 type question struct {
 	state.Question // as it was when it was last seen; Comment may be known earlier here
 	agent          string
-	toPrompt       bool // the answer goes into a prompt
+	next           string // the state that gets the answer
+	toPrompt       bool   // which is a prompt
 	since          time.Time
 	until          time.Time // zero for never
 

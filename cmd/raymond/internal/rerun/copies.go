@@ -55,14 +55,15 @@ func (c Copier) copy(run *state.Run, s checkpoint.Session, out *Copies) error {
 		from.Dir = found.Dir
 	}
 	to := runner.Conversation{ID: c.NewID(), Dir: c.Where(from.Dir)}
+	lost := func(id string) bool { return id == s.ID }
 	var err error
 	to.CLI, err = cli.Copy(from, run.Conversations().Length(s.ID), to.ID, to.Dir)
 	switch {
 	case errors.Is(err, runner.ErrCantCopy):
-		run.Conversations().Drop(s.ID)
+		run.Forget(lost)
 		out.Notes = append(out.Notes, fmt.Sprintf("the agent %s can't continue a copy of its conversation %s: it begins a new one", s.Backend, s.ID))
 	case errors.Is(err, fs.ErrNotExist):
-		run.Conversations().Drop(s.ID)
+		run.Forget(lost)
 		out.Notes = append(out.Notes, fmt.Sprintf("the transcript of the conversation %s is no longer there, or shorter than it was: the agent %s begins a new one", s.ID, s.Backend))
 	case err != nil:
 		return fmt.Errorf("copy the conversation %s: %w", s.ID, err)

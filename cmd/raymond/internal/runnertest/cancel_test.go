@@ -51,7 +51,7 @@ sleep 300
 func again(uses, with string) string {
 	job := func(name, more string) string {
 		return fmt.Sprintf("  %s:\n%s    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n", name, more) +
-			"      - id: raymond\n        uses: " + uses + "\n        with: {workflow: flow, key: shared, env: SIDE_EFFECTS, script-env: KEEP" + with + "}\n"
+			"      - id: raymond\n        uses: " + uses + "\n        with: {workflow: flow, key: shared, env: 'SIDE_EFFECTS, KEEP'" + with + "}\n"
 	}
 	return "-- " + workflowFile + " --\non: workflow_dispatch\njobs:\n" + job("one", "") + job("two", "    needs: one\n    if: always()\n")
 }

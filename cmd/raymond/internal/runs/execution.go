@@ -125,6 +125,6 @@ func (x *executions) addOpen(a *state.Agent) {
 	if e.Status != execRunning {
 		return
 	}
-	e.spent = state.Spent{USD: a.Exec.CostUSD, Estimated: a.Exec.Estimated, Unknown: a.Exec.Unknown, Unpriced: a.Exec.Unpriced}
-	e.CostUSD = a.Exec.CostUSD
+	e.spent = a.Exec.Spent
+	e.CostUSD = a.Exec.Spent.USD
 }

@@ -147,11 +147,33 @@ func Platform() protocol.Platform {
 }
 
 // HasScripts reports whether there is a script that an agent could name.
-func (s *Scope) HasScripts() bool { return s.has(protocol.Script) }
+func (s *Scope) HasScripts() bool {
+	return s.has(nil, func(st *protocol.State) bool { return st.Kind == protocol.Script })
+}
 
 // HasPrompts reports whether there is a prompt that an agent could name, which any .md file is,
 // even the README.md beside scripts. See LeadsToPrompt.
-func (s *Scope) HasPrompts() bool { return s.has(protocol.Prompt) }
+func (s *Scope) HasPrompts() bool { return s.HasPromptsOf(nil) }
+
+// HasPromptsOf is HasPrompts for some jobs; nil is all of them.
+func (s *Scope) HasPromptsOf(jobs []string) bool {
+	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Prompt })
+}
+
+// HasCaged reports whether one of the jobs has a script that is not trusted; nil is all jobs.
+func (s *Scope) HasCaged(jobs []string) bool {
+	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Script && !st.Trusted })
+}
+
+// HasTrusted reports whether one of the jobs has a script that is trusted; nil is all jobs.
+func (s *Scope) HasTrusted(jobs []string) bool {
+	return s.has(jobs, func(st *protocol.State) bool { return st.Trusted })
+}
+
+// HandsOver reports whether a script of one of the jobs gets the agents' work; nil is all jobs.
+func (s *Scope) HandsOver(jobs []string) bool {
+	return s.has(jobs, func(st *protocol.State) bool { return st.Work })
+}
 
 // LeadsToPrompt reports whether the entry leads to a prompt, as far as the files show: the
 // README.md beside scripts is none unless one of them names it. It is for what people are told
@@ -164,13 +186,11 @@ func (s *Scope) LeadsToPrompt() bool {
 	})
 }
 
-func (s *Scope) has(kind protocol.Kind) bool {
-	for _, name := range s.Workflow.Names() {
-		if st, _ := s.Workflow.State(name); st.Kind == kind {
-			return true
-		}
-	}
-	return false
+func (s *Scope) has(jobs []string, is func(*protocol.State) bool) bool {
+	return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool {
+		st, _ := s.Workflow.State(name)
+		return is(st) && (jobs == nil || slices.Contains(jobs, s.Workflow.JobOf(name)))
+	})
 }
 
 // WithoutStates returns those of some jobs to which no state of the workflow belongs.

@@ -46,6 +46,7 @@ type Seals struct {
 	mu    sync.Mutex // guards what follows
 	log   *os.File
 	last  []byte               // the code of the last line
+	end   int64                // of that line
 	grown map[string]hash.Hash // of files that are appended to
 	size  map[string]int64     // of these
 }
@@ -88,9 +89,17 @@ func (s *Seals) Append(path string, data []byte) error {
 	if s.grown[path] == nil {
 		s.grown[path], s.size[path] = sha256.New(), 0
 	}
-	s.grown[path].Write(data)
-	s.size[path] += int64(len(data))
-	return s.put(appends, path, version{s.size[path], [sha256.Size]byte(s.grown[path].Sum(nil))})
+	sum, err := s.grown[path].(hash.Cloner).Clone()
+	if err != nil {
+		return err
+	}
+	sum.Write(data)
+	size := s.size[path] + int64(len(data))
+	if err := s.put(appends, path, version{size, [sha256.Size]byte(sum.Sum(nil))}); err != nil {
+		return err
+	}
+	s.grown[path], s.size[path] = sum, size
+	return nil
 }
 
 // Done says that a file has what the last call for it named.
@@ -177,17 +186,19 @@ func (s *Seals) Note(file string, value any) error {
 	return s.Done(file)
 }
 
-// put adds a line to the log.
+// put adds a line to the log, or nothing if that fails.
 func (s *Seals) put(kind, path string, v version) error {
 	name, err := filepath.Rel(s.dir, path)
 	if err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s %q %d %x", kind, filepath.ToSlash(name), v.size, v.sum)
-	s.last = code(s.key, s.last, text)
-	if _, err := fmt.Fprintf(s.log, "%s %x\n", text, s.last); err != nil {
-		return fmt.Errorf("seal %s: %w", name, err)
+	last := code(s.key, s.last, text)
+	n, err := fmt.Fprintf(s.log, "%s %x\n", text, last)
+	if err != nil { // as on a full disk: the next line is not to follow half of one
+		return fmt.Errorf("seal %s: %w", name, errors.Join(err, s.log.Truncate(s.end)))
 	}
+	s.last, s.end = last, s.end+int64(n)
 	return nil
 }
 

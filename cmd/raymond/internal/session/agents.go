@@ -33,12 +33,13 @@ func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
 
 // Needs returns what the cage of a run with these options has to know of agent CLIs, and makes what
 // they must find in it.
-func Needs(c agents.Config, now state.Options, s *scope.Scope, jobs []string) runner.Needs {
+func Needs(c agents.Config, now state.Options, s *scope.Scope, jobs []string) (runner.Needs, error) {
 	run := cmp.Or(now.Backend, protocol.DefaultBackend)
 	used := []string{run} // the files don't show all that a script may lead to
 	for _, n := range s.Agents(run, jobs) {
 		used = append(used, n.Backend)
 	}
+	c.ClaudeArgs, c.Command = now.ClaudeArgs, now.Command
 	return agents.Needs(c, used)
 }
 

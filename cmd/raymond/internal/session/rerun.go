@@ -52,7 +52,7 @@ func leaveOthers(run *state.Run, s *scope.Scope) (warnings []string) {
 			return
 		}
 		warnings = append(warnings, fmt.Sprintf("%s: the conversation before belongs to the agent %s: the agent %s begins a new one", name, held.BackendName(), run.Options.BackendName()))
-		run.Conversations().Drop(held.ID)
+		run.Forget(func(id string) bool { return id == held.ID })
 	}
 	for _, a := range run.Agents {
 		if a.Backend == "" {

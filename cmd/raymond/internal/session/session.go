@@ -32,6 +32,9 @@ import (
 // Dir is a run's own folder below a state folder, absolute.
 func Dir(stateDir, id string) (string, error) { return filepath.Abs(filepath.Join(stateDir, id)) }
 
+// CLIFolder is where agent CLIs that run in a cage have folders of their own, below that of a run or of a step.
+func CLIFolder(dir string) string { return filepath.Join(dir, "clis") }
+
 // Session is a run that is ready to be driven.
 type Session struct {
 	// Config is what the run is driven with. It may be changed before Run.
@@ -67,7 +70,8 @@ func Open(s Setup) (*Session, error) {
 		Workflow: s.Scope.Workflow, NewID: uuid.NewString, NewToken: newToken, Clock: runner.RealClock(), Telling: s.Options.Telling,
 		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: Prices(s.Now()).Of,
 		Cages: s.Env.Cages, People: s.Others.People, Jobs: s.Options.Jobs, Part: s.Others.Part, Matrix: s.Others.Matrix, Hold: s.Options.Hold,
-		PayloadDir: filepath.Join(s.Dir, "payload"), LogDir: filepath.Join(s.Dir, "logs"),
+		PayloadDir: filepath.Join(s.private(), "payload"), OwnDir: filepath.Join(s.private(), "scripts"), LogDir: filepath.Join(s.Dir, "logs"),
+		HandOver: s.Others.HandOver,
 	}}
 	folderErr := o.makeFolders()
 	var err error
@@ -84,10 +88,7 @@ func Open(s Setup) (*Session, error) {
 		o.files = snapshots.New(s.Others.Snapshots, o.Config.Reporter)
 		o.Config.Snapshots = o.files
 	}
-	if err := o.setBackends(); err != nil {
-		o.Close()
-		return nil, err
-	}
+	o.setBackends()
 	o.addTraces(time.Now())
 	return o, nil
 }
@@ -133,14 +134,19 @@ func (s *Session) Close() {
 
 // Tidy removes what only a run under way needs from its own folder.
 func Tidy(dir string) error {
-	return errors.Join(os.RemoveAll(filepath.Join(dir, "payload")), os.RemoveAll(filepath.Join(dir, "scope")))
+	var errs []error
+	for _, name := range []string{"payload", "scripts", "scope"} {
+		errs = append(errs, os.RemoveAll(filepath.Join(dir, name)))
+	}
+	return errors.Join(errs...)
 }
 
 // makeFolders makes the folders that the run needs.
 func (s *Session) makeFolders() (err error) {
-	payload := s.Config.PayloadDir
-	if err := errors.Join(os.RemoveAll(payload), os.MkdirAll(payload, 0o700)); err != nil {
-		return err
+	for _, dir := range []string{s.Config.PayloadDir, s.Config.OwnDir} {
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+			return err
+		}
 	}
 	if dir := s.setup.Options.DebugDir; dir != "" {
 		if s.Config.DebugDir, err = filepath.Abs(dir); err != nil {
@@ -160,7 +166,7 @@ func (s *Session) copyScope() error {
 	if !files.HasScripts() {
 		return nil
 	}
-	dir := filepath.Join(s.setup.Dir, "scope")
+	dir := filepath.Join(s.setup.private(), "scope")
 	err := files.PrivateCopy(dir)
 	if err == nil {
 		s.Config.ScriptDir = dir
@@ -175,20 +181,15 @@ func (s *Session) copyScope() error {
 }
 
 // setBackends says what prompts and scripts are run with.
-func (s *Session) setBackends() error {
+func (s *Session) setBackends() {
 	u := &s.setup
 	b := u.Backends.withDefaults(u.Agents != nil && u.Agents.NoNewPrivs)
-	scripts, err := newRestoring(b.Scripts(u.Env.Scripts), s.Config.ScriptDir)
-	if err != nil {
-		return err
-	}
-	s.Config.Verifier = b.Checks(u.Env.Checks)
-	s.Config.Scripts = scripts
+	s.Config.Scripts, s.Config.Verifier = b.Scripts(u.Env), b.Checks(u.Env.Common)
 	if u.Store != nil {
 		s.Config.Store = &keeper{File: u.Store, log: s.log}
 	}
 	if u.Agents == nil {
-		return nil
+		return
 	}
 	run, cfg := u.Now(), *u.Agents
 	cfg.ClaudeArgs, cfg.Command = run.ClaudeArgs, run.Command
@@ -196,7 +197,6 @@ func (s *Session) setBackends() error {
 	if cfg.Proxy != nil {
 		s.Config.Meter = cfg.Proxy
 	}
-	return nil
 }
 
 // Replay opens the logs of a run of which nothing is driven: reporters may be added

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"cmp"
+	"context"
 	"io"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -44,6 +46,9 @@ func (s Setup) Now() state.Options {
 	return s.Run.Options
 }
 
+// private is where what scripts are run from is kept while the run is driven.
+func (s Setup) private() string { return cmp.Or(s.Env.Private, s.Dir) }
+
 // Others are those who have to do with a run besides its process.
 type Others struct {
 	People      runner.People      // answer the run's questions; nil for nobody
@@ -51,20 +56,24 @@ type Others struct {
 	Part        []string           // agents of a part of a matrix, which alone are driven; nil for all
 	Matrix      *runner.Matrix     // to which agents are handed over; nil for none
 	Snapshots   snapshots.Taker    // keeps the files of the worktrees; nil for nobody
+	// HandOver is runner.Config.HandOver.
+	HandOver func(ctx context.Context, w runner.Work, to string) (runner.HandedOver, error)
 }
 
 // Env is what surrounds the processes of a run: their variables, and their cages.
 type Env struct {
-	Scripts []string
-	Checks  []string     // of done_when commands, which run what agents wrote
+	Common  []string     // of scripts and done_when commands, which run what agents wrote
+	Trusted []string     // of trusted scripts
 	Cages   runner.Cages // nil for none
+	// Private is a folder that agents can't write, for what scripts are run from; "" for the run's own.
+	Private string
 }
 
 // Backends make what runs prompts, scripts and done_when commands. What is nil is made of
 // processes.
 type Backends struct {
 	Agents  func(agents.Config) map[string]runner.Agent
-	Scripts func(env []string) runner.Backend
+	Scripts func(Env) runner.Backend
 	Checks  func(env []string) runner.Verifier
 }
 
@@ -74,7 +83,7 @@ func (b Backends) withDefaults(noNewPrivs bool) Backends {
 		b.Agents = agents.New
 	}
 	if b.Scripts == nil {
-		b.Scripts = func(env []string) runner.Backend { return shell.Backend{Env: env} }
+		b.Scripts = func(e Env) runner.Backend { return shell.Backend{Env: e.Common, Trusted: e.Trusted} }
 	}
 	if b.Checks == nil {
 		b.Checks = func(env []string) runner.Verifier { return verify.Verifier{Env: env, NoNewPrivs: noNewPrivs} }

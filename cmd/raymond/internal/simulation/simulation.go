@@ -112,14 +112,14 @@ func (s Simulation) take(replies *simulate.Replies) {
 func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulate.Replies) error {
 	env := session.Environ(s.Environ)
 	stops := session.Listen(session.StopOptions{})
-	u.Env, u.Hide.Printed, u.Stops = session.Env{Scripts: env, Checks: env}, secrets.NewRedactor(s.Environ).Text, stops
+	u.Env, u.Hide.Printed, u.Stops = session.Env{Common: env, Trusted: env}, secrets.NewRedactor(s.Environ).Text, stops
 	u.Out = session.Out{Stdout: s.Stdout, Stderr: s.Stderr}
 	o, err := session.Open(u)
 	if err != nil {
 		return err
 	}
 	clock := simulate.NewClock(time.Now().Round(0))
-	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env}, verify.Verifier{Env: env})
+	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env, Trusted: env}, verify.Verifier{Env: env})
 	people := simulate.NewPeople(replies)
 	cfg := &o.Config
 	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless

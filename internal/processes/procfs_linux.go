@@ -1,4 +1,5 @@
-package proc
+// Package processes knows which processes there are, and ends those that somebody has left.
+package processes
 
 import (
 	"bytes"
@@ -13,15 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is what /proc/PID/stat says of a process.
-type process struct {
-	pid, ppid, pgrp int
-	session         int
-	dying           bool   // or dead, but not collected
-	dead            bool   // and not collected: no thread of it is left
-	kernel          bool   // a thread of the kernel
-	born            uint64 // clock ticks after the boot; with pid it names one process for good
-	grouped         bool   // whoever shares its group is to be ended as well; readStat doesn't know
+// Process is what /proc/PID/stat says of a process.
+type Process struct {
+	PID, Parent, Group int
+	Dying              bool   // or dead, but not collected
+	Dead               bool   // and not collected: no thread of it is left
+	Kernel             bool   // a thread of the kernel
+	Born               uint64 // clock ticks after the boot; with PID it names one process for good
 }
 
 // Flags of a process, as the kernel has them in its sched.h.
@@ -30,10 +29,10 @@ const (
 	kernelThread = 0x200000 // PF_KTHREAD
 )
 
-// readProc reads a small file of /proc. It makes one buffer and no os.File: it is
+// Read reads a small file of /proc. It makes one buffer and no os.File: it is
 // called once for every child, and for every process of the machine in a sweep.
-func readProc(path string, size int) ([]byte, error) {
-	fd, err := openProc(path)
+func Read(path string, size int) ([]byte, error) {
+	fd, err := open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +53,7 @@ func readProc(path string, size int) ([]byte, error) {
 	}
 }
 
-func openProc(path string) (int, error) {
+func open(path string) (int, error) {
 	for {
 		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 		if !errors.Is(err, syscall.EINTR) {
@@ -63,46 +62,45 @@ func openProc(path string) (int, error) {
 	}
 }
 
-// readStat looks at one process.
-func readStat(pid int) (process, bool) {
-	data, err := readProc("/proc/"+strconv.Itoa(pid)+"/stat", 512)
+// Stat looks at one process.
+func Stat(pid int) (Process, bool) {
+	data, err := Read("/proc/"+strconv.Itoa(pid)+"/stat", 512)
 	// The name is in brackets and may itself contain brackets and blanks.
 	end := bytes.LastIndexByte(data, ')')
 	if err != nil || end < 0 {
-		return process{}, false
+		return Process{}, false
 	}
 	f := strings.Fields(string(data[end+1:]))
 	if len(f) < 20 {
-		return process{}, false
+		return Process{}, false
 	}
 	flags, _ := strconv.ParseUint(f[6], 10, 64)
-	p := process{pid: pid, kernel: flags&kernelThread != 0}
+	p := Process{PID: pid, Kernel: flags&kernelThread != 0}
 	// What is said is of the first thread, and others may go on without it.
 	alone := f[17] == "0" || f[17] == "1"
-	p.dead = alone && (f[0] == "Z" || f[0] == "X")
-	p.dying = p.dead || alone && flags&exiting != 0
-	p.ppid, _ = strconv.Atoi(f[1])
-	p.pgrp, _ = strconv.Atoi(f[2])
-	p.session, _ = strconv.Atoi(f[3])
-	p.born, _ = strconv.ParseUint(f[19], 10, 64)
+	p.Dead = alone && (f[0] == "Z" || f[0] == "X")
+	p.Dying = p.Dead || alone && flags&exiting != 0
+	p.Parent, _ = strconv.Atoi(f[1])
+	p.Group, _ = strconv.Atoi(f[2])
+	p.Born, _ = strconv.ParseUint(f[19], 10, 64)
 	return p, true
 }
 
 // snapshot looks at all processes. It is not taken at one instant.
-func snapshot() map[int]process {
-	all := map[int]process{}
-	for pid := range processes() {
-		if p, ok := readStat(pid); ok {
+func snapshot() map[int]Process {
+	all := map[int]Process{}
+	for pid := range All() {
+		if p, ok := Stat(pid); ok {
 			all[pid] = p
 		}
 	}
 	return all
 }
 
-// children returns the ids of the children of this process that its first thread
+// Children returns the ids of the children of this process that its first thread
 // has. That is where the kernel puts orphans; the children that other threads
 // have forked are not among them.
-func children() []int {
+func Children() []int {
 	data, err := readChildren()
 	if err != nil {
 		return childrenByStat() // a kernel without the list
@@ -118,7 +116,7 @@ func children() []int {
 
 // childrenList is the list of children, kept open: every child that ends has it read.
 var childrenList = sync.OnceValues(func() (int, error) {
-	return openProc("/proc/self/task/" + strconv.Itoa(syscall.Getpid()) + "/children")
+	return open("/proc/self/task/" + strconv.Itoa(syscall.Getpid()) + "/children")
 })
 
 func readChildren() ([]byte, error) {
@@ -144,21 +142,21 @@ func childrenByStat() []int { return childrenByParent(syscall.Getpid()) }
 func childrenByParent(parent int) []int {
 	var found []int
 	for pid, p := range snapshot() {
-		if p.ppid == parent {
+		if p.Parent == parent {
 			found = append(found, pid)
 		}
 	}
 	return found
 }
 
-// processes yields the ids of all processes. It asks the kernel for a few at a time, so
+// All yields the ids of all processes. It asks the kernel for a few at a time, so
 // that each exists when it is yielded, or did a moment ago.
-func processes() iter.Seq[int] { return numbersIn("/proc") }
+func All() iter.Seq[int] { return numbersIn("/proc") }
 
 // numbersIn yields the names of a folder that are numbers.
 func numbersIn(dir string) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		fd, err := openProc(dir)
+		fd, err := open(dir)
 		if err != nil {
 			return
 		}
@@ -180,4 +178,27 @@ func numbersIn(dir string) iter.Seq[int] {
 			}
 		}
 	}
+}
+
+// ChildrenOf returns the children of all threads of a process.
+func ChildrenOf(pid int) []int {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	var found []int
+	for thread := range numbersIn(dir) {
+		data, err := Read(dir+"/"+strconv.Itoa(thread)+"/children", 512)
+		if errors.Is(err, syscall.ENOENT) && isAlive(thread) {
+			return childrenByParent(pid) // a kernel without the list
+		}
+		for _, field := range bytes.Fields(data) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
+
+func isAlive(pid int) bool {
+	_, ok := Stat(pid)
+	return ok
 }

@@ -1,0 +1,2 @@
+echo "C: $RAYMOND_VISITS by $RAYMOND_BY" >>"${TMPDIR:-/tmp}/s-trace"
+echo '<result>ok</result>'

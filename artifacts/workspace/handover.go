@@ -1,0 +1,498 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	shown "github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
+
+// Handing is the work of agents that is handed over to somebody who must not touch what they
+// wrote.
+type Handing struct {
+	Dir    string            // absolute; where the agent works
+	Others map[string]string // directories of other agents, by name: those in other worktrees of the repository become branches
+	Base   string            // the commit of the checkout; without one, or where the agent works elsewhere, nothing is handed over
+	// At, Name and Email are the date and the author of the commits that are made: with the same work, they have
+	// the same hash. Without Name and Email they are those of github-actions[bot].
+	At          time.Time
+	Name, Email string
+	Workflows   bool     // what changed below .github is part of it
+	Known       []string // what Untracked returned before the first agent
+	To          string   // an existing, empty folder, which agents can neither read nor write
+}
+
+// HandedOver says where the work is.
+type HandedOver struct {
+	Repository string // a bare one
+	Lacks      string // a file that names what is not in it, one a line
+}
+
+// handLimit is how many bytes may be handed over, packed; and those of all files that are not committed.
+const handLimit = 1 << 30
+
+// HandOver makes a bare repository of the work: with hashes that were checked, without hooks, a
+// remote or objects of another one. Its HEAD is at the commit of the checkout, on no branch, and where
+// the agents' history leads beyond that commit it is shallow. Branch work is HEAD of the agent, with a commit on
+// top that has what isn't committed; raymond/NAME is that of another agent. Files are added as git does it, but without filters.
+//
+// Not in it are files that git LFS keeps, the work in submodules, untracked files that were there before
+// the first agent, and without Workflows what changed below .github: where commits have changed that, one commit on top of
+// the checkout's takes the place of all. Whatever is over a limit is an error.
+func (g *Git) HandOver(ctx context.Context, h Handing) (HandedOver, error) {
+	t, err := g.open()
+	if err != nil {
+		return HandedOver{}, err
+	}
+	defer t.close()
+	x := &giver{Handing: h, git: t, most: cmp.Or(g.handed, handLimit), lacks: map[string]string{}, known: map[string]bool{}}
+	for _, path := range h.Known {
+		x.known[path] = true
+	}
+	made := HandedOver{filepath.Join(h.To, "work.git"), filepath.Join(h.To, "lacks")}
+	if err := x.all(ctx, made.Repository); err != nil {
+		return HandedOver{}, err
+	}
+	var lines strings.Builder
+	for _, what := range slices.Sorted(maps.Keys(x.lacks)) {
+		lines.WriteString(shown.Inert(shown.Escaped(what+": "+x.lacks[what])) + "\n")
+	}
+	return made, files.WriteNew(made.Lacks, []byte(lines.String()), 0o600)
+}
+
+// giver hands over.
+type giver struct {
+	Handing
+	git   *tool
+	lent  string // a repository of ours with the commits on top, which borrows all else
+	most  int64
+	size  int64             // of the files so far
+	lacks map[string]string // why something is not there, by its name
+	known map[string]bool
+}
+
+// given is a branch that is handed over.
+type given struct {
+	branch
+	*place
+}
+
+// label is how what the branch lacks is named.
+func (b *given) label(path string) string {
+	return strings.TrimPrefix(b.Name+":", "work:") + path
+}
+
+func (x *giver) all(ctx context.Context, to string) error {
+	branches, err := x.places(ctx)
+	if err != nil {
+		return err
+	}
+	p := branches[0].place
+	if x.lent, err = x.git.shadow(ctx, filepath.Join(x.git.temp, "lent"), p.home.format, p.common); err != nil {
+		return err
+	}
+	missing, err := x.git.missing(ctx, call{dir: x.lent, bare: x.lent}, []string{cmp.Or(x.Base, "none")})
+	if err != nil || len(missing) > 0 {
+		return cmp.Or(err, fmt.Errorf("%s: the repository has no commit of a checkout (%q) that the work could be shown against", p.top, x.Base))
+	}
+	for _, b := range branches {
+		if b.ID, err = x.tip(ctx, branches, b); err != nil {
+			return fmt.Errorf("%s: %w", b.top, err)
+		}
+	}
+	ends, err := x.ends(ctx, branches)
+	if err != nil {
+		return err
+	}
+	if err := x.copy(ctx, to, branches, ends); err != nil {
+		return err
+	}
+	c := call{dir: to, bare: to}
+	in := ""
+	for _, b := range branches {
+		if err := x.clean(ctx, c, b, ends); err != nil {
+			return err
+		}
+		in += fmt.Sprintf("update refs/heads/%s\x00%s\x00\x00", b.Name, b.ID)
+	}
+	c.in = text(in)
+	return errors.Join(x.git.run(ctx, c, "update-ref", "-z", "--stdin"), x.git.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
+}
+
+// places finds the worktrees whose work is handed over.
+func (x *giver) places(ctx context.Context) ([]*given, error) {
+	p, _, err := x.git.outermost(ctx, x.Dir)
+	if err != nil || p == nil {
+		return nil, cmp.Or(err, fmt.Errorf("%q: %w", x.Dir, ErrNoWorktree))
+	}
+	all := []*given{{branch{Name: "work"}, p}}
+	for _, name := range slices.Sorted(maps.Keys(x.Others)) {
+		b := &given{branch: branch{Name: "raymond/" + name}}
+		if b.place, _, err = x.git.outermost(ctx, x.Others[name]); err != nil {
+			return nil, err
+		}
+		switch {
+		case b.place == nil || b.common != p.common || !isBranch(b.Name):
+			x.lacks[b.label(x.Others[name])] = "it is in no worktree of the repository"
+		case !slices.ContainsFunc(all, func(other *given) bool { return other.gitDir == b.gitDir }):
+			all = append(all, b)
+		}
+	}
+	return all, nil
+}
+
+// commit makes a commit, with the author and the date of all.
+func (x *giver) commit(ctx context.Context, repository, tree, message, parent string) (string, error) {
+	c := call{dir: repository, bare: repository}
+	at := fmt.Sprintf("_DATE=@%d +0000", max(x.At.Unix(), 0))
+	name, email := "_NAME="+cmp.Or(x.Name, "github-actions[bot]"), "_EMAIL="+cmp.Or(x.Email, "41898282+github-actions[bot]@users.noreply.github.com")
+	for _, who := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
+		c.env = append(c.env, who+at, who+name, who+email)
+	}
+	args := []string{"commit-tree", tree, "-m", message}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	out, err := x.git.output(ctx, c, args...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// tip returns the commit with the work in a worktree: HEAD, or one on top that has what isn't committed.
+func (x *giver) tip(ctx context.Context, all []*given, b *given) (string, error) {
+	wt, err := x.git.look(ctx, b.place)
+	if err != nil {
+		return "", err
+	}
+	if err := x.submodules(ctx, b); err != nil {
+		return "", err
+	}
+	staged, added, err := x.changes(ctx, all, b, wt.status)
+	if err != nil || staged+added == "" {
+		return cmp.Or(wt.Head, x.Base), err
+	}
+	c := call{dir: b.top, settings: []setting{{"core.sparseCheckout", "false"}}}
+	c.env = []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index"), "GIT_OBJECT_DIRECTORY=" + filepath.Join(x.lent, "objects")}
+	if err := x.git.run(ctx, c, "read-tree", cmp.Or(wt.Head, "--empty")); err != nil {
+		return "", err
+	}
+	tree, err := x.tree(ctx, c, staged, added)
+	if err != nil {
+		return "", err
+	}
+	if wt.Head != "" {
+		if had, err := x.git.id(ctx, c, wt.Head+"^{tree}"); err != nil || had == tree {
+			return wt.Head, err
+		}
+	}
+	return x.commit(ctx, x.lent, tree, "raymond: uncommitted work", wt.Head)
+}
+
+// tree changes entries of an index, adds files to it, and returns its tree.
+func (x *giver) tree(ctx context.Context, c call, entries, paths string) (string, error) {
+	c.in = text(entries)
+	if err := x.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	if paths != "" {
+		c.in = text(paths)
+		if err := x.git.run(ctx, c, "update-index", "--add", "--remove", "--replace", "-z", "--stdin"); err != nil {
+			return "", err
+		}
+	}
+	c.in = nil
+	tree, err := x.git.output(ctx, c, "write-tree")
+	return strings.TrimSpace(string(tree)), err
+}
+
+// changes are what isn't committed, for git update-index: entries that are staged or gone, and paths of files.
+func (x *giver) changes(ctx context.Context, all []*given, b *given, status []entry) (staged, added string, err error) {
+	root, err := os.OpenRoot(b.top)
+	if err != nil {
+		return "", "", err
+	}
+	defer root.Close()
+	var paths []string
+	for _, e := range status {
+		paths = append(paths, e.path)
+	}
+	filters, err := x.git.filtered(ctx, b.top, paths)
+	if err != nil {
+		return "", "", err
+	}
+	var gone, entries, names strings.Builder
+	for _, e := range status {
+		if why := x.leftOut(all, b, e); why != "" {
+			x.lacks[b.label(e.path)] = why
+			continue
+		}
+		info, err := root.Lstat(e.path)
+		switch {
+		case e.kind == '1' && (e.changed == 'D' || e.staged == 'D'), err != nil && e.changed != '.':
+			gone.WriteString(removal(e.path, b.home.format))
+			continue
+		case e.kind == '1' && e.staged != '.':
+			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index.mode, e.index.id, e.path)
+		}
+		switch {
+		case e.changed == '.', e.mode == modeSub: // what the index has is all
+		case filters[e.path] == "lfs":
+			x.lacks[b.label(e.path)] = keptByLFS
+		case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
+			x.lacks[b.label(e.path)] = "it is a repository of its own, or no file"
+		default:
+			names.WriteString(e.path + "\x00")
+			x.size += info.Size()
+		}
+	}
+	if x.size > x.most {
+		return "", "", fmt.Errorf("files of %s are not committed, and %s can be handed over; let another job take them", sizes(x.size), sizes(x.most))
+	}
+	return gone.String() + entries.String(), names.String(), nil
+}
+
+// What is named more than once.
+const (
+	keptByLFS   = "git LFS keeps its content"
+	inSubmodule = "the work in the submodule"
+	ofForge     = "what changed below .github is handed over with workflows=true alone"
+)
+
+// removal is, for git update-index, an entry that goes.
+func removal(path, format string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID(format), path) }
+
+// leftOut says why something that isn't committed stays away as a whole; "" where it doesn't.
+func (x *giver) leftOut(all []*given, b *given, e entry) string {
+	isNew := e.kind == '?' || e.staged == 'A' || e.announced()
+	switch {
+	case !x.Workflows && isOfForge(e.path):
+		return ofForge
+	case isNew && x.isKnown(filepath.Join(resolved(b.top), filepath.FromSlash(e.path))):
+		return "it was there before the first agent, and in no commit"
+	case e.kind == '?' && strings.HasSuffix(e.path, "/") && slices.ContainsFunc(all, func(o *given) bool { return sameDir(o.top, filepath.Join(b.top, e.path)) }):
+		return "a worktree, which is a branch of its own"
+	}
+	return ""
+}
+
+// isOfForge reports whether the forge may run what lies there.
+func isOfForge(path string) bool { return path == ".github" || strings.HasPrefix(path, ".github/") }
+
+// isKnown reports whether a file, or a folder that it is in, was there before.
+func (x *giver) isKnown(path string) bool {
+	for ; !x.known[path]; path = filepath.Dir(path) {
+		if filepath.Dir(path) == path {
+			return false
+		}
+	}
+	return true
+}
+
+// submodules names those in a worktree in which something was done.
+func (x *giver) submodules(ctx context.Context, b *given) error {
+	listed := &treePlan{dir: b.top}
+	if err := x.git.readIndexOf(ctx, listed); err != nil {
+		return err
+	}
+	for path, have := range listed.now {
+		dir := filepath.Join(b.top, filepath.FromSlash(path))
+		if have.mode != modeSub || !cage.IsWithin(resolved(dir), resolved(b.top)) {
+			continue
+		}
+		sub, err := x.git.place(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if sub == nil || !sameDir(sub.top, dir) {
+			continue // its files are not here
+		}
+		wt, err := x.git.look(ctx, sub)
+		if err != nil {
+			return err
+		}
+		if len(wt.status) > 0 || wt.Head != have.id {
+			x.lacks[b.label(path)] = inSubmodule
+		}
+	}
+	return nil
+}
+
+// ends finds the commits that the history begins with: that of the checkout, and those that the work leads to behind it or beside it.
+func (x *giver) ends(ctx context.Context, branches []*given) ([]string, error) {
+	in := "^" + x.Base + "\n"
+	for _, b := range branches {
+		in += b.ID + "\n"
+	}
+	c := call{dir: x.lent, bare: x.lent, in: text(in)}
+	out, err := x.git.output(ctx, c, "rev-list", "--boundary", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	cut, err := readShallow(x.lent)
+	if err != nil {
+		return nil, err
+	}
+	isCut, isNew, ends := map[string]bool{}, map[string]bool{}, []string{x.Base}
+	for _, id := range cut {
+		isCut[id] = true
+	}
+	for line := range strings.Lines(string(out)) {
+		id, isEnd := strings.CutPrefix(strings.TrimSpace(line), "-")
+		if isNew[id] = !isEnd; isEnd || isCut[id] {
+			ends = append(ends, id)
+		}
+	}
+	for _, b := range branches {
+		if !isNew[b.ID] {
+			ends = append(ends, b.ID)
+		}
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	return ends, writeShallow(x.lent, ends)
+}
+
+// copy makes the repository, with all objects that the branches reach. The agents' may lie about each of them: what
+// leaves the cage is weighed before it is unpacked, and what is unpacked there is whole, or there is nothing.
+func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []string) error {
+	f, err := os.Create(filepath.Join(x.git.temp, "work.pack"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tips := strings.Join(ends, "\n") + "\n"
+	for _, b := range branches {
+		tips += b.ID + "\n"
+	}
+	out := &bounded{w: f, left: x.most}
+	err = x.git.run(ctx, call{dir: x.lent, bare: x.lent, in: text(tips), out: out}, "pack-objects", "--quiet", "--stdout", "--revs", "--delta-base-offset")
+	if out.full {
+		return fmt.Errorf("the checkout and the work are over %s; let another job take them", sizes(x.most))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := weighPack(f, branches[0].home.format, x.most, x.most*inflatedFactor); err != nil {
+		return fmt.Errorf("the work: %w", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := x.git.shadow(ctx, to, branches[0].home.format, ""); err != nil {
+		return err
+	}
+	c := call{dir: to, bare: to}
+	if err := writeShallow(to, ends); err != nil {
+		return err
+	}
+	c.in = copyOf(f)
+	if err := x.git.run(ctx, c, "index-pack", "--stdin", fsck); err != nil {
+		return err
+	}
+	c.in = text(tips)
+	return x.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
+}
+
+// clean names what a branch lacks, and puts back what is below .github: by one commit in the place of all where commits have changed that,
+// since a forge refuses each of them.
+func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) error {
+	out, err := x.git.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", b.ID, x.Base)
+	if err != nil {
+		return err
+	}
+	var paths []string
+	var gone, back strings.Builder
+	fields := strings.Split(string(out), "\x00")
+	for n := 0; n+1 < len(fields); n += 2 {
+		f, path := strings.Fields(strings.TrimPrefix(fields[n], ":")), fields[n+1]
+		switch {
+		case len(f) != 5:
+			return fmt.Errorf("git diff-tree: %.80q is unknown", fields[n])
+		case !x.Workflows && isOfForge(path):
+			x.lacks[b.label(path)] = ofForge
+			if f[1] == modeNone {
+				gone.WriteString(removal(path, b.home.format))
+			} else {
+				fmt.Fprintf(&back, "%s %s\t%s\x00", f[1], f[3], path)
+			}
+		case f[0] == modeSub:
+			x.lacks[b.label(path)] = inSubmodule
+		case f[0] != modeNone:
+			paths = append(paths, path)
+		}
+	}
+	filters, err := x.git.filtered(ctx, b.top, paths)
+	if err != nil {
+		return err
+	}
+	for path, filter := range filters {
+		if filter == "lfs" {
+			x.lacks[b.label(path)] = keptByLFS
+		}
+	}
+	return x.putBack(ctx, c, b, ends, gone.String()+back.String())
+}
+
+// putBack is clean for what is below .github.
+func (x *giver) putBack(ctx context.Context, c call, b *given, ends []string, entries string) error {
+	if x.Workflows {
+		return nil
+	}
+	c.in = text(b.ID + "\n" + without(ends))
+	touched, err := x.git.output(ctx, c, "rev-list", "--max-count=1", "--full-history", "--stdin", "--", ".github")
+	if err != nil || entries == "" && len(touched) == 0 {
+		return err
+	}
+	x.lacks[b.label("its commits")] = "they are one, since some change .github"
+	c.in, c.env = nil, []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index")}
+	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
+		return err
+	}
+	tree, err := x.tree(ctx, c, entries, "")
+	if err != nil {
+		return err
+	}
+	b.ID, err = x.commit(ctx, c.bare, tree, "raymond: work without .github", x.Base)
+	return err
+}
+
+// Untracked returns the files of the worktree around a directory that are in no commit and not added to one, ignored ones too, and of a
+// folder that is ignored as a whole the folder. There are none outside of git.
+func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
+	t, err := g.open()
+	if errors.Is(err, errNoGit) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	p, _, err := t.outermost(ctx, dir)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	out, err := t.output(ctx, call{dir: p.top}, "status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching", "--no-renames", "--ignore-submodules=all")
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		if state, path, _ := strings.Cut(line, " "); state == "??" || state == "!!" {
+			all = append(all, filepath.Join(resolved(p.top), filepath.FromSlash(path)))
+		}
+	}
+	return all, nil
+}

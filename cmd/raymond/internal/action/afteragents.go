@@ -1,0 +1,90 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// markOfAgents is the note that agents have run in this job, beside the folders of its steps, where they can't
+// see it. It has the folders that they could write.
+func markOfAgents(s *step) string {
+	parent, _ := stepFolders(s.getenv)
+	return filepath.Join(parent, "agents.note")
+}
+
+// afterAgents returns where agents of this job could write; nil as long as none has run. A note that can't be
+// read is one of everything.
+func afterAgents(s *step) []string {
+	var folders []string
+	if err := notes.Read(markOfAgents(s), &folders); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return []string{string(filepath.Separator)}
+	}
+	return folders
+}
+
+// isOfAgents reports whether agents of this job could write one of some files, which are named relative to the
+// workspace.
+func isOfAgents(s *step, paths ...string) bool {
+	folders := afterAgents(s)
+	return slices.ContainsFunc(paths, func(path string) bool {
+		if path != "" && !filepath.IsAbs(path) {
+			path = filepath.Join(s.dirs.top, path)
+		}
+		at := cage.Resolve(path)
+		return at != "" && slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(at, cage.Resolve(dir)) })
+	})
+}
+
+// markAgents notes that agents have run. Where the cage is off nothing is held that later steps could rely on.
+func markAgents(s *step) error {
+	if s.options.Cage.IsOff() {
+		return nil
+	}
+	all := slices.Concat(afterAgents(s), []string{s.dirs.top, s.dirs.work}, s.options.Cage.Writable)
+	return notes.Write(markOfAgents(s), slices.Compact(slices.Sorted(slices.Values(all))))
+}
+
+// checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:
+// the workflow's files, and those that inputs name.
+func checkAfterAgents(s *step, f *scope.Scope) error {
+	isTheirs := isOfAgents(s, f.Path, job.Value(s.getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s) != nil
+	isHeld := !s.options.Cage.IsOff() && s.unheld() == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrusted(s.options.Jobs)
+	if isTheirs && !isHeld {
+		return lateProblem()
+	}
+	return nil
+}
+
+// lateProblem is of a step that comes after agents.
+func lateProblem() error {
+	return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow",
+		What: "agents have run in this job, and may have written what this step would run: it is taken in a cage only, without script-env and trusted scripts",
+		Hint: "give the step a job of its own, with a checkout of its own"}
+}
+
+// marking is a backend before whose first invocation it is noted that agents have run.
+type marking struct {
+	runner.Backend
+	mark func() error
+}
+
+// Run implements runner.Backend.
+func (m marking) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	if err := m.mark(); err != nil {
+		return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: state.Fatal, Message: "RUNNER_TEMP: " + err.Error()}
+	}
+	return m.Backend.Run(ctx, o, tell)
+}

@@ -1,0 +1,126 @@
+//go:build linux
+
+package action_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// agentsAndScripts has a prompt, a script that is confined and one that is trusted.
+const agentsAndScripts = `-- wf/1_START.sh --
+echo '<result>done</result>'
+-- wf/ASK.md --
+---
+allowed_transitions: [{tag: goto, target: PUSH.sh}]
+---
+ask
+-- wf/PUSH.sh --
+# raymond: trusted=true
+echo '<result>pushed</result>'
+-- wf/job.sh --
+# raymond: job=publish trusted=true
+echo '<result>published</result>'
+`
+
+// TestStepThatAgentsWouldHaveTooMuchOfIsRefused before anything starts. Without a cage nothing is held, and nothing of
+// this refused.
+func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
+	t.Parallel()
+	login := "[core]\n\tbare = false\n[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic x\n"
+	included := "[includeIf \"gitdir:/w/.git\"]\n\tpath = /home/runner/work/_temp/git-credentials-1.config\n"
+	for name, tt := range map[string]struct {
+		inputs []string
+		files  map[string]string
+		env    []string
+		class  problem.Class // "" for a step that is not refused
+		says   []string
+	}{
+		"nothing of it":                       {},
+		"a token in the checkout":             {files: map[string]string{".git/config": login}, class: problem.ClassDenied, says: []string{"persist-credentials: false", ".git/config"}},
+		"a token beside a checkout below":     {files: map[string]string{"sub/.git/config": included}, class: problem.ClassDenied, says: []string{"persist-credentials: false", "sub/.git/config"}},
+		"a header that is empty":              {files: map[string]string{".git/config": "[http]\n\textraheader =\n[x]\n"}},
+		"a login of Google's cloud":           {files: map[string]string{"gha-creds-1.json": "{}"}, class: problem.ClassDenied, says: []string{"persist-credentials: false", "gha-creds-1.json"}},
+		"such a login for the agents":         {files: map[string]string{"gha-creds-1.json": "{}"}, env: []string{"CLAUDE_CODE_USE_VERTEX", "1"}},
+		"a token, and trusted scripts alone":  {inputs: []string{"job", "publish", "prompts", "false", "key", "k"}, files: map[string]string{".git/config": login}},
+		"secrets that no script gets":         {inputs: []string{"script-env", "TOKEN", "workflow", "plain"}, class: problem.ClassUsage, says: []string{"input script-env", "trusted=true"}},
+		"secrets for a trusted script":        {inputs: []string{"script-env", "TOKEN"}},
+		"secrets beside agents without cage":  {inputs: []string{"script-env", "TOKEN", "allow-sudo", "true"}, class: problem.ClassDenied, says: []string{"input script-env", "job: publish", "allow-sudo"}},
+		"the same in a job without agents":    {inputs: []string{"script-env", "TOKEN", "allow-sudo", "true", "job", "publish", "prompts", "false", "key", "k"}},
+		"the action itself":                   {env: []string{"RAYMOND_SHIM", "WORK/cmd/shim"}, class: problem.ClassUsage, says: []string{"trust-self: true"}},
+		"the action itself, which is trusted": {inputs: []string{"trust-self", "true"}, env: []string{"RAYMOND_SHIM", "WORK/cmd/shim"}},
+		"the action itself, without agents":   {inputs: []string{"prompts", "false"}, env: []string{"RAYMOND_SHIM", "WORK/cmd/shim"}},
+	} {
+		for _, mode := range []string{"on", "off"} {
+			if mode == "off" && strings.Contains(strings.Join(tt.inputs, " "), "allow-sudo") {
+				continue
+			}
+			repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n")
+			j := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", mode).with(tt.inputs...)
+			for i := 1; i < len(tt.env); i += 2 {
+				j.set(tt.env[i-1], strings.ReplaceAll(tt.env[i], "WORK", j.work))
+			}
+			for file, text := range tt.files {
+				j.write(filepath.Join(j.work, file), text)
+			}
+			want := tt.class
+			if mode == "off" && want == problem.ClassDenied || mode == "off" && strings.Contains(name, "the action") {
+				want = ""
+			}
+			e := j.end(j.start())
+			got := e.Outputs["error-class"]
+			if got == string(problem.ClassSuspended) { // for the job main
+				got = ""
+			}
+			if got != string(want) {
+				t.Errorf("%s, cage: %s: got class %q, %q, want %q", name, mode, got, e.Texts("error"), want)
+			}
+			for _, says := range tt.says {
+				if want != "" && !e.Says("error", says) {
+					t.Errorf("%s: got %q, want %q in it", name, e.Texts("error"), says)
+				}
+			}
+		}
+	}
+}
+
+// TestWhatAgentsLeaveGetsNoMoreThanACage: a later step of the job takes what they may have written in a cage alone, and
+// without secrets. A job of its own is another one.
+func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
+	t.Parallel()
+	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/ASK.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nx: {input: 1, output: 1}\n")
+	first := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "workflow", "talk", "anthropic-api-key", "sk-ant-test-key-0123", "key", "first")
+	first.do(0)
+	if err := os.MkdirAll(filepath.Join(first.root, "elsewhere"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(first.root, "elsewhere"), os.DirFS(filepath.Join(repo, "wf"))); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		inputs []string
+		want   problem.Class
+	}{
+		"a script, caged":              {[]string{"workflow", "plain"}, ""},
+		"a script without a cage":      {[]string{"workflow", "plain", "cage", "off"}, problem.ClassDenied},
+		"with sudo":                    {[]string{"workflow", "plain", "allow-sudo", "true"}, problem.ClassDenied},
+		"a trusted script":             {[]string{"workflow", "wf"}, problem.ClassDenied},
+		"a trusted script of others":   {[]string{"workflow", filepath.Join(first.root, "elsewhere")}, ""},
+		"prices, and a script of ours": {[]string{"workflow", filepath.Join(first.root, "elsewhere"), "prices", "prices.yaml"}, problem.ClassDenied},
+		"a simulation":                 {[]string{"workflow", "plain", "mode", "simulate", "replies", "r.yaml"}, problem.ClassDenied},
+		"lint":                         {[]string{"workflow", "plain", "mode", "lint"}, ""},
+	} {
+		j := first.step(strings.ReplaceAll(name, " ", "-")).with("key", name).with(tt.inputs...)
+		e := j.end(j.start())
+		if got := e.Outputs["error-class"]; got != string(tt.want) || tt.want != "" && !e.Says("error", "a job of its own") {
+			t.Errorf("%s: got class %q, %q, want %q", name, got, e.Texts("error"), tt.want)
+		}
+	}
+	other := newJob(t, sitetest.NewForge(t), repo, 2).with("cage", "on", "prompts", "false")
+	other.do(0)
+}

@@ -1,0 +1,84 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+)
+
+// pushing is a workflow whose agent leaves work, and traps for whoever uses git on it with a secret; a script with a
+// secret publishes the work.
+const pushing = `-- wf/START.md --
+---
+allowed_transitions:
+  - {tag: goto, target: PUSH.sh}
+---
+reply:
+done
+end.
+-- wf/PUSH.sh --
+# raymond: trusted=true work=true
+set -eu
+echo "$SECRET" >"$REMOTE.secret"
+cat "$RAYMOND_WORK_LACKS" >"$REMOTE.lacks"
+echo "$RAYMOND_BY, $RAYMOND_VISITS" >"$REMOTE.by"
+git -C "$RAYMOND_WORK" push --quiet "$REMOTE" work:refs/heads/fix
+echo "<result>$(git -C "$RAYMOND_WORK" diff --name-only HEAD work)</result>"
+-- kept.txt --
+kept
+-- .github/workflows/ci.yml --
+on: push
+`
+
+// trapping is what the agent does. Each trap would note that it was run.
+const trapping = `echo work >work.txt; echo '# evil' >>.github/workflows/ci.yml; cp kept.txt "a name.txt"; chmod +x "a name.txt"
+printf '#!/bin/sh\necho hook >>"$(dirname "$RUNNER_TEMP")/notes/trapped"\n' >trap; chmod +x trap
+for hook in pre-push pre-commit post-checkout reference-transaction; do cp trap .git/hooks/$hook; done
+git config core.hooksPath "$PWD/.git/hooks"; git config core.fsmonitor "$PWD/trap"; git config remote.origin.receivepack "$PWD/trap"
+git config push.gpgSign false; git config url."ext::$PWD/trap".insteadOf "$REMOTE"; git config protocol.ext.allow always; echo '* filter=t' >.gitattributes; git config filter.t.clean "$PWD/trap"
+`
+
+// TestAPushRunsNothingOfAgents: what an agent left is published by a script with a secret, and nothing of it is run.
+func TestAPushRunsNothingOfAgents(t *testing.T) {
+	t.Parallel()
+	repo := acttest.Repository(t, pushing)
+	j := newJob(t, sitetest.NewForge(t), repo, 1)
+	remote := filepath.Join(t.TempDir(), "remote.git")
+	if out, err := exec.Command("git", "clone", "--quiet", "--bare", repo, remote).CombinedOutput(); err != nil {
+		t.Fatalf("%s, %v", out, err)
+	}
+	notes := j.wrapped(trapping)
+	j.set("SECRET", "the secret of the script", "REMOTE", remote).with("env", "REMOTE", "script-env", "SECRET", "anthropic-api-key", "key")
+	j.do(0).WantOutputs(t, "status", "completed", "result", ".gitattributes\na name.txt\ntrap\nwork.txt")
+
+	show := func(args ...string) string {
+		out, err := exec.Command("git", append([]string{"-C", remote}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Errorf("git %q: %s, %v", args, out, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	for _, c := range [][2]string{
+		{show("show", "fix:work.txt"), "work"},
+		{show("show", "fix:.github/workflows/ci.yml"), "on: push"},
+		{strings.Fields(show("ls-tree", "fix", "a name.txt"))[0], "100755"},
+		{strings.TrimSpace(sitetest.Read(t, remote+".secret")), "the secret of the script"},
+		{strings.TrimSpace(sitetest.Read(t, remote+".by")), "agent START.md, 1"},
+	} {
+		if c[0] != c[1] {
+			t.Errorf("got %q, want %q", c[0], c[1])
+		}
+	}
+	if lacks := sitetest.Read(t, remote+".lacks"); !strings.Contains(lacks, ".github/workflows/ci.yml") {
+		t.Errorf("lacks: got %q, want the file below .github", lacks)
+	}
+	if sitetest.Exists(filepath.Join(notes, "trapped")) {
+		t.Errorf("got %s, want nothing of the agent run with the script's secret", sitetest.Read(t, filepath.Join(notes, "trapped")))
+	}
+}

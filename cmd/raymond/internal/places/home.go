@@ -1,0 +1,165 @@
+package places
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// makeHome makes the home folder of agents, with links to those paths that are below the real one, and the folder for
+// temporary files beside it.
+func makeHome(at Site, paths []string) error {
+	root, err := os.OpenRoot(at.Own)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	err = errors.Join(root.MkdirAll("home", 0o700), root.MkdirAll("tmp", 0o700), root.WriteFile("home/.gitconfig", gitConfig(at.home()), 0o600))
+	for _, rel := range at.below(paths) {
+		to := filepath.Join("home", rel)
+		err = errors.Join(err, root.MkdirAll(filepath.Dir(to), 0o700), root.Symlink(filepath.Join(at.home(), rel), to))
+	}
+	return err
+}
+
+// below are those of the paths that are there below the real home folder, relative to it and without those below others.
+// The places of the job itself are none of them.
+func (at *Site) below(paths []string) (found []string) {
+	for _, path := range paths {
+		rel, err := filepath.Rel(at.home(), path)
+		if _, missing := os.Stat(path); err != nil || missing != nil || !filepath.IsLocal(rel) || rel == "." {
+			continue
+		}
+		if !slices.ContainsFunc([]string{at.Workspace, at.Temp, at.Own}, func(p string) bool { return p != "" && cage.IsWithin(path, p) }) {
+			found = append(found, rel)
+		}
+	}
+	slices.Sort(found)
+	found = slices.Compact(found)
+	return slices.DeleteFunc(slices.Clone(found), func(rel string) bool {
+		return slices.ContainsFunc(found, func(other string) bool { return other != rel && cage.IsWithin(rel, other) })
+	})
+}
+
+// maxConfig bounds what is read of git's settings, in bytes.
+const maxConfig = 1 << 20
+
+// gitConfig are git's settings in the home folder of agents: work of other users is theirs too, as in a container, and
+// commits have the name and the address of the real settings.
+func gitConfig(home string) []byte {
+	config := "[safe]\n\tdirectory = *\n[user]\n"
+	for _, name := range []string{".config/git/config", ".gitconfig"} {
+		data, _ := files.ReadTarget(filepath.Join(home, filepath.FromSlash(name)), maxConfig) // without it, there are none
+		section := ""
+		for line := range strings.Lines(string(data)) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "[") {
+				section = strings.ToLower(strings.Join(strings.Fields(line), ""))
+			}
+			key, _, _ := strings.Cut(line, "=")
+			key = strings.ToLower(strings.TrimSpace(key))
+			if section == "[user]" && (key == "name" || key == "email") && !strings.HasSuffix(line, `\`) {
+				config += "\t" + line + "\n"
+			}
+		}
+	}
+	return []byte(config)
+}
+
+// ownPlaces are the variables that lead programs to folders of their own elsewhere than in the home folder, and where these
+// are below it in the home folder of agents.
+var ownPlaces = map[string]string{
+	"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state", "XDG_RUNTIME_DIR": "../tmp",
+	"GIT_CONFIG_GLOBAL": ".gitconfig", "npm_config_cache": ".npm", "NPM_CONFIG_CACHE": ".npm", "YARN_CACHE_FOLDER": ".cache/yarn", "BUN_INSTALL_CACHE_DIR": ".bun-cache",
+	"GOPATH": "go", "GOMODCACHE": "go/pkg/mod", "GOCACHE": ".cache/go-build", "PIP_CACHE_DIR": ".cache/pip", "UV_CACHE_DIR": ".cache/uv", "CARGO_HOME": ".cargo",
+	"NUGET_PACKAGES": ".nuget/packages", "DOTNET_CLI_HOME": ".", "COMPOSER_HOME": ".composer", "COMPOSER_CACHE_DIR": ".cache/composer",
+}
+
+// variables lead programs to the home folder of agents and to caches in it, which no later step of the job reads: what
+// agents put there can poison nobody. A place that a user lets them write stays what it is.
+func (at *Site) variables() []string {
+	in := func(name string) string { return filepath.Join(at.Home(), filepath.FromSlash(name)) }
+	env := []string{"HOME=" + at.Home()}
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		env = append(env, name+"="+filepath.Join(at.Own, "tmp"))
+	}
+	for name, path := range ownPlaces {
+		if was := Value(at.Environ, name); was != "" && !at.isWritten(was) {
+			env = append(env, name+"="+in(path))
+		}
+	}
+	// Programs in Java don't look at HOME.
+	if !at.isWritten(filepath.Join(at.home(), ".gradle")) {
+		env = append(env, "GRADLE_USER_HOME="+in(".gradle"))
+	}
+	if !at.isWritten(filepath.Join(at.home(), ".m2")) {
+		env = append(env, at.with("MAVEN_ARGS", "-Dmaven.repo.local="+in(".m2/repository")))
+	}
+	slices.Sort(env)
+	return append(env, at.goVariables()...)
+}
+
+// with is a variable with one more flag.
+func (at *Site) with(name, flag string) string {
+	return name + "=" + strings.TrimSpace(Value(at.Environ, name)+" "+flag)
+}
+
+// isWritten reports whether a user lets agents write a path.
+func (at *Site) isWritten(path string) bool {
+	path = cage.Resolve(path)
+	return slices.ContainsFunc(resolved(at.Write), func(w string) bool { return cage.IsWithin(path, w) })
+}
+
+// goVariables have go take modules from the real module cache, as from a proxy, before it asks others: it can't change
+// them there, and checks them as it checks all modules. Its own cache can be removed.
+func (at *Site) goVariables() []string {
+	modules := at.goModules()
+	if at.isWritten(modules) {
+		return nil
+	}
+	env := []string{at.with("GOFLAGS", "-modcacherw")}
+	download := filepath.Join(modules, "cache", "download")
+	if info, err := os.Stat(download); modules == "" || err != nil || !info.IsDir() {
+		return env
+	}
+	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(Value(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
+}
+
+// goModules is go's real module cache; "" where nobody knows it.
+func (at *Site) goModules() string {
+	if dir := absolute(Value(at.Environ, "GOMODCACHE")); dir != "" {
+		return dir
+	}
+	if list := filepath.SplitList(Value(at.Environ, "GOPATH")); len(list) > 0 {
+		return filepath.Join(list[0], "pkg", "mod")
+	}
+	if at.home() == "" {
+		return ""
+	}
+	return filepath.Join(at.home(), "go", "pkg", "mod")
+}
+
+// caches are those of package managers, which a job may have restored, below the real home folder.
+var caches = []string{
+	".npm", ".yarn/berry", ".cache/yarn", ".cache/pip", ".cache/uv", ".cache/go-build", ".cache/pypoetry", ".local/share/pnpm/store", ".bun/install/cache",
+	".cargo/registry", ".gradle/caches", ".m2/repository", ".nuget/packages", ".composer/cache",
+}
+
+// unseen are the caches that are there and that agents have none of.
+func (at *Site) unseen() (names []string) {
+	for _, name := range caches {
+		path := filepath.Join(at.home(), filepath.FromSlash(name))
+		entries, err := fs.ReadDir(os.DirFS(path), ".")
+		if err == nil && len(entries) > 0 && at.home() != "" && !at.isWritten(path) {
+			names = append(names, "~/"+name)
+		}
+	}
+	return names
+}

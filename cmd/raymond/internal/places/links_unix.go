@@ -1,0 +1,85 @@
+//go:build unix
+
+package places
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path"
+	"strconv"
+	"syscall"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// maxCopied bounds how much is copied to take files apart, in bytes.
+const maxCopied = 4 << 30
+
+// Unlink makes each file below a folder that has another name outside of it a file of its own, as those that package
+// managers link to their caches: who writes the one would write the other. It is for a time when nobody else writes there.
+func Unlink(top string) error {
+	root, err := os.OpenRoot(top)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	linked := map[[2]uint64][]string{}
+	names := map[[2]uint64]uint64{}
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil //nolint:nilerr // what can't be read is not for agents either
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // it is gone
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
+			id := [2]uint64{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // narrower on other systems
+			linked[id], names[id] = append(linked[id], name), uint64(st.Nlink)
+		}
+		return nil
+	})
+	left := int64(maxCopied)
+	for id, all := range linked {
+		if uint64(len(all)) == names[id] {
+			continue
+		}
+		for _, name := range all {
+			err = errors.Join(err, replace(root, name, &left))
+		}
+	}
+	return err
+}
+
+// replace puts a copy of a file into its place.
+func replace(root *os.Root, name string, left *int64) error {
+	in, info, err := files.OpenIn(root, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if *left -= info.Size(); *left < 0 {
+		return fmt.Errorf("%s and others are more than %d bytes", name, int64(maxCopied))
+	}
+	tmp := path.Join(path.Dir(name), ".raymond-"+strconv.FormatUint(rand.Uint64(), 36))
+	out, err := root.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
+		err = errors.Join(err, out.Chown(int(st.Uid), int(st.Gid)))
+	}
+	err = errors.Join(err, out.Chmod(info.Mode()), out.Close(), root.Chtimes(tmp, info.ModTime(), info.ModTime()))
+	if err == nil {
+		err = root.Rename(tmp, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(tmp))
+	}
+	return nil
+}

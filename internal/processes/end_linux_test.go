@@ -1,0 +1,31 @@
+package processes
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestWhatCannotBeEndedIsNamed: a process with other rights refuses every signal, one that hangs in the
+// kernel heeds none.
+func TestWhatCannotBeEndedIsNamed(t *testing.T) {
+	cmd := exec.Command("sleep", "300")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for what, answer := range map[string]error{"refuses": syscall.EPERM, "hangs": nil} {
+		h := hunt{find: descendants, patience: 50 * time.Millisecond, signal: func(*os.Process, os.Signal) error { return answer }}
+		_, left := h.end(nil)
+		if want := fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid); !slices.Contains(named(left), want) {
+			t.Errorf("%s: got %q, want %q in it", what, named(left), want)
+		}
+	}
+	if left := EndDescendants(); len(left) > 0 {
+		t.Errorf("what heeds signals: got %q left, want none", left)
+	}
+	_ = cmd.Wait()
+}

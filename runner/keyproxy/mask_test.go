@@ -1,0 +1,51 @@
+package keyproxy
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestKeysDoNotComeBack, in whatever part of an answer a gateway tells what it was sent, and in whatever pieces it
+// comes; and what comes is as long as it was.
+func TestKeysDoNotComeBack(t *testing.T) {
+	const other = "sk-proj-the-key-of-another-vendor"
+	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Link", r.Header.Get("X-Api-Key"))
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Trailer", "X-Late")
+		w.Header().Set("X-Request", "key "+r.Header.Get("X-Api-Key"))
+		for piece := range slices.Chunk([]byte("data: "+r.Header.Get("X-Api-Key")+" and "+other+"\n\n"), 7) {
+			_, _ = w.Write(piece)
+			_ = http.NewResponseController(w).Flush()
+		}
+		w.Header().Set("X-Late", r.Header.Get("X-Api-Key"))
+		w.Header().Set(http.TrailerPrefix+"X-Later", other)
+	})
+	p := start(t, Options{Vendors: append(vendors(upstream.URL), Vendor{API: toyAPI{"other"}, Credential: Credential{Text: other}})})
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		r := request(p.Open(toy, ""), method, "/v1/messages", http.NoBody)
+		answer, err := plain.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		want := "data: " + strings.Repeat("*", len(realKey)) + " and " + strings.Repeat("*", len(other)) + "\n\n"
+		if string(body) != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", method, body, err, want)
+		}
+		if len(answer.Trailer) != 2 || answer.Header.Get("X-Request") != "key ***" {
+			t.Errorf("%s: got the header %v and the trailer %v", method, answer.Header, answer.Trailer)
+		}
+		for _, fields := range []http.Header{answer.Header, answer.Trailer} {
+			for name, values := range fields {
+				if text := strings.Join(values, " "); strings.Contains(text, realKey) || strings.Contains(text, other) {
+					t.Errorf("%s: %s: %s", method, name, text)
+				}
+			}
+		}
+	}
+}

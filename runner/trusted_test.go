@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// TestTrustedScriptsHaveFoldersOfTheirOwn, which nobody has written to and which go with them, wherever the agent
+// is, and the agents' work as it is handed over.
+func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
+	own := t.TempDir()
+	var got Order
+	work := Work{Dir: "/work", Others: map[string]string{"main_fix1": "/other"}, At: time.Unix(1, 0)}
+	w := worker{
+		ownDir: own,
+		scripts: backendFunc(func(o Order) {
+			got = o
+			for _, folder := range append(valuesOf(o.Env, "HOME", "TMPDIR", "TMP", "TEMP"), o.Dir) {
+				if left, err := os.ReadDir(folder); err != nil || len(left) > 0 || !strings.HasPrefix(folder, own) {
+					t.Errorf("%s: got %v, %v, want an empty folder below %s", folder, left, err, own)
+				}
+			}
+		}),
+		handOver: func(_ context.Context, w Work, to string) (HandedOver, error) {
+			if w.Dir != work.Dir || w.At != work.At || w.Others["main_fix1"] != "/other" {
+				t.Errorf("handed over: got %+v, want %+v", w, work)
+			}
+			return HandedOver{Repository: filepath.Join(to, "work.git"), Lacks: filepath.Join(to, "lacks")}, nil
+		},
+	}
+	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: "/scope/PUSH.sh", IsTrusted: true, Cage: &cage.Cage{}, Work: &work}}
+	if _, err := w.invoke(t.Context(), o, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := valuesOf(got.Env, "RAYMOND_WORK", "RAYMOND_WORK_LACKS"); !slices.Equal([]string{filepath.Base(got[0]), filepath.Base(got[1])}, []string{"work.git", "lacks"}) {
+		t.Errorf("got %q, want the repository and the list", got)
+	}
+	if left, err := os.ReadDir(own); err != nil || len(left) > 0 {
+		t.Errorf("afterwards: got %v, %v, want nothing left", left, err)
+	}
+}
+
+// backendFunc is a backend that is told its orders.
+type backendFunc func(Order)
+
+func (b backendFunc) Run(_ context.Context, o Order, _ func(Progress)) (Answer, error) {
+	b(o)
+	return Answer{}, nil
+}
+
+// valuesOf are the values of variables, "" for one that is not there.
+func valuesOf(environ []string, names ...string) []string {
+	values := make([]string, len(names))
+	for i, name := range names {
+		for _, kv := range environ {
+			if v, ok := strings.CutPrefix(kv, name+"="); ok {
+				values[i] = v
+			}
+		}
+	}
+	return values
+}
