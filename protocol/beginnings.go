@@ -23,13 +23,15 @@ func (c *Chart) Beginnings(backend, model string) []Beginning {
 			continue
 		}
 		own := Beginning{State: name, Backend: v.backendOf(name, ""), Model: st.Policy.Model}
-		if own.Model == "" && own.Backend == v.run {
-			own.Model = model
-		}
 		if name == c.w.entry || v.beginsPlainly(name) {
 			list = append(list, own)
 		}
-		list = append(list, v.functions(own, model)...)
+		list = append(list, v.functions(own)...)
+	}
+	for i, b := range list {
+		if b.Model == "" && b.Backend == v.run {
+			list[i].Model = model
+		}
 	}
 	return list
 }
@@ -56,19 +58,14 @@ func (v *conversations) beginsPlainly(name string) bool {
 
 // functions returns the beginnings at a state for which the tag of a function names the
 // agent CLI or the model. own is that of the state.
-func (v *conversations) functions(own Beginning, ofRun string) []Beginning {
+func (v *conversations) functions(own Beginning) []Beginning {
 	var list []Beginning
 	for _, from := range v.chart.order {
 		for _, e := range v.chart.exits[from] {
 			if e.Verb != Function || e.Target.State != own.State || e.Backend+e.Model == "" || isOpen(e.Backend) || isOpen(e.Model) {
 				continue
 			}
-			b := Beginning{State: own.State, Pos: e.Pos, From: from, Backend: cmp.Or(e.Backend, own.Backend)}
-			b.Model = cmp.Or(e.Model, v.chart.w.states[own.State].Policy.Model)
-			if b.Model == "" && b.Backend == v.run {
-				b.Model = ofRun
-			}
-			list = append(list, b)
+			list = append(list, Beginning{State: own.State, Pos: e.Pos, From: from, Backend: cmp.Or(e.Backend, own.Backend), Model: cmp.Or(e.Model, own.Model)})
 		}
 	}
 	return list

@@ -9,21 +9,17 @@ type Chart struct {
 	w        *Workflow
 	readings map[string]*reading
 	exits    map[string][]Exit
-	reached  map[string]bool
 	order    []string
 }
 
 // Chart reads all states of the workflow.
 func (w *Workflow) Chart() *Chart {
-	c := &Chart{w: w, readings: map[string]*reading{}, exits: map[string][]Exit{}, reached: map[string]bool{}}
+	c := &Chart{w: w, readings: map[string]*reading{}, exits: map[string][]Exit{}}
 	for name, s := range w.states {
 		c.readings[name] = w.reading(s)
 		c.exits[name] = c.readings[name].exits()
 	}
-	c.order = walk([]string{w.entry}, c.next)
-	for _, name := range c.order {
-		c.reached[name] = true
-	}
+	c.order = w.walk(c.exits, c.isUnclear)
 	return c
 }
 
@@ -31,6 +27,9 @@ func (w *Workflow) Chart() *Chart {
 // first. If a target is known only when its state runs, these are all files that are
 // meant as states. The list has everything in Reachable, and may have more.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
+
+// reaches reports whether the entry leads to a state.
+func (c *Chart) reaches(state string) bool { return slices.Contains(c.order, state) }
 
 // Exits returns the transitions with which a state can end, in the order of its file:
 // those that its text shows and its policy allows, then those that only the policy
@@ -42,23 +41,6 @@ func (c *Chart) Exits(state string) []Exit { return slices.Clone(c.exits[state])
 func (c *Chart) IsOpaque(state string) bool {
 	d, ok := c.readings[state]
 	return ok && d.s.Kind == Script && len(d.tags) == 0
-}
-
-// next returns the states that a state names in its text or its policy, and all others where it may
-// lead to some that it does not name.
-func (c *Chart) next(name string) []string {
-	var next []string
-	for _, e := range c.exits[name] {
-		next = append(next, e.Target.State, e.After.State)
-	}
-	for _, r := range c.w.states[name].References {
-		meant, _ := c.w.catalog.candidates(r.Name)
-		next = append(next, meant...) // several when the name is ambiguous
-	}
-	if c.isUnclear(name) {
-		next = append(next, c.w.meant...)
-	}
-	return next
 }
 
 // isUnclear reports whether a state may lead to states that it does not name.

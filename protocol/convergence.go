@@ -1,11 +1,11 @@
 package protocol
 
 import (
-	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"gopkg.in/yaml.v3"
 )
 
@@ -14,6 +14,8 @@ const (
 	maxCommands    = 64
 	maxAttemptsCap = 100
 )
+
+var attemptContexts = []string{"entry", "fresh", "continue"}
 
 // NewConvergence returns the policy that the commands alone make: the defaults
 // of every other key.
@@ -62,12 +64,6 @@ func (c *Convergence) readDoneWhen(v value) {
 	}
 }
 
-func (c *Convergence) readMaxAttempts(v value) {
-	if n, ok := v.count(maxAttemptsCap); ok {
-		c.MaxAttempts = n
-	}
-}
-
 func (c *Convergence) readBackoff(v value) {
 	if v.node.Kind != yaml.MappingNode {
 		if v.node.Kind == yaml.ScalarNode && v.node.Value == "none" {
@@ -92,18 +88,6 @@ func (c *Convergence) readBackoff(v value) {
 	}
 }
 
-func (c *Convergence) readAttemptContext(v value) {
-	if context, ok := v.choice([]string{"entry", "fresh", "continue"}); ok {
-		c.AttemptContext = context
-	}
-}
-
-func (c *Convergence) readTimeout(v value) {
-	if d, ok := v.duration(); ok {
-		c.Timeout = d
-	}
-}
-
 func (c *Convergence) readOnExhausted(v value) {
 	text, ok := v.text()
 	if !ok {
@@ -125,18 +109,12 @@ func (c *Convergence) readProtect(v value) {
 
 // checkPattern adds a problem to an entry of protect that protects nothing.
 func checkPattern(pattern string, v value) {
-	for part := range strings.SplitSeq(pattern, "/") {
-		if _, err := path.Match(part, ""); err != nil {
-			v.problem("wrong-value", "%s is not a pattern of file names: %v", quote(pattern), err)
-			break
-		}
+	if !doublestar.ValidatePattern(pattern) {
+		v.problem("wrong-value", "%s is not a pattern of file names: %v", quote(pattern), doublestar.ErrBadPattern)
 	}
 	if why := outside(pattern); why != "" {
 		v.problem("wrong-value", "%s protects nothing: %s", quote(pattern), why).Hint =
 			"write patterns relative to the agent's directory, without .."
-	}
-	if !closesBraces(pattern) {
-		v.problem("wrong-value", "%s is not a pattern of file names: its braces do not match", quote(pattern))
 	}
 }
 
@@ -148,29 +126,9 @@ func outside(pattern string) string {
 	switch {
 	case slices.Contains(parts, ".."):
 		return "it leads out of the agent's directory"
-	case strings.HasPrefix(start, "/") || strings.Contains(pattern, "{/") || strings.Contains(pattern, ",/"):
-		return "it is absolute"
-	case len(start) > 2 && start[1] == ':' && (start[2] == '/' || start[2] == '\\'):
+	case strings.HasPrefix(start, "/") || strings.Contains(pattern, "{/") || strings.Contains(pattern, ",/"),
+		len(start) > 2 && start[1] == ':' && (start[2] == '/' || start[2] == '\\'):
 		return "it is absolute"
 	}
 	return ""
-}
-
-// closesBraces reports whether each brace of a pattern has its other one.
-func closesBraces(pattern string) bool {
-	depth := 0
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '\\':
-			i++
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-		if depth < 0 {
-			return false
-		}
-	}
-	return depth == 0
 }

@@ -123,10 +123,8 @@ const brokenState = "broken-state"
 // can't be run, nil when there is none. A reminder would not help then: the workflow is
 // wrong, not the message.
 func Broken(problems []Problem) *Problem {
-	for i, p := range problems {
-		if p.Code == brokenState {
-			return &problems[i]
-		}
+	if i := slices.IndexFunc(problems, func(p Problem) bool { return p.Code == brokenState }); i >= 0 {
+		return &problems[i]
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (w *Workflow) reading(s *State) *reading {
 func (d *reading) exits() []Exit {
 	var exits []Exit
 	for _, t := range d.shown {
-		exits = append(exits, d.exitsOf(t)...)
+		exits = append(exits, d.exitsOf(t.Tag, d.goal)...)
 	}
 	exits = append(exits, d.policyExits()...)
 	if len(exits) == 0 && d.s.Kind == Prompt && !d.s.Policy.Transitions.Restricted && strings.Contains(d.s.Body, "<result>") {
@@ -89,44 +89,36 @@ func (d *reading) findTags() {
 
 // isComment reports whether a line of a script is nothing but a comment.
 func isComment(script, line string) bool {
-	line = strings.TrimSpace(line)
-	if _, ext := splitName(script); ext == ".bat" {
-		_, ok := batComment(line)
-		return ok
-	}
-	return strings.HasPrefix(line, "#")
+	_, ext := splitName(script)
+	_, ok := commentIn(line, ext)
+	return ok
 }
 
-// exitsOf returns the way in which a tag ends the state: of an ask with a timeout, both.
-func (d *reading) exitsOf(t written) []Exit {
+// exitsOf returns the way in which a tag ends the state: of an ask with a timeout, both. goal returns
+// what a name in it means.
+func (d *reading) exitsOf(t Tag, goal func(name string) Goal) []Exit {
 	e := Exit{Verb: t.Verb, Pos: t.Pos}
-	required, known := t.Attrs[requiredOf[t.Verb]]
-	switch {
-	case t.Verb == Result:
+	said := func(name string) string { return strings.TrimSpace(t.Attrs[name]) }
+	switch t.Verb {
+	case Result:
 		return []Exit{e}
-	case t.Verb == Ask:
-		return d.exitsOfAsk(e, t.Attrs)
-	case t.Verb == Function:
-		e.Backend, e.Model = strings.TrimSpace(t.Attrs["agent"]), strings.TrimSpace(t.Attrs["model"])
-	case t.Verb != Fork:
-		e.Delay = strings.TrimSpace(t.Attrs["after"])
+	case Ask:
+		e.Target = d.choice(t.Attrs[partNext])
+		late, ok := t.Attrs[partTimeoutNext]
+		if !ok && t.Attrs["timeout"] == "" {
+			return []Exit{e}
+		}
+		return []Exit{e, {Verb: Ask, Target: d.choice(late), Pos: t.Pos, Delay: said("timeout"), TimedOut: true}}
+	case Function:
+		e.Backend, e.Model = said("agent"), said("model")
+	case Goto, Reset:
+		e.Delay = said("after")
 	}
-	e.Target = d.goal(t.Body)
-	if known {
-		e.After = d.goal(required)
+	e.Target = goal(t.Body)
+	if required, ok := t.Attrs[requiredOf[t.Verb]]; ok {
+		e.After = goal(required)
 	}
 	return []Exit{e}
-}
-
-// exitsOfAsk completes the exit of an ask by the states that its attributes name.
-func (d *reading) exitsOfAsk(e Exit, attrs map[string]string) []Exit {
-	e.Target = d.choice(attrs[partNext])
-	late, ok := attrs[partTimeoutNext]
-	if !ok && attrs["timeout"] == "" {
-		return []Exit{e}
-	}
-	timedOut := Exit{Verb: Ask, Target: d.choice(late), Pos: e.Pos, Delay: strings.TrimSpace(attrs["timeout"]), TimedOut: true}
-	return []Exit{e, timedOut}
 }
 
 // policyExits returns what the policy allows beyond the tags of the text.
@@ -151,24 +143,16 @@ func (d *reading) exitsOfRule(r Rule) []Exit {
 	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
 		return d.s.Policy.Transitions.Tags != nil && !slices.Contains(d.s.Policy.Transitions.Tags, v)
 	})
-	e := Exit{Pos: r.Pos}
-	if len(can) == 1 {
-		e.Verb = can[0]
-	}
 	switch {
 	case len(can) == 0:
 		return nil
-	case e.Verb == Result:
-		return []Exit{e}
-	case e.Verb == Ask:
-		return d.exitsOfAsk(e, r.tag().Attrs)
-	case e.Verb == Goto || e.Verb == Reset:
-		e.Delay = r.Attrs["after"]
-	case e.Verb == Function:
-		e.Backend, e.Model = r.Attrs["agent"], r.Attrs["model"]
+	case len(can) == 1:
+		t := r.as(can[0])
+		t.Pos = r.Pos
+		return d.exitsOf(t, d.choice)
 	}
-	e.Target = d.choice(r.Target)
-	if requiredOf[e.Verb] != "" || r.Return+r.Next != "" {
+	e := Exit{Target: d.choice(r.Target), Pos: r.Pos}
+	if r.Return+r.Next != "" {
 		e.After = d.choice(r.Return + r.Next)
 	}
 	return []Exit{e}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Verbs returns the names of the transition tags, in the order of the
@@ -50,9 +51,10 @@ type lexer struct {
 	counts func(Verb) bool // whether tags of a verb are looked for
 }
 
-// tokens returns all openings and closings in order. An opening inside an
+// tokensOf returns all openings and closings in order. An opening inside an
 // attribute value is part of the value.
-func (l *lexer) tokens() []token {
+func tokensOf(text string, counts func(Verb) bool) []token {
+	l := lexer{text: text, counts: counts}
 	var found []token
 	for at := 0; ; {
 		i := strings.IndexByte(l.text[at:], '<')
@@ -117,7 +119,7 @@ func (l *lexer) head(at int) (*head, int, bool) {
 		return nil, at + 1, true
 	}
 	attrs, end, bad := l.attributes(at)
-	if bad == nil {
+	if bad == "" {
 		return newHead(attrs), end, true
 	}
 	// A quote that is never closed must not swallow the closing tag, so a
@@ -126,66 +128,51 @@ func (l *lexer) head(at int) (*head, int, bool) {
 	if i < 0 || l.text[at+i] == '<' {
 		return nil, 0, false
 	}
-	return &head{problems: []string{bad.String()}}, at + i + 1, true
+	return &head{problems: []string{bad}}, at + i + 1, true
 }
 
 // attribute is one name="value" as written.
 type attribute struct{ name, value string }
 
-// badAttribute is what is wrong with the attributes of an opening. Most openings that
-// have one turn out not to be tags, so the message is made only when it is needed.
-type badAttribute struct{ format, what string }
-
-func (b *badAttribute) String() string { return fmt.Sprintf(b.format, quote(b.what)) }
-
-func (l *lexer) attributes(at int) ([]attribute, int, *badAttribute) {
-	var attrs []attribute
+// attributes reads them from at, and returns the offset after the '>', or what is wrong with them.
+func (l *lexer) attributes(at int) (attrs []attribute, end int, bad string) {
 	for start := at; ; {
 		at = l.skipBlank(at)
 		if at == len(l.text) {
-			return nil, 0, &badAttribute{"its attributes %s have no end", l.text[start:]}
+			return nil, 0, fmt.Sprintf("its attributes %s have no end", quote(l.text[start:]))
 		}
 		if l.text[at] == '>' {
-			return attrs, at + 1, nil
+			return attrs, at + 1, ""
 		}
 		a, end, bad := l.attribute(at)
-		if bad != nil {
+		if bad != "" {
 			return nil, 0, bad
 		}
 		attrs, at = append(attrs, a), end
 	}
 }
 
-func (l *lexer) attribute(at int) (attribute, int, *badAttribute) {
+func (l *lexer) attribute(at int) (a attribute, end int, bad string) {
 	rest := l.text[at:]
 	n := strings.IndexAny(rest, blanks+`=<>"'/`)
-	if n <= 0 {
-		return attribute{}, 0, &badAttribute{"unexpected %s among its attributes", firstRune(rest)}
+	if _, size := utf8.DecodeRuneInString(rest); n <= 0 {
+		return attribute{}, 0, fmt.Sprintf("unexpected %s among its attributes", quote(rest[:size]))
 	}
 	name := rest[:n]
 	at = l.skipBlank(at + n)
 	if at == len(l.text) || l.text[at] != '=' {
-		return attribute{}, 0, &badAttribute{"attribute %s has no value", name}
+		return attribute{}, 0, fmt.Sprintf("attribute %s has no value", quote(name))
 	}
 	at = l.skipBlank(at + 1)
 	if at == len(l.text) || (l.text[at] != '"' && l.text[at] != '\'') {
-		return attribute{}, 0, &badAttribute{"the value of attribute %s is not in quotes", name}
+		return attribute{}, 0, fmt.Sprintf("the value of attribute %s is not in quotes", quote(name))
 	}
 	length := strings.IndexByte(l.text[at+1:], l.text[at])
 	if length < 0 {
-		return attribute{}, 0, &badAttribute{"the value of attribute %s has no closing quote", name}
+		return attribute{}, 0, fmt.Sprintf("the value of attribute %s has no closing quote", quote(name))
 	}
-	end := at + 1 + length
-	return attribute{name, l.text[at+1 : end]}, end + 1, nil
-}
-
-func firstRune(s string) string {
-	for i := range s {
-		if i > 0 {
-			return s[:i]
-		}
-	}
-	return s
+	end = at + 1 + length
+	return attribute{name, l.text[at+1 : end]}, end + 1, ""
 }
 
 var unescape = strings.NewReplacer("&quot;", `"`, "&apos;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")

@@ -102,17 +102,17 @@ func (l *linter) warn(s *State, pos Pos, p Problem) {
 // looksAt reports whether a file is checked. When the entry is a single file, other
 // files beside it may belong to other workflows.
 func (l *linter) looksAt(name string) bool {
-	return l.chart.reached[name] || l.o.Entry == "" && l.w.isMeant(name) ||
+	return l.chart.reaches(name) || l.o.Entry == "" && l.w.isMeant(name) ||
 		slices.ContainsFunc(l.w.states[name].Problems, func(p Problem) bool { return l.w.forbids(name, p) })
 }
 
 // isUnreached reports whether nothing leads from the entry to a state.
-func (l *linter) isUnreached(name string) bool { return l.w.entry != "" && !l.chart.reached[name] }
+func (l *linter) isUnreached(name string) bool { return l.w.entry != "" && !l.chart.reaches(name) }
 
 // mayReachMore reports whether a state on the way can't be read, so that it may lead to
 // states that nothing else leads to.
 func (l *linter) mayReachMore() bool {
-	return slices.ContainsFunc(l.w.catalog.names, func(n string) bool { return l.chart.reached[n] && len(l.w.states[n].Problems) > 0 })
+	return slices.ContainsFunc(l.w.catalog.names, func(n string) bool { return l.chart.reaches(n) && len(l.w.states[n].Problems) > 0 })
 }
 
 // unreadable are the codes of problems after which nothing else is known of a state.
@@ -156,7 +156,7 @@ func (l *linter) checkState(d *reading) {
 	l.checkPolicy(d)
 	l.checkPayloads(d)
 	l.checkReturns(d)
-	if l.chart.reached[d.s.Name] {
+	if l.chart.reaches(d.s.Name) {
 		l.checkWayOut(d)
 	}
 }
@@ -285,13 +285,9 @@ func (l *linter) checkReturns(d *reading) {
 		if e.Verb != Call && e.Verb != Function || e.Target.State == "" || l.routes.ends[e.Target.State] {
 			continue
 		}
-		then := e.After.Name
-		if then == "" {
-			then = "the return"
-		}
 		l.warn(d.s, e.Pos, Problem{Code: "no-return",
 			Message: fmt.Sprintf("<%s> to %s never returns: no <result> can be reached from there", e.Verb, quote(e.Target.Name)),
-			Hint:    fmt.Sprintf("end it with <result>, or %s is never run", then)})
+			Hint:    fmt.Sprintf("end it with <result>, or %s is never run", cmp.Or(e.After.Name, "the return"))})
 	}
 }
 
@@ -300,7 +296,7 @@ func (l *linter) checkReturns(d *reading) {
 func (l *linter) checkLoops() {
 	told := map[string]bool{}
 	for _, name := range slices.Concat([]string{l.w.entry}, l.w.catalog.names) {
-		if !l.chart.reached[name] || told[name] || l.routes.ends[name] {
+		if !l.chart.reaches(name) || told[name] || l.routes.ends[name] {
 			continue
 		}
 		loop := l.routes.loopAt(name)

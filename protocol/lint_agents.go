@@ -29,7 +29,7 @@ func newConversations(c *Chart, run string) *conversations {
 	v := &conversations{chart: c, run: run, runs: map[string]backendSet{}, held: map[string]backendSet{}}
 	for name := range c.w.states {
 		v.runs[name], v.held[name] = backendSet{}, backendSet{}
-		v.vague = v.vague || c.reached[name] && c.isUnclear(name)
+		v.vague = v.vague || c.reaches(name) && c.isUnclear(name)
 	}
 	if c.w.entry == "" {
 		return v
@@ -120,11 +120,7 @@ func continued(e Exit) []string {
 // checkAgents checks that no conversation comes to a state that another agent CLI runs, and
 // that calls branch what can be branched.
 func (l *linter) checkAgents() {
-	run := l.o.Backend
-	if run == "" {
-		run = DefaultBackend
-	}
-	v := newConversations(l.chart, run)
+	v := newConversations(l.chart, cmp.Or(l.o.Backend, DefaultBackend))
 	told := false
 	for _, name := range l.chart.order {
 		if l.chart.w.states[name].Kind == Script && v.vague {

@@ -24,7 +24,7 @@ func newSupply(c *Chart, meta []string) supply {
 		names[n] = true
 	}
 	for name, d := range c.readings {
-		if (c.IsOpaque(name) || d.s.isUnreadable()) && c.reached[name] {
+		if (c.IsOpaque(name) || d.s.isUnreadable()) && c.reaches(name) {
 			return unknown
 		}
 		for _, t := range d.tags {

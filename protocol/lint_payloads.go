@@ -3,6 +3,8 @@ package protocol
 import (
 	"fmt"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // checkPayloads holds the inputs and results that a state shows to the schemas of the states
@@ -94,7 +96,7 @@ func (d *reading) isOpenPayload(t written, text string) bool {
 }
 
 // isJSON reports whether a text is one JSON value.
-func isJSON(text string) bool { return len(anyJSON().Check(text)) == 0 }
+func isJSON(text string) bool { return jsontext.Value(text).IsValid() }
 
 // checkRule checks the input, or the result, that an entry of the policy wants.
 func (l *linter) checkRule(d *reading, r Rule) {

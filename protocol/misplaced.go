@@ -18,10 +18,7 @@ func misplacedPolicy(body string, first int) int {
 		}
 		wasIn := inFence != ""
 		inFence = inFence.after(line)
-		if wasIn || inFence != "" || !isRule(line) {
-			continue
-		}
-		if isPolicy(lines[i+1:]) {
+		if !wasIn && inFence == "" && isRule(line) && isPolicy(lines[i+1:]) {
 			return number
 		}
 	}

@@ -119,12 +119,17 @@ func areOne(states catalog, targets []string) bool {
 // tag returns the tag that a rule describes. Its Verb is empty when the rule
 // fits several, and what the rule leaves open is empty.
 func (r *Rule) tag() Tag {
-	t := Tag{Body: r.Target, Attrs: map[string]string{}}
 	if only := r.verbs(); len(only) == 1 {
-		t.Verb = only[0]
+		return r.as(only[0])
 	}
+	return r.as("")
+}
+
+// as is tag for one of the verbs that the rule fits.
+func (r *Rule) as(v Verb) Tag {
+	t := Tag{Verb: v, Body: r.Target, Attrs: map[string]string{}}
 	maps.Copy(t.Attrs, r.Attrs)
-	if part := requiredOf[t.Verb]; part != "" {
+	if part := requiredOf[v]; part != "" {
 		t.Attrs[part] = r.Return + r.Next
 	}
 	if r.TimeoutNext != "" {

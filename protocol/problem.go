@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // String returns the problem as file:line:col: message; hint, without the parts
@@ -45,11 +44,7 @@ func quote(s string) string {
 	if len(s) <= shown {
 		return strconv.Quote(s)
 	}
-	cut := shown
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return strconv.Quote(s[:cut]) + "…"
+	return strconv.Quote(strings.ToValidUTF8(s[:shown], "")) + "…"
 }
 
 // shorten returns s cut to the length that a message may repeat.

@@ -128,7 +128,7 @@ func isBoolean(value string) bool { return value == "true" || value == "false" }
 func checkChoices(value string) string {
 	seen := map[string]string{}
 	for _, choice := range listOf(value) {
-		key := foldKey(choice)
+		key := strings.ToLower(strings.ToUpper(choice)) // the same for all that strings.EqualFold takes for equal
 		other, twice := seen[key]
 		switch {
 		case choice == "":
@@ -141,17 +141,6 @@ func checkChoices(value string) string {
 		seen[key] = choice
 	}
 	return ""
-}
-
-// foldKey returns the same text for all that strings.EqualFold takes for equal.
-func foldKey(s string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, s)
 }
 
 // login matches the names of accounts.

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -90,18 +89,14 @@ func (p *Transitions) examples(teach func(Verb) bool) []string {
 
 // shortExamples returns what the short form of a policy allows of one verb.
 func shortExamples(v Verb, targets []string) []Tag {
-	one := (&Rule{}).example(v)
 	if v == Result || targets == nil {
-		return []Tag{one}
+		return []Tag{(&Rule{}).example(v)}
 	}
 	var tags []Tag
 	for _, target := range targets {
 		r := Rule{Target: target}
-		if !v.hasTarget() {
+		if !v.hasTarget() || requiredOf[v] != "" && len(targets) == 1 {
 			r.Next = target
-		}
-		if requiredOf[v] != "" && len(targets) == 1 {
-			r.Return, r.Next = target, target
 		}
 		tags = append(tags, r.example(v))
 	}
@@ -111,41 +106,22 @@ func shortExamples(v Verb, targets []string) []Tag {
 // example returns the tag of one verb that matches the rule, with placeholders
 // for what the rule leaves open.
 func (r *Rule) example(v Verb) Tag {
-	t := Tag{Verb: v, Body: r.Target, Attrs: maps.Clone(r.Attrs)}
+	t := r.as(v)
 	switch {
-	case v == Result && r.Payload != nil:
-		t.Body = *r.Payload
-	case !v.hasTarget():
+	case v == Ask || v == Result && r.Payload == nil:
 		t.Body = "…"
 	case t.Body == "":
 		t.Body = placeholder
 	}
-	part := requiredOf[v]
-	if part == "" {
-		return t
+	if part := requiredOf[v]; part != "" && t.Attrs[part] == "" {
+		t.Attrs[part] = placeholder
 	}
-	if t.Attrs == nil {
-		t.Attrs = map[string]string{}
-	}
-	t.Attrs[part] = placeholder
-	if named := map[string]string{partReturn: r.Return, partNext: r.Next}[part]; named != "" {
-		t.Attrs[part] = named
-	}
-	r.completeTimeout(t.Attrs)
-	return t
-}
-
-// completeTimeout gives the example of an ask both of the attributes that need each other,
-// where the rule names one.
-func (r *Rule) completeTimeout(attrs map[string]string) {
-	if r.TimeoutNext != "" {
-		attrs[partTimeoutNext] = r.TimeoutNext
-	}
-	switch missing := missingHalf(attrs); {
+	switch missing := missingHalf(t.Attrs); {
 	case r.Tag != Ask || missing == "":
 	case r.TimeoutNext == "":
-		attrs[partTimeoutNext] = placeholder
+		t.Attrs[partTimeoutNext] = placeholder
 	default:
-		attrs["timeout"] = "48h"
+		t.Attrs["timeout"] = "48h"
 	}
+	return t
 }

@@ -57,39 +57,25 @@ var ruleKeys = []string{"tag", "target", "return", "next", "payload", "many"}
 type ruleReader struct {
 	state *State
 	rule  Rule
-	isAsk bool
-}
-
-// namesAsk reports whether an entry is for asks, wherever in it the tag stands.
-func namesAsk(n *yaml.Node) bool {
-	for i := 0; i < len(n.Content); i += 2 {
-		if n.Content[i].Value == "tag" && n.Content[i+1].Value == string(Ask) {
-			return true
-		}
-	}
-	return false
 }
 
 func (r *ruleReader) read(n *yaml.Node) Rule {
-	before := len(r.state.References)
-	r.isAsk = namesAsk(n)
-	for i := 0; i < len(n.Content); i += 2 {
-		if key := n.Content[i]; r.state.checkKey(key) {
-			r.set(key, value{state: r.state, name: key.Value, node: n.Content[i+1]})
+	for _, isTag := range []bool{true, false} { // what the others may be depends on the tag
+		for i := 0; i < len(n.Content); i += 2 {
+			if key := n.Content[i]; (key.Value == "tag") == isTag && r.state.checkKey(key) {
+				r.set(key, value{state: r.state, name: key.Value, node: n.Content[i+1]})
+			}
 		}
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		r.checkTakes(n.Content[i])
 		r.checkValue(n.Content[i], n.Content[i+1])
 	}
-	if why := namesAuthor(r.rule.Attrs); why != "" && r.isAsk {
+	if why := namesAuthor(r.rule.Attrs); why != "" && r.rule.Tag == Ask {
 		r.state.addProblem(posOf(n), "wrong-value", "%s", why)
 	}
 	if len(r.rule.verbs()) == 0 {
 		r.state.addProblem(posOf(n), "wrong-value", "no transition has everything that this entry names")
-	}
-	for i := range r.state.References[before:] {
-		r.state.References[before+i].Verb = r.rule.Tag
 	}
 	return r.rule
 }
@@ -122,7 +108,7 @@ func (r *ruleReader) target(v value) string {
 		return ""
 	}
 	text = strings.TrimSpace(text)
-	r.state.refer(Reference{Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
+	r.state.refer(Reference{Verb: r.rule.Tag, Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
 	return text
 }
 
@@ -131,7 +117,7 @@ func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
 		r.state.addProblem(posOf(key), "wrong-case", "unknown key %s", quote(v.name)).Hint = "write " + strings.ToLower(v.name)
 		return
 	}
-	if r.isAsk && v.name == partTimeoutNext {
+	if r.rule.Tag == Ask && v.name == partTimeoutNext {
 		r.rule.TimeoutNext = r.target(v)
 		return
 	}
@@ -149,7 +135,7 @@ func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
 // false may be written so.
 func (r *ruleReader) attributeText(v value) (string, bool) {
 	tag := v.node.ShortTag()
-	if r.isAsk && (v.name == "where" && tag == "!!int" || v.name == "untrusted" && tag == "!!bool") {
+	if r.rule.Tag == Ask && (v.name == "where" && tag == "!!int" || v.name == "untrusted" && tag == "!!bool") {
 		return strings.ToLower(v.node.Value), true
 	}
 	return v.anyText()

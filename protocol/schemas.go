@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"gopkg.in/yaml.v3"
 
@@ -38,11 +37,12 @@ func (s *State) readSchema(v value) {
 		s.readSchemaName(v)
 		return
 	}
-	text, ok := v.json()
+	tree, ok := v.tree()
 	if !ok {
 		return
 	}
-	parsed, wrong := schema.Parse(text)
+	text, _ := json.Marshal(tree) // it has nothing that JSON has not
+	parsed, wrong := schema.Parse(string(text))
 	if wrong != nil {
 		s.addProblem(posOf(nodeAt(v.node, wrong.Place)), "schema", "%s: %v", v.name, wrong)
 		return
@@ -104,16 +104,6 @@ func (r schemaReader) jsonFiles() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// json returns a value as JSON.
-func (v value) json() (string, bool) {
-	tree, ok := v.tree()
-	if !ok {
-		return "", false
-	}
-	text, err := json.Marshal(tree)
-	return string(text), err == nil
 }
 
 // tree returns a value in the types that JSON has.
@@ -199,12 +189,3 @@ func childOf(n *yaml.Node, name string) *yaml.Node {
 	}
 	return nil
 }
-
-// anyJSON is the schema that allows every JSON value.
-var anyJSON = sync.OnceValue(func() *schema.Schema {
-	s, wrong := schema.Parse("true")
-	if wrong != nil {
-		panic("internal error: " + wrong.String())
-	}
-	return s
-})

@@ -36,19 +36,20 @@ func (s *State) checkNeed(name string, isSet bool, other string, isOtherSet bool
 
 // optionsIn returns what follows raymond: in a comment line.
 func optionsIn(line, ext string) (string, bool) {
-	line = strings.TrimSpace(line)
-	comment, ok := strings.CutPrefix(line, "#")
-	if ext == ".bat" {
-		comment, ok = batComment(line)
-	}
+	comment, ok := commentIn(line, ext)
 	if !ok {
 		return "", false
 	}
 	return strings.CutPrefix(strings.TrimSpace(comment), "raymond:")
 }
 
-// batComment returns what follows :: or rem in a line of a batch file.
-func batComment(line string) (string, bool) {
+// commentIn returns the comment that a line of a script is nothing but: what follows #, or in a batch
+// file :: or rem.
+func commentIn(line, ext string) (string, bool) {
+	line = strings.TrimSpace(line)
+	if ext != ".bat" {
+		return strings.CutPrefix(line, "#")
+	}
 	if comment, ok := strings.CutPrefix(line, "::"); ok {
 		return comment, true
 	}
@@ -78,25 +79,23 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 }
 
 func (s *State) setOption(name, value string, pos Pos) {
+	p := &s.Policy
+	flags := map[string]*bool{
+		"many_forks": &p.Transitions.ManyForks, "trusted": &s.Trusted, "work": &s.Work, "workflows": &s.Workflows, "cd": &p.Transitions.Dirs,
+	}
 	switch name {
 	case "timeout":
-		s.Policy.Timeout = s.durationOption(name, value, pos)
+		p.Timeout = s.durationOption(name, value, pos)
 	case "idle_timeout":
-		s.Policy.IdleTimeout = s.durationOption(name, value, pos)
-	case "many_forks":
-		s.Policy.Transitions.ManyForks = s.boolOption(name, value, pos)
-	case "trusted":
-		s.Trusted = s.boolOption(name, value, pos)
-	case "work":
-		s.Work = s.boolOption(name, value, pos)
-	case "workflows":
-		s.Workflows = s.boolOption(name, value, pos)
-	case "cd":
-		s.Policy.Transitions.Dirs = s.boolOption(name, value, pos)
+		p.IdleTimeout = s.durationOption(name, value, pos)
+	case "many_forks", "trusted", "work", "workflows", "cd":
+		if *flags[name] = value == "true"; !isBoolean(value) {
+			s.addProblem(pos, "option", "%s is %s, not true or false", name, quote(value))
+		}
 	case "ask":
-		s.Policy.Transitions.Asks = s.askOption(value, pos)
+		p.Transitions.Asks = s.askOption(value, pos)
 	case "targets":
-		s.Policy.Transitions.Targets = s.targetsOption(value, pos)
+		p.Transitions.Targets = s.targetsOption(value, pos)
 	case "job":
 		s.setJob(value, pos, "option")
 	case partOnComment:
@@ -127,13 +126,6 @@ func (s *State) targetsOption(value string, pos Pos) []string {
 		s.refer(Reference{Part: "targets", Name: name, Pos: pos, Policy: true})
 	}
 	return targets
-}
-
-func (s *State) boolOption(name, value string, pos Pos) bool {
-	if !isBoolean(value) {
-		s.addProblem(pos, "option", "%s is %s, not true or false", name, quote(value))
-	}
-	return value == "true"
 }
 
 func (s *State) durationOption(name, value string, pos Pos) *time.Duration {

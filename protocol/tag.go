@@ -40,11 +40,6 @@ type pair struct{ open, end int }
 // scan finds the tags of some verbs in a text.
 func scan(text string, counts func(Verb) bool) scanned { return pairUp(text, tokensOf(text, counts)) }
 
-func tokensOf(text string, counts func(Verb) bool) []token {
-	lex := lexer{text: text, counts: counts}
-	return lex.tokens()
-}
-
 // pairUp makes tags of the tokens of a text.
 func pairUp(text string, tokens []token) scanned {
 	pairs, loose := match(tokens)
@@ -204,30 +199,20 @@ func checkVariables(t Tag) string {
 	return ""
 }
 
+// What names of variables are made of, and what the environment has no letter for.
+var (
+	variableName = pattern(`^[A-Za-z0-9_-]+$`)
+	unspeakable  = pattern(`[^A-Z0-9]`)
+)
+
 // VariableName returns what stands for the name of a variable or of metadata, after RAYMOND_VAR_,
 // in the environment of scripts.
 func VariableName(name string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= utf8.RuneSelf || !isAlphanumeric(byte(c)) {
-			return '_'
-		}
-		return c
-	}, strings.ToUpper(name))
+	return unspeakable().ReplaceAllString(strings.ToUpper(name), "_")
 }
 
 // isVariable reports whether name can be a variable of a forked agent.
-func isVariable(name string) bool {
-	for _, c := range []byte(name) {
-		if c != '_' && c != '-' && !isAlphanumeric(c) {
-			return false
-		}
-	}
-	return name != ""
-}
-
-func isAlphanumeric(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
+func isVariable(name string) bool { return variableName().MatchString(name) }
 
 // form shows how a tag is written.
 func form(v Verb) string { return (&Rule{}).example(v).String() }

@@ -55,7 +55,9 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 		return w, []Problem{*problem}
 	}
 	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.isMeant(name) })
-	w.reachable = slices.Sorted(slices.Values(walk([]string{w.entry}, w.successors)))
+	w.reachable = slices.Sorted(slices.Values(w.walk(nil, func(name string) bool {
+		return slices.ContainsFunc(w.states[name].References, func(r Reference) bool { return r.Dynamic })
+	})))
 	return w, w.problems()
 }
 
@@ -116,21 +118,23 @@ func walk(from []string, next func(name string) []string) []string {
 	return found
 }
 
-// successors returns the states that one may lead to. A name that is known only when the
-// state runs may mean any file that is meant as a state.
-func (w *Workflow) successors(name string) []string {
-	var next []string
-	dynamic := false
-	for _, r := range w.states[name].References {
-		if name, p := w.Resolve(r.Name); p == nil {
-			next = append(next, name)
+// walk returns the states that the entry leads to, in the order in which it comes to them: by exits,
+// and by all that a state names. Where it is unclear, and its policy has no list, it may lead to any
+// file that is meant as a state.
+func (w *Workflow) walk(exits map[string][]Exit, isUnclear func(name string) bool) []string {
+	return walk([]string{w.entry}, func(name string) (next []string) {
+		for _, e := range exits[name] {
+			next = append(next, e.Target.State, e.After.State)
 		}
-		dynamic = dynamic || r.Dynamic
-	}
-	if dynamic && w.states[name].Policy.Transitions.Targets == nil {
-		next = append(next, w.meant...)
-	}
-	return next
+		for _, r := range w.states[name].References {
+			files, _ := w.catalog.candidates(r.Name) // several when the name is ambiguous
+			next = append(next, files...)
+		}
+		if w.states[name].Policy.Transitions.Targets == nil && isUnclear(name) {
+			next = append(next, w.meant...)
+		}
+		return next
+	})
 }
 
 // documentation matches the names of files that document a workflow. They show tags

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"archive/zip"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,35 +28,27 @@ const (
 // archive is never inflated beyond 64 MiB.
 func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
 	z, err := archive.Open(r, size, archive.Limits{Entries: maxListed, Entry: maxEntry, Total: maxTotal})
+	var fsys fs.FS
+	if err == nil {
+		z.File = slices.DeleteFunc(slices.Clone(z.File), isIgnored)
+		fsys, err = filesOf(z)
+	}
 	if err != nil {
 		return nil, []Problem{{Code: "zip", Message: err.Error()}}
 	}
-	files, problem := filesOf(z)
-	if problem != nil {
-		return nil, []Problem{*problem}
-	}
-	folder, problem := layout(files)
-	if problem != nil {
-		return nil, []Problem{*problem}
-	}
-	return inflate(z, files, folder)
+	return fsys, nil
 }
 
-func zipProblem(entry, why string) Problem {
-	return Problem{Code: "zip", Message: fmt.Sprintf("entry %s of the archive %s", quote(entry), why)}
-}
-
-// filesOf returns the entries that matter.
-func filesOf(z *zip.Reader) ([]*zip.File, *Problem) {
-	files := slices.DeleteFunc(slices.Clone(z.File), isIgnored)
-	if len(files) == 0 {
-		return nil, &Problem{Code: "zip", Message: "the archive is empty"}
+// filesOf returns the file system of an archive whose layout is right, and whose files can be read.
+func filesOf(z *zip.Reader) (fs.FS, error) {
+	folder, err := layout(z.File)
+	if err != nil {
+		return nil, err
 	}
-	if len(files) > maxEntries {
-		p := zipProblem(files[maxEntries].Name, fmt.Sprintf("is one too many: at most %d are read", maxEntries))
-		return nil, &p
+	if err := inflate(z.File); err != nil {
+		return nil, err
 	}
-	return files, nil
+	return fs.Sub(z, path.Clean(folder))
 }
 
 // isIgnored reports whether an entry is none of the author's: a folder, or what
@@ -66,38 +59,36 @@ func isIgnored(f *zip.File) bool {
 
 // layout returns the one top-level folder that all files are in, with its
 // slash, or "" when all are at the top.
-func layout(files []*zip.File) (string, *Problem) {
+func layout(files []*zip.File) (string, error) {
+	if len(files) == 0 {
+		return "", errors.New("the archive is empty")
+	}
 	folder, _ := path.Split(files[0].Name)
-	for _, f := range files {
+	for i, f := range files {
 		dir, _ := path.Split(f.Name)
 		why := ""
 		switch {
+		case i == maxEntries:
+			why = fmt.Sprintf("is one too many: at most %d are read", maxEntries)
 		case strings.Count(dir, "/") > 1:
 			why = "is nested too deep: files lie at the top or in one folder"
 		case dir != folder:
 			why = fmt.Sprintf("does not lie beside %s: files lie all at the top or all in one folder", quote(files[0].Name))
 		}
 		if why != "" {
-			p := zipProblem(f.Name, why)
-			return "", &p
+			return "", fmt.Errorf("entry %s of the archive %s", quote(f.Name), why)
 		}
 	}
 	return folder, nil
 }
 
-// inflate reads all files once, so that none of them is larger than it says or broken,
-// and returns their file system.
-func inflate(z *zip.Reader, files []*zip.File, folder string) (fs.FS, []Problem) {
+// inflate reads all files once, so that none of them is larger than it says or broken.
+func inflate(files []*zip.File) error {
 	for _, f := range files {
 		if _, err := archive.Read(f, maxEntry); err != nil {
-			return nil, []Problem{{Code: "zip", Message: err.Error()}}
+			return err
 		}
 		f.SetMode(f.Mode().Perm()&^0o222 | 0o444)
 	}
-	z.File = files
-	fsys, err := fs.Sub(z, path.Clean(folder))
-	if err != nil {
-		return nil, []Problem{{Code: "zip", Message: err.Error()}}
-	}
-	return fsys, nil
+	return nil
 }

@@ -5,12 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/onecage"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -20,9 +20,9 @@ import (
 func (a *App) cageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cage [flags] -- COMMAND [ARG...]", Short: "run one command in the cage that agents get",
-		Long: "cage runs a command as an agent of a run in this directory would be: it can write here, to\n" +
-			"package caches and to a temporary folder of its own, can't read keys and logins, and reaches\n" +
-			"no other processes. It ends with the command's exit code, and with all that it has started.",
+		Long: "cage runs a command as an agent of a run in this directory would be: it reads the system, tools and\n" +
+			"this directory, writes here and to a home folder and a temporary folder of its own, and reaches no\n" +
+			"other processes. It ends with the command's exit code, and with all that it has started.",
 	}
 	o := a.newOptions(cmd)
 	o.Cage.Mode = options.CageOn
@@ -64,7 +64,7 @@ func (a *App) cage(wish options.Cage, argv []string) error {
 		return err
 	}
 	defer cages.Close()
-	run := cage.Command{Path: path, Args: argv, Env: onecage.Overlay(a.Environ, cages.Env())}
+	run := cage.Command{Path: path, Args: argv, Env: append(slices.Clone(a.Environ), cages.Env()...)}
 	code, err := superviseIn(cages.Agent(dir), run)
 	if err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: argv[0], What: err.Error()}

@@ -65,11 +65,11 @@ const { RUNNER_TEMP, GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB } = process.e
 const builds = path.join(RUNNER_TEMP || '', 'raymond-build');
 const build = path.join(builds, sha256([action, GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB].join('\n')).slice(0, 16));
 
-// Makes our folders ours again.
+// Makes our folders ours again, and nobody else's.
 function reopen() {
-  for (const dir of RUNNER_TEMP ? [RUNNER_TEMP, builds, build] : []) {
-    if (fs.existsSync(dir)) fs.chmodSync(dir, fs.statSync(dir).mode | 0o700);
-  }
+  if (!RUNNER_TEMP) return;
+  fs.chmodSync(RUNNER_TEMP, fs.statSync(RUNNER_TEMP).mode | 0o700);
+  for (const dir of [builds, build]) if (fs.existsSync(dir)) fs.chmodSync(dir, 0o700);
 }
 
 // Builds a branch or a commit that ships no program, once a job; '' without a Go toolchain. What others put there

@@ -384,3 +384,22 @@ func TestOneCommandIsSupervised(t *testing.T) {
 		t.Errorf("process %s is left", pid)
 	}
 }
+
+// TestNothingHopsOutOfACommand: what is never one process for long, in a session of its own each
+// time, ends with the command; it has a number of lives, and then writes a file.
+func TestNothingHopsOutOfACommand(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hop = `use POSIX; for my $n (1..20000) { exit if fork; setsid } open(F, ">outlived")`
+	dir := t.TempDir()
+	cmd := exec.Command(self, "bash", "-c", "for i in 1 2 3; do perl -e '"+hop+"' & done; exit 0")
+	cmd.Env, cmd.Dir = append(os.Environ(), supervised+"="+dir), dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("got %v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "outlived")); err == nil {
+		t.Error("a process came to its last life")
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage/entry"
 	"github.com/raymond-action/raymond-action/internal/cage/warden"
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // Lacks returns what this system can't hold of a policy, and what that leaves open.
@@ -139,8 +140,10 @@ func (e *Entrance) Close() {
 // above are this process and those that it comes from.
 func above() []int {
 	pids := []int{os.Getpid()}
-	for pid := os.Getppid(); pid > 0 && len(pids) < 64; pid = parentOf(pid) {
+	for pid := os.Getppid(); pid > 0 && len(pids) < 64; {
 		pids = append(pids, pid)
+		p, _ := processes.Stat(pid)
+		pid = p.Parent
 	}
 	return pids
 }

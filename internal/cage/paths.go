@@ -14,24 +14,25 @@ func (p Policy) readable() []string {
 	if p.Readable == nil {
 		roots = []string{string(filepath.Separator)}
 	}
-	w := walk{}
+	hidden, w := resolved(p.Hidden), walk{}
 	for _, root := range roots {
-		w.hidden = p.hiddenIn(root)
+		w.hidden = below(root, hidden)
 		w.add(root)
 	}
 	return w.found
 }
 
-// hiddenIn returns what is hidden below a path.
-func (p Policy) hiddenIn(root string) []string {
-	return slices.DeleteFunc(resolved(p.Hidden), func(h string) bool { return h == root || !IsWithin(h, root) })
+// below returns the paths that lie below another one.
+func below(root string, paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == root || !IsWithin(p, root) })
 }
 
 // CanRead reports whether an existing path, without links, is among what is Readable.
 func (p Policy) CanRead(path string) bool {
 	isIn := func(folder string) bool { return IsWithin(path, folder) }
+	hidden := resolved(p.Hidden)
 	return p.Readable == nil || slices.ContainsFunc(resolved(p.Readable), func(root string) bool {
-		return isIn(root) && !slices.ContainsFunc(p.hiddenIn(root), isIn)
+		return isIn(root) && !slices.ContainsFunc(below(root, hidden), isIn)
 	})
 }
 

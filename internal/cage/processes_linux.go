@@ -73,21 +73,3 @@ func shownLimit(pid int) unix.Rlimit {
 
 // IsOf reports whether a mark is one of a run's.
 func IsOf(mark uint64, run string) bool { return mark != 0 && mark&familyOf == Family(run) }
-
-// parentOf returns the process that has started another one; 0 if nobody knows.
-func parentOf(pid int) int {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	end := bytes.LastIndexByte(data, ')')
-	if err != nil || end < 0 {
-		return 0
-	}
-	fields := bytes.Fields(data[end+1:])
-	if len(fields) < 2 {
-		return 0
-	}
-	ppid, err := strconv.Atoi(string(fields[1]))
-	if err != nil {
-		return 0
-	}
-	return ppid
-}

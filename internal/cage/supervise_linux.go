@@ -5,10 +5,12 @@ package cage
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage/entry"
 	"github.com/raymond-action/raymond-action/internal/cage/warden"
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // Supervise runs one program in the cage, with this process's streams and directory,
@@ -52,8 +55,8 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	}()
 	status, err := await(b.pid)
 	signal.Stop(signals)
-	if leavesOrphans() {
-		endInmates(plan.Mark)
+	if left := processes.EndDescendants(); len(left) > 0 {
+		err = errors.Join(err, fmt.Errorf("end what the command has started: %s still run", strings.Join(left, ", ")))
 	}
 	if status.Signaled() {
 		return signalled + int(status.Signal()), err
@@ -88,47 +91,14 @@ func begin(plan *entry.Plan, run Command, out chan<- begun) {
 	select {}
 }
 
+// await returns when a child has ended, and collects the orphans that end before.
 func await(pid int) (syscall.WaitStatus, error) {
 	for {
 		var status syscall.WaitStatus
-		_, err := syscall.Wait4(pid, &status, 0, nil)
+		got, err := syscall.Wait4(-1, &status, 0, nil)
 		// One that has itself traced by this process is stopped, and lives.
-		if !errors.Is(err, syscall.EINTR) && (err != nil || !status.Stopped()) {
+		if !errors.Is(err, syscall.EINTR) && (err != nil || got == pid && !status.Stopped()) {
 			return status, os.NewSyscallError("wait4", err)
-		}
-	}
-}
-
-// leavesOrphans reports whether this process has children, as what its child has left
-// would be.
-func leavesOrphans() bool {
-	self := strconv.Itoa(os.Getpid())
-	list, err := os.ReadFile("/proc/self/task/" + self + "/children")
-	return err != nil || len(list) > 0
-}
-
-// endInmates kills all that carry a mark, but this process, until there are none.
-func endInmates(mark uint64) {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		left := 0
-		entries, err := os.ReadDir("/proc")
-		if err != nil {
-			return
-		}
-		for _, e := range entries {
-			pid, err := strconv.Atoi(e.Name())
-			if err != nil || pid == os.Getpid() || MarkOf(pid) != mark {
-				continue
-			}
-			var status unix.WaitStatus
-			if got, err := unix.Wait4(pid, &status, unix.WNOHANG, nil); err == nil && got == pid && !status.Stopped() {
-				continue
-			}
-			left++
-			_ = unix.Kill(pid, unix.SIGKILL)
-		}
-		if left == 0 {
-			return
 		}
 	}
 }

@@ -95,33 +95,29 @@ func (h *hunt) each(sig syscall.Signal, done map[Process]bool) (found int) {
 			continue
 		}
 		found++
-		if p.Dying || done[id] {
-			continue
-		}
-		if done != nil {
+		if !p.Dying && !done[id] && h.hit(id, sig) && done != nil {
 			done[id] = true
 		}
-		h.hit(id, sig)
 	}
 	return found
 }
 
-// hit signals one process, unless its id belongs to another by now.
-func (h *hunt) hit(id Process, sig syscall.Signal) {
+// hit signals one process, unless its id belongs to another by now, and reports whether it did.
+func (h *hunt) hit(id Process, sig syscall.Signal) bool {
 	p, err := os.FindProcess(id.PID) // holds on to this very process where the kernel can
 	if err != nil {
-		return
+		return false
 	}
 	defer func() { _ = p.Release() }()
 	if now, ok := Stat(id.PID); !ok || now.Dying || now.Born != id.Born {
-		return
+		return false
 	}
 	if errors.Is(h.signal(p, sig), os.ErrPermission) {
 		h.refused[id] = true
-		delete(h.hits, id)
-		return
+		return false
 	}
 	h.hits[id], h.pending[id] = true, true
+	return true
 }
 
 // lingering returns how many of those that were signalled aren't gone.

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,26 +8,15 @@ import (
 	"strings"
 )
 
-// node is one schema of a document.
-type node struct {
-	place string // JSON pointer to it, as a part of a URL
-	fixed *bool  // the schema is true or false; nil for an object
-	types []string
-	exact []exact
-	rules []rule
-	asks  bool // a rule has to know which members or items the others have looked at
-}
-
-// rule is what one keyword demands, or some keywords that belong together.
-type rule interface{ check(c *check) }
-
 // check is one value that is held to one schema.
 type check struct {
-	schema   *node
+	*Schema
+	node
+	object   map[string]any // what the schema says
 	value    any
-	at       *location // of the value; the same one means the same value
-	above    *check    // what led to this check; nil for none
-	seen     *seen     // what of the value the rules have looked at; nil where nobody asks
+	at       *location       // of the value; the same one means the same value
+	above    *check          // what led to this check
+	seen     map[string]bool // the members or items of the value that the keywords have looked at
 	failures []failure
 }
 
@@ -50,122 +38,108 @@ func (l *location) names() []string {
 
 // failure is one thing that is wrong.
 type failure struct {
-	schema  *node
+	schema  string // JSON pointer to it
 	at      *location
 	keyword string // JSON pointer from the schema
 	message string
 	tried   []failure // the first failure of each alternative
 }
 
-// seen is which members or items of a value the rules of a schema have looked at.
-type seen struct {
-	members map[string]bool
-	items   map[int]bool
-	first   int // items from the beginning
-}
-
-func newSeen() *seen { return &seen{members: map[string]bool{}, items: map[int]bool{}} }
-
-func (s *seen) add(t *seen) {
-	maps.Copy(s.members, t.members)
-	maps.Copy(s.items, t.items)
-	s.first = max(s.first, t.first)
-}
-
 // fail says that the value is not as a keyword demands.
 func (c *check) fail(keyword, format string, args ...any) *failure {
 	message := shorten(fmt.Sprintf(format, args...))
-	c.failures = append(c.failures, failure{schema: c.schema, at: c.at, keyword: keyword, message: message})
+	c.failures = append(c.failures, failure{schema: c.place, at: c.at, keyword: keyword, message: message})
 	return &c.failures[len(c.failures)-1]
+}
+
+// of holds a value to a schema.
+func (c *check) of(n node, value any, at *location) *check {
+	sub := &check{Schema: c.Schema, node: n, value: value, at: at, above: c, seen: map[string]bool{}}
+	sub.object, _ = n.says.(map[string]any)
+	sub.run()
+	return sub
+}
+
+// self holds the value to another schema, too.
+func (c *check) self(n node) *check {
+	sub := c.of(n, c.value, c.at)
+	if len(sub.failures) == 0 {
+		maps.Copy(c.seen, sub.seen)
+	}
+	return sub
+}
+
+// require holds the value to another schema which it must meet.
+func (c *check) require(n node) { c.failures = append(c.failures, c.self(n).failures...) }
+
+// part holds a member or an item of the value to a schema which it must meet.
+func (c *check) part(n node, name string, value any) {
+	c.failures = append(c.failures, c.of(n, value, &location{c.at, name}).failures...)
+	c.seen[name] = true
 }
 
 // run holds the value to the schema.
 func (c *check) run() {
-	n := c.schema
-	if n.fixed != nil {
-		if !*n.fixed {
-			c.fail("", "false schema")
-		}
+	switch {
+	case c.says == false:
+		c.fail("", "false schema")
 		return
-	}
-	if c.repeats() {
+	case c.repeats():
 		c.fail("", "the schema refers to itself without an end")
 		return
-	}
-	if got := typeOf(c.value); !n.allows(got, c.value) {
-		c.fail("/type", "got %s, want %s", got, strings.Join(n.types, " or "))
+	case !c.isTyped() || !c.isExact():
 		return
 	}
-	for _, e := range n.exact {
-		if !e.values[keyOf(c.value)] {
-			c.fail("/"+e.keyword, "%s", e.wanted)
-			return
-		}
+	c.follow("$ref")
+	switch v := c.value.(type) {
+	case map[string]any:
+		c.checkObject(v)
+	case []any:
+		c.checkArray(v)
+	case string:
+		c.checkString(v)
+	case number:
+		c.checkNumber(v)
 	}
-	for _, r := range n.rules {
-		r.check(c)
-	}
+	c.follow("$dynamicRef")
+	c.combine()
+	c.checkUnseen()
 }
 
 // repeats reports whether the same value is already being held to the same schema.
 func (c *check) repeats() bool {
-	for up := c.above; up != nil && up.at == c.at; up = up.above {
-		if up.schema == c.schema {
+	for up := c.above; up.at == c.at; up = up.above {
+		if up.place == c.place {
 			return true
 		}
 	}
 	return false
 }
 
-// of returns a check of a value against a schema that a rule of this one leads to.
-func (c *check) of(n *node, value any, at *location) *check {
-	sub := &check{schema: n, value: value, at: at, above: c}
-	if n.asks || at == c.at && c.seen != nil {
-		sub.seen = newSeen()
-	}
-	return sub
-}
-
-// self holds the value to another schema, too.
-func (c *check) self(n *node) *check {
-	sub := c.of(n, c.value, c.at)
-	sub.run()
-	if len(sub.failures) == 0 && c.seen != nil {
-		c.seen.add(sub.seen)
-	}
-	return sub
-}
-
-// require holds the value to another schema which it must meet.
-func (c *check) require(n *node) { c.failures = append(c.failures, c.self(n).failures...) }
-
-// inner holds a member or an item of the value to a schema.
-func (c *check) inner(n *node, value any, name string) *check {
-	sub := c.of(n, value, &location{c.at, name})
-	sub.run()
-	return sub
-}
-
-// member holds a member of the value to a schema which it must meet.
-func (c *check) member(n *node, name string, value any) {
-	c.failures = append(c.failures, c.inner(n, value, name).failures...)
-	if c.seen != nil {
-		c.seen.members[name] = true
-	}
-}
-
-// item holds an item of the value to a schema which it must meet.
-func (c *check) item(n *node, i int, value any) {
-	c.failures = append(c.failures, c.inner(n, value, strconv.Itoa(i)).failures...)
-}
-
-// allows reports whether a value has one of the schema's types.
-func (n *node) allows(got string, value any) bool {
-	if len(n.types) == 0 || slices.Contains(n.types, got) {
+// isTyped holds the value to the keyword type.
+func (c *check) isTyped() bool {
+	wanted, got := typesOf(c.object["type"]), typeOf(c.value)
+	n, ok := c.value.(number)
+	if wanted == nil || slices.Contains(wanted, got) || ok && slices.Contains(wanted, "integer") && n.exact().IsInt() {
 		return true
 	}
-	number, ok := value.(json.Number)
-	return ok && slices.Contains(n.types, "integer") && isInteger(number)
+	c.fail("/type", "got %s, want %s", got, strings.Join(wanted, " or "))
+	return false
+}
+
+// typesOf returns the types that the keyword type names, in the order in which they are told.
+func typesOf(value any) []string {
+	named, ok := value.([]any)
+	if !ok {
+		named = []any{value}
+	}
+	var types []string
+	for _, t := range []string{"null", "boolean", "number", "integer", "string", "array", "object"} {
+		if slices.Contains(named, any(t)) {
+			types = append(types, t)
+		}
+	}
+	return types
 }
 
 func typeOf(v any) string {
@@ -174,7 +148,7 @@ func typeOf(v any) string {
 		return "null"
 	case bool:
 		return "boolean"
-	case json.Number:
+	case number:
 		return "number"
 	case string:
 		return "string"
@@ -182,4 +156,111 @@ func typeOf(v any) string {
 		return "array"
 	}
 	return "object"
+}
+
+// isExact holds the value to const and enum.
+func (c *check) isExact() bool {
+	if v, ok := c.object["const"]; ok && !c.isOneOf("const", []any{v}) {
+		return false
+	}
+	list, ok := c.object["enum"].([]any)
+	return !ok || c.isOneOf("enum", list)
+}
+
+func (c *check) isOneOf(keyword string, values []any) bool {
+	key := keyOf(c.value)
+	if slices.ContainsFunc(values, func(v any) bool { return keyOf(v) == key }) {
+		return true
+	}
+	var shown []string
+	for _, v := range values {
+		switch v := v.(type) {
+		case []any, map[string]any:
+		case string:
+			shown = append(shown, quoted(v))
+		default:
+			shown = append(shown, fmt.Sprint(v))
+		}
+	}
+	switch {
+	case len(shown) < len(values): // what is not simple is not shown
+		c.fail("/"+keyword, "'%s' failed", keyword)
+	case len(shown) == 1:
+		c.fail("/"+keyword, "value must be %s", shown[0])
+	default:
+		c.fail("/"+keyword, "value must be one of %s", strings.Join(shown, ", "))
+	}
+	return false
+}
+
+// follow holds the value to the schema that a reference leads to. As a document has no other documents
+// in it, $ref and $dynamicRef lead to the same one.
+func (c *check) follow(key string) {
+	if text, ok := c.object[key].(string); ok {
+		to, _ := c.lead(text)
+		c.require(to)
+	}
+}
+
+// all holds the value to the schemas of a list, and returns the first failure with each that it does not
+// meet, and the places of the others.
+func (c *check) all(key string) (tried []failure, met []int) {
+	list, _ := c.object[key].([]any)
+	for i, says := range list {
+		if sub := c.self(c.in(says, key, strconv.Itoa(i))); len(sub.failures) > 0 {
+			tried = append(tried, sub.failures[0])
+		} else {
+			met = append(met, i)
+		}
+	}
+	return tried, met
+}
+
+// combine holds the value to the keywords that combine schemas.
+func (c *check) combine() {
+	if says, ok := c.object["not"]; ok && len(c.self(c.in(says, "not")).failures) == 0 {
+		c.fail("", "'not' failed")
+	}
+	list, _ := c.object["allOf"].([]any)
+	for i, says := range list {
+		c.require(c.in(says, "allOf", strconv.Itoa(i)))
+	}
+	if tried, met := c.all("anyOf"); tried != nil && met == nil {
+		c.fail("/anyOf", "'anyOf' failed").tried = tried
+	}
+	switch tried, met := c.all("oneOf"); {
+	case len(met) > 1:
+		c.fail("/oneOf", "'oneOf' failed, subschemas %v, %v matched", met[0], met[1])
+	case tried != nil && met == nil:
+		c.fail("/oneOf", "'oneOf' failed, none matched").tried = tried
+	}
+	if says, ok := c.object["if"]; ok {
+		next := "then"
+		if len(c.self(c.in(says, "if")).failures) > 0 {
+			next = "else"
+		}
+		if says, ok := c.object[next]; ok {
+			c.require(c.in(says, next))
+		}
+	}
+}
+
+// checkUnseen holds to unevaluatedProperties and unevaluatedItems what no other keyword has looked at.
+func (c *check) checkUnseen() {
+	object, _ := c.value.(map[string]any)
+	array, _ := c.value.([]any)
+	if says, ok := c.object["unevaluatedProperties"]; ok {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if !c.seen[name] {
+				c.part(c.in(says, "unevaluatedProperties"), name, object[name])
+			}
+		}
+	}
+	if says, ok := c.object["unevaluatedItems"]; ok {
+		for i, item := range array {
+			if name := strconv.Itoa(i); !c.seen[name] {
+				c.part(c.in(says, "unevaluatedItems"), name, item)
+			}
+		}
+	}
 }

@@ -1,13 +1,14 @@
 package schema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -22,19 +23,53 @@ const (
 	maxExponent = 400
 )
 
-// read returns the one JSON value of a text, strictly read, as encoding/json decodes it with
-// UseNumber.
-func read(text string, l limits) (any, *Violation) {
+// number is a number as it is written.
+type number string
+
+// exact returns its value.
+func (n number) exact() *big.Rat {
+	r, _ := new(big.Rat).SetString(string(n)) // readNumber has checked it
+	return r
+}
+
+// GoString is the same for equal numbers.
+func (n number) GoString() string { return n.exact().RatString() }
+
+// keyOf returns a text that equal values have in common, and no others.
+func keyOf(v any) string {
+	if s, ok := v.(string); ok {
+		return strconv.Quote(s)
+	}
+	return fmt.Sprintf("%#v", v)
+}
+
+// isWithin reports whether a number is as a keyword demands.
+func isWithin(keyword string, got, limit *big.Rat) bool {
+	switch keyword {
+	case "minimum":
+		return got.Cmp(limit) >= 0
+	case "maximum":
+		return got.Cmp(limit) <= 0
+	case "exclusiveMinimum":
+		return got.Cmp(limit) > 0
+	case "exclusiveMaximum":
+		return got.Cmp(limit) < 0
+	}
+	return new(big.Rat).Quo(got, limit).IsInt() // multipleOf
+}
+
+// read returns the one JSON value of a text, strictly read.
+func read(text string, l limits) (value any, v *Violation) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Violation{Message: "it is empty, and not JSON"}
 	}
 	if len(text) > l.bytes {
 		return nil, &Violation{Message: fmt.Sprintf("it has %d bytes, over the limit of %d", len(text), l.bytes)}
 	}
-	r := reader{dec: jsontext.NewDecoder(strings.NewReader(text)), left: l.values, limits: l}
-	value, err := r.value(0)
+	dec := jsontext.NewDecoder(strings.NewReader(text), json.WithUnmarshalers(json.UnmarshalFromFunc(l.reader())))
+	err := json.UnmarshalDecode(dec, &value)
 	if err == nil {
-		if _, err = r.dec.ReadToken(); err == nil {
+		if _, err = dec.ReadToken(); err == nil {
 			return nil, &Violation{Message: "there is more than one JSON value"}
 		}
 	}
@@ -42,6 +77,44 @@ func read(text string, l limits) (any, *Violation) {
 		return value, nil
 	}
 	return nil, wrongJSON(text, err)
+}
+
+// reader reads each value of a text, and counts them.
+func (l limits) reader() func(*jsontext.Decoder, *any) error {
+	left := l.values
+	return func(dec *jsontext.Decoder, value *any) error {
+		left--
+		switch {
+		case left < 0:
+			return &Violation{Message: fmt.Sprintf("it has more than %d values", l.values)}
+		case dec.StackDepth() > l.depth:
+			return &Violation{Message: fmt.Sprintf("its values are more than %d deep", l.depth)}
+		case dec.PeekKind() == '0':
+			return readNumber(dec, value)
+		}
+		return errors.ErrUnsupported
+	}
+}
+
+// readNumber refuses a number that would cost more to compute with than it is long.
+func readNumber(dec *jsontext.Decoder, value *any) error {
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	text, exponent := token.String(), 0
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		n, err := strconv.Atoi(text[i+1:])
+		if err != nil {
+			n = maxExponent + 1
+		}
+		exponent = max(n, -n)
+	}
+	if len(text) > maxNumber || exponent > maxExponent {
+		return &Violation{Place: shorten(string(dec.StackPointer())), Message: "the number is too long or too large"}
+	}
+	*value = number(text)
+	return nil
 }
 
 // wrongJSON says why a text was not read.
@@ -63,81 +136,3 @@ func wrongJSON(text string, err error) *Violation {
 
 // Error makes a Violation what a reader ends with.
 func (v *Violation) Error() string { return v.String() }
-
-// reader reads one JSON value.
-type reader struct {
-	dec  *jsontext.Decoder
-	left int // values that may still come
-	limits
-}
-
-func (r *reader) value(depth int) (any, error) {
-	if r.left--; r.left < 0 {
-		return nil, &Violation{Message: fmt.Sprintf("it has more than %d values", r.values)}
-	}
-	if depth > r.depth {
-		return nil, &Violation{Message: fmt.Sprintf("its values are more than %d deep", r.depth)}
-	}
-	token, err := r.dec.ReadToken()
-	if err != nil {
-		return nil, err
-	}
-	switch token.Kind() {
-	case '{':
-		return r.object(depth)
-	case '[':
-		return r.array(depth)
-	case '"':
-		return token.String(), nil
-	case '0':
-		return r.number(token.String())
-	case 't', 'f':
-		return token.Bool(), nil
-	}
-	return nil, nil
-}
-
-func (r *reader) object(depth int) (any, error) {
-	object := map[string]any{}
-	for r.dec.PeekKind() != '}' {
-		name, err := r.dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		key := name.String() // the token is gone with the next one
-		if object[key], err = r.value(depth + 1); err != nil {
-			return nil, err
-		}
-	}
-	_, err := r.dec.ReadToken()
-	return object, err
-}
-
-func (r *reader) array(depth int) (any, error) {
-	array := []any{}
-	for r.dec.PeekKind() != ']' {
-		value, err := r.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		array = append(array, value)
-	}
-	_, err := r.dec.ReadToken()
-	return array, err
-}
-
-// number refuses a number that would cost more to compute with than it is long.
-func (r *reader) number(text string) (any, error) {
-	exponent := 0
-	if i := strings.IndexAny(text, "eE"); i >= 0 {
-		n, err := strconv.Atoi(text[i+1:])
-		if err != nil {
-			n = maxExponent + 1
-		}
-		exponent = max(n, -n)
-	}
-	if len(text) > maxNumber || exponent > maxExponent {
-		return nil, &Violation{Place: shorten(string(r.dec.StackPointer())), Message: "the number is too long or too large"}
-	}
-	return json.Number(text), nil
-}

@@ -6,7 +6,7 @@ import (
 )
 
 // metaText is what a schema of draft 2020-12 looks like, in one schema. Two keywords may have any
-// value, as they change nothing: format, and $id at the top. The compiler sees to $schema.
+// value, as they change nothing: format, and $id at the top. The survey sees to $schema.
 //
 //go:embed meta.json
 var metaText string
@@ -17,7 +17,7 @@ var schemaOfSchemas = sync.OnceValue(func() *Schema {
 	if v != nil {
 		panic("internal error: " + v.String())
 	}
-	s, v := compile(doc)
+	s, v := survey(doc)
 	if v != nil {
 		panic("internal error: " + v.String())
 	}

@@ -3,9 +3,15 @@
 // write one that doesn't take for ever; the texts are of strangers, and bounded in size and depth.
 package schema
 
+import "regexp"
+
 // Schema says which JSON values are allowed. It doesn't change, and may be used by several
 // goroutines at once.
-type Schema struct{ root *node }
+type Schema struct {
+	nodes    map[string]node   // all schemas of the document, by JSON pointer
+	anchors  map[string]string // JSON pointers of schemas by their names
+	patterns map[string]*regexp.Regexp
+}
 
 // Violation is one thing that is wrong with a text.
 type Violation struct {
@@ -38,7 +44,7 @@ func Parse(text string) (*Schema, *Violation) {
 	if v != nil {
 		return nil, v
 	}
-	s, v := compile(doc)
+	s, v := survey(doc)
 	if v != nil {
 		return nil, v
 	}
@@ -60,11 +66,9 @@ func (s *Schema) Check(text string) []Violation {
 }
 
 // hold is Check for a value.
-func (s *Schema) hold(value any) []Violation {
-	c := &check{schema: s.root, value: value, at: &location{}}
-	if s.root.asks {
-		c.seen = newSeen()
-	}
-	c.run()
-	return violations(c.failures)
+func (s *Schema) hold(value any) []Violation { return violations(s.failures(value)) }
+
+func (s *Schema) failures(value any) []failure {
+	c := check{Schema: s}
+	return c.of(s.nodes[""], value, &location{}).failures
 }

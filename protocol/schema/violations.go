@@ -3,6 +3,7 @@ package schema
 import (
 	"cmp"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func violations(failures []failure) []Violation {
 }
 
 func (f failure) violation() Violation {
-	v := Violation{Place: pointer(f.at.names()), Rule: shorten(f.schema.place) + shorten(f.keyword), Message: f.message + tried(f.tried)}
+	v := Violation{Place: shorten(pointer(f.at.names())), Rule: shorten(inURL(f.schema)) + shorten(f.keyword), Message: f.message + tried(f.tried)}
 	if v.Rule == "" {
 		v.Rule = "/"
 	}
@@ -41,7 +42,7 @@ func tried(failures []failure) string {
 	var list []string
 	for _, f := range failures {
 		text := f.message
-		if place := pointer(f.at.names()); place != "" {
+		if place := shorten(pointer(f.at.names())); place != "" {
 			text = "at " + place + ": " + text
 		}
 		if text = shorten(text); !slices.Contains(list, text) {
@@ -73,13 +74,24 @@ func list(texts []string) string {
 	return strings.Join(all, ", ")
 }
 
+var inPointer = strings.NewReplacer("~", "~0", "/", "~1")
+
 // pointer returns a JSON pointer.
-func pointer(parts []string) string {
+func pointer(names []string) string {
 	var b strings.Builder
-	for _, p := range parts {
-		b.WriteString("/" + escaped(p))
+	for _, name := range names {
+		b.WriteString("/" + inPointer.Replace(name))
 	}
-	return shorten(b.String())
+	return b.String()
+}
+
+// inURL returns a JSON pointer as a part of a URL.
+func inURL(place string) string {
+	parts := strings.Split(place, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	return strings.Join(parts, "/")
 }
 
 // shorten cuts a text to what one line of a message has room for.

@@ -45,8 +45,8 @@ type Config struct {
 	Command    string   // state.Options.AgentCommand
 }
 
-// env is the base environment of an agent CLI.
-func (c Config) env(backend string) []string {
+// Environ is the base environment of an agent CLI.
+func (c Config) Environ(backend string) []string {
 	env, ok := c.Envs[backend]
 	if !ok {
 		env = c.Env
@@ -83,26 +83,26 @@ var lines = []line{
 func newClaude(c Config) runner.Agent {
 	return &claude.Backend{
 		Path: c.Paths[protocol.BackendClaude], Installer: c.Installers[protocol.BackendClaude], Tested: claudepin.CLI.Version(),
-		Env: c.env(protocol.BackendClaude), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs, Proxy: c.Proxy,
+		Env: c.Environ(protocol.BackendClaude), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs, Proxy: c.Proxy,
 	}
 }
 
 func newCodex(c Config) runner.Agent {
 	return &codex.Backend{
 		Path: c.Paths[protocol.BackendCodex], Installer: c.Installers[protocol.BackendCodex], Tested: codexpin.CLI.Version(),
-		Env: c.env(protocol.BackendCodex), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
+		Env: c.Environ(protocol.BackendCodex), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }
 
 func newGemini(c Config) runner.Agent {
 	return &gemini.Backend{
 		Path: c.Paths[protocol.BackendGemini], Installer: c.Installers[protocol.BackendGemini], Tested: geminipin.CLI.Version(),
-		Env: c.env(protocol.BackendGemini), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
+		Env: c.Environ(protocol.BackendGemini), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }
 
 func newCommand(c Config) runner.Agent {
-	return &command.Backend{Command: c.Command, Env: c.env(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
+	return &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
 }
 
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.

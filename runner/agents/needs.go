@@ -28,7 +28,7 @@ func Needs(c Config, used []string) (runner.Needs, error) {
 			continue
 		}
 		if f, ok := a.(furnished); ok && c.Folder != "" {
-			if err := f.Furnish(theirs.env(name)); err != nil {
+			if err := f.Furnish(theirs.Environ(name)); err != nil {
 				errs = append(errs, fmt.Errorf("the folder of %s: %w", a.Abilities().Title, err))
 			}
 			all.Read = append(all.Read, filepath.Join(c.Folder, name))

@@ -48,7 +48,7 @@ var fields = keyproxy.Fields{
 	Model: "model", Output: []string{"max_output_tokens"}, One: []string{"n"}, Standard: []string{"service_tier"}, Refused: []string{"background"},
 	Client: []string{"local_shell", "apply_patch", "computer", "computer_use_preview"}, Services: []string{"prompt"},
 	Known: []string{
-		"background", "client_metadata", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "n",
+		"background", "client_metadata", "context_management", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "n",
 		"parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier",
 		"service_tier", "store", "stream", "stream_options", "temperature", "text", "tool_choice", "tools", "top_logprobs", "top_p", "truncation", "user",
 	},

@@ -56,26 +56,29 @@ func (c *collector) add(e state.Event) {
 		for i := range b.Unfinished {
 			c.unfinished(&b.Unfinished[i])
 		}
-	case *state.StateStarted:
-		c.start(e, n, b)
 	}
 	if e.Agent == "" {
 		return
 	}
 	c.agents.add(e)
 	c.waits.add(e)
-	if x := c.execs[n]; x != nil {
-		c.addTo(x, e)
+	if n > 0 {
+		c.addTo(c.exec(n, e), e)
 	}
 }
 
-// start begins an execution, or one that was cut off and is repeated.
-func (c *collector) start(e state.Event, n int, b *state.StateStarted) {
+// exec returns the execution of a number, which may be new: what came before may be in no log.
+func (c *collector) exec(n int, e state.Event) *Exec {
 	x := c.execs[n]
 	if x == nil {
-		x = &Exec{N: n, Agent: e.Agent, State: e.State, Started: e.Time}
+		x = &Exec{N: n, Agent: e.Agent, State: e.State, Started: e.Time, Status: Running}
 		c.execs[n] = x
 	}
+	return x
+}
+
+// start begins an execution, or one that was cut off and is repeated.
+func (x *Exec) start(b *state.StateStarted) {
 	x.Kind, x.Status, x.Ended, x.Error = b.Kind, Running, time.Time{}, ""
 	x.Mode, x.SessionID, x.Model, x.Cwd = string(b.Session), b.SessionID, b.Model, b.Cwd
 }
@@ -92,6 +95,8 @@ func (c *collector) unfinished(u *state.Unfinished) {
 // addTo takes an event of an execution.
 func (c *collector) addTo(x *Exec, e state.Event) {
 	switch b := e.Body.(type) {
+	case *state.StateStarted:
+		x.start(b)
 	case *state.AgentOutput:
 		x.Output = append(x.Output, b.Text)
 		c.texts.grow(x, len(b.Text))

@@ -11,16 +11,14 @@ const (
 // gatherFiles adds the files that executions changed, whose diffs may take pot bytes, and
 // returns what they take.
 func gatherFiles(r *Report, s Source, pot int) int {
-	if s.Snapshots == nil {
-		return 0
-	}
 	used, without, names := 0, 0, 0
 	for _, x := range byInterest(r.Executions) {
-		list, isShared := s.Snapshots.Files(x.N)
-		if list == nil {
+		changed, ok := s.Files[x.N]
+		if !ok {
 			continue
 		}
-		x.IsShared = isShared
+		list := changed.Files
+		x.IsShared = changed.IsShared
 		if used >= pot {
 			names++
 			continue

@@ -134,38 +134,36 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	}
 }
 
-// TestMessagesBelongToExecutions: by the places that the history has kept, which a later cut
-// makes void, and otherwise by time. What a branch has copied belongs to nobody.
+// TestMessagesBelongToExecutions: to the last that had begun when they were said, whether the
+// history tells of it or events do. What a branch has copied belongs to nobody.
 func TestMessagesBelongToExecutions(t *testing.T) {
-	n := func(length int64) *int64 { return &length }
 	p := past{places: &places{byID: map[string]*conversation{}}}
-	start := func(exec, invocation int, i state.Invocation) {
-		i.N = invocation
+	start := func(exec int, i state.Invocation) {
 		p.add([]*state.Agent{{ID: "main", Exec: &state.Exec{Iteration: exec, Started: at(10 * exec), Running: &i}}})
 	}
-	start(1, 1, state.Invocation{Mode: state.Fresh, SessionID: "s"})
-	start(2, 2, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)})
-	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200)}) // a reminder
-	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200), CLIID: "x"})
-	start(3, 4, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
-	start(4, 5, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)}) // execution 2 was cut away
-	p.places.execution(&Exec{N: 5, SessionID: "old", Started: at(50)}, nil)
-	p.places.execution(&Exec{N: 6, SessionID: "old", Started: at(60)}, nil)
+	start(1, state.Invocation{Mode: state.Fresh, SessionID: "s"})
+	start(2, state.Invocation{Mode: state.Resume, SessionID: "s"})
+	start(2, state.Invocation{Mode: state.Resume, SessionID: "s", CLIID: "x"}) // a reminder
+	start(3, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
+	p.places.execution(&Exec{N: 5, SessionID: "s", Started: at(50)}, nil)
+	p.places.execution(&Exec{N: 4, SessionID: "s", Started: at(40)}, nil)
 	for _, tt := range []struct {
 		session string
-		message runner.Message
+		second  int // -1 for no time
 		want    int
 	}{
-		{"s", runner.Message{Offset: 0}, 1}, {"s", runner.Message{Offset: 99, Time: at(99)}, 1}, {"s", runner.Message{Offset: 100, Time: at(1)}, 4},
-		{"b", runner.Message{Offset: 5, Time: at(29)}, 0}, {"b", runner.Message{Offset: 500, Time: at(30)}, 3},
-		{"old", runner.Message{Time: at(49)}, 0}, {"old", runner.Message{Time: at(59)}, 5}, {"old", runner.Message{Time: at(60)}, 6}, {"old", runner.Message{}, 7},
+		{"s", 9, 0}, {"s", 10, 1}, {"s", 19, 1}, {"s", 39, 2}, {"s", 49, 4}, {"s", 99, 5}, {"s", -1, 7}, {"b", 29, 0}, {"b", 30, 3},
 	} {
-		if got := p.places.of(tt.session).owner(tt.message, 7); got != tt.want {
-			t.Errorf("message of %s at byte %d, %s: got execution %d, want %d", tt.session, tt.message.Offset, tt.message.Time, got, tt.want)
+		m := runner.Message{}
+		if tt.second >= 0 {
+			m.Time = at(tt.second)
+		}
+		if got := p.places.of(tt.session).owner(m, 7); got != tt.want {
+			t.Errorf("message of %s at %d s: got execution %d, want %d", tt.session, tt.second, got, tt.want)
 		}
 	}
-	if c := p.places.of("s"); c.CLI != "x" || len(c.begins) != 2 {
-		t.Errorf("got the id %q and %+v, want x and two places", c.CLI, c.begins)
+	if c := p.places.of("s"); c.CLI != "x" || len(c.begins) != 4 {
+		t.Errorf("got the id %q and %+v, want x and four executions", c.CLI, c.begins)
 	}
 }
 

@@ -15,21 +15,13 @@ import (
 type conversation struct {
 	runner.Conversation
 	backend string
-	// begins has where each execution began to speak in it, in order. An execution may be in
-	// several conversations, and begin in one again after it was cut back.
-	begins []begin
+	begins  []begin // an execution may be in several conversations
 }
 
-// begin is where an execution began to speak in a conversation.
+// begin is when an execution began that speaks in a conversation.
 type begin struct {
 	exec int
 	time time.Time
-	// from is an offset in the transcript; -1 when nobody has kept it, so that the times of
-	// messages tell.
-	from int64
-	// isBranch says that the conversation began as a copy of another one, so that what is
-	// older than the execution was said there.
-	isBranch bool
 }
 
 // places are the conversations of a run.
@@ -69,6 +61,7 @@ func (p *places) agent(a *state.Agent) {
 		if i := e.Running; i != nil && i.SessionID != "" {
 			p.name(&state.Session{ID: i.SessionID, Backend: i.Backend, CLIID: i.CLIID})
 			p.name(&state.Session{ID: i.From, Backend: i.Backend, CLIID: i.FromCLIID})
+			p.of(i.SessionID).begin(e.Iteration, e.Started)
 		}
 	}
 }
@@ -88,30 +81,27 @@ func (p *places) execution(x *Exec, backends map[string]string) {
 			}
 		}
 	}
-	if !slices.ContainsFunc(c.begins, func(b begin) bool { return b.exec == x.N }) {
-		c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1})
+	c.begin(x.N, x.Started)
+}
+
+// begin notes that an execution speaks in a conversation.
+func (c *conversation) begin(exec int, at time.Time) {
+	if !slices.ContainsFunc(c.begins, func(b begin) bool { return b.exec == exec }) {
+		c.begins = append(c.begins, begin{exec, at})
 	}
 }
 
-// owner returns the execution that a message belongs to, 0 for none; last is that of the
-// message before it.
+// owner returns the execution that a message belongs to, the last one that had begun by then, 0
+// for none: it was copied from another conversation. last is that of the message before it.
 func (c *conversation) owner(m runner.Message, last int) int {
-	marked, timed := begin{}, begin{}
-	for _, b := range c.begins {
-		switch {
-		case b.from >= 0 && b.from <= m.Offset:
-			marked = b
-		case b.from < 0 && !b.time.After(m.Time):
-			timed = b
-		}
-	}
-	switch {
-	case marked.exec > 0 && marked.isBranch && m.Time.Before(marked.time):
-		return 0
-	case marked.exec > 0:
-		return marked.exec
-	case m.Time.IsZero():
+	if m.Time.IsZero() {
 		return last
 	}
-	return timed.exec
+	newest := begin{}
+	for _, b := range c.begins {
+		if !b.time.After(m.Time) && !b.time.Before(newest.time) {
+			newest = b
+		}
+	}
+	return newest.exec
 }

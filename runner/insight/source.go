@@ -22,8 +22,9 @@ type Source struct {
 	// Agents are the agent CLIs by name, whose transcripts are read. The conversations of one
 	// that is missing are left out, and that is said.
 	Agents map[string]Transcripts
-	// Snapshots has the files that executions changed; nil where there are none.
-	Snapshots Snapshots
+	// Files has what executions changed, by their numbers, with diffs that are bounded; nil where
+	// there are no snapshots.
+	Files map[int]Changed
 	// Hide replaces secrets; nil leaves texts as they are.
 	Hide func(string) string
 }
@@ -34,11 +35,10 @@ type Transcripts interface {
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }
 
-// Snapshots has the files that executions changed.
-type Snapshots interface {
-	// Files returns what an execution changed, with diffs that are bounded, and whether other
-	// agents worked in the folder meanwhile. The list is nil when there is no snapshot of it.
-	Files(exec int) (changed []File, isShared bool)
+// Changed are the files that an execution changed.
+type Changed struct {
+	Files    []File
+	IsShared bool // other agents worked in the folder meanwhile
 }
 
 // Build gathers what is known of a run. A transcript or a snapshot that can't be read is
@@ -61,6 +61,14 @@ func Build(s Source) (*Report, error) {
 	pot -= gatherFiles(r, s, pot/4)
 	gatherMessages(r, s, past.places, pot)
 	return r, nil
+}
+
+// Executions returns the state executions of a run, in the order of their numbers, as far as
+// the events and the run itself tell of them.
+func Executions(run *state.Run, isDriven bool, events iter.Seq2[state.Event, error]) ([]Exec, error) {
+	c := newCollector()
+	err := c.addAll(Source{Run: run, Events: events, Hide: func(text string) string { return text }})
+	return c.executions(isDriven), err
 }
 
 // addAll takes what the events and the state file of a run tell.
@@ -101,13 +109,7 @@ func (c *collector) report(s Source) *Report {
 	if text, ok := run.Result(); ok {
 		r.Result = s.Hide(string(text))
 	}
-	for _, x := range c.execs {
-		if x.Ended.IsZero() && x.Status == Running && !s.IsDriven {
-			x.Status = Interrupted
-		}
-		r.Executions = append(r.Executions, *x)
-	}
-	slices.SortFunc(r.Executions, func(a, b Exec) int { return cmp.Compare(a.N, b.N) })
+	r.Executions = c.executions(s.IsDriven)
 	if !s.IsDriven {
 		c.parts.cutOff(c.now)
 	}
@@ -117,6 +119,20 @@ func (c *collector) report(s Source) *Report {
 		r.Spent.Tokens = plusTokens(r.Spent.Tokens, x.Spent.Tokens)
 	}
 	return r
+}
+
+// executions returns what there was, in order. What has not ended was cut off unless the run is
+// driven.
+func (c *collector) executions(isDriven bool) []Exec {
+	all := make([]Exec, 0, len(c.execs))
+	for _, x := range c.execs {
+		if x.Ended.IsZero() && x.Status == Running && !isDriven {
+			x.Status = Interrupted
+		}
+		all = append(all, *x)
+	}
+	slices.SortFunc(all, func(a, b Exec) int { return cmp.Compare(a.N, b.N) })
+	return all
 }
 
 // hidden returns a copy of variables with their values masked.

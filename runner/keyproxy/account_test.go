@@ -134,6 +134,25 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAnAnswerIsTold: whoever is killed while nothing is asked has saved all that was counted.
+func TestTheEndOfAnAnswerIsTold(t *testing.T) {
+	told := make(chan []state.Usage, 9)
+	upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, begins("sonnet"))
+		_ = http.NewResponseController(w).Flush()
+		<-told // that it has begun
+		io.WriteString(w, fmt.Sprintf(countsTo, 9)+ends)
+	})
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	a := p.Open(toy, "")
+	defer a.Follow(func(list []state.Usage) { told <- list })()
+	ask(t, p, of(a))
+	if got := <-told; got[0].Output != 9 {
+		t.Errorf("told at the end: got %+v, want 9 tokens of output", got)
+	}
+}
+
 // TestAccountsAreApart: two invocations at once are counted each for itself, by all
 // of their requests; what asks without the path of one that is under way, or for
 // nothing that costs, is counted for nobody.

@@ -3,6 +3,8 @@ package keyproxy
 import (
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +28,12 @@ func TestKeysDoNotComeBack(t *testing.T) {
 	})
 	p := start(t, Options{Vendors: append(vendors(upstream.URL), Vendor{API: toyAPI{"other"}, Credential: Credential{Text: other}})})
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		early := &httptrace.ClientTrace{Got1xxResponse: func(_ int, h textproto.MIMEHeader) error {
+			t.Errorf("%s: got the early header %v", method, h)
+			return nil
+		}}
 		r := request(p.Open(toy, ""), method, "/v1/messages", http.NoBody)
+		r = r.WithContext(httptrace.WithClientTrace(t.Context(), early))
 		answer, err := plain.RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)

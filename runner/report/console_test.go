@@ -94,11 +94,10 @@ func (a advised) Report(e state.Event) error {
 
 func replayFile(t *testing.T, name string, to Reporter) {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name+".jsonl"))
+	events, err := read(filepath.Join("testdata", name+".jsonl"))
 	must(t, err)
-	defer f.Close()
-	if err := Replay(f, to); err != nil {
-		t.Fatalf("%s: %v", name, err)
+	for _, e := range events {
+		must(t, to.Report(e))
 	}
 }
 

@@ -2,20 +2,24 @@
 // event log, the console, the job log with its annotations, the step summary, and
 // debug files.
 //
-// It knows the events and not where they come from: Replay feeds a reporter from a
-// recorded log. Reporters are called from one goroutine, in the order of the events,
-// and so need no locks. Text from agents is shown, never executed: no control
-// character of theirs reaches a terminal or a job log.
+// It knows the events and not where they come from: Events reads a recorded
+// log. Reporters are called from one goroutine, in the order of the events, and so need no
+// locks. Text from agents is shown, never executed: no control character of theirs reaches
+// a terminal or a job log.
 package report
 
 import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"iter"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -129,21 +133,45 @@ func each[T any](f *Fanout, do func(T) error) {
 	}
 }
 
-// Replay reads a log and passes its events to a reporter, which it does not close.
-// It ignores a torn last line, which a run may be writing. Any other line that is
-// not an event ends the replay with an error that has the number of the line.
-func Replay(r io.Reader, to Reporter) error {
-	in, _ := eventLines(r)
-	n := 1
-	for ; in.Scan(); n++ {
-		if err := replayLine(in.Bytes(), to); err != nil {
-			return fmt.Errorf("line %d of the events: %w", n, err)
+// Events yields the events of the log at path, up to the first error, which is a
+// *state.FileError where a line is no event. It ignores a torn last line, which a run may be
+// writing. A log that is missing has none.
+func Events(path string) iter.Seq2[state.Event, error] {
+	return func(yield func(state.Event, error) bool) {
+		f, _, err := files.Open(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(state.Event{}, err)
+			return
+		}
+		defer f.Close()
+		in, _ := eventLines(f)
+		for n := 1; in.Scan(); n++ {
+			if len(bytes.TrimSpace(in.Bytes())) == 0 {
+				continue
+			}
+			e, err := event(in.Bytes())
+			if err != nil {
+				err = &state.FileError{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if err := in.Err(); err != nil {
+			yield(state.Event{}, err)
 		}
 	}
-	if err := in.Err(); err != nil {
-		return fmt.Errorf("line %d of the events: %w", n, err)
+}
+
+// event reads a line of a log.
+func event(line []byte) (e state.Event, err error) {
+	if err = jsonlimit.Check(line); err == nil {
+		err = json.Unmarshal(line, &e)
 	}
-	return nil
+	return e, err
 }
 
 // longestEvent bounds a line of a log, in bytes: the result of a run may be long.
@@ -165,18 +193,4 @@ func eventLines(r io.Reader) (lines *bufio.Scanner, rest *[]byte) {
 		return 0, nil, nil
 	})
 	return lines, rest
-}
-
-func replayLine(line []byte, to Reporter) error {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return nil
-	}
-	if err := jsonlimit.Check(line); err != nil {
-		return err
-	}
-	var e state.Event
-	if err := json.Unmarshal(line, &e); err != nil {
-		return err
-	}
-	return to.Report(e)
 }

@@ -10,9 +10,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -96,6 +99,9 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 	env := b.Env
 	if o.Script.IsTrusted {
 		env = b.Trusted
+		if o.Script.Cage != nil {
+			env = append(slices.Clone(env), seenPath(env, o.Script.Cage.Policy().Hidden))
+		}
 	}
 	return proc.Options{
 		Path: how.path, Args: how.args, CommandLine: how.commandLine,
@@ -108,6 +114,22 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 		DeathSignal:    syscall.SIGTERM,
 		Cage:           o.Script.Cage,
 	}, nil
+}
+
+// seenPath is the PATH of an environment without the folders that are hidden: what a shell finds there it can't start,
+// and it looks no further.
+func seenPath(env, hidden []string) string {
+	path := ""
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, "PATH="); ok {
+			path = value
+		}
+	}
+	seen := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
+		at := cage.Resolve(dir)
+		return slices.ContainsFunc(hidden, func(h string) bool { return cage.IsWithin(at, h) })
+	})
+	return "PATH=" + strings.Join(seen, string(filepath.ListSeparator))
 }
 
 // message collects stdout.

@@ -65,6 +65,24 @@ func TestStdoutIsTheMessage(t *testing.T) {
 	}
 }
 
+// TestPathHasNoFoldersThatAreHidden from a trusted script: those that agents can write, by any name.
+func TestPathHasNoFoldersThatAreHidden(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"work/.venv/bin", "tools"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("work/.venv/bin", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=/gone", "PATH=" + strings.Join([]string{dir + "/work/.venv/bin", dir + "/link", dir + "/tools", "/usr/bin"}, ":"), "A=b"}
+	if got, want := seenPath(env, []string{dir + "/work"}), "PATH="+dir+"/tools:/usr/bin"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func TestFailuresSayWhatHappened(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)

@@ -3,10 +3,11 @@ package warden
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // carries reports whether a process or thread belongs to the cage with this mark.
@@ -14,23 +15,6 @@ func carries(process int, mark uint64) bool {
 	var limit unix.Rlimit
 	err := unix.Prlimit(process, unix.RLIMIT_RTTIME, nil, &limit)
 	return err == nil && limit.Cur == mark && limit.Max == mark
-}
-
-// marked returns the processes that carry a mark.
-func marked(mark uint64) []int {
-	folder, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer folder.Close()
-	names, _ := folder.Readdirnames(-1)
-	var found []int
-	for _, name := range names {
-		if process, err := strconv.Atoi(name); err == nil && carries(process, mark) {
-			found = append(found, process)
-		}
-	}
-	return found
 }
 
 // holders finds the processes of a cage that hold sockets. It remembers where it found
@@ -61,9 +45,11 @@ func (h *holders) haveAll(sockets map[string]bool) bool {
 	if len(sockets) == 0 {
 		return true
 	}
-	for _, process := range marked(h.mark) {
-		h.dropHeld(sockets, process)
-		if len(sockets) == 0 {
+	for process := range processes.All() {
+		if !carries(process, h.mark) {
+			continue
+		}
+		if h.dropHeld(sockets, process); len(sockets) == 0 {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -157,25 +158,25 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+"-- prices.yaml --\nprices: {m: {input: 0, output: 0}}\n")
-	own, elsewhere := commitOf(t, repo), filepath.Join(t.TempDir(), "prices.yaml")
+	own, elsewhere := commitOf(t, repo), t.TempDir()
 	acttest.Commit(t, repo, head)
-	if err := os.WriteFile(elsewhere, []byte("prices: {m: {input: 1, output: 1}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	link := filepath.Join(filepath.Dir(elsewhere), "link.yaml")
-	if err := os.Symlink(filepath.Join(repo, "prices.yaml"), link); err != nil {
+	if err := os.WriteFile(filepath.Join(elsewhere, "prices.yaml"), []byte("prices: {m: {input: 1, output: 1}}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	denied := problem.ExitCodes[problem.ClassDenied]
 	for i, test := range []struct {
-		file, from string
-		code       int
-	}{
-		{filepath.Join(repo, "prices.yaml"), fromFork, denied}, {link, fromFork, denied},
-		{elsewhere, fromFork, 0}, {filepath.Join(repo, "prices.yaml"), fromHome, 0},
-	} {
-		j := newJob(t, f, repo, int64(400+i)).on("pull_request", event(person("ann"), test.from)).set("GITHUB_WORKFLOW_SHA", own).with("prices", test.file)
-		if e := j.do(test.code); test.code != 0 {
+		dir, from string // "" is the workspace
+		code      int
+	}{{"", fromFork, denied}, {"link", fromFork, denied}, {elsewhere, fromFork, 0}, {"", fromHome, 0}} {
+		j := newJob(t, f, repo, int64(400+i)).on("pull_request", event(person("ann"), test.from)).set("GITHUB_WORKFLOW_SHA", own)
+		dir := cmp.Or(test.dir, j.env["GITHUB_WORKSPACE"])
+		if dir == "link" {
+			dir = filepath.Join(elsewhere, dir)
+			if err := os.Symlink(j.env["GITHUB_WORKSPACE"], dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if e := j.with("prices", filepath.Join(dir, "prices.yaml")).do(test.code); test.code != 0 {
 			e.WantSays(t, "error", "input prices", "checkout isn't trusted", "trust-checkout: true")
 		}
 	}

@@ -93,7 +93,7 @@ func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 // without secrets. A job of its own is another one.
 func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 	t.Parallel()
-	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/ASK.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nx: {input: 1, output: 1}\n")
+	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/START.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nprices: {x: {input: 1, output: 1}}\n")
 	first := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "workflow", "talk", "anthropic-api-key", "sk-ant-test-key-0123", "key", "first")
 	first.do(0)
 	if err := os.MkdirAll(filepath.Join(first.root, "elsewhere"), 0o755); err != nil {
@@ -111,7 +111,7 @@ func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 		"with sudo":                    {[]string{"workflow", "plain", "allow-sudo", "true"}, problem.ClassDenied},
 		"a trusted script":             {[]string{"workflow", "wf"}, problem.ClassDenied},
 		"a trusted script of others":   {[]string{"workflow", filepath.Join(first.root, "elsewhere")}, ""},
-		"prices, and a script of ours": {[]string{"workflow", filepath.Join(first.root, "elsewhere"), "prices", "prices.yaml"}, problem.ClassDenied},
+		"prices, and a script of ours": {[]string{"workflow", filepath.Join(first.root, "elsewhere"), "prices", filepath.Join(first.work, "prices.yaml")}, problem.ClassDenied},
 		"a simulation":                 {[]string{"workflow", "plain", "mode", "simulate", "replies", "r.yaml"}, problem.ClassDenied},
 		"lint":                         {[]string{"workflow", "plain", "mode", "lint"}, ""},
 	} {

@@ -123,7 +123,7 @@ func (c *running) env() action.Env {
 				j.mu.Unlock()
 				all := agents.New(cfg)
 				for name, a := range all {
-					all[name] = runner.Through(a, &stub{j: j, env: cfg.Envs[name], step: c})
+					all[name] = runner.Through(a, &stub{j: j, env: cfg.Environ(name), step: c})
 				}
 				return all
 			},

@@ -3,13 +3,11 @@ package action
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -83,15 +81,15 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 // retell tells a reporter what a file has of what other parts of the run, on other machines maybe,
 // have done; nothing where there is none.
 func retell(file string, to report.Reporter) error {
-	f, _, err := files.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	for e, err := range report.Events(file) {
+		if err == nil {
+			err = to.Report(e)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return report.Replay(f, to)
+	return nil
 }
 
 // write writes the step summary, if there is to be one. The comment is not to

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -48,7 +48,7 @@ func within(artifact string, err error) error {
 // *state.FileError, or one of the file.
 func eventsAfter(path string, after int) ([]state.Event, error) {
 	var events []state.Event
-	for e, err := range runs.Events(path) {
+	for e, err := range report.Events(path) {
 		var bad *state.FileError
 		if errors.As(err, &bad) { // where the checkpoint was unpacked says nothing to anybody
 			bad.Path, bad.Field = "", session.EventsFile+" "+bad.Field

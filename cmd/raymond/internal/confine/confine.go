@@ -122,6 +122,9 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 		return machineProblem("home folder of the agents", err)
 	}
 	c.policy, c.commons, c.env = plan.Files, plan.Commons, append(c.env, plan.Env...)
+	if slices.ContainsFunc(c.agents(), func(w string) bool { return cage.IsWithin(c.private, w) }) {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "temporary folder", What: filepath.Dir(c.private) + " lies where agents can write", Hint: "set TMPDIR to a folder elsewhere"}
+	}
 	c.tellUnseen(plan.Unseen, at)
 	for _, path := range at.inReach(c.policy.Writable) {
 		c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")

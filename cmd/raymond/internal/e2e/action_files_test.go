@@ -42,7 +42,7 @@ echo '<result>honest</result>'
 func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
-	j := newJob(t, f, acttest.Repository(t, meddling), 1)
+	j := newJob(t, f, acttest.Repository(t, meddling), 1).with("cage", "off")
 	e := j.do(problem.ExitCodes[problem.ClassDenied])
 	for _, name := range sitetest.RunnerFiles {
 		e.WantSays(t, "error", "raymond: denied", name)

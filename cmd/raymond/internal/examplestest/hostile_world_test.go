@@ -91,7 +91,7 @@ echo Written.
 func TestNoAgentGetsTheToken(t *testing.T) {
 	t.Parallel()
 	s := New(t, Setup{Example: "issue-to-pr", Files: greeting, Edit: forGreeting})
-	loot, program := filepath.Join(s.Agents.dir, "loot"), filepath.Join(t.TempDir(), "thief")
+	loot, program := filepath.Join(s.Agents.dir, "loot"), filepath.Join(s.Agents.dir, "thief")
 	installtest.WriteProgram(t, program, fmt.Sprintf(thief, loot))
 	s.Forge.AddIssue(Issue{Number: 7, Title: hostileTitle})
 	s.Agents.Say("1_START.md", "One file. <goto>IMPLEMENT.md</goto>")

@@ -3,6 +3,7 @@
 package jobfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -11,6 +12,8 @@ import (
 	"sync"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // File is a workflow file.
@@ -165,6 +168,16 @@ func (u Use) Place(name string) Pos {
 // IsOpen reports whether an input has an expression in it, whose value the file doesn't
 // tell.
 func (u Use) IsOpen(name string) bool { return strings.Contains(u.Input(name), "${{") }
+
+// Runs reports whether a step runs the states of a job, and whether the file tells.
+func (u Use) Runs(job string) (runs, known bool) {
+	if u.Calls || u.IsOpen("job") {
+		return false, false
+	}
+	return slices.ContainsFunc(strings.Split(cmp.Or(u.Input("job"), protocol.MainJob), ","), func(name string) bool {
+		return strings.TrimSpace(name) == job
+	}), true
+}
 
 // commented matches conditions of jobs that handle comments.
 var commented = sync.OnceValue(func() *regexp.Regexp {

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -33,57 +34,24 @@ func (c *handovers) aboutState(p protocol.Problem) {
 	c.add(c.remark(c.path, c.scope, protocol.Finding{Severity: protocol.SeverityWarning, Problem: p}))
 }
 
-// jobs are those whose states a step runs, and whether they are known.
-func (u use) jobs() (list []string, known bool) {
-	if u.Calls || u.IsOpen("job") {
-		return nil, false
-	}
-	for name := range strings.SplitSeq(u.Input("job"), ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			list = append(list, name)
-		}
-	}
-	if len(list) == 0 {
-		list = []string{protocol.MainJob}
-	}
-	return list, true
-}
-
-// runs reports whether a step runs the states of a job, as far as the file tells.
-func (u use) runs(job string) (runs, known bool) {
-	list, known := u.jobs()
-	return slices.Contains(list, job), known
-}
-
 // mayRun returns the steps that run the states of a job, or may.
 func (c *handovers) mayRun(job string) []use {
 	return slices.DeleteFunc(slices.Clone(c.uses), func(u use) bool {
-		runs, known := u.runs(job)
+		runs, known := u.Runs(job)
 		return known && !runs
 	})
 }
 
-// statesOf groups the states that the entry leads to by their jobs, in order.
-func (c *handovers) statesOf() (jobs []string, states map[string][]string) {
-	states = map[string][]string{}
-	for _, name := range c.chart.States() {
-		job := c.flow.JobOf(name)
-		if states[job] == nil {
-			jobs = append(jobs, job)
-		}
-		states[job] = append(states[job], name)
-	}
-	return jobs, states
-}
-
 // checkRun finds jobs of states that no step runs.
 func (c *handovers) checkRun() {
-	jobs, states := c.statesOf()
-	for _, job := range jobs {
-		if len(c.mayRun(job)) > 0 {
-			continue
+	left := map[string][]string{}
+	for _, name := range c.chart.States() {
+		if job := c.flow.JobOf(name); len(c.mayRun(job)) == 0 {
+			left[job] = append(left[job], name)
 		}
-		p := protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s, to which %s", job, belong(states[job])),
+	}
+	for _, job := range slices.Sorted(maps.Keys(left)) {
+		p := protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s, to which %s", job, belong(left[job])),
 			Hint: "a step of the action runs it with the input job: " + job}
 		first := &use{file: c.files[0], Use: jobfile.Use{At: jobfile.Pos{Line: 1, Col: 1}}} // no step runs any
 		if len(c.uses) > 0 {
@@ -162,7 +130,7 @@ func (c *handovers) checkPrompts() {
 		}
 		for _, name := range c.chart.States() {
 			st, ok := c.flow.State(name)
-			runs, _ := u.runs(c.flow.JobOf(name))
+			runs, _ := u.Runs(c.flow.JobOf(name))
 			if ok && runs && st.Kind == protocol.Prompt {
 				c.aboutStep(protocol.SeverityError, u, "prompts", protocol.Problem{Code: "prompt-refused",
 					Message: fmt.Sprintf("the prompt state %s of the job %s is refused by this step, which has prompts: false", name, c.flow.JobOf(name)),

@@ -74,15 +74,11 @@ func shownPath(s *scope.Scope, name string) string {
 	if strings.HasPrefix(name, builtinPrefix) {
 		return name
 	}
-	wd, err := os.Getwd()
-	if err != nil {
-		return s.Path
+	wd, _ := os.Getwd() // without one no path is relative to it
+	if rel, err := filepath.Rel(wd, s.Path); err == nil && filepath.IsLocal(rel) {
+		return rel
 	}
-	rel, err := filepath.Rel(wd, s.Path)
-	if err != nil || !filepath.IsLocal(rel) {
-		return s.Path
-	}
-	return rel
+	return s.Path
 }
 
 // openNamed opens the workflow that a step names, in the repository that the workflow
@@ -140,10 +136,7 @@ type use struct {
 // it: the file may know it by another path.
 func usesOf(path string, files []*jobfile.File) []use {
 	var fit, all []use
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		abs = path
-	}
+	abs, _ := filepath.Abs(path) // without a working directory nothing is named
 	for _, f := range files {
 		for _, u := range f.Uses() {
 			if !slices.Contains([]string{"", "run"}, u.Input("mode")) {

@@ -36,7 +36,7 @@ func (c *handovers) checkWorkspace() {
 func (c *handovers) hasPrompts(u use) bool {
 	return !strings.EqualFold(u.Input("prompts"), "false") && slices.ContainsFunc(c.chart.States(), func(name string) bool {
 		st, ok := c.flow.State(name)
-		runs, known := u.runs(c.flow.JobOf(name))
+		runs, known := u.Runs(c.flow.JobOf(name))
 		return ok && st.Kind == protocol.Prompt && (runs || !known)
 	})
 }

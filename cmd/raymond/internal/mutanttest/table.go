@@ -27,7 +27,7 @@ var mutants = []mutant{
 	{"internal/cage/forward", "List.allows", "return true"},
 	{"internal/cage/forward", "List.checkDial", "return nil"},
 	{"internal/forge", "stayOn", "return nil"},
-	{"runner/keyproxy", "Account.checkUses", "return nil"},
+	{"runner/keyproxy", "Account.check", "return nil"},
 	{"runner/keyproxy", "accounts.fits", "return true"},
 	{"runner/keyproxy", "Account.admits", "return true"},
 	{"runner/keyproxy", "checkCredential", "return nil"},

@@ -32,7 +32,7 @@ func (c *Cage) IsOff() bool { return c.Mode == CageOff }
 // AddCage defines the flags of the cage. They are never taken from a run that is
 // resumed, whose file agents could have written.
 func (o *Options) AddCage() {
-	o.Add("cage", "MODE", "confine agents and done_when commands: on, require (fail where the system can't) or off (default off)", func(s string) error {
+	o.Add("cage", "MODE", "confine agents, done_when commands and scripts that are not trusted: on, require (fail where the system can't) or off (default off)", func(s string) error {
 		o.Cage.Mode = s
 		return OneOf(s, CageOn, CageRequire, CageOff)
 	})

@@ -223,22 +223,22 @@ func (f *Facts) whyNot() string {
 
 // lacksText says what was not stored, why, and what would have stored it.
 func lacksText(lacks []checkpoint.LeftOut) string {
-	causes := map[string]string{
-		checkpoint.NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
-		checkpoint.TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
-		checkpoint.Unpacked: "packing failed. Free some space on the disk of the machine",
+	causes := [][2]string{
+		{checkpoint.NoKey, "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted"},
+		{checkpoint.TooLarge, "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept"},
+		{checkpoint.Unpacked, "packing failed. Free some space on the disk of the machine"},
 	}
 	var parts []string
-	for _, why := range []string{checkpoint.NoKey, checkpoint.TooLarge, checkpoint.Unpacked} {
+	for _, cause := range causes {
 		var what []string
 		for _, l := range lacks {
-			if l.Why == why && !slices.Contains(what, l.What) {
+			if l.Why == cause[0] && !slices.Contains(what, l.What) {
 				what = append(what, l.What)
 			}
 		}
 		slices.Sort(what)
 		if len(what) > 0 {
-			parts = append(parts, "its "+strings.Join(what, " and ")+" could not be stored, because "+causes[why]+".")
+			parts = append(parts, "its "+strings.Join(what, " and ")+" could not be stored, because "+cause[1]+".")
 		}
 	}
 	if len(parts) == 0 {

@@ -1,7 +1,6 @@
 package outlook
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ func Successor(file []byte, e Ending) string {
 	mine, wanted := findStep(f, e), e.jobs()
 	var found []string
 	for _, s := range f.Steps {
-		isOne := mayResume(s) && runs(s, wanted) && shares(s, mine, e.Key)
+		isOne := mayResume(s) && mayRun(s, wanted) && shares(s, mine, e.Key)
 		if isOne && f.Needs(s.Job, e.Job) && startsAfter(s.If, e) {
 			found = append(found, s.Job)
 		}
@@ -86,15 +85,12 @@ var expressions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // mayHaveKey reports whether a step may have a key. Expressions in the file may have
 // any value.
 func mayHaveKey(s jobfile.Use, key string) bool {
-	var pattern strings.Builder
-	rest := s.Input("key")
-	for _, at := range expressions().FindAllString(rest, -1) {
-		before, after, _ := strings.Cut(rest, at)
-		pattern.WriteString(regexp.QuoteMeta(before) + ".*")
-		rest = after
+	parts := expressions().Split(s.Input("key"), -1)
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
 	}
-	re, err := regexp.Compile(`(?s)\A` + pattern.String() + regexp.QuoteMeta(rest) + `\z`)
-	return err == nil && rest+pattern.String() != "" && re.MatchString(key)
+	re, err := regexp.Compile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
+	return err == nil && s.Input("key") != "" && re.MatchString(key)
 }
 
 // perJob matches what has another value in another job, in an expression.
@@ -107,11 +103,11 @@ func mayResume(s jobfile.Use) bool {
 	return slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume"))
 }
 
-// runs reports whether a step runs the states of one of these jobs.
-func runs(s jobfile.Use, wanted []string) bool {
-	given := cmp.Or(s.Input("job"), protocol.MainJob)
-	return len(wanted) > 0 && expressions().MatchString(given) || slices.ContainsFunc(strings.Split(given, ","), func(name string) bool {
-		return slices.Contains(wanted, strings.TrimSpace(name))
+// mayRun reports whether a step runs the states of one of these jobs, or may.
+func mayRun(s jobfile.Use, wanted []string) bool {
+	return slices.ContainsFunc(wanted, func(job string) bool {
+		runs, known := s.Runs(job)
+		return runs || !known
 	})
 }
 

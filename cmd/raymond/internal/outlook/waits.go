@@ -54,14 +54,11 @@ func (f *Facts) answerText(open []report.Wait) string {
 		return fmt.Sprintf("Answer question %d with a comment%s: %s.", w.Number, f.whereText(w), orCode(report.AnswerLines(f.Prefix, 0, w.Choices)))
 	}
 	var numbers []string
-	for _, w := range open[:min(len(open), maxNamed)] {
+	for _, w := range open {
 		numbers = append(numbers, fmt.Sprint(w.Number))
 	}
-	if more := len(open) - maxNamed; more > 0 {
-		numbers = append(numbers, fmt.Sprintf("%d more", more))
-	}
 	first := report.AnswerLines(f.Prefix, open[0].Number, open[0].Choices)
-	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", join(numbers, "and"), orCode(first), open[0].Number)
+	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", join(firstOf(numbers), "and"), orCode(first), open[0].Number)
 }
 
 // whereText says on which issue or pull request the answer to a question belongs.
@@ -111,13 +108,18 @@ func (f *Facts) hindrances() []string {
 // orCode joins lines as code, as in "`a`, `b` or `c`".
 func orCode(lines []string) string {
 	var parts []string
-	for _, line := range lines[:min(len(lines), maxNamed)] {
+	for _, line := range lines {
 		parts = append(parts, "`"+line+"`")
 	}
-	if more := len(lines) - maxNamed; more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
+	return join(firstOf(parts), "or")
+}
+
+// firstOf returns the first parts of many, and how many more there are.
+func firstOf(parts []string) []string {
+	if more := len(parts) - maxNamed; more > 0 {
+		return append(parts[:maxNamed], fmt.Sprintf("%d more", more))
 	}
-	return join(parts, "or")
+	return parts
 }
 
 // join joins parts, as in "a, b or c".

@@ -158,7 +158,7 @@ func (at *Site) runners() (found []string) {
 			add(up)
 		}
 	}
-	for _, pattern := range []string{"/opt/*/.runner", "/opt/*/*/.runner", "/var/lib/*/.runner", "/var/lib/*/*/.runner", "/usr/local/*/.runner"} {
+	for _, pattern := range []string{"/opt/*/.runner", "/opt/*/*/.runner", "/var/lib/*/.runner", "/usr/local/*/.runner"} {
 		files, _ := filepath.Glob(pattern) // of which none is wrong
 		for _, file := range files {
 			found = append(found, filepath.Dir(file))

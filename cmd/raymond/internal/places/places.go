@@ -1,6 +1,5 @@
 // Package places says which files agents of a run need, and which nobody in a cage gets,
-// by where the run takes place. It is small, and imports little, since one command that
-// is to be caged waits for it.
+// by where the run takes place.
 package places
 
 import (

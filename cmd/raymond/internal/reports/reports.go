@@ -6,9 +6,9 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -32,9 +32,9 @@ type Source struct {
 func Build(s Source) (*insight.Report, error) {
 	files, fileErr := filesOf(s.Snapshots)
 	r, err := insight.Build(insight.Source{
-		Run: s.Run, IsDriven: s.IsDriven, Snapshots: files, Hide: s.Hide,
+		Run: s.Run, IsDriven: s.IsDriven, Files: files, Hide: s.Hide,
 		History: state.ReadHistory(s.StateDir, s.Run.WorkflowID),
-		Events:  runs.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
+		Events:  report.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
 		Agents:  transcriptsOf(s.Agents),
 	})
 	if err == nil && fileErr != nil {

@@ -1,8 +1,16 @@
+// Package sticky keeps one comment on an issue or a pull request up to date. It finds
+// the comment again, creates it if there is none, edits it in place, and never leaves
+// a second one, even if requests fail or answers are lost.
+//
+// The package knows nothing about runs or about where the text comes from.
 package sticky
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -33,7 +41,20 @@ type Poster struct {
 	done chan struct{}
 	stop context.CancelFunc
 
-	t tracker // the goroutine's own, until done is closed
+	// All below is the goroutine's own, until done is closed.
+	want news
+	pace pace
+	err  error // the last one; nil after a success
+	// failed says that nothing more can be done.
+	failed bool
+
+	self      string // login of the account that writes our comments; "" for not known
+	id        int64  // of the comment; 0 for none yet
+	shown     string
+	twins     []int64 // others of ours
+	hasLooked bool    // at all comments, since a creation was tried
+	isUnsure  bool    // a creation that failed may have made one
+	isSecond  bool    // somebody has removed the comment before
 }
 
 // news is what the comment should say.
@@ -47,7 +68,7 @@ type news struct {
 // The caller must end it with Finish.
 func Start(o Options) *Poster {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Poster{o: o, news: make(chan news, 1), done: make(chan struct{}), stop: stop, t: tracker{comment: comment{marker: o.Marker}}}
+	p := &Poster{o: o, news: make(chan news, 1), done: make(chan struct{}), stop: stop}
 	go p.run(ctx)
 	return p
 }
@@ -95,39 +116,35 @@ func (p *Poster) Finish(ctx context.Context, body string) error {
 	p.stop()
 	<-p.done // the API heeds the context
 	switch {
-	case p.t.failed:
-		return fmt.Errorf("comment: %w", p.t.lastErr)
-	case p.t.want.final && (p.t.want.body == "" || p.t.comment.id != 0 && p.t.comment.shown == p.t.want.body):
+	case p.failed:
+		return fmt.Errorf("comment: %w", p.err)
+	case p.want.final && (p.want.body == "" || p.id != 0 && p.shown == p.want.body):
 		return nil
 	}
-	return &Unfinished{p.t.lastErr}
+	return &Unfinished{p.err}
 }
 
-// run does what is next, until nothing is left to do.
+// run makes one request after the other, until the last text is shown or nothing more can
+// be done. It need not wait for what would come after Finish's deadline.
 func (p *Poster) run(ctx context.Context) {
 	defer close(p.done)
 	for ctx.Err() == nil {
 		select {
 		case n := <-p.news:
-			p.t.take(n)
+			p.take(n)
 		default:
 		}
-		switch what, at := p.t.next(time.Now()); what {
-		case done:
-			if p.t.want.final {
-				return
-			}
-			p.wait(ctx, nil) // nothing more can be done: the last news ends it
-		case idle:
+		request, at := p.next(time.Now())
+		wait := time.Until(at)
+		switch {
+		case p.want.final && (request == nil || wait > 0 && at.After(p.want.deadline)):
+			return
+		case request == nil:
 			p.wait(ctx, nil)
-		case pause:
-			p.wait(ctx, time.After(time.Until(at)))
+		case wait > 0:
+			p.wait(ctx, time.After(wait))
 		default:
-			if err := p.ask(ctx, what); err != nil {
-				p.t.noteError(what, err, time.Now())
-			} else {
-				p.t.succeeded()
-			}
+			p.note(request(ctx))
 		}
 	}
 }
@@ -136,65 +153,138 @@ func (p *Poster) run(ctx context.Context) {
 func (p *Poster) wait(ctx context.Context, at <-chan time.Time) {
 	select {
 	case n := <-p.news:
-		p.t.take(n)
+		p.take(n)
 	case <-at:
 	case <-ctx.Done():
 	}
 }
 
-// ask makes one request.
-func (p *Poster) ask(ctx context.Context, what action) error {
-	body := p.t.want.body
-	switch what {
-	case look:
-		return p.look(ctx)
-	case create:
-		c, err := p.o.API.Create(ctx, body)
-		if err == nil {
-			p.t.created(c, body, time.Now())
-		}
-		return err
-	case edit:
-		err := p.o.API.Edit(ctx, p.t.comment.id, body)
-		if err == nil {
-			p.t.edited(body, time.Now())
-		}
-		return err
+// take notes what the comment should say from now on.
+func (p *Poster) take(n news) {
+	if p.want = n; n.final {
+		p.pace.hurry()
 	}
-	err := p.o.API.Delete(ctx, p.t.comment.duplicates[0])
-	if err == nil {
-		p.t.comment.removed()
-	}
-	return err
 }
 
-// look looks at all comments.
+// next returns the next request, nil for none, and when it may be made.
+func (p *Poster) next(now time.Time) (request func(context.Context) error, at time.Time) {
+	at = p.pace.from
+	switch {
+	case p.failed || p.want.body == "":
+		return nil, at
+	case !p.hasLooked:
+		return p.look, at
+	case p.id == 0:
+		return p.create, at
+	case len(p.twins) > 0:
+		return p.remove, at
+	case p.shown != p.want.body && p.want.final:
+		return p.edit, at
+	case p.shown != p.want.body:
+		if due := p.pace.nextEdit(now); due.After(at) {
+			at = due
+		}
+		return p.edit, at
+	case p.want.final && p.isUnsure:
+		return p.look, at
+	}
+	return nil, at
+}
+
+// note notes what became of a request.
+func (p *Poster) note(err error) {
+	p.err = err
+	p.failed = !p.pace.note(err, p.want.final)
+}
+
+// look looks for ours among all comments. Where that is refused, the one that is known has to do.
 func (p *Poster) look(ctx context.Context) error {
 	all, err := p.o.API.List(ctx)
 	if err == nil {
-		err = p.learnSelf(ctx, all...)
+		err = p.learnSelf(ctx, all)
 	}
-	if err != nil {
+	if err != nil && (p.id == 0 || forge.IsPassing(err)) {
 		return err
 	}
-	p.t.comment.found(all)
-	p.t.comment.unsure = p.t.comment.unsure && !p.t.want.final // before the end it may still come
+	if err == nil {
+		p.found(all)
+	}
+	p.hasLooked = true
+	p.isUnsure = p.isUnsure && err == nil && !p.want.final // before the end it may still come
 	return nil
 }
 
 // learnSelf asks for the account of the token if there is a comment that may be ours. If
 // the service refuses to say it, no comment is taken as ours.
-func (p *Poster) learnSelf(ctx context.Context, comments ...job.Remark) error {
-	for _, c := range comments {
-		if p.t.comment.self != "" || !p.t.comment.isMarked(c) {
-			continue
-		}
-		login, err := p.o.API.Self(ctx)
-		if forge.IsPassing(err) {
-			return err
-		}
-		p.t.comment.self = login
+func (p *Poster) learnSelf(ctx context.Context, all []job.Remark) error {
+	if p.self != "" || !slices.ContainsFunc(all, p.isMarked) {
 		return nil
 	}
+	login, err := p.o.API.Self(ctx)
+	if forge.IsPassing(err) {
+		return err
+	}
+	p.self = login
+	return nil
+}
+
+func (p *Poster) isMarked(c job.Remark) bool { return strings.HasPrefix(c.Body, p.o.Marker) }
+
+// found notes our comments among all. Anybody can write the text of one, but not under our
+// name. If several are ours, the oldest one stays, so that two Posters agree.
+func (p *Poster) found(all []job.Remark) {
+	ours := slices.DeleteFunc(slices.Clone(all), func(c job.Remark) bool {
+		return c.ID == 0 || !p.isMarked(c) || p.self == "" || c.Author.Login != p.self
+	})
+	if p.id != 0 && !slices.ContainsFunc(ours, func(c job.Remark) bool { return c.ID == p.id }) {
+		ours = append(ours, job.Remark{ID: p.id, Body: p.shown}) // the list may lag behind
+	}
+	slices.SortFunc(ours, func(a, b job.Remark) int { return cmp.Compare(a.ID, b.ID) })
+	p.twins = nil
+	for i, c := range ours {
+		switch {
+		case i > 0:
+			p.twins = append(p.twins, c.ID)
+		case c.ID != p.id:
+			p.id, p.shown = c.ID, c.Body
+		}
+	}
+}
+
+// create makes the comment. Whatever comes of it, there may be one of another Poster too then.
+func (p *Poster) create(ctx context.Context) error {
+	p.hasLooked = false
+	body := p.want.body
+	c, err := p.o.API.Create(ctx, body)
+	if err != nil {
+		p.isUnsure = p.isUnsure || forge.IsPassing(err)
+		return err
+	}
+	p.id, p.shown, p.pace.wrote = c.ID, body, time.Now()
+	p.self = cmp.Or(c.Author.Login, p.self)
+	return nil
+}
+
+// edit brings the comment up to date. One that somebody has removed is created again, once.
+func (p *Poster) edit(ctx context.Context) error {
+	body := p.want.body
+	err := p.o.API.Edit(ctx, p.id, body)
+	switch {
+	case err == nil:
+		p.shown, p.pace.wrote = body, time.Now()
+	case forge.IsMissing(err) && !p.isSecond:
+		p.id, p.hasLooked, p.isSecond = 0, false, true
+		return nil
+	}
+	return err
+}
+
+// remove removes a twin, unless it is gone already or can't be removed.
+func (p *Poster) remove(ctx context.Context) error {
+	err := p.o.API.Delete(ctx, p.twins[0])
+	if forge.IsPassing(err) {
+		return err
+	}
+	p.twins = p.twins[1:]
 	return nil
 }

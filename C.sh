@@ -1,2 +1,0 @@
-echo "C: $RAYMOND_VISITS by $RAYMOND_BY" >>"${TMPDIR:-/tmp}/s-trace"
-echo '<result>ok</result>'
