@@ -164,8 +164,8 @@ var keyReaders = map[string]func(*front, value){
 	"disallowed_tools": func(f *front, v value) { f.state.Policy.DisallowedTools, _ = v.texts() },
 
 	"done_when":         func(f *front, v value) { f.convergence.readDoneWhen(v) },
-	"max_attempts":      func(f *front, v value) { f.convergence.MaxAttempts, _ = v.count(maxAttemptsCap) },
-	"max_ralph_iters":   func(f *front, v value) { f.convergence.MaxAttempts, _ = v.count(maxAttemptsCap) },
+	"max_attempts":      func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) },
+	"max_ralph_iters":   func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) },
 	"backoff":           func(f *front, v value) { f.convergence.readBackoff(v) },
 	"attempt_context":   func(f *front, v value) { f.convergence.AttemptContext, _ = v.choice(attemptContexts) },
 	"done_when_timeout": func(f *front, v value) { f.convergence.Timeout, _ = v.duration() },

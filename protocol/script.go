@@ -23,15 +23,17 @@ func (s *State) parseScript(text string) {
 			s.setOptions(options, Pos{Line: number}, seen)
 		}
 	}
-	s.checkNeed("work", s.Work, "trusted", s.Trusted, seen["work"])
-	s.checkNeed("workflows", s.Workflows, "work", s.Work, seen["workflows"])
+	if s.Work && !s.Trusted {
+		s.addNeed("work", "trusted", seen["work"])
+	}
+	if s.Workflows && !s.Work {
+		s.addNeed("workflows", "work", seen["workflows"])
+	}
 }
 
-// checkNeed adds a problem for an option that is true and means nothing without another.
-func (s *State) checkNeed(name string, isSet bool, other string, isOtherSet bool, pos Pos) {
-	if isSet && !isOtherSet {
-		s.addProblem(pos, "option", "%s=true has no meaning without %s=true", name, other).Hint = "write both, or neither"
-	}
+// addNeed adds a problem for an option that is true and means nothing without another.
+func (s *State) addNeed(name, other string, pos Pos) {
+	s.addProblem(pos, "option", "%s=true has no meaning without %s=true", name, other).Hint = "write both, or neither"
 }
 
 // optionsIn returns what follows raymond: in a comment line.

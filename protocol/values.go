@@ -114,15 +114,15 @@ func (v value) optionalDuration() *time.Duration {
 }
 
 // count reads a whole number from 1 to most, written in plain decimal.
-func (v value) count(most int) (int, bool) {
+func (v value) count(most int) int {
 	n := v.node
 	i, err := strconv.Atoi(n.Value)
 	plain := n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" && strconv.Itoa(i) == n.Value
 	if err != nil || !plain || i < 1 || i > most {
 		v.problem("wrong-value", "%s is %s, not a whole number from 1 to %d", v.name, describe(n), most)
-		return 0, false
+		return 0
 	}
-	return i, true
+	return i
 }
 
 // boolean reads true or false.

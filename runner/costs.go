@@ -113,11 +113,8 @@ func (c costs) beyond(a *state.Agent, dir string, said state.Cost) []state.Model
 }
 
 // Charge returns the step that books what a run has lost with its process, as far as it is known what the
-// invocations used; nil when it has lost nothing.
+// invocations used.
 func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
-	if len(run.Lost()) == 0 {
-		return nil
-	}
 	step := run.Step(now)
 	step.Charge(costs{agents: c.Agents, price: c.ListPrice, inTokens: c.tellsNoDollars}.lost(run))
 	return step.Delta()

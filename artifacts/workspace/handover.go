@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	shown "github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
@@ -60,15 +58,15 @@ func (g *Git) HandOver(ctx context.Context, h Handing) (HandedOver, error) {
 	for _, path := range h.Known {
 		x.known[path] = true
 	}
-	made := HandedOver{filepath.Join(h.To, "work.git"), filepath.Join(h.To, "lacks")}
-	if err := x.all(ctx, made.Repository); err != nil {
+	over := HandedOver{filepath.Join(h.To, "work.git"), filepath.Join(h.To, "lacks")}
+	if err := x.all(ctx, over.Repository); err != nil {
 		return HandedOver{}, err
 	}
 	var lines strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(x.lacks)) {
 		lines.WriteString(shown.Inert(shown.Escaped(what+": "+x.lacks[what])) + "\n")
 	}
-	return made, files.WriteNew(made.Lacks, []byte(lines.String()), 0o600)
+	return over, files.WriteNew(over.Lacks, []byte(lines.String()), 0o600)
 }
 
 // giver hands over.
@@ -152,17 +150,20 @@ func (x *giver) places(ctx context.Context) ([]*given, error) {
 	return all, nil
 }
 
+// made is a commit that is made; parent is "" for none.
+type made struct{ message, parent string }
+
 // commit makes a commit, with the author and the date of all.
-func (x *giver) commit(ctx context.Context, repository, tree, message, parent string) (string, error) {
+func (x *giver) commit(ctx context.Context, repository, tree string, m made) (string, error) {
 	c := call{dir: repository, bare: repository}
 	at := fmt.Sprintf("_DATE=@%d +0000", max(x.At.Unix(), 0))
 	name, email := "_NAME="+cmp.Or(x.Name, "github-actions[bot]"), "_EMAIL="+cmp.Or(x.Email, "41898282+github-actions[bot]@users.noreply.github.com")
 	for _, who := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
 		c.env = append(c.env, who+at, who+name, who+email)
 	}
-	args := []string{"commit-tree", tree, "-m", message}
-	if parent != "" {
-		args = append(args, "-p", parent)
+	args := []string{"commit-tree", tree, "-m", m.message}
+	if m.parent != "" {
+		args = append(args, "-p", m.parent)
 	}
 	out, err := x.git.output(ctx, c, args...)
 	return strings.TrimSpace(string(out)), err
@@ -195,7 +196,7 @@ func (x *giver) tip(ctx context.Context, all []*given, b *given) (string, error)
 			return wt.Head, err
 		}
 	}
-	return x.commit(ctx, x.lent, tree, "raymond: uncommitted work", wt.Head)
+	return x.commit(ctx, x.lent, tree, made{"raymond: uncommitted work", wt.Head})
 }
 
 // tree changes entries of an index, adds files to it, and returns its tree.
@@ -222,11 +223,7 @@ func (x *giver) changes(ctx context.Context, all []*given, b *given, status []en
 		return "", "", err
 	}
 	defer root.Close()
-	var paths []string
-	for _, e := range status {
-		paths = append(paths, e.path)
-	}
-	filters, err := x.git.filtered(ctx, b.top, paths)
+	filters, err := x.git.filtered(ctx, b.top, pathsOf(status))
 	if err != nil {
 		return "", "", err
 	}
@@ -244,21 +241,31 @@ func (x *giver) changes(ctx context.Context, all []*given, b *given, status []en
 		case e.kind == '1' && e.staged != '.':
 			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index.mode, e.index.id, e.path)
 		}
-		switch {
-		case e.changed == '.', e.mode == modeSub: // what the index has is all
-		case filters[e.path] == "lfs":
-			x.lacks[b.label(e.path)] = keptByLFS
-		case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
-			x.lacks[b.label(e.path)] = "it is a repository of its own, or no file"
-		default:
-			names.WriteString(e.path + "\x00")
-			x.size += info.Size()
+		if e.changed == '.' || e.mode == modeSub { // what the index has is all
+			continue
 		}
+		if why := unlikeFiles(info, filters[e.path]); why != "" {
+			x.lacks[b.label(e.path)] = why
+			continue
+		}
+		names.WriteString(e.path + "\x00")
+		x.size += info.Size()
 	}
 	if x.size > x.most {
 		return "", "", fmt.Errorf("files of %s are not committed, and %s can be handed over; let another job take them", sizes(x.size), sizes(x.most))
 	}
 	return gone.String() + entries.String(), names.String(), nil
+}
+
+// unlikeFiles says why what stands in the worktree can't be added; "" where it can.
+func unlikeFiles(info os.FileInfo, filter string) string {
+	switch {
+	case filter == "lfs":
+		return keptByLFS
+	case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
+		return "it is a repository of its own, or no file"
+	}
+	return ""
 }
 
 // What is named more than once.
@@ -298,114 +305,6 @@ func (x *giver) isKnown(path string) bool {
 	return true
 }
 
-// submodules names those in a worktree in which something was done.
-func (x *giver) submodules(ctx context.Context, b *given) error {
-	listed := &treePlan{dir: b.top}
-	if err := x.git.readIndexOf(ctx, listed); err != nil {
-		return err
-	}
-	for path, have := range listed.now {
-		dir := filepath.Join(b.top, filepath.FromSlash(path))
-		if have.mode != modeSub || !cage.IsWithin(resolved(dir), resolved(b.top)) {
-			continue
-		}
-		sub, err := x.git.place(ctx, dir)
-		if err != nil {
-			return err
-		}
-		if sub == nil || !sameDir(sub.top, dir) {
-			continue // its files are not here
-		}
-		wt, err := x.git.look(ctx, sub)
-		if err != nil {
-			return err
-		}
-		if len(wt.status) > 0 || wt.Head != have.id {
-			x.lacks[b.label(path)] = inSubmodule
-		}
-	}
-	return nil
-}
-
-// ends finds the commits that the history begins with: that of the checkout, and those that the work leads to behind it or beside it.
-func (x *giver) ends(ctx context.Context, branches []*given) ([]string, error) {
-	in := "^" + x.Base + "\n"
-	for _, b := range branches {
-		in += b.ID + "\n"
-	}
-	c := call{dir: x.lent, bare: x.lent, in: text(in)}
-	out, err := x.git.output(ctx, c, "rev-list", "--boundary", "--stdin")
-	if err != nil {
-		return nil, err
-	}
-	cut, err := readShallow(x.lent)
-	if err != nil {
-		return nil, err
-	}
-	isCut, isNew, ends := map[string]bool{}, map[string]bool{}, []string{x.Base}
-	for _, id := range cut {
-		isCut[id] = true
-	}
-	for line := range strings.Lines(string(out)) {
-		id, isEnd := strings.CutPrefix(strings.TrimSpace(line), "-")
-		if isNew[id] = !isEnd; isEnd || isCut[id] {
-			ends = append(ends, id)
-		}
-	}
-	for _, b := range branches {
-		if !isNew[b.ID] {
-			ends = append(ends, b.ID)
-		}
-	}
-	slices.Sort(ends)
-	ends = slices.Compact(ends)
-	return ends, writeShallow(x.lent, ends)
-}
-
-// copy makes the repository, with all objects that the branches reach. The agents' may lie about each of them: what
-// leaves the cage is weighed before it is unpacked, and what is unpacked there is whole, or there is nothing.
-func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []string) error {
-	f, err := os.Create(filepath.Join(x.git.temp, "work.pack"))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	tips := strings.Join(ends, "\n") + "\n"
-	for _, b := range branches {
-		tips += b.ID + "\n"
-	}
-	out := &bounded{w: f, left: x.most}
-	err = x.git.run(ctx, call{dir: x.lent, bare: x.lent, in: text(tips), out: out}, "pack-objects", "--quiet", "--stdout", "--revs", "--delta-base-offset")
-	if out.full {
-		return fmt.Errorf("the checkout and the work are over %s; let another job take them", sizes(x.most))
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	if _, err := weighPack(f, branches[0].home.format, x.most, x.most*inflatedFactor); err != nil {
-		return fmt.Errorf("the work: %w", err)
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	if _, err := x.git.shadow(ctx, to, branches[0].home.format, ""); err != nil {
-		return err
-	}
-	c := call{dir: to, bare: to}
-	if err := writeShallow(to, ends); err != nil {
-		return err
-	}
-	c.in = copyOf(f)
-	if err := x.git.run(ctx, c, "index-pack", "--stdin", fsck); err != nil {
-		return err
-	}
-	c.in = text(tips)
-	return x.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
-}
-
 // clean names what a branch lacks, and puts back what is below .github: by one commit in the place of all where commits have changed that,
 // since a forge refuses each of them.
 func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) error {
@@ -443,17 +342,23 @@ func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) erro
 			x.lacks[b.label(path)] = keptByLFS
 		}
 	}
-	return x.putBack(ctx, c, b, ends, gone.String()+back.String())
+	return x.putBack(ctx, c, b, putting{ends, gone.String() + back.String()})
+}
+
+// putting are the commits that the history begins with, and the entries of .github that change back.
+type putting struct {
+	ends    []string
+	entries string
 }
 
 // putBack is clean for what is below .github.
-func (x *giver) putBack(ctx context.Context, c call, b *given, ends []string, entries string) error {
+func (x *giver) putBack(ctx context.Context, c call, b *given, p putting) error {
 	if x.Workflows {
 		return nil
 	}
-	c.in = text(b.ID + "\n" + without(ends))
+	c.in = text(b.ID + "\n" + without(p.ends))
 	touched, err := x.git.output(ctx, c, "rev-list", "--max-count=1", "--full-history", "--stdin", "--", ".github")
-	if err != nil || entries == "" && len(touched) == 0 {
+	if err != nil || p.entries == "" && len(touched) == 0 {
 		return err
 	}
 	x.lacks[b.label("its commits")] = "they are one, since some change .github"
@@ -461,38 +366,10 @@ func (x *giver) putBack(ctx context.Context, c call, b *given, ends []string, en
 	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
 		return err
 	}
-	tree, err := x.tree(ctx, c, entries, "")
+	tree, err := x.tree(ctx, c, p.entries, "")
 	if err != nil {
 		return err
 	}
-	b.ID, err = x.commit(ctx, c.bare, tree, "raymond: work without .github", x.Base)
+	b.ID, err = x.commit(ctx, c.bare, tree, made{"raymond: work without .github", x.Base})
 	return err
-}
-
-// Untracked returns the files of the worktree around a directory that are in no commit and not added to one, ignored ones too, and of a
-// folder that is ignored as a whole the folder. There are none outside of git.
-func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
-	t, err := g.open()
-	if errors.Is(err, errNoGit) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	p, _, err := t.outermost(ctx, dir)
-	if err != nil || p == nil {
-		return nil, err
-	}
-	out, err := t.output(ctx, call{dir: p.top}, "status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching", "--no-renames", "--ignore-submodules=all")
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for line := range strings.SplitSeq(string(out), "\x00") {
-		if state, path, _ := strings.Cut(line, " "); state == "??" || state == "!!" {
-			all = append(all, filepath.Join(resolved(p.top), filepath.FromSlash(path)))
-		}
-	}
-	return all, nil
 }

@@ -49,7 +49,7 @@ func shows(t *testing.T, repository, branch, want string) {
 
 // TestTheWorkIsHandedOver: what is committed, staged, changed, new and deleted, and what others did, and twice the
 // same. It can be pushed, and nothing is written to the agents' repository.
-func TestTheWorkIsHandedOver(t *testing.T) {
+func TestTheWorkIsHandedOver(t *testing.T) { //nolint:funlen // what is tried is most of it
 	t.Parallel()
 	for _, depth := range []string{"--depth=1", "--no-single-branch"} {
 		s := clone(t, sharedRemote(t), depth)
@@ -267,7 +267,7 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 
 // TestAPoisonedRepositoryIsHandedOverClean: settings, hooks, links, replaced and grafted commits, and pointers to a
 // repository that isn't the agents' have no effect, or nothing is handed over.
-func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
+func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen // what is tried is most of it
 	t.Parallel()
 	for name, test := range map[string]struct {
 		do       func(s site, secret string)

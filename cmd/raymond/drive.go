@@ -56,14 +56,9 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	if u.Others.HandOver, err = a.handOver(u); err != nil {
 		return err
 	}
-	var needs runner.Needs
-	if err = bring(*u.Agents, u.Run, "", session.CLIFolder(u.Dir)); err != nil {
+	needs, err := needsOf(u)
+	if err != nil {
 		return err
-	}
-	if u.Agents.Folder != "" {
-		if needs, err = session.Needs(*u.Agents, u.Now(), u.Scope, o.Jobs); err != nil {
-			return &problem.Problem{Class: problem.ClassRuntime, Where: "agent CLIs", What: err.Error()}
-		}
 	}
 	cages, err := a.newCages(o, needs, u)
 	if err != nil {
@@ -116,6 +111,18 @@ func bring(to agents.Config, run *state.Run, folders ...string) error {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "conversations", What: err.Error()}
 	}
 	return nil
+}
+
+// needsOf has the agent CLIs of a run find its conversations, and returns what they need in a cage.
+func needsOf(u session.Setup) (runner.Needs, error) {
+	if err := bring(*u.Agents, u.Run, "", session.CLIFolder(u.Dir)); err != nil || u.Agents.Folder == "" {
+		return runner.Needs{}, err
+	}
+	needs, err := session.Needs(*u.Agents, u.Now(), u.Scope, u.Options.Jobs)
+	if err != nil {
+		err = &problem.Problem{Class: problem.ClassRuntime, Where: "agent CLIs", What: err.Error()}
+	}
+	return needs, err
 }
 
 // handOver is what hands the agents' work over to scripts; nil where no script gets it.

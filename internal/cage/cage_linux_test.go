@@ -129,7 +129,7 @@ echo > ours/new && cat ours/new && cat /etc/passwd > /dev/null && echo the rest`
 	}
 }
 
-func TestFilesAreHeld(t *testing.T) {
+func TestFilesAreHeld(t *testing.T) { //nolint:funlen // what is tried is most of it
 	dir := t.TempDir()
 	run := filepath.Join(dir, "run")
 	key := write(t, filepath.Join(dir, "ssh", "id"), "canary\n")

@@ -23,6 +23,7 @@ type walker struct {
 	delivered   bool          // it has ended, and a join has delivered it
 	parent      string
 	cut         int // the part of the run in which it was interrupted last
+	late        int // the same, for a second time
 }
 
 // walk follows all agents of a run through its log.
@@ -155,8 +156,12 @@ func (w *walk) ofAgent(e state.Event, a *walker) {
 	case *state.StateStarted:
 		w.executes(e, a)
 	case *state.AttemptInterrupted:
-		if !a.open && !a.again || a.cut == w.part {
+		// Once when the part begins, and once by the post part of a step whose main part was killed.
+		if !a.open && !a.again || a.late == w.part {
 			w.f.add("P-2", "event %d: the agent %s has nothing that could be interrupted", e.Seq, e.Agent)
+		}
+		if a.cut == w.part {
+			a.late = w.part
 		}
 		a.interrupted, a.cut = true, w.part
 	case *state.StateFinished:

@@ -81,12 +81,12 @@ func (f Fields) value(r *Request, d *jsontext.Decoder, names []string) ([]string
 	}
 	if in, n := d.StackIndex(depth); in == '{' && n%2 == 1 {
 		names[depth-1] = text(v)
-		if depth == 1 && len(f.Known) > 0 && len(r.Unknown) < mostTold && !slices.Contains(f.Known, names[0]) {
-			r.Unknown = append(r.Unknown, names[0])
+		if depth == 1 {
+			f.note(r, names[0])
 		}
 		return names, nil
 	}
-	if depth == 1 && slices.Contains(f.Services, names[0]) && string(v) != "null" && string(v) != "false" {
+	if isSet := string(v) != "null" && string(v) != "false"; depth == 1 && isSet && slices.Contains(f.Services, names[0]) {
 		r.Uses = append(r.Uses, names[0])
 	}
 	if isImage(v) {
@@ -98,6 +98,13 @@ func (f Fields) value(r *Request, d *jsontext.Decoder, names []string) ([]string
 		return names, nil
 	}
 	return names, f.take(r, strings.Join(names[:depth], "."), v)
+}
+
+// note notes a field at the top that nobody knows.
+func (f Fields) note(r *Request, name string) {
+	if len(f.Known) > 0 && len(r.Unknown) < mostTold && !slices.Contains(f.Known, name) {
+		r.Unknown = append(r.Unknown, name)
+	}
 }
 
 var (

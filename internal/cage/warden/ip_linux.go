@@ -31,14 +31,7 @@ func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	case s.kind != unix.SOCK_STREAM || s.protocol != unix.IPPROTO_TCP:
 		return nil, w.refuse(target.String(), unix.EACCES)
 	}
-	switch target.Addr() {
-	case netip.IPv4Unspecified():
-		copy(address[4:], []byte{127, 0, 0, 1})
-		target = netip.AddrPortFrom(loopback4, target.Port())
-	case netip.IPv6Unspecified():
-		address[8+15] = 1
-		target = netip.AddrPortFrom(loopback6, target.Port())
-	}
+	target = ofLoopback(target, address)
 	if target.Addr() == loopback4 && slices.Contains(w.rules.Ports, target.Port()) {
 		return address, 0
 	}
@@ -49,6 +42,19 @@ func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 		return nil, unix.ECONNREFUSED
 	}
 	return nil, w.refuse(target.String(), unix.EACCES)
+}
+
+// ofLoopback has "any address" mean loopback's, in the address too.
+func ofLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
+	switch target.Addr() {
+	case netip.IPv4Unspecified():
+		copy(address[4:], []byte{127, 0, 0, 1})
+		return netip.AddrPortFrom(loopback4, target.Port())
+	case netip.IPv6Unspecified():
+		address[8+15] = 1
+		return netip.AddrPortFrom(loopback6, target.Port())
+	}
+	return target
 }
 
 var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()

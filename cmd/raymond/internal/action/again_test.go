@@ -160,8 +160,10 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 		"another run's": {func(line string) string {
 			return strings.ReplaceAll(line, `"workflow_id":"`+id+`"`, `"workflow_id":"other"`)
 		}, problem.ClassUsage, "is not kept"},
-		"a state outside":   {func(line string) string { return strings.ReplaceAll(line, `"state":"END.md"`, `"state":"../END.md"`) }, problem.ClassBadState, "is not a file name"},
-		"a state not there": {func(line string) string { return strings.ReplaceAll(line, `"state":"END.md"`, `"state":"EVIL.md"`) }, problem.ClassWorkflow, "EVIL.md: is gone"},
+		"a state outside": {func(line string) string { return strings.ReplaceAll(line, `"state":"END.md"`, `"state":"../END.md"`) }, problem.ClassBadState, "is not a file name"},
+		"a state not there": {func(line string) string {
+			return strings.NewReplacer(`"state":"END.md"`, `"state":"EVIL.md"`, `"END.md":1`, `"EVIL.md":1`).Replace(line)
+		}, problem.ClassWorkflow, "EVIL.md: is gone"},
 	} {
 		forge(c.change)
 		s.prompts(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)

@@ -34,6 +34,11 @@ func checkCage(s *step) error {
 
 // newCages makes the cages of a run. The caller closes them.
 func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
+	if b.hasWork {
+		if err := markAgents(s); err != nil {
+			return nil, machineProblem("RUNNER_TEMP", err)
+		}
+	}
 	var needs runner.Needs
 	if isCaged(s) {
 		var err error

@@ -35,11 +35,6 @@ func drive(ctx context.Context, s *step, r *result, d driving) error {
 		return err
 	}
 	defer a.close()
-	if d.hasWork {
-		if err := markAgents(s); err != nil {
-			return machineProblem("RUNNER_TEMP", err)
-		}
-	}
 	cages, err := newCages(s, a, d.readyRun)
 	if err != nil {
 		return err

@@ -164,14 +164,31 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 // bookLeft stores what a main part has spent that was killed, also with the invocations that it had under way:
 // their meters were saved. The run has that, too, from now on.
 func bookLeft(ctx context.Context, s *step, store *state.File, run *state.Run) error {
-	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
-	if charge := c.Charge(run, time.Now()); charge != nil {
-		if err := store.Append(charge); err != nil {
+	if len(run.Lost()) > 0 {
+		if err := chargeLost(s, store, run); err != nil {
 			return err
 		}
-		run.Apply(charge)
 	}
 	return book(ctx, s, run)
+}
+
+// chargeLost books what the invocations under way have used. The log gets what it lacks of the last save before the
+// next one, which no longer has these events.
+func chargeLost(s *step, store *state.File, run *state.Run) error {
+	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown, s.note.seals)
+	if err != nil {
+		return err
+	}
+	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
+	charge := c.Charge(run, time.Now())
+	if err := store.Append(charge); err != nil {
+		return errors.Join(err, log.Close())
+	}
+	run.Apply(charge)
+	for _, e := range run.Events {
+		err = errors.Join(err, log.Report(e.Map(s.voice.shown)))
+	}
+	return errors.Join(err, log.Close())
 }
 
 // bookAltered stores what a main part may have spent at most whose record was altered: who alters it does not

@@ -16,8 +16,10 @@ func PathOf(stateDir string, run *state.Run) (*diagram.Path, error) {
 		if err != nil {
 			return nil, err
 		}
-		path.Add(e)
-		last = e.Seq
+		if e.Seq > last { // of one that was written twice, once
+			path.Add(e)
+			last = e.Seq
+		}
 	}
 	for _, e := range run.Events {
 		if e.Seq > last {

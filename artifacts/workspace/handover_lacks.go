@@ -1,0 +1,75 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
+)
+
+// Untracked returns the files of the worktree around a directory that are in no commit and not added to one, ignored ones too, and of a
+// folder that is ignored as a whole the folder. There are none outside of git.
+func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
+	t, err := g.open()
+	if errors.Is(err, errNoGit) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	p, _, err := t.outermost(ctx, dir)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	out, err := t.output(ctx, call{dir: p.top}, "status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching", "--no-renames", "--ignore-submodules=all")
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		if state, path, _ := strings.Cut(line, " "); state == "??" || state == "!!" {
+			all = append(all, filepath.Join(resolved(p.top), filepath.FromSlash(path)))
+		}
+	}
+	return all, nil
+}
+
+// submodules names those in a worktree in which something was done.
+func (x *giver) submodules(ctx context.Context, b *given) error {
+	listed := &treePlan{dir: b.top}
+	if err := x.git.readIndexOf(ctx, listed); err != nil {
+		return err
+	}
+	for path, have := range listed.now {
+		dir := filepath.Join(b.top, filepath.FromSlash(path))
+		if have.mode != modeSub || !cage.IsWithin(resolved(dir), resolved(b.top)) {
+			continue
+		}
+		sub, err := x.git.place(ctx, dir)
+		if err != nil {
+			return err
+		}
+		if sub == nil || !sameDir(sub.top, dir) {
+			continue // its files are not here
+		}
+		wt, err := x.git.look(ctx, sub)
+		if err != nil {
+			return err
+		}
+		if len(wt.status) > 0 || wt.Head != have.id {
+			x.lacks[b.label(path)] = inSubmodule
+		}
+	}
+	return nil
+}
+
+func pathsOf(status []entry) []string {
+	paths := make([]string, len(status))
+	for i, e := range status {
+		paths[i] = e.path
+	}
+	return paths
+}

@@ -1,0 +1,90 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ends finds the commits that the history begins with: that of the checkout, and those that the work leads to behind it or beside it.
+func (x *giver) ends(ctx context.Context, branches []*given) ([]string, error) {
+	in := "^" + x.Base + "\n"
+	for _, b := range branches {
+		in += b.ID + "\n"
+	}
+	c := call{dir: x.lent, bare: x.lent, in: text(in)}
+	out, err := x.git.output(ctx, c, "rev-list", "--boundary", "--stdin")
+	if err != nil {
+		return nil, err
+	}
+	cut, err := readShallow(x.lent)
+	if err != nil {
+		return nil, err
+	}
+	isCut, isNew, ends := map[string]bool{}, map[string]bool{}, []string{x.Base}
+	for _, id := range cut {
+		isCut[id] = true
+	}
+	for line := range strings.Lines(string(out)) {
+		id, isEnd := strings.CutPrefix(strings.TrimSpace(line), "-")
+		if isNew[id] = !isEnd; isEnd || isCut[id] {
+			ends = append(ends, id)
+		}
+	}
+	for _, b := range branches {
+		if !isNew[b.ID] {
+			ends = append(ends, b.ID)
+		}
+	}
+	slices.Sort(ends)
+	ends = slices.Compact(ends)
+	return ends, writeShallow(x.lent, ends)
+}
+
+// copy makes the repository, with all objects that the branches reach. The agents' may lie about each of them: what
+// leaves the cage is weighed before it is unpacked, and what is unpacked there is whole, or there is nothing.
+func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []string) error {
+	f, err := os.Create(filepath.Join(x.git.temp, "work.pack"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tips := strings.Join(ends, "\n") + "\n"
+	for _, b := range branches {
+		tips += b.ID + "\n"
+	}
+	out := &bounded{w: f, left: x.most}
+	err = x.git.run(ctx, call{dir: x.lent, bare: x.lent, in: text(tips), out: out}, "pack-objects", "--quiet", "--stdout", "--revs", "--delta-base-offset")
+	if out.full {
+		return fmt.Errorf("the checkout and the work are over %s; let another job take them", sizes(x.most))
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := weighPack(f, branches[0].home.format, x.most, x.most*inflatedFactor); err != nil {
+		return fmt.Errorf("the work: %w", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if _, err := x.git.shadow(ctx, to, branches[0].home.format, ""); err != nil {
+		return err
+	}
+	c := call{dir: to, bare: to}
+	if err := writeShallow(to, ends); err != nil {
+		return err
+	}
+	c.in = copyOf(f)
+	if err := x.git.run(ctx, c, "index-pack", "--stdin", fsck); err != nil {
+		return err
+	}
+	c.in = text(tips)
+	return x.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
+}
