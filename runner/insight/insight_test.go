@@ -103,6 +103,7 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	l.add(0, "main", "B.sh", &state.AgentGoesOn{By: "alice"})
 	l.add(2, "main", "B.sh", &state.StateStarted{Kind: "script"})
 	l.add(2, "main", "B.sh", &state.StateFinished{Error: "exit code 1", Denied: []string{"Bash(x)", "Bash(x)"}})
+	l.add(3, "main", "A.md", &state.AgentOutput{Text: "of a state whose start is in no log"})
 	s := sourceOf(l, nil)
 	s.Run.Progress.Status = state.Running
 	r := build(t, s)
@@ -114,6 +115,7 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	want := []string{
 		"1 A.md completed 1 1 retries, 1 interruptions, 0 refusals, total 1",
 		"2 B.sh failed 0 0 retries, 0 interruptions, 1 refusals, total 1",
+		"3 A.md interrupted 0 0 retries, 0 interruptions, 0 refusals, total 0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("executions (-want +got):\n%s", diff)
@@ -125,7 +127,7 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	if diff := cmp.Diff(waits, r.Waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
 	}
-	parts := []Part{{at(0), at(3), Interrupted, ""}, {at(4), at(10), "suspended", ""}, {at(11), at(14), Interrupted, ""}}
+	parts := []Part{{at(0), at(3), Interrupted, ""}, {at(4), at(10), "suspended", ""}, {at(11), at(15), Interrupted, ""}}
 	if diff := cmp.Diff(parts, r.Parts); diff != "" || r.Status != Interrupted {
 		t.Errorf("status %s, parts (-want +got):\n%s", r.Status, diff)
 	}
@@ -134,36 +136,38 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	}
 }
 
-// TestMessagesBelongToExecutions: to the last that had begun when they were said, whether the
-// history tells of it or events do. What a branch has copied belongs to nobody.
+// TestMessagesBelongToExecutions: by the places that the history has kept, which a later cut
+// makes void, and otherwise by time. What a branch has copied belongs to nobody.
 func TestMessagesBelongToExecutions(t *testing.T) {
+	n := func(length int64) *int64 { return &length }
 	p := past{places: &places{byID: map[string]*conversation{}}}
-	start := func(exec int, i state.Invocation) {
+	start := func(exec, invocation int, i state.Invocation) {
+		i.N = invocation
 		p.add([]*state.Agent{{ID: "main", Exec: &state.Exec{Iteration: exec, Started: at(10 * exec), Running: &i}}})
 	}
-	start(1, state.Invocation{Mode: state.Fresh, SessionID: "s"})
-	start(2, state.Invocation{Mode: state.Resume, SessionID: "s"})
-	start(2, state.Invocation{Mode: state.Resume, SessionID: "s", CLIID: "x"}) // a reminder
-	start(3, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
-	p.places.execution(&Exec{N: 5, SessionID: "s", Started: at(50)}, nil)
-	p.places.execution(&Exec{N: 4, SessionID: "s", Started: at(40)}, nil)
+	start(1, 1, state.Invocation{Mode: state.Fresh, SessionID: "s"})
+	start(2, 2, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)})
+	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200)}) // a reminder
+	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200), CLIID: "x"})
+	start(3, 4, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
+	start(4, 5, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)}) // execution 2 was cut away
+	p.places.execution(&Exec{N: 5, SessionID: "old", Started: at(50)}, nil)
+	p.places.execution(&Exec{N: 6, SessionID: "old", Started: at(60)}, nil)
 	for _, tt := range []struct {
 		session string
-		second  int // -1 for no time
+		message runner.Message
 		want    int
 	}{
-		{"s", 9, 0}, {"s", 10, 1}, {"s", 19, 1}, {"s", 39, 2}, {"s", 49, 4}, {"s", 99, 5}, {"s", -1, 7}, {"b", 29, 0}, {"b", 30, 3},
+		{"s", runner.Message{Offset: 0}, 1}, {"s", runner.Message{Offset: 99, Time: at(99)}, 1}, {"s", runner.Message{Offset: 100, Time: at(1)}, 4},
+		{"b", runner.Message{Offset: 5, Time: at(29)}, 0}, {"b", runner.Message{Offset: 500, Time: at(30)}, 3},
+		{"old", runner.Message{Time: at(49)}, 0}, {"old", runner.Message{Time: at(59)}, 5}, {"old", runner.Message{Time: at(60)}, 6}, {"old", runner.Message{}, 7},
 	} {
-		m := runner.Message{}
-		if tt.second >= 0 {
-			m.Time = at(tt.second)
-		}
-		if got := p.places.of(tt.session).owner(m, 7); got != tt.want {
-			t.Errorf("message of %s at %d s: got execution %d, want %d", tt.session, tt.second, got, tt.want)
+		if got := p.places.of(tt.session).owner(tt.message, 7); got != tt.want {
+			t.Errorf("message of %s at byte %d, %s: got execution %d, want %d", tt.session, tt.message.Offset, tt.message.Time, got, tt.want)
 		}
 	}
-	if c := p.places.of("s"); c.CLI != "x" || len(c.begins) != 4 {
-		t.Errorf("got the id %q and %+v, want x and four executions", c.CLI, c.begins)
+	if c := p.places.of("s"); c.CLI != "x" || len(c.begins) != 2 {
+		t.Errorf("got the id %q and %+v, want x and two places", c.CLI, c.begins)
 	}
 }
 

@@ -1,6 +1,7 @@
 package insight
 
 import (
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -9,6 +10,7 @@ import (
 // past is what the history of a run tells beyond its events.
 type past struct {
 	places  *places
+	seen    int               // the highest number of an invocation so far
 	answers map[answer]string // the texts, masked
 }
 
@@ -42,10 +44,18 @@ func pastOf(s Source) (*past, error) {
 	return p, nil
 }
 
-// add takes agents as they were at some moment.
+// add takes agents as they were at some moment, in the order of moments.
 func (p *past) add(agents []*state.Agent) {
 	for _, a := range agents {
 		p.places.agent(a)
+	}
+	started := slices.DeleteFunc(slices.Clone(agents), func(a *state.Agent) bool {
+		return a.Exec == nil || a.Exec.Running == nil || a.Exec.Running.N <= p.seen
+	})
+	slices.SortFunc(started, func(a, b *state.Agent) int { return a.Exec.Running.N - b.Exec.Running.N })
+	for _, a := range started {
+		p.seen = a.Exec.Running.N
+		p.places.invocation(a.Exec)
 	}
 }
 
@@ -70,4 +80,25 @@ func (p *past) giveAnswers(waits []Wait) {
 			w.Answer = p.answers[answer{w.Agent, w.To}]
 		}
 	}
+}
+
+// invocation notes where an invocation of an execution begins to speak.
+func (p *places) invocation(e *state.Exec) {
+	i := e.Running
+	if i.SessionID == "" {
+		return
+	}
+	c, from := p.of(i.SessionID), int64(0)
+	switch {
+	case i.Length != nil:
+		from = *i.Length
+	case i.Mode == state.Resume:
+		from = -1
+	}
+	if n := len(c.begins); n > 0 && c.begins[n-1].exec == e.Iteration && from >= c.begins[n-1].from {
+		return
+	}
+	// What was said after the place to which the conversation was cut back is gone.
+	c.begins = slices.DeleteFunc(c.begins, func(b begin) bool { return from >= 0 && b.from >= from })
+	c.begins = append(c.begins, begin{exec: e.Iteration, time: e.Started, from: from, isBranch: i.Mode == state.Branch})
 }

@@ -15,13 +15,21 @@ import (
 type conversation struct {
 	runner.Conversation
 	backend string
-	begins  []begin // an execution may be in several conversations
+	// begins has where each execution began to speak in it, in order. An execution may be in
+	// several conversations, and begin in one again after it was cut back.
+	begins []begin
 }
 
-// begin is when an execution began that speaks in a conversation.
+// begin is where an execution began to speak in a conversation.
 type begin struct {
 	exec int
 	time time.Time
+	// from is an offset in the transcript; -1 when nobody has kept it, so that the times of
+	// messages tell.
+	from int64
+	// isBranch says that the conversation began as a copy of another one, so that what is
+	// older than the execution was said there.
+	isBranch bool
 }
 
 // places are the conversations of a run.
@@ -61,7 +69,6 @@ func (p *places) agent(a *state.Agent) {
 		if i := e.Running; i != nil && i.SessionID != "" {
 			p.name(&state.Session{ID: i.SessionID, Backend: i.Backend, CLIID: i.CLIID})
 			p.name(&state.Session{ID: i.From, Backend: i.Backend, CLIID: i.FromCLIID})
-			p.of(i.SessionID).begin(e.Iteration, e.Started)
 		}
 	}
 }
@@ -81,27 +88,30 @@ func (p *places) execution(x *Exec, backends map[string]string) {
 			}
 		}
 	}
-	c.begin(x.N, x.Started)
-}
-
-// begin notes that an execution speaks in a conversation.
-func (c *conversation) begin(exec int, at time.Time) {
-	if !slices.ContainsFunc(c.begins, func(b begin) bool { return b.exec == exec }) {
-		c.begins = append(c.begins, begin{exec, at})
+	if !slices.ContainsFunc(c.begins, func(b begin) bool { return b.exec == x.N }) {
+		c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1})
 	}
 }
 
-// owner returns the execution that a message belongs to, the last one that had begun by then, 0
-// for none: it was copied from another conversation. last is that of the message before it.
+// owner returns the execution that a message belongs to, 0 for none; last is that of the
+// message before it.
 func (c *conversation) owner(m runner.Message, last int) int {
-	if m.Time.IsZero() {
-		return last
-	}
-	newest := begin{}
+	marked, timed := begin{}, begin{}
 	for _, b := range c.begins {
-		if !b.time.After(m.Time) && !b.time.Before(newest.time) {
-			newest = b
+		switch {
+		case b.from >= 0 && b.from <= m.Offset:
+			marked = b
+		case b.from < 0 && !b.time.After(m.Time):
+			timed = b
 		}
 	}
-	return newest.exec
+	switch {
+	case marked.exec > 0 && marked.isBranch && m.Time.Before(marked.time):
+		return 0
+	case marked.exec > 0:
+		return marked.exec
+	case m.Time.IsZero():
+		return last
+	}
+	return timed.exec
 }

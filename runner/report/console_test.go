@@ -56,7 +56,7 @@ func console(t *testing.T, name string, o ConsoleOptions, tick time.Duration) st
 type clocked struct {
 	to interface {
 		Reporter
-		ticker
+		Tick(time.Time) error
 	}
 	every time.Duration
 	next  time.Time
@@ -76,7 +76,7 @@ func (c *clocked) Report(e state.Event) error {
 
 func (c *clocked) Close() error { return nil }
 
-func (c *clocked) Next(text string) error { return c.to.(nexter).Next(text) }
+func (c *clocked) Next(text string) error { return c.to.(interface{ Next(string) error }).Next(text) }
 
 // advised says what can be done next at the end of a run that is not completed.
 type advised struct {
@@ -87,7 +87,7 @@ type advised struct {
 func (a advised) Report(e state.Event) error {
 	err := a.Reporter.Report(e)
 	if b, ok := e.Body.(*state.RunFinished); ok && err == nil && b.Status != state.Completed {
-		err = a.Reporter.(nexter).Next(a.text)
+		err = a.Reporter.(interface{ Next(string) error }).Next(a.text)
 	}
 	return err
 }

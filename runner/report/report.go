@@ -33,31 +33,6 @@ type Reporter interface {
 	Close() error
 }
 
-// ticker is a Reporter that also has something to show when there are no events.
-type ticker interface {
-	Tick(now time.Time) error
-}
-
-// noter is a Reporter that shows lines which are not events.
-type noter interface {
-	Note(agent, state, text string) error
-}
-
-// doer is a Reporter that shows what agents are doing.
-type doer interface {
-	Doing(agent, state string, p runner.Progress) error
-}
-
-// toolTeller is a Reporter that shows which tools agents use.
-type toolTeller interface {
-	Tool(agent, state string, use runner.ToolUse) error
-}
-
-// nexter is a Reporter that shows what can be done with the run.
-type nexter interface {
-	Next(text string) error
-}
-
 // Fanout passes every event to several reporters, in the order in which they were
 // added. It never calls one again that failed: a full disk must not end a run.
 type Fanout struct {
@@ -88,13 +63,17 @@ func (f *Fanout) Report(e state.Event) {
 // Tick tells the time to the members that have a method Tick(time.Time) error. It
 // should be called about ten times a second for a terminal, else once a second.
 func (f *Fanout) Tick(now time.Time) {
-	each(f, func(r ticker) error { return r.Tick(now) })
+	each(f, func(r interface{ Tick(time.Time) error }) error { return r.Tick(now) })
 }
 
 // Note passes a line that is not an event to the members that have a method
 // Note(agent, state, text string) error.
 func (f *Fanout) Note(agent, state, text string) {
-	each(f, func(r noter) error { return r.Note(agent, state, text) })
+	each(f, func(r interface {
+		Note(agent, state, text string) error
+	}) error {
+		return r.Note(agent, state, text)
+	})
 }
 
 // Doing passes what an agent is doing to the members that have a method
@@ -102,8 +81,14 @@ func (f *Fanout) Note(agent, state, text string) {
 // have a method Tool(agent, state string, use runner.ToolUse) error.
 func (f *Fanout) Doing(agent, state string, p runner.Progress) {
 	if p.Tool != nil {
-		each(f, func(r toolTeller) error { return r.Tool(agent, state, *p.Tool) })
+		type teller interface {
+			Tool(agent, state string, use runner.ToolUse) error
+		}
+		each(f, func(r teller) error { return r.Tool(agent, state, *p.Tool) })
 		return
+	}
+	type doer interface {
+		Doing(agent, state string, p runner.Progress) error
 	}
 	each(f, func(r doer) error { return r.Doing(agent, state, p) })
 }
@@ -113,7 +98,7 @@ func (f *Fanout) Doing(agent, state string, p runner.Progress) {
 // text is "" if there is nothing to do. Next is called when it is known where the
 // run is stored, and so after the last event.
 func (f *Fanout) Next(text string) {
-	each(f, func(r nexter) error { return r.Next(text) })
+	each(f, func(r interface{ Next(string) error }) error { return r.Next(text) })
 }
 
 // Close closes the members that still work.

@@ -116,4 +116,7 @@ func TestEventsOfDamagedLogs(t *testing.T) {
 			t.Errorf("%s: events of %q:\n got %d events, %v\nwant %d events, %s…", name, c.log, len(got), err, c.events, c.fault)
 		}
 	}
+	if got, err := read(filepath.Join(t.TempDir(), "none.jsonl")); len(got) > 0 || err != nil {
+		t.Errorf("a log that is missing: got %d events, %v, want none", len(got), err)
+	}
 }
