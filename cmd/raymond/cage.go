@@ -64,7 +64,8 @@ func (a *App) cage(wish options.Cage, argv []string) error {
 		return err
 	}
 	defer cages.Close()
-	run := cage.Command{Path: path, Args: argv, Env: append(slices.Clone(a.Environ), cages.Env()...)}
+	inside := exec.Cmd{Env: append(slices.Clone(a.Environ), cages.Env()...)}
+	run := cage.Command{Path: path, Args: argv, Env: inside.Environ()} // the later one of two values
 	code, err := superviseIn(cages.Agent(dir), run)
 	if err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: argv[0], What: err.Error()}
