@@ -156,14 +156,7 @@ func (w *walk) ofAgent(e state.Event, a *walker) {
 	case *state.StateStarted:
 		w.executes(e, a)
 	case *state.AttemptInterrupted:
-		// Once when the part begins, and once by the post part of a step whose main part was killed.
-		if !a.open && !a.again || a.late == w.part {
-			w.f.add("P-2", "event %d: the agent %s has nothing that could be interrupted", e.Seq, e.Agent)
-		}
-		if a.cut == w.part {
-			a.late = w.part
-		}
-		a.interrupted, a.cut = true, w.part
+		w.interrupts(e, a)
 	case *state.StateFinished:
 		if e.State != a.at || !a.open && !a.again {
 			w.f.add("P-1", "event %d: the agent %s ends %s, and is at %s, under way: %v", e.Seq, e.Agent, e.State, a.at, a.open)
@@ -178,6 +171,18 @@ func (w *walk) ofAgent(e state.Event, a *walker) {
 	case *state.AgentGoesOn:
 		w.continues(e, a, b)
 	}
+}
+
+// interrupts takes that an execution was cut off: once when the part begins, and once by the post part of a step whose
+// main part was killed.
+func (w *walk) interrupts(e state.Event, a *walker) {
+	if !a.open && !a.again || a.late == w.part {
+		w.f.add("P-2", "event %d: the agent %s has nothing that could be interrupted", e.Seq, e.Agent)
+	}
+	if a.cut == w.part {
+		a.late = w.part
+	}
+	a.interrupted, a.cut = true, w.part
 }
 
 // executes takes the begin of an execution.
