@@ -54,7 +54,11 @@ func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, erro
 
 // lookAtCheckout looks at what agents find, before anything of theirs is put back, if a script gets their work.
 func lookAtCheckout(ctx context.Context, s *step, l lookup, b *readyRun) (err error) {
-	if !b.flow.HandsOver(s.options.Jobs) {
+	jobs := s.options.Jobs
+	if s.isLocal() { // another job may continue the run where it is
+		jobs = nil
+	}
+	if !b.flow.HandsOver(jobs) {
 		return nil
 	}
 	if e := l.existing; e != nil && e.found == nil { // on this machine, where agents have been

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/claude/pin"
 )
@@ -84,28 +83,5 @@ func TestInstallationCanBeCancelled(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(c.Cache, "raymond-claude-code", "*", ".new-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
-	}
-}
-
-// TestNpmIsCaged: it may be a program that agents have put on PATH.
-func TestNpmIsCaged(t *testing.T) {
-	if len(cage.Lacks(cage.Policy{Network: cage.Network{IsOpen: true}})) > 0 {
-		t.Skip("this kernel has no cage that holds all")
-	}
-	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "key"), []byte("key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry=x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := npm(t, `cat "$HOME/key" && exit 3; echo x >"$HOME/new" && exit 4; cat "$HOME/.npmrc" >/dev/null || exit 5; echo x >"$npm_config_cache/x" || exit 6
-mkdir -p node_modules/@anthropic-ai/claude-code-x && touch node_modules/@anthropic-ai/claude-code-x/claude`)
-	c.IsCaged, c.Env = true, append(os.Environ(), "HOME="+home)
-	if _, err := c.Install(t.Context(), func(string) {}); err != nil {
-		t.Errorf("npm that tries to leave its folder: got %v, want it refused that and no more", err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*", "*", ".new-*")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
 	}
 }

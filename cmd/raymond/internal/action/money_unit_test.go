@@ -1,0 +1,42 @@
+package action
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// TestTheLogLosesNothingOfAKilledPart: what post books is a save more, and the log gets what it lacks of the one before.
+func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
+	s := &step{voice: newVoice(nil, true), note: &stepNote{}, options: &options.Options{}}
+	s.dirs.state = t.TempDir()
+	run := state.New(state.Run{WorkflowID: "r", Mark: "m", Entry: "START.sh", Dir: s.dirs.state, Files: map[string]string{"START.sh": strings.Repeat("0", 64)}}, "", time.Now())
+	store, err := state.Create(s.dirs.state, run.WorkflowID, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	step := run.Step(time.Now())
+	step.Begin()
+	d := step.Delta()
+	if err := store.Fold(run.With(d), d, nil); err != nil {
+		t.Fatal(err)
+	}
+	run = run.With(d)
+	if err := os.MkdirAll(s.runDir("r"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := chargeLost(s, store, run); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.ReadFile(filepath.Join(s.runDir("r"), session.EventsFile))
+	if err != nil || !strings.Contains(string(log), `"run_started"`) || !strings.Contains(string(log), `"agent_started"`) {
+		t.Errorf("got %s, %v, want the events of the save before", log, err)
+	}
+}

@@ -1,0 +1,27 @@
+package agentcli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestNpmIsCaged: it may be a program that agents have put on PATH.
+func TestNpmIsCaged(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, "key"), []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry=x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := npm(t, `cat "$HOME/key" && exit 3; echo x >"$HOME/new" && exit 4; cat "$HOME/.npmrc" >/dev/null || exit 5; echo x >"$npm_config_cache/x" || exit 6
+mkdir -p node_modules/@anthropic-ai/claude-code-x && touch node_modules/@anthropic-ai/claude-code-x/claude`)
+	c.IsCaged, c.Env = true, append(os.Environ(), "HOME="+home)
+	if _, err := c.Install(t.Context(), func(string) {}); err != nil {
+		t.Errorf("npm that tries to leave its folder: got %v, want it refused that and no more", err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*", "*", ".new-*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
