@@ -47,7 +47,7 @@ type StateStarted struct {
 	Session   SessionMode `json:"session,omitempty"`    // how it relates to a conversation; prompts only
 	SessionID string      `json:"session_id,omitempty"` // of that conversation; prompts only
 	Model     string      `json:"model,omitempty"`      // that is asked for; absent when none is
-	Cwd       string      `json:"cwd"`                  // the directory it works in, absolute
+	Cwd       string      `json:"cwd"`                  // the directory it works in, absolute; "" for a script with trusted=true, which has an empty one of its own
 
 	// Backend is in no log: it is the agent CLI, for traces; "" for scripts.
 	Backend string `json:"-"`

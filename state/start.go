@@ -103,9 +103,13 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	e.Cut, e.Inherited, a.Cut = nil, false, nil
 	a.Status, a.NotBefore, a.Wait = Busy, time.Time{}, 0
 	if restart {
+		cwd := l.Cwd
+		if l.State.Trusted {
+			cwd = ""
+		}
 		s.draft.tell(a, &StateStarted{
 			Kind: string(l.State.Kind), Attempt: e.Attempt, Session: e.Running.Mode,
-			SessionID: e.Running.SessionID, Model: e.Running.Model, Cwd: l.Cwd, Backend: l.Plan.Backend,
+			SessionID: e.Running.SessionID, Model: e.Running.Model, Cwd: cwd, Backend: l.Plan.Backend,
 		})
 	}
 	return a

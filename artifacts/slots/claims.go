@@ -27,18 +27,16 @@ func (f *Finder) Claims(ctx context.Context, q Query) ([]Claim, error) {
 
 func (s *search) claims(ctx context.Context) ([]Claim, error) {
 	var claims []Claim
-	for page, err := range s.ask.pages(ctx, s.ask.archive.List(s.q.place().ClaimName())) {
+	for a, err := range s.ask.named(s.q.Job.RunID, s.q.place().ClaimName()).all(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range page {
-			claim, ok, err := s.claimOf(ctx, a)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				claims = append(claims, claim)
-			}
+		claim, ok, err := s.claimOf(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			claims = append(claims, claim)
 		}
 	}
 	return claims, nil
@@ -47,7 +45,7 @@ func (s *search) claims(ctx context.Context) ([]Claim, error) {
 // claimOf returns the claim of an artifact of another workflow run, if that is one
 // of ours and in progress.
 func (s *search) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, ok bool, err error) {
-	if a.Expired || a.RunID == s.q.Job.RunID {
+	if a.Expired {
 		return claim, false, nil
 	}
 	if err := s.learnWorkflow(ctx); err != nil {

@@ -17,7 +17,8 @@ const (
 	NewRun Action = iota
 	Resume
 	// Restore brings back the outputs and the work of a run that is completed, because
-	// a later step of the job had failed. Nothing starts.
+	// a later step of the job had failed, or another workflow run has continued it.
+	// Nothing starts.
 	Restore
 	Refuse
 )
@@ -42,6 +43,7 @@ const (
 type Facts struct {
 	Mode      string // as in Query
 	InThisRun bool   // as in Found
+	OlderHere bool   // as in Found
 	RunURL    string // of the workflow run that stored it; "" when unknown
 	RunStatus string // as in Found
 	JobStatus string // as in Found
@@ -136,10 +138,10 @@ func (f Facts) byChange(m *checkpoint.Manifest) Decision {
 	return Decision{Action: Resume, Why: why + "; it continues with the states as they are now (changed-workflow: take)"}
 }
 
-// isRerun reports whether the run is of an earlier attempt of the present workflow
+// isRerun reports whether an earlier attempt of the present workflow run drove the
 // run: somebody has pressed the button.
 func (f Facts) isRerun(m *checkpoint.Manifest) bool {
-	return f.InThisRun && f.Attempt > 1 && m.RunAttempt < f.Attempt
+	return f.Attempt > 1 && (f.OlderHere || f.InThisRun && m.RunAttempt < f.Attempt)
 }
 
 func (f Facts) nothingFound() Decision {
@@ -173,7 +175,10 @@ func (f Facts) byStatus(m *checkpoint.Manifest) Decision {
 	case state.OverBudget, state.OverIterations:
 		return f.overLimit(m)
 	case state.Completed:
-		if f.isRerun(m) {
+		switch {
+		case f.OlderHere:
+			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by %s: its outputs and its work are restored, and nothing starts", m.WorkflowID, runName(m.RunID, f.RunURL))}
+		case f.isRerun(m):
 			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by attempt %d of this workflow run: its outputs and its work are restored, and nothing starts", m.WorkflowID, max(1, m.RunAttempt))}
 		}
 	}
@@ -216,7 +221,7 @@ func (f Facts) running(m *checkpoint.Manifest) Decision {
 // same issue or pull request, or by the re-run button.
 func (f Facts) failed(m *checkpoint.Manifest) Decision {
 	sameSubject := m.Number != 0 && m.Number == f.Number
-	if f.Mode == m.WorkflowID || sameSubject || f.InThisRun && f.Attempt > 1 {
+	if f.Mode == m.WorkflowID || sameSubject || f.Attempt > 1 && (f.InThisRun || f.OlderHere) {
 		return Decision{Action: Resume}
 	}
 	return f.newOrRefuse(ClassUsage, fmt.Sprintf("run %s has failed", m.WorkflowID), "resume: "+m.WorkflowID+" resumes it")

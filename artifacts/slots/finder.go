@@ -74,6 +74,9 @@ type Found struct {
 	RunURL    string // "" when unknown
 	RunStatus string // as the REST API tells it; "" when unknown
 	InThisRun bool   // it was stored in the present workflow run
+	// OlderHere says that the present workflow run has an older checkpoint of the run, which
+	// another one has continued.
+	OlderHere bool
 	// JobStatus is that of the job that stored it, of a run under way in the present
 	// workflow run: as the REST API tells it, or "completed" where nobody has to be
 	// asked; "" when unknown.
@@ -91,9 +94,9 @@ type Found struct {
 	Existing []artifacts.Artifact
 }
 
-// Find looks in the present workflow run, and then in those before it, for the
-// newest checkpoint of the key that comes from where this workflow's own runs
-// store theirs. Artifacts of another origin are passed over with a notice. When the
+// Find looks in the present workflow run, and then in others, for the newest checkpoint
+// of the key that comes from where this workflow's own runs store theirs. Where another
+// workflow run has continued the run that is found, its checkpoint counts. Artifacts of another origin are passed over with a notice. When the
 // newest one can't be verified, the error of Read is returned: an older one is never
 // used instead.
 //
@@ -130,9 +133,13 @@ func (f *Finder) Existing(ctx context.Context, q Query) ([]artifacts.Artifact, e
 		return s.found.Existing, err
 	}
 	ages := map[int64]checkpoint.Manifest{}
-	for _, c := range s.here() {
+	list, err := s.here(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list {
 		if o, err := s.read(ctx, c); err == nil {
-			ages[c.artifact.ID] = o.manifest
+			ages[c.ID] = o.manifest
 			o.remove()
 		}
 	}

@@ -3,22 +3,22 @@ package slots
 import (
 	"cmp"
 	"context"
+	"iter"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 )
 
-// list is what other workflow runs have under the three names of a key, as one list,
-// the newest first. No more pages are asked for than are looked at.
+// list is what the API has in some of its lists, as one, the newest first. No more pages
+// are asked for than are looked at.
 type list struct {
-	ask   *requests
-	omit  func(artifacts.Stored) bool // what the list leaves out
-	each  [3]pages
-	read  []artifacts.Stored // so far
-	taken map[int64]bool     // ids of those that were read together with an earlier one
+	ask  *requests
+	omit int64 // a workflow run that is left out; 0 for none
+	each []pages
+	read []artifacts.Stored // so far
 }
 
-// pages is the list of one name.
+// pages is one of the lists.
 type pages struct {
 	next artifacts.Pages
 	rest []artifacts.Stored // of the page that was read last
@@ -26,12 +26,36 @@ type pages struct {
 	err  error
 }
 
-func newList(ask *requests, names [3]string, omit func(artifacts.Stored) bool) *list {
-	l := &list{ask: ask, omit: omit, taken: map[int64]bool{}}
-	for i, name := range names {
-		l.each[i].next = ask.archive.List(name)
+func newList(ask *requests, omit int64, lists ...artifacts.Pages) *list {
+	l := &list{ask: ask, omit: omit}
+	for _, next := range lists {
+		l.each = append(l.each, pages{next: next})
 	}
 	return l
+}
+
+// named lists what all workflow runs but one have under some names.
+func (r *requests) named(omit int64, names ...string) *list {
+	var lists []artifacts.Pages
+	for _, name := range names {
+		lists = append(lists, r.archive.List(name))
+	}
+	return newList(r, omit, lists...)
+}
+
+// all goes through the list. Nothing comes after an error.
+func (l *list) all(ctx context.Context) iter.Seq2[artifacts.Stored, error] { return l.from(ctx, 0) }
+
+// from goes through the rest of the list from a place on.
+func (l *list) from(ctx context.Context, at int) iter.Seq2[artifacts.Stored, error] {
+	return func(yield func(artifacts.Stored, error) bool) {
+		for ; ; at++ {
+			a, more, err := l.at(ctx, at)
+			if err == nil && !more || !yield(a, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // at returns the artifact at a place of the list, and whether there is one.
@@ -41,14 +65,14 @@ func (l *list) at(ctx context.Context, place int) (artifacts.Stored, bool, error
 		if err != nil || !more {
 			return a, false, err
 		}
-		if !l.omit(a) {
+		if l.omit == 0 || a.RunID != l.omit {
 			l.read = append(l.read, a)
 		}
 	}
 	return l.read[place], true, nil
 }
 
-// pull takes the newest of what the three lists have left.
+// pull takes the newest of what the lists have left.
 func (l *list) pull(ctx context.Context) (artifacts.Stored, bool, error) {
 	for l.needsPage() {
 		if _, err := within(ctx, l.ask, l.fill); err != nil {
@@ -92,5 +116,9 @@ func (l *list) fill(ctx context.Context) (struct{}, error) {
 		}
 	}
 	all.Wait()
-	return struct{}{}, cmp.Or(l.each[0].err, l.each[1].err, l.each[2].err)
+	var err error
+	for _, p := range l.each {
+		err = cmp.Or(err, p.err)
+	}
+	return struct{}{}, err
 }

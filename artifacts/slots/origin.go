@@ -30,7 +30,7 @@ type Origin struct {
 	Head string
 	// Sealed says that checkpoints are sealed with a key of this job, and that one which is
 	// sealed so and stored by a run of this repository is trusted whatever its branch and
-	// event: for events that run on the default branch, such as comments.
+	// event: comments run on the default branch, and go on with what a branch stored.
 	Sealed bool
 	// Gitea allows for what its API leaves out of artifacts and runs. What is there
 	// is checked all the same.
@@ -46,7 +46,7 @@ func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, boo
 	}
 	info, err := s.ask.run(ctx, a.RunID)
 	if err != nil {
-		name := candidate{artifact: a.Artifact, run: artifacts.RunInfo{ID: a.RunID}}.name()
+		name := candidate{Stored: a, run: artifacts.RunInfo{ID: a.RunID}}.name()
 		return candidate{}, false, s.ask.classify(ofListed, name, err)
 	}
 	if why = s.q.Origin.foreignRun(info, a.Repository); why != "" {
@@ -54,7 +54,7 @@ func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, boo
 		return candidate{}, false, nil
 	}
 	bySeal := s.q.Origin.Sealed && (a.HeadBranch != "" && !s.q.Origin.isOwnBranch(a.HeadBranch) || s.q.Origin.foreignBranch(info) != "")
-	return candidate{artifact: a.Artifact, stored: a, run: info, bySeal: bySeal}, true, nil
+	return candidate{Stored: a, run: info, bySeal: bySeal}, true, nil
 }
 
 // learnWorkflow asks for the own workflow file where the environment does not tell it.

@@ -113,6 +113,10 @@ func (a toldAPI) List(name string) artifacts.Pages {
 	}
 }
 
+func (toldAPI) ListRun(int64) artifacts.Pages {
+	return func(context.Context) ([]artifacts.Stored, error) { return nil, nil }
+}
+
 func (a toldAPI) Run(context.Context, int64) (artifacts.RunInfo, error) { return a.run, nil }
 
 func (a toldAPI) Download(context.Context, artifacts.Stored, int64, *os.File) (int64, error) {

@@ -89,12 +89,12 @@ func (s *search) listParts(ctx context.Context, q PartsQuery) (map[string][][]ca
 	add := func(list []candidate) {
 		groups := map[string][]candidate{}
 		for _, c := range list {
-			if name := part[c.artifact.Name]; name != "" {
+			if name := part[c.Name]; name != "" {
 				groups[name] = append(groups[name], c)
 			}
 		}
 		for name, group := range groups {
-			slices.SortFunc(group, func(a, b candidate) int { return cmp.Compare(b.artifact.ID, a.artifact.ID) })
+			slices.SortFunc(group, func(a, b candidate) int { return cmp.Compare(b.ID, a.ID) })
 			lists[name] = append(lists[name], group)
 		}
 	}
@@ -106,7 +106,7 @@ func (s *search) listParts(ctx context.Context, q PartsQuery) (map[string][][]ca
 	if q.Base.InThisRun && !q.Origin.Gitea || q.Base.RunID == 0 {
 		return lists, nil
 	}
-	there, err := s.allOf(ctx, q.Base)
+	there, err := s.allOf(ctx, artifacts.RunInfo{ID: q.Base.RunID, URL: q.Base.RunURL, Status: q.Base.RunStatus})
 	if isNoAccess(err) && q.Base.InThisRun {
 		return lists, nil // of Gitea, where earlier attempts are seen by the API alone
 	}
@@ -121,25 +121,22 @@ func (s *search) allHere(ctx context.Context) (list []candidate, err error) {
 	}
 	all, err := s.ask.all(ctx)
 	for _, a := range all {
-		list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true})
+		list = append(list, s.ofThisRun(a))
 	}
 	return list, err
 }
 
-// allOf lists what the workflow run of a checkpoint has, whose origin is accepted.
-func (s *search) allOf(ctx context.Context, base *Found) (list []candidate, err error) {
+// allOf lists what a workflow run has whose origin is accepted.
+func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (list []candidate, err error) {
 	if s.ask.archive == nil {
 		return nil, &NoAccess{}
 	}
-	info := artifacts.RunInfo{ID: base.RunID, URL: base.RunURL, Status: base.RunStatus}
-	for page, err := range s.ask.pages(ctx, s.ask.archive.ListRun(base.RunID)) {
+	for a, err := range newList(s.ask, 0, s.ask.archive.ListRun(run.ID)).all(ctx) {
 		if err != nil {
-			return list, s.ask.classify(ofLists, "", err)
+			return list, err
 		}
-		for _, a := range page {
-			if a.RunID == 0 || a.RunID == base.RunID {
-				list = append(list, candidate{artifact: a.Artifact, stored: a, run: info})
-			}
+		if a.RunID == 0 || a.RunID == run.ID {
+			list = append(list, candidate{Stored: a, run: run})
 		}
 	}
 	return list, nil
@@ -165,7 +162,7 @@ func (s *search) findPart(ctx context.Context, q PartsQuery, to *PartFound, grou
 		own.describe(ctx, found, best)
 		if found.InThisRun {
 			for _, c := range slices.Backward(group) {
-				found.Existing = append(found.Existing, c.artifact)
+				found.Existing = append(found.Existing, c.Artifact)
 			}
 		}
 		to.All = append(to.All, found)

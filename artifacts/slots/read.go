@@ -14,16 +14,16 @@ import (
 
 // candidate is an artifact whose origin is accepted.
 type candidate struct {
-	artifact artifacts.Artifact
-	stored   artifacts.Stored // where it is not here
-	run      artifacts.RunInfo
-	here     bool // listed by the results service of the present workflow run
-	bySeal   bool // accepted if its seal is that of this job, and passed over if not
+	artifacts.Stored
+
+	run    artifacts.RunInfo
+	here   bool // listed by the results service of the present workflow run
+	bySeal bool // accepted if its seal is that of this job, and passed over if not
 }
 
 // name says which artifact it is, for people.
 func (c candidate) name() string {
-	return fmt.Sprintf("artifact %q of %s", c.artifact.Name, runName(c.run.ID, c.run.URL))
+	return fmt.Sprintf("artifact %q of %s", c.Name, runName(c.run.ID, c.run.URL))
 }
 
 // runName says which workflow run it is, for people.
@@ -63,7 +63,7 @@ func (s *search) newest(ctx context.Context, group []candidate) (*opened, map[in
 	for _, c := range withoutExpired(group) {
 		o, err := s.read(ctx, c)
 		if c.bySeal && errors.Is(err, errUnread) {
-			s.passed.add(c.stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
+			s.passed.add(c.Stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
 			continue
 		}
 		if err != nil {
@@ -73,7 +73,7 @@ func (s *search) newest(ctx context.Context, group []candidate) (*opened, map[in
 			}
 			return nil, nil, err
 		}
-		manifests[c.artifact.ID] = o.manifest
+		manifests[c.ID] = o.manifest
 		if !s.q.wants(o.manifest) || best != nil && compareAge(o.manifest, best.manifest) <= 0 {
 			o.remove()
 			continue
@@ -86,7 +86,7 @@ func (s *search) newest(ctx context.Context, group []candidate) (*opened, map[in
 
 // withoutExpired leaves out what has expired, unless all has.
 func withoutExpired(group []candidate) []candidate {
-	rest := slices.DeleteFunc(slices.Clone(group), func(c candidate) bool { return c.stored.Expired })
+	rest := slices.DeleteFunc(slices.Clone(group), func(c candidate) bool { return c.Expired })
 	if len(rest) == 0 {
 		return group
 	}
@@ -110,7 +110,7 @@ func compareAge(a, b checkpoint.Manifest) int {
 
 // read downloads a candidate and verifies it.
 func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
-	if c.stored.Expired {
+	if c.Expired {
 		return nil, &Gone{Name: c.name()}
 	}
 	f, err := os.CreateTemp(s.q.Temp, "checkpoint-*.zip")
@@ -150,7 +150,7 @@ func (q *Query) byID() bool { return q.Mode != Auto && q.Mode != Require }
 // checkPlace checks that a manifest agrees with the place where it was found: a
 // checkpoint that was copied there from elsewhere does not count.
 func (q *Query) checkPlace(o *opened) error {
-	m, at := o.manifest, o.artifact.Name
+	m, at := o.manifest, o.Name
 	switch {
 	case m.Key != q.Key:
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the key %q, not of %q", m.Key, q.Key)}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"os"
 	"sync"
@@ -55,22 +54,6 @@ func (r *requests) all(ctx context.Context) (list []artifacts.Artifact, err erro
 	return list, r.classify(ofThisRun, "", err)
 }
 
-// pages reads a list of the API page by page. Nothing comes after an error.
-func (r *requests) pages(ctx context.Context, next artifacts.Pages) iter.Seq2[[]artifacts.Stored, error] {
-	return func(yield func([]artifacts.Stored, error) bool) {
-		for {
-			page, err := within(ctx, r, next)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if page == nil || !yield(page, nil) {
-				return
-			}
-		}
-	}
-}
-
 // run asks for a workflow run, once for each.
 func (r *requests) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
 	if known, ok := r.runs[id]; ok {
@@ -89,10 +72,10 @@ const maxSize = 512 << 20
 // download fetches the content of a candidate, however long that takes.
 func (r *requests) download(ctx context.Context, c candidate, f *os.File) (size int64, err error) {
 	if c.here {
-		size, err = r.service.Download(ctx, c.artifact, maxSize, f)
+		size, err = r.service.Download(ctx, c.Artifact, maxSize, f)
 		return size, r.classify(ofThisRun, c.name(), err)
 	}
-	size, err = r.archive.Download(ctx, c.stored, maxSize, f)
+	size, err = r.archive.Download(ctx, c.Stored, maxSize, f)
 	return size, r.classify(ofListed, c.name(), err)
 }
 

@@ -3,7 +3,7 @@ package slots
 import (
 	"cmp"
 	"context"
-	"errors"
+	"iter"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -32,40 +32,65 @@ func (s *search) find(ctx context.Context) error {
 	if err := s.listHere(ctx); err != nil {
 		return err
 	}
-	for _, group := range s.groups(s.here()) {
-		if done, err := s.try(ctx, group); done || err != nil {
-			return err
+	chosen, err := s.findHere(ctx)
+	if err == nil && chosen == nil {
+		if err = s.listElsewhere(ctx); err == nil {
+			chosen, err = s.findElsewhere(ctx)
 		}
 	}
-	if err := s.listElsewhere(ctx); err != nil {
+	if err != nil || chosen == nil {
 		return err
 	}
-	return s.findElsewhere(ctx)
+	isHere := s.isHere(chosen)
+	newest, err := s.newestOfRun(ctx, chosen)
+	if err != nil {
+		return err
+	}
+	s.describe(ctx, s.found, newest)
+	s.found.OlderHere = isHere && !s.found.InThisRun
+	return nil
+}
+
+// findHere returns the newest checkpoint of the present workflow run; nil for none.
+func (s *search) findHere(ctx context.Context) (*opened, error) {
+	list, err := s.here(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, group := range s.groups(list) {
+		best, manifests, err := s.newest(ctx, group)
+		if s.q.SameIDs {
+			sortByAge(s.found.Existing, manifests)
+		}
+		if err != nil || best != nil {
+			return best, err
+		}
+	}
+	return nil, nil
 }
 
 // findElsewhere tries the candidates of other workflow runs, the newest first. By an
 // id the search continues after one that is gone, which may have been another run's.
-func (s *search) findElsewhere(ctx context.Context) error {
+func (s *search) findElsewhere(ctx context.Context) (*opened, error) {
 	var gone error // of the newest that could not be read
-	for at, reads := 0, len(s.found.Existing); reads < maxReads; {
-		group, err := s.nextGroup(ctx, &at)
-		done := err == nil && len(group) == 0
-		if len(group) > 0 {
+	reads := len(s.found.Existing)
+	for group, err := range s.screened(ctx) {
+		var best *opened
+		if err == nil {
 			reads += len(group)
-			done, err = s.try(ctx, group)
+			best, _, err = s.newest(ctx, group)
 		}
 		switch {
 		case isGone(err) && s.q.byID():
 			gone = cmp.Or(gone, err)
-		case err != nil:
-			return err
-		case s.found.Manifest != nil:
-			return nil
-		case done:
-			return gone
+		case err != nil || best != nil:
+			return best, err
+		}
+		if reads >= maxReads {
+			break
 		}
 	}
-	return gone
+	return nil, gone
 }
 
 // listHere lists what the present workflow run has, oldest first.
@@ -82,13 +107,34 @@ func (s *search) listHere(ctx context.Context) error {
 	return nil
 }
 
-// here returns the candidates of the present workflow run, newest first.
-func (s *search) here() []candidate {
+// here returns the candidates of the present workflow run, newest first. Gitea's results
+// service has nothing of its earlier attempts, but its API does.
+func (s *search) here(ctx context.Context) ([]candidate, error) {
 	var list []candidate
+	known := map[int64]bool{}
 	for _, a := range slices.Backward(s.found.Existing) {
-		list = append(list, candidate{artifact: a, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true})
+		known[a.ID] = true
+		list = append(list, s.ofThisRun(a))
 	}
-	return list
+	if !s.q.Origin.Gitea || s.ask.archive == nil {
+		return list, nil
+	}
+	all, err := s.allOf(ctx, artifacts.RunInfo{ID: s.q.Job.RunID})
+	if isNoAccess(err) {
+		return list, nil
+	}
+	names := s.q.place().Names()
+	for _, c := range all {
+		if !known[c.ID] && slices.Contains(names[:], c.Name) {
+			list = append(list, c)
+		}
+	}
+	return list, err
+}
+
+// ofThisRun is what the results service of the present workflow run has listed.
+func (s *search) ofThisRun(a artifacts.Artifact) candidate {
+	return candidate{Stored: artifacts.Stored{Artifact: a}, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true}
 }
 
 // groups puts together the candidates of which only their manifests tell the
@@ -108,7 +154,8 @@ func (s *search) listElsewhere(ctx context.Context) error {
 	if s.others != nil {
 		return nil
 	}
-	s.others = newList(s.ask, s.q.place().Names(), s.q.isOwnRun)
+	names := s.q.place().Names()
+	s.others = s.ask.named(s.q.Job.RunID, names[:]...)
 	_, more, err := s.others.at(ctx, 0)
 	if err != nil || !more {
 		return err
@@ -116,80 +163,74 @@ func (s *search) listElsewhere(ctx context.Context) error {
 	return s.ask.classify(ofLists, "", s.learnWorkflow(ctx))
 }
 
-// isOwnRun reports whether an artifact is of the present workflow run, whose results
-// service was asked. Gitea's has nothing of earlier attempts of the run.
-func (q *Query) isOwnRun(a artifacts.Stored) bool { return a.RunID == q.Job.RunID && !q.Origin.Gitea }
+// screened goes through what other workflow runs have, and whose origin is accepted: one
+// candidate after the other, or, where only manifests tell the newest of a workflow run,
+// all of one together. It continues after an error, but for one of the list.
+func (s *search) screened(ctx context.Context) iter.Seq2[[]candidate, error] {
+	return func(yield func([]candidate, error) bool) {
+		taken := map[int64]bool{} // ids
+		at := 0
+		for a, err := range s.others.from(ctx, 0) {
+			at++
+			if err == nil && taken[a.ID] {
+				continue
+			}
+			var group []candidate
+			if err == nil {
+				group, err = s.screen(ctx, append([]artifacts.Stored{a}, s.besides(ctx, a, at)...))
+			}
+			for _, c := range group {
+				taken[c.ID] = true
+			}
+			if (err != nil || group != nil) && !yield(group, err) {
+				return
+			}
+		}
+	}
+}
 
 // near is how far after a candidate others of its workflow run are looked for that
 // are to be read together with it.
 const near = 300
 
-// nextGroup returns the next accepted candidate from a place of the list on, with
-// those that are to be read together with it, and moves the place.
-func (s *search) nextGroup(ctx context.Context, at *int) ([]candidate, error) {
-	for {
-		a, more, err := s.others.at(ctx, *at)
-		if err != nil || !more {
-			return nil, err
-		}
-		*at++
-		if s.others.taken[a.ID] {
-			continue
-		}
-		c, ok, err := s.accept(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			return s.withOthers(ctx, c, *at)
-		}
-	}
-}
-
-// withOthers adds the others of a candidate's workflow run where only manifests tell
-// the newest of them.
-func (s *search) withOthers(ctx context.Context, c candidate, at int) ([]candidate, error) {
-	group := []candidate{c}
+// besides returns what the workflow run of an artifact has besides, where only manifests
+// tell the newest of it. The list is looked at from a place on.
+func (s *search) besides(ctx context.Context, a artifacts.Stored, at int) (list []artifacts.Stored) {
 	if !s.q.SameIDs {
-		return group, nil
+		return nil
 	}
-	for i := at; i < at+near; i++ {
-		b, more, err := s.others.at(ctx, i)
-		if errors.Is(err, ErrListTooLong) || err == nil && !more {
+	end := at + near
+	for b, err := range s.others.from(ctx, at) {
+		if at++; err != nil || at > end { // whoever goes on with the list meets the error
 			break
 		}
-		if err != nil {
+		if b.RunID == a.RunID {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+// screen asks where artifacts of one workflow run come from, and returns none if they are
+// passed over.
+func (s *search) screen(ctx context.Context, stored []artifacts.Stored) (group []candidate, err error) {
+	for _, a := range stored {
+		c, ok, err := s.accept(ctx, a)
+		if err != nil || !ok {
 			return nil, err
 		}
-		if b.RunID == c.run.ID {
-			s.others.taken[b.ID] = true
-			group = append(group, candidate{artifact: b.Artifact, stored: b, run: c.run})
-		}
+		group = append(group, c)
 	}
 	return group, nil
 }
 
-// try reads a group of candidates and reports whether the search is over.
-func (s *search) try(ctx context.Context, group []candidate) (bool, error) {
-	best, manifests, err := s.newest(ctx, group)
-	if err == nil && len(group) > 1 && group[0].here {
-		sortByAge(s.found.Existing, manifests)
-	}
-	if err != nil || best == nil {
-		return false, err
-	}
-	if err := s.checkDiverged(ctx, best); err != nil {
-		best.remove()
-		return false, err
-	}
-	s.describe(ctx, s.found, best)
-	return true, nil
-}
+// isHere reports whether a checkpoint is of the present workflow run.
+func (s *search) isHere(o *opened) bool { return o.run.ID == s.q.Job.RunID }
 
 // describe fills in what is found: a checkpoint, and who has stored it.
 func (s *search) describe(ctx context.Context, f *Found, o *opened) {
-	f.Manifest, f.Digest, f.Dir, f.Artifact = &o.manifest, o.digest, o.dir, o.artifact
-	f.RunID, f.RunURL, f.RunStatus, f.InThisRun = o.run.ID, o.run.URL, o.run.Status, o.run.ID == s.q.Job.RunID
+	f.Manifest, f.Digest, f.Dir, f.Artifact = &o.manifest, o.digest, o.dir, o.Artifact
+	f.RunID, f.RunURL, f.RunStatus, f.InThisRun = o.run.ID, o.run.URL, o.run.Status, s.isHere(o)
 	if f.InThisRun && o.manifest.Status == state.Running {
 		f.JobStatus = s.ask.jobStatus(ctx, s.q, &o.manifest)
 	}

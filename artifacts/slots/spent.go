@@ -16,6 +16,7 @@ import (
 // How much is read to add up what was spent.
 const (
 	spentPages = 20  // of the list of all artifacts
+	spentOld   = 100 // old artifacts in a row: the rest is old as well
 	spentRuns  = 100 // workflow runs that are asked for, where the list does not say whose code they ran
 )
 
@@ -70,29 +71,24 @@ func (s *spending) elsewhere(ctx context.Context) error {
 	if err := s.ask.classify(ofLists, "", s.learnWorkflow(ctx)); err != nil {
 		return err
 	}
-	for page, err := range s.ask.pages(ctx, s.ask.archive.ListAll(spentPages)) {
-		if errors.Is(err, artifacts.ErrManyPages) {
+	old := 0 // in a row
+	for a, err := range newList(s.ask, 0, s.ask.archive.ListAll(spentPages)).all(ctx) {
+		if errors.Is(err, ErrListTooLong) {
 			s.note(fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages))
 			return nil
 		}
 		if err != nil {
-			return s.ask.classify(ofLists, "", err)
-		}
-		if !slices.ContainsFunc(page, s.isRecent) && len(page) > 0 {
-			return nil
-		}
-		if err := s.addAll(ctx, page); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// addAll adds what a page has.
-func (s *spending) addAll(ctx context.Context, page []artifacts.Stored) error {
-	for _, a := range page {
+		if !s.isRecent(a) {
+			if old++; old == spentOld {
+				return nil
+			}
+			continue
+		}
+		old = 0
 		x, ok := parseSpent(a.Name)
-		if !ok || x.run != a.RunID || !s.isRecent(a) || !s.counts(x) {
+		if !ok || x.run != a.RunID || !s.counts(x) {
 			continue
 		}
 		isOwn, err := s.isOwn(ctx, a)
@@ -134,9 +130,9 @@ func (s *spending) add(x spent) {
 // isOwn reports whether an artifact was stored by a workflow run of this repository's own
 // code. Gitea's list does not say that: then the run is asked for.
 func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) {
-	o := &s.q.Origin
-	home := cmp.Or(o.RepositoryID, a.Repository)
-	if !o.isHome(a.Repository, o.RepositoryID) || !o.isHome(a.HeadRepository, home) {
+	o := s.q.Origin
+	o.Sealed = true // money is money, on every branch
+	if o.foreignArtifact(a) != "" {
 		return false, nil
 	}
 	if a.HeadRepository != 0 {
@@ -156,7 +152,7 @@ func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) 
 		}
 		return false, err
 	}
-	return o.isHome(info.HeadRepository, home) && info.HeadBranch != "" && !mayBeForks(info), nil
+	return o.isHome(info.HeadRepository, cmp.Or(o.RepositoryID, a.Repository)) && info.HeadBranch != "" && !mayBeForks(info), nil
 }
 
 // inThisRun adds up what the present workflow run has stored.

@@ -216,6 +216,7 @@ var calls = map[string]func() error{
 	"bpf":                func() error { return raw(unix.SYS_BPF, 0, 0, 0) },
 	"perf":               func() error { return raw(unix.SYS_PERF_EVENT_OPEN, 0, 0, 0) },
 	"keyctl":             func() error { return raw(unix.SYS_KEYCTL, 0, 0, 0) },
+	"message queue":      func() error { return raw(unix.SYS_MQ_UNLINK, 0, 0, 0) },
 	"unshare of a mount": func() error { return unix.Unshare(unix.CLONE_NEWNS) },
 	"unshare of a user":  func() error { return unix.Unshare(unix.CLONE_NEWUSER) },
 	"clone3":             func() error { return raw(unix.SYS_CLONE3, 0, 0, 0) },
@@ -320,7 +321,7 @@ func TestCallsAreHeld(t *testing.T) {
 		"unix stream": "ok", "unix datagram": "EACCES", "unix datagram pair": "EACCES", "unix stream pair": "ok",
 		"tcp": "ok", "tcp6": "ok", "mptcp": "ok", "udp": "ok", "raw": "EACCES", "packet": "EAFNOSUPPORT", "vsock": "EAFNOSUPPORT", "bluetooth": "EAFNOSUPPORT",
 		"netlink route": "ok", "netlink netfilter": "ok", "fast open": "ENOTSUP",
-		"io_uring": "ENOSYS", "userfaultfd": "EPERM", "bpf": "EPERM", "perf": "EPERM", "keyctl": "EPERM",
+		"io_uring": "ENOSYS", "userfaultfd": "EPERM", "bpf": "EPERM", "perf": "EPERM", "keyctl": "EPERM", "message queue": "EPERM",
 		"unshare of a mount": "EPERM", "unshare of a user": "EPERM", "clone3": "ENOSYS", "mount": "EPERM", "chroot": "EPERM", "other architecture": "ENOSYS",
 		"mark, by prlimit": "EPERM", "mark, by own number": "EPERM", "mark, by setrlimit": "EPERM", "another limit": "ok",
 		"limit of others": "EPERM", "priority of others": "EPERM", "own priority": "ok", "priority of all": "EPERM", "disk of all": "EPERM",
@@ -362,7 +363,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestOneCommandIsSupervised: its exit code is passed on, it is held, and nothing of it is left.
+// TestOneCommandIsSupervised: its exit code is passed on, it is held, has no files that its starter left open, dies first when
+// memory ends, and nothing of it is left.
 func TestOneCommandIsSupervised(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -370,10 +372,16 @@ func TestOneCommandIsSupervised(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cmd := exec.Command(self, "bash", "-c", `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
-		until [ -e pid ]; do :; done; echo x > ../outside; exit 41`)
+		until [ -e pid ]; do :; done; cat <&3; echo x > ../outside; cat /proc/self/oom_score_adj; exit 41`)
 	cmd.Env, cmd.Dir = append(os.Environ(), supervised+"="+dir), dir
+	left, err := os.Open(write(t, filepath.Join(t.TempDir(), "key"), "canary\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer left.Close()
+	cmd.ExtraFiles = []*os.File{left}
 	out, err := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != 41 || !strings.Contains(string(out), "Permission denied") {
+	if said := string(out); cmd.ProcessState.ExitCode() != 41 || !strings.Contains(said, "Permission denied") || !strings.Contains(said, "\n1000\n") || strings.Contains(said, "canary") {
 		t.Errorf("got %v: %s", err, out)
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))

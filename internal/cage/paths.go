@@ -10,11 +10,11 @@ import (
 // readable returns the paths that together are all that may be read. Where something below one of them is hidden, it
 // is what lies beside that, and what is made there later is not among it.
 func (p Policy) readable() []string {
-	roots := resolved(p.Readable)
+	roots := Resolved(p.Readable)
 	if p.Readable == nil {
 		roots = []string{string(filepath.Separator)}
 	}
-	hidden, w := resolved(p.Hidden), walk{}
+	hidden, w := Resolved(p.Hidden), walk{}
 	for _, root := range roots {
 		w.hidden = below(root, hidden)
 		w.add(root)
@@ -30,8 +30,8 @@ func below(root string, paths []string) []string {
 // CanRead reports whether an existing path, without links, is among what is Readable.
 func (p Policy) CanRead(path string) bool {
 	isIn := func(folder string) bool { return IsWithin(path, folder) }
-	hidden := resolved(p.Hidden)
-	return p.Readable == nil || slices.ContainsFunc(resolved(p.Readable), func(root string) bool {
+	hidden := Resolved(p.Hidden)
+	return p.Readable == nil || slices.ContainsFunc(Resolved(p.Readable), func(root string) bool {
 		return isIn(root) && !slices.ContainsFunc(below(root, hidden), isIn)
 	})
 }
@@ -41,11 +41,11 @@ func (p Policy) writable() []string {
 	if p.IsTrusted {
 		return p.readable()
 	}
-	return resolved(p.Writable)
+	return Resolved(p.Writable)
 }
 
-// resolved follows links, and leaves out what doesn't exist.
-func resolved(paths []string) []string {
+// Resolved are paths without links, in order and each once, and without what doesn't exist.
+func Resolved(paths []string) []string {
 	var out []string
 	for _, path := range paths {
 		if target := Resolve(path); target != "" {

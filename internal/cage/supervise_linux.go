@@ -78,6 +78,7 @@ type begun struct {
 // as this process, since the child is to end with it.
 func begin(plan *entry.Plan, run Command, out chan<- begun) {
 	runtime.LockOSThread()
+	entry.Ready()
 	listener, err := plan.PutOn()
 	if err != nil {
 		out <- begun{err: err}

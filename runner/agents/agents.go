@@ -80,29 +80,44 @@ var lines = []line{
 	{command.Abilities(), nil, nil, newCommand, nil},
 }
 
-func newClaude(c Config) runner.Agent {
-	return &claude.Backend{
-		Path: c.Paths[protocol.BackendClaude], Installer: c.Installers[protocol.BackendClaude], Tested: claudepin.CLI.Version(),
-		Env: c.Environ(protocol.BackendClaude), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs, Proxy: c.Proxy,
+// agent is what runs a CLI, and what is known of its conversations.
+type agent struct {
+	cli
+	runner.Transcripts
+}
+
+type cli interface {
+	runner.Backend
+	Abilities() runner.Abilities
+	Needs() runner.Needs
+}
+
+// cli is what the CLIs that can be installed have in common.
+func (c Config) cli(backend string, pin pinned.CLI) program.CLI {
+	return program.CLI{
+		Path: c.Paths[backend], Installer: c.Installers[backend], Tested: pin.Version(),
+		Env: c.Environ(backend), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
+}
+
+func newClaude(c Config) runner.Agent {
+	b := &claude.Backend{CLI: c.cli(protocol.BackendClaude, claudepin.CLI), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
+	return agent{b, b.Kept()}
 }
 
 func newCodex(c Config) runner.Agent {
-	return &codex.Backend{
-		Path: c.Paths[protocol.BackendCodex], Installer: c.Installers[protocol.BackendCodex], Tested: codexpin.CLI.Version(),
-		Env: c.Environ(protocol.BackendCodex), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
-	}
+	b := &codex.Backend{CLI: c.cli(protocol.BackendCodex, codexpin.CLI)}
+	return agent{b, b.Kept()}
 }
 
 func newGemini(c Config) runner.Agent {
-	return &gemini.Backend{
-		Path: c.Paths[protocol.BackendGemini], Installer: c.Installers[protocol.BackendGemini], Tested: geminipin.CLI.Version(),
-		Env: c.Environ(protocol.BackendGemini), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
-	}
+	b := &gemini.Backend{CLI: c.cli(protocol.BackendGemini, geminipin.CLI)}
+	return agent{b, b.Kept()}
 }
 
 func newCommand(c Config) runner.Agent {
-	return &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
+	b := &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
+	return agent{b, b.Kept()}
 }
 
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.

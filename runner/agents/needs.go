@@ -27,7 +27,7 @@ func Needs(c Config, used []string) (runner.Needs, error) {
 		if !slices.Contains(used, name) {
 			continue
 		}
-		if f, ok := a.(furnished); ok && c.Folder != "" {
+		if f, ok := a.(agent).cli.(furnished); ok && c.Folder != "" {
 			if err := f.Furnish(theirs.Environ(name)); err != nil {
 				errs = append(errs, fmt.Errorf("the folder of %s: %w", a.Abilities().Title, err))
 			}

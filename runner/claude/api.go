@@ -4,12 +4,11 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/claude/messages"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
@@ -66,8 +65,7 @@ func (API) Read(_ *http.Request, body io.Reader) (keyproxy.Request, error) {
 
 // Shown implements keyproxy.API: a key, or a token.
 func (API) Shown(r *http.Request) []string {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return []string{r.Header.Get("X-Api-Key"), token}
+	return []string{r.Header.Get("X-Api-Key"), program.Bearer(r)}
 }
 
 // Sign implements keyproxy.API.
@@ -91,11 +89,7 @@ func (API) Env(a keyproxy.Access) []string {
 	} else {
 		env = append(env, "ANTHROPIC_API_KEY="+a.Credential, "CLAUDE_CODE_OAUTH_TOKEN=")
 	}
-	isSet := slices.ContainsFunc(a.Environ, func(entry string) bool {
-		value, ok := strings.CutPrefix(entry, "ENABLE_TOOL_SEARCH=")
-		return ok && value != ""
-	})
-	if a.IsDirect && !isSet {
+	if a.IsDirect && program.Variable(a.Environ, "ENABLE_TOOL_SEARCH") == "" {
 		// The CLI sends all tools with each request, 28 KB more, to an API that is
 		// not Anthropic's by its address.
 		env = append(env, "ENABLE_TOOL_SEARCH=true")
@@ -116,18 +110,7 @@ var kinds = map[int]string{
 	http.StatusServiceUnavailable:    "api_error",
 }
 
-// apiProblem is an error as the API tells it.
-type apiProblem struct {
-	Type  string           `json:"type"`
-	Error apiProblemDetail `json:"error"`
-}
-
-type apiProblemDetail struct {
-	Type    string `json:"type"`
-	Message string `json:"message"`
-}
-
 // Problem implements keyproxy.API.
 func (API) Problem(status int, message string) any {
-	return apiProblem{"error", apiProblemDetail{kinds[status], message}}
+	return map[string]any{"type": "error", "error": map[string]any{"type": kinds[status], "message": message}}
 }

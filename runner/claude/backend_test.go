@@ -14,6 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -53,7 +54,7 @@ func play(t *testing.T, version, script string) *Backend {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
 	installtest.WriteProgram(t, path, "#!/bin/sh\n[ \"$1\" = --version ] && { echo "+version+"; exit; }\ncat >/dev/null\n"+script)
-	return &Backend{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, ResultGrace: patience}
+	return &Backend{CLI: program.CLI{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}}, ResultGrace: patience}
 }
 
 // current is the version of a CLI that is new enough.
@@ -121,11 +122,11 @@ func TestMachineFailures(t *testing.T) {
 		b    *Backend
 		want string
 	}{
-		{&Backend{Path: "/nonexistent/claude"}, `agent CLI "/nonexistent/claude" not found`},
-		{&Backend{Path: "no-such-claude"}, `agent CLI "no-such-claude" not found`},
+		{&Backend{CLI: program.CLI{Path: "/nonexistent/claude"}}, `agent CLI "/nonexistent/claude" not found`},
+		{&Backend{CLI: program.CLI{Path: "no-such-claude"}}, `agent CLI "no-such-claude" not found`},
 		{play(t, "'2.1.127 (Claude Code)'", ""), "is version 2.1.127, want at least 2.1.128"},
 		{play(t, "hello", ""), "does not tell its version"},
-		{&Backend{Path: notProgram}, "start the agent CLI"},
+		{&Backend{CLI: program.CLI{Path: notProgram}}, "start the agent CLI"},
 	}
 	for _, tt := range tests {
 		_, f, _ := run(t.Context(), t, tt.b, order(t, "hello"))
@@ -167,7 +168,7 @@ func TestCommandLine(t *testing.T) {
 // TestEnvironment holds that the base environment wins over our switches and the
 // order's variables over it, and that the CLI never takes itself for nested.
 func TestEnvironment(t *testing.T) {
-	b := &Backend{Env: []string{"CLAUDECODE=1", "CLAUDE_CODE_MAX_RETRIES=0", "A=1"}}
+	b := &Backend{CLI: program.CLI{Env: []string{"CLAUDECODE=1", "CLAUDE_CODE_MAX_RETRIES=0", "A=1"}}}
 	got := map[string]string{}
 	for _, entry := range b.env([]string{"A=2"}) {
 		name, value, _ := strings.Cut(entry, "=")
@@ -203,7 +204,7 @@ func TestTheCLIIsNamedOnce(t *testing.T) {
 	if !slices.Equal(notes, want) {
 		t.Errorf("notes: got %q, want %q", notes, want)
 	}
-	b = &Backend{Path: path, Env: b.Env, Tested: "2.1.400"}
+	b = &Backend{CLI: program.CLI{Path: path, Env: b.Env, Tested: "2.1.400"}}
 	if _, err := b.Run(t.Context(), order(t, "hello"), tell); err != nil || len(notes) != 3 {
 		t.Errorf("the newest that was tested: got %v, notes %q, want no further one than its name", err, notes[2:])
 	}
@@ -215,17 +216,17 @@ func (i installer) Install(ctx context.Context, say func(string)) (string, error
 
 func TestInstallationOfTheCLI(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	broken := &Backend{Installer: installer(func(context.Context, func(string)) (string, error) { return "", errors.New("code E404") })}
+	broken := &Backend{CLI: program.CLI{Installer: installer(func(context.Context, func(string)) (string, error) { return "", errors.New("code E404") })}}
 	if _, f, _ := run(t.Context(), t, broken, order(t, "hello")); f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, "code E404") {
 		t.Errorf("an installation that fails: got %+v, want class %s and the reason", f, runner.Machine)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	slow := &Backend{Installer: installer(func(ctx context.Context, say func(string)) (string, error) {
+	slow := &Backend{CLI: program.CLI{Installer: installer(func(ctx context.Context, say func(string)) (string, error) {
 		say("installing")
 		cancel(&runner.Stopping{Reason: "cancelled"})
 		<-ctx.Done()
 		return "", ctx.Err()
-	})}
+	})}}
 	if _, f, _ := run(ctx, t, slow, order(t, "hello")); f == nil || f.Class != runner.Stopped {
 		t.Errorf("a cancel during an installation: got %+v, want class %s", f, runner.Stopped)
 	}
@@ -246,7 +247,7 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		b := &Backend{Proxy: p}
+		b := &Backend{CLI: program.CLI{Proxy: p}}
 		if got := slices.Contains(b.args(runner.Order{}), "--disallowedTools=WebSearch"); got == (tools != nil) {
 			t.Errorf("with %q allowed: got the search turned off %v", tools, got)
 		}

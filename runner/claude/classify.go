@@ -1,11 +1,9 @@
 package claude
 
 import (
-	"strconv"
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
@@ -20,17 +18,7 @@ type apiError struct {
 // limit takes in what a subscription's limit is at.
 func (e *apiError) limit(l rateLimit) {
 	e.limited = l.Status == "rejected"
-	e.reset = epoch(l.ResetsAt)
-}
-
-// epoch reads seconds since 1970. Anything but a credible number is the zero
-// time.
-func epoch(raw jsontext.Value) time.Time {
-	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
-	if err != nil || !(n > 0 && n < 1e11) {
-		return time.Time{}
-	}
-	return time.Unix(int64(n), 0).UTC()
+	e.reset = program.Epoch(l.ResetsAt)
 }
 
 // classify says what a result record that is no good answer means. The CLI's
@@ -51,14 +39,7 @@ func (e apiError) classify(r *result, text string) *runner.Failure {
 	case e.isUsageLimit(r, text):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: e.reset, Message: "usage limit: " + text}
 	}
-	if what := permanent(e.kind, r, text); what != "" {
-		return program.Fatal("%s: %s", what, text)
-	}
-	f := program.Transient("the agent CLI reports: %s", text)
-	if isService(e.kind, r, text) {
-		f.Class = runner.Service
-	}
-	return f
+	return errorWords.Failure(e.kind+" "+r.TerminalReason+" "+text, r.APIErrorStatus, text)
 }
 
 // isUsageLimit tells a subscription's limit, which ends at a known time, from a
@@ -73,44 +54,16 @@ func (e apiError) isUsageLimit(r *result, text string) bool {
 	return e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit")
 }
 
-// permanentKinds are the CLI's names for errors that another try won't cure.
-var permanentKinds = map[string]string{
-	"authentication_failed": "authentication",
-	"oauth_org_not_allowed": "authentication",
-	"billing_error":         "billing",
-	"model_not_found":       "unknown model",
-	"invalid_request":       "bad request",
-}
-
-// permanentTexts are for errors with neither.
-var permanentTexts = []struct{ text, what string }{
-	{"Not logged in", "authentication"},
-	{"Invalid API key", "authentication"},
-	{"Failed to authenticate", "authentication"},
-	{"Credit balance is too low", "billing"},
-	{"Prompt is too long", "bad request"},
-	{"Request too large", "bad request"},
-	{"There's an issue with the selected model", "unknown model"},
-}
-
-// permanent returns what is wrong when another try won't cure it, else "".
-func permanent(kind string, r *result, text string) string {
-	if what := permanentKinds[kind]; what != "" {
-		return what
-	}
-	status := r.APIErrorStatus
-	if what := program.PermanentStatus(status); what != "" {
-		return what
-	}
-	if r.TerminalReason == "prompt_too_long" || r.TerminalReason == "image_error" {
-		return "bad request"
-	}
-	for _, p := range permanentTexts {
-		if status == 0 && strings.HasPrefix(text, p.text) {
-			return p.what
-		}
-	}
-	return ""
+// errorWords are the CLI's names for errors, and what it says where there are none.
+var errorWords = program.Errors{
+	Authentication: []string{"authentication_failed", "oauth_org_not_allowed", "Not logged in", "Invalid API key", "Failed to authenticate"},
+	Billing:        []string{"billing_error", "Credit balance is too low"},
+	Model:          []string{"model_not_found", "There's an issue with the selected model"},
+	Request:        []string{"invalid_request", "prompt_too_long", "image_error", "Prompt is too long", "Request too large"},
+	Service: []string{
+		"rate_limit", "overloaded", "server_error", "Overloaded", "Request timed out",
+		"ECONNREFUSED", "ConnectionRefused", "ECONNRESET", "EPIPE", "ECONNABORTED", "ConnectionClosed", "ERR_SOCKET_CLOSED", "UND_ERR_SOCKET", "ETIMEDOUT",
+	},
 }
 
 // words returns what the record says in words, as one line.

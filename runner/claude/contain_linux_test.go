@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // TestPrivilegesAreKeptFromTheCLI holds it for the check of the version and for
@@ -22,7 +23,7 @@ func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
 	`)
 	for bound, want := range map[bool]string{true: "1 1", false: "0 0"} {
 		notes := filepath.Join(dir, "notes "+want)
-		b := &Backend{Path: cli, Env: []string{"PATH=/usr/bin:/bin", "NOTES=" + notes}, NoNewPrivs: bound}
+		b := &Backend{CLI: program.CLI{Path: cli, Env: []string{"PATH=/usr/bin:/bin", "NOTES=" + notes}, NoNewPrivs: bound}}
 		_, f, _ := run(t.Context(), t, b, order(t, "hello"))
 		got, err := os.ReadFile(notes)
 		if f != nil || err != nil || strings.Join(strings.Fields(string(got)), " ") != want {

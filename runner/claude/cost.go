@@ -3,7 +3,6 @@ package claude
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -32,7 +31,7 @@ var counting = program.Version{2, 1, 277}
 // and what was counted as it went by.
 type costs struct {
 	meter   meter
-	proxy   counter         // what the key proxy has counted; nil without one
+	proxy   counter         // what the key proxy has counted
 	prior   priorCount      // how far the CLI's count had come when it began
 	version program.Version // of the CLI, as it says itself
 
@@ -52,7 +51,7 @@ func (c *costs) add(r *result) {
 // total is the cost of the process.
 func (c *costs) total() state.Cost {
 	cost := c.reported()
-	cost.Metered = c.metered()
+	cost.Metered = c.proxy.Metered()
 	counted := c.counted()
 	cost.Silent = !c.meter.spoke && len(counted) == 0
 	isByModel := c.last != nil && len(c.last.ModelUsage) > 0
@@ -66,32 +65,11 @@ func (c *costs) total() state.Cost {
 // counted is what was counted of the tokens of the process: by the proxy between
 // the CLI and the API where there is one that could, else from the stream.
 func (c *costs) counted() []tally.Sum {
-	if c.proxy != nil {
-		if list := c.proxy.Used(); len(list) > 0 {
-			return list
-		}
+	if list := c.proxy.Used(); len(list) > 0 {
+		return list
 	}
 	return c.meter.counted()
 }
-
-// metered is what the proxy has counted, which nothing that the process prints can
-// change.
-func (c *costs) metered() []state.Usage {
-	if c.proxy == nil {
-		return nil
-	}
-	return c.proxy.Metered()
-}
-
-// close ends what the proxy does for the process.
-func (c *costs) close() {
-	if c.proxy != nil {
-		c.proxy.Close()
-	}
-}
-
-// areProxied reports whether the proxy has counted something.
-func (c *costs) areProxied() bool { return c.proxy != nil && len(c.proxy.Used()) > 0 }
 
 // reported is the share of the process in what its result records say; it counts
 // all turns of the process. Without a Kind nothing credible was said.
@@ -100,7 +78,7 @@ func (c *costs) reported() state.Cost {
 		return state.Cost{}
 	}
 	cost := state.Cost{Kind: state.Exact}
-	total, valid := amount(c.last.TotalCost)
+	total, valid := program.Dollars(c.last.TotalCost)
 	models := byModel(c.last.ModelUsage)
 	if valid && !c.version.Before(counting) {
 		cost.Reached = &state.Reached{USD: total, Models: models}
@@ -142,7 +120,7 @@ func (c *costs) addShare(raw jsontext.Value) {
 	}
 	sum := state.USD(0)
 	for _, u := range reported {
-		usd, ok := amount(u.CostUSD)
+		usd, ok := program.Dollars(u.CostUSD)
 		if !ok {
 			return
 		}
@@ -184,23 +162,6 @@ func since(now, before []state.ModelCost) []state.ModelCost {
 	return list
 }
 
-// amount reads an amount of dollars as the CLI tells it. One that is too large to
-// keep is the largest that can be kept, so that it ends the run. What is negative,
-// no number or missing is no amount.
-func amount(raw jsontext.Value) (state.USD, bool) {
-	text := string(raw)
-	if usd, err := state.ParseUSD(text); err == nil {
-		return usd, true
-	}
-	if len(raw) == 0 || raw.Kind() != '0' || text[0] == '-' {
-		return 0, false
-	}
-	if n, _ := strconv.ParseFloat(text, 64); n < 1 { // 1e-40; one beyond 1e308 is infinite
-		return 0, true
-	}
-	return state.MostUSD, true
-}
-
 // byModel reads the shares of the models, in order of name. Names of one model
 // with and without a suffix are added up.
 func byModel(raw jsontext.Value) []state.ModelCost {
@@ -211,7 +172,7 @@ func byModel(raw jsontext.Value) []state.ModelCost {
 	var list []state.ModelCost
 	for _, name := range slices.Sorted(maps.Keys(reported)) {
 		u := reported[name]
-		usd, _ := amount(u.CostUSD)
+		usd, _ := program.Dollars(u.CostUSD)
 		list = plus(list, state.ModelCost{CostUSD: usd, Usage: state.Usage{
 			Model: messages.Bare(name), Input: tally.Count(u.Input), Output: tally.Count(u.Output),
 			CacheRead: tally.Count(u.CacheRead), CacheWrite: tally.Count(u.CacheWrite),

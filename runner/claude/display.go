@@ -12,7 +12,7 @@ const maxDenied = 100 // refused tool uses in an answer
 func show(d *program.Display, b block) {
 	switch b.Type {
 	case "tool_use":
-		d.Begin(string(b.ID), b.Name, telling(b.Input))
+		d.Begin(b.ID, b.Name, telling(b.Input))
 	case "text":
 		d.Text(b.Text)
 	}
@@ -22,8 +22,8 @@ func show(d *program.Display, b block) {
 func endUses(d *program.Display, blocks content) {
 	var ended []string
 	for _, b := range blocks {
-		if b.Type == "tool_result" && len(b.Use) > 0 {
-			ended = append(ended, string(b.Use))
+		if b.Type == "tool_result" {
+			ended = append(ended, b.Use)
 		}
 	}
 	d.End(ended...)

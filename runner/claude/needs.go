@@ -26,8 +26,8 @@ func (b *Backend) Needs() runner.Needs {
 		Backend: protocol.BackendClaude, Base: program.Variable(b.Env, "ANTHROPIC_BASE_URL"), Host: "api.anthropic.com", Proxy: b.Proxy,
 	}
 	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
-	if projects, err := b.transcripts().Projects(); err == nil {
-		needs.Write = []string{projects}
+	if config, err := transcript.Config(b.Env); err == nil {
+		needs.Write = []string{filepath.Join(config, "projects")}
 	}
 	home, err := program.Home(b.Env)
 	if err != nil {
@@ -46,11 +46,11 @@ var kept = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", 
 
 // Furnish makes the CLI's own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
-	from, err := transcript.Folder{Env: theirs}.Config()
+	from, err := transcript.Config(theirs)
 	if err != nil {
 		return err
 	}
-	to, err := b.transcripts().Config()
+	to, err := transcript.Config(b.Env)
 	if err != nil {
 		return err
 	}

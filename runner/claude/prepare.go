@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
@@ -20,13 +21,13 @@ func (b *Backend) prepare(o runner.Order) ([]string, *runner.Failure) {
 	if o.Prompt.Session == state.Branch {
 		session = o.Prompt.From
 	}
-	if err := b.transcripts().Check(session); err != nil {
+	if err := b.Kept().Check(session); err != nil {
 		return nil, program.Fatal("session gone: %v", err)
 	}
 	if o.Prompt.Session != state.Resume {
 		return nil, nil
 	}
-	path, ok := b.transcripts().Path(o.Prompt.SessionID, o.Dir)
+	path, _, ok := b.Kept().Path(o.Prompt.SessionID, o.Dir)
 	if !ok {
 		if o.Prompt.Cut == nil {
 			return nil, nil
@@ -40,7 +41,7 @@ func (b *Backend) prepare(o runner.Order) ([]string, *runner.Failure) {
 	}
 	// The CLI writes the file before the prompt. Killed in between, it leaves one
 	// that it can neither resume nor begin again.
-	if ok, err := transcript.HoldsPrompt(path); err == nil && !ok {
+	if ok, err := transcript.HoldsPrompt(path, math.MaxInt64); err == nil && !ok {
 		return nil, program.Fatal("session gone: the transcript of %s holds no prompt", o.Prompt.SessionID)
 	}
 	return nil, nil

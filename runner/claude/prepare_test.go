@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -16,7 +17,7 @@ func conversation(t *testing.T, id, content string) (b *Backend, dir, file strin
 	config := t.TempDir()
 	file = filepath.Join(config, "projects", "any", id+".jsonl")
 	must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)))
-	return &Backend{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, t.TempDir(), file
+	return &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}}, t.TempDir(), file
 }
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
@@ -41,28 +42,28 @@ func TestCutBack(t *testing.T) {
 		{"garbage around the prompt", "\x00{\n" + prompted + "{", nil, "\x00{\n" + prompted + "{", false},
 	}
 	for _, tt := range tests {
-		b, dir, file := conversation(t, "s", tt.content)
-		notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "s", Cut: tt.cut}, Dir: dir})
+		b, dir, file := conversation(t, chosen, tt.content)
+		notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, Dir: dir})
 		got, err := os.ReadFile(file)
 		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || len(notes) > 0 || f != nil && f.Class != runner.Fatal {
 			t.Errorf("%s: got %q, %v, %v, %v, want %q, failure %v", tt.name, got, err, notes, f, tt.want, tt.wantFail)
 		}
 	}
-	b, dir, _ := conversation(t, "s", whole)
+	b, dir, _ := conversation(t, chosen, whole)
 	notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "other", Cut: at(5)}, Dir: dir})
 	if len(notes) != 1 || f != nil {
 		t.Errorf("cut back a transcript that is not there: got %q, %v, want one note", notes, f)
 	}
-	if notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: "new", From: "s", Cut: at(1)}, Dir: dir}); len(notes) > 0 || f != nil {
+	if notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: "new", From: chosen, Cut: at(1)}, Dir: dir}); len(notes) > 0 || f != nil {
 		t.Errorf("branch: got %q, %v, want the caller's transcript left alone", notes, f)
 	}
 }
 
 // TestWhatIsNoTranscriptIsNotOpened, be it for the session itself or for a branch of it.
 func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
-	b, dir, file := conversation(t, "s", prompted)
+	b, dir, file := conversation(t, chosen, prompted)
 	must(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
-	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: "s"}, {Session: state.Branch, SessionID: "new", From: "s"}} {
+	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: chosen}, {Session: state.Branch, SessionID: "new", From: chosen}} {
 		if _, f := b.prepare(runner.Order{Prompt: o, Dir: dir}); f == nil || f.Class != runner.Fatal {
 			t.Errorf("%s: got %v, want it refused", o.Session, f)
 		}

@@ -3,6 +3,8 @@ package claude
 import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,8 +28,8 @@ func (b *Backend) priorCount(o runner.Order) priorCount {
 		return priorCount{}
 	}
 	p := priorCount{known: o.Prompt.Reached}
-	p.path, _ = b.transcripts().Path(session, o.Dir)
-	p.size, _ = b.transcripts().Length(session, o.Dir)
+	p.path, _, _ = b.Kept().Path(session, o.Dir)
+	p.size, _ = transcripts.Size(p.path)
 	return p
 }
 
@@ -42,7 +44,7 @@ func (p priorCount) read() state.Reached {
 		return last
 	}
 	for c := range transcript.Counts(p.path, p.size) {
-		if usd, ok := amount(c.TotalCost); ok {
+		if usd, ok := program.Dollars(c.TotalCost); ok {
 			last = state.Reached{USD: usd, Models: byModel(c.ModelUsage)}
 		}
 	}

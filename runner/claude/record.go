@@ -93,8 +93,8 @@ type block struct {
 	Text  string         `json:"text"`
 	Name  string         `json:"name"`        // tool_use
 	Input jsontext.Value `json:"input"`       // tool_use
-	ID    jsontext.Value `json:"id"`          // tool_use
-	Use   jsontext.Value `json:"tool_use_id"` // tool_result
+	ID    string         `json:"id"`          // tool_use
+	Use   string         `json:"tool_use_id"` // tool_result
 	// Failed and Said are of a tool_result, which is also where the CLI says why it
 	// refused the use.
 	Failed bool           `json:"is_error"`

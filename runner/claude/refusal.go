@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -78,29 +77,4 @@ func rulesFor(use denial, why string) []string {
 		}
 	}
 	return rules
-}
-
-// text is the text that a value is, "" for another value.
-func text(value jsontext.Value) string {
-	var s string
-	if json.Unmarshal(value, &s, loose) != nil {
-		return ""
-	}
-	return s
-}
-
-// said is the first text of a tool's result.
-func said(value jsontext.Value) string {
-	if value.Kind() == '"' {
-		return text(value)
-	}
-	var blocks content
-	if json.Unmarshal(value, &blocks, lenient) == nil {
-		for _, b := range blocks {
-			if b.Type == "text" {
-				return b.Text
-			}
-		}
-	}
-	return ""
 }

@@ -6,24 +6,21 @@ import (
 	"slices"
 
 	cagedenied "github.com/raymond-action/raymond-action/internal/cage/denied"
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// headSize is how much of a line that is too long is looked at.
-const headSize = 64 << 10
 
 // stream reads the CLI's output as it comes, record by record, and hands each to
 // the parts that need it. It is an io.Writer for one goroutine; its memory is
 // bounded by program.Stream and program.MaxMessage.
 type stream struct {
-	program.Stream
+	*program.Stream
 	timer *resultTimer // is told when turns begin and end; nil for nobody
 
 	thread  thread  // the conversation and its newest message
@@ -33,43 +30,25 @@ type stream struct {
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{}
-	s.Stream = program.NewStream(o, tell, s.line)
+	s := &stream{costs: costs{proxy: (*keyproxy.Account)(nil)}}
+	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }
 
-func (s *stream) line(line []byte, truncated bool) {
-	if truncated {
-		s.long(line, program.TooLong())
-		return
-	}
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
-	}
+func (s *stream) line(line []byte) bool {
 	if bytes.HasPrefix(line, eventPrefix) {
-		s.Records++
 		s.piece(line)
-		return
-	}
-	if err := jsonlimit.Check(line); err != nil {
-		if transcript.TypeOf(line[:min(len(line), headSize)]) == "" {
-			s.Unread++
-			return
-		}
-		s.long(line, program.Fatal("a record of the agent CLI is %v", err))
-		return
+		return true
 	}
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
-		s.Unread++
-		return
+		return false
 	}
-	s.Records++
 	if r.Type == "stream_event" {
 		s.piece(line)
-		return
 	}
 	s.take(&r)
+	return true
 }
 
 // piece takes a piece of an answer. What a message begins with is told at once: it
@@ -83,24 +62,15 @@ func (s *stream) piece(line []byte) {
 // tellUsage tells what was counted so far, unless the proxy counts, which is told
 // when it does.
 func (s *stream) tellUsage() {
-	if !s.costs.areProxied() {
+	if len(s.costs.proxy.Used()) == 0 {
 		s.Display.Usage(tally.Usage(s.costs.counted()))
 	}
 }
 
-// through has what the process uses counted by the proxy. The function that is
-// returned ends the telling of it.
-func (s *stream) through(g *keyproxy.Account) (end func()) {
-	s.costs.proxy = g
-	s.Order.Env = slices.Concat(s.Order.Env, g.Env(s.Order.Env))
-	return g.Follow(s.Display.Usage)
-}
-
-// long takes a line that does not fit, or that would cost too much to decode. A tool
-// result is known by its type alone; an answer can't be used, which is the failure.
-func (s *stream) long(line []byte, fail *runner.Failure) {
-	s.Records++
-	switch transcript.TypeOf(line[:min(len(line), headSize)]) {
+// long takes a line that does not fit. A tool result is known by its type alone; an answer can't be used, which is the failure.
+func (s *stream) long(head []byte, fail *runner.Failure) bool {
+	kind := transcript.TypeOf(head)
+	switch kind {
 	case "user":
 		s.timer.turn(true)
 		s.Display.Forget() // this is a result of one of them, and nobody knows which
@@ -111,6 +81,7 @@ func (s *stream) long(line []byte, fail *runner.Failure) {
 	case "result":
 		s.Give(fail)
 	}
+	return kind != ""
 }
 
 func (s *stream) take(r *record) {
@@ -181,8 +152,8 @@ func (s *stream) user(r *record) {
 	isResult := func(b block) bool { return b.Type == "tool_result" }
 	for _, b := range r.Message.Content {
 		if isResult(b) && b.Failed {
-			why := said(b.Said)
-			s.reasons.add(text(b.Use), why)
+			why := transcripts.TextOf(b.Said)
+			s.reasons.add(b.Use, why)
 			s.tellRefused(why)
 		}
 	}
@@ -242,6 +213,4 @@ type counter interface {
 	Used() []tally.Sum
 	// Metered returns what the API itself has counted so far, also when that is not all.
 	Metered() []state.Usage
-	// Close ends the counting: nothing more can be used.
-	Close()
 }

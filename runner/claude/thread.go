@@ -22,8 +22,7 @@ func (t *thread) checkSession(id string, asked runner.PromptOrder) (note string,
 		return "", nil
 	}
 	if !state.ValidSession(id) {
-		return "", program.Fatal("the CLI named its session %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a "+
-			"point, and 128 of them at most", id)
+		return "", program.CantKeep("the CLI named its session", id)
 	}
 	t.session = id
 	switch {

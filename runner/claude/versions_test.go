@@ -102,7 +102,6 @@ type counted []tally.Sum
 
 func (c counted) Used() []tally.Sum      { return c }
 func (c counted) Metered() []state.Usage { return tally.Usage(c) }
-func (c counted) Close()                 {}
 
 // TestProxyCountsBeforeTheStream: what the proxy counted goes before what the stream
 // shows, and where it could count nothing the stream is what there is.
@@ -113,7 +112,6 @@ func TestProxyCountsBeforeTheStream(t *testing.T) {
 		want           int64 // of input, beyond what the CLI says
 	}{{300, -1, 300}, {300, 20, 100}, {300, 40, 0}, {0, -1, 50}} {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
-		s.costs.proxy = counted(nil)
 		if c.proxied > 0 {
 			s.costs.proxy = counted{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}
 		}

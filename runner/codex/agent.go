@@ -18,7 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 const title = "Codex"
@@ -41,7 +41,7 @@ func (b *Backend) Needs() runner.Needs {
 		Backend: protocol.BackendCodex, Base: program.Variable(b.Env, baseVar), Host: "api.openai.com", Proxy: b.Proxy,
 	}
 	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
-	if home, err := b.rollouts().Home(); err == nil {
+	if home, err := rollout.Home(b.Env); err == nil {
 		// What else is in its folder, as its configuration, is not for agents to write.
 		for _, name := range append([]string{installation}, folders...) {
 			needs.Write = append(needs.Write, filepath.Join(home, name))
@@ -52,11 +52,11 @@ func (b *Backend) Needs() runner.Needs {
 
 // Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
-	from, err := rollout.Folder{Env: theirs}.Home()
+	from, err := rollout.Home(theirs)
 	if err != nil {
 		return err
 	}
-	to, err := b.rollouts().Home()
+	to, err := rollout.Home(b.Env)
 	if err != nil {
 		return err
 	}
@@ -129,44 +129,5 @@ func furnish(home string) error {
 	return errors.Join(err, f.Close())
 }
 
-// rollouts is where the CLI keeps its conversations.
-func (b *Backend) rollouts() rollout.Folder { return rollout.Folder{Env: b.Env} }
-
-// thread is the CLI's own id of a conversation: a branch has ours.
-func thread(c runner.Conversation) string { return cmp.Or(c.CLI, c.ID) }
-
-// Length implements runner.Transcripts.
-func (b *Backend) Length(c runner.Conversation) (int64, bool) { return b.rollouts().Length(thread(c)) }
-
-// Usage implements runner.Transcripts.
-func (b *Backend) Usage(c runner.Conversation, from int64) ([]state.Usage, bool) {
-	return b.rollouts().Usage(thread(c), from)
-}
-
-// Find implements runner.Transcripts.
-func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
-	return b.rollouts().Find(thread(c), dirs)
-}
-
-// Read implements runner.Transcripts.
-func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
-	return b.rollouts().Read(thread(c), from, to, each)
-}
-
-// Copy implements runner.Transcripts. The thread of a copy is called as the conversation is.
-func (b *Backend) Copy(c runner.Conversation, length int64, id, _ string) (cliID string, err error) {
-	if err := b.rollouts().Copy(thread(c), length, id); err != nil {
-		return "", err
-	}
-	return id, nil
-}
-
-// Place implements runner.Transcripts.
-func (b *Backend) Place(c runner.Conversation, from string) error {
-	return b.rollouts().Place(thread(c), from)
-}
-
-// Clear implements runner.Transcripts.
-func (b *Backend) Clear(c runner.Conversation, only *runner.Mark) error {
-	return b.rollouts().Clear(thread(c), only)
-}
+// Kept are the CLI's conversations.
+func (b *Backend) Kept() transcripts.Kept { return rollout.Kept(b.Env) }

@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/codex/responses"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
@@ -68,8 +68,7 @@ func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 
 // Shown implements keyproxy.API.
 func (API) Shown(r *http.Request) []string {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return []string{token}
+	return []string{program.Bearer(r)}
 }
 
 // Sign implements keyproxy.API.
@@ -86,22 +85,11 @@ func (API) Env(a keyproxy.Access) []string {
 // Counter implements keyproxy.API.
 func (API) Counter(r keyproxy.Request) keyproxy.Counter { return responses.NewCounter(r.Model, r.Size) }
 
-// apiProblem is an error as the API tells it.
-type apiProblem struct {
-	Error apiProblemDetail `json:"error"`
-}
-
-type apiProblemDetail struct {
-	Type    string `json:"type"`
-	Code    any    `json:"code"`
-	Message string `json:"message"`
-}
-
 // Problem implements keyproxy.API.
 func (API) Problem(status int, message string) any {
 	kind := "invalid_request_error"
 	if status >= http.StatusInternalServerError {
 		kind = "server_error"
 	}
-	return apiProblem{apiProblemDetail{Type: kind, Message: message}}
+	return map[string]any{"error": map[string]any{"type": kind, "code": nil, "message": message}}
 }

@@ -1,9 +1,7 @@
 package codex
 
 import (
-	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,52 +27,29 @@ func statusOf(words string) int {
 	return status
 }
 
-// permanent are the words of errors that another try won't cure.
-var permanent = []struct{ words, what string }{
-	{"Quota exceeded", "billing"},
-	{"ran out of room in the model's context window", "bad request"},
-	{"Your access token could not be refreshed", "authentication"},
-	{"Please log out and sign in again", "authentication"},
-	{"Missing environment variable", "authentication"},
-	{"is not supported when using Codex with", "unknown model"},
-	{"does not exist", "unknown model"},
+// errorWords are the words of errors.
+var errorWords = program.Errors{
+	Authentication: []string{"Your access token could not be refreshed", "Please log out and sign in again", "Missing environment variable"},
+	Billing:        []string{"Quota exceeded"},
+	Model:          []string{"is not supported when using Codex with", "does not exist"},
+	Request:        []string{"ran out of room in the model's context window"},
+	Service: []string{
+		"We’re currently experiencing high demand", "We're currently experiencing high demand", "Selected model is at capacity",
+		"rate limit exceeded", "Rate limit reached", "Connection failed: error sending request", "connection refused", "Connection refused",
+		"timed out", "timeout",
+	},
 }
-
-// service are the words of errors that are the moment's and the service's.
-var service = []string{
-	"We’re currently experiencing high demand", "We're currently experiencing high demand", "Selected model is at capacity",
-	"rate limit exceeded", "Rate limit reached", "Connection failed: error sending request", "connection refused", "Connection refused",
-	"timed out", "timeout",
-}
-
-// setup are those of connections that will not come about in a moment, which have the words of
-// the service too.
-var setup = []string{"dns error", "failed to lookup", "no such host", "certificate", "x509: ", "tls: ", "network is unreachable", "no route to host"}
 
 // classify says what an error means with which a turn failed.
 func classify(words string, hide func(string) string) *runner.Failure {
 	text := program.OneLine(hide(words), 500)
-	status := statusOf(words)
-	has := func(part string) bool { return strings.Contains(words, part) }
 	switch {
 	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
-	case program.PermanentStatus(status) != "":
-		return program.Fatal("%s: %s", program.PermanentStatus(status), text)
 	case strings.HasPrefix(words, "{"): // the body of an answer of status 400
 		return program.Fatal("bad request: %s", text)
 	}
-	for _, p := range permanent {
-		if has(p.words) {
-			return program.Fatal("%s: %s", p.what, text)
-		}
-	}
-	f := program.Transient("the agent CLI reports: %s", text)
-	isService := status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= 500 || slices.ContainsFunc(service, has)
-	if isService && !slices.ContainsFunc(setup, has) {
-		f.Class = runner.Service
-	}
-	return f
+	return errorWords.Failure(words, statusOf(words), text)
 }
 
 var resetForm = sync.OnceValue(func() *regexp.Regexp {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
@@ -14,9 +15,10 @@ import (
 // book adds to an answer what its process has used. The CLI's figure is a running sum of
 // the thread: what counts is the difference to the one of the rollout when it was taken up.
 func (b *Backend) book(a *runner.Answer, s *stream) {
-	after, _ := b.rollouts().Count(s.thread, math.MaxInt64)
+	path, _, _ := b.Kept().Path(s.thread)
+	after := rollout.ReadCount(path, math.MaxInt64)
 	a.Model = after.Model
-	used, _ := b.rollouts().Usage(s.thread, s.turn.start)
+	used, _ := b.Kept().Usage(runner.Conversation{ID: s.thread}, s.turn.start)
 	if s.end.sum == nil {
 		// It was ended, or failed: what the answer under way would have cost is not told.
 		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.heard.spoke && (!s.heard.began || s.isFree())
@@ -59,7 +61,8 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 
 // refusals adds the uses of tools that the CLI has refused.
 func (b *Backend) refusals(a *runner.Answer, s *stream) {
-	for _, r := range append(s.refused, b.rollouts().Refused(s.thread, s.turn.start)...) {
+	path, _, _ := b.Kept().Path(s.thread)
+	for _, r := range append(s.refused, rollout.ReadRefused(path, s.turn.start)...) {
 		use := s.Display.ToolUse(r.Tool, r.Input)
 		a.Denied = append(a.Denied, use)
 		if len(a.Refusals) < state.MaxRefusals {

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/cage/denied"
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -18,7 +17,7 @@ import (
 // stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
 // goroutine; its memory is bounded by program.Stream and program.MaxMessage.
 type stream struct {
-	program.Stream
+	*program.Stream
 	turn   turn
 	heard  heard
 	thread string          // as the CLI reports it
@@ -26,6 +25,7 @@ type stream struct {
 	end    verdict
 	// refused are the patches that a cage of ours has refused to an agent that may only read.
 	refused []rollout.Refused
+	noted   bool // that the CLI's sandbox can't be made
 }
 
 // heard is how much the CLI has said.
@@ -43,12 +43,9 @@ type verdict struct {
 
 func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
 	s := &stream{turn: t}
-	s.Stream = program.NewStream(o, tell, s.line)
+	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }
-
-// headSize is how much of a line that is too long is looked at.
-const headSize = 512
 
 // message finds out whether a line is one with a message of the model, of which perhaps only
 // the beginning is there.
@@ -56,38 +53,23 @@ var message = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","type":"agent_message"`)
 })
 
-func (s *stream) line(line []byte, truncated bool) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
-	}
-	if err := jsonlimit.Check(line); truncated || err != nil {
-		s.long(line, truncated)
-		return
-	}
+func (s *stream) line(line []byte) bool {
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
-		s.Unread++
-		return
+		return false
 	}
-	s.Records++
 	s.take(&r)
+	return true
 }
 
-// long takes a line that does not fit, or that would cost too much to decode. The outputs of
-// tools are passed over; a message can't be used, which is the failure.
-func (s *stream) long(line []byte, truncated bool) {
-	head := line[:min(len(line), headSize)]
-	switch isMessage := message().Match(head); {
-	case isMessage && truncated:
-		s.Give(program.TooLong())
-	case isMessage:
-		s.Give(program.Fatal("a message of the agent CLI would cost too much to decode"))
-	case !bytes.HasPrefix(head, []byte(`{"type":"item.`)):
-		s.Unread++
-		return
+// long takes a line that does not fit. The outputs of tools are passed over; a message can't be used, which is the failure.
+func (s *stream) long(head []byte, fail *runner.Failure) bool {
+	if message().Match(head) {
+		s.Give(fail)
 	}
-	s.Records++
-	s.heard.spoke = true
+	isItem := bytes.HasPrefix(head, []byte(`{"type":"item.`))
+	s.heard.spoke = s.heard.spoke || isItem
+	return isItem
 }
 
 func (s *stream) take(r *record) {
@@ -111,8 +93,7 @@ func (s *stream) take(r *record) {
 func (s *stream) started(id string) {
 	switch {
 	case !state.ValidSession(id):
-		s.Give(program.Fatal("the CLI named its thread %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of "+
-			"them at most", id))
+		s.Give(program.CantKeep("the CLI named its thread", id))
 		return
 	case s.turn.isFork && id == s.turn.resumed:
 		s.Give(program.Fatal("thread %s was continued, not branched", id))
@@ -164,7 +145,8 @@ func (s *stream) ended(i item) {
 	if i.Status != "failed" && i.Status != "declined" {
 		return
 	}
-	if strings.HasPrefix(i.Output, "bwrap: ") && !s.noted("sandbox") {
+	if strings.HasPrefix(i.Output, "bwrap: ") && !s.noted {
+		s.noted = true
 		s.Note("Codex's sandbox can't be made on this machine (sandbox: %s), so that commands fail: let the run be caged, or use the permission mode bypassPermissions",
 			program.OneLine(s.Display.Hide(i.Output), 160))
 	}
@@ -181,16 +163,6 @@ func (s *stream) ended(i item) {
 
 // maxRefused is how many patches are kept that were refused.
 const maxRefused = 100
-
-// noted reports whether there is a note with a word in it.
-func (s *stream) noted(word string) bool {
-	for _, n := range s.Notes {
-		if strings.Contains(n, word) {
-			return true
-		}
-	}
-	return false
-}
 
 // retry takes an error after which the CLI tries again.
 func (s *stream) retry(words string) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -19,7 +20,7 @@ func TestRecordedStreams(t *testing.T) { recordtest.Replay(t, play) }
 func play(t *testing.T, c recordtest.Case) recordtest.Brought {
 	t.Helper()
 	home := t.TempDir()
-	b := &Backend{Env: []string{"CODEX_HOME=" + home}}
+	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
 	path := filepath.Join(home, "sessions", "2026", "11", "24", "rollout-2026-11-24T04-34-25-"+recordedThread+".jsonl")
 	if len(c.After) > 0 {
 		write(t, path, string(c.Before))
@@ -45,7 +46,7 @@ func play(t *testing.T, c recordtest.Case) recordtest.Brought {
 	if len(c.After) == 0 {
 		return got
 	}
-	err := b.Read(runner.Conversation{CLI: recordedThread}, taken.start, -1, func(m runner.Message) error {
+	err := b.Kept().Read(runner.Conversation{CLI: recordedThread}, taken.start, -1, func(m runner.Message) error {
 		got.Messages = append(got.Messages, m)
 		return nil
 	})

@@ -10,6 +10,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/codex/rollout"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -54,7 +56,7 @@ func TestGrant(t *testing.T) {
 // the CLI can be written in none.
 func TestACagedReaderWritesNothing(t *testing.T) {
 	home := t.TempDir()
-	b := &Backend{Env: []string{"HOME=" + home, "TMPDIR=/tmp/own"}}
+	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home, "TMPDIR=/tmp/own"}}}
 	if err := b.Furnish([]string{"HOME=" + t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,7 @@ func TestACagedReaderWritesNothing(t *testing.T) {
 // TestNobodyIsLoggedIn: without a key and a login the CLI is not started.
 func TestNobodyIsLoggedIn(t *testing.T) {
 	home := t.TempDir()
-	b := &Backend{Env: []string{"CODEX_HOME=" + home}}
+	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
 	if f := b.checkLogin(b.Env); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "authentication: ") {
 		t.Errorf("without a key: got %+v, want it refused", f)
 	}
@@ -137,7 +139,7 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		b := &Backend{Proxy: p}
+		b := &Backend{CLI: program.CLI{Proxy: p}}
 		got, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Permissions: runner.Permissions{AllowedTools: []string{"WebSearch"}}}})
 		if f != nil || got.may.web != (tools != nil) || len(got.may.notes) != 1-len(tools) {
 			t.Errorf("with %q allowed: got a search %v, notes %q, %v", tools, got.may.web, got.may.notes, f)
@@ -148,8 +150,8 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 // TestWhatIsNoRolloutIsNotOpened, be it for the thread itself or for a branch of it.
 func TestWhatIsNoRolloutIsNotOpened(t *testing.T) {
 	const thread = "0198c0de-0000-7000-8000-000000000001"
-	b := &Backend{Env: []string{"CODEX_HOME=" + t.TempDir()}}
-	home, err := b.rollouts().Home()
+	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + t.TempDir()}}}
+	home, err := rollout.Home(b.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

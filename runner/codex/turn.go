@@ -39,7 +39,7 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 		t.may.note("allowed_tools: WebSearch is run by the API: the input api-tools has to name web_search")
 	}
 	if p := o.Prompt; p.Session != state.Fresh {
-		if err := b.rollouts().Check(cmp.Or(p.CLIID, p.From, p.SessionID)); err != nil {
+		if err := b.Kept().Check(cmp.Or(p.CLIID, p.From, p.SessionID)); err != nil {
 			return t, program.Fatal("session gone: %v", err)
 		}
 	}
@@ -47,26 +47,27 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	case state.Resume:
 		t.resumed = cmp.Or(p.CLIID, p.SessionID)
 		// Where there is no rollout, the CLI itself says so.
-		if path, ok := b.rollouts().Path(t.resumed); ok && p.Cut != nil {
+		if path, _, ok := b.Kept().Path(t.resumed); ok && p.Cut != nil {
 			if err := transcripts.CutBack(path, *p.Cut); err != nil {
 				return t, program.Fatal("cut back transcript: %v", err)
 			}
 		}
 	case state.Branch:
 		from := cmp.Or(p.CLIID, p.From)
-		if _, ok := b.rollouts().Path(from); !ok {
+		if _, _, ok := b.Kept().Path(from); !ok {
 			t.resumed, t.isFork = from, true // the CLI may know where it is, or says that it is gone
 			return t, nil
 		}
 		t.resumed = p.SessionID
-		if err := b.rollouts().Branch(from, t.resumed); err != nil {
+		if err := b.Kept().Branch(runner.Conversation{ID: from}, -1, t.resumed, ""); err != nil {
 			return t, program.Fatal("branch thread %.80q: %v", from, err)
 		}
 	default:
 		return t, nil
 	}
-	t.start, _ = b.rollouts().Length(t.resumed)
-	t.before, _ = b.rollouts().Count(t.resumed, math.MaxInt64)
+	path, _, _ := b.Kept().Path(t.resumed)
+	t.start, _ = transcripts.Size(path)
+	t.before = rollout.ReadCount(path, math.MaxInt64)
 	// Resumed with another model, the CLI first has the conversation summed up.
 	t.model = cmp.Or(t.model, t.before.Model)
 	return t, nil

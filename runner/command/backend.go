@@ -30,8 +30,6 @@ type Backend struct {
 	settings sync.Once // what is only handed over has been noted
 }
 
-var _ runner.Agent = (*Backend)(nil)
-
 // Abilities is what a program can do that makes use of all that it is offered.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
@@ -71,14 +69,14 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	if strings.TrimSpace(b.Command) == "" {
 		return program.Nothing, program.Machine("there is no agent command: give one with --agent-command")
 	}
-	file, fail := b.folder().prepare(o.Prompt)
+	file, fail := b.files().prepare(o.Prompt)
 	if fail != nil {
 		return program.Nothing, fail
 	}
 	o.Prompt.Cage = opened(o, file)
 	s := newStream(o, tell)
 	a, fail := b.ask(ctx, s, file)
-	b.folder().removeUnused(o.Prompt.SessionID)
+	b.files().removeUnused(o.Prompt.SessionID)
 	a.CLI = Abilities().Title + " " + program.OneLine(s.Display.Hide(b.Command), 200)
 	a.Notes = append(b.notes(o.Prompt), a.Notes...)
 	if fail != nil {

@@ -154,7 +154,7 @@ func TestConversationsLieInAFile(t *testing.T) {
 	t.Parallel()
 	p := small(t)
 	session := p.say(fresh("one"), "one")
-	length, ok := p.backend.Length(runner.Conversation{ID: first, Dir: p.dir})
+	length, ok := p.backend.Kept().Length(runner.Conversation{ID: first, Dir: p.dir})
 	if !ok || length == 0 {
 		t.Fatalf("length of the file: got %d, %v, want some", length, ok)
 	}
@@ -175,10 +175,10 @@ func TestUnusedFilesAreRemoved(t *testing.T) {
 		t.Fatal(f)
 	}
 	c := runner.Conversation{ID: first, Dir: p.dir}
-	if n, ok := p.backend.Length(c); ok {
+	if n, ok := p.backend.Kept().Length(c); ok {
 		t.Errorf("length: got %d, want no file", n)
 	}
-	if s, ok := p.backend.Find(c, []string{p.dir}); ok {
+	if s, ok := p.backend.Kept().Find(c, []string{p.dir}); ok {
 		t.Errorf("found for another machine: got %+v, want nothing", s)
 	}
 }
@@ -212,7 +212,7 @@ func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
 		if got, err := os.ReadFile(victim); string(got) != "whole" {
 			t.Errorf("%s: a file elsewhere: got %q, %v, want it as it was", o.Session, got, err)
 		}
-		if s, ok := p.backend.Find(runner.Conversation{ID: first}, []string{"/"}); ok && o.Session == state.Branch {
+		if s, ok := p.backend.Kept().Find(runner.Conversation{ID: first}, []string{"/"}); ok && o.Session == state.Branch {
 			t.Errorf("found through a link: got %+v, want nothing", s)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -30,7 +31,7 @@ type costs struct {
 
 // add takes a line, and returns false for one that says nothing credible.
 func (c *costs) add(r record) bool {
-	usd, hasUSD := dollars(r.USD)
+	usd, hasUSD := program.Dollars(r.USD)
 	used := state.Usage{Model: r.Model}
 	var ok [3]bool
 	used.Input, ok[0] = count(r.Input)

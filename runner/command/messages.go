@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -25,6 +26,17 @@ type kept struct {
 // roles are whose a message with a role is.
 var roles = map[string]runner.Speaker{
 	"user": runner.FromUser, "assistant": runner.FromAgent, "model": runner.FromAgent, "agent": runner.FromAgent, "tool": runner.FromTool,
+}
+
+// tell calls each with the messages of a file. Lines as in docs/agent-command.md are messages of theirs, and others are shown
+// as they are.
+func tell(path string, from, to int64, each func(runner.Message) error) error {
+	return transcripts.Read(path, from, to, func(at int64, line []byte, truncated bool) error {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return nil
+		}
+		return each(messageOf(at, line, truncated))
+	})
 }
 
 // messageOf is the message that a line has.

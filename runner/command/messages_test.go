@@ -27,11 +27,11 @@ plain words
 {"role": "unknown", "text": "x"}
 `
 	stored := filepath.Join(t.TempDir(), "stored.jsonl")
-	if err := errors.Join(os.WriteFile(stored, []byte(file), 0o600), p.backend.Place(runner.Conversation{ID: first}, stored)); err != nil {
+	if err := errors.Join(os.WriteFile(stored, []byte(file), 0o600), p.backend.Kept().Place(runner.Conversation{ID: first}, stored)); err != nil {
 		t.Fatal(err)
 	}
 	var got []runner.Message
-	err := p.backend.Read(runner.Conversation{ID: first}, 0, -1, func(m runner.Message) error {
+	err := p.backend.Kept().Read(runner.Conversation{ID: first}, 0, -1, func(m runner.Message) error {
 		got = append(got, m)
 		return nil
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/tally"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // The types of record.
@@ -84,25 +83,7 @@ func (r record) until() time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UTC()
 	}
-	if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n < 1e11 {
-		return time.Unix(int64(n), 0).UTC()
-	}
-	return time.Time{}
-}
-
-// dollars reads an amount. One that is too large to keep is the largest that can be kept, so
-// that it ends the run. What is negative or no number is no amount.
-func dollars(raw jsontext.Value) (state.USD, bool) {
-	if len(raw) == 0 || raw.Kind() != '0' || raw[0] == '-' {
-		return 0, false
-	}
-	if usd, err := state.ParseUSD(string(raw)); err == nil {
-		return usd, true
-	}
-	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 { // 1e-40; one beyond 1e308 is infinite
-		return 0, true
-	}
-	return state.MostUSD, true
+	return program.Epoch(r.Until)
 }
 
 // mostTokens is the largest count that is believed.

@@ -22,7 +22,7 @@ const (
 // stream reads the program's output as it comes. It is an io.Writer for one goroutine; its
 // memory is bounded by program.MaxMessage and transcripts.MaxLine.
 type stream struct {
-	program.Stream
+	*program.Stream
 	form form
 	head []byte // of an undecided output
 
@@ -35,7 +35,7 @@ type stream struct {
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 	s := &stream{costs: costs{asked: o.Prompt.Model}}
-	s.Stream = program.NewStream(o, tell, s.line)
+	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }
 
@@ -112,22 +112,15 @@ func (s *stream) add(p []byte) {
 	}
 }
 
-func (s *stream) line(line []byte, truncated bool) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
-	}
-	if truncated {
-		// It may be the message, which can't be used then.
-		s.Give(program.Fatal("a line of the agent command is over %d MiB", transcripts.MaxLine>>20))
-		return
-	}
+func (s *stream) line(line []byte) bool {
 	r, ok := parse(line)
-	if ok {
-		ok = s.take(r)
-	}
-	if !ok {
-		s.Unread++
-	}
+	return ok && s.take(r)
+}
+
+// long takes a line that does not fit. It may be the message, which can't be used then.
+func (s *stream) long(_ []byte, fail *runner.Failure) bool {
+	s.Give(fail)
+	return true
 }
 
 // take takes a record, and returns false for one that says nothing credible.
@@ -176,8 +169,7 @@ func (s *stream) begin(id string) {
 	case id == s.session:
 		return
 	case !state.ValidSession(id):
-		s.Give(program.Fatal("the agent command named its session %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a "+
-			"point, and 128 of them at most", id))
+		s.Give(program.CantKeep("the agent command named its session", id))
 		return
 	case s.Order.Prompt.Session == state.Branch && id == s.Order.Prompt.CLIID:
 		s.Give(program.Fatal("session %s was continued, not branched: the agent command must tell the id of the new one", id))

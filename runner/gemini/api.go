@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/gemini/generate"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
@@ -44,12 +46,7 @@ func (API) Service(r *http.Request) keyproxy.Service {
 
 // isReadable reports whether an answer will have a form in which it can be counted.
 func isReadable(query url.Values) bool {
-	for _, form := range query["alt"] {
-		if form != "" && form != "json" && form != "sse" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(query["alt"], func(form string) bool { return form != "" && form != "json" && form != "sse" })
 }
 
 // fields are those of a request that say what an answer may cost. The API takes both ways to write them.
@@ -75,8 +72,7 @@ const keyHeader = "X-Goog-Api-Key"
 
 // Shown implements keyproxy.API.
 func (API) Shown(r *http.Request) []string {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), token}
+	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), program.Bearer(r)}
 }
 
 // clientHeader says which program asks.
@@ -124,18 +120,7 @@ var kinds = map[int]string{
 	http.StatusServiceUnavailable:    "UNAVAILABLE",
 }
 
-// apiProblem is an error as the API tells it.
-type apiProblem struct {
-	Error apiProblemDetail `json:"error"`
-}
-
-type apiProblemDetail struct {
-	Code    int    `json:"code"`
-	Message string `json:"message"`
-	Status  string `json:"status"`
-}
-
 // Problem implements keyproxy.API.
 func (API) Problem(status int, message string) any {
-	return apiProblem{apiProblemDetail{Code: status, Message: message, Status: kinds[status]}}
+	return map[string]any{"error": map[string]any{"code": status, "message": message, "status": kinds[status]}}
 }

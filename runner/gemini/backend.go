@@ -6,58 +6,30 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Backend runs prompts with the Gemini CLI. It implements runner.Agent and may run any number of
-// invocations at once. Its fields must not change after the first call.
+// Backend runs prompts with the Gemini CLI. It implements runner.Backend.
 type Backend struct {
-	// Path is the CLI; "" for "gemini" on PATH. It is looked for, and its version checked,
-	// before the first invocation.
-	Path string
-	// Installer installs the CLI where Path is "" and there is none on PATH; nil leaves it to
-	// the user.
-	Installer program.Installer
-	// Tested is the newest version that this package was tested with, "" when nobody knows; a
-	// newer one is noted.
-	Tested string
-	// Env is the whole base environment.
-	Env []string
-	// Proxy is what the CLI asks the API through; nil for nothing.
-	Proxy *keyproxy.Proxy
-	// NoNewPrivs keeps the CLI, and the tools that it runs, from gaining privileges. Linux only.
-	NoNewPrivs bool
-	// IsUntrusted says that the CLI may not obey what is in its directory: settings, hooks,
-	// servers, GEMINI.md.
-	IsUntrusted bool
-
-	finder program.Finder
-	once   sync.Once // the user's settings have been noted
+	program.CLI
+	once sync.Once // the user's settings have been noted
 }
 
-var _ runner.Agent = (*Backend)(nil)
-
-const (
-	title        = "Gemini CLI"
-	host         = "generativelanguage.googleapis.com"
-	howToInstall = "install it with `npm install -g @google/gemini-cli`; it needs Node.js 20 or later"
-)
-
-// oldest is the first version that reports and accepts all that this package relies on.
-var oldest = program.Version{0, 61, 0}
+const title = "Gemini CLI"
 
 // Abilities is what the CLI can do.
 func Abilities() runner.Abilities {
@@ -74,7 +46,7 @@ func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	api := program.API{
-		Backend: protocol.BackendGemini, Base: program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: host, Proxy: b.Proxy,
+		Backend: protocol.BackendGemini, Base: program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: "generativelanguage.googleapis.com", Proxy: b.Proxy,
 	}
 	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
 	if file := program.Variable(b.Env, "GOOGLE_APPLICATION_CREDENTIALS"); file != "" {
@@ -105,38 +77,39 @@ func (b *Backend) Furnish(theirs []string) error {
 	return errors.Join(os.MkdirAll(to.ours("tmp"), 0o700), os.MkdirAll(to.ours("history"), 0o700))
 }
 
+// Kept are the CLI's conversations.
+func (b *Backend) Kept() transcripts.Kept { return b.home().kept() }
+
 // home is that of the CLI.
 func (b *Backend) home() home {
 	return home{userHome(b.Env)}
 }
 
+// source is which program the CLI is. Its oldest version is the first one that reports and accepts all that this package
+// relies on.
 func (b *Backend) source() program.Source {
 	return program.Source{
-		Title: title, Name: "gemini", Path: b.Path, Installer: b.Installer, HowTo: howToInstall,
-		Oldest: oldest, Tested: b.Tested, Env: b.versionEnv(), NoNewPrivs: b.NoNewPrivs,
+		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: "install it with `npm install -g @google/gemini-cli`; it needs Node.js 20 or later",
+		Oldest: program.Version{0, 61, 0}, Env: b.versionEnv(),
 	}
 }
 
-// Run implements runner.Backend for prompts. The error is nil or a *runner.Failure; a good result
-// makes it nil, whatever the process did after that.
+// Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	began := time.Now()
-	found, fail := b.finder.Find(ctx, b.source(), o, func(line string) { tell(runner.Progress{Note: line}) })
-	prepared := time.Since(began)
-	var ready ready
-	if fail == nil {
-		ready, fail = b.prepare(&o)
-	}
-	if fail != nil {
-		return runner.Answer{Prepared: prepared, Cost: program.Nothing.Cost, Notes: ready.notes}, fail
-	}
-	s := newStream(o, tell)
-	a, fail := b.ask(ctx, found.Path, ready, s)
-	a.Notes, a.CLI, a.Prepared = append(ready.notes, a.Notes...), found.String(), prepared
-	if fail != nil {
-		return a, fail
-	}
-	return a, nil
+	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
+		ready, fail := b.prepare(&o)
+		s := newStream(o, tell)
+		return program.Turn{
+			Stream: s.Stream,
+			Start: func(account *keyproxy.Account) (program.Invocation, *runner.Failure) {
+				s.costs.proxy = account
+				return program.Invocation{Args: b.args(s.Order.Prompt, ready.rules), Env: b.env(s.Order.Env), Finished: s.finished}, nil
+			},
+			Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {
+				return s.final(exit, b.said(s.Order, ready.from))
+			},
+		}, ready.notes, fail
+	}})
 }
 
 // ready is what an invocation has been given before it starts.
@@ -148,9 +121,6 @@ type ready struct {
 
 // prepare makes the home ready, with the conversation as the order wants it, and the prompt.
 func (b *Backend) prepare(o *runner.Order) (ready, *runner.Failure) {
-	if strings.TrimSpace(o.Prompt.Text) == "" {
-		return ready{}, program.Fatal("prompt is empty: the agent CLI takes none that is blank")
-	}
 	if len(o.Prompt.Text) > maxPrompt-1024 {
 		return ready{}, program.Fatal("the prompt is over %d MiB, which is more than the agent CLI reads", maxPrompt>>20)
 	}
@@ -190,22 +160,27 @@ func (b *Backend) noted(note string) (notes []string) {
 
 // open makes the conversation of an order ready, and returns how long its transcript is.
 func (h home) open(o *runner.Order) (from int64, notes []string, _ *runner.Failure) {
-	id := o.Prompt.SessionID
+	id, kept := o.Prompt.SessionID, h.kept()
 	if !transcripts.IsUUID(id) {
 		return 0, nil, program.Fatal("session %.80q: %s takes UUIDs in lower case only", id, title)
 	}
-	if err := transcripts.OnlyFiles(h.chats(o.Dir), "session-*"); err != nil { // the CLI looks for one in all of them
+	if err := transcripts.OnlyFiles(h.ours(chats(o.Dir)), "session-*"); err != nil { // the CLI looks for one in all of them
 		return 0, nil, program.Fatal("session gone: %v", err)
 	}
 	switch o.Prompt.Session {
 	case state.Fresh:
-		return 0, nil, h.forget(id)
+		// An invocation that was killed may have left one in which nobody has said anything: the CLI can neither resume
+		// nor begin it.
+		if err := kept.Clear(runner.Conversation{ID: id}, nil); err != nil {
+			return 0, nil, program.Machine("remove what is left of session %s: %v", id, err)
+		}
+		return 0, nil, nil
 	case state.Branch:
-		if err := h.branch(o.Prompt.From, id, o.Dir); err != nil {
+		if err := kept.Branch(runner.Conversation{ID: o.Prompt.From, Dir: o.Dir}, -1, id, o.Dir); err != nil {
 			return 0, nil, program.Fatal("session gone: branch it: %v", err)
 		}
 	}
-	path, _, ok := h.find(id, o.Dir)
+	path, _, ok := kept.Path(id, o.Dir)
 	if !ok {
 		return 0, nil, nil // the CLI itself says so
 	}
@@ -217,35 +192,23 @@ func (h home) open(o *runner.Order) (from int64, notes []string, _ *runner.Failu
 	return h.resumable(id, path, o.Dir)
 }
 
-// forget removes what an invocation that was killed has left of a conversation: the CLI can
-// neither resume nor begin one in which nobody has said anything.
-func (h home) forget(id string) *runner.Failure {
-	if _, _, ok := h.find(id, h.user); !ok {
-		return nil
-	}
-	if err := h.clear(id, nil); err != nil {
-		return program.Machine("remove what is left of session %s: %v", id, err)
-	}
-	return nil
-}
-
 // resumable checks that a conversation can be resumed in a directory, and returns how long its
 // transcript is.
 func (h home) resumable(id, path, dir string) (int64, []string, *runner.Failure) {
-	if ok, err := holdsPrompt(path); err == nil && !ok {
+	if ok, err := holdsPrompt(path, math.MaxInt64); err == nil && !ok {
 		return 0, nil, program.Fatal("session gone: the transcript of %s holds no prompt", id)
 	}
 	if err := complete(path); err != nil {
 		return 0, nil, program.Fatal("resume session %s: %v", id, err)
 	}
 	var notes []string
-	if filepath.Dir(path) != h.chats(dir) {
+	if filepath.Dir(path) != h.ours(chats(dir)) {
 		// It was held elsewhere: in another working copy, for one.
-		if err := h.move(id, path, dir); err != nil {
+		if err := h.kept().Move(id, dir, path); err != nil {
 			return 0, nil, program.Fatal("resume session %s: %v", id, err)
 		}
 		notes = append(notes, fmt.Sprintf("session %s was held in another directory: a copy is resumed here", id))
-		path, _, _ = h.find(id, dir)
+		path, _, _ = h.kept().Path(id, dir)
 	}
 	size, _ := transcripts.Size(path)
 	return size, notes, nil
@@ -320,28 +283,9 @@ func (b *Backend) versionEnv() []string {
 	return b.env([]string{homeVar + "=" + b.home().forVersion(), trustVar + "=false"})
 }
 
-// ask runs the CLI, through the proxy where there is one.
-func (b *Backend) ask(ctx context.Context, path string, r ready, s *stream) (runner.Answer, *runner.Failure) {
-	account := b.Proxy.Open(protocol.BackendGemini, s.Order.Mark)
-	defer account.Close()
-	defer account.Follow(s.Display.Usage)()
-	s.costs.proxy = account
-	exit, fail := s.Run(ctx, program.Invocation{
-		Path: path, Args: b.args(s.Order.Prompt, r.rules), Env: b.env(slices.Concat(s.Order.Env, account.Env(s.Order.Env))), Stdout: s,
-		Finished: s.finished, NoNewPrivs: b.NoNewPrivs, HowTo: howToInstall,
-	})
-	if fail != nil {
-		return program.Nothing, fail
-	}
-	s.flush()
-	account.Close() // whatever the process left behind uses nothing from here on
-	a, fail := s.final(exit, b.said(s.Order, r.from))
-	return a, program.Explain(fail, account)
-}
-
 // said is what the transcript has as the model's last words in an invocation.
 func (b *Backend) said(o runner.Order, from int64) string {
-	path, _, ok := b.home().find(o.Prompt.SessionID, o.Dir)
+	path, _, ok := b.Kept().Path(o.Prompt.SessionID, o.Dir)
 	if !ok {
 		return ""
 	}

@@ -27,14 +27,14 @@ func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
 	}
 	if result != nil {
 		words := program.OneLine(s.Display.Hide(s.words()), 500)
-		return classify(words, statusOf(string(result.Error.Message), exit.Code), string(exit.LastWords()), time.Now())
+		return classify(words, statusOf(result.Error.Message, exit.Code), string(exit.LastWords()), time.Now())
 	}
 	return unanswered(s.Records, exit, program.Ending(exit, s.Order))
 }
 
 // words are what the CLI says of an answer that is no good one.
 func (s *stream) words() string {
-	if message := string(s.answer.result.Error.Message); message != "" {
+	if message := s.answer.result.Error.Message; message != "" {
 		return plainError(message)
 	}
 	if s.answer.warning != "" {
@@ -118,27 +118,19 @@ func classify(words string, status int, last string, now time.Time) *runner.Fail
 	if isUsageLimit(words, status, last) {
 		return &runner.Failure{Class: runner.UsageLimit, Reset: reset(words, now), Message: "usage limit: " + words}
 	}
-	if what := permanent(words, status, last); what != "" {
-		return program.Fatal("%s: %s", what, words)
+	if status == 0 && refusals().MatchString(words) {
+		return program.Fatal("the model refused: %s", words)
 	}
-	f := program.Transient("the agent CLI reports: %s", words)
-	if program.IsRetryable(status) || status >= 500 || isNetwork(words+last) {
-		f.Class = runner.Service
-	}
-	return f
+	return errorWords.Failure(words+last, status, words)
 }
 
-// permanent returns what is wrong when another try won't cure it, else "".
-func permanent(words string, status int, last string) string {
-	switch {
-	case strings.Contains(words, "API key not valid"):
-		return "authentication"
-	case strings.Contains(last, "ModelNotFoundError"):
-		return "unknown model"
-	case status == 0 && refusals().MatchString(words):
-		return "the model refused"
-	}
-	return program.PermanentStatus(status)
+// errorWords are the words of errors, and the kinds that standard error names.
+var errorWords = program.Errors{
+	Authentication: []string{"API key not valid"},
+	Model:          []string{"ModelNotFoundError"},
+	Service: []string{
+		"ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_", "ERR_STREAM_PREMATURE_CLOSE", "fetch failed", "terminated",
+	},
 }
 
 // isUsageLimit tells a quota that is used up from a rate limit, which ends in a moment.
@@ -167,17 +159,3 @@ func reset(words string, now time.Time) time.Time {
 	}
 	return day
 }
-
-// network are the words for connections that were refused, reset or cut, or took too long.
-var network = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|UND_ERR_|ERR_STREAM_PREMATURE_CLOSE|fetch failed|terminated`)
-})
-
-// setup are the words for connections that will not come about in a moment: a name that can't be
-// resolved, no way there, a certificate that is not believed. Some are those of Go, which the key
-// proxy passes on.
-var setup = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|certificate|_CERT|CERT_|ERR_SSL|dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: `)
-})
-
-func isNetwork(text string) bool { return network().MatchString(text) && !setup().MatchString(text) }

@@ -20,8 +20,9 @@ func (c costs) total(result *record, spoke bool) state.Cost {
 	var cost state.Cost
 	var told []state.Usage
 	if result != nil {
-		for _, model := range slices.Sorted(maps.Keys(result.Stats)) {
-			if u := result.Stats[model].usage(model); u.All() > 0 {
+		models := result.models()
+		for _, model := range slices.Sorted(maps.Keys(models)) {
+			if u := models[model].usage(model); u.All() > 0 {
 				told = append(told, u)
 				cost.Kind, cost.Usage = state.InTokens, append(cost.Usage, state.ModelCost{Usage: u})
 			}
@@ -39,8 +40,9 @@ func (c costs) model(result *record, asked string) string {
 	if result == nil {
 		return best
 	}
-	for _, model := range slices.Sorted(maps.Keys(result.Stats)) {
-		if out := result.Stats[model].usage(model).Output; out > most {
+	models := result.models()
+	for _, model := range slices.Sorted(maps.Keys(models)) {
+		if out := models[model].usage(model).Output; out > most {
 			best, most = model, out
 		}
 	}

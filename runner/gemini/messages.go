@@ -35,56 +35,22 @@ type called struct {
 // of its own.
 type agent struct{ name, id string }
 
-// reader reads one transcript and those of the agents that it tells of.
-type reader struct {
-	each   func(runner.Message) error
-	folder string // with the transcripts of agents
-	agents map[string]agent
-	read   map[string]bool // agents
-}
-
-// transcript reads the messages of one transcript; of that of an agent, all have the place of
-// the use of the tool that has started it.
-func (r *reader) transcript(path string, from, to int64, of *runner.Message) error {
-	feed := transcripts.NewFeed(func(use string, m runner.Message) error {
-		if of != nil {
-			m.Offset, m.Subagent = of.Offset, of.Subagent
-		}
-		if err := r.each(m); err != nil {
-			return err
-		}
-		return r.follow(use, m)
-	})
-	t := teller{feed: feed, agents: r.agents, told: map[string]bool{}}
-	err := transcripts.Read(path, from, to, func(at int64, text []byte, truncated bool) error {
-		var l line
-		if truncated {
-			return feed.Say(runner.Message{Offset: at, From: runner.FromCLI, Cut: int64(len(text))})
-		}
-		if json.Unmarshal(text, &l, tally.Loose) != nil || len(t.told) > maxMessages {
-			return nil
-		}
-		return t.tell(at, l)
-	})
-	if err != nil {
-		return err
+// tell calls each with the messages of a transcript.
+func tell(path string, from, to int64, each func(runner.Message) error) error {
+	folder, agents := filepath.Join(filepath.Dir(path), idOf(path)), map[string]agent{}
+	t := transcripts.Teller{
+		Each: each,
+		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+			return (&teller{feed: feed, agents: agents, told: map[string]bool{}}).line
+		},
+		Agent: func(use string) (path, name string) {
+			if a := agents[use]; transcripts.IsUUID(a.id) {
+				return filepath.Join(folder, a.id+".jsonl"), a.name
+			}
+			return "", ""
+		},
 	}
-	return feed.Flush()
-}
-
-// follow reads the transcript of the agent that a use of a tool has started.
-func (r *reader) follow(use string, m runner.Message) error {
-	a, ok := r.agents[use]
-	if !ok || r.read[a.id] || !transcripts.IsUUID(a.id) {
-		return nil
-	}
-	r.read[a.id] = true
-	path := filepath.Join(r.folder, a.id+".jsonl")
-	if !transcripts.IsFolder(r.folder) || !transcripts.IsFile(path) {
-		return nil
-	}
-	m.Subagent = a.name
-	return r.transcript(path, 0, -1, &m)
+	return t.Tell(path, from, to)
 }
 
 // teller hands over what the lines of one transcript say.
@@ -94,12 +60,13 @@ type teller struct {
 	told   map[string]bool // ids of messages, and of uses of tools that have brought something
 }
 
-// tell takes a line. The CLI writes a message again when tools have brought something.
-func (t *teller) tell(at int64, l line) error {
-	m := runner.Message{Offset: at, From: speakers[l.Type], Time: transcripts.Moment(l.Time)}
-	if m.From == "" {
+// line takes a line. The CLI writes a message again when tools have brought something.
+func (t *teller) line(text []byte, m runner.Message) error {
+	var l line
+	if json.Unmarshal(text, &l, tally.Loose) != nil || len(t.told) > maxMessages || speakers[l.Type] == "" {
 		return nil
 	}
+	m.From, m.Time = speakers[l.Type], transcripts.Moment(l.Time)
 	if m.From == runner.FromAgent {
 		m.Model = l.Model
 	}

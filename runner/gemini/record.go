@@ -9,80 +9,49 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// record is one line of the CLI's output, of any type. What is of another kind than expected
-// costs only itself.
+// record is one line of the CLI's output, of any type.
 type record struct {
-	Type      text `json:"type"`
-	SessionID text `json:"session_id"` // init
-	Model     text `json:"model"`      // init
+	Type      string `json:"type"`
+	SessionID string `json:"session_id"` // init
+	Model     string `json:"model"`      // init
 
-	Role    text `json:"role"` // message
-	Content text `json:"content"`
+	Role    string `json:"role"` // message
+	Content string `json:"content"`
 
-	Tool       text           `json:"tool_name"` // tool_use
-	Use        text           `json:"tool_id"`   // and tool_result
+	Tool       string         `json:"tool_name"` // tool_use
+	Use        string         `json:"tool_id"`   // and tool_result
 	Parameters jsontext.Value `json:"parameters"`
 
-	Status   text    `json:"status"` // tool_result, result: "success" or "error"
-	Output   text    `json:"output"`
-	Error    problem `json:"error"`
-	Severity text    `json:"severity"` // error
-	Message  text    `json:"message"`
-	Stats    stats   `json:"stats"` // result
-}
-
-// text is a text; another value is none.
-type text string
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '"' {
-		return dec.SkipValue()
-	}
-	var s string
-	err := json.UnmarshalDecode(dec, &s)
-	*t = text(s)
-	return err
+	Status   string         `json:"status"` // tool_result, result: "success" or "error"
+	Output   string         `json:"output"`
+	Error    problem        `json:"error"`
+	Severity string         `json:"severity"` // error
+	Message  string         `json:"message"`
+	Stats    jsontext.Value `json:"stats"` // result
 }
 
 // problem is why something failed.
 type problem struct {
-	Type    text `json:"type"`
-	Message text `json:"message"`
+	Type    string `json:"type"`
+	Message string `json:"message"`
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (p *problem) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '{' {
-		return dec.SkipValue()
+// models are the tokens of all requests of a process, by model; nothing when there is anything odd among them.
+func (r *record) models() map[string]modelStats {
+	var all struct {
+		Models map[string]modelStats `json:"models"`
 	}
-	type plain problem
-	return json.UnmarshalDecode(dec, (*plain)(p))
+	if json.Unmarshal(r.Stats, &all, tally.Loose) != nil {
+		return nil
+	}
+	return all.Models
 }
-
-// stats are the tokens of all requests of a process, by model.
-type stats map[string]modelStats
 
 type modelStats struct {
 	Total  jsontext.Value `json:"total_tokens"`
 	Prompt jsontext.Value `json:"input_tokens"` // with what came from the cache
 	Output jsontext.Value `json:"output_tokens"`
 	Cached jsontext.Value `json:"cached"`
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (s *stats) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	value, err := dec.ReadValue()
-	if err != nil {
-		return err
-	}
-	var all struct {
-		Models map[string]modelStats `json:"models"`
-	}
-	if json.Unmarshal(value, &all, tally.Loose) == nil {
-		*s = all.Models
-	}
-	return nil
 }
 
 // usage are the tokens of a model. What it thought is output, which the CLI counts in the total
@@ -95,7 +64,13 @@ func (m modelStats) usage(model string) state.Usage {
 	}
 }
 
-func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, tally.Loose) }
+// lenient is how records are read: what a model or a tool wrote may hold names twice and bytes that are no UTF-8, and a field
+// of a type that nobody expected costs itself alone.
+var lenient = json.JoinOptions(tally.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
+	program.Skips[string](`"`), program.Skips[problem]("{"),
+)))
+
+func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
 
 // telling are the inputs that say most about a use of a tool, best first.
 var telling = []string{"command", "file_path", "absolute_path", "path", "dir_path", "url", "prompt", "query", "pattern", "name"}

@@ -42,11 +42,11 @@ func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	installtest.WriteProgram(t, path, `#!/bin/sh
 		mkdir -p "$GEMINI_CLI_HOME/.gemini" && cd "$GEMINI_CLI_HOME/.gemini" &&
 		echo '{"projects": {}}' > new && mv -f new projects.json && [ "$GEMINI_CLI_TRUST_WORKSPACE" = false ] && echo 0.61.0`)
-	b := &Backend{Path: path, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}
+	b := &Backend{CLI: program.CLI{Path: path, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}}
 	h := b.home()
 	_, err := h.prepare(dir)
 	must(t, err)
-	if _, fail := new(program.Finder).Find(t.Context(), b.source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {}); fail != nil {
+	if _, fail := b.Find(t.Context(), b.source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {}); fail != nil {
 		t.Fatal(fail)
 	}
 	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {

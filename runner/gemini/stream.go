@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage/denied"
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -20,7 +19,7 @@ const resultGrace = 10 * time.Second
 // stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
 // goroutine; its memory is bounded by program.Stream and program.MaxMessage.
 type stream struct {
-	program.Stream
+	*program.Stream
 	finished chan struct{} // closed some time after the result
 	timer    *time.Timer   // that does it; nil before the result
 
@@ -55,59 +54,41 @@ const (
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 	s := &stream{finished: make(chan struct{}), uses: map[string]use{}}
-	s.Stream = program.NewStream(o, tell, s.line)
+	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }
 
-// flush takes a last line that no line feed ended.
-func (s *stream) flush() {
-	s.Flush()
-	s.showRest()
-	if s.timer != nil {
-		s.timer.Stop()
-	}
-}
-
-func (s *stream) line(line []byte, truncated bool) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return
-	}
-	if truncated || jsonlimit.Check(line) != nil {
-		s.Records++
-		s.long(line[:min(len(line), 4096)])
-		return
-	}
+func (s *stream) line(line []byte) bool {
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
-		s.Unread++
-		return
+		return false
 	}
-	s.Records++
 	s.take(&r)
+	return true
 }
 
-// long takes a line that does not fit, or that would cost too much to decode, of which there is
-// the beginning. A result of a tool is known by its type alone; a message can't be used.
-func (s *stream) long(head []byte) {
+// long takes a line that does not fit. A result of a tool is known by its type alone; a message can't be used.
+func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	switch {
 	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
-		s.Give(program.TooLong())
+		s.Give(fail)
 	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
 		s.showRest()
 		s.answer.message.Reset()
 		s.Display.Forget() // this is the result of one of them, and nobody knows which
 	}
+	return true
 }
 
 func (s *stream) take(r *record) {
 	switch r.Type {
 	case "init":
-		s.answer.model = string(r.Model)
-		s.begin(string(r.SessionID))
+		s.answer.model = r.Model
+		s.begin(r.SessionID)
 		s.Display.Doing()
 	case "message":
 		if r.Role == "assistant" {
-			s.say(string(r.Content))
+			s.say(r.Content)
 		}
 	case "tool_use":
 		s.showRest()
@@ -117,8 +98,8 @@ func (s *stream) take(r *record) {
 		s.answer.message.Reset()
 		s.brought(r)
 	case "error":
-		s.answer.warning = string(r.Message)
-		s.Display.Line(program.OneLine(s.Display.Hide(string(r.Message)), 500), "")
+		s.answer.warning = r.Message
+		s.Display.Line(program.OneLine(s.Display.Hide(r.Message), 500), "")
 	case "result":
 		if s.answer.result == nil {
 			s.timer = time.AfterFunc(resultGrace, func() { close(s.finished) })
@@ -169,24 +150,24 @@ func (s *stream) showRest() {
 // use takes the begin of a use of a tool.
 func (s *stream) use(r *record) {
 	if r.Use != "" && len(s.uses) < maxUses {
-		s.uses[string(r.Use)] = use{s.Display.ToolUse(string(r.Tool), r.input()), string(r.Tool), r.input()}
+		s.uses[r.Use] = use{s.Display.ToolUse(r.Tool, r.input()), r.Tool, r.input()}
 	}
-	s.Display.Begin(string(r.Use), string(r.Tool), r.input())
+	s.Display.Begin(r.Use, r.Tool, r.input())
 }
 
 // brought takes what a use of a tool brought.
 func (s *stream) brought(r *record) {
-	use := s.uses[string(r.Use)]
-	delete(s.uses, string(r.Use))
-	s.Display.End(string(r.Use))
+	use := s.uses[r.Use]
+	delete(s.uses, r.Use)
+	s.Display.End(r.Use)
 	if r.Status != "error" {
 		return
 	}
-	if path := denied.Path(string(r.Output + "\n" + r.Error.Message)); path != "" {
+	if path := denied.Path(r.Output + "\n" + r.Error.Message); path != "" {
 		s.Display.Tell(runner.Progress{Refused: path})
 	}
 	if use.isRefused(r.Error) && len(s.answer.refused) < maxRefused {
-		s.answer.refused = append(s.answer.refused, s.refusal(use, string(r.Error.Message)))
+		s.answer.refused = append(s.answer.refused, s.refusal(use, r.Error.Message))
 	}
 }
 
@@ -195,7 +176,7 @@ var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_
 
 // isRefused reports whether a use of a tool failed because it was not allowed.
 func (u use) isRefused(why problem) bool {
-	return why.Type == "policy_violation" || isOutside(string(why.Message)) || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
+	return why.Type == "policy_violation" || isOutside(why.Message) || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
 }
 
 // isOutside reports whether an error says that a path is outside of what may be written.
@@ -236,6 +217,10 @@ var names = map[string]string{
 
 // final returns the answer for a process that has ended.
 func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Failure) {
+	s.showRest()
+	if s.timer != nil {
+		s.timer.Stop()
+	}
 	a := s.Answer(exit, "agent CLI")
 	a.SessionID, a.Model, a.Turns = s.answer.session, s.costs.model(s.answer.result, s.answer.model), 1
 	a.Cost = s.costs.total(s.answer.result, s.answer.spoke)

@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // TestRecordedStreams holds what recordings of the real CLI, and of its transcripts, amount to.
@@ -17,25 +18,25 @@ func TestRecordedStreams(t *testing.T) { recordtest.Replay(t, play) }
 func play(t *testing.T, c recordtest.Case) recordtest.Brought {
 	t.Helper()
 	const id = "11111111-1111-4111-8111-111111111111"
-	b, dir := &Backend{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}, t.TempDir()
-	chats := b.home().chats(dir)
-	must(t, os.MkdirAll(filepath.Join(chats, id), 0o700))
+	b, dir := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}, t.TempDir()
+	folder := b.home().ours(chats(dir))
+	must(t, os.MkdirAll(filepath.Join(folder, id), 0o700))
 	for name, text := range c.Beside {
-		must(t, os.WriteFile(filepath.Join(chats, id, name), text, 0o600))
+		must(t, os.WriteFile(filepath.Join(folder, id, name), text, 0o600))
 	}
 	o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: c.Mode, SessionID: id}}
 	if len(c.After) > 0 {
-		must(t, os.WriteFile(filepath.Join(chats, fileName(id)), c.After, 0o600))
+		must(t, os.WriteFile(filepath.Join(folder, "session-2000-01-01T00-00-"+id[:8]+".jsonl"), c.After, 0o600))
 	}
 	s := newStream(o, nil)
 	_, _ = s.Write(c.Stdout)
-	s.flush()
+	s.Flush()
 	var got recordtest.Brought
 	got.Answer, got.Failure = s.final(c.Exit, b.said(o, 0))
 	if got.Failure != nil {
 		got.Failure.Reset = time.Time{} // midnight in California
 	}
-	err := b.Read(conversation(o), 0, -1, func(m runner.Message) error {
+	err := b.Kept().Read(conversation(o), 0, -1, func(m runner.Message) error {
 		got.Messages = append(got.Messages, m)
 		return nil
 	})
@@ -55,7 +56,7 @@ func FuzzStream(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, output []byte) {
 		s := newStream(runner.Order{Telling: runner.TellAll}, nil)
 		_, _ = s.Write(output)
-		s.flush()
+		s.Flush()
 		_, _ = s.final(proc.Exit{Code: 145}, "")
 	})
 }

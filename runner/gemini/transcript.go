@@ -2,16 +2,11 @@ package gemini
 
 import (
 	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
@@ -104,114 +99,6 @@ func used(all []said) []state.Usage {
 			}
 		}
 	})
-}
-
-// Length implements runner.Transcripts.
-func (b *Backend) Length(c runner.Conversation) (int64, bool) {
-	path, _, ok := b.home().find(c.ID, c.Dir)
-	if !ok {
-		return 0, false
-	}
-	return transcripts.Size(path)
-}
-
-// Usage implements runner.Transcripts.
-func (b *Backend) Usage(c runner.Conversation, from int64) ([]state.Usage, bool) {
-	path, _, _ := b.home().find(c.ID, c.Dir)
-	size, ok := transcripts.Size(path)
-	if !ok || from < 0 || size-from > transcripts.MaxRead {
-		return nil, false
-	}
-	all, err := messages(path, from)
-	if err != nil {
-		return nil, false
-	}
-	list := used(all)
-	return list, len(list) > 0
-}
-
-// Find implements runner.Transcripts. A conversation in which nobody has said anything can't be
-// resumed.
-func (b *Backend) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
-	path, dir, ok := b.home().find(c.ID, dirs...)
-	if !ok {
-		return runner.Stored{}, false
-	}
-	if holds, err := holdsPrompt(path); err != nil || !holds {
-		return runner.Stored{}, false
-	}
-	size, ok := transcripts.Size(path) // after the search, so that the prompt is within it
-	return runner.Stored{Path: path, Size: size, Dir: dir}, ok
-}
-
-// Read implements runner.Transcripts.
-func (b *Backend) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
-	path, _, ok := b.home().find(c.ID, c.Dir)
-	if !ok {
-		return gone(c.ID)
-	}
-	r := reader{each: each, folder: filepath.Join(filepath.Dir(path), c.ID), agents: map[string]agent{}, read: map[string]bool{}}
-	return r.transcript(path, from, to, nil)
-}
-
-// Copy implements runner.Transcripts.
-func (b *Backend) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
-	if !transcripts.IsUUID(id) {
-		return "", fmt.Errorf("copy conversation: the id %.80q is no UUID in lower case", id)
-	}
-	if _, _, ok := b.home().find(id, dir); ok {
-		return "", fmt.Errorf("copy conversation: there is a conversation %s already", id)
-	}
-	if err := b.home().copy(c, length, id, dir); err != nil {
-		return "", fmt.Errorf("copy conversation: %w", err)
-	}
-	return "", nil
-}
-
-// Place implements runner.Transcripts. A transcript without any prompt is of no use to the CLI and
-// is not put there, which is no error.
-func (b *Backend) Place(c runner.Conversation, from string) error {
-	if err := b.place(c, from); err != nil {
-		return fmt.Errorf("put transcript of session %q in place: %w", c.ID, err)
-	}
-	return nil
-}
-
-func (b *Backend) place(c runner.Conversation, from string) error {
-	if !transcripts.IsUUID(c.ID) {
-		return errors.New("its id is no UUID in lower case")
-	}
-	if id := idOf(from); id != c.ID {
-		return fmt.Errorf("it is the one of %.80q", id)
-	}
-	if holds, err := holdsPrompt(from); err != nil || !holds {
-		return err
-	}
-	return transcripts.Bring(from, func(in io.Reader) error { return b.home().place(c.ID, c.Dir, in) })
-}
-
-// Clear implements runner.Transcripts.
-func (b *Backend) Clear(c runner.Conversation, only *runner.Mark) error {
-	if !transcripts.IsUUID(c.ID) {
-		return errors.New("clear session: its id is no UUID in lower case")
-	}
-	return b.home().clear(c.ID, only)
-}
-
-// clear removes what is kept of a conversation, whichever directory it was held in.
-func (h home) clear(id string, only *runner.Mark) error {
-	list, err := os.ReadDir(h.ours("tmp"))
-	if err != nil {
-		return nil //nolint:nilerr // there is no home, and nothing in it
-	}
-	for _, entry := range list {
-		chats, oops := transcripts.Open(h.ours(), "tmp", entry.Name(), "chats")
-		if oops != nil {
-			continue // it is a link, or no folder of its own
-		}
-		err = errors.Join(err, remove(chats, id, only), chats.Close())
-	}
-	return err
 }
 
 // Words are those of every transcript, without which the CLI can't read it.

@@ -134,17 +134,17 @@ func TestEachDirectoryHasItsFolder(t *testing.T) {
 
 // TestConversationsOfLikeNames: the name of a file has a part of the id alone.
 func TestConversationsOfLikeNames(t *testing.T) {
-	b := &Backend{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}
+	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}
 	stored := filepath.Join(t.TempDir(), "t.jsonl")
 	c := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
 	must(t, os.WriteFile(stored, []byte(`{"sessionId":"`+c.ID+`","projectHash":"x"}`+"\n"+`{"id":"1","type":"user","content":"hi"}`+"\n"), 0o600))
-	must(t, b.Place(c, stored))
+	must(t, b.Kept().Place(c, stored))
 	other := c
 	other.ID = c.ID[:8] + uuid.NewString()[8:]
-	if n, ok := b.Length(other); ok {
+	if n, ok := b.Kept().Length(other); ok {
 		t.Errorf("length of another conversation: got %d, want none", n)
 	}
-	if err := b.Place(other, stored); err == nil || !strings.Contains(err.Error(), "is the one of") {
+	if err := b.Kept().Place(other, stored); err == nil || !strings.Contains(err.Error(), "is the one of") {
 		t.Errorf("transcript of another conversation: got %v, want it refused", err)
 	}
 }
@@ -235,7 +235,7 @@ func TestNothingIsAttached(t *testing.T) {
 func TestTheCLIGetsThePlainPrompt(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "secret.txt"), nil, 0o600))
-	b := &Backend{Env: []string{"HOME=" + t.TempDir()}}
+	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir()}}}
 	o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Text: "/see @secret.txt", Session: state.Fresh, SessionID: "11111111-1111-4111-8111-111111111111"}}
 	if _, fail := b.prepare(&o); fail != nil || o.Prompt.Text != "Prompt:\n/see \\@secret.txt" {
 		t.Errorf("got %q, %v, want the prompt with nothing to attach", o.Prompt.Text, fail)
@@ -244,7 +244,7 @@ func TestTheCLIGetsThePlainPrompt(t *testing.T) {
 
 // TestCommandLine holds what the CLI is started with, and what of its directory it obeys.
 func TestCommandLine(t *testing.T) {
-	b := &Backend{Env: []string{"HOME=/h", "GEMINI_API_KEY=k", "GEMINI_CLI_TRUST_WORKSPACE=true"}}
+	b := &Backend{CLI: program.CLI{Env: []string{"HOME=/h", "GEMINI_API_KEY=k", "GEMINI_CLI_TRUST_WORKSPACE=true"}}}
 	const begin = "--output-format stream-json --approval-mode "
 	for _, c := range []struct {
 		o    runner.PromptOrder
@@ -291,7 +291,7 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		b := &Backend{Proxy: p}
+		b := &Backend{CLI: program.CLI{Proxy: p}}
 		if got := strings.Join(b.permissions(runner.PromptOrder{}).disallowed, " "); got != want {
 			t.Errorf("with %q allowed: got %q turned off, want %q", tools, got, want)
 		}
@@ -301,7 +301,7 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 // TestWhatIsNoTranscriptIsNotOpened: the CLI looks for a conversation in the files of all.
 func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	h, dir := home{t.TempDir()}, t.TempDir()
-	file := filepath.Join(h.chats(dir), "session-of-another.jsonl")
+	file := filepath.Join(h.ours(chats(dir)), "session-of-another.jsonl")
 	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	must(t, os.Symlink("elsewhere", file))
 	order := &runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "0198c0de-0000-4000-8000-000000000001"}, Dir: dir}

@@ -191,7 +191,7 @@ func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	j.interrupt(e.Agent)
 	err := j.open.Report(e)
 	a := j.add(e.Agent, e.State)
-	a.began, a.facts = e.Time, "in "+b.Cwd
+	a.began, a.facts = e.Time, folder(b)
 	if b.SessionID != "" {
 		a.facts = "session " + b.SessionID + ", " + a.facts
 	}

@@ -139,9 +139,17 @@ func startText(b *state.StateStarted, verbose bool) string {
 		parts = append(parts, fmt.Sprintf("attempt %d", b.Attempt))
 	}
 	if verbose {
-		parts = append(parts, "in "+b.Cwd)
+		parts = append(parts, folder(b))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// folder says where a state works.
+func folder(b *state.StateStarted) string {
+	if b.Cwd == "" {
+		return "in an empty folder"
+	}
+	return "in " + b.Cwd
 }
 
 func endLine(e state.Event, b *state.StateFinished) line {

@@ -1,8 +1,7 @@
-// Package transcripts has what is the same for the transcripts of all agent CLIs that keep a
-// conversation in one file of lines: marking, cutting, reading, and putting such a file in
-// place and removing it without following links that an agent may have made.
+// Package transcripts keeps the conversations of all agent CLIs that have one in a file of lines: it finds, marks, cuts, reads
+// and copies such a file, and puts it in place and removes it without following links that an agent may have made.
 //
-// It knows no agent CLI, and nothing of where each keeps its files or what is in them.
+// It knows no agent CLI: where each keeps its files, and what is in them, is said by Kept and Teller.
 package transcripts
 
 import (
@@ -163,14 +162,9 @@ func Size(path string) (int64, bool) {
 // Newest returns the newest regular file below a folder whose path in it a pattern matches, as
 // in fs.Glob, and false when there is none. With a test it is the newest that passes.
 func Newest(folder, pattern string, test func(path string) bool) (string, bool) {
-	found, err := fs.Glob(os.DirFS(folder), pattern)
-	if err != nil {
-		return "", false
-	}
 	var best string
 	var at int64
-	for _, f := range found {
-		path := filepath.Join(folder, filepath.FromSlash(f))
+	for _, path := range Glob(folder, pattern) {
 		info, err := os.Lstat(path)
 		if err == nil && info.Mode().IsRegular() && info.ModTime().UnixNano() > at && (test == nil || test(path)) {
 			best, at = path, info.ModTime().UnixNano()
@@ -182,13 +176,21 @@ func Newest(folder, pattern string, test func(path string) bool) (string, bool) 
 // OnlyFiles returns an error if something below a folder whose path in it the pattern matches is
 // no regular file: a CLI that opens a pipe waits for whoever writes to it, and a link leads anywhere.
 func OnlyFiles(folder, pattern string) error {
-	found, err := fs.Glob(os.DirFS(folder), pattern)
-	for _, f := range found {
-		if path := filepath.Join(folder, filepath.FromSlash(f)); !IsFile(path) {
+	for _, path := range Glob(folder, pattern) {
+		if !IsFile(path) {
 			return fmt.Errorf("%q is no regular file, as a transcript is", path)
 		}
 	}
-	return err
+	return nil
+}
+
+// Glob returns the paths of what is below a folder where its path in it matches a pattern, as in fs.Glob.
+func Glob(folder, pattern string) []string {
+	found, _ := fs.Glob(os.DirFS(folder), pattern) // patterns are well-formed
+	for i, f := range found {
+		found[i] = filepath.Join(folder, filepath.FromSlash(f))
+	}
+	return found
 }
 
 // Resolve returns the path of a directory without links, as a program sees it that works in it;

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"syscall"
@@ -33,7 +34,7 @@ func become(argv []string) {
 	plan, err := readPlan(os.NewFile(planFD, "plan"))
 	if err == nil {
 		if !plan.IsTrusted {
-			dieFirst()
+			Ready()
 		}
 		err = enter(plan)
 	}
@@ -44,9 +45,11 @@ func become(argv []string) {
 	os.Exit(126)
 }
 
-// dieFirst has the kernel end what is in the cage, and not the job, when memory is used up. Where that can't
-// be said, the kernel chooses.
-func dieFirst() {
+// Ready makes this process one for a cage: nothing that it was left open, beside its streams, goes to the programs that it
+// becomes or starts, and when memory is used up the kernel ends it, and not the job. Where that can't be said, the kernel
+// chooses.
+func Ready() {
+	_ = unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -25,7 +26,7 @@ func TestClearRemovesWhatIsBesideASession(t *testing.T) {
 		if isChanged {
 			must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second)))
 		}
-		err = b.Clear(talked, &mark)
+		err = b.Clear(runner.Conversation{ID: talked}, &mark)
 		if _, gone := os.Lstat(beside); err != nil || (gone == nil) != isChanged {
 			t.Errorf("changed: %v: got %v, the folder: %v", isChanged, err, gone)
 		}

@@ -2,9 +2,12 @@ package transcript
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/runner"
 )
 
 // Agents can write transcripts. One that seems to have terabytes, or whose lines would
@@ -31,13 +34,13 @@ func TestHostileTranscripts(t *testing.T) {
 		if err := os.Truncate(path, max(c.length, int64(len(c.text)))); err != nil {
 			t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
 		}
-		if usage, ok := d.Usage(id, dir, 0); ok {
+		if usage, ok := d.Usage(runner.Conversation{ID: id, Dir: dir}, 0); ok {
 			t.Errorf("%s: the usage is %v", name, usage)
 		}
 		for count := range Counts(path, int64(len(c.text))) {
 			t.Errorf("%s: a count %v", name, count)
 		}
-		if ok, err := HoldsPrompt(path); ok || err != nil {
+		if ok, err := HoldsPrompt(path, math.MaxInt64); ok || err != nil {
 			t.Errorf("%s: holds a prompt: %v, %v", name, ok, err)
 		}
 	}

@@ -2,10 +2,7 @@ package transcript
 
 import (
 	"cmp"
-	"fmt"
-	"io/fs"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,32 +16,17 @@ import (
 type line struct {
 	Type    string         `json:"type"`
 	Subtype string         `json:"subtype"`
-	Time    moment         `json:"timestamp"`
+	Time    string         `json:"timestamp"`
 	Content jsontext.Value `json:"content"` // of a system line
 	// IsMeta says that the CLI has put the line there, and IsSummary that it is what a
 	// conversation was compacted to.
 	IsMeta    bool   `json:"isMeta"`
 	IsSummary bool   `json:"isCompactSummary"`
 	Denied    string `json:"toolDenialKind"`
-	// IsAside says that the line is of an agent that the conversation has started, as older
-	// versions wrote them between those of the conversation.
-	IsAside bool `json:"isSidechain"`
-	Message struct {
+	Message   struct {
 		Model   string         `json:"model"`
 		Content jsontext.Value `json:"content"`
 	} `json:"message"`
-}
-
-// moment is a time, the zero one for what is none.
-type moment time.Time
-
-// UnmarshalText implements encoding.TextUnmarshaler.
-func (m *moment) UnmarshalText(text []byte) error {
-	at, err := time.Parse(time.RFC3339Nano, string(text))
-	if err == nil {
-		*m = moment(at.UTC())
-	}
-	return nil
 }
 
 // block is a part of a message.
@@ -59,81 +41,28 @@ type block struct {
 	IsError bool           `json:"is_error"`
 }
 
-// Read calls each with the messages of a session, as runner.Transcripts says. The messages of
-// an agent that the session started come after the use of the tool that has started it, with
-// its place.
-func (d Folder) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
-	path, ok := d.Path(c.ID, c.Dir)
-	if !ok {
-		return gone(c.ID)
+// tell calls each with the messages of a transcript.
+func tell(path string, from, to int64, each func(runner.Message) error) error {
+	agents := subagentsOf(path)
+	t := transcripts.Teller{
+		Each: each,
+		Shows: func(line []byte) bool {
+			t := TypeOf(line)
+			return t == "user" || t == "assistant" || t == "system"
+		},
+		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+			return func(text []byte, m runner.Message) error {
+				var l line
+				if json.Unmarshal(text, &l, tally.Loose) != nil {
+					return nil
+				}
+				m.Time = transcripts.Moment(l.Time)
+				return l.tell(feed, m)
+			}
+		},
+		Agent: func(use string) (path, name string) { return agents[use].path, agents[use].name },
 	}
-	r := reader{subagents: subagentsOf(path), each: each}
-	return r.read(path, from, to, nil)
-}
-
-// gone is the error of a session without a transcript.
-func gone(session string) error {
-	return fmt.Errorf("session %.80q has no transcript here: %w", session, fs.ErrNotExist)
-}
-
-// reader reads one transcript and those of the agents that it tells of.
-type reader struct {
-	subagents map[string]subagent // by the use of the tool; one is read once
-	each      func(runner.Message) error
-}
-
-// read reads the messages of a transcript; of that of another agent, all have the place of the
-// use of the tool that has started it.
-func (r *reader) read(path string, from, to int64, of *origin) error {
-	feed := transcripts.NewFeed(func(use string, m runner.Message) error {
-		if of != nil {
-			m.Offset, m.Subagent = of.at, of.name
-		}
-		if err := r.each(m); err != nil || use == "" {
-			return err
-		}
-		return r.follow(use, m.Offset)
-	})
-	err := transcripts.Read(path, from, to, func(at int64, text []byte, truncated bool) error {
-		if t := TypeOf(text); t != "user" && t != "assistant" && t != "system" {
-			return nil
-		}
-		var l line
-		if truncated {
-			return feed.Say(runner.Message{Offset: at, From: runner.FromCLI, Cut: int64(len(text))})
-		}
-		if json.Unmarshal(text, &l, tally.Loose) != nil {
-			return nil
-		}
-		m := runner.Message{Offset: at, Time: time.Time(l.Time)}
-		if l.IsAside && of == nil {
-			m.Subagent = "agent"
-		}
-		return l.tell(feed, m)
-	})
-	if err != nil {
-		return err
-	}
-	return feed.Flush()
-}
-
-// origin is where an agent was started.
-type origin struct {
-	at   int64
-	name string
-}
-
-// follow reads the transcript of the agent that a use of a tool has started.
-func (r *reader) follow(use string, at int64) error {
-	s, ok := r.subagents[use]
-	if !ok {
-		return nil
-	}
-	delete(r.subagents, use)
-	if !transcripts.IsFile(s.path) {
-		return nil
-	}
-	return r.read(s.path, 0, -1, &origin{at: at, name: s.name})
+	return t.Tell(path, from, to)
 }
 
 // tell hands over the messages of a line; m has what is the same for all.

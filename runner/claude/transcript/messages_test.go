@@ -9,10 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // told returns the messages of a session, a line each.
-func told(t *testing.T, d Folder, session, dir string) (list []string) {
+func told(t *testing.T, d transcripts.Kept, session, dir string) (list []string) {
 	t.Helper()
 	err := d.Read(runner.Conversation{ID: session, Dir: dir}, 0, -1, func(m runner.Message) error {
 		line := string(m.From) + ": " + m.Tool + m.Input + m.Text
@@ -36,7 +37,6 @@ func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
 		`{"type":"user","message":{"content":[{"type":"text","text":"<system-reminder>r</system-reminder>"},{"type":"image"},{"type":"text","text":""}]}}`,
 		`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}`,
 		`{"type":"system","subtype":"compact_boundary","content":"Conversation compacted"}`, `{"type":"system","content":{}}`,
-		`{"type":"assistant","isSidechain":true,"message":{"model":"m","content":[{"type":"text","text":"aside"}]}}`,
 		`{"type":"assistant","message":{"model":"m","content":[{"type":"tool_use","id":"1","name":"Read","input":{"a":1}},{"type":"tool_use","id":"2"}]}}`,
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"= x"},{"type":"image"}]}]}}`,
 		`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"9","content":"late"}]}}`,
@@ -44,7 +44,7 @@ func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
 	}, "\n"))
 	want := []string{
 		"user: hello", "cli: go on", "cli: so far", "cli: <system-reminder>r</system-reminder>", "user: [image]", "cli: API Error",
-		"cli: Conversation compacted", "agent agent: aside", `tool: Read{"a":1}= x` + "\n[image]", "tool: tool", "tool: late",
+		"cli: Conversation compacted", `tool: Read{"a":1}= x` + "\n[image]", "tool: tool", "tool: late",
 	}
 	if diff := cmp.Diff(want, told(t, d, sessionUUID, dir)); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)

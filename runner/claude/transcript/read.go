@@ -3,7 +3,6 @@ package transcript
 import (
 	"bytes"
 	"iter"
-	"math"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,12 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// HoldsPrompt reports whether a transcript can be resumed: the CLI can neither
+// HoldsPrompt reports whether the first length bytes of a transcript can be resumed: the CLI can neither
 // resume one without any prompt nor begin its session again.
-func HoldsPrompt(path string) (bool, error) { return holdsPrompt(path, math.MaxInt64) }
-
-// holdsPrompt is HoldsPrompt for the first length bytes.
-func holdsPrompt(path string, length int64) (bool, error) {
+func HoldsPrompt(path string, length int64) (bool, error) {
 	return transcripts.Holds(path, length, func(line []byte, _ bool) bool { return TypeOf(line) == "user" })
 }
 

@@ -2,8 +2,6 @@ package transcript
 
 import (
 	"cmp"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // The limits of what is read of the agents that a session has started.
@@ -28,23 +27,13 @@ type subagent struct{ name, path string }
 // Links are passed over.
 func subagentsOf(path string) map[string]subagent {
 	all := map[string]subagent{}
-	own, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
+	own := strings.TrimSuffix(path, ".jsonl")
+	folder := filepath.Join(own, "subagents")
+	if !transcripts.IsFolder(own) || !transcripts.IsFolder(folder) {
 		return all
 	}
-	defer own.Close()
-	folder := filepath.Join(strings.TrimSuffix(filepath.Base(path), ".jsonl"), "subagents")
-	for _, at := range []string{filepath.Dir(folder), folder} {
-		if info, err := own.Lstat(at); err != nil || !info.IsDir() {
-			return all
-		}
-	}
-	found, err := fs.Glob(own.FS(), filepath.ToSlash(folder)+"/agent-*.meta.json")
-	if err != nil {
-		return all
-	}
-	for _, name := range found[:min(len(found), maxSubagents)] {
-		meta := filepath.Join(own.Name(), filepath.FromSlash(name))
+	found := transcripts.Glob(folder, "agent-*.meta.json")
+	for _, meta := range found[:min(len(found), maxSubagents)] {
 		data, _, err := files.Read(meta, maxMeta)
 		if err != nil {
 			continue

@@ -1,8 +1,7 @@
-// Package transcript finds, reads, moves and removes the files in which Claude
-// Code keeps its conversations, one file of JSON lines a session.
+// Package transcript says where Claude Code keeps its conversations, one file of JSON lines a session, and what their lines
+// say of messages, tokens and costs.
 //
-// It knows where the CLI puts the files and what their lines say of tokens and
-// costs. It knows nothing of invocations or runs.
+// It knows nothing of invocations or runs.
 package transcript
 
 import (
@@ -12,57 +11,33 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
-	"github.com/raymond-action/raymond-action/state"
 )
 
-// Folder is where a CLI with the environment Env keeps its transcripts. It
-// may be used by any number of goroutines.
-type Folder struct{ Env []string }
-
-// Length returns the size in bytes of the transcript of a session that began in dir, and
-// false when there is none.
-func (d Folder) Length(session, dir string) (int64, bool) {
-	path, ok := d.Path(session, dir)
-	if !ok {
-		return 0, false
+// Kept are the conversations of a CLI with an environment.
+func Kept(env []string) transcripts.Kept {
+	config, _ := Config(env) // "" then
+	of := func(dir string) string { return "projects/" + slug(dir) }
+	return transcripts.Kept{
+		Top: config, Folders: "projects/*", File: func(id string) string { return id + ".jsonl" },
+		Of:    func(dir string) []string { return []string{of(transcripts.Resolve(dir)), of(dir)} },
+		New:   func(id, dir string) (string, error) { return of(transcripts.Resolve(dir)) + "/" + id + ".jsonl", nil },
+		Holds: HoldsPrompt,
+		// A quotation mark within a text has a backslash before it: only members are renamed.
+		Named: func(id string) string { return `"sessionId":"` + id + `"` },
+		Used:  used, Told: tell,
 	}
-	return transcripts.Size(path)
 }
 
-// Path returns the transcript of a session that began in dir, and false when
-// there is none. When it is not where the CLI puts it, because dir is another
-// working copy of a repository or the home folder was restored, the newest file
-// of that name is returned.
-func (d Folder) Path(session, dir string) (string, bool) {
-	if !state.ValidSession(session) {
-		return "", false
-	}
-	s, ok := d.find(session, []string{dir})
-	return s.Path, ok
-}
-
-// Check returns an error if what the CLI would open as the transcript of a session is none.
-func (d Folder) Check(session string) error {
-	projects, err := d.Projects()
-	if err != nil || !state.ValidSession(session) {
-		return nil //nolint:nilerr // then there is none
-	}
-	return transcripts.OnlyFiles(projects, "*/"+session+".jsonl")
-}
-
-// Config returns the CLI's own folder, which may not be there yet.
-func (d Folder) Config() (string, error) {
-	if dir := program.Variable(d.Env, "CLAUDE_CONFIG_DIR"); dir != "" {
+// Config returns the own folder of a CLI with an environment, which may not be there yet.
+func Config(env []string) (string, error) {
+	if dir := program.Variable(env, "CLAUDE_CONFIG_DIR"); dir != "" {
 		return dir, nil
 	}
-	home, err := program.Home(d.Env)
-	return filepath.Join(home, ".claude"), err
-}
-
-// Projects returns the folder with the transcripts of all directories, which may not be there yet.
-func (d Folder) Projects() (string, error) {
-	config, err := d.Config()
-	return filepath.Join(config, "projects"), err
+	home, err := program.Home(env)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, ".claude"), nil
 }
 
 // slugSize is how many UTF-16 units of a path the CLI puts into a folder's name

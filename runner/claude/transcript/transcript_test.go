@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -33,7 +35,7 @@ func TestSlug(t *testing.T) {
 
 // home is the folder of a CLI that holds one transcript, of a session
 // that began in the returned folder.
-func home(t *testing.T, id, content string) (d Folder, dir, file string) {
+func home(t *testing.T, id, content string) (k transcripts.Kept, dir, file string) {
 	t.Helper()
 	config := t.TempDir()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -41,7 +43,7 @@ func home(t *testing.T, id, content string) (d Folder, dir, file string) {
 	file = filepath.Join(config, "projects", slug(dir), id+".jsonl")
 	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	must(t, os.WriteFile(file, []byte(content), 0o600))
-	return Folder{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}, dir, file
+	return Kept([]string{"CLAUDE_CONFIG_DIR=" + config}), dir, file
 }
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
@@ -53,7 +55,7 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 		return `{"type":"assistant","message":{"id":"` + id + `","model":"` + model + `","usage":` + usage + `}}` + "\n"
 	}
 	before := line("m0", "opus", `{"input_tokens":9}`)
-	b, dir, _ := home(t, "s", before+
+	b, dir, _ := home(t, sessionUUID, before+
 		line("m1", "opus", `{"input_tokens":5,"output_tokens":1}`)+
 		line("m1", "opus", `{"input_tokens":5,"output_tokens":7}`)+
 		line("m2", "haiku", `{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":3}`)+
@@ -61,17 +63,17 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 		`{"type":"user","message":{"id":"m4","model":"opus","usage":{"input_tokens":99}}}`+"\nnot json\n"+
 		line("m5", "opus[1m]", `{"output_tokens":10}`)+
 		line("m6", "opus", `{"output_tokens":-5}`)+`{"type":"assist`)
-	got, ok := b.Usage("s", dir, int64(len(before)))
+	got, ok := b.Usage(runner.Conversation{ID: sessionUUID, Dir: dir}, int64(len(before)))
 	want := []state.Usage{{Model: "haiku", Input: 1, CacheWrite: 2, CacheRead: 3}, {Model: "opus", Input: 5, Output: 17}}
 	if diff := cmp.Diff(want, got); diff != "" || !ok {
 		t.Errorf("usage %v (-want +got):\n%s", ok, diff)
 	}
 	for _, from := range []int64{1 << 40, -1} {
-		if got, ok := b.Usage("s", dir, from); ok {
+		if got, ok := b.Usage(runner.Conversation{ID: sessionUUID, Dir: dir}, from); ok {
 			t.Errorf("usage from byte %d: got %v, want none", from, got)
 		}
 	}
-	if got, ok := b.Usage("none", dir, 0); ok {
+	if got, ok := b.Usage(runner.Conversation{ID: talked, Dir: dir}, 0); ok {
 		t.Errorf("usage of no session: got %v, want none", got)
 	}
 }

@@ -31,16 +31,9 @@ type spoken struct {
 	} `json:"message"`
 }
 
-// Usage returns the tokens that the transcript of a session shows from the given byte on,
-// one element a model, and false when it can't tell. Models are in order of name, without
-// variants as in "[1m]". Each message counts once, as its last line says: the
-// CLI writes a line a block.
-func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
-	path, _ := d.Path(session, dir)
-	size, ok := transcripts.Size(path)
-	if !ok || from < 0 || size-from > transcripts.MaxRead {
-		return nil, false
-	}
+// used returns the tokens that a transcript shows from the given byte on, one element a model. Models are in order of name,
+// without variants as in "[1m]". Each message counts once, as its last line says: the CLI writes a line a block.
+func used(path string, from int64) ([]state.Usage, error) {
 	messages := map[string]state.Usage{}
 	err := transcripts.EachLine(path, from, func(line []byte, truncated bool) error {
 		var m spoken
@@ -57,7 +50,7 @@ func (d Folder) Usage(session, dir string, from int64) ([]state.Usage, bool) {
 		return nil
 	})
 	if err != nil || len(messages) == 0 {
-		return nil, false
+		return nil, err
 	}
-	return tally.ByModel(maps.Values(messages)), true
+	return tally.ByModel(maps.Values(messages)), nil
 }

@@ -3,8 +3,6 @@ package rollout
 import (
 	"bytes"
 	"cmp"
-	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -44,45 +42,38 @@ var shown = [][]byte{
 	[]byte(`_call`), []byte(`"item_completed"`), []byte(`"turn_context"`), []byte(`"compacted"`), []byte(`"error"`), []byte(`"stream_error"`),
 }
 
-// Read calls each with the messages of a thread, as runner.Transcripts says.
-func (f Folder) Read(thread string, from, to int64, each func(runner.Message) error) error {
-	path, ok := f.Path(thread)
-	if !ok {
-		return gone(thread)
+// tell calls each with the messages of a thread.
+func tell(path string, from, to int64, each func(runner.Message) error) error {
+	t := transcripts.Teller{
+		Each: each,
+		Shows: func(line []byte) bool {
+			head := line[:min(len(line), maxHead)]
+			return slices.ContainsFunc(shown, func(word []byte) bool { return bytes.Contains(head, word) })
+		},
+		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+			return (&reader{feed: feed}).line
+		},
 	}
-	r := reader{feed: transcripts.NewFeed(func(_ string, m runner.Message) error { return each(m) })}
-	err := transcripts.Read(path, from, to, func(at int64, text []byte, truncated bool) error {
-		isShown := func(word []byte) bool { return bytes.Contains(text[:min(len(text), maxHead)], word) }
-		var e entry
-		switch {
-		case !slices.ContainsFunc(shown, isShown):
-			return nil
-		case truncated:
-			return r.feed.Say(runner.Message{Offset: at, From: runner.FromCLI, Cut: int64(len(text))})
-		case json.Unmarshal(text, &e, tally.Loose) != nil:
-			return nil
-		}
-		return r.tell(e, runner.Message{Offset: at, Time: transcripts.Moment(e.Time)})
-	})
-	if err != nil {
-		return err
-	}
-	return r.feed.Flush()
+	return t.Tell(path, from, to)
 }
 
 // maxHead is how far into a line its kind is looked for.
 const maxHead = 512
-
-// gone is the error of a thread without a rollout.
-func gone(thread string) error {
-	return fmt.Errorf("thread %.80q has no rollout here: %w", thread, fs.ErrNotExist)
-}
 
 // reader reads one rollout.
 type reader struct {
 	feed   *transcripts.Feed
 	model  string
 	failed bool // a command of the tool that is being used
+}
+
+func (r *reader) line(text []byte, m runner.Message) error {
+	var e entry
+	if json.Unmarshal(text, &e, tally.Loose) != nil {
+		return nil
+	}
+	m.Time = transcripts.Moment(e.Time)
+	return r.tell(e, m)
 }
 
 // tell hands over what a line says; m has its place.

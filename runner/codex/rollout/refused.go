@@ -45,12 +45,8 @@ type call struct {
 	Output    jsontext.Value `json:"output"`
 }
 
-// Refused returns the uses of tools that a rollout shows as refused from a byte on.
-func (f Folder) Refused(thread string, from int64) []Refused {
-	path, ok := f.Path(thread)
-	if !ok {
-		return nil
-	}
+// ReadRefused returns the uses of tools that a rollout shows as refused from a byte on.
+func ReadRefused(path string, from int64) []Refused {
 	calls, list := map[string]Refused{}, []Refused(nil)
 	_ = transcripts.EachLine(path, from, func(text []byte, truncated bool) error {
 		if truncated || !bytes.Contains(text, []byte(`"call_id"`)) {

@@ -12,28 +12,18 @@ import (
 
 const (
 	talked = "01a20496-9575-7df3-99d5-ad94698ff8ca"
-	other  = "5e0c1c8e-6d9a-4b57-9d27-0f3a2b1c4d5e"
 
 	meta = `{"type":"session_meta","payload":{"id":"` + talked + `","cwd":"/work"}}` + "\n"
 )
 
-// home returns a folder with the rollout of a thread.
-func home(t *testing.T, text string) (Folder, string) {
+// kept returns a rollout.
+func kept(t *testing.T, text string) (path string) {
 	t.Helper()
-	dir := t.TempDir()
-	path := filepath.Join(dir, ".codex", sessions, "2026", "11", "22", "rollout-2026-11-22T18-48-27-"+talked+".jsonl")
-	write(t, path, text)
-	return Folder{Env: []string{"CODEX_HOME=/elsewhere", "CODEX_HOME=" + filepath.Join(dir, ".codex")}}, path
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	path = filepath.Join(t.TempDir(), "rollout.jsonl")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return path
 }
 
 func turn(model, sum string) string {
@@ -48,16 +38,16 @@ func TestUsage(t *testing.T) {
 	one := meta + turn("a", `{"input_tokens":100,"cached_input_tokens":40,"cache_write_input_tokens":10,"output_tokens":5}`)
 	again := `{"type":"event_msg","payload":{"type":"token_count","info":null}}` + "\n" + `{"type":"event_msg","payload":"token_count"}` + "\n"
 	two := turn("b", `{"input_tokens":300,"cached_input_tokens":140,"cache_write_input_tokens":10,"output_tokens":9}`)
-	f, _ := home(t, one+again+two+two)
+	path := kept(t, one+again+two+two)
 	a := state.Usage{Model: "a", Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}
 	b := state.Usage{Model: "b", Input: 100, CacheRead: 100, Output: 4}
-	for from, want := range map[int64][]state.Usage{0: {a, b}, int64(len(one)): {b}, int64(len(one + again + two)): nil, -1: nil} {
-		if got, _ := f.Usage(talked, from); !cmp.Equal(got, want) {
+	for from, want := range map[int64][]state.Usage{0: {a, b}, int64(len(one)): {b}, int64(len(one + again + two)): nil} {
+		if got, _ := used(path, from); !cmp.Equal(got, want) {
 			t.Errorf("usage from %d: got %+v, want %+v", from, got, want)
 		}
 	}
-	if c, ok := f.Count(talked, int64(len(one))); !ok || c != (Count{Tokens{100, 40, 10, 5}, "a"}) {
-		t.Errorf("count after the first turn: got %+v, %v", c, ok)
+	if c := ReadCount(path, int64(len(one))); c != (Count{Tokens{100, 40, 10, 5}, "a"}) {
+		t.Errorf("count after the first turn: got %+v", c)
 	}
 }
 
@@ -76,8 +66,8 @@ func TestRefused(t *testing.T) {
 		`"a file says: ` + why + `"`: nil,
 		`5`:                          nil,
 	} {
-		f, _ := home(t, meta+call+output(text))
-		if diff := cmp.Diff(want, f.Refused(talked, 0)); diff != "" {
+		path := kept(t, meta+call+output(text))
+		if diff := cmp.Diff(want, ReadRefused(path, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}

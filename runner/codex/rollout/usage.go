@@ -3,8 +3,7 @@ package rollout
 import (
 	"bytes"
 	"errors"
-	"slices"
-	"strings"
+	"maps"
 
 	"github.com/go-json-experiment/json"
 
@@ -60,17 +59,16 @@ const (
 	maxModels = 100 // in one rollout
 )
 
-// Count returns what the first size bytes of a rollout tell.
-func (f Folder) Count(thread string, size int64) (Count, bool) {
-	c := Count{}
-	ok := f.each(thread, func(end int64, l line) error {
+// ReadCount returns what the first size bytes of a rollout tell.
+func ReadCount(path string, size int64) (c Count) {
+	_ = each(path, func(end int64, l line) error { // what can't be read tells nothing
 		if end > size {
 			return transcripts.ErrStop
 		}
 		c.take(l)
 		return nil
 	})
-	return c, ok
+	return c
 }
 
 // take takes in a line, and returns the tokens that it adds to the sum.
@@ -86,42 +84,25 @@ func (c *Count) take(l line) Tokens {
 	return Tokens{}
 }
 
-// Usage returns the tokens that a rollout tells from a byte on, one element a model, in order
-// of name. The second value is false when it tells none.
-func (f Folder) Usage(thread string, from int64) ([]state.Usage, bool) {
-	c, models := Count{}, map[string]Tokens{}
-	ok := f.each(thread, func(end int64, l line) error {
-		added := c.take(l)
-		if end <= from || added == (Tokens{}) {
-			return nil
+// used returns the tokens that a rollout tells from a byte on, one element a model, in order of name.
+func used(path string, from int64) ([]state.Usage, error) {
+	c, models := Count{}, map[string]state.Usage{}
+	err := each(path, func(end int64, l line) error {
+		if added := c.take(l); end > from && added != (Tokens{}) {
+			models[c.Model] = added.Usage(c.Model).Plus(models[c.Model])
 		}
-		m := models[c.Model]
-		models[c.Model] = Tokens{m.Input + added.Input, m.Cached + added.Cached, m.CacheWrite + added.CacheWrite, m.Output + added.Output}
 		if len(models) > maxModels {
 			return errors.New("this is no rollout of the CLI")
 		}
 		return nil
 	})
-	if !ok || len(models) == 0 || from < 0 {
-		return nil, false
-	}
-	var list []state.Usage
-	for name, t := range models {
-		list = append(list, t.Usage(name))
-	}
-	slices.SortFunc(list, func(a, b state.Usage) int { return strings.Compare(a.Model, b.Model) })
-	return list, true
+	return tally.ByModel(maps.Values(models)), err
 }
 
-// each calls take with the lines of a rollout that count, and the byte after each. It reports
-// whether the file could be read.
-func (f Folder) each(thread string, take func(end int64, l line) error) bool {
-	path, ok := f.Path(thread)
-	if !ok {
-		return false
-	}
+// each calls take with the lines of a rollout that count, and the byte after each.
+func each(path string, take func(end int64, l line) error) error {
 	end := int64(0)
-	err := transcripts.EachLine(path, 0, func(text []byte, truncated bool) error {
+	return transcripts.EachLine(path, 0, func(text []byte, truncated bool) error {
 		end += int64(len(text)) + 1
 		if truncated || !bytes.Contains(text, []byte(`"token_count"`)) && !bytes.Contains(text, []byte(`"turn_context"`)) {
 			return nil
@@ -132,5 +113,4 @@ func (f Folder) each(thread string, take func(end int64, l line) error) bool {
 		}
 		return take(end, l)
 	})
-	return err == nil
 }

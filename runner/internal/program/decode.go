@@ -3,11 +3,14 @@ package program
 import (
 	"errors"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // Skips passes over values that are not of the kind of a T, so that a field of a type that
@@ -48,4 +51,28 @@ func Field(object jsontext.Value, names []string) (text string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// Dollars reads an amount. One that is too large to keep is the largest that can be kept, so
+// that it ends the run. What is negative or no number is no amount.
+func Dollars(raw jsontext.Value) (state.USD, bool) {
+	if len(raw) == 0 || raw.Kind() != '0' || raw[0] == '-' {
+		return 0, false
+	}
+	if usd, err := state.ParseUSD(string(raw)); err == nil {
+		return usd, true
+	}
+	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 { // 1e-40; one beyond 1e308 is infinite
+		return 0, true
+	}
+	return state.MostUSD, true
+}
+
+// Epoch reads seconds since 1970. Anything but a credible number is the zero time.
+func Epoch(raw jsontext.Value) time.Time {
+	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil || !(n > 0 && n < 1e11) {
+		return time.Time{}
+	}
+	return time.Unix(int64(n), 0).UTC()
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"slices"
 	"syscall"
 
@@ -81,20 +82,19 @@ func Ending(exit proc.Exit, o runner.Order) string {
 // permanent are the statuses of an API's errors that another try won't cure.
 var permanent = map[int]string{401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model"}
 
-// retryable are those below 500 that mean the moment, not the request.
-var retryable = []int{408, 409, 425, 429, 499}
-
-// PermanentStatus returns what is wrong when the status of an API's error is one that another
+// permanentStatus returns what is wrong when the status of an API's error is one that another
 // try won't cure, else "".
-func PermanentStatus(status int) string {
+func permanentStatus(status int) string {
 	if what := permanent[status]; what != "" {
 		return what
 	}
-	if status >= 400 && status < 500 && !IsRetryable(status) {
+	if status >= 400 && status < 500 && status != http.StatusConflict && !isMoments(status) {
 		return "bad request"
 	}
 	return ""
 }
 
-// IsRetryable reports whether a status below 500 means the moment, not the request.
-func IsRetryable(status int) bool { return slices.Contains(retryable, status) }
+// isMoments reports whether a status means the moment and the service, not the request.
+func isMoments(status int) bool {
+	return status >= 500 || slices.Contains([]int{408, 425, 429, 499}, status)
+}

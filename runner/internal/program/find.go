@@ -1,13 +1,13 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -25,18 +25,14 @@ type Installer interface {
 	Install(ctx context.Context, say func(line string)) (path string, err error)
 }
 
-// Source is where an agent CLI comes from, and which versions of it are good.
+// Source is which program an agent CLI is, and which versions of it are good.
 type Source struct {
-	Title     string    // for people
-	Name      string    // of the program, on PATH
-	Path      string    // the program; "" for the one on PATH
-	Installer Installer // for Path "" and a PATH without it; nil leaves it to the user
-	HowTo     string    // install it, for people, as in "install it with `npm install -g x`"
-
-	Oldest     Version  // that reports and accepts all that is relied on
-	Tested     string   // the newest version that was tested, "" when nobody knows; a newer one is noted
-	Env        []string // in which it tells its version
-	NoNewPrivs bool
+	Backend string   // one of protocol.Backends
+	Title   string   // for people
+	Name    string   // of the program, on PATH
+	HowTo   string   // install it, for people, as in "install it with `npm install -g x`"
+	Oldest  Version  // that reports and accepts all that is relied on
+	Env     []string // in which it tells its version
 }
 
 // Found is an agent CLI that can be used.
@@ -49,45 +45,35 @@ type Found struct {
 // String is the name, the version and the path.
 func (f Found) String() string { return fmt.Sprintf("%s %s at %s", f.Title, f.Version, f.Path) }
 
-// Finder finds an agent CLI and checks its version, once. The zero value is ready for use, by
-// any number of goroutines.
-type Finder struct {
-	mu    sync.Mutex // guards found, and keeps the check to one at a time
-	found Found
-}
-
 // Find returns the CLI, after one check of its version. The order lends its cage, its
 // environment and its mark. What people should know of it is said once.
-func (f *Finder) Find(ctx context.Context, s Source, o runner.Order, say func(string)) (Found, *runner.Failure) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.found.Path != "" {
-		return f.found, nil
+func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, say func(string)) (Found, *runner.Failure) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.found.Path != "" {
+		return c.found, nil
 	}
-	path, fail := s.lookUp(ctx, say)
+	path, fail := c.lookUp(ctx, s, say)
 	if fail != nil {
 		return Found{}, fail
 	}
-	v, fail := s.checkVersion(ctx, path, o)
+	v, fail := c.checkVersion(ctx, s, path, o)
 	if fail != nil {
 		return Found{}, fail
 	}
-	f.found = Found{s.Title, path, v}
-	say("agent CLI: " + f.found.String())
-	if tested, ok := ParseVersion([]byte(s.Tested)); ok && tested.Before(v) {
+	c.found = Found{s.Title, path, v}
+	say("agent CLI: " + c.found.String())
+	if tested, ok := ParseVersion([]byte(c.Tested)); ok && tested.Before(v) {
 		say(fmt.Sprintf("%s %s is newer than %s, the newest version that raymond was tested with", s.Title, v, tested))
 	}
-	return f.found, nil
+	return c.found, nil
 }
 
-func (s Source) lookUp(ctx context.Context, say func(string)) (string, *runner.Failure) {
-	name := s.Path
-	if name == "" {
-		name = s.Name
-	}
+func (c *CLI) lookUp(ctx context.Context, s Source, say func(string)) (string, *runner.Failure) {
+	name := cmp.Or(c.Path, s.Name)
 	path, err := exec.LookPath(name)
-	if err != nil && s.Path == "" && s.Installer != nil {
-		if path, err = s.Installer.Install(ctx, say); err != nil && ctx.Err() != nil {
+	if err != nil && c.Path == "" && c.Installer != nil {
+		if path, err = c.Installer.Install(ctx, say); err != nil && ctx.Err() != nil {
 			return "", Stopped()
 		} else if err != nil {
 			return "", Machine("agent CLI not found, and not installed: %v; %s", err, s.HowTo)
@@ -103,7 +89,7 @@ func (s Source) lookUp(ctx context.Context, say func(string)) (string, *runner.F
 	return path, nil
 }
 
-func (s Source) checkVersion(ctx context.Context, path string, o runner.Order) (Version, *runner.Failure) {
+func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.Order) (Version, *runner.Failure) {
 	// Nothing of the directory that agents work in has a say in it.
 	empty, err := os.MkdirTemp("", "raymond-")
 	if err != nil {
@@ -114,7 +100,7 @@ func (s Source) checkVersion(ctx context.Context, path string, o runner.Order) (
 	exit, err := proc.Run(ctx, proc.Options{
 		Path: path, Args: []string{"--version"}, Dir: empty, Env: slices.Concat(s.Env, o.Env),
 		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit,
-		NoNewPrivs: s.NoNewPrivs, Cage: o.Prompt.Cage,
+		NoNewPrivs: c.NoNewPrivs, Cage: o.Prompt.Cage,
 	})
 	switch {
 	case err != nil:

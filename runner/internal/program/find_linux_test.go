@@ -21,8 +21,8 @@ func TestVersionIsAskedInACageAndAnEmptyFolder(t *testing.T) {
 	o := runner.Order{Dir: dir, Mark: "m.1", Env: []string{"HOME=/of/the/run"}}
 	o.Prompt.Cage = cage.New(cage.Policy{Readable: append(cage.System(), bin), Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}})
 	s := Source{Title: "CLI", Name: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=/of/the/user", "OUT=" + filepath.Join(bin, "out")}}
-	var f Finder
-	if found, fail := f.Find(t.Context(), s, o, func(string) {}); fail != nil || found.Version != (Version{1, 2, 3}) {
+	var c CLI
+	if found, fail := c.Find(t.Context(), s, o, func(string) {}); fail != nil || found.Version != (Version{1, 2, 3}) {
 		t.Errorf("got %v, %v, want version 1.2.3", found, fail)
 	}
 }

@@ -1,8 +1,10 @@
 package program
 
 import (
+	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
@@ -31,4 +33,10 @@ func (a API) Hosts() []string {
 		return nil
 	}
 	return []string{u.Host}
+}
+
+// Bearer is the token that a request shows, "" for none.
+func Bearer(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
 }

@@ -6,12 +6,9 @@
 package program
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"strings"
-	"syscall"
-	"time"
 
 	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
@@ -37,33 +34,6 @@ type Invocation struct {
 	// InterruptGroup sends SIGINT and SIGTERM to all processes of the group, as for a shell.
 	InterruptGroup bool
 	HowTo          string // install the CLI, for a message; "" when nothing can be installed
-}
-
-// Run starts an agent CLI and returns when it, and everything that it started, is gone. The
-// failure says why it could not be started.
-func Run(ctx context.Context, o runner.Order, in Invocation) (proc.Exit, *runner.Failure) {
-	options := proc.Options{
-		Path: in.Path, Args: in.Args, Dir: o.Dir, Env: in.Env,
-		MarkVar: runner.MarkVar, Mark: o.Mark,
-		Stdin: []byte(o.Prompt.Text), Stdout: in.Stdout,
-		Timeout: o.Timeout, Idle: o.Idle,
-		// An orphaned CLI would continue to the end of its turn and spend money.
-		DeathSignal:    syscall.SIGINT,
-		InterruptGroup: in.InterruptGroup,
-		Finished:       in.Finished,
-		ExitGrace:      time.Millisecond, // who closes Finished does the waiting
-		NoNewPrivs:     in.NoNewPrivs,
-		Cage:           o.Prompt.Cage,
-	}
-	rec := proc.NewRecorder(o.DebugDir)
-	rec.Prompt(o.Prompt.Text)
-	rec.Record(&options, ".jsonl")
-	defer rec.Close()
-	exit, err := proc.Run(ctx, options)
-	if err != nil {
-		return exit, NotStarted(err, in.HowTo)
-	}
-	return exit, nil
 }
 
 // MaxMessage is the longest final message that is accepted, in bytes.

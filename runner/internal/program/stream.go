@@ -1,9 +1,13 @@
 package program
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"syscall"
+	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -25,13 +29,36 @@ type Stream struct {
 	lines proc.Lines
 }
 
-// NewStream returns what reads the output of an invocation, and hands over its lines.
-func NewStream(o runner.Order, tell func(runner.Progress), line func(line []byte, truncated bool)) Stream {
-	return Stream{
-		Order: o, Display: NewDisplay(o, tell), Abort: func(error) {},
-		lines: proc.Lines{Max: transcripts.MaxLine, Line: line},
-	}
+// NewStream returns what reads the output of an invocation. Its lines that are not blank are handed to take, which reports
+// false for one that is no record. Of one that does not fit, or would cost too much to decode, the beginning is handed to
+// long, with the failure of a CLI of which it can't be done without.
+func NewStream(o runner.Order, tell func(runner.Progress), take func(line []byte) bool, long func(head []byte, fail *runner.Failure) bool) *Stream {
+	s := &Stream{Order: o, Display: NewDisplay(o, tell), Abort: func(error) {}}
+	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: func(line []byte, truncated bool) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return
+		}
+		var isRecord bool
+		head := line[:min(len(line), headSize)]
+		switch err := jsonlimit.Check(line); {
+		case truncated:
+			isRecord = long(head, TooLong())
+		case err != nil:
+			isRecord = long(head, Fatal("a record of the agent CLI is %v", err))
+		default:
+			isRecord = take(line)
+		}
+		if isRecord {
+			s.Records++
+		} else {
+			s.Unread++
+		}
+	}}
+	return s
 }
+
+// headSize is how much of a line that is too long is looked at.
+const headSize = 64 << 10
 
 // Write implements io.Writer. It never fails.
 func (s *Stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
@@ -52,12 +79,35 @@ func (s *Stream) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// Run is the package's Run for the order. The CLI is ended when nothing can come of it any more.
+// Run starts an agent CLI for the order, and returns when it, and everything that it started, is gone. It is ended when nothing
+// can come of it any more. The failure says why it could not be started.
 func (s *Stream) Run(ctx context.Context, in Invocation) (proc.Exit, *runner.Failure) {
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	s.Abort = abort
-	return Run(ctx, s.Order, in)
+	o := s.Order
+	options := proc.Options{
+		Path: in.Path, Args: in.Args, Dir: o.Dir, Env: in.Env,
+		MarkVar: runner.MarkVar, Mark: o.Mark,
+		Stdin: []byte(o.Prompt.Text), Stdout: in.Stdout,
+		Timeout: o.Timeout, Idle: o.Idle,
+		// An orphaned CLI would continue to the end of its turn and spend money.
+		DeathSignal:    syscall.SIGINT,
+		InterruptGroup: in.InterruptGroup,
+		Finished:       in.Finished,
+		ExitGrace:      time.Millisecond, // who closes Finished does the waiting
+		NoNewPrivs:     in.NoNewPrivs,
+		Cage:           o.Prompt.Cage,
+	}
+	rec := proc.NewRecorder(o.DebugDir)
+	rec.Prompt(o.Prompt.Text)
+	rec.Record(&options, ".jsonl")
+	defer rec.Close()
+	exit, err := proc.Run(ctx, options)
+	if err != nil {
+		return exit, NotStarted(err, in.HowTo)
+	}
+	return exit, nil
 }
 
 // Answer is what can be said of any process that has ended. who is what people call it.
@@ -66,4 +116,9 @@ func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 		s.Note("no records in %s of the %s's output", state.Count(s.Unread, "line"), who)
 	}
 	return runner.Answer{ExitCode: exit.Code, Signal: exit.Signal, Notes: append(s.Notes, Leftovers(exit)...)}
+}
+
+// CantKeep is the failure of a CLI whose name for a conversation can't be kept. what it named says who has, too.
+func CantKeep(what, id string) *runner.Failure {
+	return Fatal("%s %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of them at most", what, id)
 }

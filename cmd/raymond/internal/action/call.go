@@ -184,7 +184,7 @@ func (c *call) isFound() bool { return len(c.open) > 0 || c.handed }
 // has taken the answer and left the run to this step.
 func (c *call) isHanded(s *step) bool {
 	if found := c.lookup.found; found != nil {
-		return found.InThisRun && (found.Manifest.Status != state.Completed || s.event.Attempt > 1)
+		return found.OlderHere || found.InThisRun && (found.Manifest.Status != state.Completed || s.event.Attempt > 1)
 	}
 	return s.in.NamesJob && slices.ContainsFunc(c.run.Agents, func(a *state.Agent) bool {
 		return a.Waits != nil && a.Waits.For == state.ForJob && slices.Contains(s.options.Jobs, a.Waits.Job)

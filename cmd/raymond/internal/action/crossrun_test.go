@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -181,5 +182,24 @@ func TestStateKeys(t *testing.T) {
 	all := s.checkpoints()
 	if got := sitetest.ReadStored(t, all[len(all)-1], keys); got.Run.WorkflowID != e.Outputs["workflow-id"] {
 		t.Errorf("the last checkpoint, opened with the new key alone: got %s, want %s", got.Run.WorkflowID, e.Outputs["workflow-id"])
+	}
+}
+
+// TestARunOfAnotherBranch is found if it is sealed, whatever the event; who left one that is
+// not is told whose runs find it.
+func TestARunOfAnotherBranch(t *testing.T) {
+	t.Parallel()
+	for _, key := range []string{"", sitetest.NewStateKey(t)} {
+		s := newScene(t, threeScripts)
+		inputs := []string{"key", "k", "state-key", key, "max-iterations"}
+		topic := s.job(1, append(inputs, "1")...).set("GITHUB_REF", "refs/heads/topic", "GITHUB_REF_NAME", "topic")
+		s.forge.ChangeRun(1, func(r *artifactstest.Run) { r.HeadBranch = "topic" })
+		first := topic.do(problem.ExitCodes[problem.ClassOverLimit])
+		isNamed := strings.Contains(strings.ReplaceAll(first.Summary, "`", ""), "key: k on the branch topic")
+		second := s.job(2, append(inputs, "9")...).do(0)
+		isFound := second.Outputs["workflow-id"] == first.Outputs["workflow-id"]
+		if isSealed := key != ""; isFound != isSealed || isNamed == isSealed {
+			t.Errorf("sealed %t: found %t, and the branch was named %t in %s", isSealed, isFound, isNamed, first.Summary)
+		}
 	}
 }

@@ -127,7 +127,7 @@ func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, er
 func factsFound(s *step, found *slots.Found) slots.Facts {
 	facts := factsOf(s)
 	if found != nil {
-		facts.InThisRun, facts.RunStatus, facts.JobStatus = found.InThisRun, found.RunStatus, found.JobStatus
+		facts.InThisRun, facts.OlderHere, facts.RunStatus, facts.JobStatus = found.InThisRun, found.OlderHere, found.RunStatus, found.JobStatus
 		facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
 	}
 	return facts

@@ -25,7 +25,7 @@ const (
 func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 	p := &run.Progress
 	f := outlook.Facts{
-		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
+		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
 		Cause: keyAdvice(run, s.in, r.runBy(run)), Lacks: r.lacks(s, run),
@@ -43,6 +43,16 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
 	})
 	return outlook.Of(f)
+}
+
+// onlyBranch is the branch whose runs alone find what the step stores: a seal would make it
+// theirs wherever they run, and a default key is of one branch, or of one issue.
+func onlyBranch(s *step) string {
+	own, main := s.event.Branch, s.event.Repository.DefaultBranch
+	if s.in.Key == "" || s.keys != nil || s.isLocal() || main == "" || own == main {
+		return ""
+	}
+	return own
 }
 
 // runBy says by which agent CLI an agent of a run is run, as far as its states are known.

@@ -93,6 +93,22 @@ func TestAnAnswerContinuesTheRun(t *testing.T) {
 	s.wantDone("start yes")
 }
 
+// TestAnAnswerIsTakenOnce, also where the job that took it is run again after another answer has
+// completed the run: that one's outputs are given.
+func TestAnAnswerIsTakenOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, strings.Replace(asksOnce, "echo '<result>all done</result>'", `echo '<ask next="LAST">And now?</ask>'`, 1)+
+		"-- wf/LAST.sh --\n"+`echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'`+"\n")
+	s.talking(1).do(0)
+	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond yes"})
+	second := s.heard(2, said).do(0)
+	second.WantOutputs(t, "status", "suspended")
+	s.says(3, 7, "ann", "/raymond end").do(0).WantOutputs(t, "status", "completed")
+	e := s.heard(2, said).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0)
+	e.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", second.Outputs["workflow-id"])
+	s.wantDone("start yes end")
+}
+
 // TestWhatIsNoAnswer starts nothing, and only what begins with the prefix costs a question
 // to anybody.
 func TestWhatIsNoAnswer(t *testing.T) {

@@ -60,6 +60,30 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	s.wantDone("start middle end start middle end")
 }
 
+// TestARerunFindsWhatOthersMadeOfItsRun: the next workflow run has completed it, or taken it
+// further, and nothing is done or paid for twice.
+func TestARerunFindsWhatOthersMadeOfItsRun(t *testing.T) {
+	t.Parallel()
+	s := newGitScene(t, strings.Replace(threeScripts, "echo middle", `echo made >made.txt; echo middle`, 1))
+	first := s.stops(1, 1)
+	second := s.job(2, "max-iterations", "9").do(0)
+	stored := len(s.forge.All())
+	j := s.again(1, 2, "max-iterations", "9")
+	e := j.do(0)
+	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "result", "all done", "state-artifact", second.Outputs["state-artifact"])
+	e.WantSays(t, "notice", "was completed by workflow run 2", "nothing starts")
+	if got := sitetest.Read(j.t, filepath.Join(j.work, "made.txt")); got != "made\n" || len(s.forge.All()) != stored {
+		t.Errorf("made.txt: got %q and %d artifacts, want the work of the second run and nothing new", got, len(s.forge.All()))
+	}
+	s.wantDone("start middle end")
+
+	s.stops(3, 1)
+	s.stops(4, 2)
+	s.again(3, 2, "max-iterations", "9").do(0).WantOutputs(t, "status", "completed", "iterations", "3")
+	s.job(5, "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "is completed")
+	s.wantDone("start middle end start middle end")
+}
+
 // TestWhatChangedWorkflowDecides: a run whose workflow has changed goes on with the states of now,
 // unless the input says otherwise; what was decided is said. It can't go on where the state
 // that it is at is gone. Meta that is given again counts from the next state on, another

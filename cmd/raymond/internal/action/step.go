@@ -192,7 +192,7 @@ func (s *step) query() slots.Query {
 		Origin: slots.Origin{
 			RepositoryID: s.event.Repository.ID, Workflow: s.workflowFile(), ResumeFrom: s.in.ResumeFrom,
 			Branch: s.event.Branch, DefaultBranch: s.event.Repository.DefaultBranch, Gitea: s.event.Gitea,
-			Head: s.event.Code.Head, Sealed: s.keys != nil && (s.event.About.Kind != "" || isTold(s)),
+			Head: s.event.Code.Head, Sealed: s.keys != nil,
 		},
 		Job:     s.thisJob(),
 		SameIDs: s.event.Gitea || s.underAct(), Act: s.underAct(), Temp: s.dirs.state,

@@ -433,13 +433,14 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 			c.told.refusedAddress("/var/run/docker.sock")
 			c.told.refusedAddress("/var/run/nscd/socket")
 			c.told.refusedAddress("10.0.0.1:80")
+			c.told.refusedAddress("169.254.169.254:80")
 			c.told.refusedAddress("127.0.0.1:5432")
 		})
 	}
 	all.Wait()
 	got := strings.Join(c.Notes(), "\n")
 	for part, want := range map[string]int{
-		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "add 127.0.0.1:5432 to input network": 1, "input cage-write": 1,
+		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "169.254.169.254:80: addresses": 1, "add 127.0.0.1:5432 to input network": 1, "input cage-write": 1,
 	} {
 		if n := strings.Count(got, part); n != want {
 			t.Errorf("%q: got it %d times in %q, want %d", part, n, got, want)

@@ -2,6 +2,7 @@ package confine
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,10 @@ var byLibraries = []string{"/run/nscd", "/var/run/nscd", "/run/systemd", "/var/r
 func (t *told) refusedAddress(target string) {
 	if strings.HasPrefix(target, "127.0.0.1:") {
 		t.refusedHost(target)
+		return
+	}
+	if at, err := netip.ParseAddrPort(target); err == nil && at.Addr().IsLinkLocalUnicast() {
+		t.note(fmt.Sprintf("cage: refused a connection to %s: addresses such as those of a cloud's metadata are never reached", target))
 		return
 	}
 	if !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "@") {

@@ -30,6 +30,7 @@ type Facts struct {
 	Status     state.Status // Running: the run is active, or it was cut off
 	WorkflowID string
 	Key        string
+	Branch     string        // whose runs alone find the run; "" where that is not so
 	Until      time.Time     // when a suspended run may be resumed; zero for at once
 	Waits      []report.Wait // the agents that wait
 	report.Place
@@ -186,7 +187,13 @@ func (f *Facts) raisedText() string {
 	return "run the workflow again with " + f.keyText() + ". The re-run button can't: it keeps the old limit."
 }
 
-func (f *Facts) keyText() string { return "`key: " + f.Key + "`" }
+func (f *Facts) keyText() string {
+	text := "`key: " + f.Key + "`"
+	if f.Branch != "" {
+		text += " on the branch `" + f.Branch + "`"
+	}
+	return text
+}
 
 func (f *Facts) placeText() string { return "`state-dir: " + f.StateDir + "` and " + f.keyText() }
 

@@ -1,6 +1,7 @@
 package places
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,29 +33,33 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// resolved are the paths that exist, without links.
-func resolved(paths []string) []string {
-	var all []string
-	for _, p := range paths {
-		if r := cage.Resolve(p); r != "" {
-			all = append(all, r)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // Outermost are the paths that exist, without links and without those below others: who
 // may write a folder may replace what is in it, and it must not be looked up again.
 func Outermost(paths []string) []string {
-	all := resolved(paths)
+	all := cage.Resolved(paths)
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
 		return slices.ContainsFunc(all, func(other string) bool { return other != p && cage.IsWithin(p, other) })
 	})
 }
 
+// fixed are the paths without links, but for those that agents can lead elsewhere, or could when they were here before:
+// what they can write can be read anyway.
+func (at *Site) fixed(writable, paths []string) (found []string) {
+	isIn := func(path string, dirs ...string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return cage.IsWithin(path, dir) })
+	}
+	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
+	for _, path := range paths {
+		target := cmp.Or(cage.Resolve(path), absolute(path)) // what is made later has its name already
+		if target != "" && !isIn(target, writable...) && (!isIn(path, theirs...) || isIn(target, theirs...)) {
+			found = append(found, target)
+		}
+	}
+	return found
+}
+
 // linksIn are the links in a folder that lead to files, as /etc/resolv.conf does on many machines: what they lead to is
-// readable. They are followed for each process anew, since such files are replaced.
+// readable.
 func linksIn(dir string) (links []string) {
 	entries, _ := os.ReadDir(dir) // who can't list it has none
 	for _, e := range entries {
@@ -90,16 +95,16 @@ func onPath(at Site, k keep) (paths []string) {
 			paths = append(paths, path)
 		}
 	}
+	home := cage.Resolve(at.home())
 	for _, dir := range filepath.SplitList(Value(at.Environ, "PATH")) {
 		add(dir)
-		switch above := filepath.Dir(dir); filepath.Base(dir) {
-		case ".bin":
+		above := cage.Resolve(filepath.Dir(dir))
+		switch base := filepath.Base(dir); {
+		case base == ".bin":
 			add(above)
-		case "bin":
+		case base == "bin" && above != home && above != filepath.Join(home, ".local"):
 			for _, beside := range []string{"lib", "libexec", "share"} {
-				if above != at.home() && above != filepath.Join(at.home(), ".local") {
-					add(filepath.Join(above, beside))
-				}
+				add(filepath.Join(above, beside))
 			}
 		}
 	}
@@ -158,7 +163,7 @@ func (at *Site) runners() (found []string) {
 			add(up)
 		}
 	}
-	for _, pattern := range []string{"/opt/*/.runner", "/opt/*/*/.runner", "/var/lib/*/.runner", "/usr/local/*/.runner"} {
+	for _, pattern := range []string{"/opt/*/.runner", "/opt/*/*/.runner", "/opt/*/*/*/.runner", "/var/lib/*/.runner", "/var/lib/*runner*/*/.runner", "/usr/local/*/.runner"} {
 		files, _ := filepath.Glob(pattern) // of which none is wrong
 		for _, file := range files {
 			found = append(found, filepath.Dir(file))

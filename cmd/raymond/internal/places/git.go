@@ -95,11 +95,12 @@ func LinkedWorktree(dir string, commons []string) string {
 	}
 }
 
-// topOf is the top of the worktree that a directory lies in; "" for none.
-func topOf(dir string) string {
-	for at := cage.Resolve(dir); len(at) > 1; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
-			return at
+// top is the top of the worktree that the run works in; "" for none, and for a home folder that is one.
+func (at *Site) top() string {
+	home := cage.Resolve(at.home())
+	for dir := cage.Resolve(at.Dir); len(dir) > 1 && !cage.IsWithin(home, dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
 		}
 	}
 	return ""

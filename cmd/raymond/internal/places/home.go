@@ -114,7 +114,7 @@ func (at *Site) with(name, flag string) string {
 // isWritten reports whether a user lets agents write a path.
 func (at *Site) isWritten(path string) bool {
 	path = cage.Resolve(path)
-	return slices.ContainsFunc(resolved(at.Write), func(w string) bool { return cage.IsWithin(path, w) })
+	return slices.ContainsFunc(cage.Resolved(at.Write), func(w string) bool { return cage.IsWithin(path, w) })
 }
 
 // goVariables have go take modules from the real module cache, as from a proxy, before it asks others: it can't change

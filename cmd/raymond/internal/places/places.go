@@ -52,11 +52,11 @@ func MakeOwn(temp string) (string, error) {
 // Of returns what agents at a site get, and makes the home folder that they have.
 func Of(at Site) (Plan, error) {
 	git, commons := GitFolders(cage.Resolve(at.Dir))
-	k := keep{at.kept(), resolved(at.Hidden)}
+	k := keep{at.kept(), cage.Resolved(at.Hidden)}
 	p := Plan{Commons: commons}
 	p.Files.Writable = Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.Own}, git, at.Write, devices))
 	fromHome := slices.Concat(toolchains(at.home()), onPath(at, k), at.Read)
-	p.Files.Readable = slices.Concat(cage.System(), linksIn("/etc"), fromHome, named(at, k), []string{topOf(at.Dir), filepath.Join(at.goModules(), "cache", "download")})
+	p.Files.Readable = at.fixed(p.Files.Writable, slices.Concat(cage.System(), linksIn("/etc"), fromHome, named(at, k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")}))
 	p.Files.Hidden = k.kept
 	err := makeHome(at, append(fromHome, at.Write...))
 	p.Env = at.variables()
@@ -72,7 +72,7 @@ func (at *Site) kept() []string {
 			kept = append(kept, path)
 		}
 	}
-	return resolved(kept)
+	return cage.Resolved(kept)
 }
 
 // home is the real home folder; "" where the environment names none.

@@ -76,14 +76,94 @@ func other(edit func(*checkpoint.Manifest)) func(*checkpoint.Manifest) {
 	return func(m *checkpoint.Manifest) { edit(m); m.WorkflowID = "other" }
 }
 
-// TestARerunNeedsNoAPI: its own checkpoint is there, and only rivals are not.
-func TestARerunNeedsNoAPI(t *testing.T) {
-	for status, notices := range map[int]int{403: 0, 503: 1} {
+// TestARerunNeedsNoPermission: its own checkpoint is there. But where the API fails, nobody
+// knows whether another workflow run has continued the run.
+func TestARerunNeedsNoPermission(t *testing.T) {
+	for status, want := range map[int]string{403: "found", 503: "store"} {
 		s := newScene(t)
 		s.put(100, 2, took(1, 1, 1))
 		s.Fail(artifactstest.Fault{Op: "/api/", Times: 99, Status: status})
-		if found := s.expect("re-run", slots.Auto, 100, 2); len(found.Notices) != notices {
-			t.Errorf("status %d: notices %q, want %d", status, found.Notices, notices)
+		if got := kind(s.find(s.query(slots.Auto))); got != want {
+			t.Errorf("status %d: %s, want %s", status, got, want)
+		}
+	}
+}
+
+// TestTheNewestGenerationCounts wherever it lies: a workflow run that has stored some of a
+// run finds what others have made of it since.
+func TestTheNewestGenerationCounts(t *testing.T) {
+	for name, put := range map[string]func(s *scene) (run int64, generation int){
+		"nobody else's": func(s *scene) (int64, int) { return 100, 2 },
+		"the next one's": func(s *scene) (int64, int) {
+			s.put(101, 3, took(2, 100, 2))
+			return 101, 3
+		},
+		"that of the last of many": func(s *scene) (int64, int) {
+			for run := int64(101); run <= 108; run++ {
+				s.put(run, int(run-98), took(run-99, run-1, int(run-99)))
+			}
+			return 108, 10
+		},
+		"that of one before many with runs of their own": func(s *scene) (int64, int) {
+			s.put(101, 3, took(2, 100, 2))
+			for run := int64(102); run <= 108; run++ {
+				s.put(run, 1, other(func(*checkpoint.Manifest) {}))
+			}
+			return 101, 3
+		},
+		"its own, after another one's": func(s *scene) (int64, int) {
+			s.put(100, 4, took(s.put(101, 3, took(2, 100, 2)), 101, 3))
+			return 100, 4
+		},
+		"no fork's": func(s *scene) (int64, int) {
+			s.addRun(101, func(r *artifactstest.Run) { r.HeadRepository = 666 })
+			s.put(101, 3, took(2, 100, 2))
+			return 100, 2
+		},
+		"none that has expired": func(s *scene) (int64, int) {
+			s.Put(artifactstest.Stored{Run: 101, Name: (slots.Place{Key: key}).Names()[0], Expired: true})
+			return 100, 2
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			behaving(t, func(s *scene) {
+				for run := int64(101); run <= 108; run++ {
+					s.addRun(run, nil)
+				}
+				s.put(100, 1, nil)
+				s.put(100, 2, nil)
+				run, generation := put(s)
+				found := s.expect(name, slots.Auto, run, generation)
+				if found.OlderHere != (run != 100) || len(found.Existing) < 2 {
+					s.t.Errorf("found %+v, want OlderHere %t, and what is here", found, run != 100)
+				}
+			})
+		})
+	}
+}
+
+// TestWhoWentOnBesideAnotherIsAConflict: what this workflow run has, and what another one
+// has made of an older part of that.
+func TestWhoWentOnBesideAnotherIsAConflict(t *testing.T) {
+	for name, put := range map[string]func(s *scene, base int64){
+		"the other is newer": func(s *scene, base int64) {
+			s.put(100, 2, nil)
+			s.put(101, 2, took(base, 100, 1))
+			s.put(101, 3, took(base, 100, 1))
+		},
+		"it is older": func(s *scene, base int64) {
+			s.put(101, 2, took(base, 100, 1))
+			s.put(100, 2, took(base, 100, 1))
+			s.put(100, 3, took(base, 100, 1))
+		},
+		"two joined at once": func(s *scene, base int64) { s.put(100, 2, took(base, 100, 1)); s.put(101, 2, took(base, 100, 1)) },
+	} {
+		s := newScene(t)
+		s.addRun(101, nil)
+		put(s, s.put(100, 1, nil))
+		_, err := s.find(s.query(slots.Auto))
+		if !isConflict(err) || !strings.Contains(err.Error(), "workflow run 100") || !strings.Contains(err.Error(), "workflow run 101") {
+			t.Errorf("%s: %v, want a *Conflict that names both runs", name, err)
 		}
 	}
 }

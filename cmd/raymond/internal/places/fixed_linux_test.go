@@ -1,0 +1,54 @@
+package places
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoLinkOfAgentsShowsMore: what PATH and variables name in the workspace leads nowhere else, whether an earlier agent
+// has made a link of it or one of this run does later; and a home folder that is a repository is not read for that.
+func TestNoLinkOfAgentsShowsMore(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"home/.git", "home/.ssh", "home/.local/bin", "home/.local/share/keyrings", "home/work/later/bin", "temp", "own", "tools/bin"} {
+		must(os.MkdirAll(in(dir), 0o700))
+	}
+	for _, file := range []string{"home/.ssh/id", "home/.local/share/keyrings/login", "home/work/later.pem", "tools/bin/tool"} {
+		must(os.WriteFile(in(file), nil, 0o600))
+	}
+	link := func(from, to string) { must(os.Symlink(in(to), in(from))) }
+	link("home/work/bin", "home/.ssh")
+	link("home/work/file", "home/.ssh/id")
+	link("alias", "home")
+	link("shown", "tools/bin")
+	at := Site{
+		Dir: in("home/work"), Workspace: in("home/work"), Temp: in("temp"), Own: in("own"),
+		Environ: []string{
+			"HOME=" + in("alias"), "PATH=" + strings.Join([]string{in("home/work/bin"), in("home/work/later/bin"), in("home/.local/bin"), in("shown")}, ":"),
+			"FILE=" + in("home/work/file"), "LATER=" + in("home/work/later.pem"),
+		},
+	}
+	plan, err := Of(at)
+	must(err)
+	must(os.RemoveAll(in("home/work/later")))
+	must(os.Remove(in("home/work/later.pem")))
+	must(os.Mkdir(in("home/work/later"), 0o700))
+	link("home/work/later/bin", "home/.ssh")
+	link("home/work/later.pem", "home/.ssh/id")
+	for path, want := range map[string]bool{"home/.ssh/id": false, "home/.local/share/keyrings/login": false, "tools/bin/tool": true} {
+		if got := plan.Files.CanRead(in(path)); got != want {
+			t.Errorf("%s: got it readable %v, want %v; %q", path, got, want, plan.Files.Readable)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package transcripts
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Kept are the conversations that an agent CLI keeps, each in a file of lines that is named after its id. It implements
+// runner.Transcripts. The fields say what differs from CLI to CLI; paths in Top have slashes.
+type Kept struct {
+	Top     string                 // the CLI's own folder; it alone may be a link, as a matter of the machine's owner
+	Folders string                 // a pattern of the folders in Top in which the files are
+	File    func(id string) string // a pattern of the names of a conversation's files there
+	// IsIts reports whether a file of such a name is of the conversation; nil where the name says it.
+	IsIts func(path, id string) bool
+	// Of returns the folders in Top of the conversations that are held in a directory; nil where they do not depend on it.
+	Of func(dir string) []string
+	// New returns the path in Top at which the CLI finds a conversation that it resumes in a directory, and makes there
+	// what else it needs for that.
+	New func(id, dir string) (string, error)
+	// Holds reports whether the first length bytes of a file can be resumed: a CLI can neither resume a conversation in
+	// which nobody has said anything nor begin it again.
+	Holds func(path string, length int64) (bool, error)
+	// Named is how a line of a file names its conversation; nil where none does.
+	Named func(id string) string
+	// NamesItself says that the CLI chooses the ids of conversations, and calls a copy by its name.
+	NamesItself bool
+	Used        func(path string, from int64) ([]state.Usage, error) // the tokens that a file tells from a byte on
+	// Told calls each with the messages of a file, as runner.Transcripts says of Read.
+	Told func(path string, from, to int64, each func(runner.Message) error) error
+}
+
+// id is what the CLI calls a conversation.
+func (k Kept) id(c runner.Conversation) string {
+	if k.NamesItself && c.CLI != "" {
+		return c.CLI
+	}
+	return c.ID
+}
+
+// Path returns the newest file of a conversation that was held in one of the directories, the most likely first, or else
+// anywhere, and false when there is none; dir is the directory, or else the first one.
+func (k Kept) Path(id string, dirs ...string) (path, dir string, ok bool) {
+	if !IsUUID(id) {
+		return "", "", false
+	}
+	isIts := func(path string) bool { return k.IsIts == nil || k.IsIts(path, id) }
+	for _, d := range dirs {
+		if k.Of == nil {
+			break
+		}
+		for _, folder := range k.Of(d) {
+			if path, ok := Newest(k.Top, folder+"/"+k.File(id), isIts); ok {
+				return path, d, true
+			}
+		}
+	}
+	if len(dirs) > 0 {
+		dir = dirs[0]
+	}
+	path, ok = Newest(k.Top, k.Folders+"/"+k.File(id), isIts)
+	return path, dir, ok
+}
+
+// Check returns an error if what the CLI would open as the file of a conversation is none.
+func (k Kept) Check(id string) error {
+	if !IsUUID(id) {
+		return nil // then there is none
+	}
+	return OnlyFiles(k.Top, k.Folders+"/"+k.File(id))
+}
+
+// Length implements runner.Transcripts.
+func (k Kept) Length(c runner.Conversation) (int64, bool) {
+	path, _, _ := k.Path(k.id(c), c.Dir)
+	return Size(path)
+}
+
+// Usage implements runner.Transcripts.
+func (k Kept) Usage(c runner.Conversation, from int64) ([]state.Usage, bool) {
+	path, _, _ := k.Path(k.id(c), c.Dir)
+	size, ok := Size(path)
+	if !ok || from < 0 || size-from > MaxRead {
+		return nil, false
+	}
+	list, err := k.Used(path, from)
+	return list, err == nil && len(list) > 0
+}
+
+// Find implements runner.Transcripts.
+func (k Kept) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
+	path, dir, ok := k.Path(k.id(c), dirs...)
+	if !ok || len(dirs) == 0 {
+		return runner.Stored{}, false
+	}
+	size, ok := Size(path)
+	if holds, err := k.Holds(path, size); err != nil || !holds || !ok {
+		return runner.Stored{}, false
+	}
+	return runner.Stored{Path: path, Size: size, Dir: dir}, true
+}
+
+// Read implements runner.Transcripts.
+func (k Kept) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
+	path, _, ok := k.Path(k.id(c), c.Dir)
+	if !ok {
+		return gone(k.id(c))
+	}
+	return k.Told(path, from, to, each)
+}
+
+// gone is the error of a conversation without a file.
+func gone(id string) error {
+	return fmt.Errorf("session %.80q has no transcript here: %w", id, fs.ErrNotExist)
+}
+
+// Copy implements runner.Transcripts.
+func (k Kept) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
+	from := k.id(c)
+	if _, _, ok := k.Path(id, dir); ok {
+		err = fmt.Errorf("there is a session %s already", id)
+	} else {
+		err = k.Branch(runner.Conversation{ID: from, Dir: c.Dir}, length, id, dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("copy session %.80q: %w", from, err)
+	}
+	if k.NamesItself {
+		cliID = id
+	}
+	return cliID, nil
+}
+
+// Branch is Copy of the conversation that the CLI calls c.ID, also to one that is there already.
+func (k Kept) Branch(c runner.Conversation, length int64, id, dir string) error {
+	path, _, ok := k.Path(c.ID, c.Dir)
+	if !ok {
+		return gone(c.ID)
+	}
+	return BringHead(path, length, func(head io.Reader, size int64) error {
+		if ok, err := k.Holds(path, size); err != nil || !ok {
+			return errors.Join(err, errors.New("nothing was said in it until then"))
+		}
+		if k.Named != nil {
+			head = Renamed(head, k.Named(c.ID), k.Named(id))
+		}
+		return k.Install(id, dir, head)
+	})
+}
+
+// Place implements runner.Transcripts. A conversation that could not be resumed is not put there, which is no error.
+func (k Kept) Place(c runner.Conversation, from string) error {
+	id := k.id(c)
+	if err := k.place(id, c.Dir, from); err != nil {
+		return fmt.Errorf("put transcript of session %.80q in place: %w", id, err)
+	}
+	return nil
+}
+
+func (k Kept) place(id, dir, from string) error {
+	size, ok := Size(from)
+	if !ok || !IsUUID(id) {
+		return fmt.Errorf("want a regular file, and an id that is a UUID in lower case, not %s and %.80q", from, id)
+	}
+	if k.IsIts != nil && !k.IsIts(from, id) {
+		return errors.New("it is the one of another session")
+	}
+	if holds, err := k.Holds(from, size); err != nil || !holds {
+		return err
+	}
+	return k.Move(id, dir, from)
+}
+
+// Move makes a copy of a file the one of a conversation in a directory.
+func (k Kept) Move(id, dir, from string) error {
+	return Bring(from, func(in io.Reader) error { return k.Install(id, dir, in) })
+}
+
+// Install makes what in brings the file of a conversation that is resumed in a directory, and replaces one that is there.
+// It is complete or not there at all. Links in the place of the file or of folders are not followed.
+func (k Kept) Install(id, dir string, in io.Reader) error {
+	if !IsUUID(id) {
+		return fmt.Errorf("the id %.80q is no UUID in lower case", id)
+	}
+	path, err := k.New(id, dir)
+	if err != nil {
+		return err
+	}
+	names := strings.Split(path, "/")
+	last := len(names) - 1
+	folder, err := Enter(k.Top, names[:last]...)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return Install(folder, names[last], in)
+}
+
+// Clear implements runner.Transcripts. The folder of its name beside a file, in which agents are that the conversation has
+// started, goes with it. What is neither a regular file nor a folder of its own is left alone.
+func (k Kept) Clear(c runner.Conversation, only *runner.Mark) error {
+	id, isOther := k.id(c), false
+	if !IsUUID(id) {
+		return errors.New("clear session: its id is no UUID in lower case")
+	}
+	err := k.each(func(folder *os.Root) error {
+		names, err := fs.Glob(folder.FS(), k.File(id))
+		for _, name := range names {
+			if k.IsIts == nil || k.IsIts(filepath.Join(folder.Name(), name), id) {
+				other, oops := Remove(folder, name, only)
+				isOther, err = isOther || other, errors.Join(err, oops)
+			}
+		}
+		return err
+	})
+	if err != nil || isOther {
+		return err
+	}
+	return k.each(func(folder *os.Root) error {
+		if info, err := folder.Lstat(id); err != nil || !info.IsDir() {
+			return nil //nolint:nilerr // then there is none
+		}
+		return folder.RemoveAll(id)
+	})
+}
+
+// each opens the folders of all conversations. Links among them are passed over.
+func (k Kept) each(do func(*os.Root) error) error {
+	var err error
+	for _, path := range Glob(k.Top, k.Folders) {
+		at, oops := filepath.Rel(k.Top, path)
+		if oops != nil {
+			return oops
+		}
+		if folder, oops := Open(k.Top, strings.Split(filepath.ToSlash(at), "/")...); oops == nil {
+			err = errors.Join(err, do(folder), folder.Close())
+		}
+	}
+	return err
+}
