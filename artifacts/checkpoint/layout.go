@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -34,12 +33,6 @@ const (
 	maxSmall    = 4 << 10 // headers
 	maxRatio    = 200
 )
-
-// TranscriptName returns the name that the transcript of a session of an agent CLI has in a
-// checkpoint.
-func TranscriptName(backend, session string) string {
-	return transcripts + path.Join(backend, session+".jsonl")
-}
 
 // CheckName says why a checkpoint can't hold a file of that name; nil when it
 // can. It may hold state.json, state.history, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"path"
 	"slices"
 	"time"
 
@@ -193,7 +194,7 @@ type Transcript struct {
 }
 
 // Name is the name that the transcript has in the checkpoint.
-func (t Transcript) Name() string { return TranscriptName(t.Backend, t.Session) }
+func (t Transcript) Name() string { return transcripts + path.Join(t.Backend, t.Session+".jsonl") }
 
 // File is one stored file.
 type File struct {

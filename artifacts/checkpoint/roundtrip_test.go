@@ -53,7 +53,7 @@ func writing(keys *checkpoint.Keys) checkpoint.Writing {
 		{Name: "state.json", Data: []byte(`{"schema": 1}`)},
 		{Name: "events.jsonl", Data: []byte("{}\n{}\n")},
 		{Name: "logs/main/A.sh.log", Data: []byte("ok\n")},
-		{Name: checkpoint.TranscriptName(protocol.BackendCodex, session), Data: []byte(`{"type":"user"}`)},
+		{Name: checkpoint.Transcript{Backend: protocol.BackendCodex, Session: session}.Name(), Data: []byte(`{"type":"user"}`)},
 		{Name: "workspace/index.json", Data: []byte("[]")},
 		{Name: "workspace/0.bundle", Data: []byte("# v2 git bundle")},
 	}}

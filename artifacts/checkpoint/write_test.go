@@ -38,7 +38,7 @@ func TestWriteRefuses(t *testing.T) {
 		"twice":      {with(checkpoint.Part{Name: "state.json"}), nil},
 		"in a file":  {with(checkpoint.Part{Name: "logs/a"}, checkpoint.Part{Name: "logs/a/b"}), nil},
 		"case":       {with(checkpoint.Part{Name: "logs/a"}, checkpoint.Part{Name: "logs/A"}), nil},
-		"transcript": {with(checkpoint.Part{Name: checkpoint.TranscriptName("claude", other)}), nil},
+		"transcript": {with(checkpoint.Part{Name: checkpoint.Transcript{Backend: "claude", Session: other}.Name()}), nil},
 		"too large":  {with(checkpoint.Part{Name: "logs/x", Path: huge, Size: -1}), checkpoint.ErrTooLarge},
 		"state too large": {checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{
 			{Name: "state.json", Path: huge, Size: 64<<20 + 1}}}, checkpoint.ErrTooLarge},

@@ -27,7 +27,7 @@ func (f *Finder) Claims(ctx context.Context, q Query) ([]Claim, error) {
 
 func (s *search) claims(ctx context.Context) ([]Claim, error) {
 	var claims []Claim
-	for a, err := range s.ask.named(s.q.Job.RunID, s.q.place().ClaimName()).all(ctx) {
+	for a, err := range s.ask.named(s.q.Job.RunID, s.q.place().ClaimName()).from(ctx, 0) {
 		if err != nil {
 			return nil, err
 		}

@@ -43,10 +43,7 @@ func (r *requests) named(omit int64, names ...string) *list {
 	return newList(r, omit, lists...)
 }
 
-// all goes through the list. Nothing comes after an error.
-func (l *list) all(ctx context.Context) iter.Seq2[artifacts.Stored, error] { return l.from(ctx, 0) }
-
-// from goes through the rest of the list from a place on.
+// from goes through the list from a place on. Nothing comes after an error.
 func (l *list) from(ctx context.Context, at int) iter.Seq2[artifacts.Stored, error] {
 	return func(yield func(artifacts.Stored, error) bool) {
 		for ; ; at++ {

@@ -98,7 +98,7 @@ func (s *search) storedSince(ctx context.Context, chosen *opened) ([][]artifacts
 	}
 	var groups [][]artifacts.Stored
 	place := map[int64]int{} // of each workflow run, in groups
-	for a, err := range s.others.all(ctx) {
+	for a, err := range s.others.from(ctx, 0) {
 		if err != nil && !errors.Is(err, ErrListTooLong) { // runs that are older than 3,000 artifacts no longer matter
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func TestARerunNeedsNoPermission(t *testing.T) {
 // run finds what others have made of it since.
 func TestTheNewestGenerationCounts(t *testing.T) {
 	for name, put := range map[string]func(s *scene) (run int64, generation int){
-		"nobody else's": func(s *scene) (int64, int) { return 100, 2 },
+		"nobody else's": func(*scene) (int64, int) { return 100, 2 },
 		"the next one's": func(s *scene) (int64, int) {
 			s.put(101, 3, took(2, 100, 2))
 			return 101, 3

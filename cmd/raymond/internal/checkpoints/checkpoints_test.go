@@ -52,7 +52,7 @@ func talk(t *testing.T, shot *Snapshot, text string, size int64) {
 	t.Helper()
 	path := filepath.Join(shot.dir, "t.jsonl")
 	write(t, path, text)
-	shot.transcripts = []checkpoint.Part{{Name: checkpoint.TranscriptName(protocol.BackendCodex, session), Path: path, Size: size}}
+	shot.transcripts = []checkpoint.Part{{Name: checkpoint.Transcript{Backend: protocol.BackendCodex, Session: session}.Name(), Path: path, Size: size}}
 	shot.manifest.Transcripts = []checkpoint.Transcript{{Session: session, Backend: protocol.BackendCodex, Dir: "/w"}}
 }
 
@@ -161,7 +161,7 @@ func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
 		m, names := read(t, f, w.Size)
 		want := []string{"state.json"}
 		if !isOpen {
-			want = append(want, checkpoint.TranscriptName(protocol.BackendCodex, session))
+			want = append(want, checkpoint.Transcript{Backend: protocol.BackendCodex, Session: session}.Name())
 		}
 		if !slices.Equal(names, want) || isOpen != (len(m.Transcripts) == 0) {
 			t.Errorf("open %v: got %v with %v, want %v", isOpen, names, m.Transcripts, want)

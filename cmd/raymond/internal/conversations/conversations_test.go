@@ -187,7 +187,7 @@ func TestClear(t *testing.T) {
 				if c.placed {
 					own[i].Placed = &mark
 				}
-				parts = append(parts, checkpoint.Part{Name: checkpoint.TranscriptName(protocol.BackendClaude, id), Path: paths[i], Size: mark.Size})
+				parts = append(parts, checkpoint.Part{Name: checkpoint.Transcript{Backend: protocol.BackendClaude, Session: id}.Name(), Path: paths[i], Size: mark.Size})
 			}
 			left := LeftBehind(parts, c.isKept)
 			if c.lacks {
