@@ -56,18 +56,19 @@ func TestGrant(t *testing.T) {
 // the CLI can be written in none.
 func TestACagedReaderWritesNothing(t *testing.T) {
 	home := t.TempDir()
-	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home, "TMPDIR=/tmp/own"}}}
+	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home, "TMPDIR=/run-of-agents/tmp"}}}
 	if err := b.Furnish([]string{"HOME=" + t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
-	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/tmp/own", os.DevNull)})
+	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/run-of-agents", os.DevNull)})
 	for mode, isWriter := range map[string]bool{"plan": false, "default": false, "acceptEdits": true, "bypassPermissions": true} {
 		may, f := grantOf(runner.PromptOrder{Cage: c, Permissions: runner.Permissions{PermissionMode: mode}})
 		if f != nil || may.settings()[0] != `sandbox_mode="danger-full-access"` {
 			t.Errorf("%s: got %q, %v, want no sandbox in a cage", mode, may.settings(), f)
 		}
 		writable := turn{may: may}.confine(c, b.kept(b.env(nil))).Policy().Writable
-		if slices.Contains(writable, "/work") != isWriter || !slices.Contains(writable, "/tmp/own") || !slices.Contains(writable, os.DevNull) {
+		hasTemp := slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin("/run-of-agents/tmp", path) })
+		if slices.Contains(writable, "/work") != isWriter || !hasTemp || !slices.Contains(writable, os.DevNull) {
 			t.Errorf("%s: writable: got %q, want the working directory: %v", mode, writable, isWriter)
 		}
 		config := filepath.Join(home, ".codex", "config.toml")

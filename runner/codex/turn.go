@@ -80,13 +80,17 @@ func (t turn) confine(c *cage.Cage, keep []string) *cage.Cage {
 		return c
 	}
 	p := c.Policy()
-	p.Writable = slices.DeleteFunc(slices.Clone(p.Writable), func(path string) bool {
-		return !cage.IsWithin(path, "/dev") && !slices.ContainsFunc(keep, func(k string) bool { return cage.IsWithin(path, k) })
-	})
+	writable := slices.DeleteFunc(slices.Clone(p.Writable), func(path string) bool { return !cage.IsWithin(path, "/dev") })
+	for _, path := range keep {
+		if slices.ContainsFunc(p.Writable, func(w string) bool { return cage.IsWithin(path, w) }) {
+			writable = append(writable, path)
+		}
+	}
+	p.Writable = writable
 	return cage.New(p)
 }
 
-// kept are the folders that are written by the CLI itself.
+// kept are the folders that are written by the CLI itself. Without a temporary one it resumes no thread.
 func (b *Backend) kept(env []string) []string {
 	keep := b.Needs().Write
 	if tmp := program.Variable(env, "TMPDIR"); tmp != "" {

@@ -110,7 +110,7 @@ func (r *relay) environ(home string) []string {
 			}
 		}
 		if flags := s.vendor.Flags(s.path); flags[0] == "--agent-command" {
-			env = append(env, "INPUT_AGENT-COMMAND="+flags[1])
+			env = append(env, "INPUT_AGENT-COMMAND="+flags[1], "INPUT_CAGE-READ="+filepath.Dir(s.path))
 		} else {
 			env = append(env, "INPUT_"+strings.ToUpper(s.vendor.Name())+"-PATH="+s.path)
 		}

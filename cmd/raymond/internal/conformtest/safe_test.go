@@ -219,7 +219,11 @@ func checkCaged(t *testing.T, v agenttest.Vendor) {
 	if out, err := git.CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v\n%s", err, out)
 	}
-	o := m.run(0, "--cage", "on", "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))
+	var readable []string
+	if v.Name() == protocol.BackendCommand {
+		readable = []string{"--cage-read", filepath.Dir(v.Install(t))} // this test is the agent
+	}
+	o := m.run(0, append(readable, "--cage", "on", "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))...)
 	if out, err := exec.Command("git", "-C", m.Work, "log", "--format=%s").Output(); strings.TrimSpace(string(out)) != "made" {
 		t.Errorf("commits: got %q, %v, want what the agent has made: %v", out, err, o)
 	}

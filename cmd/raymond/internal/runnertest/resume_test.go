@@ -44,7 +44,7 @@ echo "<result>$(git log -1 --format=%s; git status --porcelain; cat new.txt)</re
 // encrypted checkpoint in a public repository.
 func TestActionOfTheCheckoutResumesASealedRun(t *testing.T) {
 	t.Parallel()
-	c := newConsumer(t, handed+again("./", ", state-key: '${{ secrets.STATE_KEY }}', max-iterations: \"${{ github.job == 'one' && 2 || 9 }}\""))
+	c := newConsumer(t, handed+again("./", ", state-key: '${{ secrets.STATE_KEY }}', trust-self: true, max-iterations: \"${{ github.job == 'one' && 2 || 9 }}\""))
 	if err := os.CopyFS(c.Repo, os.DirFS(c.Actions[actionName])); err != nil {
 		t.Fatal(err)
 	}
