@@ -72,6 +72,8 @@ func TestAnEndlessDispatcher(t *testing.T) {
 		c := share(state.USD(n + 1))
 		if n%10 == 0 {
 			c = state.Cost{} // unknown
+		} else if n%10 == 5 {
+			c.Metered = []state.Usage{{Model: "m", HasFees: true}} // unknown, but for a part
 		}
 		d.fork("main", "B.md", c)
 		want += 2 * c.USD
@@ -96,7 +98,7 @@ func TestAnEndlessDispatcher(t *testing.T) {
 		}
 	}
 	equal(t, "total, sum, by model", []state.USD{d.run.Progress.TotalUSD, sum, rates}, []state.USD{want, want, want})
-	equal(t, "invocations, unknown", []int{entries, unknown}, []int{6000, 600})
+	equal(t, "invocations, unknown", []int{entries, unknown}, []int{6000, 1200})
 	equal(t, "agents", []int{d.run.Progress.Created, len(d.run.Ended) + d.run.Forgotten()}, []int{3001, 3000})
 	if n := len(d.run.Ended); n < 1000 || n > 1250 {
 		t.Errorf("results kept: got %d, want about the last thousand", n)

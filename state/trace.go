@@ -16,7 +16,7 @@ type Trace struct {
 	Parent string `json:"parent,omitempty"`
 	// Parts counts the processes that have exported the run, with the one that does so now.
 	Parts int `json:"parts"`
-	// Dropped says that whoever started the run, or a sampler, wanted nothing of it recorded.
+	// Dropped says that whoever started the run wanted nothing of it recorded.
 	Dropped bool `json:"dropped,omitempty"`
 	// Paused says that the process that drives the run now does not export it.
 	Paused bool `json:"paused,omitempty"`

@@ -47,7 +47,7 @@ func (API) Service(r *http.Request) keyproxy.Service {
 var fields = keyproxy.Fields{
 	Model: "model", Output: []string{"max_tokens"}, Standard: []string{"service_tier", "speed", "inference_geo"},
 	// A search among the tools of the request itself reaches nothing.
-	Client:   []string{"bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
+	Client:   []string{"custom", "bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
 	Services: []string{"mcp_servers", "container"}, Opaque: []string{"input"},
 	Known: []string{
 		"cache_control", "container", "context_management", "inference_geo", "max_tokens", "mcp_servers", "messages", "metadata", "model",

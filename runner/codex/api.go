@@ -45,8 +45,8 @@ func (API) Service(r *http.Request) keyproxy.Service {
 
 // fields are those of a request that say what an answer may cost.
 var fields = keyproxy.Fields{
-	Model: "model", Output: []string{"max_output_tokens"}, One: []string{"n"}, Standard: []string{"service_tier"}, Refused: []string{"background"},
-	Client: []string{"local_shell", "apply_patch", "computer", "computer_use_preview"}, Services: []string{"prompt"},
+	Model: "model", Output: []string{"max_output_tokens"}, One: []string{"n"}, Standard: []string{"service_tier"}, Refused: []string{"background", "previous_response_id", "conversation"},
+	Client: []string{"function", "custom", "namespace", "local_shell", "apply_patch", "computer", "computer_use_preview"}, Services: []string{"prompt", "plugins"},
 	Known: []string{
 		"background", "client_metadata", "context_management", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "n",
 		"parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier",

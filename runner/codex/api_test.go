@@ -1,13 +1,16 @@
 package codex
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // TestWhatTheKeyOpens: what Codex needs, and no more. Tools know the credential too.
@@ -35,7 +38,7 @@ func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
 		t.Errorf("a request: got %+v, %v, want %+v", got, err, want)
 	}
 	for _, body := range []string{
-		`{}`, `{"model":5}`, `{"model":"gpt-5.5","background":true}`, `{"MODEL":"gpt-5.5"}`, `{"model":"gpt-5.5","service_tier":"priority"}`,
+		`{}`, `{"model":5}`, `{"model":"gpt-5.5","background":true}`, `{"model":"gpt-5.5","previous_response_id":"r"}`, `{"model":"gpt-5.5","conversation":{"id":"c"}}`, `{"MODEL":"gpt-5.5"}`, `{"model":"gpt-5.5","service_tier":"priority"}`,
 	} {
 		if got, err := (API{}).Read(r, strings.NewReader(body)); err == nil {
 			t.Errorf("%s: got %+v, want a reason not to forward it", body, got)
@@ -56,5 +59,35 @@ func TestTheCredentialIsReplaced(t *testing.T) {
 	API{}.Sign(r, keyproxy.Credential{Text: "real"})
 	if got := r.Header.Values("Authorization"); len(got) != 1 || got[0] != "Bearer real" {
 		t.Errorf("signed: got %q, want the real one alone", got)
+	}
+}
+
+// TestWhatTheCLIDoesNotTellIsBooked: what a tool has asked for by itself, and nobody could count, costs what was
+// reserved, beside what the CLI tells.
+func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"x":"`+strings.Repeat("x", 5<<20))
+	}))
+	defer upstream.Close()
+	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Upstream: upstream.URL, Credential: keyproxy.Credential{Text: "real"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	account := p.Open("codex", "mark")
+	r, _ := http.NewRequest(http.MethodPost, account.Access().URL+"/responses", strings.NewReader(`{"model":"m","max_output_tokens":70}`))
+	r.Header.Set("Authorization", "Bearer "+account.Access().Credential)
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	answer.Body.Close()
+	account.Close()
+	a := runner.Answer{Cost: state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 1, Output: 2}}}}}
+	metered(&a, account)
+	if want := []state.Usage{{Model: "m", Input: 11, Output: 68}}; !cmp.Equal(a.Cost.Beyond, want) {
+		t.Errorf("got %+v, want %+v", a.Cost.Beyond, want)
 	}
 }

@@ -54,8 +54,12 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 	if len(counted) > 0 {
 		a.Cost.Silent = false
 	}
-	if a.Cost.Kind == "" && sum(a.Cost.Beyond) < sum(counted) {
-		a.Cost.Beyond = counted
+	var told []state.Usage
+	for _, m := range a.Cost.Usage {
+		told = append(told, m.Usage)
+	}
+	if beyond := tally.Beyond(counted, told); sum(a.Cost.Beyond) < sum(beyond) {
+		a.Cost.Beyond = beyond
 	}
 }
 

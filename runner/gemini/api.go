@@ -53,7 +53,7 @@ func isReadable(query url.Values) bool {
 var fields = keyproxy.Fields{
 	Output:   []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
 	One:      []string{"generationConfig.candidateCount", "generationConfig.candidate_count", "generation_config.candidateCount", "generation_config.candidate_count"},
-	Standard: []string{"serviceTier", "service_tier"}, Opaque: []string{"args", "response"},
+	Standard: []string{"serviceTier", "service_tier"}, Services: []string{"cachedContent", "cached_content"}, Opaque: []string{"args", "response"},
 	Known: []string{
 		"contents", "generateContentRequest", "generate_content_request", "generationConfig", "generation_config", "labels", "model", "safetySettings",
 		"safety_settings", "serviceTier", "service_tier", "systemInstruction", "system_instruction", "toolConfig", "tool_config", "tools",
@@ -78,13 +78,12 @@ func (API) Shown(r *http.Request) []string {
 // clientHeader says which program asks.
 const clientHeader = "X-Goog-Api-Client"
 
-// Sign implements keyproxy.API. It also takes off what would change the method, or leave the
-// count of tokens out of the answer: all parameters and headers of Google's but those that
-// the CLI needs.
+// Sign implements keyproxy.API. It also takes off what would leave the count of tokens out of the
+// answer: all parameters and headers of Google's but those that the CLI needs.
 func (API) Sign(r *http.Request, its keyproxy.Credential) {
 	for name := range r.Header {
 		isGoogles := strings.HasPrefix(name, "X-Goog-") && name != clientHeader
-		if isGoogles || name == "Authorization" || strings.HasPrefix(name, "X-Http-Method") {
+		if isGoogles || name == "Authorization" {
 			delete(r.Header, name)
 		}
 	}

@@ -40,7 +40,7 @@ func TestCredentialIsReplaced(t *testing.T) {
 	r := httptest.NewRequest("POST", "/v1beta/models/x:streamGenerateContent?key=two&alt=sse&fields=candidates&$fields=x&access_token=y", nil)
 	r.Header = http.Header{}
 	for name, value := range map[string]string{
-		"x-goog-api-key": "one", "Authorization": "Bearer three", "x-goog-fieldmask": "candidates", "X-HTTP-Method-Override": "GET",
+		"x-goog-api-key": "one", "Authorization": "Bearer three", "x-goog-fieldmask": "candidates",
 		"x-goog-api-client": "genai-js", "Content-Type": "application/json",
 	} {
 		r.Header.Set(name, value)

@@ -3,6 +3,8 @@ package insight
 import (
 	"fmt"
 	"slices"
+
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // The limits of a report. What texts take is measured where they are shown, so that a page
@@ -10,9 +12,6 @@ import (
 const (
 	mostInPage    = 12 << 20
 	mostRows      = 5000 // executions, agents, waits and the like, each
-	mostMoments   = 30   // reminders and the like of an execution
-	mostAttempts  = 100  // of an execution
-	mostRefusals  = 50
 	perExec       = 1200 // bytes for a bar and a section without texts
 	perAgent      = 400
 	leastMessages = 2 << 20
@@ -42,7 +41,7 @@ func bound(r *Report) int {
 	each = share(sharedErrors, len(r.Executions), 8<<10)
 	bulk, cutOff := sharedBulk, 0
 	for _, x := range byInterest(r.Executions) {
-		n := x.boundBulk(min(bulk, mostBulk))
+		n := boundBulk(x, min(bulk, mostBulk))
 		bulk -= n
 		used += n + fit(&x.Error, each)
 		if x.IsCut {
@@ -67,7 +66,7 @@ func boundLists(r *Report) {
 		for _, x := range byInterest(r.Executions)[:mostRows] {
 			keep[x.N] = true
 		}
-		r.Executions = slices.DeleteFunc(r.Executions, func(x Exec) bool { return !keep[x.N] })
+		r.Executions = slices.DeleteFunc(r.Executions, func(x report.Exec) bool { return !keep[x.N] })
 		r.leaveOut("%d of %d state executions are here: those that failed and the newest. The sums are of all.", mostRows, all)
 	}
 	if all := len(r.Agents); all > mostRows {
@@ -76,10 +75,10 @@ func boundLists(r *Report) {
 			at[r.Executions[i].Agent] = true
 		}
 		isFirst := true
-		r.Agents = slices.DeleteFunc(r.Agents, func(a Agent) bool {
+		r.Agents = slices.DeleteFunc(r.Agents, func(a report.Agent) bool {
 			was := isFirst
 			isFirst = false
-			return !was && !at[a.ID] && a.Status != Failed
+			return !was && !at[a.ID] && a.Status != report.Failed
 		})
 		r.Agents = r.Agents[:min(len(r.Agents), mostRows)]
 		r.leaveOut("%d of %d agents are here.", len(r.Agents), all)
@@ -101,25 +100,18 @@ func newest[T any](r *Report, list []T, what string) []T {
 
 // boundBulk shortens the texts of an execution that may be long to what there is room for,
 // and returns what they take.
-func (x *Exec) boundBulk(most int) int {
-	for _, list := range []*[]Moment{&x.Reminders, &x.Retries, &x.Interruptions} {
-		if extra := len(*list) - mostMoments; extra > 0 {
-			*list, x.IsCut = (*list)[extra:], true
-		}
-		for i := range *list {
-			fit(&(*list)[i].Text, 2<<10)
+func boundBulk(x *report.Exec, most int) int {
+	for _, list := range [][]report.Moment{x.Reminders, x.Retries, x.Interruptions} {
+		for i := range list {
+			fit(&list[i].Text, 2<<10)
 		}
 	}
-	if extra := len(x.Attempts) - mostAttempts; extra > 0 {
-		x.Attempts, x.IsCut = x.Attempts[extra:], true
-	}
-	x.Refusals = x.Refusals[:min(len(x.Refusals), mostRefusals)]
-	n := x.costOfBulk()
+	n := costOfBulk(x)
 	if n <= most {
 		return n
 	}
-	x.dropTexts()
-	if n = x.costOfBulk(); n <= most {
+	x.DropTexts()
+	if n = costOfBulk(x); n <= most {
 		return n
 	}
 	x.Reminders, x.Retries, x.Interruptions, x.Attempts, x.Refusals, x.IsCut = nil, nil, nil, nil, nil, true
@@ -127,12 +119,12 @@ func (x *Exec) boundBulk(most int) int {
 }
 
 // costOfBulk is what the texts take that may be long.
-func (x *Exec) costOfBulk() int {
+func costOfBulk(x *report.Exec) int {
 	n := cost(x.Stdout) + cost(x.Stderr)
 	for _, line := range x.Output {
 		n += cost(line) + 30
 	}
-	for _, list := range [][]Moment{x.Reminders, x.Retries, x.Interruptions} {
+	for _, list := range [][]report.Moment{x.Reminders, x.Retries, x.Interruptions} {
 		for _, m := range list {
 			n += cost(m.Text) + 100
 		}

@@ -1,6 +1,9 @@
 package insight
 
-import "github.com/raymond-action/raymond-action/state"
+import (
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
 
 // The limits of what is shown of changed files.
 const (
@@ -43,8 +46,8 @@ func gatherFiles(r *Report, s Source, pot int) int {
 }
 
 // boundFiles masks the diffs, and leaves out those for which there is no room.
-func boundFiles(list []File, hide func(string) string, room int) []File {
-	out := make([]File, 0, min(len(list), mostFilesOf))
+func boundFiles(list []report.File, hide func(string) string, room int) []report.File {
+	out := make([]report.File, 0, min(len(list), mostFilesOf))
 	for _, f := range list[:min(len(list), mostFilesOf)] {
 		f.Path, f.Diff = hide(f.Path), hide(f.Diff)
 		if n := cost(f.Diff); n > room {

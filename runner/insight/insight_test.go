@@ -15,6 +15,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -127,11 +128,15 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	if diff := cmp.Diff(waits, r.Waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
 	}
-	parts := []Part{{at(0), at(3), Interrupted, ""}, {at(4), at(10), "suspended", ""}, {at(11), at(15), Interrupted, ""}}
-	if diff := cmp.Diff(parts, r.Parts); diff != "" || r.Status != Interrupted {
+	parts := []report.Part{
+		{Started: at(0), Ended: at(3), Status: report.Interrupted, DurationMS: 3000},
+		{Started: at(4), Ended: at(10), Status: "suspended"},
+		{Started: at(11), Ended: at(15), Status: report.Interrupted, DurationMS: 4000},
+	}
+	if diff := cmp.Diff(parts, r.Parts); diff != "" || r.Status != report.Interrupted {
 		t.Errorf("status %s, parts (-want +got):\n%s", r.Status, diff)
 	}
-	if s.IsDriven = true; build(t, s).Status != Running {
+	if s.IsDriven = true; build(t, s).Status != report.Running {
 		t.Errorf("status of a run that somebody drives: got %s", build(t, s).Status)
 	}
 }
@@ -151,8 +156,8 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200), CLIID: "x"})
 	start(3, 4, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
 	start(4, 5, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)}) // execution 2 was cut away
-	p.places.execution(&Exec{N: 5, SessionID: "old", Started: at(50)}, nil)
-	p.places.execution(&Exec{N: 6, SessionID: "old", Started: at(60)}, nil)
+	p.places.execution(&report.Exec{N: 5, SessionID: "old", Started: at(50)}, nil)
+	p.places.execution(&report.Exec{N: 6, SessionID: "old", Started: at(60)}, nil)
 	for _, tt := range []struct {
 		session string
 		message runner.Message

@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -74,7 +75,7 @@ func (p *places) agent(a *state.Agent) {
 }
 
 // execution takes what events tell of an execution's conversation.
-func (p *places) execution(x *Exec, backends map[string]string) {
+func (p *places) execution(x *report.Exec, backends map[string]string) {
 	if x.SessionID == "" {
 		return
 	}

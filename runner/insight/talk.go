@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -61,13 +62,13 @@ func (t *talk) add(m runner.Message) {
 }
 
 // giveTo hands the messages to their execution and returns what they take.
-func (t *talk) giveTo(x *Exec) int {
+func (t *talk) giveTo(x *report.Exec) int {
 	before := len(x.Messages)
 	x.Messages = append(append(x.Messages, t.head...), t.tail...)
 	if t.left > 0 {
 		after := before + len(t.head)
 		if x.Gap == nil {
-			x.Gap = &Gap{After: after}
+			x.Gap = &report.Gap{After: after}
 		}
 		x.Gap.Messages += t.left
 	}
@@ -80,7 +81,7 @@ func (t *talk) giveTo(x *Exec) int {
 // listener reads the conversations of a run, those of the most interesting executions first.
 type listener struct {
 	source   Source
-	execs    map[int]*Exec
+	execs    map[int]*report.Exec
 	free     int // bytes beyond what every execution has
 	missing  int // conversations without a transcript
 	noReader int // conversations of agent CLIs whose transcripts can't be read
@@ -91,7 +92,7 @@ type listener struct {
 // gatherMessages adds the conversations to the executions, which may take pot bytes. Of some
 // the history knows where they are.
 func gatherMessages(r *Report, s Source, known *places, pot int) {
-	l := &listener{source: s, execs: map[int]*Exec{}, free: pot}
+	l := &listener{source: s, execs: map[int]*report.Exec{}, free: pot}
 	rank := map[int]int{}
 	for i, x := range byInterest(r.Executions) {
 		l.execs[x.N], rank[x.N] = x, i
@@ -117,7 +118,7 @@ func gatherMessages(r *Report, s Source, known *places, pot int) {
 }
 
 // placesOf completes the conversations that the history knows by what events tell.
-func placesOf(r *Report, execs map[int]*Exec, s Source, p *places) *places {
+func placesOf(r *Report, execs map[int]*report.Exec, s Source, p *places) *places {
 	backends := map[string]string{}
 	for name, agent := range s.Agents {
 		backends[agent.Abilities().Title] = name
@@ -141,10 +142,10 @@ func placesOf(r *Report, execs map[int]*Exec, s Source, p *places) *places {
 
 // byInterest returns the executions, which are in the order of their numbers: those that failed
 // first, then the newest.
-func byInterest(execs []Exec) []*Exec {
-	var failed, others []*Exec
+func byInterest(execs []report.Exec) []*report.Exec {
+	var failed, others []*report.Exec
 	for i := len(execs) - 1; i >= 0; i-- {
-		if x := &execs[i]; x.Status == Failed {
+		if x := &execs[i]; x.Status == report.Failed {
 			failed = append(failed, x)
 		} else {
 			others = append(others, x)

@@ -261,13 +261,6 @@ func (l *accounts) unpaid() []*Account {
 	return slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unbooked))
 }
 
-// find returns the account of a token; nil when there is none.
-func (l *accounts) find(token string) *Account {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.byToken[token]
-}
-
 // prefix is what the path of an account begins with. The name of the agent CLI follows.
 const prefix = "/i/"
 
@@ -279,7 +272,9 @@ func (l *accounts) of(r *http.Request) *Account {
 	if !ok || !isBelow {
 		return nil
 	}
-	a := l.find(token)
+	l.mu.Lock()
+	a := l.byToken[token]
+	l.mu.Unlock()
 	if a == nil || a.vendor.api.Backend() != backend {
 		return nil
 	}

@@ -31,7 +31,7 @@ func used(model string, output, guess int64) []tally.Sum {
 }
 
 // TestAnswersAreCounted: what an answer began with, and its output so far, also when
-// it is cut, comes in any pieces, or is no stream; and no byte of it is changed.
+// it is cut, comes in any pieces, or is no stream; and no byte of it is changed. One that is too long costs what was reserved.
 func TestAnswersAreCounted(t *testing.T) {
 	long := fmt.Sprintf(writes, strings.Repeat("x", 4000))
 	huge := fmt.Sprintf(writes, strings.Repeat("x", 3*longestPart))
@@ -52,7 +52,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"no stream":         {json, whole, used("sonnet", 9, 0)},
 		"half of no stream": {json, whole[:100], nil},
 		"no message":        {json, `{"usage":{"input_tokens":7}}`, nil},
-		"too long":          {json, `{"x":"` + strings.Repeat("x", longestAnswer) + `",` + whole[1:], nil},
+		"too long":          {json, `{"x":"` + strings.Repeat("x", longestAnswer) + `",` + whole[1:], []tally.Sum{{Usage: state.Usage{Input: 1, Output: mostByItself}, Guess: mostByItself, Asked: 1}}},
 		"no JSON":           {json, "\x00\xff{", nil},
 		"packed":            {sse, begins("sonnet"), nil},
 	} {

@@ -1,7 +1,6 @@
 package keyproxy
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -206,17 +205,3 @@ func (a *Account) most(r Request) state.Usage {
 
 // text is how much of a request is no image, in bytes.
 func (r Request) text() int64 { return max(0, r.Size-r.Packed) }
-
-// outlive makes r one that goes on when its client leaves, until the account ends: what an
-// answer costs that nobody reads counts all the same.
-func (a *Account) outlive(r *http.Request) *http.Request {
-	return r.WithContext(both{Context: a.life, values: r.Context()})
-}
-
-// both is a context with the end of one and the values of another.
-type both struct {
-	context.Context
-	values context.Context
-}
-
-func (b both) Value(key any) any { return b.values.Value(key) }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -109,7 +110,11 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 		}
 		defer a.leave(turn)
 		defer a.settle(e)
-		r = a.outlive(r)
+		// What an answer costs that nobody reads counts all the same: only the end of the account ends it.
+		ctx, end := context.WithCancel(context.WithoutCancel(r.Context()))
+		defer end()
+		defer context.AfterFunc(a.life, end)()
+		r = r.WithContext(ctx)
 	}
 	forward.ServeHTTP(w, r)
 }
@@ -160,6 +165,11 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(v.upstream)
 	// What is packed can be neither counted nor masked as it passes.
 	r.Out.Header.Set("Accept-Encoding", "identity")
+	if e.request.Size > 0 { // it was read as this, and nobody is to read it otherwise
+		r.Out.Header.Set("Content-Type", "application/json")
+		r.Out.Header.Del("Content-Encoding")
+	}
+	maps.DeleteFunc(r.Out.Header, func(name string, _ []string) bool { return strings.Contains(name, "Method") }) // another than was looked at
 	v.api.Sign(r.Out, v.credential)
 }
 

@@ -21,7 +21,7 @@ type Fields struct {
 	One      []string // how many answers there are, of which only one can be paid for
 	Standard []string // how dear they are: what the list of prices doesn't say is refused
 	Refused  []string // what is refused if it is true
-	Client   []string // the types of tools that the client runs, without their dates
+	Client   []string // the types of tools that the client runs, without their dates; none where tools have no types
 	Services []string // what has the vendor run something, beside tools, such as servers of tools
 	Opaque   []string // the names of values that are the model's or a tool's own, such as arguments
 	Known    []string // the fields of a request itself; none for any
@@ -42,16 +42,21 @@ func (f Fields) Read(body io.Reader) (r Request, err error) {
 		return r, errNoJSON
 	}
 	for d.StackDepth() > 0 || d.InputOffset() == 0 {
-		switch at := names[:min(len(names), d.StackDepth())]; d.PeekKind() {
+		at, kind := names[:min(len(names), d.StackDepth())], d.PeekKind()
+		if d.StackDepth() == 1 && isValueOf(d, at, f.Services...) && kind != 'n' && kind != 'f' {
+			r.Uses = append(r.Uses, at[0])
+		}
+		switch kind {
 		case '{', '[':
 			switch {
 			case isValueOf(d, at, f.Opaque...), isValueOf(d, at, schemas...):
 				err = d.SkipValue()
-			case isValueOf(d, at, "tools") && d.PeekKind() == '[':
+			case isValueOf(d, at, "tools"):
 				err = f.tools(&r, d)
-			default:
-				f.service(&r, d, at)
-				_, err = d.ReadToken()
+			default: // also where a single value is expected
+				if err = f.take(&r, strings.Join(at, "."), jsontext.Value{byte(kind)}); err == nil {
+					_, err = d.ReadToken()
+				}
 			}
 		case '}', ']':
 			_, err = d.ReadToken()
@@ -85,9 +90,6 @@ func (f Fields) value(r *Request, d *jsontext.Decoder, names []string) ([]string
 			f.note(r, names[0])
 		}
 		return names, nil
-	}
-	if isSet := string(v) != "null" && string(v) != "false"; depth == 1 && isSet && slices.Contains(f.Services, names[0]) {
-		r.Uses = append(r.Uses, names[0])
 	}
 	if isImage(v) {
 		r.Pictures++
@@ -140,12 +142,12 @@ func (f Fields) take(r *Request, path string, v jsontext.Value) error {
 		r.Model = text(v)
 	case slices.Contains(f.Output, path):
 		r.Output = max(r.Output, number(v))
-	case slices.Contains(f.One, path) && number(v) > 1:
+	case slices.Contains(f.One, path) && string(v) != "1" && string(v) != "null":
 		return fmt.Errorf("%s: more than one answer to a request is not forwarded", path)
 	case slices.Contains(f.Standard, path) && !slices.Contains(standard, string(v)):
 		return fmt.Errorf("%s: %s may cost more than the list of prices says, and is not forwarded", path, v)
 	case slices.Contains(f.Refused, path) && string(v) != "false" && string(v) != "null":
-		return fmt.Errorf("%s: an answer in the background can't be counted", path)
+		return fmt.Errorf("%s: what the answer would cost can't be counted", path)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func TestWhatARequestSays(t *testing.T) {
 	}
 	for _, body := range []string{
 		``, ` `, `[]`, `"model"`, `{`, `{"model":"m"}{"later":true}`, `{"model":"m"} x`, `{"model":"a","model":"b"}`, `{"x":[{"a":1,"a":2}]}`,
-		`{"config":{"n":2}}`, `{"tier":"fast"}`, `{"config":{"n":"2"}}`, `{"later":true}`, `{"later":1}`, `{"mod\u0065l":"a","model":"b"}`, strings.Repeat(`{"a":`, 20_000),
+		`{"config":{"n":2}}`, `{"tier":"fast"}`, `{"config":{"n":"2"}}`, `{"config":{"n":"\u0032"}}`, `{"config":{"n":[2]}}`, `{"tier":{"a":"fast"}}`, `{"later":[true]}`, `{"later":true}`, `{"later":1}`, `{"mod\u0065l":"a","model":"b"}`, strings.Repeat(`{"a":`, 20_000),
 	} {
 		if got, err := f.Read(strings.NewReader(body)); err == nil {
 			t.Errorf("%.40s: got %+v, want it refused", body, got)
@@ -36,7 +36,7 @@ func TestWhatARequestSays(t *testing.T) {
 
 // TestWhatTheVendorRunsIsKnown, in whatever form it is asked for, and what the client runs is not taken for it.
 func TestWhatTheVendorRunsIsKnown(t *testing.T) {
-	f := Fields{Client: []string{"bash"}, Services: []string{"mcp_servers", "prompt"}, Opaque: []string{"args"}}
+	f := Fields{Client: []string{"custom", "function", "namespace", "bash"}, Services: []string{"mcp_servers", "prompt"}, Opaque: []string{"args"}}
 	for body, want := range map[string][]string{
 		`{"tools":[{"name":"x","input_schema":{}},{"type":"custom","name":"y"},{"type":"function"},{"type":"bash_20250124"},{"parameters":{}}]}`: nil,
 		`{"tools":[{"type":"shell","environment":{"type":"local"}},{"functionDeclarations":[{"name":"x"}]},{"function_declarations":[]}]}`:       nil,
@@ -45,7 +45,9 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 		`{"tools":[{"functionDeclarations":[],"googleSearch":{}}]}`:                                                                              {"googleSearch"},
 		`{"tools":[{"type":"namespace","tools":[{"type":"function"},{"type":"mcp"}]}]}`:                                                          {"mcp"},
 		`{"input":[{"type":"additional_tools","tools":[{"type":"web_search"}]}]}`:                                                                {"web_search"},
-		`{"messages":[{"args":{"tools":[{"type":"web_search"}]}}],"properties":{"tools":{"type":"array"}},"tools":null}`:                         nil,
+		`{"messages":[{"args":{"tools":[{"type":"web_search"}]}}],"schema":{"tools":{"type":"array"}},"tools":null}`:                             nil,
+		`{"tools":{"googleSearch":{}},"x":{"tools":{"type":"mcp","tools":[]}}}`:                                                                  {"googleSearch", "mcp"},
+		`{"tools":[{"type":"web_search","tools":[]},{"type":"custom","tools":{"type":"mcp"}}]}`:                                                  {"mcp", "web_search"},
 		`{"mcp_servers":[{"url":"https://x"}],"prompt":{"id":"p"},"x":{"prompt":"y"}}`:                                                           {"mcp_servers", "prompt"},
 		`{"prompt":"pmpt_1"}`: {"prompt"},
 		`{"tools":[{"type":5,"name":"x","input_schema":{}}]}`: {""},
@@ -67,7 +69,7 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 // TestWhatTheVendorFetchesIsKnown, wherever it stands but in arguments and schemas; what is in the request is not
 // taken for it.
 func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
-	f := Fields{Opaque: []string{"input"}, Known: []string{"messages", "text", "tools"}}
+	f := Fields{Client: []string{"custom"}, Opaque: []string{"input"}, Known: []string{"messages", "text", "tools"}}
 	for body, want := range map[string]Request{
 		`{"messages":[{"content":[{"type":"image","source":{"type":"url","url":"https://x/?data"}}]}]}`:      {Fetches: "source.url"},
 		`{"messages":[{"content":[{"content":[{"source":{"type":"file","file_id":"f"}}]}]}]}`:                {Fetches: "source.file_id"},
@@ -122,5 +124,21 @@ func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
 		if want := map[bool]int{true: 2}[isOpen]; len(log) != want {
 			t.Errorf("open: %v: the log got %q, want each of the fields once", isOpen, log)
 		}
+	}
+}
+
+// TestWhatWasReadIsRead by the API in the same way: whatever a request says of its method and of the form of its body, it is
+// sent as what the proxy has read.
+func TestWhatWasReadIsRead(t *testing.T) {
+	got := make(chan http.Header, 1)
+	upstream, _ := api(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })
+	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	ask(t, p, func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/x-protobuf")
+		r.Header.Set("Content-Encoding", "deflate")
+		r.Header.Set("X-HTTP-Method-Override", "DELETE")
+	})
+	if h := <-got; h.Get("Content-Type") != "application/json" || h.Get("Content-Encoding") != "" || h.Get("X-HTTP-Method-Override") != "" {
+		t.Errorf("got %q, want JSON that is not packed, and no other method", h)
 	}
 }

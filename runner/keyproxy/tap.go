@@ -50,12 +50,7 @@ func (a *Account) lose(why string) {
 	a.counts.mu.Lock()
 	a.counts.blind = true
 	a.counts.mu.Unlock()
-	a.proxy.uncounted(why)
-}
-
-// uncounted says why answers are not counted.
-func (p *Proxy) uncounted(why string) {
-	p.tellOnce(why + ": what is used is taken from the agent CLI's own output")
+	a.proxy.tellOnce(why + ": what is used is taken from the agent CLI's own output")
 }
 
 // answer is the body of an answer that is counted while it is read. What is read is
@@ -194,8 +189,8 @@ func (w *answer) whole(p []byte) {
 		return
 	}
 	if !w.counter.Whole(w.kept.head, w.kept.end()) {
-		w.account.counts.blind = true
-		w.account.proxy.uncounted("an answer of the API is too long to be counted")
+		w.account.counts.sums = w.account.counts.sums.Add(tally.Unended(nil, w.asked.most))
+		w.account.proxy.tellOnce("an answer of the API is too long to be counted: it counts as the most that it may cost")
 	}
 	w.begin()
 }

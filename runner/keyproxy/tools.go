@@ -30,6 +30,9 @@ func (f Fields) tools(r *Request, d *jsontext.Decoder) error {
 }
 
 func (f Fields) list(r *Request, v jsontext.Value) error {
+	if v.Kind() == '{' { // some APIs take one for a list of one
+		v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))
+	}
 	var all []tool
 	if json.Unmarshal(v, &all) != nil {
 		return fmt.Errorf("tools: a list whose entries are no objects is not forwarded")
@@ -39,7 +42,6 @@ func (f Fields) list(r *Request, v jsontext.Value) error {
 			if err := f.list(r, of); err != nil {
 				return err
 			}
-			continue
 		}
 		r.Uses = append(r.Uses, f.uses(t)...)
 	}
@@ -54,7 +56,7 @@ func (f Fields) uses(t tool) (names []string) {
 	kind := dated().ReplaceAllString(text(t["type"]), "")
 	hasSchema := t["input_schema"] != nil || t["parameters"] != nil
 	switch {
-	case kind == "custom" || kind == "function" || t["type"] == nil && hasSchema || slices.Contains(f.Client, kind):
+	case len(f.Client) > 0 && (t["type"] == nil && hasSchema || slices.Contains(f.Client, kind)):
 		return nil
 	case kind == "shell" && isLocal(t["environment"]):
 		return nil
@@ -72,13 +74,6 @@ func (f Fields) uses(t tool) (names []string) {
 func isLocal(environment jsontext.Value) bool {
 	var e tool
 	return json.Unmarshal(environment, &e) == nil && text(e["type"]) == "local"
-}
-
-// service notes a field at the top that has the vendor run something.
-func (f Fields) service(r *Request, d *jsontext.Decoder, names []string) {
-	if d.StackDepth() == 1 && isValueOf(d, names, f.Services...) {
-		r.Uses = append(r.Uses, names[0])
-	}
 }
 
 // Allows reports whether the vendor behind an agent CLI may run something for agents, by the name in its API.

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -63,17 +62,12 @@ type Annotations struct {
 	scope  func(state string) (file string)
 	levels map[string]*level
 	seen   map[[sha256.Size]byte]bool
-	budget state.USD
-	waits  waitList
-	// By agent: the last reminder of its present attempt, the last verdict of its present
-	// state, why its last state gave up, and the outputs of that.
+	model  *Model
+	// By agent: the last reminder of its present attempt, and why its last state gave up.
 	reminders map[string]*state.Reminder
-	verdicts  map[string]string
 	gaveUp    map[string]string
-	outputs   map[string]outputs
 	// ending says how the run ended. It waits until it is known what can be done next.
 	ending *Annotation
-	isOver bool // the run has stopped
 }
 
 // level is what was shown of one level.
@@ -88,21 +82,17 @@ type level struct {
 // a resumed run that wait already.
 func NewAnnotations(log JobLog, scope func(state string) (file string), waits []Wait) *Annotations {
 	return &Annotations{
-		log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, waits: waitList{slices.Clone(waits)},
+		log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, model: resumedModel(waits),
 		reminders: map[string]*state.Reminder{}, gaveUp: map[string]string{},
-		verdicts: map[string]string{}, outputs: map[string]outputs{},
 	}
 }
 
 // Report implements Reporter.
 func (a *Annotations) Report(e state.Event) error {
-	a.waits.add(e)
+	a.model.Add(e)
 	switch b := e.Body.(type) {
-	case *state.RunStarted:
-		a.budget, a.isOver = b.BudgetUSD, false
 	case *state.StateStarted:
 		delete(a.reminders, e.Agent)
-		delete(a.verdicts, e.Agent)
 	case *state.Reminder:
 		a.reminders[e.Agent] = b
 	case *state.Retry:
@@ -116,13 +106,11 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.AgentFinished:
 		delete(a.gaveUp, e.Agent)
 		a.fail(e, b.Error)
-		delete(a.outputs, e.Agent)
 	case *state.Limit:
 		a.limit(b)
 	case *state.Checkpoint:
 		a.checkpoint(b)
 	case *state.RunFinished:
-		a.isOver = true
 		a.end(b)
 	}
 	return nil
@@ -204,13 +192,14 @@ func (a *Annotations) fail(e state.Event, fault string) {
 		return
 	}
 	n := a.about(LevelError, e, "failed")
-	wrote := a.outputs[e.Agent]
+	wrote := a.model.agents[e.Agent].outputs
 	n.Text = ErrorLines(wrote.without(fault))
 	for _, one := range wrote.list() {
 		n.Text += "\n" + one.name + ":\n" + text.After(one.text, maxWritten/len(wrote.list()))
 	}
-	if verdict := a.verdicts[e.Agent]; verdict != "" {
-		n.Text += "\n" + verdict
+	if last := a.model.agents[e.Agent].last; last != nil && len(last.Attempts) > 0 {
+		verdict := &last.Attempts[len(last.Attempts)-1].NodeAttempt
+		n.Text += "\n" + verdictText(verdict) + "\n" + failedOutput(verdict)
 	}
 	if n.File != "" {
 		n.Line = lineIn(fault+"\n"+wrote.stderr, e.State)
@@ -226,7 +215,6 @@ func (a *Annotations) finish(e state.Event, b *state.StateFinished) {
 		a.usedUp(e, last)
 	}
 	delete(a.reminders, e.Agent)
-	a.outputs[e.Agent] = outputsOf(b)
 	if !b.OK {
 		a.gaveUp[e.Agent] = b.Error
 	}
@@ -241,10 +229,9 @@ func (a *Annotations) move(b *state.Transition, e state.Event) {
 	}
 }
 
-// addVerdict remembers a verdict, and warns of an attempt whose answers never had a
+// addVerdict warns of an attempt whose answers never had a
 // valid tag. The next attempt has reminders of its own.
 func (a *Annotations) addVerdict(e state.Event, b *state.NodeAttempt) {
-	a.verdicts[e.Agent] = verdictText(b) + "\n" + failedOutput(b)
 	if last := a.reminders[e.Agent]; last != nil && b.Reason == "no_transition_tag" {
 		a.usedUp(e, last)
 	}
@@ -298,7 +285,7 @@ func (a *Annotations) checkpoint(b *state.Checkpoint) {
 	if b.Error == "" {
 		return
 	}
-	if a.isOver {
+	if a.model.Ending != nil {
 		return // the end of the step tells that the last one was not stored
 	}
 	a.Annotate(Annotation{Level: LevelWarning, Title: "a checkpoint could not be stored" + inStore(b), Text: b.Error})

@@ -19,7 +19,7 @@ func (a *Annotations) end(b *state.RunFinished) {
 			n.Text = cmp.Or(string(*b.Result), "with an empty result")
 		}
 	case state.Suspended:
-		n.Text = strings.TrimSpace(b.Reason + "\n" + asked(questions(a.waits.all)))
+		n.Text = strings.TrimSpace(b.Reason + "\n" + asked(questions(a.model.openWaits())))
 	case state.Failed:
 		// If an agent failed, its annotation says why.
 		if l := a.levels[LevelError]; l == nil {
@@ -55,8 +55,8 @@ func asked(open []Wait) string {
 
 func (a *Annotations) headline(b *state.RunFinished) string {
 	text := strings.ReplaceAll(name(string(b.Status)), "_", " ") + " in " + millis(b.DurationMS) + ", " + b.Spent().String()
-	if a.budget > 0 {
-		text += " of " + a.budget.Dollars()
+	if budget := a.model.budget(); budget > 0 {
+		text += " of " + budget.Dollars()
 	}
 	return text
 }

@@ -42,21 +42,18 @@ type Console struct {
 	failed bool // an agent's failure was told
 	agents map[string]*agentView
 	active []*agentView // in the order in which they began
-	budget state.USD
-	waits  waitList
+	model  *Model
 	live   display
 }
 
 // agentView is what the console remembers of an agent.
 type agentView struct {
 	id, state string
-	began     time.Time   // the state execution
-	said      time.Time   // the last line about it
-	note      string      // its last retry, reminder or attempt, for the live line
-	spent     state.Spent // in the states that ended
-	attempts  state.Spent // in the attempts of the present state
-	failure   string      // of the state that just failed
-	unseen    []line      // of a script's output, which a quiet reader sees if it fails
+	began     time.Time // the state execution
+	said      time.Time // the last line about it
+	note      string    // its last retry, reminder or attempt, for the live line
+	failure   string    // of the state that just failed
+	unseen    []line    // of a script's output, which a quiet reader sees if it fails
 	// pending is the line of a state that ended. It waits for the transition, which
 	// comes with the same step.
 	pending *line
@@ -66,18 +63,24 @@ type agentView struct {
 func NewConsole(w io.Writer, o ConsoleOptions) *Console {
 	o.Width = cmp.Or(o.Width, 160)
 	return &Console{
-		w: w, o: o, agents: map[string]*agentView{}, waits: waitList{slices.Clone(o.Waits)},
+		w: w, o: o, agents: map[string]*agentView{}, model: resumedModel(o.Waits),
 		layout: layout{color: o.Color, width: o.Width, agentColumn: len("main"), stateColumn: len("START.md")},
 	}
 }
 
 // Report implements Reporter.
 func (c *Console) Report(e state.Event) error {
+	ended := c.model.wait(e.Agent)
+	c.model.Add(e)
+	return c.show(e, ended)
+}
+
+// show shows an event that the model has; ended is the wait of its agent before.
+func (c *Console) show(e state.Event, ended Wait) error {
 	if e.Time.After(c.now) {
 		c.now = e.Time
 	}
 	c.printPending(e)
-	ended := c.waits.add(e)
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
 		c.end(e, b)
@@ -87,7 +90,7 @@ func (c *Console) Report(e state.Event) error {
 		c.finish(e, b)
 	case *state.RunFinished:
 		c.active = nil
-		c.print(lastLine(b, c.budget, c.o.WorkflowID, c.waits.all))
+		c.print(lastLine(b, c.model.budget(), c.o.WorkflowID, c.model.openWaits()))
 	case *state.AgentWaits:
 		c.print(waitLine(Wait{Agent: e.Agent, State: e.State, AgentWaits: *b}))
 	case *state.AgentGoesOn:
@@ -206,17 +209,13 @@ func failedAgent(reason string) string {
 // note remembers what an event says about an active agent.
 func (c *Console) note(e state.Event) {
 	switch b := e.Body.(type) {
-	case *state.RunStarted:
-		c.budget = b.BudgetUSD
 	case *state.StateStarted:
 		v := c.view(e.Agent)
-		v.state, v.began, v.note, v.attempts, v.failure, v.unseen = e.State, e.Time, "", state.Spent{}, "", nil
+		v.state, v.began, v.note, v.failure, v.unseen = e.State, e.Time, "", "", nil
 		c.deactivate(v)
 		c.active = append(c.active, v)
 	case *state.NodeAttempt:
-		v := c.view(e.Agent)
-		v.attempts = v.attempts.Plus(b.Spent())
-		v.note = "after " + count(b.Attempt, "attempt")
+		c.view(e.Agent).note = "after " + count(b.Attempt, "attempt")
 	case *state.Retry:
 		c.view(e.Agent).note = fmt.Sprint("retry ", b.N)
 	case *state.Reminder:
@@ -231,7 +230,7 @@ func (c *Console) deactivate(v *agentView) {
 
 func (c *Console) end(e state.Event, b *state.StateFinished) {
 	v := c.view(e.Agent)
-	v.spent, v.attempts, v.failure = v.spent.Plus(b.Spent()), state.Spent{}, b.Error
+	v.failure = b.Error
 	c.deactivate(v)
 	if len(b.Denied) > 0 {
 		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})

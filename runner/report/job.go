@@ -37,7 +37,6 @@ type Job struct {
 	active []*activity // in the order in which they began
 	now    time.Time
 	ticked time.Time
-	costs  jobCosts
 	open   *Console // writes the lines outside of groups
 }
 
@@ -49,8 +48,7 @@ type activity struct {
 	facts        string // to be shown before anything else
 	opened       int    // how often its group was
 	doing        doing
-	attempt      int         // the last one that ended
-	spent        state.Spent // in the attempts that ended
+	attempt      int // the last one that ended
 }
 
 const (
@@ -65,9 +63,10 @@ const (
 
 // NewJob returns a Job that writes to a job log.
 func NewJob(log JobLog, o JobOptions) *Job {
-	j := &Job{log: &groupLog{log: log, color: o.Color}, o: o, costs: newJobCosts(o)}
+	j := &Job{log: &groupLog{log: log, color: o.Color}, o: o}
 	j.open = NewConsole(j.log, o.ConsoleOptions)
 	j.open.isJob = true
+	j.open.model.resume(o.Spent, o.Unfinished)
 	return j
 }
 
@@ -76,13 +75,9 @@ func (j *Job) Report(e state.Event) error {
 	if e.Time.After(j.now) {
 		j.now = e.Time
 	}
+	ended := j.open.model.wait(e.Agent)
+	j.open.model.Add(e)
 	switch b := e.Body.(type) {
-	case *state.RunStarted:
-		j.costs.budget = b.BudgetUSD
-	case *state.Limit:
-		if b.Which == "budget" {
-			j.costs.atLimit = b.Spent()
-		}
 	case *state.StateStarted:
 		return j.begin(e, b)
 	case *state.AgentOutput, *state.Reminder, *state.Retry, *state.NodeAttempt:
@@ -94,7 +89,7 @@ func (j *Job) Report(e state.Event) error {
 	case *state.RunFinished:
 		return j.finish(b)
 	}
-	return j.open.Report(e)
+	return j.open.show(e, ended)
 }
 
 // Note shows a line about an agent that is not an event.
@@ -189,7 +184,7 @@ func (j *Job) add(agent, stateName string) *activity {
 // begin shows that a state begins.
 func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	j.interrupt(e.Agent)
-	err := j.open.Report(e)
+	err := j.open.show(e, Wait{})
 	a := j.add(e.Agent, e.State)
 	a.began, a.facts = e.Time, folder(b)
 	if b.SessionID != "" {
@@ -212,11 +207,11 @@ func (j *Job) tell(a *activity, e state.Event) error {
 		j.print(a, j.said(l.text))
 	case *state.NodeAttempt:
 		a.doing.interrupted(text, j.now)
-		a.attempt, a.spent, a.shown = b.Attempt, a.spent.Plus(b.Spent()), j.now
+		a.attempt, a.shown = b.Attempt, j.now
 		for text := range strings.Lines(block(failedOutput(b))) {
 			j.print(a, cutOutput(text, vitalText))
 		}
-		return j.open.Report(e)
+		return j.open.show(e, Wait{})
 	default:
 		a.doing.interrupted(text, j.now)
 		j.print(a, j.paint(l.mark, string(l.mark))+" "+cutMiddle(l.text, vitalText))
@@ -261,7 +256,6 @@ func (j *Job) dim(text string) string { return j.paint(began, text) }
 
 // end closes or prints the group of a state that ended.
 func (j *Job) end(e state.Event, b *state.StateFinished) {
-	j.costs.end(e.Agent, b.Spent())
 	a := j.find(e.Agent)
 	if a == nil {
 		return
@@ -338,6 +332,6 @@ func (j *Job) finish(b *state.RunFinished) error {
 	if j.open.failed && b.Status == state.Failed {
 		short.Reason = failedAgent(b.Reason)
 	}
-	j.open.print(lastLine(&short, j.costs.budget, "", nil)) // Next says how to resume
+	j.open.print(lastLine(&short, j.open.model.budget(), "", nil)) // Next says how to resume
 	return j.open.flush()
 }

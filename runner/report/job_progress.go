@@ -36,10 +36,10 @@ func (j *Job) progress(a *activity) string {
 	if a.attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", a.attempt+1)
 	}
-	if spent := j.costs.total(j.active); spent != (state.Spent{}) {
+	if spent := j.open.model.spentSoFar(); spent != (state.Spent{}) {
 		text += ", " + spent.String()
-		if j.costs.budget > 0 {
-			text += " of " + j.costs.budget.Dollars()
+		if budget := j.open.model.budget(); budget > 0 {
+			text += " of " + budget.Dollars()
 		}
 		text += " spent"
 	}
@@ -51,35 +51,4 @@ func (j *Job) progress(a *activity) string {
 		text += j.dim("; last, "+clock(j.now.Sub(d.heard))+" ago: ") + cut(d.last, jobWidth)
 	}
 	return text
-}
-
-// jobCosts is what a run has cost, as far as it is known before it ends.
-type jobCosts struct {
-	budget     state.USD
-	spent      state.Spent            // in the states that ended, and before
-	unfinished map[string]state.Spent // the part of it in executions that are resumed, by agent
-	atLimit    state.Spent            // as the last warning about the budget has it
-}
-
-func newJobCosts(o JobOptions) jobCosts {
-	c := jobCosts{spent: o.Spent, unfinished: map[string]state.Spent{}}
-	for _, u := range o.Unfinished {
-		c.unfinished[u.Agent] = u.Spent()
-	}
-	return c
-}
-
-// end adds what an execution has cost.
-func (c *jobCosts) end(agent string, spent state.Spent) {
-	c.spent = c.spent.Plus(spent.Minus(c.unfinished[agent]))
-	delete(c.unfinished, agent)
-}
-
-// total includes the attempts of active executions.
-func (c *jobCosts) total(active []*activity) state.Spent {
-	sum := c.spent
-	for _, a := range active {
-		sum = sum.Plus(a.spent)
-	}
-	return sum.AtLeast(c.atLimit)
 }

@@ -14,7 +14,13 @@ type deed func(t *testing.T, j *Job, at time.Time)
 
 func happens(body state.Body) deed {
 	return func(t *testing.T, j *Job, at time.Time) {
-		report(t, j, state.Event{Time: at, Agent: "main", State: "A.md", Body: body})
+		e := state.Event{Time: at, Body: body}
+		switch body.(type) {
+		case *state.RunStarted, *state.Limit:
+		default:
+			e.Agent, e.State = "main", "A.md"
+		}
+		report(t, j, e)
 	}
 }
 

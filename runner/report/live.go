@@ -57,7 +57,7 @@ func (c *Console) liveLines() []string {
 			return append(lines, fmt.Sprintf("  and %d more", len(c.active)-i))
 		}
 		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.layout.agentColumn), pad(name(v.state), c.layout.stateColumn),
-			pad(string(running), markColumn), clock(c.now.Sub(v.began)), v.spent.Plus(v.attempts))
+			pad(string(running), markColumn), clock(c.now.Sub(v.began)), c.model.spentBy(v.id))
 		if v.note != "" {
 			text += "  " + v.note
 		}
@@ -80,7 +80,7 @@ func (c *Console) printStillRunning(tick time.Duration) {
 		}
 		v.said = c.now
 		text := fmt.Sprintf("still running: %s %s %s, %s so far\n", name(v.id), name(v.state),
-			clock(c.now.Sub(v.began)), v.spent.Plus(v.attempts))
+			clock(c.now.Sub(v.began)), c.model.spentBy(v.id))
 		c.out = append(c.out, text...)
 	}
 }

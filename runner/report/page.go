@@ -26,7 +26,9 @@ const (
 // document is what a summary knows, to be written as a page or as a comment.
 type document struct {
 	o         SummaryOptions
-	history   history
+	model     *Model
+	agents    []*agent // at most maxAgents
+	byID      map[string]*agent
 	path      diagram.Path
 	known     []Wait // what is known of waits besides the events
 	stepError string // "" for none
@@ -68,42 +70,41 @@ var statusWords = map[state.Status]string{
 // headline writes the words that page and comment begin with.
 func (d *document) headline(w *writer) {
 	status := "⏳ Running"
-	if end := d.history.time.ending; end != nil {
+	if end := d.model.Ending; end != nil {
 		status = statusWords[end.Status]
 	}
 	if d.stepError != "" {
 		status = "❌ Error"
 	}
 	w.printf("## %s: %s\n\n", status, code(cmp.Or(d.o.Title, d.o.WorkflowID), widestTitle))
-	if d.history.time.opening != nil || d.history.time.ending != nil {
+	if d.model.Opening != nil || d.model.Ending != nil {
 		w.write(d.figures() + "\n\n")
 	}
 }
 
 // figures are the line below the headline.
 func (d *document) figures() string {
-	t, spent := &d.history.time, d.history.spent.total()
+	m, spent := d.model, d.model.spent.total()
 	parts := []string{"**" + spent.String() + "**"}
-	if t.opening != nil && t.opening.BudgetUSD > 0 {
-		budget := t.opening.BudgetUSD
+	if m.Opening != nil && m.Opening.BudgetUSD > 0 {
+		budget := m.Opening.BudgetUSD
 		parts[0] = fmt.Sprintf("**%s of %s** (%d %%)", spent, budget.Dollars(), percent(spent.USD, budget))
 	}
-	iterations := d.history.executions.begun
-	if t.ending != nil {
-		iterations = t.ending.Iterations
+	iterations := m.Begun
+	if m.Ending != nil {
+		iterations = m.Ending.Iterations
 	}
-	if t.opening != nil && t.opening.InheritedUSD > 0 {
-		parts = append(parts, t.opening.InheritedUSD.Dollars()+" inherited")
+	if m.Opening != nil && m.Opening.InheritedUSD > 0 {
+		parts = append(parts, m.Opening.InheritedUSD.Dollars()+" inherited")
 	}
-	agents := len(d.history.agents.all) + d.history.agents.others
-	parts = append(parts, t.duration(), count(iterations, "state"), count(agents, "agent"))
-	if t.ending == nil {
-		return strings.Join(append(parts, "as of "+clockTime(t.now)), " · ")
+	parts = append(parts, m.duration(), count(iterations, "state"), count(len(m.Agents), "agent"))
+	if m.Ending == nil {
+		return strings.Join(append(parts, "as of "+clockTime(m.Now)), " · ")
 	}
-	if n := t.ending.FlakeRetries; n > 0 {
+	if n := m.Ending.FlakeRetries; n > 0 {
 		parts = append(parts, severalAttempts(n))
 	}
-	if t.ending.Detail == "partial" {
+	if m.Ending.Detail == "partial" {
 		parts = append(parts, "other agents ended well")
 	}
 	return strings.Join(parts, " · ")
@@ -121,19 +122,43 @@ func (d *document) differences(w *writer) {
 	}
 }
 
+// runResult is the result of the run, which is empty while there is none.
+func (d *document) runResult() passage {
+	if end := d.model.Ending; end != nil && end.Result != nil {
+		return newPassage(string(*end.Result), maxResult)
+	}
+	return passage{}
+}
+
+// duration says how long this part of the run took, and how long all parts took.
+func (m *Model) duration() string {
+	var part, all time.Duration
+	for _, p := range m.Parts {
+		if part = millisOf(p.DurationMS); p.Status == "" {
+			part = m.Now.Sub(p.Started)
+		}
+		all += part
+	}
+	text := span(part)
+	if len(m.Parts) > 1 {
+		text += fmt.Sprintf(" (%s in %d parts)", span(all), len(m.Parts))
+	}
+	return text
+}
+
 // result writes the result of the run. Of a long one it writes the first lines, and
 // folded all of it.
 func (d *document) result(w *writer) {
-	end := d.history.time.ending
+	end, result := d.model.Ending, d.runResult()
 	switch {
 	case end == nil || end.Result == nil:
-	case d.history.result.isEmpty():
+	case result.isEmpty():
 		w.write("The result is empty.\n\n")
-	case d.links.shortResult(d.history.result) != "":
-		w.write(d.links.shortResult(d.history.result))
+	case d.links.shortResult(result) != "":
+		w.write(d.links.shortResult(result))
 	default:
-		excerpt{what: "**Result**", text: d.history.result, lines: 15, fromTop: true, isProse: true}.write(w)
-		w.write(d.links.list(d.history.result))
+		excerpt{what: "**Result**", text: result, lines: 15, fromTop: true, isProse: true}.write(w)
+		w.write(d.links.list(result))
 	}
 }
 
@@ -142,7 +167,7 @@ func (d *document) next(w *writer, width int) {
 	if d.o.Next == "" {
 		return
 	}
-	if d.history.time.ending != nil || d.stepError != "" {
+	if d.model.Ending != nil || d.stepError != "" {
 		w.write("**Next:** ")
 	}
 	w.write(prose(d.o.Next, width) + "\n\n")
@@ -170,13 +195,15 @@ const maxNamed = 5
 
 // atWork writes which states the agents are working on, as of the last event.
 func (d *document) atWork(w *writer) {
-	if d.history.time.ending != nil || d.stepError != "" {
+	if d.model.Ending != nil || d.stepError != "" {
 		return
 	}
 	var parts []string
-	for _, x := range d.history.executions.listActive() {
-		since := span(d.history.time.now.Sub(x.work.began))
-		parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.agent, widestName), code(x.state, widestName), since))
+	for _, x := range d.model.open() {
+		if x.isActive() {
+			since := span(d.model.Now.Sub(x.Started))
+			parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.Agent, widestName), code(x.State, widestName), since))
+		}
 	}
 	writeNamed(w, "At work", parts)
 }
@@ -184,14 +211,14 @@ func (d *document) atWork(w *writer) {
 // stopped writes where the agents of a run are that may be resumed. Agents that failed
 // are named elsewhere.
 func (d *document) stopped(w *writer) {
-	end := d.history.time.ending
+	end := d.model.Ending
 	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
 		return
 	}
 	var parts []string
-	for _, a := range d.history.agents.all {
-		if a.status == isWorking {
-			parts = append(parts, fmt.Sprintf("%s at %s", code(a.id, widestName), code(a.state, widestName)))
+	for _, a := range d.agents {
+		if a.Status == Running {
+			parts = append(parts, fmt.Sprintf("%s at %s", code(a.ID, widestName), code(a.State, widestName)))
 		}
 	}
 	writeNamed(w, "Stopped", parts)
@@ -214,7 +241,7 @@ func firstOf(parts []string, n int) []string {
 
 // drawing returns the path that the run took, "" when there is none.
 func (d *document) drawing() string {
-	if d.history.executions.begun == 0 || d.o.Workflow == nil {
+	if d.model.Begun == 0 || d.o.Workflow == nil {
 		return ""
 	}
 	// It is not in a <details> element: a browser gives hidden elements no size, and
@@ -228,10 +255,10 @@ func (d *document) notes() []string {
 	if d.o.WorkflowID != "" {
 		lines = append(lines, "Workflow id "+code(d.o.WorkflowID, widestTitle))
 	}
-	if d.history.cli != "" {
-		lines = append(lines, "Agent CLI: "+code(d.history.cli, widestNote))
+	if d.model.CLI != "" {
+		lines = append(lines, "Agent CLI: "+code(d.model.CLI, widestNote))
 	}
-	lines = append(lines, d.history.checkpoints.notes()...)
+	lines = append(lines, d.model.checkpointNotes()...)
 	for _, note := range d.o.Notes[:min(len(d.o.Notes), maxNotes)] {
 		lines = append(lines, prose(note, widestNote))
 	}
@@ -241,18 +268,18 @@ func (d *document) notes() []string {
 	return lines
 }
 
-func (c *checkpoints) notes() []string {
+func (m *Model) checkpointNotes() []string {
 	var lines []string
-	if b := c.stored; b != nil {
+	if b := m.Stored; b != nil {
 		lines = append(lines, fmt.Sprintf("Last checkpoint: step %d, %d KiB, stored %s in %s",
-			b.SeqStored, (b.Bytes+1023)/1024, clockTime(c.at), code(b.Store, widestName)))
+			b.SeqStored, (b.Bytes+1023)/1024, clockTime(m.StoredAt), code(b.Store, widestName)))
 	}
-	if c.failed != nil {
+	if m.NotStored != nil {
 		which := "A checkpoint"
-		if c.stored != nil {
+		if m.Stored != nil {
 			which = "A later checkpoint"
 		}
-		lines = append(lines, which+" could not be stored: "+code(cutMiddle(c.failed.Error, widestNote), widestNote))
+		lines = append(lines, which+" could not be stored: "+code(cutMiddle(m.NotStored.Error, widestNote), widestNote))
 	}
 	return lines
 }

@@ -17,7 +17,7 @@ const minSection = 4 << 10
 // sections returns a folded section for each agent, those that need attention first,
 // in at most room bytes. It also says what it cut, "" for nothing.
 func (d *document) sections(room int) (text, cut string) {
-	agents := slices.Clone(d.history.agents.all)
+	agents := slices.Clone(d.agents)
 	if len(agents) == 0 {
 		return "", ""
 	}
@@ -26,7 +26,8 @@ func (d *document) sections(room int) (text, cut string) {
 	var b strings.Builder
 	b.WriteString(heading)
 	room -= len(heading) + len(missing) + len("1000000 agents")
-	hidden, cutSections := d.history.agents.others, 0
+	others := len(d.model.Agents) - len(agents)
+	hidden, cutSections := others, 0
 	for i, a := range agents {
 		share := min(room, max(minSection, room/(len(agents)-i)))
 		section, isCut := a.section(share, d.isOnTop(a))
@@ -42,7 +43,7 @@ func (d *document) sections(room int) (text, cut string) {
 	if hidden > 0 {
 		fmt.Fprintf(&b, missing, count(hidden, "agent"))
 	}
-	return b.String(), cutWords(cutSections, hidden-d.history.agents.others)
+	return b.String(), cutWords(cutSections, hidden-others)
 }
 
 // cutWords says how many sections a page shortens, and how many it leaves out.
@@ -59,19 +60,19 @@ func cutWords(cutSections, hidden int) string {
 
 // isOnTop reports whether the top of the page already has what an agent ended with.
 func (d *document) isOnTop(a *agent) bool {
-	if a.status == hasFailed {
-		return len(d.history.agents.failed()) <= maxExplained
+	if a.Status == Failed {
+		return len(d.failed()) <= maxExplained
 	}
-	end := d.history.time.ending
-	return a.status == hasResult && end != nil && end.Result != nil && a.result == d.history.result
+	end := d.model.Ending
+	return a.hasResult && end != nil && end.Result != nil && newPassage(a.Result, maxText) == d.runResult()
 }
 
 // rank is low for the agents that are shown first.
 func (a *agent) rank() int {
-	switch a.status {
-	case hasFailed:
+	switch a.Status {
+	case Failed:
 		return 0
-	case isWorking, isWaiting:
+	case Running, agentWaits:
 		return 1
 	}
 	return 2
@@ -84,12 +85,12 @@ func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 	const end = "</details>\n\n"
 	w := &writer{room: room - len(end)}
 	w.printf("<details><summary>%s %s, %s, %s</summary>\n\n",
-		htmlCode(a.id), a.statusWords(), count(a.runs, "state"), a.costs.total())
+		htmlCode(a.ID), a.statusWords(), count(a.Executions, "state"), a.Spent.Spent)
 	if w.room < 0 {
 		return "", true
 	}
-	if a.parent != "" {
-		w.fit(fmt.Sprintf("Forked by %s.\n\n", code(a.parent, widestName)))
+	if a.Parent != "" {
+		w.fit(fmt.Sprintf("Forked by %s.\n\n", code(a.Parent, widestName)))
 	}
 	if !isOnTop {
 		a.writeEnd(w)
@@ -101,36 +102,36 @@ func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
 	a.verdicts.write(w)
 	a.writeIncidents(w)
 	a.tools.writeUsed(w)
-	w.fit(a.costs.byModel.with(a.costs.unfinished).String())
+	w.fit(a.byModel.with(a.open()).String())
 	return w.String() + end, w.isCut
 }
 
 // statusWords says how an agent is doing, as HTML.
 func (a *agent) statusWords() string {
-	switch a.status {
-	case hasFailed:
-		return "failed in " + htmlCode(a.state)
-	case hasResult:
+	switch {
+	case a.Status == Failed:
+		return "failed in " + htmlCode(a.State)
+	case a.hasResult:
 		return "ended with a result"
-	case hasNoResult:
+	case a.Status == agentEnded:
 		return "ended"
-	case isWaiting:
-		return "waits before " + htmlCode(a.state)
+	case a.Status == agentWaits:
+		return "waits before " + htmlCode(a.State)
 	}
-	return "is at " + htmlCode(a.state)
+	return "is at " + htmlCode(a.State)
 }
 
 // writeEnd writes what an agent ended with, or its last transition.
 func (a *agent) writeEnd(w *writer) {
 	switch {
-	case a.status == hasFailed:
-		writeText(w, "Why it failed", a.failure.text)
-	case a.status == hasResult && a.result.isEmpty():
+	case a.Status == Failed:
+		writeText(w, "Why it failed", a.why())
+	case a.hasResult && newPassage(a.Result, maxText).isEmpty():
 		w.fit("Its result is empty.\n\n")
-	case a.status == hasResult:
-		writeText(w, "Its result", a.result)
-	case a.move != "":
-		w.fit(fmt.Sprintf("Its last transition: %s\n\n", codeSpan(a.move)))
+	case a.hasResult:
+		writeText(w, "Its result", newPassage(a.Result, maxText))
+	case a.move != nil:
+		w.fit(fmt.Sprintf("Its last transition: %s\n\n", code(moveText(a.move), widestMove)))
 	}
 }
 

@@ -23,7 +23,7 @@ func (d *document) failures(w *writer) {
 	if d.stepError != "" {
 		stepError(d.stepError, linesOfFailure).write(w)
 	}
-	failed := d.history.agents.failed()
+	failed := d.failed()
 	switch n := len(failed); {
 	case n > maxExplained:
 		listFailures(w, failed)
@@ -32,7 +32,7 @@ func (d *document) failures(w *writer) {
 			a.writeFailure(w, max(3, linesOfFailure/n))
 		}
 	}
-	if end := d.history.time.ending; len(failed) == 0 || end != nil && end.Status != state.Failed {
+	if end := d.model.Ending; len(failed) == 0 || end != nil && end.Status != state.Failed {
 		d.reason(w, widestReason)
 	}
 }
@@ -46,8 +46,8 @@ func stepError(text string, lines int) excerpt {
 func listFailures(w *writer, failed []*agent) {
 	w.printf("%s failed:\n\n", count(len(failed), "agent"))
 	for _, a := range failed[:min(len(failed), maxFailures)] {
-		why := cutMiddle(a.failure.text.String(), widestLine)
-		w.printf("- %s in state %s: %s\n", code(a.id, widestName), code(a.state, widestName), codeSpan(why))
+		why := cutMiddle(a.why().String(), widestLine)
+		w.printf("- %s in state %s: %s\n", code(a.ID, widestName), code(a.State, widestName), codeSpan(why))
 	}
 	if more := len(failed) - maxFailures; more > 0 {
 		w.printf("- and %d more\n", more)
@@ -57,9 +57,9 @@ func listFailures(w *writer, failed []*agent) {
 
 // failedWhere says which agent failed, and in which state and attempt.
 func (a *agent) failedWhere() string {
-	text := fmt.Sprintf("Agent %s failed in state %s", code(a.id, widestName), code(a.state, widestName))
-	if a.verdicts.attempt > 1 {
-		text += fmt.Sprintf(", attempt %d", a.verdicts.attempt)
+	text := fmt.Sprintf("Agent %s failed in state %s", code(a.ID, widestName), code(a.State, widestName))
+	if a.last != nil && a.last.attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", a.last.attempt)
 	}
 	return text
 }
@@ -68,11 +68,11 @@ func (a *agent) failedWhere() string {
 // output, the command that failed in its last attempt, and the tools that it was
 // refused.
 func (a *agent) writeFailure(w *writer, lines int) {
-	excerpt{what: a.failedWhere(), text: a.failure.text, lines: lines}.write(w)
-	for _, one := range a.failure.outputs.list() {
+	excerpt{what: a.failedWhere(), text: a.why(), lines: lines}.write(w)
+	for _, one := range a.outputs.list() {
 		excerpt{what: "The last it wrote to " + one.name, text: newPassage(one.text, maxText), lines: lines}.write(w)
 	}
-	if last := a.verdicts.failed(); last != nil {
+	if last := a.verdicts.failed(a.last); last != nil {
 		last.explain(w, lines, maxText)
 	}
 	if len(a.tools.refused) > 0 {
@@ -93,7 +93,7 @@ func (v *verdict) explain(w *writer, lines, limit int) {
 // reason writes why a run is not completed. It is for runs without failed agents, whose
 // failures say more.
 func (d *document) reason(w *writer, width int) {
-	if end := d.history.time.ending; end != nil && end.Reason != "" && !d.hasToldWaits(end) {
+	if end := d.model.Ending; end != nil && end.Reason != "" && !d.hasToldWaits(end) {
 		w.printf("Why: %s\n\n", code(cutMiddle(inWords(end.Reason), width), width))
 	}
 }

@@ -43,7 +43,7 @@ func (d *document) firstFailure(w *writer, limit int) {
 	if d.stepError != "" {
 		stepError(d.stepError, overviewLines).writeShort(w, limit)
 	}
-	failed := d.history.agents.failed()
+	failed := d.failed()
 	if len(failed) == 0 {
 		d.reason(w, limit)
 		return
@@ -53,19 +53,19 @@ func (d *document) firstFailure(w *writer, limit int) {
 	if more := len(failed) - 1; more > 0 {
 		what += fmt.Sprintf(" (%s failed)", count(more, "more agent"))
 	}
-	excerpt{what: what, text: a.failure.text, lines: overviewLines}.writeShort(w, limit)
-	outputs := a.failure.outputs.list()
+	excerpt{what: what, text: a.why(), lines: overviewLines}.writeShort(w, limit)
+	outputs := a.outputs.list()
 	for _, one := range outputs {
 		end := passage{head: block(text.After(one.text, maxOutput))}
 		excerpt{what: "The end of its " + one.name, text: end, lines: overviewLines}.writeShort(w, limit/len(outputs))
 	}
-	if last := a.verdicts.failed(); last != nil {
+	if last := a.verdicts.failed(a.last); last != nil {
 		last.explain(w, overviewLines, limit)
 	}
 }
 
 func (d *document) shortResult(w *writer, limit int) {
-	result := d.history.result
+	result := d.runResult()
 	switch {
 	case result.isEmpty():
 	case d.links.shortResult(result) != "":

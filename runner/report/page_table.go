@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,90 +19,81 @@ const (
 // table returns a row for each state execution: the first ones and the last ones.
 // Of many it returns the sums by state, and the rows folded.
 func (d *document) table() string {
-	xs := &d.history.executions
-	if xs.begun == 0 {
+	m := d.model
+	if m.Begun == 0 {
 		return ""
 	}
-	unfinished := d.history.agents.unfinished()
-	costs := d.history.spent.byModel.with(unfinished...).String()
-	if xs.begun <= maxRows {
-		return "### States\n\n" + xs.rows(unfinished) + costs
+	costs := m.costs().String()
+	if m.Begun <= maxRows {
+		return "### States\n\n" + m.rows() + costs
 	}
-	return "### States\n\n" + xs.sumsByState(unfinished) +
-		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(xs.begun, "state execution"), xs.rows(unfinished)) + costs
+	return "### States\n\n" + sumsByState(m.ByState()) +
+		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(m.Begun, "state execution"), m.rows()) + costs
 }
 
-func (xs *executions) rows(notEnded []*unfinished) string {
-	costs := map[*execution]state.Spent{}
-	for _, u := range notEnded {
-		costs[u.row] = u.Spent()
-	}
+func (m *Model) rows() string {
 	var b strings.Builder
 	b.WriteString("| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
 		"| ---: | --- | --- | --- | ---: | ---: | --- | --- |\n")
-	for _, x := range xs.first {
-		b.WriteString(x.row(costs[x]))
-	}
-	if xs.last.earlier > 0 {
-		fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(xs.last.earlier, "more state"))
-	}
-	for _, x := range xs.last.all {
-		b.WriteString(x.row(costs[x]))
+	for i, x := range m.Executions {
+		if gone := m.Begun - len(m.Executions); gone > 0 && i == maxFirst {
+			fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(gone, "more state"))
+		}
+		b.WriteString(x.row())
 	}
 	return b.String() + "\n"
 }
 
 // sessionWords are what the table calls a prompt's conversation.
-var sessionWords = map[state.SessionMode]string{state.Fresh: "new", state.Resume: "resumed", state.Branch: "branched"}
+var sessionWords = map[string]string{string(state.Fresh): "new", string(state.Resume): "resumed", string(state.Branch): "branched"}
 
-// row returns the row of an execution, which has cost notEnded if it did not end with
-// its part of the run.
-func (x *execution) row(notEnded state.Spent) string {
+// row returns the row of an execution.
+func (x *Exec) row() string {
 	duration, cost := "", ""
 	switch {
-	case x.ended != nil:
-		duration = millis(x.ended.DurationMS)
-		if x.kind != "script" || x.ended.CostUSD > 0 {
-			cost = x.ended.Spent().String()
+	case !x.isOpen():
+		duration = millis(x.DurationMS)
+		if x.Kind != "script" || x.Spent.USD > 0 {
+			cost = x.Spent.String()
 		}
-	case x.work.isPaused:
+	case x.spent() != state.Spent{}:
+		cost = x.Spent.String()
+	}
+	if x.work.isPaused {
 		duration = span(x.work.worked)
 	}
-	if x.ended == nil && notEnded != (state.Spent{}) {
-		cost = notEnded.String()
-	}
-	session := cmp.Or(sessionWords[x.session], code(x.kind, widestCell))
-	return fmt.Sprintf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.n, code(x.agent, widestCell), code(x.state, widestCell),
+	session := cmp.Or(sessionWords[x.Mode], code(x.Kind, widestCell))
+	return fmt.Sprintf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.N, code(x.Agent, widestCell), code(x.State, widestCell),
 		session, duration, cost, x.attemptsText(), x.outcome())
 }
 
 // attemptsText returns the numbers of attempts, retries and reminders of an execution.
-func (x *execution) attemptsText() string {
-	parts := []string{fmt.Sprint(max(1, x.attempts))}
-	if x.retries > 0 {
-		parts = append(parts, count(x.retries, "retry"))
+func (x *Exec) attemptsText() string {
+	parts := []string{fmt.Sprint(max(1, x.attempt))}
+	if n := len(x.Retries) - x.outages; n > 0 {
+		parts = append(parts, count(n, "retry"))
 	}
-	if x.reminders > 0 {
-		parts = append(parts, count(x.reminders, "reminder"))
+	if n := len(x.Reminders); n > 0 {
+		parts = append(parts, count(n, "reminder"))
 	}
 	return strings.Join(parts, ", ")
 }
 
 // outcome says how an execution ended, and which transition followed.
-func (x *execution) outcome() string {
+func (x *Exec) outcome() string {
 	text := ""
 	switch {
 	case x.work.isPaused:
 		return "paused"
-	case x.ended == nil:
-		return "running since " + clockTime(x.work.began)
-	case x.ended.Error == exhausted:
+	case x.isOpen():
+		return "running since " + clockTime(x.Started)
+	case isExhausted(x.Error):
 		text = "**not done** "
-	case !x.ended.OK:
+	case x.Status == Failed:
 		text = "**failed** "
 	}
 	if x.moves > 0 {
-		text += codeSpan(x.move)
+		text += code(moveText(x.first), widestMove)
 	}
 	if x.moves > 1 {
 		text += fmt.Sprintf(" and %d more", x.moves-1)
@@ -109,33 +101,40 @@ func (x *execution) outcome() string {
 	return strings.TrimSpace(text)
 }
 
-// sumsByState returns a table with a row for each state, those that cost most
-// first. It includes the costs of executions that did not end.
-func (xs *executions) sumsByState(notEnded []*unfinished) string {
-	extra := map[string]state.Spent{}
-	for _, u := range notEnded {
-		extra[u.State] = extra[u.State].Plus(u.Spent())
-	}
-	all := make([]stateSum, 0, len(xs.sums))
-	for _, x := range xs.sums {
-		sum := *x
-		sum.cost = sum.cost.Plus(extra[sum.state])
-		all = append(all, sum)
-	}
-	slices.SortStableFunc(all, func(x, y stateSum) int {
-		return cmp.Or(cmp.Compare(y.cost.USD, x.cost.USD), cmp.Compare(y.durationMS, x.durationMS))
-	})
+// sumsByState returns a table with a row for each state.
+func sumsByState(all []Sum) string {
 	var b strings.Builder
 	b.WriteString("| State | Runs | Failed | Duration | Cost |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, x := range all[:min(len(all), maxSums)] {
 		failed := ""
-		if x.failed > 0 {
-			failed = fmt.Sprint(x.failed)
+		if x.Failed > 0 {
+			failed = fmt.Sprint(x.Failed)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", code(x.state, widestCell), x.runs, failed, millis(x.durationMS), x.cost)
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", code(x.Name, widestCell), x.Executions, failed, millis(x.DurationMS), x.Spent)
 	}
 	if more := len(all) - maxSums; more > 0 {
 		fmt.Fprintf(&b, "| … %s … | | | | |\n", count(more, "more state"))
 	}
 	return b.String() + "\n"
+}
+
+// String returns the costs in Markdown, the most expensive model first. It is "" when no
+// model is known.
+func (c modelCosts) String() string {
+	names := slices.SortedFunc(maps.Keys(c), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c[b].USD, c[a].USD), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, model := range names {
+		if model != "" {
+			parts = append(parts, fmt.Sprintf("%s %s", codeSpan(model), c[model]))
+		}
+	}
+	if len(parts) > 0 && c[""] != (state.Spent{}) {
+		parts = append(parts, "other "+c[""].String())
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Cost by model: " + strings.Join(parts, ", ") + "\n\n"
 }

@@ -45,10 +45,10 @@ type Place struct {
 
 // waits are the agents that wait, with what Summary.SetWaits knows of them.
 func (d *document) waits() []Wait {
-	if end := d.history.time.ending; end != nil && end.Status == state.Completed {
+	if end := d.model.Ending; end != nil && end.Status == state.Completed {
 		return nil
 	}
-	all := slices.DeleteFunc(slices.Clone(d.history.waits.all), func(w Wait) bool { return !isMember(w.Agent, d.o.Place.Part) })
+	all := slices.DeleteFunc(d.model.openWaits(), func(w Wait) bool { return !isMember(w.Agent, d.o.Place.Part) })
 	for i, w := range all {
 		known := slices.IndexFunc(d.known, func(k Wait) bool {
 			return k.Agent == w.Agent && k.For == w.For && k.Number == w.Number
@@ -57,8 +57,8 @@ func (d *document) waits() []Wait {
 		case known >= 0:
 			all[i] = d.known[known]
 		case w.For == state.ForAgents:
-			all[i].Agents = countBelow(d.history.agents.all, w.Agent, func(a *agent) (string, string, bool) {
-				return a.id, a.parent, a.status == isWorking || a.status == isWaiting
+			all[i].Agents = countBelow(d.model.Agents, w.Agent, func(a *Agent) (string, string, bool) {
+				return a.ID, a.Parent, a.Status == Running || a.Status == agentWaits
 			})
 		}
 	}

@@ -55,7 +55,7 @@ func TestManyWaitsFit(t *testing.T) {
 					n++
 					w.Number, w.Where, w.Choices = n, 0, append([]string{"a choice of words"}, slices.Repeat([]string{strings.Repeat("中", 45)}, 300)...)
 				}
-				n := fmt.Sprint(len(s.history.waits.all))
+				n := fmt.Sprint(len(s.model.openWaits()))
 				report(t, s, state.Event{Time: nine, Agent: "main_" + n, State: text, Body: b})
 			}
 		}

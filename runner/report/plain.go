@@ -149,10 +149,14 @@ func clock(d time.Duration) string {
 }
 
 // millis is span for a number of milliseconds.
-func millis(ms int64) string { return span(time.Duration(ms) * time.Millisecond) }
+func millis(ms int64) string { return span(millisOf(ms)) }
 
 // seconds is span for a number of seconds.
-func seconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
+func seconds(s float64) string { return span(secondsOf(s)) }
+
+func millisOf(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
+
+func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // count returns a number of things, as in "1 state" and "2 states".
 func count(n int, thing string) string { return state.Count(n, thing) }

@@ -1,6 +1,6 @@
-// Package report turns the events of a run into what people and programs read: the
-// event log, the console, the job log with its annotations, the step summary, and
-// debug files.
+// Package report has the model of a run, which its events and its state make, and what
+// people and programs read from it: the console, the job log with its annotations, the step
+// summary, and debug files. It also keeps the event log.
 //
 // It knows the events and not where they come from: Events reads a recorded
 // log. Reporters are called from one goroutine, in the order of the events, and so need no

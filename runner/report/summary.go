@@ -71,14 +71,16 @@ func NewSummary(o SummaryOptions) *Summary {
 		o.Now = time.Now
 	}
 	o.Notes = slices.Clone(o.Notes)
-	return &Summary{document: document{o: o, history: newHistory(), links: linker(o.Site)}}
+	return &Summary{document: document{o: o, model: newShortModel(), byID: map[string]*agent{}, links: linker(o.Site)}}
 }
 
 // Report implements Reporter.
 func (s *Summary) Report(e state.Event) error {
-	if !s.history.add(e) {
+	ended := s.model.wait(e.Agent)
+	if !s.model.Add(e) {
 		return nil
 	}
+	s.note(e, ended)
 	s.path.Add(e)
 	s.isStale = true
 	switch e.Body.(type) {
@@ -91,12 +93,35 @@ func (s *Summary) Report(e state.Event) error {
 	return s.writeNowAndThen()
 }
 
+// note keeps the texts of the event's agent; ended is its wait before. Of too many agents the
+// first are kept.
+func (s *Summary) note(e state.Event, ended Wait) {
+	if e.Agent == "" {
+		return
+	}
+	a := s.byID[e.Agent]
+	if a == nil {
+		a = newAgent(s.model.agents[e.Agent])
+		if len(s.agents) == maxAgents {
+			return
+		}
+		s.byID[e.Agent] = a
+		s.agents = append(s.agents, a)
+	}
+	a.note(e, ended)
+}
+
+// failed returns the agents that failed.
+func (d *document) failed() []*agent {
+	return slices.DeleteFunc(slices.Clone(d.agents), func(a *agent) bool { return a.Status != Failed })
+}
+
 // Tick writes what happened since the last write, when that is long enough ago.
 func (s *Summary) Tick(time.Time) error { return s.writeNowAndThen() }
 
 // Note adds a line about an agent that is not an event.
 func (s *Summary) Note(agent, stateName, text string) error {
-	if a, ok := s.history.agents.byID[agent]; ok {
+	if a, ok := s.byID[agent]; ok {
 		a.incidents.add(cut(stateName, widestName) + ": " + brief(text))
 		s.isStale = true
 	}
@@ -166,8 +191,8 @@ func (s *Summary) write() error {
 // first event. As in the summary, nothing that agents and scripts wrote is read as
 // Markdown. The caller has to mask secrets.
 func (s *Summary) Overview() string {
-	h := &s.history
-	if s.stepError == "" && h.time.opening == nil && h.time.ending == nil && len(h.agents.all) == 0 {
+	m := s.model
+	if s.stepError == "" && m.Opening == nil && m.Ending == nil && len(m.Agents) == 0 {
 		return ""
 	}
 	return s.overview()

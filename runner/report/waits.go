@@ -13,15 +13,17 @@ import (
 // Wait is an agent that waits, with all that people must know of it. Others wrote the
 // texts in it.
 type Wait struct {
-	Agent string
-	State string // which starts when the wait ends
-	Since time.Time
+	Agent string    `json:"agent"`
+	State string    `json:"state"` // which starts when the wait ends
+	Since time.Time `json:"since"`
 	// Agents is for how many agents it waits, 0 for not known or none.
-	Agents int
+	Agents int `json:"agents,omitempty"`
 	// Comment is the one that asks the question; 0 where there is none, or it isn't known.
-	Comment int64
+	Comment int64 `json:"comment,omitempty"`
 	// Error is why it waits for a job again: it failed there.
-	Error string
+	Error string    `json:"error,omitempty"`
+	To    time.Time `json:"to,omitzero"`  // when the wait ended; zero while it goes on
+	By    string    `json:"by,omitempty"` // what ended it
 	state.AgentWaits
 }
 
@@ -88,29 +90,80 @@ func countBelow[T any](all []T, id string, kin func(T) (id, parent string, isOpe
 	return n
 }
 
-// waitList are the agents that wait, as events tell, in the order in which they began to.
-type waitList struct{ all []Wait }
-
-// add takes an event about an agent. Of one that no longer waits it returns the wait.
-func (l *waitList) add(e state.Event) (ended Wait) {
+// addWait takes an event about an agent that may begin to wait, or no longer waits.
+func (m *Model) addWait(e state.Event) {
 	switch b := e.Body.(type) {
+	case *state.AgentOutput:
 	case *state.AgentWaits:
-		l.end(e.Agent)
-		l.all = append(l.all, Wait{Agent: e.Agent, State: e.State, Since: e.Time, AgentWaits: *b})
-	case *state.AgentGoesOn, *state.StateStarted, *state.AgentFinished:
-		return l.end(e.Agent)
+		m.endWait(e, "")
+		m.beginWait(Wait{Agent: e.Agent, State: e.State, Since: e.Time, AgentWaits: *b})
+	case *state.AgentGoesOn:
+		m.endWait(e, b.By)
+	case *state.Retry:
+		m.endRetry(e)
+		if b.BackoffMS > 0 {
+			m.beginWait(retryWait(e, e.Time, millisOf(b.BackoffMS)))
+		}
+	case *state.NodeAttempt:
+		m.endRetry(e)
+		if b.BackoffS != nil && *b.BackoffS > 0 {
+			began := e.Time.Add(-secondsOf(b.DurationS + *b.BackoffS))
+			m.Waits = append(m.Waits, retryWait(e, began, secondsOf(*b.BackoffS)))
+		}
+	case *state.StateStarted, *state.AgentFinished:
+		m.endWait(e, "")
+	default:
+		m.endRetry(e)
 	}
-	return Wait{}
 }
 
-func (l *waitList) end(agent string) (ended Wait) {
-	l.all = slices.DeleteFunc(l.all, func(w Wait) bool {
-		if w.Agent == agent {
-			ended = w
-		}
-		return w.Agent == agent
-	})
-	return ended
+// forRetry is what an agent waits for before an invocation or an attempt is tried again.
+const forRetry state.WaitFor = "retry"
+
+func retryWait(e state.Event, from time.Time, lasts time.Duration) Wait {
+	w := Wait{Agent: e.Agent, State: e.State, Since: from, To: from.Add(lasts)}
+	w.For = forRetry
+	return w
+}
+
+func (m *Model) beginWait(w Wait) {
+	m.waiting[w.Agent] = len(m.Waits)
+	m.Waits = append(m.Waits, w)
+}
+
+// endWait ends the wait of an agent, if it waits; by is what ended it, "" for what happened to
+// the agent otherwise.
+func (m *Model) endWait(e state.Event, by string) {
+	i, ok := m.waiting[e.Agent]
+	if !ok {
+		return
+	}
+	delete(m.waiting, e.Agent)
+	w := &m.Waits[i]
+	w.By = by
+	if w.To.IsZero() || w.To.After(e.Time) {
+		w.To = e.Time
+	}
+}
+
+// endRetry ends the wait of an agent if it waits for a retry.
+func (m *Model) endRetry(e state.Event) {
+	if i, ok := m.waiting[e.Agent]; ok && m.Waits[i].For == forRetry {
+		m.endWait(e, "")
+	}
+}
+
+// openWaits returns the waits that have not ended, but for those before retries.
+func (m *Model) openWaits() []Wait {
+	return slices.DeleteFunc(slices.Clone(m.Waits), func(w Wait) bool { return !w.To.IsZero() })
+}
+
+// wait returns the wait of an agent that has not ended, zero for none.
+func (m *Model) wait(agent string) Wait {
+	if i, ok := m.waiting[agent]; ok && m.Waits[i].For != forRetry {
+		return m.Waits[i]
+	}
+	return Wait{}
 }
 
 // questions returns those that wait for an answer, in the order of their numbers.

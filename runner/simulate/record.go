@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -33,7 +34,7 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 	var steps []recorded
 	for _, x := range r.Executions {
 		s := recorded{
-			Agent: x.Agent, State: x.State, Kind: x.Kind, OK: x.Status == insight.Completed, Transition: x.Transition, execution: x.N,
+			Agent: x.Agent, State: x.State, Kind: x.Kind, OK: x.Status == report.Completed, Transition: x.Transition, execution: x.N,
 		}
 		if x.Kind == string(protocol.Prompt) {
 			var isWhole bool
@@ -137,7 +138,7 @@ type told struct {
 
 // spoken returns what the invocations of an execution brought. The second value is false where
 // the last message of one that succeeded is not known. result is its agent's, if it ended here.
-func spoken(x insight.Exec, result string) (list []Reply, isWhole bool) {
+func spoken(x report.Exec, result string) (list []Reply, isWhole bool) {
 	var all []told
 	for _, m := range x.Retries {
 		all = append(all, told{at: m.Time, reply: failed(runner.Transient, m.Text)})
@@ -171,25 +172,25 @@ func spoken(x insight.Exec, result string) (list []Reply, isWhole bool) {
 	for _, t := range all {
 		list = append(list, t.reply)
 	}
-	return list, isWhole || x.Status != insight.Completed
+	return list, isWhole || x.Status != report.Completed
 }
 
 // ending is the last invocation of an execution without attempts.
-func ending(x insight.Exec, texts []string, before []told) told {
+func ending(x report.Exec, texts []string, before []told) told {
 	refused := 0
 	for _, t := range before {
 		if t.texts {
 			refused++
 		}
 	}
-	if x.Status == insight.Completed || len(texts) > refused {
+	if x.Status == report.Completed || len(texts) > refused {
 		return told{texts: true}
 	}
 	return told{reply: failed(runner.Fatal, cmp.Or(x.Error, "not started"))}
 }
 
 // verdict is the last invocation of an attempt.
-func verdict(a insight.Attempt) told {
+func verdict(a report.Attempt) told {
 	t := told{at: a.Ended, texts: true, reply: Reply{Cost: Cost(a.CostUSD)}}
 	for _, c := range a.Results {
 		t.reply.Checks = append(t.reply.Checks, min(max(c.RC, 0), maxCode))
@@ -225,7 +226,7 @@ func messages(all []runner.Message) []string {
 }
 
 // resultOf is the result of the agent that ended with an execution, "" for any other.
-func resultOf(r *insight.Report, x insight.Exec) string {
+func resultOf(r *insight.Report, x report.Exec) string {
 	if x.Transition == nil || x.Transition.Target != "" {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -67,23 +68,23 @@ func TestRecord(t *testing.T) {
 	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
 	r := &insight.Report{
 		Status: "completed", Result: "all done", Meta: map[string]string{"k": "v"},
-		Agents: []insight.Agent{{ID: "main", Result: "all done"}},
+		Agents: []report.Agent{{ID: "main", Result: "all done"}},
 		Waits: []insight.Wait{
 			{Agent: "main", For: "answer", Number: 2, Answer: "no", By: "b"}, {Agent: "main", For: "answer", Number: 1, Answer: "yes", By: "a"},
 			{Agent: "main", For: "answer", Number: 3, By: "timeout"}, {Agent: "main", For: "time"},
 		},
-		Executions: []insight.Exec{
-			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Failed, Error: "it ends with code 3"},
-			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
-				Spent: insight.Spent{Spent: state.Spent{USD: state.Dollar}}, Retries: []insight.Moment{{Time: at, Text: "it died"}}, Reminders: []insight.Moment{{Time: at.Add(1)}}},
-			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: insight.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
-				Attempts: []insight.Attempt{
+		Executions: []report.Exec{
+			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Failed, Error: "it ends with code 3"},
+			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
+				Spent: report.Spent{Spent: state.Spent{USD: state.Dollar}}, Retries: []report.Moment{{Time: at, Text: "it died"}}, Reminders: []report.Moment{{Time: at.Add(1)}}},
+			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
+				Attempts: []report.Attempt{
 					{Ended: at, NodeAttempt: state.NodeAttempt{Results: []state.CommandResult{{RC: 1}, {RC: 0}}}},
 					{Ended: at.Add(1), NodeAttempt: state.NodeAttempt{Converged: true, Results: []state.CommandResult{{RC: 0}, {RC: 0}}}},
 				}},
-			{N: 4, Agent: "main", State: "C.sh", Kind: "script", Status: insight.Completed, Transition: to("goto", "D.md")},
-			{N: 5, Agent: "main", State: "D.md", Kind: "prompt", Status: insight.Completed, Transition: to("fork", "E.md")},
-			{N: 6, Agent: "main", State: "F.md", Kind: "prompt", Status: insight.Completed, Transition: to("result", "")},
+			{N: 4, Agent: "main", State: "C.sh", Kind: "script", Status: report.Completed, Transition: to("goto", "D.md")},
+			{N: 5, Agent: "main", State: "D.md", Kind: "prompt", Status: report.Completed, Transition: to("fork", "E.md")},
+			{N: 6, Agent: "main", State: "F.md", Kind: "prompt", Status: report.Completed, Transition: to("result", "")},
 		},
 	}
 	replies, unknown := simulate.Record(r)

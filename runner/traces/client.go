@@ -2,7 +2,6 @@ package traces
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,20 +45,9 @@ func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *c
 // busy is why a request failed that may pass later.
 type busy struct{ error }
 
-func compressed(body []byte) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = z.Write(body) // to memory, which does not fail
-	_ = z.Close()
-	return b.Bytes()
-}
-
 // upload posts an export. Its error may be a busy; or it is about refused spans, and the others
 // have arrived.
 func (c *client) upload(body []byte) (refused int64, err error) {
-	if c.settings.compresses {
-		body = compressed(body)
-	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.settings.timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.settings.url, bytes.NewReader(body))
@@ -68,9 +56,6 @@ func (c *client) upload(body []byte) (refused int64, err error) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "raymond")
-	if c.settings.compresses {
-		r.Header.Set("Content-Encoding", "gzip")
-	}
 	for name, value := range c.settings.headers {
 		r.Header.Set(name, value)
 	}

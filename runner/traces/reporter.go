@@ -104,8 +104,8 @@ func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	default: // when it was started nobody asked for traces
 		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
 	}
-	if r.trace.Parts++; r.trace.Parts == 1 {
-		r.trace.Dropped = !s.samples(r.trace)
+	if r.trace.Parts++; r.trace.Parts == 1 && s.isAlwaysOn {
+		r.trace.Dropped = false
 	}
 	of, below := spanOf(r.trace, r.options.nameAt(r.options.Now))
 	r.part = newSpan(of, below, "invoke_workflow "+nameOf(run), r.options.Now)

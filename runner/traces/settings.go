@@ -1,11 +1,8 @@
 package traces
 
 import (
-	"cmp"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -24,12 +21,10 @@ type settings struct {
 	url         string
 	headers     map[string]string
 	timeout     time.Duration // of a request
-	compresses  bool
 	tls         *tls.Config   // nil for that of the system
 	hasContents bool          // of tools' inputs
 	parent      state.SpanRef // who has started this process
-	sampler     string        // its name
-	ratio       float64       // of the traces that are recorded, for a sampler that is told one
+	isAlwaysOn  bool          // a trace that somebody else began is recorded though they do not want it
 	note        string        // about what is done otherwise than asked for; "" for none
 }
 
@@ -57,14 +52,15 @@ func (e environ) otlp(name string) string {
 // isOff reports whether nobody asks for traces.
 func (e environ) isOff() bool {
 	exporter := e.get("OTEL_TRACES_EXPORTER")
-	return e.otlp("ENDPOINT") == "" || strings.EqualFold(e.get("OTEL_SDK_DISABLED"), "true") || exporter != "" && !strings.Contains(exporter, "otlp")
+	return e.otlp("ENDPOINT") == "" || strings.EqualFold(e.get("OTEL_SDK_DISABLED"), "true") ||
+		e.get("OTEL_TRACES_SAMPLER") == "always_off" || exporter != "" && !strings.Contains(exporter, "otlp")
 }
 
 // settings reads the variables. Its error names the one that is wrong, and no value that may
 // be secret.
 func (e environ) settings() (*settings, error) {
 	s := &settings{
-		timeout: 10 * time.Second, compresses: e.otlp("COMPRESSION") == "gzip",
+		timeout:     10 * time.Second,
 		hasContents: strings.EqualFold(e.get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"), "true"),
 	}
 	s.parent, _ = state.ParseTraceparent(e.get(runner.TraceparentVar))
@@ -82,40 +78,18 @@ func (e environ) settings() (*settings, error) {
 		}
 		s.timeout = time.Duration(ms) * time.Millisecond
 	}
-	var errs [4]error
+	switch sampler := e.get("OTEL_TRACES_SAMPLER"); sampler {
+	case "", "parentbased_always_on":
+	case "always_on":
+		s.isAlwaysOn = true
+	default:
+		return nil, fmt.Errorf("OTEL_TRACES_SAMPLER is %q: this program only knows always_on, parentbased_always_on and always_off", sampler)
+	}
+	var errs [3]error
 	s.url, errs[0] = e.url()
 	s.headers, errs[1] = e.headers()
 	s.tls, errs[2] = e.tls()
-	s.sampler, s.ratio, errs[3] = e.sampler()
 	return s, errors.Join(errs[:]...)
-}
-
-// sampler returns which traces are recorded: with the prefix "parentbased_" a trace that somebody
-// else has begun is recorded if it is there.
-func (e environ) sampler() (name string, ratio float64, err error) {
-	name = cmp.Or(e.get("OTEL_TRACES_SAMPLER"), "parentbased_always_on")
-	switch strings.TrimPrefix(name, "parentbased_") {
-	case "always_on":
-		return name, 1, nil
-	case "always_off":
-		return name, 0, nil
-	case "traceidratio":
-		ratio, err := strconv.ParseFloat(cmp.Or(e.get("OTEL_TRACES_SAMPLER_ARG"), "1"), 64)
-		if err != nil || ratio < 0 || ratio > 1 {
-			return "", 0, errors.New("OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1")
-		}
-		return name, ratio, nil
-	}
-	return "", 0, fmt.Errorf("OTEL_TRACES_SAMPLER is %q, which this program does not know", name)
-}
-
-// samples reports whether a trace that begins with this process is recorded.
-func (s *settings) samples(t state.Trace) bool {
-	if t.Parent != "" && strings.HasPrefix(s.sampler, "parentbased_") {
-		return !t.Dropped
-	}
-	id, _ := hex.DecodeString(t.ID[16:]) // of a trace, so it is one
-	return float64(binary.BigEndian.Uint64(id)>>1) < s.ratio*(1<<63)
 }
 
 // resourceAttributes are those that the user gives the resource, without what is spelled wrongly.
@@ -168,26 +142,17 @@ func (e environ) headers() (map[string]string, error) {
 
 // tls returns the certificates that the variables name; nil when they name none.
 func (e environ) tls() (*tls.Config, error) {
-	ca, cert, key := e.otlp("CERTIFICATE"), e.otlp("CLIENT_CERTIFICATE"), e.otlp("CLIENT_KEY")
-	if ca == "" && cert == "" && key == "" {
+	ca := e.otlp("CERTIFICATE")
+	if ca == "" {
 		return nil, nil
 	}
-	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
-	if ca != "" {
-		pem, err := os.ReadFile(ca)
-		if err != nil {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
-		}
-		if cfg.RootCAs = x509.NewCertPool(); !cfg.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("OTEL_EXPORTER_OTLP_CERTIFICATE names a file without a certificate")
-		}
+	pem, err := os.ReadFile(ca)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE: %w", err)
 	}
-	if cert != "" || key != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and _CLIENT_KEY: %w", err)
-		}
-		cfg.Certificates = []tls.Certificate{pair}
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	if !cfg.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, errors.New("OTEL_EXPORTER_OTLP_CERTIFICATE names a file without a certificate")
 	}
 	return cfg, nil
 }

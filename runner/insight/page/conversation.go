@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // longText is from how many lines on a message of the user is folded.
@@ -36,7 +36,7 @@ type said struct {
 type prose struct{ Kind, Text string }
 
 // talkOf returns what was said in an execution as it is shown.
-func talkOf(e *insight.Exec) []said {
+func talkOf(e *report.Exec) []said {
 	if e.Gap == nil {
 		return conversation(e.Messages)
 	}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // execution is a section of the page.
 type execution struct {
-	*insight.Exec
+	*report.Exec
 	Class    string
 	IsOpen   bool
 	Moves    move
@@ -28,7 +29,7 @@ type move struct{ Tag, Target, More string }
 
 // try is an attempt, with whether its commands passed.
 type try struct {
-	insight.Attempt
+	report.Attempt
 	Mark, Cost string
 	IsLast     bool
 }
@@ -48,7 +49,7 @@ func foldedOut(r *insight.Report) map[int]bool {
 	return open
 }
 
-func newExecution(e *insight.Exec, open map[int]bool) execution {
+func newExecution(e *report.Exec, open map[int]bool) execution {
 	x := execution{
 		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), IsOpen: open[e.N], Moves: newMove(e.Transition), Lasted: duration(*e),
 		About: aboutExecution(e), Talk: talkOf(e), HasFiles: e.Files != nil,
@@ -84,7 +85,7 @@ func newMove(t *state.Transition) move {
 }
 
 // aboutExecution lists what else is known about an execution.
-func aboutExecution(e *insight.Exec) []pair {
+func aboutExecution(e *report.Exec) []pair {
 	var out []pair
 	add := func(name, value string) {
 		if value != "" {
@@ -127,7 +128,7 @@ type file struct {
 	Cut          bool
 }
 
-func newFile(f insight.File) file {
+func newFile(f report.File) file {
 	out := file{Path: shown(f.Path), Change: classOf(f.Change), Cut: f.Cut}
 	for line := range strings.Lines(shown(f.Diff)) {
 		kind := kindOfLine(line)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -31,20 +32,20 @@ type story struct {
 func newStory(id string) *story {
 	return &story{&insight.Report{
 		WorkflowID: id, Scope: "examples/issue-to-pr", Entry: "PLAN.md", Created: began, BudgetUSD: 5 * state.Dollar,
-		Parts: []insight.Part{{Started: began}}, Agents: []insight.Agent{{ID: "main", Status: "ended"}},
+		Parts: []report.Part{{Started: began}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
 	}, began}
 }
 
 // ran adds a completed execution.
-func (s *story) ran(name string, takes time.Duration, cents float64, to string) *insight.Exec {
-	e := insight.Exec{
+func (s *story) ran(name string, takes time.Duration, cents float64, to string) *report.Exec {
+	e := report.Exec{
 		N: len(s.Executions) + 1, Agent: "main", State: name, Kind: "prompt", Status: "completed", Started: s.now, Ended: s.now.Add(takes),
 		Transition: &state.Transition{Tag: "goto", Target: to, From: name},
 	}
 	if strings.HasSuffix(name, ".sh") {
 		e.Kind = "script"
 	} else {
-		e.Spent = insight.Spent{Spent: state.Spent{USD: state.USD(cents * float64(state.Dollar) / 100)}, Tokens: &state.Tokens{Input: 8120, Cached: 91_400, Output: 2210}}
+		e.Spent = report.Spent{Spent: state.Spent{USD: state.USD(cents * float64(state.Dollar) / 100)}, Tokens: &state.Tokens{Input: 8120, Cached: 91_400, Output: 2210}}
 		e.Model, e.AgentCLI, e.Mode, e.SessionID, e.Turns = "claude-opus-5", "2.1.330 (/opt/claude)", "resume", "7c0d2a54-5be1-4c0e-9a7e-0f4e6c0a2f11", 9
 		e.Cwd = "/home/ana/ledger"
 	}
@@ -62,10 +63,10 @@ func (s *story) ran(name string, takes time.Duration, cents float64, to string) 
 func (s *story) ends(status string) *insight.Report {
 	s.Status, s.Finished, s.Parts[len(s.Parts)-1].Ended = status, s.now, s.now
 	s.Spent.Tokens = &state.Tokens{Input: 81_200, Cached: 914_000, Output: 22_100}
-	byState := map[string]*insight.Sum{}
+	byState := map[string]*report.Sum{}
 	for _, e := range s.Executions {
 		if byState[e.State] == nil {
-			byState[e.State] = &insight.Sum{Name: e.State}
+			byState[e.State] = &report.Sum{Name: e.State}
 		}
 		x := byState[e.State]
 		x.Executions++
@@ -75,10 +76,10 @@ func (s *story) ends(status string) *insight.Report {
 	for _, name := range sortedKeys(byState) {
 		s.Costs.ByState = append(s.Costs.ByState, *byState[name])
 	}
-	slices.SortStableFunc(s.Costs.ByState, func(a, b insight.Sum) int {
+	slices.SortStableFunc(s.Costs.ByState, func(a, b report.Sum) int {
 		return cmp.Or(cmp.Compare(b.Spent.USD, a.Spent.USD), cmp.Compare(b.DurationMS, a.DurationMS))
 	})
-	s.Costs.ByModel = []insight.Sum{{Name: "claude-opus-5", Executions: len(s.Executions), Spent: s.Spent}}
+	s.Costs.ByModel = []report.Sum{{Name: "claude-opus-5", Executions: len(s.Executions), Spent: s.Spent}}
 	return s.Report
 }
 
@@ -96,16 +97,16 @@ func fiveStates() *insight.Report {
 		{From: runner.FromAgent, Time: began.Add(72 * time.Second), Text: "`money.Round` rounds each line half away from zero, so the error adds up. The plan is in PLAN.md:\n\n```\n1. money.Round: half to even.\n2. Tests: money, invoice, tax, report.\n```\n\n<goto>IMPLEMENT.md</goto>"},
 	}
 	plan.Refusals = []state.Refusal{{Use: "Bash(git log --oneline -5 -- money)", Reason: "not among the allowed tools", Allow: []string{"Bash(git log:*)"}}}
-	plan.Files = []insight.File{{Path: "PLAN.md", Change: "added", Diff: "diff --git a/PLAN.md b/PLAN.md\n--- /dev/null\n+++ b/PLAN.md\n@@ -0,0 +1,4 @@\n+# Plan\n+\n+1. money.Round: half to even.\n+2. Tests: money, invoice, tax, report.\n"}}
+	plan.Files = []report.File{{Path: "PLAN.md", Change: "added", Diff: "diff --git a/PLAN.md b/PLAN.md\n--- /dev/null\n+++ b/PLAN.md\n@@ -0,0 +1,4 @@\n+# Plan\n+\n+1. money.Round: half to even.\n+2. Tests: money, invoice, tax, report.\n"}}
 	s.Waits = append(s.Waits, insight.Wait{
 		Agent: "main", State: "PLAN.md", For: "answer", From: s.now, To: s.now.Add(19 * time.Hour), Number: 1,
 		Question: "The report rounds half to even already. May invoices do the same?", Answer: "Yes, the accountants want that.", By: "ana",
 	})
 	s.now = s.now.Add(19 * time.Hour)
-	s.Parts = append(s.Parts, insight.Part{Started: s.now})
+	s.Parts = append(s.Parts, report.Part{Started: s.now})
 	implement := s.ran("IMPLEMENT.md", 151*time.Second, 52.9, "TEST.sh")
 	no, backoff := 1, 5.0
-	implement.Attempts = []insight.Attempt{
+	implement.Attempts = []report.Attempt{
 		{Ended: implement.Started.Add(95 * time.Second), NodeAttempt: state.NodeAttempt{Attempt: 1, DurationS: 95, Reason: "go vet ./... ended with exit code 1", CostUSD: state.Dollar * 31 / 100, Results: []state.CommandResult{
 			{Cmd: "gofmt -l .", DurationS: 0.1}, {Cmd: "go vet ./...", RC: no, DurationS: 2.2, Tail: "# acme/ledger/money\nmoney/round.go:17:2: unreachable code\n"},
 		}}},
@@ -113,13 +114,13 @@ func fiveStates() *insight.Report {
 			{Cmd: "gofmt -l .", DurationS: 0.1}, {Cmd: "go vet ./...", DurationS: 2.1},
 		}}},
 	}
-	implement.Files = []insight.File{
+	implement.Files = []report.File{
 		{Path: "money/round.go", Change: "changed", Diff: "diff --git a/money/round.go b/money/round.go\n--- a/money/round.go\n+++ b/money/round.go\n@@ -11,7 +11,11 @@ package money\n \n-// Round rounds half away from zero.\n+// Round rounds half to even.\n func Round(c Cents) Cents {\n-\treturn (c + 5) / 10 * 10\n+\trest := c % 10\n+\tif rest == 5 && c/10%2 == 0 {\n+\t\treturn c - 5\n+\t}\n+\treturn (c + 5) / 10 * 10\n }\n"},
 		{Path: "money/round_test.go", Change: "changed", Diff: "@@ -1,1 +1,2 @@\n+// more\n"},
 	}
 	s.ran("TEST.sh", 21*time.Second, 0, "REVIEW.md")
 	review := s.ran("REVIEW.md", 48*time.Second, 17.2, "PUSH.sh")
-	review.Retries = []insight.Moment{{Time: review.Started.Add(8 * time.Second), Text: "the service is overloaded (529)", BackoffMS: 4000}}
+	review.Retries = []report.Moment{{Time: review.Started.Add(8 * time.Second), Text: "the service is overloaded (529)", BackoffMS: 4000}}
 	s.ran("PUSH.sh", 4*time.Second, 0, "")
 	s.Result = "Opened https://github.com/acme/ledger/pull/413 from raymond/issue-412.\nmoney.Round rounds half to even; invoice, tax and report have tests for it."
 	s.Meta = map[string]string{"issue": "412", "repository": "acme/ledger"}
@@ -139,7 +140,7 @@ func failureLate() *insight.Report {
 			{From: runner.FromAgent, Time: port.Started.Add(30 * time.Second), Model: "claude-opus-5", Text: "The package builds with the new API. <goto>CHECK.sh</goto>"},
 		}
 		if i%5 == 3 {
-			port.Reminders = []insight.Moment{{Time: port.Started.Add(40 * time.Second), Text: "the answer has no tag"}}
+			port.Reminders = []report.Moment{{Time: port.Started.Add(40 * time.Second), Text: "the answer has no tag"}}
 		}
 		s.ran("CHECK.sh", time.Duration(5+random.IntN(25))*time.Second, 0, "NEXT.sh")
 	}
@@ -149,7 +150,7 @@ func failureLate() *insight.Report {
 	last.Status, last.Transition = "failed", nil
 	last.Error = "not done after 3 attempts: go test ./... ended with exit code 1"
 	for i := range 3 {
-		last.Attempts = append(last.Attempts, insight.Attempt{Ended: last.Started.Add(time.Duration(70*(i+1)) * time.Second), NodeAttempt: state.NodeAttempt{
+		last.Attempts = append(last.Attempts, report.Attempt{Ended: last.Started.Add(time.Duration(70*(i+1)) * time.Second), NodeAttempt: state.NodeAttempt{
 			Attempt: i + 1, DurationS: 70, Reason: "go test ./... ended with exit code 1", CostUSD: state.Dollar / 5,
 			Results: []state.CommandResult{{Cmd: "go vet ./...", DurationS: 3.1}, {Cmd: "go test ./...", RC: 1, DurationS: 21.4, Truncated: true, Tail: "--- FAIL: TestReopen (0.31s)\n    open_test.go:88: reopen after close: got \"v3: connection is closed\", want nil\nFAIL\nFAIL\tacme/port/pkg/store\t1.209s\nFAIL\n"}},
 		}})
@@ -161,7 +162,7 @@ func failureLate() *insight.Report {
 	}
 	s.Reason = "agent main: REVIEW.md: not done after 3 attempts: go test ./... ended with exit code 1"
 	s.Agents[0].Status, s.Agents[0].Error = "failed", last.Error
-	s.Limits = []insight.Limit{{Time: s.now, Which: "budget", Value: 16.1, Max: 20, Exec: 50}}
+	s.Limits = []report.Limit{{Time: s.now, Which: "budget", Value: 16.1, Max: 20, Exec: 50}}
 	return s.ends("failed")
 }
 
@@ -181,7 +182,7 @@ func manyAgents(n int) *insight.Report {
 		if i%97 == 50 {
 			status = "failed"
 		}
-		s.Agents = append(s.Agents, insight.Agent{ID: agent, Parent: "main", Status: status, Vars: map[string]string{"item": fmt.Sprintf("module-%03d", i)}})
+		s.Agents = append(s.Agents, report.Agent{ID: agent, Parent: "main", Status: status, Vars: map[string]string{"item": fmt.Sprintf("module-%03d", i)}})
 		lane := i % len(free)
 		s.now = free[lane]
 		for _, name := range []string{"WORK.md", "CHECK.sh", "SUM-UP.md"} {
@@ -220,18 +221,18 @@ func hostile() *insight.Report {
 		{From: runner.FromAgent, Subagent: evil, Text: evil}, {From: runner.FromAgent, Text: strings.Repeat("w", 100<<10)},
 		{From: runner.FromTool, Tool: strings.Repeat("t", 10<<10), Input: `{"` + strings.Repeat("[", 100_000)},
 	}
-	e.Files = []insight.File{{Path: evil, Change: evil, Diff: "+" + evil}}
+	e.Files = []report.File{{Path: evil, Change: evil, Diff: "+" + evil}}
 	e.Refusals = []state.Refusal{{Use: evil, Reason: evil, Allow: []string{evil}}}
-	e.Retries, e.Reminders = []insight.Moment{{Text: evil}}, []insight.Moment{{Text: evil}}
-	e.Attempts = []insight.Attempt{{NodeAttempt: state.NodeAttempt{Reason: evil, Results: []state.CommandResult{{Cmd: evil, RC: 1, Tail: evil}}}}}
+	e.Retries, e.Reminders = []report.Moment{{Text: evil}}, []report.Moment{{Text: evil}}
+	e.Attempts = []report.Attempt{{NodeAttempt: state.NodeAttempt{Reason: evil, Results: []state.CommandResult{{Cmd: evil, RC: 1, Tail: evil}}}}}
 	e.Output, e.Stdout, e.Stderr, e.Signal = []string{evil}, evil, evil, evil
-	s.Agents = []insight.Agent{
+	s.Agents = []report.Agent{
 		{ID: "a", Parent: "b"}, {ID: "b", Parent: "a", Vars: map[string]string{evil: evil}, Status: evil, Result: evil, Error: evil}, {ID: evil, Parent: evil},
 	}
 	s.Waits = []insight.Wait{{Agent: evil, State: evil, For: "answer", Question: evil, Answer: evil, By: evil}, {For: "time"}}
-	s.Limits, s.LeftOut = []insight.Limit{{Which: evil}}, []string{evil}
+	s.Limits, s.LeftOut = []report.Limit{{Which: evil}}, []string{evil}
 	s.ran("MARKER.md", time.Second, 1, "").Messages = []runner.Message{{From: runner.FromAgent, Text: "the needle in the haystack"}}
-	report := s.ends(evil)
-	report.Costs.ByState = []insight.Sum{{Name: evil}}
-	return report
+	r := s.ends(evil)
+	r.Costs.ByState = []report.Sum{{Name: evil}}
+	return r
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -43,7 +44,7 @@ var verdicts = map[string]verdict{
 	string(state.Suspended):      {"warn", "Suspended"},
 	string(state.Cancelled):      {"warn", "Cancelled"},
 	string(state.Running):        {"run", "Still running"},
-	insight.Interrupted:          {"warn", "Interrupted"},
+	report.Interrupted:           {"warn", "Interrupted"},
 }
 
 func newHeader(r *insight.Report) header {
@@ -106,7 +107,7 @@ func lastFailure(r *insight.Report) (n int, words string) {
 	return n, "Go to the failure: " + words
 }
 
-func hasFailed(e insight.Exec) bool { return e.Status == "failed" }
+func hasFailed(e report.Exec) bool { return e.Status == "failed" }
 
 // headline says the verdict, the cost and the time in a few words.
 func headline(r *insight.Report, words string) string {
@@ -178,7 +179,7 @@ func statesFact(r *insight.Report) fact {
 }
 
 // timesAgain returns how often work in an execution was done again.
-func timesAgain(e insight.Exec) int {
+func timesAgain(e report.Exec) int {
 	return len(e.Retries) + len(e.Reminders) + max(0, len(e.Attempts)-1)
 }
 

@@ -45,7 +45,9 @@ func fill(v reflect.Value, n int64) {
 			return
 		}
 		for i := range v.NumField() {
-			fill(v.Field(i), n)
+			if v.Field(i).CanSet() {
+				fill(v.Field(i), n)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // whole is the width of the timeline: places and widths are counted in hundredths of a percent.
@@ -38,7 +39,7 @@ type shift struct{ from, to time.Time }
 // shifts returns where the bars of all executions are, by their numbers.
 func shifts(r *insight.Report) map[int]shift {
 	list := slices.Clone(r.Executions)
-	slices.SortStableFunc(list, func(a, b insight.Exec) int {
+	slices.SortStableFunc(list, func(a, b report.Exec) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.N, b.N))
 	})
 	last, out := map[string]time.Time{}, make(map[int]shift, len(list))

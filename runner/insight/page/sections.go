@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -87,7 +88,7 @@ func together(list []trouble) []trouble {
 }
 
 // limitText says which limit was reached, and how nearly.
-func limitText(l insight.Limit) string {
+func limitText(l report.Limit) string {
 	switch {
 	case l.Which == "budget":
 		return fmt.Sprintf("$%.2f of the budget of $%.2f were spent", l.Value, l.Max)
@@ -104,7 +105,7 @@ func atMost(list []trouble, most int) (first []trouble, left int) {
 }
 
 // roughEdges says what did not go well in an execution that did.
-func roughEdges(e *insight.Exec) string {
+func roughEdges(e *report.Exec) string {
 	var out []string
 	say := func(n int, thing string) {
 		if n > 0 {
@@ -119,7 +120,7 @@ func roughEdges(e *insight.Exec) string {
 }
 
 // lastOutput returns the end of what the last command of a failed execution printed.
-func lastOutput(e *insight.Exec) string {
+func lastOutput(e *report.Exec) string {
 	out := cmp.Or(e.Stderr, e.Stdout)
 	if n := len(e.Attempts); out == "" && n > 0 {
 		for _, c := range e.Attempts[n-1].Results {
@@ -149,7 +150,7 @@ type sums struct {
 
 // sum is a row, and which part of the largest cost it has, in tenths.
 type sum struct {
-	insight.Sum
+	report.Sum
 	Part int
 	Time time.Duration
 }
@@ -160,7 +161,7 @@ const mostSums = 10
 // newCosts returns the tables of sums.
 func newCosts(r *insight.Report) []sums {
 	var tables []sums
-	add := func(title string, list []insight.Sum) {
+	add := func(title string, list []report.Sum) {
 		if len(list) == 0 {
 			return
 		}
@@ -244,7 +245,7 @@ func newPath(r *insight.Report) path {
 }
 
 // newAgents returns the agents, with their variables and results.
-func newAgents(r *insight.Report) []insight.Agent {
+func newAgents(r *insight.Report) []report.Agent {
 	out := inOrder(r)
 	for i, a := range out {
 		vars := map[string]string{}

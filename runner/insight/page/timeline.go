@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -93,8 +94,8 @@ func newTimeline(r *insight.Report) timeline {
 
 // inOrder returns the agents, each after the one that forked it, and those that only an
 // execution names at the end.
-func inOrder(r *insight.Report) []insight.Agent {
-	known, children := map[string]bool{}, map[string][]insight.Agent{}
+func inOrder(r *insight.Report) []report.Agent {
+	known, children := map[string]bool{}, map[string][]report.Agent{}
 	for _, a := range r.Agents {
 		known[a.ID] = true
 	}
@@ -102,10 +103,10 @@ func inOrder(r *insight.Report) []insight.Agent {
 	for _, e := range r.Executions {
 		if !known[e.Agent] {
 			known[e.Agent] = true
-			agents = append(agents, insight.Agent{ID: e.Agent})
+			agents = append(agents, report.Agent{ID: e.Agent})
 		}
 	}
-	var roots []insight.Agent
+	var roots []report.Agent
 	for _, a := range agents {
 		if known[a.Parent] && a.Parent != a.ID {
 			children[a.Parent] = append(children[a.Parent], a)
@@ -113,9 +114,9 @@ func inOrder(r *insight.Report) []insight.Agent {
 			roots = append(roots, a)
 		}
 	}
-	out, seen := make([]insight.Agent, 0, len(agents)), map[string]bool{}
-	var add func(list []insight.Agent)
-	add = func(list []insight.Agent) {
+	out, seen := make([]report.Agent, 0, len(agents)), map[string]bool{}
+	var add func(list []report.Agent)
+	add = func(list []report.Agent) {
 		for _, a := range list {
 			if !seen[a.ID] {
 				seen[a.ID] = true
@@ -126,12 +127,12 @@ func inOrder(r *insight.Report) []insight.Agent {
 	}
 	add(roots)
 	for _, a := range agents { // those whose parents go round in a circle
-		add([]insight.Agent{a})
+		add([]report.Agent{a})
 	}
 	return out
 }
 
-func titleOfAgent(a insight.Agent) string {
+func titleOfAgent(a report.Agent) string {
 	out := shown(a.ID)
 	for _, name := range sortedKeys(a.Vars) {
 		out += fmt.Sprintf(", %s=%s", shown(name), shortText(a.Vars[name]))
@@ -145,7 +146,7 @@ func bandOfWait(r *insight.Report, s scale, w insight.Wait) band {
 }
 
 // newBar places an execution, and what happened in it.
-func newBar(e insight.Exec, at shift, s scale) bar {
+func newBar(e report.Exec, at shift, s scale) bar {
 	left := s.at(at.from)
 	b := bar{N: e.N, Label: shown(e.State), Class: classOf(e.Kind) + " " + classOf(e.Status)}
 	b.Left, b.Width = left, max(1, s.at(at.to)-left)
@@ -167,7 +168,7 @@ func newBar(e insight.Exec, at shift, s scale) bar {
 }
 
 // duration returns how long an execution took; zero while it runs.
-func duration(e insight.Exec) time.Duration {
+func duration(e report.Exec) time.Duration {
 	if e.Ended.IsZero() {
 		return 0
 	}
@@ -183,8 +184,8 @@ type spending struct {
 
 // newSpending draws what the run had cost when each of its executions had ended.
 func newSpending(r *insight.Report, s scale) spending {
-	ended := slices.DeleteFunc(slices.Clone(r.Executions), func(e insight.Exec) bool { return e.Ended.IsZero() })
-	slices.SortStableFunc(ended, func(a, b insight.Exec) int { return a.Ended.Compare(b.Ended) })
+	ended := slices.DeleteFunc(slices.Clone(r.Executions), func(e report.Exec) bool { return e.Ended.IsZero() })
+	slices.SortStableFunc(ended, func(a, b report.Exec) int { return a.Ended.Compare(b.Ended) })
 	var most state.USD
 	for _, e := range ended {
 		most = most.Plus(e.Spent.USD)

@@ -3,7 +3,6 @@
 package tracestest
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -69,17 +68,8 @@ func (c *Collector) Headers() []http.Header {
 }
 
 func (c *Collector) take(w http.ResponseWriter, r *http.Request) {
-	body := io.Reader(r.Body)
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		z, err := gzip.NewReader(r.Body)
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		body = z
-	}
 	var sent export
-	decoder := json.NewDecoder(body)
+	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&sent); err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/traces" || r.Header.Get("Content-Type") != "application/json" {
 		http.Error(w, "this is no export of traces", http.StatusBadRequest)

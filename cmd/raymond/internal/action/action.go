@@ -90,6 +90,9 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 // putInPlace finds the run, or begins one, and puts it in its place on this machine. There
 // is none that is ready where the step has nothing to do.
 func putInPlace(ctx context.Context, s *step, r *result, called *call) (b placed, err error) {
+	if err := endEarlier(s); err != nil {
+		return b, err
+	}
 	now := present{r.flow, &r.remarks}
 	b.lookup, err = find(ctx, s, now, called)
 	if r.admission.isSkipped = called.isOver; err != nil || called.isOver || b.isIdle {

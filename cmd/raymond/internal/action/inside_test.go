@@ -115,6 +115,7 @@ func (c *running) env() action.Env {
 				return known && life.(context.Context).Err() == nil, known
 			},
 			EndAll: func() []string { return nil },
+			Signal: func(int, os.Signal) error { return nil },
 		},
 		Backends: session.Backends{
 			Agents: func(cfg agents.Config) map[string]runner.Agent {

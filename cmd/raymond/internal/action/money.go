@@ -162,25 +162,24 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 }
 
 // bookLeft stores what a main part has spent that was killed, also with the invocations that it had under way:
-// their meters were saved. The run has that, too, from now on.
+// their meters were saved. The run has that, too, from now on; where it can't be written, it is booked all the same.
 func bookLeft(ctx context.Context, s *step, store *state.File, run *state.Run) error {
-	if len(run.Lost()) > 0 {
-		if err := chargeLost(s, store, run); err != nil {
-			return err
-		}
+	if len(run.Lost()) == 0 {
+		return book(ctx, s, run)
 	}
-	return book(ctx, s, run)
+	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
+	charge := c.Charge(run, time.Now())
+	booked := run.With(charge)
+	return errors.Join(chargeLost(s, store, run, charge), book(ctx, s, booked))
 }
 
-// chargeLost books what the invocations under way have used. The log gets what it lacks of the last save before the
+// chargeLost writes what the invocations under way have used. The log gets what it lacks of the last save before the
 // next one, which no longer has these events.
-func chargeLost(s *step, store *state.File, run *state.Run) error {
+func chargeLost(s *step, store *state.File, run *state.Run, charge *state.Delta) error {
 	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown, s.note.seals)
 	if err != nil {
 		return err
 	}
-	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
-	charge := c.Charge(run, time.Now())
 	if err := store.Append(charge); err != nil {
 		return errors.Join(err, log.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
@@ -32,11 +33,28 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	if err := os.MkdirAll(s.runDir("r"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := chargeLost(s, store, run); err != nil {
+	if err := chargeLost(s, store, run, run.Step(time.Now()).Delta()); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.ReadFile(filepath.Join(s.runDir("r"), session.EventsFile))
 	if err != nil || !strings.Contains(string(log), `"run_started"`) || !strings.Contains(string(log), `"agent_started"`) {
 		t.Errorf("got %s, %v, want the events of the save before", log, err)
+	}
+}
+
+// TestWhatCannotBeReadIsBookedWhole: agents can take the modes of files away, and whoever does more than that, so
+// that nothing can be read, has spent the budget.
+func TestWhatCannotBeReadIsBookedWhole(t *testing.T) {
+	var log strings.Builder
+	s := &step{voice: newVoice(job.NewCommands(&log, ""), true), note: &stepNote{}, options: &options.Options{}}
+	s.dirs.state = t.TempDir()
+	s.note.data.WorkflowID = "r"
+	file := filepath.Join(s.dirs.state, "r.json")
+	if err := os.WriteFile(file, []byte("{"), 0o000); err != nil {
+		t.Fatal(err)
+	}
+	err := finishLeft(t.Context(), s, &result{}, services{})
+	if info, _ := os.Stat(file); err == nil || info.Mode().Perm() != 0o600 || !strings.Contains(log.String(), "the whole budget of the run counts") {
+		t.Errorf("got %v, mode %v, log %q, want the budget booked", err, info.Mode(), log.String())
 	}
 }

@@ -81,12 +81,43 @@ func describe(s *step, r result, values map[string]string) {
 	tokens := r.run.Tokens()
 	values["tokens-in"], values["tokens-cached"] = strconv.FormatInt(tokens.Input, 10), strconv.FormatInt(tokens.Cached, 10)
 	values["tokens-out"] = strconv.FormatInt(tokens.Output, 10)
-	values["agents"] = agentsOutput(r.run)
 	values["waiting"], values["next-jobs"], values["matrix"] = listText(r.run.Waiting()), nextJobsOutput(r.run), matrixOutput(r.run)
 	values["resumable"] = strconv.FormatBool(r.outlook(s, r.run).Resumable)
 	values["state-artifact"] = r.kept.artifact
 	values["state-digest"] = r.kept.named.String()
 	values["events-file"] = s.fileOfRun(r.run.WorkflowID, session.EventsFile)
+	if fitOutputs(values, agentsOutput(r.run), s.voice.mask.Text) {
+		s.voice.warn("results are cut in the outputs result and agents, since all outputs together must stay under 512 KiB: the whole is in " + values["events-file"])
+	}
+}
+
+// maxOutputs is how large all outputs together may be, in bytes: with more than 1 MiB in UTF-16, GitHub drops every
+// output of the job.
+const maxOutputs = 512 << 10
+
+// fitOutputs adds the output agents, and cuts results and errors until all outputs fit, without secrets, of which a
+// cut could leave a part. It reports whether it did.
+func fitOutputs(values map[string]string, agents []agentOutput, mask func(string) string) (isCut bool) {
+	values["agents"] = listText(agents)
+	for limit := maxOutputs / 4; sizeOf(values) >= maxOutputs && limit > 0; limit /= 2 {
+		cut := func(text string) string {
+			text = mask(text)
+			return strings.ToValidUTF8(text[:min(len(text), limit)], "")
+		}
+		isCut, values["result"] = true, cut(values["result"])
+		for i, a := range agents {
+			agents[i].Result, agents[i].Error = cut(a.Result), cut(a.Error)
+		}
+		values["agents"] = listText(agents)
+	}
+	return isCut
+}
+
+func sizeOf(values map[string]string) (n int) {
+	for name, value := range values {
+		n += len(name) + len(value)
+	}
+	return n
 }
 
 // agentOutput is an agent in the output agents.
@@ -100,7 +131,7 @@ type agentOutput struct {
 
 // agentsOutput lists the agents: those that ended with their results, then the
 // others with where they stand.
-func agentsOutput(run *state.Run) string {
+func agentsOutput(run *state.Run) []agentOutput {
 	list := []agentOutput{}
 	for _, e := range run.Ended {
 		o := agentOutput{Agent: e.Agent, Status: "completed", Result: strings.ToValidUTF8(string(e.Result), "\uFFFD")}
@@ -116,7 +147,7 @@ func agentsOutput(run *state.Run) string {
 		}
 		list = append(list, o)
 	}
-	return listText(list)
+	return list
 }
 
 // nextJobsOutput names the jobs that agents wait for. Only a suspended run is resumed

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
@@ -49,6 +48,9 @@ func post(ctx context.Context, s *step) error {
 	}
 	_ = os.Chmod(filepath.Dir(s.dirs.own), 0o700)
 	reopen(s.dirs.own)
+	if err := s.env.Process.endDrivers(s.dirs.own, graceOfMain); err != nil {
+		return err
+	}
 	return errors.Join(finish(ctx, s), checkpoints.Clear(s.dirs.own))
 }
 
@@ -138,16 +140,20 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	if note.Lost {
 		return session.Sweep(note.Mark)
 	}
+	reopen(s.dirs.state)
 	ids, err := state.List(s.dirs.state)
 	if err != nil || !slices.Contains(ids, note.WorkflowID) {
 		return err
 	}
-	store, run, err := openLeft(s, note.WorkflowID)
+	store, run, err := state.Open(s.dirs.state, note.WorkflowID, session.Holder())
 	var locked *state.LockedError
-	if errors.As(err, &locked) && s.isLocal() {
+	isLocked := errors.As(err, &locked)
+	switch {
+	case isLocked && s.isLocal():
 		return nil
-	}
-	if err == nil {
+	case err != nil && !isLocked:
+		bookAltered(ctx, s)
+	case err == nil:
 		defer store.Close()
 		// Nobody writes any more after this: neither the main part nor what it has left.
 		err = session.Sweep(note.Mark)
@@ -230,27 +236,6 @@ func storeLeft(ctx context.Context, s *step, r *result, l left) error {
 		return nil
 	}
 	return storeRun(ctx, s, r, l)
-}
-
-// leaving is how long a main part may take to end whose shim was killed: the
-// program notices that by itself.
-const leaving = orphanSave + 15*time.Second
-
-// openLeft opens a run of the main part, which may be on its way out.
-func openLeft(s *step, id string) (*state.File, *state.Run, error) {
-	giveUp := time.After(leaving)
-	for {
-		store, run, err := state.Open(s.dirs.state, id, session.Holder())
-		var locked *state.LockedError
-		if !errors.As(err, &locked) || s.isLocal() {
-			return store, run, err
-		}
-		select {
-		case <-giveUp:
-			return nil, nil, err
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 // storeRun stores a run whose last checkpoint is older than its state.

@@ -18,6 +18,7 @@ type Process struct {
 	Self    func() slots.Process             // tells it from all others
 	Alive   func(slots.Process) (alive, known bool)
 	EndAll  func() []string // ends all that descends from it, and returns what it could not
+	Signal  func(pid int, s os.Signal) error
 }
 
 // ThisProcess is the program on its own.
@@ -39,5 +40,12 @@ func ThisProcess() Process {
 			return signs
 		},
 		Self: claims.ThisProcess, Alive: claims.Alive, EndAll: shell.EndAll,
+		Signal: func(pid int, s os.Signal) error {
+			p, err := os.FindProcess(pid)
+			if err != nil {
+				return err
+			}
+			return p.Signal(s)
+		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // most bounds the diffs that are read.
@@ -18,9 +19,9 @@ func filesOf(shots *workspace.Snapshots) (map[int]insight.Changed, error) {
 	changes, err := shots.Changes(context.Background(), most)
 	all := map[int]insight.Changed{}
 	for exec, one := range changes {
-		files := make([]insight.File, len(one.Files))
+		files := make([]report.File, len(one.Files))
 		for i, f := range one.Files {
-			files[i] = insight.File{Path: f.Path, Change: f.What, Diff: f.Diff, Cut: f.IsCut}
+			files[i] = report.File{Path: f.Path, Change: f.What, Diff: f.Diff, Cut: f.IsCut}
 		}
 		all[exec] = insight.Changed{Files: files, IsShared: one.IsShared}
 	}

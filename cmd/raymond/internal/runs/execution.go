@@ -3,7 +3,6 @@ package runs
 import (
 	"path/filepath"
 
-	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -26,10 +25,11 @@ type Execution struct {
 // executionsOf returns what a run did, in the order of the numbers. isDriven says that somebody
 // drives the run now.
 func executionsOf(stateDir string, run *state.Run, isDriven bool) ([]Execution, error) {
-	all, err := insight.Executions(run, isDriven, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")))
+	m, err := report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
 	if err != nil {
 		return nil, err
 	}
+	all := m.Rows(isDriven)
 	list := make([]Execution, len(all))
 	for i, x := range all {
 		list[i] = Execution{

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -108,7 +108,7 @@ func orDash(s string) string {
 
 // next says where the execution led, and why it failed if it did.
 func (e *Execution) next() string {
-	if e.Status == insight.Failed {
+	if e.Status == report.Failed {
 		return problem.Shorten(e.err)
 	}
 	return arrow(e.Transition)

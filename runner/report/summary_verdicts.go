@@ -16,6 +16,7 @@ const (
 
 // verdict is what came of an attempt of a state that has done_when.
 type verdict struct {
+	exec      *Exec
 	state     string
 	attempt   int
 	isDone    bool
@@ -29,19 +30,11 @@ type verdict struct {
 }
 
 // verdicts are the last verdicts on an agent's attempts.
-type verdicts struct {
-	recent[*verdict]
-	attempt    int  // the current one of the agent's state
-	areCurrent bool // the last is about the agent's current state
-}
-
-// begin notes that the agent is at a new state.
-func (v *verdicts) begin(attempt int) { v.attempt, v.areCurrent = attempt, false }
+type verdicts struct{ recent[*verdict] }
 
 // note keeps a verdict, and the outputs of the last ones that failed.
-func (v *verdicts) note(stateName string, b *state.NodeAttempt) {
-	v.attempt, v.areCurrent = b.Attempt, true
-	v.add(newVerdict(stateName, b))
+func (v *verdicts) note(x *Exec, stateName string, b *state.NodeAttempt) {
+	v.add(newVerdict(x, stateName, b))
 	outputs := 0
 	for _, one := range slices.Backward(v.all) {
 		if one.isDone {
@@ -53,9 +46,9 @@ func (v *verdicts) note(stateName string, b *state.NodeAttempt) {
 	}
 }
 
-func newVerdict(stateName string, b *state.NodeAttempt) *verdict {
+func newVerdict(x *Exec, stateName string, b *state.NodeAttempt) *verdict {
 	v := &verdict{
-		state: cut(stateName, widestCell), attempt: b.Attempt, isDone: b.Converged,
+		exec: x, state: cut(stateName, widestCell), attempt: b.Attempt, isDone: b.Converged,
 		durationS: b.DurationS, cost: b.Spent(), reason: brief(b.Reason),
 	}
 	for _, r := range b.Results {
@@ -70,10 +63,10 @@ func newVerdict(stateName string, b *state.NodeAttempt) *verdict {
 	return v
 }
 
-// failed returns the last verdict if it is about the agent's current state and says
-// why that is not done; else nil.
-func (v *verdicts) failed() *verdict {
-	if len(v.all) == 0 || !v.areCurrent || v.all[len(v.all)-1].isDone {
+// failed returns the last verdict if it is about an execution and says why that is not done;
+// else nil.
+func (v *verdicts) failed(x *Exec) *verdict {
+	if len(v.all) == 0 || v.all[len(v.all)-1].exec != x || v.all[len(v.all)-1].isDone {
 		return nil
 	}
 	return v.all[len(v.all)-1]

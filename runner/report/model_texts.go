@@ -1,8 +1,31 @@
-package insight
+package report
+
+import "github.com/raymond-action/raymond-action/state"
 
 // mostTexts bounds the bulky texts of executions that are held while events are read, in
 // bytes. What fits into a page is decided when all of them are known.
 const mostTexts = 24 << 20
+
+// textOf is how long the bulky texts of an event are.
+func textOf(b state.Body) int {
+	switch b := b.(type) {
+	case *state.AgentOutput:
+		return len(b.Text)
+	case *state.Reminder:
+		return len(b.Reason)
+	case *state.Retry:
+		return len(b.Error)
+	case *state.NodeAttempt:
+		n := 0
+		for _, result := range b.Results {
+			n += len(result.Tail) + len(result.Cmd)
+		}
+		return n
+	case *state.StateFinished:
+		return len(b.StdoutTail) + len(b.StderrTail) + len(b.Error)
+	}
+	return 0
+}
 
 // texts drops the bulky texts of the executions that began first when there are too many.
 type texts struct {
@@ -13,6 +36,9 @@ type texts struct {
 
 // grow notes that an execution has got n bytes more.
 func (t *texts) grow(x *Exec, n int) {
+	if n == 0 {
+		return
+	}
 	if t.sizes == nil {
 		t.sizes = map[*Exec]int{}
 	}
@@ -26,12 +52,12 @@ func (t *texts) grow(x *Exec, n int) {
 		t.queue = t.queue[1:]
 		t.held -= t.sizes[first]
 		delete(t.sizes, first)
-		first.dropTexts()
+		first.DropTexts()
 	}
 }
 
-// dropTexts removes the bulky texts of an execution, and says so.
-func (x *Exec) dropTexts() {
+// DropTexts removes the bulky texts of an execution, and says so.
+func (x *Exec) DropTexts() {
 	if len(x.Output) > 0 || x.Stdout != "" || x.Stderr != "" {
 		x.IsCut = true
 	}

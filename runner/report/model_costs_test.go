@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,26 +97,18 @@ func (s *spender) outcome(class state.Class) state.Outcome {
 	return o
 }
 
-// sums are what a summary books on the rows of its table, on models and on agents.
-func sums(s *Summary) map[string]state.Spent {
-	h, all := &s.history, map[string]state.Spent{}
+// bookedBy is what a summary books on the rows of its table, on models and on agents.
+func bookedBy(s *Summary) map[string]state.Spent {
+	m, all := s.model, map[string]state.Spent{}
 	add := func(what string, spent state.Spent) { all[what] = all[what].Plus(spent) }
-	notEnded := h.agents.unfinished()
-	for _, x := range slices.Concat(h.executions.first, h.executions.last.all) {
-		if x.ended != nil {
-			add("table", x.ended.Spent())
-		}
+	for _, x := range m.Executions {
+		add("table", x.Spent.Spent)
 	}
-	for _, u := range notEnded {
-		if u.row != nil {
-			add("table", u.Spent())
-		}
-	}
-	for _, spent := range h.spent.byModel.with(notEnded...) {
+	for _, spent := range m.costs() {
 		add("models", spent)
 	}
-	for _, a := range h.agents.all {
-		add("agents", a.costs.total())
+	for _, a := range m.Agents {
+		add("agents", a.Spent.Spent)
 	}
 	return all
 }
@@ -138,7 +129,7 @@ func TestOneSum(t *testing.T) {
 		for part := range 3 {
 			s.part(part > 0)
 			want := s.run.Spent()
-			for what, got := range sums(summary) {
+			for what, got := range bookedBy(summary) {
 				if got != want {
 					t.Fatalf("seed %d part %d: %s: got %+v, want %+v", seed, part, what, got, want)
 				}

@@ -1,0 +1,58 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// graceOfMain is how long a main part has to end its agents, and to store the run if there is time.
+const graceOfMain = 10 * time.Second
+
+// endDrivers ends the main part that still drives a run in a folder of a step. In a job container it got no signal
+// when the job was cancelled. The lock of the run names it; agents can't write there.
+func (p Process) endDrivers(dir string, grace time.Duration) error {
+	ids, err := state.List(dir)
+	for _, id := range ids {
+		err = errors.Join(err, p.endDriver(dir, id, grace))
+	}
+	return err
+}
+
+func (p Process) endDriver(dir, id string, grace time.Duration) error {
+	for _, signal := range []os.Signal{syscall.SIGTERM, os.Kill} {
+		d, err := state.DrivenBy(dir, id)
+		if host, _ := os.Hostname(); err != nil || d == nil || d.PID <= 0 || d.Host != host {
+			return err
+		}
+		_ = p.Signal(d.PID, signal) // one that has ended meanwhile has given the lock up
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
+		for ; err == nil && d != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
+			d, err = state.DrivenBy(dir, id)
+		}
+		cancel()
+	}
+	return nil
+}
+
+// endEarlier ends the main part of an earlier step of this job that still drives a run of the step's key.
+func endEarlier(s *step) error {
+	parent, _ := stepFolders(s.getenv)
+	files, err := fs.Glob(os.DirFS(parent), "*/"+stepFile)
+	for _, file := range files {
+		var note noteData
+		dir := filepath.Join(parent, path.Dir(file))
+		if dir != s.dirs.own && notes.Read(filepath.Join(dir, stepFile), &note) == nil && note.Key == s.key {
+			err = errors.Join(err, s.env.Process.endDrivers(dir, graceOfMain))
+		}
+	}
+	return err
+}

@@ -1,0 +1,354 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Model is what is known of a run: what its events tell, and its state. All that people and
+// programs are shown of a run is read from it. A Model is not safe for concurrent use.
+type Model struct {
+	Now        time.Time          `json:"now"`              // of the last event
+	Opening    *state.RunStarted  `json:"opening"`          // of the last part
+	Ending     *state.RunFinished `json:"ending,omitempty"` // nil while the run is active
+	Parts      []Part             `json:"parts"`
+	Agents     []*Agent           `json:"agents"` // in the order in which they came
+	Begun      int                `json:"begun"`  // state executions
+	Executions []*Exec            `json:"executions"`
+	Waits      []Wait             `json:"waits"` // in the order in which they began; they have a To when they have ended
+	Limits     []Limit            `json:"limits"`
+	ByModel    modelCosts         `json:"by_model"` // of executions that ended
+	Stored     *state.Checkpoint  `json:"stored,omitempty"`
+	StoredAt   time.Time          `json:"stored_at,omitzero"`
+	NotStored  *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
+	CLI        string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
+
+	seq     int // of the last event
+	agents  map[string]*Agent
+	waiting map[string]int // the index of the wait of each agent that waits
+	spent   runCosts
+	byAgent sums
+	byState sums
+	texts   texts
+	isShort bool // executions between the first and the last ones are only counted
+}
+
+// NewModel returns the Model of a run of which nothing is known yet.
+func NewModel() *Model {
+	return &Model{ByModel: modelCosts{}, agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}}
+}
+
+// newShortModel returns a Model for a summary, which keeps the executions that a table shows, so
+// that it stays small whatever the size of the run.
+func newShortModel() *Model {
+	m := NewModel()
+	m.isShort = true
+	return m
+}
+
+// resumedModel returns the short Model of a run whose agents wait already.
+func resumedModel(waits []Wait) *Model {
+	m := newShortModel()
+	for _, w := range waits {
+		m.beginWait(w)
+	}
+	return m
+}
+
+// resume takes what a run has cost before its first event here, and the part of it that was
+// spent in executions that are resumed.
+func (m *Model) resume(spent state.Spent, all []state.Unfinished) {
+	m.spent.counted = spent
+	for i := range all {
+		u := &all[i]
+		e := state.Event{Agent: u.Agent, State: u.State}
+		x := m.begin(e, m.agent(e))
+		x.work.isPaused = true
+		x.Spent.Spent, x.Models = u.Spent(), u.Models
+	}
+}
+
+const (
+	maxFirst = 50  // executions from the first on in a short model
+	maxLast  = 150 // executions up to the last
+)
+
+// exhausted is how the error of a state begins that has no attempts left.
+const exhausted = "max_ralph_iters_reached"
+
+// isExhausted reports whether a state has no attempts left. The workflow decides
+// whether its agent fails then, so a later event tells.
+func isExhausted(fault string) bool { return strings.HasPrefix(fault, exhausted) }
+
+// Add takes the next event. It reports whether the event was new: when an earlier log was
+// replayed first, some of its events may come again.
+func (m *Model) Add(e state.Event) bool {
+	if e.Seq > 0 && e.Seq <= m.seq {
+		return false
+	}
+	m.seq = max(m.seq, e.Seq)
+	last := m.Now
+	if e.Time.After(last) {
+		m.Now = e.Time
+	}
+	if b, ok := e.Body.(*state.Limit); ok {
+		m.Limits = append(m.Limits, Limit{Time: e.Time, Exec: e.Exec, Which: b.Which, Value: b.Value, Max: b.Max})
+		if b.Which == "budget" {
+			m.spent.atLimit = b.Spent()
+		}
+	}
+	if e.Agent == "" {
+		m.addRun(e, last)
+	} else {
+		m.addAgent(e, m.agent(e))
+	}
+	return true
+}
+
+// addRun takes an event about the run; last is the time of the event before it.
+func (m *Model) addRun(e state.Event, last time.Time) {
+	switch b := e.Body.(type) {
+	case *state.RunStarted:
+		m.CutOff(last)
+		if !m.isHeldUp() {
+			m.restartFailed()
+		}
+		m.Opening, m.Ending, m.NotStored = b, nil, nil
+		m.Parts = append(m.Parts, Part{Started: e.Time})
+	case *state.RunFinished:
+		m.end(e, b)
+	case *state.Checkpoint:
+		if b.Error != "" {
+			m.NotStored = b
+		} else {
+			m.Stored, m.StoredAt, m.NotStored = b, e.Time, nil
+		}
+	}
+}
+
+// end takes the end of a part of the run.
+func (m *Model) end(e state.Event, b *state.RunFinished) {
+	m.Ending = b
+	if len(m.Parts) == 0 {
+		m.Parts = []Part{{Started: e.Time}}
+	}
+	p := &m.Parts[len(m.Parts)-1]
+	p.Ended, p.Status, p.Reason, p.DurationMS = e.Time, string(b.Status), b.Reason, b.DurationMS
+	m.spent.end(b)
+	for _, a := range m.Agents {
+		a.setUnfinished(state.Spent{}, nil)
+	}
+	for i := range b.Unfinished {
+		if a := m.agents[b.Unfinished[i].Agent]; a != nil {
+			a.setUnfinished(b.Unfinished[i].Spent(), b.Unfinished[i].Models)
+		}
+	}
+	m.pause(m.Now)
+}
+
+// CutOff ends a part of the run whose process was lost, if the last one has no end.
+func (m *Model) CutOff(at time.Time) {
+	if n := len(m.Parts); n > 0 && m.Parts[n-1].Status == "" {
+		p := &m.Parts[n-1]
+		p.Ended, p.Status, p.DurationMS = at, Interrupted, max(0, at.Sub(p.Started)).Milliseconds()
+		m.pause(at)
+	}
+}
+
+// pause marks what is active when the run stops.
+func (m *Model) pause(at time.Time) {
+	for _, x := range m.open() {
+		x.work.pause(at)
+	}
+}
+
+// isHeldUp reports whether agents wait for something that comes from outside of a run that
+// was suspended. A resume leaves agents alone then that have failed.
+func (m *Model) isHeldUp() bool {
+	return m.Ending != nil && m.Ending.Status == state.Suspended &&
+		slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents })
+}
+
+// restartFailed notes that a resumed run tries failed agents again.
+func (m *Model) restartFailed() {
+	for _, a := range m.Agents {
+		if a.Status == Failed {
+			a.Status, a.Error = Running, ""
+		}
+	}
+}
+
+// addAgent takes an event about an agent.
+func (m *Model) addAgent(e state.Event, a *Agent) {
+	m.addWait(e)
+	switch b := e.Body.(type) {
+	case *state.AgentStarted:
+		a.Parent, a.State, a.Vars = b.Parent, e.State, b.Vars
+	case *state.StateStarted:
+		m.start(e, b, a)
+	case *state.StateFinished:
+		m.finish(e, b, a)
+	case *state.Transition:
+		a.moveTo(b)
+		if x := m.exec(e, a); x != nil {
+			x.moveTo(b)
+		}
+	case *state.AgentFinished:
+		a.finish(e, b)
+	case *state.AgentWaits:
+		a.State, a.Status = e.State, agentWaits
+		if x := a.last; x.isOpen() {
+			x.work.pause(e.Time)
+		}
+	case *state.AgentGoesOn:
+		a.State, a.Status = e.State, Running
+	default:
+		m.note(e, a)
+	}
+}
+
+// note takes what happens within an execution. All but an interruption resumes one that was
+// paused: a reminder or a verdict was pending.
+func (m *Model) note(e state.Event, a *Agent) {
+	x := m.exec(e, a)
+	if x == nil {
+		return
+	}
+	if _, isCut := e.Body.(*state.AttemptInterrupted); !isCut {
+		x.work.resume(m.began())
+	}
+	if b, ok := e.Body.(*state.AgentOutput); ok && !m.isShort {
+		x.Output = append(x.Output, b.Text)
+	}
+	m.grow(x, e.Body)
+	if x.note(e) {
+		m.byAgent.of(a.ID).Retries++
+		m.byState.of(x.State).Retries++
+	}
+}
+
+// grow notes what texts an execution has got. A short model has few executions.
+func (m *Model) grow(x *Exec, b state.Body) {
+	if !m.isShort {
+		m.texts.grow(x, textOf(b))
+	}
+}
+
+// began is when this part of the run began.
+func (m *Model) began() (at time.Time) {
+	if n := len(m.Parts); n > 0 {
+		at = m.Parts[n-1].Started
+	}
+	return at
+}
+
+// agent returns the agent of an event.
+func (m *Model) agent(e state.Event) *Agent {
+	a := m.agents[e.Agent]
+	if a == nil {
+		a = &Agent{ID: e.Agent, State: e.State, Status: Running, byModel: modelCosts{}}
+		m.agents[e.Agent] = a
+		m.Agents = append(m.Agents, a)
+	}
+	return a
+}
+
+// exec returns the execution of an event: the agent's last one, until it has ended. A resume
+// may have given it another number. One that is new began in no log. It is nil for none.
+func (m *Model) exec(e state.Event, a *Agent) *Exec {
+	x := a.last
+	switch {
+	case e.Exec == 0 || x != nil && x.N == e.Exec:
+	case x.isOpen() && x.State == e.State:
+		x.N = e.Exec
+	default:
+		x = m.begin(e, a)
+	}
+	return x
+}
+
+// begin adds an execution.
+func (m *Model) begin(e state.Event, a *Agent) *Exec {
+	m.Begun++
+	x := &Exec{N: e.Exec, Agent: e.Agent, State: e.State, Status: Running, Started: e.Time, work: stopwatch{resumed: e.Time}}
+	if x.N == 0 {
+		x.N = m.Begun
+	}
+	a.last = x
+	a.Executions++
+	m.byAgent.of(a.ID).Executions++
+	m.byState.of(x.State).Executions++
+	m.Executions = append(m.Executions, x)
+	if m.isShort && len(m.Executions) > maxFirst+maxLast {
+		m.Executions = slices.Delete(m.Executions, maxFirst, maxFirst+1)
+	}
+	return x
+}
+
+// start takes the beginning of an execution, or of one that a later part of the run repeats
+// because it was interrupted.
+func (m *Model) start(e state.Event, b *state.StateStarted, a *Agent) {
+	a.State, a.Status = e.State, Running
+	x := a.last
+	if x.isOpen() && x.State == e.State && (x.work.isPaused || e.Exec > 0 && x.N == e.Exec) {
+		x.work.pause(e.Time)
+		x.work.resume(e.Time)
+		x.work.isRepeated = true
+		x.N = max(x.N, e.Exec) // when parts of a matrix were joined it has got a higher number
+	} else {
+		a.Error, a.Result, a.hasResult = "", "", false
+		x = m.begin(e, a)
+		x.attempt = b.Attempt
+	}
+	x.start(b)
+}
+
+// finish takes the end of an execution.
+func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
+	m.spent.since = m.spent.since.Plus(b.Spent().Minus(a.open().spent()))
+	spent := Spent{b.Spent(), b.Tokens}
+	a.ended = a.ended.Plus(spent)
+	if b.CLI != "" {
+		m.CLI = b.CLI
+	}
+	asked, ms := "", b.DurationMS
+	if x := m.exec(e, a); x.isOpen() { // it may have been refused before it began
+		x.work.resume(m.began())
+		x.finish(e, b)
+		x.Total = m.spent.total().USD
+		m.grow(x, b)
+		asked, ms = x.Model, x.DurationMS
+	}
+	a.outputs = outputsOf(b)
+	if !b.OK && !isExhausted(b.Error) {
+		a.fail(e, b.Error)
+	}
+	m.ByModel.book(b.Spent(), b.Models, asked)
+	a.byModel.book(b.Spent(), b.Models, asked)
+	a.Spent = a.ended
+	for _, s := range []*Sum{m.byAgent.of(a.ID), m.byState.of(e.State)} {
+		s.DurationMS += ms
+		s.Spent = s.Spent.Plus(spent)
+		if !b.OK {
+			s.Failed++
+		}
+	}
+}
+
+// open returns the executions that have not ended, the oldest first.
+func (m *Model) open() []*Exec {
+	var all []*Exec
+	for _, a := range m.Agents {
+		if x := a.open(); x != nil {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Exec) int { return a.N - b.N })
+	return all
+}
+
+// costs are those by model, with the executions that have not ended.
+func (m *Model) costs() modelCosts { return m.ByModel.with(m.open()...) }
