@@ -3,9 +3,7 @@ package action
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -46,10 +44,10 @@ func (p Process) endDriver(dir, id string, grace time.Duration) error {
 // endEarlier ends the main part of an earlier step of this job that still drives a run of the step's key.
 func endEarlier(s *step) error {
 	parent, _ := stepFolders(s.getenv)
-	files, err := fs.Glob(os.DirFS(parent), "*/"+stepFile)
-	for _, file := range files {
+	entries, err := os.ReadDir(parent)
+	for _, e := range entries {
 		var note noteData
-		dir := filepath.Join(parent, path.Dir(file))
+		dir := filepath.Join(parent, e.Name())
 		if dir != s.dirs.own && notes.Read(filepath.Join(dir, stepFile), &note) == nil && note.Key == s.key {
 			err = errors.Join(err, s.env.Process.endDrivers(dir, graceOfMain))
 		}
