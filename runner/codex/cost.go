@@ -54,11 +54,7 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 	if len(counted) > 0 {
 		a.Cost.Silent = false
 	}
-	var told []state.Usage
-	for _, m := range a.Cost.Usage {
-		told = append(told, m.Usage)
-	}
-	if beyond := tally.Beyond(counted, told); sum(a.Cost.Beyond) < sum(beyond) {
+	if beyond := tally.Beyond(counted, a.Cost.Usage); sum(a.Cost.Beyond) < sum(beyond) {
 		a.Cost.Beyond = beyond
 	}
 }

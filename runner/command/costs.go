@@ -102,7 +102,7 @@ func (c *costs) total(said bool) state.Cost {
 	cost.USD, cost.Usage = c.usd, c.models
 	if !c.told || !c.inSum {
 		// Of a sum alone nobody can say what it covers.
-		cost.Beyond = tally.Beyond(counted, c.tokens())
+		cost.Beyond = tally.Beyond(counted, c.models)
 	}
 	return cost
 }

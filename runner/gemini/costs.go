@@ -18,19 +18,17 @@ type costs struct {
 // total is the cost of the process. Without a result nobody has told anything.
 func (c costs) total(result *record, spoke bool) state.Cost {
 	var cost state.Cost
-	var told []state.Usage
 	if result != nil {
 		models := result.models()
 		for _, model := range slices.Sorted(maps.Keys(models)) {
 			if u := models[model].usage(model); u.All() > 0 {
-				told = append(told, u)
 				cost.Kind, cost.Usage = state.InTokens, append(cost.Usage, state.ModelCost{Usage: u})
 			}
 		}
 	}
 	counted := tally.Usage(c.proxy.Used())
-	cost.Silent = !spoke && len(counted) == 0 && len(told) == 0
-	cost.Metered, cost.Beyond = c.proxy.Metered(), tally.Beyond(counted, told)
+	cost.Silent = !spoke && len(counted) == 0 && len(cost.Usage) == 0
+	cost.Metered, cost.Beyond = c.proxy.Metered(), tally.Beyond(counted, cost.Usage)
 	return cost
 }
 

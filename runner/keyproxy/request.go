@@ -48,16 +48,7 @@ func (f Fields) Read(body io.Reader) (r Request, err error) {
 		}
 		switch kind {
 		case '{', '[':
-			switch {
-			case isValueOf(d, at, f.Opaque...), isValueOf(d, at, schemas...):
-				err = d.SkipValue()
-			case isValueOf(d, at, "tools"):
-				err = f.tools(&r, d)
-			default: // also where a single value is expected
-				if err = f.take(&r, strings.Join(at, "."), jsontext.Value{byte(kind)}); err == nil {
-					_, err = d.ReadToken()
-				}
-			}
+			err = f.open(&r, d, at)
 		case '}', ']':
 			_, err = d.ReadToken()
 			names = names[:min(len(names), d.StackDepth())]
@@ -72,6 +63,22 @@ func (f Fields) Read(body io.Reader) (r Request, err error) {
 		return r, errNoJSON
 	}
 	return r, nil
+}
+
+// open reads the beginning of an object or a list, or all of one that is read otherwise.
+func (f Fields) open(r *Request, d *jsontext.Decoder, names []string) error {
+	switch {
+	case isValueOf(d, names, f.Opaque...), isValueOf(d, names, schemas...):
+		return d.SkipValue()
+	case isValueOf(d, names, "tools"):
+		return f.tools(r, d)
+	}
+	// It may stand where a single value is expected.
+	if err := f.take(r, strings.Join(names, "."), jsontext.Value{byte(d.PeekKind())}); err != nil {
+		return err
+	}
+	_, err := d.ReadToken()
+	return err
 }
 
 // value reads a name or a value, and returns the names that lead there.

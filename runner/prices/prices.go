@@ -4,6 +4,7 @@ package prices
 
 import (
 	_ "embed" // the list
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,11 +40,9 @@ var All = sync.OnceValue(func() []Listed {
 	var all []Listed
 	for i := 0; i+1 < len(file.Prices.Content); i += 2 {
 		var e entry
-		if err := file.Prices.Content[i+1].Decode(&e); err != nil {
-			panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
-		}
+		readErr := file.Prices.Content[i+1].Decode(&e)
 		price, err := e.price()
-		if err != nil {
+		if err := errors.Join(readErr, err); err != nil {
 			panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
 		}
 		all = append(all, Listed{Model: file.Prices.Content[i].Value, Price: price, Date: e.Date, Until: e.Until, Source: e.Source})

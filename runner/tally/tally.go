@@ -228,13 +228,13 @@ func ByModel(list iter.Seq[state.Usage]) []state.Usage {
 }
 
 // Beyond returns what was counted beyond the tokens that a CLI has told, model by model.
-func Beyond(counted, told []state.Usage) []state.Usage {
-	told = slices.Clone(told)
-	for i, t := range told {
-		same := slices.IndexFunc(counted, func(u state.Usage) bool { return state.SameModel(u.Model, t.Model) })
-		if same >= 0 {
-			told[i].Model = counted[same].Model
+func Beyond(counted []state.Usage, told []state.ModelCost) []state.Usage {
+	var before []state.Usage
+	for _, t := range told {
+		if same := slices.IndexFunc(counted, func(u state.Usage) bool { return state.SameModel(u.Model, t.Model) }); same >= 0 {
+			t.Model = counted[same].Model
 		}
+		before = append(before, t.Usage)
 	}
-	return slices.DeleteFunc(state.Without(counted, told), func(u state.Usage) bool { return u == state.Usage{Model: u.Model} })
+	return slices.DeleteFunc(state.Without(counted, before), func(u state.Usage) bool { return u == state.Usage{Model: u.Model} })
 }
