@@ -12,8 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-const talked = "0a0b0c0d-0000-4000-8000-00000000000a"
-
 // TestClearRemovesWhatIsBesideASession: the folders of its name, for every directory, unless
 // its transcript has changed.
 func TestClearRemovesWhatIsBesideASession(t *testing.T) {

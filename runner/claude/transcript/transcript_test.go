@@ -78,6 +78,9 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 	}
 }
 
+// talked is the session of a conversation.
+const talked = "0a0b0c0d-0000-4000-8000-00000000000a"
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

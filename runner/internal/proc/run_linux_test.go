@@ -189,15 +189,29 @@ func init() { // in the first thread, which is the one that the parent waits for
 	linger()
 }
 
+// isTraced reports whether a process is stopped for the one that traces it.
+func isTraced(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && bytes.Contains(stat, []byte(") t "))
+}
+
 // TestATracedChildHasNotEnded: the kernel tells a stop of a child that has itself traced as it tells an exit.
 func TestATracedChildHasNotEnded(t *testing.T) {
 	t.Parallel()
 	s, told := part("linger", ""), announced()
-	s.Env, s.Stdout, s.Timeout = append(s.Env, tracedVar+"=1"), told, 300*time.Millisecond
-	if e := run(t, s); e.Ended != ByTimeout {
-		t.Errorf("got %+v, want it ended by its time", e)
+	s.Env, s.Stdout = append(s.Env, tracedVar+"=1"), told
+	r := inBackground(t, s)
+	pid := told.next(t)
+	for began := time.Now(); !isTraced(pid); time.Sleep(time.Millisecond) {
+		if time.Since(began) > 2*time.Minute {
+			t.Fatal("the child did not stop within two minutes")
+		}
 	}
-	wantGone(t, told.next(t))
+	r.stop(errors.New("enough"))
+	if e := r.wait(t); e.Ended != ByStop {
+		t.Errorf("got %+v, want it ended by the stop", e)
+	}
+	wantGone(t, pid)
 }
 
 func TestPatience(t *testing.T) {
