@@ -67,7 +67,7 @@ func newReport(m *report.Model, s Source) *Report {
 	run := s.Run
 	r := &Report{
 		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(run.Progress.Reason),
-		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: masked(run.Meta, s.Hide), Created: run.Created, Finished: m.Now,
+		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: report.Hidden(run.Meta, s.Hide), Created: run.Created, Finished: m.Now,
 		Spent: report.Spent{Spent: run.Spent()}, InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
 		Waits: waitsOf(m), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
 	}
@@ -97,16 +97,4 @@ func newReport(m *report.Model, s Source) *Report {
 		r.Spent.Tokens = report.PlusTokens(r.Spent.Tokens, x.Spent.Tokens)
 	}
 	return r
-}
-
-// masked returns a copy of variables with their values masked.
-func masked(vars map[string]string, hide func(string) string) map[string]string {
-	if len(vars) == 0 {
-		return nil
-	}
-	out := make(map[string]string, len(vars))
-	for name, value := range vars {
-		out[name] = hide(value)
-	}
-	return out
 }

@@ -42,7 +42,7 @@ func (m *Model) addState(s *state.Agent, hide func(string) string) {
 	a := m.agent(state.Event{Agent: s.ID, State: s.State})
 	a.Parent = s.Parent
 	if a.Vars == nil {
-		a.Vars = hidden(s.Vars, hide)
+		a.Vars = Hidden(s.Vars, hide)
 	}
 	switch s.Status {
 	case state.Stuck:
@@ -94,8 +94,8 @@ func kindOf(e *state.Exec) string {
 	return "script"
 }
 
-// hidden returns a copy of variables with their values masked.
-func hidden(vars map[string]string, hide func(string) string) map[string]string {
+// Hidden returns a copy of variables with their values masked; nil for none.
+func Hidden(vars map[string]string, hide func(string) string) map[string]string {
 	if len(vars) == 0 {
 		return nil
 	}
