@@ -120,8 +120,9 @@ type Config struct {
 	NewID func() string // a fresh session id
 	// NewToken returns 32 random hex digits, for a question; nil leaves questions without.
 	NewToken func() string
-	// ListPrice returns what tokens of a model cost by its maker's price list, and
-	// false when that is not known; nil knows none.
+	// ListPrice returns what tokens of a model cost by its maker's price list, and false
+	// for a model that is not in it: its tokens cost at most so much, or 0 where nobody
+	// knows. nil knows none.
 	ListPrice func(state.Usage) (state.USD, bool)
 	// Redact replaces secrets in what agents say and in what went wrong; nil
 	// leaves texts as they are.

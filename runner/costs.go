@@ -44,7 +44,8 @@ func (c costs) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []
 }
 
 // inDollars adds the prices to a cost in tokens. With a price for each model it is exact,
-// since the tokens are those that the vendor bills.
+// since the tokens are those that the vendor bills; a model of a known vendor without a
+// price counts as the dearest of that vendor.
 func (c costs) inDollars(said state.Cost) state.Cost {
 	if said.Kind != state.InTokens {
 		return said
@@ -61,7 +62,10 @@ func (c costs) inDollars(said state.Cost) state.Cost {
 			}
 		}
 		cost, ok := c.listPrice(m.Usage)
-		if !ok {
+		switch {
+		case !ok && cost > 0:
+			said.Kind = state.Estimated
+		case !ok:
 			said.Unpriced += m.All()
 		}
 		m.CostUSD, said.USD = cost, said.USD.Plus(cost)
@@ -69,18 +73,18 @@ func (c costs) inDollars(said state.Cost) state.Cost {
 	return said
 }
 
-// unpriced counts the tokens of models without a price.
+// unpriced counts the tokens of which nobody knows what they cost.
 func (c costs) unpriced(list []state.ModelCost) int64 {
 	sum := int64(0)
 	for _, m := range list {
-		if _, ok := c.listPrice(m.Usage); !ok {
+		if cost, ok := c.listPrice(m.Usage); !ok && cost == 0 {
 			sum += m.All()
 		}
 	}
 	return sum
 }
 
-// listPrice returns what tokens cost, and false when their model has no price.
+// listPrice is Config.ListPrice.
 func (c costs) listPrice(u state.Usage) (state.USD, bool) {
 	if c.price == nil {
 		return 0, false

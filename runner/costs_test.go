@@ -54,6 +54,20 @@ func TestSurchargesAreOfTheTokensThatAreTold(t *testing.T) {
 	})
 }
 
+// TestAModelWithoutAPriceIsTheDearestOfItsVendor: its tokens are booked at the dearest rate, as an estimate, and so is
+// what the key proxy has counted beyond them.
+func TestAModelWithoutAPriceIsTheDearestOfItsVendor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := tokensOnly(t, flow{"A": "---\nmodel: claude-next\n---\n<result>done</result>"}, func(o *state.Options) { o.BudgetUSD = 0 })
+		l.cfg.ListPrice = prices.Book{}.Of
+		l.metered = []state.Usage{{Model: "claude-next", Input: 2000, CacheRead: 200, Output: 50}}
+		l.drive(false, state.Completed)
+		dearest, hasPrice := prices.Book{}.Of(l.metered[0])
+		same(t, "spent", state.Spent{USD: dearest, Estimated: true}, l.run.Spent())
+		same(t, "dear, without a price", []bool{true, false}, []bool{dearest > 3*state.Dollar/100, hasPrice})
+	})
+}
+
 // TestBudgetNeedsAPrice: under a budget no invocation starts of which nobody could say what
 // it costs, and the reason says how to give a price.
 func TestBudgetNeedsAPrice(t *testing.T) {

@@ -56,13 +56,14 @@ type Book struct {
 	Now   time.Time              // entries of the list that had ended by then have no price
 }
 
-// Of returns what tokens of a model cost, and false for a model without a price.
-func (b Book) Of(u state.Usage) (state.USD, bool) {
+// Of returns what tokens of a model cost, and whether the model has a price. Without one they are as dear
+// as those of the dearest model of its vendor; they cost 0 where no vendor is known.
+func (b Book) Of(u state.Usage) (usd state.USD, hasPrice bool) {
 	p, ok := b.Find(u.Model)
 	if !ok {
-		return 0, false
+		p, _ = b.Dearest(u.Model)
 	}
-	return p.Of(u), true
+	return p.Of(u), ok
 }
 
 // Dearest is the price of the dearest model of the vendor of a model, by the beginning of its name;

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -110,6 +111,8 @@ func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.
 	}
 	v, ok := ParseVersion(out.Bytes())
 	switch {
+	case !ok && o.Prompt.Cage != nil && strings.Contains(string(exit.LastWords()), "ermission denied"):
+		return v, Machine("agent CLI %s does not tell its version (%s); if the cage keeps it from its own files, add their folder to cage-read", path, Ending(exit, o))
 	case !ok:
 		return v, Machine("agent CLI %s does not tell its version (%s); %s", path, Ending(exit, o), s.HowTo)
 	case v.Before(s.Oldest):

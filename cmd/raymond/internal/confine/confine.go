@@ -340,7 +340,10 @@ func named(names []string, flag string, at Site) ([]string, error) {
 			path = filepath.Join(at.Workspace, path)
 		}
 		var err error
-		if flag == "cage-write" {
+		switch {
+		case flag == "cage-write" && isOwn:
+			err = makeWithin(at.Workspace, name)
+		case flag == "cage-write":
 			err = os.MkdirAll(path, 0o755)
 		}
 		if err == nil {
@@ -364,4 +367,17 @@ func named(names []string, flag string, at Site) ([]string, error) {
 		out = append(out, path)
 	}
 	return out, errors.Join(errs...)
+}
+
+// makeWithin makes a folder of the workspace, and nothing where a link leads out of it.
+func makeWithin(workspace, name string) error {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(name, 0o755); err != nil {
+		return fmt.Errorf("%w; if a link leads out of the workspace and that is meant, give the whole path", err)
+	}
+	return nil
 }

@@ -368,9 +368,14 @@ func TestAgentsElsewhere(t *testing.T) {
 func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	m := newMachine(t)
 	m.link("work/out", m.path("home"))
-	_, err := New(options.Cage{Mode: options.CageOn, Writable: []string{"out", "fine"}}, m.at)
-	if err == nil || !strings.Contains(err.Error(), "input cage-write") || !strings.Contains(err.Error(), "out of the workspace") {
-		t.Errorf("a folder behind a link: got %v, want it refused", err)
+	for _, name := range []string{"out", "out/new"} {
+		_, err := New(options.Cage{Mode: options.CageOn, Writable: []string{name, "fine"}}, m.at)
+		if err == nil || !strings.Contains(err.Error(), "input cage-write") || !strings.Contains(err.Error(), "out of the workspace") {
+			t.Errorf("%s behind a link: got %v, want it refused", name, err)
+		}
+	}
+	if _, err := os.Lstat(m.path("home/new")); err == nil {
+		t.Error("a folder was made outside of the workspace")
 	}
 }
 
