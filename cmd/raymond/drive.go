@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/answers"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -49,7 +49,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	}
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
 	shown.Waits = report.WaitsOf(u.Run)
-	people := &screened{People: answers.New(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
+	people := &screened{Shell: ask.NewShell(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
 	defer people.Close()
 	u.Others.People = people
 	u.Others.Snapshots = a.newSnapshots(o, u.Dir)
@@ -198,7 +198,7 @@ func stopped(o *options.Options, run *state.Run) *problem.Problem {
 
 // screened are People who may share the screen with a console.
 type screened struct {
-	*answers.People
+	*ask.Shell
 	console  *report.Console
 	isShared bool
 }
@@ -209,19 +209,19 @@ func (p *screened) Open(run *state.Run) {
 		asks := len(run.OpenQuestions()) > 0 && !p.IsSettled()
 		_ = p.console.SetLive(!asks) // a screen that can't be written to fails again, and that is told
 	}
-	p.People.Open(run)
+	p.Shell.Open(run)
 }
 
 // terminal is where somebody reads and types; nil where nobody does. hasScreen says that
 // stderr is a terminal. If it isn't, questions are written to the one that is stdin.
-func (a *App) terminal(hasScreen bool, hide func(string) string) *answers.Terminal {
+func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
 	switch {
-	case a.Stdin == nil || !answers.IsPresent(a.Stdin):
+	case a.Stdin == nil || !ask.IsPresent(a.Stdin):
 		return nil
 	case hasScreen:
-		return answers.NewTerminal(a.Stdin, a.Stderr, hide)
+		return ask.NewTerminal(a.Stdin, a.Stderr, hide)
 	}
-	return answers.NewTerminal(a.Stdin, a.Stdin, hide)
+	return ask.NewTerminal(a.Stdin, a.Stdin, hide)
 }
 
 // newCages makes the cages of a run at a shell. The caller closes them.

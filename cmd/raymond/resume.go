@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/answers"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -21,7 +21,7 @@ func (a *App) resumeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "resume a run where it stopped"}
 	o := a.newOptions(cmd)
 	o.AddAll()
-	var given answers.Given
+	var given ask.Given
 	given.AddFlags(o)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
@@ -37,7 +37,7 @@ func (a *App) resumeCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *App) resume(o *options.Options, id string, given answers.Given) error {
+func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 	store, run, err := state.Open(o.StateDir, id, session.Holder())
 	if err != nil {
 		return err

@@ -3,10 +3,9 @@ package action
 import (
 	"context"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 )
 
 // admission says what the event that started the job may do.
@@ -28,7 +27,7 @@ func admit(ctx context.Context, s *step, c *call) (admission, error) {
 }
 
 func authorize(ctx context.Context, s *step, c *call) (admission, error) {
-	if sticky.IsMarked(s.event.About.Body) || questions.IsMarked(s.event.About.Body) {
+	if ask.IsComment(s.event.About.Body) || ask.IsMarked(s.event.About.Body) {
 		// With a token other than the job's own, each edit would start the next run.
 		s.voice.notice("skipped: the event is about a comment that this action keeps")
 		return admission{isSkipped: true}, nil

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -34,7 +34,7 @@ func storeFault(where string, err error) error {
 // question says so. The job that took such an answer has been asked that before it left the
 // run to a later one.
 func (c *call) admits(ctx context.Context, s *step, denied *job.Denied) (bool, error) {
-	asks := func(a *state.Agent) bool { return questions.AsksAuthor(a.Waits.Question) }
+	asks := func(a *state.Agent) bool { return ask.AsksAuthor(a.Waits.Question) }
 	if c.handed && denied.Who == s.event.Sender.Login {
 		return true, nil
 	}
@@ -49,7 +49,7 @@ func (c *call) admits(ctx context.Context, s *step, denied *job.Denied) (bool, e
 	if err != nil {
 		return false, storeFault("the author of the issue", err)
 	}
-	return questions.IsAuthor(author, s.event.Sender), nil
+	return ask.IsAuthor(author, s.event.Sender), nil
 }
 
 // taken is the lookup of a run that a remark calls for. The key is claimed before the run
@@ -124,10 +124,10 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	if apiErr != nil {
 		return
 	}
-	forum, mark := api, questions.StuckMark(token)
-	place, lookErr := questions.Look(ctx, forum, s.event.Number, time.Time{})
+	forum, mark := api, ask.StuckMark(token)
+	place, lookErr := ask.Look(ctx, forum, s.event.Number, time.Time{})
 	if lookErr == nil && !place.Says(mark) {
-		_, lookErr = forum.Say(ctx, s.event.Number, questions.Stuck(mark, s.voice.shown(forJob(s, why).Error())))
+		_, lookErr = forum.Say(ctx, s.event.Number, ask.Stuck(mark, s.voice.shown(forJob(s, why).Error())))
 	}
 	if lookErr != nil {
 		s.voice.warn(commentRefused(s, lookErr))

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -19,7 +19,7 @@ import (
 // asking asks people the questions of a run while it is driven. It implements
 // runner.People and report.Reporter.
 type asking struct {
-	*questions.People
+	*ask.People
 	periodic *periodic // stores the run; nil where each saved step is stored
 }
 
@@ -40,7 +40,7 @@ func startAsking(s *step, r *result, d driving) (*asking, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &asking{People: questions.New(o, d.run)}, nil
+	return &asking{People: ask.New(o, d.run)}, nil
 }
 
 // asked is a run whose questions are asked.
@@ -51,18 +51,18 @@ type asked struct {
 }
 
 // askOptions says where and how the questions of a run are asked.
-func askOptions(s *step, r *result, a asked) (questions.Options, error) {
+func askOptions(s *step, r *result, a asked) (ask.Options, error) {
 	api, err := s.api()
 	if err != nil {
-		return questions.Options{}, err
+		return ask.Options{}, err
 	}
-	history, w := &questions.History{}, r.flow.Workflow
+	history, w := &ask.History{}, r.flow.Workflow
 	if a.log != "" {
 		err = retell(a.log, history)
 	}
-	return questions.Options{
+	return ask.Options{
 		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,
-		Pointer: questions.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
+		Pointer: ask.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
 		MayAnswer: func(ctx context.Context, who job.Account) *job.Denied {
 			return job.MayAnswer(ctx, s.in.Rules, who, api)
 		},
@@ -85,7 +85,7 @@ func hasAnswers(ctx context.Context, s *step, r *result, e *earlierRun) bool {
 		a.number, a.log = e.found.Manifest.Number, filepath.Join(e.found.Dir, session.EventsFile)
 	}
 	o, err := askOptions(s, r, a)
-	return err != nil || questions.HaveAnswers(ctx, o, e.run)
+	return err != nil || ask.HaveAnswers(ctx, o, e.run)
 }
 
 // join has the run ask. A nil asking asks nobody.

@@ -11,8 +11,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -25,12 +25,12 @@ type call struct {
 	isCall bool
 	isOver bool // the step has nothing to do
 	lookup lookup
-	run    *state.Run         // as the checkpoint has it; nil when it could not be had
-	open   []*state.Agent     // whose questions are asked where the remark was made
-	handed bool               // an earlier job of this event has left the run to this step
-	posted []questions.Posted // questions whose comments stand there
-	err    error              // why the run can't be had
-	others string             // why a run that was found is not taken here; "" when there was none
+	run    *state.Run     // as the checkpoint has it; nil when it could not be had
+	open   []*state.Agent // whose questions are asked where the remark was made
+	handed bool           // an earlier job of this event has left the run to this step
+	posted []ask.Posted   // questions whose comments stand there
+	err    error          // why the run can't be had
+	others string         // why a run that was found is not taken here; "" when there was none
 	followUp
 }
 
@@ -49,7 +49,7 @@ func hear(ctx context.Context, s *step, from source) (*call, error) {
 	if first, ok := w.State(w.Entry()); ok {
 		c.next = first.OnComment
 	}
-	if _, ok := questions.Call(s.event.About.Body, s.in.AnswerPrefix); !ok || questions.IsMarked(s.event.About.Body) {
+	if _, ok := ask.Call(s.event.About.Body, s.in.AnswerPrefix); !ok || ask.IsMarked(s.event.About.Body) {
 		c.isOver = true
 		return c, nil
 	}
@@ -113,7 +113,7 @@ func (c *call) find(ctx context.Context, s *step) error {
 		return err
 	}
 	since := time.Now().Add(-time.Duration(s.in.RetentionDays+30) * 24 * time.Hour)
-	place, err := questions.Look(ctx, api, s.event.Number, since)
+	place, err := ask.Look(ctx, api, s.event.Number, since)
 	if err != nil {
 		return storeFault("comments", err)
 	}
@@ -145,7 +145,7 @@ func (c *call) expired(s *step) error {
 // or the step has nothing to do, unless the run of its own key could not be looked at. own
 // says why.
 func (c *call) findNone(ctx context.Context, s *step, own error) error {
-	if c.err == nil && (isUnavailable(own) || slices.ContainsFunc(c.posted, func(p questions.Posted) bool { return p.Key == s.key })) {
+	if c.err == nil && (isUnavailable(own) || slices.ContainsFunc(c.posted, func(p ask.Posted) bool { return p.Key == s.key })) {
 		c.err = own
 	}
 	if c.err == nil && c.follow(ctx, s) {
@@ -261,7 +261,7 @@ func (c *call) isHere(s *step, q *state.Question, number int) bool {
 	case number == here && len(c.posted) == 0:
 		return true // nobody has looked at the comments, and nobody needs to
 	}
-	return slices.ContainsFunc(c.posted, func(p questions.Posted) bool { return p.Comment == q.Comment })
+	return slices.ContainsFunc(c.posted, func(p ask.Posted) bool { return p.Comment == q.Comment })
 }
 
 // How long a step waits for a job that may be about to leave, and how long it waits

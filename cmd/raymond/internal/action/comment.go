@@ -8,8 +8,8 @@ import (
 	"path"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -24,7 +24,7 @@ const (
 // comment is a reporter that shows the overview of the run in the comment. It never
 // waits for the service.
 type comment struct {
-	poster *sticky.Poster
+	poster *ask.Comment
 	text   func() string // what it should say now; "" for nothing
 	stale  bool
 }
@@ -47,16 +47,16 @@ func startComment(s *step, overview func() string, how string) (*comment, error)
 	if err != nil {
 		return nil, err
 	}
-	marker := sticky.Marker(s.workflowFile(), s.key, s.event.Kind, fmt.Sprint(s.event.Number))
+	marker := ask.Marker(s.workflowFile(), s.key, s.event.Kind, fmt.Sprint(s.event.Number))
 	last := runLink(s, how)
 	return &comment{
-		poster: sticky.Start(sticky.Options{API: api.Comments(s.event.Number), Marker: marker}),
+		poster: ask.StartComment(ask.CommentOptions{Comments: api.Comments(s.event.Number), Marker: marker}),
 		text: func() string {
 			text := overview()
 			if text == "" {
 				return ""
 			}
-			return sticky.Body(marker, s.voice.shown(text), s.voice.shown(last))
+			return ask.Body(marker, s.voice.shown(text), s.voice.shown(last))
 		},
 	}, nil
 }

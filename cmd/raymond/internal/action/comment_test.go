@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 )
 
 // onIssue is a job that an issue started, with a comment.
@@ -37,7 +37,7 @@ func (s *scene) wantComment(number int, parts ...string) sitetest.Said {
 
 // markerOf7 is what the comment on issue 7 begins with.
 func (*scene) markerOf7() string {
-	return sticky.Marker(".github/workflows/agent.yml", "agent-build.issue-7", "issue", "7")
+	return ask.Marker(".github/workflows/agent.yml", "agent-build.issue-7", "issue", "7")
 }
 
 // wantNoTalk checks that nothing was asked about comments.

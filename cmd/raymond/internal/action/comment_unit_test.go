@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -48,7 +48,7 @@ func (*deafForge) List(ctx context.Context) ([]job.Remark, error) {
 func TestACancelledStepHasSecondsForTheComment(t *testing.T) {
 	const never = time.Hour
 	for _, tt := range []struct {
-		api               sticky.API
+		api               ask.Comments
 		signalled, leaves time.Duration
 		isOwed            bool
 	}{
@@ -60,7 +60,7 @@ func TestACancelledStepHasSecondsForTheComment(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			c := &comment{poster: sticky.Start(sticky.Options{API: tt.api, Marker: "m"}), text: func() string { return "m" }}
+			c := &comment{poster: ask.StartComment(ask.CommentOptions{Comments: tt.api, Marker: "m"}), text: func() string { return "m" }}
 			p := &page{step: newStep(Env{}, io.Discard, false), comment: c}
 			p.finishComment(func() time.Duration { return time.Since(began) - tt.signalled })
 			if took := time.Since(began); took != tt.leaves || p.owed.Comment != tt.isOwed {
@@ -79,7 +79,7 @@ func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
 			s.voice.mask, _ = secrets.New(map[string]string{"KEY": secret})
 			p := &page{step: s, summary: report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})}
 			text := func() string { return s.voice.shown(p.summary.Overview()) }
-			p.comment = &comment{poster: sticky.Start(sticky.Options{API: api, Marker: ""}), text: text}
+			p.comment = &comment{poster: ask.StartComment(ask.CommentOptions{Comments: api, Marker: ""}), text: text}
 			finishPage(s, result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
 			if strings.Contains(api.body, "unter") || api.body == "" {
 				t.Errorf("a problem with a secret at %d: got %q, want it without any of it", n, api.body)

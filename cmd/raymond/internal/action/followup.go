@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/questions"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -75,7 +75,7 @@ func beginFollowUp(ctx context.Context, s *step, r *remarks, b placed) error {
 	}
 	o := s.options
 	o.WorkflowID = job.WorkflowID(s.key, uuid.NewString()[:8])
-	o.Input = questions.Payload(s.event.About, s.in.AnswerPrefix, next.Kind == protocol.Prompt)
+	o.Input = ask.Payload(s.event.About, s.in.AnswerPrefix, next.Kind == protocol.Prompt)
 	if err := beginRun(s, b.readyRun); err != nil {
 		return err
 	}

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -22,9 +22,9 @@ const (
 
 // outlook decides what can be done with a run. Everything that is said about that
 // is said of its value.
-func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
+func (r *result) outlook(s *step, run *state.Run) ask.Outlook {
 	p := &run.Progress
-	f := outlook.Facts{
+	f := ask.Facts{
 		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
@@ -39,10 +39,10 @@ func (r *result) outlook(s *step, run *state.Run) outlook.Outlook {
 		f.ByPost = r.kept.artifact
 	}
 	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
-	f.Successor = outlook.Successor(r.jobFile, outlook.Ending{
+	f.Successor = ask.Successor(r.jobFile, ask.Ending{
 		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
 	})
-	return outlook.Of(f)
+	return ask.OutlookOf(f)
 }
 
 // onlyBranch is the branch whose runs alone find what the step stores: a seal would make it
@@ -71,7 +71,7 @@ func (r *result) runBy(run *state.Run) func(*state.Agent) string {
 // place says how people reach agents that wait. jobFile is the workflow file of the job, nil
 // for not known.
 func place(s *step, jobFile []byte) report.Place {
-	p := report.Place{Prefix: s.in.AnswerPrefix, Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: outlook.HasNoSchedule(jobFile)}
+	p := report.Place{Prefix: s.in.AnswerPrefix, Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: ask.HasNoSchedule(jobFile)}
 	if s.event.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
@@ -80,27 +80,27 @@ func place(s *step, jobFile []byte) report.Place {
 }
 
 // whereKept says where a run is kept; of one that is kept nowhere, why.
-func (r *result) whereKept(s *step, run *state.Run) (where outlook.Kept, why string) {
+func (r *result) whereKept(s *step, run *state.Run) (where ask.Kept, why string) {
 	isLast := r.stops != nil && r.stops.IsOrphaned() // no post part follows
 	switch {
 	case r.kept.lost != "":
-		return outlook.Nowhere, r.kept.lost
+		return ask.Nowhere, r.kept.lost
 	case s.isLocal():
-		return outlook.Locally, ""
+		return ask.Locally, ""
 	case r.isIdle:
-		return outlook.Stored, ""
+		return ask.Stored, ""
 	case r.store == nil && !s.isPost:
-		return outlook.Nowhere, noService
+		return ask.Nowhere, noService
 	case r.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:
-		return outlook.Stored, ""
+		return ask.Stored, ""
 	case r.stops != nil && r.stops.Since() >= 0 && !isLast: // there was no time
-		return outlook.Later, ""
+		return ask.Later, ""
 	case r.kept.artifact != "":
-		return outlook.Stored, "" // an earlier part of it
+		return ask.Stored, "" // an earlier part of it
 	case s.isPost, isLast:
-		return outlook.Nowhere, lost
+		return ask.Nowhere, lost
 	}
-	return outlook.Nowhere, unstored
+	return ask.Nowhere, unstored
 }
 
 // lacks is what the last checkpoint lacks; before there is one, what it is sure

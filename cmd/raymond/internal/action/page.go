@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sticky"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -147,7 +147,7 @@ func (p *page) finishComment(since func() time.Duration) {
 	ctx, cancel := commentTime(since)
 	defer cancel()
 	err := p.comment.poster.Finish(ctx, p.comment.text())
-	var unfinished *sticky.Unfinished
+	var unfinished *ask.Unfinished
 	if err != nil && !errors.As(err, &unfinished) {
 		p.step.voice.warn(commentRefused(p.step, err))
 	}

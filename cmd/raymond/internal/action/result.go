@@ -1,9 +1,9 @@
 package action
 
 import (
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/outlook"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -21,7 +21,7 @@ type result struct {
 	kept      kept
 	page      *page
 	jobFile   []byte // the job's workflow file; nil where it can't be read
-	next      outlook.Outlook
+	next      ask.Outlook
 	isIdle    bool // nothing of the run is due, so that it was left alone
 }
 

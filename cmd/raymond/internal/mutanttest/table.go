@@ -42,5 +42,5 @@ var mutants = []mutant{
 	{"cmd/raymond/internal/job", "filter.allows", "return true"},
 	{"cmd/raymond/internal/job", "commandFile.intact", "return true"},
 	{"cmd/raymond/internal/job", "fenced", "return s"},
-	{"cmd/raymond/internal/questions", "isFrom", "return true"},
+	{"cmd/raymond/internal/ask", "isFrom", "return true"},
 }

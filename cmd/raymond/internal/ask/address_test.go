@@ -1,0 +1,77 @@
+package ask
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+func TestWhatBeginsWithThePrefix(t *testing.T) {
+	for body, want := range map[string]string{
+		"/raymond yes": "yes", "/raymond": "", "  /raymond\tyes\n": "yes", "/raymond\nline\n> quoted": "line\n> quoted", "\r\n\n/raymond yes": "yes",
+		"> asked\n> more\n\n/raymond yes": "yes", "<!-- x -->/raymond <!-- no --> yes": "yes", "\u200b/raymond yes": "yes",
+	} {
+		if got, ok := Call(body, "/raymond"); !ok || strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+			t.Errorf("%q: got %q, %t; want %q", body, got, ok, want)
+		}
+	}
+	for _, body := range []string{"", "yes", "/raymonds yes", "/raymond:yes", "> /raymond yes", "hey /raymond yes", "<!-- /raymond yes -->", "<!-- x\n/raymond yes", "/Raymond yes"} {
+		if got, ok := Call(body, "/raymond"); ok {
+			t.Errorf("%q: got %q, want that it does not begin with the prefix", body, got)
+		}
+	}
+}
+
+// TestWhichQuestionIsAnswered depends on what was open when it was said.
+func TestWhichQuestionIsAnswered(t *testing.T) {
+	at := func(minute int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(minute) * time.Minute) }
+	// Question 1 was open from minute 0 to 10, 2 from 5 on, 3 from 20 on, on another issue.
+	var h History
+	for _, e := range []state.Event{
+		{Agent: "a", Time: at(0), Body: &state.AgentWaits{For: state.ForAnswer, Number: 1}}, {Agent: "b", Time: at(5), Body: &state.AgentWaits{For: state.ForAnswer, Number: 2}},
+		{Agent: "a", Time: at(10), Body: &state.AgentGoesOn{By: "ann"}}, {Agent: "a", Time: at(20), Body: &state.AgentWaits{For: state.ForAnswer, Number: 3, Where: 9}},
+	} {
+		_ = h.Report(e)
+	}
+	two := &question{Question: state.Question{Number: 2}, since: at(5)}
+	for _, test := range []struct {
+		minute int
+		said   string
+		want   string
+	}{
+		{4, "yes", "none"},                                                // before it was asked
+		{7, "yes", "which"}, {7, "2 yes", "2: yes"}, {7, "1 yes", "none"}, // beside question 1
+		{7, "3 yes", "which"},
+		{15, "yes", "2: yes"}, {15, "2 yes", "2: 2 yes"}, {15, "1 yes", "2: 1 yes"}, // alone
+		{25, "yes", "2: yes"}, {25, "2 yes", "2: yes"}, {25, "3 yes", "none"}, // beside one elsewhere
+	} {
+		r := job.Remark{Kind: job.OnIssue, ID: 5, Created: at(test.minute)}
+		to := address(r, test.said, []*question{two}, h.openAt(r.Created))
+		got := "none"
+		switch {
+		case len(to.several) > 0:
+			got = "which"
+		case to.question != nil:
+			got = fmt.Sprintf("%d: %s", to.question.Number, to.said)
+		}
+		if got != test.want {
+			t.Errorf("%q at minute %d: got %s, want %s", test.said, test.minute, got, test.want)
+		}
+	}
+}
+
+func TestPointersAreReadBack(t *testing.T) {
+	p := Pointer{Token: token, Workflow: ".github/workflows/a--b.yml", Key: "k --> <!-- x", Run: "w-12345678", Number: 3}
+	if got, ok := ParsePointer(p.mark() + "\ntext"); !ok || got != p || strings.Count(p.mark(), "-->") != 1 {
+		t.Errorf("%q: got %+v, %t; want %+v", p.mark(), got, ok, p)
+	}
+	for _, body := range []string{"", "x" + p.mark(), questionMark + token + " !!! -->", questionMark + token + " e30 -->", strings.Replace(p.mark(), "0", "g", 1)} {
+		if got, ok := ParsePointer(body); ok {
+			t.Errorf("%q: got %+v, want no pointer", body, got)
+		}
+	}
+}

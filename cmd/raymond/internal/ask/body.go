@@ -1,0 +1,146 @@
+package ask
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
+
+// maxText bounds what a comment shows of a question, in bytes. GitHub accepts 65,536
+// characters.
+const maxText = 50_000
+
+// maxHunk bounds what an answer has of the diff before a comment on a line, in bytes.
+const maxHunk = 8_000
+
+// answeredMark is in the comment of a question that is no longer open.
+const answeredMark = "<!-- raymond-answered -->"
+
+// wording says how comments are worded.
+type wording struct {
+	prefix string
+	shown  func(string) string // what people may see of a text
+	link   string              // to the workflow run, in Markdown; "" for none
+}
+
+// question is the comment that asks a question; end says how it was answered, "" as long
+// as it is open.
+func (w wording) question(p Pointer, q *question, end string) string {
+	lines := []string{
+		p.mark(), fmt.Sprintf("**Question %d** of the run %s:", q.Number, code(p.Run)), "",
+		text.Fence(text.Shortened(text.Printable(w.shown(string(q.Text))), maxText), "text"),
+	}
+	if end != "" {
+		lines = append(lines, end, answeredMark)
+	} else {
+		lines = append(lines, w.howToAnswer(q)...)
+	}
+	if w.link != "" {
+		lines = append(lines, "", w.link)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// howToAnswer has the exact words to write.
+func (w wording) howToAnswer(q *question) []string {
+	named := fmt.Sprintf("%s %d", w.prefix, q.Number)
+	lines := []string{fmt.Sprintf("To answer, write a comment here that begins with %s, as in %s.", code(w.prefix), code(w.prefix+" your answer"))}
+	example := code(named + " your answer")
+	if len(q.Choices) > 0 {
+		lines = []string{"To answer, write a comment here with one of these:", ""}
+		for _, c := range q.Choices {
+			lines = append(lines, "- "+code(w.prefix+" "+w.shown(c)))
+		}
+		lines = append(lines, "")
+		example = code(named + " " + w.shown(q.Choices[0]))
+	}
+	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example))
+	lines = append(lines, fmt.Sprintf("The state %s follows.", code(q.next)))
+	if len(q.From) > 0 {
+		lines = append(lines, "It waits for an answer of "+names(q.From)+".")
+	}
+	if !q.until.IsZero() {
+		lines = append(lines, fmt.Sprintf("It waits until %s; then %s follows.", q.until.UTC().Format(time.RFC1123), code(q.TimeoutNext)))
+	}
+	return lines
+}
+
+// answered says who has answered a question.
+func (w wording) answered(q *question) string {
+	if q.answer == nil {
+		return "Nobody has answered in time, and the run has continued without an answer."
+	}
+	if len(q.Choices) > 0 {
+		return fmt.Sprintf("%s has answered %s.", code(q.answer.By), code(w.shown(q.answer.Text)))
+	}
+	return fmt.Sprintf("%s has answered.", code(q.answer.By))
+}
+
+// noChoice replies to an answer that is none of the choices.
+func (w wording) noChoice(q *question, r job.Remark) string {
+	lines := []string{
+		replyMark(q.Token, r.Name()),
+		fmt.Sprintf("Thank you, %s. Question %d takes one of these answers, and it is still open:", code(r.Author.Login), q.Number), "",
+	}
+	for _, c := range q.Choices {
+		lines = append(lines, "- "+code(w.prefix+" "+w.shown(c)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// whichOne replies to an answer that may be one to several questions.
+func (w wording) whichOne(list []*question, r job.Remark) string {
+	lines := []string{
+		replyMark(list[0].Token, r.Name()),
+		fmt.Sprintf("Thank you, %s. Several questions were open when you wrote this. Please write again, and name the one that you answer:", code(r.Author.Login)), "",
+	}
+	for _, q := range list {
+		lines = append(lines, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", w.prefix, q.Number)), code(text.Brief(w.shown(string(q.Text)), 80))))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Stuck is the comment that says why an answer can't be taken. mark is that of StuckMark.
+func Stuck(mark, why string) string {
+	return mark + "\nThis answer can't be taken, since the run that asked can't continue:\n\n" + text.Fence(text.Printable(why), "text")
+}
+
+// StuckMark is how a comment begins that says why the answer to a question can't be taken.
+func StuckMark(token string) string { return replyMark(token, "stuck") }
+
+func names(list []string) string {
+	var out []string
+	for _, name := range list {
+		out = append(out, code(name))
+	}
+	return strings.Join(out, " or ")
+}
+
+// code is a text as a code span, which nothing in it can end.
+func code(s string) string {
+	s = text.Brief(s, 200)
+	marks := strings.Repeat("`", text.LongestRun(s)+1)
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return marks + s + marks
+}
+
+// onLine puts the line that a comment is about before what it says.
+func onLine(r job.Remark, said string) string {
+	if r.Kind != job.OnLine || r.File == "" {
+		return said
+	}
+	where := "File " + text.WithoutHidden(text.Line(r.File))
+	if r.Line > 0 {
+		where += fmt.Sprintf(", line %d", r.Line)
+	}
+	if r.Hunk == "" {
+		return where + ":\n\n" + said
+	}
+	// An HTML comment without an end in the diff must not hide what was said.
+	return where + ":\n\n" + text.Fence(text.After(text.WithoutHidden(r.Hunk), maxHunk), "diff") + "\n" + said
+}

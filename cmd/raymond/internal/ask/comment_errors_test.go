@@ -1,0 +1,144 @@
+package ask
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
+)
+
+// TestRateLimitsAreObeyed: nothing is asked before the service allows it, and the
+// last text comes when it does.
+func TestRateLimitsAreObeyed(t *testing.T) {
+	for _, told := range []time.Duration{20 * time.Second, 0} {
+		inBubble(t, func(s *scene) {
+			p, wait := s.start(), told
+			p.Show(body("begun"))
+			s.wait(time.Minute)
+			if told == 0 {
+				wait = limitPause
+			}
+			limit, refused := time.Now().Add(wait), 0
+			s.fate = func(string) fate {
+				if !time.Now().Before(limit) {
+					return fate{}
+				}
+				refused++
+				return fate{err: &forge.Error{Kind: forge.Limited, Wait: told}}
+			}
+			p.Show(body("more"))
+			s.wait(wait - 10*time.Second)
+			s.wantNoError(s.finish(p, "ended"))
+			s.wantOne("ended")
+			if !time.Now().Equal(limit) || refused != 1 {
+				t.Errorf("after a limit of %v: got the end %v after it and %d refusals, want none and 1", wait, time.Since(limit), refused)
+			}
+		})
+	}
+}
+
+// TestARefusalIsFinal: after a refusal there are no more requests, and Finish says why.
+func TestARefusalIsFinal(t *testing.T) {
+	for _, at := range []string{"list", "create"} {
+		inBubble(t, func(s *scene) {
+			s.fate = func(what string) fate {
+				if what == at {
+					return fate{err: &forge.Error{Kind: forge.Denied, Op: "no"}}
+				}
+				return fate{}
+			}
+			p := s.start()
+			for n := range 100 {
+				p.Show(body(fmt.Sprint(n)))
+				s.wait(time.Minute)
+			}
+			err := s.finish(p, "ended")
+			var e *forge.Error
+			var unfinished *Unfinished
+			if !errors.As(err, &e) || errors.As(err, &unfinished) || s.count(at) != 1 {
+				t.Errorf("at %s: got %v and %q, want the refusal once", at, err, s.asked)
+			}
+		})
+	}
+}
+
+// TestALimitBeyondTheEndIsNotWaitedFor: Finish returns at once if a rate limit ends after
+// its deadline.
+func TestALimitBeyondTheEndIsNotWaitedFor(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(string) fate { return fate{err: &forge.Error{Kind: forge.Limited, Wait: time.Hour}} }
+		began := time.Now()
+		var unfinished *Unfinished
+		if err := s.finish(s.start(), "ended"); !errors.As(err, &unfinished) || time.Since(began) > 0 {
+			t.Errorf("Finish: got %v after %v, want it unfinished at once", err, time.Since(began))
+		}
+	})
+}
+
+// TestALateCreationLeavesNoTwin: a comment whose creation was not answered, and that comes when
+// there is another one, is gone in the end.
+func TestALateCreationLeavesNoTwin(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(what string) fate {
+			if what == "create" && s.asked[len(s.asked)-1] == what && len(s.asked) < 3 {
+				return fate{err: &forge.Error{Kind: forge.Unanswered}, done: true, later: 10 * time.Second}
+			}
+			return fate{}
+		}
+		p := s.start()
+		p.Show(body("begun"))
+		s.wait(time.Minute)
+		if n := len(s.of(ours)); n != 2 {
+			t.Fatalf("comments before the end: got %d, want the late one and another", n)
+		}
+		s.wantNoError(s.finish(p, "ended"))
+		s.wantOne("ended")
+	})
+}
+
+// TestTheLastTextWaitsForNoPause: after many errors in a row the last text is tried at once.
+func TestTheLastTextWaitsForNoPause(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(string) fate { return fate{err: &forge.Error{Kind: forge.Unanswered}} }
+		p := s.start()
+		p.Show(body("begun"))
+		s.wait(10*time.Minute + time.Second)
+		s.fate = nil
+		began := time.Now()
+		s.wantNoError(s.finish(p, "ended"))
+		if s.wantOne("ended"); time.Since(began) > 0 {
+			t.Errorf("last text: got it after %v, want at once", time.Since(began))
+		}
+	})
+}
+
+// TestACommentIsKeptWhereNoOtherCanBeLookedFor: a refusal to list the comments does not end what
+// is done with the one that was created.
+func TestACommentIsKeptWhereNoOtherCanBeLookedFor(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(what string) fate {
+			if what == "list" && len(s.asked) > 1 {
+				return fate{err: &forge.Error{Kind: forge.Denied}}
+			}
+			return fate{}
+		}
+		p := s.start()
+		p.Show(body("begun"))
+		s.wait(time.Minute)
+		s.wantNoError(s.finish(p, "ended"))
+		s.wantOne("ended")
+	})
+}
+
+// TestAListThatLagsHidesNoTwin: a comment of ours that the service doesn't list yet is known.
+func TestAListThatLagsHidesNoTwin(t *testing.T) {
+	p := &Comment{o: CommentOptions{Marker: marker}, id: 12, shown: "later", self: ours}
+	p.found([]job.Remark{{ID: 11, Author: job.Account{Login: ours}, Body: marker}})
+	if p.id != 11 || p.shown != marker || !slices.Equal(p.twins, []int64{12}) {
+		t.Errorf("got %d, %q and the twins %d, want 11, its marker and 12", p.id, p.shown, p.twins)
+	}
+}

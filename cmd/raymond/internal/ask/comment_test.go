@@ -1,0 +1,185 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+)
+
+var marker = Marker("agent.yml", "agent-issue-7")
+
+func body(text string) string { return Body(marker, text, "") }
+
+// scene is a poster and its service, with a fake clock.
+type scene struct {
+	*testing.T
+	*service
+}
+
+// inBubble runs a test with a fake clock.
+func inBubble(t *testing.T, test func(*scene)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(&scene{T: t, service: newService()}) })
+}
+
+func (s *scene) start() *Comment {
+	return StartComment(CommentOptions{Comments: s.service, Marker: marker})
+}
+
+// finish ends a poster that has 30 s for its last text.
+func (s *scene) finish(p *Comment, text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return p.Finish(ctx, body(text))
+}
+
+// wait lets time pass, with all that happens meanwhile.
+func (s *scene) wait(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// wantOne checks that there is one comment of ours, and what it says.
+func (s *scene) wantOne(text string) job.Remark {
+	s.Helper()
+	got := s.of(ours)
+	if len(got) != 1 || got[0].Body != body(text) {
+		s.Fatalf("our comments: got %+v, want one that says %q\nasked: %q", got, text, s.asked)
+	}
+	return got[0]
+}
+
+func (s *scene) wantNoError(err error) {
+	s.Helper()
+	if err != nil {
+		s.Errorf("Finish: got %v, want no error\nasked: %q", err, s.asked)
+	}
+}
+
+// TestLongRunsAreToldOfLessOften: hours with a new text every second take few of the
+// requests that the jobs of a repository share, and the comment is never more than two
+// minutes old. No two edits are within fifteen seconds, and the last one comes at once.
+func TestLongRunsAreToldOfLessOften(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		p := s.start()
+		for n := range 5 * 3600 {
+			p.Show(body(fmt.Sprint(n)))
+			s.wait(time.Second)
+		}
+		began := time.Now()
+		s.wantNoError(s.finish(p, "ended"))
+		s.wantOne("ended")
+		if took := time.Since(began); took > 0 {
+			t.Errorf("last text: got it after %v, want at once", took)
+		}
+		for i, at := range s.wrote[1 : len(s.wrote)-1] {
+			if d := at.Sub(s.wrote[i]); d < Every || d > SlowEvery+time.Second {
+				t.Errorf("write %d: got it %v after the one before, want %v to %v", i+1, d, Every, SlowEvery)
+			}
+		}
+		if n := len(s.wrote); n < 150 || n > 250 {
+			t.Errorf("writes in five hours: got %d, want some 200", n)
+		}
+	})
+}
+
+// TestShowNeverWaits: Show returns at once while the service does not answer.
+func TestShowNeverWaits(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(string) fate { return fate{takes: time.Hour} }
+		p, began := s.start(), time.Now()
+		for n := range 1000 {
+			p.Show(body(fmt.Sprint(n)))
+			synctest.Wait()
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("1000 texts: got %v, want no time", took)
+		}
+		var unfinished *Unfinished
+		if err := s.finish(p, "ended"); !errors.As(err, &unfinished) {
+			t.Errorf("Finish: got %v, want it unfinished", err)
+		}
+		if took := time.Since(began); took != 30*time.Second {
+			t.Errorf("Finish: got it after %v, want after 30 s", took)
+		}
+	})
+}
+
+// TestOthersCommentsStay: no comment of somebody else is changed, whatever is in it.
+func TestOthersCommentsStay(t *testing.T) {
+	foreign := []struct{ author, text string }{
+		{"eve", marker}, {"eve", body("begun")}, {"github-actions", body("x")}, {"Github-Actions[bot]", body("x")}, {"", body("x")},
+		{ours, "> " + body("quoted")}, {ours, "\n" + body("x")}, {ours, Body(Marker("other.yml", "agent-issue-7"), "x", "")},
+		{ours, Body(Marker("agent.yml", "agent-issue-8"), "x", "")}, {ours, ""}, {ours, marker[:len(marker)-5] + " -->"},
+	}
+	for _, self := range []string{ours, ""} {
+		inBubble(t, func(s *scene) {
+			s.self = self
+			for _, f := range foreign {
+				s.add(f.author, f.text)
+			}
+			before := slices.Clone(s.all)
+			s.wantNoError(s.finish(s.start(), "one"))
+			s.wantNoError(s.finish(s.start(), "two"))
+			if got := s.all[:len(before)]; !slices.Equal(got, before) || len(s.all) != len(before)+1 {
+				t.Errorf("comments: got %+v, want %+v and one more", s.all, before)
+			}
+		})
+	}
+}
+
+// TestARemovedCommentComesBackOnce: a comment that somebody removes is created again
+// once.
+func TestARemovedCommentComesBackOnce(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		p := s.start()
+		for n := range 4 {
+			p.Show(body(fmt.Sprint(n)))
+			s.wait(time.Minute)
+			for _, c := range s.of(ours) {
+				s.take(c.ID)
+			}
+		}
+		err := s.finish(p, "ended")
+		var unfinished *Unfinished
+		if got := s.of(ours); len(got) > 0 || err == nil || errors.As(err, &unfinished) || s.count("create") != 2 {
+			t.Errorf("comments: got %+v, %v, %d creations; want none, an error, 2", got, err, s.count("create"))
+		}
+	})
+}
+
+// TestTwoPostersAgree: two posters keep the older of two comments.
+func TestTwoPostersAgree(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(string) fate { return fate{takes: time.Second} }
+		p, q := s.start(), s.start()
+		p.Show(body("p"))
+		q.Show(body("q"))
+		s.wait(time.Minute)
+		s.wantNoError(s.finish(p, "p ended"))
+		s.wantNoError(s.finish(q, "q ended"))
+		if one := s.wantOne("q ended"); one.ID != 11 || s.count("create") != 2 || s.count("delete") == 0 {
+			t.Errorf("asked: got %q and comment %d, want two creations, a deletion, and the first to stay", s.asked, one.ID)
+		}
+	})
+}
+
+// TestWhereNobodySaysWhoWeAre: if the service refuses to name our account, the author of
+// the comment that we created is ours; an older comment of that author stays.
+func TestWhereNobodySaysWhoWeAre(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.self = ""
+		for _, text := range []string{"one", "two", "three"} {
+			s.wantNoError(s.finish(s.start(), text))
+			if got := s.wantOne(text); got.ID != 11 {
+				t.Errorf("comment that says %q: got %d, want 11", text, got.ID)
+			}
+		}
+	})
+}

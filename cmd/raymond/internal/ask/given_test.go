@@ -1,0 +1,78 @@
+package ask
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// asking returns a run in which agents ask, each a question; those of agents whose name
+// ends with "chooser" take yes or no.
+func asking(agents ...string) *state.Run {
+	run := &state.Run{}
+	for i, id := range agents {
+		q := &state.Question{Number: i + 1, Text: "What now?"}
+		if strings.HasSuffix(id, "chooser") {
+			q.Choices = []string{"Yes", "No"}
+		}
+		run.Agents = append(run.Agents, &state.Agent{ID: id, Status: state.Waiting, Waits: &state.Waits{For: state.ForAnswer, Question: q}})
+	}
+	return run
+}
+
+// TestAnswersFindTheirQuestion, or nothing is answered, and the error says which
+// questions are open.
+func TestAnswersFindTheirQuestion(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a=b")
+	if err := os.WriteFile(file, []byte("two\nlines\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := func(values ...string) Given {
+		var g Given
+		for _, v := range values {
+			g = append(g, given{textFlag, v})
+		}
+		return g
+	}
+	two := asking("main", "main_chooser")
+	for name, c := range map[string]struct {
+		run   *state.Run
+		given Given
+		want  string // agent and text of each answer, or what the error has
+	}{
+		"none":                    {two, nil, ""},
+		"the only question":       {asking("main"), text("as it is=yes "), "main: as it is=yes ;"},
+		"not the name of one":     {asking("main"), text("other=b"), "main: other=b;"},
+		"a choice":                {asking("chooser"), text(" yes "), "chooser: Yes;"},
+		"no choice":               {asking("chooser"), text("yes!"), `"yes!" is none of the choices of chooser; open: chooser asks "What now?" (Yes, No)`},
+		"both":                    {two, text("main_chooser=NO", "main="), "main_chooser: No;main: ;"},
+		"bare where several":      {two, text("x"), `"x": 2 questions are open, and the answer doesn't begin with AGENT= of one of them; open: main asks "What now?"; main_chooser asks`},
+		"one good, one bare":      {two, text("main=x", "y"), `"y": 2 questions`},
+		"twice":                   {asking("main"), text("x", "main=y"), "the question of main is answered twice"},
+		"none is open":            {asking(), text("x"), `"x": the run has no open question`},
+		"a file":                  {asking("main"), Given{{fileFlag, file}}, "main: two\nlines;"},
+		"a file for an agent":     {two, Given{{fileFlag, "main=" + file}}, "main: two\nlines;"},
+		"a file that isn't there": {asking("main"), Given{{fileFlag, file + "x"}}, "no such file"},
+	} {
+		got := ""
+		updates, err := c.given.Match(c.run)
+		for _, u := range updates {
+			got += u.Agent + ": " + u.Answer.Text + ";"
+			if a, _ := c.run.Agent(u.Agent); a.Waits.Question.Number != u.Number || u.Answer.By != "cli" {
+				t.Errorf("%s: got %+v, want it to be about the question of its agent, and by cli", name, u)
+			}
+		}
+		if err != nil {
+			if got = err.Error(); !strings.HasPrefix(got, "usage: --answer") || c.want == "" || !strings.Contains(got, c.want) {
+				t.Errorf("%s: got the error %q, want one of class usage with %q", name, got, c.want)
+			}
+			continue
+		}
+		if got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,257 @@
+package ask
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Kept says where a later job finds a run.
+type Kept int
+
+// The places of a run.
+const (
+	Nowhere Kept = iota
+	Stored       // in an artifact
+	Later        // in an artifact that the post part of the step stores when the job ends
+	Locally      // in a folder of the machine
+)
+
+// Facts are all that the outlook depends on.
+type Facts struct {
+	Status     state.Status // Running: the run is active, or it was cut off
+	WorkflowID string
+	Key        string
+	Branch     string        // whose runs alone find the run; "" where that is not so
+	Until      time.Time     // when a suspended run may be resumed; zero for at once
+	Waits      []report.Wait // the agents that wait
+	report.Place
+
+	Spent                     state.Spent // so far
+	Budget                    state.USD   // 0 for none
+	Iterations, MaxIterations int
+	Cap                       Cap // that was reached; zero for none
+
+	Kept              Kept
+	ByPost            string               // the artifact as which the post part has stored the run; "" for none
+	StateDir          string               // where a run is that is kept locally
+	WhyNowhere        string               // why a run is kept nowhere, and what would have kept it
+	Lacks             []checkpoint.LeftOut // what the last checkpoint lacks
+	WithoutTranscript bool                 // resume-without-transcript: true
+	NeverResume       bool                 // resume: never
+	NoActionsRead     bool                 // without actions: read, later workflow runs can't find the run
+	Successor         string               // the later job of this workflow run that resumes the run; "" for none
+	Cause             string               // what has to be fixed first, without a full stop; "" for not known
+}
+
+// Cap is a limit on what many runs cost together.
+type Cap struct {
+	Which      string // the input; "" for none
+	Spent, Max state.USD
+}
+
+// Outlook is what can be done with a run.
+type Outlook struct {
+	// Resumable says that somebody can resume the run, later or elsewhere.
+	Resumable bool
+	// Text says in whole sentences how, or why not and what would have made it so.
+	// Pairs of backticks in it mark code. It is "" for a run that is completed.
+	Text string
+}
+
+// Plain returns the text for places that have no markup.
+func (o Outlook) Plain() string { return strings.ReplaceAll(o.Text, "`", "") }
+
+// OutlookOf returns the outlook for a run.
+func OutlookOf(f Facts) Outlook {
+	if f.Status == state.Completed {
+		return Outlook{}
+	}
+	if why := f.whyNot(); why != "" {
+		return Outlook{Text: f.causeText() + why}
+	}
+	text := f.causeText() + f.howText()
+	switch {
+	case f.Kept == Later:
+		text += " It is stored by the post part when this job ends."
+	case f.ByPost != "":
+		text += " It is stored as `" + f.ByPost + "` by the post part."
+	}
+	return Outlook{Resumable: true, Text: text}
+}
+
+// howText says how the run is resumed.
+func (f *Facts) howText() string {
+	switch {
+	case f.Part != nil:
+		return f.partText()
+	case f.Status == state.Failed:
+		return f.failedText()
+	case f.Status == state.OverBudget && f.Cap.Which != "":
+		return fmt.Sprintf("Raise `%s` above `$%s`, or wait: only what was spent in the last 24 hours counts. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
+	case f.Status == state.OverBudget:
+		return fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
+	case f.Status == state.OverIterations:
+		return fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raisedText())
+	case f.Status == state.Suspended && len(f.Waits) > 0:
+		return f.waitsText()
+	case f.Status == state.Running:
+		return "If the job has ended, it was cut off. " + f.resumeText()
+	}
+	return f.resumeText()
+}
+
+// partText is for a part of a matrix.
+func (f *Facts) partText() string {
+	text := "The step with " + f.keyText() + " and without `part` joins what this part of the run has done"
+	if f.Status == state.Suspended || f.Status == state.Running {
+		return text + "."
+	}
+	return text + ", and hands over again what is left to do; the re-run button runs the part once more."
+}
+
+// leastBudget is the amount that a new budget must be above.
+func (f *Facts) leastBudget() string {
+	if f.Budget >= f.Spent.USD {
+		return "$" + f.Budget.String()
+	}
+	return f.Spent.Exactly()
+}
+
+func (f *Facts) causeText() string {
+	if f.Cause == "" {
+		return ""
+	}
+	return strings.ToUpper(f.Cause[:1]) + f.Cause[1:] + ". "
+}
+
+// resumeText is for a run that the next step with the same key resumes by itself.
+func (f *Facts) resumeText() string {
+	switch {
+	case f.Kept == Locally:
+		return "The next run on this machine with " + f.placeText() + " resumes it" + f.fromText() + "."
+	case f.NeverResume:
+		return "A run with " + f.keyText() + " and `resume: auto` resumes it" + f.fromText() + "; with `resume: never`, as here, each one starts from the beginning."
+	case f.NoActionsRead:
+		return f.successor() + "A later job of this workflow run with " + f.keyText() + " resumes it" + f.fromText() +
+			", or the re-run button. Later workflow runs can't find it without `permissions: actions: read`."
+	}
+	return f.successor() + "The next run with " + f.keyText() + " resumes it" + f.fromText() + ", or the re-run button."
+}
+
+// successor names the job that resumes the run.
+func (f *Facts) successor() string {
+	if f.Successor == "" {
+		return ""
+	}
+	return "The job `" + f.Successor + "` of this workflow run resumes it. If it does not: "
+}
+
+// failedText is for a run that failed.
+func (f *Facts) failedText() string {
+	how := "Fix the cause, then press the re-run button"
+	id := "`resume: " + f.WorkflowID + "`"
+	switch {
+	case f.Kept == Locally && f.Number != 0:
+		return "Fix the cause, then run the step again on this machine, on this " + f.Kind + ", with " + f.placeText() + "."
+	case f.Kept == Locally:
+		return "Fix the cause, then run the step again on this machine with " + f.placeText() + " and " + id + "."
+	case f.NeverResume:
+		return "Fix the cause, then run the workflow with " + f.keyText() + " and " + id + "; with `resume: never`, as here, each run starts from the beginning."
+	case f.NoActionsRead:
+		return how + ". Later workflow runs can't find the run without `permissions: actions: read`."
+	case f.Number != 0:
+		return how + ", or have the next event on this " + f.Kind + " try it again."
+	}
+	return how + ", or run the workflow with " + id + "."
+}
+
+// raisedText is how a run is resumed whose limit was raised.
+func (f *Facts) raisedText() string {
+	switch {
+	case f.Kept == Locally:
+		return "run the step again on this machine with " + f.placeText() + "."
+	case f.NeverResume:
+		return "run the workflow again with " + f.keyText() + " and `resume: auto`. The re-run button can't: it keeps the old limit."
+	case f.NoActionsRead:
+		return "run the workflow again with " + f.keyText() + " and `permissions: actions: read`. The re-run button can't: it keeps the old limit."
+	}
+	return "run the workflow again with " + f.keyText() + ". The re-run button can't: it keeps the old limit."
+}
+
+func (f *Facts) keyText() string {
+	text := "`key: " + f.Key + "`"
+	if f.Branch != "" {
+		text += " on the branch `" + f.Branch + "`"
+	}
+	return text
+}
+
+func (f *Facts) placeText() string { return "`state-dir: " + f.StateDir + "` and " + f.keyText() }
+
+// fromText says from when on a suspended run can be resumed.
+func (f *Facts) fromText() string {
+	if f.Status != state.Suspended || f.Until.IsZero() {
+		return ""
+	}
+	return " from " + f.Until.UTC().Format("2006-01-02 15:04 UTC") + " on"
+}
+
+// whyNot says why nobody can resume the run; "" if somebody can.
+func (f *Facts) whyNot() string {
+	if f.Kept == Nowhere {
+		return "Nobody can resume this run: " + f.WhyNowhere + "."
+	}
+	lacks := f.Lacks
+	if slices.ContainsFunc(lacks, func(l checkpoint.LeftOut) bool { return l.Why == checkpoint.FromFork }) {
+		return "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
+			"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."
+	}
+	if len(lacks) == 0 {
+		return ""
+	}
+	if f.WithoutTranscript {
+		if !slices.ContainsFunc(lacks, func(l checkpoint.LeftOut) bool { return l.What == "workspace" && l.Why == checkpoint.NoKey }) {
+			return ""
+		}
+		return "Nobody can resume this run as it was: " + lacksText(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
+	}
+	return "As it is, nobody can resume this run: " + lacksText(lacks) +
+		" With `resume-without-transcript: true` a later run continues without them."
+}
+
+// lacksText says what was not stored, why, and what would have stored it.
+func lacksText(lacks []checkpoint.LeftOut) string {
+	causes := [][2]string{
+		{checkpoint.NoKey, "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted"},
+		{checkpoint.TooLarge, "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept"},
+		{checkpoint.Unpacked, "packing failed. Free some space on the disk of the machine"},
+	}
+	var parts []string
+	for _, cause := range causes {
+		var what []string
+		for _, l := range lacks {
+			if l.Why == cause[0] && !slices.Contains(what, l.What) {
+				what = append(what, l.What)
+			}
+		}
+		slices.Sort(what)
+		if len(what) > 0 {
+			parts = append(parts, "its "+strings.Join(what, " and ")+" could not be stored, because "+cause[1]+".")
+		}
+	}
+	if len(parts) == 0 {
+		return "something of it could not be stored."
+	}
+	for i := 1; i < len(parts); i++ {
+		parts[i] = upper(parts[i])
+	}
+	return strings.Join(parts, " ")
+}
+
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -1,0 +1,19 @@
+//go:build unix
+
+package ask
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// IsPresent reports whether somebody can type at f: it is a terminal, and this process is
+// not in its background, where reading would stop it.
+func IsPresent(f *os.File) bool {
+	if _, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err != nil {
+		return false
+	}
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp() // an error: it controls no processes
+}

@@ -1,0 +1,229 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// lookBack is by how much earlier than a question its comment is looked for: clocks differ.
+const lookBack = 10 * time.Minute
+
+// maxAuthors is of how many people a permission is asked for at most each time that
+// answers are read, besides those that are known.
+const maxAuthors = 100
+
+// reading is one look at the remarks of a place.
+type reading struct {
+	*clerk
+	number  int
+	here    []*question // that are open at this place, and have no answer yet
+	list    []job.Remark
+	history History
+	asked   map[string]*job.Denied // what is known of people, by login
+	answers []runner.Update
+}
+
+// lookUp returns the answers to questions: of each the first one that answers it.
+func (c *clerk) lookUp(ctx context.Context, open []*question, history History) ([]runner.Update, error) {
+	places := map[int][]*question{}
+	for _, q := range open {
+		number, err := c.placeOf(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if number != 0 {
+			places[number] = append(places[number], q)
+		}
+	}
+	var answers []runner.Update
+	asked := map[string]*job.Denied{}
+	for _, number := range slices.Sorted(maps.Keys(places)) {
+		r := &reading{clerk: c, number: number, here: places[number], history: history, asked: asked}
+		err := r.read(ctx)
+		answers = append(answers, r.answers...)
+		if err != nil {
+			return answers, err
+		}
+	}
+	return answers, nil
+}
+
+// placeOf is where a question is asked; 0 for nowhere. What its comment says counts more
+// than what this step's event is about.
+func (c *clerk) placeOf(ctx context.Context, q *question) (int, error) {
+	if q.Where != 0 || q.Comment == 0 {
+		return c.place(q), nil
+	}
+	if c.places[q.Comment] != 0 {
+		return c.places[q.Comment], nil
+	}
+	found, err := c.o.Forum.Remark(ctx, job.Remark{Kind: job.OnIssue, ID: q.Comment})
+	if forge.IsPassing(err) {
+		return 0, err
+	}
+	if err != nil || found.Number == 0 {
+		return c.place(q), nil // somebody has removed it
+	}
+	c.places[q.Comment] = found.Number
+	return found.Number, nil
+}
+
+// read reads all that was said since the oldest question of the place.
+func (r *reading) read(ctx context.Context) error {
+	since := slices.MinFunc(r.here, func(a, b *question) int { return a.since.Compare(b.since) }).since
+	var err error
+	if r.list, err = r.o.Forum.Remarks(ctx, r.number, since.Add(-lookBack)); err != nil {
+		return err
+	}
+	if err := r.addEvent(ctx); err != nil {
+		return err
+	}
+	for _, q := range r.here {
+		if i := slices.IndexFunc(r.list, func(x job.Remark) bool { return x.Kind == job.OnIssue && x.ID == q.Comment }); i >= 0 {
+			q.created = r.list[i].Created
+		}
+	}
+	for _, remark := range r.list {
+		if err := r.consider(ctx, remark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addEvent adds the remark that has started the step, where the forge doesn't list it yet.
+func (r *reading) addEvent(ctx context.Context) error {
+	e := r.o.Event
+	if e.ID == 0 || e.Number != r.number || slices.ContainsFunc(r.list, func(x job.Remark) bool { return x.Name() == e.Name() }) {
+		return nil
+	}
+	found, err := r.o.Forum.Remark(ctx, e)
+	switch {
+	case forge.IsPassing(err):
+		return err
+	case err == nil:
+		found.Number = e.Number
+		r.list = append(r.list, found)
+	}
+	return nil // or else it is gone
+}
+
+// consider takes a remark as an answer, if it is one.
+func (r *reading) consider(ctx context.Context, remark job.Remark) error {
+	if IsMarked(remark.Body) || r.seen[remark.Name()] || len(r.here) == 0 {
+		return nil
+	}
+	said, ok := Call(remark.Body, r.o.Prefix)
+	if !ok {
+		return nil
+	}
+	to := address(remark, said, r.here, r.history.openAt(remark.Created))
+	if len(to.several) > 0 {
+		return r.refuse(ctx, remark, to.several[0], r.words.whichOne(to.several, remark))
+	}
+	if to.question == nil {
+		return nil
+	}
+	choice, ok := to.question.choose(to.said)
+	if !ok {
+		return r.refuse(ctx, remark, to.question, r.words.noChoice(to.question, remark))
+	}
+	may, err := r.may(ctx, to.question, remark.Author)
+	if err != nil || !may {
+		return err
+	}
+	r.take(to.question, remark, choice)
+	return nil
+}
+
+// take takes an answer.
+func (r *reading) take(q *question, remark job.Remark, choice string) {
+	r.seen[remark.Name()] = true
+	r.here = slices.DeleteFunc(slices.Clone(r.here), func(other *question) bool { return other == q })
+	a := &state.Answer{Text: q.payload(choice, remark), By: remark.Author.Login}
+	r.answers = append(r.answers, runner.Update{Agent: q.agent, Number: q.Number, Answer: a})
+}
+
+// refuse replies to an answer that can't be taken, if it is of somebody who may answer.
+func (r *reading) refuse(ctx context.Context, remark job.Remark, q *question, body string) error {
+	may, err := r.may(ctx, q, remark.Author)
+	if err != nil || !may {
+		return err
+	}
+	err = r.reply(ctx, r.number, r.list, body)
+	if err == nil {
+		r.seen[remark.Name()] = true
+	}
+	if err != nil && !forge.IsPassing(err) {
+		r.tell("a reply to an answer could not be written: " + err.Error())
+		err = nil
+	}
+	return err
+}
+
+// may reports whether somebody may answer a question. An error says that this can't be
+// found out by now.
+func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, error) {
+	if AsksAuthor(&q.Question) {
+		author, err := r.author(ctx)
+		if err != nil {
+			return false, err
+		}
+		if IsAuthor(author, who) {
+			return true, nil
+		}
+	}
+	if !isFrom(q, who.Login) {
+		r.tell(fmt.Sprintf("an answer of %s to question %d does not count: it is for others", who.Login, q.Number))
+		return false, nil
+	}
+	denied, isKnown := r.asked[who.Login+"/"+who.Type]
+	if !isKnown {
+		if len(r.asked) >= maxAuthors {
+			r.tell(fmt.Sprintf("more than %d people have tried to answer; the answers of the others are not looked at in this step", maxAuthors))
+			return false, nil
+		}
+		denied = r.o.MayAnswer(ctx, who)
+		if denied != nil && denied.Unanswered {
+			return false, &forge.Error{Op: "ask who may answer", Err: denied}
+		}
+		r.asked[who.Login+"/"+who.Type] = denied
+	}
+	if denied != nil {
+		r.tell(fmt.Sprintf("an answer to question %d does not count: %s", q.Number, denied))
+	}
+	return denied == nil, nil
+}
+
+// author is who has opened the issue; nobody where the forge refuses to say.
+func (r *reading) author(ctx context.Context) (job.Account, error) {
+	if a, isKnown := r.authors[r.number]; isKnown {
+		return a, nil
+	}
+	a, err := r.o.Forum.Author(ctx, r.number)
+	if forge.IsPassing(err) {
+		return a, err
+	}
+	r.authors[r.number] = a
+	return a, nil
+}
+
+// AsksAuthor reports whether whoever has opened the issue may answer a question, without
+// permission to start the run.
+func AsksAuthor(q *state.Question) bool {
+	return q.Untrusted && slices.ContainsFunc(q.From, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), authorWord) })
+}
+
+// IsAuthor reports whether somebody, who is no bot, is the author of an issue.
+func IsAuthor(author, who job.Account) bool {
+	return who.Login != "" && strings.EqualFold(author.Login, who.Login) && !strings.EqualFold(who.Type, "Bot")
+}

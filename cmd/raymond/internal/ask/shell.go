@@ -1,0 +1,184 @@
+package ask
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Shell bring the answers of flags, and those that are typed at a terminal. There the
+// questions of a run are asked one at a time, in the order of their numbers.
+type Shell struct {
+	at      *Terminal          // nil for none
+	updates chan runner.Update // has room for the answers of flags
+	changed chan struct{}      // the open questions may have changed; has room for one
+	ended   chan struct{}      // closed by Close
+	given   map[int]bool       // numbers of the questions that flags answer
+	asks    sync.Once          // starts the asking
+
+	mu       sync.Mutex // guards what follows
+	open     []question
+	asking   int  // number of the question that is on the terminal; 0 for none
+	closed   bool // it was told that this question is no longer open
+	answered int  // number of the last question that was answered at the terminal
+	left     bool // nothing more is typed
+}
+
+var _ runner.People = (*Shell)(nil)
+
+// New returns Shell who give the answers of flags, as Match returned them, and answer at
+// a terminal; nil for none. The caller closes them when the run has stopped.
+func NewShell(given []runner.Update, at *Terminal) *Shell {
+	p := &Shell{
+		at: at, left: at == nil,
+		updates: make(chan runner.Update, len(given)), changed: make(chan struct{}, 1), ended: make(chan struct{}), given: map[int]bool{},
+	}
+	for _, u := range given {
+		p.given[u.Number] = true
+		p.updates <- u
+	}
+	return p
+}
+
+// Open implements runner.People.
+func (p *Shell) Open(run *state.Run) {
+	var open []question
+	for _, a := range run.OpenQuestions() {
+		open = append(open, asked(a))
+	}
+	p.update(open)
+	if len(open) > 0 && p.at != nil {
+		p.asks.Do(func() { go p.serve() })
+	}
+}
+
+// update notes which questions are open. Somebody may be typing an answer to one that no
+// longer is: what is typed then counts for no other question.
+func (p *Shell) update(open []question) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = open
+	if p.asking != 0 && !p.closed && !p.isOpen(p.asking) {
+		p.closed = true
+		p.at.say("Question %d is no longer open. Press Enter to continue.", p.asking)
+	}
+	select {
+	case p.changed <- struct{}{}:
+	default: // serve is to look anyway
+	}
+}
+
+// Updates implements runner.People.
+func (p *Shell) Updates() <-chan runner.Update { return p.updates }
+
+// HasRead implements runner.People.
+func (p *Shell) HasRead(time.Time) bool { return len(p.updates) == 0 }
+
+// IsSettled implements runner.People.
+func (p *Shell) IsSettled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left && len(p.updates) == 0
+}
+
+// Close ends the asking. Who waits for a line then waits until the process ends.
+func (p *Shell) Close() { close(p.ended) }
+
+// serve asks until nothing more is typed or the run has stopped.
+func (p *Shell) serve() {
+	shown := 0 // number of the last question that was
+	for {
+		q, ok := p.next()
+		if !ok {
+			return
+		}
+		if q.Number != shown {
+			p.at.show(q)
+			shown = q.Number
+		}
+		answer, err := p.at.read()
+		if err != nil {
+			p.leave()
+			return
+		}
+		if u := p.take(q, answer); u != nil && !p.send(*u) {
+			return
+		}
+	}
+}
+
+// next returns the question to ask, as soon as there is one; false when the run has
+// stopped.
+func (p *Shell) next() (question, bool) {
+	for {
+		if q, ok := p.unanswered(); ok {
+			return q, true
+		}
+		select {
+		case <-p.changed:
+		case <-p.ended:
+			return question{}, false
+		}
+	}
+}
+
+// unanswered returns the first open question that has no answer yet. It is on the terminal
+// from now on.
+func (p *Shell) unanswered() (question, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, q := range p.open {
+		if q.Number > p.answered && !p.given[q.Number] {
+			p.asking, p.closed = q.Number, false
+			return q, true
+		}
+	}
+	return question{}, false
+}
+
+// take returns the answer that was typed to a question; nil when it is none. The question
+// is then asked again, if it is still open.
+func (p *Shell) take(q question, answer string) *runner.Update {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asking = 0
+	chosen, fits := q.Choose(answer)
+	switch {
+	case !p.isOpen(q.Number):
+		return nil
+	case !fits:
+		p.at.say("That is none of the choices. Try again.")
+		return nil
+	case strings.TrimSpace(answer) == "":
+		p.at.say("That is no answer. Try again.")
+		return nil
+	}
+	p.answered = q.Number
+	return &runner.Update{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}}
+}
+
+func (p *Shell) isOpen(number int) bool {
+	return slices.ContainsFunc(p.open, func(q question) bool { return q.Number == number })
+}
+
+// leave notes that nothing more is typed.
+func (p *Shell) leave() {
+	p.mu.Lock()
+	p.left, p.asking = true, 0
+	p.mu.Unlock()
+	p.send(runner.Update{})
+}
+
+// send brings an update; false when the run has stopped.
+func (p *Shell) send(u runner.Update) bool {
+	select {
+	case p.updates <- u:
+		return true
+	case <-p.ended:
+		return false
+	}
+}

@@ -1,0 +1,165 @@
+package ask
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// screen collects what is written, for several goroutines.
+type screen struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+// since returns what was written since the last call, when everything waits.
+func (s *screen) since() string {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.buf.Reset()
+	return s.buf.String()
+}
+
+// seat is a terminal, and the run whose questions are asked there.
+type seat struct {
+	*testing.T
+	*Shell
+	keys   *io.PipeWriter
+	screen screen
+}
+
+// atTerminal tests Shell at a terminal.
+func atTerminal(t *testing.T, test func(s *seat)) {
+	synctest.Test(t, func(t *testing.T) {
+		in, keys := io.Pipe()
+		s := &seat{T: t, keys: keys}
+		s.Shell = NewShell(nil, NewTerminal(in, &s.screen, func(text string) string { return strings.ReplaceAll(text, "secret", "***") }))
+		test(s)
+		s.Close()
+		keys.Close() // the process would end
+	})
+}
+
+func (s *seat) types(text string) {
+	go func() { _, _ = io.WriteString(s.keys, text) }()
+	synctest.Wait()
+}
+
+// got returns the update that is there, as text; "" for none.
+func (s *seat) got() string {
+	synctest.Wait()
+	select {
+	case u := <-s.Updates():
+		if u.Answer == nil {
+			return "nobody"
+		}
+		return u.Agent + ": " + u.Answer.Text
+	default:
+		return ""
+	}
+}
+
+func (s *seat) want(what, got, want string) {
+	s.Helper()
+	if got != want {
+		s.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+const help = "Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n"
+
+// TestQuestionsAreAskedOneAfterAnother in the order of their numbers, each until it has an
+// answer.
+func TestQuestionsAreAskedOneAfterAnother(t *testing.T) {
+	atTerminal(t, func(s *seat) {
+		run := asking("main", "main_chooser")
+		run.Agents[0].Waits.Question.Text = "first\x1b[31m\nsecret line"
+		run.Agents[0].Waits.Until, run.Agents[0].Waits.Question.TimeoutNext = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "LATE.md"
+		s.Open(run)
+		s.want("first", s.screen.since(), "Question 1, from main:\n    first\n    *** line\n"+
+			"Without an answer until 2026-01-02 03:04 UTC, LATE.md comes next.\n"+help)
+		if s.IsSettled() {
+			s.Error("settled: got true while a question is asked, want false")
+		}
+		s.types(" \r\n")
+		s.want("blanks", s.got(), "")
+		s.types("one\\\r\n \\two\\\n")
+		s.want("half an answer", s.got(), "")
+		s.types("\n")
+		s.want("answer of several lines", s.got(), "main: one\n \\two\n")
+		s.want("second", s.screen.since(), "That is no answer. Try again.\nQuestion 2, from main_chooser:\n    What now?\nChoices: Yes, No\n"+help)
+		run.Agents = run.Agents[1:]
+		s.Open(run)
+		s.types("maybe\n")
+		s.want("no choice", s.got(), "")
+		s.want("another try", s.screen.since(), "That is none of the choices. Try again.\n")
+		s.types("YES \n")
+		s.want("a choice", s.got(), "main_chooser: Yes")
+		s.Open(&state.Run{})
+		s.want("at the end", s.screen.since(), "")
+	})
+}
+
+// TestWhoeverLeavesIsAskedNothingMore: after Ctrl-D the run may be suspended.
+func TestWhoeverLeavesIsAskedNothingMore(t *testing.T) {
+	atTerminal(t, func(s *seat) {
+		s.Open(asking("main", "other"))
+		s.types("not the whole line")
+		s.keys.Close()
+		s.want("after the end of input", s.got(), "nobody")
+		if s.screen.since(); !s.IsSettled() {
+			s.Error("settled: got false, want true")
+		}
+		s.Open(asking("main", "other", "third"))
+		s.want("later", s.screen.since(), "")
+	})
+}
+
+// TestAnAnswerIsToTheQuestionOnTheScreen: what is typed when that is no longer open counts
+// for no other one.
+func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
+	atTerminal(t, func(s *seat) {
+		run := asking("main", "other")
+		s.Open(run)
+		s.screen.since()
+		run.Agents = run.Agents[1:]
+		s.Open(run)
+		s.Open(run)
+		s.want("closed", s.screen.since(), "Question 1 is no longer open. Press Enter to continue.\n")
+		s.types("of the first\n")
+		s.want("late answer", s.got(), "")
+		s.want("next", s.screen.since(), "Question 2, from other:\n    What now?\n"+help)
+		s.types("of the second\n")
+		s.want("answer", s.got(), "other: of the second")
+	})
+}
+
+// TestAnswersOfFlagsComeFirst, also where nobody is at a terminal.
+func TestAnswersOfFlagsComeFirst(t *testing.T) {
+	updates := []runner.Update{{Agent: "main", Number: 1, Answer: &state.Answer{Text: "x"}}}
+	p := NewShell(updates, nil)
+	p.Open(asking("main"))
+	if p.IsSettled() || p.HasRead(time.Time{}) {
+		t.Errorf("with an answer to bring: got settled %v and has read %v, want neither", p.IsSettled(), p.HasRead(time.Time{}))
+	}
+	if u := <-p.Updates(); u != updates[0] {
+		t.Errorf("got %+v, want %+v", u, updates[0])
+	}
+	if !p.IsSettled() || !p.HasRead(time.Time{}) {
+		t.Errorf("with nothing to bring: got settled %v and has read %v, want both", p.IsSettled(), p.HasRead(time.Time{}))
+	}
+}

@@ -1,0 +1,141 @@
+package ask
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// Ending is how a step of a job ends. Which jobs start next depends on it.
+type Ending struct {
+	Job    string // its id
+	Step   string // its id, as GITHUB_ACTION has it
+	Key    string // the input of the step; "" for the default, which no other job has
+	Status state.Status
+	IsRed  bool // the step fails
+	// Waits are the agents that wait. Only a job for which one of them waits resumes a run
+	// that has any.
+	Waits []report.Wait
+}
+
+// jobs are the jobs of which one has to run next.
+func (e Ending) jobs() []string {
+	if !slices.ContainsFunc(e.Waits, func(w report.Wait) bool { return w.For != state.ForAgents }) {
+		return []string{protocol.MainJob}
+	}
+	var names []string
+	for _, w := range e.Waits {
+		if w.For == state.ForJob {
+			names = append(names, w.Job)
+		}
+	}
+	return names
+}
+
+// Successor returns the job of the same workflow run that resumes a run: it comes after
+// this job, starts after such an ending, and names the same key for the same action.
+// It returns the first by name of several, and "" if there is none or the file can't be
+// read.
+func Successor(file []byte, e Ending) string {
+	f, err := jobfile.Parse("", file)
+	if e.Key == "" || err != nil {
+		return ""
+	}
+	mine, wanted := findStep(f, e), e.jobs()
+	var found []string
+	for _, s := range f.Steps {
+		isOne := mayResume(s) && mayRun(s, wanted) && shares(s, mine, e.Key)
+		if isOne && f.Needs(s.Job, e.Job) && startsAfter(s.If, e) {
+			found = append(found, s.Job)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
+}
+
+// findStep finds the step that ends, by its id or else by its key. It returns the zero
+// step if it could be one of several.
+func findStep(f *jobfile.File, e Ending) jobfile.Use {
+	var fit []jobfile.Use
+	for _, s := range f.Steps {
+		if s.Job != e.Job || s.Calls || !mayHaveKey(s, e.Key) {
+			continue
+		}
+		if s.ID != "" && s.ID == e.Step {
+			return s
+		}
+		fit = append(fit, s)
+	}
+	if len(fit) == 0 || slices.ContainsFunc(fit, func(s jobfile.Use) bool { return s.Key() != fit[0].Key() || s.Action != fit[0].Action }) {
+		return jobfile.Use{}
+	}
+	return fit[0]
+}
+
+var expressions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{.*?\}\}`) })
+
+// mayHaveKey reports whether a step may have a key. Expressions in the file may have
+// any value.
+func mayHaveKey(s jobfile.Use, key string) bool {
+	parts := expressions().Split(s.Input("key"), -1)
+	for i, part := range parts {
+		parts[i] = regexp.QuoteMeta(part)
+	}
+	re, err := regexp.Compile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
+	return err == nil && s.Input("key") != "" && re.MatchString(key)
+}
+
+// perJob matches what has another value in another job, in an expression.
+var perJob = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[`)
+})
+
+// mayResume reports whether a step resumes a run that it finds.
+func mayResume(s jobfile.Use) bool {
+	return slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume"))
+}
+
+// mayRun reports whether a step runs the states of one of these jobs, or may.
+func mayRun(s jobfile.Use, wanted []string) bool {
+	return slices.ContainsFunc(wanted, func(job string) bool {
+		runs, known := s.Runs(job)
+		return runs || !known
+	})
+}
+
+// shares reports whether a step of another job has the same key: because that key is
+// written there, or because both write the same expression, which has the same value in
+// all jobs.
+func shares(s, mine jobfile.Use, key string) bool {
+	switch {
+	case s.Calls || s.Action == "" || s.Action != mine.Action:
+		return false
+	case s.Input("key") == key:
+		return true
+	}
+	isAlike := s.Key() == mine.Key()
+	for _, e := range expressions().FindAllString(s.Input("key"), -1) {
+		isAlike = isAlike && !perJob().MatchString(e)
+	}
+	return isAlike
+}
+
+// startsAfter reports whether a job with a condition may start after an ending.
+func startsAfter(condition string, e Ending) bool {
+	says := func(call string) bool { return strings.Contains(strings.ReplaceAll(condition, " ", ""), call) }
+	switch {
+	case e.Status == state.Cancelled:
+		return says("always()")
+	case e.IsRed:
+		return says("always()") || says("!cancelled()") || says("failure()")
+	}
+	return true
+}

@@ -1,0 +1,134 @@
+package ask_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const threeJobs = `
+jobs:
+  one:
+    steps:
+      - uses: o/raymond-action@v1
+        with: {workflow: wf, key: "k-${{ github.ref }}"}
+  two:
+    needs: NEEDS
+    if: CONDITION
+    steps:
+      - run: true
+      - uses: o/raymond-action@v2
+        with: {workflow: wf, key: "KEY"}
+  between:
+    needs: one
+`
+
+// TestSuccessor: the job that resumes the run needs this job, starts after such an ending,
+// and names the same key.
+func TestSuccessor(t *testing.T) {
+	example, err := os.ReadFile("../../../../examples/resume-across-jobs/workflow.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	green := ask.Ending{Job: "begin", Step: "raymond", Key: "survey-main", Status: state.Suspended}
+	if got := ask.Successor(example, green); got != "go-on" {
+		t.Errorf("the example: got %q, want go-on", got)
+	}
+	if got := ask.Successor(example, ask.Ending{Job: "go-on", Key: "survey-main", Status: state.Suspended}); got != "" {
+		t.Errorf("the example's second job: got %q, want none", got)
+	}
+	same := "k-${{github.ref}}"
+	for _, c := range []struct {
+		needs, condition, key string
+		status                state.Status
+		isRed                 bool
+		want                  string
+	}{
+		{"one", "", same, state.Suspended, false, "two"},
+		{"[between]", "x", same, state.Suspended, false, "two"},
+		{"one", "", "other", state.Suspended, false, ""},
+		{"one", "", same, state.Suspended, true, ""},
+		{"one", "always()", same, state.Suspended, true, "two"},
+		{"one", "\"!cancelled()\"", same, state.Failed, true, "two"},
+		{"one", "", same, state.Cancelled, true, ""},
+		{"one", "always() && x", same, state.Cancelled, true, "two"},
+	} {
+		file := strings.NewReplacer("NEEDS", c.needs, "CONDITION", c.condition, "KEY", c.key).Replace(threeJobs)
+		if got := ask.Successor([]byte(file), ask.Ending{Job: "one", Key: "k-refs/heads/main", Status: c.status, IsRed: c.isRed}); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+	for _, file := range []string{"", "jobs: [", "jobs:\n  \"`x\":\n    needs: one\n"} {
+		if got := ask.Successor([]byte(file), green); got != "" {
+			t.Errorf("%q: got %q, want none", file, got)
+		}
+	}
+}
+
+// TestSuccessorHasTheSameKey: it is not another key, not an expression with another value
+// in that job, and not the default, which names the job.
+func TestSuccessorHasTheSameKey(t *testing.T) {
+	const file = `
+jobs:
+  one:
+    steps:
+      - {id: a, uses: o/a@v1, with: {key: "KEY"}}
+      - {id: b, uses: o/a@v1, with: {key: other}}
+      - {id: c, uses: o/a@v1}
+  two:
+    needs: one
+    steps:
+      - {uses: o/a@v1, with: {TWO}}
+`
+	for _, c := range []struct{ key, given, two, want string }{
+		{"k", "k", "key: other", ""},                              // it goes on with the other step's run
+		{"${{ inputs.k }}", "k", "key: k", "two"},                 // it is the value
+		{"${{ inputs.k }}", "k", `key: "${{ inputs.k }}"`, "two"}, // it has the same value there
+		{"k-${{ github.job }}", "k-one", `key: "k-${{ github.job }}"`, ""},
+		{"${{ matrix.x }}", "k", `key: "${{ matrix.x }}"`, ""},
+		{"k", "", "workflow: wf", ""},
+		{"k", "", "key: k", ""}, // a step without a key is no other's
+		{"k", "f-one.ref-main", "key: f-one.ref-main", ""},
+		{"k", "k", "key: k, mode: lint", ""},
+		{"k", "k", "key: k, resume: require", "two"},
+	} {
+		text := strings.NewReplacer("KEY", c.key, "TWO", c.two).Replace(file)
+		e := ask.Ending{Job: "one", Step: "a", Key: c.given, Status: state.Suspended}
+		if got := ask.Successor([]byte(text), e); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// TestSuccessorRunsTheJob: of a run whose agents wait it is a job that one of them waits for.
+func TestSuccessorRunsTheJob(t *testing.T) {
+	const file = `
+jobs:
+  one: {steps: [{uses: o/a@v1, with: {key: k}}]}
+  publish: {needs: one, steps: [{uses: o/a@v1, with: {key: k, job: "publish, tag"}}]}
+  rest: {needs: one, steps: [{uses: o/a@v1, with: {key: k}}]}
+  some: {needs: one, steps: [{uses: o/a@v1, with: {key: k, job: "${{ inputs.job }}"}}]}
+`
+	wait := func(kind state.WaitFor, job string) report.Wait {
+		return report.Wait{AgentWaits: state.AgentWaits{For: kind, Job: job}}
+	}
+	for _, c := range []struct {
+		waits []report.Wait
+		want  string
+	}{
+		{nil, "rest"},
+		{[]report.Wait{wait(state.ForAgents, "")}, "rest"},
+		{[]report.Wait{wait(state.ForTime, ""), wait(state.ForAgents, "")}, ""},
+		{[]report.Wait{wait(state.ForAnswer, ""), wait(state.ForJob, "tag")}, "publish"},
+		{[]report.Wait{wait(state.ForJob, "other")}, "some"},
+	} {
+		e := ask.Ending{Job: "one", Key: "k", Status: state.Suspended, Waits: c.waits}
+		if got := ask.Successor([]byte(file), e); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.waits, got, c.want)
+		}
+	}
+}
