@@ -60,7 +60,7 @@ func TestACancelledStepHasSecondsForTheComment(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			c := &comment{poster: ask.StartComment(ask.CommentOptions{Comments: tt.api, Marker: "m"}), text: func() string { return "m" }}
+			c := &comment{poster: ask.StartComment(tt.api, "m"), text: func() string { return "m" }}
 			p := &page{step: newStep(Env{}, io.Discard, false), comment: c}
 			p.finishComment(func() time.Duration { return time.Since(began) - tt.signalled })
 			if took := time.Since(began); took != tt.leaves || p.owed.Comment != tt.isOwed {
@@ -79,7 +79,7 @@ func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
 			s.voice.mask, _ = secrets.New(map[string]string{"KEY": secret})
 			p := &page{step: s, summary: report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})}
 			text := func() string { return s.voice.shown(p.summary.Overview()) }
-			p.comment = &comment{poster: ask.StartComment(ask.CommentOptions{Comments: api, Marker: ""}), text: text}
+			p.comment = &comment{poster: ask.StartComment(api, ""), text: text}
 			finishPage(s, result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
 			if strings.Contains(api.body, "unter") || api.body == "" {
 				t.Errorf("a problem with a secret at %d: got %q, want it without any of it", n, api.body)

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -14,6 +15,26 @@ const pollEvery = time.Minute
 // a question.
 const maxUnstored = 3
 
+// How often something is tried, and the pause after the first failure, which doubles.
+const (
+	maxAttempts = 5
+	firstPause  = time.Second
+)
+
+// attempts are those at something that may fail.
+type attempts struct {
+	failed  int
+	next    time.Time
+	isGiven bool // up
+}
+
+// fail notes a failure. Those that another request can't change end it.
+func (a *attempts) fail(now time.Time, isPassing bool) {
+	a.next = now.Add(firstPause << a.failed)
+	a.failed++
+	a.isGiven = !isPassing || a.failed >= maxAttempts
+}
+
 // board is what is known of the questions of a run, and decides what is done next.
 type board struct {
 	old    map[string]bool // tokens of the questions that the run brought with it
@@ -25,36 +46,40 @@ type board struct {
 	quiet    int // the first step since which all agents wait; 0: some work
 	unstored int // saves that have failed since a question was asked
 
-	look look
-
+	reading  reads
 	isAsked  bool // the owner waits to hear that all is settled
 	isEnding bool // the run has stopped
+}
+
+// reads is how far the answers of people are known. A look has all that came before it began.
+type reads struct {
+	noted   time.Time // when the run was last seen
+	wanted  time.Time // a look that begins then at the earliest is wanted
+	known   time.Time // when the last one that succeeded began
+	tried   time.Time // when the last one ended
+	tries   attempts
+	awaited time.Time // the owner waits for a look that begins then at the earliest; zero: it doesn't
+}
+
+// want asks for a look that has all that came before a time.
+func (r *reads) want(t time.Time) {
+	if t.After(r.wanted) {
+		r.wanted = t
+	}
 }
 
 // newBoard returns the board of a run before it is driven, and before its first step is noted.
 func newBoard(run *state.Run) board {
 	b := board{old: map[string]bool{}}
-	for _, a := range run.OpenQuestions() {
-		b.old[a.Waits.Question.Token] = true
+	for _, q := range openOf(run) {
+		b.old[q.Token] = true
 	}
 	return b
 }
 
-// look is how far the answers of people are known.
-type look struct {
-	version  int // counts what changed in the run
-	read     int // the version at which answers were last read
-	attempts attempts
-	isDue    bool      // answers are to be read
-	at       time.Time // when they were last read, or tried to
-	to       time.Time // all answers that came before are known
-	awaited  time.Time // the owner waits to hear that all are known that came before; zero: it doesn't
-}
-
 // note takes over what a step has changed. isKept says that what is saved is stored.
 func (b *board) note(run *state.Run, now time.Time, isKept bool) {
-	b.seq = run.Progress.Seq
-	b.look.version++
+	b.seq, b.reading.noted = run.Progress.Seq, now
 	if isKept {
 		b.stored = b.seq
 	}
@@ -63,10 +88,12 @@ func (b *board) note(run *state.Run, now time.Time, isKept bool) {
 	} else if b.quiet == 0 {
 		b.quiet = b.seq
 	}
-	b.look.isDue = b.look.isDue || b.isAsked // it waits to hear of this state of things
-	var open []*question
-	for _, a := range run.OpenQuestions() {
-		open = append(open, b.see(a))
+	if b.isAsked { // it waits to hear of this state of things
+		b.reading.want(now)
+	}
+	open := openOf(run)
+	for i, q := range open {
+		open[i] = b.see(q, now)
 	}
 	for _, q := range b.open {
 		if isOver := q.answer != nil || !q.until.IsZero() && !now.Before(q.until); !slices.Contains(open, q) && q.Comment != 0 && isOver {
@@ -77,26 +104,22 @@ func (b *board) note(run *state.Run, now time.Time, isKept bool) {
 	b.open = open
 }
 
-// see returns the question that an agent waits for.
-func (b *board) see(a *state.Agent) *question {
-	seen := *a.Waits.Question
-	for _, q := range b.open {
-		if q.Token != seen.Token {
-			continue
+// see returns what is known of a question.
+func (b *board) see(q *question, now time.Time) *question {
+	if i := slices.IndexFunc(b.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {
+		known := b.open[i]
+		if known.isSaved = q.isSaved; q.isSaved {
+			known.Comment = q.Comment
 		}
-		if q.isSaved = seen.Comment != 0; q.isSaved {
-			q.Comment = seen.Comment
-		}
-		return q
+		return known
 	}
-	q := asked(a)
-	q.seq, q.isOld, q.isSaved = b.seq, b.old[seen.Token], seen.Comment != 0
+	q.seq, q.isOld = b.seq, b.old[q.Token]
 	if q.isOld {
-		b.look.isDue = true
+		b.reading.want(now)
 	} else {
 		b.unstored = 0
 	}
-	return &q
+	return q
 }
 
 // isStored reports whether the token of a question is where a later job finds it.
@@ -124,58 +147,65 @@ func (b *board) isSettled() bool {
 			return false
 		}
 	}
-	return !b.needsCheckpoint() && (b.look.read == b.look.version || b.look.attempts.isGiven)
+	return !b.needsCheckpoint() && (!b.reading.known.Before(b.reading.noted) || b.reading.tries.isGiven)
 }
 
 // hasRead reports whether the owner has been sent all answers that came before a time.
 func (b *board) hasRead(before time.Time) bool {
-	isAnswered := func(q *question) bool { return q.answer != nil }
-	return b.look.to.After(before) && !slices.ContainsFunc(b.open, isAnswered)
+	return !b.reading.known.Before(before) && len(b.unanswered()) == len(b.open)
+}
+
+// unanswered are the open questions to which no answer is known.
+func (b *board) unanswered() []*question {
+	return slices.DeleteFunc(slices.Clone(b.open), func(q *question) bool { return q.answer != nil })
+}
+
+// heard reports whether what the owner waits to hear has come true, once.
+func (b *board) heard() bool {
+	isSettled := b.isAsked && b.isSettled()
+	hasRead := !b.reading.awaited.IsZero() && b.hasRead(b.reading.awaited)
+	b.isAsked = b.isAsked && !isSettled
+	if hasRead {
+		b.reading.awaited = time.Time{}
+	}
+	return isSettled || hasRead
 }
 
 // poll has answers read from time to time.
 func (b *board) poll(now time.Time) {
-	if len(b.open) > 0 && now.Sub(b.look.at) >= pollEvery {
-		b.look.isDue, b.look.attempts = true, attempts{}
+	if len(b.open) > 0 && now.Sub(b.reading.tried) >= pollEvery {
+		b.reading.tries = attempts{}
+		b.reading.want(now)
 	}
 }
 
-// kind is a kind of task.
-type kind int
-
-// The kinds of task.
-const (
-	nothing kind = iota
-	posting
-	editing
-	lookup // for answers
-)
-
-// task is what is done next, at a time.
+// task is what is done next, at a time; nil for nothing.
 type task struct {
-	kind     kind
-	question *question
-	at       time.Time
+	do func(context.Context)
+	at time.Time
 }
 
-// next returns the task that is due first.
-func (b *board) next() task {
+// next returns the task of People that is due first.
+func (p *People) next() task {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var first task
-	add := func(k kind, q *question, a *attempts) {
-		if !a.isGiven && (first.kind == nothing || a.next.Before(first.at)) {
-			first = task{k, q, a.next}
+	add := func(a *attempts, do func(context.Context)) {
+		if !a.isGiven && (first.do == nil || a.next.Before(first.at)) {
+			first = task{do, a.next}
 		}
 	}
+	b := &p.board
 	for _, q := range b.open {
 		if q.Comment == 0 && q.answer == nil && b.isStored(q) {
-			add(posting, q, &q.post)
+			add(&q.post, func(ctx context.Context) { p.post(ctx, q) })
 		}
 	}
 	for _, q := range b.closed {
-		add(editing, q, &q.post)
+		add(&q.post, func(ctx context.Context) { p.edit(ctx, q) })
 	}
-	if b.look.isDue && !b.isEnding && slices.ContainsFunc(b.open, func(q *question) bool { return q.answer == nil }) {
-		add(lookup, nil, &b.look.attempts)
+	if r := &b.reading; r.wanted.After(r.known) && !b.isEnding && len(b.unanswered()) > 0 {
+		add(&r.tries, p.lookUp)
 	}
 	return first
 }

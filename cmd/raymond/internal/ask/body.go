@@ -16,9 +16,6 @@ const maxText = 50_000
 // maxHunk bounds what an answer has of the diff before a comment on a line, in bytes.
 const maxHunk = 8_000
 
-// answeredMark is in the comment of a question that is no longer open.
-const answeredMark = "<!-- raymond-answered -->"
-
 // wording says how comments are worded.
 type wording struct {
 	prefix string

@@ -3,195 +3,155 @@ package ask
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// run does what is next, until the context ends.
-func (p *People) run(ctx context.Context) {
-	defer close(p.done)
-	c := newClerk(&p.o)
-	for ctx.Err() == nil {
-		p.mu.Lock()
-		t := p.board.next()
-		p.mu.Unlock()
-		wait := time.Until(t.at)
-		switch {
-		case t.kind == nothing:
-			p.rest(ctx)
-		case wait > 0:
-			p.pause(ctx, wait)
-		case t.kind == posting:
-			p.post(ctx, c, t.question)
-		case t.kind == editing:
-			p.edit(ctx, c, t.question)
-		case t.kind == lookup:
-			p.lookUp(ctx, c)
+// lookBack is by how much earlier than a question its comment is looked for: clocks differ.
+const lookBack = 10 * time.Minute
+
+// clerk asks and reads for People, from one goroutine.
+type clerk struct {
+	o       *Options
+	words   wording
+	us      account
+	seen    map[string]bool     // names of remarks that are answers already, or have had a reply
+	places  map[int64]int       // where comments with questions are
+	authors map[int]job.Account // those of issues, by number
+	noted   map[string]bool     // what was told already
+}
+
+func newClerk(o *Options) *clerk {
+	return &clerk{
+		o: o, words: wording{o.Prefix, o.Shown, o.Link}, us: account{of: o.Forum},
+		seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, noted: map[string]bool{},
+	}
+}
+
+// errNowhere says that a question can't be asked.
+var errNowhere = &forge.Error{
+	Op: "write a comment", Kind: forge.Refused, Final: true,
+	Err: errors.New("the event has no issue or pull request; the attribute where names one"),
+}
+
+func (c *clerk) pointer(q *question) Pointer {
+	p := c.o.Pointer
+	p.Token, p.Number = q.Token, q.Number
+	return p
+}
+
+// post posts a question, unless that has been done, and returns the id of the comment. One
+// that may be there already is looked for before; after an error there may be one.
+func (c *clerk) post(ctx context.Context, q *question) (int64, error) {
+	number := c.place(q)
+	if number == 0 {
+		return 0, errNowhere
+	}
+	if q.isOld {
+		found, err := c.posted(ctx, number, q)
+		if err != nil || found.ID != 0 {
+			q.created = found.Created
+			return found.ID, err
 		}
 	}
-}
-
-// rest waits for something to do, after it has told the owner that all is settled.
-func (p *People) rest(ctx context.Context) {
-	p.mu.Lock()
-	b := &p.board
-	tell := b.isAsked && b.isSettled()
-	if tell {
-		b.isAsked = false
-	}
-	if !b.look.awaited.IsZero() && b.hasRead(b.look.awaited) {
-		tell, b.look.awaited = true, time.Time{}
-	}
-	if p.board.isEnding {
-		p.finished()
-	}
-	p.mu.Unlock()
-	if tell {
-		p.send(ctx, runner.Update{})
-	}
-	select {
-	case <-p.wake:
-	case <-ctx.Done():
-	}
-}
-
-// pause waits before something is tried again.
-func (p *People) pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-p.wake:
-	case <-ctx.Done():
-	}
-}
-
-// send tells the owner something, unless the run has stopped.
-func (p *People) send(ctx context.Context, u runner.Update) {
-	p.mu.Lock()
-	isEnding := p.board.isEnding
-	p.mu.Unlock()
-	if isEnding {
-		return
-	}
-	select {
-	case p.updates <- u:
-	case <-ctx.Done():
-	}
-}
-
-// post posts a question.
-func (p *People) post(ctx context.Context, c *clerk, q *question) {
-	p.mu.Lock()
-	copied := *q
-	p.mu.Unlock()
-	id, err := c.post(ctx, &copied)
-	if ctx.Err() != nil {
-		return
-	}
-	p.mu.Lock()
-	q.isOld = q.isOld || copied.isOld
+	q.isOld = true
+	made, err := c.o.Forum.Say(ctx, number, c.words.question(c.pointer(q), q, ""))
 	if err == nil {
-		q.Comment, q.created = id, copied.created
-	} else {
-		q.post.fail(time.Now(), forge.IsPassing(err))
+		c.us.learn(made)
 	}
-	isGiven := q.post.isGiven
-	p.mu.Unlock()
+	q.created = made.Created
+	return made.ID, err
+}
+
+// posted is the comment that asks a question; a zero one when there is none.
+func (c *clerk) posted(ctx context.Context, number int, q *question) (job.Remark, error) {
+	list, err := c.o.Forum.Remarks(ctx, number, q.since.Add(-lookBack))
+	if err == nil {
+		list, err = c.us.wrote(ctx, list, questionMark+q.Token)
+	}
+	if err != nil || len(list) == 0 {
+		return job.Remark{}, err
+	}
+	return list[0], nil
+}
+
+// reply replies to a remark, once.
+func (c *clerk) reply(ctx context.Context, number int, list []job.Remark, body string) error {
+	mark, _, _ := strings.Cut(body, "\n")
+	found, err := c.us.wrote(ctx, list, mark)
+	if err != nil || len(found) > 0 {
+		return err
+	}
+	_, err = c.o.Forum.Say(ctx, number, body)
+	return err
+}
+
+// tell tells people something once.
+func (c *clerk) tell(text string) {
+	if !c.noted[text] {
+		c.noted[text] = true
+		c.o.Tell(text)
+	}
+}
+
+// lookUp returns the answers to questions: of each the first one that answers it.
+func (c *clerk) lookUp(ctx context.Context, open []*question, history History) ([]runner.Update, error) {
+	places := map[int][]*question{}
+	for _, q := range open {
+		number, err := c.placeOf(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if number != 0 {
+			places[number] = append(places[number], q)
+		}
+	}
+	var answers []runner.Update
+	asked := map[string]*job.Denied{}
+	for _, number := range slices.Sorted(maps.Keys(places)) {
+		r := &reading{clerk: c, number: number, here: places[number], history: history, asked: asked}
+		err := r.read(ctx)
+		answers = append(answers, r.answers...)
+		if err != nil {
+			return answers, err
+		}
+	}
+	return answers, nil
+}
+
+// place is where a question without a comment is asked.
+func (c *clerk) place(q *question) int {
 	switch {
-	case err == nil:
-		p.send(ctx, runner.Update{Agent: q.agent, Number: q.Number, Comment: id})
-	case isGiven:
-		p.o.Tell(fmt.Sprintf("question %d could not be asked: %s", q.Number, explained(err)))
+	case q.Where != 0:
+		return q.Where
+	case q.isOld && c.o.Earlier != 0:
+		return c.o.Earlier
 	}
+	return c.o.Number
 }
 
-// edit has the comment of a question say how it was answered.
-func (p *People) edit(ctx context.Context, c *clerk, q *question) {
-	err := c.o.Forum.Edit(ctx, q.Comment, c.words.question(c.pointer(q), q, c.words.answered(q)))
-	if ctx.Err() != nil {
-		return
+// placeOf is where a question is asked; 0 for nowhere. What its comment says counts more
+// than what this step's event is about.
+func (c *clerk) placeOf(ctx context.Context, q *question) (int, error) {
+	if q.Where != 0 || q.Comment == 0 {
+		return c.place(q), nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if err != nil {
-		q.post.fail(time.Now(), forge.IsPassing(err))
+	if c.places[q.Comment] != 0 {
+		return c.places[q.Comment], nil
 	}
-	if err == nil || q.post.isGiven {
-		q.post.isGiven = true
+	found, err := c.o.Forum.Remark(ctx, job.Remark{Kind: job.OnIssue, ID: q.Comment})
+	if forge.IsPassing(err) {
+		return 0, err
 	}
-}
-
-// lookUp looks for answers.
-func (p *People) lookUp(ctx context.Context, c *clerk) {
-	p.mu.Lock()
-	version := p.board.look.version
-	var open []*question
-	for _, q := range p.board.open {
-		if q.answer == nil {
-			copied := *q
-			open = append(open, &copied)
-		}
+	if err != nil || found.Number == 0 {
+		return c.place(q), nil // somebody has removed it
 	}
-	history := p.history.copy()
-	p.mu.Unlock()
-	began := time.Now()
-	answers, err := c.lookUp(ctx, open, history)
-	if ctx.Err() != nil {
-		return
-	}
-	p.noteAnswers(answers, err, version, began)
-	for _, u := range answers {
-		p.send(ctx, u)
-	}
-}
-
-// noteAnswers notes what came of looking for answers to the questions of a version of the run, and
-// when that began.
-func (p *People) noteAnswers(answers []runner.Update, err error, version int, began time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b := &p.board
-	now := time.Now()
-	for _, u := range answers {
-		for _, q := range b.open {
-			if q.Number == u.Number {
-				q.answer = u.Answer
-			}
-		}
-	}
-	b.look.at, p.err = now, err
-	if err != nil && !forge.IsPassing(err) {
-		p.o.Tell("answers can't be read: " + explained(err))
-		p.err = nil // nobody will ever find one there
-	}
-	if err != nil {
-		if b.look.attempts.fail(now, forge.IsPassing(err)); b.look.attempts.isGiven {
-			b.look.isDue = false
-		}
-		return
-	}
-	b.look.to = began // all answers that came before are known
-	b.look.attempts, b.look.read, b.look.isDue = attempts{}, version, b.look.version != version && b.isAsked
-}
-
-// explained says what may be done about an error of the forge.
-func explained(err error) string {
-	var e *forge.Error
-	if errors.As(err, &e) && (e.Kind == forge.Denied || e.Kind == forge.Missing) {
-		return err.Error() + "; give the job permissions: issues: write, or pull-requests: write on pull requests"
-	}
-	return err.Error()
-}
-
-// days is a time in whole days, or as it is where it is shorter.
-func days(d time.Duration) string {
-	const day = 24 * time.Hour
-	if d%day != 0 {
-		return d.String()
-	}
-	return fmt.Sprintf("%d days", d/day)
+	c.places[q.Comment] = found.Number
+	return found.Number, nil
 }

@@ -3,13 +3,61 @@ package ask
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
+
+// Marker returns the invisible first line of a Comment. It is different for each
+// identity, which is a list of texts.
+func Marker(identity ...string) string {
+	h := sha256.New()
+	for _, text := range identity {
+		fmt.Fprintf(h, "%d:%s,", len(text), text)
+	}
+	return fmt.Sprintf("<!-- raymond-action %x -->", h.Sum(nil)[:16])
+}
+
+var commentMarked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<!-- raymond-action [0-9a-f]{32} -->`) })
+
+// IsComment reports whether a comment begins with a marker of any identity. Anybody can
+// write such a comment.
+func IsComment(body string) bool { return commentMarked().MatchString(body) }
+
+// maxBody bounds a comment, in bytes. GitHub accepts 65,536 characters.
+const maxBody = 60_000
+
+// Body returns the text of a comment: the marker, what the comment says in Markdown, and
+// a last line. If that is too long, only the first line of what it says remains.
+func Body(marker, says, last string) string {
+	frame := len(marker) + len(last) + len("\n\n\n")
+	if len(says)+frame > maxBody {
+		says, _, _ = strings.Cut(says, "\n")
+		says = text.Before(says, maxBody-frame)
+	}
+	return strings.ToValidUTF8(marker+"\n"+strings.Trim(says, "\n")+"\n\n"+last, "")
+}
+
+// How often a Comment is brought up to date: in a long run more rarely, since all jobs of a
+// repository share 1,000 requests an hour (GitHub's limit for GITHUB_TOKEN).
+const (
+	every     = 15 * time.Second
+	slowEvery = 2 * time.Minute
+	slower    = 40 // pauses are at least this part of the time since the first one
+)
+
+const (
+	finalPause = 5 * time.Second // after an error, once Finish waits
+	limitPause = time.Minute     // after a rate limit that does not say how long
 )
 
 // Comments are the comments on one issue or pull request, as *job.Comments has them.
@@ -22,34 +70,28 @@ type Comments interface {
 	Self(context.Context) (login string, err error)
 }
 
-// CommentOptions say where a Comment posts.
-type CommentOptions struct {
-	Comments Comments
-	Marker   string // of Marker; each body begins with it
-}
-
-// Comment keeps a comment up to date, from a goroutine of its own. One goroutine at a
-// time may call its methods.
+// Comment is one comment on an issue or a pull request that is kept up to date, from a
+// goroutine of its own: found again by its marker, created if there is none, edited in
+// place. A second one that two steps or a lost answer have made is deleted. One goroutine
+// at a time may call its methods.
 type Comment struct {
-	o    CommentOptions
-	news chan news // the newest, not taken yet
-	done chan struct{}
-	stop context.CancelFunc
+	in     Comments
+	marker string    // each body begins with it
+	news   chan news // the newest, not taken yet
+	done   chan struct{}
+	stop   context.CancelFunc
 
 	// All below is the goroutine's own, until done is closed.
 	want news
 	pace pace
-	err  error // the last one; nil after a success
-	// failed says that nothing more can be done.
-	failed bool
+	err  error // of the last attempt; nil for none
+	self account
 
-	self      string // login of the account that writes our comments; "" for not known
-	id        int64  // of the comment; 0 for none yet
+	id        int64 // 0 for none yet
 	shown     string
-	twins     []int64 // others of ours
-	hasLooked bool    // at all comments, since a creation was tried
-	isUnsure  bool    // a creation that failed may have made one
-	isSecond  bool    // somebody has removed the comment before
+	hasLooked bool // at all comments, since a creation was tried
+	isUnsure  bool // a creation without an answer may have made one that comes late
+	isSecond  bool // somebody has removed the comment before
 }
 
 // news is what the comment should say.
@@ -59,26 +101,26 @@ type news struct {
 	deadline time.Time // of the last text
 }
 
-// Start returns a Comment, which makes no request before there is something to show.
+// StartComment returns a Comment, which makes no request before there is something to show.
 // The caller must end it with Finish.
-func StartComment(o CommentOptions) *Comment {
+func StartComment(in Comments, marker string) *Comment {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Comment{o: o, news: make(chan news, 1), done: make(chan struct{}), stop: stop}
-	go p.run(ctx)
-	return p
+	c := &Comment{in: in, marker: marker, news: make(chan news, 1), done: make(chan struct{}), stop: stop, self: account{of: in}}
+	go c.run(ctx)
+	return c
 }
 
 // Show makes the comment show another body soon. If there are several before the next
 // edit, the last one counts. Show never waits.
-func (p *Comment) Show(body string) { p.put(news{body: body}) }
+func (c *Comment) Show(body string) { c.put(news{body: body}) }
 
 // put replaces news that was not taken yet. Nobody else sends, so it never blocks.
-func (p *Comment) put(n news) {
+func (c *Comment) put(n news) {
 	select {
-	case <-p.news:
+	case <-c.news:
 	default:
 	}
-	p.news <- n
+	c.news <- n
 }
 
 // Unfinished is the error of Finish when time ran out: a later Comment can still write
@@ -98,188 +140,193 @@ func (e *Unfinished) Unwrap() error { return e.Err }
 // Finish gives the comment its last body, and waits until that is written or the context
 // ends. An empty body leaves the comment as it is. The error is an *Unfinished unless
 // another request could not help.
-func (p *Comment) Finish(ctx context.Context, body string) error {
+func (c *Comment) Finish(ctx context.Context, body string) error {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		deadline = time.Now().Add(time.Hour)
 	}
-	p.put(news{body, true, deadline})
+	c.put(news{body, true, deadline})
 	select {
-	case <-p.done:
+	case <-c.done:
 	case <-ctx.Done():
 	}
-	p.stop()
-	<-p.done // the Comments heeds the context
+	c.stop()
+	<-c.done // requests heed the context
 	switch {
-	case p.failed:
-		return fmt.Errorf("comment: %w", p.err)
-	case p.want.final && (p.want.body == "" || p.id != 0 && p.shown == p.want.body):
+	case c.pace.isOver:
+		return fmt.Errorf("comment: %w", c.err)
+	case c.want.final && (body == "" || c.id != 0 && c.shown == body):
 		return nil
 	}
-	return &Unfinished{p.err}
+	return &Unfinished{c.err}
 }
 
-// run makes one request after the other, until the last text is shown or nothing more can
-// be done. It need not wait for what would come after Finish's deadline.
-func (p *Comment) run(ctx context.Context) {
-	defer close(p.done)
+// run brings the comment up to date whenever that is due, until the last text is shown or
+// nothing more can be done. It need not wait for what would come after Finish's deadline.
+func (c *Comment) run(ctx context.Context) {
+	defer close(c.done)
 	for ctx.Err() == nil {
 		select {
-		case n := <-p.news:
-			p.take(n)
+		case n := <-c.news:
+			c.take(n)
 		default:
 		}
-		request, at := p.next(time.Now())
-		wait := time.Until(at)
+		var due <-chan time.Time
+		at := c.pace.next(time.Now(), c.want.final)
+		isCurrent := c.isCurrent()
 		switch {
-		case p.want.final && (request == nil || wait > 0 && at.After(p.want.deadline)):
+		case c.want.final && (isCurrent || at.After(c.want.deadline)):
 			return
-		case request == nil:
-			p.wait(ctx, nil)
-		case wait > 0:
-			p.wait(ctx, time.After(wait))
-		default:
-			p.note(request(ctx))
+		case !isCurrent:
+			due = time.After(time.Until(at))
+		}
+		select {
+		case n := <-c.news:
+			c.take(n)
+		case <-due:
+			c.err = c.bring(ctx)
+			c.pace.note(c.err, time.Now())
+		case <-ctx.Done():
 		}
 	}
 }
 
-// wait waits for news, a time or the end.
-func (p *Comment) wait(ctx context.Context, at <-chan time.Time) {
-	select {
-	case n := <-p.news:
-		p.take(n)
-	case <-at:
-	case <-ctx.Done():
-	}
+// take notes what the comment should say from now on. The last text waits for no pause.
+func (c *Comment) take(n news) {
+	c.want = n
+	c.pace.failed = c.pace.failed && !n.final
 }
 
-// take notes what the comment should say from now on.
-func (p *Comment) take(n news) {
-	if p.want = n; n.final {
-		p.pace.hurry()
+// isCurrent reports whether there is nothing to do.
+func (c *Comment) isCurrent() bool {
+	if c.pace.isOver || c.want.body == "" {
+		return true
 	}
+	return c.hasLooked && c.id != 0 && c.shown == c.want.body && !(c.want.final && c.isUnsure)
 }
 
-// next returns the next request, nil for none, and when it may be made.
-func (p *Comment) next(now time.Time) (request func(context.Context) error, at time.Time) {
-	at = p.pace.from
-	switch {
-	case p.failed || p.want.body == "":
-		return nil, at
-	case !p.hasLooked:
-		return p.look, at
-	case p.id == 0:
-		return p.create, at
-	case len(p.twins) > 0:
-		return p.remove, at
-	case p.shown != p.want.body && p.want.final:
-		return p.edit, at
-	case p.shown != p.want.body:
-		if due := p.pace.nextEdit(now); due.After(at) {
-			at = due
+// bring has the comment say what it should. After an error the next call goes on with what
+// is still to be done.
+func (c *Comment) bring(ctx context.Context) error {
+	if !c.hasLooked || c.want.final && c.isUnsure {
+		if err := c.look(ctx); err != nil {
+			return err
 		}
-		return p.edit, at
-	case p.want.final && p.isUnsure:
-		return p.look, at
 	}
-	return nil, at
-}
-
-// note notes what became of a request.
-func (p *Comment) note(err error) {
-	p.err = err
-	p.failed = !p.pace.note(err, p.want.final)
-}
-
-// look looks for ours among all comments. Where that is refused, the one that is known has to do.
-func (p *Comment) look(ctx context.Context) error {
-	all, err := p.o.Comments.List(ctx)
-	if err == nil {
-		err = p.learnSelf(ctx, all)
+	if c.id == 0 {
+		if err := c.create(ctx); err != nil {
+			return err
+		}
+		if err := c.look(ctx); err != nil { // somebody else may have created one too
+			return err
+		}
 	}
-	if err != nil && (p.id == 0 || forge.IsPassing(err)) {
-		return err
-	}
-	if err == nil {
-		p.found(all)
-	}
-	p.hasLooked = true
-	p.isUnsure = p.isUnsure && err == nil && !p.want.final // before the end it may still come
-	return nil
-}
-
-// learnSelf asks for the account of the token if there is a comment that may be ours. If
-// the service refuses to say it, no comment is taken as ours.
-func (p *Comment) learnSelf(ctx context.Context, all []job.Remark) error {
-	if p.self != "" || !slices.ContainsFunc(all, p.isMarked) {
+	if c.shown == c.want.body {
 		return nil
 	}
-	login, err := p.o.Comments.Self(ctx)
-	if forge.IsPassing(err) {
+	return c.edit(ctx)
+}
+
+// look looks for ours among all comments. If several are, the oldest one stays, so that two
+// steps agree. Where looking is refused, the one that is known has to do.
+func (c *Comment) look(ctx context.Context) error {
+	all, err := c.in.List(ctx)
+	if err == nil {
+		all, err = c.self.wrote(ctx, all, c.marker)
+	}
+	if err != nil && (c.id == 0 || forge.IsPassing(err)) {
 		return err
 	}
-	p.self = login
+	for _, twin := range c.keepOldest(all) {
+		if err := c.in.Delete(ctx, twin); forge.IsPassing(err) {
+			return err
+		}
+	}
+	c.hasLooked = true
+	c.isUnsure = c.isUnsure && !c.want.final // before the end it may still come
 	return nil
 }
 
-func (p *Comment) isMarked(c job.Remark) bool { return strings.HasPrefix(c.Body, p.o.Marker) }
-
-// found notes our comments among all. Anybody can write the text of one, but not under our
-// name. If several are ours, the oldest one stays, so that two Comments agree.
-func (p *Comment) found(all []job.Remark) {
-	ours := slices.DeleteFunc(slices.Clone(all), func(c job.Remark) bool {
-		return c.ID == 0 || !p.isMarked(c) || p.self == "" || c.Author.Login != p.self
-	})
-	if p.id != 0 && !slices.ContainsFunc(ours, func(c job.Remark) bool { return c.ID == p.id }) {
-		ours = append(ours, job.Remark{ID: p.id, Body: p.shown}) // the list may lag behind
+// keepOldest notes which one of our comments is the one, and returns the others.
+func (c *Comment) keepOldest(ours []job.Remark) (twins []int64) {
+	if c.id != 0 && !slices.ContainsFunc(ours, func(r job.Remark) bool { return r.ID == c.id }) {
+		ours = append(ours, job.Remark{ID: c.id, Body: c.shown}) // the list may lag behind
 	}
 	slices.SortFunc(ours, func(a, b job.Remark) int { return cmp.Compare(a.ID, b.ID) })
-	p.twins = nil
-	for i, c := range ours {
+	for i, r := range ours {
 		switch {
 		case i > 0:
-			p.twins = append(p.twins, c.ID)
-		case c.ID != p.id:
-			p.id, p.shown = c.ID, c.Body
+			twins = append(twins, r.ID)
+		case r.ID != c.id:
+			c.id, c.shown = r.ID, r.Body
 		}
 	}
+	return twins
 }
 
-// create makes the comment. Whatever comes of it, there may be one of another Comment too then.
-func (p *Comment) create(ctx context.Context) error {
-	p.hasLooked = false
-	body := p.want.body
-	c, err := p.o.Comments.Create(ctx, body)
+func (c *Comment) create(ctx context.Context) error {
+	c.hasLooked = false
+	made, err := c.in.Create(ctx, c.want.body)
 	if err != nil {
-		p.isUnsure = p.isUnsure || forge.IsPassing(err)
+		c.isUnsure = c.isUnsure || forge.IsPassing(err)
 		return err
 	}
-	p.id, p.shown, p.pace.wrote = c.ID, body, time.Now()
-	p.self = cmp.Or(c.Author.Login, p.self)
+	c.id, c.shown = made.ID, c.want.body
+	c.self.learn(made)
 	return nil
 }
 
 // edit brings the comment up to date. One that somebody has removed is created again, once.
-func (p *Comment) edit(ctx context.Context) error {
-	body := p.want.body
-	err := p.o.Comments.Edit(ctx, p.id, body)
+func (c *Comment) edit(ctx context.Context) error {
+	err := c.in.Edit(ctx, c.id, c.want.body)
 	switch {
 	case err == nil:
-		p.shown, p.pace.wrote = body, time.Now()
-	case forge.IsMissing(err) && !p.isSecond:
-		p.id, p.hasLooked, p.isSecond = 0, false, true
-		return nil
+		c.shown = c.want.body
+	case forge.IsMissing(err) && !c.isSecond:
+		c.id, c.hasLooked, c.isSecond = 0, false, true
+		return c.bring(ctx)
 	}
 	return err
 }
 
-// remove removes a twin, unless it is gone already or can't be removed.
-func (p *Comment) remove(ctx context.Context) error {
-	err := p.o.Comments.Delete(ctx, p.twins[0])
-	if forge.IsPassing(err) {
-		return err
+// pace decides when a comment may be brought up to date.
+type pace struct {
+	began  time.Time // the first time; zero for not yet
+	tried  time.Time // the last time
+	failed bool      // then
+	limit  time.Time // the service wants to be left alone until then
+	isOver bool      // nothing more can be done
+}
+
+// next returns the next time. The last text comes at once.
+func (p *pace) next(now time.Time, isFinal bool) time.Time {
+	at := p.limit
+	switch {
+	case p.tried.IsZero():
+	case !isFinal:
+		at = p.tried.Add(min(slowEvery, max(every, now.Sub(p.began)/slower)))
+	case p.failed:
+		at = p.tried.Add(finalPause)
 	}
-	p.twins = p.twins[1:]
-	return nil
+	if at.Before(p.limit) {
+		return p.limit
+	}
+	return at
+}
+
+// note notes what came of it.
+func (p *pace) note(err error, now time.Time) {
+	if p.began.IsZero() {
+		p.began = now
+	}
+	p.tried, p.failed = now, err != nil
+	if err == nil {
+		return
+	}
+	var e *forge.Error
+	isLimited := errors.As(err, &e) && e.Kind == forge.Limited
+	if isLimited {
+		p.limit = now.Add(cmp.Or(max(e.Wait, 0), limitPause))
+	}
+	p.isOver = !isLimited && (e == nil || e.Kind != forge.Unanswered)
 }

@@ -85,7 +85,7 @@ func TestALateCreationLeavesNoTwin(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
 			if what == "create" && s.asked[len(s.asked)-1] == what && len(s.asked) < 3 {
-				return fate{err: &forge.Error{Kind: forge.Unanswered}, done: true, later: 10 * time.Second}
+				return fate{err: &forge.Error{Kind: forge.Unanswered}, done: true, later: every + time.Second}
 			}
 			return fate{}
 		}
@@ -136,9 +136,9 @@ func TestACommentIsKeptWhereNoOtherCanBeLookedFor(t *testing.T) {
 
 // TestAListThatLagsHidesNoTwin: a comment of ours that the service doesn't list yet is known.
 func TestAListThatLagsHidesNoTwin(t *testing.T) {
-	p := &Comment{o: CommentOptions{Marker: marker}, id: 12, shown: "later", self: ours}
-	p.found([]job.Remark{{ID: 11, Author: job.Account{Login: ours}, Body: marker}})
-	if p.id != 11 || p.shown != marker || !slices.Equal(p.twins, []int64{12}) {
-		t.Errorf("got %d, %q and the twins %d, want 11, its marker and 12", p.id, p.shown, p.twins)
+	c := &Comment{marker: marker, id: 12, shown: "later"}
+	twins := c.keepOldest([]job.Remark{{ID: 11, Author: job.Account{Login: ours}, Body: marker}})
+	if c.id != 11 || c.shown != marker || !slices.Equal(twins, []int64{12}) {
+		t.Errorf("got %d, %q and the twins %d, want 11, its marker and 12", c.id, c.shown, twins)
 	}
 }

@@ -108,7 +108,7 @@ func (s *service) on(ctx context.Context, what string, id int64, act func(at int
 func (s *service) Create(ctx context.Context, body string) (job.Remark, error) {
 	got, err := s.meet(ctx, "create", func(a *answer) {
 		s.last++
-		a.comment = job.Remark{ID: s.last, Author: job.Account{Login: ours}, Body: body}
+		a.comment = job.Remark{Kind: job.OnIssue, ID: s.last, Author: job.Account{Login: ours}, Body: body}
 		s.all, s.wrote = append(s.all, a.comment), append(s.wrote, time.Now())
 	})
 	return got.comment, err
@@ -142,7 +142,7 @@ func (s *service) add(author, body string) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last++
-	s.all = append(s.all, job.Remark{ID: s.last, Author: job.Account{Login: author}, Body: body})
+	s.all = append(s.all, job.Remark{Kind: job.OnIssue, ID: s.last, Author: job.Account{Login: author}, Body: body})
 	return s.last
 }
 

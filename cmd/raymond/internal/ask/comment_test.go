@@ -29,7 +29,7 @@ func inBubble(t *testing.T, test func(*scene)) {
 }
 
 func (s *scene) start() *Comment {
-	return StartComment(CommentOptions{Comments: s.service, Marker: marker})
+	return StartComment(s.service, marker)
 }
 
 // finish ends a poster that has 30 s for its last text.
@@ -79,8 +79,8 @@ func TestLongRunsAreToldOfLessOften(t *testing.T) {
 			t.Errorf("last text: got it after %v, want at once", took)
 		}
 		for i, at := range s.wrote[1 : len(s.wrote)-1] {
-			if d := at.Sub(s.wrote[i]); d < Every || d > SlowEvery+time.Second {
-				t.Errorf("write %d: got it %v after the one before, want %v to %v", i+1, d, Every, SlowEvery)
+			if d := at.Sub(s.wrote[i]); d < every || d > slowEvery+time.Second {
+				t.Errorf("write %d: got it %v after the one before, want %v to %v", i+1, d, every, slowEvery)
 			}
 		}
 		if n := len(s.wrote); n < 150 || n > 250 {

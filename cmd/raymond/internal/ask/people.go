@@ -2,11 +2,12 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -48,16 +49,12 @@ type Options struct {
 // of its own. It implements runner.People, and report.Reporter, by which it learns what is
 // stored. The methods are for the owner of the run.
 type People struct {
-	o       Options
-	updates chan runner.Update
-	wake    chan struct{}
-	stop    context.CancelFunc
-	done    chan struct{}
-	// idle ends when there is nothing left to do after Finish.
-	idle     context.Context
-	finished context.CancelFunc
+	*queue
+	o     Options
+	clerk *clerk // the goroutine's own
+	done  chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	// The queue's mutex guards what follows.
 	board   board
 	history History
 	err     error // why it is not known whether there are answers
@@ -68,17 +65,31 @@ var _ runner.People = (*People)(nil)
 // New returns People for a run as it is before it is driven. They make no request before a
 // question is open. The caller must end them with Finish.
 func New(o Options, run *state.Run) *People {
-	ctx, stop := context.WithCancel(context.Background())
-	p := &People{
-		o: o, updates: make(chan runner.Update, 100), wake: make(chan struct{}, 1), stop: stop,
-		done: make(chan struct{}), board: newBoard(run),
-	}
-	p.idle, p.finished = context.WithCancel(context.Background())
-	if o.History != nil {
-		p.history = *o.History
-	}
-	go p.run(ctx)
+	p := &People{queue: newQueue(100), o: o, clerk: newClerk(&o), done: make(chan struct{}), board: newBoard(run), history: o.history()}
+	go p.run()
 	return p
+}
+
+// history is a copy of History.
+func (o *Options) history() History {
+	if o.History == nil {
+		return History{}
+	}
+	return o.History.copy()
+}
+
+// HaveAnswers reports whether there is something to do for the questions of a run that
+// nobody drives: one has an answer, or was never posted, or can't be looked at by now. Who
+// has given an answer that can't be taken is told so.
+func HaveAnswers(ctx context.Context, o Options, run *state.Run) bool {
+	open := openOf(run)
+	for _, q := range open {
+		if q.isOld = true; q.Comment == 0 {
+			return true
+		}
+	}
+	answers, err := newClerk(&o).lookUp(ctx, open, o.history())
+	return len(answers) > 0 || err != nil
 }
 
 // Open implements runner.People.
@@ -108,15 +119,21 @@ func (p *People) warnOfRetention(q *question) {
 	}
 }
 
+// days is a time in whole days, or as it is where it is shorter.
+func days(d time.Duration) string {
+	const day = 24 * time.Hour
+	if d%day != 0 {
+		return d.String()
+	}
+	return fmt.Sprintf("%d days", d/day)
+}
+
 // IsAsked reports whether questions are known to be open.
 func (p *People) IsAsked() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.board.open) > 0
 }
-
-// Updates implements runner.People.
-func (p *People) Updates() <-chan runner.Update { return p.updates }
 
 // IsSettled implements runner.People. Answers are read once more before it is true.
 func (p *People) IsSettled() bool {
@@ -130,9 +147,7 @@ func (p *People) IsSettled() bool {
 		return true
 	}
 	b.isAsked = true
-	if b.look.read != b.look.version {
-		b.look.isDue = true
-	}
+	b.reading.want(b.reading.noted)
 	p.rouse()
 	return false
 }
@@ -145,7 +160,8 @@ func (p *People) HasRead(before time.Time) bool {
 	if b.hasRead(before) {
 		return true
 	}
-	b.look.isDue, b.look.awaited = true, before
+	b.reading.awaited = before
+	b.reading.want(before)
 	p.rouse()
 	return false
 }
@@ -184,7 +200,7 @@ func (p *People) Report(e state.Event) error {
 func (p *People) Tick(now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.board.poll(now); p.board.look.isDue {
+	if p.board.poll(now); p.board.reading.wanted.After(p.board.reading.known) {
 		p.rouse()
 	}
 	return nil
@@ -192,14 +208,6 @@ func (p *People) Tick(now time.Time) error {
 
 // Close implements report.Reporter. There may be more to do afterwards: Finish ends it.
 func (p *People) Close() error { return nil }
-
-// rouse has the goroutine look at the board again.
-func (p *People) rouse() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
 
 // Finish posts the questions that are open though the run has stopped, if isStored says
 // that its end is stored, and has comments say who has answered, until that is done or the
@@ -214,7 +222,6 @@ func (p *People) Finish(ctx context.Context, isStored bool) error {
 	p.mu.Unlock()
 	p.rouse()
 	select {
-	case <-p.idle.Done():
 	case <-p.done:
 	case <-ctx.Done():
 	}
@@ -226,4 +233,149 @@ func (p *People) Finish(ctx context.Context, isStored bool) error {
 		return nil
 	}
 	return p.err
+}
+
+// run does what is next, until there is nothing left to do after Finish.
+func (p *People) run() {
+	defer close(p.done)
+	for p.ctx.Err() == nil {
+		t := p.next()
+		wait := time.Until(t.at)
+		switch {
+		case t.do == nil:
+			if p.isOver() {
+				return
+			}
+			p.rest(nil)
+		case wait > 0:
+			p.rest(time.After(wait))
+		default:
+			t.do(p.ctx)
+		}
+	}
+}
+
+// isOver reports whether the run has stopped, now that there is nothing to do. The owner is
+// told what it waits to hear.
+func (p *People) isOver() bool {
+	p.mu.Lock()
+	heard, isEnding := p.board.heard(), p.board.isEnding
+	p.mu.Unlock()
+	if heard {
+		p.tell(runner.Update{})
+	}
+	return isEnding
+}
+
+// rest waits for something to do, or a time.
+func (p *People) rest(at <-chan time.Time) {
+	select {
+	case <-at:
+	case <-p.wake:
+	case <-p.ctx.Done():
+	}
+}
+
+// tell tells the owner something, unless the run has stopped.
+func (p *People) tell(u runner.Update) {
+	p.mu.Lock()
+	isEnding := p.board.isEnding
+	p.mu.Unlock()
+	if !isEnding {
+		p.send(u)
+	}
+}
+
+// post posts a question.
+func (p *People) post(ctx context.Context, q *question) {
+	p.mu.Lock()
+	copied := *q
+	p.mu.Unlock()
+	id, err := p.clerk.post(ctx, &copied)
+	if ctx.Err() != nil {
+		return
+	}
+	p.mu.Lock()
+	q.isOld = q.isOld || copied.isOld
+	if err == nil {
+		q.Comment, q.created = id, copied.created
+	} else {
+		q.post.fail(time.Now(), forge.IsPassing(err))
+	}
+	isGiven := q.post.isGiven
+	p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.tell(runner.Update{Agent: q.agent, Number: q.Number, Comment: id})
+	case isGiven:
+		p.o.Tell(fmt.Sprintf("question %d could not be asked: %s", q.Number, explained(err)))
+	}
+}
+
+// edit has the comment of a question say how it was answered.
+func (p *People) edit(ctx context.Context, q *question) {
+	w := p.clerk.words
+	err := p.o.Forum.Edit(ctx, q.Comment, w.question(p.clerk.pointer(q), q, w.answered(q)))
+	if ctx.Err() != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if q.post.isGiven = err == nil; err != nil {
+		q.post.fail(time.Now(), forge.IsPassing(err))
+	}
+}
+
+// lookUp looks for answers.
+func (p *People) lookUp(ctx context.Context) {
+	p.mu.Lock()
+	var open []*question
+	for _, q := range p.board.unanswered() {
+		copied := *q
+		open = append(open, &copied)
+	}
+	history := p.history.copy()
+	p.mu.Unlock()
+	began := time.Now()
+	answers, err := p.clerk.lookUp(ctx, open, history)
+	if ctx.Err() != nil {
+		return
+	}
+	p.noteAnswers(answers, err, began)
+	for _, u := range answers {
+		p.tell(u)
+	}
+}
+
+// noteAnswers notes what came of looking for answers, and when that began.
+func (p *People) noteAnswers(answers []runner.Update, err error, began time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := &p.board.reading
+	for _, u := range answers {
+		for _, q := range p.board.open {
+			if q.Number == u.Number {
+				q.answer = u.Answer
+			}
+		}
+	}
+	r.tried, p.err = time.Now(), err
+	if err == nil {
+		r.known, r.tries = began, attempts{}
+		return
+	}
+	r.tries.fail(r.tried, forge.IsPassing(err))
+	if !forge.IsPassing(err) {
+		p.o.Tell("answers can't be read: " + explained(err))
+		p.err = nil // nobody will ever find one there
+	}
+}
+
+// explained says what may be done about an error of the forge.
+func explained(err error) string {
+	var e *forge.Error
+	if errors.As(err, &e) && (e.Kind == forge.Denied || e.Kind == forge.Missing) {
+		return err.Error() + "; give the job permissions: issues: write, or pull-requests: write on pull requests"
+	}
+	return err.Error()
 }

@@ -3,19 +3,14 @@ package ask
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// lookBack is by how much earlier than a question its comment is looked for: clocks differ.
-const lookBack = 10 * time.Minute
 
 // maxAuthors is of how many people a permission is asked for at most each time that
 // answers are read, besides those that are known.
@@ -30,51 +25,6 @@ type reading struct {
 	history History
 	asked   map[string]*job.Denied // what is known of people, by login
 	answers []runner.Update
-}
-
-// lookUp returns the answers to questions: of each the first one that answers it.
-func (c *clerk) lookUp(ctx context.Context, open []*question, history History) ([]runner.Update, error) {
-	places := map[int][]*question{}
-	for _, q := range open {
-		number, err := c.placeOf(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		if number != 0 {
-			places[number] = append(places[number], q)
-		}
-	}
-	var answers []runner.Update
-	asked := map[string]*job.Denied{}
-	for _, number := range slices.Sorted(maps.Keys(places)) {
-		r := &reading{clerk: c, number: number, here: places[number], history: history, asked: asked}
-		err := r.read(ctx)
-		answers = append(answers, r.answers...)
-		if err != nil {
-			return answers, err
-		}
-	}
-	return answers, nil
-}
-
-// placeOf is where a question is asked; 0 for nowhere. What its comment says counts more
-// than what this step's event is about.
-func (c *clerk) placeOf(ctx context.Context, q *question) (int, error) {
-	if q.Where != 0 || q.Comment == 0 {
-		return c.place(q), nil
-	}
-	if c.places[q.Comment] != 0 {
-		return c.places[q.Comment], nil
-	}
-	found, err := c.o.Forum.Remark(ctx, job.Remark{Kind: job.OnIssue, ID: q.Comment})
-	if forge.IsPassing(err) {
-		return 0, err
-	}
-	if err != nil || found.Number == 0 {
-		return c.place(q), nil // somebody has removed it
-	}
-	c.places[q.Comment] = found.Number
-	return found.Number, nil
 }
 
 // read reads all that was said since the oldest question of the place.
@@ -182,7 +132,7 @@ func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, 
 			return true, nil
 		}
 	}
-	if !isFrom(q, who.Login) {
+	if len(q.From) > 0 && !isFrom(&q.Question, who.Login) {
 		r.tell(fmt.Sprintf("an answer of %s to question %d does not count: it is for others", who.Login, q.Number))
 		return false, nil
 	}
@@ -220,10 +170,16 @@ func (r *reading) author(ctx context.Context) (job.Account, error) {
 // AsksAuthor reports whether whoever has opened the issue may answer a question, without
 // permission to start the run.
 func AsksAuthor(q *state.Question) bool {
-	return q.Untrusted && slices.ContainsFunc(q.From, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), authorWord) })
+	const author = "author" // stands in From for whoever that is
+	return q.Untrusted && isFrom(q, author)
 }
 
 // IsAuthor reports whether somebody, who is no bot, is the author of an issue.
 func IsAuthor(author, who job.Account) bool {
 	return who.Login != "" && strings.EqualFold(author.Login, who.Login) && !strings.EqualFold(who.Type, "Bot")
+}
+
+// isFrom reports whether a question is for somebody.
+func isFrom(q *state.Question, login string) bool {
+	return slices.ContainsFunc(q.From, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), login) })
 }

@@ -10,18 +10,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Shell bring the answers of flags, and those that are typed at a terminal. There the
-// questions of a run are asked one at a time, in the order of their numbers.
+// Shell brings the answers of flags, and those that are typed at a terminal. There the
+// questions of a run are asked one at a time, in the order of their numbers. It implements
+// runner.People.
 type Shell struct {
-	at      *Terminal          // nil for none
-	updates chan runner.Update // has room for the answers of flags
-	changed chan struct{}      // the open questions may have changed; has room for one
-	ended   chan struct{}      // closed by Close
-	given   map[int]bool       // numbers of the questions that flags answer
-	asks    sync.Once          // starts the asking
+	*queue
+	at    *Terminal    // nil for none
+	given map[int]bool // numbers of the questions that flags answer
+	asks  sync.Once    // starts the asking
 
-	mu       sync.Mutex // guards what follows
-	open     []question
+	// The queue's mutex guards what follows.
+	open     []*question
 	asking   int  // number of the question that is on the terminal; 0 for none
 	closed   bool // it was told that this question is no longer open
 	answered int  // number of the last question that was answered at the terminal
@@ -30,13 +29,10 @@ type Shell struct {
 
 var _ runner.People = (*Shell)(nil)
 
-// New returns Shell who give the answers of flags, as Match returned them, and answer at
-// a terminal; nil for none. The caller closes them when the run has stopped.
+// NewShell returns a Shell that gives the answers of flags, as Match returned them, and answers
+// at a terminal; nil for none. The caller closes it when the run has stopped.
 func NewShell(given []runner.Update, at *Terminal) *Shell {
-	p := &Shell{
-		at: at, left: at == nil,
-		updates: make(chan runner.Update, len(given)), changed: make(chan struct{}, 1), ended: make(chan struct{}), given: map[int]bool{},
-	}
+	p := &Shell{queue: newQueue(len(given)), at: at, left: at == nil, given: map[int]bool{}}
 	for _, u := range given {
 		p.given[u.Number] = true
 		p.updates <- u
@@ -44,36 +40,21 @@ func NewShell(given []runner.Update, at *Terminal) *Shell {
 	return p
 }
 
-// Open implements runner.People.
+// Open implements runner.People. Somebody may be typing an answer to a question that is no
+// longer open: what is typed then counts for no other question.
 func (p *Shell) Open(run *state.Run) {
-	var open []question
-	for _, a := range run.OpenQuestions() {
-		open = append(open, asked(a))
-	}
-	p.update(open)
-	if len(open) > 0 && p.at != nil {
-		p.asks.Do(func() { go p.serve() })
-	}
-}
-
-// update notes which questions are open. Somebody may be typing an answer to one that no
-// longer is: what is typed then counts for no other question.
-func (p *Shell) update(open []question) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open = open
+	p.open = openOf(run)
 	if p.asking != 0 && !p.closed && !p.isOpen(p.asking) {
 		p.closed = true
 		p.at.say("Question %d is no longer open. Press Enter to continue.", p.asking)
 	}
-	select {
-	case p.changed <- struct{}{}:
-	default: // serve is to look anyway
+	p.rouse()
+	if len(p.open) > 0 && p.at != nil {
+		p.asks.Do(func() { go p.serve() })
 	}
 }
-
-// Updates implements runner.People.
-func (p *Shell) Updates() <-chan runner.Update { return p.updates }
 
 // HasRead implements runner.People.
 func (p *Shell) HasRead(time.Time) bool { return len(p.updates) == 0 }
@@ -86,14 +67,14 @@ func (p *Shell) IsSettled() bool {
 }
 
 // Close ends the asking. Who waits for a line then waits until the process ends.
-func (p *Shell) Close() { close(p.ended) }
+func (p *Shell) Close() { p.stop() }
 
 // serve asks until nothing more is typed or the run has stopped.
 func (p *Shell) serve() {
 	shown := 0 // number of the last question that was
 	for {
-		q, ok := p.next()
-		if !ok {
+		q := p.next()
+		if q == nil {
 			return
 		}
 		if q.Number != shown {
@@ -111,38 +92,37 @@ func (p *Shell) serve() {
 	}
 }
 
-// next returns the question to ask, as soon as there is one; false when the run has
-// stopped.
-func (p *Shell) next() (question, bool) {
+// next returns the question to ask, as soon as there is one; nil when the run has stopped.
+func (p *Shell) next() *question {
 	for {
-		if q, ok := p.unanswered(); ok {
-			return q, true
+		if q := p.unanswered(); q != nil {
+			return q
 		}
 		select {
-		case <-p.changed:
-		case <-p.ended:
-			return question{}, false
+		case <-p.wake:
+		case <-p.ctx.Done():
+			return nil
 		}
 	}
 }
 
-// unanswered returns the first open question that has no answer yet. It is on the terminal
-// from now on.
-func (p *Shell) unanswered() (question, bool) {
+// unanswered returns the first open question that has no answer yet; nil for none. It is on
+// the terminal from now on.
+func (p *Shell) unanswered() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.open {
 		if q.Number > p.answered && !p.given[q.Number] {
 			p.asking, p.closed = q.Number, false
-			return q, true
+			return q
 		}
 	}
-	return question{}, false
+	return nil
 }
 
 // take returns the answer that was typed to a question; nil when it is none. The question
 // is then asked again, if it is still open.
-func (p *Shell) take(q question, answer string) *runner.Update {
+func (p *Shell) take(q *question, answer string) *runner.Update {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asking = 0
@@ -162,7 +142,7 @@ func (p *Shell) take(q question, answer string) *runner.Update {
 }
 
 func (p *Shell) isOpen(number int) bool {
-	return slices.ContainsFunc(p.open, func(q question) bool { return q.Number == number })
+	return slices.ContainsFunc(p.open, func(q *question) bool { return q.Number == number })
 }
 
 // leave notes that nothing more is typed.
@@ -171,14 +151,4 @@ func (p *Shell) leave() {
 	p.left, p.asking = true, 0
 	p.mu.Unlock()
 	p.send(runner.Update{})
-}
-
-// send brings an update; false when the run has stopped.
-func (p *Shell) send(u runner.Update) bool {
-	select {
-	case p.updates <- u:
-		return true
-	case <-p.ended:
-		return false
-	}
 }

@@ -23,7 +23,7 @@ func NewTerminal(in io.Reader, out io.Writer, hide func(string) string) *Termina
 }
 
 // show writes a question.
-func (t *Terminal) show(q question) {
+func (t *Terminal) show(q *question) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Question %d, from %s:\n", q.Number, q.agent)
 	for line := range strings.Lines(text.Printable(t.hide(string(q.Text)))) {
