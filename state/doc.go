@@ -14,35 +14,32 @@
 // 0600. In the state folder a run has
 //
 //	{id}.json      the snapshot: the whole run as of some step, as type Run
-//	{id}.journal   the steps since the snapshot, one per line; removed whenever the run stops
-//	{id}.history   all steps, also those before the snapshot, as far as they are kept
+//	{id}.journal   the steps, those before the snapshot too as far as they are kept, one per line
 //	{id}.lock      locked by the process that drives the run; it stays, and means nothing afterwards
 //	{id}/          event log, copy of the workflow, payloads, logs: written by others
 //
 // # Writing
 //
 // A step is all that one thing that happens changes, saved completely or not at all. It is saved
-// before anybody is told about it and before anything starts because of it. Most steps are a line
+// before anybody is told about it and before anything starts because of it. Every step is a line
 // of the journal: eight hexadecimal digits (the CRC-32C of the rest), a space, the Delta as
-// JSON, and a line break, written with one append and synced. The first and the last step of a
-// process, and a step that finds the journal long, are saved in the snapshot instead: written to
-// a temporary file, synced, renamed, and the folder synced; then the journal is emptied.
+// JSON, and a line break, written with one append. Most are synced, and that is all. The first and the
+// last step of a process, and a step that finds many since the snapshot, are saved in a new
+// snapshot too: written to a temporary file, synced, renamed, and the folder synced.
 //
-// A line of the history has a checksum, too, and either a step or a whole run; it begins with a
-// whole run. Whenever the snapshot is replaced, the steps of the journal are added to the history
-// before, so that it is complete up to the snapshot. Lines after the step of the snapshot don't
-// count: the process was killed before the snapshot took its place. Where steps are missing,
-// because the history could not be written, a whole run follows. A run never fails because of
-// its history.
+// The journal is the history of the run as well. It begins with a whole run in the place of a step, and
+// has one again from time to time, and wherever the steps before are not those that have led to the
+// snapshot: they could not be written, or were written on another machine. When it is
+// longer than it may be, its oldest lines are dropped, up to a whole run.
 //
 // # Reading
 //
 // The snapshot is decoded strictly: an unknown, doubled, misspelled or null field, an impossible
 // value, or a reference to something that doesn't exist is a FileError that names the field, and
-// the files stay as they are. Then the steps of the journal are applied in order. Steps that are
-// already in the snapshot are skipped, since a crash may come before the journal is emptied. A
+// the files stay as they are. Then the steps of the journal that come after it are applied in order. A
 // last line that is cut off or doesn't match its checksum counts as not written; any other
-// damage, or a gap in the numbers, is a FileError.
+// damage, or a gap in the numbers, is a FileError. What is before them in the journal is for the history
+// alone: there, damaged lines are left out up to the next whole run.
 //
 // Whoever drives a run holds the lock of {id}.lock from before it reads the files until its end,
 // however it ends. The text of the file names the holder.

@@ -184,30 +184,27 @@ func TestEveryFileSystemCallMayFail(t *testing.T) {
 		for name, kind := range faults {
 			for _, forever := range []bool{false, true} {
 				d := &faultyDisk{n: n + 1, kind: kind, forever: forever}
-				suffer(t, fmt.Sprintf("call %d, %s, forever %v", n+1, name, forever), d, 2)
+				suffer(t, fmt.Sprintf("call %d, %s, forever %v", n+1, name, forever), d)
 			}
 		}
 	}
 }
 
 // TestCrashAnywhereInASave: at whatever moment of its saves a process dies, before, in or after each
-// call, and however much of the history it had written by then.
+// call.
 func TestCrashAnywhereInASave(t *testing.T) {
 	died := errors.New("the process died")
 	for n := range calls(t) {
 		for _, kind := range []fault{{err: died}, {err: died, short: true}, {err: died, late: true}} {
-			for cut := range 3 {
-				d := &faultyDisk{n: n + 1, kind: kind, forever: true, dies: true}
-				suffer(t, fmt.Sprintf("dead at call %d, short %v, late %v, history cut %d", n+1, kind.short, kind.late, cut), d, cut)
-			}
+			d := &faultyDisk{n: n + 1, kind: kind, forever: true, dies: true}
+			suffer(t, fmt.Sprintf("dead at call %d, short %v, late %v", n+1, kind.short, kind.late), d)
 		}
 	}
 }
 
-// suffer saves a run on a disk whose calls fail, and leaves none, half or all of what was added
-// to the history meanwhile. The run is as it was acknowledged last, or as it was being saved, it goes
-// on from there, nothing else is left, and its history tells nothing that was not so.
-func suffer(t *testing.T, what string, d *faultyDisk, cut int) {
+// suffer saves a run on a disk whose calls fail. The run is as it was acknowledged last, or as it
+// was being saved, it goes on from there, nothing else is left, and its history tells nothing that was not so.
+func suffer(t *testing.T, what string, d *faultyDisk) {
 	t.Helper()
 	dir := quickDir(t)
 	disk = d
@@ -222,7 +219,6 @@ func suffer(t *testing.T, what string, d *faultyDisk, cut int) {
 	case failed != nil:
 		saved = append(saved, failed)
 	}
-	cutHistory(t, dir, acknowledged, cut)
 	f, run, err := Open(dir, "run-1", "me")
 	if acknowledged == 0 && errors.Is(err, ErrNotFound) {
 		return
@@ -262,26 +258,6 @@ func goOn(t *testing.T, what string, f *File, saved []*Run) []*Run {
 		saved = append(saved, run)
 	}
 	return saved
-}
-
-// cutHistory leaves of the history what is there when a process dies that had saved so many steps: none,
-// half or all of what it was about to add.
-func cutHistory(t *testing.T, dir string, steps, cut int) {
-	t.Helper()
-	path := filepath.Join(dir, "run-1"+HistoryExt)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return // there is none yet
-	}
-	kept := 0
-	for at := 0; at < len(data); {
-		line, _, _ := bytes.Cut(data[at:], []byte("\n"))
-		at += len(line) + 1
-		if _, body, err := historyData(line); err == nil && seqOf(body) <= steps {
-			kept = at
-		}
-	}
-	write(t, path, data[:kept+(len(data)-kept)*cut/2])
 }
 
 // wantHistory holds what a history tells to what was saved.

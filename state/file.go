@@ -20,18 +20,18 @@ var ErrNotFound = errors.New("no such run")
 // ErrExists says that there is already a run with that id.
 var ErrExists = errors.New("a run of that id exists")
 
-// File keeps one Run: a snapshot ({id}.json) and beside it a journal of the
-// steps since then. It holds the run's lock from Create or Open until Close.
+// File keeps one Run: a snapshot ({id}.json) and beside it a journal of its
+// steps. It holds the run's lock from Create or Open until Close.
 // It is not safe for concurrent use; the owner of the run is its only user.
 type File struct {
 	dir, id  string
 	lock     *flock.Flock
-	journal  opened
-	size     int64 // of the journal
-	snapshot int64 // bytes of the snapshot
-	folded   int   // its step; 0 when there is none
 	seal     Seal
-	history  *history
+	most     int64 // bytes of the journal
+	snapshot int64 // bytes of the snapshot
+	seq      int   // the step that the run has on disk
+	entered  bool  // the names of the files are on disk
+	journal  journal
 }
 
 // Seal is told of each change of the files before it is made, and after it. An error
@@ -52,11 +52,11 @@ func (unsealed) Done(string) error            { return nil }
 func (unsealed) Adopt(string) error           { return nil }
 
 // SetSeal says who is told of changes. It is for before the first one.
-func (f *File) SetSeal(s Seal) { f.seal, f.history.seal = s, s }
+func (f *File) SetSeal(s Seal) { f.seal = s }
 
-// SetHistory says how many bytes of the run's history are kept; 0: none. It is for before the
-// first change. Without it DefaultHistory is kept.
-func (f *File) SetHistory(most int64) { f.history.most = most }
+// SetHistory says how many bytes of the run's steps are kept beside the snapshot; 0: none. It is for
+// before the first change. Without it DefaultHistory is kept.
+func (f *File) SetHistory(most int64) { f.most = most }
 
 // Create takes the lock for a new run. It fails with ErrExists or *LockedError.
 // holder is a line that tells who drives the run.
@@ -67,6 +67,9 @@ func Create(dir, id, holder string) (*File, error) {
 	}
 	if _, err := os.Lstat(f.path(".json")); err == nil {
 		return nil, errors.Join(fmt.Errorf("%q: %w", id, ErrExists), f.Close())
+	}
+	if err := ignoreMissing(disk.remove(f.path(JournalExt))); err != nil { // of a run that is gone
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
@@ -81,14 +84,11 @@ func Open(dir, id, holder string) (*File, *Run, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r, lines, err := readSaved(dir, id)
+	r, err := Read(dir, id)
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
 	}
-	f.folded = r.Progress.Seq
-	if err := within(f.path(".journal"), replay(r, lines)); err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
+	f.seq = r.Progress.Seq
 	return f, r, nil
 }
 
@@ -96,8 +96,7 @@ func acquire(dir, id, holder string) (*File, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	f := &File{dir: dir, id: id, seal: unsealed{}}
-	f.history = &history{path: f.path(HistoryExt), journal: f.path(".journal"), most: DefaultHistory, seal: unsealed{}}
+	f := &File{dir: dir, id: id, seal: unsealed{}, most: DefaultHistory}
 	if err := f.take(holder); err != nil {
 		return nil, err
 	}
@@ -129,36 +128,47 @@ func (f *File) path(ext string) string { return filepath.Join(f.dir, f.id+ext) }
 // processes hold locks on two files of one name.
 func (f *File) Close() error {
 	var err error
-	if f.journal != nil {
-		err = f.journal.Close()
+	if f.journal.file != nil {
+		err = f.journal.file.Close()
 	}
-	return errors.Join(err, f.history.close(), f.release())
+	return errors.Join(err, f.release())
 }
 
 // Read reads a run without taking its lock: the snapshot and the journal as
 // they are at the moment. Its error is ErrNotFound or *FileError.
-func Read(dir, id string) (*Run, error) {
-	r, lines, err := readSaved(dir, id)
-	if err != nil {
-		return nil, err
-	}
-	return r, within(filepath.Join(dir, id+".journal"), replay(r, lines))
-}
+func Read(dir, id string) (*Run, error) { return read(dir, id, nil) }
 
-// readSaved reads the snapshot of a run, and the journal, whose steps come after it. Its error
-// is ErrNotFound or *FileError.
-func readSaved(dir, id string) (*Run, []byte, error) {
-	// The journal comes first: the run's owner may make a new snapshot in between and empty it.
-	// Then the steps that were read are in the snapshot, too.
-	lines, journalErr := disk.read(filepath.Join(dir, id+".journal"))
+// read reads a run, and tells of its steps until tell, which may be nil, reports false.
+func read(dir, id string, tell func(HistoryStep) bool) (*Run, error) {
+	// The journal is opened first: the run's owner may make a new snapshot in between, and put a
+	// shorter one in its place. Then the steps that are read are in the snapshot, too.
+	path := filepath.Join(dir, id+JournalExt)
+	from, _, journalErr := files.Open(path)
+	if journalErr == nil {
+		defer from.Close()
+	}
 	r, err := readSnapshot(dir, id)
-	if err == nil {
-		err = ignoreMissing(journalErr)
+	switch {
+	case err != nil:
+		return nil, err
+	case errors.Is(journalErr, files.ErrNotRegular):
+		return nil, &FileError{Path: path, What: "is not a regular file"}
+	case ignoreMissing(journalErr) != nil:
+		return nil, journalErr
 	}
-	if err != nil {
-		return nil, nil, err
+	h, seq := reading{run: r, tell: tell}, r.Progress.Seq
+	if journalErr != nil {
+		err = h.begin()
+	} else {
+		err = h.through(from)
 	}
-	return r, lines, nil
+	if err == nil && r.Progress.Seq > seq {
+		err = r.Validate()
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return r, within(path, err)
 }
 
 func readSnapshot(dir, id string) (*Run, error) {
@@ -219,73 +229,42 @@ func List(dir string) ([]string, error) {
 	return ids, nil
 }
 
-// Fold replaces the snapshot with r and empties the journal. After it returns
+// Fold replaces the snapshot with r. After it returns
 // nil, {id}.json alone is complete and survives a crash of the machine; after
 // an error the files hold either the old run or r, complete. d is the step that led to r, which
-// is not in the journal; nil when r is not made by a step. ready, when not nil, is called before the old snapshot and
-// the journal are replaced; when it returns an error they are kept.
+// is not in the journal; nil when r is not made by a step. ready, when not nil, is called before the
+// old snapshot is replaced; when it returns an error that is kept.
 func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
-	past := f.remember(r, d)
 	data, err := r.Encode()
 	if err != nil {
-		past()
 		return fmt.Errorf("encode state: %w", err)
 	}
-	err = f.replace(data, func() error {
-		past()
-		if ready == nil {
-			return nil
-		}
-		return ready()
-	})
-	if err != nil {
-		past()
+	if err := f.fold(r, d, func() error { return f.replace(f.path(".json"), data, ready) }); err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	f.snapshot, f.folded = int64(len(data)), r.Progress.Seq
-	return f.dropJournal(r.Progress.Status != Running)
+	f.snapshot = int64(len(data))
+	return nil
 }
 
-// remember adds the steps up to r to the history, side by side with what the caller does until
-// it calls what remember returns, which waits for that.
-func (f *File) remember(r *Run, d *Delta) (wait func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = f.history.fold(r, d, f.folded) // what is missing in it is told when it is read
-	}()
-	return func() { <-done }
-}
-
-// dropJournal empties the journal, whose steps are in the snapshot by now and would be
-// skipped. When the run has stopped it removes the file.
-func (f *File) dropJournal(stopped bool) error {
-	if err := f.seal.Replace(f.path(".journal"), nil); err != nil {
+func (f *File) fold(r *Run, d *Delta, replace func() error) error {
+	known := f.seq
+	if d == nil { // of another machine, with the steps that have led to it there
+		known = r.Progress.Seq
+	}
+	if err := f.openJournal(known); err != nil {
 		return err
 	}
-	if err := f.emptyJournal(stopped); err != nil {
+	if err := f.note(r, d); err != nil {
 		return err
 	}
-	return f.seal.Done(f.path(".journal"))
-}
-
-func (f *File) emptyJournal(stopped bool) error {
-	f.size = 0
-	if f.journal == nil && !stopped {
-		w, err := disk.open(f.path(".journal"), os.O_WRONLY|os.O_TRUNC, 0)
-		if err != nil {
-			return ignoreMissing(err)
-		}
-		return w.Close()
+	if err := replace(); err != nil {
+		return err
 	}
-	if !stopped {
-		return f.journal.Truncate(0)
+	f.seq, f.entered, f.journal.unfolded = r.Progress.Seq, true, 0
+	if f.journal.size > f.most {
+		return f.shorten(r)
 	}
-	if f.journal != nil {
-		f.journal.Close()
-		f.journal = nil
-	}
-	return ignoreMissing(disk.remove(f.path(".journal")))
+	return nil
 }
 
 func ignoreMissing(err error) error {
@@ -295,8 +274,9 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-func (f *File) replace(data []byte, ready func() error) (err error) {
-	tmp := f.path(".json.tmp")
+// replace gives a file other content, all of it or nothing. ready is as for Fold.
+func (f *File) replace(path string, data []byte, ready func() error) (err error) {
+	tmp := path + ".tmp"
 	if err := ignoreMissing(disk.remove(tmp)); err != nil { // of a killed process, or a pipe of an agent's
 		return err
 	}
@@ -309,27 +289,22 @@ func (f *File) replace(data []byte, ready func() error) (err error) {
 			err = errors.Join(err, ignoreMissing(disk.remove(tmp)))
 		}
 	}()
-	if err := writeSync(w, data); err != nil {
+	if _, err := w.Write(data); err != nil {
 		return errors.Join(err, w.Close())
 	}
-	if err := w.Close(); err != nil {
+	if err := errors.Join(w.Sync(), w.Close()); err != nil {
 		return err
 	}
-	if err := ready(); err != nil {
+	if ready != nil {
+		if err := ready(); err != nil {
+			return err
+		}
+	}
+	if err := f.seal.Replace(path, data); err != nil {
 		return err
 	}
-	if err := f.seal.Replace(f.path(".json"), data); err != nil {
+	if err := disk.rename(tmp, path); err != nil {
 		return err
 	}
-	if err := disk.rename(tmp, f.path(".json")); err != nil {
-		return err
-	}
-	return errors.Join(f.seal.Done(f.path(".json")), disk.syncDir(f.dir))
-}
-
-func writeSync(w opened, data []byte) error {
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
-	return w.Sync()
+	return errors.Join(f.seal.Done(path), disk.syncDir(f.dir))
 }

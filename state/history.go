@@ -1,268 +1,265 @@
 package state
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
-	"math"
-	"os"
-	"strconv"
+	"iter"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
-// DefaultHistory is how many bytes of its history a run keeps where nobody says otherwise.
-const DefaultHistory = 64 << 20
-
-// HistoryExt is the extension of the file with the history of a run, after its id.
-const HistoryExt = ".history"
-
-// How the lines of a history begin, after their checksum.
-const (
-	snapshotHead = `{"snapshot":`
-	deltaHead    = `{"delta":`
-)
-
-// history is the file with all steps of a run: lines with a checksum each, which hold a whole
-// run or a step. It is written beside the snapshot, and complete up to the step of the snapshot
-// before the new one takes its place. A run never fails because of it: where a line can't be
-// written, the next one is a whole run.
-type history struct {
-	path    string
-	journal string // path of the journal
-	most    int64  // bytes
-	seal    Seal
-	file    *os.File
-	size    int64 // of the file; after it comes nothing
-	last    int   // the step of the last line; 0 for none
-	since   int64 // bytes after the last whole run
+// HistoryStep is a step of a run as its journal has it.
+type HistoryStep struct {
+	// Run is the run before the step. It must not be changed, and holds until the next step
+	// is asked for.
+	Run *Run
+	// Delta is the step. nil says that the history begins here, with Run, or begins again:
+	// the steps before are not kept.
+	Delta *Delta
 }
 
-// fold adds the steps that lead to r: those of the journal, then d. When that is nil r need not
-// be what they lead to, as that of another machine, and is added as a whole. folded is the step
-// of the snapshot that is on disk.
-func (h *history) fold(r *Run, d *Delta, folded int) error {
-	if h.most == 0 {
-		return ignoreMissing(os.Remove(h.path))
+// After returns the run after the step, which may be kept as long as it is not changed.
+func (s HistoryStep) After() *Run {
+	if s.Delta == nil {
+		return s.Run.With(&Delta{Progress: s.Run.Progress, Events: s.Run.Events})
 	}
-	if h.file == nil {
-		if err := h.open(folded); err != nil {
+	return s.Run.With(s.Delta)
+}
+
+// Events returns the events of the step. Of a step without a Delta they are those of the last
+// step before the history begins.
+func (s HistoryStep) Events() []Event {
+	if s.Delta == nil {
+		return s.Run.Events
+	}
+	return s.Delta.Events
+}
+
+// Started returns the numbers of the state executions that the step has started, in order.
+// Those that it has only repeated are not among them.
+func (s HistoryStep) Started() []int {
+	var begun []int
+	for _, e := range s.Events() {
+		_, starts := e.Body.(*StateStarted)
+		if !starts || e.Exec == 0 || s.Delta != nil && e.Exec <= s.Run.Progress.Iterations {
+			continue
+		}
+		if a := s.Run.started(e.Exec); s.Delta == nil && (a == nil || a.Exec.Noted) {
+			continue
+		}
+		begun = append(begun, e.Exec)
+	}
+	return begun
+}
+
+// ReadHistory returns the steps of a run in order, as far as they are kept, up to the present
+// one, without taking its lock. It needs memory for one run. Lines up to the snapshot that are
+// damaged, and those after them, are left out up to the next whole run. The errors are those of
+// Read; nothing follows one.
+func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
+	return func(yield func(HistoryStep, error) bool) {
+		if _, err := read(dir, id, func(s HistoryStep) bool { return yield(s, nil) }); err != nil {
+			yield(HistoryStep{}, err)
+		}
+	}
+}
+
+// reading is one pass through a journal.
+type reading struct {
+	run    *Run                   // the snapshot, with the steps that have followed it so far
+	past   *Run                   // as of the last line, before the snapshot; nil where that is not known
+	isNow  bool                   // past the snapshot
+	damage *FileError             // of a line; nil again when one follows that is not after the snapshot
+	at     int                    // the number of that line
+	tell   func(HistoryStep) bool // nil: nobody wants the steps
+}
+
+// errEnough says that nobody wants more steps.
+var errEnough = errors.New("enough")
+
+// through applies the steps of a journal that come after the snapshot to the run, and tells of
+// them, and of those before. A last line that is damaged counts as not written; other damage
+// after the snapshot is a *FileError.
+func (h *reading) through(journal io.Reader) error {
+	last := 0
+	for e, err := range entries(journal) {
+		if err != nil {
+			return err
+		}
+		last = e.n
+		if err := h.take(e); err != nil {
 			return err
 		}
 	}
-	lines, err := h.lines(r, d)
-	if err == nil {
-		err = h.write(lines)
+	if h.damage != nil && h.at < last {
+		return h.damage
 	}
-	if err == nil && h.size > h.most {
-		err = h.shorten(r)
-	}
-	if err != nil {
-		return errors.Join(err, h.close()) // the next fold looks at the file anew
-	}
-	return nil
+	return h.begin()
 }
 
-// lines returns what fold adds.
-func (h *history) lines(r *Run, d *Delta) ([]byte, error) {
-	lines := &bytes.Buffer{}
-	journal, _, err := files.Read(h.journal, maxFile)
-	if err := ignoreMissing(err); err != nil {
-		return nil, err
-	}
-	h.last = addSteps(lines, journal, h.last, math.MaxInt)
-	if d != nil && d.Progress.Seq == h.last+1 {
-		if err := h.add(lines, deltaHead, d, d.Progress.Seq); err != nil {
-			return nil, err
-		}
-	}
-	h.since += int64(lines.Len())
-	if d != nil && h.last == r.Progress.Seq && h.size > 0 && h.since <= h.most/8 {
-		return lines.Bytes(), nil
-	}
-	before := lines.Len()
-	if err := h.add(lines, snapshotHead, r, r.Progress.Seq); err != nil {
-		return nil, err
-	}
-	h.since = 0
-	if h.size == 0 {
-		return lines.Bytes()[before:], nil
-	}
-	return lines.Bytes(), nil
-}
-
-func (h *history) close() error {
-	if h.file == nil {
+func (h *reading) take(e entry) error {
+	switch {
+	case e.damage == nil && !h.isNow && e.seq <= h.run.Progress.Seq:
+		h.damage = nil
+		return h.back(e)
+	case h.damage != nil:
+		return h.damage
+	case e.damage != nil:
+		h.past = nil
+		h.note(e, e.damage)
 		return nil
 	}
-	f := h.file
-	h.file = nil
-	return f.Close()
-}
-
-// open opens the file and cuts off what follows the step that is on disk: a process was killed
-// before its snapshot took the place of the one before.
-func (h *history) open(folded int) error {
-	f, _, err := files.OpenFile(h.path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
+	if err := h.begin(); err != nil {
 		return err
 	}
-	size, last, err := tail(f, folded)
-	if err == nil {
-		err = f.Truncate(size)
+	return h.step(e)
+}
+
+func (h *reading) note(e entry, what error) *FileError {
+	h.damage, h.at = &FileError{Field: fmt.Sprintf("line %d", e.n), What: what.Error()}, e.n
+	return h.damage
+}
+
+// back goes on with a line that is not after the snapshot, of which nothing but the history needs
+// what is in it.
+func (h *reading) back(e entry) error {
+	if h.tell == nil {
+		return nil
 	}
-	if err == nil {
-		err = h.seal.Adopt(h.path)
+	before := h.past
+	h.past = nil
+	switch {
+	case e.isRun:
+		r, err := Decode(e.data)
+		if err != nil || r.WorkflowID != h.run.WorkflowID {
+			return nil //nolint:nilerr // it is left out
+		}
+		h.past = r
+		if before != nil && before.Progress.Seq == r.Progress.Seq { // the same on another machine
+			return nil
+		}
+		return h.say(HistoryStep{Run: r})
+	case before == nil:
+		return nil
 	}
-	if err != nil {
-		return errors.Join(err, f.Close())
+	d := new(Delta)
+	if jsonstrict.Decode(e.data, d) != nil || d.Progress.Seq != before.Progress.Seq+1 || d.checkFollows(before) != nil {
+		return nil
 	}
-	h.file, h.size, h.last, h.since = f, size, last, size
+	err := h.say(HistoryStep{before, d})
+	before.Apply(d)
+	h.past = before
+	return err
+}
+
+func (h *reading) say(s HistoryStep) error {
+	if h.tell != nil && !h.tell(s) {
+		return errEnough
+	}
 	return nil
 }
 
-// tail returns the length of a history up to the last whole line whose step is not after the
-// folded one, and that step; 0 and 0 when there is none.
-func tail(from io.Reader, folded int) (size int64, last int, err error) {
-	at := int64(0)
-	for line, err := range fileLines(from) {
-		if err != nil {
-			return 0, 0, err
-		}
-		at += int64(len(line)) + 1
-		_, data, bad := historyData(line)
-		if seq := seqOf(data); bad == nil && seq > 0 && seq <= folded {
-			size, last = at, seq
-		}
+// begin goes on from the snapshot, which the history has led to, or begins with.
+func (h *reading) begin() error {
+	if h.isNow {
+		return nil
 	}
-	return size, last, nil
+	h.isNow = true
+	if h.past != nil && h.past.Progress.Seq == h.run.Progress.Seq {
+		return nil
+	}
+	return h.say(HistoryStep{Run: h.run})
 }
 
-// addSteps adds the steps of a journal that follow step last, up to step most, and returns the
-// last one. What is damaged, and what then follows, is left out.
-func addSteps(to *bytes.Buffer, journal []byte, last, most int) int {
-	for line := range bytes.Lines(journal) {
-		data, err := checkedLine(bytes.TrimSuffix(line, []byte("\n")))
-		if err == nil && last < most && seqOf(data) == last+1 {
-			putLine(to, deltaHead, data)
-			last++
+// step goes on with a line after the snapshot.
+func (h *reading) step(e entry) error {
+	if e.isRun {
+		if e.seq != h.run.Progress.Seq { // its snapshot was never written, so that it is the last one
+			h.note(e, fmt.Errorf("is a run after step %d, want step %d", e.seq, h.run.Progress.Seq+1))
 		}
+		return nil
 	}
-	return last
+	d := new(Delta)
+	if err := invalid(jsonstrict.Decode(e.data, d)); err != nil {
+		h.note(e, err)
+		return nil
+	}
+	if d.Progress.Seq != h.run.Progress.Seq+1 {
+		return h.note(e, fmt.Errorf("is step %d, want %d", d.Progress.Seq, h.run.Progress.Seq+1))
+	}
+	if err := d.checkFollows(h.run); err != nil {
+		return h.note(e, err)
+	}
+	err := h.say(HistoryStep{h.run, d})
+	h.run.Apply(d)
+	return err
 }
 
-// add adds a line with a step, or with a whole run.
-func (h *history) add(to *bytes.Buffer, head string, what any, seq int) error {
-	data, err := marshal(what)
-	if err != nil {
-		return err
+// checkFollows returns an error when the step can't be the one after r: agents are in the order
+// of their numbers, and the number of an agent never changes.
+func (d *Delta) checkFollows(r *Run) error {
+	r.index()
+	last, seen := 0, map[string]bool{}
+	if n := len(r.Agents); n > 0 {
+		last = r.Agents[n-1].N
 	}
-	putLine(to, head, data)
-	h.last = seq
+	for i, a := range d.Agents {
+		was, known := r.byID[a.ID]
+		switch {
+		case seen[a.ID]:
+			return fmt.Errorf("agents[%d].id: %q appears twice", i, a.ID)
+		case known && a.N != was.N:
+			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, was.N)
+		case !known && a.N <= last:
+			return fmt.Errorf("agents[%d].n: is %d, want more than %d", i, a.N, last)
+		}
+		seen[a.ID], last = true, max(last, a.N)
+	}
 	return nil
 }
 
-func putLine(to *bytes.Buffer, head string, data []byte) {
-	table := castagnoli()
-	sum := crc32.Update(0, table, []byte(head))
-	sum = crc32.Update(crc32.Update(sum, table, data), table, []byte("}"))
-	fmt.Fprintf(to, "%08x %s", sum, head)
-	to.Write(data)
-	to.WriteString("}\n")
+// ErrNeverStarted says that a run has no state execution of that number.
+var ErrNeverStarted = errors.New("the run has no such state execution")
+
+// NotKeptError says that the step which started a state execution is not kept any more.
+type NotKeptError struct {
+	Exec   int
+	Oldest int // the first execution whose step is kept; 0 for none
 }
 
-func (h *history) write(data []byte) error {
-	if err := h.seal.Append(h.path, data); err != nil {
-		return err
+// Error implements error.
+func (e *NotKeptError) Error() string {
+	if e.Oldest == 0 {
+		return fmt.Sprintf("the step that started state execution %d is not kept, nor is any other one", e.Exec)
 	}
-	if _, err := h.file.WriteAt(data, h.size); err != nil {
-		return err
-	}
-	h.size += int64(len(data))
-	return h.file.Sync()
+	return fmt.Sprintf("the step that started state execution %d is not kept any more: the oldest one that is kept started %d", e.Exec, e.Oldest)
 }
 
-// shorten replaces the oldest lines by a whole run that follows them, so that about half as
-// much is kept as may be.
-func (h *history) shorten(r *Run) error {
-	keep := &bytes.Buffer{}
-	from, err := h.oldest(h.size - h.most/2)
-	if err != nil {
-		return err
-	}
-	if from < h.size {
-		_, err = io.Copy(keep, io.NewSectionReader(h.file, from, h.size-from))
-	} else {
-		err = h.add(keep, snapshotHead, r, r.Progress.Seq)
-	}
-	if err != nil {
-		return err
-	}
-	if err := h.seal.Replace(h.path, keep.Bytes()); err != nil {
-		return err
-	}
-	tmp := h.path + ".tmp"
-	if err := ignoreMissing(os.Remove(tmp)); err != nil {
-		return err
-	}
-	if err := files.WriteNew(tmp, keep.Bytes(), 0o600); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, h.path); err != nil {
-		return err
-	}
-	if err := h.seal.Done(h.path); err != nil {
-		return err
-	}
-	return h.close()
-}
-
-// oldest returns where the first whole run begins that is not before a place; the size of the
-// file when there is none.
-func (h *history) oldest(from int64) (int64, error) {
-	at := int64(0)
-	for line, err := range fileLines(io.NewSectionReader(h.file, 0, h.size)) {
+// Started returns the run as it was after the step that started state execution n, for Rerun.
+// It reads the history as ReadHistory does. The error is ErrNeverStarted for a number that no
+// execution has, a *NotKeptError for one whose step is not kept, and else one of ReadHistory.
+func Started(dir, id string, n int) (*Run, error) {
+	oldest, begun := 0, 0
+	for step, err := range ReadHistory(dir, id) {
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		if at >= from && bytes.HasPrefix(line[min(9, len(line)):], []byte(snapshotHead)) {
-			return at, nil
+		for _, exec := range step.Started() {
+			if exec == n {
+				return step.After(), nil
+			}
+			if oldest == 0 {
+				oldest = exec
+			}
 		}
-		at += int64(len(line)) + 1
-	}
-	return h.size, nil
-}
-
-// historyData returns what a line of a history holds: a step, or a whole run.
-func historyData(line []byte) (isRun bool, data []byte, err error) {
-	data, err = checkedLine(line)
-	if err != nil {
-		return false, nil, err
-	}
-	for _, head := range []string{snapshotHead, deltaHead} {
-		if inner, ok := bytes.CutPrefix(data, []byte(head)); ok && bytes.HasSuffix(inner, []byte("}")) {
-			return head == snapshotHead, inner[:len(inner)-1], nil
+		begun = step.Run.Progress.Iterations
+		if step.Delta != nil {
+			begun = step.Delta.Progress.Iterations
 		}
 	}
-	return false, nil, fmt.Errorf("holds neither a run nor a step")
-}
-
-// seqOf returns the number of a step, or of the last step of a run, without a look at the rest;
-// 0 when there is none.
-func seqOf(data []byte) int {
-	if rest, ok := bytes.CutPrefix(data, []byte(`{"progress":{"seq":`)); ok {
-		digits, _, _ := bytes.Cut(rest, []byte(","))
-		n, _ := strconv.Atoi(string(digits))
-		return n
+	if n < 1 || n > begun {
+		return nil, fmt.Errorf("state execution %d: %w", n, ErrNeverStarted)
 	}
-	var head struct {
-		Progress struct {
-			Seq int `json:"seq"`
-		} `json:"progress"`
-	}
-	_ = json.Unmarshal(data, &head)
-	return head.Progress.Seq
+	return nil, &NotKeptError{Exec: n, Oldest: oldest}
 }

@@ -5,56 +5,27 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"hash/crc32"
 	"io"
 	"slices"
 )
 
-// CopyHistory writes the history of a run up to a step, as a file of its own. It comes from the
-// file with the history, which may be further or, at a checkpoint, not as far yet; journal has
-// the steps that were in the journal then. Damaged lines are left out.
-func CopyHistory(to io.Writer, from io.Reader, journal []byte, last int) error {
-	out, seq := bufio.NewWriterSize(to, 256<<10), 0
-	for line, err := range fileLines(from) {
+// CopyHistory writes the steps that a journal has up to a step, as a file of its own. Damaged lines
+// are left out.
+func CopyHistory(to io.Writer, journal io.Reader, last int) error {
+	seq := 0
+	for e, err := range entries(journal) {
 		if err != nil {
 			return err
 		}
-		isRun, data, err := historyData(line)
-		n := seqOf(data)
-		if err != nil || n > last || !isRun && n != seq+1 {
+		if e.damage != nil || e.seq > last || !e.isRun && e.seq != seq+1 {
 			continue
 		}
-		seq = n
-		if _, err := out.Write(append(line, '\n')); err != nil {
+		seq = e.seq
+		if _, err := to.Write(e.text); err != nil {
 			return err
 		}
 	}
-	var rest bytes.Buffer
-	if seq > 0 {
-		addSteps(&rest, journal, seq, last)
-	}
-	if _, err := out.Write(rest.Bytes()); err != nil {
-		return err
-	}
-	return out.Flush()
-}
-
-// fileLines returns the whole lines of a file, without their line breaks.
-func fileLines(from io.Reader) func(func([]byte, error) bool) {
-	return func(yield func([]byte, error) bool) {
-		in := bufio.NewReaderSize(from, 256<<10)
-		for {
-			line, err := in.ReadBytes('\n')
-			if errors.Is(err, io.EOF) {
-				return // a line that was cut off counts as not written
-			}
-			if !yield(bytes.TrimSuffix(line, []byte("\n")), err) || err != nil {
-				return
-			}
-		}
-	}
+	return nil
 }
 
 // MaskHistory returns a reader of a history whose texts are masked, line by line, which must not
@@ -84,7 +55,7 @@ func (m *masking) Read(p []byte) (int, error) {
 		}
 		if bad == nil && len(m.out) > 10 {
 			data := bytes.TrimSuffix(m.out[9:], []byte("\n"))
-			copy(m.out, fmt.Sprintf("%08x ", crc32.Checksum(data, castagnoli())))
+			copy(m.out, checksum(data))
 		}
 	}
 	n := copy(p, m.out)
@@ -117,15 +88,14 @@ func PastConversations(from io.Reader) ([]PastConversation, error) {
 			order[p.Session.ID], found[p.Session.ID] = n, PastConversation{*p.Session, dir}
 		}
 	}
-	for line, err := range fileLines(from) {
+	for e, err := range entries(from) {
 		if err != nil {
 			return nil, err
 		}
 		var step struct {
 			Agents []agent `json:"agents"`
 		}
-		_, data, err := historyData(line)
-		if err != nil || json.Unmarshal(data, &step) != nil {
+		if e.damage != nil || json.Unmarshal(e.data, &step) != nil {
 			continue
 		}
 		for _, a := range step.Agents {

@@ -12,10 +12,10 @@ import (
 )
 
 // TestAHistoryNeverLies states that nothing is told that was not so, whatever has happened to
-// the file, and that the run is there as it is now.
+// the file: the run is there as it is now, or is refused.
 func TestAHistoryNeverLies(t *testing.T) {
 	r := record(t, 3, 40, state.DefaultHistory)
-	file := filepath.Join(r.dir, "run-1.history")
+	file := filepath.Join(r.dir, "run-1.journal")
 	whole := readFile(t, file)
 	all := r.wantTruth(t, "untouched")
 	if len(all) < 20 {
@@ -43,36 +43,46 @@ func TestAHistoryNeverLies(t *testing.T) {
 	}
 }
 
-// TestNoHistory: a run goes on where its history can't be written, and the history when it can,
-// with a gap. A run that is to have none has none.
+// TestNoHistory: a run goes on where its history is gone, and the history from there on. A run that
+// is to have none has none, and is there.
 func TestNoHistory(t *testing.T) {
 	dir := t.TempDir()
-	file := filepath.Join(dir, "run-1.history")
-	must(t, os.MkdirAll(filepath.Join(file, "x"), 0o700))
+	file := filepath.Join(dir, "run-1.journal")
 	f, err := state.Create(dir, "run-1", "me")
 	must(t, err)
 	r := recorded{dir: dir, runs: make([]*state.Run, 9)}
 	run := newRun()
-	fold := func() {
+	save := func(folds bool) {
 		step := run.Step(epoch)
 		step.ReachDeadline(1)
 		d := step.Delta()
 		run = run.With(d)
-		must(t, f.Fold(run, d, nil))
+		if folds {
+			must(t, f.Fold(run, d, nil))
+		} else {
+			must(t, f.Append(d))
+		}
 		r.runs[run.Progress.Seq] = run
 	}
-	fold()
-	fold()
-	equal(t, "steps without a history", r.wantTruth(t, "a folder"), []int{2})
-	must(t, os.RemoveAll(file))
-	fold()
-	fold()
-	equal(t, "steps", r.wantTruth(t, "later"), []int{3, 4})
+	save(true)
+	save(true)
+	equal(t, "steps", r.wantTruth(t, "whole"), []int{1, 2})
+	must(t, f.Close())
+	must(t, os.Remove(file))
+	f, _, err = state.Open(dir, "run-1", "me")
+	must(t, err)
+	equal(t, "steps without a history", r.wantTruth(t, "none"), []int{2})
+	save(false)
+	save(true)
+	save(true)
+	equal(t, "steps later", r.wantTruth(t, "later"), []int{4, 5})
 	f.SetHistory(0)
-	fold()
-	if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("history of no size: got %v", err)
-	}
+	save(true)
+	save(false)
+	equal(t, "steps of a history of no size", r.wantTruth(t, "no size"), []int{6, 7})
+	save(true)
+	equal(t, "what is left of it", len(readFile(t, file)), 0)
+	equal(t, "the run", r.wantTruth(t, "no size"), []int{8})
 	must(t, f.Close())
 }
 
@@ -80,7 +90,7 @@ func TestNoHistory(t *testing.T) {
 func TestALongHistory(t *testing.T) {
 	const most = 150 << 10
 	r := record(t, 4, 350, most)
-	info, err := os.Stat(filepath.Join(r.dir, "run-1.history"))
+	info, err := os.Stat(filepath.Join(r.dir, "run-1.journal"))
 	if err != nil || info.Size() < most/4 || info.Size() > 2*most {
 		t.Fatalf("size: got %v, %v", info.Size(), err)
 	}

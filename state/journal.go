@@ -1,166 +1,311 @@
 package state
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
+	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// foldFactor says how many times the size of the snapshot the journal may reach
-// before it is folded. Below foldMin it never is. Folding therefore costs no more than
+// foldFactor says how many times the size of the snapshot the steps after it may reach
+// before a new one is due. Below foldMin none is. Folding therefore costs no more than
 // a constant share of what was appended.
 const (
 	foldFactor = 8
 	foldMin    = 4 << 20
 )
 
-// castagnoli is made when it is first needed, which is never in a run of one state.
-var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+// DefaultHistory is how many bytes a journal keeps where nobody says otherwise.
+const DefaultHistory = 64 << 20
+
+// JournalExt is the extension of the file with the steps of a run, after its id.
+const JournalExt = ".journal"
+
+// journal is the file with the steps of a run, as far as it was surveyed or written. Each line
+// has a step, or a whole run from which what follows is to be understood.
+type journal struct {
+	file     opened // nil: it is to be surveyed before the next line
+	size     int64  // bytes of its lines; after them comes nothing
+	last     int    // the step of the last line; 0 for none
+	whole    bool   // the last lines are a whole run and all steps that have followed it
+	since    int64  // their bytes, without the run
+	unfolded int64  // bytes since the last snapshot
+}
 
 // Append saves one step: one line of the journal, with a checksum, synced.
 // After it returns nil the step survives a crash of the machine; after an error
 // the caller must stop, since the step may or may not have been saved.
 func (f *File) Append(d *Delta) error {
-	line, err := journalLine(d)
+	err := f.openJournal(f.seq)
+	if err == nil {
+		err = f.write(d, d.Progress.Seq)
+	}
+	if err == nil {
+		err = f.journal.file.Sync()
+	}
+	if err == nil && !f.entered {
+		err = disk.syncDir(f.dir)
+	}
 	if err != nil {
-		return fmt.Errorf("encode step: %w", err)
-	}
-	if err := f.openJournal(); err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
-	if err := f.seal.Append(f.path(".journal"), line); err != nil {
-		return fmt.Errorf("save step: %w", err)
-	}
-	if err := writeSync(f.journal, line); err != nil {
-		return fmt.Errorf("save step: %w", err)
-	}
-	f.size += int64(len(line))
+	f.seq, f.entered = d.Progress.Seq, true
 	return nil
 }
 
-// Full reports whether the journal is due to be folded into the snapshot.
-func (f *File) Full() bool { return f.size > max(foldMin, foldFactor*f.snapshot) }
+// Full reports whether it is time for a new snapshot.
+func (f *File) Full() bool { return f.journal.unfolded > max(foldMin, foldFactor*f.snapshot) }
 
-func (f *File) openJournal() error {
-	if f.journal != nil {
+// note adds the step that a new snapshot is about to have to the journal: d, or where that can't
+// follow the last line, all of r. It need not be on the disk before the snapshot is: a last line
+// that is damaged counts as not written.
+func (f *File) note(r *Run, d *Delta) error {
+	if f.most == 0 {
 		return nil
 	}
-	// Opened by the first step after a Fold, which has emptied it.
-	w, err := disk.open(f.path(".journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	j := &f.journal
+	if d == nil || d.Progress.Seq != j.last+1 || !j.whole {
+		return f.write(r, r.Progress.Seq)
+	}
+	if err := f.write(d, d.Progress.Seq); err != nil || j.since <= f.most/8 {
+		return err
+	}
+	if err := f.write(r, r.Progress.Seq); err != nil {
+		return err
+	}
+	return j.file.Sync() // more than the last line
+}
+
+// openJournal opens the journal and cuts off what follows the step that the run has: a process
+// died before its snapshot took the place of the one before, or the file is of a run that is gone.
+func (f *File) openJournal(seq int) error {
+	if f.journal.file != nil {
+		return nil
+	}
+	path := f.path(JournalExt)
+	j, rest, err := survey(path, seq)
 	if err != nil {
 		return err
 	}
-	f.journal = w
-	return disk.syncDir(f.dir)
-}
-
-func journalLine(d *Delta) ([]byte, error) {
-	data, err := marshal(d)
+	w, err := disk.open(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	line := fmt.Appendf(nil, "%08x ", crc32.Checksum(data, castagnoli()))
-	return append(append(line, data...), '\n'), nil
-}
-
-// replay applies the steps of a journal that come after the run.
-func replay(r *Run, journal []byte) error {
-	applied := false
-	for d, err := range following(r, journal) {
-		if err != nil {
-			return err
-		}
-		r.Apply(d)
-		applied = true
+	if rest {
+		err = w.Truncate(j.size)
 	}
-	if !applied {
-		return nil
+	if err == nil {
+		err = f.seal.Adopt(path)
 	}
-	return r.Validate()
-}
-
-// following returns the steps of a journal that come after the run, to which the caller applies
-// each before it asks for the next one. A last line that was cut off counts as not written; any
-// other damage is a *FileError, and the last of what is returned.
-func following(r *Run, journal []byte) iter.Seq2[*Delta, error] {
-	return func(yield func(*Delta, error) bool) {
-		first := true
-		for n := 1; len(journal) > 0; n++ {
-			line, rest, whole := bytes.Cut(journal, []byte("\n"))
-			d, err := parseLine(line)
-			journal = rest
-			switch {
-			case err != nil && (!whole || len(rest) == 0):
-				return
-			case err != nil:
-			case d.Progress.Seq <= r.Progress.Seq && first:
-				continue // already in the snapshot: a crash came before the journal was emptied
-			case d.Progress.Seq != r.Progress.Seq+1:
-				err = fmt.Errorf("is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)
-			default:
-				err = d.checkFollows(r)
-			}
-			if err != nil {
-				yield(nil, &FileError{Field: fmt.Sprintf("line %d", n), What: err.Error()})
-				return
-			}
-			if first = false; !yield(d, nil) {
-				return
-			}
-		}
+	if err != nil {
+		return errors.Join(err, w.Close())
 	}
-}
-
-// checkFollows returns an error when the step can't be the one after r: agents are in the order
-// of their numbers, and the number of an agent never changes.
-func (d *Delta) checkFollows(r *Run) error {
-	r.index()
-	last, seen := 0, map[string]bool{}
-	if n := len(r.Agents); n > 0 {
-		last = r.Agents[n-1].N
-	}
-	for i, a := range d.Agents {
-		was, known := r.byID[a.ID]
-		switch {
-		case seen[a.ID]:
-			return fmt.Errorf("agents[%d].id: %q appears twice", i, a.ID)
-		case known && a.N != was.N:
-			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, was.N)
-		case !known && a.N <= last:
-			return fmt.Errorf("agents[%d].n: is %d, want more than %d", i, a.N, last)
-		}
-		seen[a.ID], last = true, max(last, a.N)
-	}
+	f.journal = j
+	f.journal.file = w
 	return nil
 }
 
-func parseLine(line []byte) (*Delta, error) {
-	data, err := checkedLine(line)
+// survey looks through a journal up to the last line whose step is not after seq, and reports
+// whether something follows it.
+func survey(path string, seq int) (j journal, rest bool, err error) {
+	from, _, err := files.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return j, false, nil
+	}
+	if err != nil {
+		return j, false, err
+	}
+	defer from.Close()
+	at := int64(0)
+	for e, err := range entries(from) {
+		if err != nil {
+			return j, false, err
+		}
+		at += e.size
+		if rest = e.damage != nil || e.seq > seq; rest {
+			continue
+		}
+		j.whole, j.since = e.isRun || j.whole && e.seq == j.last+1, j.since+at-j.size
+		if e.isRun {
+			j.since = 0
+		}
+		j.size, j.last = at, e.seq
+	}
+	return j, rest, nil
+}
+
+// write writes a line with a step or a run, whose number is seq. It is not synced.
+func (f *File) write(what any, seq int) error {
+	data, err := marshal(what)
+	if err != nil {
+		return err
+	}
+	line := journalLine(data)
+	if err := f.seal.Append(f.path(JournalExt), line); err != nil {
+		return err
+	}
+	if _, err := f.journal.file.Write(line); err != nil {
+		return err
+	}
+	j, size := &f.journal, int64(len(line))
+	_, isRun := what.(*Run)
+	j.whole, j.since = isRun || j.whole && seq == j.last+1, j.since+size
+	if isRun {
+		j.since = 0
+	}
+	j.size, j.unfolded, j.last = j.size+size, j.unfolded+size, seq
+	return nil
+}
+
+// shorten drops the oldest lines, up to a whole run, so that about half as much is kept as may be.
+func (f *File) shorten(r *Run) error {
+	old := f.journal.file
+	f.journal.file = nil // it will be another one
+	return errors.Join(old.Close(), f.keep(r))
+}
+
+func (f *File) keep(r *Run) error {
+	path, keep := f.path(JournalExt), []byte(nil)
+	if f.most > 0 {
+		var err error
+		if keep, err = newest(path, f.journal.size-f.most/2); err != nil {
+			return err
+		}
+	}
+	if f.most > 0 && keep == nil {
+		data, err := marshal(r)
+		if err != nil {
+			return err
+		}
+		keep = journalLine(data)
+	}
+	return f.replace(path, keep, nil)
+}
+
+// newest returns the lines of a journal from the first whole run on that does not begin before a
+// place; nil when there is none.
+func newest(path string, from int64) ([]byte, error) {
+	f, _, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	d := new(Delta)
-	if err := invalid(jsonstrict.Decode(data, d)); err != nil {
-		return nil, err
+	defer f.Close()
+	at := int64(0)
+	for e, err := range entries(f) {
+		if err != nil {
+			return nil, err
+		}
+		if at >= from && e.isRun && e.damage == nil {
+			if _, err := f.Seek(at, io.SeekStart); err != nil {
+				return nil, err
+			}
+			return io.ReadAll(f)
+		}
+		at += e.size
 	}
-	return d, nil
+	return nil, nil
+}
+
+// castagnoli is made when it is first needed, which is never in a run of one state.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
+
+func journalLine(data []byte) []byte {
+	return slices.Concat([]byte(checksum(data)), []byte(" "), data, []byte("\n"))
+}
+
+// entry is a line of a journal.
+type entry struct {
+	n      int    // of the line, from 1
+	size   int64  // bytes, with its line break
+	text   []byte // all of it, valid until the next entry is asked for
+	data   []byte // the JSON in it
+	isRun  bool   // it holds a whole run, and no step
+	seq    int    // the step, or the last one of the run
+	damage error  // why it holds neither
+}
+
+// entries returns the lines of a journal. An error is the last one.
+func entries(from io.Reader) iter.Seq2[entry, error] {
+	return func(yield func(entry, error) bool) {
+		lines := bufio.NewScanner(from)
+		lines.Buffer(make([]byte, 64<<10), maxFile+1<<10)
+		lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+			if i := bytes.IndexByte(data, '\n'); i >= 0 {
+				return i + 1, data[:i+1], nil
+			}
+			if atEOF && len(data) > 0 {
+				return len(data), data, nil
+			}
+			return 0, nil, nil
+		})
+		for n := 1; lines.Scan(); n++ {
+			if !yield(parseLine(n, lines.Bytes()), nil) {
+				return
+			}
+		}
+		if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+			yield(entry{}, &FileError{What: fmt.Sprintf("has a line of more than %d bytes", maxFile)})
+		} else if err != nil {
+			yield(entry{}, err)
+		}
+	}
+}
+
+func parseLine(n int, text []byte) entry {
+	e := entry{n: n, size: int64(len(text)), text: text}
+	line, isWhole := bytes.CutSuffix(text, []byte("\n"))
+	if !isWhole {
+		e.damage = errors.New("is cut off")
+		return e
+	}
+	if e.data, e.damage = checkedLine(line); e.damage != nil {
+		return e
+	}
+	e.isRun = bytes.HasPrefix(e.data, []byte(`{"schema":`))
+	if e.seq = seqOf(e.data); e.seq < 1 && !e.isRun {
+		e.damage = errors.New("holds neither a run nor a step")
+	}
+	return e
 }
 
 // checkedLine returns what a line has after its checksum.
 func checkedLine(line []byte) ([]byte, error) {
 	sum, data, ok := bytes.Cut(line, []byte(" "))
-	want, err := strconv.ParseUint(string(sum), 16, 32)
-	if !ok || err != nil || len(sum) != 8 {
-		return nil, fmt.Errorf("has no checksum")
+	if !ok || len(sum) != 8 {
+		return nil, errors.New("has no checksum")
 	}
-	if crc32.Checksum(data, castagnoli()) != uint32(want) {
-		return nil, fmt.Errorf("does not match its checksum")
+	if string(sum) != checksum(data) {
+		return nil, errors.New("does not match its checksum")
 	}
 	return data, nil
+}
+
+func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(data, castagnoli())) }
+
+// seqOf returns the number of a step, or of the last step of a run, without a look at the rest;
+// 0 when there is none.
+func seqOf(data []byte) int {
+	if rest, ok := bytes.CutPrefix(data, []byte(`{"progress":{"seq":`)); ok {
+		digits, _, _ := bytes.Cut(rest, []byte(","))
+		n, _ := strconv.Atoi(string(digits))
+		return n
+	}
+	var head struct {
+		Progress struct {
+			Seq int `json:"seq"`
+		} `json:"progress"`
+	}
+	_ = json.Unmarshal(data, &head)
+	return head.Progress.Seq
 }

@@ -126,7 +126,7 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	local := []string{"store", "local", "state-dir", dir, "workspace", "none"}
 	id := s.prompts(1, local...).do(0).Outputs["workflow-id"]
-	path := filepath.Join(dir, "o", "r", id+".history")
+	path := filepath.Join(dir, "o", "r", id+".journal")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -148,11 +148,11 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 		class  problem.Class
 		want   string
 	}{
-		"garbage":           {func(string) string { return "{}" }, problem.ClassUsage, "is not kept"},
+		"garbage":           {func(string) string { return "{}" }, problem.ClassBadState, "line 1: holds neither a run nor a step"},
 		"unknown":           {func(line string) string { return strings.Replace(line, `{"`, `{"evil":1,"`, 1) }, problem.ClassUsage, "is not kept"},
-		"unknown in a step": {func(line string) string { return strings.Replace(line, `{"delta":{`, `{"delta":{"evil":1,`, 1) }, problem.ClassUsage, "no longer kept"},
+		"unknown in a step": {func(line string) string { return strings.Replace(line, `{"progress":{`, `{"evil":1,"progress":{`, 1) }, problem.ClassUsage, "no longer kept"},
 		"another agent's": {func(line string) string {
-			if strings.HasPrefix(line, `{"delta":`) {
+			if strings.HasPrefix(line, `{"progress":`) {
 				return strings.Replace(line, `"agents":[{"id":"main","n":1,`, `"agents":[{"id":"main","n":7,`, 1)
 			}
 			return line

@@ -197,11 +197,6 @@ func resume(ctx context.Context, s *step, r *remarks, b placed) error {
 		return err
 	}
 	b.store.SetSeal(s.note.seals)
-	if e.found != nil { // in its history, which came along, it is another one: that of this machine
-		if err := b.store.Fold(b.readyRun.run, nil, nil); err != nil {
-			return err
-		}
-	}
 	takeMeta(s, b.run, r)
 	if !isTold(s) { // somebody else has continued the run
 		b.run.Progress.Continuations = 0

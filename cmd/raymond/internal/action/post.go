@@ -164,7 +164,6 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	if err != nil {
 		return err
 	}
-	dropHistory(s, note.WorkflowID)
 	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
 	if err := bookLeft(ctx, s, store, run); err != nil {
 		s.voice.warn(notBooked(err))
@@ -182,21 +181,6 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 		s.voice.warn("the page can't be completed: " + err.Error())
 	}
 	return errors.Join(storeErr, p.completeComment(ctx))
-}
-
-// dropHistory removes the history of a run unless it is as it was written: a later run may begin
-// from any of its steps. The run itself does not need it.
-func dropHistory(s *step, id string) {
-	name := id + state.HistoryExt
-	path := filepath.Join(s.dirs.state, name)
-	key, _ := sealKey(s, s.dirs.own)
-	if _, err := os.Lstat(path); err != nil || key == nil || isIntact(s, name) {
-		return
-	}
-	s.voice.warn("the history of the run is not what the step wrote, or was cut off: no earlier state can be run again from this checkpoint")
-	if err := os.RemoveAll(path); err != nil {
-		s.voice.warn(err.Error())
-	}
 }
 
 // releaseLeft gives up the key that the main part has claimed. A service that

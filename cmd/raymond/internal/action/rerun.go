@@ -64,7 +64,7 @@ func readable(s *step, e *earlierRun) (string, error) {
 	dir, id := filepath.Join(e.found.Dir, "state"), e.run.WorkflowID
 	err := os.MkdirAll(filepath.Join(dir, id), 0o700)
 	for from, to := range map[string]string{
-		"state.json": id + ".json", checkpoint.HistoryName: id + ".history", "events.jsonl": filepath.Join(id, "events.jsonl"),
+		"state.json": id + ".json", checkpoint.HistoryName: id + state.JournalExt, "events.jsonl": filepath.Join(id, "events.jsonl"),
 	} {
 		err = errors.Join(err, moveIfThere(filepath.Join(e.found.Dir, from), filepath.Join(dir, to)))
 	}

@@ -232,19 +232,18 @@ func install(s *step, run *state.Run, from string) error {
 		return err
 	}
 	// What an earlier try of this step left is of no more use than its machine.
-	for _, ext := range []string{".json", ".journal"} {
-		if err := os.RemoveAll(filepath.Join(s.dirs.state, run.WorkflowID+ext)); err != nil {
-			return err
-		}
+	if err := os.RemoveAll(filepath.Join(s.dirs.state, run.WorkflowID+".json")); err != nil {
+		return err
 	}
 	store, err := state.Create(s.dirs.state, run.WorkflowID, session.Holder())
 	if err != nil {
 		return err
 	}
 	store.SetSeal(s.note.seals)
-	if err := errors.Join(store.Fold(run, nil, nil), store.Close()); err != nil {
-		return err
+	// From its journal, which came along, it goes on as that of this machine.
+	err = moveIfThere(filepath.Join(from, checkpoint.HistoryName), filepath.Join(s.dirs.state, run.WorkflowID+state.JournalExt))
+	if err == nil {
+		err = store.Fold(run, nil, nil)
 	}
-	history := filepath.Join(s.dirs.state, run.WorkflowID+state.HistoryExt) // a run that is created has none
-	return errors.Join(os.RemoveAll(history), moveIfThere(filepath.Join(from, checkpoint.HistoryName), history))
+	return errors.Join(err, store.Close())
 }

@@ -271,7 +271,7 @@ func TestClearRemovesWhatWasHalfMade(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
 		"checkpoint-1/state.json", "checkpoint-2.zip", "workspace-3/repo-0.bundle", "raymond-git-4/x", "k-12345678.json.tmp",
-		"k-12345678.json", "k-12345678/owed.json.tmp", "k-12345678/logs/x.tmp", "step.note", "step.note.tmp", "k-12345678.history.tmp",
+		"k-12345678.json", "k-12345678/owed.json.tmp", "k-12345678/logs/x.tmp", "step.note", "step.note.tmp", "k-12345678.journal.tmp",
 	} {
 		write(t, filepath.Join(dir, name), "x")
 	}

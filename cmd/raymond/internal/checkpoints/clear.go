@@ -13,9 +13,9 @@ import (
 // needs.
 var passing = []string{"checkpoint-", "workspace-", "work-", "claim-", "raymond-git-", "raymond-restore-", "raymond-past-"}
 
-// halfWritten are the ends of the names of state files, histories and notes that are not
+// halfWritten are the ends of the names of state files, journals and notes that are not
 // whole yet.
-var halfWritten = []string{".json.tmp", ".history.tmp", ".note.tmp"}
+var halfWritten = []string{".json.tmp", ".journal.tmp", ".note.tmp"}
 
 // Clear removes from the folder of a step what a process that was killed left half made.
 // The work and the conversations of the run lie there in clear. Nobody may be at work

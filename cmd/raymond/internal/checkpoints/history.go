@@ -1,6 +1,7 @@
 package checkpoints
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -21,25 +22,22 @@ import (
 const (
 	maxPast      = 64 << 20 // bytes
 	maxPastFiles = 200
-	maxJournal   = 64 << 20
 )
 
-// history is the history of a run as it was when a snapshot was taken.
+// history is the journal of a run as it was when a snapshot was taken.
 type history struct {
-	path    string
-	size    int64 // -1: nobody has sealed it
-	sum     [sha256.Size]byte
-	journal []byte // the steps that are not in the file yet
-	agents  map[string]runner.Agent
+	path   string
+	size   int64 // -1: nobody has sealed it
+	sum    [sha256.Size]byte
+	agents map[string]runner.Agent
 }
 
-// takeHistory notes how far the history of a run has come whose own files are in dir.
+// takeHistory notes how far the journal of a run has come whose own files are in dir.
 func takeHistory(dir string, seals *seal.Seals, agents map[string]runner.Agent) history {
-	h := history{path: dir + state.HistoryExt, size: -1, agents: agents}
+	h := history{path: dir + state.JournalExt, size: -1, agents: agents}
 	if seals != nil {
 		h.size, h.sum = seals.Sum(h.path)
 	}
-	h.journal, _, _ = files.Read(dir+".journal", maxJournal) // what can't be read is missing in the history
 	return h
 }
 
@@ -61,7 +59,8 @@ func (h *history) copy(to string, seq int) error {
 	if h.size >= 0 {
 		from = io.TeeReader(io.LimitReader(f, h.size), sum)
 	}
-	err = errors.Join(state.CopyHistory(out, from, h.journal, seq), out.Close())
+	buffered := bufio.NewWriter(out)
+	err = errors.Join(state.CopyHistory(buffered, from, seq), buffered.Flush(), out.Close())
 	if err == nil && h.size >= 0 && [sha256.Size]byte(sum.Sum(nil)) != h.sum {
 		return errAltered
 	}

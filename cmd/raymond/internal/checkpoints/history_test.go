@@ -106,7 +106,7 @@ func (p *past) stored(seals *seal.Seals, between func()) (checkpoint.Manifest, s
 // steps are those of the run as a later job finds them in a checkpoint.
 func steps(t *testing.T, from string) []int {
 	t.Helper()
-	for name, as := range map[string]string{"state.json": "k-12345678.json", "state.history": "k-12345678.history"} {
+	for name, as := range map[string]string{"state.json": "k-12345678.json", "state.history": "k-12345678.journal"} {
 		if err := os.Rename(filepath.Join(from, name), filepath.Join(from, as)); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
@@ -121,13 +121,13 @@ func steps(t *testing.T, from string) []int {
 	return list
 }
 
-// TestTheHistoryGoesAlong states that a checkpoint has all steps up to its own, also those that
-// only the journal had then, without secrets, and the conversations that they name.
+// TestTheHistoryGoesAlong states that a checkpoint has all steps up to its own, without secrets,
+// and the conversations that they name.
 func TestTheHistoryGoesAlong(t *testing.T) {
 	t.Parallel()
 	p := newPast(t, nil, t.TempDir(), 5)
 	m, dir, _ := p.stored(nil, func() {
-		p.take(true, func(*state.Step) {}) // later steps empty the journal
+		p.take(true, func(*state.Step) {})
 	})
 	data, err := os.ReadFile(filepath.Join(dir, "state.history"))
 	if err != nil || bytes.Contains(data, []byte(secret)) || !bytes.Contains(data, bytes.Repeat([]byte("*"), len(secret))) {
@@ -163,7 +163,7 @@ func TestAnAlteredHistoryStays(t *testing.T) {
 			if !altered {
 				return
 			}
-			file := p.dir + ".history"
+			file := p.dir + ".journal"
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

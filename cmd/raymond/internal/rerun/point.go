@@ -54,7 +54,7 @@ func (s Source) Find(from string) (Point, error) {
 			return Point{Exec: n, Agent: a.ID, State: a.State, Run: run}, nil
 		}
 	}
-	return Point{}, &state.FileError{Path: filepath.Join(s.StateDir, s.ID+".history"), What: fmt.Sprintf("no agent begins state execution %d in the step that started it", n)}
+	return Point{}, &state.FileError{Path: filepath.Join(s.StateDir, s.ID+state.JournalExt), What: fmt.Sprintf("no agent begins state execution %d in the step that started it", n)}
 }
 
 // number returns the number of the state execution that from names.

@@ -24,10 +24,6 @@ const (
 	maxTorn = 64 << 20
 )
 
-// spare is how the names of files end that a run can do without, and of which a crash may leave
-// some lines of several. Check passes over them: who reads one asks Intact.
-const spare = ".history"
-
 // Altered says that a file is not what the main part wrote.
 type Altered struct {
 	Name string // of the file, below the folder
@@ -56,9 +52,6 @@ func Check(dir string, key Key, needed ...string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if strings.HasSuffix(name, spare) {
-			continue
-		}
 		if err := all[name].check(dir, name); err != nil {
 			return err
 		}

@@ -10,8 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestEventsAreOnTheDiskBeforeTheirSteps leave the journal: where they can't be, the old
-// snapshot stays.
+// TestEventsAreOnTheDiskBeforeTheirSteps are in a snapshot: where they can't be, the old one stays.
 func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
 	dir := t.TempDir()
 	log, err := report.OpenLog(filepath.Join(dir, "events.jsonl"), "run-1")

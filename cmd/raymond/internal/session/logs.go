@@ -120,7 +120,7 @@ func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 	return err
 }
 
-// keeper is the store of a run: before steps leave the journal, the log that
+// keeper is the store of a run: before a new snapshot takes the place of steps, the log that
 // has their events is on disk too.
 type keeper struct {
 	*state.File
