@@ -9,14 +9,11 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
-	claudepin "github.com/raymond-action/raymond-action/runner/claude/pin"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/codex"
-	codexpin "github.com/raymond-action/raymond-action/runner/codex/pin"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/command"
 	"github.com/raymond-action/raymond-action/runner/gemini"
-	geminipin "github.com/raymond-action/raymond-action/runner/gemini/pin"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/pinned"
@@ -74,9 +71,9 @@ type line struct {
 
 // lines are all agent CLIs, the default one first.
 var lines = []line{
-	{claude.Abilities(), &claudepin.CLI, transcript.Words, newClaude, claude.API{}},
-	{codex.Abilities(), &codexpin.CLI, rollout.Words, newCodex, codex.API{}},
-	{gemini.Abilities(), &geminipin.CLI, gemini.Words, newGemini, gemini.API{}},
+	{claude.Abilities(), &pinned.Claude, transcript.Words, newClaude, claude.API{}},
+	{codex.Abilities(), &pinned.Codex, rollout.Words, newCodex, codex.API{}},
+	{gemini.Abilities(), &pinned.Gemini, gemini.Words, newGemini, gemini.API{}},
 	{command.Abilities(), nil, nil, newCommand, nil},
 }
 
@@ -101,17 +98,17 @@ func (c Config) cli(backend string, pin pinned.CLI) program.CLI {
 }
 
 func newClaude(c Config) runner.Agent {
-	b := &claude.Backend{CLI: c.cli(protocol.BackendClaude, claudepin.CLI), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
+	b := &claude.Backend{CLI: c.cli(protocol.BackendClaude, pinned.Claude), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
 	return agent{b, b.Kept()}
 }
 
 func newCodex(c Config) runner.Agent {
-	b := &codex.Backend{CLI: c.cli(protocol.BackendCodex, codexpin.CLI)}
+	b := &codex.Backend{CLI: c.cli(protocol.BackendCodex, pinned.Codex)}
 	return agent{b, b.Kept()}
 }
 
 func newGemini(c Config) runner.Agent {
-	b := &gemini.Backend{CLI: c.cli(protocol.BackendGemini, geminipin.CLI)}
+	b := &gemini.Backend{CLI: c.cli(protocol.BackendGemini, pinned.Gemini)}
 	return agent{b, b.Kept()}
 }
 

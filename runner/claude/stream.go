@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	cagedenied "github.com/raymond-action/raymond-action/internal/cage/denied"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -168,7 +168,7 @@ func (s *stream) tellRefused(why string) {
 	if s.Order.Prompt.Cage == nil {
 		return
 	}
-	if path := cagedenied.Path(why); path != "" {
+	if path := cage.Denied(why); path != "" {
 		s.Display.Tell(runner.Progress{Refused: path})
 	}
 }

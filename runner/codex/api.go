@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/codex/responses"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
@@ -83,7 +82,7 @@ func (API) Env(a keyproxy.Access) []string {
 }
 
 // Counter implements keyproxy.API.
-func (API) Counter(r keyproxy.Request) keyproxy.Counter { return responses.NewCounter(r.Model, r.Size) }
+func (API) Counter(r keyproxy.Request) keyproxy.Counter { return newCounter(r.Model, r.Size) }
 
 // Problem implements keyproxy.API.
 func (API) Problem(status int, message string) any {

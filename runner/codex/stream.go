@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/internal/cage/denied"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -156,7 +156,7 @@ func (s *stream) ended(i item) {
 	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {
 		s.refused = append(s.refused, rollout.Refused{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
 	}
-	if path := denied.Path(i.Output); path != "" {
+	if path := cage.Denied(i.Output); path != "" {
 		s.Display.Tell(runner.Progress{Refused: path})
 	}
 }

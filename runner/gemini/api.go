@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/gemini/generate"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
@@ -106,7 +105,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(asked keyproxy.Request) keyproxy.Counter {
-	return generate.NewCounter(asked.Model, asked.Size)
+	return newCounter(asked.Model, asked.Size)
 }
 
 // kinds are the API's own names of errors.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/internal/cage/denied"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -163,7 +163,7 @@ func (s *stream) brought(r *record) {
 	if r.Status != "error" {
 		return
 	}
-	if path := denied.Path(r.Output + "\n" + r.Error.Message); path != "" {
+	if path := cage.Denied(r.Output + "\n" + r.Error.Message); path != "" {
 		s.Display.Tell(runner.Progress{Refused: path})
 	}
 	if use.isRefused(r.Error) && len(s.answer.refused) < maxRefused {

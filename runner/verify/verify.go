@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/raymond-action/raymond-action/internal/cage/denied"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -75,7 +75,7 @@ func refusedPath(c runner.Checks, r state.CommandResult) string {
 	if c.Cage == nil || r.RC == 0 {
 		return ""
 	}
-	return denied.Path(r.Tail)
+	return cage.Denied(r.Tail)
 }
 
 // stopped says why the run ends commands, or "".

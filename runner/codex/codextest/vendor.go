@@ -6,7 +6,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
-	"github.com/raymond-action/raymond-action/runner/codex/pin"
+	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
 // VersionVar is the environment variable that names the version of the CLI which the tests
@@ -17,7 +17,7 @@ const VersionVar = "RAYMOND_TEST_CODEX"
 const Key = "sk-codextest-0123456789"
 
 var cli = installtest.CLI{
-	Name: "codex", Package: pin.CLI.Package, Pinned: pin.CLI.Version(), Files: pin.CLI.Files, Dir: "runner/codex/pin", Var: VersionVar,
+	Name: "codex", Package: pinned.Codex.Package, Pinned: pinned.Codex.Version(), Files: pinned.Codex.Files, Dir: "runner/pinned/codex", Var: VersionVar,
 }
 
 // Vendor is Codex for tests that run with each agent CLI.
@@ -35,7 +35,7 @@ func (Vendor) Install(t testing.TB) string { return Install(t) }
 // names; see installtest.CLI.
 func Install(t testing.TB) string {
 	t.Helper()
-	path, err := pin.CLI.Binary(cli.Install(t))
+	path, err := pinned.Codex.Binary(cli.Install(t))
 	if err != nil {
 		t.Fatal(err)
 	}

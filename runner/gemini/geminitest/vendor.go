@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/internal/nodetest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
-	"github.com/raymond-action/raymond-action/runner/gemini/pin"
+	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
 // VersionVar is the environment variable that names the version of the CLI which the tests
@@ -20,7 +20,7 @@ const VersionVar = "RAYMOND_TEST_GEMINI"
 const Key = "AIza-geminitest-0123456789abcdefghijklmn"
 
 var cli = installtest.CLI{
-	Name: "gemini", Package: pin.CLI.Package, Pinned: pin.CLI.Version(), Files: pin.CLI.Files, Dir: "runner/gemini/pin", Var: VersionVar,
+	Name: "gemini", Package: pinned.Gemini.Package, Pinned: pinned.Gemini.Version(), Files: pinned.Gemini.Files, Dir: "runner/pinned/gemini", Var: VersionVar,
 }
 
 // node is the folder of the pinned Node, which the CLI is a script for; "" before Install.
@@ -41,7 +41,7 @@ func (Vendor) Install(t testing.TB) string { return Install(t) }
 // It installs the pinned Node, too, which Environ puts on PATH.
 func Install(t testing.TB) string {
 	t.Helper()
-	path, err := pin.CLI.Binary(cli.Install(t))
+	path, err := pinned.Gemini.Binary(cli.Install(t))
 	if err != nil {
 		t.Fatal(err)
 	}

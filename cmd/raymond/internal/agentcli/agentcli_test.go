@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
 // npm makes a stand-in for npm that runs a script, and returns the installation
@@ -23,7 +23,7 @@ func npm(t *testing.T, script string) Install {
 	bin := t.TempDir()
 	installtest.WriteProgram(t, filepath.Join(bin, "npm"), "#!/bin/bash\n"+script)
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return Install{Pin: pin.CLI, Cache: t.TempDir(), Env: os.Environ()}
+	return Install{Pin: pinned.Claude, Cache: t.TempDir(), Env: os.Environ()}
 }
 
 // TestInstallationIsTold: its begin, its end and how long it took; one that is there

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/claude/pin"
+	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
 // TestAnotherProgramThanThePinnedIsNotInstalled: a registry, or whoever stands between,
@@ -26,12 +26,12 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 			return
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")
-		version := map[string]any{"name": name, "version": pin.CLI.Version(), "dist": map[string]string{"tarball": "http://" + r.Host + "/" + name + "/-/x.tgz"}}
-		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": map[string]any{pin.CLI.Version(): version}})
+		version := map[string]any{"name": name, "version": pinned.Claude.Version(), "dist": map[string]string{"tarball": "http://" + r.Host + "/" + name + "/-/x.tgz"}}
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": map[string]any{pinned.Claude.Version(): version}})
 	}))
 	defer registry.Close()
 	home := t.TempDir()
-	c := Install{Pin: pin.CLI, IsCaged: true, Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
+	c := Install{Pin: pinned.Claude, IsCaged: true, Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
 		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
 	path, err := c.Install(t.Context(), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {

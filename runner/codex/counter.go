@@ -1,6 +1,6 @@
-// Package responses reads what the Responses API says of the tokens of an answer, whole or
+// counter reads what the Responses API says of the tokens of an answer, whole or
 // piece by piece. It says so once, at the end.
-package responses
+package codex
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Tokens is the API's own count for one answer. What is read from the cache, or written to
+// apiTokens is the API's own count for one answer. What is read from the cache, or written to
 // it, is a part of the input.
-type Tokens struct {
+type apiTokens struct {
 	Input   jsontext.Value `json:"input_tokens"`
 	Output  jsontext.Value `json:"output_tokens"`
 	Details struct {
@@ -25,7 +25,7 @@ type Tokens struct {
 }
 
 // Usage is the count for an answer of a model.
-func (t Tokens) Usage(model string) state.Usage {
+func (t apiTokens) Usage(model string) state.Usage {
 	u := state.Usage{
 		Model: model, Output: tally.Count(t.Output),
 		CacheRead: tally.Count(t.Details.Cached), CacheWrite: tally.Count(t.Details.Written),
@@ -37,9 +37,9 @@ func (t Tokens) Usage(model string) state.Usage {
 
 // response is an answer, as far as it counts tokens.
 type response struct {
-	ID     string  `json:"id"`
-	Object string  `json:"object"`
-	Usage  *Tokens `json:"usage"`
+	ID     string     `json:"id"`
+	Object string     `json:"object"`
+	Usage  *apiTokens `json:"usage"`
 }
 
 // event is a piece of an answer.
@@ -48,21 +48,21 @@ type event struct {
 	Response response `json:"response"`
 }
 
-// Counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type Counter struct {
+// counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
+type counter struct {
 	model   string
 	asked   int64
 	message *tally.Message
 }
 
-// NewCounter returns a counter for the answer to a request of so many bytes. The model is
+// newCounter returns a counter for the answer to a request of so many bytes. The model is
 // that which the request names: by that it has its price.
-func NewCounter(model string, asked int64) *Counter {
-	return &Counter{model: model, asked: max(asked, 1)}
+func newCounter(model string, asked int64) *counter {
+	return &counter{model: model, asked: max(asked, 1)}
 }
 
 // Message returns what was counted so far; nil before the answer has begun.
-func (c *Counter) Message() *tally.Message { return c.message }
+func (c *counter) Message() *tally.Message { return c.message }
 
 var (
 	usageKey = []byte(`"usage"`)
@@ -72,11 +72,11 @@ var (
 
 // Event takes the data of an event of a stream; of one that is too long, its beginning and
 // its end. The last one repeats the request, and may be so.
-func (c *Counter) Event(data, end []byte) {
+func (c *counter) Event(data, end []byte) {
 	switch {
 	case end != nil:
 		c.begin("")
-		c.took(tally.Last[Tokens](end, "usage"))
+		c.took(tally.Last[apiTokens](end, "usage"))
 	case bytes.Contains(data, usageKey), bytes.Contains(data, created):
 		var e event
 		if json.Unmarshal(data, &e, tally.Loose) != nil {
@@ -84,7 +84,7 @@ func (c *Counter) Event(data, end []byte) {
 		}
 		c.begin(e.Response.ID)
 		if e.Response.Usage == nil && e.Type == "response.failed" {
-			e.Response.Usage = &Tokens{} // nothing is asked for it
+			e.Response.Usage = &apiTokens{} // nothing is asked for it
 		}
 		c.took(e.Response.Usage)
 	default:
@@ -94,9 +94,9 @@ func (c *Counter) Event(data, end []byte) {
 
 // Whole takes an answer that is no stream; of one that is too long, its beginning and its
 // end. It reports false when it can't be counted.
-func (c *Counter) Whole(data, end []byte) bool {
+func (c *counter) Whole(data, end []byte) bool {
 	if end != nil {
-		t := tally.Last[Tokens](end, "usage")
+		t := tally.Last[apiTokens](end, "usage")
 		if t == nil {
 			return false
 		}
@@ -112,13 +112,13 @@ func (c *Counter) Whole(data, end []byte) bool {
 	return true
 }
 
-func (c *Counter) begin(id string) {
+func (c *counter) begin(id string) {
 	if c.message == nil {
 		c.message = tally.Begun(id, c.model, c.asked)
 	}
 }
 
-func (c *Counter) took(t *Tokens) {
+func (c *counter) took(t *apiTokens) {
 	if t != nil {
 		c.message.Took(t.Usage(c.model))
 	}

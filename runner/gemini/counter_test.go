@@ -1,4 +1,4 @@
-package generate
+package gemini
 
 import (
 	"testing"
@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	first = `{"candidates":[{"content":{"parts":[{"text":"\"usageMetadata\":{}"}]}}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300},"responseId":"r"}`
-	last  = `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300,` +
+	firstPiece = `{"candidates":[{"content":{"parts":[{"text":"\"usageMetadata\":{}"}]}}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300},"responseId":"r"}`
+	lastPiece  = `{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":1000,"cachedContentTokenCount":300,` +
 		`"toolUsePromptTokenCount":7,"candidatesTokenCount":20,"thoughtsTokenCount":30,"totalTokenCount":1057},"responseId":"r"}`
 )
 
-func sum(count func(*Counter)) tally.Sum {
-	c := NewCounter("m", 400)
+func sumOf(count func(*counter)) tally.Sum {
+	c := newCounter("m", 400)
 	count(c)
 	list := tally.Sums(nil).With(func(yield func(*tally.Message) bool) {
 		if m := c.Message(); m != nil {
@@ -28,27 +28,27 @@ func sum(count func(*Counter)) tally.Sum {
 }
 
 var (
-	all  = tally.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
-	some = tally.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}
-	none = tally.Sum{}
+	counted = tally.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
+	some    = tally.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}
+	none    = tally.Sum{}
 	// guessed is what is known of a request of 400 bytes whose answer counts nothing.
 	guessed = tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}
 )
 
-// TestAnswersAreCounted: each piece counts all up to there. What is cached is a part of the
+// TestAnswersAreCounted: each piece counts counted up to there. What is cached is a part of the
 // prompt, and is not counted twice; thoughts are output.
 func TestAnswersAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []string
 		want   tally.Sum
 	}{
-		"whole":      {[]string{first, last}, all},
-		"broken off": {[]string{first}, some},
+		"whole":      {[]string{firstPiece, lastPiece}, counted},
+		"broken off": {[]string{firstPiece}, some},
 		"no count":   {[]string{`{"candidates":[{}]}`}, guessed},
 		"an error":   {[]string{`{"error":{"code":503}}`}, none},
 		"no JSON":    {[]string{"\x00{"}, none},
 	} {
-		got := sum(func(n *Counter) {
+		got := sumOf(func(n *counter) {
 			for _, e := range c.events {
 				n.Event([]byte(e), nil)
 			}
@@ -57,8 +57,8 @@ func TestAnswersAreCounted(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
-	if got := sum(func(n *Counter) { n.Event([]byte(`{"candidates":[{"content"`), []byte(last[20:])) }); got != all {
-		t.Errorf("a long event: got %+v, want %+v", got, all)
+	if got := sumOf(func(n *counter) { n.Event([]byte(`{"candidates":[{"content"`), []byte(lastPiece[20:])) }); got != counted {
+		t.Errorf("a long event: got %+v, want %+v", got, counted)
 	}
 }
 
@@ -69,13 +69,13 @@ func TestWholeAnswersAreCounted(t *testing.T) {
 		counted   bool
 		want      tally.Sum
 	}{
-		"an object": {last, "", true, all},
-		"an array":  {"\n[" + first + ",\n" + last + "]", "", true, all},
-		"an error":  {`{"error":{}}`, "", true, none},
-		"too long":  {first, last[20:], true, all},
-		"all long":  {first, "…", false, none},
+		"an object":    {lastPiece, "", true, counted},
+		"an array":     {"\n[" + firstPiece + ",\n" + lastPiece + "]", "", true, counted},
+		"an error":     {`{"error":{}}`, "", true, none},
+		"too long":     {firstPiece, lastPiece[20:], true, counted},
+		"counted long": {firstPiece, "…", false, none},
 	} {
-		got := sum(func(n *Counter) {
+		got := sumOf(func(n *counter) {
 			var end []byte
 			if c.end != "" {
 				end = []byte(c.end)

@@ -1,4 +1,4 @@
-package responses
+package codex
 
 import (
 	"strings"
@@ -16,9 +16,9 @@ const (
 	completed = `{"type":"response.completed","response":{"id":"r1","model":"m-2026-01-01","output":[{"text":"\"usage\":{\"input_tokens\":1}"}],` + counts + `}}`
 )
 
-// sum is what a counter has counted, of a request of 400 bytes for model m.
-func sum(count func(*Counter)) tally.Sum {
-	c := NewCounter("m", 400)
+// sumOf is what a counter has counted, of a request of 400 bytes for model m.
+func sumOf(count func(*counter)) tally.Sum {
+	c := newCounter("m", 400)
 	count(c)
 	list := tally.Sums(nil).With(func(yield func(*tally.Message) bool) {
 		if m := c.Message(); m != nil {
@@ -52,7 +52,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"a forged one":      {[]string{begun, "{\x00" + `"tools":[{"parameters":{"usage":{"input_tokens":1}}}],` + counts + metadata}, all},
 		"a long, cut event": {[]string{begun, "{\x00" + counts[:20]}, tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
 	} {
-		got := sum(func(n *Counter) {
+		got := sumOf(func(n *counter) {
 			for _, e := range c.events {
 				if data, end, isLong := strings.Cut(e, "\x00"); isLong && name != "no JSON" {
 					n.Event([]byte(data), []byte(end))
@@ -80,7 +80,7 @@ func TestWholeAnswersAreCounted(t *testing.T) {
 		"too long":     {`{"object":"response","instructions":"…`, `…",` + strings.Replace(counts, `"usage":`, `"usage" : `, 1) + `}`, true, all},
 		"too long too": {`{"object":"response","instructions":"…`, `…"}`, false, tally.Sum{}},
 	} {
-		got := sum(func(n *Counter) {
+		got := sumOf(func(n *counter) {
 			var end []byte
 			if c.end != "" {
 				end = []byte(c.end)
