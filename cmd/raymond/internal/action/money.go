@@ -11,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -167,23 +168,24 @@ func bookLeft(ctx context.Context, s *step, store *state.File, run *state.Run) e
 	if len(run.Lost()) == 0 {
 		return book(ctx, s, run)
 	}
+	// The log is opened first: a killed process may have told events whose numbers the state doesn't know.
+	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown, s.note.seals)
 	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
 	charge := c.Charge(run, time.Now())
 	booked := run.With(charge)
-	return errors.Join(chargeLost(s, store, run, charge), book(ctx, s, booked))
+	if err == nil {
+		err = chargeLost(s, log, store, run, charge)
+	}
+	return errors.Join(err, book(ctx, s, booked))
 }
 
-// chargeLost writes what the invocations under way have used. The log gets what it lacks of the last save before the
-// next one, which no longer has these events.
-func chargeLost(s *step, store *state.File, run *state.Run, charge *state.Delta) error {
-	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown, s.note.seals)
-	if err != nil {
-		return err
-	}
+// chargeLost writes what the invocations under way have used.
+func chargeLost(s *step, log *report.Log, store *state.File, run *state.Run, charge *state.Delta) error {
 	if err := store.Append(charge); err != nil {
 		return errors.Join(err, log.Close())
 	}
 	run.Apply(charge)
+	var err error
 	for _, e := range run.Events {
 		err = errors.Join(err, log.Report(e.Map(s.voice.shown)))
 	}

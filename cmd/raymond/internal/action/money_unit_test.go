@@ -1,6 +1,7 @@
 package action
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestTheLogLosesNothingOfAKilledPart: what post books is a save more, and the log gets what it lacks of the one before.
+// TestTheLogLosesNothingOfAKilledPart: what post books is a save more, and the log gets what it lacks of the one before,
+// also where the last thing that it has was never saved, as what an agent said.
 func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	s := &step{voice: newVoice(nil, true), note: &stepNote{}, options: &options.Options{}}
 	s.dirs.state = t.TempDir()
@@ -30,15 +32,21 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 		t.Fatal(err)
 	}
 	run = run.With(d)
-	if err := os.MkdirAll(s.runDir("r"), 0o700); err != nil {
+	run.Agents[0].Status, run.Agents[0].Exec = state.Busy, &state.Exec{Iteration: 1, Attempt: 1, Running: &state.Invocation{Mode: state.Fresh, SessionID: "s"}}
+	log, err := session.OpenLog(s.runDir("r"), run, nil, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := chargeLost(s, store, run, run.Step(time.Now()).Delta()); err != nil {
+	run.Progress.Events = run.Events[len(run.Events)-1].Seq
+	said := state.Event{Seq: run.Progress.Events + 1, Agent: "main", State: "START.sh", Body: &state.AgentOutput{}}
+	if err := errors.Join(log.Report(said), log.Close(), bookLeft(t.Context(), s, store, run)); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.ReadFile(filepath.Join(s.runDir("r"), session.EventsFile))
-	if err != nil || !strings.Contains(string(log), `"run_started"`) || !strings.Contains(string(log), `"agent_started"`) {
-		t.Errorf("got %s, %v, want the events of the save before", log, err)
+	lines, err := os.ReadFile(filepath.Join(s.runDir("r"), session.EventsFile))
+	for _, event := range []string{"run_started", "agent_started", "agent_output", "attempt_interrupted"} {
+		if err != nil || strings.Count(string(lines), `"`+event+`"`) != 1 {
+			t.Errorf("got %s, %v, want %s once", lines, err, event)
+		}
 	}
 }
 
