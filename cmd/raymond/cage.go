@@ -12,7 +12,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -57,7 +56,7 @@ func (a *App) cage(wish options.Cage, argv []string) error {
 		return problem.Usage("COMMAND", err.Error(), "")
 	}
 	cages, err := confine.New(wish, confine.Site{
-		Site:  places.Site{Environ: a.Environ, Dir: dir, Workspace: dir},
+		Environ: a.Environ, Dir: dir, Workspace: dir,
 		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
 	})
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
@@ -240,7 +239,7 @@ func (a *App) newCages(o *options.Options, needs runner.Needs, u session.Setup) 
 		}
 	}
 	return confine.New(o.Cage, confine.Site{
-		Site:  places.Site{Environ: u.Env.Common, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden},
+		Environ: u.Env.Common, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden,
 		Needs: needs,
 		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
 	})

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -27,7 +27,7 @@ func markOfAgents(s *step) string {
 // read is one of everything.
 func afterAgents(s *step) []string {
 	var folders []string
-	if err := notes.Read(markOfAgents(s), &folders); errors.Is(err, fs.ErrNotExist) {
+	if err := seal.ReadNote(markOfAgents(s), &folders); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return []string{string(filepath.Separator)}
@@ -54,7 +54,7 @@ func markAgents(s *step) error {
 		return nil
 	}
 	all := slices.Concat(afterAgents(s), []string{s.dirs.top, s.dirs.work}, s.options.Cage.Writable)
-	return notes.Write(markOfAgents(s), slices.Compact(slices.Sorted(slices.Values(all))))
+	return seal.WriteNote(markOfAgents(s), slices.Compact(slices.Sorted(slices.Values(all))))
 }
 
 // checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:

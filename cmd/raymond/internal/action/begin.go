@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -86,7 +86,7 @@ func limit(ctx context.Context, s *step, r *remarks, b placed) error {
 // noteLocal keeps whose a run in the state folder is, and how it began.
 func noteLocal(s *step, b *readyRun) error {
 	note := localNote{s.key, s.event.Subject, s.note.get().Untrusted}
-	err := errors.Join(notes.Write(s.fileOfRun(b.run.WorkflowID, localFile), note), notes.Write(s.fileOfRun(b.run.WorkflowID, beganFile), b.began))
+	err := errors.Join(seal.WriteNote(s.fileOfRun(b.run.WorkflowID, localFile), note), seal.WriteNote(s.fileOfRun(b.run.WorkflowID, beganFile), b.began))
 	if _, isKept := snapshots.Kept(s.runDir(b.run.WorkflowID)); err == nil && !isKept && b.checkout.Base != "" {
 		err = b.checkout.Keep(s.runDir(b.run.WorkflowID))
 	}

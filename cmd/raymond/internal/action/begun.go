@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -65,7 +65,7 @@ func beginningOf(s *step, e *earlierRun) checkpoints.Began {
 		return checkpoints.Began{KeyOf: keptKeyOf(s, m.KeyOf), Checkout: m.Checkout, Input: m.Input}
 	}
 	var b checkpoints.Began
-	if err := notes.Read(s.fileOfRun(e.run.WorkflowID, beganFile), &b); err != nil {
+	if err := seal.ReadNote(s.fileOfRun(e.run.WorkflowID, beganFile), &b); err != nil {
 		b = checkpoints.Began{}
 	}
 	b.KeyOf = keptKeyOf(s, b.KeyOf)

@@ -7,7 +7,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -47,11 +46,8 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 		}
 	}
 	return confine.New(s.options.Cage, confine.Site{
-		Site: places.Site{
-			Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
-			Hidden: s.private(), Read: s.needed(), Guarded: s.guarded(),
-		},
-		Needs:  needs,
+		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
+		Hidden: s.private(), Read: s.needed(), Guarded: s.guarded(), Needs: needs,
 		IsFree: s.in.AllowSudo, IsClean: isClean(s, b),
 		Label: s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) }, Warn: s.voice.warn,
 	})

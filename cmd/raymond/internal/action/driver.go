@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -48,7 +48,7 @@ func endEarlier(s *step) error {
 	for _, e := range entries {
 		var note noteData
 		dir := filepath.Join(parent, e.Name())
-		if dir != s.dirs.own && notes.Read(filepath.Join(dir, stepFile), &note) == nil && note.Key == s.key {
+		if dir != s.dirs.own && seal.ReadNote(filepath.Join(dir, stepFile), &note) == nil && note.Key == s.key {
 			err = errors.Join(err, s.env.Process.endDrivers(dir, graceOfMain))
 		}
 	}

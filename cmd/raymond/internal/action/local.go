@@ -3,7 +3,7 @@ package action
 import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -56,7 +56,7 @@ type localNote struct {
 // can't be read.
 func readLocalNote(s *step, id string) localNote {
 	var kept localNote
-	if err := notes.Read(s.fileOfRun(id, localFile), &kept); err != nil {
+	if err := seal.ReadNote(s.fileOfRun(id, localFile), &kept); err != nil {
 		return localNote{}
 	}
 	return kept

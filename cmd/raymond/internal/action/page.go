@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -181,7 +181,7 @@ func (p *page) completeComment(ctx context.Context) error {
 // what it lacks.
 func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
 	var o owed
-	err := notes.Read(s.fileOfRun(run.WorkflowID, owedFile), &o)
+	err := seal.ReadNote(s.fileOfRun(run.WorkflowID, owedFile), &o)
 	isOwed := err == nil && o.Step == s.id()
 	if !isOwed && !k.byPost {
 		return nil, linkLeft(s, k.report) // nothing else, or nothing of this step, is owed

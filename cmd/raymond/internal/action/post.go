@@ -13,8 +13,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -59,7 +59,7 @@ func post(ctx context.Context, s *step) error {
 // where there is, something that it was given has changed since.
 func finish(ctx context.Context, s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
-	err := notes.Read(s.note.file, &s.note.data)
+	err := seal.ReadNote(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
 	guardErr := guardFiles(s)
 	_, prepareErr := prepare(s)

@@ -16,16 +16,21 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Site is where a run takes place, as far as its cage depends on that.
+// Site is where a run takes place, as far as its cage depends on that. All paths are absolute.
 type Site struct {
-	places.Site
+	Environ   []string // of agents
+	Dir       string   // where the run works
+	Workspace string   // what folders that a user names are relative to
+	Temp      string   // the job's temporary folder; "" where there is none
+	Hidden    []string // run files, command files and the like
+	Guarded   []string // what nobody may write: the action's own code
+	Read      []string // what is needed besides
 	// Needs are those of the agent CLIs. Their hosts are reached whatever the user names.
 	Needs runner.Needs
 	// IsClean says that nothing of agents is there, and nobody comes whom a cage is for.
@@ -38,6 +43,9 @@ type Site struct {
 	Tell func(line string)
 	// Warn is told of what agents will miss, and of what isn't held though somebody asked for it; nil: Tell is.
 	Warn func(line string)
+
+	own   string   // the run's own temporary folder, as makeOwn has made it
+	write []string // what a user lets agents write, without links, and what agent CLIs need
 }
 
 // Cages are the cages of a run. They may be used by many goroutines; nil is none.
@@ -84,10 +92,10 @@ func New(wish options.Cage, at Site) (*Cages, error) {
 // build says what the cages are.
 func (c *Cages) build(wish options.Cage, at Site) error {
 	var err error
-	if c.own, err = places.MakeOwn(at.Temp); err != nil {
+	if c.own, err = makeOwn(at.Temp); err != nil {
 		return machineProblem("temporary folder of the agents", err)
 	}
-	if c.private, err = places.MakeOwn(at.Temp); err != nil {
+	if c.private, err = makeOwn(at.Temp); err != nil {
 		return machineProblem("temporary folder of the scripts", err)
 	}
 	if err := c.setFiles(wish, at); err != nil {
@@ -114,10 +122,10 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	if err = errors.Join(err, more); err != nil {
 		return err
 	}
-	at.Own = c.own
+	at.own = c.own
 	at.Read = slices.Concat(at.Read, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
-	at.Write = slices.Concat(at.Needs.Write, writable)
-	plan, err := places.Of(at.Site)
+	at.write = slices.Concat(at.Needs.Write, writable)
+	plan, err := planOf(at)
 	if err != nil {
 		return machineProblem("home folder of the agents", err)
 	}
@@ -129,8 +137,8 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	for _, path := range at.inReach(c.policy.Writable) {
 		c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")
 	}
-	for _, top := range places.Outermost(append(plan.Commons, at.Dir)) {
-		if err := places.Unlink(top); err != nil {
+	for _, top := range outermost(append(plan.Commons, at.Dir)) {
+		if err := unlink(top); err != nil {
 			c.told.note("cage: files of " + top + " may be files of other folders as well, which agents can write then: " + err.Error())
 		}
 	}
@@ -171,7 +179,7 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	if err != nil {
 		return machineProblem("the address of a model's API", err)
 	}
-	getenv := func(name string) string { return places.Value(at.Environ, name) }
+	getenv := func(name string) string { return value(at.Environ, name) }
 	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, Refused: c.told.refusedHost})
 	if err != nil {
 		return machineProblem("proxy of the cage", err)
@@ -256,7 +264,7 @@ func (c *Cages) in(dir string) (cage.Policy, error) {
 	if at == "" || slices.ContainsFunc(p.Writable, isIn) {
 		return p, nil
 	}
-	if top := places.LinkedWorktree(at, c.commons); top != "" {
+	if top := linkedWorktree(at, c.commons); top != "" {
 		p.Writable = append(slices.Clone(p.Writable), top)
 		c.wasGiven(top)
 		return p, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/places"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -41,12 +40,10 @@ func newMachine(t *testing.T) *machine {
 		m.folder(dir)
 	}
 	m.at = Site{
-		Needs: runner.Needs{Write: []string{m.folder("clis/sessions")}},
-		Site: places.Site{
-			Environ: []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin")}, Dir: m.path("work"), Workspace: m.path("work"), Temp: m.path("temp"),
-			Hidden: []string{m.path("temp/raymond"), m.path("temp/_runner_file_commands/set_env")},
-		},
-		Label: func(flag string) string { return "input " + flag },
+		Needs:   runner.Needs{Write: []string{m.folder("clis/sessions")}},
+		Environ: []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin")}, Dir: m.path("work"), Workspace: m.path("work"), Temp: m.path("temp"),
+		Hidden: []string{m.path("temp/raymond"), m.path("temp/_runner_file_commands/set_env")},
+		Label:  func(flag string) string { return "input " + flag },
 		Tell: func(line string) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -191,7 +188,7 @@ func TestTheHomeOfARun(t *testing.T) {
 	m.file("home/.gitconfig", "[core]\n\thooksPath = /planted\n[user]\n\tname = A \"B\"\n\temail = a@example.org\n\tsigningkey = 1\n[credential]\n\thelper = store\n\tname = no\n")
 	m.at.Environ = append(m.at.Environ, "GOPROXY=https://proxy.example", "GOFLAGS=-mod=mod", "npm_config_cache="+m.path("home/.npm"), "XDG_CONFIG_HOME="+m.path("home/.config"), "GOMODCACHE="+m.path("home/go/pkg/mod"))
 	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{"~/.npm"}, Readable: []string{"~/.config/gh/hosts.yml"}})
-	home := places.Value(c.env, "HOME")
+	home := value(c.env, "HOME")
 	var links []string
 	err := filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type()&os.ModeSymlink != 0 {
@@ -214,7 +211,7 @@ func TestTheHomeOfARun(t *testing.T) {
 		"npm_config_cache": "", "XDG_CONFIG_HOME": home + "/.config", "GOMODCACHE": home + "/go/pkg/mod", "GRADLE_USER_HOME": home + "/.gradle", "GOFLAGS": "-mod=mod -modcacherw",
 		"GOPROXY": "file://" + m.path("home/go/pkg/mod/cache/download") + ",https://proxy.example", "MAVEN_ARGS": "-Dmaven.repo.local=" + home + "/.m2/repository",
 	} {
-		if got := places.Value(c.env, name); got != want {
+		if got := value(c.env, name); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
 		}
 	}
@@ -318,7 +315,7 @@ func TestGitFolders(t *testing.T) {
 		"repo": {"repo/.git"}, "repo/deep/er": {"repo/.git"}, "tree": {"repo/.git"}, "tree/deep": {"repo/.git"},
 		"work/liar": nil, "work/forged": nil, "repo/sub": {"repo/.git/modules/sub"}, "repo/planted": nil, "linked": nil, "home": nil,
 	} {
-		got, _ := places.GitFolders(m.folder(dir))
+		got, _ := GitFolders(m.folder(dir))
 		if d := cmp.Diff(want, m.short(got)); d != "" {
 			t.Errorf("git folders of %s (-want +got):\n%s", dir, d)
 		}

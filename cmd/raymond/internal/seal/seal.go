@@ -22,7 +22,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/notes"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
@@ -168,10 +167,10 @@ func (s *Seals) Remove(path string) error {
 	return s.Done(path)
 }
 
-// Note keeps a value as notes.Write does, and seals it.
+// Note keeps a value as WriteNote does, and seals it.
 func (s *Seals) Note(file string, value any) error {
 	if s == nil {
-		return notes.Write(file, value)
+		return WriteNote(file, value)
 	}
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -180,7 +179,7 @@ func (s *Seals) Note(file string, value any) error {
 	if err := s.Replace(file, data); err != nil {
 		return err
 	}
-	if err := notes.Write(file, value); err != nil {
+	if err := WriteNote(file, value); err != nil {
 		return err
 	}
 	return s.Done(file)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package places
+package confine
 
 import (
 	"errors"
@@ -19,9 +19,9 @@ import (
 // maxCopied bounds how much is copied to take files apart, in bytes.
 const maxCopied = 4 << 30
 
-// Unlink makes each file below a folder that has another name outside of it a file of its own, as those that package
+// unlink makes each file below a folder that has another name outside of it a file of its own, as those that package
 // managers link to their caches: who writes the one would write the other. It is for a time when nobody else writes there.
-func Unlink(top string) error {
+func unlink(top string) error {
 	root, err := os.OpenRoot(top)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package places
+package confine
 
 import (
 	"cmp"
@@ -14,8 +14,8 @@ import (
 // devices may be written. Those that a machine lacks are left out.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
 
-// Value is a variable of an environment; "" for none.
-func Value(environ []string, name string) string {
+// value is a variable of an environment; "" for none.
+func value(environ []string, name string) string {
 	found := ""
 	for _, kv := range environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -33,9 +33,9 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// Outermost are the paths that exist, without links and without those below others: who
+// outermost are the paths that exist, without links and without those below others: who
 // may write a folder may replace what is in it, and it must not be looked up again.
-func Outermost(paths []string) []string {
+func outermost(paths []string) []string {
 	all := cage.Resolved(paths)
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
 		return slices.ContainsFunc(all, func(other string) bool { return other != p && cage.IsWithin(p, other) })
@@ -96,7 +96,7 @@ func onPath(at Site, k keep) (paths []string) {
 		}
 	}
 	home := cage.Resolve(at.home())
-	for _, dir := range filepath.SplitList(Value(at.Environ, "PATH")) {
+	for _, dir := range filepath.SplitList(value(at.Environ, "PATH")) {
 		add(dir)
 		above := cage.Resolve(filepath.Dir(dir))
 		switch base := filepath.Base(dir); {
@@ -108,8 +108,8 @@ func onPath(at Site, k keep) (paths []string) {
 			}
 		}
 	}
-	add(Value(at.Environ, "RUNNER_TOOL_CACHE"))
-	add(Value(at.Environ, "AGENT_TOOLSDIRECTORY"))
+	add(value(at.Environ, "RUNNER_TOOL_CACHE"))
+	add(value(at.Environ, "AGENT_TOOLSDIRECTORY"))
 	return paths
 }
 
@@ -126,9 +126,9 @@ func (k keep) holds(path string) bool {
 // certificates are variables that name what programs trust.
 var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}
 
-// named is what variables name: in a job, whose variables are chosen for agents, each file, as the payload of the event,
+// fromVariables is what variables name: in a job, whose variables are chosen for agents, each file, as the payload of the event,
 // and each folder in the job's temporary folder; elsewhere certificates.
-func named(at Site, k keep) (paths []string) {
+func fromVariables(at Site, k keep) (paths []string) {
 	temp := cage.Resolve(at.Temp)
 	for _, kv := range at.Environ {
 		name, v, _ := strings.Cut(kv, "=")

@@ -1,4 +1,4 @@
-package places
+package confine
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 // makeHome makes the home folder of agents, with links to those paths that are below the real one, and the folder for
 // temporary files beside it.
 func makeHome(at Site, paths []string) error {
-	root, err := os.OpenRoot(at.Own)
+	root, err := os.OpenRoot(at.own)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (at *Site) below(paths []string) (found []string) {
 		if _, missing := os.Stat(path); err != nil || missing != nil || !filepath.IsLocal(rel) || rel == "." {
 			continue
 		}
-		if !slices.ContainsFunc([]string{at.Workspace, at.Temp, at.Own}, func(p string) bool { return p != "" && cage.IsWithin(path, p) }) {
+		if !slices.ContainsFunc([]string{at.Workspace, at.Temp, at.own}, func(p string) bool { return p != "" && cage.IsWithin(path, p) }) {
 			found = append(found, rel)
 		}
 	}
@@ -88,10 +88,10 @@ func (at *Site) variables() []string {
 	in := func(name string) string { return filepath.Join(at.Home(), filepath.FromSlash(name)) }
 	env := []string{"HOME=" + at.Home()}
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
-		env = append(env, name+"="+filepath.Join(at.Own, "tmp"))
+		env = append(env, name+"="+filepath.Join(at.own, "tmp"))
 	}
 	for name, path := range ownPlaces {
-		if was := Value(at.Environ, name); was != "" && !at.isWritten(was) {
+		if was := value(at.Environ, name); was != "" && !at.isWritten(was) {
 			env = append(env, name+"="+in(path))
 		}
 	}
@@ -108,13 +108,13 @@ func (at *Site) variables() []string {
 
 // with is a variable with one more flag.
 func (at *Site) with(name, flag string) string {
-	return name + "=" + strings.TrimSpace(Value(at.Environ, name)+" "+flag)
+	return name + "=" + strings.TrimSpace(value(at.Environ, name)+" "+flag)
 }
 
 // isWritten reports whether a user lets agents write a path.
 func (at *Site) isWritten(path string) bool {
 	path = cage.Resolve(path)
-	return slices.ContainsFunc(cage.Resolved(at.Write), func(w string) bool { return cage.IsWithin(path, w) })
+	return slices.ContainsFunc(cage.Resolved(at.write), func(w string) bool { return cage.IsWithin(path, w) })
 }
 
 // goVariables have go take modules from the real module cache, as from a proxy, before it asks others: it can't change
@@ -129,15 +129,15 @@ func (at *Site) goVariables() []string {
 	if info, err := os.Stat(download); modules == "" || err != nil || !info.IsDir() {
 		return env
 	}
-	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(Value(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
+	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(value(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
 }
 
 // goModules is go's real module cache; "" where nobody knows it.
 func (at *Site) goModules() string {
-	if dir := absolute(Value(at.Environ, "GOMODCACHE")); dir != "" {
+	if dir := absolute(value(at.Environ, "GOMODCACHE")); dir != "" {
 		return dir
 	}
-	if list := filepath.SplitList(Value(at.Environ, "GOPATH")); len(list) > 0 {
+	if list := filepath.SplitList(value(at.Environ, "GOPATH")); len(list) > 0 {
 		return filepath.Join(list[0], "pkg", "mod")
 	}
 	if at.home() == "" {

@@ -1,6 +1,4 @@
-// Package notes keeps small values as JSON in files of folders that agents know too:
-// they may have put a pipe, a link or a huge file where a note is, or is to be made.
-package notes
+package seal
 
 import (
 	"encoding/json"
@@ -12,14 +10,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// maxNote is the size in bytes of the longest note that Read reads.
+// maxNote is the size in bytes of the longest note that ReadNote reads.
 const maxNote = 4 << 10
 
-// Write keeps a value in a file, completely or not at all: until it returns nil, the
+// WriteNote keeps a value in a file, completely or not at all: until it returns nil, the
 // file has what it had before. It makes the folders on the way, for their owner
 // only, and uses the file's name with ".tmp" appended. It follows no link and waits
-// for nothing. One goroutine at a time may write a file.
-func Write(file string, value any) error {
+// for nothing: agents may have put a pipe, a link or a huge file there. One goroutine at a time may write a file.
+func WriteNote(file string, value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -41,12 +39,12 @@ func Write(file string, value any) error {
 	return os.Rename(temp, file)
 }
 
-// Read reads what Write has kept. An error for which errors.Is(err, fs.ErrNotExist)
+// ReadNote reads what WriteNote has kept. An error for which errors.Is(err, fs.ErrNotExist)
 // holds says that there is no such file; any other one, that it is no note: not a
 // regular file, more than 4 KiB, or JSON that does not fit the value.
-func Read(file string, value any) error { return ReadMost(file, value, maxNote) }
+func ReadNote(file string, value any) error { return ReadMost(file, value, maxNote) }
 
-// ReadMost is Read for a note of at most most bytes.
+// ReadMost is ReadNote for a note of at most most bytes.
 func ReadMost(file string, value any, most int64) error {
 	data, _, err := files.Read(file, most)
 	if err != nil {

@@ -1,4 +1,4 @@
-package places
+package confine
 
 import (
 	"os"
@@ -33,13 +33,13 @@ func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 	link("alias", "home")
 	link("shown", "tools/bin")
 	at := Site{
-		Dir: in("home/work"), Workspace: in("home/work"), Temp: in("temp"), Own: in("own"),
+		Dir: in("home/work"), Workspace: in("home/work"), Temp: in("temp"), own: in("own"),
 		Environ: []string{
 			"HOME=" + in("alias"), "PATH=" + strings.Join([]string{in("home/work/bin"), in("home/work/later/bin"), in("home/.local/bin"), in("shown")}, ":"),
 			"FILE=" + in("home/work/file"), "LATER=" + in("home/work/later.pem"),
 		},
 	}
-	plan, err := Of(at)
+	plan, err := planOf(at)
 	must(err)
 	must(os.RemoveAll(in("home/work/later")))
 	must(os.Remove(in("home/work/later.pem")))

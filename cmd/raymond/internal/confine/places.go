@@ -1,6 +1,4 @@
-// Package places says which files agents of a run need, and which nobody in a cage gets,
-// by where the run takes place.
-package places
+package confine
 
 import (
 	"os"
@@ -10,31 +8,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// Site is where a run takes place, as far as its files are concerned. All paths are
-// absolute.
-type Site struct {
-	Environ   []string // of agents
-	Dir       string   // where the run works
-	Workspace string   // what folders that a user names are relative to
-	Temp      string   // the job's temporary folder; "" where there is none
-	Own       string   // the run's own temporary folder, as MakeOwn has made it
-	Hidden    []string // run files, command files and the like
-	Guarded   []string // what nobody may write: the action's own code
-	Read      []string // what is needed besides
-	Write     []string // and what is written: what a user names, without links, and what agent CLIs need
-}
-
-// Plan is what agents get.
-type Plan struct {
+// plan is what agents get.
+type plan struct {
 	Files   cage.Policy // without a network
 	Env     []string    // variables that lead programs to their places
 	Commons []string    // folders of git that linked worktrees share
 	Unseen  []string    // caches of this machine that agents have none of
 }
 
-// MakeOwn makes a temporary folder for a run, below another one; "" is the system's.
+// makeOwn makes a temporary folder for a run, below another one; "" is the system's.
 // Its path is short, since sockets in it have paths of 108 bytes at most.
-func MakeOwn(temp string) (string, error) {
+func makeOwn(temp string) (string, error) {
 	name := "r-*"
 	if temp == "" {
 		temp, name = os.TempDir(), "raymond-*"
@@ -49,16 +33,16 @@ func MakeOwn(temp string) (string, error) {
 	return own, nil
 }
 
-// Of returns what agents at a site get, and makes the home folder that they have.
-func Of(at Site) (Plan, error) {
+// planOf returns what agents at a site get, and makes the home folder that they have.
+func planOf(at Site) (plan, error) {
 	git, commons := GitFolders(cage.Resolve(at.Dir))
 	k := keep{at.kept(), cage.Resolved(at.Hidden)}
-	p := Plan{Commons: commons}
-	p.Files.Writable = Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.Own}, git, at.Write, devices))
+	p := plan{Commons: commons}
+	p.Files.Writable = outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
 	fromHome := slices.Concat(toolchains(at.home()), onPath(at, k), at.Read)
-	p.Files.Readable = at.fixed(p.Files.Writable, slices.Concat(cage.System(), linksIn("/etc"), fromHome, named(at, k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")}))
+	p.Files.Readable = at.fixed(p.Files.Writable, slices.Concat(cage.System(), linksIn("/etc"), fromHome, fromVariables(at, k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")}))
 	p.Files.Hidden = k.kept
-	err := makeHome(at, append(fromHome, at.Write...))
+	err := makeHome(at, append(fromHome, at.write...))
 	p.Env = at.variables()
 	p.Unseen = at.unseen()
 	return p, err
@@ -76,10 +60,10 @@ func (at *Site) kept() []string {
 }
 
 // home is the real home folder; "" where the environment names none.
-func (at *Site) home() string { return absolute(Value(at.Environ, "HOME")) }
+func (at *Site) home() string { return absolute(value(at.Environ, "HOME")) }
 
 // Home is the folder that agents have for their home.
-func (at *Site) Home() string { return filepath.Join(at.Own, "home") }
+func (at *Site) Home() string { return filepath.Join(at.own, "home") }
 
 // InHome is a path in which ~ may stand for the real home folder.
 func (at *Site) InHome(path string) string {

@@ -1,4 +1,4 @@
-package places
+package confine
 
 import (
 	"os"
@@ -79,9 +79,9 @@ func pointer(path, prefix string) string {
 	return filepath.Join(filepath.Dir(path), target)
 }
 
-// LinkedWorktree returns the top of the worktree around a directory, if it is a linked
+// linkedWorktree returns the top of the worktree around a directory, if it is a linked
 // one of a repository with one of the given folders; else "".
-func LinkedWorktree(dir string, commons []string) string {
+func linkedWorktree(dir string, commons []string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
 			if slices.Contains(commons, commonOf(at)) {

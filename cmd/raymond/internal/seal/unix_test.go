@@ -1,6 +1,6 @@
 //go:build unix
 
-package notes
+package seal
 
 import (
 	"errors"
@@ -40,14 +40,14 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 				t.Fatal(err)
 			}
 			var n note // nothing waits: go test ends what would
-			if err := Read(path, &n); err == nil {
+			if err := ReadNote(path, &n); err == nil {
 				t.Errorf("reading what is no note: got %+v, want an error", n)
 			}
-			if err := Write(path, note{"s"}); err != nil {
+			if err := WriteNote(path, note{"s"}); err != nil {
 				t.Errorf("writing: got %v, want no error", err)
 			}
 			var got note
-			if err := Read(path, &got); err != nil || got.Step != "s" {
+			if err := ReadNote(path, &got); err != nil || got.Step != "s" {
 				t.Errorf("note: got %+v (%v), want the step s", got, err)
 			}
 			if data, err := os.ReadFile(victim); err != nil || string(data) != `{"step":"forged"}` {
@@ -62,15 +62,15 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 func TestReadMostHasItsOwnLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "note.json")
 	var got note
-	if err := Read(path, &got); !errors.Is(err, fs.ErrNotExist) {
+	if err := ReadNote(path, &got); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before it is written: got %v, want %v", err, fs.ErrNotExist)
 	}
 	long := note{strings.Repeat("x", maxNote)}
-	if err := Write(path, long); err != nil {
+	if err := WriteNote(path, long); err != nil {
 		t.Fatal(err)
 	}
-	if err := Read(path, &got); err == nil || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("more than Read reads: got %v, want another error than %v", err, fs.ErrNotExist)
+	if err := ReadNote(path, &got); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("more than ReadNote reads: got %v, want another error than %v", err, fs.ErrNotExist)
 	}
 	if err := ReadMost(path, &got, 2*maxNote); err != nil || got != long {
 		t.Errorf("with a limit of its own: got %d bytes (%v), want %d", len(got.Step), err, maxNote)
