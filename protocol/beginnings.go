@@ -15,14 +15,14 @@ type Beginning struct {
 // Beginnings returns them for a run with an agent CLI and a model; "" is the default CLI, and
 // no model. What is known only when the workflow runs is left out.
 func (c *Chart) Beginnings(backend, model string) []Beginning {
-	v := newConversations(c, cmp.Or(backend, DefaultBackend))
+	v := c.Conversations(backend)
 	var list []Beginning
 	for _, name := range c.order {
 		st := c.w.states[name]
 		if st.Kind != Prompt {
 			continue
 		}
-		own := Beginning{State: name, Backend: v.backendOf(name, ""), Model: st.Policy.Model}
+		own := Beginning{State: name, Backend: v.BackendOf(name, ""), Model: st.Policy.Model}
 		if name == c.w.entry || v.beginsPlainly(name) {
 			list = append(list, own)
 		}
@@ -38,7 +38,7 @@ func (c *Chart) Beginnings(backend, model string) []Beginning {
 
 // beginsPlainly reports whether a transition begins a conversation at a state and names
 // neither its agent CLI nor its model.
-func (v *conversations) beginsPlainly(name string) bool {
+func (v *Conversations) beginsPlainly(name string) bool {
 	for _, from := range v.chart.order {
 		for _, e := range v.chart.exits[from] {
 			names := e.Backend+e.Model != ""
@@ -46,8 +46,8 @@ func (v *conversations) beginsPlainly(name string) bool {
 			if isNew && e.Target.State == name {
 				return true
 			}
-			for _, to := range continued(e) {
-				if to == name && v.after(from)[""] {
+			for _, to := range e.Continued() {
+				if to == name && v.After(from)[""] {
 					return true
 				}
 			}
@@ -58,11 +58,11 @@ func (v *conversations) beginsPlainly(name string) bool {
 
 // functions returns the beginnings at a state for which the tag of a function names the
 // agent CLI or the model. own is that of the state.
-func (v *conversations) functions(own Beginning) []Beginning {
+func (v *Conversations) functions(own Beginning) []Beginning {
 	var list []Beginning
 	for _, from := range v.chart.order {
 		for _, e := range v.chart.exits[from] {
-			if e.Verb != Function || e.Target.State != own.State || e.Backend+e.Model == "" || isOpen(e.Backend) || isOpen(e.Model) {
+			if e.Verb != Function || e.Target.State != own.State || e.Backend+e.Model == "" || IsOpen(e.Backend) || IsOpen(e.Model) {
 				continue
 			}
 			list = append(list, Beginning{State: own.State, Pos: e.Pos, From: from, Backend: cmp.Or(e.Backend, own.Backend), Model: cmp.Or(e.Model, own.Model)})

@@ -34,13 +34,13 @@ func (c catalog) resolve(target string) (string, *Problem) {
 	case len(native) > 1:
 		return "", &Problem{
 			Code:    "ambiguous",
-			Message: fmt.Sprintf("state %s is ambiguous: there are %s", quote(target), quoteAll(native)),
+			Message: fmt.Sprintf("state %s is ambiguous: there are %s", Quote(target), QuoteAll(native)),
 			Hint:    "name the file with its extension",
 		}
 	case len(foreign) > 0:
 		return "", &Problem{
 			Code:    "wrong-platform",
-			Message: fmt.Sprintf("state %s can't run on %s: there is only %s", quote(target), c.platform, quoteAll(foreign)),
+			Message: fmt.Sprintf("state %s can't run on %s: there is only %s", Quote(target), c.platform, QuoteAll(foreign)),
 		}
 	}
 	return "", c.noState(target)
@@ -83,8 +83,8 @@ func (c catalog) noState(target string) *Problem {
 	}
 	return &Problem{
 		Code:    "no-state",
-		Message: "there is no state " + quote(target),
-		Hint:    didYouMean(target, known),
+		Message: "there is no state " + Quote(target),
+		Hint:    DidYouMean(target, known),
 	}
 }
 
@@ -115,7 +115,7 @@ func (c catalog) runs(file string) bool {
 func (c catalog) entry(file string) (string, *Problem) {
 	if file != "" {
 		if _, ext := splitName(file); ext == "" {
-			return "", &Problem{Code: "entry", Message: quote(file) + " is not a state file",
+			return "", &Problem{Code: "entry", Message: Quote(file) + " is not a state file",
 				Hint: "state files end in .md, .sh, .bat or .ps1"}
 		}
 		return c.resolve(file)
@@ -123,7 +123,7 @@ func (c catalog) entry(file string) (string, *Problem) {
 	numbered, plain := c.byStem["1_START"], c.byStem["START"]
 	switch {
 	case len(numbered) > 0 && len(plain) > 0:
-		return "", &Problem{Code: "entry", Message: "there are two entries: " + quoteAll(slices.Concat(numbered, plain)),
+		return "", &Problem{Code: "entry", Message: "there are two entries: " + QuoteAll(slices.Concat(numbered, plain)),
 			Hint: "keep one of 1_START and START"}
 	case len(numbered) > 0:
 		return c.resolve("1_START")
@@ -133,7 +133,7 @@ func (c catalog) entry(file string) (string, *Problem) {
 		return "", &Problem{Code: "entry", Message: "there is no state file",
 			Hint: "add a file 1_START.md or START.md"}
 	}
-	return "", &Problem{Code: "entry", Message: "there is no state 1_START or START; found " + quoteAll(c.names),
+	return "", &Problem{Code: "entry", Message: "there is no state 1_START or START; found " + QuoteAll(c.names),
 		Hint: "rename the first state, or start from its file"}
 }
 

@@ -7,16 +7,16 @@ import (
 // Chart says which states the files of a workflow lead to, and by which transitions.
 type Chart struct {
 	w        *Workflow
-	readings map[string]*reading
+	readings map[string]*Reading
 	exits    map[string][]Exit
 	order    []string
 }
 
 // Chart reads all states of the workflow.
 func (w *Workflow) Chart() *Chart {
-	c := &Chart{w: w, readings: map[string]*reading{}, exits: map[string][]Exit{}}
+	c := &Chart{w: w, readings: map[string]*Reading{}, exits: map[string][]Exit{}}
 	for name, s := range w.states {
-		c.readings[name] = w.reading(s)
+		c.readings[name] = w.read(s)
 		c.exits[name] = c.readings[name].exits()
 	}
 	c.order = w.walk(c.exits, c.isUnclear)
@@ -28,8 +28,11 @@ func (w *Workflow) Chart() *Chart {
 // meant as states. The list has everything in Reachable, and may have more.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
 
-// reaches reports whether the entry leads to a state.
-func (c *Chart) reaches(state string) bool { return slices.Contains(c.order, state) }
+// Reaches reports whether the entry leads to a state.
+func (c *Chart) Reaches(state string) bool { return slices.Contains(c.order, state) }
+
+// Reading returns what there is to read in a state of the workflow.
+func (c *Chart) Reading(state string) *Reading { return c.readings[state] }
 
 // Exits returns the transitions with which a state can end, in the order of its file:
 // those that its text shows and its policy allows, then those that only the policy
@@ -40,7 +43,7 @@ func (c *Chart) Exits(state string) []Exit { return slices.Clone(c.exits[state])
 // not known where it leads before it runs.
 func (c *Chart) IsOpaque(state string) bool {
 	d, ok := c.readings[state]
-	return ok && d.s.Kind == Script && len(d.tags) == 0
+	return ok && d.State.Kind == Script && len(d.Tags) == 0
 }
 
 // isUnclear reports whether a state may lead to states that it does not name.

@@ -78,7 +78,7 @@ func (c *Convergence) readBackoff(v value) {
 		key, node := v.node.Content[i], v.node.Content[i+1]
 		to := map[string]*time.Duration{"base": &b.Base, "max": &b.Max}[key.Value]
 		if to == nil {
-			v.state.addProblem(posOf(key), "unknown-key", "unknown key %s in backoff", quote(key.Value)).Hint = "its keys are base and max"
+			v.state.addProblem(posOf(key), "unknown-key", "unknown key %s in backoff", Quote(key.Value)).Hint = "its keys are base and max"
 		} else if d, ok := v.entry(key.Value+" of backoff", node).duration(); ok {
 			*to = d
 		}
@@ -110,10 +110,10 @@ func (c *Convergence) readProtect(v value) {
 // checkPattern adds a problem to an entry of protect that protects nothing.
 func checkPattern(pattern string, v value) {
 	if !doublestar.ValidatePattern(pattern) {
-		v.problem("wrong-value", "%s is not a pattern of file names: %v", quote(pattern), doublestar.ErrBadPattern)
+		v.problem("wrong-value", "%s is not a pattern of file names: %v", Quote(pattern), doublestar.ErrBadPattern)
 	}
 	if why := outside(pattern); why != "" {
-		v.problem("wrong-value", "%s protects nothing: %s", quote(pattern), why).Hint =
+		v.problem("wrong-value", "%s protects nothing: %s", Quote(pattern), why).Hint =
 			"write patterns relative to the agent's directory, without .."
 	}
 }

@@ -10,10 +10,10 @@ import (
 // message, so that prose with these words means what it meant before they were tags.
 func (p *Transitions) scanMessage(text string) scanned {
 	if p.Restricted {
-		return scan(text, p.names)
+		return scan(text, p.Names)
 	}
 	tokens := tokensOf(text, anyVerb)
-	if !slices.ContainsFunc(tokens, func(t token) bool { return verbs[t.verb].mustBeNamed() }) {
+	if !slices.ContainsFunc(tokens, func(t token) bool { return verbs[t.verb].MustBeNamed() }) {
 		return pairUp(text, tokens)
 	}
 	if meant := pairUp(text, meantAsTags(tokens)).onlyNew(); len(meant.tags) > 0 {
@@ -27,14 +27,14 @@ func (p *Transitions) scanMessage(text string) scanned {
 
 func anyVerb(Verb) bool { return true }
 
-func olderVerb(v Verb) bool { return !v.mustBeNamed() }
+func olderVerb(v Verb) bool { return !v.MustBeNamed() }
 
 // scanFile returns the tags in the text of a state's file. Without a policy, prose with
 // the word ask or join in angle brackets is not among them.
 func (s *State) scanFile() scanned {
 	text := unescaped(s)
 	if s.Policy.Transitions.Restricted {
-		return scan(text, s.Policy.Transitions.names)
+		return scan(text, s.Policy.Transitions.Names)
 	}
 	found := pairUp(text, meantAsTags(tokensOf(text, anyVerb)))
 	found.tags = slices.DeleteFunc(found.tags, isProse)
@@ -43,7 +43,7 @@ func (s *State) scanFile() scanned {
 
 // onlyNew returns what was found when it is asks and joins alone, else nothing.
 func (s scanned) onlyNew() scanned {
-	if slices.ContainsFunc(s.tags, func(t written) bool { return !t.Verb.mustBeNamed() || isProse(t) }) {
+	if slices.ContainsFunc(s.tags, func(t Written) bool { return !t.Verb.MustBeNamed() || isProse(t) }) {
 		return scanned{}
 	}
 	return s
@@ -51,13 +51,13 @@ func (s scanned) onlyNew() scanned {
 
 // isProse reports whether a tag looks like other XML with the name of one of ours: a join
 // has no attributes, and the name of one state in it.
-func isProse(t written) bool {
-	return t.Verb == Join && (len(t.problems) > 0 || len(strings.Fields(t.Body)) != 1)
+func isProse(t Written) bool {
+	return t.Verb == Join && (len(t.Problems) > 0 || len(strings.Fields(t.Body)) != 1)
 }
 
-// names reports whether tags of a verb count under a policy.
-func (p *Transitions) names(v Verb) bool {
-	return !v.mustBeNamed() || slices.Contains(p.Tags, v) ||
+// Names reports whether tags of a verb count under a policy.
+func (p *Transitions) Names(v Verb) bool {
+	return !v.MustBeNamed() || slices.Contains(p.Tags, v) ||
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Tag == v })
 }
 

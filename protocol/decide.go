@@ -15,7 +15,7 @@ import (
 func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (Decision, []Problem) {
 	d, problems := w.decide(from, text)
 	for _, spawn := range d.Spawns {
-		if why := shadowing(spawn.Vars, slices.Collect(maps.Keys(meta))); why != "" {
+		if why := Shadowing(spawn.Vars, slices.Collect(maps.Keys(meta))); why != "" {
 			problems = append(problems, Problem{Code: "bad-tag", Message: "<fork>: " + why})
 		}
 	}
@@ -67,7 +67,7 @@ const NoTag = "no-tag"
 // decideImplicit handles a message without a tag.
 func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem) {
 	if t, ok := s.Policy.Transitions.implicit(w.catalog); ok {
-		move, spawn, problems := w.transition(s, written{Tag: t})
+		move, spawn, problems := w.transition(s, Written{Tag: t})
 		if len(problems) > 0 {
 			return Decision{}, problems
 		}
@@ -83,16 +83,16 @@ func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem)
 
 // tooMany returns a problem when there are several tags, unless they are forks and the
 // state allows several.
-func tooMany(s *State, tags []written) *Problem {
-	isFork := func(t written) bool { return t.Verb == Fork }
-	others := slices.ContainsFunc(tags, func(t written) bool { return !isFork(t) })
-	if len(tags) == 1 || !others && s.Policy.Transitions.allowsManyForks() {
+func tooMany(s *State, tags []Written) *Problem {
+	isFork := func(t Written) bool { return t.Verb == Fork }
+	others := slices.ContainsFunc(tags, func(t Written) bool { return !isFork(t) })
+	if len(tags) == 1 || !others && s.Policy.Transitions.AllowsManyForks() {
 		return nil
 	}
 	const most = 10
 	list := make([]string, 0, most)
 	for _, t := range tags[:min(most, len(tags))] {
-		list = append(list, fmt.Sprintf("<%s> %s at %s", t.Verb, quote(strings.TrimSpace(t.Body)), t.Pos))
+		list = append(list, fmt.Sprintf("<%s> %s at %s", t.Verb, Quote(strings.TrimSpace(t.Body)), t.Pos))
 	}
 	message := fmt.Sprintf("there are %d transition tags: %s", len(tags), strings.Join(list, ", "))
 	if len(tags) > most {
@@ -100,16 +100,16 @@ func tooMany(s *State, tags []written) *Problem {
 	}
 	p := &Problem{Pos: tags[1].Pos, Code: "several-tags", Message: message, Hint: "write exactly one"}
 	switch {
-	case s.Policy.Transitions.allowsManyForks():
+	case s.Policy.Transitions.AllowsManyForks():
 		p.Hint = "write exactly one, or nothing but forks"
 	case !others:
-		p.Message += "; several forks at once need " + manyForks(s.Kind)
+		p.Message += "; several forks at once need " + ManyForks(s.Kind)
 	}
 	return p
 }
 
-// manyForks is how a state asks for several forks at once.
-func manyForks(k Kind) string {
+// ManyForks is how a state of a kind asks for several forks at once.
+func ManyForks(k Kind) string {
 	if k == Script {
 		return "the comment # raymond: many_forks=true in the script"
 	}
@@ -130,21 +130,21 @@ func Broken(problems []Problem) *Problem {
 }
 
 // transition checks one tag against the workflow and the state's policy.
-func (w *Workflow) transition(s *State, t written) (Move, []Spawn, []Problem) {
-	problems := slices.Concat(t.problems, t.valueProblems())
+func (w *Workflow) transition(s *State, t Written) (Move, []Spawn, []Problem) {
+	problems := slices.Concat(t.Problems, t.ValueProblems())
 	if len(problems) > 0 {
 		return Move{}, nil, problems
 	}
 	states := map[string]string{} // by the part that names them
-	for _, part := range t.stateParts() {
-		name, more := w.runnable(t.Tag, part.name, part.state)
-		states[part.name] = name
+	for _, part := range t.StateParts() {
+		name, more := w.runnable(t.Tag, part.Name, part.State)
+		states[part.Name] = name
 		problems = append(problems, more...)
 	}
 	switch {
 	case len(problems) > 0:
 	case s.Kind == Prompt && !s.Policy.Transitions.allows(w.catalog, t.Tag):
-		problems = []Problem{notAllowed(t.Tag)}
+		problems = []Problem{NotAllowed(t.Tag)}
 	default:
 		problems = w.barred(s, t.Tag, states, func(Rule) Tag { return t.Tag })
 	}
@@ -163,7 +163,7 @@ func moveOf(t Tag, states map[string]string) (Move, []Spawn) {
 	case Result:
 		return Move{Verb: Result, Text: t.Body}, nil
 	case Fork:
-		s := Spawn{State: target, Next: next, Dir: t.Attrs["cd"], Input: input, Vars: variables(t)}
+		s := Spawn{State: target, Next: next, Dir: t.Attrs["cd"], Input: input, Vars: t.Variables()}
 		return Move{Verb: Goto, To: next}, []Spawn{s}
 	case Call, Function:
 		return Move{Verb: t.Verb, To: target, Return: states[partReturn], Backend: t.Attrs["agent"], Model: t.Attrs["model"], Input: input}, nil
@@ -177,9 +177,9 @@ func moveOf(t Tag, states map[string]string) (Move, []Spawn) {
 	}
 }
 
-// variables returns the attributes of a fork that its worker gets, nil when
+// Variables returns the attributes of a fork that its worker gets, nil when
 // there are none.
-func variables(t Tag) map[string]string {
+func (t Tag) Variables() map[string]string {
 	var vars map[string]string
 	for name, value := range t.Attrs {
 		if slices.Contains(attributesOf[Fork], name) {
@@ -199,7 +199,7 @@ func (w *Workflow) runnable(t Tag, part, target string) (string, []Problem) {
 	if problem == nil && len(w.states[name].Problems) > 0 {
 		problem = &Problem{
 			Code:    brokenState,
-			Message: fmt.Sprintf("state %s can't be run: %v", quote(name), w.states[name].Problems[0]),
+			Message: fmt.Sprintf("state %s can't be run: %v", Quote(name), w.states[name].Problems[0]),
 		}
 	}
 	if problem == nil {
@@ -210,13 +210,14 @@ func (w *Workflow) runnable(t Tag, part, target string) (string, []Problem) {
 	return "", []Problem{*problem}
 }
 
-func notAllowed(t Tag) Problem {
-	message := fmt.Sprintf("<%s> to %s", t.Verb, quote(strings.TrimSpace(t.Body)))
-	if !t.Verb.hasTarget() {
+// NotAllowed says that the policy of a state does not allow a tag.
+func NotAllowed(t Tag) Problem {
+	message := fmt.Sprintf("<%s> to %s", t.Verb, Quote(strings.TrimSpace(t.Body)))
+	if !t.Verb.HasTarget() {
 		message = fmt.Sprintf("this <%s>", t.Verb)
 	}
 	for _, name := range t.attributeNames() {
-		message += fmt.Sprintf(" with %s=%s", name, quote(t.Attrs[name]))
+		message += fmt.Sprintf(" with %s=%s", name, Quote(t.Attrs[name]))
 	}
 	p := Problem{Pos: t.Pos, Code: "not-allowed", Message: message + " is not allowed in this state"}
 	if t.isAddressed() {
@@ -233,7 +234,7 @@ func sameNext(spawns []Spawn) []Problem {
 			return []Problem{{
 				Code: "fork-next",
 				Message: fmt.Sprintf("the forks disagree on next: the first has %s, number %d has %s",
-					quote(spawns[0].Next), i+1, quote(s.Next)),
+					Quote(spawns[0].Next), i+1, Quote(s.Next)),
 				Hint: "give all forks the same next",
 			}}
 		}

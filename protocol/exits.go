@@ -34,38 +34,39 @@ type Exit struct {
 	OnExhausted bool
 }
 
-// reading is what a person who reads the file of a state understands.
-type reading struct {
+// Reading is what a person who reads the file of a state understands.
+type Reading struct {
+	State *State
+	Lines []string  // of its text
+	Tags  []Written // in its text, with their places in the file; none of the comments of a script
+
 	w     *Workflow
-	s     *State
-	lines []string  // of its text
-	tags  []written // in its text, with their places in the file
-	shown []written // those of them that the policy allows
+	shown []Written // those of the tags that the policy allows
 	firm  bool      // its policy or its text shows a transition that is not an example
 }
 
-func (w *Workflow) reading(s *State) *reading {
-	d := &reading{w: w, s: s, lines: strings.Split(s.Body, "\n")}
+func (w *Workflow) read(s *State) *Reading {
+	d := &Reading{w: w, State: s, Lines: strings.Split(s.Body, "\n")}
 	d.findTags()
-	d.firm = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.tags, func(t written) bool {
-		return t.Verb == Result || isOpen(t.Body) || w.catalog.find(t.Body) != ""
+	d.firm = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.Tags, func(t Written) bool {
+		return t.Verb == Result || IsOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
-	d.shown = slices.DeleteFunc(slices.Clone(d.tags), func(t written) bool { return !d.permits(t.Tag) })
+	d.shown = slices.DeleteFunc(slices.Clone(d.Tags), func(t Written) bool { return !d.Permits(t.Tag) })
 	return d
 }
 
-func (d *reading) exits() []Exit {
+func (d *Reading) exits() []Exit {
 	var exits []Exit
 	for _, t := range d.shown {
-		exits = append(exits, d.exitsOf(t.Tag, d.goal)...)
+		exits = append(exits, d.exitsOf(t.Tag, d.Goal)...)
 	}
 	exits = append(exits, d.policyExits()...)
-	if len(exits) == 0 && d.s.Kind == Prompt && !d.s.Policy.Transitions.Restricted && strings.Contains(d.s.Body, "<result>") {
+	if len(exits) == 0 && d.State.Kind == Prompt && !d.State.Policy.Transitions.Restricted && strings.Contains(d.State.Body, "<result>") {
 		exits = append(exits, Exit{Verb: Result}) // as in "answer in <result> tags"
 	}
-	for _, r := range d.s.References {
+	for _, r := range d.State.References {
 		if r.Part == "on_exhausted" {
-			exits = append(exits, Exit{Target: d.goal(r.Name), Pos: r.Pos, OnExhausted: true})
+			exits = append(exits, Exit{Target: d.Goal(r.Name), Pos: r.Pos, OnExhausted: true})
 		}
 	}
 	return exits
@@ -73,30 +74,41 @@ func (d *reading) exits() []Exit {
 
 // findTags finds the tags in the text of the state. Those in comments of a script don't
 // count, because they are not part of its output.
-func (d *reading) findTags() {
-	for _, t := range d.s.scanFile().tags {
-		if d.s.Kind == Script && isComment(d.s.Name, d.lines[t.Pos.Line-1]) {
+func (d *Reading) findTags() {
+	for _, t := range d.State.scanFile().tags {
+		if d.IsComment(d.Lines[t.Pos.Line-1]) {
 			continue
 		}
-		t.Pos.Line += d.s.Line - 1
-		t.problems = slices.Clone(t.problems)
-		for i := range t.problems {
-			t.problems[i].Pos = t.Pos
+		t.Pos.Line += d.State.Line - 1
+		t.Problems = slices.Clone(t.Problems)
+		for i := range t.Problems {
+			t.Problems[i].Pos = t.Pos
 		}
-		d.tags = append(d.tags, t)
+		d.Tags = append(d.Tags, t)
 	}
 }
 
-// isComment reports whether a line of a script is nothing but a comment.
-func isComment(script, line string) bool {
-	_, ext := splitName(script)
+// IsComment reports whether a line of the text is nothing but a comment of a script.
+func (d *Reading) IsComment(line string) bool {
+	_, ext := splitName(d.State.Name)
 	_, ok := commentIn(line, ext)
-	return ok
+	return ok && d.State.Kind == Script
+}
+
+// Barred says what keeps the state from writing a tag of its text that its policy allows: see Decide.
+func (d *Reading) Barred(t Tag) []Problem {
+	states := map[string]string{}
+	for _, part := range t.StateParts() {
+		if name := d.Goal(part.State).State; name != "" {
+			states[part.Name] = name
+		}
+	}
+	return d.w.barred(d.State, t, states, func(r Rule) Tag { return d.closed(t, r) })
 }
 
 // exitsOf returns the way in which a tag ends the state: of an ask with a timeout, both. goal returns
 // what a name in it means.
-func (d *reading) exitsOf(t Tag, goal func(name string) Goal) []Exit {
+func (d *Reading) exitsOf(t Tag, goal func(name string) Goal) []Exit {
 	e := Exit{Verb: t.Verb, Pos: t.Pos}
 	said := func(name string) string { return strings.TrimSpace(t.Attrs[name]) }
 	switch t.Verb {
@@ -122,11 +134,11 @@ func (d *reading) exitsOf(t Tag, goal func(name string) Goal) []Exit {
 }
 
 // policyExits returns what the policy allows beyond the tags of the text.
-func (d *reading) policyExits() []Exit {
-	p := &d.s.Policy.Transitions
+func (d *Reading) policyExits() []Exit {
+	p := &d.State.Policy.Transitions
 	var exits []Exit
 	for _, r := range p.Allowed {
-		covered := slices.ContainsFunc(d.shown, func(t written) bool { return d.mayFit(r, t.Tag) })
+		covered := slices.ContainsFunc(d.shown, func(t Written) bool { return d.mayFit(r, t.Tag) })
 		if !covered {
 			exits = append(exits, d.exitsOfRule(r)...)
 		}
@@ -139,9 +151,9 @@ func (d *reading) policyExits() []Exit {
 
 // exitsOfRule returns what an entry of allowed_transitions allows, which is nothing when
 // allowed_tags rules it out.
-func (d *reading) exitsOfRule(r Rule) []Exit {
+func (d *Reading) exitsOfRule(r Rule) []Exit {
 	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
-		return d.s.Policy.Transitions.Tags != nil && !slices.Contains(d.s.Policy.Transitions.Tags, v)
+		return d.State.Policy.Transitions.Tags != nil && !slices.Contains(d.State.Policy.Transitions.Tags, v)
 	})
 	switch {
 	case len(can) == 0:
@@ -159,24 +171,24 @@ func (d *reading) exitsOfRule(r Rule) []Exit {
 }
 
 // choice returns the goal that a policy names, or an open one when it names none.
-func (d *reading) choice(name string) Goal {
+func (d *Reading) choice(name string) Goal {
 	if name == "" {
 		return Goal{Open: true}
 	}
-	return d.goal(name)
+	return d.Goal(name)
 }
 
 // shortExits returns what the short form of a policy allows beyond the tags of the text:
 // a result, and each state that no tag names.
-func (d *reading) shortExits() []Exit {
-	p := &d.s.Policy.Transitions
+func (d *Reading) shortExits() []Exit {
+	p := &d.State.Policy.Transitions
 	allowed := p.Tags
 	if allowed == nil {
-		allowed = slices.DeleteFunc(slices.Clone(verbs), Verb.mustBeNamed)
+		allowed = slices.DeleteFunc(slices.Clone(verbs), Verb.MustBeNamed)
 	}
 	var exits []Exit
 	isShown := func(is func(Verb) bool) bool {
-		return slices.ContainsFunc(d.shown, func(t written) bool { return is(t.Verb) })
+		return slices.ContainsFunc(d.shown, func(t Written) bool { return is(t.Verb) })
 	}
 	if slices.Contains(allowed, Result) && !isShown(func(v Verb) bool { return v == Result }) {
 		exits = append(exits, Exit{Verb: Result})
@@ -192,14 +204,14 @@ func (d *reading) shortExits() []Exit {
 	return exits
 }
 
-func (d *reading) shortTargets(moves []Verb) []Exit {
+func (d *Reading) shortTargets(moves []Verb) []Exit {
 	var exits []Exit
-	for _, target := range d.s.Policy.Transitions.Targets {
-		named := slices.ContainsFunc(d.shown, func(t written) bool {
-			return slices.ContainsFunc(t.stateParts(), func(part statePart) bool { return d.w.catalog.same(target, part.state) })
+	for _, target := range d.State.Policy.Transitions.Targets {
+		named := slices.ContainsFunc(d.shown, func(t Written) bool {
+			return slices.ContainsFunc(t.StateParts(), func(part StatePart) bool { return d.w.catalog.same(target, part.State) })
 		})
 		if !named {
-			exits = append(exits, openMove(moves, d.goal(target)))
+			exits = append(exits, openMove(moves, d.Goal(target)))
 		}
 	}
 	return exits
@@ -215,51 +227,51 @@ func openMove(moves []Verb, to Goal) Exit {
 	return e
 }
 
-// permits reports whether the policy allows a tag that the text shows. A name that is
+// Permits reports whether the policy allows a tag that the text shows. A name that is
 // known only when the state runs fits anything, and so does the text of a result.
-func (d *reading) permits(t Tag) bool {
-	p := &d.s.Policy.Transitions
-	return !p.Restricted && d.s.Kind == Script || p.allowsAs(d.w.catalog, t, func(r Rule) Tag { return d.closed(t, r) })
+func (d *Reading) Permits(t Tag) bool {
+	p := &d.State.Policy.Transitions
+	return !p.Restricted && d.State.Kind == Script || p.allowsAs(d.w.catalog, t, func(r Rule) Tag { return d.closed(t, r) })
 }
 
 // mayFit reports whether a tag that the text of the state shows may match a rule.
-func (d *reading) mayFit(r Rule, t Tag) bool { return r.fits(d.w.catalog, d.closed(t, r)) }
+func (d *Reading) mayFit(r Rule, t Tag) bool { return r.fits(d.w.catalog, d.closed(t, r)) }
 
 // closed returns the tag in which the values that the rule wants replace those that are
 // known only when the state runs.
-func (d *reading) closed(t Tag, r Rule) Tag {
+func (d *Reading) closed(t Tag, r Rule) Tag {
 	t.Attrs = maps.Clone(t.Attrs)
 	switch {
 	case t.Verb == Result && r.Payload != nil:
 		t.Body = *r.Payload
-	case t.Verb.hasTarget() && r.Target != "" && d.goal(t.Body).Open:
+	case t.Verb.HasTarget() && r.Target != "" && d.Goal(t.Body).Open:
 		t.Body = r.Target
 	}
 	for part, wanted := range map[string]string{requiredOf[t.Verb]: r.Return + r.Next, partTimeoutNext: r.TimeoutNext} {
-		if name, ok := t.Attrs[part]; ok && wanted != "" && d.goal(name).Open {
+		if name, ok := t.Attrs[part]; ok && wanted != "" && d.Goal(name).Open {
 			t.Attrs[part] = wanted
 		}
 	}
 	for name, value := range r.Attrs {
-		if got, ok := t.Attrs[name]; ok && isOpen(got) {
+		if got, ok := t.Attrs[name]; ok && IsOpen(got) {
 			t.Attrs[name] = value
 		}
 	}
 	return t
 }
 
-// goal returns what a name in the text or the policy means.
-func (d *reading) goal(name string) Goal {
+// Goal returns what a name in the text or the policy means.
+func (d *Reading) Goal(name string) Goal {
 	g := Goal{Name: strings.TrimSpace(name)}
 	g.State = d.w.catalog.find(g.Name)
-	g.Open = g.State == "" && (isOpen(g.Name) || d.isPlaceholder(g.Name))
+	g.Open = g.State == "" && (IsOpen(g.Name) || d.isPlaceholder(g.Name))
 	return g
 }
 
-// isOpen reports whether a name has parts that are filled in later, such as templates,
+// IsOpen reports whether a name has parts that are filled in later, such as templates,
 // variables of a shell, or the quotes of a program that composes it, or whether it has
 // no letter or digit at all, as in <goto>…</goto>.
-func isOpen(name string) bool {
+func IsOpen(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
 	}
@@ -275,8 +287,8 @@ var placeholders = []string{
 // isPlaceholder reports whether a name in a prompt describes a state instead of naming
 // one: it is empty, a word like STATE, or several words. That counts only when something
 // else shows the agent a real transition.
-func (d *reading) isPlaceholder(name string) bool {
+func (d *Reading) isPlaceholder(name string) bool {
 	described := name == "" || len(strings.Fields(name)) > 1 ||
 		slices.Contains(placeholders, strings.ToUpper(Stem(name)))
-	return described && d.s.Kind == Prompt && d.firm
+	return described && d.State.Kind == Prompt && d.firm
 }

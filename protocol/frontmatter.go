@@ -123,9 +123,9 @@ func (f *front) read(key, node *yaml.Node) {
 	case known:
 		keyReaders[name](f, value{state: s, name: name, node: node})
 	case isKey(lower):
-		s.addProblem(pos, "wrong-case", "unknown key %s", quote(name)).Hint = "write " + lower
+		s.addProblem(pos, "wrong-case", "unknown key %s", Quote(name)).Hint = "write " + lower
 	default:
-		s.addWarning(pos, "unknown-key", "unknown key %s", quote(name)).Hint = didYouMean(name, slices.Sorted(slices.Values(keys)))
+		s.addWarning(pos, "unknown-key", "unknown key %s", Quote(name)).Hint = DidYouMean(name, slices.Sorted(slices.Values(keys)))
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *State) readOnComment(v value) {
 
 func (s *State) setJob(name string, pos Pos, code string) {
 	if !IsJobName(name) {
-		s.addProblem(pos, code, "job is %s, which can't be the name of a job", quote(name)).Hint =
+		s.addProblem(pos, code, "job is %s, which can't be the name of a job", Quote(name)).Hint =
 			"write at most 64 letters, digits, _ and -, beginning with a letter or _"
 		return
 	}
@@ -50,7 +50,7 @@ func (w *Workflow) HasJoin() bool { return w.hasJoin }
 
 func (s *State) mayJoin() bool {
 	if s.Policy.Transitions.Restricted {
-		return s.Policy.Transitions.names(Join)
+		return s.Policy.Transitions.Names(Join)
 	}
 	return strings.Contains(s.Body, "<"+string(Join))
 }

@@ -13,17 +13,17 @@ func Verbs() []Verb { return slices.Clone(verbs) }
 
 var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result, Join, Ask}
 
-// mustBeNamed reports whether tags of this verb count only where the policy of the state
+// MustBeNamed reports whether tags of this verb count only where the policy of the state
 // names the verb or, without a policy, where no other tag stands in the message. The
 // words are common in prose.
-func (v Verb) mustBeNamed() bool { return v == Join || v == Ask }
+func (v Verb) MustBeNamed() bool { return v == Join || v == Ask }
 
 // quotes reports whether tags inside one of this verb are text.
 func (v Verb) quotes() bool { return v == Result || v == Ask }
 
-// hasTarget reports whether a tag of this verb has the name of a state between its
+// HasTarget reports whether a tag of this verb has the name of a state between its
 // opening and its closing.
-func (v Verb) hasTarget() bool { return v != Result && v != Ask }
+func (v Verb) HasTarget() bool { return v != Result && v != Ask }
 
 const blanks = " \t\r\n\f\v"
 
@@ -139,7 +139,7 @@ func (l *lexer) attributes(at int) (attrs []attribute, end int, bad string) {
 	for start := at; ; {
 		at = l.skipBlank(at)
 		if at == len(l.text) {
-			return nil, 0, fmt.Sprintf("its attributes %s have no end", quote(l.text[start:]))
+			return nil, 0, fmt.Sprintf("its attributes %s have no end", Quote(l.text[start:]))
 		}
 		if l.text[at] == '>' {
 			return attrs, at + 1, ""
@@ -156,20 +156,20 @@ func (l *lexer) attribute(at int) (a attribute, end int, bad string) {
 	rest := l.text[at:]
 	n := strings.IndexAny(rest, blanks+`=<>"'/`)
 	if _, size := utf8.DecodeRuneInString(rest); n <= 0 {
-		return attribute{}, 0, fmt.Sprintf("unexpected %s among its attributes", quote(rest[:size]))
+		return attribute{}, 0, fmt.Sprintf("unexpected %s among its attributes", Quote(rest[:size]))
 	}
 	name := rest[:n]
 	at = l.skipBlank(at + n)
 	if at == len(l.text) || l.text[at] != '=' {
-		return attribute{}, 0, fmt.Sprintf("attribute %s has no value", quote(name))
+		return attribute{}, 0, fmt.Sprintf("attribute %s has no value", Quote(name))
 	}
 	at = l.skipBlank(at + 1)
 	if at == len(l.text) || (l.text[at] != '"' && l.text[at] != '\'') {
-		return attribute{}, 0, fmt.Sprintf("the value of attribute %s is not in quotes", quote(name))
+		return attribute{}, 0, fmt.Sprintf("the value of attribute %s is not in quotes", Quote(name))
 	}
 	length := strings.IndexByte(l.text[at+1:], l.text[at])
 	if length < 0 {
-		return attribute{}, 0, fmt.Sprintf("the value of attribute %s has no closing quote", quote(name))
+		return attribute{}, 0, fmt.Sprintf("the value of attribute %s has no closing quote", Quote(name))
 	}
 	end = at + 1 + length
 	return attribute{name, l.text[at+1 : end]}, end + 1, ""
@@ -185,7 +185,7 @@ func newHead(attrs []attribute) *head {
 	h := &head{attrs: make(map[string]string, len(attrs))}
 	for _, a := range attrs {
 		if _, twice := h.attrs[a.name]; twice {
-			h.problems = append(h.problems, fmt.Sprintf("attribute %s appears twice", quote(a.name)))
+			h.problems = append(h.problems, fmt.Sprintf("attribute %s appears twice", Quote(a.name)))
 			continue
 		}
 		h.attrs[a.name] = unescape.Replace(a.value)

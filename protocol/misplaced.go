@@ -10,14 +10,14 @@ const policyLines = 10
 // the very top, and 0 when there is none. body begins at line first of the file.
 func misplacedPolicy(body string, first int) int {
 	lines := strings.SplitAfter(body[:min(len(body), maxFront)], "\n")
-	inFence := codeFence("")
+	inFence := CodeFence("")
 	for i, line := range lines {
 		number := first + i
 		if number > policyLines {
 			return 0
 		}
 		wasIn := inFence != ""
-		inFence = inFence.after(line)
+		inFence = inFence.After(line)
 		if !wasIn && inFence == "" && isRule(line) && isPolicy(lines[i+1:]) {
 			return number
 		}
@@ -50,12 +50,12 @@ func isPolicy(lines []string) bool {
 	return false
 }
 
-// codeFence is the opening of the fenced code block that a line of Markdown is in, "" for
+// CodeFence is the opening of the fenced code block that a line of Markdown is in, "" for
 // none.
-type codeFence string
+type CodeFence string
 
-// after returns the fence that the next line is in.
-func (f codeFence) after(line string) codeFence {
+// After returns the fence that the next line is in.
+func (f CodeFence) After(line string) CodeFence {
 	rest := strings.TrimLeft(line, " ")
 	if len(line)-len(rest) > 3 {
 		return f
@@ -66,7 +66,7 @@ func (f codeFence) after(line string) codeFence {
 		switch {
 		case len(run) < 3:
 		case f == "" && (mark == "~" || !strings.Contains(info, mark)):
-			return codeFence(run)
+			return CodeFence(run)
 		case f != "" && strings.HasPrefix(run, string(f)) && info == "":
 			return ""
 		}

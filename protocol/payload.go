@@ -34,7 +34,7 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 		if !ok {
 			return
 		}
-		for _, p := range misfits(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to) {
+		for _, p := range Misfits(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to) {
 			if !slices.Contains(problems, p) { // several forks may have the same
 				problems = append(problems, p)
 			}
@@ -54,17 +54,17 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 		own := w.states[from].Policy.ResultSchema
 		if own != nil {
 			m.Text = strings.TrimSpace(m.Text)
-			problems = misfits(own, m.Text, "the result does not fit the result_schema of "+from)
+			problems = Misfits(own, m.Text, "the result does not fit the result_schema of "+from)
 		}
 		if s, ok := w.states[returns]; ok && len(problems) == 0 {
-			problems = misfits(s.Policy.InputSchema, m.Text, fmt.Sprintf("the result does not fit the input_schema of %s, which gets it", returns))
+			problems = Misfits(s.Policy.InputSchema, m.Text, fmt.Sprintf("the result does not fit the input_schema of %s, which gets it", returns))
 		}
 	}
 	return problems
 }
 
-// misfits says what of a payload a schema does not allow.
-func misfits(s *schema.Schema, payload, what string) []Problem {
+// Misfits says what of a payload a schema does not allow.
+func Misfits(s *schema.Schema, payload, what string) []Problem {
 	if s == nil {
 		return nil
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// allowsManyForks reports whether the state may write several forks at once.
-func (p *Transitions) allowsManyForks() bool {
+// AllowsManyForks reports whether the state may write several forks at once.
+func (p *Transitions) AllowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
@@ -40,19 +40,19 @@ func (p *Transitions) isShort() bool { return p.Allowed == nil && (p.Tags != nil
 
 // inTargets reports whether every state that a tag names is in the list.
 func inTargets(states catalog, targets []string, t Tag) bool {
-	isForeign := func(part statePart) bool {
-		return !slices.ContainsFunc(targets, func(target string) bool { return states.same(target, part.state) })
+	isForeign := func(part StatePart) bool {
+		return !slices.ContainsFunc(targets, func(target string) bool { return states.same(target, part.State) })
 	}
 	if part := requiredOf[t.Verb]; part != "" && t.Attrs[part] == "" {
 		return false
 	}
-	return !slices.ContainsFunc(t.stateParts(), isForeign)
+	return !slices.ContainsFunc(t.StateParts(), isForeign)
 }
 
 // fits reports whether a tag matches a rule on every key that the rule names.
 func (r *Rule) fits(states catalog, t Tag) bool {
 	switch {
-	case r.Tag != t.Verb && (r.Tag != "" || t.Verb.mustBeNamed()),
+	case r.Tag != t.Verb && (r.Tag != "" || t.Verb.MustBeNamed()),
 		r.Payload != nil && (t.Verb != Result || *r.Payload != t.Body),
 		r.Many && t.Verb != Fork:
 		return false
@@ -73,7 +73,7 @@ func (r *Rule) fits(states catalog, t Tag) bool {
 // fitsStates reports whether a tag names the states that a rule names.
 func (r *Rule) fitsStates(states catalog, t Tag) bool {
 	switch {
-	case r.Target != "" && (!t.Verb.hasTarget() || !states.same(r.Target, t.Body)),
+	case r.Target != "" && (!t.Verb.HasTarget() || !states.same(r.Target, t.Body)),
 		r.Return != "" && !t.hasState(states, partReturn, r.Return),
 		r.Next != "" && !t.hasState(states, partNext, r.Next),
 		r.TimeoutNext != "" && !states.same(r.TimeoutNext, t.Attrs[partTimeoutNext]):
@@ -94,7 +94,7 @@ func (p *Transitions) implicit(states catalog) (Tag, bool) {
 	var t Tag
 	switch {
 	case len(p.Allowed) == 1:
-		t = p.Allowed[0].tag()
+		t = p.Allowed[0].Described()
 	case p.Allowed == nil && len(p.Tags) == 1 && areOne(states, p.Targets):
 		t = Tag{Verb: p.Tags[0], Body: p.Targets[0]}
 	default:
@@ -116,9 +116,9 @@ func areOne(states catalog, targets []string) bool {
 	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t string) bool { return !states.same(targets[0], t) })
 }
 
-// tag returns the tag that a rule describes. Its Verb is empty when the rule
+// Described returns the tag that a rule describes. Its Verb is empty when the rule
 // fits several, and what the rule leaves open is empty.
-func (r *Rule) tag() Tag {
+func (r *Rule) Described() Tag {
 	if only := r.verbs(); len(only) == 1 {
 		return r.as(only[0])
 	}

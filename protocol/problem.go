@@ -39,8 +39,8 @@ func (p Pos) String() string {
 // shown is how many bytes of a text from outside a message repeats at most.
 const shown = 80
 
-// quote returns s in quotes, with escapes, and short enough for a message.
-func quote(s string) string {
+// Quote returns s in quotes, with escapes, and short enough for a message.
+func Quote(s string) string {
 	if len(s) <= shown {
 		return strconv.Quote(s)
 	}
@@ -55,12 +55,12 @@ func shorten(s string) string {
 	return strings.ToValidUTF8(s[:shown], "") + "…"
 }
 
-// quoteAll joins at most ten names, each quoted, and says how many are left out.
-func quoteAll(names []string) string {
+// QuoteAll joins at most ten names, each quoted, and says how many are left out.
+func QuoteAll(names []string) string {
 	const most = 10
 	quoted := make([]string, 0, most)
 	for _, n := range names[:min(most, len(names))] {
-		quoted = append(quoted, quote(n))
+		quoted = append(quoted, Quote(n))
 	}
 	list := strings.Join(quoted, ", ")
 	if left := len(names) - most; left > 0 {
@@ -88,10 +88,10 @@ func Nearest(s string, names []string) string {
 	return found
 }
 
-// didYouMean is the hint for a name that is nearly one of names, or "".
-func didYouMean(s string, names []string) string {
+// DidYouMean is the hint for a name that is nearly one of names, or "".
+func DidYouMean(s string, names []string) string {
 	if n := Nearest(s, names); n != "" {
-		return "did you mean " + quote(n)
+		return "did you mean " + Quote(n)
 	}
 	return ""
 }

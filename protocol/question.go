@@ -29,9 +29,9 @@ func (t Tag) addressing() []string {
 
 func (t Tag) isAddressed() bool { return len(t.addressing()) > 0 }
 
-// valueProblems says what is wrong with the values of a tag, beyond the states that it
+// ValueProblems says what is wrong with the values of a tag, beyond the states that it
 // names.
-func (t Tag) valueProblems() []Problem {
+func (t Tag) ValueProblems() []Problem {
 	var problems []Problem
 	add := func(why string) {
 		problems = append(problems, Problem{Pos: t.Pos, Code: "bad-tag", Message: fmt.Sprintf("<%s>: %s", t.Verb, why)})
@@ -104,7 +104,7 @@ func checkAttributeValue(v Verb, name, value string) string {
 	if !slices.Contains(known.of, v) || known.isRight(value) {
 		return ""
 	}
-	return fmt.Sprintf("%s is %s, not %s", name, quote(value), known.wanted)
+	return fmt.Sprintf("%s is %s, not %s", name, Quote(value), known.wanted)
 }
 
 func isAfter(value string) bool {
@@ -132,11 +132,11 @@ func checkChoices(value string) string {
 		other, twice := seen[key]
 		switch {
 		case choice == "":
-			return fmt.Sprintf("choices is %s, in which one is blank", quote(value))
+			return fmt.Sprintf("choices is %s, in which one is blank", Quote(value))
 		case strings.ContainsFunc(choice, unicode.IsControl):
-			return fmt.Sprintf("the choice %s has a control character", quote(choice))
+			return fmt.Sprintf("the choice %s has a control character", Quote(choice))
 		case twice:
-			return fmt.Sprintf("the choices %s and %s are the same but for upper and lower case", quote(other), quote(choice))
+			return fmt.Sprintf("the choices %s and %s are the same but for upper and lower case", Quote(other), Quote(choice))
 		}
 		seen[key] = choice
 	}

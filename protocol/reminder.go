@@ -33,10 +33,10 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 // ask or a join only where the text of the state does, or where the agent has tried one.
 func (s *State) teaches(v Verb, problems []Problem) bool {
 	if s.Policy.Transitions.Restricted {
-		return s.Policy.Transitions.names(v)
+		return s.Policy.Transitions.Names(v)
 	}
 	opening := "<" + string(v)
-	return !v.mustBeNamed() || strings.Contains(s.Body, opening) ||
+	return !v.MustBeNamed() || strings.Contains(s.Body, opening) ||
 		slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, opening) })
 }
 
@@ -47,7 +47,7 @@ func (p *Transitions) reminder(teach func(Verb) bool) string {
 		return "Answer with exactly one transition tag; this state allows none.\n"
 	}
 	text := "Answer with exactly one tag, one of these:\n"
-	if p.allowsManyForks() {
+	if p.AllowsManyForks() {
 		text = "Answer with exactly one tag, one of these, or with several <fork> tags that have the same next:\n"
 	}
 	list := strings.Join(tags, "\n") + "\n"
@@ -95,7 +95,7 @@ func shortExamples(v Verb, targets []string) []Tag {
 	var tags []Tag
 	for _, target := range targets {
 		r := Rule{Target: target}
-		if !v.hasTarget() || requiredOf[v] != "" && len(targets) == 1 {
+		if !v.HasTarget() || requiredOf[v] != "" && len(targets) == 1 {
 			r.Next = target
 		}
 		tags = append(tags, r.example(v))

@@ -21,17 +21,25 @@ func Render(body string, lookup func(name string) (string, bool)) string {
 	return b.String()
 }
 
-// TemplateNames returns the names in the {{name}} of body in order, each once.
-func TemplateNames(body string) []string {
-	var names []string
-	seen := map[string]bool{"": true}
-	eachTemplate(body, func(_, _, name string) {
-		if !seen[name] {
-			seen[name] = true
-			names = append(names, name)
+// Template is one {{name}} of a text.
+type Template struct {
+	Name      string
+	Pos       Pos
+	IsForeign bool // ${{ }} is GitHub's
+}
+
+// Templates returns those of body, in order.
+func Templates(body string) []Template {
+	var list []Template
+	place, offset := placer{text: body, pos: Pos{1, 1}}, 0
+	eachTemplate(body, func(before, whole, name string) {
+		at := offset + len(before)
+		offset = at + len(whole)
+		if name != "" {
+			list = append(list, Template{name, place.at(at), strings.HasSuffix(before, "$")})
 		}
 	})
-	return names
+	return list
 }
 
 // eachTemplate calls yield for every {{name}} with the text before it and the template

@@ -37,10 +37,10 @@ func TestRender(t *testing.T) {
 	}
 }
 
-func TestTemplateNames(t *testing.T) {
-	body := "{{b}} {{ a }} {{b}} {{}} {{a b}} {{c"
-	if got, want := TemplateNames(body), []string{"b", "a"}; !slices.Equal(got, want) {
-		t.Errorf("body %q\ngot  %q\nwant %q", body, got, want)
+func TestTemplates(t *testing.T) {
+	body := "é {{b}}\n${{ a }} {{}} {{a b}} {{c"
+	if got, want := Templates(body), []Template{{"b", Pos{1, 3}, false}, {"a", Pos{2, 2}, true}}; !slices.Equal(got, want) {
+		t.Errorf("body %q\ngot  %v\nwant %v", body, got, want)
 	}
 }
 

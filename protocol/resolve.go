@@ -45,5 +45,5 @@ func checkTarget(target string) *Problem {
 	default:
 		return nil
 	}
-	return &Problem{Code: "bad-target", Message: fmt.Sprintf("%s is not the name of a state: %s", quote(target), why)}
+	return &Problem{Code: "bad-target", Message: fmt.Sprintf("%s is not the name of a state: %s", Quote(target), why)}
 }

@@ -114,7 +114,7 @@ func (r *ruleReader) target(v value) string {
 
 func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
 	if isWrongCase(v.name) {
-		r.state.addProblem(posOf(key), "wrong-case", "unknown key %s", quote(v.name)).Hint = "write " + strings.ToLower(v.name)
+		r.state.addProblem(posOf(key), "wrong-case", "unknown key %s", Quote(v.name)).Hint = "write " + strings.ToLower(v.name)
 		return
 	}
 	if r.rule.Tag == Ask && v.name == partTimeoutNext {
@@ -158,9 +158,9 @@ func (r *ruleReader) checkTakes(key *yaml.Node) {
 	if r.rule.takes(key.Value) || isWrongCase(key.Value) {
 		return
 	}
-	problem := r.state.addProblem(posOf(key), "wrong-value", "%s has no %s", r.rule.name(), quote(key.Value))
+	problem := r.state.addProblem(posOf(key), "wrong-value", "%s has no %s", r.rule.name(), Quote(key.Value))
 	if !slices.Contains(ruleKeys, key.Value) {
-		problem.Hint = didYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.rule.Tag]))
+		problem.Hint = DidYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.rule.Tag]))
 	}
 }
 
@@ -176,7 +176,7 @@ func (r *Rule) verbs() []Verb {
 	if r.Tag != "" {
 		return []Verb{r.Tag}
 	}
-	return slices.DeleteFunc(slices.Clone(verbs), func(v Verb) bool { return v.mustBeNamed() || !r.suitsVerb(v) })
+	return slices.DeleteFunc(slices.Clone(verbs), func(v Verb) bool { return v.MustBeNamed() || !r.suitsVerb(v) })
 }
 
 // suitsVerb reports whether a tag can have all that the entry names.
@@ -203,7 +203,7 @@ func (r *Rule) takes(key string) bool {
 	case r.Tag == "":
 		return slices.Contains(ruleKeys, key) || isVariable(key)
 	case key == "target":
-		return r.Tag.hasTarget()
+		return r.Tag.HasTarget()
 	case key == "payload":
 		return r.Tag == Result
 	case key == "many":

@@ -55,7 +55,7 @@ func (s *State) readSchemaName(v value) {
 	switch {
 	case !ok:
 	case !strings.HasSuffix(strings.ToLower(name), ".json") || strings.ContainsAny(name, "/\\\x00"):
-		v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, quote(name))
+		v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, Quote(name))
 	default:
 		s.SchemaFiles = append(s.SchemaFiles, SchemaFile{v.name, name, posOf(v.node)})
 	}
@@ -73,15 +73,15 @@ func (r schemaReader) read(s *State) {
 		entry, ok := r.files[f.Name]
 		switch {
 		case !ok:
-			s.addProblem(f.Pos, "schema", "%s: there is no file %s beside the states", f.Key, quote(f.Name)).Hint = didYouMean(f.Name, r.jsonFiles())
+			s.addProblem(f.Pos, "schema", "%s: there is no file %s beside the states", f.Key, Quote(f.Name)).Hint = DidYouMean(f.Name, r.jsonFiles())
 			continue
 		case !entry.Type().IsRegular():
-			s.addProblem(f.Pos, "schema", "%s: %s is not a regular file", f.Key, quote(f.Name))
+			s.addProblem(f.Pos, "schema", "%s: %s is not a regular file", f.Key, Quote(f.Name))
 			continue
 		}
 		data, err := readFile(r.fsys, f.Name)
 		if err != nil {
-			s.addProblem(f.Pos, "schema", "%s: read %s: %v", f.Key, quote(f.Name), err)
+			s.addProblem(f.Pos, "schema", "%s: read %s: %v", f.Key, Quote(f.Name), err)
 			continue
 		}
 		sum := sha256.Sum256(data)

@@ -70,9 +70,9 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 		name, value, ok := strings.Cut(option, "=")
 		switch {
 		case !ok:
-			s.addProblem(pos, "option", "option %s is not written name=value", quote(option))
+			s.addProblem(pos, "option", "option %s is not written name=value", Quote(option))
 		case seen[name].Line > 0:
-			s.addProblem(pos, "option", "option %s appears twice", quote(name))
+			s.addProblem(pos, "option", "option %s appears twice", Quote(name))
 		default:
 			seen[name] = pos
 			s.setOption(name, value, pos)
@@ -92,7 +92,7 @@ func (s *State) setOption(name, value string, pos Pos) {
 		p.IdleTimeout = s.durationOption(name, value, pos)
 	case "many_forks", "trusted", "work", "workflows", "cd":
 		if *flags[name] = value == "true"; !isBoolean(value) {
-			s.addProblem(pos, "option", "%s is %s, not true or false", name, quote(value))
+			s.addProblem(pos, "option", "%s is %s, not true or false", name, Quote(value))
 		}
 	case "ask":
 		p.Transitions.Asks = s.askOption(value, pos)
@@ -104,9 +104,9 @@ func (s *State) setOption(name, value string, pos Pos) {
 		s.OnComment = value
 		s.refer(Reference{Part: name, Name: value, Pos: pos, Policy: true})
 	case "cage":
-		s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = "scripts are confined unless they say trusted=true"
+		s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = "scripts are confined unless they say trusted=true"
 	default:
-		s.addProblem(pos, "option", "unknown option %s", quote(name)).Hint = didYouMean(name, scriptOptions)
+		s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = DidYouMean(name, scriptOptions)
 	}
 }
 
@@ -115,7 +115,7 @@ func (s *State) askOption(value string, pos Pos) []string {
 	names := listOf(value)
 	for _, name := range names {
 		if !slices.Contains(addressingAttributes, name) {
-			s.addProblem(pos, "option", "ask names %s, not where, from or untrusted", quote(name))
+			s.addProblem(pos, "option", "ask names %s, not where, from or untrusted", Quote(name))
 		}
 	}
 	return names
@@ -133,7 +133,7 @@ func (s *State) targetsOption(value string, pos Pos) []string {
 func (s *State) durationOption(name, value string, pos Pos) *time.Duration {
 	d, ok := parseDuration(value)
 	if !ok {
-		s.addProblem(pos, "option", "%s is %s, not a duration above zero such as 90s, 10m or 1h30m", name, quote(value))
+		s.addProblem(pos, "option", "%s is %s, not a duration above zero such as 90s, 10m or 1h30m", name, Quote(value))
 		return nil
 	}
 	return &d

@@ -154,8 +154,8 @@ func (s *State) addTagReferences() {
 	for _, t := range s.scanFile().tags {
 		s.Claims.Marked = true
 		pos := Pos{t.Pos.Line + s.Line - 1, t.Pos.Col}
-		for _, part := range t.stateParts() {
-			s.refer(Reference{Verb: t.Verb, Part: part.name, Name: part.state, Pos: pos})
+		for _, part := range t.StateParts() {
+			s.refer(Reference{Verb: t.Verb, Part: part.Name, Name: part.State, Pos: pos})
 		}
 	}
 }

@@ -22,15 +22,15 @@ var attributesOf = map[Verb][]string{
 // requiredOf has the attribute that a verb must have.
 var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next", Ask: "next"}
 
-// written is a tag with what is wrong with it.
-type written struct {
+// Written is a tag in a text, with what is wrong with its form.
+type Written struct {
 	Tag
-	problems []Problem
+	Problems []Problem
 }
 
 // scanned is what there is in a text.
 type scanned struct {
-	tags     []written
+	tags     []Written
 	unclosed *Tag // the last opening without a closing
 }
 
@@ -117,29 +117,32 @@ const (
 	partOnComment   = "on_comment"
 )
 
-// statePart is a part of a tag that names a state.
-type statePart struct{ name, state string }
+// StatePart is a part of a tag that names a state.
+type StatePart struct {
+	Name  string // "target", "return", "next" or "timeout_next"
+	State string // as it is written
+}
 
-// stateParts returns the parts of a tag that name states. An attribute that must be there
+// StateParts returns the parts of a tag that name states. An attribute that must be there
 // and isn't is not among them.
-func (t Tag) stateParts() []statePart {
-	var parts []statePart
-	if t.Verb.hasTarget() {
-		parts = append(parts, statePart{partTarget, t.Body})
+func (t Tag) StateParts() []StatePart {
+	var parts []StatePart
+	if t.Verb.HasTarget() {
+		parts = append(parts, StatePart{partTarget, t.Body})
 	}
 	for _, name := range []string{requiredOf[t.Verb], partTimeoutNext} {
 		if state, ok := t.Attrs[name]; ok && slices.Contains(attributesOf[t.Verb], name) {
-			parts = append(parts, statePart{name, state})
+			parts = append(parts, StatePart{name, state})
 		}
 	}
 	return parts
 }
 
 // checkTag adds what is wrong with a tag.
-func checkTag(t Tag, h *head) written {
-	w := written{Tag: t}
+func checkTag(t Tag, h *head) Written {
+	w := Written{Tag: t}
 	add := func(message string) {
-		w.problems = append(w.problems, Problem{
+		w.Problems = append(w.Problems, Problem{
 			Pos: t.Pos, Code: "bad-tag",
 			Message: fmt.Sprintf("<%s>: %s", t.Verb, message), Hint: "write " + form(t.Verb),
 		})
@@ -175,9 +178,9 @@ func checkAttribute(v Verb, name string) string {
 	case slices.Contains(attributesOf[v], name):
 		return ""
 	case v != Fork:
-		return "it has no attribute " + quote(name)
+		return "it has no attribute " + Quote(name)
 	case !isVariable(name):
-		return fmt.Sprintf("attribute %s is not a name of letters, digits, _ and -", quote(name))
+		return fmt.Sprintf("attribute %s is not a name of letters, digits, _ and -", Quote(name))
 	}
 	return ""
 }
@@ -189,10 +192,10 @@ func checkVariables(t Tag) string {
 		return ""
 	}
 	names := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(variables(t))) {
+	for _, name := range slices.Sorted(maps.Keys(t.Variables())) {
 		key := VariableName(name)
 		if other, taken := names[key]; taken {
-			return fmt.Sprintf("the attributes %s and %s are the same variable, RAYMOND_VAR_%s, to a script", quote(other), quote(name), shorten(key))
+			return fmt.Sprintf("the attributes %s and %s are the same variable, RAYMOND_VAR_%s, to a script", Quote(other), Quote(name), shorten(key))
 		}
 		names[key] = name
 	}

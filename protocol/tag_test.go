@@ -12,10 +12,10 @@ func scanText(text string) ([]Tag, []Problem) {
 	var tags []Tag
 	var problems []Problem
 	for _, t := range (&Transitions{}).scanMessage(text).tags {
-		if len(t.problems) == 0 {
+		if len(t.Problems) == 0 {
 			tags = append(tags, t.Tag)
 		}
-		problems = append(problems, t.problems...)
+		problems = append(problems, t.Problems...)
 	}
 	return tags, problems
 }

@@ -18,7 +18,7 @@ func (w *Workflow) barred(s *State, t Tag, states map[string]string, as func(Rul
 	p := &s.Policy.Transitions
 	for _, part := range slices.Sorted(maps.Keys(states)) {
 		name := states[part]
-		where := fmt.Sprintf("%s of <%s>: %s", part, t.Verb, quote(name))
+		where := fmt.Sprintf("%s of <%s>: %s", part, t.Verb, Quote(name))
 		isListed := slices.ContainsFunc(p.Targets, func(target string) bool { return w.catalog.same(target, name) })
 		switch isTrusted := w.states[name].Trusted; {
 		case s.Kind == Script && p.Targets != nil && !isListed:
@@ -52,11 +52,11 @@ func (p *Transitions) lacking(t Tag) string {
 	}), ",")
 }
 
-// shadowing says which variable of a fork would hide a name of the run's metadata, or "".
-func shadowing(vars map[string]string, meta []string) string {
+// Shadowing says which variable of a fork would hide a name of the run's metadata, or "".
+func Shadowing(vars map[string]string, meta []string) string {
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if slices.ContainsFunc(meta, func(m string) bool { return VariableName(m) == VariableName(name) }) {
-			return fmt.Sprintf("the attribute %s is a name of the run's metadata, which no fork changes", quote(name))
+			return fmt.Sprintf("the attribute %s is a name of the run's metadata, which no fork changes", Quote(name))
 		}
 	}
 	return ""

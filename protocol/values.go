@@ -76,8 +76,8 @@ func (v value) texts() ([]string, bool) {
 func (v value) choice(words []string) (string, bool) {
 	text, ok := v.text()
 	if ok && !slices.Contains(words, text) {
-		problem := v.problem("wrong-value", "%s is %s, not one of %s", v.name, quote(text), strings.Join(words, ", "))
-		problem.Hint = didYouMean(text, words)
+		problem := v.problem("wrong-value", "%s is %s, not one of %s", v.name, Quote(text), strings.Join(words, ", "))
+		problem.Hint = DidYouMean(text, words)
 		return "", false
 	}
 	return text, ok

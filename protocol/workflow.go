@@ -54,7 +54,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	if problem != nil {
 		return w, []Problem{*problem}
 	}
-	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.isMeant(name) })
+	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeant(name) })
 	w.reachable = slices.Sorted(slices.Values(w.walk(nil, func(name string) bool {
 		return slices.ContainsFunc(w.states[name].References, func(r Reference) bool { return r.Dynamic })
 	})))
@@ -87,7 +87,7 @@ func (w *Workflow) problems() []Problem {
 	var problems []Problem
 	for _, name := range w.catalog.names {
 		for _, p := range w.states[name].Problems {
-			if w.forbids(name, p) {
+			if w.Forbids(name, p) {
 				problems = append(problems, p)
 			}
 		}
@@ -95,10 +95,10 @@ func (w *Workflow) problems() []Problem {
 	return problems
 }
 
-// forbids reports whether a problem of a state forbids a start. In a state that nothing
+// Forbids reports whether a problem of a state forbids a start. In a state that nothing
 // leads to only a wrong policy does, if it is unmistakably ours, because an agent may
 // find such a state by itself.
-func (w *Workflow) forbids(name string, p Problem) bool {
+func (w *Workflow) Forbids(name string, p Problem) bool {
 	s := w.states[name]
 	return slices.Contains(w.reachable, name) || s.Claims.Owned && p.Code != "empty"
 }
@@ -142,8 +142,8 @@ func (w *Workflow) walk(exits map[string][]Exit, isUnclear func(name string) boo
 var documentation = pattern(
 	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
 
-// isMeant reports whether a file that nothing names is meant as a state.
-func (w *Workflow) isMeant(name string) bool {
+// IsMeant reports whether a file that nothing names is meant as a state.
+func (w *Workflow) IsMeant(name string) bool {
 	return w.catalog.runs(name) && w.states[name].Claims.Marked && !documentation().MatchString(Stem(name))
 }
 

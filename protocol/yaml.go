@@ -112,7 +112,7 @@ func (e *expander) hasDistinctKeys(n *yaml.Node) bool {
 		key := n.Content[i]
 		name := key.ShortTag() + " " + key.Value
 		if line, twice := lines[name]; twice && key.Kind == yaml.ScalarNode {
-			e.state.addProblem(posOf(key), "duplicate-key", "key %s appears twice", quote(key.Value)).Hint =
+			e.state.addProblem(posOf(key), "duplicate-key", "key %s appears twice", Quote(key.Value)).Hint =
 				fmt.Sprintf("it is already set in line %d", line)
 			return false
 		}
@@ -137,13 +137,13 @@ func describe(n *yaml.Node) string {
 	case "!!null":
 		return "empty"
 	case "!!str":
-		return quote(n.Value)
+		return Quote(n.Value)
 	case "!!int", "!!float":
-		return "the number " + quote(n.Value)
+		return "the number " + Quote(n.Value)
 	case "!!bool":
-		return "the boolean " + quote(n.Value)
+		return "the boolean " + Quote(n.Value)
 	default:
-		return quote(n.Value) + " of type " + quote(tag)
+		return Quote(n.Value) + " of type " + Quote(tag)
 	}
 }
 

@@ -73,10 +73,10 @@ func layout(files []*zip.File) (string, error) {
 		case strings.Count(dir, "/") > 1:
 			why = "is nested too deep: files lie at the top or in one folder"
 		case dir != folder:
-			why = fmt.Sprintf("does not lie beside %s: files lie all at the top or all in one folder", quote(files[0].Name))
+			why = fmt.Sprintf("does not lie beside %s: files lie all at the top or all in one folder", Quote(files[0].Name))
 		}
 		if why != "" {
-			return "", fmt.Errorf("entry %s of the archive %s", quote(f.Name), why)
+			return "", fmt.Errorf("entry %s of the archive %s", Quote(f.Name), why)
 		}
 	}
 	return folder, nil

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -63,8 +62,12 @@ func (p promptText) ofAttempt() string {
 	if p.agent.Exec.Attempt > 1 && p.state.Policy.Convergence.AttemptContext == "continue" && !p.isFresh() {
 		return p.report()
 	}
-	text := protocol.Render(p.state.Body, p.lookup)
-	if p.agent.Exec.Attempt <= 1 || slices.Contains(protocol.TemplateNames(p.state.Body), "failure") {
+	isTold := p.agent.Exec.Attempt <= 1
+	text := protocol.Render(p.state.Body, func(name string) (string, bool) {
+		isTold = isTold || name == "failure"
+		return p.lookup(name)
+	})
+	if isTold {
 		return text
 	}
 	return text + "\n\n" + p.report()

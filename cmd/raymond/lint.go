@@ -4,12 +4,12 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/lint"
-
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -23,10 +23,10 @@ func (a *App) lintCommand() *cobra.Command {
 			"them, such as a job of states that no step runs. Without PATH it then checks the workflows\n" +
 			"that the steps of the file name.",
 	}
-	o, l := a.newOptions(cmd), lint.New()
+	o, l := a.newOptions(cmd), &runs.Lint{Platforms: []protocol.Platform{scope.Platform()}}
 	o.Add("format", "FORMAT", "text, json, or github for annotations (default text)", func(s string) error {
 		l.Format = s
-		return options.OneOf(s, lint.Formats...)
+		return options.OneOf(s, runs.LintFormats...)
 	})
 	o.Add("platform", "NAME", "unix, windows or all (default: this one)", func(s string) error {
 		l.Platforms = []protocol.Platform{protocol.Platform(s)}
@@ -47,13 +47,13 @@ func (a *App) lintCommand() *cobra.Command {
 		return options.OneOf(s, protocol.Backends()...)
 	})
 	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)", func(s string) error {
-		l.WorkflowFiles = append(l.WorkflowFiles, s)
+		l.JobFiles = append(l.JobFiles, s)
 		return options.NotEmpty(s)
 	})
 	options.AddPrices(o)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		l.Prices = session.Prices(o.Alone())
-		if len(args) == 0 && len(l.WorkflowFiles) == 0 {
+		if len(args) == 0 && len(l.JobFiles) == 0 {
 			o.Reject(problem.Usage("PATH", "is missing", "name directories, zip archives or state files"))
 		}
 		return l.Check(a.Stdout, args, o.Check())

@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/simulation"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // simulateCommand runs a workflow with scripted replies, or makes the file of
@@ -24,7 +29,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			"events and transcripts.",
 	}
 	o := a.newOptions(cmd)
-	simulation.AddFlags(o)
+	session.AddSimulationFlags(o)
 	o.AddStateDir()
 	var replies, record string
 	o.Add("replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return options.NotEmpty(s) })
@@ -40,7 +45,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			if err := o.Check(); err != nil {
 				return err
 			}
-			return simulation.Recording{ID: record, Runs: a.source(o.StateDir, record), Stdout: a.Stdout, Stderr: a.Stderr}.Print()
+			return a.record(o.StateDir, record)
 		}
 		if !o.IsGiven("replies") {
 			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record"))
@@ -51,9 +56,29 @@ func (a *App) simulateCommand() *cobra.Command {
 		if err := o.Check(); err != nil {
 			return errors.Join(err, scope.CheckPath(args[0]))
 		}
-		return simulation.Simulation{
+		return session.Simulation{
 			Options: o, Path: args[0], Replies: replies, Environ: a.Environ, Console: a.consoleOptions(o, ""), Stdout: a.Stdout, Stderr: a.Stderr,
 		}.Run(context.Background())
 	}
 	return cmd
+}
+
+// record prints a replies file, made from what is kept of a run.
+func (a *App) record(stateDir, id string) error {
+	unknown := problem.Usage("--record", fmt.Sprintf("%q is no run of %s", problem.Shorten(id), stateDir), "raymond list shows the runs")
+	if !state.ValidID(id) {
+		return unknown
+	}
+	report, err := reports.Read(a.source(stateDir, id), id)
+	if errors.Is(err, state.ErrNotFound) {
+		return unknown
+	}
+	if err != nil {
+		return err
+	}
+	replies, lacking := simulate.Record(report)
+	for _, st := range lacking {
+		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escaped(st)+": no transcript has all that was said in this state; complete its replies by hand")
+	}
+	return replies.Write(a.Stdout)
 }

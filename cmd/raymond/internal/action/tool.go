@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/simulation"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 )
 
 // runTool does one of the modes that start no agent, as the command of that name
@@ -70,7 +70,7 @@ func inWorkspace(dirs folders, path string) string {
 // simulated are the inputs that raymond simulate has flags for.
 func simulated(s *step) []string {
 	known := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
-	simulation.AddFlags(options.New(known))
+	session.AddSimulationFlags(options.New(known))
 	var args []string
 	for _, arg := range job.Arguments(s.getenv) {
 		if name, _, _ := cutFlag(arg); known.Lookup(name) != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
+	"github.com/raymond-action/raymond-action/protocol/lint"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -134,6 +134,6 @@ func join(parts []string, word string) string {
 // HasNoSchedule reports whether a workflow file says that no schedule starts it. It is
 // false where the file can't be read.
 func HasNoSchedule(file []byte) bool {
-	f, err := jobfile.Parse("", file)
-	return err == nil && f.SaysOn() && !f.Has("schedule")
+	f, err := lint.ReadJobFile("", file)
+	return err == nil && f.HasNoSchedule()
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/jobfile"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/protocol/lint"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -43,14 +43,14 @@ func (e Ending) jobs() []string {
 // It returns the first by name of several, and "" if there is none or the file can't be
 // read.
 func Successor(file []byte, e Ending) string {
-	f, err := jobfile.Parse("", file)
+	f, err := lint.ReadJobFile("", file)
 	if e.Key == "" || err != nil {
 		return ""
 	}
 	mine, wanted := findStep(f, e), e.jobs()
 	var found []string
 	for _, s := range f.Steps {
-		isOne := mayResume(s) && mayRun(s, wanted) && shares(s, mine, e.Key)
+		isOne := mayResume(s) && slices.ContainsFunc(wanted, s.MayRun) && shares(s, mine, e.Key)
 		if isOne && f.Needs(s.Job, e.Job) && startsAfter(s.If, e) {
 			found = append(found, s.Job)
 		}
@@ -63,8 +63,8 @@ func Successor(file []byte, e Ending) string {
 
 // findStep finds the step that ends, by its id or else by its key. It returns the zero
 // step if it could be one of several.
-func findStep(f *jobfile.File, e Ending) jobfile.Use {
-	var fit []jobfile.Use
+func findStep(f *lint.JobFile, e Ending) lint.Step {
+	var fit []lint.Step
 	for _, s := range f.Steps {
 		if s.Job != e.Job || s.Calls || !mayHaveKey(s, e.Key) {
 			continue
@@ -74,8 +74,8 @@ func findStep(f *jobfile.File, e Ending) jobfile.Use {
 		}
 		fit = append(fit, s)
 	}
-	if len(fit) == 0 || slices.ContainsFunc(fit, func(s jobfile.Use) bool { return s.Key() != fit[0].Key() || s.Action != fit[0].Action }) {
-		return jobfile.Use{}
+	if len(fit) == 0 || slices.ContainsFunc(fit, func(s lint.Step) bool { return s.Key() != fit[0].Key() || s.Action != fit[0].Action }) {
+		return lint.Step{}
 	}
 	return fit[0]
 }
@@ -84,7 +84,7 @@ var expressions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 
 // mayHaveKey reports whether a step may have a key. Expressions in the file may have
 // any value.
-func mayHaveKey(s jobfile.Use, key string) bool {
+func mayHaveKey(s lint.Step, key string) bool {
 	parts := expressions().Split(s.Input("key"), -1)
 	for i, part := range parts {
 		parts[i] = regexp.QuoteMeta(part)
@@ -99,22 +99,14 @@ var perJob = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // mayResume reports whether a step resumes a run that it finds.
-func mayResume(s jobfile.Use) bool {
+func mayResume(s lint.Step) bool {
 	return slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume"))
-}
-
-// mayRun reports whether a step runs the states of one of these jobs, or may.
-func mayRun(s jobfile.Use, wanted []string) bool {
-	return slices.ContainsFunc(wanted, func(job string) bool {
-		runs, known := s.Runs(job)
-		return runs || !known
-	})
 }
 
 // shares reports whether a step of another job has the same key: because that key is
 // written there, or because both write the same expression, which has the same value in
 // all jobs.
-func shares(s, mine jobfile.Use, key string) bool {
+func shares(s, mine lint.Step, key string) bool {
 	switch {
 	case s.Calls || s.Action == "" || s.Action != mine.Action:
 		return false

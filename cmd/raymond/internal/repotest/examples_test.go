@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
 // TestExamplesLintClean: nothing can be said against an example and its workflow file.
@@ -15,8 +16,8 @@ func TestExamplesLintClean(t *testing.T) {
 	t.Parallel()
 	for _, page := range glob(t, "examples/*/README.md") {
 		folder := at(strings.TrimSuffix(page, "/README.md"))
-		o := protocol.LintOptions{LoadOptions: protocol.LoadOptions{Platform: protocol.Unix}}
-		for _, f := range protocol.Lint(os.DirFS(folder), o) {
+		o := lint.Options{LoadOptions: protocol.LoadOptions{Platform: protocol.Unix}}
+		for _, f := range lint.Workflow(os.DirFS(folder), o) {
 			t.Errorf("%s: got %s %v, want nothing", folder, f.Severity, f.Problem)
 		}
 	}

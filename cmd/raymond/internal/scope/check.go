@@ -17,26 +17,27 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
 // StartCheck looks through a workflow before anything is started, side by side with what the
 // caller does until it calls wait, once: bash takes as long to read a script as all the rest. What
 // lint calls an error forbids the start; with skipLint only a definition that is wrong does. wait
 // returns the warnings, a line each. The options need not say how the files are read.
-func (s *Scope) StartCheck(o protocol.LintOptions, skipLint bool) (wait func() (warnings []string, err error)) {
+func (s *Scope) StartCheck(o lint.Options, skipLint bool) (wait func() (warnings []string, err error)) {
 	o.LoadOptions = s.loadOptions()
 	lint := s.startLint(o)
 	return func() ([]string, error) { return s.judge(lint(), skipLint) }
 }
 
 // judge returns those findings that are warnings, and an error for those that forbid the start.
-func (s *Scope) judge(found []protocol.Finding, skipLint bool) (warnings []string, err error) {
+func (s *Scope) judge(found []lint.Finding, skipLint bool) (warnings []string, err error) {
 	var wrong []protocol.Problem
 	for _, f := range found {
 		switch {
-		case f.Severity == protocol.SeverityWarning, f.Severity == protocol.SeverityError && skipLint && !s.forbids(f.Problem):
+		case f.Severity == lint.Warning, f.Severity == lint.Error && skipLint && !s.forbids(f.Problem):
 			warnings = append(warnings, f.Problem.String())
-		case f.Severity == protocol.SeverityError && !s.forbids(f.Problem):
+		case f.Severity == lint.Error && !s.forbids(f.Problem):
 			wrong = append(wrong, f.Problem)
 		}
 	}
@@ -55,23 +56,23 @@ func (s *Scope) forbids(p protocol.Problem) bool {
 
 // Lint returns all that is to be said of the workflow: what its files show, and
 // what bash says of its scripts.
-func (s *Scope) Lint(o protocol.LintOptions) []protocol.Finding { return s.startLint(o)() }
+func (s *Scope) Lint(o lint.Options) []lint.Finding { return s.startLint(o)() }
 
 // startLint is Lint, where bash reads the scripts until the caller calls wait, once.
-func (s *Scope) startLint(o protocol.LintOptions) (wait func() []protocol.Finding) {
+func (s *Scope) startLint(o lint.Options) (wait func() []lint.Finding) {
 	if o.Platform != protocol.Unix || runtime.GOOS == "windows" {
-		return func() []protocol.Finding { return protocol.Lint(s.FS, o) }
+		return func() []lint.Finding { return lint.Workflow(s.FS, o) }
 	}
 	w := s.Workflow
 	if w == nil || o.LoadOptions != s.loadOptions() {
 		w, _ = protocol.Load(s.FS, o.LoadOptions)
 	}
-	scripts, read := scriptsOf(w, o.Entry == ""), make(chan []protocol.Finding, 1)
+	scripts, read := scriptsOf(w, o.Entry == ""), make(chan []lint.Finding, 1)
 	go func() { read <- readScripts(scripts) }()
-	found := protocol.Lint(s.FS, o)
-	return func() []protocol.Finding {
+	found := lint.Workflow(s.FS, o)
+	return func() []lint.Finding {
 		found = append(found, <-read...)
-		protocol.SortFindings(found)
+		lint.Sort(found)
 		return found
 	}
 }
@@ -98,12 +99,12 @@ func scriptsOf(w *protocol.Workflow, all bool) []script {
 }
 
 // readScripts has bash read scripts. It returns what bash does not understand.
-func readScripts(scripts []script) []protocol.Finding {
-	var found []protocol.Finding
+func readScripts(scripts []script) []lint.Finding {
+	var found []lint.Finding
 	for _, s := range scripts {
 		f, err := readScript(s.State)
 		if err != nil {
-			return append(found, protocol.Finding{Severity: protocol.SeverityHint, Problem: protocol.Problem{
+			return append(found, lint.Finding{Severity: lint.Hint, Problem: protocol.Problem{
 				Code: "syntax", Message: "scripts are not checked: " + err.Error(), Hint: "the check needs /bin/bash",
 			}})
 		}
@@ -111,7 +112,7 @@ func readScripts(scripts []script) []protocol.Finding {
 			continue
 		}
 		if !s.leads {
-			f.Severity = protocol.SeverityWarning
+			f.Severity = lint.Warning
 		}
 		found = append(found, *f)
 	}
@@ -127,7 +128,7 @@ var (
 
 // readScript has bash read a script without running any of it; it returns what
 // bash does not understand, and an error when bash could not be asked.
-func readScript(st *protocol.State) (*protocol.Finding, error) {
+func readScript(st *protocol.State) (*lint.Finding, error) {
 	const longest = 10 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
@@ -152,11 +153,11 @@ func readScript(st *protocol.State) (*protocol.Finding, error) {
 	line, _ := strconv.Atoi(m[1])
 	lines := strings.Split(st.Body, "\n")
 	line = min(max(line, 1), len(lines))
-	f := &protocol.Finding{Severity: protocol.SeverityError, Problem: protocol.Problem{
+	f := &lint.Finding{Severity: lint.Error, Problem: protocol.Problem{
 		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + problem.Shorten(m[2]),
 	}}
 	if departs().MatchString(strings.Join(lines[:line-1], "\n")) {
-		f.Severity = protocol.SeverityWarning // perhaps it never gets there
+		f.Severity = lint.Warning // perhaps it never gets there
 	}
 	return f, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/protocol/lint"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -50,7 +51,7 @@ func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, war
 
 // startCheck begins to look through the workflow of a run.
 func startCheck(o *options.Options, s *scope.Scope, run *state.Run) (wait func() (warnings []string, err error)) {
-	return s.StartCheck(protocol.LintOptions{
+	return s.StartCheck(lint.Options{
 		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0,
 		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
 	}, o.SkipLint)

@@ -1,4 +1,4 @@
-package lint
+package runs
 
 import (
 	"fmt"
@@ -7,16 +7,15 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
 // print writes the remarks.
-func (l *Run) print(out io.Writer) error {
+func (l *Lint) print(out io.Writer) error {
 	switch l.Format {
 	case "json":
-		return runs.PrintJSON(out, append([]remark{}, l.found...))
+		return PrintJSON(out, append([]remark{}, l.found...))
 	case "github":
 		return l.printCommands(out)
 	}
@@ -30,13 +29,13 @@ var (
 )
 
 // commandNames are GitHub's words for the severities.
-var commandNames = map[protocol.Severity]string{
-	protocol.SeverityError: "error", protocol.SeverityWarning: "warning", protocol.SeverityHint: "notice",
+var commandNames = map[lint.Severity]string{
+	lint.Error: "error", lint.Warning: "warning", lint.Hint: "notice",
 }
 
 // printCommands writes a workflow command a line, which GitHub shows beside the
 // line of the file.
-func (l *Run) printCommands(out io.Writer) error {
+func (l *Lint) printCommands(out io.Writer) error {
 	var b strings.Builder
 	for _, r := range l.found {
 		fmt.Fprintf(&b, "::%s file=%s", commandNames[r.Severity], commandValue.Replace(filepath.ToSlash(r.File)))
@@ -58,7 +57,7 @@ func (r remark) text() string {
 
 // printText writes the remarks for people: each with the line that it is about
 // and a caret below its place.
-func (l *Run) printText(out io.Writer) error {
+func (l *Lint) printText(out io.Writer) error {
 	var b strings.Builder
 	for _, r := range l.found {
 		place := r.File
@@ -68,7 +67,7 @@ func (l *Run) printText(out io.Writer) error {
 		b.WriteString(text.Escaped(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
 		b.WriteString(l.excerpt(r))
 	}
-	if l.count(protocol.SeverityError) == 0 { // else the last line on stderr says it
+	if l.count(lint.Error) == 0 { // else the last line on stderr says it
 		b.WriteString(l.summary() + "\n")
 	}
 	// The files are anybody's, and a job's step may print this.
@@ -88,7 +87,7 @@ const (
 
 // excerpt returns the line that a remark is about and the caret; nothing when
 // the remark is about all of the file or the line is empty.
-func (l *Run) excerpt(r remark) string {
+func (l *Lint) excerpt(r remark) string {
 	lines := l.lines[r.File]
 	if r.Line < 1 || r.Line > len(lines) || strings.TrimSpace(lines[r.Line-1]) == "" {
 		return ""

@@ -1,8 +1,7 @@
-// Package workflowtest looks for what is unsafe in workflow files: those of this repository,
-// the examples, and the YAML that pages show.
-package workflowtest
+package repotest
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -75,22 +74,55 @@ func faultsOfUse(step *yaml.Node, use string) (list []string) {
 	return list
 }
 
-var yamlBlock = regexp.MustCompile("(?s)```ya?ml\n(.*?)```")
-
 // TestEveryWorkflowIsClean: those that run here, and those that others copy.
 func TestEveryWorkflowIsClean(t *testing.T) {
-	for _, name := range slices.Concat(glob(t, ".github/workflows/*.yml", "action.yml"), glob(t, shown...)) {
-		texts := []string{read(t, name)}
+	for _, name := range slices.Concat(glob(t, ".github/workflows/*.yml"), []string{"action.yml"}, forOthers(t)) {
+		texts := []string{readText(t, name)}
 		if filepath.Ext(name) == ".md" {
 			texts = nil
-			for _, m := range yamlBlock.FindAllStringSubmatch(read(t, name), -1) {
-				texts = append(texts, m[1])
+			for _, b := range blocks(readText(t, name)) {
+				if b.language == "yaml" || b.language == "yml" {
+					texts = append(texts, b.text)
+				}
 			}
 		}
 		for _, text := range texts {
 			for _, fault := range faults(text) {
 				t.Errorf("%s: %s", name, fault)
 			}
+		}
+	}
+}
+
+// forOthers are the files that have workflows for others to copy.
+func forOthers(t *testing.T) []string {
+	return slices.Concat(glob(t, "examples/*/workflow.yml"), []string{"README.md"}, glob(t, "docs/*.md"), glob(t, "examples/*/README.md"))
+}
+
+var pin = regexp.MustCompile(`uses: (actions/[\w./-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)`)
+
+// TestPinsAreTheSameEverywhere: the updates of dependabot reach .github/workflows
+// alone. -update-docs takes their versions over into examples and pages.
+func TestPinsAreTheSameEverywhere(t *testing.T) {
+	pins := map[string]string{}
+	own := glob(t, ".github/workflows/*.yml")
+	for _, name := range own {
+		for _, m := range pin.FindAllStringSubmatch(readText(t, name), -1) {
+			pins[m[1]] = m[2]
+		}
+	}
+	for _, name := range slices.Concat(own, forOthers(t)) {
+		old := readText(t, name)
+		now := pin.ReplaceAllStringFunc(old, func(use string) string {
+			m := pin.FindStringSubmatch(use)
+			return "uses: " + m[1] + "@" + cmp.Or(pins[m[1]], m[2])
+		})
+		switch {
+		case now == old:
+		case *updateDocs:
+			rewrite(t, name, now)
+		default:
+			t.Errorf("%s: got other versions of actions than in .github/workflows, want the same (-update-docs)", name)
 		}
 	}
 }

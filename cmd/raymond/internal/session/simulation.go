@@ -1,6 +1,4 @@
-// Package simulation runs a workflow with scripted replies in the agents' place:
-// the real engine, the real scripts, no tokens and no network.
-package simulation
+package session
 
 import (
 	"context"
@@ -17,7 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/runner/simulate"
@@ -25,7 +22,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Simulation is what is simulated, and where it is shown.
+// Simulation is a run with scripted replies in the agents' place, and where it is shown: the real
+// engine, the real scripts, no tokens and no network.
 type Simulation struct {
 	Options *options.Options
 	Path    string // of the workflow
@@ -36,8 +34,8 @@ type Simulation struct {
 	Stderr  io.Writer
 }
 
-// AddFlags defines the flags of a run that a simulation has too.
-func AddFlags(o *options.Options) {
+// AddSimulationFlags defines the flags of a run that a simulation has too.
+func AddSimulationFlags(o *options.Options) {
 	o.AddInput()
 	o.AddSkipLint()
 	o.AddLimits()
@@ -57,7 +55,7 @@ func (s Simulation) Run(ctx context.Context) error {
 		return errors.Join(files.Faulty, err)
 	}
 	s.take(replies)
-	run, warnings, err := session.NewRun(s.Options, files, ".")
+	run, warnings, err := NewRun(s.Options, files, ".")
 	if err != nil {
 		return err
 	}
@@ -71,7 +69,7 @@ func (s Simulation) Run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	return s.drive(ctx, session.Setup{Options: s.Options, Scope: files, Run: run, Dir: dir}, replies)
+	return s.drive(ctx, Setup{Options: s.Options, Scope: files, Run: run, Dir: dir}, replies)
 }
 
 func (s Simulation) warn(line string) {
@@ -109,12 +107,12 @@ func (s Simulation) take(replies *simulate.Replies) {
 	}
 }
 
-func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulate.Replies) error {
-	env := session.Environ(s.Environ)
-	stops := session.Listen(session.StopOptions{})
-	u.Env, u.Hide.Printed, u.Stops = session.Env{Common: env, Trusted: env}, secrets.NewRedactor(s.Environ).Text, stops
-	u.Out = session.Out{Stdout: s.Stdout, Stderr: s.Stderr}
-	o, err := session.Open(u)
+func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replies) error {
+	env := Environ(s.Environ)
+	stops := Listen(StopOptions{})
+	u.Env, u.Hide.Printed, u.Stops = Env{Common: env, Trusted: env}, secrets.NewRedactor(s.Environ).Text, stops
+	u.Out = Out{Stdout: s.Stdout, Stderr: s.Stderr}
+	o, err := Open(u)
 	if err != nil {
 		return err
 	}
@@ -134,7 +132,7 @@ func (s Simulation) drive(ctx context.Context, u session.Setup, replies *simulat
 		return err
 	}
 	if run.Progress.Status == state.Cancelled {
-		p := session.Outcome(run)
+		p := Outcome(run)
 		p.Hint, p.Code = "", stops.ExitCode()
 		return p
 	}
@@ -186,9 +184,9 @@ func (s Simulation) compare(run *state.Run, replies *simulate.Replies, diff []st
 			Hint: "change the workflow, or the replies file"}
 	}
 	if replies.Expect == nil && run.Progress.Status != state.Completed {
-		p := session.Outcome(run)
+		p := Outcome(run)
 		p.Hint = ""
 		return p
 	}
-	return session.PrintResult(s.Stdout, s.Options.Events, run)
+	return PrintResult(s.Stdout, s.Options.Events, run)
 }

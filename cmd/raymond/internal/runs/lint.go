@@ -1,0 +1,226 @@
+package runs
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/protocol/lint"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/prices"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// LintFormats are the values that Lint.Format may have; the first is the default.
+var LintFormats = []string{"text", "json", "github"}
+
+// Lint is one call of lint. It is used once.
+type Lint struct {
+	Format    string // one of LintFormats; "" is the default
+	Platforms []protocol.Platform
+	Meta      []string    // template variables that runs are given
+	Backend   string      // the agent CLI of runs, one of protocol.Backends; "" for the default
+	Prices    prices.Book // that hold for runs
+	// JobFiles are the paths of workflow files of GitHub Actions, with whose steps the workflows
+	// are compared.
+	JobFiles []string
+
+	jobs  []*lint.JobFile
+	found []remark
+	lines map[string][]string // the lines of the files with remarks, by path
+}
+
+// remark is a finding as lint prints it.
+type remark struct {
+	File     string        `json:"file"` // as the editor finds it
+	Line     int           `json:"line"` // 0: the workflow as a whole
+	Col      int           `json:"col"`
+	Severity lint.Severity `json:"severity"`
+	Code     string        `json:"code"`
+	Message  string        `json:"message"`
+	Hint     string        `json:"hint"`
+}
+
+// Check checks the workflows that the paths name, or without one those that the workflow
+// files name, and writes what it finds. Its error
+// says that there is something to fix. Nothing is checked when there are problems
+// with the call already, or with a path.
+func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
+	l.lines = map[string][]string{}
+	err := l.readJobFiles()
+	flows, openErr := l.open(paths)
+	if len(paths) == 0 && err == nil {
+		flows, openErr = l.named()
+	}
+	defer func() {
+		for _, f := range flows {
+			f.Close()
+		}
+	}()
+	if err := errors.Join(problems, err, openErr); err != nil {
+		return err
+	}
+	for _, f := range flows {
+		l.check(f)
+	}
+	return errors.Join(l.print(out), l.verdict())
+}
+
+// flow is a workflow that is checked.
+type flow struct {
+	*scope.Scope
+	path string // as findings have it
+}
+
+// open opens what the paths name. An archive that is no workflow is a finding, and
+// what can't be one is an error of class usage.
+func (l *Lint) open(paths []string) (flows []flow, err error) {
+	var errs []error
+	for _, path := range paths {
+		s, err := scope.Find(path)
+		for _, f := range problem.All(err) {
+			if f.Class != problem.ClassWorkflow {
+				errs = append(errs, f)
+				continue
+			}
+			l.add(remark{File: path, Severity: lint.Error, Code: "zip", Message: f.What, Hint: f.Hint})
+		}
+		if err == nil {
+			flows = append(flows, flow{s, path})
+		}
+	}
+	return flows, errors.Join(errs...)
+}
+
+func (l *Lint) add(r remark) {
+	if !slices.Contains(l.found, r) {
+		l.found = append(l.found, r)
+	}
+}
+
+// check checks one workflow: for each platform, by its prices, and against the workflow files.
+func (l *Lint) check(f flow) {
+	on := map[lint.Finding][]protocol.Platform{}
+	var found []lint.Finding
+	for _, p := range l.Platforms {
+		o := lint.Options{LoadOptions: protocol.LoadOptions{Entry: f.Entry, Platform: p}, Meta: l.Meta, Backend: l.Backend, CantBranch: agents.CantBranch()}
+		for _, one := range f.Lint(o) {
+			if len(on[one]) == 0 {
+				found = append(found, one)
+			}
+			on[one] = append(on[one], p)
+		}
+	}
+	lint.Sort(found)
+	for _, one := range found {
+		if name := "on " + string(on[one][0]); len(on[one]) < len(l.Platforms) && !strings.Contains(one.Message, name) {
+			one.Message += " (" + name + ")"
+		}
+		l.aboutState(f, one)
+	}
+	f.Load()
+	l.checkPrices(f)
+	if len(l.jobs) == 0 || f.Workflow.Entry() == "" {
+		return
+	}
+	abs, _ := filepath.Abs(f.path) // without a working directory nothing is named
+	ofSteps, ofStates := lint.Jobs(abs, f.Workflow, l.jobs)
+	for _, one := range ofSteps {
+		l.add(remarkOf(one))
+	}
+	for _, one := range ofStates {
+		l.aboutState(f, one)
+	}
+}
+
+// checkPrices warns of states with which a run can't be held to a budget. A run may name a
+// model for its own agent, so that nothing is said of that one without a model.
+func (l *Lint) checkPrices(f flow) {
+	for _, b := range agents.Unpriced(f.Workflow, &state.Options{Backend: l.Backend}, l.Prices) {
+		if b.Model != "" || b.Backend != cmp.Or(l.Backend, protocol.DefaultBackend) {
+			l.aboutState(f, lint.Finding{Severity: lint.Warning, Problem: protocol.Problem{
+				File: cmp.Or(b.From, b.State), Pos: cmp.Or(b.Pos, protocol.Pos{Line: 1, Col: 1}), Code: "price",
+				Message: runner.NoPrice(b.Backend, b.Model), Hint: runner.NoPriceHint,
+			}})
+		}
+	}
+}
+
+func remarkOf(f lint.Finding) remark {
+	return remark{File: f.File, Line: f.Pos.Line, Col: f.Pos.Col, Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint}
+}
+
+// aboutState adds a finding about a state of a workflow, or about all of it.
+func (l *Lint) aboutState(f flow, found lint.Finding) {
+	r, dir := remarkOf(found), f.path
+	switch {
+	case found.File == "":
+		r.File = dir
+	case f.Entry != "":
+		dir = filepath.Dir(dir)
+		fallthrough
+	default:
+		r.File = filepath.Join(dir, found.File)
+		if _, known := l.lines[r.File]; !known {
+			l.lines[r.File] = linesOf(f.FS, found.File)
+		}
+	}
+	l.add(r)
+}
+
+// maxExcerpted bounds a file of which lines are shown, in bytes.
+const maxExcerpted = 10 << 20
+
+// linesOf returns the lines of a file, none when it can't be read.
+func linesOf(fsys fs.FS, name string) []string {
+	info, err := fs.Stat(fsys, name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxExcerpted {
+		return nil
+	}
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
+}
+
+// verdict is the error of a lint that found some.
+func (l *Lint) verdict() error {
+	if l.count(lint.Error) == 0 {
+		return nil
+	}
+	return &problem.Problem{Class: problem.ClassWorkflow, Where: "lint", What: l.summary(), Hint: "fix the errors before a run"}
+}
+
+func (l *Lint) count(s lint.Severity) (n int) {
+	for _, r := range l.found {
+		if r.Severity == s {
+			n++
+		}
+	}
+	return n
+}
+
+// summary counts the remarks. It names no severity of which there is none.
+func (l *Lint) summary() string {
+	var parts []string
+	for _, s := range []lint.Severity{lint.Error, lint.Warning, lint.Hint} {
+		switch n := l.count(s); n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+string(s))
+		default:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, s))
+		}
+	}
+	return cmp.Or(strings.Join(parts, ", "), "no problems")
+}

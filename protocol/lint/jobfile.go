@@ -1,0 +1,237 @@
+package lint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// JobFile is a workflow file of GitHub Actions, as far as it says what starts it, which steps use
+// which action, with which inputs, and in which order their jobs run.
+type JobFile struct {
+	Path  string // as findings name it
+	Steps []Step // all that use an action or run a command, and the jobs that call a workflow, in the order of the file
+
+	on    *yaml.Node
+	needs map[string][]string // of each job, by id
+}
+
+// Step is a step of a job, or a job that calls a workflow.
+type Step struct {
+	Job    string // the id of the job
+	If     string // of the job
+	Step   int    // its place among the steps of the job
+	ID     string // of the step; "" for none
+	Action string // without its version; "" for a command
+	// Calls says that the job calls a workflow: what runs in it is not known.
+	Calls bool
+	// HasSecret says that the step is given a secret, or the token of the job.
+	HasSecret bool
+
+	file *JobFile
+	at   protocol.Pos
+	with map[string]*yaml.Node
+}
+
+// ReadJobFile reads the text of a workflow file.
+func ReadJobFile(path string, text []byte) (*JobFile, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		return nil, err
+	}
+	if len(doc.Content) != 1 || entry(doc.Content[0], "jobs") == nil {
+		return nil, errors.New("it has no jobs")
+	}
+	root := doc.Content[0]
+	f := &JobFile{Path: path, on: entry(root, "on"), needs: map[string][]string{}}
+	jobs := entry(root, "jobs")
+	if jobs.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: jobs is no mapping", jobs.Line)
+	}
+	for i := 0; i+1 < len(jobs.Content); i += 2 {
+		f.addJob(jobs.Content[i].Value, resolved(jobs.Content[i+1]))
+	}
+	return f, nil
+}
+
+func (f *JobFile) addJob(id string, body *yaml.Node) {
+	f.needs[id] = texts(entry(body, "needs"))
+	of := Step{Job: id, If: scalar(entry(body, "if")), file: f}
+	if entry(body, "uses") != nil {
+		of.Calls = true
+		f.addStep(of, body)
+		return
+	}
+	steps := entry(body, "steps")
+	if steps == nil || steps.Kind != yaml.SequenceNode {
+		return
+	}
+	for i, step := range steps.Content {
+		of.Step = i
+		f.addStep(of, resolved(step))
+	}
+}
+
+// addStep adds a step with what its mapping says.
+func (f *JobFile) addStep(s Step, body *yaml.Node) {
+	s.HasSecret = hasSecret(body)
+	s.ID, s.at, s.with = scalar(entry(body, "id")), posOf(body), map[string]*yaml.Node{}
+	s.Action, _, _ = strings.Cut(scalar(entry(body, "uses")), "@")
+	if with := entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(with.Content); i += 2 {
+			s.with[strings.ToLower(with.Content[i].Value)] = resolved(with.Content[i+1])
+		}
+	}
+	f.Steps = append(f.Steps, s)
+}
+
+// secret matches an expression with a secret, or with the token of the job.
+var secret = pattern(`\$\{\{.*\b(secrets|github\.token)\b`)
+
+func hasSecret(n *yaml.Node) bool {
+	return secret().MatchString(n.Value) || slices.ContainsFunc(n.Content, hasSecret)
+}
+
+// Ours returns the steps that use this action, or a fork or a copy of it, and name a workflow
+// of agents, and the jobs that call a workflow with one: a local action may be any.
+func (f *JobFile) Ours() []Step {
+	return slices.DeleteFunc(slices.Clone(f.Steps), func(s Step) bool { return !s.isOurs() })
+}
+
+func (s Step) isOurs() bool {
+	parts := strings.Split(strings.TrimSuffix(s.Action, "/"), "/")
+	return (s.Calls || parts[0] == "." || slices.Contains(parts, "raymond-action")) && s.Input("workflow") != ""
+}
+
+// HasNoSchedule reports whether the file says that no schedule starts it.
+func (f *JobFile) HasNoSchedule() bool { return f.on != nil && !f.has("schedule") }
+
+// has reports whether an event starts the workflow.
+func (f *JobFile) has(event string) bool {
+	return slices.Contains(texts(f.on), event) || entry(f.on, event) != nil
+}
+
+// hasDispatchInput reports whether somebody who starts the workflow by workflow_dispatch
+// can give an input.
+func (f *JobFile) hasDispatchInput(name string) bool {
+	return entry(entry(entry(f.on, "workflow_dispatch"), "inputs"), name) != nil
+}
+
+// follows reports whether a step comes after another one, in the same job or
+// in one that needs that one's.
+func (s Step) follows(earlier Step) bool {
+	if s.Job == earlier.Job {
+		return s.Step > earlier.Step
+	}
+	return s.file.Needs(s.Job, earlier.Job)
+}
+
+// Needs reports whether a job needs another one, directly or by way of others.
+func (f *JobFile) Needs(job, other string) bool { return f.isNeeded(job, other, map[string]bool{}) }
+
+func (f *JobFile) isNeeded(by, id string, seen map[string]bool) bool {
+	if seen[by] {
+		return false
+	}
+	seen[by] = true
+	return slices.ContainsFunc(f.needs[by], func(n string) bool { return n == id || f.isNeeded(n, id, seen) })
+}
+
+// Input is an input as the file has it, without white space around it; "" for none.
+func (s Step) Input(name string) string { return strings.TrimSpace(scalar(s.with[name])) }
+
+// Key is the input key without blanks; "" for the default.
+func (s Step) Key() string { return strings.Join(strings.Fields(s.Input("key")), "") }
+
+// IsOpen reports whether an input has an expression in it, whose value the file doesn't
+// tell.
+func (s Step) IsOpen(name string) bool { return strings.Contains(s.Input(name), "${{") }
+
+// Runs reports whether a step runs the states of a job, as far as the file tells.
+func (s Step) Runs(job string) bool {
+	return !s.Calls && slices.ContainsFunc(strings.Split(cmp.Or(s.Input("job"), protocol.MainJob), ","), func(name string) bool {
+		return strings.TrimSpace(name) == job
+	})
+}
+
+// MayRun is Runs, and true where the file doesn't tell.
+func (s Step) MayRun(job string) bool { return s.Calls || s.IsOpen("job") || s.Runs(job) }
+
+// names reports whether a step names the workflow at an absolute path.
+func (s Step) names(abs string) bool {
+	name := strings.TrimPrefix(filepath.ToSlash(filepath.Clean(filepath.FromSlash(s.Input("workflow")))), "./")
+	if builtin, ok := strings.CutPrefix(name, Builtin); ok {
+		return filepath.Base(abs) == builtin || strings.HasSuffix(abs, name)
+	}
+	return s.IsOpen("workflow") || strings.HasSuffix("/"+strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/"+strings.TrimPrefix(name, "/"))
+}
+
+// Builtin begins an input workflow that names an example of the action.
+const Builtin = "builtin:"
+
+// commented matches conditions of jobs that handle comments.
+var commented = pattern(`github\.event_name\s*==\s*'(issue_comment|pull_request_review(_comment)?)'|github\.event\.(comment|review)\b`)
+
+// commentEvents start jobs that handle comments.
+var commentEvents = []string{"issue_comment", "pull_request_review", "pull_request_review_comment"}
+
+// handlesComments reports whether the condition of a step's job lets comments start it. Of a
+// job without condition nothing is known.
+func (s Step) handlesComments() bool {
+	return commented().MatchString(s.If) && slices.ContainsFunc(commentEvents, s.file.has)
+}
+
+func posOf(n *yaml.Node) protocol.Pos {
+	return protocol.Pos{Line: max(1, n.Line), Col: max(1, n.Column)}
+}
+
+// entry is what a mapping has under a key; nil without it.
+func entry(n *yaml.Node, key string) *yaml.Node {
+	if n = resolved(n); n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return resolved(n.Content[i+1])
+		}
+	}
+	return nil
+}
+
+// resolved is the node that an alias stands for.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n != nil && n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// scalar is the text of a scalar; "" for anything else.
+func scalar(n *yaml.Node) string {
+	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
+		return ""
+	}
+	return n.Value
+}
+
+// texts are the texts of one scalar or of a list of them.
+func texts(n *yaml.Node) []string {
+	if n == nil {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		return []string{scalar(n)}
+	}
+	var list []string
+	for _, c := range n.Content {
+		list = append(list, scalar(resolved(c)))
+	}
+	return list
+}

@@ -1,0 +1,293 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Jobs compares a workflow with the workflow files of GitHub Actions whose steps run it. path is
+// that of the workflow, absolute; where no step names it, all steps count: a file may know it by
+// another path. The findings are about the steps, and about the states.
+func Jobs(path string, w *protocol.Workflow, files []*JobFile) (ofSteps, ofStates []Finding) {
+	c := jobs{flow: w, chart: w.Chart(), files: files}
+	var named []Step
+	for _, f := range files {
+		for _, s := range f.Ours() {
+			if !slices.Contains([]string{"", "run"}, s.Input("mode")) {
+				continue
+			}
+			if c.steps = append(c.steps, s); s.names(path) {
+				named = append(named, s)
+			}
+		}
+	}
+	if len(named) > 0 {
+		c.steps = named
+	}
+	c.checkRun()
+	c.checkOrder()
+	c.checkPrompts()
+	c.checkWorkspace()
+	c.checkRedispatch()
+	c.checkTimes()
+	c.checkKeys()
+	return c.ofSteps, c.ofStates
+}
+
+// jobs compares a workflow with the steps that run it.
+type jobs struct {
+	flow  *protocol.Workflow
+	chart *protocol.Chart
+	files []*JobFile
+	steps []Step // that run the workflow
+
+	ofSteps, ofStates []Finding
+}
+
+// aboutStep adds a finding about an input of a step, or the step if it doesn't have it.
+func (c *jobs) aboutStep(severity Severity, s Step, input string, p protocol.Problem) {
+	p.File, p.Pos = s.file.Path, s.at
+	if n := s.with[input]; n != nil {
+		p.Pos = posOf(n)
+	}
+	c.ofSteps = append(c.ofSteps, Finding{severity, p})
+}
+
+// aboutState adds a warning about a state.
+func (c *jobs) aboutState(state string, pos protocol.Pos, p protocol.Problem) {
+	p.File, p.Pos = state, protocol.Pos{Line: max(1, pos.Line), Col: max(1, pos.Col)}
+	c.ofStates = append(c.ofStates, Finding{Warning, p})
+}
+
+// mayRun returns the steps that run the states of a job, or may.
+func (c *jobs) mayRun(job string) []Step {
+	return slices.DeleteFunc(slices.Clone(c.steps), func(s Step) bool { return !s.MayRun(job) })
+}
+
+// checkRun finds jobs of states that no step runs.
+func (c *jobs) checkRun() {
+	left := map[string][]string{}
+	for _, name := range c.chart.States() {
+		if job := c.flow.JobOf(name); len(c.mayRun(job)) == 0 {
+			left[job] = append(left[job], name)
+		}
+	}
+	first := append(slices.Clone(c.steps), Step{file: c.files[0], at: protocol.Pos{Line: 1, Col: 1}})[0]
+	for _, job := range slices.Sorted(maps.Keys(left)) {
+		c.aboutStep(Error, first, "job", protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s, to which %s", job, belong(left[job])),
+			Hint: "a step of the action runs it with the input job: " + job})
+	}
+}
+
+// belong says that states belong to something, of many the first three by name.
+func belong(states []string) string {
+	const most = 3
+	switch n := len(states); {
+	case n == 1:
+		return states[0] + " belongs"
+	case n > most:
+		return fmt.Sprintf("%s and %d more states belong", strings.Join(states[:most], ", "), n-most)
+	default:
+		return strings.Join(states[:n-1], ", ") + " and " + states[n-1] + " belong"
+	}
+}
+
+// checkOrder finds states to which a run is handed by a job that no step with their own
+// job comes after.
+func (c *jobs) checkOrder() {
+	for _, name := range c.chart.States() {
+		told := map[string]bool{}
+		for _, e := range c.chart.Exits(name) {
+			for _, move := range moves(name, e) {
+				from, to := c.flow.JobOf(move[0]), c.flow.JobOf(move[1])
+				if move[0] == "" || move[1] == "" || from == to || told[to] || c.isTaken(from, to) {
+					continue
+				}
+				told[to] = true
+				c.aboutState(name, e.Pos, protocol.Problem{Code: "job-order",
+					Message: fmt.Sprintf("%s of the job %s comes after the job %s, and no later step runs it", move[1], to, from),
+					Hint:    fmt.Sprintf("add a job that needs that one and has job: %s, or write job: %s in %s", to, from, move[1])})
+			}
+		}
+	}
+}
+
+// moves are the states between which an agent goes by a transition in the same workflow
+// run, in pairs. What follows a question begins with a comment, in another one.
+func moves(from string, e protocol.Exit) [][2]string {
+	to, back := e.Target.State, e.After.State
+	switch e.Verb {
+	case protocol.Ask:
+		return nil
+	case protocol.Call, protocol.Function:
+		return [][2]string{{from, to}, {to, back}}
+	}
+	return [][2]string{{from, to}, {from, back}}
+}
+
+// isTaken reports whether a step that runs a job may come after one that runs another, or
+// the same step runs both. Of a job that nobody runs checkRun tells.
+func (c *jobs) isTaken(from, to string) bool {
+	before, after := c.mayRun(from), c.mayRun(to)
+	if len(before) == 0 || len(after) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(after, func(b Step) bool {
+		return slices.ContainsFunc(before, func(a Step) bool {
+			return a.file != b.file || a.Job == b.Job && a.Step == b.Step || b.follows(a)
+		})
+	})
+}
+
+func (c *jobs) isPrompt(state string) bool {
+	return c.chart.Reading(state).State.Kind == protocol.Prompt
+}
+
+func refusesPrompts(s Step) bool { return strings.EqualFold(s.Input("prompts"), "false") }
+
+// checkPrompts finds prompts of jobs whose steps refuse them.
+func (c *jobs) checkPrompts() {
+	for _, s := range c.steps {
+		for _, name := range c.chart.States() {
+			if job := c.flow.JobOf(name); refusesPrompts(s) && c.isPrompt(name) && s.Runs(job) {
+				c.aboutStep(Error, s, "prompts", protocol.Problem{Code: "prompt-refused",
+					Message: fmt.Sprintf("the prompt state %s of the job %s is refused by this step, which has prompts: false", name, job),
+					Hint:    "give the state another job, or make it a script"})
+			}
+		}
+	}
+}
+
+// checkWorkspace finds steps beside agents to which what agents leave in the workspace may do harm: later ones with
+// secrets, and caches.
+func (c *jobs) checkWorkspace() {
+	told := map[protocol.Pos]bool{}
+	for _, ours := range c.steps {
+		for _, s := range ours.file.Steps {
+			p := protocol.Problem{Code: "after-agents", Hint: "give it a job of its own: docs/security.md#what-is-not-held"}
+			switch {
+			case s.Calls || s.Job != ours.Job || s.isOurs() || told[s.at] || !c.hasPrompts(ours):
+				continue
+			case strings.HasPrefix(s.Action, "actions/cache") && isInWorkspace(s.Input("path")):
+				p.Message = "this cache has files of the workspace, which agents can write: it brings them into other jobs"
+			case s.Step > ours.Step && s.HasSecret:
+				p.Message = "this step has secrets, and comes after agents, which can write all that is in the workspace"
+			default:
+				continue
+			}
+			told[s.at] = true
+			c.aboutStep(Warning, s, "", p)
+		}
+	}
+}
+
+// hasPrompts reports whether a step may run prompts.
+func (c *jobs) hasPrompts(s Step) bool {
+	return !refusesPrompts(s) && slices.ContainsFunc(c.chart.States(), func(name string) bool {
+		return c.isPrompt(name) && s.MayRun(c.flow.JobOf(name))
+	})
+}
+
+// isInWorkspace reports whether one of some paths, a line each, lies in the workspace.
+func isInWorkspace(paths string) bool {
+	return slices.ContainsFunc(strings.Fields(paths), func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") })
+}
+
+// dispatchInput is the input with which a step starts its own workflow again.
+const dispatchInput = "raymond-key"
+
+// checkRedispatch finds steps that start their workflow again with an input that it does
+// not have.
+func (c *jobs) checkRedispatch() {
+	for _, s := range c.steps {
+		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch") // its caller is started again
+		if s.Input("continue") == "redispatch" && !isCalled && !s.file.hasDispatchInput(dispatchInput) {
+			c.aboutStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",
+				Message: "continue: redispatch starts this workflow by workflow_dispatch with the input " + dispatchInput + ", which it does not have",
+				Hint:    "add on: workflow_dispatch: inputs: " + dispatchInput})
+		}
+	}
+}
+
+// jobHold is how long a step stays for a time when its input hold says nothing.
+const jobHold = "5m"
+
+// checkTimes finds times that come when no step waits for them any more, in files that
+// no schedule starts.
+func (c *jobs) checkTimes() {
+	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.file.has("schedule") }) {
+		return
+	}
+	for _, name := range c.chart.States() {
+		hold, text := c.holdOf(c.flow.JobOf(name))
+		for _, e := range c.chart.Exits(name) {
+			d, err := time.ParseDuration(e.Delay)
+			if err != nil || d <= hold && !e.TimedOut {
+				continue
+			}
+			what := fmt.Sprintf("waits for %s, and a step stays for %s at most", e.Delay, text)
+			if e.TimedOut {
+				what = fmt.Sprintf("asks a question with a timeout of %s, for which no step stays", e.Delay)
+			}
+			c.aboutState(name, e.Pos, protocol.Problem{Code: "no-schedule",
+				Message: what + ": " + c.steps[0].file.Path + " has no schedule that resumes the run then",
+				Hint:    "add on: schedule, with resume: auto in the step"})
+		}
+	}
+}
+
+// holdOf is the longest time for which a step of a job stays, also as it is written.
+func (c *jobs) holdOf(job string) (longest time.Duration, text string) {
+	for _, s := range c.mayRun(job) {
+		written := s.Input("hold")
+		hold, err := time.ParseDuration(written)
+		if err != nil {
+			written = jobHold
+			hold, _ = time.ParseDuration(jobHold)
+		}
+		if hold >= longest {
+			longest, text = hold, written
+		}
+	}
+	return longest, text
+}
+
+// checkKeys finds steps that don't find each other's run, because their keys differ.
+func (c *jobs) checkKeys() {
+	isShared := func(s Step) bool { return s.Input("job") != "" || s.Input("part") != "" } // its run, with other steps
+	first := slices.IndexFunc(c.steps, func(s Step) bool { return isShared(s) && s.Key() != "" })
+	begins := slices.IndexFunc(c.steps, func(s Step) bool { return !s.handlesComments() })
+	for _, s := range c.steps {
+		switch {
+		case isShared(s) && s.Key() == "":
+			c.aboutStep(Error, s, "job", protocol.Problem{Code: "key-missing",
+				Message: fmt.Sprintf("this step of job %s has no key: it shares its run with other jobs, and the default key is this job's alone", s.Job),
+				Hint:    "give the same key to all jobs of the run"})
+		case first >= 0 && s.Key() != c.steps[first].Key():
+			c.aboutStep(Warning, s, "key", protocol.Problem{Code: "different-keys",
+				Message: fmt.Sprintf("job %s has %s, and job %s has %s: neither finds the other's run", s.Job, keyText(s), c.steps[first].Job, keyText(c.steps[first])),
+				Hint:    "give the same key to all jobs of the run"})
+		case begins >= 0 && s.handlesComments() && s.Job != c.steps[begins].Job && !c.beginsWith(s.Key()):
+			c.aboutStep(Warning, s, "key", protocol.Problem{Code: "comment-key",
+				Message: fmt.Sprintf("job %s handles comments, and names no key in common with job %s: it does not find that one's run", s.Job, c.steps[begins].Job),
+				Hint:    "give both jobs the same key"})
+		}
+	}
+}
+
+func keyText(s Step) string {
+	if s.Key() == "" {
+		return "the default key"
+	}
+	return "key: " + s.Input("key")
+}
+
+// beginsWith reports whether a step that comments don't start has a key of its own choice.
+func (c *jobs) beginsWith(key string) bool {
+	return key != "" && slices.ContainsFunc(c.steps, func(s Step) bool { return !s.handlesComments() && s.Key() == key })
+}

@@ -1,0 +1,309 @@
+// Package lint says what is wrong, and what looks wrong, with a workflow and with the job that
+// runs it. As package protocol it knows no clock, environment or process.
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Severity says how much a finding matters.
+type Severity string
+
+// The severities. Only an error makes a workflow unfit to run.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Hint    Severity = "hint"
+)
+
+// Finding is something that was found in a workflow. File is "" when it is about the
+// whole workflow; otherwise Pos is not zero.
+type Finding struct {
+	Severity Severity
+	protocol.Problem
+}
+
+// Options say how a workflow will be run.
+type Options struct {
+	protocol.LoadOptions
+	// Meta names the metadata that runs will be given.
+	Meta []string
+	// Loop says that the entry is a plain prompt that is repeated until commands say that
+	// it is done, so that it needs no transition.
+	Loop bool
+	// Backend is the agent CLI of the run; "" for protocol.DefaultBackend.
+	Backend string
+	// CantBranch are the agent CLIs whose conversations can't be branched.
+	CantBranch []string
+}
+
+// Workflow reads a workflow as protocol.Load does, and returns what is wrong with it and what
+// looks wrong, sorted by file and place. It checks the states that the entry leads to and,
+// unless the entry is a single file, every other file that is meant as a state.
+//
+// Errors are the problems that forbid a start, and wrong targets and attributes in the
+// tags of states that the entry leads to. Everything else is a warning or a hint, also
+// what is wrong in a tag that may be an example, because there is a policy or because
+// the tag is in a code block.
+func Workflow(fsys fs.FS, o Options) []Finding {
+	w, problems := protocol.Load(fsys, o.LoadOptions)
+	chart := w.Chart()
+	l := &linter{w: w, chart: chart, ends: endsOf(w, chart), supply: newSupply(w, chart, o.Meta), o: o}
+	if w.Entry() == "" {
+		for _, p := range problems {
+			l.add(Error, p)
+		}
+	}
+	for _, name := range w.Names() {
+		if d := (reading{chart.Reading(name)}); l.looksAt(d.State) {
+			l.checkState(d)
+		}
+	}
+	l.checkLoops()
+	l.checkAgents()
+	Sort(l.found)
+	return slices.Compact(l.found)
+}
+
+// Sort sorts findings by file, place, code and message.
+func Sort(found []Finding) {
+	slices.SortFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col,
+			cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+}
+
+// linter collects what is found.
+type linter struct {
+	w      *protocol.Workflow
+	chart  *protocol.Chart
+	ends   map[string]bool // states from which a result can be reached
+	supply supply
+	o      Options
+	found  []Finding
+}
+
+// reading is a state that is looked at.
+type reading struct{ *protocol.Reading }
+
+func (l *linter) add(severity Severity, p protocol.Problem) {
+	if p.File != "" {
+		p.Pos = protocol.Pos{Line: max(1, p.Pos.Line), Col: max(1, p.Pos.Col)}
+	}
+	l.found = append(l.found, Finding{severity, p})
+}
+
+// warn adds a warning about a place of a state.
+func (l *linter) warn(d reading, pos protocol.Pos, p protocol.Problem) {
+	p.File, p.Pos = d.State.Name, pos
+	l.add(Warning, p)
+}
+
+// looksAt reports whether a file is checked. When the entry is a single file, other
+// files beside it may belong to other workflows.
+func (l *linter) looksAt(s *protocol.State) bool {
+	return l.chart.Reaches(s.Name) || l.o.Entry == "" && l.w.IsMeant(s.Name) ||
+		slices.ContainsFunc(s.Problems, func(p protocol.Problem) bool { return l.w.Forbids(s.Name, p) })
+}
+
+// isUnreached reports whether nothing leads from the entry to a state.
+func (l *linter) isUnreached(d reading) bool {
+	return l.w.Entry() != "" && !l.chart.Reaches(d.State.Name)
+}
+
+// mayReachMore reports whether a state on the way can't be read, so that it may lead to
+// states that nothing else leads to.
+func (l *linter) mayReachMore() bool {
+	return slices.ContainsFunc(l.chart.States(), func(n string) bool { return len(l.chart.Reading(n).State.Problems) > 0 })
+}
+
+// unreadable are the codes of problems after which nothing else is known of a state.
+var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
+
+// isUnreadable reports whether nothing is known of a state except what is wrong with its
+// file.
+func isUnreadable(s *protocol.State) bool {
+	return slices.ContainsFunc(s.Problems, func(p protocol.Problem) bool { return slices.Contains(unreadable, p.Code) })
+}
+
+// checkState checks one state. Of a file that can't be read it only says so: one problem
+// is one finding.
+func (l *linter) checkState(d reading) {
+	s := d.State
+	for _, p := range s.Problems {
+		severity := Error
+		if l.isUnreached(d) && !l.w.Forbids(s.Name, p) {
+			severity = Warning
+		}
+		l.add(severity, p)
+	}
+	for _, p := range s.Warnings {
+		l.add(Warning, p)
+	}
+	if isUnreadable(s) || len(s.Problems) > 0 && l.isUnreached(d) {
+		return
+	}
+	if l.isUnreached(d) && !l.mayReachMore() {
+		l.warn(d, protocol.Pos{}, protocol.Problem{Code: "unreachable", Message: "nothing leads to this state",
+			Hint: "name it in a tag or a policy, or move it out of the folder"})
+	}
+	l.checkOnComment(d)
+	l.checkTags(d)
+	l.checkTagCase(d)
+	l.checkForks(d)
+	l.checkNeeds(d)
+	l.checkTemplates(d)
+	if len(s.Problems) > 0 {
+		return
+	}
+	l.checkPolicy(d)
+	l.checkPayloads(d)
+	l.checkReturns(d)
+	if l.chart.Reaches(s.Name) {
+		l.checkWayOut(d)
+	}
+}
+
+// checkOnComment checks that the state whose run a comment continues is the first one.
+func (l *linter) checkOnComment(d reading) {
+	for _, r := range d.State.References {
+		if r.Part == "on_comment" && d.State.Name != l.w.Entry() {
+			l.warn(d, r.Pos, protocol.Problem{Code: "on-comment", Message: "on_comment has no effect here: only that of the first state counts",
+				Hint: "move it to " + l.w.Entry()})
+		}
+	}
+}
+
+// checkPolicy compares the policy of a prompt with its text.
+func (l *linter) checkPolicy(d reading) {
+	for _, t := range d.Tags {
+		if len(t.Problems) > 0 || !d.isFirm(t) || d.Permits(t.Tag) {
+			continue
+		}
+		p := protocol.NotAllowed(t.Tag)
+		if d.State.Policy.Transitions.Restricted {
+			p.Message = strings.TrimSuffix(p.Message, " in this state") + " by the policy of this state"
+		}
+		p.Code, p.Hint = "forbidden", cmp.Or(p.Hint, "allow it, or don't show it to the agent")
+		l.warn(d, t.Pos, p)
+	}
+	for _, r := range d.State.Policy.Transitions.Allowed {
+		if r.Tag == protocol.Ask && r.Next == "" {
+			l.warn(d, r.Pos, protocol.Problem{Code: "ask-next", Message: "the entry for <ask> names no next, so the agent chooses which state gets the answer",
+				Hint: "write next: STATE"})
+		}
+	}
+}
+
+// checkWayOut checks that a state can end with a transition.
+func (l *linter) checkWayOut(d reading) {
+	for _, e := range l.chart.Exits(d.State.Name) {
+		if !e.OnExhausted {
+			return
+		}
+	}
+	isEntry, claims := d.State.Name == l.w.Entry(), d.State.Claims
+	switch {
+	case d.State.Kind == protocol.Script:
+		l.add(Hint, protocol.Problem{File: d.State.Name, Code: "no-tag",
+			Message: "the script shows no transition tag; on every path it must print one"})
+	case d.State.Policy.Transitions.Restricted: // nothing-allowed says it, or each tag is a finding
+	case isEntry && l.o.Loop:
+	case !opening().MatchString(d.State.Body):
+		hint := "tell the agent how to end, as in <result>…</result>"
+		if isEntry && !claims.Marked && !claims.Keyed {
+			hint += ", or run it with --done-when"
+		}
+		l.warn(d, protocol.Pos{Line: d.State.Line}, protocol.Problem{Code: "dead-end", Message: "no tag and no policy leads out of this state", Hint: hint})
+	}
+}
+
+// opening is a tag that is mentioned without a closing, as in "a <result> tag".
+var opening = pattern(`<(goto|reset|call|function|fork|result|join)\b|<ask\s`)
+
+// checkTemplates checks the names in the templates of a prompt.
+func (l *linter) checkTemplates(d reading) {
+	if d.State.Kind != protocol.Prompt || l.supply.names == nil {
+		return
+	}
+	told := map[string]bool{}
+	for _, t := range protocol.Templates(d.State.Body) {
+		if told[t.Name] || t.IsForeign || l.supply.has(d.State, t.Name) {
+			continue
+		}
+		told[t.Name] = true
+		t.Pos.Line += d.State.Line - 1
+		l.warn(d, t.Pos, l.supply.unknownName(t.Name))
+	}
+}
+
+// checkAgents checks that no conversation comes to a state that another agent CLI runs, and
+// that calls branch what can be branched.
+func (l *linter) checkAgents() {
+	v := l.chart.Conversations(l.o.Backend)
+	told := false
+	for _, name := range l.chart.States() {
+		if l.chart.Reading(name).State.Kind == protocol.Script && v.IsVague {
+			continue
+		}
+		for _, e := range l.chart.Exits(name) {
+			l.checkBranch(v, name, e)
+			for _, to := range e.Continued() {
+				l.checkAgent(v, name, e, to)
+				told = told || l.noteCommand(v, name, e, to)
+			}
+		}
+	}
+}
+
+func (l *linter) aboutAgents(severity Severity, from string, e protocol.Exit, p protocol.Problem) {
+	p.File, p.Pos = from, e.Pos
+	l.add(severity, p)
+}
+
+// checkAgent checks that a state may start in the conversation with which another one ends.
+func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.Exit, to string) {
+	backend := l.chart.Reading(to).State.Policy.Backend
+	all := sortedKeys(v.After(from))
+	others := slices.DeleteFunc(slices.Clone(all), func(b string) bool { return b == "" || b == backend })
+	isUnsure := l.chart.Reading(from).State.Kind == protocol.Script && len(others) < len(all) // it may know when to go there
+	if backend == "" || len(others) == 0 || isUnsure || slices.Contains(all, protocol.AnyBackend) {
+		return
+	}
+	l.aboutAgents(Error, from, e, protocol.Problem{Code: "agent",
+		Message: fmt.Sprintf("<%s> would continue a conversation of the agent %s in %s, which %s runs", e.Verb, others[0], to, backend),
+		Hint:    "reach it by <reset>, <function> or <fork>, or let the same agent run both states"})
+}
+
+// checkBranch checks that a call comes from an agent whose conversations can be branched.
+func (l *linter) checkBranch(v *protocol.Conversations, from string, e protocol.Exit) {
+	after := sortedKeys(v.After(from))
+	can := func(backend string) bool { return !slices.Contains(l.o.CantBranch, backend) }
+	if e.Verb == protocol.Call && len(after) > 0 && !slices.ContainsFunc(after, can) {
+		l.aboutAgents(Error, from, e, protocol.Problem{Code: "agent",
+			Message: fmt.Sprintf("<call> branches a conversation, which the agent %s can't", after[0]),
+			Hint:    "write <function>, which begins a conversation of its own"})
+	}
+}
+
+// noteCommand says, and reports that it did, that a program of the user's own must be able
+// to continue a conversation.
+func (l *linter) noteCommand(v *protocol.Conversations, from string, e protocol.Exit, to string) bool {
+	after := v.After(from)
+	if l.chart.Reading(to).State.Kind != protocol.Prompt || len(after) != 1 || !after[protocol.BackendCommand] ||
+		v.BackendOf(to, protocol.BackendCommand) != protocol.BackendCommand {
+		return false
+	}
+	message := fmt.Sprintf("<%s> continues a conversation in %s: if the program tells no session, it begins a new one there", e.Verb, to)
+	if e.Verb == protocol.Call {
+		message = fmt.Sprintf("<call> branches a conversation for %s: if the program tells no session, the agent fails", e.Target.State)
+	}
+	l.aboutAgents(Hint, from, e, protocol.Problem{Code: "command-session", Message: message})
+	return true
+}

@@ -1,0 +1,124 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// endsOf finds the states from which an agent can come to a result. Where that is
+// not known it is assumed: what is wrong there is a finding of its own.
+func endsOf(w *protocol.Workflow, c *protocol.Chart) map[string]bool {
+	ends := map[string]bool{}
+	for _, name := range w.Names() {
+		ends[name] = c.IsOpaque(name) || len(c.Reading(name).State.Problems) > 0
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, name := range w.Names() {
+			if !ends[name] && slices.ContainsFunc(c.Exits(name), func(e protocol.Exit) bool { return leadsOut(e, ends) }) {
+				ends[name], changed = true, true
+			}
+		}
+	}
+	return ends
+}
+
+// leadsOut reports whether a result can be reached by an exit, when ends is
+// right for the states it names.
+func leadsOut(e protocol.Exit, ends map[string]bool) bool {
+	known := func(g protocol.Goal) bool { return g.State == "" || ends[g.State] }
+	switch e.Verb {
+	case protocol.Result:
+		return true
+	case protocol.Call, protocol.Function:
+		return known(e.Target) && known(e.After)
+	case protocol.Fork:
+		return known(e.After)
+	}
+	return known(e.Target)
+}
+
+// checkReturns checks that the states that are called can return.
+func (l *linter) checkReturns(d reading) {
+	for _, e := range l.chart.Exits(d.State.Name) {
+		if e.Verb != protocol.Call && e.Verb != protocol.Function || e.Target.State == "" || l.ends[e.Target.State] {
+			continue
+		}
+		l.warn(d, e.Pos, protocol.Problem{Code: "no-return",
+			Message: fmt.Sprintf("<%s> to %s never returns: no <result> can be reached from there", e.Verb, protocol.Quote(e.Target.Name)),
+			Hint:    fmt.Sprintf("end it with <result>, or %s is never run", cmp.Or(e.After.Name, "the return"))})
+	}
+}
+
+// checkLoops checks that every loop has a way out. One that has none is reported
+// once, at its first state.
+func (l *linter) checkLoops() {
+	told := map[string]bool{}
+	for _, name := range slices.Concat([]string{l.w.Entry()}, l.w.Names()) {
+		if !l.chart.Reaches(name) || told[name] || l.ends[name] {
+			continue
+		}
+		loop := l.loopAt(name)
+		for n := range loop {
+			told[n] = true
+		}
+		if len(loop) > 0 {
+			l.endless(name, slices.Sorted(maps.Keys(loop)))
+		}
+	}
+}
+
+func (l *linter) endless(name string, loop []string) {
+	message := "this state leads only to itself: the loop has no way out"
+	if len(loop) > 1 {
+		message = fmt.Sprintf("%s lead only to each other: the loop has no way out", protocol.QuoteAll(loop))
+	}
+	var pos protocol.Pos
+	for _, e := range slices.Backward(l.chart.Exits(name)) {
+		if slices.Contains(loop, l.successor(e)) {
+			pos = e.Pos
+		}
+	}
+	l.warn(reading{l.chart.Reading(name)}, pos, protocol.Problem{Code: "endless", Message: message,
+		Hint: "let one of its states end with <result>; else only a limit of the run ends it"})
+}
+
+// successor returns the state in which the agent itself continues when it takes an
+// exit from which no result can be reached, "" for none.
+func (l *linter) successor(e protocol.Exit) string {
+	if e.Verb == protocol.Fork || (e.Verb == protocol.Call || e.Verb == protocol.Function) && l.ends[e.Target.State] {
+		return e.After.State
+	}
+	return e.Target.State
+}
+
+// loopAt returns the states of the loop that a state is part of, when no result can be
+// reached from it and nothing leads out of the loop; else nothing.
+func (l *linter) loopAt(name string) map[string]bool {
+	ahead := l.ahead(name)
+	for n := range ahead {
+		if !l.ahead(n)[name] {
+			return nil
+		}
+	}
+	return ahead
+}
+
+// ahead returns the states that can follow a state. The state itself is among them
+// only when it can follow itself.
+func (l *linter) ahead(name string) map[string]bool {
+	found := map[string]bool{}
+	for queue := []string{name}; len(queue) > 0; queue = queue[1:] {
+		for _, e := range l.chart.Exits(queue[0]) {
+			if next := l.successor(e); next != "" && !found[next] {
+				found[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,99 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// checkPayloads holds the inputs and results that a state shows to the schemas of the states
+// that get them.
+func (l *linter) checkPayloads(d reading) {
+	p := &d.State.Policy
+	for _, t := range d.Tags {
+		switch isMeant := len(t.Problems) == 0 && d.isFirm(t) && !isExample(t) && d.Permits(t.Tag); {
+		case isMeant && t.Verb == protocol.Result && isJSON(t.Body): // else it perhaps shows nothing but the form
+			l.addMisfits(d, t.Pos, Warning, protocol.Misfits(p.ResultSchema, t.Body, "the result does not fit the result_schema of this state"))
+		case isMeant:
+			l.checkShownInput(d, t)
+		}
+	}
+	for _, r := range p.Transitions.Allowed {
+		l.checkRule(d, r)
+	}
+	for _, e := range l.chart.Exits(d.State.Name) {
+		switch {
+		case e.Verb == protocol.Fork:
+			l.checkNoPayload(d, e.Pos, "next of <fork>", e.After.State)
+		case e.OnExhausted:
+			l.checkNoPayload(d, e.Pos, "on_exhausted", e.Target.State)
+		case e.TimedOut:
+			l.checkNoPayload(d, e.Pos, "timeout_next", e.Target.State)
+		}
+	}
+}
+
+// checkNoPayload checks that a state which gets no payload can start without one.
+func (l *linter) checkNoPayload(d reading, at protocol.Pos, what, to string) {
+	if s, ok := l.w.State(to); ok && s.Policy.InputSchema != nil {
+		l.addPayload(d, at, Error, fmt.Sprintf("%s brings %s no payload, and its input_schema wants one", what, to))
+	}
+}
+
+func (l *linter) addPayload(d reading, at protocol.Pos, severity Severity, message string) {
+	if l.isUnreached(d) {
+		severity = Warning
+	}
+	l.add(severity, protocol.Problem{File: d.State.Name, Pos: at, Code: "payload", Message: message})
+}
+
+func (l *linter) addMisfits(d reading, at protocol.Pos, severity Severity, list []protocol.Problem) {
+	for _, p := range list {
+		l.addPayload(d, at, severity, p.Message)
+	}
+}
+
+// checkShownInput checks the input of a tag in the text of a state.
+func (l *linter) checkShownInput(d reading, t protocol.Written) {
+	to, ok := l.w.State(d.Goal(t.Body).State)
+	if !ok || !t.Verb.HasTarget() || to.Policy.InputSchema == nil || t.Verb == protocol.Join {
+		return
+	}
+	input, known := t.Attrs["input"]
+	switch {
+	case !known && !d.isComposed(t):
+		l.addPayload(d, t.Pos, Warning, fmt.Sprintf("<%s> has no input, and the input_schema of %s wants one", t.Verb, to.Name))
+	case known && !d.isOpenPayload(t, input):
+		severity := Error
+		if d.State.Kind == protocol.Prompt && !isJSON(input) && (len(strings.Fields(input)) > 1 || protocol.IsOpen(input)) {
+			severity = Warning // it describes what the agent writes there
+		}
+		l.addMisfits(d, t.Pos, severity, protocol.Misfits(to.Policy.InputSchema, input, fmt.Sprintf("the input of <%s> does not fit the input_schema of %s", t.Verb, to.Name)))
+	}
+}
+
+// isOpenPayload reports whether parts of a payload are filled in later, or written with
+// escapes of a script's language.
+func (d reading) isOpenPayload(t protocol.Written, text string) bool {
+	if d.State.Kind == protocol.Script {
+		return strings.ContainsAny(d.line(t), "$`%!\\^")
+	}
+	return strings.Contains(text, "{{") || strings.Contains(text, "…") || strings.Contains(text, "...")
+}
+
+// isJSON reports whether a text is one JSON value.
+func isJSON(text string) bool { return jsontext.Value(text).IsValid() }
+
+// checkRule checks the input, or the result, that an entry of the policy wants.
+func (l *linter) checkRule(d reading, r protocol.Rule) {
+	if r.Payload != nil {
+		l.addMisfits(d, r.Pos, Error, protocol.Misfits(d.State.Policy.ResultSchema, *r.Payload, "the payload does not fit the result_schema of this state"))
+	}
+	to, ok := l.w.State(d.Goal(r.Target).State)
+	if input, known := r.Attrs["input"]; ok && known && r.Tag != protocol.Join {
+		l.addMisfits(d, r.Pos, Error, protocol.Misfits(to.Policy.InputSchema, input, "the input does not fit the input_schema of "+to.Name))
+	}
+}

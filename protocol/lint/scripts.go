@@ -1,0 +1,99 @@
+package lint
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// checkForks checks that a state which shows several forks may write them at once.
+func (l *linter) checkForks(d reading) {
+	if d.State.Policy.Transitions.AllowsManyForks() {
+		return
+	}
+	forks := slices.DeleteFunc(slices.Clone(d.Tags), func(t protocol.Written) bool { return t.Verb != protocol.Fork || isExample(t) })
+	p := protocol.Problem{File: d.State.Name, Code: "several-forks", Hint: "where several are meant at once, write " + protocol.ManyForks(d.State.Kind)}
+	severity := Warning
+	switch {
+	case len(forks) > 1:
+		p.Pos = forks[1].Pos
+		p.Message = fmt.Sprintf("there are %d forks, and a message may have only one", len(forks))
+		if d.isShell() && !branches().MatchString(d.shellText(len(d.Lines))) && !l.isUnreached(d) {
+			severity = Error // the script always does everything in it
+		}
+	case len(forks) == 1 && d.loopsAround(forks[0]):
+		p.Pos = forks[0].Pos
+		p.Message = "there is a fork in a loop, and a message may have only one"
+	default:
+		return
+	}
+	l.add(severity, p)
+}
+
+// These patterns find branches and loops in shell scripts.
+var (
+	branches = pattern(`\b(if|case|for|while|until|select|function|exit|exec|return|break)\b|&&|\|\||\(\)|\{`)
+	loops    = pattern(`(?m)(^|[;&|]\s*|^\s+)(for|while|until)\s`)
+	loopEnds = pattern(`(?m)(^|[;&|]\s*|^\s+)done\b`)
+)
+
+func (d reading) isShell() bool { return strings.EqualFold(path.Ext(d.State.Name), ".sh") }
+
+// loopsAround reports whether a tag of a shell script is inside a loop.
+func (d reading) loopsAround(t protocol.Written) bool {
+	at := t.Pos.Line - d.State.Line
+	return d.isShell() && len(loops().FindAllString(d.shellText(at+1), -1)) > len(loopEnds().FindAllString(d.shellText(at), -1))
+}
+
+// shellText returns the first lines of a script without those that are comments.
+func (d reading) shellText(lines int) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(d.Lines[:lines]), d.IsComment), "\n")
+}
+
+// need is something that a script which is not trusted can't reach, or has no rights to.
+type need struct {
+	row   string // of the table "My script needs …" of docs/security.md
+	named func() *regexp.Regexp
+}
+
+// asCommand begins a pattern of a command of a shell.
+const asCommand = `(?:^|[;&|({!` + "`" + `]|\b(?:if|then|else|elif|while|until|do|exec|env|time|xargs|command)\s)\s*(?:\w+=\S*\s+)*`
+
+// needs are those that the text of a script shows.
+var needs = []need{
+	{"gh or a token", pattern(asCommand + `(gh)(?:\s|$)`)},
+	{"gh or a token", pattern(`\b(GITHUB_TOKEN|GH_TOKEN)\b`)},
+	{"git push", pattern(asCommand + `(git(?:\s+-\S+(?:\s+[^-\s]\S*)?)*\s+push)\b`)},
+	{"docker or sudo", pattern(asCommand + `(docker|sudo)(?:\s|$)`)},
+}
+
+// comment ends a line of a script.
+var comment = pattern(`(^|\s)#.*`)
+
+// checkNeeds warns where a script that is not trusted uses what only others can.
+func (l *linter) checkNeeds(d reading) {
+	if d.State.Kind != protocol.Script || d.State.Trusted {
+		return
+	}
+	told := map[string]bool{}
+	for i, line := range d.Lines {
+		if d.IsComment(line) {
+			continue
+		}
+		line = comment().ReplaceAllString(line, "")
+		for _, n := range needs {
+			m := n.named().FindStringSubmatchIndex(line)
+			if m == nil || told[n.row] {
+				continue
+			}
+			told[n.row] = true
+			l.warn(d, d.place(i, m[2]), protocol.Problem{Code: "confined",
+				Message: fmt.Sprintf("a script that is not trusted is confined and gets no secrets: this one needs %s", n.row),
+				Hint:    fmt.Sprintf("do what the row %q says in docs/security.md#my-script-needs", n.row)})
+		}
+	}
+}

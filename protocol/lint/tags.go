@@ -1,0 +1,203 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// pattern compiles an expression when it is first needed.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
+
+// checkTags checks the tags in the text of a state.
+func (l *linter) checkTags(d reading) {
+	code := d.code()
+	for _, t := range d.Tags {
+		if isExample(t) {
+			continue
+		}
+		severity := Error
+		if d.State.Policy.Transitions.Restricted || t.Verb.MustBeNamed() || l.isUnreached(d) || code.has(t.Pos) {
+			severity = Warning // perhaps it only talks about tags
+		}
+		for _, p := range slices.Concat(t.Problems, shownProblems(t.Tag)) {
+			if p.File = d.State.Name; !d.isComposed(t) {
+				l.add(severity, p)
+			}
+		}
+		for _, part := range t.StateParts() {
+			l.checkTarget(d, t, part, severity)
+		}
+		l.checkTrust(d, t, severity)
+	}
+}
+
+// shownProblems says what is wrong with the values of a tag in the text of a state. What is
+// filled in later is not known, and neither is a question.
+func shownProblems(t protocol.Tag) []protocol.Problem {
+	attrs := map[string]string{}
+	for name, value := range t.Attrs {
+		if value != "" && !protocol.IsOpen(value) {
+			attrs[name] = strings.TrimSpace(value) // a script's escapes leave blanks
+		}
+	}
+	return protocol.Tag{Verb: t.Verb, Attrs: attrs, Body: "?", Pos: t.Pos}.ValueProblems()
+}
+
+// isComposed reports whether a script composes the attributes of a tag when it runs, as
+// in <fork next="A" $more>.
+func (d reading) isComposed(t protocol.Written) bool {
+	if d.State.Kind != protocol.Script {
+		return false
+	}
+	for _, r := range []rune(d.line(t))[t.Pos.Col-1:] {
+		if r == '>' || strings.ContainsRune("$`%{!", r) {
+			return r != '>'
+		}
+	}
+	return false
+}
+
+// line is the one in which a tag begins.
+func (d reading) line(t protocol.Written) string { return d.Lines[t.Pos.Line-d.State.Line] }
+
+// isExample reports whether a tag shows nothing but its form, as in
+// <call>…</call>.
+func isExample(t protocol.Written) bool {
+	body := strings.TrimSpace(t.Body)
+	return t.Verb.HasTarget() && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
+}
+
+// isFirm reports whether the states that a tag names exist or are left open. For others
+// there is a finding already.
+func (d reading) isFirm(t protocol.Written) bool {
+	return !slices.ContainsFunc(t.StateParts(), func(part protocol.StatePart) bool {
+		g := d.Goal(part.State)
+		return g.State == "" && !g.Open
+	})
+}
+
+// checkTarget checks one state that a tag names.
+func (l *linter) checkTarget(d reading, t protocol.Written, part protocol.StatePart, severity Severity) {
+	name := strings.TrimSpace(part.State)
+	g := d.Goal(name)
+	isPlaceholder := g.Open && (name != "" || part.Name == "target")
+	if g.State != "" || isPlaceholder && protocol.IsOpen(name) {
+		return
+	}
+	_, problem := l.w.Resolve(name)
+	p := *problem
+	p.File, p.Pos = d.State.Name, t.Pos
+	p.Message = fmt.Sprintf("%s of <%s>: %s", part.Name, t.Verb, p.Message)
+	if isPlaceholder {
+		severity, p.Hint = Hint, "taken for a placeholder, because the file shows other transitions"
+	}
+	l.add(severity, p)
+}
+
+// checkTrust checks what bars a tag that names some states, and the variables of a fork.
+func (l *linter) checkTrust(d reading, t protocol.Written, severity Severity) {
+	if d.State.Kind == protocol.Script && !l.isUnreached(d) {
+		severity = Error
+	}
+	var problems []protocol.Problem
+	if d.Permits(t.Tag) {
+		problems = d.Barred(t.Tag)
+	}
+	if why := protocol.Shadowing(t.Variables(), l.o.Meta); t.Verb == protocol.Fork && why != "" {
+		problems = append(problems, protocol.Problem{Pos: t.Pos, Code: "bad-tag", Message: "<fork>: " + why})
+	}
+	for _, p := range problems {
+		p.File = d.State.Name
+		l.add(severity, p)
+	}
+}
+
+// anyCase is a tag of ours, however it is written.
+var anyCase = pattern(`(?i)<(goto|reset|call|function|fork|result|join|ask)(\s[^<>]*)?>`)
+
+// checkTagCase warns of openings that would be tags in lower case.
+func (l *linter) checkTagCase(d reading) {
+	p := &d.State.Policy.Transitions
+	for i, line := range d.Lines {
+		if d.IsComment(line) {
+			continue
+		}
+		for _, m := range anyCase().FindAllStringSubmatchIndex(line, -1) {
+			name := line[m[2]:m[3]]
+			lower := strings.ToLower(name)
+			if verb := protocol.Verb(lower); name == lower || verb.MustBeNamed() && !(p.Restricted && p.Names(verb)) {
+				continue
+			}
+			l.warn(d, d.place(i, m[0]), protocol.Problem{Code: "tag-case",
+				Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", name), Hint: fmt.Sprintf("write <%s>", lower)})
+			return // one of them shows what is wrong with the others
+		}
+	}
+}
+
+// place is that of a byte in a line of the text.
+func (d reading) place(line, at int) protocol.Pos {
+	return protocol.Pos{Line: d.State.Line + line, Col: 1 + len([]rune(d.Lines[line][:at]))}
+}
+
+// codeLines says where the text of a prompt is code: fenced lines by number in
+// the file, and spans of columns in the others. Both count from 1.
+type codeLines map[int][]codeSpan
+
+// codeSpan is the columns of a code span, the end not among them.
+type codeSpan struct{ from, to int }
+
+// has reports whether a place lies in code.
+func (c codeLines) has(pos protocol.Pos) bool {
+	return slices.ContainsFunc(c[pos.Line], func(s codeSpan) bool { return s.from <= pos.Col && pos.Col < s.to })
+}
+
+// code returns where the text of a prompt is code.
+func (d reading) code() codeLines {
+	if d.State.Kind != protocol.Prompt {
+		return nil
+	}
+	code := codeLines{}
+	fence := protocol.CodeFence("")
+	for i, line := range d.Lines {
+		was := fence
+		fence = fence.After(line)
+		if code[d.State.Line+i] = codeSpans([]rune(line)); was != "" || fence != "" {
+			code[d.State.Line+i] = []codeSpan{{1, 1 << 30}}
+		}
+	}
+	return code
+}
+
+// codeSpans returns the code spans of a line: the text between two runs of
+// equally many backticks.
+func codeSpans(line []rune) []codeSpan {
+	type run struct{ at, length int }
+	var runs []run
+	for at := 0; at < len(line); at++ {
+		begin := at
+		for at < len(line) && line[at] == '`' {
+			at++
+		}
+		if at > begin {
+			runs = append(runs, run{begin, at - begin})
+		}
+	}
+	var spans []codeSpan
+	for len(runs) > 1 {
+		first := runs[0]
+		end := slices.IndexFunc(runs[1:], func(r run) bool { return r.length == first.length })
+		if end >= 0 {
+			spans = append(spans, codeSpan{first.at + 1, runs[1+end].at + 1})
+		}
+		runs = runs[2+end:] // behind the closing one, or the next one
+	}
+	return spans
+}
