@@ -47,7 +47,6 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		Stdout: a.Stdout, Stderr: a.Stderr, Traces: session.Traces{Environ: a.Environ, Version: toldVersion()},
 	}
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
-	shown.Waits = report.WaitsOf(u.Run)
 	people := &screened{Shell: ask.NewShell(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
 	defer people.Close()
 	u.Others.People = people
@@ -73,7 +72,8 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		s.Close()
 		return errors.Join(session.Tidy(u.Dir), stopped(o, u.Run))
 	}
-	people.console = report.NewConsole(a.Stderr, shown)
+	s.Events.Model.Resume(u.Run)
+	people.console = report.NewConsole(a.Stderr, s.Events.Model, shown)
 	s.Events.Add("console", people.console)
 	run, err := s.Run(context.Background())
 	s.Close()

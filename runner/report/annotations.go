@@ -78,18 +78,16 @@ type level struct {
 }
 
 // NewAnnotations returns Annotations to a job log. scope returns the path of a state's file
-// relative to the repository, "" if the repository doesn't have it. waits are the agents of
-// a resumed run that wait already.
-func NewAnnotations(log JobLog, scope func(state string) (file string), waits []Wait) *Annotations {
+// relative to the repository, "" if the repository doesn't have it.
+func NewAnnotations(log JobLog, m *Model, scope func(state string) (file string)) *Annotations {
 	return &Annotations{
-		log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, model: resumedModel(waits),
+		log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, model: m,
 		reminders: map[string]*state.Reminder{}, gaveUp: map[string]string{},
 	}
 }
 
 // Report implements Reporter.
 func (a *Annotations) Report(e state.Event) error {
-	a.model.Add(e)
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
 		delete(a.reminders, e.Agent)

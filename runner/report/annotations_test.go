@@ -16,7 +16,7 @@ func TestAnnotationsGolden(t *testing.T) {
 	for _, name := range told {
 		t.Run(name, func(t *testing.T) {
 			var log jobLog
-			a := NewAnnotations(&log, inWorkflows, nil)
+			a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
 			replayFile(t, name, advised{a, "start the workflow again"})
 			closed(t, a)
 			golden(t, name+".annotations.txt", log.String())
@@ -27,7 +27,7 @@ func TestAnnotationsGolden(t *testing.T) {
 func annotated(t *testing.T, events ...state.Event) []Annotation {
 	t.Helper()
 	var log jobLog
-	a := NewAnnotations(&log, inWorkflows, nil)
+	a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
 	for _, e := range events {
 		report(t, a, e)
 	}
@@ -40,7 +40,7 @@ func annotated(t *testing.T, events ...state.Event) []Annotation {
 func TestTenAnnotationsOfALevel(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 11, 40} {
 		var log jobLog
-		a := NewAnnotations(&log, inWorkflows, nil)
+		a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
 		for i := range n {
 			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprintf("error %d", i+1)}})
 			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.Retry{Error: fmt.Sprintf("error %d", i+1)}})
@@ -80,7 +80,7 @@ func TestAnnotationTextIsCut(t *testing.T) {
 		for _, size := range []int{3980, 4001, 100_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
 			var log jobLog
-			a := NewAnnotations(&log, inWorkflows, nil)
+			a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
 			for i := range 12 {
 				a.Annotate(Annotation{Level: LevelError, Title: text, Text: fmt.Sprint("begin", i, text)})
 			}

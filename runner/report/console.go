@@ -23,8 +23,6 @@ type ConsoleOptions struct {
 	Width int
 	// WorkflowID is named where the reader is told how to resume the run.
 	WorkflowID string
-	// Waits are the agents of a resumed run that wait already.
-	Waits []Wait
 }
 
 // Console shows a person how a run goes: a line for each state that starts or ends,
@@ -60,23 +58,16 @@ type agentView struct {
 }
 
 // NewConsole returns a Console on w, to which it writes whole lines.
-func NewConsole(w io.Writer, o ConsoleOptions) *Console {
+func NewConsole(w io.Writer, m *Model, o ConsoleOptions) *Console {
 	o.Width = cmp.Or(o.Width, 160)
 	return &Console{
-		w: w, o: o, agents: map[string]*agentView{}, model: resumedModel(o.Waits),
+		w: w, o: o, agents: map[string]*agentView{}, model: m,
 		layout: layout{color: o.Color, width: o.Width, agentColumn: len("main"), stateColumn: len("START.md")},
 	}
 }
 
 // Report implements Reporter.
 func (c *Console) Report(e state.Event) error {
-	ended := c.model.wait(e.Agent)
-	c.model.Add(e)
-	return c.show(e, ended)
-}
-
-// show shows an event that the model has; ended is the wait of its agent before.
-func (c *Console) show(e state.Event, ended Wait) error {
 	if e.Time.After(c.now) {
 		c.now = e.Time
 	}
@@ -94,7 +85,7 @@ func (c *Console) show(e state.Event, ended Wait) error {
 	case *state.AgentWaits:
 		c.print(waitLine(Wait{Agent: e.Agent, State: e.State, AgentWaits: *b}))
 	case *state.AgentGoesOn:
-		c.print(readyLine(e, b, ended))
+		c.print(readyLine(e, b, c.model.ended))
 	default:
 		c.note(e)
 		c.print(c.o.describe(e))

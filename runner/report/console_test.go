@@ -45,7 +45,7 @@ func TestConsoleGolden(t *testing.T) {
 func console(t *testing.T, name string, o ConsoleOptions, tick time.Duration) string {
 	t.Helper()
 	var out bytes.Buffer
-	c := NewConsole(&out, o)
+	c := NewConsole(&out, NewLiveModel(), o)
 	replayFile(t, name, &clocked{to: c, every: tick})
 	must(t, c.Close())
 	return out.String()
@@ -71,6 +71,7 @@ func (c *clocked) Report(e state.Event) error {
 			return err
 		}
 	}
+	inModel(c.to, e)
 	return c.to.Report(e)
 }
 
@@ -97,7 +98,7 @@ func replayFile(t *testing.T, name string, to Reporter) {
 	events, err := read(filepath.Join("testdata", name+".jsonl"))
 	must(t, err)
 	for _, e := range events {
-		must(t, to.Report(e))
+		report(t, to, e)
 	}
 }
 
@@ -189,7 +190,7 @@ func atoi(t *testing.T, s string) int {
 // of its agent, and at the end, even if no transition follows.
 func TestEndWithoutTransition(t *testing.T) {
 	var out bytes.Buffer
-	c := NewConsole(&out, ConsoleOptions{})
+	c := NewConsole(&out, NewLiveModel(), ConsoleOptions{})
 	for range 2 {
 		report(t, c, state.Event{Time: nine, Agent: "main", State: "A.md", Body: &state.StateFinished{OK: true}})
 		report(t, c, state.Event{Time: nine, Agent: "main", State: "B.md", Body: &state.Retry{}})

@@ -84,7 +84,7 @@ func waitsFor(text string) []state.Body {
 func show(t *testing.T, text string) []string {
 	t.Helper()
 	var out bytes.Buffer
-	c := NewConsole(&out, ConsoleOptions{Verbose: true, WorkflowID: text})
+	c := NewConsole(&out, NewLiveModel(), ConsoleOptions{Verbose: true, WorkflowID: text})
 	for _, e := range everywhere(text) {
 		report(t, c, e)
 		must(t, c.Tick(nine.Add(time.Hour)))
@@ -128,7 +128,7 @@ func TestLongTextIsCut(t *testing.T) {
 		for _, e := range everywhere(text) {
 			e.Agent, e.State = "main", "START.md"
 			var out bytes.Buffer
-			c := NewConsole(&out, ConsoleOptions{Verbose: true, WorkflowID: "x-1"})
+			c := NewConsole(&out, NewLiveModel(), ConsoleOptions{Verbose: true, WorkflowID: "x-1"})
 			report(t, c, e)
 			must(t, c.Close())
 			for line := range strings.Lines(out.String()) {

@@ -11,16 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// JobOptions say for whom a Job writes. If they are Verbose it also shows far more lines of
-// a state.
-type JobOptions struct {
-	ConsoleOptions
-	// Spent is what the run has cost before its first event here, and Unfinished the
-	// part of it that was spent in state executions which are resumed.
-	Spent      state.Spent
-	Unfinished []state.Unfinished
-}
-
 // Job shows a run in the log of a job: a line outside of groups for each state that
 // starts and ends, and for each state a group with what happened in it. The group of
 // a state that works alone grows while it works. Of states that work at the same time
@@ -32,7 +22,7 @@ type JobOptions struct {
 // open, which continues after it in a new one.
 type Job struct {
 	log    *groupLog
-	o      JobOptions
+	o      ConsoleOptions
 	live   *activity   // the one whose lines are shown as they come
 	active []*activity // in the order in which they began
 	now    time.Time
@@ -61,12 +51,12 @@ const (
 	maxVerbose = 4 << 20
 )
 
-// NewJob returns a Job that writes to a job log.
-func NewJob(log JobLog, o JobOptions) *Job {
+// NewJob returns a Job that writes to a job log. One that is Verbose also shows far more lines of
+// a state.
+func NewJob(log JobLog, m *Model, o ConsoleOptions) *Job {
 	j := &Job{log: &groupLog{log: log, color: o.Color}, o: o}
-	j.open = NewConsole(j.log, o.ConsoleOptions)
+	j.open = NewConsole(j.log, m, o)
 	j.open.isJob = true
-	j.open.model.resume(o.Spent, o.Unfinished)
 	return j
 }
 
@@ -75,8 +65,6 @@ func (j *Job) Report(e state.Event) error {
 	if e.Time.After(j.now) {
 		j.now = e.Time
 	}
-	ended := j.open.model.wait(e.Agent)
-	j.open.model.Add(e)
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
 		return j.begin(e, b)
@@ -89,7 +77,7 @@ func (j *Job) Report(e state.Event) error {
 	case *state.RunFinished:
 		return j.finish(b)
 	}
-	return j.open.show(e, ended)
+	return j.open.Report(e)
 }
 
 // Note shows a line about an agent that is not an event.
@@ -184,7 +172,7 @@ func (j *Job) add(agent, stateName string) *activity {
 // begin shows that a state begins.
 func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	j.interrupt(e.Agent)
-	err := j.open.show(e, Wait{})
+	err := j.open.Report(e)
 	a := j.add(e.Agent, e.State)
 	a.began, a.facts = e.Time, folder(b)
 	if b.SessionID != "" {
@@ -211,7 +199,7 @@ func (j *Job) tell(a *activity, e state.Event) error {
 		for text := range strings.Lines(block(failedOutput(b))) {
 			j.print(a, cutOutput(text, vitalText))
 		}
-		return j.open.show(e, Wait{})
+		return j.open.Report(e)
 	default:
 		a.doing.interrupted(text, j.now)
 		j.print(a, j.paint(l.mark, string(l.mark))+" "+cutMiddle(l.text, vitalText))

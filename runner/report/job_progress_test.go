@@ -39,28 +39,28 @@ func said(text string) deed { return happens(&state.AgentOutput{Text: text}) }
 // of several deeds, which are ten seconds apart.
 var progressLines = []struct {
 	what  string
-	o     JobOptions
+	spent state.USD // before
 	deeds []deed
 	want  string
 }{
-	{"nothing is known", JobOptions{}, nil, "working for 1m00s"},
-	{"a tool", JobOptions{}, []deed{said("Bash(make)"), does("running Bash(make)")}, "working for 1m20s; running Bash(make) for 1m00s"},
-	{"the same tool, and words beside it", JobOptions{}, []deed{does("running Bash(make)"), said("meanwhile"), does("running Bash(make)")},
+	{"nothing is known", 0, nil, "working for 1m00s"},
+	{"a tool", 0, []deed{said("Bash(make)"), does("running Bash(make)")}, "working for 1m20s; running Bash(make) for 1m00s"},
+	{"the same tool, and words beside it", 0, []deed{does("running Bash(make)"), said("meanwhile"), does("running Bash(make)")},
 		"working for 1m30s; running Bash(make) for 1m20s"},
-	{"a script's stderr", JobOptions{}, []deed{said("compiling")}, "working for 1m10s; last, 1m00s ago: compiling"},
-	{"beyond what is told", JobOptions{}, []deed{said("compiling"), goesOn(runner.Progress{Text: "line 501"})},
+	{"a script's stderr", 0, []deed{said("compiling")}, "working for 1m10s; last, 1m00s ago: compiling"},
+	{"beyond what is told", 0, []deed{said("compiling"), goesOn(runner.Progress{Text: "line 501"})},
 		"working for 1m20s; last, 1m00s ago: line 501"},
-	{"a command that verifies", JobOptions{}, []deed{does("checking go test ./...")}, "working for 1m10s; checking go test ./... for 1m00s"},
-	{"the second attempt", JobOptions{Spent: state.Spent{USD: state.Dollar}},
+	{"a command that verifies", 0, []deed{does("checking go test ./...")}, "working for 1m10s; checking go test ./... for 1m00s"},
+	{"the second attempt", state.Dollar,
 		[]deed{does("checking make"), happens(&state.NodeAttempt{Attempt: 1, CostUSD: state.Dollar / 2, Reason: "done_when_failed"})},
 		"working for 1m20s, attempt 2, $1.50 spent; last, 1m00s ago: verdict attempt 1 not done after 0.0s, $0.5000, done_when_failed"},
-	{"a budget", JobOptions{},
+	{"a budget", 0,
 		[]deed{happens(&state.RunStarted{BudgetUSD: 10 * state.Dollar}), happens(&state.StateFinished{OK: true, CostUSD: state.Dollar}), happens(&state.StateStarted{})},
 		"working for 1m00s, $1.00 of $10.00 spent"},
-	{"a limit knows better", JobOptions{},
+	{"a limit knows better", 0,
 		[]deed{happens(&state.RunStarted{BudgetUSD: 10 * state.Dollar}), happens(&state.Limit{Which: "budget", Value: 8.25, Max: 10})},
 		"working for 1m20s, $8.25 of $10.00 spent"},
-	{"text of others", JobOptions{}, []deed{does("running \x1b[31mBash\x1b[0m(\n::error::x##[group]")},
+	{"text of others", 0, []deed{does("running \x1b[31mBash\x1b[0m(\n::error::x##[group]")},
 		"working for 1m10s; running Bash( ::error::x# #[group] for 1m00s"},
 }
 
@@ -68,7 +68,9 @@ var progressLines = []struct {
 func TestProgressLine(t *testing.T) {
 	for _, c := range progressLines {
 		var log jobLog
-		j, at := NewJob(&log, c.o), nine
+		m, at := NewLiveModel(), nine
+		m.Resume(&state.Run{Progress: state.Progress{TotalUSD: c.spent}})
+		j := NewJob(&log, m, ConsoleOptions{})
 		for _, do := range append([]deed{happens(&state.StateStarted{Kind: "prompt"})}, c.deeds...) {
 			do(t, j, at)
 			at = at.Add(10 * time.Second)
@@ -87,13 +89,13 @@ func TestProgressLine(t *testing.T) {
 func TestJobColours(t *testing.T) {
 	for _, name := range []string{"forks", "failed"} {
 		var log jobLog
-		j := NewJob(&log, JobOptions{ConsoleOptions: ConsoleOptions{WorkflowID: "review-1a2b3c4d", Color: true}})
+		j := NewJob(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Color: true})
 		replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start again"})
 		golden(t, name+".job-colour.txt", strings.ReplaceAll(strings.Join(log.painted, "\n")+"\n", "\x1b", "^["))
 	}
 	count := func(text string, color bool) int {
 		var log jobLog
-		j := NewJob(&log, JobOptions{ConsoleOptions: ConsoleOptions{Color: color, Verbose: true, WorkflowID: text}})
+		j := NewJob(&log, NewLiveModel(), ConsoleOptions{Color: color, Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
 			must(t, j.Doing(text, text, runner.Progress{Text: text, Doing: text}))

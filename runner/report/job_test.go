@@ -84,7 +84,7 @@ func TestJobGolden(t *testing.T) {
 		for reader, verbose := range map[string]bool{"job": false, "job-verbose": true} {
 			t.Run(name+"/"+reader, func(t *testing.T) {
 				var log jobLog
-				j := NewJob(&log, JobOptions{ConsoleOptions: ConsoleOptions{WorkflowID: "review-1a2b3c4d", Verbose: verbose}})
+				j := NewJob(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Verbose: verbose})
 				replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start the workflow again"})
 				closed(t, j)
 				log.check(t, name)
@@ -102,7 +102,7 @@ func TestJobGroupsNeverNest(t *testing.T) {
 		replayFile(t, name, &all)
 		for n := range all {
 			var log jobLog
-			j := NewJob(&log, JobOptions{ConsoleOptions: ConsoleOptions{Verbose: true}})
+			j := NewJob(&log, NewLiveModel(), ConsoleOptions{Verbose: true})
 			for _, e := range all[:n+1] {
 				report(t, j, e)
 			}
@@ -116,7 +116,7 @@ func TestJobGroupsNeverNest(t *testing.T) {
 // least every 30 seconds, whatever its group shows, and none after its end.
 func TestJobSaysThatAgentsWork(t *testing.T) {
 	var log jobLog
-	j := NewJob(&log, JobOptions{})
+	j := NewJob(&log, NewLiveModel(), ConsoleOptions{})
 	silence := map[string]time.Time{"main_w0": nine, "main_w1": nine}
 	for id := range silence {
 		report(t, j, state.Event{Time: nine, Agent: id, State: "IMPLEMENT.md", Body: &state.StateStarted{Kind: "prompt"}})
@@ -146,7 +146,7 @@ func TestJobSaysThatAgentsWork(t *testing.T) {
 func TestJobLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	var log jobLog
-	j := NewJob(&log, JobOptions{})
+	j := NewJob(&log, NewLiveModel(), ConsoleOptions{})
 	about := func(b state.Body) { report(t, j, state.Event{Time: nine, Agent: "main", State: "A.md", Body: b}) }
 	about(&state.StateStarted{Kind: "prompt"})
 	for n := range 12_000 {
@@ -169,7 +169,7 @@ func TestJobLinesAreBounded(t *testing.T) {
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
 		var log jobLog
-		j := NewJob(&log, JobOptions{ConsoleOptions: ConsoleOptions{Verbose: true, WorkflowID: text}})
+		j := NewJob(&log, NewLiveModel(), ConsoleOptions{Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
 			must(t, j.Tick(nine.Add(time.Hour)))

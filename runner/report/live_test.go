@@ -30,8 +30,25 @@ func starts(t *testing.T, c *Console, agents int) {
 	}
 }
 
+// inModel adds an event to the model that a reporter reads, as a Fanout does.
+func inModel(to Reporter, e state.Event) {
+	switch to := to.(type) {
+	case *Console:
+		to.model.Add(e)
+	case *Job:
+		to.open.model.Add(e)
+	case *Annotations:
+		to.model.Add(e)
+	case *Summary:
+		to.model.Add(e)
+	case advised:
+		inModel(to.Reporter, e)
+	}
+}
+
 func report(t *testing.T, to Reporter, e state.Event) {
 	t.Helper()
+	inModel(to, e)
 	if err := to.Report(e); err != nil {
 		t.Fatalf("report %+v: %v", e, err)
 	}
@@ -40,7 +57,7 @@ func report(t *testing.T, to Reporter, e state.Event) {
 // TestLiveLinesMakeWayForTyping: they are erased at once, and drawn again afterwards.
 func TestLiveLinesMakeWayForTyping(t *testing.T) {
 	var w writes
-	c := NewConsole(&w, ConsoleOptions{Terminal: true})
+	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true})
 	starts(t, c, 2)
 	must(t, c.Tick(nine.Add(time.Second)))
 	must(t, c.SetLive(false))
@@ -67,7 +84,7 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 // such long ones, that a terminal could not erase them.
 func TestLiveLinesFitTheScreen(t *testing.T) {
 	var w writes
-	c := NewConsole(&w, ConsoleOptions{Terminal: true, Width: 40})
+	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true, Width: 40})
 	starts(t, c, 30)
 	w = nil
 	must(t, c.Tick(nine.Add(time.Minute)))
@@ -87,7 +104,7 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 // than 30 seconds, and that there are not many more lines than that.
 func TestSaysWhoRuns(t *testing.T) {
 	var w writes
-	c := NewConsole(&w, ConsoleOptions{})
+	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{})
 	starts(t, c, 2)
 	last, lines := nine, 0
 	for at := nine; at.Before(nine.Add(10 * time.Minute)); at = at.Add(7 * time.Second) {

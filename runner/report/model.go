@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner/diagram"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -26,7 +27,10 @@ type Model struct {
 	NotStored  *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
 	CLI        string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
 
-	seq     int // of the last event
+	seq     int  // of the last event
+	isNew   bool // the last event is no one that was there before
+	ended   Wait // that the last event has ended; zero for none
+	path    diagram.Path
 	agents  map[string]*Agent
 	waiting map[string]int // the index of the wait of each agent that waits
 	spent   runCosts
@@ -41,35 +45,35 @@ func NewModel() *Model {
 	return &Model{ByModel: modelCosts{}, agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}}
 }
 
-// newShortModel returns a Model for a summary, which keeps the executions that a table shows, so
-// that it stays small whatever the size of the run.
-func newShortModel() *Model {
+// NewLiveModel returns the Model of a run that is driven. It keeps the executions that a table
+// shows, so that it stays small whatever the size of the run.
+func NewLiveModel() *Model {
 	m := NewModel()
 	m.isShort = true
 	return m
 }
 
-// resumedModel returns the short Model of a run whose agents wait already.
-func resumedModel(waits []Wait) *Model {
-	m := newShortModel()
-	for _, w := range waits {
-		m.beginWait(w)
+// Resume takes what a run that is about to be driven on has done before, as far as no event has
+// told it: who waits, what was spent, and in which executions that are resumed.
+func (m *Model) Resume(run *state.Run) {
+	for _, w := range WaitsOf(run) {
+		if m.wait(w.Agent).For == "" {
+			m.beginWait(w)
+		}
 	}
-	return m
+	m.spent = runCosts{counted: run.Spent()}
+	for _, u := range run.Unfinished() {
+		e := state.Event{Agent: u.Agent, State: u.State}
+		a := m.agent(e)
+		if x := a.open(); x == nil || x.State != u.State {
+			m.begin(e, a).work.isPaused = true
+		}
+		a.setUnfinished(u.Spent(), u.Models)
+	}
 }
 
-// resume takes what a run has cost before its first event here, and the part of it that was
-// spent in executions that are resumed.
-func (m *Model) resume(spent state.Spent, all []state.Unfinished) {
-	m.spent.counted = spent
-	for i := range all {
-		u := &all[i]
-		e := state.Event{Agent: u.Agent, State: u.State}
-		x := m.begin(e, m.agent(e))
-		x.work.isPaused = true
-		x.Spent.Spent, x.Models = u.Spent(), u.Models
-	}
-}
+// Path is what the run did, for a diagram.
+func (m *Model) Path() *diagram.Path { return &m.path }
 
 const (
 	maxFirst = 50  // executions from the first on in a short model
@@ -86,10 +90,11 @@ func isExhausted(fault string) bool { return strings.HasPrefix(fault, exhausted)
 // Add takes the next event. It reports whether the event was new: when an earlier log was
 // replayed first, some of its events may come again.
 func (m *Model) Add(e state.Event) bool {
-	if e.Seq > 0 && e.Seq <= m.seq {
+	if m.isNew = e.Seq == 0 || e.Seq > m.seq; !m.isNew {
 		return false
 	}
-	m.seq = max(m.seq, e.Seq)
+	m.seq, m.ended = max(m.seq, e.Seq), m.wait(e.Agent)
+	m.path.Add(e)
 	last := m.Now
 	if e.Time.After(last) {
 		m.Now = e.Time

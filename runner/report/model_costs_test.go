@@ -28,9 +28,7 @@ func (s *spender) step(decide func(*state.Step)) {
 	decide(step)
 	s.run = s.run.With(step.Delta())
 	for _, e := range s.run.Events {
-		if err := s.to.Report(e); err != nil {
-			s.t.Fatal(err)
-		}
+		report(s.t, s.to, e)
 	}
 }
 

@@ -19,7 +19,7 @@ type part struct {
 func pageOfParts(t *testing.T, parts ...part) (text, overview string) {
 	t.Helper()
 	var p page
-	s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
 	at, seq := nine, 0
 	for i, one := range parts {
 		at = at.Add(one.after)

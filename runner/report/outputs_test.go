@@ -14,7 +14,7 @@ func TestConsoleShowsOutput(t *testing.T) {
 	for name, o := range map[string]ConsoleOptions{"usual": {}, "quiet": {Quiet: true}} {
 		for _, ok := range []bool{true, false} {
 			var out strings.Builder
-			c := NewConsole(&out, o)
+			c := NewConsole(&out, NewLiveModel(), o)
 			report(t, c, state.Event{Agent: "main", State: "A.sh", Body: &state.StateStarted{Kind: "script", Attempt: 1}})
 			must(t, c.Doing("main", "A.sh", runner.Progress{Text: "FAIL: \x1b[31mone"}))
 			if got := strings.Contains(out.String(), "FAIL: one"); got == o.Quiet {

@@ -29,7 +29,6 @@ type document struct {
 	model     *Model
 	agents    []*agent // at most maxAgents
 	byID      map[string]*agent
-	path      diagram.Path
 	known     []Wait // what is known of waits besides the events
 	stepError string // "" for none
 	links     linker
@@ -246,7 +245,7 @@ func (d *document) drawing() string {
 	}
 	// It is not in a <details> element: a browser gives hidden elements no size, and
 	// Mermaid would draw a diagram of size zero.
-	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, &d.path) + "```\n\n"
+	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, d.model.Path()) + "```\n\n"
 }
 
 // notes are further facts, such as where the run is stored.

@@ -22,7 +22,7 @@ func TestLastAttempt(t *testing.T) {
 		{"a state before gave up", []state.Body{&state.StateStarted{}, failing, &state.StateFinished{}, &state.StateStarted{}}, false},
 	} {
 		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
 		for _, b := range append(c.events, &state.AgentFinished{Error: "no"}) {
 			report(t, s, state.Event{Time: nine, Agent: "main", State: "A.md", Body: b})
 		}
@@ -53,7 +53,7 @@ func TestCostByModel(t *testing.T) {
 		{"a part of it", "opus", []state.StateFinished{{CostUSD: 3 * cent, Models: map[string]state.USD{"b": cent}}}, "Cost by model: `b` $0.0100, other $0.0200\n"},
 	} {
 		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
 		for _, b := range c.ended {
 			report(t, s, state.Event{Agent: "main", State: "A.md", Body: &state.StateStarted{Model: c.asked}})
 			report(t, s, state.Event{Agent: "main", State: "A.md", Body: &b})
@@ -77,7 +77,7 @@ func TestCostByModel(t *testing.T) {
 // last three that failed the end of the command's output is shown.
 func TestSummaryTellsOfAttempts(t *testing.T) {
 	var p page
-	s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
 	about := func(b state.Body) {
 		report(t, s, state.Event{Time: nine, Agent: "main", State: "BUILD.md", Body: b})
 	}

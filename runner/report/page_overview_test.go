@@ -16,7 +16,7 @@ func TestOverviewIsShort(t *testing.T) {
 	for _, filler := range []string{"x", "`", "中", "\xff", "@", "```\n"} {
 		for _, size := range []int{100, 10_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
-			s := NewSummary(SummaryOptions{Write: new(page).write, WorkflowID: text, Title: text, Now: frozen})
+			s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, WorkflowID: text, Title: text, Now: frozen})
 			for _, e := range crowd(text, 2) {
 				report(t, s, e)
 			}
@@ -41,7 +41,7 @@ func TestOverviewTellsOfAllFailures(t *testing.T) {
 	for n, want := range map[int]string{
 		1: "Agent `main_1` failed in state `A.md`: `error 1`", 2: "`A.md` (1 more agent failed): `error 1`", 40: "(39 more agents failed)",
 	} {
-		s := NewSummary(SummaryOptions{Write: new(page).write, Now: frozen})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, Now: frozen})
 		for i := range n {
 			report(t, s, state.Event{Agent: fmt.Sprint("main_", i+1), State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprint("error ", i+1)}})
 		}

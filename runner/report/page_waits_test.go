@@ -17,7 +17,7 @@ var inRow = []string{"**b**", "_i_", "[x](http://x)", "@octocat", "#123", "<b>",
 // read as Markdown, also those in the words that answer a question.
 func TestChoicesAreShownAsCode(t *testing.T) {
 	asked := func(choices ...string) string {
-		s := NewSummary(SummaryOptions{Write: new(page).write, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7}})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7}})
 		for _, e := range aboutMain(&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Which?", Choices: choices}) {
 			report(t, s, e)
 		}
@@ -46,7 +46,7 @@ func TestManyWaitsFit(t *testing.T) {
 	for _, filler := range []string{"中", "```\n"} {
 		text := "begin" + strings.Repeat(filler, 20_000/len(filler)) + "end"
 		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7, Kind: "issue", Job: "work"}})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7, Kind: "issue", Job: "work"}})
 		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}})
 		n := 0
 		for range agents {
@@ -86,7 +86,7 @@ func TestAPartTellsOfItsOwnAgents(t *testing.T) {
 		{Name: "other", Agents: []state.Handover{{Agent: "main_work2"}}},
 		{Name: "own", Agents: []state.Handover{{Agent: "main_work1"}}, Began: &state.Began{}},
 	}}
-	s := NewSummary(SummaryOptions{Write: new(page).write, Place: Place{Part: []string{"main_work1"}}})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, Place: Place{Part: []string{"main_work1"}}})
 	for i, id := range []string{"main", "main_work1", "main_work1_a1", "main_work12", "main_work2"} {
 		q := state.AgentWaits{For: state.ForAnswer, Number: i + 1, Question: "?"}
 		report(t, s, state.Event{Agent: id, State: "A.md", Body: &q})

@@ -36,6 +36,7 @@ type Reporter interface {
 // Fanout passes every event to several reporters, in the order in which they were
 // added. It never calls one again that failed: a full disk must not end a run.
 type Fanout struct {
+	Model   *Model // has each event before a member is told it
 	members []*member
 	warn    func(name string, err error)
 }
@@ -48,7 +49,9 @@ type member struct {
 
 // NewFanout returns a Fanout without members. It calls warn once for each member
 // that fails, with the name under which that was added.
-func NewFanout(warn func(name string, err error)) *Fanout { return &Fanout{warn: warn} }
+func NewFanout(warn func(name string, err error)) *Fanout {
+	return &Fanout{Model: NewLiveModel(), warn: warn}
+}
 
 // Add adds a member. Its name is for the warning and need not be unique.
 func (f *Fanout) Add(name string, to Reporter) {
@@ -57,6 +60,7 @@ func (f *Fanout) Add(name string, to Reporter) {
 
 // Report tells every member the event.
 func (f *Fanout) Report(e state.Event) {
+	f.Model.Add(e)
 	each(f, func(r Reporter) error { return r.Report(e) })
 }
 

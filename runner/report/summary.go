@@ -56,7 +56,7 @@ type Link struct {
 // and then in between, so that a job that is killed has a summary too. Nothing that
 // agents and scripts wrote is read as Markdown.
 //
-// To have the summary of a resumed run begin where the run began, replay its earlier
+// To have the summary of a resumed run begin where the run began, Replay its earlier
 // events first. Events that come twice count once.
 type Summary struct {
 	document
@@ -65,23 +65,27 @@ type Summary struct {
 }
 
 // NewSummary returns a Summary, which writes nothing before the first event.
-func NewSummary(o SummaryOptions) *Summary {
+func NewSummary(m *Model, o SummaryOptions) *Summary {
 	o.Every = cmp.Or(o.Every, 2*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	o.Notes = slices.Clone(o.Notes)
-	return &Summary{document: document{o: o, model: newShortModel(), byID: map[string]*agent{}, links: linker(o.Site)}}
+	return &Summary{document: document{o: o, model: m, byID: map[string]*agent{}, links: linker(o.Site)}}
+}
+
+// Replay takes an event of an earlier part of the run, which the model does not have either.
+func (s *Summary) Replay(e state.Event) error {
+	s.model.Add(e)
+	return s.Report(e)
 }
 
 // Report implements Reporter.
 func (s *Summary) Report(e state.Event) error {
-	ended := s.model.wait(e.Agent)
-	if !s.model.Add(e) {
+	if !s.model.isNew {
 		return nil
 	}
-	s.note(e, ended)
-	s.path.Add(e)
+	s.note(e)
 	s.isStale = true
 	switch e.Body.(type) {
 	case *state.RunStarted:
@@ -93,9 +97,8 @@ func (s *Summary) Report(e state.Event) error {
 	return s.writeNowAndThen()
 }
 
-// note keeps the texts of the event's agent; ended is its wait before. Of too many agents the
-// first are kept.
-func (s *Summary) note(e state.Event, ended Wait) {
+// note keeps the texts of the event's agent. Of too many agents the first are kept.
+func (s *Summary) note(e state.Event) {
 	if e.Agent == "" {
 		return
 	}
@@ -108,7 +111,7 @@ func (s *Summary) note(e state.Event, ended Wait) {
 		s.byID[e.Agent] = a
 		s.agents = append(s.agents, a)
 	}
-	a.note(e, ended)
+	a.note(e, s.model.ended)
 }
 
 // failed returns the agents that failed.

@@ -44,7 +44,7 @@ var workflow = sync.OnceValue(func() *protocol.Workflow {
 })
 
 func summaryTo(p *page) *Summary {
-	return NewSummary(SummaryOptions{
+	return NewSummary(NewLiveModel(), SummaryOptions{
 		Workflow: workflow(),
 		Write:    p.write, WorkflowID: "review-1a2b3c4d", Title: "review of issue 12", Now: frozen,
 		Notes: []string{"Transcripts were left out: set `state-key`."},
@@ -77,7 +77,7 @@ func TestSummaryOfAKilledJob(t *testing.T) {
 	for n := 1; n <= len(all); n++ {
 		var p page
 		clock := nine
-		s := NewSummary(SummaryOptions{Write: p.write, Every: time.Nanosecond, Now: func() time.Time {
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Every: time.Nanosecond, Now: func() time.Time {
 			clock = clock.Add(time.Second)
 			return clock
 		}})
@@ -98,7 +98,7 @@ func TestSummaryOfAKilledJob(t *testing.T) {
 func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 	var p page
 	now := nine
-	s := NewSummary(SummaryOptions{Write: p.write, Every: 2 * time.Second, Now: func() time.Time { return now }})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Every: 2 * time.Second, Now: func() time.Time { return now }})
 	step := func(what string, wait time.Duration, want int, do func() error) {
 		t.Helper()
 		now = now.Add(wait)
@@ -109,24 +109,24 @@ func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 	}
 	begin := func(name string) func() error {
 		return func() error {
-			return s.Report(state.Event{Time: now, Agent: "main", State: name, Body: &state.StateStarted{Kind: "script"}})
+			return s.Replay(state.Event{Time: now, Agent: "main", State: name, Body: &state.StateStarted{Kind: "script"}})
 		}
 	}
 	tick := func() error { return s.Tick(now) }
 	step("close before any event", 0, 0, s.Close)
 	step("tick before any event", time.Hour, 0, tick)
-	step("the start", 0, 1, func() error { return s.Report(state.Event{Time: now, Body: &state.RunStarted{}}) })
+	step("the start", 0, 1, func() error { return s.Replay(state.Event{Time: now, Body: &state.RunStarted{}}) })
 	step("a state at once", 0, 1, begin("A.md"))
 	step("tick too early", 1999*time.Millisecond, 1, tick)
 	step("tick in time", time.Millisecond, 2, tick)
 	step("tick with nothing new", time.Hour, 2, tick)
 	step("a state later", 0, 3, begin("B.md"))
 	step("the end at once", 0, 4, func() error {
-		return s.Report(state.Event{Time: now, Body: &state.RunFinished{Status: state.Completed}})
+		return s.Replay(state.Event{Time: now, Body: &state.RunFinished{Status: state.Completed}})
 	})
 	step("close with nothing new", 0, 4, s.Close)
 	step("a checkpoint after the end", 0, 4, func() error {
-		return s.Report(state.Event{Time: now, Body: &state.Checkpoint{Store: "artifact"}})
+		return s.Replay(state.Event{Time: now, Body: &state.Checkpoint{Store: "artifact"}})
 	})
 	step("close", 0, 5, s.Close)
 	s.SetError("store: upload")
@@ -137,7 +137,7 @@ func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 // found different.
 func TestDifferencesAreShown(t *testing.T) {
 	var p page
-	s := NewSummary(SummaryOptions{Write: p.write, Differences: []string{"Run w goes on at 1b01085, on the work begun at e907715."}})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Differences: []string{"Run w goes on at 1b01085, on the work begun at e907715."}})
 	report(t, s, state.Event{Time: nine, Body: &state.RunStarted{Resumed: true}})
 	for where, text := range map[string]string{"page": p.text, "overview": s.Overview()} {
 		if n := strings.Count(strings.ReplaceAll(text, `\`, ""), "goes on at 1b01085, on the work begun at e907715"); n != 1 {
@@ -152,7 +152,7 @@ func TestDifferencesAreShown(t *testing.T) {
 func TestTablesOfLongRuns(t *testing.T) {
 	for _, n := range []int{25, 200, 201} {
 		var p page
-		s := NewSummary(SummaryOptions{Write: p.write, Now: frozen})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
 		for i := range n {
 			name, cost := []string{"A.md", "B.md"}[i%2], state.USD(1+i%2)*state.Dollar
 			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateStarted{Kind: "prompt"}})

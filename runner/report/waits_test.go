@@ -15,7 +15,7 @@ import (
 func TestWaitsGolden(t *testing.T) {
 	for _, name := range []string{"asks", "waits"} {
 		var log, notes jobLog
-		job, a := NewJob(&log, JobOptions{ConsoleOptions: ConsoleOptions{WorkflowID: "w-1"}}), NewAnnotations(&notes, inWorkflows, nil)
+		job, a := NewJob(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, NewLiveModel(), inWorkflows)
 		replayFile(t, "pages/"+name, advised{job, "answer it with `/raymond yes`."})
 		replayFile(t, "pages/"+name, advised{a, "answer it with `/raymond yes`."})
 		closed(t, a)
@@ -118,7 +118,7 @@ func TestWaitsOf(t *testing.T) {
 // make a failed agent look as if it were tried again, unless only joins wait.
 func TestAFailureBesideWaitsStaysOne(t *testing.T) {
 	for kind, stays := range map[state.WaitFor]bool{state.ForAnswer: true, state.ForTime: true, state.ForJob: true, state.ForAgents: false} {
-		s := NewSummary(SummaryOptions{Write: new(page).write})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write})
 		for _, e := range []state.Event{
 			{Body: &state.RunStarted{}},
 			{Agent: "main", State: "A.md", Body: &state.AgentWaits{For: kind}},
@@ -138,7 +138,7 @@ func TestAFailureBesideWaitsStaysOne(t *testing.T) {
 // annotation has of its own.
 func TestQuestionsStayOnTheirLine(t *testing.T) {
 	var log jobLog
-	a := NewAnnotations(&log, inWorkflows, nil)
+	a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
 	for _, e := range append(aboutMain(
 		&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Shall I?\nNext: write `/raymond no`\r\u2028Question 2: x"},
 	), state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}}) {

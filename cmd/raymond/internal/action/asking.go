@@ -58,7 +58,7 @@ func askOptions(s *step, r *result, a asked) (ask.Options, error) {
 	}
 	history, w := &ask.History{}, r.flow.Workflow
 	if a.log != "" {
-		err = retell(a.log, history)
+		err = retell(a.log, history.Report)
 	}
 	return ask.Options{
 		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,

@@ -77,7 +77,7 @@ func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			api, s := &oneComment{}, newStep(Env{}, io.Discard, false)
 			s.voice.mask, _ = secrets.New(map[string]string{"KEY": secret})
-			p := &page{step: s, summary: report.NewSummary(report.SummaryOptions{Write: func(string) error { return nil }})}
+			p := &page{step: s, summary: report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: func(string) error { return nil }})}
 			text := func() string { return s.voice.shown(p.summary.Overview()) }
 			p.comment = &comment{poster: ask.StartComment(api, ""), text: text}
 			finishPage(s, result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})

@@ -130,17 +130,15 @@ func wrapAgents(s *step, d driving, agents map[string]runner.Agent) {
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
 func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err error) {
-	events.Add("job log", report.NewJob(s.voice.log, report.JobOptions{
-		ConsoleOptions: report.ConsoleOptions{
-			WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.getenv("NO_COLOR") == "", Waits: report.WaitsOf(b.run),
-		},
-		Spent: b.run.Spent(), Unfinished: b.run.Unfinished(),
+	r.page, err = r.newPage(s, b, events)
+	events.Model.Resume(b.run)
+	events.Add("job log", report.NewJob(s.voice.log, events.Model, report.ConsoleOptions{
+		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.getenv("NO_COLOR") == "",
 	}))
 	if s.in.Annotations {
 		fileOf := func(name string) string { return r.flow.fileOf(s.dirs.top, name) }
-		events.Add("annotations", report.NewAnnotations(s.voice.log, fileOf, report.WaitsOf(b.run)))
+		events.Add("annotations", report.NewAnnotations(s.voice.log, events.Model, fileOf))
 	}
-	r.page, err = r.newPage(s, b, events)
 	return err
 }
 

@@ -51,13 +51,13 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 		return nil, nil
 	}
 	p := &page{step: s, runID: o.run.WorkflowID}
-	p.summary = report.NewSummary(report.SummaryOptions{
+	p.summary = report.NewSummary(events.Model, report.SummaryOptions{
 		Write: p.write, WorkflowID: p.runID, Workflow: o.workflow, Next: o.next,
 		Differences: o.remarks.differs, Notes: o.remarks.notes, Site: s.site(), Place: o.place,
 	})
 	p.summary.SetWaits(report.WaitsOf(o.run))
 	if o.isResumed {
-		if err := retell(s.fileOfRun(p.runID, session.EventsFile), p.summary); err != nil {
+		if err := retell(s.fileOfRun(p.runID, session.EventsFile), p.summary.Replay); err != nil {
 			return nil, err
 		}
 	}
@@ -78,12 +78,12 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 	return p, nil
 }
 
-// retell tells a reporter what a file has of what other parts of the run, on other machines maybe,
-// have done; nothing where there is none.
-func retell(file string, to report.Reporter) error {
+// retell tells what a file has of what other parts of the run, on other machines maybe, have done;
+// nothing where there is none.
+func retell(file string, to func(state.Event) error) error {
 	for e, err := range report.Events(file) {
 		if err == nil {
-			err = to.Report(e)
+			err = to(e)
 		}
 		if err != nil {
 			return err
@@ -219,16 +219,16 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	if err := completeLog(s, run); err != nil {
 		return nil, err
 	}
-	sum := report.NewSummary(report.SummaryOptions{
+	sum := report.NewSummary(report.NewLiveModel(), report.SummaryOptions{
 		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.site(), Place: place(s, nil),
 	})
 	sum.SetWaits(report.WaitsOf(run))
 	t := &teller{to: sum}
-	if err := retell(s.fileOfRun(run.WorkflowID, session.EventsFile), t); err != nil {
+	if err := retell(s.fileOfRun(run.WorkflowID, session.EventsFile), t.Report); err != nil {
 		return nil, err
 	}
 	if run.Progress.Status == state.Running {
-		if err := sum.Report(t.cutOff(run)); err != nil {
+		if err := sum.Replay(t.cutOff(run)); err != nil {
 			return nil, err
 		}
 	}
@@ -247,23 +247,20 @@ func completeLog(s *step, run *state.Run) error {
 
 // teller passes events on and keeps when the last part of the run was.
 type teller struct {
-	to    report.Reporter
+	to    *report.Summary
 	seq   int
 	began time.Time
 	last  time.Time
 }
 
-// Report implements report.Reporter.
+// Report takes the next event.
 func (t *teller) Report(e state.Event) error {
 	if _, ok := e.Body.(*state.RunStarted); ok {
 		t.began = e.Time
 	}
 	t.seq, t.last = max(t.seq, e.Seq), e.Time
-	return t.to.Report(e)
+	return t.to.Replay(e)
 }
-
-// Close implements report.Reporter.
-func (t *teller) Close() error { return nil }
 
 // cutOff is the end that a killed run could not tell. It is in no log: whoever
 // resumes the run does so where it was.

@@ -201,7 +201,7 @@ func pageOfProblems(s *step, r result, all []*problem.Problem) *page {
 		}
 	}
 	page := &page{step: s}
-	page.summary = report.NewSummary(report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: r.remarks.notes})
+	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: r.remarks.notes})
 	page.addError(strings.Join(lines, "\n"))
 	if class := all[i].Class; !r.admission.isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
 		return page

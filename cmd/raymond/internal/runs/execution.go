@@ -1,9 +1,6 @@
 package runs
 
 import (
-	"path/filepath"
-
-	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -25,7 +22,7 @@ type Execution struct {
 // executionsOf returns what a run did, in the order of the numbers. isDriven says that somebody
 // drives the run now.
 func executionsOf(stateDir string, run *state.Run, isDriven bool) ([]Execution, error) {
-	m, err := report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
+	m, err := modelOf(stateDir, run)
 	if err != nil {
 		return nil, err
 	}

@@ -8,23 +8,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// PathOf reads what a run did from its event log. What a crash kept from the log
-// is in the state file.
+// PathOf reads what a run did from its event log and its state file.
 func PathOf(stateDir string, run *state.Run) (*diagram.Path, error) {
-	path, last := &diagram.Path{}, 0
-	for e, err := range report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Seq > last { // of one that was written twice, once
-			path.Add(e)
-			last = e.Seq
-		}
+	m, err := modelOf(stateDir, run)
+	if err != nil {
+		return nil, err
 	}
-	for _, e := range run.Events {
-		if e.Seq > last {
-			path.Add(e)
-		}
-	}
-	return path, nil
+	return m.Path(), nil
+}
+
+// modelOf reads the model of a run of a state folder.
+func modelOf(stateDir string, run *state.Run) (*report.Model, error) {
+	return report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
 }

@@ -125,7 +125,7 @@ func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replie
 	cfg.Reporter, cfg.Cancel = timeless{o.Events}, twice(stops.Reasons())
 	var journal simulate.Journal
 	o.Events.Add("journal", &journal)
-	o.Events.Add("console", report.NewConsole(s.Stderr, s.Console))
+	o.Events.Add("console", report.NewConsole(s.Stderr, o.Events.Model, s.Console))
 	run, err := o.Run(ctx)
 	o.Close()
 	if err != nil {
