@@ -90,7 +90,7 @@ func (a *App) commands() *cobra.Command {
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
 	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), a.listCommand(), a.statusCommand(), a.historyCommand(), a.reportCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
-		a.keygenCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
+		a.keygenCommand(), a.initCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
 	root.AddCommand(environmentTopic(), exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)
 	return root

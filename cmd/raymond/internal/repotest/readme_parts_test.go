@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/raymond-action/raymond-action/examples"
 )
 
 // part is a piece of a page that is made of something else.
@@ -23,7 +25,7 @@ func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 			parts[m[1]]++
 			text := readText(t, m[2])
 			if m[1] == "by commit" {
-				text = byCommit(t, text)
+				text = string(examples.At([]byte(text), "COMMIT"))
 			}
 			form := "yaml"
 			if strings.HasSuffix(m[2], ".mjs") {
@@ -42,21 +44,4 @@ func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 	if parts["by commit"] != 1 || parts["file"] < 2 {
 		t.Errorf("parts of pages: got %v, want one by commit and two files", parts)
 	}
-}
-
-var setupGo = regexp.MustCompile(`uses: actions/setup-go@[0-9a-f]{40} # v\S+`)
-
-// byCommit is a workflow file with the action by its commit, which ships no program:
-// a step before it installs Go, in the version that go.mod asks for.
-func byCommit(t *testing.T, workflow string) string {
-	t.Helper()
-	const released = "      - uses: raymond-action/raymond-action@v1\n"
-	if n := strings.Count(workflow, released); n != 1 {
-		t.Fatalf("steps that use the action: got %d, want 1 in\n%s", n, workflow)
-	}
-	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(readText(t, "go.mod"))
-	return strings.Replace(workflow, released, "      - "+setupGo.FindString(readText(t, ".github/workflows/ci.yml"))+`
-        with: {go-version: "`+version[1]+`", cache: false}
-      - uses: raymond-action/raymond-action@COMMIT
-`, 1)
 }

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/examples"
+)
+
+func (a *App) initCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "init EXAMPLE [DIR]", Short: "write an example into a repository: its states and its workflow file",
+		Long: "init writes the states of an example to .github/raymond/EXAMPLE below DIR, or this directory, and its\n" +
+			"workflow file to .github/workflows/EXAMPLE.yml. A file that is there already is left as it is, and then\n" +
+			"nothing is written. The examples: " + strings.Join(examples.Names(), ", ") + ".",
+	}
+	o, ref := a.newOptions(cmd), ""
+	if version != "" {
+		ref, _, _ = strings.Cut("v"+strings.TrimPrefix(version, "v"), ".")
+	}
+	o.Add("ref", "REF", "commit or tag of the action in the workflow file (default: v1 once there is a release)", func(s string) error {
+		ref = s
+		if !isRef().MatchString(s) {
+			return errors.New("want a commit or a tag")
+		}
+		return nil
+	})
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 || len(args) > 2:
+			o.Reject(problem.Usage("EXAMPLE", fmt.Sprintf("%d arguments are given, want an example and at most a directory", len(args)), "the examples: "+strings.Join(examples.Names(), ", ")))
+		case !slices.Contains(examples.Names(), args[0]):
+			o.Reject(problem.Usage("EXAMPLE", fmt.Sprintf("%q is none that has a workflow file", problem.Shorten(args[0])), didYouMean(args[0], examples.Names(), "raymond init ")))
+		}
+		if ref == "" && !o.IsGiven("ref") {
+			o.Reject(problem.Usage("--ref", "is missing", "there is no release yet: name a commit of raymond-action/raymond-action"))
+		}
+		if err := o.Check(); err != nil {
+			return err
+		}
+		return a.init(args[0], ref, append(args, ".")[1])
+	}
+	return cmd
+}
+
+var isRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`) })
+
+// init writes an example below a directory, if none of its files is there, and says what is left to do.
+func (a *App) init(name, ref, dir string) error {
+	files, err := examples.InRepository(name, ref)
+	if err != nil {
+		return err
+	}
+	paths := slices.Sorted(maps.Keys(files))
+	var there []error
+	for _, path := range paths {
+		if _, err := os.Lstat(filepath.Join(dir, path)); err == nil {
+			there = append(there, &problem.Problem{Class: problem.ClassConflict, Where: filepath.Join(dir, path), What: "is there already", Hint: "nothing was written; name another directory, or move it away"})
+		}
+	}
+	if err := errors.Join(there...); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := writeNew(filepath.Join(dir, path), files[path]); err != nil {
+			return &problem.Problem{Class: problem.ClassRuntime, Where: filepath.Join(dir, path), What: err.Error()}
+		}
+		fmt.Fprintln(a.Stdout, filepath.Join(dir, path))
+	}
+	_, err = io.WriteString(a.Stderr, nextSteps(files[".github/workflows/"+name+".yml"]))
+	return err
+}
+
+// writeNew writes a file that is not there.
+func writeNew(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if bytes.HasPrefix(data, []byte("#!")) {
+		mode = 0o755
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+var (
+	secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)(.*)`) })
+	budgetOf   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *budget: "?([0-9.]+)`) })
+)
+
+// nextSteps says what to set, what to push, and what it costs.
+func nextSteps(workflow []byte) string {
+	var needed, may []string
+	for _, m := range secretName().FindAllStringSubmatch(string(workflow), -1) {
+		list := &needed
+		if m[1] == "RAYMOND_STATE_KEY" {
+			list = &may
+		}
+		if m[1] != "GITHUB_TOKEN" && !slices.Contains(*list, m[1]) {
+			*list = append(*list, m[1])
+		}
+	}
+	set, cost := "set: nothing", "cost: no agent, so nothing but the job's minutes"
+	if len(needed) > 0 {
+		most := "10.00"
+		if m := budgetOf().FindSubmatch(workflow); m != nil {
+			most = string(m[1])
+		}
+		set, cost = "set: secret "+strings.Join(needed, ", secret "), "cost: at most about $"+most+" for each run, the budget in the workflow file"
+	}
+	if len(may) > 0 {
+		set += "; in a public repository also " + strings.Join(may, ", ") + ", which raymond keygen makes"
+	}
+	return set + "\npush: commit .github and push it to the default branch; the workflow file says what starts it\n" + cost + "\n"
+}
