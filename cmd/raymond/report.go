@@ -9,7 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/agents"
@@ -23,7 +23,7 @@ func (a *App) reportCommand() *cobra.Command {
 			"there are snapshots, the files that changed.",
 	}
 	o, asJSON := a.addFlags(cmd)
-	out := reports.Output{Stdout: a.Stdout}
+	out := runs.Output{Stdout: a.Stdout}
 	cmd.Flags().StringVarP(&out.File, "output", "o", "", "write to `FILE` (-: stdout, which is the default of --json)")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		out.AsJSON = *asJSON
@@ -33,19 +33,19 @@ func (a *App) reportCommand() *cobra.Command {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return reports.Print(out, a.source(o.StateDir, args[0]), args[0])
+		return runs.PrintReport(out, a.source(o.StateDir, args[0]), args[0])
 	}
 	return cmd
 }
 
 // source is where the report of a run in a state folder comes from. Its conversations are in its own folder, if it ran in a
 // cage.
-func (a *App) source(stateDir, id string) reports.Source {
+func (a *App) source(stateDir, id string) runs.Source {
 	c := agents.Config{Env: session.Environ(a.Environ), Folder: session.CLIFolder(filepath.Join(stateDir, id))}
 	if _, err := os.Stat(c.Folder); err != nil {
 		c.Folder = ""
 	}
-	s := reports.Source{StateDir: stateDir, Agents: agents.New(c), Hide: secrets.NewRedactor(a.Environ).Text}
+	s := runs.Source{StateDir: stateDir, Agents: agents.New(c), Hide: secrets.NewRedactor(a.Environ).Text}
 	if path, err := workspace.Find(a.Environ); err == nil {
 		s.Git = &workspace.Git{Path: path, Env: a.Environ}
 	}

@@ -56,7 +56,7 @@ var rows = []row{
 	}},
 	{bench: "CagedStates", pkg: program, n: 9, quick: 3, what: "starting a script in a cage, against starting it without", figures: more},
 	{bench: "CageCommand", pkg: program, n: 61, quick: 21, what: "`raymond cage -- true` against `true`", figures: more},
-	{bench: "Report", pkg: "./cmd/raymond/internal/reports", n: 3, quick: 1, what: "`raymond report` of a run of 1,000 agents with 50 MB of transcripts", figures: []figure{
+	{bench: "Report", pkg: "./cmd/raymond/internal/runs", n: 3, quick: 1, what: "`raymond report` of a run of 1,000 agents with 50 MB of transcripts", figures: []figure{
 		{"wall-ms", "wall time", 10_000}, {"cpu-ms", "CPU time", 0}, {"peak-MiB", "memory", 200}, {"page-MB", "size of the page", 15},
 	}},
 	{bench: "ColdStart", pkg: "./cmd/raymond/internal/acttest", n: 21, what: "a step of a script-only workflow under act, from its start to the first state", figures: []figure{

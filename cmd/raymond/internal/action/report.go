@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
@@ -118,9 +118,9 @@ func storeReport(ctx context.Context, s *step, run *state.Run) (report.Link, err
 
 // sourceOf is where the report of a run comes from. It does not change when the step learns
 // of further secrets.
-func sourceOf(s *step, run *state.Run) reports.Source {
+func sourceOf(s *step, run *state.Run) runs.Source {
 	logins, mask := secrets.NewRedactor(nil).Text, s.voice.now() // passwords in URLs are no secrets that the mask knows
-	from := reports.Source{
+	from := runs.Source{
 		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return mask(logins(text)) },
 	}
 	if s.in.Workspace == job.WorkspaceGit {
@@ -131,7 +131,7 @@ func sourceOf(s *step, run *state.Run) reports.Source {
 
 // reporting is a report that is made, and the archive that it becomes.
 type reporting struct {
-	from reports.Source
+	from runs.Source
 	to   *os.File
 }
 
@@ -161,7 +161,7 @@ func writeReport(ctx context.Context, x reporting) (int64, error) {
 func (x reporting) write() error {
 	var data *insight.Report
 	err := safely(func() (err error) {
-		data, err = reports.Build(x.from)
+		data, err = runs.BuildReport(x.from)
 		return err
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,7 +22,7 @@ func reportOf(t *testing.T, hide func(string) string) reporting {
 	}
 	t.Cleanup(func() { f.Close() })
 	run := state.New(state.Run{WorkflowID: "w", Scope: "wf", Entry: "A.md", Files: map[string]string{"A.md": ""}}, "", time.Now())
-	return reporting{reports.Source{StateDir: t.TempDir(), Run: run, Hide: hide}, f}
+	return reporting{runs.Source{StateDir: t.TempDir(), Run: run, Hide: hide}, f}
 }
 
 // TestAReportThatTakesTooLongIsLeft: the step goes on, and the file is closed later.

@@ -1,4 +1,4 @@
-// Package runs shows the runs of a state folder.
+// Package runs shows the runs of a state folder, and makes the reports of them.
 package runs
 
 import (

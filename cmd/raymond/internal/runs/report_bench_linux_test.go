@@ -1,4 +1,4 @@
-package reports_test
+package runs_test
 
 import (
 	"os"

@@ -1,5 +1,4 @@
-// Package reports makes the reports of runs out of a state folder.
-package reports
+package runs
 
 import (
 	"path/filepath"
@@ -21,15 +20,15 @@ type Source struct {
 	Agents map[string]runner.Agent
 	// Snapshots are those of the run's files, of which there may be none; nil for none.
 	Snapshots *workspace.Snapshots
-	// Git opens the snapshots where Read and Print are asked; nil: there are none.
+	// Git opens the snapshots where ReadReport and PrintReport are asked; nil: there are none.
 	Git *workspace.Git
 	// Hide replaces secrets in all texts; nil leaves them as they are.
 	Hide func(string) string
 }
 
-// Build gathers what is known of a run. What can't be read besides the event log is named in
+// BuildReport gathers what is known of a run. What can't be read besides the event log is named in
 // the report; its error is that of an event log, a *state.FileError where that is damaged.
-func Build(s Source) (*insight.Report, error) {
+func BuildReport(s Source) (*insight.Report, error) {
 	files, fileErr := filesOf(s.Snapshots)
 	r, err := insight.Build(insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Files: files, Hide: s.Hide,

@@ -1,4 +1,4 @@
-package reports_test
+package runs_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestReportOfAStateFolder(t *testing.T) {
 	source := newLarge(t, 2, 5_000)
 	var stdout bytes.Buffer
-	if err := reports.Print(reports.Output{AsJSON: true, Stdout: &stdout}, source, "large"); err != nil {
+	if err := runs.PrintReport(runs.Output{AsJSON: true, Stdout: &stdout}, source, "large"); err != nil {
 		t.Fatal(err)
 	}
 	var r insight.Report
@@ -35,7 +35,7 @@ func TestReportOfAStateFolder(t *testing.T) {
 
 	page := filepath.Join(t.TempDir(), "page.html")
 	stdout.Reset()
-	if err := reports.Print(reports.Output{File: page, Stdout: &stdout}, source, "large"); err != nil {
+	if err := runs.PrintReport(runs.Output{File: page, Stdout: &stdout}, source, "large"); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(page)
@@ -45,7 +45,7 @@ func TestReportOfAStateFolder(t *testing.T) {
 	if info, err := os.Stat(page); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("got the mode %v, %v, want a file for its owner", info.Mode(), err)
 	}
-	if err := reports.Print(reports.Output{File: t.TempDir(), Stdout: &stdout}, source, "large"); err == nil {
+	if err := runs.PrintReport(runs.Output{File: t.TempDir(), Stdout: &stdout}, source, "large"); err == nil {
 		t.Error("a folder in place of the file: got no error")
 	}
 }

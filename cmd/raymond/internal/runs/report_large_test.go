@@ -1,4 +1,4 @@
-package reports_test
+package runs_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/reports"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
@@ -29,7 +29,7 @@ type large struct {
 }
 
 // newLarge writes a run whose first agent forks n others, and returns where its data are.
-func newLarge(t testing.TB, n, size int) reports.Source {
+func newLarge(t testing.TB, n, size int) runs.Source {
 	t.Helper()
 	dir := t.TempDir()
 	l := &large{t: t, dir: dir, config: filepath.Join(dir, "claude"), size: size, now: time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)}
@@ -142,7 +142,7 @@ func (l *large) talk(session string) {
 }
 
 // save writes the state file and the log.
-func (l *large) save() reports.Source {
+func (l *large) save() runs.Source {
 	folder := filepath.Join(l.dir, "state")
 	l.must(os.MkdirAll(filepath.Join(folder, l.run.WorkflowID), 0o700))
 	l.must(os.WriteFile(filepath.Join(folder, l.run.WorkflowID, "events.jsonl"), l.log.Bytes(), 0o600))
@@ -150,5 +150,5 @@ func (l *large) save() reports.Source {
 	l.must(err)
 	l.must(f.Fold(l.run, nil, nil))
 	l.must(f.Close())
-	return reports.Source{StateDir: folder, Agents: agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + l.config}})}
+	return runs.Source{StateDir: folder, Agents: agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + l.config}})}
 }

@@ -1,4 +1,4 @@
-package reports
+package runs
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/runner/insight/page"
@@ -21,10 +20,10 @@ type Output struct {
 	Stdout io.Writer
 }
 
-// Read gathers what is known of a run of a state folder. Run, IsDriven and Snapshots of s are
+// ReadReport gathers what is known of a run of a state folder. Run, IsDriven and Snapshots of s are
 // found by it.
-func Read(s Source, id string) (*insight.Report, error) {
-	run, driver, err := runs.Read(s.StateDir, id)
+func ReadReport(s Source, id string) (*insight.Report, error) {
+	run, driver, err := Read(s.StateDir, id)
 	if err != nil {
 		return nil, err
 	}
@@ -36,19 +35,19 @@ func Read(s Source, id string) (*insight.Report, error) {
 		}
 		s.Snapshots = s.Git.OpenSnapshots(snapshots.Path(filepath.Join(dir, id)))
 	}
-	return Build(s)
+	return BuildReport(s)
 }
 
-// Print writes the report of a run of a state folder, as Read gathers it. The name of a file is
+// PrintReport writes the report of a run of a state folder, as ReadReport gathers it. The name of a file is
 // printed.
-func Print(out Output, s Source, id string) error {
-	r, err := Read(s, id)
+func PrintReport(out Output, s Source, id string) error {
+	r, err := ReadReport(s, id)
 	if err != nil {
 		return err
 	}
 	name, content := id+".html", func(w io.Writer) error { return page.Write(w, r) }
 	if out.AsJSON {
-		name, content = "-", func(w io.Writer) error { return runs.PrintJSON(w, r) }
+		name, content = "-", func(w io.Writer) error { return PrintJSON(w, r) }
 	}
 	if out.File != "" {
 		name = out.File
