@@ -11,11 +11,11 @@ const (
 // Cap is a limit on what many runs cost together in 24 hours, as one part of one of them is
 // held to it. It holds for that part alone: whoever resumes the run sums up anew.
 type Cap struct {
-	Which     string `json:"which"`      // BudgetPerKey or BudgetPerDay
-	MaxUSD    USD    `json:"max_usd"`    // the limit
-	BeforeUSD USD    `json:"before_usd"` // what was spent in the 24 hours before the part began
-	FromUSD   USD    `json:"from_usd"`   // what the run itself had cost when the part began
-	AllowUSD  USD    `json:"allow_usd"`  // what the part may spend: what is left, or its share of that
+	Which     string `json:"which" is:"cap"` // BudgetPerKey or BudgetPerDay
+	MaxUSD    USD    `json:"max_usd"`        // the limit
+	BeforeUSD USD    `json:"before_usd"`     // what was spent in the 24 hours before the part began
+	FromUSD   USD    `json:"from_usd"`       // what the run itself had cost when the part began
+	AllowUSD  USD    `json:"allow_usd"`      // what the part may spend: what is left, or its share of that
 }
 
 // NewCap returns the cap of a part that begins when its run has cost from, and before was
@@ -90,13 +90,4 @@ func (r *Run) ReachedCap() (which string, spent, limit USD) {
 		return c.Which, c.spent(r.Progress.TotalUSD), c.MaxUSD
 	}
 	return "", 0, 0
-}
-
-// checkCaps checks the caps of options that were read.
-func checkCaps(c *checker, at string, caps []Cap) {
-	for i, x := range caps {
-		here := fmt.Sprintf("%s[%d]", at, i)
-		c.want(x.Which == BudgetPerKey || x.Which == BudgetPerDay, here+".which", "%q is unknown", x.Which)
-		c.want(min(x.MaxUSD, x.BeforeUSD, x.FromUSD, x.AllowUSD) >= 0, here, "has a negative amount")
-	}
 }

@@ -109,11 +109,11 @@ type ModelCost struct {
 
 // Entry is the cost of one agent process.
 type Entry struct {
-	N       int      `json:"n"` // the invocation
+	N       int      `json:"n" is:"positive"` // the invocation
 	Agent   string   `json:"agent"`
 	State   string   `json:"state"`
 	Session string   `json:"session,omitempty"`
-	Kind    CostKind `json:"kind"`
+	Kind    CostKind `json:"kind" is:"cost"`
 	CostUSD USD      `json:"cost_usd"`
 	// Unpriced counts the tokens that are not in CostUSD because their model has no price.
 	Unpriced int64       `json:"unpriced,omitempty"`

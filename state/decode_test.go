@@ -37,7 +37,7 @@ func FuzzDecode(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(walked(f, seed, 4*int(seed)))
 	}
-	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":3}`, `{"schema":4}`, `{"schema":5}`, `{"schema":6}`, `{"schema":1e0}`, "\xff"} {
+	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":3}`, `{"schema":4}`, `{"schema":5}`, `{"schema":6}`, `{"schema":7}`, `{"schema":1e0}`, "\xff"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -194,15 +194,15 @@ var badFields = []struct {
 	{"progress.status", "asleep", ""}, {"progress.status", "completed", ""}, {"progress.created", 5, ""},
 	{"progress.seq", -1, ""}, {"progress.launches", 1, "agents[0].exec.running.n"}, {"ledger[1].n", 4, ""},
 	{"progress.iterations", 1, "agents[1].exec.iteration"}, {"agents[1].exec.iteration", 3, ""}, {"agents[0].exec.running.n", 4, ""},
-	{"progress.total_usd", 4, ""}, {"progress.turn", -1, ""},
+	{"progress.total_usd", 4, ""}, {"progress.last_begun", -1, ""},
 	{"progress.iterations", "2", ""}, {"progress.Status", "running", ""},
 	{"agents", map[string]any{}, ""}, {"agents[0]", "main", ""},
 	{"agents[0].id", "Main", ""}, {"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""},
 	{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
 	{"agents[0].state", "../A.md", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].state", "", ""},
-	{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].fault"}, {"agents[0].dir", "rel", ""},
+	{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].failure"}, {"agents[0].dir", "rel", ""},
 	{"agents[0].by", "root x", ""}, {"agents[0].by", "", ""}, {"agents[0].by", "person a\x00b", ""}, {"agents[0].visits", map[string]any{"S.sh": 1}, ""},
-	{"agents[0].visits", map[string]any{"A.md": 1, "../x": 1}, "agents[0].visits.../x"}, {"agents[0].forks", -3, ""}, {"agents[0].unknown_in_a_row", -1, ""},
+	{"agents[0].visits", map[string]any{"A.md": 1, "../x": 1}, "agents[0].visits.../x"}, {"agents[0].forks", -3, ""}, {"agents[0].unknown", -1, ""},
 	{"agents[0].exec", nil, ""}, {"agents[0].exec.iteration", 0, ""}, {"agents[0].exec.attempt", 0, ""},
 	{"agents[0].exec.phase", "dream", ""}, {"agents[0].exec.retries", -1, ""},
 	{"agents[0].exec.reminder", "x", "agents[0].exec.session"},
@@ -216,7 +216,7 @@ var badFields = []struct {
 	{"agents[0].stack[0].session.id", "x y", ""}, {"agents[0].stack[0].session", 7, ""},
 	{"agents[1].branch", true, ""},
 	{"agents[1].vars.k", 7, ""}, {"agents[1].payload", map[string]any{"base64": "%"}, ""}, {"agents[1].wait", "-1s", ""},
-	{"agents[1].status", "waiting", "agents[1].fault"}, {"agents[2].status", "ready", "agents[2].waits"},
+	{"agents[1].status", "waiting", "agents[1].failure"}, {"agents[2].status", "ready", "agents[2].waits"},
 	{"agents[2].waits.for", "rain", ""}, {"agents[2].waits.for", "agents", "agents[2].waits.question"},
 	{"agents[2].waits.since", "0001-01-01T00:00:00Z", ""}, {"agents[2].waits.until", "0001-01-01T00:00:00Z", "agents[2].waits.question.timeout_next"},
 	{"agents[2].waits.question.number", 0, ""}, {"agents[2].waits.question.number", 2, ""},

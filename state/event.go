@@ -147,7 +147,7 @@ type NodeAttempt struct {
 // CommandResult is how one done_when command ended.
 type CommandResult struct {
 	Cmd       string  `json:"cmd"`                 // the command
-	RC        int     `json:"rc"`                  // its exit code; 124 timed out, 127 not found, 128+n signal n
+	RC        int     `json:"rc" is:"signed"`      // its exit code; 124 timed out, 127 not found, 128+n signal n
 	DurationS float64 `json:"duration_s"`          // how long it took
 	Tail      string  `json:"tail,omitempty"`      // the last 4096 bytes of its output; only for a non-zero rc
 	Truncated bool    `json:"truncated,omitempty"` // there was more output than the tail

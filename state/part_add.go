@@ -8,10 +8,12 @@ import (
 
 // addAgents puts the part's agents in the place of those that were handed over, and adds
 // those that were created in it.
-func (o *partMerge) addAgents() {
+func (o *partMerge) addAgents() error {
 	for _, a := range o.from.Agents {
 		if a.N > o.began.Created && o.takes(a.ID, a.N) {
-			o.rename(a.ID)
+			if err := o.checkNew(a.ID); err != nil {
+				return err
+			}
 		}
 	}
 	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.given[a.ID] })
@@ -23,12 +25,13 @@ func (o *partMerge) addAgents() {
 	if o.given[mainAgent] {
 		o.run.Last = o.from.Last
 	}
+	return nil
 }
 
 // agent returns an agent of the part as the run has it from now on.
 func (o *partMerge) agent(from *Agent) *Agent {
 	a := *from
-	a.ID, a.Parent, a.N = o.name(a.ID), o.name(a.Parent), after(a.N, o.began.Created, o.by.agents)
+	a.N = after(a.N, o.began.Created, o.by.agents)
 	if from.Exec != nil {
 		e := *from.Exec
 		e.Iteration = after(e.Iteration, o.began.Iterations, o.by.iterations)
@@ -83,7 +86,7 @@ func (o *partMerge) waitAgain(a *Agent) {
 }
 
 // addEnded adds the agents that ended in the part. They are its last ones.
-func (o *partMerge) addEnded() {
+func (o *partMerge) addEnded() error {
 	own := min(max(0, len(o.from.Ended)+o.from.Forgotten()-o.began.Ended), len(o.from.Ended))
 	before, ended := o.from.Ended[:len(o.from.Ended)-own], o.from.Ended[len(o.from.Ended)-own:]
 	for _, e := range before {
@@ -98,12 +101,14 @@ func (o *partMerge) addEnded() {
 		case o.base[e.Agent] && e.N <= o.began.Created, !o.takes(e.Agent, o.began.Created+1):
 			continue // it ended before the part, or is not of those that are taken
 		default:
-			o.rename(e.Agent)
+			if err := o.checkNew(e.Agent); err != nil {
+				return err
+			}
 		}
-		e.Dir = ""
-		e.Agent, e.Parent, e.N = o.name(e.Agent), o.name(e.Parent), after(e.N, o.began.Created, o.by.agents)
+		e.Dir, e.N = "", after(e.N, o.began.Created, o.by.agents)
 		o.run.Ended = append(o.run.Ended, e)
 	}
+	return nil
 }
 
 // addLedger adds what the part has cost, and what jobs have spent that ran it once more.
@@ -142,7 +147,7 @@ func keyOf(e Entry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUS
 func (o *partMerge) addEntries(from *Run, isNew func(Entry) bool) (added bool) {
 	for _, e := range from.Ledger {
 		if e.N > o.began.Launches && isNew(e) {
-			e.N, e.Agent, added = e.N+o.by.launches, o.name(e.Agent), true
+			e.N, added = e.N+o.by.launches, true
 			o.run.Ledger = append(o.run.Ledger, e)
 		}
 	}

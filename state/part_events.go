@@ -15,13 +15,10 @@ func (o *partMerge) checkEvents(events []Event) error {
 		c.want(e.Agent == "" || o.part.Has(e.Agent), at+".agent", "%q is not of this part", e.Agent)
 		last = e.Seq
 	}
-	if c.err != nil {
-		return c.err
-	}
-	return nil
+	return c.result()
 }
 
-// events returns the part's events with the numbers and names that they have in the run.
+// events returns the part's events with the numbers that they have in the run.
 // Those of agents that are not taken are left out.
 func (o *partMerge) events(own []Event) []Event {
 	var out []Event
@@ -29,22 +26,10 @@ func (o *partMerge) events(own []Event) []Event {
 		if e.Agent != "" && !o.takes(e.Agent, o.began.Created+1) {
 			continue
 		}
-		e.Agent, e.Exec = o.name(e.Agent), after(e.Exec, o.began.Iterations, o.by.iterations)
-		switch b := e.Body.(type) {
-		case *AgentStarted:
-			c := *b
-			c.Parent = o.name(b.Parent)
-			e.Body = &c
-		case *AgentWaits:
+		e.Exec = after(e.Exec, o.began.Iterations, o.by.iterations)
+		if b, ok := e.Body.(*AgentWaits); ok {
 			c := *b
 			c.Number = after(b.Number, o.began.Questions, o.by.questions)
-			e.Body = &c
-		case *RunFinished:
-			c := *b
-			c.Unfinished = slices.Clone(b.Unfinished)
-			for i := range c.Unfinished {
-				c.Unfinished[i].Agent = o.name(c.Unfinished[i].Agent)
-			}
 			e.Body = &c
 		}
 		out = append(out, e)

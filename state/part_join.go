@@ -1,6 +1,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -39,11 +40,11 @@ type Joining struct {
 type Joined struct {
 	Run    *Run
 	Events []Event // that follow those of the run's log
-	// Renamed has, for each part, the new names of agents whose names another part has given, too.
-	Renamed []map[string]string
+	Took   []bool  // which of the parts were merged
 }
 
-// PartConflict says that two parts have taken the same agent over.
+// PartConflict says that two parts have taken the same agent over, or, where its Number is 0, that
+// an agent was created whose name the run has already.
 type PartConflict struct {
 	Handover
 	Parts [2]string // their names
@@ -51,6 +52,9 @@ type PartConflict struct {
 
 // Error implements error.
 func (e *PartConflict) Error() string {
+	if e.Number == 0 {
+		return fmt.Sprintf("there are two agents of the name %s, one of %s and one of the part %s", e.Agent, e.Parts[0], e.Parts[1])
+	}
 	return fmt.Sprintf("agent %s was handed over once (number %d), and two parts have it: %s and %s", e.Agent, e.Number, e.Parts[0], e.Parts[1])
 }
 
@@ -67,11 +71,11 @@ func (j Joining) Join() (*Joined, error) {
 	var logs [][]Event
 	out := &Joined{}
 	for _, ran := range j.Parts {
-		names, own, err := m.join(ran)
+		took, own, err := m.join(ran)
 		if err != nil {
 			return nil, err
 		}
-		logs, out.Renamed = append(logs, own), append(out.Renamed, names)
+		logs, out.Took = append(logs, own), append(out.Took, took)
 	}
 	if err := m.finish(); err != nil {
 		return nil, err
@@ -110,27 +114,27 @@ type merge struct {
 	told []Event           // agents that wait again
 }
 
-// join merges one part, and returns new names of agents and the part's events.
-func (m *merge) join(ran Ran) (map[string]string, []Event, error) {
+// join merges one part, if there is anything to merge, and returns the part's events.
+func (m *merge) join(ran Ran) (took bool, events []Event, err error) {
 	given := ran.Part.given(m.Base)
 	if ran.Running && len(given) > 0 {
 		p := ran.Part
 		p.Running = true
 		m.run.Parts = append(m.run.Parts, p)
-		return nil, nil, nil
+		return false, nil, nil
 	}
 	if len(given) == 0 {
-		return nil, nil, nil // it was joined before
+		return false, nil, nil // it was joined before
 	}
 	p := ran.Part
 	p.Earlier, p.Running = true, false
 	m.run.Parts = append(m.run.Parts, p)
 	if len(ran.Runs) == 0 {
-		return nil, nil, nil
+		return false, nil, nil
 	}
 	for _, run := range ran.Runs {
 		if err := ran.Part.Check(m.Base, run); err != nil {
-			return nil, nil, err
+			return false, nil, err
 		}
 	}
 	for _, a := range ran.Part.Agents {
@@ -138,20 +142,21 @@ func (m *merge) join(ran Ran) (map[string]string, []Event, error) {
 		switch {
 		case !given[a.Agent]:
 		case twice:
-			return nil, nil, &PartConflict{a, [2]string{other, ran.Part.Name}}
+			return false, nil, &PartConflict{a, [2]string{other, ran.Part.Name}}
 		default:
 			m.took[a.Agent] = ran.Part.Name
 		}
 	}
 	o := m.open(given, ran)
 	if err := o.checkEvents(ran.Events); err != nil {
-		return nil, nil, err
+		return false, nil, err
 	}
-	o.addAgents()
-	o.addEnded()
+	if err := errors.Join(o.addAgents(), o.addEnded()); err != nil {
+		return false, nil, err
+	}
 	o.addLedger(ran.Runs[1:])
 	o.addProgress()
-	return o.names, o.events(ran.Events), nil
+	return true, o.events(ran.Events), nil
 }
 
 // given returns the agents that were handed over to the part with the numbers that they

@@ -12,10 +12,9 @@ type partMerge struct {
 	from  *Run // the part's own
 	began *Began
 	part  Part
-	given map[string]bool   // agents that are taken
-	base  map[string]bool   // names that the run had before this part
-	names map[string]string // new names of agents
-	by    numbers           // what is added to the part's own numbers
+	given map[string]bool // agents that are taken
+	base  map[string]bool // names that the run had before this part
+	by    numbers         // what is added to the part's own numbers
 }
 
 // numbers are added to those of a part, so that they follow the ones that are there.
@@ -25,7 +24,7 @@ func (m *merge) open(given map[string]bool, ran Ran) *partMerge {
 	own, _ := ran.Runs[0].Parts.Own()
 	b, now := own.Began, m.run.Progress
 	return &partMerge{
-		merge: m, from: ran.Runs[0], began: b, part: ran.Part, given: given, base: namesOf(m.run), names: map[string]string{},
+		merge: m, from: ran.Runs[0], began: b, part: ran.Part, given: given, base: namesOf(m.run),
 		by: numbers{now.Created - b.Created, now.Iterations - b.Iterations, now.Launches - b.Launches, now.Questions - b.Questions},
 	}
 }
@@ -50,10 +49,7 @@ func (p *Part) Check(r, run *Run) error {
 	for i, e := range run.Ledger {
 		c.want(e.N <= own.Began.Launches || p.Has(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
 	}
-	if c.err != nil {
-		return c.err
-	}
-	return nil
+	return c.result()
 }
 
 // checkAgents checks that the agents of a part's run are those that were handed over to it,
@@ -105,27 +101,11 @@ func (o *partMerge) takes(id string, n int) bool {
 	return false
 }
 
-// name returns the name that an agent of the part has from now on.
-func (o *partMerge) name(id string) string {
-	if other, ok := o.names[id]; ok {
-		return other
+// checkNew returns a *PartConflict where an agent that was created in the part has the name of
+// another one: names of states can be such that agents of two parents get one.
+func (o *partMerge) checkNew(id string) error {
+	if o.base[id] {
+		return &PartConflict{Handover{Agent: id}, [2]string{"the run", o.part.Name}}
 	}
-	return id
-}
-
-// rename gives an agent that was created in the part another name where its own is taken.
-func (o *partMerge) rename(id string) {
-	if !o.base[id] {
-		return
-	}
-	stem, theirs := strings.TrimRight(id, "0123456789"), namesOf(o.from)
-	for n := counterOf(id) + 1; ; n++ {
-		name := fmt.Sprintf("%s%d", stem, n)
-		if o.base[name] || theirs[name] {
-			continue
-		}
-		o.names[id], o.base[name] = name, true
-		o.run.Progress.Counter = max(o.run.Progress.Counter, n)
-		return
-	}
+	return nil
 }

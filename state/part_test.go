@@ -355,25 +355,24 @@ func TestForgedNumbersOfAPartAreRefused(t *testing.T) {
 	}
 }
 
-// TestNamesThatTwoPartsGive: an agent gets another one when it is joined.
-func TestNamesThatTwoPartsGive(t *testing.T) {
+// TestANameThatIsTaken by another agent is a conflict: nothing is joined.
+func TestANameThatIsTaken(t *testing.T) {
 	p := matrixRun(t, 2)
-	parts := p.handOver(2)
-	one, two := p.partOf(parts[0]), p.partOf(parts[1])
-	q := &play{t: t, now: p.now, run: leave(parts[0].Begin(p.run), "main_b1"), policies: p.policies}
+	part := p.handOver(2)[0]
+	q := &play{t: t, now: p.now, run: leave(part.Begin(p.run), "main_b1"), policies: p.policies}
 	q.turn("main_b1", goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
-	one.Runs, one.Events = []*state.Run{q.run}, q.events
 	base := p.run.With(&state.Delta{Progress: p.run.Progress})
 	base.Ended = append(base.Ended, state.Ending{Agent: "main_b1_c1"})
 	base.Progress.Created++
-	joined, err := joining(base, one, two).Join()
-	must(t, err)
-	equal(t, "new name", joined.Renamed[0]["main_b1_c1"], "main_b1_c2")
-	if a, ok := joined.Run.Agent("main_b1_c2"); !ok || a.Parent != "main_b1" {
-		t.Errorf("got %v, want it with its parent", a)
-	}
-	if !slices.ContainsFunc(joined.Events, func(e state.Event) bool { return e.Agent == "main_b1_c2" && e.Body.Type() == "agent_started" }) {
-		t.Error("its events have its old name")
+	for _, ends := range []bool{false, true} {
+		if ends {
+			q.turn("main_b1_c1", result("done"))
+		}
+		_, err := joining(base, state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Join()
+		var conflict *state.PartConflict
+		if !errors.As(err, &conflict) || conflict.Agent != "main_b1_c1" {
+			t.Errorf("got %v, want a conflict about main_b1_c1", err)
+		}
 	}
 }
 

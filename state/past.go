@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -28,10 +27,10 @@ type Past struct {
 
 // Sum is what older entries of the ledger add up to, of one agent and one kind.
 type Sum struct {
-	Agent   string   `json:"agent,omitempty"` // "" for all agents that are no longer kept
-	Kind    CostKind `json:"kind"`            // as in the ledger
-	Entries int      `json:"entries"`         // how many there were
-	CostUSD USD      `json:"cost_usd"`        // what they cost
+	Agent   string   `json:"agent,omitempty" is:"agent?"` // "" for all agents that are no longer kept
+	Kind    CostKind `json:"kind" is:"cost"`              // as in the ledger
+	Entries int      `json:"entries" is:"positive"`       // how many there were
+	CostUSD USD      `json:"cost_usd"`                    // what they cost
 	// Unpriced counts the tokens that are not in CostUSD because their model has no price.
 	Unpriced int64       `json:"unpriced,omitempty"`
 	Models   []ModelCost `json:"models,omitempty"` // the shares of the models
@@ -143,14 +142,6 @@ func (r *Run) joinable() map[string]bool {
 	return there
 }
 
-// counterOf returns the number at the end of an agent's name. It is larger than the
-// agent's own number when the name of the state ended in digits.
-func counterOf(id string) int {
-	digits := id[len(strings.TrimRight(id, "0123456789")):]
-	n, _ := strconv.Atoi(digits[max(0, len(digits)-9):]) // no agent forks more than that
-	return n
-}
-
 // namesOf has the agents of a run and those whose results are kept.
 func namesOf(r *Run) map[string]bool {
 	names := map[string]bool{}
@@ -255,23 +246,4 @@ func (d *draft) mayBeForgotten(id string, parent *Agent, state string) bool {
 		}
 	}
 	return false
-}
-
-// check returns the total of the sums.
-func (p *Past) check(c *checker, at string) USD {
-	total := USD(0)
-	if p == nil {
-		return total
-	}
-	c.want(p.Agents >= 0, at+".agents", "is %d, want at least 0", p.Agents)
-	for i, s := range p.Sums {
-		here := fmt.Sprintf("%s.sums[%d]", at, i)
-		c.want(s.Agent == "" || agentID().MatchString(s.Agent), here+".agent", "%q is not the name of an agent", s.Agent)
-		c.want(s.Kind == Exact || s.Kind == Estimated || s.Kind == Unknown, here+".kind", "%q is unknown", s.Kind)
-		c.want(s.Entries >= 1, here+".entries", "is %d, want at least 1", s.Entries)
-		c.want(s.CostUSD >= 0, here+".cost_usd", "is %s, want at least 0", s.CostUSD)
-		c.want(s.Unpriced >= 0, here+".unpriced", "is %d, want at least 0", s.Unpriced)
-		total = total.Plus(s.CostUSD)
-	}
-	return total
 }

@@ -15,7 +15,7 @@ type RerunOf struct {
 	// Costs are what the agents had cost in the other run, as joins tell it.
 	Costs map[string]USD `json:"costs,omitempty"`
 	// Trace is the id of the trace that the other run was exported as; "" if it was not.
-	Trace string `json:"trace,omitempty"`
+	Trace string `json:"trace,omitempty" is:"trace?"`
 }
 
 // Renewal is what a rerun has of its own.

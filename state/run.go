@@ -9,7 +9,7 @@ import (
 
 // Schema is the version of the state file that this program writes, and the only one
 // that it reads.
-const Schema = 6
+const Schema = 7
 
 // Status says whether a run is under way, and if not, why.
 type Status string
@@ -27,7 +27,7 @@ const (
 
 // IsKnown reports whether there is such a status.
 func (s Status) IsKnown() bool {
-	return slices.Contains([]Status{Running, Completed, Failed, OverBudget, OverIterations, Suspended, Cancelled}, s)
+	return slices.Contains(values["status"], string(s))
 }
 
 // SessionMode says how an invocation relates to a conversation.
@@ -43,23 +43,23 @@ const (
 // Run is everything about a run that its state file holds.
 type Run struct {
 	Schema     int       `json:"schema"`
-	WorkflowID string    `json:"workflow_id"`
-	Created    time.Time `json:"created"`
+	WorkflowID string    `json:"workflow_id" is:"workflow"`
+	Created    time.Time `json:"created" is:"set"`
 	// Mark is random. All processes of the run have it in their environment.
-	Mark string `json:"mark"`
+	Mark string `json:"mark" is:"mark"`
 	// Scope is the absolute path the workflow was started from: a directory, a
 	// zip archive, or one state file.
-	Scope string `json:"scope"`
-	Entry string `json:"entry"`
+	Scope string `json:"scope" is:"path"`
+	Entry string `json:"entry" is:"file"`
 	// Dir is the orchestrator's directory, absolute: where agents without a
 	// directory of their own work.
-	Dir string `json:"dir"`
+	Dir string `json:"dir" is:"path"`
 	// Files has the SHA-256 of every state file when the run started, in hex.
-	Files   map[string]string `json:"files"`
+	Files   map[string]string `json:"files" is:"sha256"`
 	Meta    map[string]string `json:"meta,omitempty"`
 	Options Options           `json:"options"`
 	// Used names the states that have been started, in order of first use.
-	Used []string `json:"used,omitempty"`
+	Used []string `json:"used,omitempty" is:"file"`
 
 	Progress Progress `json:"progress"`
 	Agents   []*Agent `json:"agents"`           // in order of creation; ended ones are gone
@@ -89,9 +89,9 @@ type Options struct {
 	// Caps are limits on what many runs cost together, for this part of the run.
 	Caps          []Cap `json:"caps,omitempty"`
 	MaxIterations int   `json:"max_iterations,omitempty"`
-	MaxParallel   int   `json:"max_parallel"`
-	MaxAgents     int   `json:"max_agents"`
-	MaxDepth      int   `json:"max_depth"`
+	MaxParallel   int   `json:"max_parallel" is:"positive"`
+	MaxAgents     int   `json:"max_agents" is:"positive"`
+	MaxDepth      int   `json:"max_depth" is:"positive"`
 	MaxRetries    int   `json:"max_retries"`
 	// OverloadWait is how long failures of the service are waited out; nil for
 	// DefaultOverloadWait, 0 to count them like others.
@@ -115,7 +115,7 @@ type Options struct {
 	MaxAttempts     int      `json:"max_attempts,omitempty"`
 	// Backend is the agent CLI of the run's states that name none, "" for
 	// protocol.DefaultBackend. Command is what protocol.BackendCommand runs.
-	Backend string `json:"agent,omitempty"`
+	Backend string `json:"agent,omitempty" is:"backend?"`
 	Command string `json:"agent_command,omitempty"`
 	// Prices are those that the user has given, by model.
 	Prices map[string]Price `json:"prices,omitempty"`
@@ -126,12 +126,12 @@ type Options struct {
 type Progress struct {
 	Seq        int       `json:"seq"`    // steps committed so far
 	Events     int       `json:"events"` // seq of the last event
-	Status     Status    `json:"status"`
+	Status     Status    `json:"status" is:"status"`
 	Reason     string    `json:"reason,omitempty"`  // why it is not running
 	Until      time.Time `json:"until,omitzero"`    // Suspended: when to resume
 	Started    time.Time `json:"started"`           // of this part of the run
 	Iterations int       `json:"iterations"`        // state executions begun
-	LastBegun  int       `json:"turn"`              // number of the agent that began an execution last
+	LastBegun  int       `json:"last_begun"`        // number of the agent that began an execution last
 	Created    int       `json:"created"`           // agents created
 	Counter    int       `json:"counter,omitempty"` // highest number in an agent's name
 	Launches   int       `json:"launches"`          // invocations begun
@@ -168,17 +168,17 @@ const (
 
 // Agent is one thread of a run.
 type Agent struct {
-	ID     string `json:"id"`
+	ID     string `json:"id" is:"agent"`
 	N      int    `json:"n"` // order of creation, from 1
 	Parent string `json:"parent,omitempty"`
-	State  string `json:"state"` // resolved file name
+	State  string `json:"state" is:"file"` // resolved file name
 	// By is who has brought the agent to State: "agent STATE", "script STATE", "person LOGIN"
 	// or "start". Visits counts how often it has entered each state, this time included.
-	By     string         `json:"by"`
-	Visits map[string]int `json:"visits"`
-	Status AgentStatus    `json:"status"`
+	By     string         `json:"by" is:"who"`
+	Visits map[string]int `json:"visits" is:"positive"`
+	Status AgentStatus    `json:"status" is:"standing"`
 	// Dir is where the agent works, absolute; "" for the orchestrator's.
-	Dir string `json:"dir,omitempty"`
+	Dir string `json:"dir,omitempty" is:"path?"`
 	// Session is the conversation that a goto resumes. While a state runs it
 	// stays what it was on entry.
 	Session *Session `json:"session,omitempty"`
@@ -186,11 +186,11 @@ type Agent struct {
 	Branch bool   `json:"branch,omitempty"`
 	Model  string `json:"model,omitempty"` // of a function tag, for the next state
 	// Backend is the agent CLI that a function tag names, for the next state.
-	Backend string  `json:"backend,omitempty"`
+	Backend string  `json:"backend,omitempty" is:"backend?"`
 	Stack   []Frame `json:"stack,omitempty"`
 	Payload Text    `json:"payload,omitempty"`
 	// Report is what a state that gave up tells the one after it about its last attempt.
-	Report Text              `json:"failure,omitempty"`
+	Report Text              `json:"report,omitempty"`
 	Vars   map[string]string `json:"vars,omitempty"`
 	Forks  int               `json:"forks,omitempty"` // agents forked so far
 	// Cut is the length to cut the transcript of Session back to before the next state
@@ -210,20 +210,20 @@ type Agent struct {
 	// Outage is a row of failures of the service that is being waited out.
 	Outage *Outage `json:"outage,omitempty"`
 	// Failure is why the agent failed; set when its status is Stuck.
-	Failure *AgentFailure `json:"fault,omitempty"`
+	Failure *AgentFailure `json:"failure,omitempty"`
 	// Unknown counts the successful invocations in a row, in this process, of which
 	// nobody knows the cost.
-	Unknown int `json:"unknown_in_a_row,omitempty"`
+	Unknown int `json:"unknown,omitempty"`
 }
 
 // Session is a conversation of an agent CLI.
 type Session struct {
-	ID string `json:"id"` // chosen by this program, unless the CLI has replaced it
+	ID string `json:"id" is:"session"` // chosen by this program, unless the CLI has replaced it
 	// Backend is the agent CLI that it belongs to, "" for protocol.DefaultBackend.
-	Backend string `json:"backend,omitempty"`
+	Backend string `json:"backend,omitempty" is:"backend?"`
 	// CLIID is the CLI's own id of it, which may be ID; "" when the CLI has told none, and for
 	// the default one, which takes ID.
-	CLIID string `json:"cli_id,omitempty"`
+	CLIID string `json:"cli_id,omitempty" is:"session?"`
 	// Model is the one the conversation began with, "" when unknown.
 	Model string `json:"model,omitempty"`
 	// Chosen says that some state picked a model for it, so that states without
@@ -245,11 +245,11 @@ type Reached struct {
 
 // Frame is where a call or function returns to.
 type Frame struct {
-	State   string   `json:"state"`
+	State   string   `json:"state" is:"file"`
 	Session *Session `json:"session,omitempty"`
 	// Branch says that the caller had not yet branched off Session itself.
 	Branch bool   `json:"branch,omitempty"`
-	Dir    string `json:"dir,omitempty"`
+	Dir    string `json:"dir,omitempty" is:"path?"`
 }
 
 // Phase says where inside an attempt an execution is.
@@ -265,10 +265,10 @@ const (
 // it plus its verdict; an invocation is one process.
 type Exec struct {
 	// Iteration is the number of this execution among all of the run.
-	Iteration int       `json:"iteration"`
-	Attempt   int       `json:"attempt"` // from 1
-	Phase     Phase     `json:"phase"`
-	Started   time.Time `json:"started"`
+	Iteration int       `json:"iteration" is:"positive"`
+	Attempt   int       `json:"attempt" is:"positive"` // from 1
+	Phase     Phase     `json:"phase" is:"phase"`
+	Started   time.Time `json:"started" is:"set"`
 	// EntryLen is the length of the entry session's transcript when the
 	// execution began; a failed one is cut back to it.
 	EntryLen *int64 `json:"entry_len,omitempty"`
@@ -291,7 +291,7 @@ type Exec struct {
 	Inherited bool  `json:"inherited,omitempty"`
 	Spent     Spent `json:"spent"`
 	// Models is what of Spent is known by model.
-	Models map[string]USD `json:"by_model,omitempty"`
+	Models map[string]USD `json:"models,omitempty"`
 	// Tokens is what its invocations are known to have used; nil while nothing is.
 	Tokens *Tokens  `json:"tokens,omitempty"`
 	Turns  int      `json:"turns,omitempty"`
@@ -320,9 +320,9 @@ type Exec struct {
 	Passed []CommandResult `json:"passed,omitempty"`
 	// LastingFailure is why the agent run failed when another attempt would fail in the
 	// same way.
-	LastingFailure *AgentFailure `json:"gave,omitempty"`
+	LastingFailure *AgentFailure `json:"lasting_failure,omitempty"`
 	// AgentCode is the exit code of the attempt's agent run.
-	AgentCode int `json:"agent_code,omitempty"`
+	AgentCode int `json:"agent_code,omitempty" is:"signed"`
 	// Verdict is that of the last failed attempt.
 	Verdict *NodeAttempt `json:"verdict,omitempty"`
 	// Protected has a digest of each protected file when the execution began.
@@ -331,15 +331,15 @@ type Exec struct {
 
 // Invocation is one process that was, or is about to be, started.
 type Invocation struct {
-	N         int         `json:"n"` // counts the invocations of the run
-	Mode      SessionMode `json:"mode,omitempty"`
+	N         int         `json:"n" is:"positive"` // counts the invocations of the run
+	Mode      SessionMode `json:"mode,omitempty" is:"mode?"`
 	SessionID string      `json:"session_id,omitempty"` // used by it
 	From      string      `json:"from,omitempty"`       // branched from
 	// Backend is the agent CLI, "" for protocol.DefaultBackend. CLIID and FromCLIID are its own
 	// ids of SessionID and From; CLIID is saved as soon as the CLI has told it.
-	Backend   string `json:"backend,omitempty"`
-	CLIID     string `json:"cli_id,omitempty"`
-	FromCLIID string `json:"from_cli_id,omitempty"`
+	Backend   string `json:"backend,omitempty" is:"backend?"`
+	CLIID     string `json:"cli_id,omitempty" is:"session?"`
+	FromCLIID string `json:"from_cli_id,omitempty" is:"session?"`
 	Model     string `json:"model,omitempty"`  // asked for
 	Length    *int64 `json:"length,omitempty"` // of the transcript before it
 	// Metered is what was seen of its tokens so far, one element a model, so that a
@@ -355,16 +355,16 @@ type AgentFailure struct {
 
 // Ending is what became of an agent that ended.
 type Ending struct {
-	Agent  string `json:"agent"`
+	Agent  string `json:"agent" is:"agent"`
 	Result Text   `json:"result"`
 	// Error is why the agent failed, if that has ended it: a join has delivered it.
 	Error string `json:"error,omitempty"`
 	// Parent is the agent that forked it, and N its number in the order of creation. Both
 	// are kept while a join may still deliver it; Delivered says that one has.
-	Parent    string `json:"parent,omitempty"`
+	Parent    string `json:"parent,omitempty" is:"agent?"`
 	N         int    `json:"n,omitempty"`
 	Delivered bool   `json:"delivered,omitempty"`
 	// Dir is where it worked, absolute; kept in the run of a part alone, whose work is
 	// brought back.
-	Dir string `json:"dir,omitempty"`
+	Dir string `json:"dir,omitempty" is:"path?"`
 }

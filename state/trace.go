@@ -6,16 +6,17 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Trace is the OpenTelemetry trace that a run is exported as. It is kept so that later jobs
 // add to the same trace. A run that was never exported has none.
 type Trace struct {
-	ID string `json:"id"` // 32 hexadecimal digits
+	ID string `json:"id" is:"trace"` // 32 hexadecimal digits
 	// Parent is the span of whoever started the run, 16 hexadecimal digits; "" for none.
-	Parent string `json:"parent,omitempty"`
+	Parent string `json:"parent,omitempty" is:"span?"`
 	// Parts counts the processes that have exported the run, with the one that does so now.
-	Parts int `json:"parts"`
+	Parts int `json:"parts" is:"positive"`
 	// Dropped says that whoever started the run wanted nothing of it recorded.
 	Dropped bool `json:"dropped,omitempty"`
 	// Paused says that the process that drives the run now does not export it.
@@ -28,25 +29,19 @@ type SpanRef struct {
 	Sampled     bool
 }
 
-var (
-	spanID      = pattern(`^[0-9a-f]{16}$`)
-	traceparent = pattern(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
-)
+var traceparent = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
+})
 
 // ParseTraceparent reads a value of the variable or the header of that name. The second
 // value is false for one that the W3C's recommendation tells to ignore.
 func ParseTraceparent(text string) (SpanRef, bool) {
 	m := traceparent().FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" || !isSet(tokenHex(), m[2]) || !isSet(spanID(), m[3]) {
+	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" || !isSet(m[2]) || !isSet(m[3]) {
 		return SpanRef{}, false
 	}
 	flags, _ := strconv.ParseUint(m[4], 16, 8)
 	return SpanRef{Trace: m[2], Span: m[3], Sampled: flags&1 == 1}, true
-}
-
-// isSet reports whether an id has the right form and is not all zeros, which means none.
-func isSet(form *regexp.Regexp, id string) bool {
-	return form.MatchString(id) && strings.Trim(id, "0") != ""
 }
 
 // String is the traceparent of a span.
@@ -94,21 +89,4 @@ func (t Trace) span(words ...string) SpanRef {
 func digest(n int, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:n])
-}
-
-// checkTrace checks the trace of the run, and that of the run before it.
-func (v validation) checkTrace() {
-	if of := v.run.RerunOf; of != nil {
-		v.want(of.Trace == "" || isSet(tokenHex(), of.Trace), "rerun_of.trace", "%q is not the id of a trace", of.Trace)
-	}
-	v.run.Trace.check(v.checker)
-}
-
-func (t *Trace) check(c *checker) {
-	if t == nil {
-		return
-	}
-	c.want(isSet(tokenHex(), t.ID), "trace.id", "%q is not the id of a trace", t.ID)
-	c.want(t.Parent == "" || isSet(spanID(), t.Parent), "trace.parent", "%q is not the id of a span", t.Parent)
-	c.want(t.Parts >= 1, "trace.parts", "is %d, want at least 1", t.Parts)
 }

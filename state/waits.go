@@ -23,11 +23,11 @@ const (
 
 // Waits is what an agent waits for before its state starts.
 type Waits struct {
-	For   WaitFor   `json:"for"`
-	Since time.Time `json:"since"`
+	For   WaitFor   `json:"for" is:"wait"`
+	Since time.Time `json:"since" is:"set"`
 	// Until is when it no longer waits: for a time, and for an answer with a timeout.
 	Until    time.Time `json:"until,omitzero"`
-	Job      string    `json:"job,omitempty"`
+	Job      string    `json:"job,omitempty" is:"job?"`
 	Question *Question `json:"question,omitempty"`
 	// Error is why the agent waits for the job again: it failed in a part of a matrix.
 	Error string `json:"error,omitempty"`
@@ -35,17 +35,17 @@ type Waits struct {
 
 // Question is one that people are asked.
 type Question struct {
-	Number  int      `json:"number"` // within the run, from 1, never used again
+	Number  int      `json:"number" is:"positive"` // within the run, from 1, never used again
 	Text    Text     `json:"text"`
 	Choices []string `json:"choices,omitempty"` // what may be answered; nil for anything
 	// TimeoutNext is the state that comes when nobody has answered until Waits.Until.
-	TimeoutNext string   `json:"timeout_next,omitempty"`
+	TimeoutNext string   `json:"timeout_next,omitempty" is:"file?"`
 	Where       int      `json:"where,omitempty"` // number of the issue or pull request; 0 for that of the event
 	From        []string `json:"from,omitempty"`  // logins that may answer; nil for all who may start the run
 	Untrusted   bool     `json:"untrusted,omitempty"`
 	// Token is in the comment that asks the question: 32 random hex digits. Comment is
 	// that comment, 0 while there is none.
-	Token   string `json:"token,omitempty"`
+	Token   string `json:"token,omitempty" is:"token?"`
 	Comment int64  `json:"comment,omitempty"`
 }
 
@@ -63,7 +63,7 @@ const (
 // Last is where the conversation of main has ended; empty before it has.
 type Last struct {
 	Session *Session `json:"session,omitempty"`
-	Dir     string   `json:"dir,omitempty"` // absolute; "" for the orchestrator's
+	Dir     string   `json:"dir,omitempty" is:"path?"` // absolute; "" for the orchestrator's
 	Model   string   `json:"model,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type Part struct {
 
 // Handover is an agent that waits for a job.
 type Handover struct {
-	Agent  string `json:"agent"`
+	Agent  string `json:"agent" is:"agent"`
 	Number int    `json:"number"` // Agent.Handed of it
 }
 
@@ -215,22 +215,15 @@ func (r *Run) NextJobs() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(jobs))...)
 }
 
-// check checks what the agent waits for; w may be nil.
+// check checks that what the agent waits for fits together; w may be nil.
 func (w *Waits) check(c *checker, at string) {
 	if w == nil {
 		return
 	}
-	kinds := []WaitFor{ForTime, ForAnswer, ForAgents, ForJob}
-	c.want(slices.Contains(kinds, w.For), at+".for", "%q is unknown", w.For)
-	c.want(!w.Since.IsZero(), at+".since", "is missing")
 	c.want(w.For != ForTime || !w.Until.IsZero(), at+".until", "is missing")
 	c.want((w.For == ForJob) == (w.Job != ""), at+".job", "does not fit a wait for %q", w.For)
-	c.want(w.Job == "" || jobName().MatchString(w.Job), at+".job", "%q is not the name of a job", w.Job)
 	c.want((w.For == ForAnswer) == (w.Question != nil), at+".question", "does not fit a wait for %q", w.For)
 	if q := w.Question; q != nil {
-		c.want(q.Number >= 1, at+".question.number", "is %d, want at least 1", q.Number)
 		c.want(w.Until.IsZero() == (q.TimeoutNext == ""), at+".question.timeout_next", "does not fit the time until which it waits")
-		c.want(q.TimeoutNext == "" || fileName(q.TimeoutNext), at+".question.timeout_next", "%q is not a file name", q.TimeoutNext)
-		c.want(q.Token == "" || tokenHex().MatchString(q.Token), at+".question.token", "%q is not a token", q.Token)
 	}
 }

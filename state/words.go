@@ -9,11 +9,9 @@ import (
 // and events, and the values of statuses and the like. They are the same in every run,
 // so none of them can be a secret.
 func Words() []string {
-	words := []string{
-		string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled),
-		string(Fresh), string(Resume), string(Branch), string(PhaseAgent), string(PhaseVerify), string(Exact), string(Estimated), string(Unknown),
-		string(Ready), string(Waiting), string(ForTime), string(ForAnswer), string(ForAgents), string(ForJob), "timeout",
-		"clean_with_flake", "catastrophic", "iterations", "function", "usage_limit", "transient",
+	words := []string{"timeout", "clean_with_flake", "catastrophic", "iterations", "function", "usage_limit", "transient"}
+	for _, known := range values {
+		words = append(words, known...)
 	}
 	seen := map[reflect.Type]bool{}
 	addFields(&words, seen, reflect.TypeFor[Run]())

@@ -32,7 +32,7 @@ type merged struct {
 	run   *state.Run
 	found []slots.PartFound
 	ran   []state.Ran
-	names []map[string]string // of each part that was joined, the new names of agents
+	took  []bool // which parts were joined
 }
 
 func (j *merged) remove() {
@@ -72,7 +72,7 @@ func joinParts(ctx context.Context, s *step, r *remarks, b joining) (*merged, er
 		j.remove()
 		return nil, joinProblem(err)
 	}
-	j.run, j.names = out.Run, out.Renamed
+	j.run, j.took = out.Run, out.Took
 	j.tell(s, r)
 	return j, j.bringWork(ctx, s, r)
 }
@@ -134,7 +134,7 @@ func (j *merged) takeLogs(to string) error {
 // bringWork adds the work of each part as branches raymond/AGENT, for a script to merge.
 func (j *merged) bringWork(ctx context.Context, s *step, r *remarks) error {
 	for i, ran := range j.ran {
-		if i >= len(j.names) || j.names[i] == nil || len(ran.Runs) == 0 || s.in.Workspace == job.WorkspaceNone {
+		if !j.took[i] || s.in.Workspace == job.WorkspaceNone {
 			continue
 		}
 		found := j.found[i].All[0]
@@ -142,7 +142,7 @@ func (j *merged) bringWork(ctx context.Context, s *step, r *remarks) error {
 		if err != nil {
 			return err
 		}
-		notes, err := s.git().Bring(ctx, workspace.Bringing{Branches: branchesOf(ran, j.names[i]), Restoring: workspace.Restoring{
+		notes, err := s.git().Bring(ctx, workspace.Bringing{Branches: branchesOf(ran), Restoring: workspace.Restoring{
 			From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"), TempRoot: s.dirs.state,
 		}})
 		if err != nil {
@@ -158,12 +158,12 @@ func (j *merged) bringWork(ctx context.Context, s *step, r *remarks) error {
 
 // branchesOf names the branches of a part: one for each agent that was handed over to it,
 // and for those with a directory of their own that it has forked.
-func branchesOf(ran state.Ran, names map[string]string) map[string]string {
+func branchesOf(ran state.Ran) map[string]string {
 	run, branches := ran.Own(), map[string]string{}
 	add := func(agent, dir string) {
 		isHanded := slices.ContainsFunc(ran.Part.Agents, func(h state.Handover) bool { return h.Agent == agent })
 		if isHanded || dir != "" && ran.Part.Has(agent) {
-			branches["raymond/"+cmp.Or(names[agent], agent)] = cmp.Or(dir, run.Dir)
+			branches["raymond/"+agent] = cmp.Or(dir, run.Dir)
 		}
 	}
 	for _, e := range run.Ended {

@@ -1,0 +1,175 @@
+package state
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// values are what a field may have whose tag is names them.
+var values = map[string][]string{
+	"status":   {string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled)},
+	"standing": {string(Ready), string(Busy), string(Stuck), string(Waiting)},
+	"mode":     {string(Fresh), string(Resume), string(Branch)},
+	"phase":    {string(PhaseAgent), string(PhaseVerify)},
+	"cost":     {string(Exact), string(Estimated), string(Unknown)},
+	"wait":     {string(ForTime), string(ForAnswer), string(ForAgents), string(ForJob)},
+	"cap":      {BudgetPerKey, BudgetPerDay},
+}
+
+// form is what the text of a field must be whose tag is names the form.
+type form struct {
+	fits func(string) bool
+	what string // what is wrong with another text, after that
+}
+
+var forms = map[string]form{
+	"workflow": {ValidID, "is not a workflow id"},
+	"mark":     {func(s string) bool { return len(s) >= 16 && !strings.ContainsAny(s, ".\x00") }, "is not the mark of a run"},
+	"path":     {filepath.IsAbs, "is not an absolute path"},
+	"file":     {fileName, "is not a file name"},
+	"sha256":   {isSHA256, "is not a SHA-256 in hex"},
+	"agent":    {matches(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`), "is not the name of an agent"},
+	"who":      {isSomebody, "is nobody"},
+	"backend":  {protocol.IsBackend, "is not an agent"},
+	"session":  {ValidSession, "is not a session id"},
+	"job":      {matches(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`), "is not the name of a job"},
+	"token":    {isToken, "is not a token"},
+	"trace":    {func(s string) bool { return isToken(s) && isSet(s) }, "is not the id of a trace"},
+	"span":     {isSpan, "is not the id of a span"},
+}
+
+var (
+	isToken = matches(`^[0-9a-f]{32}$`)
+	isHex16 = matches(`^[0-9a-f]{16}$`)
+)
+
+// matches returns a check against a pattern, which is compiled when it is first needed, because that takes
+// long. What is checked in every run is checked without one.
+func matches(pattern string) func(string) bool {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return func(s string) bool { return compiled().MatchString(s) }
+}
+
+// isSet reports whether an id is not all zeros, which means none.
+func isSet(id string) bool { return strings.Trim(id, "0") != "" }
+
+func isSpan(s string) bool { return isHex16(s) && isSet(s) }
+
+// isSomebody reports whether s may be Agent.By.
+func isSomebody(s string) bool {
+	kind, _, _ := strings.Cut(s, " ")
+	return slices.Contains([]string{"agent", "script", "person", "start"}, kind) && fileName(s)
+}
+
+// ValidID reports whether s may be the id of a run.
+func ValidID(s string) bool {
+	return hasLength(s, 1, 64) && s[0] != '-' && consistsOf(s, lowerCase+digits+"-")
+}
+
+// ValidSession reports whether s may be the id of a conversation. It is part of
+// file names.
+func ValidSession(s string) bool {
+	return hasLength(s, 1, 128) && !strings.ContainsRune("_.-", rune(s[0])) && consistsOf(s, upperCase+lowerCase+digits+"_.-")
+}
+
+// isSHA256 reports whether s is a SHA-256 as this program writes it.
+func isSHA256(s string) bool { return hasLength(s, 64, 64) && consistsOf(s, digits+"abcdef") }
+
+const (
+	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	lowerCase = "abcdefghijklmnopqrstuvwxyz"
+	digits    = "0123456789"
+)
+
+// hasLength reports whether s has at least and at most so many bytes.
+func hasLength(s string, least, most int) bool { return least <= len(s) && len(s) <= most }
+
+// consistsOf reports whether all characters of s are among some.
+func consistsOf(s, some string) bool { return strings.Trim(s, some) == "" }
+
+// fileName reports whether s may name a state file.
+func fileName(s string) bool {
+	bad := func(r rune) bool { return r < ' ' || r == '/' || r == '\\' }
+	return s != "" && s != "." && s != ".." && strings.IndexFunc(s, bad) < 0
+}
+
+// maxCount is more than any count of a run can reach, and too small for sums to
+// overflow.
+const maxCount = 1 << 53
+
+// amounts are the types with limits of their own.
+var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
+
+// walk checks each field in v, a value at a place of a run, against the form that the field's tag is
+// names; "?" after that says that the text may be missing. Of a time the tag says that it is set, of a number
+// that it is positive, or signed: as exit codes, where -1 means a signal. Other numbers are not
+// negative, which would make the next file unreadable.
+func (c *checker) walk(v reflect.Value, at string) {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case !field.IsExported() || name == "-":
+		case field.Anonymous:
+			c.walk(v.Field(i), at)
+		default:
+			c.value(v.Field(i), field.Tag.Get("is"), strings.TrimPrefix(at+"."+name, "."))
+		}
+	}
+}
+
+// value checks what is in a field, or in the lists in it.
+func (c *checker) value(v reflect.Value, is, at string) {
+	switch v.Kind() {
+	case reflect.String:
+		c.text(v.String(), is, at)
+	case reflect.Int, reflect.Int64:
+		c.number(v, is, at)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c.value(v.Elem(), is, at)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.value(v.Index(i), is, fmt.Sprintf("%s[%d]", at, i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			c.value(v.MapIndex(key), is, at+"."+key.String())
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			c.want(is == "" || !v.Interface().(time.Time).IsZero(), at, "is missing")
+			return
+		}
+		c.walk(v, at)
+	}
+}
+
+func (c *checker) number(v reflect.Value, is, at string) {
+	n := v.Int()
+	c.want(n >= 0 || is == "signed", at, "is negative")
+	c.want(n >= 1 || is != "positive", at, "is %d, want at least 1", n)
+	c.want(n <= maxCount || amounts[v.Type()], at, "is %d, more than %d", n, maxCount)
+}
+
+func (c *checker) text(s, is, at string) {
+	is, optional := strings.CutSuffix(is, "?")
+	if is == "" || optional && s == "" {
+		return
+	}
+	if known, ok := values[is]; ok {
+		c.want(slices.Contains(known, s), at, "%q is unknown", s)
+		return
+	}
+	f := forms[is]
+	c.want(f.fits(s), at, "%q %s", s, f.what)
+}
