@@ -25,7 +25,7 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
-	if err := w.moveBranches(ctx, p); err != nil {
+	if err := w.git.moveRefs(ctx, call{dir: p.dir}, "restore", p.moves); err != nil {
 		return err
 	}
 	for _, t := range p.trees {
@@ -171,23 +171,6 @@ func (w *restorer) announce(ctx context.Context, c call, t *treePlan) error {
 	c.in = text(strings.Join(paths, ""))
 	return w.git.run(ctx, c, "add", "--intent-to-add", "--force", "--sparse",
 		"--pathspec-from-file=-", "--pathspec-file-nul")
-}
-
-// moveBranches sets all branches or none. A branch that has moved since the plan was
-// made is an error.
-func (w *restorer) moveBranches(ctx context.Context, p *plan) error {
-	if len(p.moves) == 0 {
-		return nil
-	}
-	var in strings.Builder
-	for _, m := range p.moves {
-		from := m.from
-		if from == "" {
-			from = nullID(p.saved.Format)
-		}
-		fmt.Fprintf(&in, "update refs/heads/%s\x00%s\x00%s\x00", m.name, m.to, from)
-	}
-	return w.git.run(ctx, call{dir: p.dir, in: text(in.String())}, "update-ref", "-z", "-m", "raymond: restore", "--stdin")
 }
 
 // setHead makes HEAD point to the branch or the commit that it pointed to.

@@ -123,8 +123,7 @@ func (w *restorer) branch(ctx context.Context, p *plan, b branchOf) error {
 		}
 		commit = strings.TrimSpace(string(out))
 	}
-	in := fmt.Sprintf("update refs/heads/%s\x00%s\x00\x00", b.name, commit)
-	err = w.git.run(ctx, call{dir: p.dir, in: text(in)}, "update-ref", "-z", "-m", "raymond: join", "--stdin")
+	err = w.git.moveRefs(ctx, call{dir: p.dir}, "join", []move{{"refs/heads/" + b.name, "", commit}})
 	if err != nil {
 		w.note("the branch %s could not be made: %s", b.name, err)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,49 +79,29 @@ func has(bundle string, all []Snapshot) int {
 // elsewhere are the commits that whoever unpacks a bundle has or can get: as in a save,
 // those of the repository in which the run works.
 func (t *shotTool) elsewhere(ctx context.Context, all []Snapshot, base string) ([]string, error) {
-	at, err := t.git.place(ctx, all[0].Dir)
-	if err != nil || at == nil {
+	p, err := t.git.place(ctx, all[0].Dir)
+	if err != nil || p == nil {
 		return nil, err
 	}
-	s := &source{place: *at, main: true}
-	refs, err := t.git.refs(ctx, s)
+	at, err := t.git.refs(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{git: t.git, src: s, bare: t.dir, at: refs}
-	err = p.known(ctx, base)
-	return p.has, err
+	return t.git.known(ctx, p, at, base)
 }
 
-// pack writes a bundle of snapshots without the commits that are known, and reports whether it is as small as it has to be. One that isn't
-// is removed.
+// pack writes a bundle of snapshots without the commits that are known, and reports whether that is as small as
+// it has to be.
 func (t *shotTool) pack(ctx context.Context, p Packing, shots []Snapshot, known []string) (fits bool, err error) {
-	f, _, err := files.OpenFile(p.To, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return false, err
-	}
-	defer func() {
-		if err = errors.Join(err, f.Close()); err != nil || !fits {
-			err = errors.Join(err, os.Remove(p.To))
-		}
-	}()
-	var in strings.Builder
+	var names []string
 	for _, s := range shots {
-		in.WriteString(s.ref() + "\n")
+		names = append(names, s.ref())
 	}
-	out := &bounded{w: f, left: p.Limit}
-	c := t.call()
-	c.in, c.out = text(in.String()+without(known)), out
-	err = t.git.run(ctx, c, "bundle", "create", "--quiet", "-", "--stdin")
-	if out.full {
-		return false, ctx.Err()
-	}
-	if err != nil {
-		return false, err
-	}
-	_, _, err = weighBundle(f, shots[0].Format, p.Limit, 0)
+	_, err = t.git.bundle(ctx, t.call(), bundling{
+		to: p.To, reach: lines(names...) + without(known), format: shots[0].Format, room: p.Limit, limit: p.Limit,
+	})
 	var over *inflatedError
-	if errors.As(err, &over) { // what nobody would unpack is not stored
+	if errors.Is(err, errFull) || errors.As(err, &over) {
 		return false, nil
 	}
 	return err == nil, err
@@ -190,35 +170,24 @@ func (t *shotTool) arrive(ctx context.Context, a *Arrival) error {
 
 // unpack adds what a bundle has, each object checked, and makes its refs.
 func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error {
-	f, _, err := files.Open(a.Bundle)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() > a.Limit {
-		return errors.Join(err, fmt.Errorf("it has more than %s", sizes(a.Limit)))
-	}
 	format, err := formatOf(t.dir)
 	if err != nil {
 		return err
 	}
-	head, _, err := weighBundle(f, format, a.Limit, 0)
+	w := &restorer{git: t.git, limit: a.Limit, Restoring: Restoring{From: filepath.Dir(a.Bundle), Token: a.Token, ServerURL: a.ServerURL}}
+	r := &repository{Bundle: filepath.Base(a.Bundle), Format: format}
+	head, err := w.weigh(r)
 	if err != nil {
 		return err
 	}
 	if err := head.check(format); err != nil {
 		return err
 	}
-	w := &restorer{git: t.git, Restoring: Restoring{Token: a.Token, ServerURL: a.ServerURL}}
-	if err := w.provide(ctx, &plan{saved: &repository{Needs: head.needs}, dir: a.Dirs[0], common: common}); err != nil {
+	r.Needs = head.needs
+	if err := w.provide(ctx, &plan{saved: r, dir: a.Dirs[0], common: common}); err != nil {
 		return err
 	}
-	if _, err := f.Seek(head.offset, io.SeekStart); err != nil {
-		return err
-	}
-	c := t.call()
-	c.in = copyOf(f)
-	if err := t.git.run(ctx, c, "index-pack", "--stdin", "--fix-thin", fsck); err != nil {
+	if err := w.unpack(ctx, r, t.dir); err != nil {
 		return err
 	}
 	return t.makeRefs(ctx, head)
@@ -249,28 +218,23 @@ func (h *header) check(format string) error {
 // makeRefs makes the refs of a bundle, when all that they reach is there.
 func (t *shotTool) makeRefs(ctx context.Context, h header) error {
 	var tips []string
-	var refs strings.Builder
+	var moves []move
 	for _, b := range h.heads {
-		tips = append(tips, b.ID)
-		fmt.Fprintf(&refs, "update %s\x00%s\x00\x00", b.Name, b.ID)
+		tips, moves = append(tips, b.ID), append(moves, move{b.Name, "", b.ID})
 	}
 	c := t.call()
-	lines, err := t.git.objects(ctx, c, "%(objectsize) %(objecttype)", tips)
+	objects, err := t.git.objects(ctx, c, "%(objectsize) %(objecttype)", tips)
 	if err != nil {
 		return err
 	}
-	for _, line := range lines {
+	for _, line := range objects {
 		size, what, _ := strings.Cut(line, " ")
 		if n, err := strconv.Atoi(size); err != nil || n > maxCommit || what != "commit" {
 			return fmt.Errorf("%.80q is no commit of a snapshot", line)
 		}
 	}
-	c.in = text(strings.Join(tips, "\n") + "\n" + without(h.needs))
-	if err := t.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"); err != nil {
-		return err
-	}
-	c.in = text(refs.String())
-	return t.git.run(ctx, c, "update-ref", "-z", "--stdin")
+	c.in = text(lines(tips...) + without(h.needs))
+	return errors.Join(t.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"), t.git.moveRefs(ctx, t.call(), "", moves))
 }
 
 // settle has the snapshots name the folders of this machine. Those of repositories that the
@@ -280,35 +244,31 @@ func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) err
 	if err != nil {
 		return err
 	}
-	var refs, in strings.Builder
-	in.WriteString("feature done\n")
-	isMoved := false
+	var gone []move
+	var in strings.Builder
 	for _, s := range all {
 		here := s
 		here.Dir = a.Dir(s.Dir)
 		here.Common = resolved(a.Dir(s.Common))
 		if !slices.Contains(commons, here.Common) {
-			fmt.Fprintf(&refs, "delete %s\x00%s\x00", s.ref(), s.commit)
+			gone = append(gone, move{s.ref(), s.commit, ""})
 			continue
 		}
 		if here.Dir == s.Dir && here.Common == s.Common {
 			continue
 		}
-		isMoved = true
 		if err := t.rewrite(ctx, &in, here); err != nil {
 			return err
 		}
 	}
-	in.WriteString("done\n")
-	c := t.call()
-	if isMoved {
-		c.in = text(in.String())
+	if in.Len() > 0 {
+		c := t.call()
+		c.in = text("feature done\n" + in.String() + "done\n")
 		if err := t.git.run(ctx, c, "fast-import", "--quiet", "--done", "--force"); err != nil {
 			return err
 		}
 	}
-	c.in = text(refs.String())
-	return t.git.run(ctx, c, "update-ref", "-z", "--stdin")
+	return t.git.moveRefs(ctx, t.call(), "", gone)
 }
 
 // rewrite writes, for git fast-import, a snapshot with another message.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 
 // commit makes the commit that holds everything, and returns its id.
 func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
-	c := call{dir: p.bare, bare: p.bare}
+	c := p.call
 	var plans []*treeStream
 	for i, wt := range p.src.trees {
 		plan, err := p.stream(ctx, i, wt)
@@ -40,7 +41,7 @@ func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 type treeStream struct {
 	*worktree
 	prefix string
-	top    string          // the tree of HEAD, "" for none
+	tree   string          // that of HEAD, "" for none
 	extra  map[string]item // files that git takes for unchanged, but has converted: index entries by path
 }
 
@@ -49,23 +50,19 @@ type treeStream struct {
 // line ends or more on their way, and only what is read comes back to the byte.
 func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, error) {
 	t := &treeStream{worktree: wt, prefix: strconv.Itoa(i) + "/", extra: map[string]item{}}
-	c := call{dir: p.bare, bare: p.bare}
 	if wt.Head != "" {
 		var err error
-		if t.top, err = p.git.id(ctx, c, wt.Head+"^{tree}"); err != nil {
+		if t.tree, err = p.git.id(ctx, p.call, wt.Head+"^{tree}"); err != nil {
 			return nil, err
 		}
 	}
 	if wt.Head != "" && p.src.base != "" && p.src.base != wt.Head {
-		out, err := p.git.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", p.src.base, wt.Head)
+		all, err := p.git.differences(ctx, p.call, p.src.base, wt.Head)
 		if err != nil {
 			return nil, err
 		}
-		fields := strings.Split(string(out), "\x00")
-		for n := 0; n+1 < len(fields); n += 2 {
-			if f := strings.Fields(fields[n]); len(f) == 5 {
-				t.extra[fields[n+1]] = item{f[1], f[3]}
-			}
+		for _, d := range all {
+			t.extra[d.path] = d.to
 		}
 	}
 	for _, e := range t.status {
@@ -75,6 +72,32 @@ func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, 
 		}
 	}
 	return t, t.dropPlain(p.src.home.format)
+}
+
+// difference is a path in which two trees differ.
+type difference struct {
+	from, to item
+	path     string
+}
+
+// differences compares two trees, or those of commits.
+func (t *tool) differences(ctx context.Context, c call, from, to string) ([]difference, error) {
+	out, err := t.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", from, to)
+	if err != nil {
+		return nil, err
+	}
+	var all []difference
+	for d := range slices.Chunk(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 2) {
+		f := strings.Fields(strings.TrimPrefix(d[0], ":"))
+		switch {
+		case len(out) == 0:
+		case len(f) != 5 || len(d) != 2:
+			return nil, fmt.Errorf("git diff-tree: %.80q is unknown", d[0])
+		default:
+			all = append(all, difference{item{f[0], f[2]}, item{f[1], f[3]}, d[1]})
+		}
+	}
+	return all, nil
 }
 
 // dropPlain leaves out the files that are just what HEAD has, and so need not be
@@ -121,8 +144,8 @@ var emptyTrees = map[string]string{
 }
 
 func (p *packer) writeTree(w *bufio.Writer, t *treeStream) error {
-	if t.top != "" && t.top != emptyTrees[p.src.home.format] {
-		fmt.Fprintf(w, "M 040000 %s %sindex\nM 040000 %s %swork\n", t.top, t.prefix, t.top, t.prefix)
+	if t.tree != "" && t.tree != emptyTrees[p.src.home.format] {
+		fmt.Fprintf(w, "M 040000 %s %sindex\nM 040000 %[1]s %[2]swork\n", t.tree, t.prefix)
 	}
 	t.writeRemovals(w)
 	t.writeIndex(w)

@@ -57,12 +57,11 @@ func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, e
 // checkOthers returns a *Conflict when a branch that has to be moved is checked out in
 // a worktree that the save knows nothing of.
 func (w *restorer) checkOthers(p *plan) error {
-	for _, l := range p.at.worktrees {
-		known := slices.ContainsFunc(p.trees, func(t *treePlan) bool { return sameDir(t.dir, l.dir) })
-		for _, m := range p.moves {
-			if !known && l.branch == "refs/heads/"+m.name && m.from != "" {
-				return &Conflict{Dir: l.dir, What: "it has branch " + m.name + " checked out, which the saved work moves"}
-			}
+	for _, m := range p.moves {
+		name := strings.TrimPrefix(m.name, "refs/heads/")
+		top := p.at.at[name]
+		if top != "" && !slices.ContainsFunc(p.trees, func(t *treePlan) bool { return sameDir(t.dir, top) }) {
+			return &Conflict{Dir: top, What: "it has branch " + name + " checked out, which the saved work moves"}
 		}
 	}
 	return nil

@@ -1,11 +1,11 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -47,12 +47,16 @@ type source struct {
 	notes []string
 }
 
-// worktree is a tree to save.
+// worktree is a tree to save. Of its Tree the directory is known before look.
 type worktree struct {
+	*place
 	Tree
-	gitDir string
 	status []entry
 	raw    []byte // what git said of the status
+}
+
+func worktreeAt(p *place) *worktree {
+	return &worktree{place: p, Tree: Tree{Dir: p.top, Main: !p.linked()}}
 }
 
 func (s *source) note(format string, args ...any) {
@@ -78,9 +82,9 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 			continue
 		}
 		seen[p.gitDir] = true
-		s := sourceOf(sources, p.common)
-		if s == nil {
-			s, err = t.source(ctx, p)
+		at := slices.IndexFunc(sources, func(s *source) bool { return s.common == p.common })
+		if at < 0 {
+			s, err := t.source(ctx, p)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -90,10 +94,10 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 			}
 			s.main = i == 0
 			seen[s.gitDir] = true
-			sources = append(sources, s)
+			at, sources = len(sources), append(sources, s)
 		}
-		if p.linked() {
-			s.trees = append(s.trees, &worktree{Tree: Tree{Dir: p.top}, gitDir: p.gitDir})
+		if s := sources[at]; p.linked() {
+			s.trees = append(s.trees, worktreeAt(p))
 		}
 	}
 	return sources, notes, nil
@@ -115,15 +119,6 @@ func (t *tool) outermost(ctx context.Context, dir string) (*place, []string, err
 	return nil, nil, err
 }
 
-func sourceOf(sources []*source, common string) *source {
-	for _, s := range sources {
-		if s.common == common {
-			return s
-		}
-	}
-	return nil
-}
-
 // source finds the main worktree of the repository that a place is in; nil when it
 // has none.
 func (t *tool) source(ctx context.Context, p *place) (*source, error) {
@@ -137,64 +132,14 @@ func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 			return nil, nil
 		}
 	}
-	s := &source{place: *main, trees: []*worktree{{Tree: Tree{Dir: main.top, Main: true}, gitDir: main.gitDir}}}
+	s := &source{place: *main, trees: []*worktree{worktreeAt(main)}}
 	if _, err := os.Stat(filepath.Join(main.common, "modules")); err == nil {
 		s.note("%s: the work in its submodules is not saved", main.top)
 	}
 	return s, nil
 }
 
-// listed is a worktree as git lists it.
-type listed struct {
-	dir, head, branch string // branch: the full name of the ref
-}
-
 // mainTop is where git takes the main worktree of a repository to be.
 func mainTop(common string) string {
 	return strings.TrimSuffix(common, string(filepath.Separator)+".git")
-}
-
-// worktrees lists the worktrees of the repository around a directory, the main one
-// first, and returns what git says too.
-func (t *tool) worktrees(ctx context.Context, dir string) ([]listed, []byte, error) {
-	p, err := t.place(ctx, dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	if p == nil {
-		return nil, nil, fmt.Errorf("git worktree: %q is in no worktree", dir)
-	}
-	out, err := t.output(ctx, call{dir: dir}, "worktree", "list", "--porcelain", "-z")
-	if err != nil {
-		return nil, nil, err
-	}
-	if p.home.shield != "" { // git takes the main worktree to be around the folder that it is shown
-		shown := filepath.ToSlash(resolved(mainTop(p.home.shield)))
-		out = bytes.Replace(out, []byte("worktree "+shown+"\x00"), []byte("worktree "+filepath.ToSlash(mainTop(p.common))+"\x00"), 1)
-	}
-	list := parseWorktrees(out)
-	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("git worktree: %q is in no worktree", dir)
-	}
-	return list, out, nil
-}
-
-func parseWorktrees(out []byte) []listed {
-	var list []listed
-	for attribute := range bytes.SplitSeq(out, []byte{0}) {
-		name, value, _ := strings.Cut(string(attribute), " ")
-		if name == "worktree" {
-			list = append(list, listed{dir: filepath.FromSlash(value)})
-		}
-		if len(list) == 0 {
-			continue
-		}
-		switch last := &list[len(list)-1]; name {
-		case "HEAD":
-			last.head = value
-		case "branch":
-			last.branch = value
-		}
-	}
-	return list
 }

@@ -10,6 +10,9 @@
 //	{n}/stage/1/…  entries of an unfinished merge, stages 1 to 3
 //	{n}/added/…    entries without content (git add -N)
 //
+// In a worktree that has to be made, files that git takes for unchanged come back as git stores them: line ends
+// may differ from those that a setting gave them.
+//
 // The commit is made in a bare repository beside the bundle that borrows the objects
 // of the real one. So nothing is written to the repository that is saved: no object, no
 // ref, no index. index.json says what the bundles hold; like them, it is not trusted

@@ -117,15 +117,14 @@ func (x *giver) all(ctx context.Context, to string) error {
 		return err
 	}
 	c := call{dir: to, bare: to}
-	in := ""
+	var moves []move
 	for _, b := range branches {
 		if err := x.clean(ctx, c, b, ends); err != nil {
 			return err
 		}
-		in += fmt.Sprintf("update refs/heads/%s\x00%s\x00\x00", b.Name, b.ID)
+		moves = append(moves, move{"refs/heads/" + b.Name, "", b.ID})
 	}
-	c.in = text(in)
-	return errors.Join(x.git.run(ctx, c, "update-ref", "-z", "--stdin"), x.git.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
+	return errors.Join(x.git.moveRefs(ctx, c, "", moves), x.git.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
 }
 
 // places finds the worktrees whose work is handed over.
@@ -171,11 +170,8 @@ func (x *giver) commit(ctx context.Context, repository, tree string, m made) (st
 
 // tip returns the commit with the work in a worktree: HEAD, or one on top that has what isn't committed.
 func (x *giver) tip(ctx context.Context, all []*given, b *given) (string, error) {
-	wt, err := x.git.look(ctx, b.place)
-	if err != nil {
-		return "", err
-	}
-	if err := x.submodules(ctx, b); err != nil {
+	wt := worktreeAt(b.place)
+	if err := errors.Join(x.git.look(ctx, wt), x.submodules(ctx, b)); err != nil {
 		return "", err
 	}
 	staged, added, err := x.changes(ctx, all, b, wt.status)
@@ -308,29 +304,25 @@ func (x *giver) isKnown(path string) bool {
 // clean names what a branch lacks, and puts back what is below .github: by one commit in the place of all where commits have changed that,
 // since a forge refuses each of them.
 func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) error {
-	out, err := x.git.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", b.ID, x.Base)
+	all, err := x.git.differences(ctx, c, b.ID, x.Base)
 	if err != nil {
 		return err
 	}
 	var paths []string
 	var gone, back strings.Builder
-	fields := strings.Split(string(out), "\x00")
-	for n := 0; n+1 < len(fields); n += 2 {
-		f, path := strings.Fields(strings.TrimPrefix(fields[n], ":")), fields[n+1]
+	for _, d := range all {
 		switch {
-		case len(f) != 5:
-			return fmt.Errorf("git diff-tree: %.80q is unknown", fields[n])
-		case !x.Workflows && isOfForge(path):
-			x.lacks[b.label(path)] = ofForge
-			if f[1] == modeNone {
-				gone.WriteString(removal(path, b.home.format))
+		case !x.Workflows && isOfForge(d.path):
+			x.lacks[b.label(d.path)] = ofForge
+			if d.to.mode == modeNone {
+				gone.WriteString(removal(d.path, b.home.format))
 			} else {
-				fmt.Fprintf(&back, "%s %s\t%s\x00", f[1], f[3], path)
+				fmt.Fprintf(&back, "%s %s\t%s\x00", d.to.mode, d.to.id, d.path)
 			}
-		case f[0] == modeSub:
-			x.lacks[b.label(path)] = inSubmodule
-		case f[0] != modeNone:
-			paths = append(paths, path)
+		case d.from.mode == modeSub:
+			x.lacks[b.label(d.path)] = inSubmodule
+		case d.from.mode != modeNone:
+			paths = append(paths, d.path)
 		}
 	}
 	filters, err := x.git.filtered(ctx, b.top, paths)

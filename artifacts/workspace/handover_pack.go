@@ -77,14 +77,11 @@ func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []s
 	if _, err := x.git.shadow(ctx, to, branches[0].home.format, ""); err != nil {
 		return err
 	}
-	c := call{dir: to, bare: to}
 	if err := writeShallow(to, ends); err != nil {
 		return err
 	}
-	c.in = copyOf(f)
-	if err := x.git.run(ctx, c, "index-pack", "--stdin", fsck); err != nil {
+	if err := x.git.takePack(ctx, to, f, fsck); err != nil {
 		return err
 	}
-	c.in = text(tips)
-	return x.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
+	return x.git.run(ctx, call{dir: to, bare: to, in: text(tips)}, "rev-list", "--objects", "--quiet", "--stdin")
 }

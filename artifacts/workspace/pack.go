@@ -2,10 +2,7 @@ package workspace
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,12 +33,9 @@ func (t *tool) initBare(ctx context.Context, dir, format string) error {
 	return t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir)
 }
 
-// maxShallow bounds what is read of a repository's list of such commits, in bytes.
-const maxShallow = 64 << 20
-
 // readShallow returns the commits of a repository whose parents it doesn't have.
 func readShallow(common string) ([]string, error) {
-	data, _, err := files.Read(filepath.Join(common, "shallow"), maxShallow)
+	data, _, err := files.Read(filepath.Join(common, "shallow"), maxList)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -59,9 +53,14 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{git: w.git, src: s, bare: bare, at: at, ref: saveRef}
-	if err := p.known(ctx, w.Base); err != nil {
-		return nil, err
+	p := &packer{git: w.git, src: s, call: call{dir: bare, bare: bare}, at: at, ref: saveRef}
+	if s.main {
+		if p.has, err = w.git.known(ctx, &s.place, at, w.Base); err != nil {
+			return nil, err
+		}
+		if slices.Contains(p.has, w.Base) {
+			s.base = w.Base
+		}
 	}
 	r := &repository{Main: s.main, Format: s.home.format, Branches: at.branches}
 	for _, wt := range s.trees {
@@ -80,18 +79,30 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 		}
 	}
 	r.Bundle = w.bundle
-	err = w.write(ctx, p, r)
-	if err != nil {
-		err = errors.Join(err, os.Remove(filepath.Join(w.To, r.Bundle)))
-	}
-	return r, err
+	return r, w.write(ctx, p, r)
 }
 
-// packer makes the commit and the bundle of a repository.
+// write writes the bundle, and what index.json says of it.
+func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
+	made, err := p.git.bundle(ctx, p.call, bundling{
+		to: filepath.Join(w.To, r.Bundle), reach: p.reach(saveRef), format: r.Format, room: w.limit - w.used, limit: w.limit,
+	})
+	var over *inflatedError
+	switch {
+	case errors.Is(err, errFull):
+		return p.tooLarge(ctx, "commits and changed files are over "+sizes(w.limit), "objectsize:disk")
+	case errors.As(err, &over):
+		return p.tooLarge(ctx, over.Error(), "objectsize")
+	}
+	r.Size, r.SHA256, r.Needs = made.size, made.sum, made.needs
+	return err
+}
+
+// packer makes the commit of a save, or of a snapshot.
 type packer struct {
 	git  *tool
 	src  *source
-	bare string // the shadow
+	call call // on the repository that gets the commit
 	at   *refs
 	has  []string // commits that whoever restores can be expected to have, or to get
 
@@ -105,27 +116,17 @@ type packer struct {
 // origin has, and the ends of a shallow history, which came from there too. Of
 // repositories other than the working directory's nobody knows whether they will be
 // there, so all of them is packed.
-func (p *packer) known(ctx context.Context, base string) error {
-	if !p.src.main {
-		return nil
-	}
-	shallow, err := readShallow(p.src.common)
+func (t *tool) known(ctx context.Context, p *place, at *refs, base string) ([]string, error) {
+	shallow, err := readShallow(p.common)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.has = slices.Concat(p.at.remote, shallow)
-	if isID(base, p.src.home.format) {
-		p.has = append(p.has, base)
+	has := slices.Concat(at.remote, shallow)
+	if isID(base, p.home.format) {
+		has = append(has, base)
 	}
-	missing, err := p.git.missing(ctx, call{dir: p.bare, bare: p.bare}, p.has)
-	if err != nil {
-		return err
-	}
-	p.has = slices.DeleteFunc(p.has, func(id string) bool { return slices.Contains(missing, id) })
-	if slices.Contains(p.has, base) {
-		p.src.base = base
-	}
-	return nil
+	missing, err := t.missing(ctx, call{dir: p.common, bare: p.common}, has)
+	return slices.DeleteFunc(has, func(id string) bool { return slices.Contains(missing, id) }), err
 }
 
 // missing returns which of the commits a repository lacks.
@@ -168,17 +169,22 @@ func (p *packer) held(ctx context.Context) (bool, error) {
 	if len(tips) == 0 {
 		return false, nil
 	}
-	out, err := p.git.output(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(tips...))}, "rev-list", "--max-count=1", "--stdin")
+	c := p.call
+	c.in = text(p.reach(tips...))
+	out, err := p.git.output(ctx, c, "rev-list", "--max-count=1", "--stdin")
 	return len(out) > 0, err
 }
 
 // reach names commits and what they reach, but for what is known.
-func (p *packer) reach(tips ...string) string {
+func (p *packer) reach(tips ...string) string { return lines(tips...) + without(p.has) }
+
+// lines are names for git to read, one a line.
+func lines(names ...string) string {
 	var b strings.Builder
-	for _, id := range tips {
-		b.WriteString(id + "\n")
+	for _, name := range names {
+		b.WriteString(name + "\n")
 	}
-	return b.String() + without(p.has)
+	return b.String()
 }
 
 // without has git leave out commits and what they reach.
@@ -188,53 +194,4 @@ func without(ids []string) string {
 		b.WriteString("^" + id + "\n")
 	}
 	return b.String()
-}
-
-// write writes the bundle, and what index.json says of it.
-func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
-	f, err := os.Create(filepath.Join(w.To, r.Bundle))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	out := &bounded{w: io.MultiWriter(f, sum), left: w.limit - w.used}
-	err = w.git.run(ctx, call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef)), out: out}, "bundle", "create", "--quiet", "-", "--stdin")
-	if out.full {
-		return p.tooLarge(ctx, "commits and changed files are over "+sizes(w.limit), "objectsize:disk")
-	}
-	if err != nil {
-		return err
-	}
-	r.Size, r.SHA256 = out.written, hex.EncodeToString(sum.Sum(nil))
-	head, _, err := weighBundle(f, r.Format, w.limit, 0)
-	var over *inflatedError
-	if errors.As(err, &over) { // what no restore would take is not stored
-		return p.tooLarge(ctx, over.Error(), "objectsize")
-	}
-	if err != nil {
-		return err
-	}
-	r.Needs = head.needs
-	return f.Close()
-}
-
-// bounded is a writer that takes only so much.
-type bounded struct {
-	w             io.Writer
-	left, written int64
-	full          bool
-}
-
-var errFull = errors.New("the limit is reached")
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if int64(len(p)) > b.left {
-		b.full = true
-		return 0, errFull
-	}
-	n, err := b.w.Write(p)
-	b.left -= int64(n)
-	b.written += int64(n)
-	return n, err
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -18,7 +19,7 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 	for _, b := range p.saved.Branches {
 		saved[b.Name] = true
 		if now[b.Name] != b.ID {
-			p.moves = append(p.moves, move{b.Name, now[b.Name], b.ID})
+			p.moves = append(p.moves, move{"refs/heads/" + b.Name, cmp.Or(now[b.Name], nullID(p.saved.Format)), b.ID})
 		}
 	}
 	for name := range now {
@@ -27,7 +28,7 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 		}
 	}
 	for _, m := range p.moves {
-		if m.from == "" {
+		if m.from == nullID(p.saved.Format) {
 			continue
 		}
 		if err := w.checkMove(ctx, p, m); err != nil {
@@ -51,9 +52,13 @@ func collides(name string, branches []branch) string {
 // checkMove returns a *Conflict when a branch has commits that are neither in the
 // saved work nor at the remote nor in what was checked out here.
 func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
-	in := m.from + "\n^" + p.saved.Save + "\n" + without(p.at.remote)
-	if _, head := p.at.head(p.dir); head != "" {
-		in += "^" + head + "\n"
+	in := lines(m.from) + without(append([]string{p.saved.Save}, p.at.remote...))
+	head, err := w.git.id(ctx, call{dir: p.dir}, "HEAD")
+	if err != nil && !exited(err, 1) {
+		return err
+	}
+	if head != "" {
+		in += without([]string{head})
 	}
 	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common, in: text(in)}, "rev-list", "--max-count=1", "--stdin")
 	if err != nil {
@@ -61,7 +66,7 @@ func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
 	}
 	if len(out) > 0 {
 		return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q has commits that the saved work does not have (%s)",
-			m.name, strings.TrimSpace(string(out)))}
+			strings.TrimPrefix(m.name, "refs/heads/"), strings.TrimSpace(string(out)))}
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+//go:build unix
+
 package workspace_test
 
 import (
@@ -6,9 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // agent does random things to worktrees.
@@ -22,7 +28,7 @@ type agent struct {
 
 var oddNames = []string{
 	"a", "dir/b", "dir", "link", "run.sh", "crlf", "new/deep/er/c", "new", "with blank", "line\nbreak", "ünï/çödé", "-dash", "--",
-	"quo\"te", "tab\tname", `back\slash`, ".hidden/x", ":(glob)*", "star*[a]", "trailing ", "\xff\xfe", "ignored", "x.o", "#hash", "0/work/a",
+	"quo\"te", "tab\tname", `back\slash`, ".hidden/x", ":(glob)*", "star*[a]", "trailing ", "\xff\xfe", "ignored", "x.o", "#hash", "0/work/a", "big.lfs", "new/big.lfs",
 }
 
 func (a *agent) name() string { return oddNames[a.IntN(len(oddNames))] }
@@ -65,6 +71,8 @@ func (a *agent) act() {
 		{"pick", func() { try(dir, "cherry-pick", "b/"+fmt.Sprint(a.IntN(4))) }},
 		{"drop branch", func() { try(dir, "branch", "-q", "-D", "b/"+fmt.Sprint(a.IntN(4))) }},
 		{"worktree", a.worktree},
+		{"pipe", func() { syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666) }},
+		{"repository", func() { git(a, dir, "init", "-q", "inner") }},
 	}
 	n := a.IntN(len(acts))
 	if a.IntN(2) == 0 {
@@ -86,14 +94,22 @@ func (a *agent) worktree() {
 // a fresh one, twice, and compares.
 func TestWhatWasThereComesBack(t *testing.T) {
 	remote := sharedRemote(t)
+	lfs := filepath.Join(t.TempDir(), "clean")
+	installtest.WriteProgram(t, lfs, pointing)
 	for _, kind := range []struct {
 		name string
 		args []string
-	}{{"full", nil}, {"shallow", []string{"--depth=1"}}} {
+	}{
+		{"full", nil}, {"shallow", []string{"--depth=1"}}, {"line ends", []string{"-c", "core.autocrlf=true"}},
+		{"LFS", []string{"-c", "filter.lfs.clean=" + lfs, "-c", "filter.lfs.required=true", "-c", "filter.lfs.smudge=cat"}},
+	} {
 		for seed := range uint64(seeds) {
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
 				t.Parallel()
-				old := clone(t, remote, kind.args...)
+				old, here := clone(t, remote, kind.args...), clone(t, remote, kind.args...)
+				for _, s := range []site{old, here} {
+					write(t, s.checkout(), ".git/info/attributes", map[bool]string{true: "*.lfs filter=lfs -text\n"}[kind.name == "LFS"])
+				}
 				a := &agent{t, rand.New(rand.NewPCG(seed, 1)), old, []string{old.checkout()}, nil}
 				base := head(t, old.checkout())
 				for range 10 + a.IntN(50) {
@@ -101,7 +117,6 @@ func TestWhatWasThereComesBack(t *testing.T) {
 				}
 				to := t.TempDir()
 				save(t, &workspace.Git{}, workspace.Saving{Dirs: a.trees, Base: base, To: to})
-				here := clone(t, remote, kind.args...)
 				for range 2 {
 					mustRestore(t, to, old, here)
 					compareAll(t, a, here)
@@ -114,10 +129,40 @@ func TestWhatWasThereComesBack(t *testing.T) {
 	}
 }
 
+// pointing cleans a file as git LFS does, and a pointer stays what it is.
+const pointing = `#!/bin/sh
+cat > "$0.$$"
+if head -n 1 "$0.$$" | grep -q '^version https://git-lfs'; then cat "$0.$$"; else
+	printf 'version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n' "$(sha256sum < "$0.$$" | cut -d ' ' -f 1)" "$(wc -c < "$0.$$")"
+fi
+rm "$0.$$"
+`
+
+// comparable is a worktree without what no save has: the contents that LFS keeps, a repository in it, and, where
+// the worktree has to be made, what git takes for line ends alone.
+func comparable(t *testing.T, dir string) picture {
+	t.Helper()
+	p := pictureOf(t, dir)
+	p.Status = strings.Replace(p.Status, "? inner/\x00", "", 1)
+	info, err := os.Lstat(filepath.Join(dir, ".git"))
+	isLinked := err == nil && !info.IsDir() && strings.Contains(t.Name(), "line_ends")
+	for name, content := range p.Files {
+		if strings.HasSuffix(name, ".lfs") {
+			delete(p.Files, name)
+		} else if isLinked {
+			p.Files[name] = strings.ReplaceAll(content, `\r\n`, `\n`)
+		}
+	}
+	return p
+}
+
 func compareAll(t *testing.T, a *agent, here site) {
 	t.Helper()
 	for _, dir := range a.trees {
-		same(t, dir, relocated(a.site, here)(dir))
+		there := relocated(a.site, here)(dir)
+		if diff := cmp.Diff(comparable(t, dir), comparable(t, there)); diff != "" {
+			t.Errorf("restored worktree %s (-saved +restored):\n%s", there, diff)
+		}
 	}
 	now := branches(t, here.checkout())
 	for name, id := range branches(t, a.site.checkout()) {

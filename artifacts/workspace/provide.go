@@ -125,8 +125,7 @@ func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 		if err != nil {
 			return err
 		}
-		err = t.run(ctx, call{dir: common, bare: common, in: copyOf(f)}, "index-pack", "--stdin")
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err := errors.Join(t.takePack(ctx, common, f), f.Close()); err != nil {
 			return err
 		}
 	}

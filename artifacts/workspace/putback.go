@@ -3,9 +3,41 @@ package workspace
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 )
+
+// Checkout makes a new worktree of the repository that a snapshot is of, with the index and
+// the files of the snapshot. HEAD is at the commit where it was, on no branch. dir is
+// absolute; if there is anything but an empty folder it fails with a *Conflict. It returns
+// notes for people.
+func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (notes []string, err error) {
+	t, err := s.open()
+	if err != nil || t == nil {
+		return nil, cmp.Or(err, ErrNoSnapshot)
+	}
+	defer t.git.close()
+	if err := vacant(dir); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(one.Common); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s: the repository of the snapshot is no longer there", one.Dir)
+	}
+	h, err := t.git.home(ctx, one.Common)
+	if err != nil {
+		return nil, err
+	}
+	if h.format != one.Format {
+		return nil, fmt.Errorf("%s: the object ids of the repository are %s now", one.Dir, h.format)
+	}
+	tree := Tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
+	if one.Head == "" {
+		tree.Branch = plainName(filepath.Base(dir))
+	}
+	return t.put(ctx, &one, placing{tree: tree, dir: dir, plan: plan{dir: one.Common, common: one.Common, at: &refs{}}})
+}
 
 // PutBack makes a worktree that is there what a snapshot of it was: files, index, branch and
 // HEAD. Like Restore it fails with a *Conflict, before anything is overwritten, when changes or
@@ -26,26 +58,56 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 	if here.home.format != one.Format {
 		return nil, &Conflict{Dir: one.Dir, What: "its object ids are " + here.home.format + ", and those of the snapshot " + one.Format}
 	}
-	if err := t.lend(ctx, &one); err != nil {
+	p := placing{dir: one.Dir, plan: plan{dir: one.Dir, common: here.common}}
+	if p.at, err = t.git.refs(ctx, here); err != nil {
+		return nil, err
+	}
+	p.tree = Tree{Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation}
+	if one.Branch != "" && one.Head != "" {
+		p.branches = []branch{{one.Branch, one.Head}}
+	}
+	return t.put(ctx, &one, p)
+}
+
+// placing is what becomes of a snapshot.
+type placing struct {
+	plan
+	tree     Tree
+	dir      string
+	branches []branch
+}
+
+// put restores a snapshot, as if it were a save.
+func (t *shotTool) put(ctx context.Context, one *Snapshot, p placing) (notes []string, err error) {
+	if err := t.lend(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
-	saved := &repository{Format: one.Format, Save: one.commit, Trees: []Tree{{
-		Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation,
-	}}}
-	if one.Branch != "" && one.Head != "" {
-		saved.Branches = []branch{{one.Branch, one.Head}}
-	}
-	p := &plan{saved: saved, dir: one.Dir, common: here.common}
-	if p.at, err = t.git.refs(ctx, &source{place: *here}); err != nil {
+	p.saved = &repository{Format: one.Format, Save: one.commit, Trees: []Tree{p.tree}, Branches: p.branches}
+	w := &restorer{git: t.git, limit: defaultLimit, Restoring: Restoring{Dir: func(string) string { return p.dir }}}
+	if err := w.planBranches(ctx, &p.plan); err != nil {
 		return nil, err
 	}
-	w := &restorer{git: t.git, limit: defaultLimit, Restoring: Restoring{Dir: func(dir string) string { return dir }}}
-	if err := errors.Join(w.planBranches(ctx, p), ctx.Err()); err != nil {
+	if err := w.planTrees(ctx, &p.plan); err != nil {
 		return nil, err
 	}
-	if err := w.planTrees(ctx, p); err != nil {
-		return nil, err
-	}
-	err = w.apply(ctx, p)
+	err = w.apply(ctx, &p.plan)
 	return w.notes, err
+}
+
+// lend copies the objects of a snapshot that a repository lacks to it.
+func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
+	want := one.commit + "\n"
+	if one.Head != "" {
+		missing, err := t.git.missing(ctx, call{dir: one.Common, bare: one.Common}, []string{one.Head})
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			want += "^" + one.Head + "\n"
+		}
+	}
+	c := t.call()
+	c.in = text(want)
+	return t.git.piped(ctx, c, func(r io.Reader) error { return t.git.takePack(ctx, one.Common, r, "--fix-thin", fsck) },
+		"pack-objects", "--quiet", "--stdout", "--revs", "--thin")
 }

@@ -1,50 +1,67 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // refs are the HEADs and branches of a repository at a moment.
 type refs struct {
-	raw       string // all of it, to be compared
-	worktrees []listed
-	branches  []branch
-	remote    []string // commits that the remote has
-	others    int      // branches whose names can't be saved
-	stash     bool
+	raw      string // all of it, to be compared
+	branches []branch
+	at       map[string]string // worktrees, by the branch that each has checked out
+	remote   []string          // commits that the remote has
+	others   int               // branches whose names can't be saved
+	stash    bool
 }
 
-// refs reads the HEADs and branches of a repository.
-func (t *tool) refs(ctx context.Context, s *source) (*refs, error) {
-	worktrees, list, err := t.worktrees(ctx, s.top)
-	if err != nil {
-		return nil, err
-	}
-	branches, err := t.output(ctx, call{dir: s.top}, "for-each-ref", "--format=%(objectname) %(refname)",
+// refs reads the branches of a repository, and what the HEADs of some of its worktrees say.
+func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, error) {
+	// A path may have line breaks.
+	out, err := t.output(ctx, call{dir: p.top}, "for-each-ref", "--format=%(objectname) %(refname)%00%(worktreepath)%00",
 		"refs/heads", "refs/remotes", "refs/stash")
 	if err != nil {
 		return nil, err
 	}
-	at := &refs{raw: string(list) + "\x00" + string(branches), worktrees: worktrees}
-	for line := range strings.SplitSeq(string(branches), "\n") {
-		id, ref, _ := strings.Cut(line, " ")
-		at.add(id, ref)
+	if p.home.shield != "" { // git takes the main worktree to be around the folder that it is shown
+		shown, is := filepath.ToSlash(resolved(mainTop(p.home.shield))), filepath.ToSlash(mainTop(p.common))
+		out = bytes.ReplaceAll(out, []byte("\x00"+shown+"\x00"), []byte("\x00"+is+"\x00"))
+	}
+	at := &refs{raw: string(out), at: map[string]string{}}
+	for _, wt := range trees {
+		head, _, err := files.Read(resolved(filepath.Join(wt.gitDir, "HEAD")), maxRef)
+		if err != nil {
+			return nil, err
+		}
+		at.raw += "\x00" + string(head)
+	}
+	for line := range slices.Chunk(strings.Split(string(out), "\x00"), 2) {
+		if id, ref, ok := strings.Cut(strings.TrimPrefix(line[0], "\n"), " "); ok && len(line) == 2 {
+			at.add(id, ref, line[1])
+		}
 	}
 	slices.Sort(at.remote)
 	at.remote = slices.Compact(at.remote)
 	return at, nil
 }
 
-func (at *refs) add(id, ref string) {
+// add adds a ref, and the worktree that has it checked out, if it is a branch.
+func (at *refs) add(id, ref, top string) {
 	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
 		if isBranch(name) {
 			at.branches = append(at.branches, branch{name, id})
 		} else {
 			at.others++
+		}
+		if top != "" {
+			at.at[name] = filepath.FromSlash(top)
 		}
 	}
 	// Checkouts of pull requests are at refs/remotes/pull/N/merge. Origin does not have
@@ -55,43 +72,29 @@ func (at *refs) add(id, ref string) {
 	at.stash = at.stash || ref == "refs/stash"
 }
 
-// scan finds what each worktree of a repository differs in from its commit.
-func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
-	for _, wt := range s.trees {
-		wt.Branch, wt.Head = at.head(wt.Dir)
-		if wt.Operation = operation(wt.gitDir); wt.Operation != "" {
-			s.note("%s: git %s is in progress; its commits and files are saved, but not git's record of it", wt.Dir, wt.Operation)
-		}
-		var err error
-		if wt.status, wt.raw, err = w.git.status(ctx, wt.Dir); err != nil {
-			return err
-		}
-	}
-	if at.stash {
-		s.note("%s: its stash is not saved", s.top)
-	}
-	if at.others > 0 {
-		s.note("%s: branches with odd names are not saved (%d)", s.top, at.others)
-	}
-	return nil
-}
+// move is a ref that gets another commit, or none for "". From is the one that it has: any for "", and none
+// for the null id.
+type move struct{ name, from, to string }
 
-// head returns the branch and the commit of a worktree.
-func (at *refs) head(dir string) (branch, head string) {
-	for _, l := range at.worktrees {
-		if !sameDir(l.dir, dir) {
-			continue
-		}
-		if strings.Trim(l.head, "0") != "" {
-			head = l.head
-		}
-		name, ok := strings.CutPrefix(l.branch, "refs/heads/")
-		if ok && isBranch(name) {
-			return name, head
-		}
-		return "", head
+// moveRefs makes all moves or none. Why is for the log of the refs, "" for nothing.
+func (t *tool) moveRefs(ctx context.Context, c call, why string, moves []move) error {
+	if len(moves) == 0 {
+		return nil
 	}
-	return "", ""
+	var in strings.Builder
+	for _, m := range moves {
+		if m.to == "" {
+			fmt.Fprintf(&in, "delete %s\x00%s\x00", m.name, m.from)
+		} else {
+			fmt.Fprintf(&in, "update %s\x00%s\x00%s\x00", m.name, m.to, m.from)
+		}
+	}
+	args := []string{"update-ref", "-z", "--stdin"}
+	if why != "" {
+		args = append(args, "-m", "raymond: "+why)
+	}
+	c.in = text(in.String())
+	return t.run(ctx, c, args...)
 }
 
 // operation returns what is in progress in a worktree. A rebase that stops leaves the

@@ -117,14 +117,14 @@ func (w *restorer) note(format string, args ...any) {
 
 // check compares a bundle with what the index says of it, and weighs what it holds.
 func (w *restorer) check(r *repository) error {
+	if r.Size > w.limit {
+		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, w.limit)
+	}
 	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if r.Size > w.limit {
-		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, w.limit)
-	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(f, r.Size+1))
 	if err != nil {
@@ -133,12 +133,26 @@ func (w *restorer) check(r *repository) error {
 	if n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
 		return fmt.Errorf("read %s: it is not the bundle that %s describes", r.Bundle, indexName)
 	}
-	_, size, err := weighBundle(f, r.Format, w.limit, w.inflated)
+	_, err = w.weigh(r)
+	return err
+}
+
+// weigh reads the head of a bundle, and weighs what it holds.
+func (w *restorer) weigh(r *repository) (header, error) {
+	f, info, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
-		return fmt.Errorf("read %s: %w", r.Bundle, err)
+		return header{}, err
+	}
+	defer f.Close()
+	if info.Size() > w.limit {
+		return header{}, fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, info.Size(), w.limit)
+	}
+	head, size, err := weighBundle(f, r.Format, w.limit, w.inflated)
+	if err != nil {
+		return header{}, fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
 	w.inflated += size
-	return nil
+	return head, nil
 }
 
 // plan is what is to be done to one repository.
@@ -151,9 +165,6 @@ type plan struct {
 	trees  []*treePlan
 	moves  []move
 }
-
-// move is a branch that has to point at another commit.
-type move struct{ name, from, to string }
 
 // plan finds out what is to be done to a repository. It adds objects to it, and
 // changes nothing else.
@@ -189,7 +200,7 @@ func (w *restorer) locate(ctx context.Context, p *plan, standIn string) error {
 		if here.home.format != p.saved.Format {
 			return &Conflict{Dir: p.dir, What: "its object ids are " + here.home.format + ", and those of the saved work " + p.saved.Format}
 		}
-		p.at, err = w.git.refs(ctx, &source{place: *here})
+		p.at, err = w.git.refs(ctx, here)
 		return err
 	}
 	if p.saved.Main || len(p.saved.Needs) > 0 {
@@ -232,8 +243,7 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	if err != nil {
 		return err
 	}
-	err = w.git.run(ctx, call{dir: common, bare: common, in: copyOf(f)}, "index-pack", "--stdin", "--fix-thin", fsck)
-	if err != nil {
+	if err := w.git.takePack(ctx, common, f, "--fix-thin", fsck); err != nil {
 		return errors.Join(fmt.Errorf("read %s: %w", r.Bundle, err), undo())
 	}
 	return nil

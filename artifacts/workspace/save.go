@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -106,26 +107,34 @@ func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
 	return saved, writeIndex(w.To, x)
 }
 
-// patiently saves a repository, again when it moved meanwhile.
-func (w *saver) patiently(ctx context.Context, s *source) (*repository, error) {
-	notes := s.notes
+// steadily does something, again when files or branches moved meanwhile.
+func steadily(do func() error) error {
 	for range attempts {
-		s.notes = append([]string(nil), notes...)
-		r, err := w.once(ctx, s)
-		if err == nil {
-			w.used += r.Size
-			return r, nil
-		}
-		if !errors.Is(err, errMovedNow) {
-			return nil, fmt.Errorf("save %s: %w", s.top, err)
+		if err := do(); !errors.Is(err, errMovedNow) {
+			return err
 		}
 	}
-	return nil, fmt.Errorf("save %s: %w", s.top, ErrMoved)
+	return ErrMoved
+}
+
+// patiently saves a repository, again when it moved meanwhile.
+func (w *saver) patiently(ctx context.Context, s *source) (r *repository, err error) {
+	notes := s.notes
+	err = steadily(func() (err error) {
+		s.notes = slices.Clone(notes)
+		r, err = w.once(ctx, s)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("save %s: %w", s.top, err)
+	}
+	w.used += r.Size
+	return r, nil
 }
 
 // once saves a repository, or returns errMovedNow.
 func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
-	before, err := w.git.refs(ctx, s)
+	before, err := w.git.refs(ctx, &s.place, s.trees...)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +145,7 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	if ctx.Err() != nil || errors.Is(err, ErrTooLarge) {
 		return nil, cmp.Or(err, ctx.Err())
 	}
-	after, readErr := w.git.refs(ctx, s)
+	after, readErr := w.git.refs(ctx, &s.place, s.trees...)
 	if readErr != nil {
 		return nil, readErr
 	}
@@ -163,4 +172,23 @@ func (w *saver) repository(ctx context.Context, s *source, at *refs) (r *reposit
 	}
 	r.Seen = seen
 	return r, false, nil
+}
+
+// scan finds what each worktree of a repository differs in from its commit.
+func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
+	for _, wt := range s.trees {
+		if err := w.git.look(ctx, wt); err != nil {
+			return err
+		}
+		if wt.Operation != "" {
+			s.note("%s: git %s is in progress; its commits and files are saved, but not git's record of it", wt.Dir, wt.Operation)
+		}
+	}
+	if at.stash {
+		s.note("%s: its stash is not saved", s.top)
+	}
+	if at.others > 0 {
+		s.note("%s: branches with odd names are not saved (%d)", s.top, at.others)
+	}
+	return nil
 }

@@ -45,12 +45,11 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 	if err := s.weigh(); err != nil {
 		return err
 	}
-	for range attempts {
-		if err = s.once(ctx, t, p, shot); !errors.Is(err, errMovedNow) {
-			return err
-		}
+	err = steadily(func() error { return s.once(ctx, t, p, shot) })
+	if errors.Is(err, ErrMoved) {
+		err = fmt.Errorf("%s: %w", p.top, err)
 	}
-	return fmt.Errorf("%s: %w", p.top, ErrMoved)
+	return err
 }
 
 // weigh looks every now and then how large the repository has become.
@@ -159,20 +158,15 @@ func (t *shotTool) last(ctx context.Context, next Shot) (*last, error) {
 		return nil, err
 	}
 	l := &last{newest: map[string]Snapshot{}, heads: map[string]string{}}
-	var gone strings.Builder
+	var gone []move
 	for _, s := range all {
 		if next.IsStart && s.Exec > next.Exec {
-			fmt.Fprintf(&gone, "delete %s\x00%s\x00", s.ref(), s.commit)
+			gone = append(gone, move{s.ref(), s.commit, ""})
 			continue
 		}
 		l.add(&s)
 	}
-	if gone.Len() == 0 {
-		return l, nil
-	}
-	c := t.call()
-	c.in = text(gone.String())
-	return l, t.git.run(ctx, c, "update-ref", "-z", "--stdin")
+	return l, t.git.moveRefs(ctx, t.call(), "", gone)
 }
 
 func (l *last) add(s *Snapshot) {
@@ -195,8 +189,8 @@ func (t *shotTool) tidy() {
 
 // once takes a snapshot, or returns errMovedNow.
 func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) error {
-	wt, err := t.git.look(ctx, p)
-	if err != nil {
+	wt := worktreeAt(p)
+	if err := t.git.look(ctx, wt); err != nil {
 		return err
 	}
 	one := Snapshot{Exec: shot.Exec, IsStart: shot.IsStart, Agent: shot.Agent, State: shot.State, IsShared: shot.IsShared,
@@ -209,7 +203,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 		return err
 	}
 	known := &stamps{format: one.Format, since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
-	k := &packer{git: t.git, src: &source{place: *p, main: true, trees: []*worktree{wt}}, bare: t.dir, at: &refs{},
+	k := &packer{git: t.git, src: &source{place: *p, main: true, trees: []*worktree{wt}}, call: t.call(), at: &refs{},
 		ref: one.ref(), about: about, stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
 		return err
@@ -241,22 +235,19 @@ func (s *Snapshot) message() (string, error) {
 	return string(data), err
 }
 
-// look finds what a worktree differs in from its commit.
-func (t *tool) look(ctx context.Context, p *place) (*worktree, error) {
-	entries, raw, err := t.status(ctx, p.top, "--branch", "--no-ahead-behind")
-	if err != nil {
-		return nil, err
-	}
-	wt := &worktree{Tree: Tree{Dir: p.top, Main: !p.linked(), Operation: operation(p.gitDir)}, gitDir: p.gitDir, status: entries}
-	for line := range strings.SplitSeq(string(raw), "\x00") {
-		if id, ok := strings.CutPrefix(line, "# branch.oid "); ok && isID(id, p.home.format) {
+// look finds the branch and the commit of a worktree, and what it differs in from that.
+func (t *tool) look(ctx context.Context, wt *worktree) (err error) {
+	wt.status, wt.raw, err = t.status(ctx, wt.Dir, "--branch", "--no-ahead-behind")
+	wt.Branch, wt.Head, wt.Operation = "", "", operation(wt.gitDir)
+	for line := range strings.SplitSeq(string(wt.raw), "\x00") {
+		if id, ok := strings.CutPrefix(line, "# branch.oid "); ok && isID(id, wt.home.format) {
 			wt.Head = id
 		}
 		if name, ok := strings.CutPrefix(line, "# branch.head "); ok && isBranch(name) && name != "(detached)" {
 			wt.Branch = name
 		}
 	}
-	return wt, nil
+	return err
 }
 
 // base finds what the files of a snapshot are compared with: the snapshot before it in the

@@ -65,7 +65,8 @@ func largest(all []heavy) string {
 // tooLarge names the largest of what a bundle would hold, by one of the sizes that git
 // knows of an object.
 func (p *packer) tooLarge(ctx context.Context, why, bySize string) error {
-	c := call{dir: p.bare, bare: p.bare, in: text(p.reach(saveRef))}
+	c := p.call
+	c.in = text(p.reach(saveRef))
 	objects, err := p.git.output(ctx, c, "rev-list", "--objects", "--stdin")
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)
