@@ -114,7 +114,8 @@ func TestTooMuch(t *testing.T) {
 // FuzzRead: whatever an archive holds, the files of its manifest are there, or
 // none, and nothing is written elsewhere.
 func FuzzRead(f *testing.F) {
-	keys, sealed := recorded(f)
+	keys, _ := newKeys(f, 1)
+	sealed, written := write(f, writing(keys))
 	f.Add(sealed, true)
 	f.Add(plainWith(f), false)
 	f.Add(plainWith(f, hostile{name: "../x", size: 3}, hostile{name: "logs/link", mode: fs.ModeSymlink | 0o777}), false)
@@ -124,7 +125,7 @@ func FuzzRead(f *testing.F) {
 			k = nil
 		}
 		got := read(t, data, k)
-		if keyed && got.err == nil && !bytes.Equal(data, sealed) {
+		if keyed && got.err == nil && got.digest != written.Digest {
 			t.Error("a sealed checkpoint that nobody sealed was accepted")
 		}
 	})

@@ -18,7 +18,7 @@ type Reading struct {
 }
 
 // Read unpacks a checkpoint and returns its manifest and the manifest's digest.
-// Only when every byte of it is verified do files appear in Dir: exactly those of
+// Only when all of its files are verified do files appear in Dir: exactly those of
 // the manifest, with its sizes and hashes, with mode 0600. A checkpoint that
 // isn't right is an *Invalid; one that needs a key, ErrSealed; one that is not
 // signed though there is a key, ErrNotSigned. After an error Dir is empty, but

@@ -69,9 +69,6 @@ func (s *stage) unseal(r Reading, files map[string]*zip.File) (*sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := box.verify(r.File, r.Size); err != nil {
-		return nil, err
-	}
 	plain, size, err := box.decrypt(r.File)
 	if err != nil {
 		return nil, err
