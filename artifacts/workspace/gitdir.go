@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -43,8 +44,8 @@ func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
 	if inside, err = filepath.Abs(inside); err != nil {
 		return nil, err
 	}
-	top, gitDir, err := gitDirAbove(inside)
-	if err != nil || gitDir == "" {
+	top, gitDir, err := nearest(inside)
+	if err != nil || !isGitDir(gitDir) {
 		return nil, err
 	}
 	common, err := commonOf(gitDir)
@@ -83,43 +84,76 @@ func (p *place) isKnown() bool {
 		return cage.IsWithin(p.gitDir, p.top) || p.home.worktree != "" && sameDir(under(p.gitDir, p.home.worktree), p.top)
 	}
 	back, err := pointer(filepath.Join(p.gitDir, "gitdir"), "")
-	return err == nil && filepath.Dir(p.gitDir) == filepath.Join(p.common, "worktrees") && sameDir(filepath.Dir(under(p.gitDir, back)), p.top)
+	return err == nil && filepath.Dir(p.gitDir) == filepath.Join(p.common, "worktrees") && filepath.Base(back) == ".git" && sameDir(filepath.Dir(under(p.gitDir, back)), p.top)
 }
 
-// gitDirAbove looks for git's folder in a directory and in those that it lies in.
-func gitDirAbove(dir string) (top, gitDir string, err error) {
+// nearest returns the nearest folder around a directory that has a .git, and the folder that this is, or names; "" for
+// none. Whatever agents put there hides the repositories around it.
+func nearest(dir string) (top, gitDir string, err error) {
 	for ; ; dir = filepath.Dir(dir) {
-		gitDir, err := gitDirIn(dir)
-		if err != nil || gitDir != "" {
-			return dir, gitDir, err
+		dotGit := filepath.Join(dir, ".git")
+		if _, err := os.Lstat(dotGit); err == nil {
+			break
 		}
 		if isGitDir(dir) || filepath.Dir(dir) == dir {
 			return "", "", nil // there is no worktree around git's own folder
 		}
 	}
+	gitDir = filepath.Join(dir, ".git")
+	if info, err := os.Stat(gitDir); err == nil && !info.IsDir() {
+		target, err := pointer(gitDir, "gitdir: ")
+		if err != nil {
+			return "", "", err
+		}
+		gitDir = under(dir, target)
+	}
+	gitDir, err = filepath.EvalSymlinks(gitDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", nil
+	}
+	return dir, gitDir, err
 }
 
-// gitDirIn returns the folder that dir/.git is, or points to; "" for none.
-func gitDirIn(dir string) (string, error) {
-	dotGit := filepath.Join(dir, ".git")
-	info, err := os.Stat(dotGit)
-	switch {
-	case err != nil:
-		return "", nil
-	case info.IsDir():
-		if !isGitDir(dotGit) {
-			return "", nil
-		}
-		return filepath.EvalSymlinks(dotGit)
+// named is what the files around a directory say of git; nil for nothing. They may be agents' text.
+func named(dir string) *place {
+	top, gitDir, err := nearest(dir)
+	if err != nil || gitDir == "" {
+		return nil
 	}
-	target, err := pointer(dotGit, "gitdir: ")
+	common, err := commonOf(gitDir)
 	if err != nil {
-		return "", err
+		return nil
 	}
-	if target = under(dir, target); !isGitDir(target) {
-		return "", nil
+	return &place{home: &home{}, top: top, gitDir: gitDir, common: common}
+}
+
+// Folders are the folders of git that a directory needs, and those that worktrees of its repository share. The files
+// that name them may be agents' text, so a name counts only where the folder that it leads to names the worktree as
+// well. The directory is one without links, as are those that are returned.
+func Folders(dir string) (needed, commons []string) {
+	p := named(dir)
+	switch {
+	case p == nil:
+		return nil, nil
+	case p.isKnown():
+		return []string{p.common}, []string{p.common}
+	case p.linked() || filepath.Dir(p.top) == p.top:
+		return nil, nil
 	}
-	return filepath.EvalSymlinks(target)
+	around, _ := Folders(filepath.Dir(p.top)) // of which it may be a submodule
+	if slices.ContainsFunc(around, func(g string) bool { return cage.IsWithin(p.gitDir, filepath.Join(g, "modules")) }) {
+		return []string{p.gitDir}, nil
+	}
+	return nil, nil
+}
+
+// LinkedWorktree returns the top of the worktree around a directory, if it is a linked one of a repository with one of
+// the folders that Folders returns as shared; else "".
+func LinkedWorktree(dir string, commons []string) string {
+	if p := named(dir); p != nil && p.linked() && p.isKnown() && slices.Contains(commons, p.common) {
+		return p.top
+	}
+	return ""
 }
 
 // isGitDir reports whether a folder looks like one of git's, for a repository or for a

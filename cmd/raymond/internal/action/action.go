@@ -80,7 +80,7 @@ func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err
 		return showAgain(s, r, b.lookup, b.readyRun)
 	}
 	defer b.store.Close()
-	to, err := openStorage(ctx, s, r.remarks.losses, b)
+	to, err := openStorage(s, r.remarks.losses, b)
 	if err != nil {
 		return err
 	}

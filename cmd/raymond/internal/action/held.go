@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
@@ -59,7 +59,7 @@ var keptLogin = sync.OnceValue(func() *regexp.Regexp {
 
 // checkLogins refuses agents and caged scripts where the workspace holds a login, which they could read.
 func checkLogins(s *step) error {
-	repositories, _ := confine.GitFolders(s.dirs.work)
+	repositories, _ := workspace.Folders(s.dirs.work)
 	for _, pattern := range []string{".git", "*/.git", "*/*/.git"} {
 		found, _ := filepath.Glob(filepath.Join(s.dirs.top, pattern)) // of which none is wrong
 		repositories = append(repositories, found...)

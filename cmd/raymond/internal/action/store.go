@@ -29,7 +29,7 @@ type storage struct {
 // openStorage decides what is stored of a run, and where; nil for nothing. It
 // claims the key beside the run, and says in one warning, before anything is spent,
 // what can't be done later.
-func openStorage(ctx context.Context, s *step, losses []string, b placed) (*storage, error) {
+func openStorage(s *step, losses []string, b placed) (*storage, error) {
 	if s.isLocal() {
 		return nil, nil
 	}
@@ -48,11 +48,11 @@ func openStorage(ctx context.Context, s *step, losses []string, b placed) (*stor
 	var err error
 	switch {
 	case s.part() != nil && b.lookup.found.Manifest.Part == nil: // it begins, beside the run itself
-		err = store.Ask(ctx)
+		err = store.Ask()
 	case b.existing != nil:
 		err = store.Continue(b.found, b.began)
 	case s.in.Resume == job.ResumeNever: // nobody has looked yet, and nobody waits for it
-		err = store.Ask(ctx)
+		err = store.Ask()
 	default:
 		err = store.Begin(b.found.Existing)
 	}

@@ -54,15 +54,9 @@ type Store struct {
 	slots    *slots.Slots
 	chain    Chain
 	packer   packer
-	existing chan answer                 // brings what is stored already; nil when that is known
+	isUnseen bool                        // nobody has looked what is stored already
 	check    func(context.Context) error // whether the key is still the run's
 	last     made                        // the last checkpoint that was written, stored or not
-}
-
-// answer is what a service has listed.
-type answer struct {
-	list []artifacts.Artifact
-	err  error
 }
 
 // New returns a store that has stored nothing.
@@ -103,10 +97,9 @@ func (s *Store) Begin(existing []artifacts.Artifact) error {
 }
 
 // Ask is for a new run for which nobody has looked at the existing artifacts of the
-// key: the service is asked in the background, and the first Save waits for the
-// answer. They may be replaced. It writes the chain.
-func (s *Store) Ask(ctx context.Context) error {
-	s.ask(ctx)
+// key: the first Save does. They may be replaced. It writes the chain.
+func (s *Store) Ask() error {
+	s.isUnseen = true
 	return s.writeChain()
 }
 
@@ -117,14 +110,14 @@ func (s *Store) Ask(ctx context.Context) error {
 func (s *Store) AdoptSent(ctx context.Context) error {
 	existing := s.chain.Existing
 	if s.chain.Sending != "" {
-		a := s.look(ctx)
-		for _, sent := range a.list {
+		list, err := s.look(ctx)
+		if err != nil {
+			return err
+		}
+		for _, sent := range list {
 			if sent.Digest == "" || sent.Digest == s.chain.Sending {
 				existing = append(existing, sent)
 			}
-		}
-		if a.err != nil {
-			return a.err
 		}
 	}
 	s.adopt(existing)
@@ -138,37 +131,8 @@ func (s *Store) adopt(existing []artifacts.Artifact) {
 }
 
 // look lists the artifacts of the key in the present workflow run.
-func (s *Store) look(ctx context.Context) answer {
-	f := slots.Finder{Service: s.o.Service}
-	list, err := f.Existing(ctx, s.o.Query)
-	return answer{list, err}
-}
-
-// ask looks in the background.
-func (s *Store) ask(ctx context.Context) {
-	existing := make(chan answer, 1)
-	s.existing = existing
-	go func() { existing <- s.look(ctx) }()
-}
-
-// wait waits for the answer to ask, if there was one. When the service has failed, it
-// is asked again for the next time.
-func (s *Store) wait(ctx context.Context) error {
-	if s.existing == nil {
-		return nil
-	}
-	select {
-	case a := <-s.existing:
-		if a.err != nil {
-			s.ask(context.WithoutCancel(ctx))
-			return a.err
-		}
-		s.existing = nil
-		s.adopt(a.list)
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+func (s *Store) look(ctx context.Context) ([]artifacts.Artifact, error) {
+	return (&slots.Finder{Service: s.o.Service}).Existing(ctx, s.o.Query)
 }
 
 // SetCheck has check called before each Save, which an error of it ends. It is to
@@ -181,8 +145,13 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) 
 	if err := s.check(ctx); err != nil {
 		return slots.Result{}, err
 	}
-	if err := s.wait(ctx); err != nil {
-		return slots.Result{}, err
+	if s.isUnseen {
+		list, err := s.look(ctx)
+		if err != nil {
+			return slots.Result{}, err
+		}
+		s.adopt(list)
+		s.isUnseen = false
 	}
 	if shot.Last {
 		defer func() { _ = s.packer.discard() }() // a folder that stays is cleared by Clear

@@ -56,7 +56,7 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 		"a resumed run": {func(s *Store, a artifacts.Artifact) error {
 			return s.Continue(&slots.Found{Manifest: base, Digest: digest, Artifact: a, Existing: []artifacts.Artifact{a}}, Began{Checkout: commit})
 		}, 5},
-		"a run for which nobody has looked": {func(s *Store, _ artifacts.Artifact) error { return s.Ask(t.Context()) }, 1},
+		"a run for which nobody has looked": {func(s *Store, _ artifacts.Artifact) error { return s.Ask() }, 1},
 		"nothing said":                      {func(s *Store, _ artifacts.Artifact) error { return s.Begin(nil) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -264,7 +265,7 @@ func (c *Cages) in(dir string) (cage.Policy, error) {
 	if at == "" || slices.ContainsFunc(p.Writable, isIn) {
 		return p, nil
 	}
-	if top := linkedWorktree(at, c.commons); top != "" {
+	if top := workspace.LinkedWorktree(at, c.commons); top != "" {
 		p.Writable = append(slices.Clone(p.Writable), top)
 		c.wasGiven(top)
 		return p, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
@@ -315,7 +316,7 @@ func TestGitFolders(t *testing.T) {
 		"repo": {"repo/.git"}, "repo/deep/er": {"repo/.git"}, "tree": {"repo/.git"}, "tree/deep": {"repo/.git"},
 		"work/liar": nil, "work/forged": nil, "repo/sub": {"repo/.git/modules/sub"}, "repo/planted": nil, "linked": nil, "home": nil,
 	} {
-		got, _ := GitFolders(m.folder(dir))
+		got, _ := workspace.Folders(m.folder(dir))
 		if d := cmp.Diff(want, m.short(got)); d != "" {
 			t.Errorf("git folders of %s (-want +got):\n%s", dir, d)
 		}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
@@ -35,7 +36,7 @@ func makeOwn(temp string) (string, error) {
 
 // planOf returns what agents at a site get, and makes the home folder that they have.
 func planOf(at Site) (plan, error) {
-	git, commons := GitFolders(cage.Resolve(at.Dir))
+	git, commons := workspace.Folders(cage.Resolve(at.Dir))
 	k := keep{at.kept(), cage.Resolved(at.Hidden)}
 	p := plan{Commons: commons}
 	p.Files.Writable = outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
@@ -71,4 +72,15 @@ func (at *Site) InHome(path string) string {
 		return filepath.Join(home, path[1:])
 	}
 	return path
+}
+
+// top is the top of the worktree that the run works in; "" for none, and for a home folder that is one.
+func (at *Site) top() string {
+	home := cage.Resolve(at.home())
+	for dir := cage.Resolve(at.Dir); len(dir) > 1 && !cage.IsWithin(home, dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+	}
+	return ""
 }
