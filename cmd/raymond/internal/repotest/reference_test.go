@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,9 +83,14 @@ func (r *reference) commands() {
 		rows = append(rows, []string{code(c.usage), c.short})
 	}
 	r.table([]string{"command", "does"}, rows)
-	described := map[string]string{} // tables of flags, by the command that has them first
-	for _, c := range all {
-		flags := r.flags(c)
+	described := map[string]string{} // flags, by the command that has them first
+	for i, c := range all {
+		var flags string
+		if i == 0 {
+			flags = r.flags(c.flags)
+		} else {
+			flags = r.flagsBeside(all[0].flags, c.flags)
+		}
 		if flags == "" {
 			continue
 		}
@@ -101,16 +107,50 @@ func (r *reference) commands() {
 	}
 }
 
-// flags is the table of a command's own flags; "" for none.
-func (r *reference) flags(c command) string {
+// flagsBeside names the flags that a command shares with raymond itself, and has a table of the
+// others; "" for none.
+func (r *reference) flagsBeside(base, flags []row) string {
+	var shared []string
+	own := slices.DeleteFunc(slices.Clone(flags), func(f row) bool {
+		if !slices.Contains(base, f) {
+			return false
+		}
+		if name := flagName(f); name != "" {
+			shared = append(shared, code(name))
+		}
+		return true
+	})
+	part := r.flags(own)
+	switch {
+	case len(shared) == 0:
+		return part
+	case len(shared) >= len(base)-2: // all but -h and -v
+		part = "It has all flags of `raymond`.\n\n" + part
+	default:
+		part = "Of the flags of `raymond` it has " + strings.Join(shared, ", ") + ".\n\n" + part
+	}
+	return strings.TrimSuffix(part, "\n\n") + "\n"
+}
+
+// flagName is how the page names a flag; "" for those that it leaves out.
+func flagName(f row) string {
+	name := strings.TrimSuffix(f.name, "[=true]")
+	if strings.HasPrefix(name, "-h") || strings.HasPrefix(name, "-v") {
+		return ""
+	}
+	return name
+}
+
+// flags is a table of flags; "" for none.
+func (r *reference) flags(list []row) string {
 	var rows [][]string
-	for _, f := range c.flags {
-		name := strings.TrimSuffix(f.name, "[=true]")
-		if strings.HasPrefix(name, "-h") || strings.HasPrefix(name, "-v") {
+	for _, f := range list {
+		name := flagName(f)
+		if name == "" {
 			continue
 		}
 		if len(strings.Fields(f.meaning)) < 2 {
-			r.t.Errorf("%s %s: got the help %q, want a text", c.path, name, f.meaning)
+			r.t.Errorf("flag %s: got the help %q, want a text", name, f.meaning)
 		}
 		rows = append(rows, []string{code(name), f.meaning})
 	}
