@@ -3,7 +3,6 @@ package repotest
 import (
 	"fmt"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,7 +14,7 @@ import (
 var part = regexp.MustCompile(`(?s)<!-- (file|by commit): (\S+) -->\n.*?<!-- end -->`)
 
 // TestPartsOfPagesAreWhatTheyShow: workflow files in pages are those of the
-// examples, and scripts those that are tested. -update-docs rewrites them.
+// examples. -update-docs rewrites them.
 func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 	parts := map[string]int{}
 	for _, page := range pages(t) {
@@ -27,11 +26,7 @@ func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 			if m[1] == "by commit" {
 				text = string(examples.At([]byte(text), "COMMIT"))
 			}
-			form := "yaml"
-			if strings.HasSuffix(m[2], ".mjs") {
-				form = "js"
-			}
-			return fmt.Sprintf("<!-- %s: %s -->\n\n```%s\n%s```\n\n<!-- end -->", m[1], m[2], form, text)
+			return fmt.Sprintf("<!-- %s: %s -->\n\n```yaml\n%s```\n\n<!-- end -->", m[1], m[2], text)
 		})
 		if *updateDocs && got != want {
 			rewrite(t, page, want)
