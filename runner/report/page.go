@@ -138,9 +138,9 @@ func (m *Model) duration() string {
 		}
 		all += part
 	}
-	text := span(part)
+	text := Span(part)
 	if len(m.Parts) > 1 {
-		text += fmt.Sprintf(" (%s in %d parts)", span(all), len(m.Parts))
+		text += fmt.Sprintf(" (%s in %d parts)", Span(all), len(m.Parts))
 	}
 	return text
 }
@@ -200,7 +200,7 @@ func (d *document) atWork(w *writer) {
 	var parts []string
 	for _, x := range d.model.open() {
 		if x.isActive() {
-			since := span(d.model.Now.Sub(x.Started))
+			since := Span(d.model.Now.Sub(x.Started))
 			parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.Agent, widestName), code(x.State, widestName), since))
 		}
 	}

@@ -221,7 +221,7 @@ func (v *verdicts) write(w *writer) {
 		fmt.Fprintf(&b, "| … | %s before these | | | |\n", count(v.earlier, "attempt"))
 	}
 	for _, one := range v.all {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", one.attempt, codeSpan(one.state), seconds(one.durationS), one.cost, one)
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", one.attempt, codeSpan(one.state), Seconds(one.durationS), one.cost, one)
 	}
 	w.fit(b.String() + "\n")
 	for _, one := range v.all {

@@ -60,7 +60,7 @@ func (x *Exec) row() string {
 		cost = x.Spent.String()
 	}
 	if x.work.isPaused {
-		duration = span(x.work.worked)
+		duration = Span(x.work.worked)
 	}
 	session := cmp.Or(sessionWords[x.Mode], code(x.Kind, widestCell))
 	return fmt.Sprintf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.N, code(x.Agent, widestCell), code(x.State, widestCell),

@@ -128,8 +128,8 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
-// span formats a duration, as in "1.2s", "3m04s" and "1h02m".
-func span(d time.Duration) string {
+// Span formats a duration, as in "1.2s", "3m04s" and "1h02m".
+func Span(d time.Duration) string {
 	if tenths := d.Round(time.Second / 10); tenths < time.Minute {
 		return fmt.Sprintf("%.1fs", max(0, tenths).Seconds())
 	}
@@ -148,11 +148,11 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
 }
 
-// millis is span for a number of milliseconds.
-func millis(ms int64) string { return span(millisOf(ms)) }
+// millis is Span for a number of milliseconds.
+func millis(ms int64) string { return Span(millisOf(ms)) }
 
-// seconds is span for a number of seconds.
-func seconds(s float64) string { return span(secondsOf(s)) }
+// Seconds is Span for a number of seconds.
+func Seconds(s float64) string { return Span(secondsOf(s)) }
 
 func millisOf(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 

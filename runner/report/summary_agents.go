@@ -68,7 +68,7 @@ func (a *agent) note(e state.Event, ended Wait) {
 	case *state.AgentGoesOn:
 		text = brief(ended.endText(b.By))
 		if !ended.Since.IsZero() {
-			text += ", after a wait of " + span(e.Time.Sub(ended.Since))
+			text += ", after a wait of " + Span(e.Time.Sub(ended.Since))
 		}
 	}
 	if text != "" {

@@ -55,7 +55,7 @@ func newExecution(e *report.Exec, open map[int]bool) execution {
 		About: aboutExecution(e), Talk: talkOf(e), HasFiles: e.Files != nil,
 	}
 	for i, a := range e.Attempts {
-		t := try{a, "bad", dollars(a.Spent()), i == len(e.Attempts)-1}
+		t := try{a, "bad", a.Spent().String(), i == len(e.Attempts)-1}
 		if a.Converged {
 			t.Mark = "ok"
 		}
@@ -106,12 +106,12 @@ func aboutExecution(e *report.Exec) []pair {
 	if len(e.Models) > 1 {
 		var parts []string
 		for _, name := range sortedKeys(e.Models) {
-			parts = append(parts, name+" "+money(e.Models[name]))
+			parts = append(parts, name+" "+e.Models[name].Dollars())
 		}
 		add("Cost by model", strings.Join(parts, ", "))
 	}
 	if e.Total > 0 {
-		add("Run's cost so far", money(e.Total))
+		add("Run's cost so far", e.Total.Dollars())
 	}
 	if e.ExitCode != nil && *e.ExitCode != 0 {
 		add("Exit code", fmt.Sprint(*e.ExitCode))

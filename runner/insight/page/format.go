@@ -17,62 +17,6 @@ import (
 // and whoever makes a report bounds its texts.
 func shown(s string) string { return text.Printable(s) }
 
-// dollars returns an amount and how well it is known, as in "~$0.12 + 2 unknown".
-func dollars(s state.Spent) string {
-	out := money(s.USD)
-	if s.Estimated {
-		out = "~" + out
-	}
-	if s.Unknown > 0 {
-		out += fmt.Sprintf(" + %d unknown", s.Unknown)
-	}
-	if s.Unpriced > 0 {
-		out += " + " + count(s.Unpriced) + " tokens without a price"
-	}
-	return out
-}
-
-// money returns an amount with two decimals, below ten cents with four.
-func money(u state.USD) string {
-	if u >= state.Dollar/10 || u == 0 {
-		return fmt.Sprintf("$%.2f", u.Float())
-	}
-	return u.Dollars()
-}
-
-// span returns a duration as people say it: two units at most.
-func span(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < 10*time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
-	case d < time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	case d < time.Hour:
-		return units(d.Round(time.Second), unit{time.Minute, "min"}, unit{time.Second, "s"})
-	case d < 24*time.Hour:
-		return units(d.Round(time.Minute), unit{time.Hour, "h"}, unit{time.Minute, "min"})
-	}
-	return units(d.Round(time.Hour), unit{24 * time.Hour, "d"}, unit{time.Hour, "h"})
-}
-
-// seconds is span for a number of seconds.
-func seconds(s float64) string { return span(time.Duration(s * float64(time.Second))) }
-
-// unit is a unit of time, with its name.
-type unit struct {
-	time.Duration
-	name string
-}
-
-// units spells a duration in two units, without the smaller one where it is zero.
-func units(d time.Duration, big, small unit) string {
-	out := fmt.Sprintf("%d %s", d/big.Duration, big.name)
-	if rest := d % big.Duration / small.Duration; rest > 0 {
-		out += fmt.Sprintf(" %d %s", rest, small.name)
-	}
-	return out
-}
-
 // count returns a number of tokens or the like in at most four characters.
 func count(n int64) string {
 	switch f := float64(n); {

@@ -113,15 +113,15 @@ func hasFailed(e report.Exec) bool { return e.Status == "failed" }
 func headline(r *insight.Report, words string) string {
 	out := words
 	if !r.Finished.IsZero() {
-		out += " after " + strings.ReplaceAll(span(r.Finished.Sub(r.Created)), " ", "\u00a0") // no line breaks there
+		out += " after " + report.Span(r.Finished.Sub(r.Created))
 	}
-	return out + ", " + dollars(state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated})
+	return out + ", " + state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String()
 }
 
 func costFact(r *insight.Report) fact {
-	f := fact{"Cost", dollars(state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}), "no budget"}
+	f := fact{"Cost", state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String(), "no budget"}
 	if r.BudgetUSD > 0 {
-		f.More = fmt.Sprintf("%d %% of %s", percent(r.Spent.USD, r.BudgetUSD), money(r.BudgetUSD))
+		f.More = fmt.Sprintf("%d %% of %s", percent(r.Spent.USD, r.BudgetUSD), r.BudgetUSD.Dollars())
 	}
 	if r.Spent.Unknown > 0 {
 		f.More += fmt.Sprintf(", and %s of unknown cost", state.Count(r.Spent.Unknown, "invocation"))
@@ -130,7 +130,7 @@ func costFact(r *insight.Report) fact {
 		f.More += ", and " + count(r.Spent.Unpriced) + " tokens without a price"
 	}
 	if r.InheritedUSD > 0 {
-		f.More += ", and " + money(r.InheritedUSD) + " inherited"
+		f.More += ", and " + r.InheritedUSD.Dollars() + " inherited"
 	}
 	return f
 }
@@ -140,7 +140,7 @@ func timeFact(r *insight.Report) fact {
 	if r.Finished.IsZero() {
 		return f
 	}
-	f.Value = span(r.Finished.Sub(r.Created))
+	f.Value = report.Span(r.Finished.Sub(r.Created))
 	var busy time.Duration
 	for _, s := range cutUp(shifts(r)) {
 		if !s.isPause {
@@ -149,7 +149,7 @@ func timeFact(r *insight.Report) fact {
 	}
 	f.More = moment(r.Created) + " UTC"
 	if idle := r.Finished.Sub(r.Created) - busy; idle > time.Minute && idle > busy/20 {
-		f.More = "working " + span(busy) + "\nsince " + f.More
+		f.More = "working " + report.Span(busy) + "\nsince " + f.More
 	}
 	return f
 }

@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -36,7 +37,7 @@ var sources embed.FS
 // templates are parsed when the first page is written: most processes write none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"shown": shown, "dollars": dollars, "span": span, "seconds": seconds, "moment": moment, "clock": clock,
+		"shown": shown, "span": report.Span, "seconds": report.Seconds, "moment": moment, "clock": clock,
 		"lines": lines, "bytes": bytesOf, "class": classOf, "many": state.Count,
 	}).ParseFS(sources, "page.html"))
 })

@@ -137,12 +137,12 @@ func titleOfAgent(a report.Agent) string {
 	for _, name := range sortedKeys(a.Vars) {
 		out += fmt.Sprintf(", %s=%s", shown(name), shortText(a.Vars[name]))
 	}
-	return out + ", " + dollars(a.Spent.Spent)
+	return out + ", " + a.Spent.Spent.String()
 }
 
 func bandOfWait(r *insight.Report, s scale, w insight.Wait) band {
 	left, lasted := s.at(w.From), lengthOf(r, w)
-	return band{left, max(1, s.at(w.From.Add(lasted))-left), "waited " + span(lasted) + " " + waitedFor(w)}
+	return band{left, max(1, s.at(w.From.Add(lasted))-left), "waited " + report.Span(lasted) + " " + waitedFor(w)}
 }
 
 // newBar places an execution, and what happened in it.
@@ -150,7 +150,7 @@ func newBar(e report.Exec, at shift, s scale) bar {
 	left := s.at(at.from)
 	b := bar{N: e.N, Label: shown(e.State), Class: classOf(e.Kind) + " " + classOf(e.Status)}
 	b.Left, b.Width = left, max(1, s.at(at.to)-left)
-	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), shown(e.Status), span(duration(e)), dollars(e.Spent.Spent))
+	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), shown(e.Status), report.Span(duration(e)), e.Spent.Spent.String())
 	if e.Error != "" {
 		b.Title += ": " + shortText(e.Error)
 	}
@@ -194,9 +194,9 @@ func newSpending(r *insight.Report, s scale) spending {
 	if most == 0 || len(ended) == 0 {
 		return spending{}
 	}
-	m := spending{Top: money(most)}
+	m := spending{Top: most.Dollars()}
 	if r.BudgetUSD > 0 && r.BudgetUSD <= 2*most {
-		most, m.Budget = max(most, r.BudgetUSD), "budget "+money(r.BudgetUSD)
+		most, m.Budget = max(most, r.BudgetUSD), "budget "+r.BudgetUSD.Dollars()
 	}
 	var line strings.Builder
 	var sum state.USD
