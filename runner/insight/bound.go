@@ -14,6 +14,7 @@ const (
 	mostRows      = 5000 // executions, agents, waits and the like, each
 	perExec       = 1200 // bytes for a bar and a section without texts
 	perAgent      = 400
+	perText       = 150 // for a row that has a text of an execution
 	leastMessages = 2 << 20
 
 	sharedResults = 1 << 20 // for the results, the errors and the variables of agents, each
@@ -98,50 +99,53 @@ func newest[T any](r *Report, list []T, what string) []T {
 	return list[extra:]
 }
 
-// boundBulk shortens the texts of an execution that may be long to what there is room for,
-// and returns what they take.
-func boundBulk(x *report.Exec, most int) int {
+// bulk are the texts of an execution that may be long.
+func bulk(x *report.Exec) []*string {
+	all := []*string{&x.Stdout, &x.Stderr}
+	for i := range x.Output {
+		all = append(all, &x.Output[i])
+	}
 	for _, list := range [][]report.Moment{x.Reminders, x.Retries, x.Interruptions} {
 		for i := range list {
-			fit(&list[i].Text, 2<<10)
+			all = append(all, &list[i].Text)
 		}
 	}
-	n := costOfBulk(x)
+	for i := range x.Attempts {
+		a := &x.Attempts[i]
+		all = append(all, &a.Reason)
+		for j := range a.Results {
+			all = append(all, &a.Results[j].Cmd, &a.Results[j].Tail)
+		}
+	}
+	for i := range x.Refusals {
+		r := &x.Refusals[i]
+		all = append(all, &r.Use, &r.Reason)
+		for j := range r.Allow {
+			all = append(all, &r.Allow[j])
+		}
+	}
+	return all
+}
+
+// boundBulk shortens the texts of an execution that may be long to what there is room for, each
+// to its share, and returns what they take. Where there is no room for shares there are none.
+func boundBulk(x *report.Exec, most int) int {
+	texts, n := bulk(x), 0
+	for _, text := range texts {
+		n += cost(*text) + perText
+	}
 	if n <= most {
 		return n
 	}
-	x.DropTexts()
-	if n = costOfBulk(x); n <= most {
-		return n
+	x.IsCut = true
+	if most < 2*perText*len(texts) {
+		x.Stdout, x.Stderr, x.Output, x.Reminders, x.Retries, x.Interruptions, x.Attempts, x.Refusals = "", "", nil, nil, nil, nil, nil, nil
+		return 0
 	}
-	x.Reminders, x.Retries, x.Interruptions, x.Attempts, x.Refusals, x.IsCut = nil, nil, nil, nil, nil, true
-	return 0
-}
-
-// costOfBulk is what the texts take that may be long.
-func costOfBulk(x *report.Exec) int {
-	n := cost(x.Stdout) + cost(x.Stderr)
-	for _, line := range x.Output {
-		n += cost(line) + 30
+	for _, text := range texts {
+		fit(text, most/len(texts)-perText)
 	}
-	for _, list := range [][]report.Moment{x.Reminders, x.Retries, x.Interruptions} {
-		for _, m := range list {
-			n += cost(m.Text) + 100
-		}
-	}
-	for _, a := range x.Attempts {
-		n += cost(a.Reason) + 300
-		for _, result := range a.Results {
-			n += cost(result.Cmd) + cost(result.Tail) + 100
-		}
-	}
-	for _, refusal := range x.Refusals {
-		n += cost(refusal.Use) + cost(refusal.Reason) + 100
-		for _, rule := range refusal.Allow {
-			n += cost(rule)
-		}
-	}
-	return n
+	return most
 }
 
 // boundVars shortens variables, and returns what they take.

@@ -52,12 +52,12 @@ func (t *texts) grow(x *Exec, n int) {
 		t.queue = t.queue[1:]
 		t.held -= t.sizes[first]
 		delete(t.sizes, first)
-		first.DropTexts()
+		first.dropTexts()
 	}
 }
 
-// DropTexts removes the bulky texts of an execution, and says so.
-func (x *Exec) DropTexts() {
+// dropTexts removes the bulky texts of an execution, and says so.
+func (x *Exec) dropTexts() {
 	if len(x.Output) > 0 || x.Stdout != "" || x.Stderr != "" {
 		x.IsCut = true
 	}
