@@ -86,7 +86,7 @@ func (a *Actor) start(agents []*state.Agent) {
 		a.started = g.Exec.Running.N
 		s := a.scenes[g.ID]
 		if s == nil {
-			s = &scene{polls: polls{fruitless: map[string]int{}}}
+			s = &scene{polls: polls{}}
 			a.scenes[g.ID] = s
 		}
 		s.number = a.started
@@ -143,8 +143,7 @@ func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Pr
 			v.Results = append(v.Results, state.CommandResult{Cmd: cmd, RC: code})
 		}
 	}
-	a.clock.Wait(ctx, s.number, 0, false)
-	s.polls.own++
+	a.clock.Wait(ctx, s.number, 0)
 	return v
 }
 
@@ -158,9 +157,8 @@ func (a *Actor) perform(ctx context.Context, o runner.Order, tell func(runner.Pr
 	s := a.scene(o.Agent)
 	recordPrompt(o)
 	answer, failure, took := s.reply.play(o)
-	a.clock.Wait(ctx, s.number, took, false)
-	s.polls.forget()
-	s.polls.own++
+	a.clock.Wait(ctx, s.number, took)
+	clear(s.polls) // a prompt can change anything
 	switch {
 	case ctx.Err() != nil:
 		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -20,7 +21,6 @@ type Clock struct {
 	busy  int      // workers the owner waits for
 	idle  bool     // the owner waits
 	wait  []waiter // workers that are done but for the time it takes
-	news  int      // waiters let go that were no polls
 }
 
 // alarm is a point in time and who waits for it.
@@ -32,9 +32,8 @@ type alarm struct {
 // waiter is a worker that waits.
 type waiter struct {
 	alarm
-	number int // of the start: the first that was started ends first
-	poll   bool
-	done   <-chan struct{} // it waits no longer
+	number int          // of the start: the first that was started ends first
+	leaves func() error // not nil when it waits no longer
 }
 
 // NewClock returns a Clock that shows the given time.
@@ -74,71 +73,36 @@ func (c *Clock) waits(busy int) {
 	c.jump()
 }
 
-// News counts what ended so far, polls aside. It doesn't change while a worker
-// works.
-func (c *Clock) News() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.news
-}
-
 // Wait lets a worker that is done wait until the time it takes is over, even
-// when that is none; number is that of its start. A poll ends as soon as
-// anything else has ended. Wait returns early when ctx is done.
-func (c *Clock) Wait(ctx context.Context, number int, d time.Duration, poll bool) {
+// when that is none; number is that of its start. Wait returns early when ctx is done.
+func (c *Clock) Wait(ctx context.Context, number int, d time.Duration) {
 	c.mu.Lock()
-	w := waiter{alarm{c.now.Add(d), make(chan time.Time, 1)}, number, poll, ctx.Done()}
+	w := waiter{alarm{c.now.Add(d), make(chan time.Time, 1)}, number, ctx.Err}
 	c.wait = append(c.wait, w)
+	slices.SortFunc(c.wait, func(a, b waiter) int { return cmp.Or(a.at.Compare(b.at), a.number-b.number) })
 	c.jump()
 	c.mu.Unlock()
 	select {
 	case <-w.ring:
 	case <-ctx.Done():
-		c.forget(w)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wait = slices.DeleteFunc(c.wait, func(o waiter) bool { return o.ring == w.ring })
 	}
 }
 
-func (c *Clock) forget(w waiter) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range c.wait {
-		if c.wait[i].ring == w.ring {
-			c.wait = append(c.wait[:i], c.wait[i+1:]...)
-			return
-		}
-	}
-}
-
-// jump moves the clock when the owner and every worker wait for it.
+// jump moves the clock when the owner and every worker wait for it, and none of them is about to
+// go ahead of its time.
 func (c *Clock) jump() {
-	if !c.idle || len(c.wait) != c.busy || slices.ContainsFunc(c.wait, waiter.leaves) {
+	if !c.idle || len(c.wait) != c.busy || slices.ContainsFunc(c.wait, func(w waiter) bool { return w.leaves() != nil }) {
 		return
 	}
 	c.idle = false
-	first := -1
-	for i, w := range c.wait {
-		if w.at.Before(c.owner.at) && (first < 0 || w.before(c.wait[first])) {
-			first = i
-		}
-	}
-	if first < 0 {
-		// The owner may have taken in a message when its alarm had rung already.
-		if len(c.owner.ring) == 0 {
-			c.ring(c.owner)
-		}
-		return
-	}
-	w := c.wait[first]
-	c.wait = append(c.wait[:first], c.wait[first+1:]...)
-	c.ring(w.alarm)
-	if w.poll {
-		return
-	}
-	c.news++
-	for i := range c.wait {
-		if c.wait[i].poll {
-			c.wait[i].at = c.now
-		}
+	if len(c.wait) > 0 && c.wait[0].at.Before(c.owner.at) {
+		c.ring(c.wait[0].alarm)
+		c.wait = c.wait[1:]
+	} else if len(c.owner.ring) == 0 { // the owner may have taken in a message when its alarm had rung already
+		c.ring(c.owner)
 	}
 }
 
@@ -147,21 +111,4 @@ func (c *Clock) ring(a alarm) {
 		c.now = a.at
 	}
 	a.ring <- c.now
-}
-
-// leaves reports whether a waiter is about to go, ahead of its time.
-func (w waiter) leaves() bool {
-	select {
-	case <-w.done:
-		return true
-	default:
-		return false
-	}
-}
-
-func (w waiter) before(o waiter) bool {
-	if w.at.Equal(o.at) {
-		return w.number < o.number
-	}
-	return w.at.Before(o.at)
 }

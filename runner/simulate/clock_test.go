@@ -20,7 +20,7 @@ func TestClockStandsStillWhileTheOwnerWorks(t *testing.T) {
 		owner.Now() // its worker, which took no time, has answered
 		over := make(chan struct{})
 		go func() {
-			clock.Wait(t.Context(), 2, 10*time.Minute, false)
+			clock.Wait(t.Context(), 2, 10*time.Minute)
 			close(over)
 		}()
 		synctest.Wait()
@@ -45,7 +45,7 @@ func TestClockLetsGoOfWhatIsStopped(t *testing.T) {
 		owner := clock.Runner()
 		ctx, stop := context.WithCancel(t.Context())
 		alarm := owner.After(time.Second)
-		go clock.Wait(ctx, 1, time.Hour, false)
+		go clock.Wait(ctx, 1, time.Hour)
 		owner.Idle(1)
 		if got := (<-alarm).Sub(epoch); got != time.Second {
 			t.Errorf("alarm of the owner: got %v, want 1s", got)

@@ -44,7 +44,7 @@ func TestDifferencesOfPaths(t *testing.T) {
 		{"A B C", "A C", "  A,- B,  C"},
 		{"A C", "A B C", "  A,+ B,  C"},
 		{"A", "", "- A"},
-		{"A B", "B A", "- A,  B,+ A"},
+		{"A B", "B A", "- A,- B,+ B,+ A"},
 		{"A A A A A A B", "A A A A A A C", "  (3 more that are the same),  A,  A,  A,- B,+ C"},
 		{"X A A A A A A A A Y", "Z A A A A A A A A Y", "- X,+ Z,  A,  A,  A,  (6 more that are the same)"},
 	} {

@@ -14,15 +14,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recorded is a state execution of a run.
-type recorded struct {
-	Agent, State, Kind string
-	OK                 bool
-	Transition         *state.Transition
-	execution          int     // its number in the run
-	list               []Reply // of its invocations; none of a script
-}
-
 // Record turns what is known of a finished run into replies that bring the same run about, with
 // its path, and how it ended, as what is expected. What a resume repeated is in them once. What
 // people answered is in them too, and a question that timed out is not: it must have been the
@@ -31,27 +22,27 @@ type recorded struct {
 // Where the transcript of a conversation is missing, the reply is the tag alone that the run
 // followed, and the states of which not even that is known are returned.
 func Record(r *insight.Report) (replies *Replies, unknown []string) {
-	var steps []recorded
-	for _, x := range r.Executions {
-		s := recorded{
-			Agent: x.Agent, State: x.State, Kind: x.Kind, OK: x.Status == report.Completed, Transition: x.Transition, execution: x.N,
-		}
-		if x.Kind == string(protocol.Prompt) {
-			var isWhole bool
-			if s.list, isWhole = spoken(x, resultOf(r, x)); !isWhole && !slices.Contains(unknown, x.State) {
-				unknown = append(unknown, x.State)
-			}
-		}
-		steps = append(steps, s)
-	}
-	out := composed(withoutRepeated(steps))
+	out := &Replies{Meta: map[string]Text{}, States: map[string][]Reply{}, Answers: answered(r.Waits), Expect: &Expect{Path: Path{}}}
 	for k, v := range r.Meta {
-		if out.Meta == nil {
-			out.Meta = map[string]Text{}
-		}
 		out.Meta[k] = Text(v)
 	}
-	out.Answers = answered(r.Waits)
+	all := withoutRepeated(r.Executions)
+	shared := usedByMany(all)
+	for _, x := range all {
+		out.Expect.Path[x.Agent] = append(out.Expect.Path[x.Agent], x.State)
+		if x.Kind != string(protocol.Prompt) {
+			continue
+		}
+		list, isWhole := spoken(x, resultOf(r, x))
+		if !isWhole && !slices.Contains(unknown, x.State) {
+			unknown = append(unknown, x.State)
+		}
+		key := x.State
+		if shared[key] {
+			key = x.Agent + "/" + key
+		}
+		out.States[key] = append(out.States[key], list...)
+	}
 	if r.Status == string(state.Completed) || r.Status == string(state.Failed) {
 		out.Expect.Status = r.Status
 	}
@@ -62,50 +53,29 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 	return out, unknown
 }
 
-// composed makes replies of the steps of a run, and its path of what is expected.
-func composed(steps []recorded) *Replies {
-	out := &Replies{States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
-	shared := usedByMany(steps)
-	for _, s := range steps {
-		out.Expect.Path[s.Agent] = append(out.Expect.Path[s.Agent], s.State)
-		if s.Kind != string(protocol.Prompt) {
-			continue
+// withoutRepeated leaves out the executions with which an agent could not continue, and that a
+// resume ran again.
+func withoutRepeated(all []report.Exec) []report.Exec {
+	next := map[string]string{} // the state of each agent's next execution
+	var kept []report.Exec
+	for _, x := range slices.Backward(all) {
+		if x.Status == report.Completed || x.Transition != nil || next[x.Agent] != x.State {
+			kept = append(kept, x)
 		}
-		key := s.State
-		if shared[key] {
-			key = s.Agent + "/" + key
-		}
-		out.States[key] = append(out.States[key], s.list...)
+		next[x.Agent] = x.State
 	}
-	return out
+	slices.Reverse(kept)
+	return kept
 }
-
-// withoutRepeated leaves out the executions that failed and that a resume ran
-// again.
-func withoutRepeated(steps []recorded) []recorded {
-	last := map[string]recorded{} // of each agent
-	repeated := map[int]bool{}
-	for _, s := range steps {
-		before, ok := last[s.Agent]
-		if ok && before.failed() && before.State == s.State {
-			repeated[before.execution] = true
-		}
-		last[s.Agent] = s
-	}
-	return slices.DeleteFunc(steps, func(s recorded) bool { return repeated[s.execution] })
-}
-
-// failed reports whether the agent could not continue.
-func (s *recorded) failed() bool { return !s.OK && s.Transition == nil }
 
 // usedByMany names the states that several agents went through.
-func usedByMany(steps []recorded) map[string]bool {
+func usedByMany(all []report.Exec) map[string]bool {
 	agent, many := map[string]string{}, map[string]bool{}
-	for _, s := range steps {
-		if first, ok := agent[s.State]; ok && first != s.Agent {
-			many[s.State] = true
+	for _, x := range all {
+		if first, ok := agent[x.State]; ok && first != x.Agent {
+			many[x.State] = true
 		}
-		agent[s.State] = s.Agent
+		agent[x.State] = x.Agent
 	}
 	return many
 }
