@@ -142,9 +142,6 @@ func (c catalog) entry(file string) (string, *Problem) {
 // because no tag will ever be checked for them.
 func (c catalog) checkPolicy(s *State) {
 	for _, r := range s.References {
-		if !r.Policy {
-			continue
-		}
 		name, p := c.resolve(r.Name)
 		switch {
 		case p != nil:

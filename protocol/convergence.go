@@ -96,7 +96,7 @@ func (c *Convergence) readOnExhausted(v value) {
 	text = strings.TrimSpace(text)
 	c.OnExhausted = text
 	if text != "fail" && text != "suspend" {
-		v.state.refer(Reference{Part: "on_exhausted", Name: text, Pos: posOf(v.node), Policy: true})
+		v.state.refer("on_exhausted", text, posOf(v.node))
 	}
 }
 

@@ -46,8 +46,7 @@ type Reading struct {
 }
 
 func (w *Workflow) read(s *State) *Reading {
-	d := &Reading{w: w, State: s, Lines: strings.Split(s.Body, "\n")}
-	d.findTags()
+	d := &Reading{w: w, State: s, Lines: strings.Split(s.Body, "\n"), Tags: s.tags}
 	d.firm = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.Tags, func(t Written) bool {
 		return t.Verb == Result || IsOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
@@ -72,28 +71,8 @@ func (d *Reading) exits() []Exit {
 	return exits
 }
 
-// findTags finds the tags in the text of the state. Those in comments of a script don't
-// count, because they are not part of its output.
-func (d *Reading) findTags() {
-	for _, t := range d.State.scanFile().tags {
-		if d.IsComment(d.Lines[t.Pos.Line-1]) {
-			continue
-		}
-		t.Pos.Line += d.State.Line - 1
-		t.Problems = slices.Clone(t.Problems)
-		for i := range t.Problems {
-			t.Problems[i].Pos = t.Pos
-		}
-		d.Tags = append(d.Tags, t)
-	}
-}
-
 // IsComment reports whether a line of the text is nothing but a comment of a script.
-func (d *Reading) IsComment(line string) bool {
-	_, ext := splitName(d.State.Name)
-	_, ok := commentIn(line, ext)
-	return ok && d.State.Kind == Script
-}
+func (d *Reading) IsComment(line string) bool { return d.State.isComment(line) }
 
 // Barred says what keeps the state from writing a tag of its text that its policy allows: see Decide.
 func (d *Reading) Barred(t Tag) []Problem {

@@ -15,16 +15,53 @@ const (
 	maxDepth = 50
 )
 
-func isKey(name string) bool { return slices.Contains(keys, name) }
+// key is a key of a frontmatter. What it means is in docs/reference.md.
+type key struct {
+	name string
+	read func(*front, value)
+	// own says that the key means that a file is a state of ours: other tools that read
+	// frontmatter don't have it.
+	own bool
+	// attempts says that it means nothing without done_when.
+	attempts bool
+}
 
-// isOwnKey reports whether a key means that a file is a state of ours: other
-// tools that read frontmatter don't have it.
-func isOwnKey(name string) bool {
-	switch name {
-	case "done_when", "max_attempts", "max_ralph_iters", "on_exhausted", "permission_mode", "disallowed_tools", "result_schema":
-		return true
+// keys are those of a frontmatter, in the order in which people read of them.
+var keys = []key{
+	{name: "allowed_transitions", own: true, read: func(f *front, v value) { f.state.readRules(v) }},
+	{name: "allowed_tags", own: true, read: func(f *front, v value) { f.state.readTags(v) }},
+	{name: "allowed_targets", own: true, read: func(f *front, v value) { f.state.readTargets(v) }},
+
+	{name: "agent", read: func(f *front, v value) { f.policy().Backend, _ = v.choice(Backends()) }},
+	{name: "model", read: func(f *front, v value) { f.policy().Model, _ = v.text() }},
+	{name: "effort", read: func(f *front, v value) { f.policy().Effort, _ = v.text() }},
+	{name: "timeout", read: func(f *front, v value) { f.policy().Timeout = v.optionalDuration() }},
+	{name: "idle_timeout", read: func(f *front, v value) { f.policy().IdleTimeout = v.optionalDuration() }},
+	{name: "permission_mode", own: true, read: func(f *front, v value) { f.policy().PermissionMode, _ = v.choice(permissionModes) }},
+	{name: "allowed_tools", own: true, read: func(f *front, v value) { f.policy().AllowedTools, _ = v.texts() }},
+	{name: "disallowed_tools", own: true, read: func(f *front, v value) { f.policy().DisallowedTools, _ = v.texts() }},
+
+	{name: "done_when", own: true, read: func(f *front, v value) { f.convergence.readDoneWhen(v) }},
+	{name: "max_attempts", own: true, attempts: true, read: func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) }},
+	{name: "max_ralph_iters", own: true, attempts: true, read: func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) }},
+	{name: "backoff", attempts: true, read: func(f *front, v value) { f.convergence.readBackoff(v) }},
+	{name: "attempt_context", attempts: true, read: func(f *front, v value) { f.convergence.AttemptContext, _ = v.choice(attemptContexts) }},
+	{name: "done_when_timeout", attempts: true, read: func(f *front, v value) { f.convergence.Timeout, _ = v.duration() }},
+	{name: "on_exhausted", own: true, attempts: true, read: func(f *front, v value) { f.convergence.readOnExhausted(v) }},
+	{name: "protect", attempts: true, read: func(f *front, v value) { f.convergence.readProtect(v) }},
+
+	{name: keyResultSchema, own: true, read: func(f *front, v value) { f.state.readSchema(v) }},
+	{name: keyInputSchema, read: func(f *front, v value) { f.state.readSchema(v) }},
+	{name: "job", read: func(f *front, v value) { f.state.readJob(v) }},
+	{name: partOnComment, read: func(f *front, v value) { f.state.readOnComment(v) }},
+}
+
+// keyNamed returns the key of a name; the zero key if there is none.
+func keyNamed(name string) key {
+	if i := slices.IndexFunc(keys, func(k key) bool { return k.name == name }); i >= 0 {
+		return keys[i]
 	}
-	return strings.HasPrefix(name, "allowed_") && isKey(name)
+	return key{}
 }
 
 // parseFrontmatter reads the text between the --- lines into the policy.
@@ -60,27 +97,24 @@ func (s *State) parseFrontmatter(text string) {
 
 // claim notes which keys the lines of a frontmatter name that can't be read.
 func (s *State) claim(text string) {
-	s.Claims.Keyed = s.Claims.Keyed || namesKey(text, isKey)
-	s.Claims.Owned = s.Claims.Owned || namesKey(text, isOwnKey)
-}
-
-// namesKey reports whether a line of a frontmatter names one of some keys.
-func namesKey(text string, is func(key string) bool) bool {
 	for line := range strings.Lines(text) {
-		if is(keyOf(line)) {
-			return true
-		}
+		s.claimKey(keyOf(line))
 	}
-	return false
 }
 
-// keyOf returns the key that a line of YAML begins with, in lower case.
-func keyOf(line string) string {
-	key, _, ok := strings.Cut(line, ":")
-	if !ok {
-		return ""
+func (s *State) claimKey(k key) {
+	s.Claims.Keyed = s.Claims.Keyed || k.name != ""
+	s.Claims.Owned = s.Claims.Owned || k.own
+}
+
+// keyOf returns the key of ours that a line of YAML begins with, in upper or lower case; the zero
+// key if it begins with none.
+func keyOf(line string) key {
+	name, _, _ := strings.Cut(line, ":")
+	if name == line {
+		return key{}
 	}
-	return strings.ToLower(strings.Trim(key, " \t\"'{"))
+	return keyNamed(strings.ToLower(strings.Trim(name, " \t\"'{")))
 }
 
 // checkKey reports whether a key is a plain string, and adds a problem if not.
@@ -106,26 +140,27 @@ type front struct {
 // otherSpelling has the keys that have two names.
 var otherSpelling = map[string]string{"max_attempts": "max_ralph_iters", "max_ralph_iters": "max_attempts"}
 
+func (f *front) policy() *Policy { return &f.state.Policy }
+
 // read reads one key.
-func (f *front) read(key, node *yaml.Node) {
-	s, name, lower := f.state, key.Value, strings.ToLower(key.Value)
-	s.Claims.Keyed = s.Claims.Keyed || isKey(lower)
-	s.Claims.Owned = s.Claims.Owned || isOwnKey(lower)
-	known, pos := isKey(name), posOf(key)
-	if known {
-		f.seen[name] = key
+func (f *front) read(at, node *yaml.Node) {
+	s, name, pos := f.state, at.Value, posOf(at)
+	known, meant := keyNamed(name), keyNamed(strings.ToLower(name))
+	s.claimKey(meant)
+	if known.name != "" {
+		f.seen[name] = at
 	}
 	switch {
-	case known && isNull(node):
+	case known.name != "" && isNull(node):
 		s.addProblem(pos, "wrong-type", "%s has no value", name)
-	case known && f.seen[otherSpelling[name]] != nil:
+	case known.name != "" && f.seen[otherSpelling[name]] != nil:
 		s.addProblem(posOf(node), "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
-	case known:
-		keyReaders[name](f, value{state: s, name: name, node: node})
-	case isKey(lower):
-		s.addProblem(pos, "wrong-case", "unknown key %s", Quote(name)).Hint = "write " + lower
+	case known.name != "":
+		known.read(f, value{state: s, name: name, node: node})
+	case meant.name != "":
+		s.addProblem(pos, "wrong-case", "unknown key %s", Quote(name)).Hint = "write " + meant.name
 	default:
-		s.addWarning(pos, "unknown-key", "unknown key %s", Quote(name)).Hint = DidYouMean(name, slices.Sorted(slices.Values(keys)))
+		s.addWarning(pos, "unknown-key", "unknown key %s", Quote(name)).Hint = DidYouMean(name, slices.Sorted(slices.Values(Keys())))
 	}
 }
 
@@ -140,47 +175,12 @@ func (f *front) finish() {
 	if f.convergence.DoneWhen != nil {
 		s.Policy.Convergence = &f.convergence
 	}
-	for _, name := range keys {
-		key := f.seen[name]
-		if slices.Contains(convergenceKeys, name) && key != nil && f.seen["done_when"] == nil {
-			s.addWarning(posOf(key), "no-done-when", "%s has no effect without done_when", name)
+	for _, k := range keys {
+		if at := f.seen[k.name]; k.attempts && at != nil && f.seen["done_when"] == nil {
+			s.addWarning(posOf(at), "no-done-when", "%s has no effect without done_when", k.name)
 		}
 	}
 }
-
-// keyReaders read the values of the keys.
-var keyReaders = map[string]func(*front, value){
-	"allowed_transitions": func(f *front, v value) { f.state.readRules(v) },
-	"allowed_tags":        func(f *front, v value) { f.state.readTags(v) },
-	"allowed_targets":     func(f *front, v value) { f.state.readTargets(v) },
-
-	"agent":            func(f *front, v value) { f.state.Policy.Backend, _ = v.choice(Backends()) },
-	"model":            func(f *front, v value) { f.state.Policy.Model, _ = v.text() },
-	"effort":           func(f *front, v value) { f.state.Policy.Effort, _ = v.text() },
-	"timeout":          func(f *front, v value) { f.state.Policy.Timeout = v.optionalDuration() },
-	"idle_timeout":     func(f *front, v value) { f.state.Policy.IdleTimeout = v.optionalDuration() },
-	"permission_mode":  func(f *front, v value) { f.state.Policy.PermissionMode, _ = v.choice(permissionModes) },
-	"allowed_tools":    func(f *front, v value) { f.state.Policy.AllowedTools, _ = v.texts() },
-	"disallowed_tools": func(f *front, v value) { f.state.Policy.DisallowedTools, _ = v.texts() },
-
-	"done_when":         func(f *front, v value) { f.convergence.readDoneWhen(v) },
-	"max_attempts":      func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) },
-	"max_ralph_iters":   func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) },
-	"backoff":           func(f *front, v value) { f.convergence.readBackoff(v) },
-	"attempt_context":   func(f *front, v value) { f.convergence.AttemptContext, _ = v.choice(attemptContexts) },
-	"done_when_timeout": func(f *front, v value) { f.convergence.Timeout, _ = v.duration() },
-	"on_exhausted":      func(f *front, v value) { f.convergence.readOnExhausted(v) },
-	"protect":           func(f *front, v value) { f.convergence.readProtect(v) },
-
-	keyResultSchema: func(f *front, v value) { f.state.readSchema(v) },
-	keyInputSchema:  func(f *front, v value) { f.state.readSchema(v) },
-
-	"job":         func(f *front, v value) { f.state.readJob(v) },
-	partOnComment: func(f *front, v value) { f.state.readOnComment(v) },
-}
-
-// convergenceKeys are those that mean nothing without done_when.
-var convergenceKeys = []string{"max_attempts", "max_ralph_iters", "backoff", "attempt_context", "done_when_timeout", "on_exhausted", "protect"}
 
 // permissionRanks are the permission modes of the agent CLI, by how much each
 // allows.

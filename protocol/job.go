@@ -21,7 +21,7 @@ func (s *State) readJob(v value) {
 func (s *State) readOnComment(v value) {
 	if text, ok := v.text(); ok {
 		s.OnComment = strings.TrimSpace(text)
-		s.refer(Reference{Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
+		s.refer(v.name, text, posOf(v.node))
 	}
 }
 

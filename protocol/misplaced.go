@@ -42,7 +42,7 @@ func isPolicy(lines []string) bool {
 		if isRule(line) || hasBegun && isBlank {
 			return false
 		}
-		if isOwnKey(keyOf(line)) {
+		if keyOf(line).own {
 			return true
 		}
 		hasBegun = hasBegun || !isBlank

@@ -26,7 +26,7 @@ func (s *State) readTargets(v value) {
 	targets, _ := v.texts()
 	for i, target := range targets {
 		targets[i] = strings.TrimSpace(target)
-		s.refer(Reference{Part: "target", Name: target, Pos: posOf(v.node.Content[i]), Policy: true})
+		s.refer("target", target, posOf(v.node.Content[i]))
 	}
 	s.Policy.Transitions.Targets = targets
 }
@@ -108,7 +108,7 @@ func (r *ruleReader) target(v value) string {
 		return ""
 	}
 	text = strings.TrimSpace(text)
-	r.state.refer(Reference{Verb: r.rule.Tag, Part: v.name, Name: text, Pos: posOf(v.node), Policy: true})
+	r.state.refer(v.name, text, posOf(v.node))
 	return text
 }
 

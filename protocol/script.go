@@ -60,9 +60,32 @@ func commentIn(line, ext string) (string, bool) {
 	return comment, ok && strings.EqualFold(word, "rem")
 }
 
-// scriptOptions are the names that an options comment may set.
-var scriptOptions = []string{
-	"timeout", "idle_timeout", "many_forks", "trusted", "work", "workflows", "targets", "ask", "cd", "job", "on_comment",
+// option is a place in the options comment of a script.
+type option struct {
+	state       *State
+	pos         Pos
+	name, value string
+}
+
+// scriptOptions are those that an options comment may set, in the order in which people read of them.
+var scriptOptions = []struct {
+	name string
+	set  func(o option)
+}{
+	{"timeout", func(o option) { o.state.Policy.Timeout = o.duration() }},
+	{"idle_timeout", func(o option) { o.state.Policy.IdleTimeout = o.duration() }},
+	{"many_forks", func(o option) { o.state.Policy.Transitions.ManyForks = o.boolean() }},
+	{"trusted", func(o option) { o.state.Trusted = o.boolean() }},
+	{"work", func(o option) { o.state.Work = o.boolean() }},
+	{"workflows", func(o option) { o.state.Workflows = o.boolean() }},
+	{"targets", func(o option) { o.state.Policy.Transitions.Targets = o.targets() }},
+	{"ask", func(o option) { o.state.Policy.Transitions.Asks = o.asks() }},
+	{"cd", func(o option) { o.state.Policy.Transitions.Dirs = o.boolean() }},
+	{"job", func(o option) { o.state.setJob(o.value, o.pos, "option") }},
+	{partOnComment, func(o option) {
+		o.state.OnComment = o.value
+		o.state.refer(o.name, o.value, o.pos)
+	}},
 }
 
 func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
@@ -81,62 +104,57 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 }
 
 func (s *State) setOption(name, value string, pos Pos) {
-	p := &s.Policy
-	flags := map[string]*bool{
-		"many_forks": &p.Transitions.ManyForks, "trusted": &s.Trusted, "work": &s.Work, "workflows": &s.Workflows, "cd": &p.Transitions.Dirs,
-	}
-	switch name {
-	case "timeout":
-		p.Timeout = s.durationOption(name, value, pos)
-	case "idle_timeout":
-		p.IdleTimeout = s.durationOption(name, value, pos)
-	case "many_forks", "trusted", "work", "workflows", "cd":
-		if *flags[name] = value == "true"; !isBoolean(value) {
-			s.addProblem(pos, "option", "%s is %s, not true or false", name, Quote(value))
+	for _, known := range scriptOptions {
+		if known.name == name {
+			known.set(option{s, pos, name, value})
+			return
 		}
-	case "ask":
-		p.Transitions.Asks = s.askOption(value, pos)
-	case "targets":
-		p.Transitions.Targets = s.targetsOption(value, pos)
-	case "job":
-		s.setJob(value, pos, "option")
-	case partOnComment:
-		s.OnComment = value
-		s.refer(Reference{Part: name, Name: value, Pos: pos, Policy: true})
-	case "cage":
-		s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = "scripts are confined unless they say trusted=true"
-	default:
-		s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = DidYouMean(name, scriptOptions)
 	}
+	hint := DidYouMean(name, ScriptOptions())
+	if name == "cage" {
+		hint = "scripts are confined unless they say trusted=true"
+	}
+	s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = hint
 }
 
-// askOption reads which of the attributes that say who is asked, and where, a script may write.
-func (s *State) askOption(value string, pos Pos) []string {
-	names := listOf(value)
+func (o option) wrong(format string, args ...any) {
+	o.state.addProblem(o.pos, "option", format, args...)
+}
+
+func (o option) boolean() bool {
+	if !isBoolean(o.value) {
+		o.wrong("%s is %s, not true or false", o.name, Quote(o.value))
+	}
+	return o.value == "true"
+}
+
+func (o option) duration() *time.Duration {
+	d, ok := parseDuration(o.value)
+	if !ok {
+		o.wrong("%s is %s, not a duration above zero such as 90s, 10m or 1h30m", o.name, Quote(o.value))
+		return nil
+	}
+	return &d
+}
+
+// asks reads which of the attributes that say who is asked, and where, a script may write.
+func (o option) asks() []string {
+	names := listOf(o.value)
 	for _, name := range names {
 		if !slices.Contains(addressingAttributes, name) {
-			s.addProblem(pos, "option", "ask names %s, not where, from or untrusted", Quote(name))
+			o.wrong("ask names %s, not where, from or untrusted", Quote(name))
 		}
 	}
 	return names
 }
 
-// targetsOption reads the states that the tags of a script may name.
-func (s *State) targetsOption(value string, pos Pos) []string {
-	targets := listOf(value)
-	for _, name := range targets {
-		s.refer(Reference{Part: "targets", Name: name, Pos: pos, Policy: true})
+// targets reads the states that the tags of a script may name.
+func (o option) targets() []string {
+	names := listOf(o.value)
+	for _, name := range names {
+		o.state.refer(o.name, name, o.pos)
 	}
-	return targets
-}
-
-func (s *State) durationOption(name, value string, pos Pos) *time.Duration {
-	d, ok := parseDuration(value)
-	if !ok {
-		s.addProblem(pos, "option", "%s is %s, not a duration above zero such as 90s, 10m or 1h30m", name, Quote(value))
-		return nil
-	}
-	return &d
+	return names
 }
 
 // parseDuration reads a Go duration that is longer than zero.

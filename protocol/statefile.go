@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -79,8 +80,8 @@ func (s *State) parse(data []byte) {
 		s.parseScript(text)
 	}
 	s.Claims.Owned = s.Claims.Owned && len(data) <= maxForeign
-	s.addTagReferences()
-	s.Claims.Marked = s.Claims.Marked || s.Claims.Owned
+	s.findTags()
+	s.Claims.Marked = s.Claims.Marked || s.Claims.Owned || len(s.tags) > 0
 }
 
 // invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
@@ -143,28 +144,57 @@ func looksOpen(text string) bool {
 	if !isFence(line) {
 		return false
 	}
-	rest = strings.TrimLeft(rest, " \t\r\n")
-	block, _, _ := strings.Cut(strings.ReplaceAll(rest, "\r\n", "\n"), "\n\n")
-	line, _, _ = strings.Cut(rest, "\n")
-	return isKey(keyOf(line)) || namesKey(block, isOwnKey)
+	block, _, _ := strings.Cut(strings.ReplaceAll(strings.TrimLeft(rest, " \t\r\n"), "\r\n", "\n"), "\n\n")
+	lines := strings.Split(block, "\n")
+	return keyOf(lines[0]).name != "" || slices.ContainsFunc(lines, func(line string) bool { return keyOf(line).own })
 }
 
-// addTagReferences adds the states that the tags in the body name.
-func (s *State) addTagReferences() {
+// findTags finds the tags in the text of the state. Those in comments of a script don't
+// count, because they are not part of its output.
+func (s *State) findTags() {
+	lines := strings.Split(s.Body, "\n")
 	for _, t := range s.scanFile().tags {
-		s.Claims.Marked = true
-		pos := Pos{t.Pos.Line + s.Line - 1, t.Pos.Col}
-		for _, part := range t.StateParts() {
-			s.refer(Reference{Verb: t.Verb, Part: part.Name, Name: part.State, Pos: pos})
+		if s.isComment(lines[t.Pos.Line-1]) {
+			continue
 		}
+		t.Pos.Line += s.Line - 1
+		for i := range t.Problems {
+			t.Problems[i].Pos = t.Pos
+		}
+		s.tags = append(s.tags, t)
 	}
 }
 
-// refer adds a reference to another state.
-func (s *State) refer(r Reference) {
-	r.Name = strings.TrimSpace(r.Name)
-	r.Dynamic = strings.Contains(r.Name, "{{") || strings.ContainsAny(r.Name, "$`%")
-	s.References = append(s.References, r)
+// isComment reports whether a line of the text is nothing but a comment of a script.
+func (s *State) isComment(line string) bool {
+	_, ext := splitName(s.Name)
+	_, ok := commentIn(line, ext)
+	return ok && s.Kind == Script
+}
+
+// refer adds a reference of the policy to another state.
+func (s *State) refer(part, name string, pos Pos) {
+	s.References = append(s.References, Reference{Part: part, Name: strings.TrimSpace(name), Pos: pos})
+}
+
+// named returns the states that the policy and the tags of the text name, as they are written.
+func (s *State) named() []string {
+	var names []string
+	for _, r := range s.References {
+		names = append(names, r.Name)
+	}
+	for _, t := range s.tags {
+		for _, part := range t.StateParts() {
+			names = append(names, strings.TrimSpace(part.State))
+		}
+	}
+	return names
+}
+
+// isDynamic reports whether a name is only known when the state runs: it has a
+// template, a variable or a substitution in it.
+func isDynamic(name string) bool {
+	return strings.Contains(name, "{{") || strings.ContainsAny(name, "$`%")
 }
 
 // unescaped returns the body in which blanks replace the escapes that a shell needs in a

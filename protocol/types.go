@@ -88,8 +88,10 @@ type State struct {
 	OnComment string
 	// SchemaFiles are the files that hold schemas of the state.
 	SchemaFiles []SchemaFile
-	// References are the states that the policy and the tags in the body name.
+	// References are the states that the policy names.
 	References []Reference
+
+	tags []Written // in the text, with their places in the file
 }
 
 // Claims say by what a file shows that it is meant as a state.
@@ -112,16 +114,11 @@ type SchemaFile struct {
 	Pos  Pos // in the state file, where it is named
 }
 
-// Reference is a place in a state file that names another state.
+// Reference is a place in the policy of a state that names another state, which must resolve.
 type Reference struct {
-	Verb   Verb   // of the tag or the policy entry; "" when that names none
-	Part   string // "target", "return", "next", "timeout_next", "on_exhausted" or "on_comment"
-	Name   string // as spelled, trimmed
-	Pos    Pos    // in the file
-	Policy bool   // in the frontmatter, so that it must resolve
-	// Dynamic says that Name is only known when the state runs: it has a
-	// template, a variable or a substitution in it.
-	Dynamic bool
+	Part string // "target", "return", "next", "timeout_next", "on_exhausted", "on_comment" or "targets"
+	Name string // as spelled, trimmed
+	Pos  Pos    // in the file
 }
 
 // Policy is the frontmatter of a prompt, or the options comment of a script.

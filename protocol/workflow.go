@@ -56,7 +56,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	}
 	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeant(name) })
 	w.reachable = slices.Sorted(slices.Values(w.walk(nil, func(name string) bool {
-		return slices.ContainsFunc(w.states[name].References, func(r Reference) bool { return r.Dynamic })
+		return slices.ContainsFunc(w.states[name].named(), isDynamic)
 	})))
 	return w, w.problems()
 }
@@ -126,8 +126,8 @@ func (w *Workflow) walk(exits map[string][]Exit, isUnclear func(name string) boo
 		for _, e := range exits[name] {
 			next = append(next, e.Target.State, e.After.State)
 		}
-		for _, r := range w.states[name].References {
-			files, _ := w.catalog.candidates(r.Name) // several when the name is ambiguous
+		for _, target := range w.states[name].named() {
+			files, _ := w.catalog.candidates(target) // several when the name is ambiguous
 			next = append(next, files...)
 		}
 		if w.states[name].Policy.Transitions.Targets == nil && isUnclear(name) {

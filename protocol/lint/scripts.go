@@ -16,42 +16,24 @@ func (l *linter) checkForks(d reading) {
 		return
 	}
 	forks := slices.DeleteFunc(slices.Clone(d.Tags), func(t protocol.Written) bool { return t.Verb != protocol.Fork || isExample(t) })
-	p := protocol.Problem{File: d.State.Name, Code: "several-forks", Hint: "where several are meant at once, write " + protocol.ManyForks(d.State.Kind)}
-	severity := Warning
-	switch {
-	case len(forks) > 1:
-		p.Pos = forks[1].Pos
-		p.Message = fmt.Sprintf("there are %d forks, and a message may have only one", len(forks))
-		if d.isShell() && !branches().MatchString(d.shellText(len(d.Lines))) && !l.isUnreached(d) {
-			severity = Error // the script always does everything in it
-		}
-	case len(forks) == 1 && d.loopsAround(forks[0]):
-		p.Pos = forks[0].Pos
-		p.Message = "there is a fork in a loop, and a message may have only one"
-	default:
+	if len(forks) < 2 {
 		return
 	}
-	l.add(severity, p)
+	severity := Warning
+	if strings.EqualFold(path.Ext(d.State.Name), ".sh") && !branches().MatchString(d.shellText()) && !l.isUnreached(d) {
+		severity = Error // the script always does everything in it
+	}
+	l.add(severity, protocol.Problem{File: d.State.Name, Pos: forks[1].Pos, Code: "several-forks",
+		Message: fmt.Sprintf("there are %d forks, and a message may have only one", len(forks)),
+		Hint:    "where several are meant at once, write " + protocol.ManyForks(d.State.Kind)})
 }
 
-// These patterns find branches and loops in shell scripts.
-var (
-	branches = pattern(`\b(if|case|for|while|until|select|function|exit|exec|return|break)\b|&&|\|\||\(\)|\{`)
-	loops    = pattern(`(?m)(^|[;&|]\s*|^\s+)(for|while|until)\s`)
-	loopEnds = pattern(`(?m)(^|[;&|]\s*|^\s+)done\b`)
-)
+// branches finds branches and loops in shell scripts.
+var branches = pattern(`\b(if|case|for|while|until|select|function|exit|exec|return|break)\b|&&|\|\||\(\)|\{`)
 
-func (d reading) isShell() bool { return strings.EqualFold(path.Ext(d.State.Name), ".sh") }
-
-// loopsAround reports whether a tag of a shell script is inside a loop.
-func (d reading) loopsAround(t protocol.Written) bool {
-	at := t.Pos.Line - d.State.Line
-	return d.isShell() && len(loops().FindAllString(d.shellText(at+1), -1)) > len(loopEnds().FindAllString(d.shellText(at), -1))
-}
-
-// shellText returns the first lines of a script without those that are comments.
-func (d reading) shellText(lines int) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(d.Lines[:lines]), d.IsComment), "\n")
+// shellText returns a script without the lines that are comments.
+func (d reading) shellText() string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(d.Lines), d.IsComment), "\n")
 }
 
 // need is something that a script which is not trusted can't reach, or has no rights to.

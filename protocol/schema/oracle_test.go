@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"math/rand/v2"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -51,7 +52,8 @@ func told(err *jsonschema.ValidationError) []string {
 		}
 		return all
 	}
-	_, rule, _ := strings.Cut(err.SchemaURL, "#")
+	_, escaped, _ := strings.Cut(err.SchemaURL, "#")
+	rule, _ := url.PathUnescape(escaped)
 	if _, ok := err.ErrorKind.(*kind.PropertyNames); ok { // the place is lost
 		return []string{"a name " + strings.TrimSuffix(rule, "/propertyNames")}
 	}
@@ -72,10 +74,10 @@ func ofOurs(s *Schema, text string) []string {
 	var found []string
 	for _, f := range s.failures(value) {
 		if f.keyword == "/propertyNames" {
-			found = append(found, "a name "+inURL(f.schema))
+			found = append(found, "a name "+f.schema)
 			continue
 		}
-		found = append(found, pointer(f.at.names())+" "+inURL(f.schema)+f.keyword)
+		found = append(found, pointer(f.at.names())+" "+f.schema+f.keyword)
 	}
 	return distinct(found)
 }

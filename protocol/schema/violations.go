@@ -3,7 +3,6 @@ package schema
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,11 +28,7 @@ func violations(failures []failure) []Violation {
 }
 
 func (f failure) violation() Violation {
-	v := Violation{Place: shorten(pointer(f.at.names())), Rule: shorten(inURL(f.schema)) + shorten(f.keyword), Message: f.message + tried(f.tried)}
-	if v.Rule == "" {
-		v.Rule = "/"
-	}
-	return v
+	return Violation{Place: shorten(pointer(f.at.names())), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried)}
 }
 
 // tried says why none of some alternatives is met, each reason once, of many the first ones.
@@ -83,15 +78,6 @@ func pointer(names []string) string {
 		b.WriteString("/" + inPointer.Replace(name))
 	}
 	return b.String()
-}
-
-// inURL returns a JSON pointer as a part of a URL.
-func inURL(place string) string {
-	parts := strings.Split(place, "/")
-	for i, part := range parts {
-		parts[i] = url.PathEscape(part)
-	}
-	return strings.Join(parts, "/")
 }
 
 // shorten cuts a text to what one line of a message has room for.

@@ -1,8 +1,6 @@
 package simulate_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,18 +23,6 @@ func pathDiff(t *testing.T, want, got []string) []string {
 	return j.Diff(&simulate.Expect{Path: simulate.Path{"main": want}})
 }
 
-func numbered(n int, change map[int]string) []string {
-	var list []string
-	for i := range n {
-		if s, ok := change[i]; ok {
-			list = append(list, s)
-			continue
-		}
-		list = append(list, fmt.Sprint(i%7, ".md"))
-	}
-	return list
-}
-
 // TestDifferencesOfPaths shows each difference with what is around it.
 func TestDifferencesOfPaths(t *testing.T) {
 	for _, c := range []struct{ want, got, diff string }{
@@ -55,18 +41,5 @@ func TestDifferencesOfPaths(t *testing.T) {
 		if shown := strings.Join(got, ","); shown != c.diff {
 			t.Errorf("%q and %q: got %q, want %q", c.want, c.got, shown, c.diff)
 		}
-	}
-}
-
-// TestDifferencesOfLongPathsAreBounded: nobody reads ten thousand lines, and
-// nobody waits for them.
-func TestDifferencesOfLongPathsAreBounded(t *testing.T) {
-	got := numbered(100_000, map[int]string{70_000: "X.md"})
-	diff := pathDiff(t, numbered(100_000, nil), got)
-	if !slices.Contains(diff, "+ X.md") || len(diff) > 12 {
-		t.Errorf("diff of long paths: got %d lines, want at most 12, with X.md", len(diff))
-	}
-	if all := pathDiff(t, numbered(50_000, nil), numbered(50_000, map[int]string{0: "X.md", 49_999: "Y.md"})); len(all) != 100_001 {
-		t.Errorf("diff of long paths without a common end: got %d lines, want both lists", len(all))
 	}
 }

@@ -18,7 +18,17 @@ import (
 // reader reads YAML into the types of a replies file, and notes everything that
 // is wrong. It takes nothing for something else: no number for a string, no
 // null, no alias.
-type reader struct{ problems []protocol.Problem }
+type reader struct {
+	problems []protocol.Problem
+	names    []name
+}
+
+// name is a place in a replies file that names a state.
+type name struct {
+	pos   protocol.Pos
+	state string
+	asked bool // replies are given for it, so that it must be a prompt
+}
 
 // special is a type that is not read as its kind says.
 type special interface {
@@ -32,10 +42,12 @@ type checked interface {
 
 func (r *reader) problem(n *yaml.Node, code, format string, args ...any) *protocol.Problem {
 	r.problems = append(r.problems, protocol.Problem{
-		Pos: protocol.Pos{Line: n.Line, Col: n.Column}, Code: code, Message: fmt.Sprintf(format, args...),
+		Pos: posOf(n), Code: code, Message: fmt.Sprintf(format, args...),
 	})
 	return &r.problems[len(r.problems)-1]
 }
+
+func posOf(n *yaml.Node) protocol.Pos { return protocol.Pos{Line: n.Line, Col: n.Column} }
 
 // parse returns the one document of the file; nil after a problem.
 func (r *reader) parse(data []byte) *yaml.Node {
@@ -215,8 +227,8 @@ func (a *Answer) read(r *reader, n *yaml.Node, what string) {
 		return
 	}
 	r.fields(n, what, reflect.ValueOf(a).Elem())
-	if agent := child(n, "agent"); agent != nil && !agentName().MatchString(a.Agent) {
-		r.problem(agent, "wrong-value", "%q is no name of an agent", a.Agent).Hint = "the first is main, those it forks are main_NAME1 …"
+	if agent := child(n, "agent"); agent != nil {
+		r.checkAgent(agent, a.Agent)
 	}
 	if child(n, "text") == nil {
 		r.problem(n, "wrong-value", "%s has no text", what)
@@ -224,23 +236,36 @@ func (a *Answer) read(r *reader, n *yaml.Node, what string) {
 }
 
 func (p *Path) read(r *reader, n *yaml.Node, what string) {
-	byAgent := map[string][]string{}
-	if n.Kind != yaml.SequenceNode {
-		r.value(n, what, reflect.ValueOf(&byAgent).Elem())
-	} else {
-		var list []string
-		r.value(n, what, reflect.ValueOf(&list).Elem())
-		byAgent["main"] = list
+	*p = Path{}
+	if n.Kind == yaml.SequenceNode {
+		(*p)["main"] = r.path(n, what)
+		return
 	}
-	*p = byAgent
-	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		if agent := n.Content[i]; !agentName().MatchString(agent.Value) {
-			r.problem(agent, "wrong-value", "%q is no name of an agent", agent.Value).Hint = "the first is main, those it forks are main_NAME1 …"
+	r.pairs(n, what, func(key, value *yaml.Node) {
+		r.checkAgent(key, key.Value)
+		(*p)[key.Value] = r.path(value, key.Value)
+	})
+}
+
+// path reads a list of states.
+func (r *reader) path(n *yaml.Node, what string) (list []string) {
+	r.value(n, what, reflect.ValueOf(&list).Elem())
+	for i, st := range list {
+		if !printable(st) {
+			r.problem(n.Content[i], "wrong-value", "%q is no name of a state", st)
 		}
+		r.names = append(r.names, name{posOf(n.Content[i]), st, false})
+	}
+	return list
+}
+
+func (r *reader) checkAgent(n *yaml.Node, name string) {
+	if !agentName().MatchString(name) {
+		r.problem(n, "wrong-value", "%q is no name of an agent", name).Hint = "the first is main, those it forks are main_NAME1 …"
 	}
 }
 
-func (r *Replies) check(rd *reader, n *yaml.Node) {
+func (*Replies) check(rd *reader, n *yaml.Node) {
 	eachPair(child(n, "meta"), func(key, _ *yaml.Node) {
 		if !metaKey().MatchString(key.Value) {
 			rd.problem(key, "wrong-value", "meta key %q has more than letters, digits and _", key.Value)
@@ -254,37 +279,13 @@ func (r *Replies) check(rd *reader, n *yaml.Node) {
 		if !agentName().MatchString(agent) || st == "" || strings.Contains(st, "/") || !printable(key.Value) {
 			rd.problem(key, "wrong-value", "%q is neither STATE nor AGENT/STATE", key.Value)
 		}
-		r.named(key, st, true)
+		rd.names = append(rd.names, name{posOf(key), st, true})
 	})
-	if path := child(child(n, "expect"), "path"); path != nil {
-		r.pathNames(rd, path)
-	}
-}
-
-// pathNames notes the states that an expected path names.
-func (r *Replies) pathNames(rd *reader, path *yaml.Node) {
-	lists := []*yaml.Node{path}
-	eachPair(path, func(_, list *yaml.Node) { lists = append(lists, list) })
-	for _, list := range lists {
-		if list.Kind != yaml.SequenceNode {
-			continue
-		}
-		for _, item := range list.Content {
-			if !printable(item.Value) {
-				rd.problem(item, "wrong-value", "%q is no name of a state", item.Value)
-			}
-			r.named(item, item.Value, false)
-		}
-	}
 }
 
 // printable reports whether a name has no control characters.
 func printable(name string) bool {
 	return name != "" && strings.IndexFunc(name, unicode.IsControl) < 0
-}
-
-func (r *Replies) named(n *yaml.Node, st string, asked bool) {
-	r.names = append(r.names, name{protocol.Pos{Line: n.Line, Col: n.Column}, st, asked})
 }
 
 // child returns the value of a key of a map, nil when there is none.

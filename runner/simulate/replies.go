@@ -38,13 +38,6 @@ type Replies struct {
 	names []name // of states, where they stand in the file
 }
 
-// name is a place in a replies file that names a state.
-type name struct {
-	pos   protocol.Pos
-	state string
-	asked bool // replies are given for it, so that it must be a prompt
-}
-
 // Reply is what one invocation of an agent brings.
 type Reply struct {
 	Text   Text   `yaml:"text,omitempty"`   // the final message; nothing when it is left out
@@ -144,14 +137,16 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 		return nil, r.problems, nil
 	}
 	r.read(root, "the file", out)
+	out.names = r.names
 	if len(r.problems) == 0 && out.States == nil && out.Answers == nil && out.Expect == nil {
 		r.problem(root, "empty", "the file has neither states nor answers nor expect")
 	}
-	slices.SortStableFunc(r.problems, func(a, b protocol.Problem) int {
-		return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col)
-	})
+	slices.SortStableFunc(r.problems, func(a, b protocol.Problem) int { return inOrder(a.Pos, b.Pos) })
+	slices.SortStableFunc(out.names, func(a, b name) int { return inOrder(a.pos, b.pos) })
 	return out, r.problems, nil
 }
+
+func inOrder(a, b protocol.Pos) int { return cmp.Or(a.Line-b.Line, a.Col-b.Col) }
 
 // Check returns what in the file does not match a workflow: replies for what is no
 // prompt state of it, and expected states that it does not have.
