@@ -4,23 +4,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // pathDiff compares the path of a run with an expected one.
-func pathDiff(t *testing.T, want, got []string) []string {
-	t.Helper()
-	var j simulate.Journal
+func pathDiff(want, got []string) []string {
+	m := &report.Model{Ending: &state.RunFinished{Status: state.Completed}}
 	for _, st := range got {
-		if err := j.Report(state.Event{Agent: "main", State: st, Body: &state.StateStarted{}}); err != nil {
-			t.Fatal(err)
-		}
+		m.Executions = append(m.Executions, &report.Exec{Agent: "main", State: st})
 	}
-	if err := j.Report(state.Event{Body: &state.RunFinished{Status: state.Completed}}); err != nil {
-		t.Fatal(err)
-	}
-	return j.Diff(&simulate.Expect{Path: simulate.Path{"main": want}})
+	return (&simulate.Expect{Path: simulate.Path{"main": want}}).Diff(m)
 }
 
 // TestDifferencesOfPaths shows each difference with what is around it.
@@ -34,7 +29,7 @@ func TestDifferencesOfPaths(t *testing.T) {
 		{"A A A A A A B", "A A A A A A C", "  (3 more that are the same),  A,  A,  A,- B,+ C"},
 		{"X A A A A A A A A Y", "Z A A A A A A A A Y", "- X,+ Z,  A,  A,  A,  (6 more that are the same)"},
 	} {
-		got := pathDiff(t, strings.Fields(c.want), strings.Fields(c.got))
+		got := pathDiff(strings.Fields(c.want), strings.Fields(c.got))
 		if len(got) > 0 {
 			got = got[1:]
 		}

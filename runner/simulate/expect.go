@@ -6,39 +6,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Journal is what happened in a run, collected from its events. It implements
-// the Reporter of package report.
-type Journal struct {
-	paths map[string][]string
-	end   *state.RunFinished
-}
-
-// Report implements report.Reporter.
-func (j *Journal) Report(e state.Event) error {
-	switch b := e.Body.(type) {
-	case *state.StateStarted:
-		if j.paths == nil {
-			j.paths = map[string][]string{}
-		}
-		j.paths[e.Agent] = append(j.paths[e.Agent], e.State)
-	case *state.RunFinished:
-		j.end = b
-	}
-	return nil
-}
-
-// Close implements report.Reporter.
-func (j *Journal) Close() error { return nil }
-
-// Diff returns the lines by which the run differs from what was expected: those
+// Diff returns the lines by which a run differs from what was expected: those
 // that were expected begin with "-", those that came with "+". Without a
 // difference, and when nothing was expected, there are none.
-func (j *Journal) Diff(want *Expect) []string {
-	if want == nil || j.end == nil {
+func (want *Expect) Diff(run *report.Model) []string {
+	if want == nil || run.Ending == nil {
 		return nil
+	}
+	end, paths := run.Ending, map[string][]string{}
+	for _, x := range run.Executions {
+		paths[x.Agent] = append(paths[x.Agent], x.State)
 	}
 	var out []string
 	field := func(name, want, got string) {
@@ -51,24 +32,24 @@ func (j *Journal) Diff(want *Expect) []string {
 		status = string(state.Completed)
 	}
 	if status != "" {
-		field("status", status, string(j.end.Status))
+		field("status", status, string(end.Status))
 	}
 	if want.Outcome != "" {
-		field("outcome", want.Outcome, j.end.Outcome)
+		field("outcome", want.Outcome, end.Outcome)
 	}
 	if want.Result != nil {
-		out = append(out, resultDiff(string(*want.Result), j.end.Result)...)
+		out = append(out, resultDiff(string(*want.Result), end.Result)...)
 	}
 	if want.Cost != nil {
-		field("cost", state.USD(*want.Cost).String(), j.end.CostUSD.String())
+		field("cost", state.USD(*want.Cost).String(), end.CostUSD.String())
 	}
 	for _, agent := range slices.Sorted(maps.Keys(want.Path)) {
-		if diff := lineDiff(want.Path[agent], j.paths[agent]); diff != nil {
+		if diff := lineDiff(want.Path[agent], paths[agent]); diff != nil {
 			out = append(append(out, "path of "+agent), diff...)
 		}
 	}
-	if out != nil && j.end.Reason != "" {
-		out = append(out, "the run ended: "+j.end.Reason)
+	if out != nil && end.Reason != "" {
+		out = append(out, "the run ended: "+end.Reason)
 	}
 	return out
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -69,20 +70,17 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // play is one simulation.
 type play struct {
-	t       *testing.T
 	clock   *simulate.Clock
 	actor   *simulate.Actor
 	people  *simulate.People
 	replies *simulate.Replies
-	journal simulate.Journal
+	model   *report.Model
 	lines   []string // what happened, with the simulated time
 }
 
 // Report and Tick make the play the reporter of its run.
 func (p *play) Report(e state.Event) {
-	if err := p.journal.Report(e); err != nil {
-		p.t.Fatal(err)
-	}
+	p.model.Add(e)
 	if line := words(e.Body); line != "" {
 		at := e.Time.Sub(epoch)
 		p.lines = append(p.lines, strings.TrimRight(fmt.Sprintf("%v %s %s %s", at, e.Agent, e.State, line), " "))
@@ -175,7 +173,7 @@ func read(t *testing.T, text string) *simulate.Replies {
 func perform(t *testing.T, files map[string]string, change func(*state.Options, *runner.Config)) *play {
 	t.Helper()
 	w := load(t, files)
-	p := &play{t: t, clock: simulate.NewClock(epoch), replies: read(t, files["replies.yaml"])}
+	p := &play{model: report.NewModel(), clock: simulate.NewClock(epoch), replies: read(t, files["replies.yaml"])}
 	if problems := p.replies.Check(w); len(problems) > 0 {
 		t.Fatalf("check replies: got %v, want no problems", problems)
 	}
@@ -214,7 +212,7 @@ func (p *play) String() string {
 	for _, part := range []struct {
 		name  string
 		lines []string
-	}{{"", p.lines}, {"missing: ", p.actor.Missing()}, {"unused: ", p.actor.Unused()}, {"unused: ", p.people.Unused()}, {"wrong: ", p.people.Wrong()}, {"diff: ", p.journal.Diff(p.replies.Expect)}} {
+	}{{"", p.lines}, {"missing: ", p.actor.Missing()}, {"unused: ", p.actor.Unused()}, {"unused: ", p.people.Unused()}, {"wrong: ", p.people.Wrong()}, {"diff: ", p.replies.Expect.Diff(p.model)}} {
 		for _, l := range part.lines {
 			b.WriteString(strings.TrimRight(part.name+l, " ") + "\n")
 		}

@@ -123,8 +123,7 @@ func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replie
 	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless
 	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
 	cfg.Reporter, cfg.Cancel = timeless{o.Events}, twice(stops.Reasons())
-	var journal simulate.Journal
-	o.Events.Add("journal", &journal)
+	o.Events.Model = report.NewModel() // all of the run is compared with what was expected
 	o.Events.Add("console", report.NewConsole(s.Stderr, o.Events.Model, s.Console))
 	run, err := o.Run(ctx)
 	o.Close()
@@ -139,7 +138,7 @@ func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replie
 	for _, left := range slices.Concat(actor.Unused(), people.Unused()) {
 		s.warn("replies that were not used: " + left)
 	}
-	diff := slices.Concat(journal.Diff(replies.Expect), added("replies that the file lacks", actor.Missing()),
+	diff := slices.Concat(replies.Expect.Diff(o.Events.Model), added("replies that the file lacks", actor.Missing()),
 		added("answers that are none of the choices", people.Wrong()))
 	return s.compare(run, replies, diff)
 }
