@@ -1,5 +1,6 @@
 // counter reads what the Responses API says of the tokens of an answer, whole or
 // piece by piece. It says so once, at the end.
+
 package codex
 
 import (

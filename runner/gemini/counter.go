@@ -1,5 +1,6 @@
 // counter reads what the Gemini API says of the tokens of an answer, whole or piece
 // by piece. Each piece says it of counted up to there.
+
 package gemini
 
 import (
