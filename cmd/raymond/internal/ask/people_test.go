@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,86 +14,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-const (
-	token = "0123456789abcdef0123456789abcdef"
-	us    = "robot[bot]"
-)
-
-// place is a Forum of one issue, whose requests may go wrong.
-type place struct {
-	said  []job.Remark
-	asked int
-	// wrong is what becomes of a request, by its number from 1: "" for nothing special,
-	// "refused" when it is not carried out, "lost" when its answer is not heard of.
-	wrong func(n int) string
-	kill  context.CancelFunc // called after each request that goes wrong; nil for none
-	hangs bool               // no request is answered, nor carried out
-}
-
-func (f *place) request(carryOut func()) error {
-	f.asked++
-	if f.hangs {
-		time.Sleep(10 * time.Second) // as forge.Once has it
-		return &forge.Error{Err: errors.New("no answer")}
-	}
-	how := ""
-	if f.wrong != nil {
-		how = f.wrong(f.asked)
-	}
-	if how != "refused" {
-		carryOut()
-	}
-	if how == "" {
-		return nil
-	}
-	if f.kill != nil {
-		f.kill()
-	}
-	return &forge.Error{Err: errors.New(how)}
-}
-
-func (f *place) Remarks(context.Context, int, time.Time) (list []job.Remark, err error) {
-	err = f.request(func() { list = slices.Clone(f.said) })
-	return list, err
-}
-
-func (f *place) Remark(_ context.Context, r job.Remark) (found job.Remark, err error) {
-	err = f.request(func() {
-		found = f.said[slices.IndexFunc(f.said, func(x job.Remark) bool { return x.Name() == r.Name() })]
-	})
-	return found, err
-}
-
-func (f *place) Say(_ context.Context, _ int, body string) (made job.Remark, err error) {
-	err = f.request(func() { made = f.add(us, body) })
-	return made, err
-}
-
-func (f *place) Edit(_ context.Context, id int64, body string) error {
-	return f.request(func() { f.said[id-1].Body = body })
-}
-
-func (f *place) Self(context.Context) (string, error) { return us, f.request(func() {}) }
-
-func (f *place) Author(context.Context, int) (job.Account, error) {
-	return job.Account{Login: "opener", Type: "User"}, f.request(func() {})
-}
-
-func (f *place) add(who, body string) job.Remark {
-	r := job.Remark{Kind: job.OnIssue, ID: int64(len(f.said) + 1), Number: 7, Author: job.Account{Login: who}, Body: body, Created: time.Now()}
-	f.said = append(f.said, r)
-	return r
-}
+const token = "0123456789abcdef0123456789abcdef"
 
 // posted counts the comments with the question.
-func (f *place) posted() int {
-	n := 0
-	for _, r := range f.said {
-		if strings.HasPrefix(r.Body, questionMark+token) {
-			n++
-		}
-	}
-	return n
+func (s *service) posted() int {
+	return len(slices.DeleteFunc(slices.Clone(s.all), func(r job.Remark) bool { return !strings.HasPrefix(r.Body, questionMark+token) }))
 }
 
 // asks is a run whose agent waits for an answer.
@@ -108,7 +32,7 @@ func asks(q state.Question) *state.Run {
 }
 
 // onIssue are for a run whose questions are asked on issue 7, where ann may answer.
-func onIssue(f *place) Options {
+func onIssue(f *service) Options {
 	return Options{
 		Forum: f, Prefix: "/raymond", Number: 7, Pointer: Pointer{Workflow: "w.yml", Key: "k", Run: "w-12345678"},
 		MayAnswer: func(_ context.Context, who job.Account) *job.Denied {
@@ -123,7 +47,7 @@ func onIssue(f *place) Options {
 
 // drive is an owner of a run, in one process: it stores each step, and ends when all is
 // settled, when the answer is there, or when it is killed. It returns the answer.
-func drive(ctx context.Context, f *place, run *state.Run, begun *state.Run) (answer string, err error) {
+func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (answer string, err error) {
 	p := New(onIssue(f), begun)
 	q := run.Agents[0].Waits.Question
 	open := func() {
@@ -174,27 +98,27 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						ctx, kill := context.WithCancel(t.Context())
 						defer kill()
-						f := &place{wrong: func(at int) string {
-							if at == n {
-								return how
+						f := &service{self: ours}
+						f.fate = func(string) fate {
+							if len(f.asked) != n {
+								return fate{}
 							}
-							return ""
-						}}
-						if isKilled {
-							f.kill = kill
+							if isKilled {
+								kill()
+							}
+							return fate{err: &forge.Error{Op: how}, done: how == "lost"}
 						}
 						run := asks(state.Question{})
 						stored := copied(run)
 						_, _ = drive(ctx, f, run, &state.Run{})
-						f.kill = nil
 						f.add("eve", "/raymond not me")
 						f.add("ann", "/raymond the answer")
 						f.add("ann", "/raymond too late")
 						time.Sleep(time.Minute)
 						again := copied(stored)
 						answer, err := drive(t.Context(), f, again, copied(stored))
-						if f.posted() != 1 || answer != "the answer" && f.said[0].Body[:5] == "<!-- " {
-							t.Errorf("got %d questions, the answer %q, %v; want one question and the answer\n%+v", f.posted(), answer, err, f.said)
+						if f.posted() != 1 || answer != "the answer" && f.all[0].Body[:5] == "<!-- " {
+							t.Errorf("got %d questions, the answer %q, %v; want one question and the answer\n%+v", f.posted(), answer, err, f.all)
 						}
 					})
 				})
@@ -206,7 +130,7 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 // TestNothingIsPostedBeforeItsTokenIsStored, and a run that can't be stored is not held up.
 func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &place{}
+		f := &service{self: ours}
 		p := New(onIssue(f), &state.Run{})
 		run := asks(state.Question{})
 		p.Open(run)
@@ -235,17 +159,17 @@ func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
 // doesn't know.
 func TestAForgeThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &place{}
+		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
-		f.add(us, questionMark+token+" e30 -->")
+		f.add(ours, questionMark+token+" e30 -->")
 		f.add("ann", "/raymond yes")
-		f.hangs = true
+		f.fate = func(string) fate { return fate{takes: 10 * time.Second, err: &forge.Error{Op: "no answer"}} } // as forge.Once has it
 		began := time.Now()
 		answer, err := drive(t.Context(), f, run, copied(run))
 		if took := time.Since(began); answer != "" || err == nil || took > 5*time.Minute {
 			t.Errorf("got %q, %v after %v; want an error within minutes", answer, err, took)
 		}
-		f.hangs = false
+		f.fate = nil
 		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "yes" || err != nil {
 			t.Errorf("later: got %q, %v; want the answer", answer, err)
 		}
@@ -255,10 +179,10 @@ func TestAForgeThatHangs(t *testing.T) {
 // TestWhatWasSaidBefore a question is no answer to it.
 func TestWhatWasSaidBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &place{}
+		f := &service{self: ours}
 		run := asks(state.Question{Number: 2, Text: "What?", Token: token, Comment: 2})
 		f.add("ann", "/raymond early")
-		f.add(us, questionMark+token+" e30 -->")
+		f.add(ours, questionMark+token+" e30 -->")
 		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "" || err != nil {
 			t.Errorf("got %q, %v; want no answer", answer, err)
 		}
@@ -280,12 +204,12 @@ func TestWhoAnswers(t *testing.T) {
 	}{
 		{"ann", nil, false, "x"}, {"ann", []string{"bob", "Ann"}, false, "x"}, {"ann", []string{"bob"}, false, ""},
 		{"eve", []string{"eve"}, false, ""}, {"opener", []string{"author"}, false, ""}, {"opener", []string{"author"}, true, "x"},
-		{"opener", []string{"bob"}, true, ""}, {"opener", nil, true, ""}, {"eve", []string{"author"}, true, ""}, {us, nil, false, ""},
+		{"opener", []string{"bob"}, true, ""}, {"opener", nil, true, ""}, {"eve", []string{"author"}, true, ""}, {ours, nil, false, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			f := &place{}
+			f := &service{self: ours}
 			run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, From: test.from, Untrusted: test.untrusted})
-			f.add(us, questionMark+token+" e30 -->")
+			f.add(ours, questionMark+token+" e30 -->")
 			f.add(test.who, "/raymond x")
 			if answer, err := drive(t.Context(), f, run, copied(run)); answer != test.want || err != nil {
 				t.Errorf("%+v: got %q, %v; want %q", test, answer, err, test.want)
@@ -297,15 +221,15 @@ func TestWhoAnswers(t *testing.T) {
 // TestTheCommentNamesTheStatesThatMayFollow: who answers knows what an answer leads to.
 func TestTheCommentNamesTheStatesThatMayFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &place{}
+		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "What?", Token: token, TimeoutNext: "LATE.md"})
 		run.Agents[0].Waits.Until = time.Now().Add(time.Hour)
 		if _, err := drive(t.Context(), f, run, &state.Run{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"\nThe state `NEXT.sh` follows.\n", "; then `LATE.md` follows."} {
-			if !strings.Contains(f.said[0].Body, want) {
-				t.Errorf("got %q, want %q in it", f.said[0].Body, want)
+			if !strings.Contains(f.all[0].Body, want) {
+				t.Errorf("got %q, want %q in it", f.all[0].Body, want)
 			}
 		}
 	})

@@ -13,7 +13,7 @@ import (
 // ours is the account of the token.
 const ours = "github-actions[bot]"
 
-// service has the comments of one issue. It runs on a fake clock.
+// service has what was said on issue 7, which opener has opened. It runs on a fake clock.
 type service struct {
 	mu    sync.Mutex // guards all below
 	all   []job.Remark
@@ -105,11 +105,27 @@ func (s *service) on(ctx context.Context, what string, id int64, act func(at int
 	return got.comment, err
 }
 
+func (s *service) Remarks(ctx context.Context, _ int, _ time.Time) ([]job.Remark, error) {
+	return s.List(ctx)
+}
+
+func (s *service) Remark(ctx context.Context, r job.Remark) (job.Remark, error) {
+	return s.on(ctx, "remark", r.ID, func(at int, a *answer) { a.comment = s.all[at] })
+}
+
+func (s *service) Author(ctx context.Context, _ int) (job.Account, error) {
+	_, err := s.meet(ctx, "author", func(*answer) {})
+	return job.Account{Login: "opener", Type: "User"}, err
+}
+
+func (s *service) Say(ctx context.Context, _ int, body string) (job.Remark, error) {
+	return s.Create(ctx, body)
+}
+
 func (s *service) Create(ctx context.Context, body string) (job.Remark, error) {
 	got, err := s.meet(ctx, "create", func(a *answer) {
-		s.last++
-		a.comment = job.Remark{Kind: job.OnIssue, ID: s.last, Author: job.Account{Login: ours}, Body: body}
-		s.all, s.wrote = append(s.all, a.comment), append(s.wrote, time.Now())
+		a.comment = s.said(ours, body)
+		s.wrote = append(s.wrote, time.Now())
 	})
 	return got.comment, err
 }
@@ -138,12 +154,13 @@ func (s *service) Self(ctx context.Context) (string, error) {
 }
 
 // add adds a comment of somebody.
-func (s *service) add(author, body string) int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *service) add(author, body string) { s.locked(func() { s.said(author, body) }) }
+
+func (s *service) said(author, body string) job.Remark {
 	s.last++
-	s.all = append(s.all, job.Remark{Kind: job.OnIssue, ID: s.last, Author: job.Account{Login: author}, Body: body})
-	return s.last
+	r := job.Remark{Kind: job.OnIssue, ID: s.last, Number: 7, Author: job.Account{Login: author}, Body: body, Created: time.Now()}
+	s.all = append(s.all, r)
+	return r
 }
 
 // take removes a comment, as a person may.
