@@ -21,12 +21,7 @@ func codeSpan(line string) string {
 	}
 	// A bar ends a cell of a table even within code. Escaping it does not help where
 	// the text already has a backslash before it.
-	line = strings.ReplaceAll(line, "|", "∣")
-	marks := strings.Repeat("`", text.LongestRun(line)+1)
-	if line[0] == '`' || line[len(line)-1] == '`' {
-		line = " " + line + " "
-	}
-	return marks + line + marks
+	return text.Code(strings.ReplaceAll(line, "|", "∣"))
 }
 
 // htmlCode is code for a line of HTML, in which nothing is read as Markdown.

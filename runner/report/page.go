@@ -226,16 +226,25 @@ func (d *document) stopped(w *writer) {
 // writeNamed writes the first of many parts, and how many more there are.
 func writeNamed(w *writer, what string, parts []string) {
 	if len(parts) > 0 {
-		w.write(what + ": " + strings.Join(firstOf(parts, maxNamed), ", ") + "\n\n")
+		w.write(what + ": " + strings.Join(FirstOf(parts, maxNamed), ", ") + "\n\n")
 	}
 }
 
-// firstOf returns the first n of many parts, and how many more there are.
-func firstOf(parts []string, n int) []string {
+// FirstOf returns the first n of many parts, and how many more there are.
+func FirstOf(parts []string, n int) []string {
 	if more := len(parts) - n; more > 0 {
 		return append(parts[:n:n], fmt.Sprintf("%d more", more))
 	}
 	return parts
+}
+
+// Joined joins parts, as in "a, b or c".
+func Joined(parts []string, word string) string {
+	last := len(parts) - 1
+	if last < 1 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
 }
 
 // drawing returns the path that the run took, "" when there is none.

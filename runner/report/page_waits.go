@@ -171,21 +171,12 @@ func (t *waitText) limits(one *Wait) string {
 		for _, login := range one.From {
 			logins = append(logins, code(login, t.width))
 		}
-		parts = append(parts, "Only "+orList(firstOf(logins, maxFrom))+" may answer.")
+		parts = append(parts, "Only "+Joined(FirstOf(logins, maxFrom), "or")+" may answer.")
 	}
 	if until := one.untilText(); until != "" {
 		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the run continues with %s.", until, code(one.TimeoutNext, t.width)))
 	}
 	return strings.Join(parts, " ")
-}
-
-// orList joins parts, as in "a, b or c".
-func orList(parts []string) string {
-	if len(parts) < 2 {
-		return strings.Join(parts, "")
-	}
-	last := len(parts) - 1
-	return strings.Join(parts[:last], ", ") + " or " + parts[last]
 }
 
 // listed returns a line for each of the first that wait, and one for all others.
@@ -231,7 +222,7 @@ func (t *waitText) jobLines(all []jobWaits) []string {
 			}
 			names = append(names, part)
 		}
-		return fmt.Sprintf("for the job %s: %s.%s", code(g.job, t.width), strings.Join(firstOf(names, t.named), ", "), t.howJob(g.job))
+		return fmt.Sprintf("for the job %s: %s.%s", code(g.job, t.width), strings.Join(FirstOf(names, t.named), ", "), t.howJob(g.job))
 	}, more("for ", "job"))
 }
 

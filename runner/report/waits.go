@@ -198,8 +198,11 @@ func (w *Wait) untilText() string {
 	if w.end().IsZero() {
 		return ""
 	}
-	return w.end().UTC().Format("2006-01-02 15:04 UTC") // readers may be anywhere
+	return Minute(w.end())
 }
+
+// Minute is a time as people are told when they may do something: in UTC, since readers may be anywhere.
+func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // what says what the agent waits for, in our own words and names.
 func (w *Wait) what() string {

@@ -106,7 +106,7 @@ func TestWaitsOf(t *testing.T) {
 	}
 	want := []string{
 		"main J.md for the agents that it forked 3 0    0",
-		"main_a1 Q.md for an answer to question 4 0 77  " + until.UTC().Format("2006-01-02 15:04 UTC") + " T.md 5000",
+		"main_a1 Q.md for an answer to question 4 0 77  " + Minute(until) + " T.md 5000",
 		"main_c3_d1 P.md for the job publish 0 0 no push   0",
 	}
 	if !slices.Equal(short, want) {

@@ -148,8 +148,8 @@ func checkFence(t *testing.T, s string) {
 	if inside := strings.Join(all[1:len(all)-1], "\n"); inside != strings.TrimRight(s, "\n") {
 		t.Errorf("%q: got %q in the fence, want the text", s, inside)
 	}
-	if run := regexp.MustCompile("`{" + "4,}").FindString(s); LongestRun(s) < len(run) {
-		t.Errorf("%q: got a longest run of %d, want %d at least", s, LongestRun(s), len(run))
+	if run := regexp.MustCompile("`{" + "4,}").FindString(s); longestRun(s) < len(run) {
+		t.Errorf("%q: got a longest run of %d, want %d at least", s, longestRun(s), len(run))
 	}
 }
 

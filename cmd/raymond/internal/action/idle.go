@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -38,7 +39,7 @@ func hasNothingToDo(ctx context.Context, s *step, r *result, l lookup) bool {
 
 func untilText(run *state.Run) string {
 	if until := run.Progress.Until; !until.IsZero() {
-		return " until " + until.UTC().Format("2006-01-02 15:04 UTC")
+		return " until " + report.Minute(until)
 	}
 	return ""
 }

@@ -117,14 +117,7 @@ func names(list []string) string {
 }
 
 // code is a text as a code span, which nothing in it can end.
-func code(s string) string {
-	s = text.Brief(s, 200)
-	marks := strings.Repeat("`", text.LongestRun(s)+1)
-	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
-		s = " " + s + " "
-	}
-	return marks + s + marks
-}
+func code(s string) string { return text.Code(text.Brief(s, 200)) }
 
 // onLine puts the line that a comment is about before what it says.
 func onLine(r job.Remark, said string) string {

@@ -199,7 +199,7 @@ func (f *Facts) fromText() string {
 	if f.Status != state.Suspended || f.Until.IsZero() {
 		return ""
 	}
-	return " from " + f.Until.UTC().Format("2006-01-02 15:04 UTC") + " on"
+	return " from " + report.Minute(f.Until) + " on"
 }
 
 // whyNot says why nobody can resume the run; "" if somebody can.

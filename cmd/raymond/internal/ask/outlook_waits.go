@@ -42,7 +42,7 @@ func (f *Facts) waitsText() string {
 		return strings.Join(append(parts, f.resumeText()+f.scheduleText()), " ")
 	case !f.Until.IsZero():
 		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the next run with %s resumes it without an answer.%s",
-			f.Until.UTC().Format("2006-01-02 15:04 UTC"), f.keyText(), f.scheduleText()))
+			report.Minute(f.Until), f.keyText(), f.scheduleText()))
 	}
 	return strings.Join(append(parts, f.hindrances()...), " ")
 }
@@ -58,7 +58,7 @@ func (f *Facts) answerText(open []report.Wait) string {
 		numbers = append(numbers, fmt.Sprint(w.Number))
 	}
 	first := report.AnswerLines(f.Prefix, open[0].Number, open[0].Choices)
-	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", join(firstOf(numbers), "and"), orCode(first), open[0].Number)
+	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", report.Joined(report.FirstOf(numbers, maxNamed), "and"), orCode(first), open[0].Number)
 }
 
 // whereText says on which issue or pull request the answer to a question belongs.
@@ -111,24 +111,7 @@ func orCode(lines []string) string {
 	for _, line := range lines {
 		parts = append(parts, "`"+line+"`")
 	}
-	return join(firstOf(parts), "or")
-}
-
-// firstOf returns the first parts of many, and how many more there are.
-func firstOf(parts []string) []string {
-	if more := len(parts) - maxNamed; more > 0 {
-		return append(parts[:maxNamed], fmt.Sprintf("%d more", more))
-	}
-	return parts
-}
-
-// join joins parts, as in "a, b or c".
-func join(parts []string, word string) string {
-	last := len(parts) - 1
-	if last < 1 {
-		return strings.Join(parts, "")
-	}
-	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
+	return report.Joined(report.FirstOf(parts, maxNamed), "or")
 }
 
 // HasNoSchedule reports whether a workflow file says that no schedule starts it. It is

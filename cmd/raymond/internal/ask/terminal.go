@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // Terminal is where somebody reads questions and types answers.
@@ -33,7 +34,7 @@ func (t *Terminal) show(q *question) {
 		b.WriteString("Choices: " + text.Escaped(strings.Join(q.Choices, ", ")) + "\n")
 	}
 	if !q.until.IsZero() {
-		fmt.Fprintf(&b, "Without an answer until %s, %s comes next.\n", q.until.UTC().Format("2006-01-02 15:04 UTC"), q.TimeoutNext)
+		fmt.Fprintf(&b, "Without an answer until %s, %s comes next.\n", report.Minute(q.until), q.TimeoutNext)
 	}
 	b.WriteString("Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n")
 	_, _ = io.WriteString(t.out, b.String()) // who can't read it doesn't answer

@@ -25,7 +25,7 @@ func Outcome(run *state.Run) *problem.Problem {
 	case state.Suspended:
 		f.Class, f.Hint = problem.ClassSuspended, report.ResumeHint(run.WorkflowID, report.WaitsOf(run))
 		if !p.Until.IsZero() {
-			f.What += fmt.Sprintf(" (until %s)", p.Until.UTC().Format("2006-01-02 15:04 UTC"))
+			f.What += fmt.Sprintf(" (until %s)", report.Minute(p.Until))
 		}
 	case state.Cancelled:
 		f.Class, f.What = problem.ClassCancelled, "stopped by "+p.Reason
