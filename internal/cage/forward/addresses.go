@@ -86,7 +86,7 @@ type keptError struct {
 
 func (e *keptError) Error() string {
 	said := fmt.Sprintf("it leads to %s, %s", e.at.addr, e.kind)
-	if e.at.addr.IsLinkLocalUnicast() {
+	if IsMetadata(e.at.addr) {
 		return said + ", which is never reached"
 	}
 	return fmt.Sprintf("%s; add %s to the input network as well, if that is meant", said, e.at.listed())
@@ -108,15 +108,25 @@ func (l List) checkDial(ctx context.Context, _, address string, _ syscall.RawCon
 	}
 	kind := kindOf(at.addr)
 	meant, _ := ctx.Value(meantKey{}).(target)
-	isListed := l.allowsAddr(at.addr, at.port) || at.addr.IsPrivate() && at.addr != metadata6 && !isOwn(at.addr) && l.isService(meant)
-	if kind == "" || isListed && !at.addr.IsLinkLocalUnicast() {
+	isListed := l.allowsAddr(at.addr, at.port) || at.addr.IsPrivate() && !isOwn(at.addr) && l.isService(meant)
+	if kind == "" || isListed && !IsMetadata(at.addr) {
 		return nil
 	}
 	return &keptError{at: at, kind: kind}
 }
 
-// metadata6 is the metadata service of a cloud.
-var metadata6 = netip.MustParseAddr("fd00:ec2::254")
+// metadata are addresses at which a cloud has its metadata beside or in place of link-local ones: Alibaba's, Azure's,
+// Oracle's, Amazon's and Google's.
+var metadata = []netip.Addr{
+	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"), netip.MustParseAddr("192.0.0.192"),
+	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
+}
+
+// IsMetadata reports whether a cloud has its metadata at an address, or may have it, as at any link-local one. No list
+// opens it.
+func IsMetadata(addr netip.Addr) bool {
+	return addr.IsLinkLocalUnicast() || slices.Contains(metadata, addr)
+}
 
 // isService reports whether the list has exactly this name with this port.
 func (l List) isService(t target) bool {

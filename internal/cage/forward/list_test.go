@@ -116,7 +116,7 @@ func TestAddressesOfInsideAreKnown(t *testing.T) {
 // TestServicesOfTheJobAreReached: a name that is listed with its port may lead to a private address, but not to
 // this machine, nor to a cloud's metadata, which no entry opens.
 func TestServicesOfTheJobAreReached(t *testing.T) {
-	list, err := Parse("db:5432 wide.example *.all.example:5432 registry-npm 169.254.169.254:80 10.0.0.7:80")
+	list, err := Parse("db:5432 wide.example *.all.example:5432 registry-npm 169.254.169.254:80 168.63.129.16:80 10.0.0.7:80")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestServicesOfTheJobAreReached(t *testing.T) {
 		"db:5432 10.9.9.9:5432": true, "db:5432 [fd12::5]:5432": true, "db:5432 8.8.8.8:5432": true,
 		"db:5432 127.0.0.1:5432": false, "db:5432 169.254.169.254:5432": false, "db:5432 [fd00:ec2::254]:5432": false,
 		"wide.example:443 10.9.9.9:443": false, "x.all.example:5432 10.9.9.9:5432": false, "registry.npmjs.org:443 10.9.9.9:443": false,
-		"169.254.169.254:80 169.254.169.254:80": false, "10.0.0.7:80 10.0.0.7:80": true,
+		"169.254.169.254:80 169.254.169.254:80": false, "168.63.129.16:80 168.63.129.16:80": false, "10.0.0.7:80 10.0.0.7:80": true,
 	} {
 		meant, address, _ := strings.Cut(dial, " ")
 		at, ok := parseTarget(meant, 0)

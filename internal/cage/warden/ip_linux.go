@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
 // Sizes of struct sockaddr_in, and of the shortest struct sockaddr_in6 that the kernel
@@ -20,8 +22,8 @@ const (
 func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	family, target := parseIP(address)
 	switch {
-	case w.rules.IsOpen && s.kind == unix.SOCK_STREAM && target.Addr().IsLinkLocalUnicast():
-		return nil, w.refuse(target.String(), unix.EACCES) // the metadata of a cloud; by UDP name servers are asked there
+	case w.rules.IsOpen && s.kind == unix.SOCK_STREAM && isMetadata(target):
+		return nil, w.refuse(target.String(), unix.EACCES)
 	case w.rules.IsOpen:
 		return address, 0
 	case family == unix.AF_UNSPEC && s.kind == unix.SOCK_STREAM:
@@ -58,6 +60,12 @@ func ofLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
 }
 
 var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()
+
+// isMetadata reports whether a cloud's metadata may be there. Some clouds have their name server at the same address.
+func isMetadata(at netip.AddrPort) bool {
+	const nameServer = 53
+	return at.Addr().IsLinkLocalUnicast() || at.Port() != nameServer && forward.IsMetadata(at.Addr())
+}
 
 // parseIP reads an address as the kernel does. An IPv4 address within an IPv6 one is
 // that IPv4 address. What is no IP address is not valid.

@@ -18,7 +18,7 @@ type Rules struct {
 	// Sockets are the folders below which unix sockets may be reached: absolute, and
 	// free of links. Sockets with more than one name are not reached anywhere.
 	Sockets []string
-	// IsOpen allows every IP address, TCP or UDP, but TCP to link-local ones. Otherwise only
+	// IsOpen allows every IP address, TCP or UDP, but TCP to those of clouds' metadata. Otherwise only
 	// TCP is allowed: to Ports of 127.0.0.1, and to ports of 127.0.0.1 and ::1 at which
 	// processes of the cage listen, and nobody else; who listens does so for loopback.
 	IsOpen bool

@@ -304,7 +304,7 @@ func TestOpenNetworkReachesAddresses(t *testing.T) {
 			t.Errorf("%s: got %s, told of %q", kind, said, refused)
 		}
 	}
-	for _, metadata := range []string{"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[fe80::1]:80"} {
+	for _, metadata := range []string{"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[fe80::1]:80", "168.63.129.16:80", "[fd00:ec2::254]:80"} {
 		said, refused := attack(t, t.TempDir(), Rules{IsOpen: true}, "ip", metadata)
 		if said != "EACCES" || len(refused) != 1 {
 			t.Errorf("%s: got %s, told of %q, want it refused", metadata, said, refused)

@@ -43,13 +43,14 @@ func (c Checkout) Keep(runDir string) error {
 	return errors.Join(err, files.WriteNew(filepath.Join(runDir, checkoutFile), data, 0o600))
 }
 
-// HandOver returns what hands the work of agents over, as runner.Config.HandOver does.
+// HandOver returns what hands the work of agents over, as runner.Config.HandOver does. Nothing is handed over only where
+// there was no repository when the agents began: one that they have taken away is an error.
 func (c Checkout) HandOver(g *workspace.Git) func(context.Context, runner.Work, string) (runner.HandedOver, error) {
 	return func(ctx context.Context, w runner.Work, to string) (runner.HandedOver, error) {
 		made, err := g.HandOver(ctx, workspace.Handing{
 			Dir: w.Dir, Others: w.Others, Base: c.Base, At: w.At, Workflows: w.Workflows, Known: c.Untracked, To: to,
 		})
-		if errors.Is(err, workspace.ErrNoWorktree) {
+		if errors.Is(err, workspace.ErrNoWorktree) && c.Base == "" {
 			return runner.HandedOver{}, nil
 		}
 		return runner.HandedOver{Repository: made.Repository, Lacks: made.Lacks}, err
