@@ -3,6 +3,7 @@ package agents
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -43,4 +44,19 @@ func Needs(c Config, used []string) (runner.Needs, error) {
 	slices.Sort(all.Hosts)
 	all.Hosts = slices.Compact(all.Hosts)
 	return all, errors.Join(errs...)
+}
+
+// Empty takes out of the CLIs' folders below c.Folder what Needs has put there, the logins among it, once nothing
+// runs there any more. Conversations stay.
+func Empty(c Config) error {
+	var errs []error
+	nobody := []string{"HOME=" + filepath.Join(c.Folder, "nobody"), "USERPROFILE=" + filepath.Join(c.Folder, "nobody")}
+	for name, a := range New(c) {
+		if f, ok := a.(agent).cli.(furnished); ok {
+			if _, err := os.Stat(filepath.Join(c.Folder, name)); err == nil {
+				errs = append(errs, f.Furnish(nobody))
+			}
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -30,7 +30,7 @@ var where = map[string]map[string]string{
 
 // TestAgentCLIsHaveFoldersOfTheirOwn in a cage: with the settings, instructions and the login of the user but neither keys of
 // servers nor conversations, for those alone that are used. Of them agents write the conversations, and what one of an earlier
-// part of the run has put beside them is gone.
+// part of the run has put beside them is gone. When the run ends, all goes but conversations.
 func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 	host := map[string]string{
 		protocol.BackendClaude: "api.anthropic.com", protocol.BackendCodex: "api.openai.com", protocol.BackendGemini: "generativelanguage.googleapis.com",
@@ -72,6 +72,15 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 		}
 		if all := everything(t, c.Folder); strings.Contains(all, "secret-") || strings.Contains(all, "talk") {
 			t.Errorf("used %q: got %s, want no keys and no conversations in it", used, all)
+		}
+		talk := filepath.Join(n.Write[0], "talk.jsonl")
+		put(t, talk, "said")
+		err = Empty(c)
+		if all := everything(t, c.Folder); err != nil || strings.Contains(all, "login") || strings.Contains(all, "memory") || strings.Contains(all, "server") {
+			t.Errorf("used %q: at the end: got %s, %v, want nothing of the user", used, all, err)
+		}
+		if _, err := os.Stat(talk); err != nil {
+			t.Errorf("used %q: at the end: %v, want conversations kept", used, err)
 		}
 	}
 	for name, text := range theirs {

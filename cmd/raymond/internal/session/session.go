@@ -24,6 +24,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
@@ -112,6 +113,9 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	err := r.Run(ctx, s.setup.Resumed, s.setup.Changed)
 	if s.files != nil {
 		s.files.Close(r.State().Progress.Status == state.Cancelled)
+	}
+	if c := s.setup.Agents; c != nil && c.Folder != "" {
+		err = errors.Join(err, agents.Empty(*c))
 	}
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
 }
