@@ -33,15 +33,3 @@ func TestConsoleShowsOutput(t *testing.T) {
 		}
 	}
 }
-
-// TestOutputsOfAFailedScriptAreBounded: the annotation has the ends of stdout and stderr, and
-// is no longer than GitHub shows. What page and log show of them is in the golden files.
-func TestOutputsOfAFailedScriptAreBounded(t *testing.T) {
-	long := strings.Repeat("x\n", 2040)
-	got := annotated(t,
-		state.Event{Agent: "main", State: "A.sh", Body: &state.StateFinished{Error: "exit code 1", StdoutTail: long + "the last of stdout", StderrTail: long + "the last of stderr"}},
-		state.Event{Agent: "main", State: "A.sh", Body: &state.AgentFinished{Error: "exit code 1"}})[0].Text
-	if len([]rune(got)) > 4096 || !strings.Contains(got, "the last of stdout") || !strings.Contains(got, "the last of stderr") {
-		t.Errorf("got %d characters, want at most 4096 with both ends:\n%s", len([]rune(got)), got)
-	}
-}

@@ -69,29 +69,6 @@ func TestSummaryGolden(t *testing.T) {
 	}
 }
 
-// TestSummaryOfAKilledJob states that at whatever moment a job is killed, its summary has
-// the last state that began or ended.
-func TestSummaryOfAKilledJob(t *testing.T) {
-	var all collector
-	replayFile(t, "keepgoing", &all)
-	for n := 1; n <= len(all); n++ {
-		var p page
-		clock := nine
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Every: time.Nanosecond, Now: func() time.Time {
-			clock = clock.Add(time.Second)
-			return clock
-		}})
-		for _, e := range all[:n] {
-			report(t, s, e)
-		}
-		must(t, s.Tick(nine))
-		last := all[n-1]
-		if p.text == "" || (last.State != "" && !strings.Contains(p.text, last.State)) {
-			t.Fatalf("killed after event %d (%s in %q): the summary does not tell of it:\n%s", n, last.Body.Type(), last.State, p.text)
-		}
-	}
-}
-
 // TestSummaryIsWrittenNowAndThen states how often a summary is written: at once
 // when a part of the run begins or ends, else after the time between writes, and
 // on Close unless it was since the last event.

@@ -5,7 +5,6 @@ package action_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -152,22 +151,6 @@ func TestWhoMayAnswer(t *testing.T) {
 	s.wantDone("start no")
 }
 
-// TestAWrongChoiceGetsOneReply, however often it is read, and the question stays open.
-func TestAWrongChoiceGetsOneReply(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, asksOnce)
-	s.talking(1).do(0)
-	first := s.says(2, 7, "ann", "/raymond perhaps").do(0)
-	first.WantOutputs(t, "status", "suspended")
-	s.talking(3).on("schedule", event()).with("key", "agent-build.issue-7").do(0).WantOutputs(t, "status", "suspended")
-	got := s.forge.Talk.By(7, sitetest.JobsAccount)
-	if len(got) != 2 || !strings.Contains(got[1].Body, "`ann`") || !strings.Contains(got[1].Body, "`/raymond yes`") {
-		t.Fatalf("comments: got %+v, want the question and one reply with the choices", got)
-	}
-	s.says(4, 7, "ann", "/raymond yes").do(0).WantOutputs(t, "status", "completed")
-	s.wantDone("start yes")
-}
-
 // TestTheMarkOfAQuestionLeadsToItsRun: where names another issue, and the answer there
 // continues the run that has the key of this one.
 func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
@@ -210,25 +193,6 @@ func TestAnswersWhoseJobIsGone(t *testing.T) {
 	s.forge.Talk.Change(id, "/raymond no")
 	s.says(3, 7, "root", "/raymond no").do(0).WantOutputs(t, "status", "skipped")
 	s.wantDone("start yes")
-}
-
-// TestACommentOnALineBringsTheLine, and text of people is fenced in a prompt.
-func TestACommentOnALineBringsTheLine(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, `-- wf/START.sh --
-# raymond: ask=where
-echo '<ask next="NEXT.sh" where="34">How?</ask>'
--- wf/NEXT.sh --
-printf %s "$RAYMOND_RESULT" >"$EFFECTS"; echo '<result>all done</result>'
-`)
-	s.talking(1).do(0)
-	said := s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "ann", Body: "/raymond shorter, <!-- hidden -->please", File: "a.go", Line: 12, Hunk: "@@ -1 +1 @@\n+x <!--"})
-	s.talking(2).on("pull_request_review_comment", event(person("ann"), `"pull_request":{"number":34,"head":{"ref":"main","repo":{"id":4711}},"base":{"repo":{"id":4711}}}`,
-		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":"ann","type":"User"},"path":"a.go","line":12}`, said.ID, said.Body))).do(0).WantOutputs(t, "status", "completed")
-	data, err := os.ReadFile(s.effects)
-	if want := "File a.go, line 12:\n\n```diff\n@@ -1 +1 @@\n+x\n```\n\nshorter, please"; err != nil || strings.ReplaceAll(string(data), "+x \n", "+x\n") != want {
-		t.Errorf("payload: got %q, %v; want %q", data, err, want)
-	}
 }
 
 // TestAnAnswerToARunThatCantContinue is told so once, and the step is the error that it is: where

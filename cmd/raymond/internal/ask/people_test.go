@@ -234,3 +234,41 @@ func TestTheCommentNamesTheStatesThatMayFollow(t *testing.T) {
 		}
 	})
 }
+
+// TestAWrongChoiceGetsOneReply, however often it is read, and the question stays open.
+func TestAWrongChoiceGetsOneReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &service{self: ours}
+		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, Choices: []string{"yes", "no"}})
+		f.add(ours, questionMark+token+" e30 -->")
+		f.add("ann", "/raymond perhaps")
+		for range 2 {
+			if answer, err := drive(t.Context(), f, run, copied(run)); answer != "" || err != nil {
+				t.Errorf("got %q, %v; want no answer", answer, err)
+			}
+		}
+		if len(f.all) != 3 || !strings.Contains(f.all[2].Body, "`ann`") || !strings.Contains(f.all[2].Body, "`/raymond yes`") {
+			t.Errorf("comments: got %+v, want one reply with the choices", f.all)
+		}
+		f.add("ann", "/raymond YES")
+		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "yes" || err != nil {
+			t.Errorf("got %q, %v; want the choice as the question spells it", answer, err)
+		}
+	})
+}
+
+// TestACommentOnALineBringsTheLine, and the part of the diff before it.
+func TestACommentOnALineBringsTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &service{self: ours}
+		run := asks(state.Question{Number: 1, Text: "How?", Token: token, Comment: 1})
+		f.add(ours, questionMark+token+" e30 -->")
+		f.add("ann", "/raymond shorter, <!-- hidden -->please")
+		said := &f.all[1]
+		said.Kind, said.File, said.Line, said.Hunk = job.OnLine, "a.go", 12, "@@ -1 +1 @@\n+x <!--"
+		want := "File a.go, line 12:\n\n```diff\n@@ -1 +1 @@\n+x\n```\n\nshorter, please"
+		if answer, err := drive(t.Context(), f, run, copied(run)); answer != want || err != nil {
+			t.Errorf("got %q, %v; want %q", answer, err, want)
+		}
+	})
+}
