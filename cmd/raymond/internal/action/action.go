@@ -1,10 +1,11 @@
 // Package action is a step of a job: what action.yml starts, and what runs at the
 // end of the job.
 //
-// A step is a row of phases. Each is a function that takes what the ones before it
-// have come to: prepare, hear, admit, trustedSource, openFlow, putInPlace (find, begin),
-// openStorage, drive (which stores the end of the run), tell. Run and perform call them in this
-// order. Post is the part that runs at the end of the job.
+// A step is a row of phases, each of which takes what it uses and returns what it has come
+// to. prepare reads what the step was given and decides whether it may start, find looks for
+// its run, begin puts that in its place on this machine, drive drives it until it stops, and
+// finish stores and shows its end. Run is the main part of a step. Post is the part at the
+// end of the job, and finishes what a main part that was killed has left.
 package action
 
 import (
@@ -15,7 +16,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // Run is the main part of a step. Its error has the problems that decide on the
@@ -25,13 +25,66 @@ func Run(e Env) error {
 	err := e.Process.Protect()
 	gone, out := watchRunner(e)
 	s := newStep(e, out, false)
-	defer s.voice.log.Close()
+	defer s.log.out.Close()
 	err = errors.Join(err, guardFiles(s), writeNobodyWaits(s))
-	var r result
+	r := &result{gone: gone}
 	if err == nil {
-		err = perform(context.Background(), s, &r, gone)
+		err = perform(context.Background(), s, r)
 	}
 	return tell(s, r, errors.Join(err, checkAlone(e.Process.EndAll())))
+}
+
+// perform does what the inputs ask for, one phase after the other.
+func perform(ctx context.Context, s *step, r *result) (err error) {
+	defer func() { err = r.endedBy(err) }()
+	r.prepared, err = prepare(ctx, s)
+	defer r.prepared.close()
+	if err != nil {
+		return err
+	}
+	if s.in.Mode != job.ModeRun {
+		return runTool(s, r.source)
+	}
+	r.found, err = find(ctx, s, r.prepared)
+	defer func() { r.found.remove() }()
+	var b *readyRun
+	if err == nil {
+		b, err = begin(ctx, s, r)
+	}
+	if err != nil {
+		r.heard.sayStuck(ctx, s, err)
+		return err
+	}
+	if b.how == shows {
+		return showAgain(s, r, b)
+	}
+	e, err := drive(ctx, s, r, b)
+	defer e.close()
+	if err != nil {
+		return err
+	}
+	return finish(ctx, s, r, e)
+}
+
+// What a phase ends a step with that has nothing more to do, and is green.
+var (
+	errSkipped = errors.New("skipped")          // nothing is started
+	errNotDue  = errors.New("nothing is due")   // the run that was found stays as it is
+	errDone    = errors.New("nothing is to do") // somebody else has done it
+)
+
+// endedBy notes that the step ends without a failure, where that is so.
+func (r *result) endedBy(err error) error {
+	switch {
+	case errors.Is(err, errSkipped):
+		r.isSkipped = true
+	case errors.Is(err, errNotDue):
+		r.run, r.isIdle = r.found.was, true
+		r.kept.from(r.found)
+	case !errors.Is(err, errDone):
+		return err
+	}
+	return nil
 }
 
 // checkAlone is of what lives when the main part ends. The post part has the secrets of
@@ -44,75 +97,4 @@ func checkAlone(left []string) error {
 		Class: problem.ClassDenied, Where: "left-over processes", What: "can't be ended: " + text.Line(strings.Join(left, ", ")),
 		Hint: "agents and scripts must end what they start with other rights, as by sudo",
 	}
-}
-
-// perform does what the inputs ask for, one phase after the other. gone is closed
-// when the runner is gone.
-func perform(ctx context.Context, s *step, r *result, gone <-chan struct{}) (err error) {
-	if r.source, err = prepare(s); err != nil {
-		return err
-	}
-	called, err := hear(ctx, s, r.source)
-	defer called.remove()
-	if r.admission.isSkipped = called.isOver; err != nil || called.isOver {
-		return err
-	}
-	if r.admission, err = admit(ctx, s, called); err != nil || r.admission.isSkipped {
-		return err
-	}
-	if r.source, err = trustedSource(ctx, s, r.admission, r.source); err != nil {
-		return err
-	}
-	if s.in.Mode != job.ModeRun {
-		return runTool(s, r.source)
-	}
-	jobBegan := askJobStart(ctx, s)
-	if r.flow, err = openFlow(s, r.source); err != nil {
-		return err
-	}
-	defer func() { r.flow.Close() }() // it may be another one by then
-	b, err := putInPlace(ctx, s, r, called)
-	defer b.lookup.remove()
-	if called.sayStuck(ctx, s, err); err != nil || b.readyRun == nil {
-		return err
-	}
-	if b.isOver() {
-		return showAgain(s, r, b.lookup, b.readyRun)
-	}
-	defer b.store.Close()
-	to, err := openStorage(s, r.remarks.losses, b)
-	if err != nil {
-		return err
-	}
-	return drive(ctx, s, r, driving{b.readyRun, to, gone, jobBegan, lastPart(s, b.lookup).Subject.Number})
-}
-
-// putInPlace finds the run, or begins one, and puts it in its place on this machine. There
-// is none that is ready where the step has nothing to do.
-func putInPlace(ctx context.Context, s *step, r *result, called *call) (b placed, err error) {
-	if err := endEarlier(s); err != nil {
-		return b, err
-	}
-	now := present{r.flow, &r.remarks}
-	b.lookup, err = find(ctx, s, now, called)
-	if r.admission.isSkipped = called.isOver; err != nil || called.isOver || b.isIdle {
-		return b, err
-	}
-	s.key = b.key
-	if hasNothingToDo(ctx, s, r, b.lookup) {
-		return b, nil
-	}
-	if err := adopt(s, r, b.lookup); err != nil {
-		return b, err
-	}
-	if b.readyRun, err = begin(ctx, s, now, b.lookup); err == nil {
-		r.flow = b.readyRun.flow
-	}
-	var locked *state.LockedError
-	if called.isCall && errors.As(err, &locked) {
-		called.end(s, "nothing is started: the run is driven by another job, which finds this comment by itself")
-		r.admission.isSkipped, b.readyRun = true, nil
-		return b, nil
-	}
-	return b, err
 }

@@ -44,7 +44,7 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	scripts, checks := job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)), job.ScriptEnviron(env, s.in.Env)
 	a := &agents{
 		env:    session.Env{Common: checks, Trusted: scripts},
-		redact: func(text string) string { return logins(s.voice.mask.Text(text)) },
+		redact: func(text string) string { return logins(s.log.mask.Text(text)) },
 		clis: clis.Config{
 			Env: checks, Envs: environs(s), Folder: s.cliFolder(), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
 			IsUntrusted: !isTrusted, IsSandboxed: b.options().SkipPermissions && isRoot(),
@@ -53,7 +53,7 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	if s.in.NoPrompts || !b.flow.HasPrompts() {
 		return a, nil
 	}
-	return a, a.guardKeys(s, session.Prices(b.options()))
+	return a, a.guardKeys(s, session.Prices(*b.options()))
 }
 
 // environs are the environments of the agent CLIs.
@@ -81,7 +81,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
 		Vendors: vendors, Environ: a.clis.Env, Price: priced(s, book), Tools: s.in.APITools, IsOpen: s.options.Cage.Network == "",
-		Log: func(line string) { s.voice.print(s.voice.shown("key proxy: " + line)) },
+		Log: func(line string) { s.log.print(s.log.shown("key proxy: " + line)) },
 	})
 	if err != nil {
 		return machineProblem("key proxy", err)
@@ -103,7 +103,7 @@ func priced(s *step, book prices.Book) func(model string) (state.Price, bool) {
 		}
 		if price, ok = book.Dearest(model); ok {
 			once.Do(func() {
-				s.voice.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", model))
+				s.log.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", model))
 			})
 		}
 		return price, ok

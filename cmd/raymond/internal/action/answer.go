@@ -3,114 +3,120 @@ package action
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// findHead finds out where the code of a pull request comes from, once.
-func findHead(ctx context.Context, s *step) error {
-	api, err := s.api()
-	if err != nil {
-		return err
-	}
-	if err := api.FindHead(ctx, &s.event); err != nil {
-		return errors.New("where the code of this event comes from can't be found out: " + err.Error())
-	}
-	return nil
-}
-
-// storeFault is of a service that was asked in vain.
-func storeFault(where string, err error) error {
-	return &problem.Problem{Class: problem.ClassStore, Where: where, What: err.Error(), Hint: "nothing was started; run the job again later"}
-}
-
-// admits lets somebody answer who may not start the run: whoever opened the issue, where a
-// question says so. The job that took such an answer has been asked that before it left the
-// run to a later one.
-func (c *call) admits(ctx context.Context, s *step, denied *job.Denied) (bool, error) {
-	asks := func(a *state.Agent) bool { return ask.AsksAuthor(a.Waits.Question) }
-	if c.handed && denied.Who == s.event.Sender.Login {
-		return true, nil
-	}
-	if !c.isCall || denied.Who != s.event.Sender.Login || !slices.ContainsFunc(c.open, asks) {
-		return false, nil
-	}
-	api, err := s.api()
-	if err != nil {
-		return false, err
-	}
-	author, err := api.Author(ctx, s.event.Number)
-	if err != nil {
-		return false, storeFault("the author of the issue", err)
-	}
-	return ask.IsAuthor(author, s.event.Sender), nil
-}
-
-// taken is the lookup of a run that a remark calls for. The key is claimed before the run
-// is put back; while another job has it, that one may take the answer.
-func (c *call) taken(ctx context.Context, s *step, now present) (lookup, error) {
+// taken is the lookup of the run that the remark calls for, or that a new one follows. What its checkpoint lacks keeps
+// the new one from being started, as it keeps others from being resumed.
+func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	if c.err != nil {
-		return c.lookup, c.err
+		return l, c.err
 	}
 	if c.isFollowUp {
-		return c.followed(s, now)
-	}
-	if err := c.claim(ctx, s); err != nil || c.isOver {
+		if err := c.noteKey(s); err != nil || !c.isStored() {
+			c.how = follows
+			return c.lookup, err
+		}
+		left := *c.manifest(s)
+		left.Status = state.Suspended
+		err = c.take(s, slots.Decide(&left, c.facts(s, nil)), follows)
 		return c.lookup, err
 	}
-	facts, m := c.facts(s), c.manifest()
-	measure(s, now.flow, &facts, c.run)
-	if m == nil {
-		m = localManifest(c.run, s.event.Number)
-		facts.RunStatus = "completed" // who drives it holds its lock
-	} else {
-		for _, n := range c.lookup.found.Notices {
-			s.voice.notice(n)
+	if err := c.hold(ctx, s); err != nil {
+		return l, err
+	}
+	if c.found != nil {
+		for _, n := range c.found.Notices {
+			s.log.notice(n)
 		}
 	}
-	var err error
-	c.lookup.existing, err = decide(s, &earlierRun{run: c.run, found: c.lookup.found}, slots.Decide(m, facts), now.remarks)
+	err = c.take(s, slots.Decide(c.manifest(s), c.facts(s, f)), resumes)
 	return c.lookup, err
 }
 
-// claim claims the key, if another job may have it: one that was just driving the run, or
-// another step that was started by an answer.
-func (c *call) claim(ctx context.Context, s *step) (err error) {
-	if c.lookup.found == nil || c.lookup.services.runtime == nil {
-		return nil
+// facts are those of a step that continues a run and begins none.
+func (c *call) facts(s *step, f *flow) slots.Facts {
+	facts := factsOf(s, c.lookup, f)
+	facts.Mode = c.mode(s)
+	if m := c.manifest(s); m != nil {
+		facts.Number = m.Number // the question stands here
 	}
+	return facts
+}
+
+// noteKey notes for the post part whose claim this step may have.
+func (c *call) noteKey(s *step) error {
+	return s.note.change(func(d *noteData) { d.Key, d.Called = c.key, true })
+}
+
+// How long a step waits for a job that may be about to leave, and how long it waits
+// between two looks.
+const (
+	settleFor   = 6 * time.Minute // the last save of a job takes 5 minutes at most
+	firstGlance = 500 * time.Millisecond
+	lastGlance  = 20 * time.Second
+)
+
+// hold waits until it is clear who takes the answer, and claims the key before the run is put back. A job that still
+// drives the run finds the answer, unless that is about to leave: then all agents wait, and this step takes the run
+// over as soon as the other job has left. Another step that was started by an answer may have the key.
+func (c *call) hold(ctx context.Context, s *step) (err error) {
 	pause := firstGlance
 	for until := time.Now().Add(settleFor); ; pause = min(2*pause, lastGlance) {
-		if err := s.note.change(func(d *noteData) { d.Key, d.Called = c.lookup.key, true }); err != nil {
-			return err
-		}
-		c.lookup.claim, err = claimNow(ctx, s.withKey(c.lookup.key), c.lookup.services)
-		if err != nil || c.lookup.claim != nil {
-			return err
-		}
-		if time.Now().After(until) {
-			c.end(s, "nothing is started: another job has the run, and finds this comment by itself")
+		isLate := time.Now().After(until)
+		switch isDriven := c.isDriven(s); {
+		case isDriven && (isLate || slices.ContainsFunc(c.was.Agents, isAtWork)):
+			return c.end(s, fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.key))
+		case isDriven:
+		case c.found == nil || c.services.runtime == nil:
 			return nil
+		default:
+			if err = c.noteKey(s); err == nil {
+				c.claim, err = claimNow(ctx, s.withKey(c.key), c.services)
+			}
+			if err != nil || c.claim != nil {
+				return err
+			}
+			if isLate {
+				return c.end(s, "nothing is started: another job has the run, and finds this comment by itself")
+			}
 		}
-		if err := c.lookAgain(ctx, s, pause); err != nil || c.err != nil {
-			return errors.Join(err, c.err)
-		}
-		if err := c.settle(ctx, s); err != nil || c.isOver {
+		if err := forge.Sleep(ctx, pause); err != nil {
 			return err
+		}
+		if c.lookAt(ctx, s, c.key); c.err != nil {
+			return c.err
+		}
+		if !c.isFound() {
+			return c.end(s, "nothing is started: another job has taken the answer")
 		}
 	}
+}
+
+// isAtWork reports whether an agent works, or could.
+func isAtWork(a *state.Agent) bool { return a.Status == state.Busy || a.Status == state.Ready }
+
+// isDriven reports whether another job drives the run, as far as that can be known.
+func (c *call) isDriven(s *step) bool {
+	if !c.isStored() || c.found.Manifest.Status != state.Running {
+		return false // who drives one of this machine holds its lock
+	}
+	d := slots.Decide(c.found.Manifest, c.facts(s, nil))
+	return d.Action == slots.Refuse && d.Class == slots.ClassConflict
 }
 
 // sayStuck says in a comment, once for a question, why the run can't continue that was to
 // be given an answer. What may be otherwise soon is the step's own matter.
 func (c *call) sayStuck(ctx context.Context, s *step, err error) {
-	if !c.isCall || c.isOver || err == nil {
+	if c == nil || errors.Is(err, errSkipped) || errors.Is(err, errNotDue) {
 		return
 	}
 	var gone *slots.Gone
@@ -120,17 +126,17 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastComment)
 	defer cancel()
-	api, apiErr := s.api()
-	if apiErr != nil {
+	forum, err := s.api()
+	if err != nil {
 		return
 	}
-	forum, mark := api, ask.StuckMark(token)
-	place, lookErr := ask.Look(ctx, forum, s.event.Number, time.Time{})
-	if lookErr == nil && !place.Says(mark) {
-		_, lookErr = forum.Say(ctx, s.event.Number, ask.Stuck(mark, s.voice.shown(forJob(s, why).Error())))
+	mark := ask.StuckMark(token)
+	place, err := ask.Look(ctx, forum, s.event.Number, time.Time{})
+	if err == nil && !place.Says(mark) {
+		_, err = forum.Say(ctx, s.event.Number, ask.Stuck(mark, s.log.shown(forJob(s, why).Error())))
 	}
-	if lookErr != nil {
-		s.voice.warn(commentRefused(s, lookErr))
+	if err != nil {
+		s.log.warn(commentRefused(s, err))
 	}
 }
 
@@ -140,9 +146,16 @@ func (c *call) token(s *step) string {
 		return c.open[0].Waits.Question.Token
 	}
 	for _, p := range c.posted {
-		if p.Key == c.lookup.key || p.Key == s.key {
+		if p.Key == c.key || p.Key == s.key {
 			return p.Token
 		}
 	}
 	return ""
+}
+
+// isUnavailable reports whether an error is of a service that could not be asked.
+func isUnavailable(err error) bool {
+	var u *slots.Unavailable
+	var n *slots.NoAccess
+	return errors.As(err, &u) || errors.As(err, &n)
 }

@@ -25,22 +25,22 @@ type asking struct {
 
 // startAsking prepares it; nil where nobody can be asked: there is no token, or nobody
 // could resume the run.
-func startAsking(s *step, r *result, d driving) (*asking, error) {
+func startAsking(s *step, b *readyRun) (*asking, error) {
 	if s.part() != nil { // the step that joins it asks, under numbers that no other part has
 		return nil, nil
 	}
-	if s.in.GitHubToken == "" || s.isForks() || d.to == nil && !s.isLocal() {
+	if s.in.GitHubToken == "" || s.isForks() || b.to == nil && !s.isLocal() {
 		return nil, nil
 	}
-	before := asked{run: d.run, number: d.before}
-	if d.isResumed {
-		before.log = s.fileOfRun(d.run.WorkflowID, session.EventsFile)
+	before := asked{run: b.run, number: lastPart(s, b.lookup).Subject.Number}
+	if b.isResumed() {
+		before.log = s.fileOfRun(b.run.WorkflowID, session.EventsFile)
 	}
-	o, err := askOptions(s, r, before)
+	o, err := askOptions(s, b.flow.Workflow, before)
 	if err != nil {
 		return nil, err
 	}
-	return &asking{People: ask.New(o, d.run)}, nil
+	return &asking{People: ask.New(o, b.run)}, nil
 }
 
 // asked is a run whose questions are asked.
@@ -51,12 +51,12 @@ type asked struct {
 }
 
 // askOptions says where and how the questions of a run are asked.
-func askOptions(s *step, r *result, a asked) (ask.Options, error) {
+func askOptions(s *step, w *protocol.Workflow, a asked) (ask.Options, error) {
 	api, err := s.api()
 	if err != nil {
 		return ask.Options{}, err
 	}
-	history, w := &ask.History{}, r.flow.Workflow
+	history := &ask.History{}
 	if a.log != "" {
 		err = retell(a.log, history.Report)
 	}
@@ -67,25 +67,23 @@ func askOptions(s *step, r *result, a asked) (ask.Options, error) {
 			return job.MayAnswer(ctx, s.in.Rules, who, api)
 		},
 		IsPrompt: func(name string) bool { st, ok := w.State(name); return ok && st.Kind == protocol.Prompt },
-		Shown:    s.voice.shown, Tell: s.voice.warn, Link: runLink(s, "Asked in"), History: history, IsKept: s.isLocal(),
+		Shown:    s.log.shown, Tell: s.log.warn, Link: runLink(s, "Asked in"), History: history, IsKept: s.isLocal(),
 		Retention: retention(s),
 	}, err
 }
 
 // hasAnswers reports whether somebody has answered a question of a run that is suspended,
-// or whether a question is still to be asked. What can't be found out is found out, or
-// told, while the run is driven.
-func hasAnswers(ctx context.Context, s *step, r *result, e *earlierRun) bool {
-	open := e.run.OpenQuestions()
-	if len(open) == 0 || s.in.GitHubToken == "" {
+// or whether a question is still to be asked.
+func hasAnswers(ctx context.Context, s *step, f *flow, l lookup) bool {
+	if len(l.was.OpenQuestions()) == 0 || s.in.GitHubToken == "" {
 		return false
 	}
-	a := asked{run: e.run, number: s.event.Number, log: s.fileOfRun(e.run.WorkflowID, session.EventsFile)}
-	if e.found != nil {
-		a.number, a.log = e.found.Manifest.Number, filepath.Join(e.found.Dir, session.EventsFile)
+	a := asked{run: l.was, number: l.manifest(s).Number, log: s.fileOfRun(l.was.WorkflowID, session.EventsFile)}
+	if l.isStored() {
+		a.log = filepath.Join(l.found.Dir, session.EventsFile)
 	}
-	o, err := askOptions(s, r, a)
-	return err != nil || ask.HaveAnswers(ctx, o, e.run)
+	o, err := askOptions(s, f.Workflow, a)
+	return err != nil || ask.HaveAnswers(ctx, o, l.was)
 }
 
 // join has the run ask. A nil asking asks nobody.
@@ -133,19 +131,15 @@ func (a *asking) Tick(now time.Time) error {
 	return a.People.Tick(now)
 }
 
-// finish ends the asking, after the end of the run is stored.
-func (a *asking) finish(s *step, r *result) error {
+// finish ends the asking, after the end of the run is stored; isStored says so of one that is suspended. since says how
+// long ago the step was asked to end.
+func (a *asking) finish(since func() time.Duration, isSuspended, isStored bool) error {
 	if a == nil {
 		return nil
 	}
-	ctx, cancel := commentTime(r.stops.Since)
+	ctx, cancel := commentTime(since)
 	defer cancel()
-	if r.run == nil {
-		cancel()
-		return a.People.Finish(ctx, false)
-	}
-	isSuspended := r.run.Progress.Status == state.Suspended
-	err := a.People.Finish(ctx, isSuspended && (s.isLocal() || r.kept.isWhole))
+	err := a.People.Finish(ctx, isSuspended && isStored)
 	if err == nil || !isSuspended {
 		return nil
 	}
@@ -153,4 +147,9 @@ func (a *asking) finish(s *step, r *result) error {
 		Class: problem.ClassStore, Where: "answers", What: "it is not known whether anybody has answered: " + err.Error(),
 		Hint: "the run is stored; run the job again to have the answers read",
 	}
+}
+
+// giveUp ends the asking of a run whose end can't be stored.
+func (a *asking) giveUp() error {
+	return a.finish(func() time.Duration { return cancelComment }, false, false)
 }

@@ -1,13 +1,16 @@
 package action
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"path/filepath"
 
 	"github.com/google/uuid"
 
-	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -18,42 +21,114 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// begin makes a new run, or puts the one that was found in its place.
-func begin(ctx context.Context, s *step, now present, l lookup) (*readyRun, error) {
-	b := &readyRun{flow: now.flow, base: baseOf(ctx, s)}
+// readyRun is a run that is in its place on this machine, and ready to be driven.
+type readyRun struct {
+	lookup
+	run      *state.Run
+	file     *state.File
+	changed  *state.Options // the options from now on; nil for those of the run
+	began    checkpoints.Began
+	flow     *flow
+	base     string               // the commit that the job was checked out at; "" for none
+	talks    *conversations.Notes // nil: nobody removes the conversations
+	hasWork  bool                 // work that agents may have done was put into the workspace
+	checkout snapshots.Checkout   // zero where no script gets the agents' work
+	to       *storage             // nil: nothing is stored
+}
+
+// options are those with which the run continues.
+func (b *readyRun) options() *state.Options {
+	if b.changed != nil {
+		return b.changed
+	}
+	return &b.run.Options
+}
+
+// begin makes a new run, or puts the one that was found in its place, and decides what is stored of it.
+func begin(ctx context.Context, s *step, r *result) (b *readyRun, err error) {
+	if err := adopt(s, &r.prepared, r.found); err != nil {
+		return nil, err
+	}
+	b = &readyRun{lookup: r.found, flow: r.flow, base: baseOf(ctx, s)}
 	b.began = checkpoints.Began{KeyOf: keyOf(s), Checkout: b.base, Input: digestOf(s.in.Input)}
 	if !s.isLocal() {
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
-	err := lookAtCheckout(ctx, s, l, b)
+	if err = lookAtCheckout(ctx, s, b); err == nil {
+		err = putInPlace(ctx, s, b)
+	}
+	var locked *state.LockedError
 	switch {
-	case err != nil:
-	case l.existing == nil && l.follows != nil:
-		err = beginFollowUp(ctx, s, now.remarks, placed{l, b})
-	case l.existing == nil && l.reruns != nil:
-		err = beginRerun(ctx, s, now.remarks, placed{l, b})
-	case l.existing == nil:
-		err = fresh(s, b)
-	default:
-		err = resume(ctx, s, now.remarks, placed{l, b})
-	}
-	if err != nil {
-		return nil, err
-	}
-	if b.store != nil {
-		err = limit(ctx, s, now.remarks, placed{l, b})
+	case r.heard != nil && errors.As(err, &locked):
+		err = r.heard.end(s, "nothing is started: the run is driven by another job, which finds this comment by itself")
+	case errors.Is(err, errNotDue):
+		r.found.was = b.run // with what was joined, though that is not stored
+	case err == nil && b.how != shows:
+		err = limit(ctx, s, b)
 	}
 	if err == nil && s.isLocal() {
 		err = noteLocal(s, b)
 	}
-	if err != nil && b.store != nil {
-		return nil, errors.Join(err, b.store.Close())
+	if err == nil && b.how != shows {
+		b.to, err = openStorage(s, b)
+	}
+	if err != nil && b.file != nil {
+		err = errors.Join(err, b.file.Close())
 	}
 	return b, err
 }
 
+// putInPlace makes the run, or puts it where it is driven.
+func putInPlace(ctx context.Context, s *step, b *readyRun) error {
+	switch b.how {
+	case follows:
+		return beginFollowUp(ctx, s, b)
+	case reruns:
+		return beginRerun(ctx, s, b)
+	case begins:
+		return fresh(s, b)
+	}
+	return resume(ctx, s, b)
+}
+
+// adopt takes over from the part of a run before what the event of this job does not say:
+// which issue or pull request it is about, and that the checkout isn't trusted. A checkout
+// that was a stranger's comes back with the run, whatever event continues it. Neither is one
+// trusted of a workflow that asks strangers.
+func adopt(s *step, p *prepared, l lookup) error {
+	last := lastPart(s, l)
+	if s.event.Number == 0 {
+		s.event.Subject = last.Subject
+	}
+	if s.in.TrustCheckout == nil && (last.Untrusted || asksStrangers(p.flow.Workflow)) {
+		p.isTrusted = false
+	}
+	return s.note.change(func(d *noteData) { d.Subject, d.Untrusted = s.event.Subject, !p.isTrusted })
+}
+
+// lastPart is what the part of a run before this one has left for the next.
+func lastPart(s *step, l lookup) localNote {
+	switch {
+	case l.was == nil:
+		return localNote{}
+	case l.isStored():
+		m := l.found.Manifest
+		return localNote{Subject: job.Subject{Kind: m.Kind, Number: m.Number, Title: m.Title}, Untrusted: m.Untrusted}
+	}
+	return readLocalNote(s, l.was.WorkflowID)
+}
+
+// baseOf is the commit that the job was checked out at: the remote has it, whatever
+// is committed on top of it. It is "" outside of a repository.
+func baseOf(ctx context.Context, s *step) string {
+	if s.in.Workspace != job.WorkspaceGit || s.isLocal() {
+		return ""
+	}
+	return s.git().Base(ctx, s.dirs.work, s.getenv("GITHUB_SHA"))
+}
+
 // lookAtCheckout looks at what agents find, before anything of theirs is put back, if a script gets their work.
-func lookAtCheckout(ctx context.Context, s *step, l lookup, b *readyRun) (err error) {
+func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 	jobs := s.options.Jobs
 	if s.isLocal() { // another job may continue the run where it is
 		jobs = nil
@@ -61,8 +136,8 @@ func lookAtCheckout(ctx context.Context, s *step, l lookup, b *readyRun) (err er
 	if !b.flow.HandsOver(jobs) {
 		return nil
 	}
-	if e := l.existing; e != nil && e.found == nil { // on this machine, where agents have been
-		b.checkout, _ = snapshots.Kept(s.runDir(e.run.WorkflowID))
+	if b.isResumed() && !b.isStored() { // on this machine, where agents have been
+		b.checkout, _ = snapshots.Kept(s.runDir(b.was.WorkflowID))
 		return nil
 	}
 	if b.checkout, err = snapshots.Look(ctx, s.git(), s.dirs.work, s.getenv("GITHUB_SHA")); err != nil {
@@ -73,24 +148,14 @@ func lookAtCheckout(ctx context.Context, s *step, l lookup, b *readyRun) (err er
 
 // limit has the run held to the budgets of the step, checks what it may not do, and plans its
 // report.
-func limit(ctx context.Context, s *step, r *remarks, b placed) error {
-	if err := openBook(ctx, s, r, b); err != nil {
+func limit(ctx context.Context, s *step, b *readyRun) error {
+	if err := openBook(ctx, s, b); err != nil {
 		return err
 	}
-	if err := errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b.readyRun), checkPrices(s, b.readyRun)); err != nil {
+	if err := errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b), checkPrices(s, b)); err != nil {
 		return err
 	}
-	return planReport(s, b.readyRun)
-}
-
-// noteLocal keeps whose a run in the state folder is, and how it began.
-func noteLocal(s *step, b *readyRun) error {
-	note := localNote{s.key, s.event.Subject, s.note.get().Untrusted}
-	err := errors.Join(seal.WriteNote(s.fileOfRun(b.run.WorkflowID, localFile), note), seal.WriteNote(s.fileOfRun(b.run.WorkflowID, beganFile), b.began))
-	if _, isKept := snapshots.Kept(s.runDir(b.run.WorkflowID)); err == nil && !isKept && b.checkout.Base != "" {
-		err = b.checkout.Keep(s.runDir(b.run.WorkflowID))
-	}
-	return err
+	return planReport(s, b)
 }
 
 // checkPrices reports states that can't be held to the budget.
@@ -98,24 +163,53 @@ func checkPrices(s *step, b *readyRun) error {
 	if s.in.NoPrompts {
 		return nil
 	}
-	return session.CheckPrices(s.options, b.flow.Workflow, b.options())
+	return session.CheckPrices(s.options, b.flow.Workflow, *b.options())
+}
+
+// localNote says whose a run in the state folder is, how it began, and what later parts of it have to
+// know of this one.
+type localNote struct {
+	Key       string            `json:"key"`
+	Subject   job.Subject       `json:"subject,omitzero"`
+	Untrusted bool              `json:"untrusted,omitempty"`
+	Began     checkpoints.Began `json:"began,omitzero"`
+}
+
+const localFile = "key.json"
+
+// noteLocal keeps what later parts of a run have to know that is kept on this machine.
+func noteLocal(s *step, b *readyRun) error {
+	note := localNote{s.key, s.event.Subject, s.note.get().Untrusted, b.began}
+	err := seal.WriteNote(s.fileOfRun(b.run.WorkflowID, localFile), note)
+	if _, isKept := snapshots.Kept(s.runDir(b.run.WorkflowID)); err == nil && !isKept && b.checkout.Base != "" {
+		err = b.checkout.Keep(s.runDir(b.run.WorkflowID))
+	}
+	return err
+}
+
+// readLocalNote returns the note of a run in the state folder; the zero value where it
+// can't be read.
+func readLocalNote(s *step, id string) localNote {
+	var kept localNote
+	if err := seal.ReadNote(s.fileOfRun(id, localFile), &kept); err != nil {
+		return localNote{}
+	}
+	return kept
 }
 
 // fresh makes a new run.
 func fresh(s *step, b *readyRun) error {
-	f := b.flow
-	o := s.options
-	o.WorkflowID = job.WorkflowID(s.key, uuid.NewString()[:8])
-	o.Input = job.ScriptInput(s.event, s.in.Input)
-	if st, _ := f.Workflow.State(f.Workflow.Entry()); st.Kind == protocol.Prompt {
-		o.Input = job.Input(s.event, s.in.Input)
+	w, input := b.flow.Workflow, job.ScriptInput
+	if st, _ := w.State(w.Entry()); st.Kind == protocol.Prompt {
+		input = job.Input
 	}
-	return beginRun(s, b)
+	return beginRun(s, b, input(s.event, s.in.Input))
 }
 
 // beginRun makes the run that the options describe.
-func beginRun(s *step, b *readyRun) error {
+func beginRun(s *step, b *readyRun, input string) error {
 	o := s.options
+	o.WorkflowID, o.Input = newID(s), input
 	run, warnings, err := session.NewRun(o, b.flow.Scope, s.dirs.work)
 	if err != nil {
 		return err
@@ -126,6 +220,9 @@ func beginRun(s *step, b *readyRun) error {
 	tellWarnings(s, warnings)
 	return keep(s, b, run)
 }
+
+// newID is the id of a new run.
+func newID(s *step) string { return job.WorkflowID(s.key, uuid.NewString()[:8]) }
 
 // tellWarnings tells what is odd about a new run, unless the step is quiet.
 func tellWarnings(s *step, warnings []string) {
@@ -143,8 +240,8 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 	if err := noteRun(s, run); err != nil {
 		return err
 	}
-	if b.store, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
-		b.store.SetSeal(s.note.seals)
+	if b.file, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
+		b.file.SetSeal(s.note.seals)
 	}
 	return err
 }
@@ -153,73 +250,52 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 func noteRun(s *step, run *state.Run) error {
 	if s.isBuiltin() {
 		for _, dir := range []string{s.runDir(run.WorkflowID), s.dirs.state} { // where copies of it are made
-			s.voice.rename(filepath.Join(dir, "scope"), s.in.Workflow)
+			s.log.rename(filepath.Join(dir, "scope"), s.in.Workflow)
 		}
 	}
-	if err := sealEvent(s); err != nil {
-		return machineProblem("GITHUB_EVENT_PATH", err)
+	if path := s.getenv("GITHUB_EVENT_PATH"); path != "" {
+		// It lies where agents can write, and the post part reads it again.
+		if err := s.note.seals.Adopt(path); err != nil {
+			return machineProblem("GITHUB_EVENT_PATH", err)
+		}
 	}
-	return s.note.setRun(s.key, run)
+	return s.note.change(func(d *noteData) { d.Key, d.WorkflowID, d.Mark = s.key, run.WorkflowID, run.Mark })
 }
 
-// resume puts a run in its place: here, after what belongs to it is back.
-func resume(ctx context.Context, s *step, r *remarks, b placed) error {
-	e := b.existing
-	if err := noteRun(s, e.run); err != nil {
-		return err
-	}
-	b.began = beginningOf(s, e)
-	differences(s, e, b.base, r)
-	b.isResumed, b.run = true, e.run
-	if e.found != nil {
-		run, err := putBack(ctx, s, r, b)
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// beginFollowUp makes a run that begins in a branch of the conversation of the one that it
+// follows, after its work and that conversation are back.
+func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
+	w, before := b.flow.Workflow, b.was
+	first, _ := w.State(w.Entry())
+	next, _ := w.State(first.OnComment)
+	if b.isStored() {
+		b.began.KeyOf = cmp.Or(b.found.Manifest.KeyOf, b.began.KeyOf)
+		joined, err := joinParts(ctx, s, b) // of which a completed run has none
 		if err != nil {
 			return err
 		}
-		b.run = run
-	} else if err := bringLocal(s, e.run.WorkflowID, e.run); err != nil {
+		if before, err = bringBack(ctx, s, b, joined); err != nil {
+			return err
+		}
+	}
+	if err := beginRun(s, b, ask.Payload(s.event.About, s.in.AnswerPrefix, next.Kind == protocol.Prompt)); err != nil {
 		return err
 	}
-	if b.isOver() {
-		return nil
+	if !b.isStored() {
+		if err := bringLocal(s, before.WorkflowID, before); err != nil {
+			return err
+		}
 	}
-	now := s.options.Alone() // never what a state file says, which agents could have written
-	file := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
-	err := errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, file), session.CheckAgents(&now, b.flow.Scope, s.options.Jobs))
-	if err != nil {
-		return err
+	var last state.Last
+	if before.Last != nil { // else where its conversation has ended was not kept
+		last = *before.Last
 	}
-	if s.part() != nil {
-		now.BudgetUSD = shareOf(b, now.BudgetUSD)
-	}
-	b.changed = &now
-	if b.store, b.readyRun.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
-		return err
-	}
-	b.store.SetSeal(s.note.seals)
-	takeMeta(s, b.run, r)
-	if !isTold(s) { // somebody else has continued the run
-		b.run.Progress.Continuations = 0
-	}
+	b.run.FollowUp(next.Name, s.event.About.Author.Login, last)
+	s.log.say("run " + b.run.WorkflowID + " follows run " + before.WorkflowID + ", which is completed, in a branch of its conversation")
 	return nil
-}
-
-// showAgain shows what a run that is completed has left: its outputs and its page.
-// Nothing starts, and nothing is stored.
-func showAgain(s *step, r *result, l lookup, b *readyRun) error {
-	o, err := session.Replay(session.Setup{
-		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
-		Hide: session.Hide{Events: s.voice.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
-	})
-	if err != nil {
-		return err
-	}
-	r.run, r.kept.artifact = b.run, l.found.Artifact.Name
-	r.kept.named = slots.Named{WorkflowID: b.run.WorkflowID, Generation: l.found.Manifest.Generation, Digest: l.found.Digest}
-	r.page, err = r.newPage(s, b, o.Events)
-	o.Close()
-	if r.page != nil {
-		r.page.written()
-	}
-	return err
 }

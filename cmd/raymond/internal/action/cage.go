@@ -26,7 +26,7 @@ func checkCage(s *step) error {
 	case c.Network != "":
 		return problem.Usage("input network", what, hint)
 	case !c.IsOff():
-		s.voice.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
+		s.log.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	var needs runner.Needs
 	if isCaged(s) {
 		var err error
-		if needs, err = session.Needs(a.clis, b.options(), b.flow.Scope, s.options.Jobs); err != nil {
+		if needs, err = session.Needs(a.clis, *b.options(), b.flow.Scope, s.options.Jobs); err != nil {
 			return nil, machineProblem("agent CLIs", err)
 		}
 	}
@@ -49,7 +49,7 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
 		Hidden: s.private(), Read: s.needed(), Guarded: s.guarded(), Needs: needs,
 		IsFree: s.in.AllowSudo, IsClean: isClean(s, b),
-		Label: s.options.Label, Tell: func(line string) { s.voice.print(s.voice.shown(line)) }, Warn: s.voice.warn,
+		Label: s.options.Label, Tell: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
 	})
 }
 

@@ -48,7 +48,7 @@ func startClaim(s *step, v services) (*claims.Claim, error) {
 	if err := s.note.change(func(d *noteData) { d.Claim = uuid.NewString() }); err != nil {
 		return nil, err
 	}
-	return claims.Start(newClaimer(s, v), s.voice.warn), nil
+	return claims.Start(newClaimer(s, v), s.log.warn), nil
 }
 
 // claimNow claims the key before a run that was found under it is put back; nil
@@ -72,6 +72,6 @@ func claimNow(ctx context.Context, s *step, v services) (*claims.Claim, error) {
 // part.
 func loseKey(s *step) {
 	if err := s.note.change(func(d *noteData) { d.Lost = true }); err != nil {
-		s.voice.warn(err.Error())
+		s.log.warn(err.Error())
 	}
 }

@@ -36,7 +36,7 @@ func wantsComment(s *step) bool {
 		return false
 	}
 	if s.event.Number == 0 {
-		s.voice.notice("comment: sticky: the event " + s.event.Name + " has no issue or pull request to comment on")
+		s.log.notice("comment: sticky: the event " + s.event.Name + " has no issue or pull request to comment on")
 	}
 	return s.event.Number != 0
 }
@@ -56,7 +56,7 @@ func startComment(s *step, overview func() string, how string) (*comment, error)
 			if text == "" {
 				return ""
 			}
-			return ask.Body(marker, s.voice.shown(text), s.voice.shown(last))
+			return ask.Body(marker, s.log.shown(text), s.log.shown(last))
 		},
 	}, nil
 }

@@ -76,11 +76,11 @@ func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
 	for n := range 250 {
 		synctest.Test(t, func(t *testing.T) {
 			api, s := &oneComment{}, newStep(Env{}, io.Discard, false)
-			s.voice.mask, _ = secrets.New(map[string]string{"KEY": secret})
+			s.log.mask, _ = secrets.New(map[string]string{"KEY": secret})
 			p := &page{step: s, summary: report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: func(string) error { return nil }})}
-			text := func() string { return s.voice.shown(p.summary.Overview()) }
+			text := func() string { return s.log.shown(p.summary.Overview()) }
 			p.comment = &comment{poster: ask.StartComment(api, ""), text: text}
-			finishPage(s, result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
+			finishPage(s, &result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
 			if strings.Contains(api.body, "unter") || api.body == "" {
 				t.Errorf("a problem with a secret at %d: got %q, want it without any of it", n, api.body)
 			}

@@ -6,48 +6,56 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// beginningOf is how a run began that exists.
+func beginningOf(s *step, l lookup) (b checkpoints.Began) {
+	if l.isStored() {
+		m := l.found.Manifest
+		b = checkpoints.Began{KeyOf: m.KeyOf, Checkout: m.Checkout, Input: m.Input}
+	} else {
+		b = readLocalNote(s, l.was.WorkflowID).Began
+	}
+	b.KeyOf = keptKeyOf(s, b.KeyOf)
+	return b
+}
+
 // differences says what a run that is resumed finds different from what it left.
-func differences(s *step, e *earlierRun, base string, r *remarks) {
-	was := beginningOf(s, e)
-	if e.why != "" {
-		r.say(s, e.why)
+func differences(s *step, l lookup, base string) {
+	was, id := beginningOf(s, l), l.was.WorkflowID
+	if l.why != "" {
+		s.log.say(l.why)
 	}
 	if was.Checkout != "" && base != "" && was.Checkout != base {
-		r.say(s, fmt.Sprintf("run %s goes on at %s, on the work begun at %s", e.run.WorkflowID, shortCommit(base), shortCommit(was.Checkout)))
+		s.log.say(fmt.Sprintf("run %s goes on at %s, on the work begun at %s", id, shortCommit(base), shortCommit(was.Checkout)))
 	}
-	if e.found != nil {
-		m := e.found.Manifest
+	if l.isStored() {
+		m := l.found.Manifest
 		causes := strings.Join(m.Causes(), "; ")
 		for _, what := range m.Lacks() {
 			switch {
-			case e.isOver && what != "workspace": // nobody needs a conversation
+			case l.how == shows && what != "workspace": // nobody needs a conversation
 			case what == "transcripts":
-				r.say(s, fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(e.run), ", "), causes))
+				s.log.say(fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(l.was), ", "), causes))
 			default:
-				r.say(s, "the work in the workspace is missing, and agents find the checkout as it is: "+causes)
+				s.log.say("the work in the workspace is missing, and agents find the checkout as it is: " + causes)
 			}
 		}
 	}
 	if s.in.Input != "" && was.Input != digestOf(s.in.Input) {
-		text := "the input is not taken: run " + e.run.WorkflowID + " continues with the one that it began with; resume: never starts a new run"
-		r.differs = append(r.differs, sentence(text))
-		s.voice.warn(text)
+		text := "the input is not taken: run " + id + " continues with the one that it began with; resume: never starts a new run"
+		s.log.differs = append(s.log.differs, sentence(text))
+		s.log.warn(text)
 	}
 }
 
 // takeMeta gives a run the template variables that are given again: from its next
 // state on.
-func takeMeta(s *step, run *state.Run, r *remarks) {
-	if len(s.options.Meta) == 0 || maps.Equal(run.Meta, s.options.Meta) {
-		return
-	}
-	meta := maps.Clone(run.Meta)
-	if meta == nil {
-		meta = map[string]string{}
-	}
+func takeMeta(s *step, run *state.Run) {
+	meta := map[string]string{}
+	maps.Copy(meta, run.Meta)
 	var changed []string
 	for _, name := range slices.Sorted(maps.Keys(s.options.Meta)) {
 		if was, ok := meta[name]; !ok || was != s.options.Meta[name] {
@@ -55,9 +63,9 @@ func takeMeta(s *step, run *state.Run, r *remarks) {
 		}
 		meta[name] = s.options.Meta[name]
 	}
-	run.Meta = meta
 	if len(changed) > 0 {
-		r.say(s, "meta has changed, and counts from the next state on: "+strings.Join(changed, ", "))
+		run.Meta = meta
+		s.log.say("meta has changed, and counts from the next state on: " + strings.Join(changed, ", "))
 	}
 }
 

@@ -16,141 +16,133 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// driving is a run, where it is stored, and who would end it.
-type driving struct {
-	*readyRun
-	to   *storage        // nil: nothing is stored
-	gone <-chan struct{} // closed when the runner is
-	// jobBegan returns when the job began; it may wait for a service.
-	jobBegan func() time.Time
-	// before is the number of the issue or pull request that the part of the run before this
-	// one was about; 0 for none.
-	before int
-}
-
-// drive drives a run until it stops, and stores its end.
-func drive(ctx context.Context, s *step, r *result, d driving) error {
-	a, err := newAgents(s, d.readyRun, r.admission.isTrusted)
+// drive drives a run until it stops, and returns what its end is stored and told with. The caller closes that also after
+// an error.
+func drive(ctx context.Context, s *step, r *result, b *readyRun) (e *ending, err error) {
+	e = &ending{to: b.to}
+	e.atEnd(func() { b.file.Close() })
+	a, err := newAgents(s, b, r.isTrusted)
 	if err != nil {
-		return err
+		return e, err
 	}
-	defer a.close()
-	cages, err := newCages(s, a, d.readyRun)
+	e.atEnd(a.close)
+	cages, err := newCages(s, a, b)
 	if err != nil {
-		return err
+		return e, err
 	}
-	defer cages.Close()
+	e.atEnd(func() { cages.Close() })
 	a.env.Cages, a.env.Private = cages, cages.Private()
-	dir := s.runDir(d.run.WorkflowID)
+	if e.asks, err = startAsking(s, b); err != nil {
+		return e, err
+	}
+	u := setup(s, b, a)
 	talks := clis.New(a.clis) // as far as their conversations go
-	take := func(run *state.Run) (*checkpoints.Snapshot, error) {
-		return checkpoints.Take(run, dir, talks, s.note.seals)
+	e.take = func(run *state.Run) (*checkpoints.Snapshot, error) {
+		return checkpoints.Take(run, u.Dir, talks, s.note.seals)
 	}
-	u := session.Setup{
-		Options: s.options, Scope: r.flow.Scope, Run: d.run, Store: d.store, Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s)}, Resumed: d.isResumed, Changed: d.changed,
-		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: dir,
-		Hide: session.Hide{Printed: a.redact, Events: s.voice.shown}, Out: outOf(s),
-	}
-	stops := session.StopOptions{Gone: d.gone, InJob: true, Signals: s.env.Process.Signals}
-	if d.to != nil {
-		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: d.to, take: take, began: time.Now()}
-		r.claim, r.store, stops.Asked = d.to.claim, d.to.store, d.to.claim.Asked()
+	stops := session.StopOptions{Gone: r.gone, InJob: true, Signals: s.env.Process.Signals}
+	if b.to != nil {
+		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
+		r.claim, r.store, stops.Asked = b.to.claim, b.to.store, b.to.claim.Asked()
 	}
 	r.stops = session.Listen(stops)
 	u.Stops = r.stops
-	asks, err := startAsking(s, r, d)
-	if err != nil {
-		return err
+	e.asks.join(&u)
+	if e.told, err = session.Open(u); err != nil {
+		return e, err
 	}
-	asks.join(&u)
-	if s.in.Workspace == job.WorkspaceGit {
-		u.Others.Snapshots = s.git().OpenSnapshots(snapshots.Path(dir))
-	}
-	u.Others.HandOver = d.checkout.HandOver(s.git())
-	o, err := session.Open(u)
-	if err != nil {
-		return err
-	}
-	o.Config.Began, o.Config.Continuations = d.jobBegan(), s.in.Continuations
+	e.atEnd(func() { r.page.written() })
+	e.atEnd(e.told.Close)
+	e.tell = func(context.Context) error { return tellNext(s, r, e.told.Events) }
+	o := &e.told.Config
+	o.Began, o.Continuations = r.jobBegan(), s.in.Continuations
 	if s.env.Clock.Now != nil {
-		o.Config.Clock = s.env.Clock
+		o.Clock = s.env.Clock
 	}
-	wrapAgents(s, d, o.Config.Agents)
-	if err = addReporters(s, r, d.readyRun, o.Events); err == nil {
-		asks.listen(o.Events)
-		r.run, err = o.Run(ctx)
-		r.remarks.notes = append(r.remarks.notes, cages.Notes()...)
+	wrapAgents(s, b, o.Agents)
+	if err = addReporters(s, r, b, e.told.Events); err == nil {
+		e.asks.listen(e.told.Events)
+		r.run, err = e.told.Run(ctx)
+		s.log.note(cages.Notes()...)
 	}
-	if err == nil {
-		err = storeAndTell(ctx, s, r, ending{d.to, r.run, take, o})
+	if e.run = r.run; err != nil {
+		return e, errors.Join(err, e.asks.giveUp())
 	}
-	err = errors.Join(err, asks.finish(s, r))
-	o.Close()
-	r.page.written()
-	return err
+	return e, nil
 }
 
-// storeAndTell stores the end of a run, and what comes of it, and tells what can be done next.
-func storeAndTell(ctx context.Context, s *step, r *result, e ending) (err error) {
-	if e.to != nil {
-		err = storeEnd(ctx, s, r, e)
-	} else {
-		bookEnd(ctx, s, r)
+// setup is what the session of a run is opened with.
+func setup(s *step, b *readyRun, a *agents) session.Setup {
+	u := session.Setup{
+		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), Changed: b.changed,
+		Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s), HandOver: b.checkout.HandOver(s.git())},
+		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.runDir(b.run.WorkflowID),
+		Hide: session.Hide{Printed: a.redact, Events: s.log.shown},
+		Out: session.Out{
+			Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals, Traces: session.Traces{Environ: s.env.Environ, Version: s.env.Version},
+		},
 	}
-	reportEnd(ctx, s, r)
-	if err == nil {
-		continueRun(ctx, s, r)
+	if s.in.Workspace == job.WorkspaceGit {
+		u.Others.Snapshots = s.git().OpenSnapshots(snapshots.Path(u.Dir))
 	}
-	tellNext(s, r, e.told.Events)
-	return err
-}
-
-// outOf is where the session of a step writes to.
-func outOf(s *step) session.Out {
-	return session.Out{
-		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals, Traces: session.Traces{Environ: s.env.Environ, Version: s.env.Version},
-	}
+	return u
 }
 
 // wrapAgents has prompts run as the step wants it: refused where it has none, noted for the
 // post part, and held until the key is known to be the run's.
-func wrapAgents(s *step, d driving, agents map[string]runner.Agent) {
+func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
 	mark := sync.OnceValue(func() error { return markAgents(s) })
 	for name, a := range agents {
-		b := runner.Backend(noPrompts{})
+		run := runner.Backend(noPrompts{})
 		if !s.in.NoPrompts {
-			b = marking{d.talks.Wrap(a), mark}
+			run = marking{b.talks.Wrap(a), mark}
 		}
-		if d.to != nil {
-			b = d.to.claim.Guard(b)
+		if b.to != nil {
+			run = b.to.claim.Guard(run)
 		}
-		agents[name] = runner.Through(a, b)
+		agents[name] = runner.Through(a, run)
 	}
 }
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
 func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err error) {
-	r.page, err = r.newPage(s, b, events)
+	r.page, err = openPage(s, r, b, events)
 	events.Model.Resume(b.run)
-	events.Add("job log", report.NewJob(s.voice.log, events.Model, report.ConsoleOptions{
+	events.Add("job log", report.NewJob(s.log.out, events.Model, report.ConsoleOptions{
 		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.getenv("NO_COLOR") == "",
 	}))
 	if s.in.Annotations {
 		fileOf := func(name string) string { return r.flow.fileOf(s.dirs.top, name) }
-		events.Add("annotations", report.NewAnnotations(s.voice.log, events.Model, fileOf))
+		events.Add("annotations", report.NewAnnotations(s.log.out, events.Model, fileOf))
 	}
 	return err
 }
 
 // tellNext tells everybody what can be done with a run that has stopped.
-func tellNext(s *step, r *result, events *report.Fanout) {
+func tellNext(s *step, r *result, events *report.Fanout) error {
 	if r.page != nil {
-		r.page.summary.SetNotes(r.remarks.notes...)
+		r.page.summary.SetNotes(s.log.notes...)
 		r.page.summary.SetWaits(report.WaitsOf(r.run))
 		r.page.summary.SetReport(r.kept.report)
 	}
-	r.next = r.outlook(s, r.run)
-	events.Next(s.voice.shown(r.next.Text))
+	events.Next(s.log.shown(r.next.Text))
+	return nil
 }
 
-var _ runner.Checkpoints = (*periodic)(nil)
+// showAgain shows what a run that is completed has left: its outputs and its page.
+// Nothing starts, and nothing is stored.
+func showAgain(s *step, r *result, b *readyRun) error {
+	o, err := session.Replay(session.Setup{
+		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
+		Hide: session.Hide{Events: s.log.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
+	})
+	if err != nil {
+		return err
+	}
+	r.run = b.run
+	r.kept.from(b.lookup)
+	r.page, err = openPage(s, r, b, o.Events)
+	o.Close()
+	r.page.written()
+	return err
+}

@@ -1,11 +1,13 @@
 package action
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -40,5 +42,28 @@ func TestAMainPartThatStillDrivesIsEnded(t *testing.T) {
 				t.Errorf("nobody drives: got %v, %v", got, err)
 			}
 		})
+	}
+}
+
+// TestALaterStepEndsWhoDrivesItsKey in the same job, and nobody who drives another one.
+func TestALaterStepEndsWhoDrivesItsKey(t *testing.T) {
+	temp, runs, signals := t.TempDir(), map[string]*state.File{}, 0
+	for _, key := range []string{"k", "another"} {
+		dir := filepath.Join(temp, "raymond", "job-step-"+key)
+		err := seal.WriteNote(filepath.Join(dir, stepFile), noteData{Key: key})
+		if err == nil {
+			runs[key], err = state.Create(dir, "r", session.Holder())
+		}
+		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "r.json"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer runs["another"].Close()
+	p := Process{Signal: func(int, os.Signal) error {
+		signals++
+		return runs["k"].Close()
+	}}
+	if err := endEarlier(&step{key: "k", env: Env{Environ: []string{"RUNNER_TEMP=" + temp}, Process: p}}); err != nil || signals != 1 {
+		t.Errorf("got %v, %d signals, want one, after which nobody drives the key", err, signals)
 	}
 }

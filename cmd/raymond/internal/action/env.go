@@ -1,15 +1,21 @@
 package action
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
+	"sync"
 
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
 // Env is the process as the step finds it.
@@ -52,4 +58,78 @@ type Tool struct {
 // machineProblem is an error of the machine that the job runs on.
 func machineProblem(where string, err error) error {
 	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
+}
+
+// Process is the process that a step runs in: what the step does to all of it, and learns of it.
+type Process struct {
+	Protect func() error                     // nothing that it starts may read its memory, or leave it
+	Enter   func(dir string) (string, error) // changes its directory, and returns what the system calls that
+	Gone    func(Env) []<-chan struct{}      // one is closed when who has started it is gone
+	Signals <-chan os.Signal                 // that ask it to end; nil: those that the system sends it
+	Self    func() slots.Process             // tells it from all others
+	Alive   func(slots.Process) (alive, known bool)
+	EndAll  func() []string // ends all that descends from it, and returns what it could not
+	Signal  func(pid int, s os.Signal) error
+}
+
+// ThisProcess is the program on its own.
+func ThisProcess() Process {
+	return Process{
+		Protect: func() error { return errors.Join(shell.Undumpable(), shell.Adopt()) },
+		Enter: func(dir string) (string, error) {
+			if err := os.Chdir(dir); err != nil {
+				return "", err
+			}
+			return os.Getwd()
+		},
+		Gone: func(e Env) []<-chan struct{} {
+			out, _ := e.Stdout.(*os.File) // in a job it is one
+			signs := []<-chan struct{}{shell.Gone(out)}
+			if e.Getenv(shell.ShimStdin) == "1" {
+				signs = append(signs, shell.ParentGone(os.Stdin))
+			}
+			return signs
+		},
+		Self: claims.ThisProcess, Alive: claims.Alive, EndAll: shell.EndAll,
+		Signal: func(pid int, s os.Signal) error {
+			p, err := os.FindProcess(pid)
+			if err != nil {
+				return err
+			}
+			return p.Signal(s)
+		},
+	}
+}
+
+// When the runner dies, nobody sees the step any more, no post part comes, and
+// the next job may resume the run: so agents end as on a cancel, and the run
+// is stored here, once.
+
+// watchRunner returns a channel that is closed when the runner is gone, and the
+// log to write to: a failed write is one of the signs.
+func watchRunner(e Env) (<-chan struct{}, io.Writer) {
+	gone := make(chan struct{})
+	end := sync.OnceFunc(func() { close(gone) })
+	for _, sign := range e.Process.Gone(e) {
+		go func() {
+			<-sign
+			end()
+		}()
+	}
+	return gone, &watched{e.Stdout, end}
+}
+
+// watched is an output of which a failed write is told.
+type watched struct {
+	w      io.Writer
+	failed func()
+}
+
+// Write implements io.Writer.
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.w.Write(p)
+	if err != nil {
+		w.failed()
+	}
+	return n, err
 }

@@ -6,44 +6,62 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// lookup is where a run was looked for, and what came of it.
+// lookup is where a run was looked for, and what becomes of the one that was found.
 type lookup struct {
 	services services
-	found    *slots.Found  // nil with store: local; without a manifest when there is none
-	existing *earlierRun   // nil: a new run starts
-	follows  *earlierRun   // a run that is completed, whose conversation the new one continues; nil for none
-	reruns   *earlierRun   // a run from one of whose steps the new one begins; nil for none
-	key      string        // under which it was found, or else is to be kept
-	claim    *claims.Claim // of that key; nil when it is not claimed yet
-	isIdle   bool          // the agents of this step's part wait no longer: nothing is done
+	found    *slots.Found  // what is stored under the key; nil where runs are kept on this machine
+	was      *state.Run    // the run as it was left; nil where there is none, or it counts for nothing
+	how      course        // what becomes of it
+	why      string        // what is different from what was, for people; "" for nothing
+	claim    *claims.Claim // of the key; nil when it is not claimed yet
+	warning  string        // what a later workflow run can't do; "" for nothing
+	isBlind  bool          // later workflow runs can't look for the run
 }
 
-// before is the run that the step resumes, or that its new run follows or runs again; nil for
-// none.
-func (l lookup) before() *earlierRun { return cmp.Or(l.existing, l.follows, l.reruns) }
+// course is what a step makes of the run that it has found.
+type course int
 
-// decided is the lookup with the run that was decided on.
-func (l lookup) decided(s *step, e *earlierRun) lookup {
-	if s.in.Rerun != "" {
-		l.reruns = e
-	} else {
-		l.existing = e
+const (
+	begins  course = iota // a new run, that has nothing to do with another one
+	resumes               // the run itself
+	shows                 // nothing but what the run has brought: it is completed
+	follows               // a new run, which continues the conversation of the one that is completed
+	reruns                // a new run, which begins from a state execution of that one
+)
+
+// isStored reports whether the run was found in a checkpoint.
+func (l lookup) isStored() bool { return l.found != nil && l.was != nil }
+
+// isResumed reports whether the step's own run is the one that was found.
+func (l lookup) isResumed() bool { return l.how == resumes || l.how == shows }
+
+// manifest is what the checkpoint of the run says, and for one that is kept on this machine what
+// it would say; nil for none.
+func (l lookup) manifest(s *step) *checkpoint.Manifest {
+	switch {
+	case l.isStored():
+		return l.found.Manifest
+	case l.was == nil:
+		return nil
 	}
-	return l
-}
-
-// isOver reports whether the run is completed, and only shown again.
-func (l lookup) isOver() bool {
-	return l.existing != nil && l.existing.isOver && l.existing.found != nil
+	p := &l.was.Progress
+	return &checkpoint.Manifest{
+		WorkflowID: l.was.WorkflowID, Status: p.Status, Reason: p.Reason, Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: l.was.Spent().Estimated,
+		Iterations: l.was.Begun(), Number: s.event.Number, // the key has it
+	}
 }
 
 // remove removes what was downloaded.
@@ -53,84 +71,155 @@ func (l lookup) remove() {
 	}
 }
 
-// find looks for the run to resume, unless a remark has led to one. What it has to say
-// goes to the remarks.
-func find(ctx context.Context, s *step, now present, c *call) (lookup, error) {
-	if err := os.MkdirAll(s.dirs.state, 0o700); err != nil {
-		return lookup{}, err
+// find looks for the run of the step, and decides what becomes of it. It ends the step where
+// nothing is to be done.
+func find(ctx context.Context, s *step, p prepared) (l lookup, err error) {
+	if err := errors.Join(os.MkdirAll(s.dirs.state, 0o700), endEarlier(s)); err != nil {
+		return l, err
 	}
-	if c.isCall {
-		return c.taken(ctx, s, now)
+	if p.heard != nil {
+		l, err = p.heard.taken(ctx, s, p.flow)
+	} else {
+		l, err = findOwn(ctx, s, p.flow)
 	}
+	if err != nil {
+		return l, err
+	}
+	return l, checkDue(ctx, s, p.flow, l)
+}
+
+// look looks for the newest run of the step's key, or the one that mode names: in the state
+// folder, or among the artifacts. Nothing of it is put back.
+func look(ctx context.Context, s *step, mode string) (l lookup, err error) {
 	if s.isLocal() {
-		e, err := findLocal(s, now.flow, now.remarks)
-		return lookup{key: s.key}.decided(s, e), err
+		l.was, err = newestLocal(s, mode)
+		return l, err
 	}
-	v, err := s.openServices()
-	if err != nil {
-		return lookup{}, err
+	if l.services, err = s.openServices(); err != nil {
+		return l, err
 	}
-	return findStored(ctx, s, lookup{services: v, key: s.key}, now)
-}
-
-// present is the workflow as it is now, with which a run that is found is compared,
-// and where what differs is told.
-type present struct {
-	flow    *flow
-	remarks *remarks
-}
-
-// findStored looks among the artifacts. Whether a run is resumed is decided by what
-// its checkpoint says; nothing is put back before that.
-func findStored(ctx context.Context, s *step, l lookup, now present) (lookup, error) {
 	l.found = &slots.Found{}
-	if s.in.Resume == job.ResumeNever {
+	if mode == job.ResumeNever {
 		return l, nil
 	}
-	follows, err := readFollows(s)
+	q := s.query()
+	q.Mode = mode
+	found, err := l.services.finder().Find(ctx, q)
 	if err != nil {
 		return l, err
 	}
-	found, err := l.services.finder().Find(ctx, s.query())
-	if err != nil {
-		return l, err
+	if l.found = found; found.Manifest != nil {
+		l.was, err = readState(found)
 	}
-	l.found = found
-	for _, n := range found.Notices {
-		s.voice.notice(n)
-	}
-	if found.Warning != "" {
-		now.remarks.isBlind = found.NoAccess
-		now.remarks.losses = append(now.remarks.losses, found.Warning)
-	}
-	if m := found.Manifest; m != nil && isTold(s) && !mayTake(s, m) {
-		s.voice.notice(notTaken(s, m))
-		return l, nil
-	}
-	facts := factsFound(s, found)
-	facts.Follows, facts.Digest = follows, found.Digest
-	e := &earlierRun{found: found}
-	if found.Manifest != nil {
-		if e.run, err = readState(found); err != nil {
-			return l, err
-		}
-		measure(s, now.flow, &facts, e.run)
-	}
-	if len(s.in.Part) > 0 && e.run != nil {
-		return findPart(ctx, s, part{l, e, facts}, now.remarks)
-	}
-	e, err = decide(s, e, decisionOn(s, found.Manifest, facts), now.remarks)
-	return l.decided(s, e), err
+	return l, err
 }
 
-// factsFound has besides what is known of where a run was found; nil for nowhere.
-func factsFound(s *step, found *slots.Found) slots.Facts {
-	facts := factsOf(s)
-	if found != nil {
+// findOwn finds the run of the step's own key. Whether it is resumed is decided by what its
+// checkpoint says.
+func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
+	named, err := readFollows(s)
+	if err != nil {
+		return l, err
+	}
+	if l, err = look(ctx, s, s.in.Resume); err != nil || s.in.Resume == job.ResumeNever {
+		return l, err
+	}
+	facts := factsOf(s, l, f)
+	if l.found != nil {
+		for _, n := range l.found.Notices {
+			s.log.notice(n)
+		}
+		l.warning, l.isBlind = l.found.Warning, l.found.Warning != "" && l.found.NoAccess
+		facts.Follows, facts.Digest = named, l.found.Digest
+		if m := l.found.Manifest; m != nil && toldKey(s) != "" && !mayTake(s, m) {
+			return l, s.skip(notTaken(s, m))
+		}
+	}
+	switch {
+	case len(s.in.Part) > 0 && l.was != nil:
+		return findPart(ctx, s, l, facts)
+	case s.in.Rerun != "":
+		return l, l.take(s, slots.DecideRerun(l.manifest(s), facts), reruns)
+	}
+	return l, l.take(s, slots.Decide(l.manifest(s), facts), resumes)
+}
+
+// factsOf is what the job has to do with whether a run is resumed: beside what is known of where it was found its
+// limits, which are those of the present inputs, and the files that it began with, where f, the workflow, is not nil.
+func factsOf(s *step, l lookup, f *flow) slots.Facts {
+	facts := slots.Facts{
+		Mode: s.in.Resume, Attempt: s.event.Attempt, Number: s.event.Number, Now: time.Now(),
+		ChangedWorkflow: s.in.ChangedWorkflow, ResumeWithoutTranscript: s.in.ResumeWithoutTranscript,
+	}
+	if found := l.found; found != nil {
 		facts.InThisRun, facts.OlderHere, facts.RunStatus, facts.JobStatus = found.InThisRun, found.OlderHere, found.RunStatus, found.JobStatus
 		facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
+	} else {
+		facts.RunStatus = "completed" // who drives one of this machine holds its lock
+	}
+	if f != nil && l.was != nil {
+		now := s.options.Alone()
+		facts.Budget, facts.MaxIterations = now.BudgetUSD, now.MaxIterations
+		facts.Changed = session.ChangedFiles(l.was, f.Scope)
 	}
 	return facts
+}
+
+// take takes the course that was decided on: how, unless another one was.
+func (l *lookup) take(s *step, d slots.Decision, how course) error {
+	switch d.Action {
+	case slots.Refuse:
+		return &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}
+	case slots.NewRun:
+		isNews := l.was == nil || l.was.Progress.Status != state.Completed // after one that is completed it is none
+		if l.was, how = nil, begins; d.Why == "" {
+			break
+		}
+		s.log.note("A new run was started: " + d.Why + ".")
+		if d.Warn {
+			s.log.warn("a new run starts: " + d.Why)
+		} else if isNews {
+			s.log.notice("a new run starts: " + d.Why)
+		}
+	case slots.Restore:
+		if l.isStored() { // one of this machine is opened, and has nothing to do
+			how = shows
+		}
+	}
+	l.how, l.why = how, d.Why
+	return nil
+}
+
+// checkDue ends the step where it has nothing to do, having stored, shown and spent nothing, and
+// says so in one line: what it was told to continue is not there, or nothing of the run is due.
+func checkDue(ctx context.Context, s *step, f *flow, l lookup) error {
+	switch {
+	case !l.isResumed() && toldKey(s) != "":
+		return s.skip("nothing is started: no run of the key that this dispatch names is there to be continued by this job")
+	case l.how != resumes || l.was.WorkflowID == s.in.Resume: // who names it wants it tried
+		return nil
+	}
+	if hasParts(ctx, s, l) || isDue(ctx, s, f, l) {
+		return nil
+	}
+	return notDue(s, l.was)
+}
+
+// isDue reports whether there is anything to do for a run: what can't be found out is found out, or
+// told, while the run is driven.
+func isDue(ctx context.Context, s *step, f *flow, l lookup) bool {
+	here := state.Here{Jobs: s.options.Jobs, JobOf: f.Workflow.JobOf}
+	return l.was.IsDue(time.Now(), here, s.options.Hold) || hasAnswers(ctx, s, f, l)
+}
+
+// notDue says in one line that nothing of a run is due.
+func notDue(s *step, run *state.Run) error {
+	text := "nothing is due: run " + run.WorkflowID + " is suspended (" + run.Progress.Reason + ")"
+	if until := run.Progress.Until; !until.IsZero() {
+		text += " until " + report.Minute(until)
+	}
+	s.log.notice(text)
+	return errNotDue
 }
 
 // maxState is the largest state file that is read, in bytes, as in a checkpoint.
@@ -152,4 +241,41 @@ func readState(found *slots.Found) (*state.Run, error) {
 		err = &state.FileError{Path: found.Artifact.Name + ": state.json", Field: "workflow_id", What: "is not the manifest's"}
 	}
 	return run, err
+}
+
+// newestLocal returns the newest run of this key in the state folder, or the one
+// that mode names; nil when there is none.
+func newestLocal(s *step, mode string) (*state.Run, error) {
+	if mode == job.ResumeNever {
+		return nil, nil
+	}
+	ids, err := state.List(s.dirs.state)
+	if err != nil {
+		return nil, err
+	}
+	var newest *state.Run
+	for _, id := range ids {
+		if id != mode && !isOfKey(s, id) {
+			continue
+		}
+		run, err := state.Read(s.dirs.state, id)
+		if err != nil {
+			return nil, err
+		}
+		if newest == nil || run.Created.After(newest.Created) {
+			newest = run
+		}
+	}
+	return newest, nil
+}
+
+// isOfKey reports whether a run in the state folder has the key of this step. Ids
+// alone don't tell keys apart that differ in more than letters and digits, or in
+// what is cut off.
+func isOfKey(s *step, id string) bool {
+	if len(id) < 8 || id != job.WorkflowID(s.key, id[len(id)-8:]) {
+		return false
+	}
+	kept := readLocalNote(s, id)
+	return kept.Key == "" || kept.Key == s.key
 }

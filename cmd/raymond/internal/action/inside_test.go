@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -197,8 +198,12 @@ func (c *running) Kill() {
 	j := c.j
 	j.t.Helper()
 	old := j.temp
-	j.temp = filepath.Join(filepath.Dir(old), "temp-"+uuid.NewString())
-	if err := os.CopyFS(j.temp, os.DirFS(old)); err != nil {
+	err := fs.ErrNotExist // of a file that has gone while it was copied
+	for errors.Is(err, fs.ErrNotExist) {
+		j.temp = filepath.Join(filepath.Dir(old), "temp-"+uuid.NewString())
+		err = os.CopyFS(j.temp, os.DirFS(old))
+	}
+	if err != nil {
 		j.t.Fatal(err)
 	}
 	for name, value := range j.env {

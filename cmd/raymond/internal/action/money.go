@@ -11,7 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -36,8 +35,8 @@ type booking struct {
 
 // openBook notes what a run had cost when this step began, and holds the run to the budgets
 // of many runs, as far as what they have spent is known by now.
-func openBook(ctx context.Context, s *step, r *remarks, b placed) error {
-	run := b.readyRun.run
+func openBook(ctx context.Context, s *step, b *readyRun) error {
+	run := b.run
 	if from := run.Progress.TotalUSD; from > 0 {
 		if err := s.note.change(func(d *noteData) { d.Booking.FromUSD = from }); err != nil {
 			return err
@@ -46,7 +45,7 @@ func openBook(ctx context.Context, s *step, r *remarks, b placed) error {
 	if s.in.BudgetPerKey == 0 && s.in.BudgetPerDay == 0 {
 		return nil
 	}
-	spent, err := spentBefore(ctx, s, b.services)
+	spent, err := spentBefore(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -62,30 +61,21 @@ func openBook(ctx context.Context, s *step, r *remarks, b placed) error {
 			c.AllowUSD = shareOfCap(b, c.AllowUSD)
 		}
 		caps = append(caps, c)
-		s.voice.print(fmt.Sprintf("%s: $%s of $%s spent in the last 24 hours", c.Which, c.BeforeUSD, c.MaxUSD))
+		s.log.print(fmt.Sprintf("%s: $%s of $%s spent in the last 24 hours", c.Which, c.BeforeUSD, c.MaxUSD))
 	}
 	if spent.Minimum != "" {
 		text := caps[0].Which + ": the sum of what was spent in the last 24 hours is a minimum: " + spent.Minimum
-		s.voice.warn(text)
-		r.notes = append(r.notes, sentence(text))
+		s.log.warn(text)
+		s.log.note(sentence(text))
 	}
-	b.readyRun.setCaps(caps)
+	b.options().Caps = caps // in this step alone
 	return nil
-}
-
-// setCaps has the run held to limits on many runs, in this step alone.
-func (b *readyRun) setCaps(caps []state.Cap) {
-	if b.changed != nil {
-		b.changed.Caps = caps
-		return
-	}
-	b.run.Options.Caps = caps
 }
 
 // spentBefore adds up what was spent in the last 24 hours. A run is not begun when that
 // can't be had, since nothing would hold it to its budget.
-func spentBefore(ctx context.Context, s *step, v services) (slots.Spent, error) {
-	v, err := anyServices(s, v)
+func spentBefore(ctx context.Context, s *step) (slots.Spent, error) {
+	v, err := s.openServices() // also where its runs are kept on the machine
 	if err != nil {
 		return slots.Spent{}, err
 	}
@@ -102,22 +92,13 @@ func spentBefore(ctx context.Context, s *step, v services) (slots.Spent, error) 
 	return spent, err
 }
 
-// anyServices are the services of a step also where its runs are kept on the machine.
-func anyServices(s *step, v services) (services, error) {
-	if v.runtime != nil || v.archive != nil || !s.isLocal() {
-		return v, nil
-	}
-	return s.openServices()
-}
-
 // shareOfCap is what a part that begins may spend of what is left for all parts.
-func shareOfCap(b placed, left state.USD) state.USD {
-	run := b.readyRun.run
-	own, ok := run.Parts.Own()
-	if !ok || left == 0 || b.lookup.found.Manifest.Part != nil {
+func shareOfCap(b *readyRun, left state.USD) state.USD {
+	own, ok := b.run.Parts.Own()
+	if !ok || left == 0 || b.found.Manifest.Part != nil {
 		return left
 	}
-	return own.Share(left, 0, run.Agents)
+	return own.Share(left, 0, b.run.Agents)
 }
 
 // book stores what this step has added to the cost of its run, once. The post part does it
@@ -162,34 +143,28 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 	return s.note.change(func(d *noteData) { d.Booking.IsStored = true })
 }
 
-// bookLeft stores what a main part has spent that was killed, also with the invocations that it had under way:
-// their meters were saved. The run has that, too, from now on; where it can't be written, it is booked all the same.
-func bookLeft(ctx context.Context, s *step, store *state.File, run *state.Run) error {
+// chargeLost has the run have what the invocations have used that were under way when the main part was killed: their
+// meters were saved. Where it can't be written, it is booked all the same.
+func chargeLost(s *step, file *state.File, run *state.Run) error {
 	if len(run.Lost()) == 0 {
-		return book(ctx, s, run)
+		return nil
 	}
 	// The log is opened first: a killed process may have told events whose numbers the state doesn't know.
-	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown, s.note.seals)
+	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.log.shown, s.note.seals)
 	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
 	charge := c.Charge(run, time.Now())
-	booked := run.With(charge)
 	if err == nil {
-		err = chargeLost(s, log, store, run, charge)
-	}
-	return errors.Join(err, book(ctx, s, booked))
-}
-
-// chargeLost writes what the invocations under way have used.
-func chargeLost(s *step, log *report.Log, store *state.File, run *state.Run, charge *state.Delta) error {
-	if err := store.Append(charge); err != nil {
-		return errors.Join(err, log.Close())
+		defer log.Close()
+		err = file.Append(charge)
 	}
 	run.Apply(charge)
-	var err error
-	for _, e := range run.Events {
-		err = errors.Join(err, log.Report(e.Map(s.voice.shown)))
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, log.Close())
+	for _, e := range run.Events {
+		err = errors.Join(err, log.Report(e.Map(s.log.shown)))
+	}
+	return err
 }
 
 // bookAltered stores what a main part may have spent at most whose record was altered: who alters it does not
@@ -201,21 +176,10 @@ func bookAltered(ctx context.Context, s *step) {
 	run := &state.Run{}
 	run.Progress.TotalUSD = s.options.Alone().BudgetUSD
 	if run.Progress.TotalUSD > 0 {
-		s.voice.warn("it is not known what this step has spent: the whole budget of the run counts for budget-per-key and budget-per-day of later runs")
+		s.log.warn("it is not known what this step has spent: the whole budget of the run counts for budget-per-key and budget-per-day of later runs")
 	}
 	if err := book(ctx, s, run); err != nil {
-		s.voice.warn(notBooked(err))
-	}
-}
-
-// bookEnd stores what the main part has spent. Where it has no time, or that fails, the post
-// part does it, if there will be one.
-func bookEnd(ctx context.Context, s *step, r *result) {
-	if r.stops.Since() >= 0 && !r.stops.IsOrphaned() {
-		return
-	}
-	if err := book(ctx, s, r.run); err != nil && r.stops.IsOrphaned() {
-		s.voice.warn(notBooked(err))
+		s.log.warn(notBooked(err))
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // TestTheLogLosesNothingOfAKilledPart: what post books is a save more, and the log gets what it lacks of the one before,
 // also where the last thing that it has was never saved, as what an agent said.
 func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
-	s := &step{voice: newVoice(nil, true), note: &stepNote{}, options: &options.Options{}}
+	s := &step{log: newLog(nil, true), note: &stepNote{}, options: &options.Options{}}
 	s.dirs.state = t.TempDir()
 	run := state.New(state.Run{WorkflowID: "r", Mark: "m", Entry: "START.sh", Dir: s.dirs.state, Files: map[string]string{"START.sh": strings.Repeat("0", 64)}}, "", time.Now())
 	store, err := state.Create(s.dirs.state, run.WorkflowID, "test")
@@ -39,7 +39,7 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	}
 	run.Progress.Events = run.Events[len(run.Events)-1].Seq
 	said := state.Event{Seq: run.Progress.Events + 1, Agent: "main", State: "START.sh", Body: &state.AgentOutput{}}
-	if err := errors.Join(log.Report(said), log.Close(), bookLeft(t.Context(), s, store, run)); err != nil {
+	if err := errors.Join(log.Report(said), log.Close(), chargeLost(s, store, run)); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := os.ReadFile(filepath.Join(s.runDir("r"), session.EventsFile))
@@ -54,14 +54,14 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 // that nothing can be read, has spent the budget.
 func TestWhatCannotBeReadIsBookedWhole(t *testing.T) {
 	var log strings.Builder
-	s := &step{voice: newVoice(job.NewCommands(&log, ""), true), note: &stepNote{}, options: &options.Options{}}
+	s := &step{log: newLog(job.NewCommands(&log, ""), true), note: &stepNote{}, options: &options.Options{}}
 	s.dirs.state = t.TempDir()
 	s.note.data.WorkflowID = "r"
 	file := filepath.Join(s.dirs.state, "r.json")
 	if err := os.WriteFile(file, []byte("{"), 0o000); err != nil {
 		t.Fatal(err)
 	}
-	err := finishLeft(t.Context(), s, &result{}, services{})
+	err := finishLeft(t.Context(), s, &result{})
 	if info, _ := os.Stat(file); err == nil || info.Mode().Perm() != 0o600 || !strings.Contains(log.String(), "the whole budget of the run counts") {
 		t.Errorf("got %v, mode %v, log %q, want the budget booked", err, info.Mode(), log.String())
 	}

@@ -60,8 +60,3 @@ func (n *stepNote) get() noteData {
 	defer n.mu.Unlock()
 	return n.data
 }
-
-// setRun keeps which run the step drives, before there is anything of it.
-func (n *stepNote) setRun(key string, run *state.Run) error {
-	return n.change(func(d *noteData) { d.Key, d.WorkflowID, d.Mark = key, run.WorkflowID, run.Mark })
-}

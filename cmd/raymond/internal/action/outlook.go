@@ -27,7 +27,7 @@ func (r *result) outlook(s *step, run *state.Run) ask.Outlook {
 	f := ask.Facts{
 		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
-		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.remarks.isBlind,
+		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.found.isBlind,
 		Cause: keyAdvice(run, s.in, r.runBy(run)), Lacks: r.lacks(s, run),
 	}
 	f.Cap.Which, f.Cap.Spent, f.Cap.Max = run.ReachedCap()
@@ -81,7 +81,7 @@ func place(s *step, jobFile []byte) report.Place {
 
 // whereKept says where a run is kept; of one that is kept nowhere, why.
 func (r *result) whereKept(s *step, run *state.Run) (where ask.Kept, why string) {
-	isLast := r.stops != nil && r.stops.IsOrphaned() // no post part follows
+	isLast := r.stops.IsOrphaned() // no post part follows
 	switch {
 	case r.kept.lost != "":
 		return ask.Nowhere, r.kept.lost
@@ -93,7 +93,7 @@ func (r *result) whereKept(s *step, run *state.Run) (where ask.Kept, why string)
 		return ask.Nowhere, noService
 	case r.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:
 		return ask.Stored, ""
-	case r.stops != nil && r.stops.Since() >= 0 && !isLast: // there was no time
+	case r.isCancelled(): // there was no time
 		return ask.Later, ""
 	case r.kept.artifact != "":
 		return ask.Stored, "" // an earlier part of it
@@ -135,10 +135,4 @@ func readJobFile(s *step, isTrusted bool) []byte {
 		return nil
 	}
 	return data
-}
-
-// newPage opens the page of a run, which says what can be done with it by now.
-func (r *result) newPage(s *step, b *readyRun, events *report.Fanout) (*page, error) {
-	r.jobFile = readJobFile(s, r.admission.isTrusted)
-	return openPage(s, opening{b.run, b.isResumed, r.flow.Workflow, r.outlook(s, b.run).Text, place(s, r.jobFile), r.remarks}, events)
 }

@@ -40,7 +40,7 @@ func setOutputs(s *step, values map[string]string) error {
 		return nil // not in a job
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if err := s.files.SetOutput(name, s.voice.mask.Text(values[name])); err != nil {
+		if err := s.files.SetOutput(name, s.log.mask.Text(values[name])); err != nil {
 			return err
 		}
 	}
@@ -48,13 +48,13 @@ func setOutputs(s *step, values map[string]string) error {
 }
 
 // writeOutputs writes the outputs of the step.
-func writeOutputs(s *step, r result, all []*problem.Problem) error {
+func writeOutputs(s *step, r *result, all []*problem.Problem) error {
 	values := maps.Clone(nobodyWaits)
 	values["error-class"] = ""
 	if len(all) > 0 {
 		values["error-class"] = string(all[0].Class)
 	}
-	if r.admission.isSkipped {
+	if r.isSkipped {
 		values["status"] = "skipped"
 	}
 	if r.run != nil {
@@ -64,7 +64,7 @@ func writeOutputs(s *step, r result, all []*problem.Problem) error {
 }
 
 // describe adds what the outputs say of the run.
-func describe(s *step, r result, values map[string]string) {
+func describe(s *step, r *result, values map[string]string) {
 	p := &r.run.Progress
 	values["workflow-id"], values["status"], values["outcome"] = r.run.WorkflowID, string(p.Status), string(p.Status)
 	if p.Status == state.Running { // its state could not be written any more
@@ -86,8 +86,8 @@ func describe(s *step, r result, values map[string]string) {
 	values["state-artifact"] = r.kept.artifact
 	values["state-digest"] = r.kept.named.String()
 	values["events-file"] = s.fileOfRun(r.run.WorkflowID, session.EventsFile)
-	if fitOutputs(values, agentsOutput(r.run), s.voice.mask.Text) {
-		s.voice.warn("results are cut in the outputs result and agents, since all outputs together must stay under 512 KiB: the whole is in " + values["events-file"])
+	if fitOutputs(values, agentsOutput(r.run), s.log.mask.Text) {
+		s.log.warn("results are cut in the outputs result and agents, since all outputs together must stay under 512 KiB: the whole is in " + values["events-file"])
 	}
 }
 
@@ -129,7 +129,7 @@ type agentOutput struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// agentsOutput lists the agents: those that ended with their results, then the
+// agentsOutput lists the agents: those that ended with their *results, then the
 // others with where they stand.
 func agentsOutput(run *state.Run) []agentOutput {
 	list := []agentOutput{}

@@ -8,7 +8,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -34,29 +33,20 @@ type owed struct {
 
 const owedFile = "owed.json"
 
-// opening is what a page begins with.
-type opening struct {
-	run       *state.Run
-	isResumed bool
-	workflow  *protocol.Workflow
-	next      string // what can be done next
-	place     report.Place
-	remarks   remarks
-}
-
-// openPage prepares what people read after the run; nil where nobody wants it.
-func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
+// openPage prepares what people read after the run, which says what can be done with it by now; nil where nobody wants it.
+func openPage(s *step, r *result, b *readyRun, events *report.Fanout) (*page, error) {
+	r.jobFile = readJobFile(s, r.isTrusted)
 	commenting := wantsComment(s)
 	if !s.in.Summary && !commenting {
 		return nil, nil
 	}
-	p := &page{step: s, runID: o.run.WorkflowID}
+	p := &page{step: s, runID: b.run.WorkflowID}
 	p.summary = report.NewSummary(events.Model, report.SummaryOptions{
-		Write: p.write, WorkflowID: p.runID, Workflow: o.workflow, Next: o.next,
-		Differences: o.remarks.differs, Notes: o.remarks.notes, Site: s.site(), Place: o.place,
+		Write: p.write, WorkflowID: p.runID, Workflow: r.flow.Workflow, Next: r.outlook(s, b.run).Text,
+		Differences: s.log.differs, Notes: s.log.notes, Site: s.site(), Place: place(s, r.jobFile),
 	})
-	p.summary.SetWaits(report.WaitsOf(o.run))
-	if o.isResumed {
+	p.summary.SetWaits(report.WaitsOf(b.run))
+	if b.isResumed() {
 		if err := retell(s.fileOfRun(p.runID, session.EventsFile), p.summary.Replay); err != nil {
 			return nil, err
 		}
@@ -67,7 +57,7 @@ func openPage(s *step, o opening, events *report.Fanout) (*page, error) {
 		return p, err
 	}
 	how := "From"
-	if o.isResumed {
+	if b.isResumed() {
 		how = "Resumed in"
 	}
 	var err error
@@ -99,12 +89,12 @@ func (p *page) write(text string) error {
 	if !s.in.Summary || p.isMute {
 		return nil
 	}
-	err := s.files.WriteSummary(s.voice.shown(text))
+	err := s.files.WriteSummary(s.log.shown(text))
 	if err == nil || p.comment == nil {
 		return err
 	}
 	p.isMute = true
-	s.voice.warn("step summary: " + err.Error())
+	s.log.warn("step summary: " + err.Error())
 	return nil
 }
 
@@ -132,9 +122,9 @@ func (p *page) note() {
 
 // addError has the summary say a problem that no event of the run has told.
 func (p *page) addError(text string) {
-	p.summary.SetError(p.step.voice.shown(text)) // before it is cut
+	p.summary.SetError(p.step.log.shown(text)) // before it is cut
 	if err := p.summary.Close(); err != nil {
-		p.step.voice.warn("step summary: " + err.Error())
+		p.step.log.warn("step summary: " + err.Error())
 	}
 }
 
@@ -149,7 +139,7 @@ func (p *page) finishComment(since func() time.Duration) {
 	err := p.comment.poster.Finish(ctx, p.comment.text())
 	var unfinished *ask.Unfinished
 	if err != nil && !errors.As(err, &unfinished) {
-		p.step.voice.warn(commentRefused(p.step, err))
+		p.step.log.warn(commentRefused(p.step, err))
 	}
 	p.owed.Comment = errors.As(err, &unfinished)
 	p.note()
@@ -168,7 +158,7 @@ func (p *page) completeComment(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lastComment)
 	defer cancel()
 	if err := c.poster.Finish(ctx, c.text()); err != nil {
-		p.step.voice.warn(commentRefused(p.step, err))
+		p.step.log.warn(commentRefused(p.step, err))
 	}
 	p.owed.Comment = false
 	p.note()
@@ -200,7 +190,7 @@ func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
 		if k.byPost && run.Progress.Status == state.Completed {
 			text += "Stored as `" + k.artifact + "` by the post part.\n"
 		}
-		err = s.files.WriteSummary(s.voice.shown(text))
+		err = s.files.WriteSummary(s.log.shown(text))
 	}
 	p.written()
 	return p, err
@@ -238,7 +228,7 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 // completeLog adds the events that the main part saved and was not left the time
 // to tell.
 func completeLog(s *step, run *state.Run) error {
-	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.voice.shown, nil)
+	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.log.shown, nil)
 	if err != nil {
 		return err
 	}

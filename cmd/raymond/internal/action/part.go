@@ -4,32 +4,23 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// part is what was found of the run itself, by a step that runs a part of it.
-type part struct {
-	lookup
-	base  *earlierRun
-	facts slots.Facts
-}
-
 // findPart finds where the part of a matrix begins that the step runs: where its agents
 // wait in the run itself, or where an earlier job of this part has left it.
-func findPart(ctx context.Context, s *step, p part, r *remarks) (lookup, error) {
-	l, e := p.lookup, p.base
-	own := state.PartOf(e.run.Agents, s.in.Part, s.options.Jobs)
+func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup, error) {
+	own := state.PartOf(l.was.Agents, s.in.Part, s.options.Jobs)
 	if len(own.Agents) == 0 {
-		s.voice.notice(fmt.Sprintf("nothing is done: of the agents %s none waits for the job %s any more", strings.Join(s.in.Part, ", "), strings.Join(s.options.Jobs, ", ")))
-		l.isIdle = true
-		return l, nil
+		s.log.notice(fmt.Sprintf("nothing is done: of the agents %s none waits for the job %s any more", strings.Join(s.in.Part, ", "), strings.Join(s.options.Jobs, ", ")))
+		return l, errDone
 	}
-	p.facts.Mode = e.run.WorkflowID // a part of it goes on however the run has ended
-	var err error
-	if l.existing, err = decide(s, e, slots.Decide(l.found.Manifest, p.facts), r); err != nil || l.existing == nil {
+	facts.Mode = l.was.WorkflowID // a part of it goes on however the run has ended
+	if err := l.take(s, slots.Decide(l.found.Manifest, facts), resumes); err != nil || l.was == nil {
 		return l, err
 	}
 	found, err := l.services.finder().Parts(ctx, partsQuery(s, l.found, []state.Part{own}))
@@ -40,17 +31,16 @@ func findPart(ctx context.Context, s *step, p part, r *remarks) (lookup, error) 
 		return l, err
 	}
 	if newest := newestOf(s, found[0]); newest != nil {
-		return l, continuePart(s, &l, newest)
+		return continuePart(s, l, newest)
 	}
 	found[0].Remove()
-	l.existing.run = own.Begin(e.run)
+	l.was = own.Begin(l.was)
 	return l, nil
 }
 
 // partsQuery says which parts of a run are looked for.
 func partsQuery(s *step, base *slots.Found, parts []state.Part) slots.PartsQuery {
-	now := factsOf(s).Now
-	return slots.PartsQuery{Query: s.query(), Base: base, Parts: parts, Deadline: s.options.Deadline, Now: now}
+	return slots.PartsQuery{Query: s.query(), Base: base, Parts: parts, Deadline: s.options.Deadline, Now: time.Now()}
 }
 
 // newestOf returns what an earlier job of the part has left; nil where that can't be
@@ -68,37 +58,35 @@ func newestOf(s *step, p slots.PartFound) *slots.Found {
 // hasParts reports whether jobs of a matrix may have brought something for the run. Where
 // that can't be asked, whoever joins them says why.
 func hasParts(ctx context.Context, s *step, l lookup) bool {
-	e := l.existing
-	if s.part() != nil || e.found == nil || len(e.run.Parts) == 0 {
+	if s.part() != nil || !l.isStored() || len(l.was.Parts) == 0 {
 		return false
 	}
-	stored, err := l.services.finder().HasParts(ctx, partsQuery(s, e.found, e.run.Parts))
+	stored, err := l.services.finder().HasParts(ctx, partsQuery(s, l.found, l.was.Parts))
 	return stored || err != nil
 }
 
 // continuePart has the step continue what an earlier job of its part has left.
-func continuePart(s *step, l *lookup, own *slots.Found) error {
+func continuePart(s *step, l lookup, own *slots.Found) (lookup, error) {
 	run, err := readState(own)
 	if err == nil {
-		err = s.part().Check(l.existing.run, run)
+		err = s.part().Check(l.was, run)
 	}
 	if err != nil {
-		return err
+		return l, err
 	}
 	l.remove()
-	l.found, l.existing.found, l.existing.run = own, own, run
-	if run.Progress.Status == state.Completed {
-		l.isIdle = true
-		s.voice.notice("nothing is done: an earlier attempt has completed this part")
+	if l.found, l.was = own, run; run.Progress.Status == state.Completed {
+		s.log.notice("nothing is done: an earlier attempt has completed this part")
+		return l, errDone
 	}
-	return nil
+	return l, nil
 }
 
 // shareOf is the budget of a part: its share of that of the run, when it begins, and what
 // it was then, when it is continued.
-func shareOf(b placed, budget state.USD) state.USD {
-	run := b.readyRun.run
-	if own, _ := run.Parts.Own(); b.lookup.found.Manifest.Part == nil {
+func shareOf(b *readyRun, budget state.USD) state.USD {
+	run := b.run
+	if own, _ := run.Parts.Own(); b.found.Manifest.Part == nil {
 		return own.Share(budget, run.Progress.TotalUSD, run.Agents)
 	}
 	share := run.Options.BudgetUSD

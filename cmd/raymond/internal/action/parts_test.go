@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -152,11 +153,39 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	f.touch(".hold", false)
 	join := f.joins(1).do(0)
 	join.WantOutputs(t, "status", "suspended", "next-jobs", `["work"]`)
+	join.WantSays(t, "notice", "joined 4 parts", "jobs that were lost", "main_work3, main_work7, main_work11 (unknown since ")
 	if left := strings.Join(legs(t, join), ","); !strings.Contains(left, "main_work7") || strings.Contains(left, "main_work1,") {
 		t.Errorf("next matrix: got %q, want main_work7 and none of another part", left)
 	}
 	f.of(1, parts[2]).set("GITHUB_RUN_ATTEMPT", "2").do(0)
 	f.joins(1).set("GITHUB_RUN_ATTEMPT", "2").do(0).WantOutputs(t, "status", "completed")
+	f.eachOnce()
+}
+
+// TestAStepThatFindsAPartRunning in another workflow run leaves the run as it is, so that whoever joins the part finds it
+// so: it stores nothing, and no matrix has what may still be running.
+func TestAStepThatFindsAPartRunning(t *testing.T) {
+	t.Parallel()
+	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
+	plan := f.plan(1).do(0)
+	parts := legs(t, plan)
+	f.touch(".hold", true)
+	j := f.of(1, parts[2])
+	c := j.start()
+	c.Until("the job to be held", func() bool { return f.hasStored("main_work3", "main_work11") })
+	before := f.forge.All()
+	e := f.plan(2).do(0)
+	e.WantOutputs(t, append(nobodyWaits[4:], "status", "suspended", "workflow-id", plan.Outputs["workflow-id"])...)
+	e.WantSays(t, "notice", "nothing is due")
+	if now := f.forge.All(); !cmp.Equal(names(now), names(before)) {
+		t.Errorf("artifacts: got %q, want those of before: %q", names(now), names(before))
+	}
+	f.touch(".hold", false)
+	j.end(c)
+	for _, i := range []int{0, 1, 3} {
+		f.of(1, parts[i]).do(0)
+	}
+	f.joins(1).do(0).WantOutputs(t, "status", "completed")
 	f.eachOnce()
 }
 

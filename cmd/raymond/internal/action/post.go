@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -26,17 +25,17 @@ import (
 func Post(e Env) error {
 	err := e.Process.Protect()
 	s := newStep(e, e.Stdout, true)
-	defer s.voice.log.Close()
+	defer s.log.out.Close()
 	if err == nil {
 		err = post(context.Background(), s)
 	}
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
 		p = forJob(s, p)
-		annotate(s, result{}, p)
+		annotate(s, &result{}, p)
 		all = append(all, p)
 	}
-	return errors.Join(joined(all), s.voice.log.Close())
+	return errors.Join(joined(all), s.log.out.Close())
 }
 
 // post finishes what the main part has left, and removes what that was making when it
@@ -51,26 +50,35 @@ func post(ctx context.Context, s *step) error {
 	if err := s.env.Process.endDrivers(s.dirs.own, graceOfMain); err != nil {
 		return err
 	}
-	return errors.Join(finish(ctx, s), checkpoints.Clear(s.dirs.own))
+	err := readNote(s)
+	if err == nil {
+		err = finishNoted(ctx, s)
+	}
+	if isDenied(err) {
+		err = errors.Join(err, abandon(ctx, s))
+	}
+	if errors.Is(err, errDone) {
+		err = nil
+	}
+	return errors.Join(err, checkpoints.Clear(s.dirs.own))
 }
 
-// finish ends what the main part left running, and stores what is left to store.
-// Inputs that are wrong were the main part's matter, and then there is nothing;
-// where there is, something that it was given has changed since.
-func finish(ctx context.Context, s *step) error {
+// readNote reads what the main part has noted, and what the step was given. Inputs that are wrong were the main part's
+// matter, and then there is no note, which is errDone; where there is one, something that it was given has changed since.
+func readNote(s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := seal.ReadNote(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
 	guardErr := guardFiles(s)
-	_, prepareErr := prepare(s)
-	prepareErr = errors.Join(guardErr, prepareErr)
-	if sealErr := checkSeals(s); isDenied(sealErr) {
-		return errors.Join(sealErr, abandon(ctx, s))
-	} else if sealErr != nil || isMissing {
-		return sealErr // where there is no run, inputs that are wrong were the main part's matter
+	_, inputErr := readInputs(s)
+	if sealErr := checkSeals(s); sealErr != nil {
+		return sealErr
 	}
-	if err != nil || prepareErr != nil {
-		return errors.Join(err, prepareErr)
+	if isMissing {
+		return errDone
+	}
+	if err := errors.Join(err, guardErr, inputErr); err != nil {
+		return err
 	}
 	note := &s.note.data
 	isCalled := note.Called && s.event.About.Kind != ""
@@ -84,24 +92,18 @@ func finish(ctx context.Context, s *step) error {
 	if s.event.Number == 0 {
 		s.event.Subject = note.Subject
 	}
-	return finishNoted(ctx, s)
+	return nil
 }
 
 // finishNoted ends what the main part left running, and stores what is left to store, of
 // the run that it has noted.
-func finishNoted(ctx context.Context, s *step) (err error) {
-	var v services
-	if !s.isLocal() {
-		if v, err = s.openServices(); err != nil {
-			return err
-		}
-	}
+func finishNoted(ctx context.Context, s *step) error {
 	var r result
-	err = finishLeft(ctx, s, &r, v)
+	err := finishLeft(ctx, s, &r)
 	if isDenied(err) {
-		return errors.Join(err, abandon(ctx, s))
+		return err
 	}
-	return errors.Join(err, releaseLeft(ctx, s, v), clearConversations(s, r.kept))
+	return errors.Join(err, releaseLeft(ctx, s), clearConversations(s, r.kept))
 }
 
 // abandon gives up a run of which something was altered. Nothing of it is stored; what
@@ -110,7 +112,7 @@ func abandon(ctx context.Context, s *step) error {
 	defer bookAltered(ctx, s)
 	if !isIntact(s, stepFile) {
 		s.note.data = noteData{}
-		s.voice.warn("the step's own note was altered: what agents of this step may have left running is not ended")
+		s.log.warn("the step's own note was altered: what agents of this step may have left running is not ended")
 		return nil
 	}
 	note := s.note.get()
@@ -119,11 +121,7 @@ func abandon(ctx context.Context, s *step) error {
 	if note.Mark != "" {
 		errs = append(errs, session.Sweep(note.Mark))
 	}
-	v, err := s.openServices()
-	if err == nil {
-		err = releaseLeft(ctx, s, v)
-	}
-	errs = append(errs, err)
+	errs = append(errs, releaseLeft(ctx, s))
 	if isIntact(s, sessionsFile) {
 		own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
 		warnOfKept(s, conversations.Clear(conversationsOf(s), own, nil, true))
@@ -135,7 +133,7 @@ func abandon(ctx context.Context, s *step) error {
 // finishLeft finishes what the main part has left of a run, unless the key of it
 // is another's: it ends what still runs, stores the end and shows it, unless that
 // is done. A run of a shared folder that somebody drives is theirs.
-func finishLeft(ctx context.Context, s *step, r *result, v services) error {
+func finishLeft(ctx context.Context, s *step, r *result) error {
 	note := s.note.get()
 	if note.Lost {
 		return session.Sweep(note.Mark)
@@ -145,7 +143,7 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	if err != nil || !slices.Contains(ids, note.WorkflowID) {
 		return err
 	}
-	store, run, err := state.Open(s.dirs.state, note.WorkflowID, session.Holder())
+	file, run, err := state.Open(s.dirs.state, note.WorkflowID, session.Holder())
 	var locked *state.LockedError
 	isLocked := errors.As(err, &locked)
 	switch {
@@ -154,7 +152,7 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	case err != nil && !isLocked:
 		bookAltered(ctx, s)
 	case err == nil:
-		defer store.Close()
+		defer file.Close()
 		// Nobody writes any more after this: neither the main part nor what it has left.
 		err = session.Sweep(note.Mark)
 	}
@@ -164,88 +162,63 @@ func finishLeft(ctx context.Context, s *step, r *result, v services) error {
 	if err != nil {
 		return err
 	}
-	s.voice.spareStates(slices.Collect(maps.Keys(run.Files)))
-	if err := bookLeft(ctx, s, store, run); err != nil {
-		s.voice.warn(notBooked(err))
+	s.log.spareStates(slices.Collect(maps.Keys(run.Files)))
+	if err := chargeLost(s, file, run); err != nil {
+		s.log.warn(notBooked(err))
 	}
-	storeErr := storeLeft(ctx, s, r, left{services: v, run: run})
-	var oops error
-	if r.kept.report, oops = storeReport(ctx, s, run); oops != nil {
-		s.voice.notice(notReported(oops))
+	e := &ending{run: run, take: func(run *state.Run) (*checkpoints.Snapshot, error) {
+		return checkpoints.Take(run, s.runDir(run.WorkflowID), conversationsOf(s), nil)
+	}}
+	e.tell = func(ctx context.Context) error {
+		p, err := leftPage(s, r.kept, run, r.next.Text)
+		if err != nil {
+			s.log.warn("the page can't be completed: " + err.Error())
+		}
+		return p.completeComment(ctx)
 	}
-	if r.run = run; storeErr == nil {
-		continueRun(ctx, s, r)
-	}
-	p, err := leftPage(s, r.kept, run, r.outlook(s, run).Text)
-	if err != nil {
-		s.voice.warn("the page can't be completed: " + err.Error())
-	}
-	return errors.Join(storeErr, p.completeComment(ctx))
+	e.to, e.unstored = openLeft(ctx, s, r, run)
+	return finish(ctx, s, r, e)
 }
 
 // releaseLeft gives up the key that the main part has claimed. A service that
 // fails leaves a claim whose job is over, which keeps nobody off.
-func releaseLeft(ctx context.Context, s *step, v services) error {
-	if s.note.get().Claim == "" || v.runtime == nil {
+func releaseLeft(ctx context.Context, s *step) error {
+	if s.note.get().Claim == "" {
 		return nil
+	}
+	v, err := s.openServices()
+	if err != nil || v.runtime == nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, orphanSave)
 	defer cancel()
 	if err := newClaimer(s, v).Release(ctx); err != nil {
-		s.voice.warn(err.Error())
+		s.log.warn(err.Error())
 	}
 	return nil
 }
 
-// left is a run that the main part has left.
-type left struct {
-	services
-	run   *state.Run
-	chain checkpoints.Chain // its last checkpoint
-}
-
-// storeLeft stores the end of a run, unless that is stored.
-func storeLeft(ctx context.Context, s *step, r *result, l left) error {
-	var err error
-	l.chain, err = checkpoints.ReadChain(s.runDir(l.run.WorkflowID))
-	if errors.Is(err, os.ErrNotExist) || l.runtime == nil {
-		return nil // nothing of it was to be stored
+// openLeft returns where the end of a run is to be stored; nil where it was, or nothing of it was to be stored.
+func openLeft(ctx context.Context, s *step, r *result, run *state.Run) (*storage, error) {
+	dir := s.runDir(run.WorkflowID)
+	chain, err := checkpoints.ReadChain(dir)
+	if errors.Is(err, os.ErrNotExist) || s.isLocal() {
+		return nil, nil
 	}
-	if err != nil {
-		return err
+	v, serviceErr := s.openServices()
+	if err := errors.Join(err, serviceErr); err != nil || v.runtime == nil {
+		return nil, err
 	}
-	r.kept.artifact = l.chain.Name
-	if l.run.Progress.Seq == l.chain.Seq && l.run.Progress.Status == l.chain.Status {
+	r.kept.artifact = chain.Name
+	if run.Progress.Seq == chain.Seq && run.Progress.Status == chain.Status {
 		r.kept.isWhole = true
-		return nil
+		return nil, nil
 	}
-	return storeRun(ctx, s, r, l)
-}
-
-// storeRun stores a run whose last checkpoint is older than its state.
-func storeRun(ctx context.Context, s *step, r *result, l left) error {
-	id := l.run.WorkflowID
-	r.store = newStore(s, l.services, checkpoints.Options{Base: baseOf(ctx, s), Dir: s.runDir(id), Chain: l.chain})
-	if err := r.store.AdoptSent(ctx); err != nil {
-		return err
+	r.store = newStore(s, v, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
+	if err := errors.Join(r.store.AdoptSent(ctx), completeLog(s, run)); err != nil {
+		return nil, err
 	}
-	if err := completeLog(s, l.run); err != nil {
-		return err
-	}
-	shot, err := checkpoints.Take(l.run, s.runDir(id), conversationsOf(s), nil)
-	if err != nil {
-		return err
-	}
-	shot.Last = true
-	ctx, cancel := context.WithTimeout(ctx, lastSave)
-	defer cancel()
-	stored, err := r.store.Save(ctx, shot)
-	if err != nil {
-		return storeProblem(err)
-	}
-	s.voice.print(fmt.Sprintf("stored %s at step %d (%s) as %s", id, stored.SeqStored, l.run.Progress.Status, stored.Store))
-	r.kept = kept{artifact: stored.Store, isWhole: true, byPost: true}
-	return nil
+	return &storage{store: r.store, saver: r.store.NewSaver(s.in.CheckpointInterval)}, nil
 }
 
 // clearConversations removes the conversations that this step has made or put back
@@ -270,6 +243,6 @@ func clearConversations(s *step, k kept) error {
 // warnOfKept names the sessions whose conversations could not be removed.
 func warnOfKept(s *step, sessions []string) {
 	if len(sessions) > 0 {
-		s.voice.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(sessions, ", "))
+		s.log.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(sessions, ", "))
 	}
 }

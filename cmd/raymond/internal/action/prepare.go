@@ -2,6 +2,7 @@ package action
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -25,10 +27,52 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// prepare reads everything that the step was given, and reports all that is
+// prepared is what decides whether a step may start, and what its runs are made from.
+type prepared struct {
+	source    source
+	flow      *flow            // nil in the modes that start no agent
+	heard     *call            // the remark that has started the step; nil for any other event
+	isAllowed bool             // who caused the event may start the workflow
+	isTrusted bool             // the checkout may configure the agent CLI
+	jobBegan  func() time.Time // may wait for a service
+}
+
+func (p *prepared) close() {
+	if p.flow != nil {
+		p.flow.Close()
+	}
+	if p.heard != nil {
+		p.heard.remove()
+	}
+}
+
+// prepare reads what the step was given, and asks whether who caused its event may start the
+// workflow, and whether the checkout may configure the agent CLI.
+func prepare(ctx context.Context, s *step) (p prepared, err error) {
+	if p.source, err = readInputs(s); err != nil {
+		return p, err
+	}
+	if p.heard, err = hear(ctx, s, p.source); err != nil {
+		return p, err
+	}
+	if err = admit(ctx, s, &p); err != nil {
+		return p, err
+	}
+	if p.source, err = trustedSource(ctx, s, p); err != nil || s.in.Mode != job.ModeRun {
+		return p, err
+	}
+	if err = reserveKey(s); err != nil {
+		return p, err
+	}
+	p.jobBegan = askJobStart(ctx, s)
+	p.flow, err = openFlow(s, p.source)
+	return p, err
+}
+
+// readInputs reads everything that the step was given, and reports all that is
 // wrong with it at once. The folder of a post part is known already; where its
 // workflow is nobody needs to know.
-func prepare(s *step) (from source, err error) {
+func readInputs(s *step) (from source, err error) {
 	in, bad := job.ReadSettings(s.getenv)
 	s.in = in
 	conceal(s)
@@ -74,7 +118,7 @@ func unknownInputs(s *step) []job.InputProblem {
 		return found
 	}
 	for _, f := range found {
-		s.voice.warnOnce(inputProblem(f).Error() + "; it is passed over, since it may be one of a composite action around this step")
+		s.log.warnOnce(inputProblem(f).Error() + "; it is passed over, since it may be one of a composite action around this step")
 	}
 	return nil
 }
@@ -172,39 +216,15 @@ func enter(s *step) error {
 	return nil
 }
 
-// chooseKey finds the identity of the run. A key that the step was told goes before the
-// one that it would have itself.
-func chooseKey(s *step) error {
-	err := ownKey(s)
-	if told := toldKey(s); told != "" {
-		s.key = told
-	}
-	return err
-}
-
-// ownKey finds the key that the step has by itself.
-func ownKey(s *step) error {
-	if s.in.Key != "" {
-		s.key = s.in.Key
-		return nil
-	}
-	s.key = job.LegKey(job.DefaultKey(s.getenv, s.event), s.in.Matrix)
-	if s.in.Mode == job.ModeRun && job.IsCalled(s.getenv, s.in.JobWorkflow) {
-		return problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
-			"let the caller give one, as by an input of the workflow")
-	}
-	return nil
-}
-
 // conceal learns what is shown and stored nowhere: secrets, and the values of all
 // variables that the inputs name.
 func conceal(s *step) {
 	known := secrets.Of(withoutRunners(s.env.Environ))
 	maps.Copy(known, s.in.ModelKeys)
 	maps.Copy(known, map[string]string{"github-token": s.in.GitHubToken, "state-key": s.in.StateKey})
-	short := s.voice.hide(known, namedValues(s), slices.Concat(state.Words(), clis.Words(), frame(s)))
+	short := s.log.hide(known, namedValues(s), slices.Concat(state.Words(), clis.Words(), frame(s)))
 	if len(short) > 0 {
-		s.voice.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
+		s.log.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}
 }
 

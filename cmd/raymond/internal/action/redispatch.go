@@ -9,26 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// continueRun starts the workflow again for a run whose end is stored. Who has cancelled
-// the job does not want that: then the post part does not do it either.
-func continueRun(ctx context.Context, s *step, r *result) {
-	switch {
-	case s.part() != nil: // the step that joins it hands it over again
-		return
-	case r.run.Progress.Continuing != state.Continues || s.in.Continuations == 0:
-	case r.stops != nil && r.stops.Since() >= 0:
-		if err := s.note.change(func(d *noteData) { d.Dispatched = true }); err != nil {
-			s.voice.warn(err.Error())
-		}
-		return
-	case !r.kept.isWhole && !s.isLocal():
-		return // the post part stores it, and does this then
-	}
-	if note := redispatched(ctx, s, r.run); note != "" {
-		r.remarks.notes = append(r.remarks.notes, note)
-	}
-}
-
 // redispatched starts the workflow again for a run that the deadline has suspended, if the
 // state says that it is to be continued so. It returns what people are told of it; "" for
 // nothing. What is about to be done is noted first: whatever happens to the step then,
@@ -56,10 +36,10 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 		why = err.Error()
 	}
 	if why != "" {
-		s.voice.warn("the workflow could not be started again to continue the run: " + why)
-		return "The workflow could not be started again to continue the run: " + s.voice.shown(why) + "."
+		s.log.warn("the workflow could not be started again to continue the run: " + why)
+		return "The workflow could not be started again to continue the run: " + s.log.shown(why) + "."
 	}
-	s.voice.print(fmt.Sprintf("started %s again on %s to continue the run (%d of %d in a row)", s.workflowFile(), ref, p.Continuations, s.in.Continuations))
+	s.log.print(fmt.Sprintf("started %s again on %s to continue the run (%d of %d in a row)", s.workflowFile(), ref, p.Continuations, s.in.Continuations))
 	return fmt.Sprintf("The workflow was started again to continue the run (%d of %d in a row).", p.Continuations, s.in.Continuations)
 }
 

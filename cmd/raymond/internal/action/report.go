@@ -1,6 +1,7 @@
 package action
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,13 +18,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/insight"
 	webpage "github.com/raymond-action/raymond-action/runner/insight/page"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// reportTime is how long making and storing a report may take.
+// reportTime is how long storing a report may take.
 const reportTime = time.Minute
 
 // The states of a step's report, as its note has them.
@@ -43,7 +43,7 @@ func planReport(s *step, b *readyRun) error {
 		return nil
 	}
 	if s.in.Report != nil && isPublic(s) {
-		s.voice.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
+		s.log.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
 			"the conversations of its agents, and what they changed")
 	}
 	plan := reportDue
@@ -60,25 +60,6 @@ func expectsPrompts(f *flow, run *state.Run) bool { return f.LeadsToPrompt() || 
 // hasPrompted reports whether a run has executed a prompt.
 func hasPrompted(run *state.Run) bool {
 	return slices.ContainsFunc(run.Used, func(file string) bool { return protocol.KindOf(file) == protocol.Prompt })
-}
-
-// reportEnd stores the report of a run that has stopped. Where there is no time, the post part
-// does it. That it can't be done is no reason to fail. Of a run whose key is another's nothing is
-// stored.
-func reportEnd(ctx context.Context, s *step, r *result) {
-	if r.stops.Since() >= 0 || r.claim.Conflict() != nil {
-		return
-	}
-	link, err := storeReport(ctx, s, r.run)
-	if err != nil {
-		r.remarks.notes = append(r.remarks.notes, sentence(notReported(err)))
-		s.voice.notice(notReported(err))
-	}
-	r.kept.report = link
-}
-
-func notReported(err error) string {
-	return "the report of the run could not be stored: " + err.Error()
 }
 
 // storeReport makes and stores the report of a run, if it is to have one that is not stored
@@ -101,11 +82,14 @@ func storeReport(ctx context.Context, s *step, run *state.Run) (report.Link, err
 		return report.Link{}, err
 	}
 	defer os.Remove(f.Name())
-	size, err := writeReport(ctx, reporting{sourceOf(s, run), f})
-	if err != nil {
-		return report.Link{}, err // whoever writes it after the time is over closes the file
-	}
 	defer f.Close()
+	if err := writeReport(f, sourceOf(s, run)); err != nil {
+		return report.Link{}, err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return report.Link{}, err
+	}
 	name := slots.Place{Key: s.key}.ReportName(s.event.Attempt, s.getenv("GITHUB_JOB"))
 	stored, err := replaceArtifact(ctx, v.runtime, artifacts.New{
 		Name: name, Content: f, Size: size, Expires: time.Now().Add(time.Duration(s.in.RetentionDays) * 24 * time.Hour),
@@ -119,7 +103,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run) (report.Link, err
 // sourceOf is where the report of a run comes from. It does not change when the step learns
 // of further secrets.
 func sourceOf(s *step, run *state.Run) runs.Source {
-	logins, mask := secrets.NewRedactor(nil).Text, s.voice.now() // passwords in URLs are no secrets that the mask knows
+	logins, mask := secrets.NewRedactor(nil).Text, s.log.now() // passwords in URLs are no secrets that the mask knows
 	from := runs.Source{
 		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return mask(logins(text)) },
 	}
@@ -129,59 +113,24 @@ func sourceOf(s *step, run *state.Run) runs.Source {
 	return from
 }
 
-// reporting is a report that is made, and the archive that it becomes.
-type reporting struct {
-	from runs.Source
-	to   *os.File
-}
-
-// writeReport writes the archive of a report and returns its size. What takes too long is
-// left to itself.
-func writeReport(ctx context.Context, x reporting) (int64, error) {
-	done := make(chan error, 1)
-	go func() {
-		err := x.write()
-		if ctx.Err() != nil {
-			err = errors.Join(err, x.to.Close())
-		}
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			return 0, errors.Join(err, x.to.Close())
-		}
-	case <-ctx.Done():
-		return 0, context.Cause(ctx)
-	}
-	return x.to.Seek(0, io.SeekEnd)
-}
-
-// write writes the archive.
-func (x reporting) write() error {
-	var data *insight.Report
-	err := safely(func() (err error) {
-		data, err = runs.BuildReport(x.from)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	html, pipe := io.Pipe()
-	go func() { pipe.CloseWithError(safely(func() error { return webpage.Write(pipe, data) })) }()
-	p := archive.NewPacker(x.to)
-	return errors.Join(p.Add(x.from.Run.WorkflowID+".html", html), p.Close(), html.Close())
-}
-
-// safely makes a panic an error. What a report is made from was written by strangers: if no
-// page can be made of it, the step must not end for that.
-func safely(do func() error) (err error) {
+// writeReport writes the archive of a report. It is made from what was written by strangers: if no page can be made of
+// it, the step must not end for that.
+func writeReport(to *os.File, from runs.Source) (err error) {
 	defer func() {
 		if failed := recover(); failed != nil {
 			err = fmt.Errorf("a bug of raymond: %v", failed)
 		}
 	}()
-	return do()
+	data, err := runs.BuildReport(from)
+	if err != nil {
+		return err
+	}
+	var html bytes.Buffer
+	if err := webpage.Write(&html, data); err != nil {
+		return err
+	}
+	p := archive.NewPacker(to)
+	return errors.Join(p.Add(from.Run.WorkflowID+".html", &html), p.Close())
 }
 
 // replaceArtifact stores an artifact in the place of one that an earlier step of the job has

@@ -35,16 +35,6 @@ func openSeals(s *step, own string) error {
 	return nil
 }
 
-// sealEvent seals the payload of the event: it lies where agents can write, and the post
-// part reads it again.
-func sealEvent(s *step) error {
-	path := s.getenv("GITHUB_EVENT_PATH")
-	if path == "" {
-		return nil
-	}
-	return s.note.seals.Adopt(path)
-}
-
 // How often, and after which pauses, the post part looks at the files of a main part
 // that may be on its way out, and writes.
 const (

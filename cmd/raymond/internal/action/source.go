@@ -19,6 +19,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
+// builtinPrefix begins an input workflow that names an example. The program holds
+// them, so that one workflow file is all that a repository needs, and their states
+// are as trusted as the program.
+const builtinPrefix = "builtin:"
+
+// isBuiltin reports whether the workflow comes with the program.
+func (s *step) isBuiltin() bool { return strings.HasPrefix(s.in.Workflow, builtinPrefix) }
+
 // source is where the workflow is read from.
 type source struct {
 	path  string
@@ -38,7 +46,7 @@ func openFlow(s *step, from source) (*flow, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.voice.spareStates(files.Workflow.Names())
+	s.log.spareStates(files.Workflow.Names())
 	err = files.Faulty
 	if err == nil {
 		err = errors.Join(checkCredentials(s, files), checkHeld(s, files))
@@ -105,7 +113,7 @@ func unpackBuiltin(s *step) (source, error) {
 	if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, files)); err != nil {
 		return source{}, machineProblem("input workflow", err)
 	}
-	s.voice.rename(path, s.in.Workflow)
+	s.log.rename(path, s.in.Workflow)
 	return source{path: path}, nil
 }
 
@@ -121,8 +129,9 @@ func builtins() []string {
 
 // trustedSource is where the states are taken from: the source itself, unless the
 // checkout that it is in isn't trusted. Prices are not taken from such a one.
-func trustedSource(ctx context.Context, s *step, a admission, from source) (source, error) {
-	if a.isTrusted {
+func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
+	from := p.source
+	if p.isTrusted {
 		return from, nil
 	}
 	if file := job.Value(s.getenv, "prices"); file != "" && s.isCheckedOut(file) {

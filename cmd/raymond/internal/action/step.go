@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/internal/forge"
-
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -20,12 +18,13 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// step is what a step of a job was given. Prepare fills it; after that only its key,
-// the subject of its event, its note and what its voice hides may change.
+// step is what a step of a job was given. readInputs fills it; after that only its key,
+// the subject of its event, its note and what its log hides may change.
 type step struct {
 	env     Env
 	in      job.Settings
@@ -35,7 +34,7 @@ type step struct {
 	key     string           // identity of the run
 	dirs    folders
 	files   *job.Files // the runner's command files; nil outside of a job
-	voice   *voice
+	log     *jobLog
 	note    *stepNote // for the post part
 	isPost  bool      // this is the post part of the step
 	began   time.Time // when it was started
@@ -54,13 +53,8 @@ type folders struct {
 // it, so that no earlier step can; it is "" for a program that was started by hand.
 const shimVariable = "RAYMOND_SHIM"
 
-// builtinPrefix begins an input workflow that names an example. The program holds
-// them, so that one workflow file is all that a repository needs, and their states
-// are as trusted as the program.
-const builtinPrefix = "builtin:"
-
 func newStep(e Env, out io.Writer, isPost bool) *step {
-	return &step{env: e, voice: newVoice(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
+	return &step{env: e, log: newLog(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
 }
 
 // withKey is the step as if the key were another one.
@@ -70,6 +64,12 @@ func (s *step) withKey(key string) *step {
 	return &other
 }
 
+// skip ends the step green, with nothing started, and says why.
+func (s *step) skip(why string) error {
+	s.log.notice(why)
+	return errSkipped
+}
+
 // part is the part of a matrix that the step runs; nil for the run itself.
 func (s *step) part() *state.Part { return s.note.get().Part }
 
@@ -77,9 +77,6 @@ func (s *step) getenv(name string) string { return s.env.Getenv(name) }
 
 // isLocal reports whether runs are kept in a folder of the machine.
 func (s *step) isLocal() bool { return s.in.Store == job.StoreLocal }
-
-// isBuiltin reports whether the workflow comes with the program.
-func (s *step) isBuiltin() bool { return strings.HasPrefix(s.in.Workflow, builtinPrefix) }
 
 // isForks reports whether the event is a fork's, whose runs nobody resumes.
 func (s *step) isForks() bool {
@@ -149,7 +146,7 @@ type services struct {
 
 // openServices reads addresses; it asks nobody anything.
 func (s *step) openServices() (v services, err error) {
-	mask := s.voice.log.AddMask
+	mask := s.log.out.AddMask
 	if token := s.getenv("ACTIONS_RUNTIME_TOKEN"); token != "" {
 		v.runtime, err = artifacts.NewRuntime(artifacts.Options{
 			URL: s.getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: s.underAct(), Transport: s.env.Transport,

@@ -13,9 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -29,30 +28,30 @@ type storage struct {
 // openStorage decides what is stored of a run, and where; nil for nothing. It
 // claims the key beside the run, and says in one warning, before anything is spent,
 // what can't be done later.
-func openStorage(s *step, losses []string, b placed) (*storage, error) {
+func openStorage(s *step, b *readyRun) (*storage, error) {
 	if s.isLocal() {
 		return nil, nil
 	}
 	var store *checkpoints.Store
 	if b.services.runtime != nil {
 		store = newStore(s, b.services, checkpoints.Options{
-			Base: b.base, Dir: s.runDir(b.readyRun.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
+			Base: b.base, Dir: s.runDir(b.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
 		})
 	}
-	if losses = append(losses, lossesOf(s, b.readyRun, store)...); len(losses) > 0 {
-		s.voice.warn(strings.Join(losses, ". Besides, "))
+	losses := []string{b.warning, lossOf(s, b, store)}
+	if losses = slices.DeleteFunc(losses, func(text string) bool { return text == "" }); len(losses) > 0 {
+		s.log.warn(strings.Join(losses, ". Besides, "))
 	}
 	if store == nil {
 		return nil, nil
 	}
 	var err error
 	switch {
-	case s.part() != nil && b.lookup.found.Manifest.Part == nil: // it begins, beside the run itself
+	case s.part() != nil && b.found.Manifest.Part == nil, // it begins, beside the run itself
+		s.in.Resume == job.ResumeNever && !b.isResumed(): // nobody has looked yet, and nobody waits for it
 		err = store.Ask()
-	case b.existing != nil:
+	case b.isResumed():
 		err = store.Continue(b.found, b.began)
-	case s.in.Resume == job.ResumeNever: // nobody has looked yet, and nobody waits for it
-		err = store.Ask()
 	default:
 		err = store.Begin(b.found.Existing)
 	}
@@ -71,9 +70,9 @@ func openStorage(s *step, losses []string, b placed) (*storage, error) {
 // newStore makes the store of a run's checkpoints. o has what differs between the
 // parts of a step.
 func newStore(s *step, v services, o checkpoints.Options) *checkpoints.Store {
-	o.Service, o.Query, o.Keys, o.Mask, o.Origin = v.runtime, s.query(), s.keys, s.voice.mask, s.origin()
+	o.Service, o.Query, o.Keys, o.Mask, o.Origin = v.runtime, s.query(), s.keys, s.log.mask, s.origin()
 	o.Seals = s.note.seals
-	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return isOpen(s) }), s.dirs.state, s.voice.warn, s.isPost
+	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return isOpen(s) }), s.dirs.state, s.log.warn, s.isPost
 	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
 	if s.in.Workspace == job.WorkspaceGit {
 		o.Git = s.git()
@@ -113,18 +112,21 @@ const (
 		"it fails; a state-key (raymond keygen makes one) has all of it stored, encrypted"
 )
 
-// lossesOf says what a run that is stored this way can't do later.
-func lossesOf(s *step, b *readyRun, store *checkpoints.Store) []string {
+// lossOf says what a run that is stored this way can't do later; "" for nothing.
+func lossOf(s *step, b *readyRun, store *checkpoints.Store) string {
 	switch {
 	case store == nil:
-		return []string{losesAll}
+		return losesAll
 	case s.isForks():
-		return []string{losesFork}
+		return losesFork
 	case !s.in.ResumeWithoutTranscript && expectsPrompts(b.flow, b.run) && store.IsOpen():
-		return []string{losesOpen}
+		return losesOpen
 	}
-	return nil
+	return ""
 }
+
+// taker takes an image of a run that can be stored.
+type taker func(*state.Run) (*checkpoints.Snapshot, error)
 
 // periodic stores the run every now and then while it is driven. It implements
 // runner.Checkpoints.
@@ -132,7 +134,7 @@ type periodic struct {
 	step  *step
 	ctx   context.Context
 	to    *storage
-	take  func(*state.Run) (*checkpoints.Snapshot, error)
+	take  taker
 	began time.Time
 	asks  *asking // whose questions have to be stored before they are asked; nil for none
 	// urgent is a snapshot that is stored as soon as it can be; nil for none.
@@ -203,112 +205,4 @@ func hasConversation(a *state.Agent) bool {
 	return a.Session != nil || slices.ContainsFunc(a.Stack, func(f state.Frame) bool { return f.Session != nil })
 }
 
-// lastSave is how long the last checkpoint may take.
-const lastSave = 5 * time.Minute
-
-// orphanSave is how long it may take when the runner is gone.
-const orphanSave = 30 * time.Second
-
-// On cancel the runner kills the step ten seconds after its first signal. What
-// can't be stored by then, the post part of the step stores.
-const (
-	cancelBegin = 4 * time.Second
-	cancelEnd   = 5 * time.Second // the step has to leave within 7 s, on a busy machine too
-)
-
-// anothers is why nothing is stored of a run whose key is another's.
-const anothers = "another job drives a run with this key, so nothing of this one is stored"
-
-// storeEnd stores a run that has stopped, and what it has spent, and then gives its key up: who
-// is next with the key finds both.
-func storeEnd(ctx context.Context, s *step, r *result, e ending) error {
-	if taken := e.to.claim.Conflict(); taken != nil {
-		e.to.saver.Stop()
-		r.kept = kept{lost: anothers}
-		bookEnd(ctx, s, r)
-		return errors.Join(taken, giveUpKey(ctx, s, r, e.to.claim))
-	}
-	err := saveEnd(ctx, r, e)
-	r.kept.named = lastOf(e.to.store.Chain(), e.run)
-	if taken := e.to.claim.Conflict(); taken != nil { // learned at the save
-		r.kept, err = kept{lost: anothers}, taken
-	}
-	bookEnd(ctx, s, r)
-	return errors.Join(err, giveUpKey(ctx, s, r, e.to.claim))
-}
-
-// lastOf names the last checkpoint of a run.
-func lastOf(c checkpoints.Chain, run *state.Run) slots.Named {
-	if c.Generation == 0 || c.Digest == "" {
-		return slots.Named{}
-	}
-	return slots.Named{WorkflowID: run.WorkflowID, Generation: c.Generation, Digest: c.Digest}
-}
-
-// ending is a run that has stopped, and where it is stored and told.
-type ending struct {
-	to   *storage
-	run  *state.Run
-	take func(*state.Run) (*checkpoints.Snapshot, error)
-	told *session.Session // that tells its events
-}
-
-// giveUpKey removes the claim, if there is time; the post part does it otherwise.
-func giveUpKey(ctx context.Context, s *step, r *result, c *claims.Claim) error {
-	limit := orphanSave
-	if since := r.stops.Since(); since >= 0 && !r.stops.IsOrphaned() && c.Conflict() == nil {
-		limit = cancelEnd - since
-		if since > cancelBegin {
-			return nil
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := c.Release(ctx); err != nil && r.stops.Since() < 0 {
-		s.voice.warn(err.Error() + "; the post part of the step tries it again")
-	}
-	return nil
-}
-
-// saveEnd stores the end of a run.
-func saveEnd(ctx context.Context, r *result, e ending) error {
-	limit := lastSave
-	if r.stops.IsOrphaned() {
-		limit = orphanSave
-	} else if since := r.stops.Since(); since >= 0 {
-		limit = cancelEnd - since
-		if since > cancelBegin {
-			e.to.saver.Stop()
-			return nil
-		}
-	}
-	shot, err := e.take(e.run)
-	if err != nil {
-		return err
-	}
-	shot.Last = r.stops.Since() < 0 || r.stops.IsOrphaned() // else the post part stores what there was no time for
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	event, err := e.to.saver.Final(ctx, shot)
-	if err == nil || r.stops.Since() < 0 { // or else the post part stores it
-		e.told.Report(e.run.UnsavedEvent(time.Now(), nil, event))
-	}
-	r.kept = kept{artifact: e.to.store.Chain().Name, isWhole: err == nil}
-	r.remarks.notes = append(r.remarks.notes, e.to.store.Notes()...)
-	if err != nil && r.stops.Since() >= 0 {
-		return nil
-	}
-	return storeProblem(err)
-}
-
-// storeProblem says that the last checkpoint was not stored.
-func storeProblem(err error) error {
-	var conflict *slots.Conflict
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &conflict):
-		return err
-	}
-	return &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state is kept on this machine as long as it lives"}
-}
+var _ runner.Checkpoints = (*periodic)(nil)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -20,7 +19,7 @@ import (
 
 // tell says how the step ended: outputs, annotations, page, and the problems that
 // decide on its exit code, which it returns. Agents and scripts are gone.
-func tell(s *step, r result, err error) error {
+func tell(s *step, r *result, err error) error {
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
 		all = append(all, forJob(s, p))
@@ -39,7 +38,7 @@ func tell(s *step, r result, err error) error {
 	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !s.in.SuspendedIsFailure {
 		return nil
 	}
-	if err := s.voice.log.Close(); err != nil {
+	if err := s.log.out.Close(); err != nil {
 		return err
 	}
 	return joined(all)
@@ -56,8 +55,8 @@ func joined(all []*problem.Problem) error {
 // forJob is a problem as the log of a job may show it.
 func forJob(s *step, p *problem.Problem) *problem.Problem {
 	c := *p
-	if s.voice.mask != nil {
-		c.Where, c.What, c.Hint = s.voice.shown(p.Where), s.voice.shown(p.What), s.voice.shown(p.Hint)
+	if s.log.mask != nil {
+		c.Where, c.What, c.Hint = s.log.shown(p.Where), s.log.shown(p.What), s.log.shown(p.Hint)
 	}
 	switch p.Class {
 	case problem.ClassUsage, problem.ClassConflict, problem.ClassWorkflow:
@@ -85,11 +84,11 @@ func inputsNamed(text string) string {
 }
 
 // outcome says why the run is not completed, for somebody who reads a job.
-func outcome(s *step, r result) *problem.Problem {
+func outcome(s *step, r *result) *problem.Problem {
 	p := forJob(s, session.Outcome(r.run))
-	p.Hint = "next: " + s.voice.shown(r.next.Plain())
+	p.Hint = "next: " + s.log.shown(r.next.Plain())
 	if p.Class == problem.ClassCancelled {
-		p.What, p.Code = s.voice.shown(r.run.Progress.Reason), r.stops.ExitCode()
+		p.What, p.Code = s.log.shown(r.run.Progress.Reason), r.stops.ExitCode()
 	}
 	return p
 }
@@ -116,7 +115,7 @@ func checkCommandFiles(s *step) []*problem.Problem {
 
 // annotate makes an annotation of a problem. What the run's own events have told
 // is not told again.
-func annotate(s *step, r result, p *problem.Problem) {
+func annotate(s *step, r *result, p *problem.Problem) {
 	if p.Told {
 		return
 	}
@@ -130,7 +129,7 @@ func annotate(s *step, r result, p *problem.Problem) {
 	if p.Class == problem.ClassWorkflow {
 		a.File, a.Line = placeOf(r.source.path, p.Where)
 	}
-	s.voice.log.Annotate(a)
+	s.log.out.Annotate(a)
 }
 
 // placeOf finds file and line in what a problem of a workflow says about where.
@@ -153,7 +152,7 @@ func placeOf(source, where string) (string, int) {
 
 // finishPage has summary and comment say how the step ended, with what no event
 // of the run has told.
-func finishPage(s *step, r result, all []*problem.Problem) {
+func finishPage(s *step, r *result, all []*problem.Problem) {
 	p := r.page
 	if p == nil && r.isIdle {
 		return
@@ -165,11 +164,7 @@ func finishPage(s *step, r result, all []*problem.Problem) {
 	} else if i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !isToldByEvents(r.run, p) }); i >= 0 {
 		p.addError(all[i].Error())
 	}
-	since := func() time.Duration { return -1 }
-	if r.stops != nil {
-		since = r.stops.Since
-	}
-	p.finishComment(since)
+	p.finishComment(r.stops.Since)
 }
 
 // isToldByEvents reports whether the summary knows of a problem.
@@ -189,7 +184,7 @@ func isToldByEvents(run *state.Run, p *problem.Problem) bool {
 // an error that no event of a run tells; nil for none. The comment says the same,
 // unless the step was refused, which is nobody's business but the step's, or another
 // one has the run: then the comment is that one's.
-func pageOfProblems(s *step, r result, all []*problem.Problem) *page {
+func pageOfProblems(s *step, r *result, all []*problem.Problem) *page {
 	i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !p.Told })
 	if i < 0 || s.files == nil || s.in.Mode != job.ModeRun {
 		return nil
@@ -201,14 +196,14 @@ func pageOfProblems(s *step, r result, all []*problem.Problem) *page {
 		}
 	}
 	page := &page{step: s}
-	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: r.remarks.notes})
+	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: s.log.notes})
 	page.addError(strings.Join(lines, "\n"))
-	if class := all[i].Class; !r.admission.isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
+	if class := all[i].Class; !r.isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
 		return page
 	}
 	c, err := startComment(s, page.summary.Overview, "From")
 	if err != nil {
-		s.voice.warn(err.Error())
+		s.log.warn(err.Error())
 		return page
 	}
 	page.comment = c

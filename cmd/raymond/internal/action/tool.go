@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"path/filepath"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-
 	"github.com/spf13/pflag"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // runTool does one of the modes that start no agent, as the command of that name
@@ -44,7 +43,7 @@ func runTool(s *step, from source) error {
 	env := job.ScriptEnviron(s.inherited(), s.in.Env)
 	tool := Tool{Args: args, Environ: env, Stdout: &out, Stderr: &out}
 	if s.in.Mode == job.ModeLint {
-		s.voice.log.Close() // its annotations are commands
+		s.log.out.Close() // its annotations are commands
 		tool.Stdout = s.env.Stdout
 	}
 	code := s.env.Run(tool)
@@ -88,8 +87,8 @@ func showOutput(s *step, out string) {
 	if out == "" {
 		return
 	}
-	out = s.voice.shown(out)
-	s.voice.print(out)
+	out = s.log.shown(out)
+	s.log.print(out)
 	if !s.in.Summary {
 		return
 	}
@@ -98,6 +97,6 @@ func showOutput(s *step, out string) {
 		language = "mermaid"
 	}
 	if err := s.files.WriteSummary(text.Fence(out, language)); err != nil {
-		s.voice.warn("step summary: " + err.Error())
+		s.log.warn("step summary: " + err.Error())
 	}
 }

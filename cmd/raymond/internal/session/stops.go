@@ -90,14 +90,14 @@ func (s *Stops) Reasons() <-chan string { return s.reasons }
 // ExitCode is that of the signal which ended the run; 0 when none did.
 func (s *Stops) ExitCode() int { return int(s.code.Load()) }
 
-// Since is how long ago the run was first asked to end; negative when it was not.
+// Since is how long ago the run was first asked to end; negative when it was not, and for nil Stops, which nothing
+// is waited for.
 func (s *Stops) Since() time.Duration {
-	at := s.at.Load()
-	if at == 0 {
+	if s == nil || s.at.Load() == 0 {
 		return -1
 	}
-	return time.Since(time.Unix(0, at))
+	return time.Since(time.Unix(0, s.at.Load()))
 }
 
 // IsOrphaned reports whether who started the run is gone: nobody comes after us.
-func (s *Stops) IsOrphaned() bool { return s.orphaned.Load() }
+func (s *Stops) IsOrphaned() bool { return s != nil && s.orphaned.Load() }

@@ -191,7 +191,9 @@ func (k *Talk) only(fits func(Said) bool) []Said {
 // add keeps a remark, of this moment, as the forge counts them.
 func (k *Talk) add(s Said) Said {
 	k.last++
-	s.ID, s.At = k.last, time.Now().Truncate(time.Second)
+	if s.ID = k.last; s.At.IsZero() {
+		s.At = time.Now()
+	}
 	k.all = append(k.all, s)
 	return s
 }

@@ -2,8 +2,6 @@ package action
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -96,30 +94,6 @@ func fileName(s string) string {
 		}
 		return r
 	}, s)
-}
-
-// reserveKey sees to it that two steps of a job don't share a key unawares: a
-// default key that an earlier step has used is a mistake.
-func reserveKey(s *step) error {
-	parent, _ := stepFolders(s.getenv)
-	var parts []string
-	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
-		parts = append(parts, s.getenv(name))
-	}
-	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
-	dir := filepath.Join(parent, "keys")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return machineProblem("RUNNER_TEMP", err)
-	}
-	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
-	switch {
-	case err == nil, errors.Is(err, fs.ErrExist) && (s.in.Key != "" || isTold(s)):
-		return nil
-	case errors.Is(err, fs.ErrExist):
-		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),
-			"name a key of its own, or this one to resume that step's run")
-	}
-	return machineProblem("RUNNER_TEMP", err)
 }
 
 // localDir is where the runs of this repository are kept in the state folder: no

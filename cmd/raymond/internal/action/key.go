@@ -1,0 +1,105 @@
+package action
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+)
+
+// chooseKey finds the identity of the run. A key that the step was told goes before the
+// one that it would have itself.
+func chooseKey(s *step) error {
+	s.key = cmp.Or(toldKey(s), s.in.Key, job.LegKey(job.DefaultKey(s.getenv, s.event), s.in.Matrix))
+	if s.in.Key == "" && s.in.Mode == job.ModeRun && job.IsCalled(s.getenv, s.in.JobWorkflow) {
+		return problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
+			"let the caller give one, as by an input of the workflow")
+	}
+	return nil
+}
+
+// toldKey is the key of the run that a dispatch of the workflow asks to continue; "" for
+// none. Anybody who may dispatch the workflow can write anything there: it is compared with
+// the keys of runs that this repository's own jobs have stored, and nothing is ever stored
+// under it that was not found under it. On other events it counts for nothing, since its
+// text might be a stranger's.
+func toldKey(s *step) string {
+	if s.event.Name != "workflow_dispatch" || s.in.Mode != job.ModeRun {
+		return ""
+	}
+	return cmp.Or(s.in.RaymondKey, s.event.Dispatched)
+}
+
+// isTold reports whether the step was told the key of its run. It then continues that run,
+// or does nothing.
+func isTold(s *step) bool { return toldKey(s) != "" }
+
+// reserveKey sees to it that two steps of a job don't share a key unawares: a
+// default key that an earlier step has used is a mistake.
+func reserveKey(s *step) error {
+	parent, _ := stepFolders(s.getenv)
+	var parts []string
+	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
+		parts = append(parts, s.getenv(name))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
+	dir := filepath.Join(parent, "keys")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return machineProblem("RUNNER_TEMP", err)
+	}
+	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrExist) && (s.in.Key != "" || isTold(s)):
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),
+			"name a key of its own, or this one to resume that step's run")
+	}
+	return machineProblem("RUNNER_TEMP", err)
+}
+
+// keyOf says whose key a run has that this step begins.
+func keyOf(s *step) *checkpoint.KeyOf {
+	return &checkpoint.KeyOf{Job: s.getenv("GITHUB_JOB"), Matrix: s.in.Matrix, Default: s.in.Key == ""}
+}
+
+// keptKeyOf says whose key a run has that this step resumes; was is nil where nothing
+// tells it.
+func keptKeyOf(s *step, was *checkpoint.KeyOf) *checkpoint.KeyOf {
+	switch now := keyOf(s); {
+	case was == nil:
+		return now
+	case was.Matrix == now.Matrix:
+		return was.With(now.Job)
+	}
+	return was
+}
+
+// mayTake reports whether the step may resume a run whose key it has not chosen itself,
+// but was told by the marker of a comment or by the input raymond-key. A step that may
+// not ends without having begun anything, as notTaken says.
+func mayTake(s *step, m *checkpoint.Manifest) bool {
+	return slots.Taker{
+		Key: s.in.Key, Job: s.getenv("GITHUB_JOB"), Matrix: s.in.Matrix, RunID: s.number("GITHUB_RUN_ID"), NamesJob: s.in.NamesJob,
+		Called: job.IsCalled(s.getenv, s.in.JobWorkflow),
+	}.MayTake(m)
+}
+
+// notTaken is the line with which a step ends that may not take a run.
+func notTaken(s *step, m *checkpoint.Manifest) string {
+	whose := "another job"
+	if m.KeyOf != nil && m.KeyOf.Job != "" {
+		whose = "job " + m.KeyOf.Job
+	}
+	return s.log.shown("nothing is started: the run of the key " + m.Key + " is continued by " + whose + ", or by a step that names this key")
+}

@@ -1,0 +1,308 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/runner"
+	clis "github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// resume puts a run in its place: here, after what belongs to it is back. Where a job may still be running a part of it,
+// and nothing else is due, the run stays as it is: who joins that part would find it changed.
+func resume(ctx context.Context, s *step, b *readyRun) error {
+	var joined *merged
+	if b.isStored() {
+		var err error
+		if joined, err = joinParts(ctx, s, b); err != nil {
+			return err
+		}
+		defer joined.remove()
+		if joined.isRunning() && b.was.WorkflowID != s.in.Resume && !isDue(ctx, s, b.flow, joined.of(b.lookup)) {
+			b.run = joined.run
+			return notDue(s, b.run)
+		}
+	}
+	if err := noteRun(s, b.was); err != nil {
+		return err
+	}
+	b.began = beginningOf(s, b.lookup)
+	differences(s, b.lookup, b.base)
+	if b.run = b.was; b.isStored() {
+		if err := putBack(ctx, s, b, joined); err != nil {
+			return err
+		}
+	} else if err := bringLocal(s, b.was.WorkflowID, b.was); err != nil {
+		return err
+	}
+	if b.how == shows {
+		return nil
+	}
+	return openRun(s, b)
+}
+
+// openRun opens the state of a run that is in its place, with the options of the step.
+func openRun(s *step, b *readyRun) (err error) {
+	now := s.options.Alone() // never what a state file says, which agents could have written
+	path := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
+	err = errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, path), session.CheckAgents(&now, b.flow.Scope, s.options.Jobs))
+	if err != nil {
+		return err
+	}
+	if s.part() != nil {
+		now.BudgetUSD = shareOf(b, now.BudgetUSD)
+	}
+	b.changed = &now
+	if b.file, b.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
+		return err
+	}
+	b.file.SetSeal(s.note.seals)
+	takeMeta(s, b.run)
+	if toldKey(s) == "" { // somebody else has continued the run
+		b.run.Progress.Continuations = 0
+	}
+	return nil
+}
+
+// putBack brings a run from its checkpoint to this machine: work, conversations,
+// then the state, without which nothing of it could continue.
+func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err error) {
+	if b.run, err = bringBack(ctx, s, b, joined); err != nil {
+		return err
+	}
+	if err := install(s, b.run, b.found.Dir); err != nil || s.in.Workspace == job.WorkspaceNone {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
+	defer cancel()
+	shots := s.git().OpenSnapshots(snapshots.Path(s.runDir(b.run.WorkflowID)))
+	if err := s.unpackSnapshots(ctx, shots, b.found, checkpoints.Dirs(b.run)); err != nil { // the run can do without
+		s.log.note("The snapshots of the files were not put back: " + err.Error() + ".")
+	}
+	return nil
+}
+
+// snapshotsWithin is how long it may take to bring snapshots back, and maxSnapshots how large a bundle of them may be,
+// in bytes: any that a checkpoint holds.
+const (
+	snapshotsWithin = time.Minute
+	maxSnapshots    = 256 << 20
+)
+
+// unpackSnapshots adds the snapshots of a checkpoint, if it has any, to others. dirs are the directories of which they
+// may be.
+func (s *step) unpackSnapshots(ctx context.Context, to *workspace.Snapshots, found *slots.Found, dirs []string) error {
+	bundle := filepath.Join(found.Dir, "workspace", workspace.BundleName)
+	if _, err := os.Lstat(bundle); err != nil {
+		return nil //nolint:nilerr // there are none
+	}
+	where, err := relocation(s, found)
+	if err != nil {
+		return err
+	}
+	return to.Unpack(ctx, workspace.Arrival{
+		Bundle: bundle, Limit: maxSnapshots, Dirs: dirs, Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
+	})
+}
+
+// bringBack brings what a run that is resumed or followed needs from its checkpoint to this
+// machine, but for the run's own files, and returns the run as it is there.
+func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*state.Run, error) {
+	work := filepath.Join(b.found.Dir, "workspace")
+	switch trees, err := savedTrees(work); {
+	case err != nil:
+		return nil, err
+	case len(trees) == 0:
+	case s.in.Workspace == job.WorkspaceNone:
+		s.log.note("The work in the workspace was not put back: `workspace: none`.")
+	default:
+		if err := b.flow.Freeze(filepath.Join(s.dirs.state, "scope")); err != nil {
+			return nil, err
+		}
+		notes, err := s.git().Restore(ctx, s.restoring(b.found, joined.where))
+		if err := restored(s, notes, err); err != nil {
+			return nil, err
+		}
+		b.hasWork = workspace.Held(work)
+	}
+	run := joined.run
+	if err := joined.bringWork(ctx, s); err != nil {
+		return nil, err
+	}
+	run.Scope, run.Dir = b.flow.Path, s.dirs.work
+	if err := makeDirs(run); err != nil || b.how == shows {
+		return run, err
+	}
+	agents := conversationsOf(s)
+	own := placing{agents: agents, talks: b.talks, found: b.found, where: joined.where}
+	if err := errors.Join(own.all(), joined.placeTranscripts(s, agents, b.talks)); err != nil {
+		return nil, err
+	}
+	if slices.Contains(b.found.Manifest.Lacks(), "transcripts") {
+		run.Forget(func(string) bool { return true })
+	}
+	return run, nil
+}
+
+// restoring says which work is put back, and where.
+func (s *step) restoring(found *slots.Found, where func(string) string) workspace.Restoring {
+	return workspace.Restoring{
+		From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"), TempRoot: s.dirs.state,
+	}
+}
+
+// restored tells what was found when work was put back, or why it can't be.
+func restored(s *step, notes []string, err error) error {
+	var conflict *workspace.Conflict
+	if errors.As(err, &conflict) {
+		return &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
+			Hint: "check the repository out afresh; nothing was overwritten"}
+	}
+	if err != nil {
+		return machineProblem("workspace", err)
+	}
+	for _, note := range notes {
+		s.log.notice(note)
+	}
+	s.log.note(notes...)
+	return nil
+}
+
+// makeDirs makes the directories in which agents of a run work.
+func makeDirs(run *state.Run) error {
+	for _, dir := range checkpoints.Dirs(run) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return &problem.Problem{Class: problem.ClassConflict, Where: dir, What: "can't be made: " + err.Error()}
+		}
+	}
+	return nil
+}
+
+// placing puts conversations of a checkpoint where the agent CLIs of this machine look for them.
+type placing struct {
+	agents map[string]runner.Agent
+	talks  *conversations.Notes
+	found  *slots.Found
+	where  func(dir string) string
+	own    map[string]bool // the sessions whose conversations are put back; nil for all
+	// isKept says that a conversation stays which is there already, and has what is stored of it.
+	isKept bool
+}
+
+func (p placing) all() error {
+	for _, t := range p.found.Manifest.Transcripts {
+		if p.own != nil && !p.own[t.Session] {
+			continue
+		}
+		if err := p.one(t); err != nil {
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "transcript " + t.Session, What: err.Error()}
+		}
+	}
+	return nil
+}
+
+// one puts a conversation back, and notes it.
+func (p placing) one(t checkpoint.Transcript) error {
+	cli, ok := p.agents[t.Backend]
+	if !ok {
+		return errors.New("belongs to the agent " + t.Backend + ", which this program does not have")
+	}
+	c := runner.Conversation{ID: t.Session, CLI: t.CLIID, Dir: p.where(t.Dir)}
+	from := filepath.Join(p.found.Dir, filepath.FromSlash(t.Name()))
+	if there, ok := cli.Find(c, []string{c.Dir}); ok && p.isKept && transcripts.Begins(there.Path, from) {
+		return nil
+	}
+	if err := cli.Place(c, from); err != nil {
+		return err
+	}
+	p.talks.AddPlaced(cli, c)
+	return nil
+}
+
+// bringLocal brings the conversations that a run needs from those of a run that is kept on this machine, or of one that had no
+// cage.
+func bringLocal(s *step, id string, run *state.Run) error {
+	for _, folder := range []string{"", session.CLIFolder(s.runDir(id))} {
+		if err := conversations.Bring(clis.New(clis.Config{Envs: environs(s), Folder: folder}), conversationsOf(s), run); err != nil {
+			return machineProblem("conversations", err)
+		}
+	}
+	return nil
+}
+
+// relocation returns where the directories of a checkpoint's machine lie here.
+func relocation(s *step, found *slots.Found) (func(string) string, error) {
+	trees, err := savedTrees(filepath.Join(found.Dir, "workspace"))
+	return checkpoint.Relocation(found.Manifest.Places, s.places(), trees), err
+}
+
+// savedTrees are the tops of the git worktrees of which a checkpoint has work.
+func savedTrees(dir string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(dir, "index.json")); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	trees, err := workspace.Trees(dir)
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassBadState, Where: "workspace", What: err.Error()}
+	}
+	var tops []string
+	for _, t := range trees {
+		tops = append(tops, t.Dir)
+	}
+	return tops, nil
+}
+
+// moveIfThere renames a file of a checkpoint, which may have none of that name.
+func moveIfThere(from, to string) error {
+	err := os.Rename(from, to)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// install writes the files of a run that is resumed.
+func install(s *step, run *state.Run, from string) error {
+	dir := s.runDir(run.WorkflowID)
+	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
+		return err
+	}
+	for _, name := range []string{"events.jsonl", "logs"} {
+		if err := moveIfThere(filepath.Join(from, name), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	if err := s.note.seals.Adopt(s.fileOfRun(run.WorkflowID, session.EventsFile)); err != nil {
+		return err
+	}
+	// What an earlier try of this step left is of no more use than its machine.
+	if err := os.RemoveAll(filepath.Join(s.dirs.state, run.WorkflowID+".json")); err != nil {
+		return err
+	}
+	file, err := state.Create(s.dirs.state, run.WorkflowID, session.Holder())
+	if err != nil {
+		return err
+	}
+	file.SetSeal(s.note.seals)
+	// From its journal, which came along, it goes on as that of this machine.
+	err = moveIfThere(filepath.Join(from, checkpoint.HistoryName), filepath.Join(s.dirs.state, run.WorkflowID+state.JournalExt))
+	if err == nil {
+		err = file.Fold(run, nil, nil)
+	}
+	return errors.Join(err, file.Close())
+}
