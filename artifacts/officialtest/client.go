@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
 //go:embed v6
@@ -37,17 +36,11 @@ type Client struct {
 	env    []string
 }
 
-// CheckPinned fails the test unless the lock file pins every package of the client.
-func CheckPinned(t *testing.T) {
-	t.Helper()
-	pinned().CheckPinned(t)
-}
-
 // New returns the client as a job sees it that has the given ACTIONS_RESULTS_URL
 // and ACTIONS_RUNTIME_TOKEN. It ends the test when it can't be installed.
 func New(t testing.TB, url, token string) *Client {
 	t.Helper()
-	c := &Client{t: t, node: nodetest.Install(t), folder: pinned().Install(t), drive: filepath.Join(t.TempDir(), "drive.mjs")}
+	c := &Client{t: t, node: installtest.Node(t), folder: pinned().Install(t), drive: filepath.Join(t.TempDir(), "drive.mjs")}
 	if err := os.WriteFile(c.drive, script, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/shim"
-	"github.com/raymond-action/raymond-action/internal/nodetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // patience bounds every wait of these tests, of which some build a program.
@@ -33,7 +33,7 @@ type node struct {
 // nodes are the node of GitHub, and that one as if it were older.
 func nodes(t *testing.T) []node {
 	t.Helper()
-	pinned := nodetest.Install(t)
+	pinned := installtest.Node(t)
 	hide := filepath.Join(t.TempDir(), "hide.cjs")
 	write(t, hide, "delete process.execve;\n")
 	return []node{

@@ -1,7 +1,8 @@
 // Package agenttest has what the tests of all agent CLIs share: a model that is scripted
-// once, and asked through each vendor's API by the real CLI.
+// once, and asked through each vendor's API by the real CLI; and, with Replay, recordings of
+// what the real CLIs were seen to print.
 //
-// It knows no vendor, and nothing of the program under test.
+// It knows no vendor.
 package agenttest
 
 import (

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -15,7 +15,7 @@ const chosen = "11111111-1111-4111-8111-111111111111"
 
 // TestRecordedStreams holds what recordings of the real CLI, shortened, amount to.
 func TestRecordedStreams(t *testing.T) {
-	recordtest.Replay(t, func(_ *testing.T, c recordtest.Case) (got recordtest.Brought) {
+	agenttest.Replay(t, func(_ *testing.T, c agenttest.Case) (got agenttest.Brought) {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, SessionID: chosen}}, nil)
 		s.Write(c.Stdout)
 		s.Flush()
@@ -66,7 +66,7 @@ func TestOddResults(t *testing.T) {
 		if f != nil {
 			fail = string(f.Class) + ": " + f.Message
 		}
-		if got := recordtest.CostText(a.Cost); got != tt.wantCost || fail != tt.wantFail || a.Text != "hello" {
+		if got := agenttest.CostText(a.Cost); got != tt.wantCost || fail != tt.wantFail || a.Text != "hello" {
 			t.Errorf("%s (%s): got %q, cost %s, failure %q, want \"hello\", %s, %q",
 				tt.name, tt.fields, a.Text, got, fail, tt.wantCost, tt.wantFail)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -15,9 +15,9 @@ import (
 const recordedThread = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 
 // TestRecordedStreams holds what recordings of the real CLI, and of its rollouts, amount to.
-func TestRecordedStreams(t *testing.T) { recordtest.Replay(t, play) }
+func TestRecordedStreams(t *testing.T) { agenttest.Replay(t, play) }
 
-func play(t *testing.T, c recordtest.Case) recordtest.Brought {
+func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 	t.Helper()
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
@@ -39,7 +39,7 @@ func play(t *testing.T, c recordtest.Case) recordtest.Brought {
 	if len(c.After) > 0 {
 		write(t, path, string(c.Before)+string(c.After))
 	}
-	var got recordtest.Brought
+	var got agenttest.Brought
 	got.Answer, got.Failure = s.answer(c.Exit)
 	b.book(&got.Answer, s)
 	b.refusals(&got.Answer, s)
@@ -97,7 +97,7 @@ func FuzzStream(f *testing.F) {
 		s := newStream(runner.Order{Telling: runner.TellAll}, turn{}, nil)
 		_, _ = s.Write(output)
 		s.Flush()
-		if _, fail := s.answer(recordtest.Case{}.Exit); fail != nil && fail.Message == "" {
+		if _, fail := s.answer(agenttest.Case{}.Exit); fail != nil && fail.Message == "" {
 			t.Errorf("%q: got a failure without a reason", output)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/raymond-action/raymond-action/internal/nodetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/command/commandtest"
@@ -37,11 +37,9 @@ func openCode(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := commandtest.OpenCode(t) + ":" + filepath.Dir(nodetest.Install(t)) + ":" + os.Getenv("PATH")
+	path := commandtest.OpenCode(t) + ":" + filepath.Dir(installtest.Node(t)) + ":" + os.Getenv("PATH")
 	return newPlace(t, `exec node "$SCRIPT"`, append(commandtest.OpenCodeEnviron(url, t.TempDir()), "PATH="+path, "SCRIPT="+script)...)
 }
-
-func TestLockfilePinsEveryPackage(t *testing.T) { commandtest.Pinned.CheckPinned(t) }
 
 // TestOpenCode runs prompts, by the script of the documentation: fresh, resumed and branched, with
 // tools, costs and errors.

@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -32,7 +32,7 @@ func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure,
 
 // TestOutputs holds what outputs amount to, however they come: the message, and the costs.
 func TestOutputs(t *testing.T) {
-	recordtest.Replay(t, func(_ *testing.T, c recordtest.Case) (got recordtest.Brought) {
+	agenttest.Replay(t, func(_ *testing.T, c agenttest.Case) (got agenttest.Brought) {
 		got.Answer, got.Failure, _ = read(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, Model: "asked"}}, string(c.Stdout), 7)
 		return got
 	})

@@ -13,7 +13,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/diagram"
-	"github.com/raymond-action/raymond-action/runner/diagram/mermaidtest"
 )
 
 // TestMermaidReadsTheDrawings states that Mermaid accepts the diagrams of testdata, of
@@ -36,7 +35,7 @@ func TestMermaidReadsTheDrawings(t *testing.T) {
 	for name, text := range huge(t) {
 		names, texts = append(names, name), append(texts, text)
 	}
-	for i, c := range mermaidtest.Read(t, texts...) {
+	for i, c := range readByMermaid(t, texts...) {
 		if c.Error != "" {
 			t.Errorf("%s\ninput:\n%s\ngot: %s\nwant: no fault", names[i], texts[i], c.Error)
 			continue
@@ -63,7 +62,7 @@ func textOf(t *testing.T, path string) string {
 }
 
 // checkParts compares what Mermaid found with the lines of the text.
-func checkParts(t *testing.T, name, text string, c mermaidtest.Chart) {
+func checkParts(t *testing.T, name, text string, c chart) {
 	t.Helper()
 	nodes, edges := len(nodeLine.FindAllString(text, -1)), len(edgeLine.FindAllString(text, -1))
 	if len(c.Nodes) != nodes || len(c.Edges) != edges {
@@ -103,14 +102,14 @@ func TestOddNamesAreShownAsTheyAre(t *testing.T) {
 	for _, names := range all {
 		texts = append(texts, diagram.Draw(load(flow(names)), nil))
 	}
-	for i, c := range mermaidtest.Read(t, texts...) {
+	for i, c := range readByMermaid(t, texts...) {
 		if c.Error != "" {
 			t.Errorf("seed %d\ninput:\n%s\ngot: %s\nwant: no fault", seed, texts[i], c.Error)
 			continue
 		}
 		checkParts(t, fmt.Sprint("seed ", seed), texts[i], c)
 		for _, name := range all[i] {
-			shown := func(n mermaidtest.Node) bool {
+			shown := func(n node) bool {
 				return slices.Equal(n.Text, []string{strings.ReplaceAll(name, "/", ":") + ".md"})
 			}
 			if !slices.ContainsFunc(c.Nodes, shown) {

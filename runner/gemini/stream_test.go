@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest/recordtest"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // TestRecordedStreams holds what recordings of the real CLI, and of its transcripts, amount to.
-func TestRecordedStreams(t *testing.T) { recordtest.Replay(t, play) }
+func TestRecordedStreams(t *testing.T) { agenttest.Replay(t, play) }
 
-func play(t *testing.T, c recordtest.Case) recordtest.Brought {
+func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 	t.Helper()
 	const id = "11111111-1111-4111-8111-111111111111"
 	b, dir := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}, t.TempDir()
@@ -31,7 +31,7 @@ func play(t *testing.T, c recordtest.Case) recordtest.Brought {
 	s := newStream(o, nil)
 	_, _ = s.Write(c.Stdout)
 	s.Flush()
-	var got recordtest.Brought
+	var got agenttest.Brought
 	got.Answer, got.Failure = s.final(c.Exit, b.said(o, 0))
 	if got.Failure != nil {
 		got.Failure.Reset = time.Time{} // midnight in California

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/nodetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // program runs a program in a folder of its own, with the variables of Env and further
@@ -91,7 +91,7 @@ func (s *site) fill(t *testing.T, words []string) []string {
 	var out []string
 	for _, word := range words {
 		if word == "node" {
-			word = nodetest.Install(t)
+			word = installtest.Node(t)
 		}
 		out = append(out, strings.ReplaceAll(word, "PORT", s.port()))
 	}

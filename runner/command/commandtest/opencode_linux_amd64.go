@@ -19,15 +19,12 @@ import (
 //go:embed package.json package-lock.json
 var files embed.FS
 
-// Pinned is OpenCode as npm installs it.
-var Pinned = installtest.NPM{Name: "opencode", Files: files, Dir: "runner/command/commandtest"}
-
 // OpenCode returns the folder of the pinned OpenCode, for PATH. The first call on a machine
 // installs it with npm, which needs no script of the package when the platform's own package is
 // asked for.
 func OpenCode(t testing.TB) string {
 	t.Helper()
-	dir := Pinned.Install(t)
+	dir := installtest.NPM{Name: "opencode", Files: files, Dir: "runner/command/commandtest"}.Install(t)
 	found, err := fs.Glob(os.DirFS(dir), "node_modules/opencode-*/bin")
 	if err != nil || len(found) != 1 {
 		t.Fatalf("programs of OpenCode below %s: got %q, %v, want one", dir, found, err)

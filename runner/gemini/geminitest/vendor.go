@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/internal/nodetest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
@@ -45,7 +44,7 @@ func Install(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	node.Store(filepath.Dir(nodetest.Install(t)))
+	node.Store(filepath.Dir(installtest.Node(t)))
 	return path
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/internal/nodetest"
 )
 
 // clocks is where a run writes down when it began and when its first state did.
@@ -96,7 +95,7 @@ func BenchmarkColdStart(b *testing.B) {
 	c := newClocks(b)
 	repo := acttest.Repository(b, oneState(c))
 	config := acttest.Config{
-		Repo: repo, Workflow: ".github/workflows/w.yml", Node: timed(b, c, "node", nodetest.Install(b)),
+		Repo: repo, Workflow: ".github/workflows/w.yml", Node: timed(b, c, "node", installtest.Node(b)),
 		Actions: map[string]string{"acme/raymond-action@v1": acttest.Release(b, program)},
 	}
 	bare := timed(b, c, "raymond", program)

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/nodetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // Config is one event and what it happens to.
@@ -124,7 +124,7 @@ func (m *machine) environ(c Config) []string {
 	m.t.Helper()
 	node := c.Node
 	if node == "" {
-		node = nodetest.Install(m.t)
+		node = installtest.Node(m.t)
 	}
 	path := append(c.Path[:len(c.Path):len(c.Path)], filepath.Dir(node), "/usr/local/bin", "/usr/bin", "/bin")
 	env := []string{

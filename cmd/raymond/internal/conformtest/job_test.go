@@ -3,19 +3,17 @@
 package conformtest
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
@@ -55,42 +53,10 @@ func (r *relay) add(v agenttest.Vendor, m *player) {
 // begin runs the action in a new home folder and a new checkout.
 func (r *relay) begin(run int64, inputs ...string) *sitetest.Command {
 	r.t.Helper()
-	root := r.t.TempDir()
-	work, temp, home := filepath.Join(root, "work"), filepath.Join(root, "temp"), filepath.Join(root, "home")
-	if err := os.CopyFS(work, os.DirFS(r.repo)); err != nil {
-		r.t.Fatal(err)
-	}
-	site := sitetest.Bare(r.t, root)
-	event := filepath.Join(temp, "event.json")
-	site.Write(event, `{"repository":{"id":4711,"full_name":"o/r","private":true,"default_branch":"main"}}`)
-	if err := os.MkdirAll(home, 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	r.forge.ChangeRun(run, func(run *artifactstest.Run) {
-		*run = artifactstest.Run{ID: run.ID, Event: "workflow_dispatch", Status: "in_progress", Path: ".github/workflows/agent.yml",
-			HeadBranch: "main", HeadRepository: artifactstest.Repository}
-	})
-	sha, err := exec.Command("git", "-C", work, "rev-parse", "HEAD").Output()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	env := []string{
-		"CI=true", "GITHUB_ACTIONS=true", "GITHUB_REPOSITORY=o/r", "GITHUB_REPOSITORY_ID=4711", "GITHUB_EVENT_NAME=workflow_dispatch",
-		"GITHUB_WORKFLOW_REF=o/r/.github/workflows/agent.yml@refs/heads/main", "GITHUB_REF=refs/heads/main", "GITHUB_REF_NAME=main",
-		"GITHUB_RUN_ID=" + strconv.FormatInt(run, 10), "GITHUB_RUN_ATTEMPT=1", "GITHUB_JOB=build", "GITHUB_ACTION=__run",
-		"GITHUB_WORKSPACE=" + work, "GITHUB_EVENT_PATH=" + event, "GITHUB_SHA=" + strings.TrimSpace(string(sha)), "GITHUB_SERVER_URL=https://example.test",
-		"RUNNER_TEMP=" + temp, "RUNNER_OS=Linux", "RUNNER_ENVIRONMENT=self-hosted",
-		"GITHUB_API_URL=" + r.forge.API.URL + "/api", "ACTIONS_RESULTS_URL=" + r.forge.URL, "ACTIONS_RUNTIME_TOKEN=" + artifactstest.Token(run),
-		sitetest.SiteVar + "=" + site.Mark, "GORACE=atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
-		"INPUT_GITHUB-TOKEN=" + artifactstest.APIToken,
-	}
-	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"} {
-		file := filepath.Join(temp, "_runner_file_commands", strings.ToLower(name))
-		site.Write(file, "")
-		env = append(env, name+"="+file)
-	}
+	j := sitetest.NewJob(r.t, r.forge, r.repo, run)
+	j.Prepare("action")
 	cmd := exec.Command(sitetest.Raymond.Path(r.t), "action")
-	cmd.Dir, cmd.Env = work, slices.Concat(env, r.environ(home), inputs)
+	cmd.Dir, cmd.Env = j.Work, slices.Concat(j.Environ(), r.environ(j.Env["HOME"]), inputs)
 	return sitetest.Begin(r.t, cmd)
 }
 
@@ -115,19 +81,23 @@ func (r *relay) environ(home string) []string {
 			env = append(env, "INPUT_"+strings.ToUpper(s.vendor.Name())+"-PATH="+s.path)
 		}
 	}
-	return append(env, "INPUT_WORKFLOW=wf", "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "), "INPUT_AGENT="+r.sides[0].vendor.Name())
+	return append(env, "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "), "INPUT_AGENT="+r.sides[0].vendor.Name())
 }
 
 // checkCarried: a later job continues the conversation on another machine, with another home
-// and another folder.
+// and another folder. In both of them nothing but the key proxy can be reached from the cage.
 func checkCarried(t *testing.T, v agenttest.Vendor) {
 	model := &player{}
 	r := newRelay(t, waiting)
 	r.add(v, model)
-	if o := patiently(r.begin(1, "INPUT_MAX-ITERATIONS=1")); o.Code != problem.ExitCodes[problem.ClassOverLimit] {
+	held := []string{"INPUT_CAGE=require", "INPUT_NETWORK=none"}
+	if v.Name() == protocol.BackendCommand {
+		held = nil // no proxy stands between it and its API
+	}
+	if o := patiently(r.begin(1, append(held, "INPUT_MAX-ITERATIONS=1")...)); o.Code != problem.ExitCodes[problem.ClassOverLimit] {
 		t.Fatalf("first job: got %v", o)
 	}
-	if o := patiently(r.begin(2, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9")); o.Code != 0 {
+	if o := patiently(r.begin(2, append(held, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9")...)); o.Code != 0 {
 		t.Fatalf("second job: got %v", o)
 	}
 	m := &machine{Site: &sitetest.Site{T: t}, model: model}

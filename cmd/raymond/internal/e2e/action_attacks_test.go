@@ -96,24 +96,24 @@ echo '<result>done</result>'
 
 // victim is a machine with what attacks are for. It returns the port of a server on it.
 func (j *bareJob) victim() (port string) {
-	j.t.Helper()
+	j.T.Helper()
 	j.released()
 	for _, name := range []string{
 		"home/.ssh/id", "home/.ssh/authorized_keys", "home/.git-credentials", "home/.gitconfig", "home/.bashrc", "home/.claude/settings.json",
 		"home/.claude.json", "home/notes", "home/.npm/linked", "beside/notes", "bin/tool", "_actions/o/other/index.js", "temp/other-step/token",
 	} {
-		j.site.Write(filepath.Join(j.root, name), "secret")
+		j.Site.Write(filepath.Join(j.Root, name), "secret")
 	}
-	if err := os.Link(filepath.Join(j.root, "home", ".npm", "linked"), filepath.Join(j.work, "linked")); err != nil {
-		j.t.Fatal(err)
+	if err := os.Link(filepath.Join(j.Root, "home", ".npm", "linked"), filepath.Join(j.Work, "linked")); err != nil {
+		j.T.Fatal(err)
 	}
-	j.set("PATH", j.env["PATH"]+":"+filepath.Join(j.root, "bin"))
-	for network, address := range map[string]string{"unix": filepath.Join(j.root, "docker.sock"), "tcp": "127.0.0.1:0"} {
+	j.set("PATH", j.Env["PATH"]+":"+filepath.Join(j.Root, "bin"))
+	for network, address := range map[string]string{"unix": filepath.Join(j.Root, "docker.sock"), "tcp": "127.0.0.1:0"} {
 		l, err := net.Listen(network, address)
 		if err != nil {
-			j.t.Fatal(err)
+			j.T.Fatal(err)
 		}
-		j.t.Cleanup(func() { l.Close() })
+		j.T.Cleanup(func() { l.Close() })
 		if network == "tcp" {
 			_, port, _ = net.SplitHostPort(l.Addr().String())
 		}
@@ -133,20 +133,20 @@ func TestWhatACageKeepsFromAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j := newJob(t, sitetest.NewForge(t), acttest.Repository(t, attackedFlow), 1)
-			states := filepath.Join(j.temp, "raymond", "*")
+			states := filepath.Join(j.Temp, "raymond", "*")
 			if name == "local" {
-				states = filepath.Join(j.root, "states", "o", "*")
-				inputs[3] = filepath.Join(j.root, "states")
+				states = filepath.Join(j.Root, "states", "o", "*")
+				inputs[3] = filepath.Join(j.Root, "states")
 			}
 			port := j.victim()
-			j.site.Write(filepath.Join(j.work, "attacks.sh"), strings.NewReplacer("STATES", states, "PORT", port).Replace(attacking(list)))
+			j.Site.Write(filepath.Join(j.Work, "attacks.sh"), strings.NewReplacer("STATES", states, "PORT", port).Replace(attacking(list)))
 			notes := j.wrapped("bash attacks.sh agent $PPID")
 			if name != "off" {
 				j.with("network", "none")
 			}
 			j.with(inputs...).do(0).WantOutputs(t, "status", "completed")
 			if name != "off" {
-				j.wantPage("cage: refused the socket "+filepath.Join(j.root, "docker.sock"), "127.0.0.1:"+port)
+				j.wantPage("cage: refused the socket "+filepath.Join(j.Root, "docker.sock"), "127.0.0.1:"+port)
 			}
 			for _, who := range []string{"agent", "check", "caged"} {
 				want := []string{}
@@ -211,17 +211,17 @@ cd "$GITHUB_WORKSPACE"`
 
 // released lays an action out as a release has it, and makes the job use it.
 func (j *bareJob) released() (action string) {
-	j.t.Helper()
-	action = filepath.Join(j.root, "actions", "o", "raymond", "v1")
+	j.T.Helper()
+	action = filepath.Join(j.Root, "actions", "o", "raymond", "v1")
 	if err := os.CopyFS(filepath.Join(action, "cmd", "shim"), shim.Files); err != nil {
-		j.t.Fatal(err)
+		j.T.Fatal(err)
 	}
-	j.site.Write(filepath.Join(action, "action.yml"), "runs: {using: node24, main: cmd/shim/main.js, post: cmd/shim/post.js}\n")
+	j.Site.Write(filepath.Join(action, "action.yml"), "runs: {using: node24, main: cmd/shim/main.js, post: cmd/shim/post.js}\n")
 	j.bin = filepath.Join(action, "cmd", "shim", "bin", "raymond-linux-"+runtime.GOARCH)
-	j.site.Write(j.bin, sitetest.Read(j.t, sitetest.Raymond.Path(j.t)))
+	j.Site.Write(j.bin, sitetest.Read(j.T, sitetest.Raymond.Path(j.T)))
 	if err := os.Chmod(j.bin, 0o755); err != nil {
-		j.t.Fatal(err)
+		j.T.Fatal(err)
 	}
 	j.set("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action)
-	return j.with("env", "ACTION", "max-iterations", "9").set("ACTION", action).env["ACTION"]
+	return j.with("env", "ACTION", "max-iterations", "9").set("ACTION", action).Env["ACTION"]
 }

@@ -13,11 +13,11 @@ import (
 
 // wantPage checks that the step summary has each of some texts.
 func (j *bareJob) wantPage(parts ...string) {
-	j.t.Helper()
-	page := strings.ReplaceAll(sitetest.Read(j.t, j.commandFile("GITHUB_STEP_SUMMARY")), `\`, "") // nothing in it is Markdown
+	j.T.Helper()
+	page := strings.ReplaceAll(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), `\`, "") // nothing in it is Markdown
 	for _, part := range parts {
 		if !strings.Contains(page, part) {
-			j.t.Errorf("step summary: got %s, want %q in it", page, part)
+			j.T.Errorf("step summary: got %s, want %q in it", page, part)
 		}
 	}
 }

@@ -59,35 +59,35 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 		"LC_TIME", "C", "TMPDIR", t.TempDir(), "HTTPS_PROXY", "http://127.0.0.1:9", "no_proxy", "*", "NO_PROXY", "*", "SSL_CERT_FILE", "/c", "GITHUB_ACTOR", "ann",
 		"RAYMOND_SHIM_STDIN", "1", "CLAUDE_CONFIG_DIR", filepath.Join(t.TempDir(), "claude"), "AWS_SECRET_ACCESS_KEY", "x", "GITHUB_WORKFLOW_SHA", "0")
 	for _, name := range neverSeen {
-		if j.env[name] == "" && name != "INPUT_WORKFLOW" {
+		if j.Env[name] == "" && name != "INPUT_WORKFLOW" {
 			j.set(name, "value of "+name)
 		}
 	}
-	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.root, "notes", "privs"))
-	told := filepath.Join(j.root, "told") // where agents can't write, who see the notes
+	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.Root, "notes", "privs"))
+	told := filepath.Join(j.Root, "told") // where agents can't write, who see the notes
 	if err := os.Mkdir(told, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c := j.command("action")
 	j.end(c).WantOutputs(t, "status", "completed")
 
-	script := environment(sitetest.Read(j.t, filepath.Join(told, "script")))
+	script := environment(sitetest.Read(j.T, filepath.Join(told, "script")))
 	wantNames(t, "scripts", script, append(everSeen, "FOR_ALL", "FOR_SCRIPTS", "GITHUB_TOKEN"), "TMP", "TEMP")
-	agent := environment(sitetest.Read(j.t, filepath.Join(notes, "env")))
+	agent := environment(sitetest.Read(j.T, filepath.Join(notes, "env")))
 	wantNames(t, "agents", agent, append(everSeen, "FOR_ALL", "GITHUB_TOKEN", "CLAUDE_CONFIG_DIR", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"), inCage...)
-	check := environment(sitetest.Read(j.t, filepath.Join(j.work, "check")))
+	check := environment(sitetest.Read(j.T, filepath.Join(j.Work, "check")))
 	wantNames(t, "done_when commands", check, append(everSeen, "FOR_ALL"), inCage...)
 	if got, want := sitetest.Read(t, filepath.Join(told, "script.dir")), script["PWD"]+"\n"; got != want || filepath.Base(script["PWD"]) != "empty" {
 		t.Errorf("a trusted script starts in %q, want an empty folder, and nothing of the workspace", got)
 	}
-	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.inputs["github-token"] || agent["GITHUB_TOKEN"] != j.inputs["github-token"] {
+	if script["RAYMOND_VAR_COLOR"] != "blue" || script["GITHUB_TOKEN"] != j.Inputs["github-token"] || agent["GITHUB_TOKEN"] != j.Inputs["github-token"] {
 		t.Errorf("scripts: got %q, want color and the token that was named", script)
 	}
 	if key := agent["ANTHROPIC_API_KEY"]; key == "" || strings.Contains(key, modelKey) || !strings.HasPrefix(agent["ANTHROPIC_BASE_URL"], "http://127.0.0.1:") {
 		t.Errorf("agents: got the key %q at %q, want another one at an address of our own", key, agent["ANTHROPIC_BASE_URL"])
 	}
-	for name, want := range map[string]string{filepath.Join(told, "script.privs"): "0", filepath.Join(notes, "privs"): "1", filepath.Join(j.work, "check.privs"): "1"} {
-		if got := strings.Fields(sitetest.Read(j.t, name)); len(got) != 2 || got[1] != want {
+	for name, want := range map[string]string{filepath.Join(told, "script.privs"): "0", filepath.Join(notes, "privs"): "1", filepath.Join(j.Work, "check.privs"): "1"} {
+		if got := strings.Fields(sitetest.Read(j.T, name)); len(got) != 2 || got[1] != want {
 			t.Errorf("%s: got %q, want %s", filepath.Base(name), got, want)
 		}
 	}
@@ -154,15 +154,15 @@ func TestTheModelsKeyIsOutOfReach(t *testing.T) {
 		j.as = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
 	j.visible()
-	notes := filepath.Join(j.root, "notes")
+	notes := filepath.Join(j.Root, "notes")
 	j.wrapped(strings.ReplaceAll(prying, "NOTES", notes))
 	j.do(0).WantOutputs(t, "status", "completed")
 	if !sitetest.Exists(filepath.Join(notes, "parent")) || sitetest.Exists(filepath.Join(notes, "readable")) {
 		t.Errorf("the orchestrator: found: %v, readable: %v, want it found and not readable: %s",
-			sitetest.Exists(filepath.Join(notes, "parent")), sitetest.Exists(filepath.Join(notes, "readable")), sitetest.Read(j.t, filepath.Join(notes, "refused")))
+			sitetest.Exists(filepath.Join(notes, "parent")), sitetest.Exists(filepath.Join(notes, "readable")), sitetest.Read(j.T, filepath.Join(notes, "refused")))
 	}
-	pried := sitetest.Read(j.t, filepath.Join(notes, "pried")) + sitetest.Read(j.t, filepath.Join(notes, "env"))
-	for name, secret := range map[string]string{"model's key": key, "state key": j.inputs["state-key"], "job's token": j.env["ACTIONS_RUNTIME_TOKEN"]} {
+	pried := sitetest.Read(j.T, filepath.Join(notes, "pried")) + sitetest.Read(j.T, filepath.Join(notes, "env"))
+	for name, secret := range map[string]string{"model's key": key, "state key": j.Inputs["state-key"], "job's token": j.Env["ACTIONS_RUNTIME_TOKEN"]} {
 		if strings.Contains(pried, secret) {
 			t.Errorf("what an agent could read: got the %s in it", name)
 		}

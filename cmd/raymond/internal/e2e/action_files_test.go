@@ -52,15 +52,15 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	}
 	e.WantOutputs(t, "result", "honest", "status", "completed", "error-class", "denied", "evil", "")
 	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
-		info, err := os.Lstat(j.commandFile(name))
+		info, err := os.Lstat(j.CommandFile(name))
 		if err != nil || !info.Mode().IsRegular() || info.Size() > 0 {
 			t.Errorf("%s: got %v, %v, want an empty file", name, info, err)
 		}
 	}
-	if saved := jobtest.ReadOutputs(t, sitetest.Read(j.t, j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] != "1" {
+	if saved := jobtest.ReadOutputs(t, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] != "1" {
 		t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
-	if got := sitetest.Read(j.t, filepath.Join(j.work, "victim")); got != "precious\n" {
+	if got := sitetest.Read(j.T, filepath.Join(j.Work, "victim")); got != "precious\n" {
 		t.Errorf("a file that a command file was made a link to: got %q, want it as it was", got)
 	}
 	if strings.Contains(e.Summary, "injected") {
@@ -69,7 +69,7 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	if !strings.HasPrefix(e.Summary, "## ❌ Error") || !strings.Contains(e.Summary, "GITHUB_OUTPUT") {
 		t.Errorf("summary: got %.500q, want it to begin with what failed the step", e.Summary)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(sitetest.Read(j.t, filepath.Join(j.work, "daemon.pid"))))
+	pid, err := strconv.Atoi(strings.TrimSpace(sitetest.Read(j.T, filepath.Join(j.Work, "daemon.pid"))))
 	if err != nil || sitetest.Alive(pid) {
 		t.Errorf("daemon %d: got it alive after the step (%v), want it gone", pid, err)
 	}

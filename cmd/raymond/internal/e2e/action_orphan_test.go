@@ -26,15 +26,15 @@ exec sleep 300
 func orphan(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd, agent int, j *bareJob) {
 	t.Helper()
 	j = s.job(1)
-	cli := filepath.Join(j.root, "claude")
-	j.site.Write(cli, patientCLI)
+	cli := filepath.Join(j.Root, "claude")
+	j.Site.Write(cli, patientCLI)
 	if err := os.Chmod(cli, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	j.with("claude-path", cli)
-	j.prepare("action")
+	j.Prepare("action")
 	runner = exec.Command("/bin/bash", "-c", `"$0" action; :`, j.bin)
-	runner.Dir, runner.Env, runner.Stdout, runner.Stderr = j.work, j.environment(), stdout, nil
+	runner.Dir, runner.Env, runner.Stdout, runner.Stderr = j.Work, j.environment(), stdout, nil
 	if err := runner.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		sitetest.Eventually(t, name+": the end of the step, the run stored as cancelled, and its key given up", func() bool {
 			stored = s.forge.Checkpoints(t, nil)
 			isStored := len(stored) > 0 && stored[len(stored)-1].Manifest.Status == "cancelled"
-			return isStored && len(s.claims()) == 0 && len(j.site.Processes()) == 0
+			return isStored && len(s.claims()) == 0 && len(j.Site.Processes()) == 0
 		})
 		s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
 		s.letGo()

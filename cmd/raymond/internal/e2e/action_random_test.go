@@ -70,8 +70,8 @@ func (k *killChain) isOver(j *bareJob) bool {
 	}
 	left := k.forge.History.Left(k.t, k.forge.Keys)
 	left.Run, left.Effects, left.Rests, left.Whole = run, invarianttest.EffectsOf(k.done()), k.rests, k.whole
-	left.Events = sitetest.EventsIn(k.t, filepath.Join(j.own(), run.WorkflowID, "events.jsonl"))
-	left.Temporary = sitetest.Temporary(j.temp)
+	left.Events = sitetest.EventsIn(k.t, filepath.Join(j.Own(), run.WorkflowID, "events.jsonl"))
+	left.Temporary = sitetest.Temporary(j.Temp)
 	invarianttest.Want(k.t, left)
 	if result, _ := run.Result(); result != "the end" {
 		k.t.Errorf("result after %d jobs: got %q, want the end", k.jobs, result)
@@ -150,11 +150,11 @@ func (k *killChain) killOften(at sitetest.Aim, most int, l *sitetest.Landed) int
 		}
 		l.Note(k.saved(j), k.stored())
 		// The git of a killed program ends when nobody reads what it says.
-		sitetest.Eventually(k.t, "the end of git", func() bool { return !strings.Contains(sitetest.Describe(j.site.Processes()), "git ") })
+		sitetest.Eventually(k.t, "the end of git", func() bool { return !strings.Contains(sitetest.Describe(j.Site.Processes()), "git ") })
 		if e := j.end(j.command("action-post")); e.Code != 0 {
 			k.t.Fatalf("post of job %d: got %v, want success", k.jobs, e)
 		}
-		if left := sitetest.Temporary(j.temp); len(left) > 0 {
+		if left := sitetest.Temporary(j.Temp); len(left) > 0 {
 			k.t.Errorf("after the post part of job %d: got %q left, want nothing", k.jobs, left)
 		}
 		if k.isOver(j) {
@@ -179,7 +179,7 @@ func (k *killChain) wantTheEnd(j *bareJob, c *sitetest.Command) {
 // saved is what the main part of a job has saved; nil for nothing.
 func (k *killChain) saved(j *bareJob) *state.Run {
 	k.t.Helper()
-	dir := j.own()
+	dir := j.Own()
 	ids, err := state.List(dir)
 	if err != nil || len(ids) != 1 {
 		return nil

@@ -61,13 +61,13 @@ func (s *scene) done() string {
 // wrapped is an agent CLI that notes its arguments and its environment and
 // whatever else a script says, and then is the stub.
 func (j *bareJob) wrapped(more string) (notes string) {
-	j.t.Helper()
-	notes = filepath.Join(j.root, "notes")
-	path := filepath.Join(j.root, "claude")
-	j.site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.197 (wrapped stub)'; exit; }\n"+
+	j.T.Helper()
+	notes = filepath.Join(j.Root, "notes")
+	path := filepath.Join(j.Root, "claude")
+	j.Site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.197 (wrapped stub)'; exit; }\n"+
 		"mkdir -p "+notes+"\nprintf '%s\\n' \"$@\" >"+notes+"/args\nenv -0 >"+notes+"/env\n"+more+"\nexec "+j.stub+" \"$@\"\n")
 	if err := os.Chmod(path, 0o755); err != nil {
-		j.t.Fatal(err)
+		j.T.Fatal(err)
 	}
 	j.with("claude-path", path)
 	return notes

@@ -1,6 +1,6 @@
 //go:build linux && world
 
-package runnertest
+package acttest_test
 
 import (
 	"io/fs"
@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -26,6 +25,8 @@ const (
 	// stored there without a state-key.
 	privatePayload = `{"repository":{"id":4711,"full_name":"acme/consumer","private":true,"default_branch":"main"}}`
 )
+
+func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 
 // consumer is a repository that uses the action, and what its workflow runs
 // have in common: artifacts, addresses and the agent CLI. Each run has a machine
@@ -62,16 +63,6 @@ func newConsumer(t testing.TB, archive string) *consumer {
 	return c
 }
 
-// effects is what stubs and scripts have written to $SIDE_EFFECTS.
-func (c *consumer) effects() string {
-	c.t.Helper()
-	data, err := os.ReadFile(c.Env["SIDE_EFFECTS"])
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	return string(data)
-}
-
 // start makes the event happen; change, unless nil, may alter it before.
 func (c *consumer) start(change func(*acttest.Config)) *acttest.Running {
 	c.t.Helper()
@@ -88,14 +79,14 @@ func (c *consumer) start(change func(*acttest.Config)) *acttest.Running {
 
 // stored reads the checkpoints that act's artifact server has of one run id, the
 // newest first.
-func (c *consumer) stored(keys *checkpoint.Keys) []sitetest.StoredRun {
+func (c *consumer) stored() []sitetest.StoredRun {
 	c.t.Helper()
 	var all []sitetest.StoredRun
 	err := filepath.WalkDir(c.Artifacts, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(path) == ".zip" && strings.HasPrefix(d.Name(), "raymond-") {
 			content, err := os.ReadFile(path)
 			if a := (artifactstest.Stored{Name: strings.TrimSuffix(d.Name(), ".zip"), Content: content}); sitetest.IsCheckpoint(a) {
-				all = append(all, sitetest.ReadStored(c.t, a, keys))
+				all = append(all, sitetest.ReadStored(c.t, a, nil))
 			}
 			return err
 		}

@@ -1,6 +1,6 @@
 //go:build linux && world
 
-package runnertest
+package acttest_test
 
 import (
 	"fmt"
@@ -17,11 +17,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// busy is a workflow that runs until it is cancelled: an agent, and a script with a daemon that
-// has left its session. With a file "go" in
-// $KEEP both come to their end, if the work from before is there. What runs writes
-// its process id to $KEEP.
+// busy is a workflow that runs until it is killed: an agent, and a script with a daemon that
+// has left its session. With a file "go" in $KEEP both come to their end, if the work from
+// before is there. What runs writes its process id to $KEEP. The second of two jobs resumes
+// what the first has left.
 const busy = `
+-- .github/workflows/w.yml --
+on: workflow_dispatch
+jobs:
+  one:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - id: raymond
+        uses: acme/raymond-action@v1
+        with: {workflow: flow, key: shared, env: 'SIDE_EFFECTS, KEEP'}
+  two:
+    needs: one
+    if: always()
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - id: raymond
+        uses: acme/raymond-action@v1
+        with: {workflow: flow, key: shared, env: 'SIDE_EFFECTS, KEEP'}
 -- flow/1_START.sh --
 echo "$RUNNER_TEMP" >"$KEEP/temp"
 echo edited >notes.txt
@@ -47,15 +66,6 @@ echo $$ >"$KEEP/pid-script"
 sleep 300
 `
 
-// again is a workflow file of two jobs: the second resumes what the first has left.
-func again(uses, with string) string {
-	job := func(name, more string) string {
-		return fmt.Sprintf("  %s:\n%s    runs-on: ubuntu-latest\n    steps:\n      - uses: actions/checkout@v4\n", name, more) +
-			"      - id: raymond\n        uses: " + uses + "\n        with: {workflow: flow, key: shared, env: 'SIDE_EFFECTS, KEEP'" + with + "}\n"
-	}
-	return "-- " + workflowFile + " --\non: workflow_dispatch\njobs:\n" + job("one", "") + job("two", "    needs: one\n    if: always()\n")
-}
-
 // keep is a file in $KEEP.
 func (c *consumer) keep(name string) string { return filepath.Join(c.Env["KEEP"], name) }
 
@@ -76,40 +86,6 @@ func (c *consumer) pids(r *acttest.Running, names ...string) []int {
 	return pids
 }
 
-// wantGone checks that none of the processes is alive.
-func wantGone(t testing.TB, when string, pids []int) {
-	t.Helper()
-	if left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return !sitetest.Alive(pid) }); len(left) > 0 {
-		t.Errorf("processes of the workflow %s: got %s\nwant none", when, sitetest.Describe(left))
-	}
-}
-
-// letGo lets the script of the second job come to its end.
-func (c *consumer) letGo() {
-	c.t.Helper()
-	if err := os.WriteFile(c.keep("go"), nil, 0o644); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
-// TestCancelledStepLeavesAndIsResumed has a script, and a daemon, at the first signal of the runner.
-func TestCancelledStepLeavesAndIsResumed(t *testing.T) {
-	t.Parallel()
-	c := newConsumer(t, busy+again(actionName, ""))
-	r := c.start(nil)
-	pids := c.pids(r, "script", "daemon")
-	c.letGo()
-	pid := r.StepProcess()
-	if err := syscall.Kill(pid, syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	r.Until("the end of the step", func(*acttest.Result) bool { return !sitetest.Alive(pid) })
-	wantGone(t, "when its step has left", pids)
-	res := r.Wait()
-	one := res.WantStep(t, "one/raymond", "failure", "status", "cancelled", "resumable", "true", "error-class", "cancelled")
-	res.WantStep(t, "two/raymond", "success", "result", "worked", "workflow-id", one.Outputs["workflow-id"])
-}
-
 // TestKilledStepIsStoredByPost has the runner's last means at once, for a shim
 // that became the program and for one that accompanies it.
 func TestKilledStepIsStoredByPost(t *testing.T) {
@@ -124,11 +100,13 @@ func TestKilledStepIsStoredByPost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newConsumer(t, busy+again(actionName, ""))
+			c := newConsumer(t, busy)
 			c.Env["NODE_OPTIONS"] = shim.options
 			r := c.start(nil)
 			pids := c.pids(r, "script", "daemon")
-			c.letGo()
+			if err := os.WriteFile(c.keep("go"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
 			pid := r.StepProcess()
 			if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err != nil || !strings.HasPrefix(filepath.Base(exe), shim.process) {
 				t.Errorf("process of the step: got %s (%v), want %s", exe, err, shim.process)
@@ -140,9 +118,11 @@ func TestKilledStepIsStoredByPost(t *testing.T) {
 				post := now.Post("one", "raymond")
 				return post != nil && post.Result != ""
 			})
-			wantGone(t, "after the post part", pids)
+			if left := slices.DeleteFunc(pids, func(pid int) bool { return !sitetest.Alive(pid) }); len(left) > 0 {
+				t.Errorf("processes of the workflow after the post part: got %s\nwant none", sitetest.Describe(left))
+			}
 			res := r.Wait()
-			if got := c.stored(nil)[1:]; !slices.ContainsFunc(got, func(s sitetest.StoredRun) bool { return s.Manifest.Status == shim.status }) {
+			if got := c.stored()[1:]; !slices.ContainsFunc(got, func(s sitetest.StoredRun) bool { return s.Manifest.Status == shim.status }) {
 				t.Errorf("checkpoints before the last: got %v, want one that is %s\n%s", got, shim.status, res)
 			}
 			if post := res.Post("one", "raymond"); post == nil || post.Result != "success" {

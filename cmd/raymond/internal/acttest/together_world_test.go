@@ -1,6 +1,6 @@
 //go:build linux && world
 
-package runnertest
+package acttest_test
 
 import (
 	"strings"

@@ -1,27 +1,26 @@
-package mermaidtest
+//go:build world
+
+package diagram_test
 
 import (
 	"bytes"
-	_ "embed" // the script that runs in Node
 	"encoding/json"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-//go:embed read.mjs
-var script []byte
-
-// Chart is a flowchart as Mermaid understands it.
-type Chart struct {
+// chart is a flowchart as Mermaid understands it.
+type chart struct {
 	Error string // why it is none; "" when it is
-	Nodes []Node
-	Edges []Edge
+	Nodes []node
+	Edges []edge
 }
 
-// Node is a node of a Chart.
-type Node struct {
+// node is a node of a chart.
+type node struct {
 	ID      string
 	Text    []string // the lines that a reader sees
 	Plain   bool     // no Markdown in it
@@ -29,27 +28,24 @@ type Node struct {
 	Classes []string
 }
 
-// Edge is an arrow of a Chart.
-type Edge struct {
+// edge is an arrow of a chart.
+type edge struct {
 	From, To string
 	Text     []string
 	Plain    bool
 	Stroke   string // "normal", "thick" or "dotted"
 }
 
-// Read returns what Mermaid makes of each text. It ends the test when Mermaid
-// can't be installed or run.
-func Read(t testing.TB, texts ...string) []Chart {
+// readByMermaid returns what Mermaid makes of each text.
+func readByMermaid(t *testing.T, texts ...string) []chart {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "read.mjs")
-	if err := os.WriteFile(path, script, 0o600); err != nil {
-		t.Fatal(err)
-	}
 	input, err := json.Marshal(texts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", path, Install(t))
+	const pin = "testdata/mermaid"
+	dir := installtest.NPM{Name: "mermaid", Files: os.DirFS(pin), Dir: "runner/diagram/" + pin}.Install(t)
+	cmd := exec.CommandContext(t.Context(), "node", pin+"/read.mjs", dir)
 	cmd.Stdin = bytes.NewReader(input)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -57,7 +53,7 @@ func Read(t testing.TB, texts ...string) []Chart {
 	if err != nil {
 		t.Fatalf("run Mermaid: %v\n%s", err, stderr.Bytes())
 	}
-	var charts []Chart
+	var charts []chart
 	if err := json.Unmarshal(out, &charts); err != nil || len(charts) != len(texts) {
 		t.Fatalf("answer of Mermaid: got %q (%v), want %d charts", out, err, len(texts))
 	}

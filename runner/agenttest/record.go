@@ -1,6 +1,4 @@
-// Package recordtest replays, for tests of one agent CLI, what the real CLI was seen to print,
-// and compares what is read from it. -update rewrites what is wanted.
-package recordtest
+package agenttest
 
 import (
 	"flag"

@@ -1,6 +1,6 @@
 //go:build linux && world
 
-package releasetest
+package repotest
 
 import (
 	"bytes"
@@ -12,8 +12,6 @@ import (
 	"testing"
 )
 
-const root = "../../../.."
-
 // largest is how many bytes a program may have: each job that uses the action downloads six. The page of a report
 // uses html/template, with which the linker has to keep every method; that is 9 MiB of them.
 const largest = 24 << 20
@@ -24,30 +22,30 @@ func TestReleaseIsBuiltTheSame(t *testing.T) {
 	t.Parallel()
 	const version = "v98.76.54"
 	sources, work := t.TempDir(), t.TempDir()
-	command(t, root, nil, "bash", "-c", `git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$0" 2>/dev/null; test -f "$0/go.mod"`, sources)
+	printed(t, root, nil, "bash", "-c", `git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$0" 2>/dev/null; test -f "$0/go.mod"`, sources)
 	one, other := filepath.Join(work, "one"), filepath.Join(work, "other")
-	command(t, root, nil, ".ci/release", one, version, "linux/amd64")
-	command(t, sources, []string{
-		"HOME=" + work, "GOCACHE=" + filepath.Join(work, "cache"), "GOMODCACHE=" + command(t, root, nil, "go", "env", "GOMODCACHE"),
+	printed(t, root, nil, ".ci/release", one, version, "linux/amd64")
+	printed(t, sources, []string{
+		"HOME=" + work, "GOCACHE=" + filepath.Join(work, "cache"), "GOMODCACHE=" + printed(t, root, nil, "go", "env", "GOMODCACHE"),
 		"GOFLAGS=-race", "GOAMD64=v3", "GODEBUG=panicnil=1", "CGO_ENABLED=1", "GOOS=plan9", "LC_ALL=C.UTF-8",
 	}, ".ci/release", other, version, "linux/amd64")
-	first, again := read(t, one, "SHA256SUMS"), read(t, other, "SHA256SUMS")
+	first, again := built(t, one, "SHA256SUMS"), built(t, other, "SHA256SUMS")
 	if !bytes.Equal(first, again) || !strings.HasSuffix(string(first), "  raymond-linux-amd64\n") {
 		t.Errorf("checksums: got %q and %q, want the same of one program", first, again)
 	}
-	program := read(t, one, "raymond-linux-amd64")
+	program := built(t, one, "raymond-linux-amd64")
 	if len(program) > largest {
 		t.Errorf("program: got %d bytes, want at most %d", len(program), largest)
 	}
-	if got := command(t, one, nil, "./raymond-linux-amd64", "--version"); !strings.Contains(got, version) {
+	if got := printed(t, one, nil, "./raymond-linux-amd64", "--version"); !strings.Contains(got, version) {
 		t.Errorf("--version: got %q, want %s in it", got, version)
 	}
-	for _, private := range []string{sources, command(t, root, nil, "pwd", "-P"), command(t, root, nil, "go", "env", "GOMODCACHE"), command(t, root, nil, "go", "env", "GOROOT")} {
+	for _, private := range []string{sources, printed(t, root, nil, "pwd", "-P"), printed(t, root, nil, "go", "env", "GOMODCACHE"), printed(t, root, nil, "go", "env", "GOROOT")} {
 		if bytes.Contains(program, []byte(private)) {
 			t.Errorf("program: got the path %s in it", private)
 		}
 	}
-	settings := command(t, root, nil, "go", "version", "-m", filepath.Join(one, "raymond-linux-amd64"))
+	settings := printed(t, root, nil, "go", "version", "-m", filepath.Join(one, "raymond-linux-amd64"))
 	for _, want := range []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "-trimpath=true"} {
 		if !strings.Contains(settings, "\tbuild\t"+want) {
 			t.Errorf("settings of the program: got\n%s\nwant %s", settings, want)
@@ -55,8 +53,8 @@ func TestReleaseIsBuiltTheSame(t *testing.T) {
 	}
 }
 
-// command runs a program in a folder and returns what it prints, without the line break at its end.
-func command(t *testing.T, dir string, env []string, name string, args ...string) string {
+// printed runs a program in a folder and returns what it prints, without the line break at its end.
+func printed(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
@@ -69,7 +67,7 @@ func command(t *testing.T, dir string, env []string, name string, args ...string
 	return strings.TrimSpace(string(out))
 }
 
-func read(t *testing.T, dir, name string) []byte {
+func built(t *testing.T, dir, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {

@@ -1,0 +1,25 @@
+package installtest
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+//go:embed package.json package-lock.json
+var nodeFiles embed.FS
+
+// Node returns the path of the node that runs the action on GitHub, of the major version that
+// action.yml asks for, so that tests don't depend on which one a machine has. The first call on a
+// machine installs it with npm, which has it for Linux and for Windows; elsewhere the test ends.
+func Node(t testing.TB) string {
+	t.Helper()
+	dir := NPM{Name: "node", Files: nodeFiles, Dir: "internal/installtest"}.Install(t)
+	found, err := fs.Glob(os.DirFS(dir), "node_modules/node-*/bin/node*")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("programs of node below %s: got %q, %v, want one", dir, found, err)
+	}
+	return filepath.Join(dir, filepath.FromSlash(found[0]))
+}

@@ -1,5 +1,0 @@
-package nodetest
-
-import "testing"
-
-func TestLockfilePinsEveryPackage(t *testing.T) { pinned.CheckPinned(t) }

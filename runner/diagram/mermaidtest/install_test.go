@@ -1,5 +1,0 @@
-package mermaidtest
-
-import "testing"
-
-func TestLockfilePinsEveryPackage(t *testing.T) { pinned.CheckPinned(t) }
