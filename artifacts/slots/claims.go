@@ -27,7 +27,7 @@ func (f *Finder) Claims(ctx context.Context, q Query) ([]Claim, error) {
 
 func (s *search) claims(ctx context.Context) ([]Claim, error) {
 	var claims []Claim
-	for a, err := range s.ask.named(s.q.Job.RunID, s.q.place().ClaimName()).from(ctx, 0) {
+	for a, err := range s.ask.named(s.q.Job.RunID, s.q.place().ClaimName()).from(ctx) {
 		if err != nil {
 			return nil, err
 		}

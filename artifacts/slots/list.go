@@ -43,10 +43,10 @@ func (r *requests) named(omit int64, names ...string) *list {
 	return newList(r, omit, lists...)
 }
 
-// from goes through the list from a place on. Nothing comes after an error.
-func (l *list) from(ctx context.Context, at int) iter.Seq2[artifacts.Stored, error] {
+// from goes through the list. Nothing comes after an error.
+func (l *list) from(ctx context.Context) iter.Seq2[artifacts.Stored, error] {
 	return func(yield func(artifacts.Stored, error) bool) {
-		for ; ; at++ {
+		for at := 0; ; at++ {
 			a, more, err := l.at(ctx, at)
 			if err == nil && !more || !yield(a, err) || err != nil {
 				return

@@ -53,10 +53,10 @@ func (s *search) continued(ctx context.Context, chosen *opened) (others []*opene
 	if err := s.listElsewhere(ctx); err != nil {
 		return nil, err
 	}
-	groups, err := s.storedSince(ctx, chosen)
-	for misses := 0; err == nil && misses < maxCompared && len(groups) > 0; groups = groups[1:] {
+	stored, err := s.storedSince(ctx, chosen)
+	for misses := 0; err == nil && misses < maxCompared && len(stored) > 0; stored = stored[1:] {
 		var o *opened
-		if o, err = s.readAccepted(ctx, groups[0]); o == nil {
+		if o, err = s.readAccepted(ctx, stored[0]); o == nil {
 			continue
 		}
 		if o.manifest.WorkflowID == chosen.manifest.WorkflowID {
@@ -69,9 +69,9 @@ func (s *search) continued(ctx context.Context, chosen *opened) (others []*opene
 	return others, err
 }
 
-// readAccepted returns the newest checkpoint of what a workflow run has; nil where that is
+// readAccepted returns the newest checkpoint of what a workflow run has, by what may be its newest; nil where that is
 // of another origin, or can't be read.
-func (s *search) readAccepted(ctx context.Context, stored []artifacts.Stored) (*opened, error) {
+func (s *search) readAccepted(ctx context.Context, stored artifacts.Stored) (*opened, error) {
 	group, err := s.screen(ctx, stored)
 	if err != nil || group == nil {
 		return nil, err
@@ -81,42 +81,35 @@ func (s *search) readAccepted(ctx context.Context, stored []artifacts.Stored) (*
 		return nil, err
 	}
 	if err != nil {
-		s.passed.add(stored[0], group[0].run.URL, err.Error())
+		s.passed.add(stored, group[0].run.URL, err.Error())
 	}
 	return o, nil
 }
 
 // storedSince returns what other workflow runs stored after the chosen checkpoint, or
-// after that which its job resumed: first the one that did so soonest, and of each what
-// may be its newest.
-func (s *search) storedSince(ctx context.Context, chosen *opened) ([][]artifacts.Stored, error) {
+// after that which its job resumed: first the one that did so soonest, and of each the
+// newest by its id.
+func (s *search) storedSince(ctx context.Context, chosen *opened) (list []artifacts.Stored, err error) {
 	since, base := chosen.ID, chosen.manifest.Base
 	omit := map[int64]bool{chosen.run.ID: true}
 	if base != nil {
 		since = base.ArtifactID
 		omit[base.RunID] = omit[base.RunID] || s.q.SameIDs // all that it has may be older than the base
 	}
-	var groups [][]artifacts.Stored
-	place := map[int64]int{} // of each workflow run, in groups
-	for a, err := range s.others.from(ctx, 0) {
+	for a, err := range s.others.from(ctx) {
 		if err != nil && !errors.Is(err, ErrListTooLong) { // runs that are older than 3,000 artifacts no longer matter
 			return nil, err
 		}
 		if err != nil || a.ID <= since {
 			break
 		}
-		i, isKnown := place[a.RunID]
-		switch {
-		case omit[a.RunID] || a.Expired:
-		case !isKnown:
-			place[a.RunID] = len(groups)
-			groups = append(groups, []artifacts.Stored{a})
-		case s.q.SameIDs: // only manifests tell the newest
-			groups[i] = append(groups[i], a)
+		if !omit[a.RunID] && !a.Expired {
+			omit[a.RunID] = true
+			list = append(list, a)
 		}
 	}
-	slices.Reverse(groups)
-	return groups, nil
+	slices.Reverse(list)
+	return list, nil
 }
 
 // partedFrom reports whether a checkpoint is of a second line of the newest one's run:

@@ -16,15 +16,8 @@ import (
 // none of them blocks the resume or is taken.
 func TestOtherOriginsArePassedOver(t *testing.T) {
 	for name, edit := range map[string]func(*artifactstest.Run){
-		"fork":                 func(r *artifactstest.Run) { r.HeadRepository = 666 },
-		"fork's pull request":  func(r *artifactstest.Run) { r.Event, r.HeadRepository = "pull_request", 666 },
-		"fork, targeting":      func(r *artifactstest.Run) { r.Event, r.HeadRepository = "pull_request_target", 666 },
-		"other workflow":       func(r *artifactstest.Run) { r.Path = ".github/workflows/other.yml" },
-		"file of like name":    func(r *artifactstest.Run) { r.Path = ".github/workflows/ci.yml.evil/x.yml" },
-		"no file":              func(r *artifactstest.Run) { r.Path = "" },
-		"other branch":         func(r *artifactstest.Run) { r.HeadBranch = "evil" },
-		"no branch":            func(r *artifactstest.Run) { r.HeadBranch = "" },
-		"pull request, branch": func(r *artifactstest.Run) { r.Event, r.HeadBranch = "pull_request", "feature" },
+		"a fork":         func(r *artifactstest.Run) { r.HeadRepository = 666 },
+		"another branch": func(r *artifactstest.Run) { r.HeadBranch = "evil" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			behaving(t, func(s *scene) {
@@ -59,40 +52,6 @@ func TestForksCannotHideWhatIsThere(t *testing.T) {
 			s.t.Errorf("notices %q, want three and a count", found.Notices)
 		}
 	})
-}
-
-// TestAcceptedOrigins are those that the inputs and the event allow besides the
-// run of before.
-func TestAcceptedOrigins(t *testing.T) {
-	for name, tt := range map[string]struct {
-		run   func(*artifactstest.Run)
-		query func(*slots.Query)
-	}{
-		"resume-from":       {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.Origin.ResumeFrom = []string{"x.yml", "o.yml"} }},
-		"resume-from, path": {func(r *artifactstest.Run) { r.Path = ".github/workflows/o.yml" }, func(q *slots.Query) { q.Origin.ResumeFrom = []string{"./.github/workflows/o.yml"} }},
-		"own branch":        {func(r *artifactstest.Run) { r.HeadBranch = "feature" }, func(q *slots.Query) { q.Origin.Branch = "feature" }},
-		"default branch":    {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Origin.Branch = "feature" }},
-		"schedule":          {func(r *artifactstest.Run) { r.Event = "schedule" }, func(*slots.Query) {}},
-		"own file unknown":  {func(*artifactstest.Run) {}, func(q *slots.Query) { q.Origin.Workflow = "" }},
-	} {
-		behaving(t, func(s *scene) {
-			s.addRun(1, tt.run)
-			s.put(1, 1, nil)
-			q := s.query(slots.Auto)
-			tt.query(&q)
-			if found, err := s.find(q); err != nil || found.Manifest == nil {
-				s.t.Errorf("%s: found %+v, %v", name, found, err)
-			}
-		})
-	}
-	s := newScene(t)
-	s.addRun(1, func(r *artifactstest.Run) { r.Event, r.HeadBranch = "pull_request", "feature" })
-	s.put(1, 1, nil)
-	q := s.query(slots.Auto)
-	q.Origin.Branch = "feature"
-	if found, err := s.find(q); err != nil || found.Manifest == nil {
-		t.Errorf("own pull request: found %+v, %v", found, err)
-	}
 }
 
 // toldAPI is an API that says the same of everything.
@@ -168,6 +127,30 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		}, false, false},
 		{"same name, other folder", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "elsewhere/ci.yml" }, false, true},
 		{"bare name", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "ci.yml@refs/heads/main" }, true, true},
+		{"own file unknown, and asked for", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.Origin.Workflow = "" }, true, true},
+		{"on a schedule", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "schedule" }, true, true},
+		{"of the default branch", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.Origin.Branch = "feature" }, true, true},
+		{"of the own branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
+			r.Event, r.HeadBranch, q.Origin.Branch = "pull_request", "feature", "feature"
+		}, true, true},
+		{"of the head of the pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
+			r.Event, r.HeadBranch, q.Origin.Head = "pull_request", "topic", "topic"
+		}, true, true},
+		{"in resume-from", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
+			r.Path, q.Origin.ResumeFrom = ".github/workflows/o.yml", []string{"x.yml", "o.yml"}
+		}, true, true},
+		{"in resume-from, by path", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
+			r.Path, q.Origin.ResumeFrom = ".github/workflows/o.yml", []string{"./.github/workflows/o.yml"}
+		}, true, true},
+		{"another workflow", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
+			r.Path = ".github/workflows/other.yml"
+		}, false, false},
+		{"file of like name", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
+			r.Path = ".github/workflows/ci.yml.evil/x.yml"
+		}, false, false},
+		{"fork's pull request, targeting", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
+			r.Event, r.HeadRepository = "pull_request_target", 666
+		}, false, false},
 		{"own file unknown", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) { r.Path, q.Origin.Workflow = "", "" }, false, false},
 	} {
 		for gitea, want := range map[bool]bool{false: tt.hub, true: tt.gitea} {

@@ -131,7 +131,7 @@ func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (list []candi
 	if s.ask.archive == nil {
 		return nil, &NoAccess{}
 	}
-	for a, err := range newList(s.ask, 0, s.ask.archive.ListRun(run.ID)).from(ctx, 0) {
+	for a, err := range newList(s.ask, 0, s.ask.archive.ListRun(run.ID)).from(ctx) {
 		if err != nil {
 			return list, err
 		}

@@ -60,17 +60,3 @@ func TestASealOfOursIsNotPassedOver(t *testing.T) {
 		t.Errorf("got %+v, %v; want the error of the newest", found, err)
 	}
 }
-
-// TestTheHeadOfThePullRequestIsOurs when it is a branch of this repository.
-func TestTheHeadOfThePullRequestIsOurs(t *testing.T) {
-	s := newScene(t)
-	s.addRun(1, func(r *artifactstest.Run) { r.HeadBranch, r.Event = "topic", "pull_request" })
-	s.put(1, 4, nil)
-	s.addRun(2, func(r *artifactstest.Run) { r.HeadBranch = "evil" })
-	s.put(2, 5, nil)
-	q := s.query(slots.Auto)
-	q.Origin.Head = "topic"
-	if found, err := s.find(q); err != nil || found.Manifest == nil || found.RunID != 1 {
-		t.Errorf("got %+v, %v; want that of run 1", found, err)
-	}
-}

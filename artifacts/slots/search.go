@@ -123,13 +123,18 @@ func (s *search) here(ctx context.Context) ([]candidate, error) {
 	if isNoAccess(err) {
 		return list, nil
 	}
-	names := s.q.place().Names()
 	for _, c := range all {
-		if !known[c.ID] && slices.Contains(names[:], c.Name) {
+		if !known[c.ID] && s.q.isNamed(c) {
 			list = append(list, c)
 		}
 	}
 	return list, err
+}
+
+// isNamed reports whether something is under one of the names of the place.
+func (q *Query) isNamed(c candidate) bool {
+	names := q.place().Names()
+	return slices.Contains(names[:], c.Name)
 }
 
 // ofThisRun is what the results service of the present workflow run has listed.
@@ -168,19 +173,15 @@ func (s *search) listElsewhere(ctx context.Context) error {
 // all of one together. It continues after an error, but for one of the list.
 func (s *search) screened(ctx context.Context) iter.Seq2[[]candidate, error] {
 	return func(yield func([]candidate, error) bool) {
-		taken := map[int64]bool{} // ids
-		at := 0
-		for a, err := range s.others.from(ctx, 0) {
-			at++
-			if err == nil && taken[a.ID] {
+		taken := map[int64]bool{} // workflow runs
+		for a, err := range s.others.from(ctx) {
+			if err == nil && taken[a.RunID] {
 				continue
 			}
 			var group []candidate
 			if err == nil {
-				group, err = s.screen(ctx, append([]artifacts.Stored{a}, s.besides(ctx, a, at)...))
-			}
-			for _, c := range group {
-				taken[c.ID] = true
+				group, err = s.screen(ctx, a)
+				taken[a.RunID] = s.q.SameIDs
 			}
 			if (err != nil || group != nil) && !yield(group, err) {
 				return
@@ -189,39 +190,22 @@ func (s *search) screened(ctx context.Context) iter.Seq2[[]candidate, error] {
 	}
 }
 
-// near is how far after a candidate others of its workflow run are looked for that
-// are to be read together with it.
-const near = 300
-
-// besides returns what the workflow run of an artifact has besides, where only manifests
-// tell the newest of it. The list is looked at from a place on.
-func (s *search) besides(ctx context.Context, a artifacts.Stored, at int) (list []artifacts.Stored) {
-	if !s.q.SameIDs {
-		return nil
+// screen asks where an artifact comes from, and returns nothing if it is passed over. Where
+// only manifests tell the newest of its workflow run, it returns all that this has.
+func (s *search) screen(ctx context.Context, a artifacts.Stored) ([]candidate, error) {
+	c, ok, err := s.accept(ctx, a)
+	switch {
+	case err != nil || !ok:
+		return nil, err
+	case !s.q.SameIDs:
+		return []candidate{c}, nil
 	}
-	end := at + near
-	for b, err := range s.others.from(ctx, at) {
-		if at++; err != nil || at > end { // whoever goes on with the list meets the error
-			break
-		}
-		if b.RunID == a.RunID {
-			list = append(list, b)
-		}
+	all, err := s.allOf(ctx, c.run)
+	all = slices.DeleteFunc(all, func(other candidate) bool { return !s.q.isNamed(other) })
+	for i := range all {
+		all[i].bySeal = c.bySeal
 	}
-	return list
-}
-
-// screen asks where artifacts of one workflow run come from, and returns none if they are
-// passed over.
-func (s *search) screen(ctx context.Context, stored []artifacts.Stored) (group []candidate, err error) {
-	for _, a := range stored {
-		c, ok, err := s.accept(ctx, a)
-		if err != nil || !ok {
-			return nil, err
-		}
-		group = append(group, c)
-	}
-	return group, nil
+	return all, err
 }
 
 // isHere reports whether a checkpoint is of the present workflow run.

@@ -72,7 +72,7 @@ func (s *spending) elsewhere(ctx context.Context) error {
 		return err
 	}
 	old := 0 // in a row
-	for a, err := range newList(s.ask, 0, s.ask.archive.ListAll(spentPages)).from(ctx, 0) {
+	for a, err := range newList(s.ask, 0, s.ask.archive.ListAll(spentPages)).from(ctx) {
 		if errors.Is(err, ErrListTooLong) {
 			s.note(fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages))
 			return nil

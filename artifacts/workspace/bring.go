@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,22 +21,13 @@ type Bringing struct {
 // nor other branches are touched. It returns notes for people on what could not be added;
 // the errors are those of Restore.
 func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error) {
-	x, err := readIndex(b.From)
-	if err != nil || len(x.Repositories) == 0 {
+	w, all, err := g.begin(b.Restoring, "bring")
+	if w == nil {
 		return nil, err
 	}
-	t, err := g.open()
-	if err != nil {
-		return nil, fmt.Errorf("bring the work in git worktrees: %w", err)
-	}
-	defer t.close()
-	w, err := t.restorer(b.Restoring, g.limit())
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(w.temp)
-	for i := range x.Repositories {
-		if err := w.bring(ctx, &x.Repositories[i], i, b.Branches); err != nil {
+	defer w.close()
+	for i := range all {
+		if err := w.bring(ctx, &all[i], i, b.Branches); err != nil {
 			return w.notes, err
 		}
 	}
@@ -53,21 +43,16 @@ func (w *restorer) bring(ctx context.Context, r *repository, i int, branches map
 	if err := w.check(r); err != nil {
 		return err
 	}
-	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
-	err := w.locate(ctx, p, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i)))
-	var missing *Conflict
-	if errors.As(err, &missing) || err == nil && p.isNew {
-		w.note("the work in %s is not brought back: there is no such repository here", p.dir)
+	p, err := w.locate(ctx, r, i)
+	if isConflict := errors.As(err, new(*Conflict)); isConflict || err == nil && p.isNew {
+		w.note("the work in %s is not brought back: there is no such repository here", w.Dir(r.Trees[0].Dir))
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.provide(ctx, p), w.unpack(ctx, r, p.common)); err != nil {
+	if err := w.receive(ctx, p); err != nil {
 		return err
-	}
-	if err := w.verify(ctx, p); err != nil {
-		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
 	for _, n := range wanted {
 		if err := w.branch(ctx, p, n); err != nil {

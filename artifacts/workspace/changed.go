@@ -84,7 +84,7 @@ func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most Most) ([]
 	if err := readNames(string(out), all); err != nil || most.All == 0 {
 		return all, err
 	}
-	return all, t.diffs(ctx, c, &differ{all: all, most: most, which: -1})
+	return all, t.diffs(ctx, c, all, most)
 }
 
 // trees finds the trees of snapshots.

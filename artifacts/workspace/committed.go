@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
+	"strings"
 )
 
 // Committed is a part of what a repository has at a commit.
@@ -15,9 +19,16 @@ type Committed struct {
 	Name   string // of a file or folder
 }
 
+// How many files a workflow may have, and how many bytes these.
+const (
+	maxEntries = 1000
+	maxBytes   = 256 << 20
+)
+
 // Extract writes a part of a commit below to, whatever the working tree holds: the
 // part named a/b becomes to/a/b. Links are left out: where they lead is not the
-// commit's.
+// commit's. It is taken by a repository of our own: neither a filter nor an attribute of
+// a checkout changes what comes out.
 func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 	if !isFullName(c.Commit) {
 		return errors.New("the commit is not named in full")
@@ -27,32 +38,91 @@ func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 		return err
 	}
 	defer t.close()
-	p, err := t.place(ctx, c.Dir)
+	bare, list, err := t.committed(ctx, &c)
 	if err != nil {
 		return err
 	}
-	if p == nil {
-		return fmt.Errorf("%q is in no git worktree", c.Dir)
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
 	}
-	bare, err := t.shadow(ctx, filepath.Join(t.temp, "committed"), p.home.format, p.common)
+	root, err := os.OpenRoot(to)
 	if err != nil {
 		return err
 	}
-	part := part{t, bare, c.Commit, path.Join(p.prefix(c.Dir), filepath.ToSlash(c.Name))}
-	entries, err := part.entries(ctx)
-	if err != nil {
-		return err
+	defer root.Close()
+	var ids []string
+	for _, f := range list {
+		ids = append(ids, f.id)
 	}
-	return part.writeOut(ctx, entries, to)
+	left := int64(maxBytes)
+	return t.blobs(ctx, bare, ids, func(i int, blob *io.LimitedReader) error {
+		if left -= blob.N; left < 0 {
+			return fmt.Errorf("the files of %q in commit %s have more than %s", c.Name, c.Commit, sizes(maxBytes))
+		}
+		return list[i].write(root, blob)
+	})
 }
 
-// prefix is where a directory lies in its worktree, "." for the top.
-func (p *place) prefix(dir string) string {
-	rel, err := filepath.Rel(resolved(p.top), resolved(dir))
+// committedFile is a file of a commit.
+type committedFile struct {
+	mode fs.FileMode
+	id   string
+	path string
+}
+
+// committed returns the regular files of a part, whose name becomes that in the repository, and a repository of ours
+// that has them.
+func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list []committedFile, err error) {
+	p, err := t.place(ctx, c.Dir)
 	if err != nil {
-		return "."
+		return "", nil, err
 	}
-	return filepath.ToSlash(rel)
+	if p == nil {
+		return "", nil, fmt.Errorf("%q is in no git worktree", c.Dir)
+	}
+	if bare, err = t.shadow(ctx, filepath.Join(t.temp, "committed"), p.home.format, p.common); err != nil {
+		return "", nil, err
+	}
+	rel, err := filepath.Rel(resolved(p.top), resolved(c.Dir))
+	if err != nil {
+		return "", nil, err
+	}
+	c.Name = path.Join(filepath.ToSlash(rel), filepath.ToSlash(c.Name))
+	args := []string{"ls-tree", "-r", "-z", c.Commit}
+	if c.Name != "." {
+		args = append(args, "--", c.Name)
+	}
+	out, err := t.output(ctx, call{dir: bare, bare: bare}, args...)
+	if err != nil {
+		return "", nil, err
+	}
+	perms := map[string]fs.FileMode{modeFile: 0o644, modeExec: 0o755}
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		about, path, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(about) // mode, type and id
+		if len(fields) == 3 && perms[fields[0]] != 0 {
+			list = append(list, committedFile{perms[fields[0]], fields[2], path})
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return "", nil, fmt.Errorf("commit %s has no %q", c.Commit, c.Name)
+	case len(list) > maxEntries:
+		return "", nil, fmt.Errorf("%q of commit %s has %d files, more than %d", c.Name, c.Commit, len(list), maxEntries)
+	}
+	return bare, list, nil
+}
+
+func (e *committedFile) write(root *os.Root, blob io.Reader) error {
+	if err := root.MkdirAll(path.Dir(e.path), 0o700); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(e.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, e.mode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, blob)
+	return errors.Join(err, f.Close())
 }
 
 // isFullName reports whether s is the full name of an object, of either format.

@@ -55,28 +55,19 @@ func (c *Conflict) Error() string {
 // right is left alone, so a restore that was cut off is completed by another. Nothing
 // that is read from the save is trusted. It returns notes for people.
 func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err error) {
-	x, err := readIndex(r.From)
-	if err != nil || len(x.Repositories) == 0 {
+	w, all, err := g.begin(r, "restore")
+	if w == nil {
 		return nil, err
 	}
-	t, err := g.open()
-	if err != nil {
-		return nil, fmt.Errorf("restore the work in git worktrees: %w", err)
-	}
-	defer t.close()
-	w, err := t.restorer(r, g.limit())
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(w.temp)
-	for i := range x.Repositories {
-		if err := w.check(&x.Repositories[i]); err != nil {
+	defer w.close()
+	for i := range all {
+		if err := w.check(&all[i]); err != nil {
 			return nil, err
 		}
 	}
 	var plans []*plan
-	for i := range x.Repositories {
-		p, err := w.plan(ctx, &x.Repositories[i], i)
+	for i := range all {
+		p, err := w.plan(ctx, &all[i], i)
 		if err != nil {
 			return nil, err
 		}
@@ -102,13 +93,31 @@ type restorer struct {
 	notes             []string // for people
 }
 
-// restorer returns one for what may be fetched by the token.
-func (t *tool) restorer(r Restoring, limit int64) (*restorer, error) {
+// begin reads the index of a save. It returns what restores that and has to be closed, nil where there is nothing, and
+// the repositories.
+func (g *Git) begin(r Restoring, what string) (*restorer, []repository, error) {
+	x, err := readIndex(r.From)
+	if err != nil || len(x.Repositories) == 0 {
+		return nil, nil, err
+	}
+	t, err := g.open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s the work in git worktrees: %w", what, err)
+	}
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
-	temp, err := os.MkdirTemp(r.TempRoot, "raymond-restore-")
-	return &restorer{git: t, Restoring: r, limit: limit, temp: temp}, err
+	w := &restorer{git: t, Restoring: r, limit: g.limit()}
+	if w.temp, err = os.MkdirTemp(r.TempRoot, "raymond-restore-"); err != nil {
+		t.close()
+		return nil, nil, err
+	}
+	return w, x.Repositories, nil
+}
+
+func (w *restorer) close() {
+	os.RemoveAll(w.temp)
+	w.git.close()
 }
 
 func (w *restorer) note(format string, args ...any) {
@@ -169,18 +178,12 @@ type plan struct {
 // plan finds out what is to be done to a repository. It adds objects to it, and
 // changes nothing else.
 func (w *restorer) plan(ctx context.Context, r *repository, i int) (*plan, error) {
-	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
-	if err := w.locate(ctx, p, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i))); err != nil {
+	p, err := w.locate(ctx, r, i)
+	if err != nil {
 		return nil, err
 	}
-	if err := w.provide(ctx, p); err != nil {
+	if err := w.receive(ctx, p); err != nil {
 		return nil, err
-	}
-	if err := w.unpack(ctx, p.saved, p.common); err != nil {
-		return nil, err
-	}
-	if err := w.verify(ctx, p); err != nil {
-		return nil, fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
 	if err := w.planBranches(ctx, p); err != nil {
 		return nil, err
@@ -188,30 +191,45 @@ func (w *restorer) plan(ctx context.Context, r *repository, i int) (*plan, error
 	return p, w.planTrees(ctx, p)
 }
 
+// receive adds the objects of a save to a repository, with all that they build on.
+func (w *restorer) receive(ctx context.Context, p *plan) error {
+	if err := w.provide(ctx, p); err != nil {
+		return err
+	}
+	if err := w.unpack(ctx, p.saved, p.common); err != nil {
+		return err
+	}
+	if err := w.verify(ctx, p); err != nil {
+		return fmt.Errorf("read %s: %w", p.saved.Bundle, err)
+	}
+	return nil
+}
+
 // locate finds the repository here. One that was saved whole can be made; a substitute
 // has its objects until it is known that nothing is in the way.
-func (w *restorer) locate(ctx context.Context, p *plan, standIn string) error {
+func (w *restorer) locate(ctx context.Context, r *repository, i int) (*plan, error) {
+	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
 	here, err := w.git.place(ctx, p.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if here != nil && sameDir(here.top, p.dir) && !here.linked() {
 		p.common = here.common
 		if here.home.format != p.saved.Format {
-			return &Conflict{Dir: p.dir, What: "its object ids are " + here.home.format + ", and those of the saved work " + p.saved.Format}
+			return nil, &Conflict{Dir: p.dir, What: "its object ids are " + here.home.format + ", and those of the saved work " + p.saved.Format}
 		}
 		p.at, err = w.git.refs(ctx, here)
-		return err
+		return p, err
 	}
 	if p.saved.Main || len(p.saved.Needs) > 0 {
-		return &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into"}
+		return nil, &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into"}
 	}
 	if err := vacant(p.dir); err != nil {
-		return err
+		return nil, err
 	}
 	p.isNew, p.at = true, &refs{}
-	p.common, err = w.git.shadow(ctx, standIn, p.saved.Format, "")
-	return err
+	p.common, err = w.git.shadow(ctx, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i)), p.saved.Format, "")
+	return p, err
 }
 
 // vacant returns a *Conflict when there is anything at a folder's place but an empty
