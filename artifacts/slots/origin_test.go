@@ -82,83 +82,66 @@ func (a toldAPI) Download(context.Context, artifacts.Stored, int64, *os.File) (i
 	return 0, errors.New("accepted")
 }
 
+// signs are what an artifact's listing and its workflow run tell, and who asks.
+type signs struct {
+	a *artifacts.Stored
+	r *artifacts.RunInfo
+	q *slots.Query
+}
+
 // TestEachSignOfOriginCounts by itself: what the listing tells and what the run
 // tells are looked at both, and so is each id that Gitea does tell.
 func TestEachSignOfOriginCounts(t *testing.T) {
 	const home = artifactstest.Repository
 	for _, tt := range []struct {
 		name  string
-		edit  func(*artifacts.Stored, *artifacts.RunInfo, *slots.Query)
+		edit  func(x *signs)
 		hub   bool // accepted on GitHub
 		gitea bool // accepted on Gitea
 	}{
-		{"all well", func(*artifacts.Stored, *artifacts.RunInfo, *slots.Query) {}, true, true},
-		{"listed of a fork", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.HeadRepository = 666 }, false, false},
-		{"run of a fork", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.HeadRepository = 666 }, false, false},
-		{"of another repository", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.Repository = 666 }, false, false},
-		{"no run", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.RunID = 0 }, false, false},
-		{"listing silent", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.HeadRepository, a.Repository = 0, 0 }, false, true},
-		{"run silent", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.HeadRepository = 0 }, false, true},
-		{"own id unknown", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.Origin.RepositoryID = 0 }, false, true},
-		{"own id unknown, a fork", func(a *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) {
-			q.Origin.RepositoryID, a.HeadRepository = 0, 666
-		}, false, false},
-		{"own id unknown, run of a fork", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			q.Origin.RepositoryID, r.HeadRepository = 0, 666
-		}, false, false},
-		{"another branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.HeadBranch = "evil" }, false, false},
-		{"listed of another branch", func(a *artifacts.Stored, _ *artifacts.RunInfo, _ *slots.Query) { a.HeadBranch = "evil" }, false, false},
-		{"no branches known", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.HeadBranch, q.Origin.Branch, q.Origin.DefaultBranch = "", "", ""
-		}, false, false},
-		{"silent about a pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
-			r.HeadRepository, r.Event = 0, "pull_request"
-		}, false, false},
-		{"silent about a workflow_run", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
-			r.HeadRepository, r.Event = 0, "workflow_run"
-		}, false, false},
-		{"comment on a pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
-			r.HeadRepository, r.Event = 0, "pull_request_comment" // as Gitea calls it
-		}, false, true},
-		{"own workflow_run", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "workflow_run" }, true, true},
-		{"own pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "pull_request_target" }, true, true},
-		{"pull request of the default branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.Event, q.Origin.Branch = "pull_request", "feature"
-		}, false, false},
-		{"same name, other folder", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "elsewhere/ci.yml" }, false, true},
-		{"bare name", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Path = "ci.yml@refs/heads/main" }, true, true},
-		{"own file unknown, and asked for", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.Origin.Workflow = "" }, true, true},
-		{"on a schedule", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) { r.Event = "schedule" }, true, true},
-		{"of the default branch", func(_ *artifacts.Stored, _ *artifacts.RunInfo, q *slots.Query) { q.Origin.Branch = "feature" }, true, true},
-		{"of the own branch", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.Event, r.HeadBranch, q.Origin.Branch = "pull_request", "feature", "feature"
+		{"all well", func(*signs) {}, true, true},
+		{"listed of a fork", func(x *signs) { x.a.HeadRepository = 666 }, false, false},
+		{"run of a fork", func(x *signs) { x.r.HeadRepository = 666 }, false, false},
+		{"of another repository", func(x *signs) { x.a.Repository = 666 }, false, false},
+		{"no run", func(x *signs) { x.a.RunID = 0 }, false, false},
+		{"listing silent", func(x *signs) { x.a.HeadRepository, x.a.Repository = 0, 0 }, false, true},
+		{"run silent", func(x *signs) { x.r.HeadRepository = 0 }, false, true},
+		{"own id unknown", func(x *signs) { x.q.Origin.RepositoryID = 0 }, false, true},
+		{"own id unknown, a fork", func(x *signs) { x.q.Origin.RepositoryID, x.a.HeadRepository = 0, 666 }, false, false},
+		{"own id unknown, run of a fork", func(x *signs) { x.q.Origin.RepositoryID, x.r.HeadRepository = 0, 666 }, false, false},
+		{"another branch", func(x *signs) { x.r.HeadBranch = "evil" }, false, false},
+		{"listed of another branch", func(x *signs) { x.a.HeadBranch = "evil" }, false, false},
+		{"no branches known", func(x *signs) { x.r.HeadBranch, x.q.Origin.Branch, x.q.Origin.DefaultBranch = "", "", "" }, false, false},
+		{"silent about a pull request", func(x *signs) { x.r.HeadRepository, x.r.Event = 0, "pull_request" }, false, false},
+		{"silent about a workflow_run", func(x *signs) { x.r.HeadRepository, x.r.Event = 0, "workflow_run" }, false, false},
+		{"comment on a pull request", func(x *signs) { x.r.HeadRepository, x.r.Event = 0, "pull_request_comment" }, false, true}, // as Gitea calls it
+		{"own workflow_run", func(x *signs) { x.r.Event = "workflow_run" }, true, true},
+		{"own pull request", func(x *signs) { x.r.Event = "pull_request_target" }, true, true},
+		{"pull request of the default branch", func(x *signs) { x.r.Event, x.q.Origin.Branch = "pull_request", "feature" }, false, false},
+		{"same name, other folder", func(x *signs) { x.r.Path = "elsewhere/ci.yml" }, false, true},
+		{"bare name", func(x *signs) { x.r.Path = "ci.yml@refs/heads/main" }, true, true},
+		{"own file unknown, and asked for", func(x *signs) { x.q.Origin.Workflow = "" }, true, true},
+		{"on a schedule", func(x *signs) { x.r.Event = "schedule" }, true, true},
+		{"of the default branch", func(x *signs) { x.q.Origin.Branch = "feature" }, true, true},
+		{"of the own branch", func(x *signs) { x.r.Event, x.r.HeadBranch, x.q.Origin.Branch = "pull_request", "feature", "feature" }, true, true},
+		{"of the head of the pull request", func(x *signs) { x.r.Event, x.r.HeadBranch, x.q.Origin.Head = "pull_request", "topic", "topic" }, true, true},
+		{"in resume-from", func(x *signs) {
+			x.r.Path, x.q.Origin.ResumeFrom = ".github/workflows/o.yml", []string{"x.yml", "o.yml"}
 		}, true, true},
-		{"of the head of the pull request", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.Event, r.HeadBranch, q.Origin.Head = "pull_request", "topic", "topic"
+		{"in resume-from, by path", func(x *signs) {
+			x.r.Path, x.q.Origin.ResumeFrom = ".github/workflows/o.yml", []string{"./.github/workflows/o.yml"}
 		}, true, true},
-		{"in resume-from", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.Path, q.Origin.ResumeFrom = ".github/workflows/o.yml", []string{"x.yml", "o.yml"}
-		}, true, true},
-		{"in resume-from, by path", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) {
-			r.Path, q.Origin.ResumeFrom = ".github/workflows/o.yml", []string{"./.github/workflows/o.yml"}
-		}, true, true},
-		{"another workflow", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
-			r.Path = ".github/workflows/other.yml"
-		}, false, false},
-		{"file of like name", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
-			r.Path = ".github/workflows/ci.yml.evil/x.yml"
-		}, false, false},
-		{"fork's pull request, targeting", func(_ *artifacts.Stored, r *artifacts.RunInfo, _ *slots.Query) {
-			r.Event, r.HeadRepository = "pull_request_target", 666
-		}, false, false},
-		{"own file unknown", func(_ *artifacts.Stored, r *artifacts.RunInfo, q *slots.Query) { r.Path, q.Origin.Workflow = "", "" }, false, false},
+		{"another workflow", func(x *signs) { x.r.Path = ".github/workflows/other.yml" }, false, false},
+		{"file of like name", func(x *signs) { x.r.Path = ".github/workflows/ci.yml.evil/x.yml" }, false, false},
+		{"fork's pull request, targeting", func(x *signs) { x.r.Event, x.r.HeadRepository = "pull_request_target", 666 }, false, false},
+		{"own file unknown", func(x *signs) { x.r.Path, x.q.Origin.Workflow = "", "" }, false, false},
 	} {
 		for gitea, want := range map[bool]bool{false: tt.hub, true: tt.gitea} {
 			a := toldAPI{stored: artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
 				run: artifacts.RunInfo{ID: 1, Event: "push", Status: "completed", Path: ownFile, HeadBranch: "main", HeadRepository: home}}
 			q := slots.Query{Mode: slots.Auto, Key: key, Job: slots.Job{RunID: 100}, Temp: t.TempDir(),
 				Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: gitea}}
-			tt.edit(&a.stored, &a.run, &q)
+			tt.edit(&signs{&a.stored, &a.run, &q})
 			found, err := (&slots.Finder{Archive: a}).Find(t.Context(), q)
 			if accepted := err != nil && strings.HasSuffix(err.Error(), "accepted"); accepted != want {
 				t.Errorf("%s, gitea %t: found %+v, %v; want it accepted: %t", tt.name, gitea, found, err, want)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -59,14 +58,13 @@ func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 		if left -= blob.N; left < 0 {
 			return fmt.Errorf("the files of %q in commit %s have more than %s", c.Name, c.Commit, sizes(maxBytes))
 		}
-		return list[i].write(root, blob)
+		return errors.Join(makeDir(root, path.Dir(list[i].path)), writeFile(root, list[i].path, list[i].mode, blob))
 	})
 }
 
 // committedFile is a file of a commit.
 type committedFile struct {
-	mode fs.FileMode
-	id   string
+	item
 	path string
 }
 
@@ -96,12 +94,11 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 	if err != nil {
 		return "", nil, err
 	}
-	perms := map[string]fs.FileMode{modeFile: 0o644, modeExec: 0o755}
 	for line := range strings.SplitSeq(string(out), "\x00") {
 		about, path, _ := strings.Cut(line, "\t")
 		fields := strings.Fields(about) // mode, type and id
-		if len(fields) == 3 && perms[fields[0]] != 0 {
-			list = append(list, committedFile{perms[fields[0]], fields[2], path})
+		if len(fields) == 3 && (fields[0] == modeFile || fields[0] == modeExec) {
+			list = append(list, committedFile{item{fields[0], fields[2]}, path})
 		}
 	}
 	switch {
@@ -111,18 +108,6 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 		return "", nil, fmt.Errorf("%q of commit %s has %d files, more than %d", c.Name, c.Commit, len(list), maxEntries)
 	}
 	return bare, list, nil
-}
-
-func (e *committedFile) write(root *os.Root, blob io.Reader) error {
-	if err := root.MkdirAll(path.Dir(e.path), 0o700); err != nil {
-		return err
-	}
-	f, err := root.OpenFile(e.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, e.mode)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, blob)
-	return errors.Join(err, f.Close())
 }
 
 // isFullName reports whether s is the full name of an object, of either format.
