@@ -228,13 +228,12 @@ func (t *tool) isSubmodule(ctx context.Context, p *place) (string, bool, error) 
 // checkCommon returns an error when git could be kept waiting, or be made to read
 // without end, by what is in the place of a repository's own files.
 func checkCommon(dir string) error {
-	for name, most := range map[string]int64{
+	err := checkFiles(dir, map[string]int64{
 		"HEAD": maxRef, "packed-refs": maxPacked, "shallow": maxList, "info/attributes": maxList, "info/exclude": maxList,
 		"objects/info/alternates": maxConfig,
-	} {
-		if err := checkFile(filepath.Join(dir, filepath.FromSlash(name)), most); err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	for _, folder := range []string{"objects/info", "objects/pack"} {
 		if err := checkEach(filepath.Join(dir, filepath.FromSlash(folder)), nil); err != nil {
@@ -249,13 +248,17 @@ func checkCommon(dir string) error {
 
 // check is checkCommon for the files of one worktree.
 func (p *place) check() error {
-	for path, most := range map[string]int64{
-		filepath.Join(p.gitDir, "HEAD"): maxRef, filepath.Join(p.gitDir, "index"): maxGit,
-		filepath.Join(p.gitDir, "info", "sparse-checkout"): maxList,
-		filepath.Join(p.top, ".gitignore"):                 maxList, filepath.Join(p.top, ".gitattributes"): maxList,
-		filepath.Join(p.top, ".gitmodules"): maxList,
-	} {
-		if err := checkFile(path, most); err != nil {
+	err := checkFiles(p.gitDir, map[string]int64{"HEAD": maxRef, "index": maxGit, "info/sparse-checkout": maxList})
+	if err != nil {
+		return err
+	}
+	return checkFiles(p.top, map[string]int64{".gitignore": maxList, ".gitattributes": maxList, ".gitmodules": maxList})
+}
+
+// checkFiles is checkFile for files in a folder, each with its most.
+func checkFiles(dir string, all map[string]int64) error {
+	for name, most := range all {
+		if err := checkFile(filepath.Join(dir, filepath.FromSlash(name)), most); err != nil {
 			return err
 		}
 	}

@@ -15,111 +15,74 @@ var operations = []string{"", "rebase", "am", "merge", "cherry-pick", "revert", 
 
 var bundleForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^repo-[0-9]{1,4}\.bundle$`) })
 
+// checker remembers the first thing that is wrong.
+type checker struct{ err error }
+
+func (c *checker) want(ok bool, what string, args ...any) {
+	if !ok && c.err == nil {
+		c.err = fmt.Errorf(what, args...)
+	}
+}
+
+// in notes what is wrong in a part.
+func (c *checker) in(part string, i int, err error) {
+	c.want(err == nil, "%s[%d]: %w", part, i, err)
+}
+
 // validate refuses whatever no save of ours writes.
 func (x *index) validate() error {
-	if len(x.Repositories) > maxNumber {
-		return fmt.Errorf("it has %d repositories, want %d at most", len(x.Repositories), maxNumber)
-	}
+	var c checker
+	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, want %d at most", len(x.Repositories), maxNumber)
 	dirs, bundles := map[string]bool{}, map[string]bool{}
 	for i := range x.Repositories {
 		r := &x.Repositories[i]
-		err := r.validate()
-		switch {
-		case err != nil:
-			return fmt.Errorf("repositories[%d]: %w", i, err)
-		case r.Main && i > 0:
-			return fmt.Errorf("repositories[%d]: it is the main one, and not the first", i)
-		case bundles[r.Bundle]:
-			return fmt.Errorf("repositories[%d]: bundle %q is named twice", i, r.Bundle)
-		}
+		c.in("repositories", i, r.validate())
+		c.want(!r.Main || i == 0, "repositories[%d]: it is the main one, and not the first", i)
+		c.want(!bundles[r.Bundle], "repositories[%d]: bundle %q is named twice", i, r.Bundle)
 		bundles[r.Bundle] = true
 		for _, t := range r.Trees {
-			if dirs[t.Dir] {
-				return fmt.Errorf("repositories[%d]: directory %q is named twice", i, t.Dir)
-			}
+			c.want(!dirs[t.Dir], "repositories[%d]: directory %q is named twice", i, t.Dir)
 			dirs[t.Dir] = true
 		}
 	}
-	return nil
+	return c.err
 }
 
 func (r *repository) validate() error {
-	switch {
-	case r.Format != "sha1" && r.Format != "sha256":
-		return fmt.Errorf("object format %q is unknown", r.Format)
-	case !bundleForm().MatchString(r.Bundle):
-		return fmt.Errorf("%q is no name of a bundle", r.Bundle)
-	case r.Size <= 0:
-		return fmt.Errorf("size %d of the bundle is not positive", r.Size)
-	case len(r.SHA256) != 64 || !isHex(r.SHA256):
-		return fmt.Errorf("%q is no SHA-256", r.SHA256)
-	case r.Seen != "" && (len(r.Seen) != 64 || !isHex(r.Seen)):
-		return fmt.Errorf("%q is no SHA-256", r.Seen)
-	}
-	return r.validateContent()
-}
-
-// validateContent is validate for what the bundle is said to hold.
-func (r *repository) validateContent() error {
-	switch {
-	case len(r.Branches) > maxBranches || len(r.Needs) > maxBranches || len(r.Shallow) > maxBranches:
-		return fmt.Errorf("it has more than %d branches or commits", maxBranches)
-	case len(r.Trees) == 0 || len(r.Trees) > maxNumber:
-		return fmt.Errorf("it has %d trees, want 1 to %d", len(r.Trees), maxNumber)
-	}
+	var c checker
+	c.want(r.Format == "sha1" || r.Format == "sha256", "object format %q is unknown", r.Format)
+	c.want(bundleForm().MatchString(r.Bundle), "%q is no name of a bundle", r.Bundle)
+	c.want(r.Size > 0, "size %d of the bundle is not positive", r.Size)
+	c.want(len(r.SHA256) == 64 && isHex(r.SHA256), "%q is no SHA-256", r.SHA256)
+	c.want(r.Seen == "" || len(r.Seen) == 64 && isHex(r.Seen), "%q is no SHA-256", r.Seen)
+	c.want(max(len(r.Branches), len(r.Needs), len(r.Shallow)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
+	c.want(len(r.Trees) > 0 && len(r.Trees) <= maxNumber, "it has %d trees, want 1 to %d", len(r.Trees), maxNumber)
 	for _, id := range slices.Concat([]string{r.Save}, r.Needs, r.Shallow) {
-		if !isID(id, r.Format) {
-			return fmt.Errorf("%q is no object id", id)
-		}
+		c.want(isID(id, r.Format), "%q is no object id", id)
 	}
-	branches, err := r.branchIDs()
-	if err != nil {
-		return err
+	branches := map[string]string{}
+	for i, b := range r.Branches {
+		c.want(isBranch(b.Name), "branches[%d]: %q is no name of a branch", i, b.Name)
+		c.want(isID(b.ID, r.Format), "branches[%d]: %q is no object id", i, b.ID)
+		c.want(branches[b.Name] == "", "branches[%d]: %q is named twice", i, b.Name)
+		branches[b.Name] = b.ID
 	}
 	for i, t := range r.Trees {
-		if err := t.validate(r.Format, branches); err != nil {
-			return fmt.Errorf("trees[%d]: %w", i, err)
-		}
-		if t.Main != (i == 0) {
-			return fmt.Errorf("trees[%d]: only the first is the main one", i)
-		}
+		c.in("trees", i, t.validate(r.Format, branches))
+		c.want(t.Main == (i == 0), "trees[%d]: only the first is the main one", i)
 	}
-	return nil
-}
-
-// branchIDs returns the commits that the branches point to.
-func (r *repository) branchIDs() (map[string]string, error) {
-	ids := map[string]string{}
-	for i, b := range r.Branches {
-		switch {
-		case !isBranch(b.Name):
-			return nil, fmt.Errorf("branches[%d]: %q is no name of a branch", i, b.Name)
-		case !isID(b.ID, r.Format):
-			return nil, fmt.Errorf("branches[%d]: %q is no object id", i, b.ID)
-		case ids[b.Name] != "":
-			return nil, fmt.Errorf("branches[%d]: %q is named twice", i, b.Name)
-		}
-		ids[b.Name] = b.ID
-	}
-	return ids, nil
+	return c.err
 }
 
 func (t *Tree) validate(format string, branches map[string]string) error {
-	switch {
-	case !isPlainDir(t.Dir):
-		return fmt.Errorf("%q is no absolute directory", t.Dir)
-	case t.Branch == "" && t.Head == "":
-		return fmt.Errorf("it has neither a branch nor a commit")
-	case t.Branch != "" && !isBranch(t.Branch):
-		return fmt.Errorf("%q is no name of a branch", t.Branch)
-	case t.Head != "" && !isID(t.Head, format):
-		return fmt.Errorf("%q is no object id", t.Head)
-	case t.Branch != "" && branches[t.Branch] != t.Head:
-		return fmt.Errorf("branch %q stands at %q, and HEAD at %q", t.Branch, branches[t.Branch], t.Head)
-	case !slices.Contains(operations, t.Operation):
-		return fmt.Errorf("operation %q is unknown", t.Operation)
-	}
-	return nil
+	var c checker
+	c.want(isPlainDir(t.Dir), "%q is no absolute directory", t.Dir)
+	c.want(t.Branch != "" || t.Head != "", "it has neither a branch nor a commit")
+	c.want(t.Branch == "" || isBranch(t.Branch), "%q is no name of a branch", t.Branch)
+	c.want(t.Head == "" || isID(t.Head, format), "%q is no object id", t.Head)
+	c.want(t.Branch == "" || branches[t.Branch] == t.Head, "branch %q stands at %q, and HEAD at %q", t.Branch, branches[t.Branch], t.Head)
+	c.want(slices.Contains(operations, t.Operation), "operation %q is unknown", t.Operation)
+	return c.err
 }
 
 // isPlainDir reports whether a directory is absolute, on Unix or on Windows, and

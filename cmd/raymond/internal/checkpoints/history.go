@@ -98,15 +98,14 @@ func (s *Snapshot) addPast(path string) []string {
 	}
 	room, added, left := int64(maxPast), 0, 0
 	for _, c := range past {
-		t, part, ok := s.find(c)
+		t, part, ok := s.findPast(c)
 		switch {
 		case !ok:
 		case part.Size > room || added == maxPastFiles:
 			left++
 		default:
 			room, added = room-part.Size, added+1
-			s.transcripts = append(s.transcripts, part)
-			s.manifest.Transcripts = append(s.manifest.Transcripts, t)
+			s.add(t, part)
 		}
 	}
 	if left == 0 {
@@ -116,19 +115,15 @@ func (s *Snapshot) addPast(path string) []string {
 		"A rerun from before them begins them anew.", added, added+left)}
 }
 
-// find returns a conversation that the snapshot does not have yet; false when there is none.
-func (s *Snapshot) find(c state.PastConversation) (checkpoint.Transcript, checkpoint.Part, bool) {
+// findPast returns a conversation that the snapshot does not have yet; false when there is none.
+func (s *Snapshot) findPast(c state.PastConversation) (checkpoint.Transcript, checkpoint.Part, bool) {
 	t := checkpoint.Transcript{Session: c.Session.ID, Backend: c.Session.BackendName(), CLIID: c.Session.CLIID}
-	cli, known := s.history.agents[t.Backend]
-	if !known || checkpoint.CheckName(t.Name()) != nil ||
-		slices.ContainsFunc(s.transcripts, func(p checkpoint.Part) bool { return p.Name == t.Name() }) {
+	if checkpoint.CheckName(t.Name()) != nil || slices.ContainsFunc(s.transcripts, func(p checkpoint.Part) bool { return p.Name == t.Name() }) {
 		return t, checkpoint.Part{}, false
 	}
 	dirs := s.dirs
 	if c.Dir != "" {
 		dirs = append([]string{c.Dir}, dirs...)
 	}
-	found, ok := cli.Find(runner.Conversation{ID: t.Session, CLI: t.CLIID}, dirs)
-	t.Dir = found.Dir
-	return t, checkpoint.Part{Name: t.Name(), Path: found.Path, Size: found.Size}, ok
+	return s.find(t, dirs)
 }

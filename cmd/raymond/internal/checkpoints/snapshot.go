@@ -49,23 +49,32 @@ func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *sea
 		Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: run.Begun(), Created: time.Now().UTC().Truncate(time.Millisecond),
 	}
 	for _, session := range checkpoint.Sessions(run) {
-		cli, ok := agents[session.Backend]
-		if !ok {
-			continue
+		t := checkpoint.Transcript{Session: session.ID, Backend: session.Backend, CLIID: session.CLIID}
+		if t, part, ok := s.find(t, session.Dirs); ok {
+			s.add(t, part)
 		}
-		found, ok := cli.Find(runner.Conversation{ID: session.ID, CLI: session.CLIID}, session.Dirs)
-		if !ok {
-			continue
-		}
-		t := checkpoint.Transcript{Session: session.ID, Backend: session.Backend, CLIID: session.CLIID, Dir: found.Dir}
-		s.transcripts = append(s.transcripts, checkpoint.Part{Name: t.Name(), Path: found.Path, Size: found.Size})
-		s.manifest.Transcripts = append(s.manifest.Transcripts, t)
 	}
 	log := filepath.Join(dir, "events.jsonl")
 	if info, err := os.Lstat(log); err == nil && info.Mode().IsRegular() {
 		s.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: info.Size()}
 	}
 	return s, nil
+}
+
+// find returns a conversation, which was held in one of some directories; false when there is none.
+func (s *Snapshot) find(t checkpoint.Transcript, dirs []string) (checkpoint.Transcript, checkpoint.Part, bool) {
+	cli, ok := s.history.agents[t.Backend]
+	if !ok {
+		return t, checkpoint.Part{}, false
+	}
+	found, ok := cli.Find(runner.Conversation{ID: t.Session, CLI: t.CLIID}, dirs)
+	t.Dir = found.Dir
+	return t, checkpoint.Part{Name: t.Name(), Path: found.Path, Size: found.Size}, ok
+}
+
+func (s *Snapshot) add(t checkpoint.Transcript, part checkpoint.Part) {
+	s.transcripts = append(s.transcripts, part)
+	s.manifest.Transcripts = append(s.manifest.Transcripts, t)
 }
 
 // logs returns the logs of the run, as far as they fit.
