@@ -12,9 +12,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// limits bound a JSON text: its bytes, the values in it, and how deep they lie within each
+// The limits of a JSON text: its bytes, the values in it, and how deep they lie within each
 // other.
-type limits struct{ bytes, values, depth int }
+const (
+	maxBytes  = 1 << 20
+	maxValues = 20_000
+	maxDepth  = 64
+)
 
 // The longest number, and the largest power of ten in it: more than a program reads that
 // does not compute with numbers of any length.
@@ -59,14 +63,14 @@ func isWithin(keyword string, got, limit *big.Rat) bool {
 }
 
 // read returns the one JSON value of a text, strictly read.
-func read(text string, l limits) (value any, v *Violation) {
+func read(text string) (value any, v *Violation) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Violation{Message: "it is empty, and not JSON"}
 	}
-	if len(text) > l.bytes {
-		return nil, &Violation{Message: fmt.Sprintf("it has %d bytes, over the limit of %d", len(text), l.bytes)}
+	if len(text) > maxBytes {
+		return nil, &Violation{Message: fmt.Sprintf("it has %d bytes, over the limit of %d", len(text), maxBytes)}
 	}
-	dec := jsontext.NewDecoder(strings.NewReader(text), json.WithUnmarshalers(json.UnmarshalFromFunc(l.reader())))
+	dec := jsontext.NewDecoder(strings.NewReader(text), json.WithUnmarshalers(json.UnmarshalFromFunc(reader())))
 	err := json.UnmarshalDecode(dec, &value)
 	if err == nil {
 		if _, err = dec.ReadToken(); err == nil {
@@ -80,15 +84,15 @@ func read(text string, l limits) (value any, v *Violation) {
 }
 
 // reader reads each value of a text, and counts them.
-func (l limits) reader() func(*jsontext.Decoder, *any) error {
-	left := l.values
+func reader() func(*jsontext.Decoder, *any) error {
+	left := maxValues
 	return func(dec *jsontext.Decoder, value *any) error {
 		left--
 		switch {
 		case left < 0:
-			return &Violation{Message: fmt.Sprintf("it has more than %d values", l.values)}
-		case dec.StackDepth() > l.depth:
-			return &Violation{Message: fmt.Sprintf("its values are more than %d deep", l.depth)}
+			return &Violation{Message: fmt.Sprintf("it has more than %d values", maxValues)}
+		case dec.StackDepth() > maxDepth:
+			return &Violation{Message: fmt.Sprintf("its values are more than %d deep", maxDepth)}
 		case dec.PeekKind() == '0':
 			return readNumber(dec, value)
 		}

@@ -67,7 +67,7 @@ func distinct(all []string) []string {
 
 // ofOurs is the same of this package.
 func ofOurs(s *Schema, text string) []string {
-	value, v := read(text, limits{bytes: 1 << 20, values: 20_000, depth: 64})
+	value, v := read(text)
 	if v != nil {
 		return []string{v.String()}
 	}

@@ -40,7 +40,7 @@ const dialect = "https://json-schema.org/draft/2020-12/schema"
 
 // Parse reads a schema. The Violation says why the text is no schema that can be used.
 func Parse(text string) (*Schema, *Violation) {
-	doc, v := read(text, limits{bytes: 256 << 10, values: 20_000, depth: 64})
+	doc, v := read(text)
 	if v != nil {
 		return nil, v
 	}
@@ -58,7 +58,7 @@ func Parse(text string) (*Schema, *Violation) {
 // Check holds a text to the schema. It returns what is wrong, at most a few things, and
 // nothing when the text is one JSON value that the schema allows.
 func (s *Schema) Check(text string) []Violation {
-	value, v := read(text, limits{bytes: 1 << 20, values: 20_000, depth: 64})
+	value, v := read(text)
 	if v != nil {
 		return []Violation{*v}
 	}

@@ -161,14 +161,12 @@ func remarkOf(f lint.Finding) remark {
 
 // aboutState adds a finding about a state of a workflow, or about all of it.
 func (l *Lint) aboutState(f flow, found lint.Finding) {
-	r, dir := remarkOf(found), f.path
-	switch {
-	case found.File == "":
-		r.File = dir
-	case f.Entry != "":
-		dir = filepath.Dir(dir)
-		fallthrough
-	default:
+	r := remarkOf(found)
+	if r.File = f.path; found.File != "" {
+		dir := f.path
+		if f.Entry != "" {
+			dir = filepath.Dir(dir)
+		}
 		r.File = filepath.Join(dir, found.File)
 		if _, known := l.lines[r.File]; !known {
 			l.lines[r.File] = linesOf(f.FS, found.File)
