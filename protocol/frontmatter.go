@@ -8,12 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Limits on a frontmatter, far above what a workflow needs.
-const (
-	maxFront = 64 << 10 // bytes
-	maxNodes = 20_000
-	maxDepth = 50
-)
+// maxFront is the largest size of a frontmatter in bytes, far above what a workflow needs.
+const maxFront = 64 << 10
 
 // key is a key of a frontmatter. What it means is in docs/reference.md.
 type key struct {
@@ -71,14 +67,12 @@ func (s *State) parseFrontmatter(text string) {
 		return
 	}
 	// The empty line replaces the opening ---, so that line numbers are those of the file.
-	root, line, err := ParseYAML("\n" + text)
-	if err != nil {
-		s.claim(text)
-		s.addProblem(Pos{Line: line}, "yaml", "malformed YAML: %v", err)
-		return
+	root, problem := ParseYAML("\n" + text)
+	if problem != nil {
+		problem.File = s.Name
+		s.Problems = append(s.Problems, *problem)
 	}
-	tree := expander{state: s, left: maxNodes}
-	if root = tree.expand(root, 0); root == nil || isNull(root) {
+	if root == nil || isNull(root) {
 		s.claim(text)
 		return
 	}

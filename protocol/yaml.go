@@ -12,25 +12,37 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ParseYAML returns the root of the one document of text, nil when there is none.
-// An error comes with the number of the line, from 1, where parsing failed.
-func ParseYAML(text string) (*yaml.Node, int, error) {
+// Limits on YAML, far above what an author needs.
+const (
+	maxCopied = 20_000 // nodes in place of aliases
+	maxDepth  = 50
+)
+
+// ParseYAML returns the root of the one document of text, nil when there is none. Aliases in it
+// are replaced by what they stand for. The Problem, of code "yaml" or "duplicate-key", has the
+// place, and no file.
+func ParseYAML(text string) (*yaml.Node, *Problem) {
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
 	err := dec.Decode(&doc)
-	if errors.Is(err, io.EOF) {
-		return nil, 0, nil
-	}
-	if err == nil {
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, nil
+	case err == nil:
 		if err = dec.Decode(&more); err == nil {
-			return nil, more.Line, errors.New("there is a second document")
+			return nil, malformed(more.Line, "there is a second document")
 		}
 	}
-	if errors.Is(err, io.EOF) && len(doc.Content) == 1 {
-		return doc.Content[0], 0, nil
+	if !errors.Is(err, io.EOF) || len(doc.Content) != 1 {
+		line, message := yamlProblem(text, err)
+		return nil, malformed(line, message)
 	}
-	line, message := yamlProblem(text, err)
-	return nil, line, errors.New(message)
+	e := expander{left: maxCopied}
+	return e.expand(doc.Content[0], 0, false), e.problem
+}
+
+func malformed(line int, message string) *Problem {
+	return &Problem{Pos: Pos{Line: line}, Code: "yaml", Message: "malformed YAML: " + message}
 }
 
 // How the YAML library words its errors.
@@ -72,53 +84,53 @@ func tabIndented(text string, line int) int {
 	return 0
 }
 
-// expander replaces the aliases in the tree of a frontmatter.
+// expander replaces the aliases in a tree.
 type expander struct {
-	state *State // to which problems are added
-	left  int    // nodes that may still be read
+	left    int // nodes that may still be put in place of aliases
+	problem *Problem
 }
 
-// expand returns a copy of the tree in which aliases are replaced by their values. It returns nil when that grows without bound or a map has a key twice.
-func (e *expander) expand(n *yaml.Node, depth int) *yaml.Node {
-	if n == nil {
-		return nil
+// expand returns a copy of the tree in which aliases are replaced by their values. It returns nil
+// when that grows without bound or a map has a key twice.
+func (e *expander) expand(n *yaml.Node, depth int, isAlias bool) *yaml.Node {
+	if isAlias {
+		e.left--
 	}
-	if e.left--; e.left < 0 || depth > maxDepth {
-		e.state.addProblem(posOf(n), "yaml", "the frontmatter is nested too deep or its aliases expand without bound")
+	if e.left < 0 || depth > maxDepth {
+		e.problem = &Problem{Pos: posOf(n), Code: "yaml", Message: "the YAML is nested too deep or its aliases expand without bound"}
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
-		return e.expand(n.Alias, depth+1)
+		return e.expand(n.Alias, depth+1, true)
 	}
 	c := *n
 	c.Content = make([]*yaml.Node, 0, len(n.Content))
 	for _, child := range n.Content {
-		copied := e.expand(child, depth+1)
+		copied := e.expand(child, depth+1, isAlias)
 		if copied == nil {
 			return nil
 		}
 		c.Content = append(c.Content, copied)
 	}
-	if n.Kind == yaml.MappingNode && !e.hasDistinctKeys(&c) {
+	if e.problem = keyTwice(&c); e.problem != nil {
 		return nil
 	}
 	return &c
 }
 
-// hasDistinctKeys reports whether no key of a map appears twice.
-func (e *expander) hasDistinctKeys(n *yaml.Node) bool {
+// keyTwice says that a key of a map appears twice; nil when none does.
+func keyTwice(n *yaml.Node) *Problem {
 	lines := map[string]int{}
-	for i := 0; i < len(n.Content); i += 2 {
+	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		key := n.Content[i]
 		name := key.ShortTag() + " " + key.Value
 		if line, twice := lines[name]; twice && key.Kind == yaml.ScalarNode {
-			e.state.addProblem(posOf(key), "duplicate-key", "key %s appears twice", Quote(key.Value)).Hint =
-				fmt.Sprintf("it is already set in line %d", line)
-			return false
+			return &Problem{Pos: posOf(key), Code: "duplicate-key", Message: fmt.Sprintf("key %s appears twice", Quote(key.Value)),
+				Hint: fmt.Sprintf("it is already set in line %d", line)}
 		}
 		lines[name] = key.Line
 	}
-	return true
+	return nil
 }
 
 func posOf(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }

@@ -17,7 +17,7 @@ import (
 
 // reader reads YAML into the types of a replies file, and notes everything that
 // is wrong. It takes nothing for something else: no number for a string, no
-// null, no alias.
+// null.
 type reader struct {
 	problems []protocol.Problem
 	names    []name
@@ -56,10 +56,10 @@ func (r *reader) parse(data []byte) *yaml.Node {
 		r.problem(top, "too-big", "the file is over %d MiB", maxReplies>>20)
 		return nil
 	}
-	root, line, err := protocol.ParseYAML(string(data))
+	root, problem := protocol.ParseYAML(string(data))
 	switch {
-	case err != nil:
-		r.problem(&yaml.Node{Line: line}, "yaml", "malformed YAML: %v", err)
+	case problem != nil:
+		r.problems = append(r.problems, *problem)
 	case root == nil:
 		r.problem(top, "empty", "the file is empty")
 	}
@@ -76,10 +76,6 @@ func (r *reader) read(n *yaml.Node, what string, to any) {
 }
 
 func (r *reader) value(n *yaml.Node, what string, v reflect.Value) {
-	if n.Kind == yaml.AliasNode {
-		r.problem(n, "alias", "%s is an alias", what).Hint = "write it out"
-		return
-	}
 	if s, ok := v.Addr().Interface().(special); ok {
 		s.read(r, n, what)
 		return
@@ -144,26 +140,19 @@ func (r *reader) items(n *yaml.Node, what string, v reflect.Value) {
 	}
 }
 
-// pairs calls f for the keys of a map, which must be strings and stand once.
+// pairs calls f for the keys of a map, which must be strings.
 func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
 		r.problem(n, "wrong-type", "%s is %s, want a map", what, describe(n))
 		return
 	}
-	lines := map[string]int{}
-	for i := 0; i < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
-		line, twice := lines[key.Value]
-		switch {
-		case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Value == "":
+	eachPair(n, func(key, value *yaml.Node) {
+		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Value == "" {
 			r.problem(key, "wrong-type", "a key of %s is %s, want a string", what, describe(key))
-		case twice:
-			r.problem(key, "duplicate-key", "key %q appears twice", key.Value).Hint = fmt.Sprintf("it is already set in line %d", line)
-		default:
-			lines[key.Value] = key.Line
-			f(key, value)
+			return
 		}
-	}
+		f(key, value)
+	})
 }
 
 func (r *reader) text(n *yaml.Node, what string) string {
@@ -193,8 +182,6 @@ func describe(n *yaml.Node) string {
 		return "an empty list"
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
-	case n.Kind == yaml.AliasNode:
-		return "an alias"
 	case n.ShortTag() == "!!null":
 		return "null"
 	}
