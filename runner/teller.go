@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/internal/reel"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -14,8 +13,8 @@ const maxSaid = 2000
 // Unless everything is told, 500 lines of a state execution are, with the line
 // that stands for those left out, and 256 KiB.
 var (
-	saidFirst = reel.Limit{Lines: 450, Bytes: 224 << 10}
-	saidLast  = reel.Limit{Lines: 49, Bytes: 32 << 10}
+	saidFirst = ExcerptLimit{Lines: 450, Bytes: 224 << 10}
+	saidLast  = ExcerptLimit{Lines: 49, Bytes: 32 << 10}
 )
 
 // teller tells what is part of no step: what agents say and do while they run, and
@@ -30,14 +29,14 @@ type teller struct {
 
 // excerpts are the first and last lines of the state executions under way, by
 // agent.
-type excerpts map[string]*reel.Reel
+type excerpts map[string]*Excerpt
 
 // takes reports whether a line is told now. One that is not may be among the last
 // lines, which are told when the execution ends.
 func (e excerpts) takes(agent, line string) bool {
 	r, ok := e[agent]
 	if !ok {
-		r = &reel.Reel{First: saidFirst, Last: saidLast}
+		r = &Excerpt{First: saidFirst, Last: saidLast}
 		e[agent] = r
 	}
 	return r.Takes(line)

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
-	"github.com/raymond-action/raymond-action/internal/waited"
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // Git is the git program, and how it is run.
@@ -241,14 +241,14 @@ func (t *tool) piped(ctx context.Context, c call, read func(io.Reader) error, ar
 
 // complete runs a command to its end, in a cage if there is one.
 func complete(cmd *exec.Cmd, in *cage.Cage) error {
-	err := waited.Start(func() (*os.Process, error) {
+	err := processes.Start(func() (*os.Process, error) {
 		err := start(cmd, in)
 		return cmd.Process, err
 	})
 	if err != nil {
 		return err
 	}
-	defer waited.Forget(cmd.Process)
+	defer processes.Forget(cmd.Process)
 	return cmd.Wait()
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/rerun"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -52,7 +52,7 @@ func (a *App) rerunCommand() *cobra.Command {
 }
 
 func (a *App) rerun(o *options.Options, id, from string) error {
-	point, err := rerun.Source{StateDir: o.StateDir, ID: id, Where: "--from"}.Find(from)
+	point, err := runs.Original{StateDir: o.StateDir, ID: id, Where: "--from"}.Find(from)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 	if err != nil {
 		return err
 	}
-	means := rerun.Means{Agents: clis, NewID: uuid.NewString}
+	means := runs.Means{Agents: clis, NewID: uuid.NewString}
 	if means.Snapshots, err = a.snapshotsOf(o, id); err != nil {
 		return err
 	}

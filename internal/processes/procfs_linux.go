@@ -1,4 +1,3 @@
-// Package processes knows which processes there are, and ends those that somebody has left.
 package processes
 
 import (

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/internal/reel"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -34,7 +33,7 @@ type Job struct {
 type activity struct {
 	agent, state string
 	began, shown time.Time // shown is the last line about it outside of groups
-	lines        reel.Reel
+	lines        runner.Excerpt
 	facts        string // to be shown before anything else
 	opened       int    // how often its group was
 	doing        doing
@@ -157,7 +156,7 @@ func (j *Job) add(agent, stateName string) *activity {
 	j.log.endGroup()
 	j.live = nil
 	a := &activity{agent: agent, state: stateName, began: j.now, shown: j.now}
-	half := reel.Limit{Bytes: maxReel / 2}
+	half := runner.ExcerptLimit{Bytes: maxReel / 2}
 	if j.o.Verbose {
 		half.Bytes = maxVerbose / 2
 	}
@@ -309,8 +308,8 @@ func (j *Job) finish(b *state.RunFinished) error {
 		if err := j.open.flush(); err != nil {
 			return err
 		}
-		half := reel.Limit{Bytes: maxReel / 2}
-		lines := reel.Reel{First: half, Last: half}
+		half := runner.ExcerptLimit{Bytes: maxReel / 2}
+		lines := runner.Excerpt{First: half, Last: half}
 		for line := range strings.Lines(newPassage(string(*b.Result), maxReel).String()) {
 			lines.Add(cutOutput(line, vitalText))
 		}

@@ -3,7 +3,7 @@ package report
 import (
 	"strings"
 
-	"github.com/raymond-action/raymond-action/runner/internal/reel"
+	"github.com/raymond-action/raymond-action/runner"
 )
 
 // groupLog writes lines to a job log, in groups and outside of them. Groups never
@@ -54,7 +54,7 @@ func (g *groupLog) endGroup() {
 }
 
 // printGroup prints a group as a whole.
-func (g *groupLog) printGroup(title string, lines *reel.Reel) {
+func (g *groupLog) printGroup(title string, lines *runner.Excerpt) {
 	g.endGroup()
 	g.beginGroup(title)
 	lines.Each(g.print)

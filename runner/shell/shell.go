@@ -1,9 +1,10 @@
-// Package shell runs script states: a script is one process, its stdout the
-// message.
+// Package shell runs scripts and commands: those of script states, where a script is one
+// process and its stdout the message, and those that decide whether an attempt of a
+// state is done, with a watch on the files that must not change meanwhile.
 //
 // It knows how scripts are started on each system and which failures are their own.
-// It knows nothing of tags and transitions: what a message means is decided by
-// others.
+// It knows nothing of tags and transitions: what a message means, and what a verdict
+// leads to, is decided by others.
 package shell
 
 import (

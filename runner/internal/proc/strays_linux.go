@@ -7,7 +7,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/processes"
-	"github.com/raymond-action/raymond-action/internal/waited"
 )
 
 // maxLooks is how many times strays looks before it returns while orphans still come:
@@ -17,8 +16,8 @@ const maxLooks = 8
 
 // strays returns the live children of this process that are not in the family,
 // and collects the dead ones. A dead child in our own process group is left: a
-// process that other code started here stays in that group, or is known to package
-// waited, and that code waits for it. What Run starts, and so what descends from it, has other groups.
+// process that other code started here stays in that group, or is awaited, as package processes knows, and
+// that code collects it. What Run starts, and so what descends from it, has other groups.
 // If it isn't settled, more may have come since, and another call is due. The
 // caller holds family.mu.
 func strays() (found []int, settled bool) {
@@ -36,7 +35,7 @@ func strays() (found []int, settled bool) {
 func listed() (found []int, collected bool) {
 	own := syscall.Getpgrp()
 	for _, pid := range processes.Children() {
-		if family.kin[pid] != nil || waited.Has(pid) {
+		if family.kin[pid] != nil || processes.IsAwaited(pid) {
 			continue
 		}
 		pgrp, err := syscall.Getpgid(pid)

@@ -14,8 +14,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/raymond-action/raymond-action/internal/waited"
-
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
@@ -124,7 +122,7 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 	go func() {
 		// The child of a thread that ends is one of the first thread, where orphans are too.
 		runtime.LockOSThread()
-		started <- waited.Start(func() (*os.Process, error) {
+		started <- processes.Start(func() (*os.Process, error) {
 			err := cmd.Start()
 			return cmd.Process, err
 		})
@@ -143,7 +141,7 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 	if err := cmd.Wait(); err == nil || cmd.ProcessState == nil {
 		t.Errorf("a known child was collected: %v, %v", err, cmd.ProcessState)
 	}
-	waited.Forget(cmd.Process)
+	processes.Forget(cmd.Process)
 }
 
 // TestForcedEndFindsTheMarkInOtherTrees: a process that carries it is found, though its

@@ -20,7 +20,7 @@ import (
 
 	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/verify"
+	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -97,7 +97,7 @@ func (b *bash) Verify(ctx context.Context, c runner.Checks, _ func(runner.Progre
 
 // Digest implements runner.Verifier.
 func (b *bash) Digest(dir string, patterns []string) map[string]string {
-	return verify.Verifier{}.Digest(dir, patterns)
+	return shell.Verifier{}.Digest(dir, patterns)
 }
 
 // script is what bash interprets.

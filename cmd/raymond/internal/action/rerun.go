@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/rerun"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
@@ -27,7 +27,7 @@ func beginRerun(ctx context.Context, s *step, b *readyRun) error {
 	if err != nil {
 		return err
 	}
-	point, err := rerun.Source{StateDir: dir, ID: b.was.WorkflowID, Where: "input resume"}.Find(s.in.Rerun)
+	point, err := runs.Original{StateDir: dir, ID: b.was.WorkflowID, Where: "input resume"}.Find(s.in.Rerun)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func readable(s *step, l lookup) (string, error) {
 }
 
 // rerunOf makes the new run, with the conversations and the directories of the one before.
-func rerunOf(s *step, b *readyRun, point rerun.Point) (*state.Run, error) {
+func rerunOf(s *step, b *readyRun, point runs.Point) (*state.Run, error) {
 	o := s.options
 	o.WorkflowID = newID(s)
 	run, warnings, err := session.NewRerun(o, b.flow.Scope, point.Run, point.Exec)
@@ -98,7 +98,7 @@ func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 	} else if err := bringLocal(s, b.was.WorkflowID, run); err != nil {
 		return nil, err
 	}
-	copies, err := rerun.Copier{Agents: agents, Where: where, NewID: uuid.NewString}.Copy(run)
+	copies, err := runs.Copier{Agents: agents, Where: where, NewID: uuid.NewString}.Copy(run)
 	if err != nil {
 		return nil, machineProblem("conversations", err)
 	}
@@ -120,7 +120,7 @@ func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 
 // filesOfRerun puts the files of the workspace back as they were when the state execution was
 // about to start.
-func filesOfRerun(ctx context.Context, s *step, b *readyRun, point rerun.Point) error {
+func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) error {
 	asTheyAre := "the files are as the job has checked them out: "
 	if s.in.Workspace == job.WorkspaceNone {
 		s.log.say(asTheyAre + "workspace: none")
@@ -162,7 +162,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point rerun.Point) 
 
 // snapshotsOf are the snapshots of the run that is run again, with the directories of this
 // machine.
-func snapshotsOf(ctx context.Context, s *step, b *readyRun, point rerun.Point) (*workspace.Snapshots, error) {
+func snapshotsOf(ctx context.Context, s *step, b *readyRun, point runs.Point) (*workspace.Snapshots, error) {
 	if !b.isStored() {
 		return s.git().OpenSnapshots(snapshots.Path(s.runDir(b.was.WorkflowID))), nil
 	}

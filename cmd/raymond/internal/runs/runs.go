@@ -1,4 +1,6 @@
-// Package runs shows the runs of a state folder, and makes the reports of them.
+// Package runs shows the runs of a state folder, makes the reports of them, and finds what a new run needs that begins again from
+// a state execution of one: the run as it was, copies of its conversations, and new git worktrees with the
+// files of then. What is made belongs to the new run; of the other one it only reads.
 package runs
 
 import (

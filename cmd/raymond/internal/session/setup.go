@@ -12,7 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
-	"github.com/raymond-action/raymond-action/runner/verify"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -86,7 +85,7 @@ func (b Backends) withDefaults(noNewPrivs bool) Backends {
 		b.Scripts = func(e Env) runner.Backend { return shell.Backend{Env: e.Common, Trusted: e.Trusted} }
 	}
 	if b.Checks == nil {
-		b.Checks = func(env []string) runner.Verifier { return verify.Verifier{Env: env, NoNewPrivs: noNewPrivs} }
+		b.Checks = func(env []string) runner.Verifier { return shell.Verifier{Env: env, NoNewPrivs: noNewPrivs} }
 	}
 	return b
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/runner/simulate"
-	"github.com/raymond-action/raymond-action/runner/verify"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -117,7 +116,7 @@ func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replie
 		return err
 	}
 	clock := simulate.NewClock(time.Now().Round(0))
-	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env, Trusted: env}, verify.Verifier{Env: env})
+	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env, Trusted: env}, shell.Verifier{Env: env})
 	people := simulate.NewPeople(replies)
 	cfg := &o.Config
 	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless

@@ -1,4 +1,4 @@
-package rerun
+package runs
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -23,8 +22,8 @@ type Point struct {
 	Run *state.Run
 }
 
-// Source is where a run is read, and what it and the wish are called in problems.
-type Source struct {
+// Original is where a run is read that is to be run again, and what the wish is called in problems.
+type Original struct {
 	StateDir, ID string
 	Where        string // such as "--from"
 }
@@ -32,8 +31,8 @@ type Source struct {
 // Find returns the point of a run that from names: the number of a state execution, a state
 // for its last execution, or STATE#k for its k-th. The run may be under way. What is wrong with
 // from is a problem of class usage.
-func (s Source) Find(from string) (Point, error) {
-	original, list, err := runs.ReadExecutions(s.StateDir, s.ID)
+func (s Original) Find(from string) (Point, error) {
+	original, list, err := ReadExecutions(s.StateDir, s.ID)
 	if err != nil {
 		return Point{}, err
 	}
@@ -58,7 +57,7 @@ func (s Source) Find(from string) (Point, error) {
 }
 
 // number returns the number of the state execution that from names.
-func (s Source) number(from string, list []runs.Execution) (int, error) {
+func (s Original) number(from string, list []Execution) (int, error) {
 	if from != "" && strings.Trim(from, "0123456789") == "" {
 		n, err := strconv.Atoi(from)
 		if err != nil || n == 0 || from[0] == '0' {
@@ -94,7 +93,7 @@ func (s Source) number(from string, list []runs.Execution) (int, error) {
 }
 
 // state returns the file name of the state that somebody names, with or without its extension.
-func (s Source) state(name string, list []runs.Execution) (string, error) {
+func (s Original) state(name string, list []Execution) (string, error) {
 	var all, stems []string
 	for _, e := range list {
 		switch {
@@ -121,7 +120,7 @@ func (s Source) state(name string, list []runs.Execution) (string, error) {
 }
 
 // notThere says why the run as it was is not known.
-func (s Source) notThere(n int, list []runs.Execution, err error) error {
+func (s Original) notThere(n int, list []Execution, err error) error {
 	var folded *state.NotKeptError
 	switch {
 	case errors.Is(err, state.ErrNeverStarted) && len(list) > 0:
@@ -138,7 +137,7 @@ func (s Source) notThere(n int, list []runs.Execution, err error) error {
 }
 
 // usage is a problem with what names the state execution.
-func (s Source) usage(what string) error {
+func (s Original) usage(what string) error {
 	return problem.Usage(s.Where, what, "raymond history "+s.ID+" lists the state executions")
 }
 

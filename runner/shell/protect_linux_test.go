@@ -1,4 +1,4 @@
-package verify
+package shell
 
 import (
 	"encoding/json"
@@ -48,13 +48,13 @@ func must(t *testing.T, err error) {
 // digests come back from a file in between, as after a crash.
 func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	t.Helper()
-	data, err := json.Marshal(base.Digest(dir, patterns))
+	data, err := json.Marshal(verifying.Digest(dir, patterns))
 	must(t, err)
 	do()
 	c := checks(t, "true")
 	c.Dir, c.Protect = dir, patterns
 	must(t, json.Unmarshal(data, &c.Protected))
-	v := base.Verify(t.Context(), c, quietly)
+	v := verifying.Verify(t.Context(), c, quietly)
 	if len(v.Results) != 1 || v.Results[0].RC != 0 {
 		t.Errorf("results: got %+v, want that of the command", v.Results)
 	}
@@ -134,7 +134,7 @@ func TestPatterns(t *testing.T) {
 		".git/**":           nil,
 	} {
 		slices.Sort(want)
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(base.Digest(dir, []string{pattern})))); diff != "" {
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(verifying.Digest(dir, []string{pattern})))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", pattern, diff)
 		}
 	}

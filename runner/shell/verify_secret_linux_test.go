@@ -1,4 +1,4 @@
-package verify
+package shell
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ func TestSecretsAreRedactedInTails(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long secret ", 500) + "end" // longer than a tail
 	lines := "first-line-of-it\nsecond-line-of-it\nthird"
-	v := Verifier{Env: append(base.Env, "LONG_SECRET="+long, "PRIVATE_KEY="+lines, "A_TOKEN=prefix-0123", "B_TOKEN=prefix-0123-and-more")}
+	v := Verifier{Env: append(verifying.Env, "LONG_SECRET="+long, "PRIVATE_KEY="+lines, "A_TOKEN=prefix-0123", "B_TOKEN=prefix-0123-and-more")}
 	values := []string{secret, "token-" + secret, long, lines, "prefix-0123", "prefix-0123-and-more"}
 	m := secrets.NewRedactor(v.Env)
 	for _, value := range values {

@@ -1,4 +1,4 @@
-package rerun_test
+package runs_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/rerun"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -50,9 +50,9 @@ func talking() *state.Run {
 }
 
 // prepare copies the conversations of a run with c.
-func prepare(c *copyist, r *state.Run) (*rerun.Copies, error) {
+func prepare(c *copyist, r *state.Run) (*runs.Copies, error) {
 	n := 0
-	return rerun.Copier{
+	return runs.Copier{
 		Agents: map[string]runner.Agent{"claude": c},
 		Where:  func(dir string) string { return "/new" + dir },
 		NewID:  func() string { n++; return fmt.Sprint("copy-", n) },

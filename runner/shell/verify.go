@@ -1,9 +1,4 @@
-// Package verify runs the commands that decide whether an attempt of a state is
-// done, and watches the files that must not change meanwhile.
-//
-// It knows processes and files, and nothing of agents or transitions: what a
-// verdict leads to is decided by others.
-package verify
+package shell
 
 import (
 	"context"
@@ -18,9 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// tailSize is how many of the last bytes of a failed command's output are kept.
-const tailSize = 4096
 
 // slack is kept before the tail, so that what hiding secrets takes away leaves a
 // tail of its size.

@@ -1,4 +1,4 @@
-package verify
+package shell
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // secret is the value of variables that must not be seen.
 const secret = "s3cr3t-0123456789"
 
-var base = Verifier{Env: []string{
+var verifying = Verifier{Env: []string{
 	"PATH=/usr/bin:/bin", "HOME=/nowhere", "LANG=C.UTF-8", "WHO=base", "ANTHROPIC_API_KEY=" + secret,
 	"GITHUB_TOKEN=token-" + secret, "db_password=pass-" + secret, "SHORT_TOKEN=x",
 }}
@@ -44,7 +44,7 @@ func quietly(runner.Progress) {}
 // verified runs commands to their end.
 func verified(t *testing.T, c runner.Checks) []state.CommandResult {
 	t.Helper()
-	v := base.Verify(t.Context(), c, quietly)
+	v := verifying.Verify(t.Context(), c, quietly)
 	if v.Stopped != "" || len(v.Results) != len(c.Commands) {
 		t.Fatalf("%q: got %d results, stopped %q, want one for each command", c.Commands, len(v.Results), v.Stopped)
 	}
@@ -134,7 +134,7 @@ func TestEverythingRunsInOrder(t *testing.T) {
 	c := checks(t, "echo a >>trace; cat made-by-agent", "echo b >>trace; exit 2", "[ \"$PWD\" -ef . ] && cat trace; exit 1")
 	must(t, os.WriteFile(filepath.Join(c.Dir, "made-by-agent"), []byte("x"), 0o600))
 	var got []string
-	v := base.Verify(t.Context(), c, func(p runner.Progress) {
+	v := verifying.Verify(t.Context(), c, func(p runner.Progress) {
 		trace, _ := os.ReadFile(filepath.Join(c.Dir, "trace"))
 		got = append(got, fmt.Sprintf("%q: %.12s", trace, p.Doing))
 	})
@@ -151,7 +151,7 @@ func TestStop(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true", "echo never >never")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	v := base.Verify(ctx, c, func(p runner.Progress) {
+	v := verifying.Verify(ctx, c, func(p runner.Progress) {
 		if strings.Contains(p.Doing, "never") {
 			cancel(&runner.Stopping{Reason: "deadline"})
 		}
