@@ -129,7 +129,7 @@ func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
 	}
 	r.stop = &state.Stop{
 		Status: state.Suspended, Reason: "the deadline of " + r.cfg.Deadline.String() + " is reached",
-		Deadline: r.cfg.Deadline, Continuations: r.cfg.Continuations,
+		Continuations: r.cfg.Continuations,
 	}
 	r.alarms.grace = now.Add(time.Duration(r.run.Options.Grace))
 	return func(s *state.Step) {

@@ -12,8 +12,6 @@ type Stop struct {
 	Status Status // Cancelled or Suspended
 	Reason string
 	Until  time.Time // when to resume; zero when that does not matter
-	// Deadline is the time that the run had, when that is what ended it.
-	Deadline time.Duration
 	// Continuations is how often in a row a step may start its workflow again after a
 	// deadline; 0: never.
 	Continuations int

@@ -1,50 +1,82 @@
 package state
 
-// Conversations are those that a run may continue or branch from.
-type Conversations struct{ run *Run }
+import (
+	"iter"
+	"slices"
+)
 
-// Conversations returns the conversations of the run.
-func (r *Run) Conversations() Conversations { return Conversations{r} }
-
-// Length returns how much of the transcript of a conversation the run needs, in bytes; -1 for
+// LengthOf returns how much of the transcript of a conversation the run needs, in bytes; -1 for
 // all of it, where that is not known.
-func (c Conversations) Length(session string) int64 {
+func (r *Run) LengthOf(session string) int64 {
 	length := int64(-1)
-	c.each(func(s *Session) {
+	for s := range r.sessions() {
 		if s.ID == session && s.End != nil {
 			length = max(length, *s.End)
 		}
-	})
+	}
 	return length
 }
 
-// Rename gives a conversation another id, and the agent CLI's own one of that. It changes the
+// RenameSession gives a conversation another id, and the agent CLI's own one of that. It changes the
 // run, which nobody else may use meanwhile.
-func (c Conversations) Rename(session, id, cliID string) {
-	c.each(func(s *Session) {
+func (r *Run) RenameSession(session, id, cliID string) {
+	for s := range r.sessions() {
 		if s.ID == session {
 			s.ID, s.CLIID = id, cliID
 		}
-	})
+	}
 }
 
-// each calls f with each place of the run that names a conversation.
-func (c Conversations) each(f func(*Session)) {
-	each := func(s *Session) {
-		if s != nil {
-			f(s)
-		}
-	}
-	for _, a := range c.run.Agents {
-		each(a.Session)
-		for i := range a.Stack {
-			each(a.Stack[i].Session)
+// sessions are the places of the run that name a conversation which it may continue or branch from.
+func (r *Run) sessions() iter.Seq[*Session] {
+	places := []*Session{}
+	for _, a := range r.Agents {
+		places = append(places, a.Session)
+		for _, f := range a.Stack {
+			places = append(places, f.Session)
 		}
 		if a.Exec != nil {
-			each(a.Exec.Session)
+			places = append(places, a.Exec.Session)
 		}
 	}
-	if c.run.Last != nil {
-		each(c.run.Last.Session)
+	if r.Last != nil {
+		places = append(places, r.Last.Session)
+	}
+	return slices.Values(slices.DeleteFunc(places, func(s *Session) bool { return s == nil }))
+}
+
+// Forget drops the conversations for which lost reports true: agents that would resume
+// or branch one of them begin a new one instead. It changes r, which nobody else may
+// use meanwhile.
+func (r *Run) Forget(lost func(session string) bool) {
+	for _, a := range r.Agents {
+		if a.Session != nil && lost(a.Session.ID) {
+			a.Session, a.Branch, a.Cut = nil, false, nil
+			if a.Exec != nil {
+				a.Exec.Cut, a.Exec.EntryLen = nil, nil
+			}
+		}
+		for i := range a.Stack {
+			if f := &a.Stack[i]; f.Session != nil && lost(f.Session.ID) {
+				f.Session, f.Branch = nil, false
+			}
+		}
+		a.Exec.forget(lost)
+	}
+	if l := r.Last; l != nil && l.Session != nil && lost(l.Session.ID) {
+		l.Session = nil
+	}
+}
+
+func (e *Exec) forget(lost func(session string) bool) {
+	if e == nil {
+		return
+	}
+	if e.Session != nil && lost(e.Session.ID) {
+		e.Session, e.Cut, e.Reminder, e.Continue = nil, nil, "", false
+	}
+	// A length is that of the transcript with which the invocation began.
+	if run := e.Running; run != nil && (lost(run.SessionID) || lost(run.From)) {
+		run.Length = nil
 	}
 }

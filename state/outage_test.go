@@ -210,7 +210,7 @@ func TestAUsageLimitThatEndsSoonIsWaitedFor(t *testing.T) {
 // TestWhatADeadlineLeavesIsContinued: by the step itself, as often in a row as it may, and
 // never after a part of the run that has brought nothing.
 func TestWhatADeadlineLeavesIsContinued(t *testing.T) {
-	deadline := &state.Stop{Status: state.Suspended, Reason: "deadline", Deadline: time.Hour, Continuations: 2}
+	deadline := &state.Stop{Status: state.Suspended, Reason: "deadline", Continuations: 2}
 	moves := func(p *play) { p.turn("main", goTo("A.md")) }
 	p := newPlay(t, nil)
 	for n, want := range []state.Continuing{state.Continues, state.Continues, state.TooOften} {

@@ -20,15 +20,14 @@ const mostEarlier = 1024
 // Began is how far a run had come when a part of it began: what comes after it in the
 // part's own run is the part's own.
 type Began struct {
-	Seq        int   `json:"seq"`
-	Events     int   `json:"events"`
-	Iterations int   `json:"iterations"`
-	Created    int   `json:"created"`
-	Launches   int   `json:"launches"`
-	Flakes     int   `json:"flake_retries"`
-	Questions  int   `json:"questions"`
-	Ended      int   `json:"ended"`          // agents that had ended
-	Sums       []Sum `json:"sums,omitempty"` // of the ledger, by kind of cost
+	Seq        int `json:"seq"`
+	Events     int `json:"events"`
+	Iterations int `json:"iterations"`
+	Created    int `json:"created"`
+	Launches   int `json:"launches"`
+	Flakes     int `json:"flake_retries"`
+	Questions  int `json:"questions"`
+	Ended      int `json:"ended"` // agents that had ended, and whose results were kept
 }
 
 // HandOver packs the agents that wait for a job into at most so many parts of a matrix,
@@ -168,7 +167,7 @@ func (p Part) Begin(r *Run) *Run {
 	p.Earlier, p.Running = false, false
 	p.Began = &Began{
 		Seq: at.Seq, Events: at.Events, Iterations: at.Iterations, Created: at.Created, Launches: at.Launches,
-		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended) + r.Forgotten(), Sums: byKind(r.Sums()),
+		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended),
 	}
 	next.Parts = []Part{p}
 	next.Mark = p.mark(r)
@@ -192,15 +191,6 @@ func (p Part) Share(budget, spent USD, agents []*Agent) USD {
 	left, n := max(0, budget-spent), min(len(p.Agents), all)
 	share := left/USD(all)*USD(n) + left%USD(all)*USD(n)/USD(all)
 	return max(1, spent+share) // 0 would be none
-}
-
-// byKind returns what sums add up to, by kind of cost.
-func byKind(sums []Sum) []Sum {
-	t := tally{}
-	for _, s := range sums {
-		t.add(Sum{Kind: s.Kind, Entries: s.Entries, CostUSD: s.CostUSD, Unpriced: s.Unpriced})
-	}
-	return t.sorted()
 }
 
 // Own returns the part of which these are the parts of the run, and false for the run of no

@@ -87,8 +87,7 @@ func (o *partMerge) waitAgain(a *Agent) {
 
 // addEnded adds the agents that ended in the part. They are its last ones.
 func (o *partMerge) addEnded() error {
-	own := min(max(0, len(o.from.Ended)+o.from.Forgotten()-o.began.Ended), len(o.from.Ended))
-	before, ended := o.from.Ended[:len(o.from.Ended)-own], o.from.Ended[len(o.from.Ended)-own:]
+	before, ended := o.from.Ended[:o.began.Ended], o.from.Ended[o.began.Ended:]
 	for _, e := range before {
 		at := slices.IndexFunc(o.run.Ended, func(have Ending) bool { return have.Agent == e.Agent })
 		if e.Delivered && at >= 0 && o.part.Has(e.Agent) {
@@ -114,7 +113,6 @@ func (o *partMerge) addEnded() error {
 // addLedger adds what the part has cost, and what jobs have spent that ran it once more.
 func (o *partMerge) addLedger(others []*Run) {
 	o.addEntries(o.from, func(Entry) bool { return true })
-	o.addFolded()
 	o.run.Progress.Launches += o.from.Progress.Launches - o.began.Launches
 	known := map[entryKey]bool{}
 	for _, e := range o.from.Ledger {
@@ -152,47 +150,6 @@ func (o *partMerge) addEntries(from *Run, isNew func(Entry) bool) (added bool) {
 		}
 	}
 	return added
-}
-
-// addFolded adds what the entries add up to that the part no longer keeps one by one.
-func (o *partMerge) addFolded() {
-	rest := tally{}
-	rest.addAll(byKind(o.from.Sums()))
-	for _, s := range o.began.Sums {
-		rest.take(s)
-	}
-	for _, e := range o.from.Ledger {
-		if e.N > o.began.Launches {
-			rest.take(Sum{Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Unpriced: e.Unpriced})
-		}
-	}
-	for _, s := range rest.sorted() {
-		if s.Entries > 0 {
-			o.addPast(s)
-		}
-	}
-}
-
-// addPast adds a sum of entries that are not kept one by one.
-func (o *partMerge) addPast(s Sum) {
-	past := Past{}
-	if o.run.Past != nil {
-		past = *o.run.Past
-	}
-	t := tally{}
-	t.addAll(past.Sums)
-	t.add(s)
-	past.Sums = t.sorted()
-	o.run.Past = &past
-}
-
-// take takes a sum away again.
-func (t tally) take(s Sum) {
-	key := tallyKey{s.Agent, s.Kind}
-	sum := t[key]
-	sum.Entries, sum.CostUSD = max(0, sum.Entries-s.Entries), max(0, sum.CostUSD-s.CostUSD)
-	sum.Unpriced = max(0, sum.Unpriced-s.Unpriced)
-	t[key] = sum
 }
 
 // addProgress counts what was done in the part.

@@ -40,11 +40,7 @@ func (p *Part) Check(r, run *Run) error {
 	if c.err != nil {
 		return c.err
 	}
-	spent := USD(0)
-	for _, s := range own.Began.Sums {
-		spent = spent.Plus(s.CostUSD)
-	}
-	c.want(run.Progress.TotalUSD >= spent, "progress.total_usd", "is %s, and was %s", run.Progress.TotalUSD, spent)
+	c.want(own.Began.Ended <= len(run.Ended), "ended", "are %d, and were %d", len(run.Ended), own.Began.Ended)
 	p.checkAgents(c, r, run)
 	for i, e := range run.Ledger {
 		c.want(e.N <= own.Began.Launches || p.Has(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
@@ -68,7 +64,7 @@ func (p *Part) checkAgents(c *checker, r, run *Run) {
 	for _, h := range p.Agents {
 		there := slices.ContainsFunc(run.Agents, func(a *Agent) bool { return a.ID == h.Agent }) ||
 			slices.ContainsFunc(run.Ended, func(e Ending) bool { return e.Agent == h.Agent })
-		c.want(there || run.Forgotten() > 0, "agents", "lack %q", h.Agent)
+		c.want(there, "agents", "lack %q", h.Agent)
 	}
 }
 

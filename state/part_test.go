@@ -308,9 +308,15 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		"an entry of another agent": func(_ *state.Ran, run *state.Run) {
 			run.Ledger = append(run.Ledger, state.Entry{N: 99, Agent: "main_b2", Kind: state.Exact})
 		},
-		"less money than before": func(_ *state.Ran, run *state.Run) { run.Progress.TotalUSD = 0 },
-		"a negative number":      func(_ *state.Ran, run *state.Run) { run.Agents[1].Handed = -1 },
-		"a huge number":          func(_ *state.Ran, run *state.Run) { run.Agents[1].Handed = 1 << 40 },
+		"fewer results than before": func(r *state.Ran, run *state.Run) {
+			began := *run.Parts[0].Began
+			began.Ended = len(run.Ended) + 1
+			part := run.Parts[0]
+			part.Began = &began
+			run.Parts = state.Parts{part}
+		},
+		"a negative number": func(_ *state.Ran, run *state.Run) { run.Agents[1].Handed = -1 },
+		"a huge number":     func(_ *state.Ran, run *state.Run) { run.Agents[1].Handed = 1 << 40 },
 		"an event of another part": func(r *state.Ran, _ *state.Run) {
 			r.Events = append(r.Events, state.Event{Seq: 1 << 20, Agent: "main_b2", Body: &state.AgentStarted{}})
 		},
@@ -339,7 +345,6 @@ func TestForgedNumbersOfAPartAreRefused(t *testing.T) {
 	for name, forge := range map[string]func(*state.Part){
 		"a negative beginning": func(p *state.Part) { p.Began.Launches = -1 },
 		"one in the future":    func(p *state.Part) { p.Began.Iterations = 1 << 40 },
-		"a negative sum":       func(p *state.Part) { p.Began.Sums = []state.Sum{{Kind: state.Exact, CostUSD: -1}} },
 		"a negative number":    func(p *state.Part) { p.Agents = []state.Handover{{Agent: "main_b1", Number: -1}} },
 		"another name":         func(p *state.Part) { p.Name = "00000000" },
 		"no agents":            func(p *state.Part) { p.Agents = nil },

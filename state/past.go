@@ -73,6 +73,9 @@ func (r *Run) Sums() []Sum {
 // before is how many endings were kept before the step: those that a join may deliver stay,
 // and are looked at only once in a while.
 func (r *Run) fold(before int) {
+	if _, isPart := r.Parts.Own(); isPart {
+		return // what is a part's own is told one by one when it is joined
+	}
 	many, long := len(r.Ended) > keptEndings+foldSlack, len(r.Ledger) > keptEntries+foldSlack
 	many = many && (!r.Progress.HasJoin || before/foldSlack != len(r.Ended)/foldSlack)
 	if !many && !long {

@@ -45,7 +45,7 @@ func (e *NotThereError) Error() string {
 // variables, waits and questions are those of r; questions are asked anew. Numbers of
 // executions continue with n, while limits count only what the new run begins, and its costs
 // begin with zero: what r had cost is in InheritedUSD. Conversations are still those of r: see
-// Conversations. All other fields, as Options, Meta and Scope, are those of r, for the caller to
+// LengthOf and RenameSession. All other fields, as Options, Meta and Scope, are those of r, for the caller to
 // change: the run shares nothing with r.
 //
 // The error is a *NotThereError for a state that is needed and not among the files, and a

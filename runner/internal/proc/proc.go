@@ -67,10 +67,8 @@ type Options struct {
 	Cage *cage.Cage
 
 	// Finished, when not nil, is closed by the caller when the child has said all
-	// that matters. From then on Timeout and Idle do not count, and a child that
-	// has not exited ExitGrace (0: 5 s) later is ended (ByLateExit).
-	Finished  <-chan struct{}
-	ExitGrace time.Duration
+	// that matters and had the time to exit: then it is ended (ByLateExit).
+	Finished <-chan struct{}
 
 	// Ladder is how the child is ended; the zero Ladder is DefaultLadder. When the
 	// context is done and its cause has a method Patience() (term, kill
@@ -94,7 +92,7 @@ const (
 	ByTimeout  End = "timeout" // Options.Timeout
 	ByIdle     End = "idle"    // Options.Idle
 	ByStop     End = "stopped" // the context was done
-	ByLateExit End = "settled" // it was still there ExitGrace after Options.Finished; no failure
+	ByLateExit End = "settled" // it was still there after Options.Finished; no failure
 	ByWriter   End = "writer"  // Options.Stdout returned an error
 )
 

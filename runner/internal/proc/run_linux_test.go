@@ -116,7 +116,7 @@ func TestStopHastensAnEndingChild(t *testing.T) {
 	t.Parallel()
 	s, a := part("teller", ""), announced()
 	finished := make(chan struct{})
-	s.Stdout, s.Finished, s.ExitGrace = a, finished, time.Millisecond
+	s.Stdout, s.Finished = a, finished
 	s.Ladder = Ladder{Term: time.Hour, Kill: time.Hour}
 	r := inBackground(t, s)
 	a.next(t)

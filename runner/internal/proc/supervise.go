@@ -8,8 +8,6 @@ import (
 )
 
 const (
-	// exitGrace is how long a child that has said everything may take to exit.
-	exitGrace = 5 * time.Second
 	// reapEvery bounds how many dead orphans of a long-lived child pile up.
 	reapEvery = 5 * time.Second
 	// stalled is how late an idle timer must be to show that this process itself
@@ -28,7 +26,7 @@ type watch struct {
 	next   int       // rung to step on; 0: not ending
 	due    time.Time // of that step
 
-	timeout, idle, exit, reap time.Time
+	timeout, idle, reap time.Time
 }
 
 // supervise waits for the child, ends it if need be, and clears up behind it.
@@ -71,7 +69,7 @@ func (c *child) newWatch() *watch {
 // alarm is the time at which there is something to do next.
 func (w *watch) alarm() time.Time {
 	at := w.reap
-	for _, t := range []time.Time{w.due, w.timeout, w.idle, w.exit} {
+	for _, t := range []time.Time{w.due, w.timeout, w.idle} {
 		if !t.IsZero() && t.Before(at) {
 			at = t
 		}
@@ -87,9 +85,6 @@ func (w *watch) ring(now time.Time) {
 	}
 	if take(&w.timeout, now) {
 		w.end(ByTimeout, w.c.options.Ladder)
-	}
-	if take(&w.exit, now) {
-		w.end(ByLateExit, w.c.options.Ladder)
 	}
 	if take(&w.idle, now) {
 		w.lookForOutput()
@@ -125,14 +120,10 @@ func (w *watch) ladderOf(cause error) Ladder {
 	return Ladder{Term: term, Kill: kill}
 }
 
-// finished is called when all that matters was said: only the exit is left.
+// finished is called when all that matters was said, and the child has not exited since.
 func (w *watch) finished() {
 	w.timeout, w.idle = time.Time{}, time.Time{}
-	grace := w.c.options.ExitGrace
-	if grace <= 0 {
-		grace = exitGrace
-	}
-	w.exit = time.Now().Add(grace)
+	w.end(ByLateExit, w.c.options.Ladder)
 }
 
 // lookForOutput ends the child when it was silent for too long.

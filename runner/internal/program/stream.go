@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"syscall"
-	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
 	"github.com/raymond-action/raymond-action/runner"
@@ -95,7 +94,6 @@ func (s *Stream) Run(ctx context.Context, in Invocation) (proc.Exit, *runner.Fai
 		DeathSignal:    syscall.SIGINT,
 		InterruptGroup: in.InterruptGroup,
 		Finished:       in.Finished,
-		ExitGrace:      time.Millisecond, // who closes Finished does the waiting
 		NoNewPrivs:     in.NoNewPrivs,
 		Cage:           o.Prompt.Cage,
 	}

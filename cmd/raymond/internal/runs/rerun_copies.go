@@ -57,7 +57,7 @@ func (c Copier) copy(run *state.Run, s checkpoint.Session, out *Copies) error {
 	to := runner.Conversation{ID: c.NewID(), Dir: c.Where(from.Dir)}
 	lost := func(id string) bool { return id == s.ID }
 	var err error
-	to.CLI, err = cli.Copy(from, run.Conversations().Length(s.ID), to.ID, to.Dir)
+	to.CLI, err = cli.Copy(from, run.LengthOf(s.ID), to.ID, to.Dir)
 	switch {
 	case errors.Is(err, runner.ErrCantCopy):
 		run.Forget(lost)
@@ -68,7 +68,7 @@ func (c Copier) copy(run *state.Run, s checkpoint.Session, out *Copies) error {
 	case err != nil:
 		return fmt.Errorf("copy the conversation %s: %w", s.ID, err)
 	default:
-		run.Conversations().Rename(s.ID, to.ID, to.CLI)
+		run.RenameSession(s.ID, to.ID, to.CLI)
 		out.made = append(out.made, copied{cli, to})
 	}
 	return nil
