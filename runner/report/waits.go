@@ -166,6 +166,9 @@ func (m *Model) wait(agent string) Wait {
 	return Wait{}
 }
 
+// Asked returns the questions of the run, open or not; those have a To.
+func (m *Model) Asked() []Wait { return ofKind(m.Waits, state.ForAnswer) }
+
 // questions returns those that wait for an answer, in the order of their numbers.
 func questions(waits []Wait) []Wait {
 	open := ofKind(waits, state.ForAnswer)

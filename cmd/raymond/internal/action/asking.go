@@ -32,11 +32,7 @@ func startAsking(s *step, b *readyRun) (*asking, error) {
 	if s.in.GitHubToken == "" || s.isForks() || b.to == nil && !s.isLocal() {
 		return nil, nil
 	}
-	before := asked{run: b.run, number: lastPart(s, b.lookup).Subject.Number}
-	if b.isResumed() {
-		before.log = s.fileOfRun(b.run.WorkflowID, session.EventsFile)
-	}
-	o, err := askOptions(s, b.flow.Workflow, before)
+	o, err := askOptions(s, b.flow.Workflow, asked{run: b.run, number: lastPart(s, b.lookup).Subject.Number})
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +42,7 @@ func startAsking(s *step, b *readyRun) (*asking, error) {
 // asked is a run whose questions are asked.
 type asked struct {
 	run    *state.Run
-	number int    // of the issue or pull request that the part before this one was about
-	log    string // the file with the events so far; "" for none
+	number int // of the issue or pull request that the part before this one was about
 }
 
 // askOptions says where and how the questions of a run are asked.
@@ -56,10 +51,6 @@ func askOptions(s *step, w *protocol.Workflow, a asked) (ask.Options, error) {
 	if err != nil {
 		return ask.Options{}, err
 	}
-	history := &ask.History{}
-	if a.log != "" {
-		err = retell(a.log, history.Report)
-	}
 	return ask.Options{
 		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,
 		Pointer: ask.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
@@ -67,9 +58,9 @@ func askOptions(s *step, w *protocol.Workflow, a asked) (ask.Options, error) {
 			return job.MayAnswer(ctx, s.in.Rules, who, api)
 		},
 		IsPrompt: func(name string) bool { st, ok := w.State(name); return ok && st.Kind == protocol.Prompt },
-		Shown:    s.log.shown, Tell: s.log.warn, Link: runLink(s, "Asked in"), History: history, IsKept: s.isLocal(),
+		Shown:    s.log.shown, Tell: s.log.warn, Link: runLink(s, "Asked in"), IsKept: s.isLocal(),
 		Retention: retention(s),
-	}, err
+	}, nil
 }
 
 // hasAnswers reports whether somebody has answered a question of a run that is suspended,
@@ -78,12 +69,15 @@ func hasAnswers(ctx context.Context, s *step, f *flow, l lookup) bool {
 	if len(l.was.OpenQuestions()) == 0 || s.in.GitHubToken == "" {
 		return false
 	}
-	a := asked{run: l.was, number: l.manifest(s).Number, log: s.fileOfRun(l.was.WorkflowID, session.EventsFile)}
+	log := s.fileOfRun(l.was.WorkflowID, session.EventsFile)
 	if l.isStored() {
-		a.log = filepath.Join(l.found.Dir, session.EventsFile)
+		log = filepath.Join(l.found.Dir, session.EventsFile)
 	}
-	o, err := askOptions(s, f.Workflow, a)
-	return err != nil || ask.HaveAnswers(ctx, o, l.was)
+	m := report.NewLiveModel()
+	told := retell(log, learn(m))
+	o, err := askOptions(s, f.Workflow, asked{run: l.was, number: l.manifest(s).Number})
+	o.Asked = m.Asked()
+	return told != nil || err != nil || ask.HaveAnswers(ctx, o, l.was)
 }
 
 // join has the run ask. A nil asking asks nobody.
@@ -100,6 +94,7 @@ func (a *asking) join(u *session.Setup) {
 // listen has it learn what is stored.
 func (a *asking) listen(events *report.Fanout) {
 	if a != nil {
+		a.Listen(events.Model)
 		events.Add("questions", a)
 	}
 }

@@ -106,7 +106,9 @@ func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
 func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err error) {
-	r.page, err = openPage(s, r, b, events)
+	if r.page, err = openPage(s, r, b, events); r.page == nil && err == nil && b.isResumed() {
+		err = retell(s.fileOfRun(b.run.WorkflowID, session.EventsFile), learn(events.Model))
+	}
 	events.Model.Resume(b.run)
 	events.Add("job log", report.NewJob(s.log.out, events.Model, report.ConsoleOptions{
 		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.getenv("NO_COLOR") == "",

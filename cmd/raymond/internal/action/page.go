@@ -82,6 +82,14 @@ func retell(file string, to func(state.Event) error) error {
 	return nil
 }
 
+// learn has a model take events.
+func learn(m *report.Model) func(state.Event) error {
+	return func(e state.Event) error {
+		m.Add(e)
+		return nil
+	}
+}
+
 // write writes the step summary, if there is to be one. The comment is not to
 // suffer when it can't be written.
 func (p *page) write(text string) error {

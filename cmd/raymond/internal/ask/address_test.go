@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -30,12 +31,12 @@ func TestWhatBeginsWithThePrefix(t *testing.T) {
 func TestWhichQuestionIsAnswered(t *testing.T) {
 	at := func(minute int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(minute) * time.Minute) }
 	// Question 1 was open from minute 0 to 10, 2 from 5 on, 3 from 20 on, on another issue.
-	var h History
+	m := report.NewModel()
 	for _, e := range []state.Event{
 		{Agent: "a", Time: at(0), Body: &state.AgentWaits{For: state.ForAnswer, Number: 1}}, {Agent: "b", Time: at(5), Body: &state.AgentWaits{For: state.ForAnswer, Number: 2}},
 		{Agent: "a", Time: at(10), Body: &state.AgentGoesOn{By: "ann"}}, {Agent: "a", Time: at(20), Body: &state.AgentWaits{For: state.ForAnswer, Number: 3, Where: 9}},
 	} {
-		_ = h.Report(e)
+		m.Add(e)
 	}
 	two := &question{Question: state.Question{Number: 2}, since: at(5)}
 	for _, test := range []struct {
@@ -50,7 +51,7 @@ func TestWhichQuestionIsAnswered(t *testing.T) {
 		{25, "yes", "2: yes"}, {25, "2 yes", "2: yes"}, {25, "3 yes", "none"}, // beside one elsewhere
 	} {
 		r := job.Remark{Kind: job.OnIssue, ID: 5, Created: at(test.minute)}
-		to := address(r, test.said, []*question{two}, h.openAt(r.Created))
+		to := address(r, test.said, []*question{two}, openAt(m.Asked(), r.Created))
 		got := "none"
 		switch {
 		case len(to.several) > 0:

@@ -11,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // lookBack is by how much earlier than a question its comment is looked for: clocks differ.
@@ -100,8 +101,9 @@ func (c *clerk) tell(text string) {
 	}
 }
 
-// lookUp returns the answers to questions: of each the first one that answers it.
-func (c *clerk) lookUp(ctx context.Context, open []*question, history History) ([]runner.Update, error) {
+// lookUp returns the answers to questions: of each the first one that answers it. asked are all
+// that the run has asked.
+func (c *clerk) lookUp(ctx context.Context, open []*question, asked []report.Wait) ([]runner.Update, error) {
 	places := map[int][]*question{}
 	for _, q := range open {
 		number, err := c.placeOf(ctx, q)
@@ -113,9 +115,9 @@ func (c *clerk) lookUp(ctx context.Context, open []*question, history History) (
 		}
 	}
 	var answers []runner.Update
-	asked := map[string]*job.Denied{}
+	denied := map[string]*job.Denied{}
 	for _, number := range slices.Sorted(maps.Keys(places)) {
-		r := &reading{clerk: c, number: number, here: places[number], history: history, asked: asked}
+		r := &reading{clerk: c, number: number, here: places[number], asked: asked, denied: denied}
 		err := r.read(ctx)
 		answers = append(answers, r.answers...)
 		if err != nil {

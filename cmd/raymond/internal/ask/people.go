@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -42,7 +43,7 @@ type Options struct {
 	Link      string              // to the workflow run, in Markdown; "" for none
 	Retention time.Duration       // how long checkpoints are kept; 0 for ever
 	IsKept    bool                // what is saved is stored: there are no checkpoints
-	History   *History            // of the run so far; nil for none
+	Asked     []report.Wait       // the questions of the run so far, open or not
 }
 
 // People asks the questions of a run in comments, and reads the answers, from a goroutine
@@ -55,9 +56,9 @@ type People struct {
 	done  chan struct{}
 
 	// The queue's mutex guards what follows.
-	board   board
-	history History
-	err     error // why it is not known whether there are answers
+	board board
+	model *report.Model // tells what was asked; nil until Listen
+	err   error         // why it is not known whether there are answers
 }
 
 var _ runner.People = (*People)(nil)
@@ -65,17 +66,17 @@ var _ runner.People = (*People)(nil)
 // New returns People for a run as it is before it is driven. They make no request before a
 // question is open. The caller must end them with Finish.
 func New(o Options, run *state.Run) *People {
-	p := &People{queue: newQueue(100), o: o, clerk: newClerk(&o), done: make(chan struct{}), board: newBoard(run), history: o.history()}
+	p := &People{queue: newQueue(100), o: o, clerk: newClerk(&o), done: make(chan struct{}), board: newBoard(run)}
 	go p.run()
 	return p
 }
 
-// history is a copy of History.
-func (o *Options) history() History {
-	if o.History == nil {
-		return History{}
-	}
-	return o.History.copy()
+// Listen has People learn from the model of the run what was asked when. They are to be told
+// each event after it.
+func (p *People) Listen(m *report.Model) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.model, p.o.Asked = m, m.Asked()
 }
 
 // HaveAnswers reports whether there is something to do for the questions of a run that
@@ -88,7 +89,7 @@ func HaveAnswers(ctx context.Context, o Options, run *state.Run) bool {
 			return true
 		}
 	}
-	answers, err := newClerk(&o).lookUp(ctx, open, o.history())
+	answers, err := newClerk(&o).lookUp(ctx, open, o.Asked)
 	return len(answers) > 0 || err != nil
 }
 
@@ -185,15 +186,18 @@ func (p *People) GiveUpStoring() {
 func (p *People) Report(e state.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c, ok := e.Body.(*state.Checkpoint); ok {
-		if c.Error == "" {
-			p.board.stored = max(p.board.stored, c.SeqStored)
+	switch b := e.Body.(type) {
+	case *state.AgentWaits, *state.AgentGoesOn:
+		p.o.Asked = p.model.Asked()
+	case *state.Checkpoint:
+		if b.Error == "" {
+			p.board.stored = max(p.board.stored, b.SeqStored)
 		} else {
 			p.board.unstored++
 		}
 		p.rouse()
 	}
-	return p.history.Report(e)
+	return nil
 }
 
 // Tick is called about once a second.
@@ -334,10 +338,10 @@ func (p *People) lookUp(ctx context.Context) {
 		copied := *q
 		open = append(open, &copied)
 	}
-	history := p.history.copy()
+	asked := p.o.Asked
 	p.mu.Unlock()
 	began := time.Now()
-	answers, err := p.clerk.lookUp(ctx, open, history)
+	answers, err := p.clerk.lookUp(ctx, open, asked)
 	if ctx.Err() != nil {
 		return
 	}

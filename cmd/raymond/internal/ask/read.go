@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,8 +23,8 @@ type reading struct {
 	number  int
 	here    []*question // that are open at this place, and have no answer yet
 	list    []job.Remark
-	history History
-	asked   map[string]*job.Denied // what is known of people, by login
+	asked   []report.Wait          // all questions of the run
+	denied  map[string]*job.Denied // what is known of people, by login
 	answers []runner.Update
 }
 
@@ -76,7 +77,7 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	if !ok {
 		return nil
 	}
-	to := address(remark, said, r.here, r.history.openAt(remark.Created))
+	to := address(remark, said, r.here, openAt(r.asked, remark.Created))
 	if len(to.several) > 0 {
 		return r.refuse(ctx, remark, to.several[0], r.words.whichOne(to.several, remark))
 	}
@@ -136,9 +137,9 @@ func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, 
 		r.tell(fmt.Sprintf("an answer of %s to question %d does not count: it is for others", who.Login, q.Number))
 		return false, nil
 	}
-	denied, isKnown := r.asked[who.Login+"/"+who.Type]
+	denied, isKnown := r.denied[who.Login+"/"+who.Type]
 	if !isKnown {
-		if len(r.asked) >= maxAuthors {
+		if len(r.denied) >= maxAuthors {
 			r.tell(fmt.Sprintf("more than %d people have tried to answer; the answers of the others are not looked at in this step", maxAuthors))
 			return false, nil
 		}
@@ -146,7 +147,7 @@ func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, 
 		if denied != nil && denied.Unanswered {
 			return false, &forge.Error{Op: "ask who may answer", Err: denied}
 		}
-		r.asked[who.Login+"/"+who.Type] = denied
+		r.denied[who.Login+"/"+who.Type] = denied
 	}
 	if denied != nil {
 		r.tell(fmt.Sprintf("an answer to question %d does not count: %s", q.Number, denied))
