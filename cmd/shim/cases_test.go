@@ -10,8 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/shim"
 )
 
-// cases are what the JavaScript decides. Node is asked in the second tier, a twin in Go in
-// the first.
+// cases are what the JavaScript decides.
 type cases struct {
 	// Programs says which program is taken: "chosen" is that of RAYMOND_BINARY, "shipped" the one of a release.
 	Programs []struct {
@@ -37,25 +36,8 @@ func readCases(t *testing.T) cases {
 	return c
 }
 
-// TestTwinTakesTheSameProgram: RAYMOND_BINARY counts where no earlier step can have set it.
-func TestTwinTakesTheSameProgram(t *testing.T) {
-	t.Parallel()
-	for _, c := range readCases(t).Programs {
-		got := ""
-		switch runner := c.Env["RUNNER_ENVIRONMENT"]; {
-		case runner == "self-hosted", runner == "" && c.Env["ACT"] == "true":
-			got = "chosen"
-		case c.Shipped:
-			got = "shipped"
-		}
-		if got != c.Want {
-			t.Errorf("%s: got program %q, want %q", c.What, got, c.Want)
-		}
-	}
-}
-
-// TestTwinBuildsWithTheSameVariables takes the list of the JavaScript.
-func TestTwinBuildsWithTheSameVariables(t *testing.T) {
+// TestVariablesOfABuild asks the list of the JavaScript; whether node keeps to it the second tier shows.
+func TestVariablesOfABuild(t *testing.T) {
 	t.Parallel()
 	source, err := fs.ReadFile(shim.Files, "raymond.js")
 	if err != nil {

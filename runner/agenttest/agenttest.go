@@ -24,9 +24,11 @@ type Asked struct {
 	// Output is what the tool that the model has used last brought; "" when the newest message
 	// is a user's.
 	Output string
-	Tools  []string // that the model may use, by the CLI's names
-	Key    string   // the credential that came with the request
-	Body   []byte   // the request as it came
+	// Used counts the uses of tools since the newest prompt, for Claude Code alone.
+	Used  int
+	Tools []string // that the model may use, by the CLI's names
+	Key   string   // the credential that came with the request
+	Body  []byte   // the request as it came
 }
 
 // Last is the newest prompt.
@@ -42,6 +44,9 @@ type Reply struct {
 	Text  string
 	Shell string // a command that the model asks for, with the CLI's own tool
 	Write string // a path at which it asks for a file, with the CLI's own tool where it has one
+	// Use and With are another tool, and what it is given, for Claude Code alone.
+	Use  string
+	With map[string]any
 	// Input, Cached and Output are the tokens that the API reports: of the input without and
 	// from the cache, and of the output.
 	Input, Cached, Output int

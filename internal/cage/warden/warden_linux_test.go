@@ -392,18 +392,22 @@ func waitBlocked(t *testing.T, process int) {
 
 func TestOthersAreNotChanged(t *testing.T) {
 	nothingLeft(t)
-	bystander := exec.Command("/proc/self/exe", "idle")
-	bystander.Env = append(os.Environ(), stageVariable+"="+stageAttack)
-	if err := bystander.Start(); err != nil {
-		t.Fatal(err)
+	const refused = " EPERM EPERM EPERM EPERM EPERM EPERM"
+	tests := map[int]string{os.Getpid(): "ok" + refused, -1: "ESRCH" + refused}
+	for _, other := range []uint64{unix.RLIM_INFINITY, mark + 1} { // of a process without a mark, and of one in another cage
+		bystander := exec.Command("/proc/self/exe", "idle")
+		bystander.Env = append(os.Environ(), stageVariable+"="+stageAttack)
+		if err := bystander.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer bystander.Wait()
+		defer bystander.Process.Kill()
+		if err := unix.Prlimit(bystander.Process.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: other, Max: other}, nil); err != nil {
+			t.Fatal(err)
+		}
+		tests[bystander.Process.Pid] = "ok" + refused
 	}
-	defer bystander.Wait()
-	defer bystander.Process.Kill()
-	for process, want := range map[int]string{
-		os.Getpid():           "ok EPERM EPERM EPERM EPERM EPERM EPERM",
-		bystander.Process.Pid: "ok EPERM EPERM EPERM EPERM EPERM EPERM",
-		-1:                    "ESRCH EPERM EPERM EPERM EPERM EPERM EPERM",
-	} {
+	for process, want := range tests {
 		if said, _ := attack(t, t.TempDir(), Rules{IsOpen: true}, "change", strconv.Itoa(process)); said != want {
 			t.Errorf("%d: got %s, want %s", process, said, want)
 		}

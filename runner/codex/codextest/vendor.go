@@ -28,12 +28,9 @@ var _ agenttest.Vendor = Vendor{}
 // Name implements agenttest.Vendor.
 func (Vendor) Name() string { return "codex" }
 
-// Install implements agenttest.Vendor.
-func (Vendor) Install(t testing.TB) string { return Install(t) }
-
-// Install returns the path of the native program of the CLI, in the version that VersionVar
-// names; see installtest.CLI.
-func Install(t testing.TB) string {
+// Install implements agenttest.Vendor. It returns the path of the native program; see
+// installtest.CLI.
+func (Vendor) Install(t testing.TB) string {
 	t.Helper()
 	path, err := pinned.Codex.Binary(cli.Install(t))
 	if err != nil {

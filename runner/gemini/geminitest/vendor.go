@@ -33,12 +33,9 @@ var _ agenttest.Vendor = Vendor{}
 // Name implements agenttest.Vendor.
 func (Vendor) Name() string { return "gemini" }
 
-// Install implements agenttest.Vendor.
-func (Vendor) Install(t testing.TB) string { return Install(t) }
-
-// Install returns the path of the CLI, in the version that VersionVar names; see installtest.CLI.
-// It installs the pinned Node, too, which Environ puts on PATH.
-func Install(t testing.TB) string {
+// Install implements agenttest.Vendor; see installtest.CLI. It installs the pinned Node, too, which
+// Environ puts on PATH.
+func (Vendor) Install(t testing.TB) string {
 	t.Helper()
 	path, err := pinned.Gemini.Binary(cli.Install(t))
 	if err != nil {
@@ -46,12 +43,6 @@ func Install(t testing.TB) string {
 	}
 	node.Store(filepath.Dir(installtest.Node(t)))
 	return path
-}
-
-// Node is the folder of the pinned Node; "" before Install.
-func Node() string {
-	dir, _ := node.Load().(string)
-	return dir
 }
 
 // Serve implements agenttest.Vendor.
@@ -64,7 +55,7 @@ func (Vendor) Flags(path string) []string { return []string{"--agent", "gemini",
 // variables but PATH.
 func (Vendor) Environ(url, home string) []string {
 	path := os.Getenv("PATH")
-	if dir := Node(); dir != "" {
+	if dir, ok := node.Load().(string); ok {
 		path = dir + string(os.PathListSeparator) + path
 	}
 	return []string{

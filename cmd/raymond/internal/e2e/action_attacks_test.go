@@ -33,6 +33,7 @@ var attacks = []attack{
 	{"the state file, written", `for f in STATES/*.json; do : >>"$f" || exit; done`},
 	{"the names of run files", `ls STATES`},
 	{"the run files moved", `mv "$TEMP/raymond" "$TEMP/r" && mv "$TEMP/r" "$TEMP/raymond"`},
+	{"the scripts of the workflow", `for f in STATES/*/scope/*.sh; do chmod u+w "$f" && : >>"$f" || exit; done`},
 	{"files of other steps", `cat "$TEMP/other-step/token"`},
 	{"new files for other steps", `touch "$TEMP/new" && rm "$TEMP/new"`},
 	{"a command file, read", `test -r "$TEMP/_runner_file_commands/env" && head "$TEMP/_runner_file_commands/env"`},

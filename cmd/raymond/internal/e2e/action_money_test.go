@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,8 +44,6 @@ func TestAgentsThatHideMoney(t *testing.T) {
 	}{
 		"within the budget": {"ask: 2\n" + next, "5", 0, 2, "1.21", "reports a cost of $0.0100, but what the key proxy counted costs $1.20"},
 		"and a failure":     {"ask: 200\nfail:\n" + next, "1", overLimit, 2, "1.2", "~$1.20 of $1.00"},
-		"another one's": {"reply:\n<fork next=\"ASK.md\">ASK.md</fork>\nend.\n-- wf/ASK.md --\nask: 100\n" + next, "3", overLimit,
-			0, "", "the key proxy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,14 +53,6 @@ func TestAgentsThatHideMoney(t *testing.T) {
 			e := j.do(c.code)
 			if !strings.Contains(e.Stdout+e.Stderr+e.Summary, c.says) {
 				t.Errorf("got\n%v\nwant %q in it", e, c.says)
-			}
-			if c.answers == 0 { // two agents at once: each may have had one answer under way
-				n := answers.Load()
-				cost, err := strconv.ParseFloat(e.Outputs["cost-usd"], 64)
-				if least := float64(n) * 0.6; n < 5 || n > 6 || err != nil || cost < least || cost > least+0.05 {
-					t.Errorf("got %d answers and a cost of %s, want 5 or 6, and all of them in it", n, e.Outputs["cost-usd"])
-				}
-				return
 			}
 			if answers.Load() != c.answers {
 				t.Errorf("the API gave %d answers, want %d", answers.Load(), c.answers)

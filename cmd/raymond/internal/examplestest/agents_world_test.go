@@ -3,33 +3,22 @@
 package examplestest
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// Agents are the agent CLI of a stage: what agents do, and what they saw. Each
-// prompt is answered by a play, a bash script that is run where the agent works and
-// with its environment; $PROMPT names the file with the prompt. What the script
-// prints is what the agent says.
+// Agents are the agent CLI of a stage. Each prompt is answered by a play, a bash script that is
+// run where the agent works and with its environment; $PROMPT names the file with the prompt.
+// What the script prints is what the agent says.
 type Agents struct {
 	t   testing.TB
 	dir string // with claude in it
-}
-
-// Call is one prompt that an agent was sent.
-type Call struct {
-	State  string
-	Prompt string
-	Env    []string
-	Args   []string
 }
 
 // cli answers --version as the stub does, and any prompt by a play, whose text
@@ -39,8 +28,7 @@ const cli = `#!/bin/bash
 dir=%[2]q n=1
 until mkdir "$dir/calls/$RAYMOND_STATE.$n" 2>/dev/null; do n=$((n + 1)); done
 call=$dir/calls/$RAYMOND_STATE.$n
-cat >"$call/prompt"; env -0 >"$call/env"; printf '%%s\0' "$@" >"$call/args"
-echo "$RAYMOND_STATE.$n" >>"$dir/order"
+cat >"$call/prompt"
 until [ -e "$dir/plays/$RAYMOND_STATE.$n" ] || [ "$n" = 0 ]; do n=$((n - 1)); done
 text=$(PROMPT=$call/prompt bash "$dir/plays/$RAYMOND_STATE.$n" 2>"$call/stderr") || { cat "$call/stderr" >&2; exit 1; }
 printf 'reply:\n%%s\nend.\n' "$text" | %[1]q "$@"
@@ -54,7 +42,7 @@ func newAgents(t testing.TB) *Agents {
 			t.Fatal(err)
 		}
 	}
-	a.stub()
+	a.program(fmt.Sprintf(cli, sitetest.Stub.Path(t), a.dir))
 	return a
 }
 
@@ -63,8 +51,6 @@ const realCLI = `#!/bin/bash
 export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_UPDATES=1 CLAUDE_CODE_MAX_RETRIES=1 NO_PROXY='*'
 exec %q "$@"
 `
-
-func (a *Agents) stub() { a.program(fmt.Sprintf(cli, sitetest.Stub.Path(a.t), a.dir)) }
 
 func (a *Agents) real(path string) { a.program(fmt.Sprintf(realCLI, path)) }
 
@@ -85,31 +71,12 @@ func (a *Agents) Play(state string, plays ...string) {
 	}
 }
 
-// Say makes an agent say the same whenever it comes to a state.
-func (a *Agents) Say(state, text string) {
+// Calls is the number of prompts so far.
+func (a *Agents) Calls() int {
 	a.t.Helper()
-	a.Play(state, "cat <<'END-OF-TEXT'\n"+text+"\nEND-OF-TEXT")
-}
-
-// Calls are the prompts so far, in their order.
-func (a *Agents) Calls() []Call {
-	a.t.Helper()
-	order, err := os.ReadFile(filepath.Join(a.dir, "order"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	calls, err := os.ReadDir(filepath.Join(a.dir, "calls"))
+	if err != nil {
 		a.t.Fatal(err)
 	}
-	var calls []Call
-	for _, name := range strings.Fields(string(order)) {
-		read := func(part string) string {
-			data, err := os.ReadFile(filepath.Join(a.dir, "calls", name, part))
-			if err != nil {
-				a.t.Fatal(err)
-			}
-			return string(data)
-		}
-		list := func(part string) []string { return strings.Split(strings.TrimSuffix(read(part), "\x00"), "\x00") }
-		state := strings.TrimSuffix(name, filepath.Ext(name))
-		calls = append(calls, Call{State: state, Prompt: read("prompt"), Env: list("env"), Args: list("args")})
-	}
-	return calls
+	return len(calls)
 }

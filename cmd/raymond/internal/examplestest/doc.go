@@ -3,5 +3,5 @@
 // for the forge and for the agent CLI. It is for tests.
 //
 // It knows nothing of what an example does. What the forge has and was asked is in
-// Forge, what agents say and saw is in Agents.
+// Forge, what agents say is in Agents.
 package examplestest

@@ -11,7 +11,7 @@ import (
 // obey.
 func fanOut(t *testing.T) *Stage {
 	t.Helper()
-	s := New(t, Setup{Example: "fan-out", Files: greeting, Shipped: true, Edit: func(text string) string {
+	s := New(t, Setup{Example: "fan-out", Files: greeting, Edit: func(text string) string {
 		return strings.Replace(text, `max-jobs: "10"`, `max-jobs: "2"`, 1)
 	}})
 	s.Agents.Play("WORK.md", `
@@ -50,7 +50,7 @@ func TestAgentsOfManyJobsComeToOneReport(t *testing.T) {
 			t.Errorf("report: got\n%s\nwant %q in it", result, part)
 		}
 	}
-	if n := len(s.Agents.Calls()); n != 3 {
+	if n := s.Agents.Calls(); n != 3 {
 		t.Errorf("calls of agents: got %d, want 3", n)
 	}
 }

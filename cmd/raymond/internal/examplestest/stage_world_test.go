@@ -3,7 +3,6 @@
 package examplestest
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,10 +25,6 @@ const APIKey = "sk-ant-of-the-consumer"
 type Setup struct {
 	Example string // the folder in examples/
 	Files   string // the consumer's own files, a txtar archive
-	// Shipped leaves a workflow input such as builtin:NAME as it is. Without it, the
-	// states lie in the repository, at .github/raymond/NAME, and the workflow file
-	// names that folder.
-	Shipped bool
 	// Edit, unless nil, changes the text of the workflow file before it is placed.
 	Edit func(string) string
 
@@ -70,8 +65,8 @@ func New(t testing.TB, setup Setup) *Stage {
 	return s
 }
 
-// steps are the lines of a workflow file that begin the inputs of the action.
-var steps = regexp.MustCompile(`(?m)^(\s+)workflow: .*$`)
+// inputLines are the lines of a workflow file that begin the inputs of the action.
+var inputLines = regexp.MustCompile(`(?m)^(\s+)workflow: .*$`)
 
 // inputs let agents reach the agent CLI of the stage, be it the stub or the real one, and what they note.
 func (setup Setup) inputs() string {
@@ -82,55 +77,25 @@ func (setup Setup) inputs() string {
 	return strings.Join(lines, "\n")
 }
 
-var shipped = regexp.MustCompile(`(?m)^(\s+workflow:) builtin:(\S+)`)
-
-// files are the workflow file, the states and the consumer's own files.
+// files are the workflow file and the consumer's own files. The states are those of the program.
 func (setup Setup) files(t testing.TB) string {
 	t.Helper()
-	dir := filepath.Join(root, "examples", setup.Example)
-	entries, err := os.ReadDir(dir)
+	data, err := os.ReadFile(filepath.Join(root, "examples", setup.Example, "workflow.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive := steps.ReplaceAllString(setup.Files, setup.inputs())
-	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		archive += setup.place(e.Name(), string(data))
+	text := string(data)
+	if setup.Edit != nil {
+		text = setup.Edit(text)
 	}
-	return archive
+	return setup.Files + "-- .github/workflows/" + setup.Example + ".yml --\n" + inputLines.ReplaceAllString(text, setup.inputs())
 }
 
-// place is the entry of a file of the example in the consumer's repository; "" when
-// the consumer doesn't have it.
-func (setup Setup) place(name, text string) string {
-	at := ".github/raymond/" + setup.Example + "/" + name
-	switch {
-	case name == "workflow.yml":
-		at = ".github/workflows/" + setup.Example + ".yml"
-		if !setup.Shipped {
-			text = shipped.ReplaceAllString(text, "$1 .github/raymond/$2")
-		}
-		if setup.Edit != nil {
-			text = setup.Edit(text)
-		}
-		text = steps.ReplaceAllString(text, setup.inputs())
-	case setup.Shipped, name == "README.md", strings.HasPrefix(name, "replies"):
-		return ""
-	}
-	return fmt.Sprintf("-- %s --\n%s", at, text)
-}
-
-// UseCLI makes the agent CLI the real one, which talks to api.
-func (s *Stage) UseCLI(api *claudetest.Server) {
+// UseCLI makes the agent CLI the real one, which talks to the API at url.
+func (s *Stage) UseCLI(url string) {
 	s.t.Helper()
-	s.Agents.real(claudetest.Install(s.t))
-	s.Env["ANTHROPIC_BASE_URL"] = api.URL
+	s.Agents.real(claudetest.Vendor{}.Install(s.t))
+	s.Env["ANTHROPIC_BASE_URL"] = url
 }
 
 // Run makes an event happen in a workflow run of its own, whose number is one more than

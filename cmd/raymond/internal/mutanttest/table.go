@@ -4,10 +4,10 @@ package main
 // in SECURITY.md.
 var mutants = []mutant{
 	{"protocol", "Transitions.allows", "return true"},
-	{"protocol", "Transitions.allowsManyForks", "return true"},
+	{"protocol", "Transitions.AllowsManyForks", "return true"},
 	{"protocol", "Rule.fits", "return true"},
 	{"protocol", "inTargets", "return true"},
-	{"protocol", "checkLogins", `return ""`},
+	{"protocol", "areLogins", "return true"},
 	{"state", "limits.overBudget", `return ""`},
 	{"state", "limits.overIterations", "return false"},
 	{"internal/untrusted/jsonlimit", "Check", "return nil"},
@@ -35,8 +35,8 @@ var mutants = []mutant{
 	{"artifacts/slots", "Origin.foreignArtifact", `return ""`},
 	{"artifacts/slots", "Origin.foreignRun", `return ""`},
 	{"artifacts/slots", "Origin.foreignBranch", `return ""`},
-	{"artifacts/slots", "Origin.foreignEvent", `return ""`},
-	{"artifacts/checkpoint", "sealed.verify", "return nil"},
+	{"artifacts/slots", "mayBeForks", "return false"},
+	{"artifacts/checkpoint", "stage.verify", `return Manifest{}, "", nil`},
 	{"artifacts/checkpoint", "stage.compare", "return nil"},
 	{"artifacts/checkpoint", "Manifest.validate", "return nil"},
 	{"cmd/raymond/internal/job", "filter.allows", "return true"},
