@@ -56,11 +56,13 @@ func NewLiveModel() *Model {
 // Resume takes what a run that is about to be driven on has done before, as far as no event has
 // told it: who waits, what was spent, and in which executions that are resumed.
 func (m *Model) Resume(run *state.Run) {
-	for _, w := range WaitsOf(run) {
+	waits := WaitsOf(run)
+	for _, w := range waits {
 		if m.wait(w.Agent).For == "" {
 			m.beginWait(w)
 		}
 	}
+	m.Know(waits)
 	m.spent = runCosts{counted: run.Spent()}
 	for _, u := range run.Unfinished() {
 		e := state.Event{Agent: u.Agent, State: u.State}

@@ -29,7 +29,6 @@ type document struct {
 	model     *Model
 	agents    []*agent // at most maxAgents
 	byID      map[string]*agent
-	known     []Wait // what is known of waits besides the events
 	stepError string // "" for none
 	links     linker
 }

@@ -100,7 +100,7 @@ func markdownOf(t *testing.T, text string) (summary, overview string) {
 	for _, e := range everywhere(text) {
 		report(t, s, e)
 	}
-	s.SetWaits([]Wait{{Agent: text + "2", Error: text, State: text, AgentWaits: state.AgentWaits{For: state.ForJob, Job: text}}})
+	s.model.Know([]Wait{{Agent: text + "2", Error: text, State: text, AgentWaits: state.AgentWaits{For: state.ForJob, Job: text}}})
 	s.SetError(text)
 	must(t, s.Note(text, text, text))
 	closed(t, s)

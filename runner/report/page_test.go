@@ -101,10 +101,10 @@ func (g shownPage) show(t *testing.T) (summary, overview string) {
 		Write: p.write, WorkflowID: id, Workflow: w, Now: frozen, Site: "https://github.com/acme/ledger/", Place: g.place,
 		Next: "If the job has ended, it was cut off. " + strings.ReplaceAll(g.resume, "%", key),
 	})
-	s.SetWaits(g.waits)
 	for _, e := range events {
 		report(t, advised{s, strings.ReplaceAll(g.resume, "%", key)}, e)
 	}
+	s.model.Know(g.waits)
 	must(t, s.write())
 	return p.text, s.Overview()
 }

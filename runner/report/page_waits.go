@@ -43,20 +43,14 @@ type Place struct {
 	NoSchedule bool
 }
 
-// waits are the agents that wait, with what Summary.SetWaits knows of them.
+// waits are the agents that wait.
 func (d *document) waits() []Wait {
 	if end := d.model.Ending; end != nil && end.Status == state.Completed {
 		return nil
 	}
 	all := slices.DeleteFunc(d.model.openWaits(), func(w Wait) bool { return !isMember(w.Agent, d.o.Place.Part) })
 	for i, w := range all {
-		known := slices.IndexFunc(d.known, func(k Wait) bool {
-			return k.Agent == w.Agent && k.For == w.For && k.Number == w.Number
-		})
-		switch {
-		case known >= 0:
-			all[i] = d.known[known]
-		case w.For == state.ForAgents:
+		if w.For == state.ForAgents && w.Agents == 0 {
 			all[i].Agents = countBelow(d.model.Agents, w.Agent, func(a *Agent) (string, string, bool) {
 				return a.ID, a.Parent, a.Status == Running || a.Status == agentWaits
 			})

@@ -150,14 +150,6 @@ func (s *Summary) Next(text string) error {
 	return s.write()
 }
 
-// SetWaits tells what is known of the agents that wait besides what events say of them:
-// questions as a whole, and the comments that ask them. What is no longer true has no
-// effect.
-func (s *Summary) SetWaits(all []Wait) {
-	s.known = slices.Clone(all)
-	s.isStale = true
-}
-
 // SetError makes the headline say that the step ended with an error that is in no
 // event, such as one of the machine or of the store.
 func (s *Summary) SetError(text string) {

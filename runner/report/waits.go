@@ -131,6 +131,16 @@ func (m *Model) beginWait(w Wait) {
 	m.Waits = append(m.Waits, w)
 }
 
+// Know takes what is known of agents that wait besides what events say of them: questions as a
+// whole, and the comments that ask them. What is no longer true has no effect.
+func (m *Model) Know(waits []Wait) {
+	for _, w := range waits {
+		if i, ok := m.waiting[w.Agent]; ok && m.Waits[i].For == w.For && m.Waits[i].Number == w.Number {
+			m.Waits[i] = w
+		}
+	}
+}
+
 // endWait ends the wait of an agent, if it waits; by is what ended it, "" for what happened to
 // the agent otherwise.
 func (m *Model) endWait(e state.Event, by string) {

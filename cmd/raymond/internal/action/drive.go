@@ -124,9 +124,9 @@ func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err e
 func tellNext(s *step, r *result, events *report.Fanout) error {
 	if r.page != nil {
 		r.page.summary.SetNotes(s.log.notes...)
-		r.page.summary.SetWaits(report.WaitsOf(r.run))
 		r.page.summary.SetReport(r.kept.report)
 	}
+	events.Model.Know(report.WaitsOf(r.run))
 	events.Next(s.log.shown(r.next.Text))
 	return nil
 }

@@ -45,7 +45,6 @@ func openPage(s *step, r *result, b *readyRun, events *report.Fanout) (*page, er
 		Write: p.write, WorkflowID: p.runID, Workflow: r.flow.Workflow, Next: r.outlook(s, b.run).Text,
 		Differences: s.log.differs, Notes: s.log.notes, Site: s.site(), Place: place(s, r.jobFile),
 	})
-	p.summary.SetWaits(report.WaitsOf(b.run))
 	if b.isResumed() {
 		if err := retell(s.fileOfRun(p.runID, session.EventsFile), p.summary.Replay); err != nil {
 			return nil, err
@@ -217,10 +216,10 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	if err := completeLog(s, run); err != nil {
 		return nil, err
 	}
-	sum := report.NewSummary(report.NewLiveModel(), report.SummaryOptions{
+	m := report.NewLiveModel()
+	sum := report.NewSummary(m, report.SummaryOptions{
 		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.site(), Place: place(s, nil),
 	})
-	sum.SetWaits(report.WaitsOf(run))
 	t := &teller{to: sum}
 	if err := retell(s.fileOfRun(run.WorkflowID, session.EventsFile), t.Report); err != nil {
 		return nil, err
@@ -230,6 +229,7 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 			return nil, err
 		}
 	}
+	m.Know(report.WaitsOf(run))
 	return sum, sum.Next(next)
 }
 
