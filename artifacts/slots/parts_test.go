@@ -47,10 +47,7 @@ func TestPartsAreFound(t *testing.T) {
 		parts := partsOf(3)
 		s.addRun(50, nil)
 		s.put(50, 1, nil)
-		base, err := s.find(s.query(slots.Auto))
-		if err != nil || base.Manifest == nil {
-			t.Fatalf("%v, %v", base, err)
-		}
+		base := s.expect("the run itself", slots.Auto, 50, 1)
 		s.putPart(50, 1, parts[0], nil)
 		s.putPart(50, 2, parts[0], nil)
 		s.putPart(100, 1, parts[0], nil)
@@ -87,10 +84,7 @@ func TestPartsInAForeignPlace(t *testing.T) {
 	} {
 		s := newScene(t)
 		s.put(100, 1, nil)
-		base, err := s.find(s.query(slots.Auto))
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := s.expect(name, slots.Auto, 100, 1)
 		parts := partsOf(2)
 		s.putPart(100, 1, parts[0], edit)
 		var bad *checkpoint.Invalid
@@ -139,10 +133,7 @@ func TestWhichPartsMayBeRunning(t *testing.T) {
 			s.Jobs = map[int64][]artifactstest.Job{100: {{Name: "work", Status: c.job, Attempt: 1}}}
 		}
 		s.put(run, 1, nil)
-		base, err := s.find(s.query(slots.Auto))
-		if err != nil || base.Manifest == nil {
-			t.Fatalf("%s: %v, %v", name, base, err)
-		}
+		base := s.expect(name, slots.Auto, run, 1)
 		part := partsOf(1)
 		if c.manifest != nil {
 			s.putPart(run, 1, part[0], func(m *checkpoint.Manifest) {

@@ -1,7 +1,6 @@
 package workspace_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,12 +41,8 @@ func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots 
 // told are the numbers of the snapshots, with their folders below a site.
 func told(t testing.TB, shots *workspace.Snapshots, s site) []string {
 	t.Helper()
-	list, err := shots.List(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for _, one := range list {
+	for _, one := range listed(t, shots) {
 		all = append(all, fmt.Sprint(one.Exec, " ", strings.TrimPrefix(one.Dir, s.root)))
 	}
 	return all
@@ -58,10 +53,7 @@ func told(t testing.TB, shots *workspace.Snapshots, s site) []string {
 func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
-	first := clone(t, remote)
-	dir := first.checkout()
-	shots := snapshots(t, new(workspace.Git))
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	first, dir, shots := started(t, remote)
 	write(t, dir, "a", "committed\n")
 	git(t, dir, "commit", "-q", "-am", "not at the remote")
 	write(t, dir, "new", "untracked\n")
@@ -92,7 +84,7 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
 		}
 	}
-	list, _ := shots.List(t.Context())
+	list := listed(t, shots)
 	to := filepath.Join(third.root, "again")
 	if _, err := shots.Checkout(t.Context(), list[2], to); err != nil {
 		t.Fatal(err)

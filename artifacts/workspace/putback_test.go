@@ -13,10 +13,7 @@ import (
 func TestSnapshotsArePutBack(t *testing.T) {
 	t.Parallel()
 	remote := ownRemote(t)
-	first := clone(t, remote)
-	dir := first.checkout()
-	shots := snapshots(t, new(workspace.Git))
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	first, dir, shots := started(t, remote)
 	git(t, dir, "checkout", "-q", "-b", "fix")
 	write(t, dir, "a", "committed\n")
 	git(t, dir, "commit", "-q", "-am", "not at the remote")
@@ -36,10 +33,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	git(t, pusher.checkout(), "push", "-q", "origin", "HEAD")
 	second := clone(t, remote)
 	shots = unpacked(t, bundle, first, second)
-	list, err := shots.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := listed(t, shots)
 	before := workspace.Before(list, 2)
 	for range 2 { // the second time there is nothing to do
 		if notes, err := shots.PutBack(t.Context(), before[0]); err != nil || len(notes) > 0 {
@@ -54,7 +48,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	shots = unpacked(t, bundle, first, third)
 	write(t, third.checkout(), "new", "somebody else's\n")
 	now := pictureOf(t, third.checkout())
-	list, _ = shots.List(t.Context())
+	list = listed(t, shots)
 	if _, err := shots.PutBack(t.Context(), workspace.Before(list, 2)[0]); !isConflict(err) {
 		t.Errorf("put back over a change: got %v, want a conflict", err)
 	}

@@ -28,6 +28,23 @@ func take(t testing.TB, s *workspace.Snapshots, shot workspace.Shot) {
 	}
 }
 
+// started is a checkout of a remote, with a snapshot of a run that starts there.
+func started(t testing.TB, remote string) (s site, dir string, shots *workspace.Snapshots) {
+	t.Helper()
+	s, shots = clone(t, remote), snapshots(t, new(workspace.Git))
+	take(t, shots, workspace.Shot{IsStart: true, Dir: s.checkout()})
+	return s, s.checkout(), shots
+}
+
+func listed(t testing.TB, s *workspace.Snapshots) []workspace.Snapshot {
+	t.Helper()
+	list, err := s.List(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 // changes are names and kinds, in order; "unknown" where there is nothing to compare.
 func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	t.Helper()
@@ -84,10 +101,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
 		}
 	}
-	list, err := shots.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := listed(t, shots)
 	want := []workspace.Snapshot{
 		{IsStart: true, Seq: 1}, {Exec: 1, Agent: "main", State: "ONE.md", Seq: 2}, {Exec: 2, Agent: "main", State: "TWO.md", Seq: 3},
 		{Exec: 5, Agent: "main.1", State: "THREE.md", IsShared: true, Seq: 4},
@@ -101,10 +115,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 // TestSnapshotsHaveDiffs of the files that have lines.
 func TestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
-	shots := snapshots(t, new(workspace.Git))
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	_, dir, shots := started(t, sharedRemote(t))
 	write(t, dir, "a", "changed\ndiff --git a/x b/x\n")
 	write(t, dir, "binary", "\x00\x01")
 	write(t, dir, "dir/b", "b of four\n")
@@ -136,10 +147,7 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 // the run works in stays as it is.
 func TestSnapshotsAreCheckedOut(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
-	shots := snapshots(t, new(workspace.Git))
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	s, dir, shots := started(t, sharedRemote(t))
 	write(t, dir, "a", "committed\n")
 	git(t, dir, "commit", "-q", "-am", "work")
 	write(t, dir, "dir/b", "staged\n")
@@ -153,10 +161,7 @@ func TestSnapshotsAreCheckedOut(t *testing.T) {
 	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
 	now := pictureOf(t, dir)
 
-	list, err := shots.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := listed(t, shots)
 	before := workspace.Before(list, 2)
 	if len(before) != 1 || before[0].Exec != 1 {
 		t.Fatalf("snapshots before 2: got %+v", before)
@@ -205,10 +210,7 @@ func TestStartsWithoutChangesAreNotKept(t *testing.T) {
 	write(t, dir, "b", "of 2\n")
 	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
 
-	list, err := shots.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := listed(t, shots)
 	var got []string
 	for _, one := range list {
 		got = append(got, fmt.Sprint(one.Exec, one.IsStart))
@@ -231,10 +233,7 @@ func TestStartsWithoutChangesAreNotKept(t *testing.T) {
 // TestTheNewestSnapshotsHaveDiffs where there is no room for all, and all have their files.
 func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
-	shots := snapshots(t, new(workspace.Git))
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	_, dir, shots := started(t, sharedRemote(t))
 	for exec := range 5 {
 		if exec != 2 { // which changes nothing
 			write(t, dir, "x", fmt.Sprintf("of execution %d\n", exec))
@@ -291,10 +290,7 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	take(t, shots, workspace.Shot{Exec: 2, IsStart: true, Dir: dir})
 	write(t, dir, "a", "second time, 3\n")
 	take(t, shots, workspace.Shot{Exec: 3, Dir: dir})
-	list, err := shots.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := listed(t, shots)
 	var got []int
 	for _, one := range list {
 		got = append(got, one.Exec)
