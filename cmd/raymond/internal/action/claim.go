@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 )
 
 // claimWait is how long a step waits for a claim before it puts a run back.
@@ -44,16 +44,16 @@ func newClaimer(s *step, v services) *slots.Claimer {
 func partName(s *step) string { return s.dirs.own[strings.LastIndexAny(s.dirs.own, `/\`)+1:] }
 
 // startClaim begins to claim the key of the step.
-func startClaim(s *step, v services) (*claims.Claim, error) {
+func startClaim(s *step, v services) (*checkpoints.Claim, error) {
 	if err := s.note.change(func(d *noteData) { d.Claim = uuid.NewString() }); err != nil {
 		return nil, err
 	}
-	return claims.Start(newClaimer(s, v), s.log.warn), nil
+	return checkpoints.StartClaim(newClaimer(s, v), s.log.warn), nil
 }
 
 // claimNow claims the key before a run that was found under it is put back; nil
 // when another job has it, or there is no service.
-func claimNow(ctx context.Context, s *step, v services) (*claims.Claim, error) {
+func claimNow(ctx context.Context, s *step, v services) (*checkpoints.Claim, error) {
 	if v.runtime == nil {
 		return nil, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -90,7 +90,7 @@ func ThisProcess() Process {
 			}
 			return signs
 		},
-		Self: claims.ThisProcess, Alive: claims.Alive, EndAll: shell.EndAll,
+		Self: checkpoints.ThisProcess, Alive: checkpoints.Alive, EndAll: shell.EndAll,
 		Signal: func(pid int, s os.Signal) error {
 			p, err := os.FindProcess(pid)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -22,13 +22,13 @@ import (
 // lookup is where a run was looked for, and what becomes of the one that was found.
 type lookup struct {
 	services services
-	found    *slots.Found  // what is stored under the key; nil where runs are kept on this machine
-	was      *state.Run    // the run as it was left; nil where there is none, or it counts for nothing
-	how      course        // what becomes of it
-	why      string        // what is different from what was, for people; "" for nothing
-	claim    *claims.Claim // of the key; nil when it is not claimed yet
-	warning  string        // what a later workflow run can't do; "" for nothing
-	isBlind  bool          // later workflow runs can't look for the run
+	found    *slots.Found       // what is stored under the key; nil where runs are kept on this machine
+	was      *state.Run         // the run as it was left; nil where there is none, or it counts for nothing
+	how      course             // what becomes of it
+	why      string             // what is different from what was, for people; "" for nothing
+	claim    *checkpoints.Claim // of the key; nil when it is not claimed yet
+	warning  string             // what a later workflow run can't do; "" for nothing
+	isBlind  bool               // later workflow runs can't look for the run
 }
 
 // course is what a step makes of the run that it has found.

@@ -6,7 +6,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -20,7 +19,7 @@ type result struct {
 	gone      <-chan struct{}    // closed when the runner is gone
 	stops     *session.Stops     // nil before the run is driven, and in the post part
 	store     *checkpoints.Store // nil: nothing is stored
-	claim     *claims.Claim
+	claim     *checkpoints.Claim
 	run       *state.Run // nil before it has been driven
 	kept      kept
 	page      *page

@@ -11,7 +11,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/claims"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
@@ -22,7 +21,7 @@ import (
 type storage struct {
 	store *checkpoints.Store
 	saver *slots.Saver[*checkpoints.Snapshot]
-	claim *claims.Claim // this step's hold on the key
+	claim *checkpoints.Claim // this step's hold on the key
 }
 
 // openStorage decides what is stored of a run, and where; nil for nothing. It

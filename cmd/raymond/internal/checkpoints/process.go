@@ -1,4 +1,4 @@
-package claims
+package checkpoints
 
 import "github.com/raymond-action/raymond-action/artifacts/slots"
 

@@ -1,7 +1,4 @@
-// Package claims holds a key for a run, so that no other job drives a run with the
-// same key meanwhile. A key is claimed beside the run: scripts don't wait for it, and
-// prompts, which cost money, do for a time.
-package claims
+package checkpoints
 
 import (
 	"context"
@@ -14,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// MaxWait is how long prompts wait for a claim, from its start.
-const MaxWait = 10 * time.Second
+// maxWait is how long prompts wait for a claim, from its start.
+const maxWait = 10 * time.Second
 
 // The pause between two tries to claim a key is firstRetry where the service fails
 // first, and doubles up to lastRetry.
@@ -24,10 +21,12 @@ const (
 	lastRetry  = time.Minute
 )
 
-// reason is why a run ends whose key somebody else has.
-const reason = "a conflict: another job drives a run with this key"
+// lostKey is why a run ends whose key somebody else has.
+const lostKey = "a conflict: another job drives a run with this key"
 
-// Claim is the hold of a run on its key. All methods may be called at any time by
+// Claim is the hold of a run on its key, so that no other job drives a run with the same key
+// meanwhile. A key is claimed beside the run: scripts don't wait for it, and prompts, which
+// cost money, do for a time. All methods may be called at any time by
 // any goroutine. A nil *Claim is that of a run which needs none: it is never lost, and
 // nobody waits for it.
 type Claim struct {
@@ -47,10 +46,10 @@ type Claim struct {
 	conflict *slots.Conflict // with somebody else; nil for none
 }
 
-// Start begins to claim a key and returns at once. The key is claimed again and again
+// StartClaim begins to claim a key and returns at once. The key is claimed again and again
 // where the service fails, until Release; warn is told of that once, from another goroutine.
 // From then on only the Claim uses the claimer.
-func Start(claimer *slots.Claimer, warn func(string)) *Claim {
+func StartClaim(claimer *slots.Claimer, warn func(string)) *Claim {
 	ctx, end := context.WithCancel(context.Background())
 	c := &Claim{
 		warn: warn, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}), begun: time.Now(),
@@ -114,7 +113,7 @@ func (c *Claim) lose(conflict *slots.Conflict) {
 	if lost != nil {
 		lost()
 	}
-	c.asked <- reason // has room for one, and this is the only one
+	c.asked <- lostKey // has room for one, and this is the only one
 }
 
 // SetLost says what is told, once and from any goroutine, when somebody else has the key: at once if it is lost

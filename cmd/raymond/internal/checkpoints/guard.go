@@ -1,4 +1,4 @@
-package claims
+package checkpoints
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 )
 
 // Guard returns a backend of prompts that starts none before the key is known to be
-// this run's. Where the service does not say so within MaxWait of Start, prompts
+// this run's. Where the service does not say so within maxWait of Start, prompts
 // start all the same. None does once somebody else has the key.
 func (c *Claim) Guard(b runner.Backend) runner.Backend {
 	if c == nil {
@@ -25,7 +25,7 @@ type guarded struct {
 }
 
 func (b *guarded) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	b.claim.wait(ctx, time.Until(b.claim.begun.Add(MaxWait)))
+	b.claim.wait(ctx, time.Until(b.claim.begun.Add(maxWait)))
 	if b.claim.Conflict() != nil {
 		<-ctx.Done() // the run is about to be ended
 		return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Stopped, Message: "not started: another job drives a run with this key"}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package claims
+package checkpoints
 
 import "github.com/raymond-action/raymond-action/artifacts/slots"
 

@@ -1,4 +1,4 @@
-package claims
+package checkpoints
 
 import (
 	"context"
@@ -96,10 +96,10 @@ func noWarning(string) {}
 func TestTheFirstHasTheKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
-		first := Start(s.claimer(t, "first"), noWarning)
+		first := StartClaim(s.claimer(t, "first"), noWarning)
 		first.Wait(time.Hour)
 		lost := 0
-		second := Start(s.claimer(t, "second"), noWarning)
+		second := StartClaim(s.claimer(t, "second"), noWarning)
 		second.SetLost(func() { lost++ })
 		second.Wait(time.Hour)
 		synctest.Wait()
@@ -114,8 +114,8 @@ func TestTheFirstHasTheKey(t *testing.T) {
 		}
 		select {
 		case why := <-second.Asked():
-			if why != reason {
-				t.Errorf("the run is to end because of %q, want %q", why, reason)
+			if why != lostKey {
+				t.Errorf("the run is to end because of %q, want %q", why, lostKey)
 			}
 		default:
 			t.Error("the run is not asked to end")
@@ -144,10 +144,10 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 3}
 		var warnings []string
 		began := time.Now()
-		c := Start(s.claimer(t, "only"), func(text string) { warnings = append(warnings, text) })
+		c := StartClaim(s.claimer(t, "only"), func(text string) { warnings = append(warnings, text) })
 		agent := &spoken{}
-		if _, err := c.Guard(agent).Run(t.Context(), runner.Order{}, nil); err != nil || time.Since(began) != MaxWait {
-			t.Errorf("the first prompt: got %v after %v, want a start after %v", err, time.Since(began), MaxWait)
+		if _, err := c.Guard(agent).Run(t.Context(), runner.Order{}, nil); err != nil || time.Since(began) != maxWait {
+			t.Errorf("the first prompt: got %v after %v, want a start after %v", err, time.Since(began), maxWait)
 		}
 		if err := c.Check(t.Context()); err != nil || s.count() != 0 {
 			t.Errorf("before the claim stands: got %v and %d claims, want neither", err, s.count())
@@ -166,7 +166,7 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 // hangs looks for conflicts, and has no time.
 func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := Start((&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only"), noWarning)
+		c := StartClaim((&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only"), noWarning)
 		synctest.Wait()
 		began := time.Now()
 		if err := c.Check(t.Context()); err != nil || c.Conflict() != nil || time.Since(began) != 0 {
@@ -180,10 +180,10 @@ func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
 func TestAKeyThatIsTakenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
-		first := Start(s.claimer(t, "first"), noWarning)
+		first := StartClaim(s.claimer(t, "first"), noWarning)
 		first.Wait(time.Hour)
 		s.list = nil
-		second := Start(s.claimer(t, "second"), noWarning)
+		second := StartClaim(s.claimer(t, "second"), noWarning)
 		second.Wait(time.Hour)
 		for range 2 {
 			if err := first.Check(t.Context()); err == nil {
@@ -200,7 +200,7 @@ func TestAKeyThatIsTakenLater(t *testing.T) {
 func TestReleaseEndsTheClaiming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 1000}
-		c := Start(s.claimer(t, "only"), noWarning)
+		c := StartClaim(s.claimer(t, "only"), noWarning)
 		time.Sleep(time.Hour)
 		if err := c.Release(t.Context()); err == nil {
 			t.Error("from a service that is out of order: got no error, want one")
