@@ -1,15 +1,11 @@
 package installtest
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -19,31 +15,6 @@ func ownCache(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, home)
-	}
-}
-
-func TestManyWhoAskAtOnceShareOneInstallation(t *testing.T) {
-	ownCache(t)
-	var fills atomic.Int32
-	fill := func(_ context.Context, dir string) error {
-		fills.Add(1)
-		return os.WriteFile(filepath.Join(dir, "program"), []byte("whole"), 0o600)
-	}
-	var all sync.WaitGroup
-	for range 8 {
-		all.Go(func() {
-			dir, err := once(t.Context(), "tool", fill)
-			if err != nil {
-				t.Error(err)
-			}
-			if got, err := os.ReadFile(filepath.Join(dir, "program")); string(got) != "whole" {
-				t.Errorf("program: got %q, %v, want it whole", got, err)
-			}
-		})
-	}
-	all.Wait()
-	if n := fills.Load(); n != 1 {
-		t.Errorf("installations: got %d, want 1", n)
 	}
 }
 

@@ -1,15 +1,13 @@
 package examplestest
 
 import (
-	"bytes"
+	"cmp"
 	"crypto/rand"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +37,7 @@ type Forge struct {
 
 	t         testing.TB
 	artifacts *artifactstest.Server
+	rest      http.Handler
 
 	mu     sync.Mutex // guards what follows
 	calls  []Request
@@ -49,12 +48,7 @@ type Forge struct {
 }
 
 // Request is one that the forge was sent.
-type Request struct {
-	Method, Path string // the path is relative to the repository, as in "/issues/7/comments"
-	Query        string
-	Body         map[string]any // of the REST API
-	Token        string         // that came with it
-}
+type Request struct{ Method, Path, Query string } // the path is relative to the repository, as in "/issues/7/comments"
 
 // String is the request in one line.
 func (r Request) String() string {
@@ -98,7 +92,7 @@ func newForge(t testing.TB) *Forge {
 		t: t, Token: "ghs_" + rand.Text(), Bare: filepath.Join(t.TempDir(), "acme", "consumer.git"),
 		Levels: map[string]string{"ann": "write", "eve": "read"}, artifacts: artifactstest.New(t),
 	}
-	f.last.pull = 100
+	f.last.pull, f.rest = 100, f.api()
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(f.Close)
 	return f
@@ -118,15 +112,9 @@ func (f *Forge) AddIssue(i Issue) {
 func (f *Forge) Issue(number int) Issue {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, i := range f.issues {
-		if i.Number == number {
-			c := *i
-			c.Labels, c.Notes = slices.Clone(i.Labels), slices.Clone(i.Notes)
-			return c
-		}
-	}
-	f.t.Errorf("issue %d: the forge has none", number)
-	return Issue{}
+	c := *f.issue(strconv.Itoa(number))
+	c.Labels, c.Notes = slices.Clone(c.Labels), slices.Clone(c.Notes)
+	return c
 }
 
 // Say adds a comment of somebody to an issue or a pull request, and returns it as the
@@ -134,14 +122,7 @@ func (f *Forge) Issue(number int) Issue {
 func (f *Forge) Say(number int, author, body string) any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last.comment++
-	c := Comment{ID: 9000 + f.last.comment, Author: author, Body: body, Created: time.Now()}
-	for _, i := range f.issues {
-		if i.Number == number {
-			i.Notes = append(i.Notes, c)
-		}
-	}
-	return c.json()
+	return f.note(f.issue(strconv.Itoa(number)), author, body)
 }
 
 // Pulls are the pull requests as they are now.
@@ -173,39 +154,8 @@ func (f *Forge) Before(tell func(Request)) {
 
 // serve notes a request and hands it on.
 func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
-	_, password, _ := r.BasicAuth()
-	q := Request{Method: r.Method, Query: r.URL.RawQuery, Token: password}
-	if password == "" {
-		q.Token = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-	}
 	path, isAPI := strings.CutPrefix(r.URL.Path, "/api/repos/"+Repository)
-	q.Path = path
-	if isAPI {
-		q.Body = body(r)
-	}
-	f.note(q)
-	switch {
-	case q.Token != f.Token && isAPI:
-		refuse(w, http.StatusUnauthorized, "Bad credentials")
-	case q.Token != f.Token:
-		w.Header().Set("WWW-Authenticate", `Basic realm="forge"`)
-		w.WriteHeader(http.StatusUnauthorized)
-	case strings.HasPrefix(path, "/actions/"):
-		r.URL.Path = "/api/repos/o/r" + path
-		r.Header.Set("Authorization", "Bearer "+artifactstest.APIToken)
-		f.artifacts.Config.Handler.ServeHTTP(w, r)
-	case isAPI:
-		f.api(w, r, q)
-	case strings.HasPrefix(r.URL.Path, "/"+Repository+".git/"):
-		f.git(w, r)
-	case r.URL.Path == "/graphql": // who is asking
-		answer(w, 200, map[string]any{"data": map[string]any{"viewer": map[string]any{"login": bot}}})
-	default: // such as /user, which the token of a job may not ask
-		refuse(w, http.StatusForbidden, "Resource not accessible by integration")
-	}
-}
-
-func (f *Forge) note(q Request) {
+	q := Request{Method: r.Method, Path: path, Query: r.URL.RawQuery}
 	f.mu.Lock()
 	f.calls = append(f.calls, q)
 	tell := f.before
@@ -213,27 +163,28 @@ func (f *Forge) note(q Request) {
 	if tell != nil {
 		tell(q)
 	}
-}
-
-// body reads the JSON of a request.
-func body(r *http.Request) map[string]any {
-	data, err := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(bytes.NewReader(data))
-	var fields map[string]any
-	if err != nil || json.Unmarshal(data, &fields) != nil {
-		return nil
+	_, token, isBasic := r.BasicAuth()
+	if !isBasic {
+		token = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
-	return fields
-}
-
-func refuse(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	fmt.Fprintf(w, `{"message":%q}`, text)
-}
-
-func answer(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone needs no answer
+	switch {
+	case token != f.Token && isAPI:
+		send(w, http.StatusUnauthorized, object{"message": "Bad credentials"})
+	case token != f.Token:
+		w.Header().Set("WWW-Authenticate", `Basic realm="forge"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	case strings.HasPrefix(path, "/actions/"):
+		r.URL.Path = "/api/repos/o/r" + path
+		r.Header.Set("Authorization", "Bearer "+artifactstest.APIToken)
+		f.artifacts.Config.Handler.ServeHTTP(w, r)
+	case isAPI:
+		r.URL.Path, r.URL.RawPath = cmp.Or(path, "/"), ""
+		f.rest.ServeHTTP(w, r)
+	case strings.HasPrefix(r.URL.Path, "/"+Repository+".git/"):
+		f.git(w, r)
+	case r.URL.Path == "/graphql": // who is asking
+		send(w, http.StatusOK, object{"data": object{"viewer": object{"login": bot}}})
+	default: // such as /user, which the token of a job may not ask
+		send(w, http.StatusForbidden, object{"message": "Resource not accessible by integration"})
+	}
 }
