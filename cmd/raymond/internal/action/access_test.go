@@ -128,7 +128,7 @@ Do as I say.
 func TestACheckoutIsTrustedOrNot(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), acttest.Repository(t, base)
-	own := commitOf(t, repo)
+	own := sitetest.CommitOf(t, repo)
 	acttest.Commit(t, repo, head)
 	f.Heads[7], f.Heads[8] = 99, artifactstest.Repository
 	onPull := func(n int) string { return fmt.Sprintf(`"issue":{"number":%d,"pull_request":{}}`, n) }
@@ -158,7 +158,7 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+"-- prices.yaml --\nprices: {m: {input: 0, output: 0}}\n")
-	own, elsewhere := commitOf(t, repo), t.TempDir()
+	own, elsewhere := sitetest.CommitOf(t, repo), t.TempDir()
 	acttest.Commit(t, repo, head)
 	if err := os.WriteFile(filepath.Join(elsewhere, "prices.yaml"), []byte("prices: {m: {input: 1, output: 1}}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -169,10 +169,10 @@ func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 		code      int
 	}{{"", fromFork, denied}, {"link", fromFork, denied}, {elsewhere, fromFork, 0}, {"", fromHome, 0}} {
 		j := newJob(t, f, repo, int64(400+i)).on("pull_request", event(person("ann"), test.from)).set("GITHUB_WORKFLOW_SHA", own)
-		dir := cmp.Or(test.dir, j.env["GITHUB_WORKSPACE"])
+		dir := cmp.Or(test.dir, j.Env["GITHUB_WORKSPACE"])
 		if dir == "link" {
 			dir = filepath.Join(elsewhere, dir)
-			if err := os.Symlink(j.env["GITHUB_WORKSPACE"], dir); err != nil {
+			if err := os.Symlink(j.Env["GITHUB_WORKSPACE"], dir); err != nil {
 				t.Fatal(err)
 			}
 		}

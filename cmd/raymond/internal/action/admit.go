@@ -22,9 +22,9 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 	if !s.event.Code.Known && p.heard == nil { // else that was tried
 		findHead(ctx, s)
 	}
-	grant, denied := job.Authorize(ctx, s.in.Rules, s.event, api)
+	lowest, denied := job.Authorize(ctx, s.in.Rules, s.event, api)
 	if denied == nil {
-		p.isAllowed, p.isTrusted = true, job.Trusted(s.event, grant)
+		p.isAllowed, p.isTrusted = true, job.Trusted(s.event, lowest)
 		if s.in.TrustCheckout != nil {
 			p.isTrusted = *s.in.TrustCheckout
 		}

@@ -190,7 +190,7 @@ func (b *bash) programs(start interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		case "chmod":
 			err = os.Chmod(path(args[2]), 0o755)
 		default:
-			b.j.t.Errorf("a script starts %q: a test in one process has no such program", args)
+			b.j.T.Errorf("a script starts %q: a test in one process has no such program", args)
 			return interp.ExitStatus(127)
 		}
 		if err != nil {

@@ -136,7 +136,7 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 		j := s.talks(1, "budget", "7")
 		c := j.start()
 		journal := func() string {
-			list, _ := filepath.Glob(filepath.Join(j.own(), "*.journal"))
+			list, _ := filepath.Glob(filepath.Join(j.Own(), "*.journal"))
 			return strings.Join(list, "")
 		}
 		c.Until("what was metered", func() bool {
@@ -145,7 +145,7 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 		})
 		c.Kill()
 		if isAltered {
-			j.write(journal(), "")
+			j.Site.Write(journal(), "")
 			e := j.end(j.command("action-post"))
 			e.WantSays(t, "warning", "it is not known what this step has spent", "budget-per-key")
 			s.wantSpent("7000000")
@@ -176,7 +176,7 @@ func TestWhatWasSpentCantBeHad(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
 	j := s.talks(1, "budget-per-key", "0.02", "resume", "never")
-	j.inputs["github-token"] = "another"
+	j.Inputs["github-token"] = "another"
 	e := j.do(problem.ExitCodes[problem.ClassOverLimit])
 	e.WantSays(t, "warning", "budget-per-key", "a minimum", "actions: read")
 	s.wantLogged("start middle")

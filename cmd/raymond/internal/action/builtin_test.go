@@ -28,7 +28,7 @@ func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 	j := job(502, event(person("ann"), fromHome), "100")
 	e := j.do(0)
 	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
-	if shown := e.Stdout + e.Stderr + e.Summary; strings.Contains(shown, j.temp) || !strings.Contains(shown, " of builtin:quickstart, ") {
+	if shown := e.Stdout + e.Stderr + e.Summary; strings.Contains(shown, j.Temp) || !strings.Contains(shown, " of builtin:quickstart, ") {
 		t.Errorf("got %s, want no temporary folder and the name that the input has", shown)
 	}
 	if got, want := e.Outputs["result"], "1 + 2 + ... + 300 = 45150"; !strings.HasPrefix(got, want) {

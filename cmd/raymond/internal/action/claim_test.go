@@ -89,7 +89,7 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	if strings.Contains(e.Stdout, "unknown of") {
 		t.Errorf("second job: got %v, want it known that nothing was spent", e)
 	}
-	for _, part := range []string{sharedKey, jobs[1-loser].env["GITHUB_JOB"], "actions: read"} {
+	for _, part := range []string{sharedKey, jobs[1-loser].Env["GITHUB_JOB"], "actions: read"} {
 		if !strings.Contains(e.Stderr, part) {
 			t.Errorf("stderr: got %q, want %q in it", e.Stderr, part)
 		}

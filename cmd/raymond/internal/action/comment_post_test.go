@@ -29,7 +29,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 		return s.done() == "reached" && len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1
 	})
 	c.Kill()
-	if got := sitetest.Read(j.t, j.commandFile("GITHUB_STEP_SUMMARY")); !strings.Contains(got, "Running") {
+	if got := sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")); !strings.Contains(got, "Running") {
 		t.Errorf("summary of the killed step: got %q, want one of a run under way", got)
 	}
 	one := s.wantComment(7, "Running")

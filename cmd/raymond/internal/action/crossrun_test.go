@@ -101,7 +101,7 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 	for gitea, payload := range map[bool]string{false: "{" + inPublic + "}", true: "{" + inPrivate + "}"} {
 		s := newScene(t, threeScripts)
 		change := func(j *bareJob) *bareJob {
-			j.payload = payload
+			j.Payload = payload
 			if gitea {
 				j.set("GITEA_ACTIONS", "true", "GITHUB_REPOSITORY_ID", "")
 			}
@@ -153,7 +153,7 @@ func TestStateKeys(t *testing.T) {
 	s := newGitScene(t, agentAtWork)
 	old, next, foreign := sitetest.NewStateKey(t), sitetest.NewStateKey(t), sitetest.NewStateKey(t)
 	open := s.job(1, "state-key", old)
-	open.payload = "{" + inPublic + "}"
+	open.Payload = "{" + inPublic + "}"
 	open.with("max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	for _, a := range s.forge.All() {
 		if bytes.Contains(a.Content, []byte("START.md")) || bytes.Contains(a.Content, []byte("work.txt")) {
@@ -172,7 +172,7 @@ func TestStateKeys(t *testing.T) {
 	j := s.job(3, "state-key", next+"\n"+old, "max-iterations", "9", "resume", "require")
 	e := j.do(0)
 	e.WantOutputs(t, "status", "completed", "result", "all done")
-	if got := sitetest.Read(j.t, filepath.Join(j.work, "work.txt")); got != "work\n" {
+	if got := sitetest.Read(j.T, filepath.Join(j.Work, "work.txt")); got != "work\n" {
 		t.Errorf("work.txt: got %q, want what the run before it left", got)
 	}
 	keys, err := checkpoint.ParseKeys(next)

@@ -16,19 +16,19 @@ type ended = sitetest.Ended
 // do runs the step's main part, which must end with the given code, and then the
 // workflow run is over.
 func (j *bareJob) do(code int) ended {
-	j.t.Helper()
+	j.T.Helper()
 	e := j.end(j.start())
 	if e.Code != code {
-		j.t.Fatalf("step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.run, j.inputs, e, code)
+		j.T.Fatalf("step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.Run, j.Inputs, e, code)
 	}
 	return e
 }
 
 func (j *bareJob) end(c *running) ended {
-	j.t.Helper()
-	e := sitetest.End(j.t, c.Wait(), j.commandFile)
-	if j.forge != nil {
-		j.forge.ChangeRun(j.run, func(run *artifactstest.Run) { run.Status = "completed" })
+	j.T.Helper()
+	e := sitetest.End(j.T, c.Wait(), j.CommandFile)
+	if j.Forge != nil {
+		j.Forge.ChangeRun(j.Run, func(run *artifactstest.Run) { run.Status = "completed" })
 	}
 	return e
 }
@@ -36,7 +36,7 @@ func (j *bareJob) end(c *running) ended {
 // stateFiles are the files below the step's own folder.
 func (j *bareJob) stateFiles() []string {
 	var files []string
-	_ = filepath.WalkDir(filepath.Join(j.temp, "raymond"), func(path string, d os.DirEntry, err error) error {
+	_ = filepath.WalkDir(filepath.Join(j.Temp, "raymond"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return nil
 		}

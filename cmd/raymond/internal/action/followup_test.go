@@ -122,7 +122,7 @@ func TestAFollowUpWithoutTheConversationIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, followed)
 	public := func(j *bareJob) *bareJob {
-		j.payload = strings.Replace(j.payload, inPrivate, inPublic, 1)
+		j.Payload = strings.Replace(j.Payload, inPrivate, inPublic, 1)
 		return j
 	}
 	public(s.labelled(1)).do(0).WantOutputs(t, "status", "completed")

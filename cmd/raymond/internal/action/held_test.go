@@ -63,10 +63,10 @@ func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 			repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n")
 			j := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", mode).with(tt.inputs...)
 			for i := 1; i < len(tt.env); i += 2 {
-				j.set(tt.env[i-1], strings.ReplaceAll(tt.env[i], "WORK", j.work))
+				j.set(tt.env[i-1], strings.ReplaceAll(tt.env[i], "WORK", j.Work))
 			}
 			for file, text := range tt.files {
-				j.write(filepath.Join(j.work, file), text)
+				j.Site.Write(filepath.Join(j.Work, file), text)
 			}
 			want := tt.class
 			if mode == "off" && want == problem.ClassDenied || mode == "off" && strings.Contains(name, "the action") {
@@ -96,10 +96,10 @@ func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/START.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nprices: {x: {input: 1, output: 1}}\n")
 	first := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "workflow", "talk", "anthropic-api-key", "sk-ant-test-key-0123", "key", "first")
 	first.do(0)
-	if err := os.MkdirAll(filepath.Join(first.root, "elsewhere"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(first.Root, "elsewhere"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(filepath.Join(first.root, "elsewhere"), os.DirFS(filepath.Join(repo, "wf"))); err != nil {
+	if err := os.CopyFS(filepath.Join(first.Root, "elsewhere"), os.DirFS(filepath.Join(repo, "wf"))); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
@@ -110,8 +110,8 @@ func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 		"a script without a cage":      {[]string{"workflow", "plain", "cage", "off"}, problem.ClassDenied},
 		"with sudo":                    {[]string{"workflow", "plain", "allow-sudo", "true"}, problem.ClassDenied},
 		"a trusted script":             {[]string{"workflow", "wf"}, problem.ClassDenied},
-		"a trusted script of others":   {[]string{"workflow", filepath.Join(first.root, "elsewhere")}, ""},
-		"prices, and a script of ours": {[]string{"workflow", filepath.Join(first.root, "elsewhere"), "prices", filepath.Join(first.work, "prices.yaml")}, problem.ClassDenied},
+		"a trusted script of others":   {[]string{"workflow", filepath.Join(first.Root, "elsewhere")}, ""},
+		"prices, and a script of ours": {[]string{"workflow", filepath.Join(first.Root, "elsewhere"), "prices", filepath.Join(first.Work, "prices.yaml")}, problem.ClassDenied},
 		"a simulation":                 {[]string{"workflow", "plain", "mode", "simulate", "replies", "r.yaml"}, problem.ClassDenied},
 		"lint":                         {[]string{"workflow", "plain", "mode", "lint"}, ""},
 	} {

@@ -50,16 +50,16 @@ func inJSON(text string) string {
 
 // ofSecrets are forms or leaks of all secrets of a job.
 func (j *bareJob) ofSecrets(of func(string) []string) []string {
-	return slices.Concat(of(modelKey), of(npmSecret), of(j.inputs["github-token"]))
+	return slices.Concat(of(modelKey), of(npmSecret), of(j.Inputs["github-token"]))
 }
 
 // wantNoLeaks checks that a text has no form of a secret, and nothing that one
 // could be put together of.
 func (j *bareJob) wantNoLeaks(what, text string) {
-	j.t.Helper()
+	j.T.Helper()
 	for _, leak := range j.ofSecrets(leaks) {
 		if at := strings.Index(text, leak); at >= 0 {
-			j.t.Errorf("%s: got the secret %q in %q", what, leak, text[max(0, at-60):min(len(text), at+len(leak)+20)])
+			j.T.Errorf("%s: got the secret %q in %q", what, leak, text[max(0, at-60):min(len(text), at+len(leak)+20)])
 		}
 	}
 }
@@ -86,9 +86,9 @@ func hostileJob(t *testing.T, f *sitetest.Forge, run int64, flow string) *bareJo
 	).set("NPM_AUTH_TOKEN", npmSecret)
 	j.says = map[string]says{}
 	secrets := strings.Join(j.ofSecrets(forms), "\n")
-	j.write(filepath.Join(j.work, "hostile"), sitetest.Hostile)
-	j.write(filepath.Join(j.work, "secrets"), secrets)
-	j.write(filepath.Join(j.work, "token"), modelKey)
+	j.Site.Write(filepath.Join(j.Work, "hostile"), sitetest.Hostile)
+	j.Site.Write(filepath.Join(j.Work, "secrets"), secrets)
+	j.Site.Write(filepath.Join(j.Work, "token"), modelKey)
 	j.says["Begin"] = says{sitetest.Hostile + "\n" + secrets, "<goto>NOISE.sh</goto>"}
 	j.says["End"] = says{secrets, "<result>" + secrets + "\n" + sitetest.Hostile + "</result>"}
 	return j
@@ -122,9 +122,9 @@ func TestHostileTextChangesNothing(t *testing.T) {
 
 // wantHarmless checks what a step has told its runner.
 func (j *bareJob) wantHarmless(e ended) {
-	j.t.Helper()
-	if saved := jobtest.ReadOutputs(j.t, sitetest.Read(j.t, j.commandFile("GITHUB_STATE"))); len(saved) != 1 || saved[partState] == "" {
-		j.t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
+	j.T.Helper()
+	if saved := jobtest.ReadOutputs(j.T, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] == "" {
+		j.T.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	var names []string
 	for _, o := range job.Outputs() {
@@ -132,58 +132,58 @@ func (j *bareJob) wantHarmless(e ended) {
 	}
 	for name := range e.Outputs {
 		if !slices.Contains(names, name) {
-			j.t.Errorf("output %s: got %q, want no such output", name, e.Outputs[name])
+			j.T.Errorf("output %s: got %q, want no such output", name, e.Outputs[name])
 		}
 	}
 	for _, c := range e.Commands {
 		j.wantOwn(c)
 	}
 	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
-		if got := sitetest.Read(j.t, j.commandFile(name)); got != "" {
-			j.t.Errorf("%s: got %q, want nothing", name, got)
+		if got := sitetest.Read(j.T, j.CommandFile(name)); got != "" {
+			j.T.Errorf("%s: got %q, want nothing", name, got)
 		}
 	}
 	if len(e.Summary) > 1<<20 || len(e.Summary) == 0 || !utf8.ValidString(e.Summary) || !utf8.ValidString(e.Stdout) {
-		j.t.Errorf("summary of %d bytes, valid: %v, log valid: %v", len(e.Summary), utf8.ValidString(e.Summary), utf8.ValidString(e.Stdout))
+		j.T.Errorf("summary of %d bytes, valid: %v, log valid: %v", len(e.Summary), utf8.ValidString(e.Summary), utf8.ValidString(e.Stdout))
 	}
 	j.wantNoLeaks("log", e.Unmasked())
 	j.wantNoLeaks("stderr", e.Stderr)
 	j.wantNoLeaks("summary", e.Summary)
 	j.wantNoLeaks("outputs", fmt.Sprint(e.Outputs))
-	j.wantNoLeaks("events", sitetest.Read(j.t, e.Outputs["events-file"]))
+	j.wantNoLeaks("events", sitetest.Read(j.T, e.Outputs["events-file"]))
 	for _, bad := range []string{"\x1b", "\x00", "\u202e", "\u200b"} {
 		if strings.Contains(e.Unmasked(), bad) {
-			j.t.Errorf("log: got the character %q, want none", bad)
+			j.T.Errorf("log: got the character %q, want none", bad)
 		}
 	}
 }
 
 // wantOwn checks that a command is one of the step's own.
 func (j *bareJob) wantOwn(c jobtest.Command) {
-	j.t.Helper()
+	j.T.Helper()
 	switch c.Name {
 	case "add-mask":
 		if len(c.Data) < 8 && !slices.Contains([]string{"a+b=", "c+d="}, c.Data) { // signatures of addresses
-			j.t.Errorf("masked: got %q, want secrets alone", c.Data)
+			j.T.Errorf("masked: got %q, want secrets alone", c.Data)
 		}
 	case "error", "warning", "notice":
 		if c.Properties["title"] == "" || strings.Contains(fmt.Sprint(c.Properties), "injected") {
-			j.t.Errorf("annotation: got %+v, want one of the step's own", c)
+			j.T.Errorf("annotation: got %+v, want one of the step's own", c)
 		}
 	case "group", "endgroup":
 		if strings.Contains(c.Data, "injected") {
-			j.t.Errorf("group: got %q, want one of the step's own", c.Data)
+			j.T.Errorf("group: got %q, want one of the step's own", c.Data)
 		}
 	default:
-		j.t.Errorf("command: got %+v, want none of that name", c)
+		j.T.Errorf("command: got %+v, want none of that name", c)
 	}
 }
 
 // wantStoredWithoutSecrets checks every byte of the newest checkpoint: no file
 // has a secret, transcripts have the length of those on disk.
 func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
-	j.t.Helper()
-	all := j.forge.Checkpoints(j.t, nil)
+	j.T.Helper()
+	all := j.Forge.Checkpoints(j.T, nil)
 	last := all[len(all)-1]
 	kinds := map[string]int{}
 	err := fs.WalkDir(os.DirFS(last.Dir), ".", func(name string, d fs.DirEntry, err error) error {
@@ -191,7 +191,7 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 			return err
 		}
 		kinds[strings.Split(name, "/")[0]]++
-		text := sitetest.Read(j.t, filepath.Join(last.Dir, name))
+		text := sitetest.Read(j.T, filepath.Join(last.Dir, name))
 		j.wantNoLeaks("checkpoint, "+name, text)
 		if filepath.Dir(name) == "transcripts" {
 			j.wantSameLength(name, text)
@@ -199,15 +199,15 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 		return nil
 	})
 	if err != nil {
-		j.t.Fatal(err)
+		j.T.Fatal(err)
 	}
 	if kinds["transcripts"] != 1 || kinds["state.json"] != 1 || kinds["events.jsonl"] != 1 || kinds["workspace"] < 2 {
-		j.t.Errorf("checkpoint: got files %v, want state, events, one transcript and the workspace", kinds)
+		j.T.Errorf("checkpoint: got files %v, want state, events, one transcript and the workspace", kinds)
 	}
 	if last.Run.WorkflowID != id || last.Run.Agents[0].State != at {
-		j.t.Errorf("checkpoint: got run %s in state %s, want %s in %s", last.Run.WorkflowID, last.Run.Agents[0].State, id, at)
+		j.T.Errorf("checkpoint: got run %s in state %s, want %s in %s", last.Run.WorkflowID, last.Run.Agents[0].State, id, at)
 	}
-	for _, a := range j.forge.All() {
+	for _, a := range j.Forge.All() {
 		j.wantNoLeaks("artifact "+a.Name, string(a.Content))
 	}
 }
@@ -215,18 +215,18 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 // wantSameLength compares a stored transcript with the one on disk: only secrets
 // differ, by as many stars.
 func (j *bareJob) wantSameLength(name, stored string) {
-	j.t.Helper()
+	j.T.Helper()
 	paths := slices.DeleteFunc(j.conversations(), func(path string) bool { return filepath.Base(path) != filepath.Base(name) })
 	if len(paths) != 1 {
-		j.t.Fatalf("transcripts on disk: got %q, want one", paths)
+		j.T.Fatalf("transcripts on disk: got %q, want one", paths)
 	}
-	disk := []byte(sitetest.Read(j.t, paths[0]))
+	disk := []byte(sitetest.Read(j.T, paths[0]))
 	if len(disk) != len(stored) || !bytes.Contains(disk, []byte(modelKey)) {
-		j.t.Fatalf("transcript: got %d bytes, want the %d of the one on disk, with secrets", len(stored), len(disk))
+		j.T.Fatalf("transcript: got %d bytes, want the %d of the one on disk, with secrets", len(stored), len(disk))
 	}
 	for i := range disk {
 		if disk[i] != stored[i] && stored[i] != '*' {
-			j.t.Fatalf("transcript, byte %d: got %q, want %q or a star", i, stored[i], disk[i])
+			j.T.Fatalf("transcript, byte %d: got %q, want %q or a star", i, stored[i], disk[i])
 		}
 	}
 }

@@ -56,7 +56,7 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	if files := j.stateFiles(); len(files) > 0 {
 		t.Errorf("files of a state: got %q, want none\n%v", files, e)
 	}
-	if asked := j.forge.Questions(); len(asked) > 0 {
+	if asked := j.Forge.Questions(); len(asked) > 0 {
 		t.Errorf("requests: got %q, want none\n%v", asked, e)
 	}
 }
@@ -71,7 +71,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 	}{
 		"a workflow that isn't there": {func(j *bareJob) { j.with("workflow", "flows") }, []string{"input workflow:", `"flows"`, "no such file"}},
 		"no such workflow here":       {func(j *bareJob) { j.with("workflow", "builtin:../x") }, []string{"input workflow:", `"builtin:../x"`, "it has ", "quickstart"}},
-		"a payload that is no JSON":   {func(j *bareJob) { j.payload = "{" }, []string{"event payload"}},
+		"a payload that is no JSON":   {func(j *bareJob) { j.Payload = "{" }, []string{"event payload"}},
 		"an event that isn't named":   {func(j *bareJob) { j.set("GITHUB_EVENT_NAME", "") }, []string{"GITHUB_EVENT_NAME"}},
 	} {
 		t.Run(name, func(t *testing.T) {

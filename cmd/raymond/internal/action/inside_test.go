@@ -74,8 +74,8 @@ func (o *output) String() string {
 
 // command begins a part of the step: action or action-post.
 func (j *bareJob) command(part string) *running {
-	j.t.Helper()
-	j.prepare(part)
+	j.T.Helper()
+	j.Prepare(part)
 	c := &running{j: j, signals: make(chan os.Signal, 4), Done: make(chan struct{}), began: time.Now()}
 	c.life, c.die = context.WithCancel(context.Background())
 	e := c.env()
@@ -89,7 +89,7 @@ func (j *bareJob) command(part string) *running {
 		c.code = exitCode(&c.stderr, run(e))
 		c.ended = time.Now()
 	}()
-	j.t.Cleanup(func() { // for a test that ends before
+	j.T.Cleanup(func() { // for a test that ends before
 		c.die()
 		c.Signal(os.Interrupt)
 		<-c.Done
@@ -103,7 +103,7 @@ func (c *running) env() action.Env {
 	self := slots.Process{Machine: "this one", PID: 1, Started: uuid.NewString()}
 	alive.Store(self.Started, c.life)
 	return action.Env{
-		Version: "dev", Environ: j.environment(), Stdout: &c.stdout, Stderr: &c.stderr, Run: j.tool, Transport: c,
+		Version: "dev", Environ: j.Environ(), Stdout: &c.stdout, Stderr: &c.stderr, Run: j.tool, Transport: c,
 		Clock: runner.Clock{Now: func() time.Time { return time.Now().Add(time.Duration(c.late.Load())) }, After: time.After},
 		Process: action.Process{
 			Protect: func() error { return nil },
@@ -163,18 +163,18 @@ func exitCode(stderr io.Writer, err error) int {
 
 // Wait returns how the part ended.
 func (c *running) Wait() sitetest.Outcome {
-	c.j.t.Helper()
+	c.j.T.Helper()
 	select {
 	case <-c.Done:
 	case <-time.After(patience):
-		c.j.t.Fatalf("step of workflow run %d: got no end within %v\n%s%s", c.j.run, patience, &c.stdout, &c.stderr)
+		c.j.T.Fatalf("step of workflow run %d: got no end within %v\n%s%s", c.j.Run, patience, &c.stdout, &c.stderr)
 	}
 	return sitetest.Outcome{Code: c.code, Stdout: c.stdout.String(), Stderr: c.stderr.String(), Took: c.ended.Sub(c.began)}
 }
 
 // Until waits for a condition that the running step brings about.
 func (c *running) Until(what string, cond func() bool) {
-	c.j.t.Helper()
+	c.j.T.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !cond() {
@@ -182,12 +182,12 @@ func (c *running) Until(what string, cond func() bool) {
 		case <-tick.C:
 		case <-c.Done:
 			if !cond() {
-				c.j.t.Fatalf("%s: the step ended before\n%v", what, c.Wait())
+				c.j.T.Fatalf("%s: the step ended before\n%v", what, c.Wait())
 			}
 			return
 		}
 		if time.Since(c.began) > patience {
-			c.j.t.Fatalf("%s: got nothing within %v", what, patience)
+			c.j.T.Fatalf("%s: got nothing within %v", what, patience)
 		}
 	}
 }
@@ -196,19 +196,19 @@ func (c *running) Until(what string, cond func() bool) {
 // seen by anybody. What it has written so far is what the post part finds.
 func (c *running) Kill() {
 	j := c.j
-	j.t.Helper()
-	old := j.temp
+	j.T.Helper()
+	old := j.Temp
 	err := fs.ErrNotExist // of a file that has gone while it was copied
 	for errors.Is(err, fs.ErrNotExist) {
-		j.temp = filepath.Join(filepath.Dir(old), "temp-"+uuid.NewString())
-		err = os.CopyFS(j.temp, os.DirFS(old))
+		j.Temp = filepath.Join(filepath.Dir(old), "temp-"+uuid.NewString())
+		err = os.CopyFS(j.Temp, os.DirFS(old))
 	}
 	if err != nil {
-		j.t.Fatal(err)
+		j.T.Fatal(err)
 	}
-	for name, value := range j.env {
+	for name, value := range j.Env {
 		if rest, ok := strings.CutPrefix(value, old); ok && name != "PATH" {
-			j.env[name] = j.temp + rest
+			j.Env[name] = j.Temp + rest
 		}
 	}
 	c.die()

@@ -23,7 +23,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	s := newGitScene(t, agentAtWork)
 	public := func(run int64, inputs ...string) *bareJob {
 		j := s.job(run, inputs...)
-		j.payload = "{" + inPublic + "}"
+		j.Payload = "{" + inPublic + "}"
 		return j
 	}
 	first := public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
@@ -90,7 +90,7 @@ func TestAnEditOfTheWorkflowIsNotRun(t *testing.T) {
 	j := s.job(2, "max-iterations", "9")
 	j.do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"], "result", "all done")
 	s.wantDone("start middle end")
-	if got := sitetest.Read(j.t, filepath.Join(j.work, "wf", "MIDDLE.sh")); !strings.Contains(got, "injected") {
+	if got := sitetest.Read(j.T, filepath.Join(j.Work, "wf", "MIDDLE.sh")); !strings.Contains(got, "injected") {
 		t.Errorf("wf/MIDDLE.sh in the workspace: got %q, want the work of the run before", got)
 	}
 }

@@ -34,11 +34,11 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 	e := j.do(0)
 	e.WantOutputs(t, "status", "completed")
 	texts := map[string]string{
-		"log": e.Unmasked(), "stderr": e.Stderr, "page": e.Summary, "events": sitetest.Read(j.t, e.Outputs["events-file"]), "result": e.Outputs["result"],
+		"log": e.Unmasked(), "stderr": e.Stderr, "page": e.Summary, "events": sitetest.Read(j.T, e.Outputs["events-file"]), "result": e.Outputs["result"],
 	}
 	for _, c := range f.Checkpoints(t, nil) {
 		for _, name := range []string{"state.json", "events.jsonl"} {
-			texts[name+" of the checkpoint"] = sitetest.Read(j.t, filepath.Join(c.Dir, name))
+			texts[name+" of the checkpoint"] = sitetest.Read(j.T, filepath.Join(c.Dir, name))
 		}
 	}
 	e.WantSays(t, "warning", "too short", ": SHORT_TOKEN")

@@ -25,7 +25,7 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 	e.WantSays(t, "error", "anthropic-api-key", "claude-code-oauth-token")
 	s.wantDone("")
 	loggedIn := hosted(6)
-	loggedIn.write(filepath.Join(loggedIn.env["HOME"], ".claude", ".credentials.json"), "{}")
+	loggedIn.Site.Write(filepath.Join(loggedIn.Env["HOME"], ".claude", ".credentials.json"), "{}")
 	for name, j := range map[string]*bareJob{
 		"with a key":                   hosted(2, "anthropic-api-key", "sk-ant-0123456789"),
 		"with Bedrock":                 hosted(4).set("CLAUDE_CODE_USE_BEDROCK", "1"),

@@ -211,25 +211,30 @@ func linkLeft(s *step, l report.Link) error {
 	return s.files.WriteSummary(report.LinkText(l, s.site()))
 }
 
-// summaryOf is the summary of a run that has stopped or was killed.
+// summaryOf is the summary of a run that has stopped or was killed. Who is killed can't tell how the run ended, and no log
+// has it: whoever resumes the run does so where it was.
 func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	if err := completeLog(s, run); err != nil {
 		return nil, err
 	}
-	m := report.NewLiveModel()
-	sum := report.NewSummary(m, report.SummaryOptions{
+	known := report.NewLiveModel()
+	sum := report.NewSummary(known, report.SummaryOptions{
 		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.site(), Place: place(s, nil),
 	})
-	t := &teller{to: sum}
-	if err := retell(s.fileOfRun(run.WorkflowID, session.EventsFile), t.Report); err != nil {
+	if err := retell(s.fileOfRun(run.WorkflowID, session.EventsFile), sum.Replay); err != nil {
 		return nil, err
 	}
-	if run.Progress.Status == state.Running {
-		if err := sum.Replay(t.cutOff(run)); err != nil {
+	if n, spent := len(known.Parts), run.Spent(); run.Progress.Status == state.Running && n > 0 {
+		err := sum.Replay(state.Event{Time: known.Now, Body: &state.RunFinished{
+			Status: state.Cancelled, Reason: "the step was killed before the run had stopped", CostUSD: run.Progress.TotalUSD,
+			Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: run.Unfinished(),
+			Iterations: run.Begun(), DurationMS: known.Now.Sub(known.Parts[n-1].Started).Milliseconds(),
+		}})
+		if err != nil {
 			return nil, err
 		}
 	}
-	m.Know(report.WaitsOf(run))
+	known.Know(report.WaitsOf(run))
 	return sum, sum.Next(next)
 }
 
@@ -241,32 +246,4 @@ func completeLog(s *step, run *state.Run) error {
 		return err
 	}
 	return log.Close()
-}
-
-// teller passes events on and keeps when the last part of the run was.
-type teller struct {
-	to    *report.Summary
-	seq   int
-	began time.Time
-	last  time.Time
-}
-
-// Report takes the next event.
-func (t *teller) Report(e state.Event) error {
-	if _, ok := e.Body.(*state.RunStarted); ok {
-		t.began = e.Time
-	}
-	t.seq, t.last = max(t.seq, e.Seq), e.Time
-	return t.to.Replay(e)
-}
-
-// cutOff is the end that a killed run could not tell. It is in no log: whoever
-// resumes the run does so where it was.
-func (t *teller) cutOff(run *state.Run) state.Event {
-	p, spent := &run.Progress, run.Spent()
-	return state.Event{Seq: t.seq + 1, Time: t.last, Body: &state.RunFinished{
-		Status: state.Cancelled, Reason: "the step was killed before the run had stopped", CostUSD: p.TotalUSD,
-		Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: run.Unfinished(),
-		Iterations: run.Begun(), DurationMS: t.last.Sub(t.began).Milliseconds(),
-	}}
 }

@@ -13,7 +13,7 @@ import (
 // public is a job in a repository that anybody may read.
 func (s *scene) public(run int64, inputs ...string) *bareJob {
 	j := s.job(run, inputs...)
-	j.payload = "{" + inPublic + "}"
+	j.Payload = "{" + inPublic + "}"
 	return j
 }
 

@@ -143,7 +143,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	// An event of a bystander wakes the step, and what it says is no answer.
 	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond yes"})
 	e := s.heard(4, said)
-	e.payload = strings.Replace(e.payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
+	e.Payload = strings.Replace(e.Payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
 	e.do(0).WantOutputs(t, "status", "suspended")
 	s.wantDone("start")
 	if got := s.forge.Talk.By(7, sitetest.JobsAccount); len(got) != 1 {

@@ -66,5 +66,5 @@ func startAgain(ctx context.Context, s *step, ref string) error {
 	if err != nil {
 		return err
 	}
-	return api.Dispatch(ctx, path.Base(s.workflowFile()), job.Dispatch{Ref: ref, Key: s.key})
+	return api.Dispatch(ctx, path.Base(s.workflowFile()), ref, s.key)
 }

@@ -119,7 +119,7 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, c.archive)
 			j := s.talks(1, c.inputs...)
-			j.payload = "{" + c.payload + "}"
+			j.Payload = "{" + c.payload + "}"
 			e := j.do(0)
 			j.post()
 			if got := len(s.reports()) == 1; got != c.want {

@@ -42,10 +42,10 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 			t.Errorf("output %s: got %q, want %q as in the first attempt", name, e.Outputs[name], first.Outputs[name])
 		}
 	}
-	if got := sitetest.Read(j.t, filepath.Join(j.work, "made.txt")); got != "made\n" {
+	if got := sitetest.Read(j.T, filepath.Join(j.Work, "made.txt")); got != "made\n" {
 		t.Errorf("made.txt: got %q, want the work of the first attempt", got)
 	}
-	if events := sitetest.Read(j.t, e.Outputs["events-file"]); strings.Count(events, `"run_finished"`) != 1 {
+	if events := sitetest.Read(j.T, e.Outputs["events-file"]); strings.Count(events, `"run_finished"`) != 1 {
 		t.Errorf("events: got %s, want those of the first attempt", events)
 	}
 	e.WantSays(t, "notice", "was completed by attempt 1", "nothing starts")
@@ -72,7 +72,7 @@ func TestARerunFindsWhatOthersMadeOfItsRun(t *testing.T) {
 	e := j.do(0)
 	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "result", "all done", "state-artifact", second.Outputs["state-artifact"])
 	e.WantSays(t, "notice", "was completed by workflow run 2", "nothing starts")
-	if got := sitetest.Read(j.t, filepath.Join(j.work, "made.txt")); got != "made\n" || len(s.forge.All()) != stored {
+	if got := sitetest.Read(j.T, filepath.Join(j.Work, "made.txt")); got != "made\n" || len(s.forge.All()) != stored {
 		t.Errorf("made.txt: got %q and %d artifacts, want the work of the second run and nothing new", got, len(s.forge.All()))
 	}
 	s.wantDone("start middle end")

@@ -30,7 +30,7 @@ func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 	c := j.start()
 	c.Until("the middle", func() bool { return s.done() != "" })
 	c.Kill()
-	list, err := filepath.Glob(filepath.Join(j.own(), "*.json"))
+	list, err := filepath.Glob(filepath.Join(j.Own(), "*.json"))
 	if err != nil || len(list) != 1 {
 		t.Fatalf("state files: got %q, %v, want one", list, err)
 	}
@@ -94,9 +94,9 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 			t.Parallel()
 			s, j, id := killedInTheMiddle(t)
 			before := len(s.forge.Checkpoints(t, nil))
-			a.do(t, j.own(), id)
-			if payload, err := os.ReadFile(j.env["GITHUB_EVENT_PATH"]); err == nil {
-				j.payload = string(payload) // the runner doesn't write it again
+			a.do(t, j.Own(), id)
+			if payload, err := os.ReadFile(j.Env["GITHUB_EVENT_PATH"]); err == nil {
+				j.Payload = string(payload) // the runner doesn't write it again
 			}
 			e := j.end(j.command("action-post"))
 			if e.Code != problem.ExitCodes[problem.ClassDenied] {
@@ -115,7 +115,7 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 func TestFilesOfAKilledStepAreStored(t *testing.T) {
 	t.Parallel()
 	s, j, id := killedInTheMiddle(t)
-	f, err := os.OpenFile(filepath.Join(j.own(), id+".journal"), os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(filepath.Join(j.Own(), id+".journal"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,11 +144,11 @@ func TestAfterADenialNothingIsLeft(t *testing.T) {
 	if got := j.conversations(); len(got) != 1 {
 		t.Fatalf("conversations of the main part: got %v, want one", got)
 	}
-	states, err := filepath.Glob(filepath.Join(j.own(), "*.json"))
+	states, err := filepath.Glob(filepath.Join(j.Own(), "*.json"))
 	if err != nil || len(states) != 1 {
 		t.Fatalf("state files: got %q, %v, want one", states, err)
 	}
-	j.write(states[0], strings.ReplaceAll(sitetest.Read(j.t, states[0]), "START", "OTHER"))
+	j.Site.Write(states[0], strings.ReplaceAll(sitetest.Read(j.T, states[0]), "START", "OTHER"))
 	if e := j.end(j.command("action-post")); e.Code != problem.ExitCodes[problem.ClassDenied] {
 		t.Errorf("post part: got %v, want it denied", e)
 	}

@@ -15,12 +15,12 @@ import (
 
 // conversations are the session files that the agent CLI of a job's machine has, and those of its runs.
 func (j *bareJob) conversations() []string {
-	j.t.Helper()
+	j.T.Helper()
 	var all []string
-	for _, folder := range []string{filepath.Join(j.env["HOME"], ".claude"), filepath.Join(j.temp, "raymond", "*", "clis", "claude"), filepath.Join(j.inputs["state-dir"], "*", "*", "*", "clis", "claude")} {
+	for _, folder := range []string{filepath.Join(j.Env["HOME"], ".claude"), filepath.Join(j.Temp, "raymond", "*", "clis", "claude"), filepath.Join(j.Inputs["state-dir"], "*", "*", "*", "clis", "claude")} {
 		found, err := filepath.Glob(filepath.Join(folder, "projects", "*", "*.jsonl"))
 		if err != nil {
-			j.t.Fatal(err)
+			j.T.Fatal(err)
 		}
 		all = append(all, found...)
 	}
@@ -28,7 +28,7 @@ func (j *bareJob) conversations() []string {
 }
 
 // machine has the job on the machine of another one: its HOME is the same.
-func (j *bareJob) machine(other *bareJob) *bareJob { return j.set("HOME", other.env["HOME"]) }
+func (j *bareJob) machine(other *bareJob) *bareJob { return j.set("HOME", other.Env["HOME"]) }
 
 // talks is a job whose agents are the stub's.
 func (s *scene) talks(run int64, inputs ...string) *bareJob {
@@ -38,10 +38,10 @@ func (s *scene) talks(run int64, inputs ...string) *bareJob {
 
 // post is the post part of a step, which must succeed.
 func (j *bareJob) post() ended {
-	j.t.Helper()
+	j.T.Helper()
 	e := j.end(j.command("action-post"))
 	if e.Code != 0 {
-		j.t.Errorf("post part: got %v, want success", e)
+		j.T.Errorf("post part: got %v, want success", e)
 	}
 	return e
 }
@@ -55,15 +55,15 @@ func TestPostRemovesConversations(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, agentAtWork)
 	first := s.talks(1, "max-iterations", "1")
-	theirs := filepath.Join(first.env["HOME"], ".claude", "projects", "stub", strangers+".jsonl")
-	first.write(theirs, "theirs\n")
+	theirs := filepath.Join(first.Env["HOME"], ".claude", "projects", "stub", strangers+".jsonl")
+	first.Site.Write(theirs, "theirs\n")
 	first.do(problem.ExitCodes[problem.ClassOverLimit])
 	own := slices.DeleteFunc(first.conversations(), func(path string) bool { return path == theirs })
 	if len(own) != 1 {
 		t.Fatalf("conversations after the main part: got %v, want one besides %s", own, theirs)
 	}
 	beside := strings.TrimSuffix(own[0], ".jsonl")
-	first.write(filepath.Join(beside, "subagents", "x.jsonl"), "x")
+	first.Site.Write(filepath.Join(beside, "subagents", "x.jsonl"), "x")
 	first.post()
 	if got := first.conversations(); !slices.Equal(got, []string{theirs}) || sitetest.Exists(beside) {
 		t.Errorf("conversations after the post part: got %v, folder beside %v; want %s alone", got, sitetest.Exists(beside), theirs)
@@ -128,7 +128,7 @@ func TestConversationsOfACage(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, agentAtWork)
 			first := s.talks(1, "max-iterations", "1").with(inputs...)
-			home := filepath.Join(first.env["HOME"], ".claude")
+			home := filepath.Join(first.Env["HOME"], ".claude")
 			isOff := strings.HasSuffix(name, "before")
 			if !isOff {
 				first.with("cage", "on")

@@ -125,8 +125,8 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 		}
 	}
 	// Without what the runner keeps for it, a post part has nothing to do.
-	delete(uses["one"].env, "STATE_"+partState)
-	uses["one"].write(uses["one"].commandFile("GITHUB_STATE"), "")
+	delete(uses["one"].Env, "STATE_"+sitetest.PartState)
+	uses["one"].Site.Write(uses["one"].CommandFile("GITHUB_STATE"), "")
 	before := len(s.forge.All())
 	if e := uses["one"].end(uses["one"].command("action-post")); e.Code != 0 || len(s.forge.All()) != before {
 		t.Errorf("post of a main part that came to nothing: got %v and %d artifacts more, want nothing done", e, len(s.forge.All())-before)
@@ -148,7 +148,7 @@ func names(list []artifactstest.Stored) []string {
 
 // asGitea makes a job one of Gitea's.
 func asGitea(j *bareJob) {
-	delete(j.env, "GITHUB_WORKFLOW_REF")
-	delete(j.env, "GITHUB_REPOSITORY_ID")
+	delete(j.Env, "GITHUB_WORKFLOW_REF")
+	delete(j.Env, "GITHUB_REPOSITORY_ID")
 	j.set("GITEA_ACTIONS", "true", "GITHUB_WORKFLOW", "agent.yml")
 }

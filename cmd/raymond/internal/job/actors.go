@@ -41,13 +41,6 @@ type Permissions interface {
 	Permission(ctx context.Context, login string) (string, error)
 }
 
-// Grant is what an allowed start rests on.
-type Grant struct {
-	// Level is the lowest permission of the people who caused the event, "none" if it
-	// could not be told; "" if it was caused by no person.
-	Level string
-}
-
 // Denied is why a run may not start.
 type Denied struct {
 	Who     string // login; "" when it is not about a person
@@ -75,28 +68,25 @@ func (d *Denied) Error() string {
 	return fmt.Sprintf("%s (event %s): %s", shorten(d.Who), d.Event, d.Why)
 }
 
-// Authorize says whether the event may start a run: nil if so. What can't be found out
+// Authorize says whether the event may start a run: nil if so. Then lowest is the lowest permission of the people who
+// caused it, "none" if it could not be told, and "" if it was caused by no person. What can't be found out
 // is denied. The rules are in docs/inputs.md.
-func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (Grant, *Denied) {
-	if d := refused(rules, e); d != nil {
-		return Grant{}, d
-	}
-	if ofNobody[e.Name] {
-		return Grant{}, nil
+func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowest string, _ *Denied) {
+	if d := refused(rules, e); d != nil || ofNobody[e.Name] {
+		return "", d
 	}
 	people, d := causes(e)
 	if d != nil {
-		return Grant{}, d
+		return "", d
 	}
-	var grant Grant
 	for _, who := range people {
 		level, d := admit(ctx, gate{rules, e, ask}, who)
 		if d != nil {
-			return Grant{}, d
+			return "", d
 		}
-		grant.Level = lower(grant.Level, level)
+		lowest = lower(lowest, level)
 	}
-	return grant, nil
+	return lowest, nil
 }
 
 // MayAnswer says whether somebody may answer a question of a run: nil if they may start
@@ -214,7 +204,8 @@ func lower(a, b string) string {
 
 // Trusted says whether settings, hooks and instructions of the checkout may be
 // obeyed, unless trust-checkout says so: not on events from forks, of people
-// without write permission, or where it is not known whose code it is.
-func Trusted(e Event, g Grant) bool {
-	return !e.Code.Fork && e.Code.Known && (g.Level == "" || canWrite(g.Level))
+// without write permission, or where it is not known whose code it is. lowest is what
+// Authorize returns.
+func Trusted(e Event, lowest string) bool {
+	return !e.Code.Fork && e.Code.Known && (lowest == "" || canWrite(lowest))
 }

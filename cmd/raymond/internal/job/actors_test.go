@@ -97,8 +97,8 @@ func TestWhoMayStart(t *testing.T) {
 				t.Errorf("%s: got %+v, want it to name the event and to say why", test.what, denied)
 			}
 		}
-		if got != test.want || grant.Level != test.level {
-			t.Errorf("%s: %+v, %+v: got %v, level %q; want denied by %q, level %q", test.what, test.event, test.rules, denied, grant.Level, test.want, test.level)
+		if got != test.want || grant != test.level {
+			t.Errorf("%s: %+v, %+v: got %v, level %q; want denied by %q, level %q", test.what, test.event, test.rules, denied, grant, test.want, test.level)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func TestWhichCheckoutIsTrusted(t *testing.T) {
 		{Event{Name: "issue_comment", Subject: Subject{Kind: "pr"}}, "admin", false},
 		{Event{Name: "unheard_of"}, "", false},
 	} {
-		if got := Trusted(test.event, Grant{Level: test.level}); got != test.want {
+		if got := Trusted(test.event, test.level); got != test.want {
 			t.Errorf("%+v by somebody with %q: got %v, want %v", test.event, test.level, got, test.want)
 		}
 	}

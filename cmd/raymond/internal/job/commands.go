@@ -18,10 +18,6 @@ import (
 // it, whatever white space the runner skips.
 const linePrefix = "│ "
 
-// Annotation is a remark that the forge shows beside the code. Here its file may
-// be absolute, too.
-type Annotation = report.Annotation
-
 var _ report.JobLog = (*Commands)(nil)
 
 // Commands writes the job log: commands of ours, and text of others in a way that the
@@ -152,9 +148,9 @@ func (c *Commands) AddMask(value string) {
 	})
 }
 
-// Annotate makes an annotation. One on a file outside of the workspace is shown
+// Annotate makes an annotation, whose file may be absolute. One on a file outside of the workspace is shown
 // without a place.
-func (c *Commands) Annotate(a Annotation) {
+func (c *Commands) Annotate(a report.Annotation) {
 	fields := map[string]string{}
 	if file := c.relative(a.File); file != "" {
 		fields["file"] = file

@@ -38,7 +38,7 @@ func session(text string) (output string, wantCommands []string) {
 	c.Group(text)
 	c.Print(text)
 	c.EndGroup()
-	c.Annotate(Annotation{Level: report.LevelError, File: "a.md", Title: text, Text: text})
+	c.Annotate(report.Annotation{Level: report.LevelError, File: "a.md", Title: text, Text: text})
 	c.Print(text)
 	c.Paint(text)
 	c.Paint("\x1b[2m" + text + "\x1b[0m" + text)
@@ -181,7 +181,7 @@ func TestTextsThatLeanArrive(t *testing.T) {
 		}
 		n++
 		text := string(r) + " is what it begins with"
-		got := annotated(t, "/w", Annotation{Level: "error", Title: text, Text: text})
+		got := annotated(t, "/w", report.Annotation{Level: "error", Title: text, Text: text})
 		if got.Text != "\u00a0"+text || got.Title != text {
 			t.Errorf("%U: got %+v, want the text behind a no-break space", r, got)
 		}
@@ -242,15 +242,15 @@ func TestColoursAreShown(t *testing.T) {
 func TestAnnotationsArriveAsGiven(t *testing.T) {
 	w := t.TempDir()
 	for _, test := range []struct{ give, want Annotation }{
-		{Annotation{Level: "error", File: "wf/START.md", Line: 7, Title: "a, b: 100% = c", Text: "x::y\nz%0A, %25"}, Annotation{}},
-		{Annotation{Level: "notice", File: "a:b,c=d%.md", Text: "t"}, Annotation{}},
-		{Annotation{Level: "set-output", Text: "t"}, Annotation{Level: "notice", Text: "t"}},
-		{Annotation{Level: "error", File: filepath.Join(w, "a", "..", "b.md"), Text: "t"}, Annotation{Level: "error", File: "b.md", Text: "t"}},
-		{Annotation{Level: "error", File: "../b.md", Line: 3, Text: "t"}, Annotation{Level: "error", Text: "t"}},
-		{Annotation{Level: "error", Title: " two\r\nlines\x00 ", Text: "a\r\nb\x1b[0m"}, Annotation{Level: "error", Title: "two lines", Text: "a\nb"}},
-		{Annotation{Level: "error", File: "=a.md", Title: "== b", Text: "t"}, Annotation{Level: "error", File: "./=a.md", Title: " == b", Text: "t"}},
+		{report.Annotation{Level: "error", File: "wf/START.md", Line: 7, Title: "a, b: 100% = c", Text: "x::y\nz%0A, %25"}, report.Annotation{}},
+		{report.Annotation{Level: "notice", File: "a:b,c=d%.md", Text: "t"}, report.Annotation{}},
+		{report.Annotation{Level: "set-output", Text: "t"}, report.Annotation{Level: "notice", Text: "t"}},
+		{report.Annotation{Level: "error", File: filepath.Join(w, "a", "..", "b.md"), Text: "t"}, report.Annotation{Level: "error", File: "b.md", Text: "t"}},
+		{report.Annotation{Level: "error", File: "../b.md", Line: 3, Text: "t"}, report.Annotation{Level: "error", Text: "t"}},
+		{report.Annotation{Level: "error", Title: " two\r\nlines\x00 ", Text: "a\r\nb\x1b[0m"}, report.Annotation{Level: "error", Title: "two lines", Text: "a\nb"}},
+		{report.Annotation{Level: "error", File: "=a.md", Title: "== b", Text: "t"}, report.Annotation{Level: "error", File: "./=a.md", Title: " == b", Text: "t"}},
 	} {
-		if test.want == (Annotation{}) {
+		if test.want == (report.Annotation{}) {
 			test.want = test.give
 		}
 		if got := annotated(t, w, test.give); got != test.want {
@@ -260,7 +260,7 @@ func TestAnnotationsArriveAsGiven(t *testing.T) {
 }
 
 // annotated is an annotation as the runner reads it.
-func annotated(t *testing.T, workspace string, a Annotation) Annotation {
+func annotated(t *testing.T, workspace string, a report.Annotation) report.Annotation {
 	t.Helper()
 	var b bytes.Buffer
 	c := NewCommands(&b, workspace)
@@ -272,7 +272,7 @@ func annotated(t *testing.T, workspace string, a Annotation) Annotation {
 		t.Fatalf("%+v: got commands %q, want one; output:\n%s", a, commandNames(h.Ran), b.String())
 	}
 	r := h.Ran[0]
-	got := Annotation{Level: r.Name, File: r.Properties["file"], Title: r.Properties["title"], Text: r.Data}
+	got := report.Annotation{Level: r.Name, File: r.Properties["file"], Title: r.Properties["title"], Text: r.Data}
 	got.Line, _ = strconv.Atoi(r.Properties["line"])
 	return got
 }

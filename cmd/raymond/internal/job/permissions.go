@@ -90,19 +90,13 @@ func (g *GitHub) ask(ctx context.Context, op string, request forge.Request) erro
 	return err
 }
 
-// Dispatch is the start of a workflow that continues a run.
-type Dispatch struct {
-	Ref string // the branch or the tag to start it on
-	Key string // of the run to continue
-}
-
 // dispatchInput is the input of the workflow that has the key of the run to continue.
 const dispatchInput = "raymond-key"
 
-// Dispatch starts a workflow. It makes one request, and never another one, since a second might
+// Dispatch starts a workflow on a branch or a tag, to continue the run of a key. It makes one request, and never another one, since a second might
 // start the workflow twice.
-func (g *GitHub) Dispatch(ctx context.Context, file string, d Dispatch) error {
-	event := github.CreateWorkflowDispatchEventRequest{Ref: d.Ref, Inputs: map[string]any{dispatchInput: d.Key}}
+func (g *GitHub) Dispatch(ctx context.Context, file, ref, key string) error {
+	event := github.CreateWorkflowDispatchEventRequest{Ref: ref, Inputs: map[string]any{dispatchInput: key}}
 	err := g.api.Do(ctx, forge.Once, "start the workflow again", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
 		return gh.Actions.CreateWorkflowDispatchEventByFileName(ctx, owner, name, file, event)
 	})
@@ -111,7 +105,7 @@ func (g *GitHub) Dispatch(ctx context.Context, file string, d Dispatch) error {
 	case !errors.As(err, &told):
 		return err
 	case told.Status == http.StatusUnprocessableEntity:
-		return fmt.Errorf("%w; %s needs the trigger workflow_dispatch with the input %s, on the default branch and on %q", err, file, dispatchInput, d.Ref)
+		return fmt.Errorf("%w; %s needs the trigger workflow_dispatch with the input %s, on the default branch and on %q", err, file, dispatchInput, ref)
 	case told.Kind == forge.Denied:
 		return fmt.Errorf("%w; give the job permissions: actions: write", err)
 	case told.Kind == forge.Missing:

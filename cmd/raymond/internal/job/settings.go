@@ -1,7 +1,6 @@
 package job
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -109,19 +108,6 @@ type InputProblem struct {
 	Value string // as written, shortened; "" for secrets
 	What  string
 	Hint  string // what would be right; may be ""
-}
-
-// Error is the fault in one line.
-func (f InputProblem) Error() string {
-	text := f.Input + ": "
-	if f.Value != "" {
-		text += fmt.Sprintf("%q: ", f.Value)
-	}
-	text += f.What
-	if f.Hint != "" {
-		text += "; " + f.Hint
-	}
-	return text
 }
 
 // ReadSettings reads the Action's own inputs, and reports everything that is

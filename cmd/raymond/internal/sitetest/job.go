@@ -3,7 +3,6 @@ package sitetest
 import (
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -25,7 +24,10 @@ type Job struct {
 	Run    int64  // the workflow run
 	Env    map[string]string
 	Inputs map[string]string
-	Site   *Site // finds what is left of the job
+	// Payload is what the event brings; at first that of one of the repository o/r, which is private.
+	Payload string
+	Site    *Site  // finds what is left of the job
+	files   string // folder of the command files, of one of several steps
 }
 
 // inPrivate is the payload of an event of the repository o/r, which is private.
@@ -38,13 +40,9 @@ func NewJob(t testing.TB, f *Forge, repo string, run int64) *Job {
 	root := t.TempDir()
 	j := &Job{
 		T: t, Forge: f, Root: root, Run: run, Site: Bare(t, root),
-		Work: filepath.Join(root, "work"), Temp: filepath.Join(root, "temp"), Inputs: map[string]string{"workflow": "wf"},
+		Work: filepath.Join(root, "work"), Temp: filepath.Join(root, "temp"), Inputs: map[string]string{"workflow": "wf"}, Payload: inPrivate,
 	}
 	if err := os.CopyFS(j.Work, os.DirFS(repo)); err != nil {
-		t.Fatal(err)
-	}
-	commit, err := exec.Command("git", "-C", j.Work, "rev-parse", "HEAD").Output()
-	if err != nil {
 		t.Fatal(err)
 	}
 	j.Env = map[string]string{
@@ -54,7 +52,7 @@ func NewJob(t testing.TB, f *Forge, repo string, run int64) *Job {
 		"GITHUB_RUN_ID": strconv.FormatInt(run, 10), "GITHUB_RUN_ATTEMPT": "1", "GITHUB_JOB": "build", "GITHUB_ACTION": "__run",
 		"GITHUB_WORKSPACE": j.Work, "GITHUB_EVENT_PATH": filepath.Join(j.Temp, "_github_workflow", "event.json"),
 		"RUNNER_TEMP": j.Temp, "RUNNER_OS": "Linux", "RUNNER_ENVIRONMENT": "self-hosted", "RUNNER_TRACKING_ID": "github_" + j.Site.Mark,
-		"GITHUB_SHA": strings.TrimSpace(string(commit)), "GITHUB_SERVER_URL": "https://example.test",
+		"GITHUB_SHA": CommitOf(t, j.Work), "GITHUB_SERVER_URL": "https://example.test",
 		SiteVar: j.Site.Mark, "GORACE": "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 	}
 	for _, name := range RunnerFiles {
@@ -74,15 +72,34 @@ func NewJob(t testing.TB, f *Forge, repo string, run int64) *Job {
 	return j
 }
 
+// CommitOf is the commit that a checkout of main is at, or some commit for a folder that is none.
+func CommitOf(t testing.TB, dir string) string {
+	t.Helper()
+	if !Exists(filepath.Join(dir, ".git")) {
+		return "0123456789abcdef0123456789abcdef01234567"
+	}
+	return strings.TrimSpace(Read(t, filepath.Join(dir, ".git", "refs", "heads", "main")))
+}
+
+// Step is another use of the action in the same job.
+func (j *Job) Step(name string) *Job {
+	other := *j
+	other.Env, other.Inputs, other.files = maps.Clone(j.Env), maps.Clone(j.Inputs), name
+	for _, file := range RunnerFiles {
+		other.Env[file] = other.CommandFile(file)
+	}
+	return &other
+}
+
 // CommandFile is where the runner reads what a step says by a variable.
 func (j *Job) CommandFile(name string) string {
-	return filepath.Join(j.Temp, "_runner_file_commands", strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
+	return filepath.Join(j.Temp, "_runner_file_commands", j.files, strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
 }
 
 // Prepare makes what a part of the step, "action" or "action-post", finds when it is started.
 func (j *Job) Prepare(part string) {
 	j.T.Helper()
-	j.Site.Write(j.Env["GITHUB_EVENT_PATH"], inPrivate)
+	j.Site.Write(j.Env["GITHUB_EVENT_PATH"], j.Payload)
 	if part == "action-post" {
 		j.passState()
 	}
