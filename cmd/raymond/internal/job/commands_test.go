@@ -241,7 +241,7 @@ func TestColoursAreShown(t *testing.T) {
 // TestAnnotationsArriveAsGiven: what the runner reads is what Annotate got.
 func TestAnnotationsArriveAsGiven(t *testing.T) {
 	w := t.TempDir()
-	for _, test := range []struct{ give, want Annotation }{
+	for _, test := range []struct{ give, want report.Annotation }{
 		{report.Annotation{Level: "error", File: "wf/START.md", Line: 7, Title: "a, b: 100% = c", Text: "x::y\nz%0A, %25"}, report.Annotation{}},
 		{report.Annotation{Level: "notice", File: "a:b,c=d%.md", Text: "t"}, report.Annotation{}},
 		{report.Annotation{Level: "set-output", Text: "t"}, report.Annotation{Level: "notice", Text: "t"}},

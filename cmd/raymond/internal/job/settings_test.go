@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,15 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
+// said is a problem in one line.
+func said(f InputProblem) string {
+	text := f.Input + ": "
+	if f.Value != "" {
+		text += fmt.Sprintf("%q: ", f.Value)
+	}
+	return strings.TrimSuffix(text+f.What+"; "+f.Hint, "; ")
+}
+
 func TestWrongInputsAreFaults(t *testing.T) {
 	for _, test := range []struct {
 		inputs string // name=value, separated by |
@@ -123,7 +133,7 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		}
 		_, faults := ReadSettings(with(pairs...))
 		for _, f := range faults {
-			got = append(got, f.Error())
+			got = append(got, said(f))
 		}
 		if d := cmp.Diff(test.want, got); d != "" {
 			t.Errorf("%.100q (-want +got):\n%s", test.inputs, d)
@@ -139,8 +149,8 @@ func TestSecretsAreInNoFault(t *testing.T) {
 		}
 		_, faults := ReadSettings(with(in.Name, "hunter2 \x01 hunter2", "mode", "x"))
 		for _, f := range faults {
-			if strings.Contains(f.Error(), "hunter2") {
-				t.Errorf("%s: got the fault %q, want it without the value", in.Name, f.Error())
+			if strings.Contains(said(f), "hunter2") {
+				t.Errorf("%s: got the fault %q, want it without the value", in.Name, said(f))
 			}
 		}
 	}
@@ -150,7 +160,7 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_INSIGHTS=true"}
 	var got []string
 	for _, f := range UnknownInputs(environ) {
-		got = append(got, f.Error())
+		got = append(got, said(f))
 	}
 	want := []string{
 		"done_when: is no input of this action; did you mean done-when?",
