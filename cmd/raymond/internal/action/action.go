@@ -36,7 +36,7 @@ func Run(e Env) error {
 
 // perform does what the inputs ask for, one phase after the other.
 func perform(ctx context.Context, s *step, r *result) (err error) {
-	defer func() { err = r.endedBy(err) }()
+	defer func() { err = r.endedBy(s, err) }()
 	r.prepared, err = prepare(ctx, s)
 	defer r.prepared.close()
 	if err != nil {
@@ -73,16 +73,20 @@ var (
 	errDone    = errors.New("nothing is to do") // somebody else has done it
 )
 
+func isGreen(err error) bool {
+	return errors.Is(err, errSkipped) || errors.Is(err, errNotDue) || errors.Is(err, errDone)
+}
+
 // endedBy notes that the step ends without a failure, where that is so.
-func (r *result) endedBy(err error) error {
-	switch {
-	case errors.Is(err, errSkipped):
-		r.isSkipped = true
-	case errors.Is(err, errNotDue):
-		r.run, r.isIdle = r.found.was, true
-		r.kept.from(r.found)
-	case !errors.Is(err, errDone):
+func (r *result) endedBy(s *step, err error) error {
+	if !isGreen(err) {
 		return err
+	}
+	r.isSkipped, r.isIdle = errors.Is(err, errSkipped), errors.Is(err, errNotDue)
+	if r.isIdle {
+		r.run = r.found.was
+		r.kept.from(r.found)
+		r.next = r.outlook(s, r.run)
 	}
 	return nil
 }

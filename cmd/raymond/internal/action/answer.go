@@ -116,7 +116,7 @@ func (c *call) isDriven(s *step) bool {
 // sayStuck says in a comment, once for a question, why the run can't continue that was to
 // be given an answer. What may be otherwise soon is the step's own matter.
 func (c *call) sayStuck(ctx context.Context, s *step, err error) {
-	if c == nil || errors.Is(err, errSkipped) || errors.Is(err, errNotDue) {
+	if c == nil || isGreen(err) {
 		return
 	}
 	var gone *slots.Gone

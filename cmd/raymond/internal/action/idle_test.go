@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -47,6 +48,10 @@ func TestAStepThatFindsNothingDue(t *testing.T) {
 		t.Errorf("comment: got %+v, want it as it was: %+v", now, said)
 	}
 	s.wantDone("start")
+	red := s.job(4, append(inputs, "suspended-is-failure", "true")...).on("schedule", "{"+inPrivate+"}").do(problem.ExitCodes[problem.ClassSuspended])
+	if !strings.Contains(red.Stderr, "next: ") || !strings.Contains(red.Stderr, "next run with key: k") {
+		t.Errorf("a step that fails: got %q, want what can be done next", red.Stderr)
+	}
 	// Who names the run wants it tried.
 	s.job(3, append(inputs, "resume", first.Outputs["workflow-id"])...).on("schedule", "{"+inPrivate+"}").do(0).
 		WantOutputs(t, "status", "suspended", "iterations", "1")

@@ -11,7 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // heldScripts is a workflow of scripts, the second of which waits for a file.
@@ -138,27 +137,5 @@ end.
 	e := s.other(1, "publish").do(problem.ExitCodes[problem.ClassDenied])
 	e.WantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
 	e.WantSays(t, "error", "denied", "EVIL.md")
-	s.wantDone("start")
-}
-
-// TestWhatAnotherJobStoresIsNotPublished: under the names of the run's own checkpoints, in
-// the same workflow run, but without the state-key.
-func TestWhatAnotherJobStoresIsNotPublished(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, handed)
-	key := sitetest.NewStateKey(t)
-	keys, err := checkpoint.ParseKeys(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.forge.Keys = keys
-	s.job(1, "key", "k", "state-key", key).do(0)
-	theirs := newScene(t, strings.Replace(handed, "published", "stolen", 1))
-	theirs.job(1, "key", "k").do(0)
-	for _, a := range theirs.forge.All() {
-		a.Name = "raymond-k-1"
-		s.forge.Put(a)
-	}
-	s.other(1, "publish", "state-key", key).do(problem.ExitCodes[problem.ClassBadState])
 	s.wantDone("start")
 }

@@ -95,7 +95,7 @@ func TestAnEditOfTheWorkflowIsNotRun(t *testing.T) {
 	}
 }
 
-// TestStoreLocal keeps runs in a folder of the machine, and asks nobody.
+// TestStoreLocal keeps runs in a folder of the machine, those of each repository apart, and asks nobody.
 func TestStoreLocal(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
@@ -112,6 +112,7 @@ func TestStoreLocal(t *testing.T) {
 		t.Errorf("requests: got %q, want none, and the state in the folder", asked)
 	}
 	local(4, "key", "another", "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
+	local(5, "resume", "require").set("GITHUB_REPOSITORY", "o/other").on("workflow_dispatch", "{}").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "no run of this key was found")
 }
 
 // TestASuspendedStepThatIsNotKeptFails: what only this machine has is lost with it, so

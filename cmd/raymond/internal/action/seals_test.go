@@ -110,28 +110,6 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 	}
 }
 
-// TestFilesOfAKilledStepAreStored, as they are: that is what the post part is for. A line
-// of the journal that was cut off is no forgery.
-func TestFilesOfAKilledStepAreStored(t *testing.T) {
-	t.Parallel()
-	s, j, id := killedInTheMiddle(t)
-	f, err := os.OpenFile(filepath.Join(j.Own(), id+".journal"), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteString("0000 {torn"); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
-	if e := j.end(j.command("action-post")); e.Code != 0 {
-		t.Fatalf("post part: got %v, want success", e)
-	}
-	all := s.forge.Checkpoints(t, nil)
-	if len(all) != 1 || all[0].Run.Agents[0].State != "MIDDLE.sh" {
-		t.Errorf("checkpoints: got %v, want one that is in the middle", all)
-	}
-}
-
 // TestAfterADenialNothingIsLeft: the key is free, and the conversations of the step are gone
 // from the machine. The checkpoint that the main part stored stays as it is.
 func TestAfterADenialNothingIsLeft(t *testing.T) {

@@ -59,19 +59,6 @@ func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestStoreLocalKeepsRepositoriesApart: nobody works in another's workspace.
-func TestStoreLocalKeepsRepositoriesApart(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	dir := t.TempDir()
-	local := func(repository, most string) *bareJob {
-		return s.job(1, "max-iterations", most, "store", "local", "state-dir", dir).set("GITHUB_REPOSITORY", repository).on("workflow_dispatch", "{}")
-	}
-	local("o/r", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	local("o/other", "9").do(0)
-	s.wantDone("start start middle end")
-}
-
 // TestACalledWorkflowNamesAKey: two calls of it can't be told apart.
 func TestACalledWorkflowNamesAKey(t *testing.T) {
 	t.Parallel()
