@@ -86,10 +86,10 @@ type valued struct {
 
 // valuedAttributes are those whose value is of a simple kind.
 var valuedAttributes = map[string]valued{
-	"after":     {[]Verb{Goto, Reset}, isAfter, "a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h"},
+	"after":     {[]Verb{Goto, Reset}, func(v string) bool { d, ok := parseDuration(v); return ok && d <= maxAfter }, "a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h"},
 	"agent":     {[]Verb{Function}, IsBackend, "one of " + strings.Join(Backends(), ", ")},
-	"timeout":   {[]Verb{Ask}, isDuration, "a duration above zero such as 90s, 10m or 48h"},
-	"where":     {[]Verb{Ask}, isNumber, "the number of an issue or a pull request"},
+	"timeout":   {[]Verb{Ask}, func(v string) bool { _, ok := parseDuration(v); return ok }, "a duration above zero such as 90s, 10m or 48h"},
+	"where":     {[]Verb{Ask}, func(v string) bool { _, ok := parseNumber(v); return ok }, "the number of an issue or a pull request"},
 	"from":      {[]Verb{Ask}, areLogins, "a list of logins such as octocat,hubot"},
 	"untrusted": {[]Verb{Ask}, isBoolean, "true or false"},
 }
@@ -105,21 +105,6 @@ func checkAttributeValue(v Verb, name, value string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is %s, not %s", name, Quote(value), known.wanted)
-}
-
-func isAfter(value string) bool {
-	d, ok := parseDuration(value)
-	return ok && d <= maxAfter
-}
-
-func isDuration(value string) bool {
-	_, ok := parseDuration(value)
-	return ok
-}
-
-func isNumber(value string) bool {
-	_, ok := parseNumber(value)
-	return ok
 }
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }
