@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -142,9 +143,9 @@ func (d *Reading) exitsOfRule(r Rule) []Exit {
 		t.Pos = r.Pos
 		return d.exitsOf(t, d.choice)
 	}
-	e := Exit{Target: d.choice(r.Target), Pos: r.Pos}
-	if r.Return+r.Next != "" {
-		e.After = d.choice(r.Return + r.Next)
+	e := Exit{Target: d.choice(r.States[partTarget]), Pos: r.Pos}
+	if after := cmp.Or(r.States[partReturn], r.States[partNext]); after != "" {
+		e.After = d.choice(after)
 	}
 	return []Exit{e}
 }
@@ -223,12 +224,12 @@ func (d *Reading) closed(t Tag, r Rule) Tag {
 	switch {
 	case t.Verb == Result && r.Payload != nil:
 		t.Body = *r.Payload
-	case t.Verb.HasTarget() && r.Target != "" && d.Goal(t.Body).Open:
-		t.Body = r.Target
+	case t.Verb.HasTarget() && r.States[partTarget] != "" && d.Goal(t.Body).Open:
+		t.Body = r.States[partTarget]
 	}
-	for part, wanted := range map[string]string{requiredOf[t.Verb]: r.Return + r.Next, partTimeoutNext: r.TimeoutNext} {
-		if name, ok := t.Attrs[part]; ok && wanted != "" && d.Goal(name).Open {
-			t.Attrs[part] = wanted
+	for _, part := range []string{requiredOf[t.Verb], partTimeoutNext} {
+		if name, ok := t.Attrs[part]; ok && r.States[part] != "" && d.Goal(name).Open {
+			t.Attrs[part] = r.States[part]
 		}
 	}
 	for name, value := range r.Attrs {

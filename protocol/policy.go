@@ -27,7 +27,7 @@ func (p *Transitions) allowsAs(states catalog, t Tag, as func(Rule) Tag) bool {
 	}
 	if p.Targets != nil {
 		one := slices.Concat(p.Targets, []string{""})[0]
-		if !inTargets(states, p.Targets, as(Rule{Target: one, Return: one})) {
+		if !inTargets(states, p.Targets, as(Rule{States: map[string]string{partTarget: one, partReturn: one, partNext: one}})) {
 			return false
 		}
 	}
@@ -72,20 +72,16 @@ func (r *Rule) fits(states catalog, t Tag) bool {
 
 // fitsStates reports whether a tag names the states that a rule names.
 func (r *Rule) fitsStates(states catalog, t Tag) bool {
-	switch {
-	case r.Target != "" && (!t.Verb.HasTarget() || !states.same(r.Target, t.Body)),
-		r.Return != "" && !t.hasState(states, partReturn, r.Return),
-		r.Next != "" && !t.hasState(states, partNext, r.Next),
-		r.TimeoutNext != "" && !states.same(r.TimeoutNext, t.Attrs[partTimeoutNext]):
-		return false
+	named := map[string]string{}
+	for _, part := range t.StateParts() {
+		named[part.Name] = part.State
+	}
+	for part, state := range r.States {
+		if !states.same(state, named[part]) {
+			return false
+		}
 	}
 	return true
-}
-
-// hasState reports whether an attribute that the verb of the tag requires names
-// a state.
-func (t Tag) hasState(states catalog, part, state string) bool {
-	return requiredOf[t.Verb] == part && states.same(state, t.Attrs[part])
 }
 
 // implicit returns the tag that a message without a tag means: the only one that the
@@ -127,13 +123,13 @@ func (r *Rule) Described() Tag {
 
 // as is tag for one of the verbs that the rule fits.
 func (r *Rule) as(v Verb) Tag {
-	t := Tag{Verb: v, Body: r.Target, Attrs: map[string]string{}}
+	t := Tag{Verb: v, Body: r.States[partTarget], Attrs: map[string]string{}}
 	maps.Copy(t.Attrs, r.Attrs)
 	if part := requiredOf[v]; part != "" {
-		t.Attrs[part] = r.Return + r.Next
+		t.Attrs[part] = r.States[part]
 	}
-	if r.TimeoutNext != "" {
-		t.Attrs[partTimeoutNext] = r.TimeoutNext
+	if next := r.States[partTimeoutNext]; next != "" {
+		t.Attrs[partTimeoutNext] = next
 	}
 	if r.Payload != nil {
 		t.Body = *r.Payload

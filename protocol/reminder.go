@@ -94,9 +94,9 @@ func shortExamples(v Verb, targets []string) []Tag {
 	}
 	var tags []Tag
 	for _, target := range targets {
-		r := Rule{Target: target}
+		r := Rule{States: map[string]string{partTarget: target}}
 		if !v.HasTarget() || requiredOf[v] != "" && len(targets) == 1 {
-			r.Next = target
+			r.States[partNext], r.States[partReturn] = target, target
 		}
 		tags = append(tags, r.example(v))
 	}
@@ -118,7 +118,7 @@ func (r *Rule) example(v Verb) Tag {
 	}
 	switch missing := missingHalf(t.Attrs); {
 	case r.Tag != Ask || missing == "":
-	case r.TimeoutNext == "":
+	case r.States[partTimeoutNext] == "":
 		t.Attrs[partTimeoutNext] = placeholder
 	default:
 		t.Attrs["timeout"] = "48h"

@@ -44,7 +44,7 @@ func (s *State) readRules(v value) {
 				"write {tag: goto, target: STATE}"
 			continue
 		}
-		r := ruleReader{state: s, rule: Rule{Pos: posOf(item)}}
+		r := ruleReader{state: s, rule: Rule{States: map[string]string{}, Pos: posOf(item)}}
 		rules = append(rules, r.read(item))
 	}
 	s.Policy.Transitions.Allowed = rules
@@ -84,12 +84,8 @@ func (r *ruleReader) set(key *yaml.Node, v value) {
 	switch v.name {
 	case "tag":
 		r.rule.Tag, _ = v.verb()
-	case "target":
-		r.rule.Target = r.target(v)
-	case "return":
-		r.rule.Return = r.target(v)
-	case "next":
-		r.rule.Next = r.target(v)
+	case partTarget, partReturn, partNext:
+		r.setState(v)
 	case "payload":
 		if text, ok := v.anyText(); ok {
 			r.rule.Payload = &text
@@ -101,15 +97,12 @@ func (r *ruleReader) set(key *yaml.Node, v value) {
 	}
 }
 
-// target reads the name of a state.
-func (r *ruleReader) target(v value) string {
-	text, ok := v.text()
-	if !ok {
-		return ""
+// setState reads the name of a state.
+func (r *ruleReader) setState(v value) {
+	if text, ok := v.text(); ok {
+		r.rule.States[v.name] = strings.TrimSpace(text)
+		r.state.refer(v.name, text, posOf(v.node))
 	}
-	text = strings.TrimSpace(text)
-	r.state.refer(v.name, text, posOf(v.node))
-	return text
 }
 
 func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
@@ -118,7 +111,7 @@ func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
 		return
 	}
 	if r.rule.Tag == Ask && v.name == partTimeoutNext {
-		r.rule.TimeoutNext = r.target(v)
+		r.setState(v)
 		return
 	}
 	text, ok := r.attributeText(v)
@@ -181,11 +174,13 @@ func (r *Rule) verbs() []Verb {
 
 // suitsVerb reports whether a tag can have all that the entry names.
 func (r *Rule) suitsVerb(v Verb) bool {
-	if r.Payload != nil && v != Result || r.Target != "" && v == Result || r.Many && v != Fork {
+	if r.Payload != nil && v != Result || r.Many && v != Fork {
 		return false
 	}
-	if r.Return != "" && requiredOf[v] != "return" || r.Next != "" && v != Fork {
-		return false
+	for part := range r.States {
+		if !v.namesState(part) {
+			return false
+		}
 	}
 	for name := range r.Attrs {
 		if checkAttribute(v, name) != "" {

@@ -123,15 +123,21 @@ type StatePart struct {
 	State string // as it is written
 }
 
+// namesState reports whether a part of a tag of this verb names a state.
+func (v Verb) namesState(part string) bool {
+	return part == partTarget && v.HasTarget() || requiredOf[v] == part || part == partTimeoutNext && v == Ask
+}
+
 // StateParts returns the parts of a tag that name states. An attribute that must be there
 // and isn't is not among them.
 func (t Tag) StateParts() []StatePart {
 	var parts []StatePart
-	if t.Verb.HasTarget() {
-		parts = append(parts, StatePart{partTarget, t.Body})
-	}
-	for _, name := range []string{requiredOf[t.Verb], partTimeoutNext} {
-		if state, ok := t.Attrs[name]; ok && slices.Contains(attributesOf[t.Verb], name) {
+	for _, name := range []string{partTarget, partReturn, partNext, partTimeoutNext} {
+		state, isThere := t.Attrs[name]
+		if name == partTarget {
+			state, isThere = t.Body, true
+		}
+		if isThere && t.Verb.namesState(name) {
 			parts = append(parts, StatePart{name, state})
 		}
 	}

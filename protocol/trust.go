@@ -65,8 +65,5 @@ func Shadowing(vars map[string]string, meta []string) string {
 // vouches reports whether the policy, which allows a tag, itself names the state of one of its
 // parts.
 func (p *Transitions) vouches(states catalog, part string, as func(Rule) Tag) bool {
-	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool {
-		named := map[string]string{partTarget: r.Target, partReturn: r.Return, partNext: r.Next, partTimeoutNext: r.TimeoutNext}
-		return named[part] != "" && r.fits(states, as(r))
-	})
+	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.States[part] != "" && r.fits(states, as(r)) })
 }

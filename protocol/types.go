@@ -159,16 +159,12 @@ type Transitions struct {
 // Rule allows one transition. An empty field allows anything, but an empty Tag no join and
 // no ask.
 type Rule struct {
-	Tag    Verb
-	Target string // as the policy spells it
-	Return string
-	Next   string
-	// TimeoutNext is where an ask goes when nobody has answered.
-	TimeoutNext string
-	Payload     *string           // a fixed result
-	Many        bool              // fork: several tags at once
-	Attrs       map[string]string // other keys that the tag must carry
-	Pos         Pos
+	Tag     Verb
+	States  map[string]string // as the policy spells them, by the part of the tag that names them
+	Payload *string           // a fixed result
+	Many    bool              // fork: several tags at once
+	Attrs   map[string]string // other keys that the tag must carry
+	Pos     Pos
 }
 
 // Convergence is the part of a policy that convergence.md of the documentation

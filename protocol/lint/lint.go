@@ -194,7 +194,7 @@ func (l *linter) checkPolicy(d reading) {
 		l.warn(d, t.Pos, p)
 	}
 	for _, r := range d.State.Policy.Transitions.Allowed {
-		if r.Tag == protocol.Ask && r.Next == "" {
+		if r.Tag == protocol.Ask && r.States["next"] == "" {
 			l.warn(d, r.Pos, protocol.Problem{Code: "ask-next", Message: "the entry for <ask> names no next, so the agent chooses which state gets the answer",
 				Hint: "write next: STATE"})
 		}

@@ -92,7 +92,7 @@ func (l *linter) checkRule(d reading, r protocol.Rule) {
 	if r.Payload != nil {
 		l.addMisfits(d, r.Pos, Error, protocol.Misfits(d.State.Policy.ResultSchema, *r.Payload, "the payload does not fit the result_schema of this state"))
 	}
-	to, ok := l.w.State(d.Goal(r.Target).State)
+	to, ok := l.w.State(d.Goal(r.States["target"]).State)
 	if input, known := r.Attrs["input"]; ok && known && r.Tag != protocol.Join {
 		l.addMisfits(d, r.Pos, Error, protocol.Misfits(to.Policy.InputSchema, input, "the input does not fit the input_schema of "+to.Name))
 	}
