@@ -34,6 +34,8 @@ import (
 type Left struct {
 	Run    *state.Run    // as it is saved in the end
 	Events []state.Event // the log
+	// Began is how a rerun began; nil for a run of its own.
+	Began *state.Run
 	// Effects are what scripts and agents really did, in order.
 	Effects []Effect
 	// Whole is Effects of a run that nobody disturbed.

@@ -33,13 +33,16 @@ type walk struct {
 	results map[string]state.Text
 	part    int // of the run, from 1
 	closed  bool
-	awaited *state.Event              // the fork whose agent must start next
-	past    map[int]map[string]walker // where everybody was, after each event at which the run is known
+	awaited *state.Event // the fork whose agent must start next
+	// inherited are the agents of a rerun that its log has not told yet.
+	inherited map[string]bool
+	past      map[int]map[string]walker // where everybody was, after each event at which the run is known
 }
 
 // replay follows a log and reports where it is not that of a run.
 func replay(l Left, f *findings) *walk {
 	w := &walk{f: f, agents: map[string]*walker{}, results: map[string]state.Text{}, past: map[int]map[string]walker{}}
+	w.inherit(l.Began)
 	for _, run := range append(saves(l), l.Run) {
 		if run != nil {
 			w.past[run.Progress.Events] = nil
@@ -131,6 +134,9 @@ func (w *walk) starts(e state.Event, b *state.AgentStarted) {
 	fork := w.awaited
 	w.awaited = nil
 	switch {
+	case w.inherited[e.Agent]:
+		delete(w.inherited, e.Agent)
+		return
 	case w.agents[e.Agent] != nil:
 		w.f.add("P-3", "event %d: the agent %s is started twice", e.Seq, e.Agent)
 	case b.Parent == "" && len(w.agents) > 0, b.Parent != "" && fork == nil:
