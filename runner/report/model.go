@@ -36,7 +36,8 @@ type Model struct {
 	spent   runCosts
 	byAgent sums
 	byState sums
-	texts   texts
+	held    int  // bytes of outputs
+	dropped int  // executions whose outputs were dropped, from the first
 	isShort bool // executions between the first and the last ones are only counted
 }
 
@@ -230,17 +231,10 @@ func (m *Model) note(e state.Event, a *Agent) {
 	if b, ok := e.Body.(*state.AgentOutput); ok && !m.isShort {
 		x.Output = append(x.Output, b.Text)
 	}
-	m.grow(x, e.Body)
+	m.hold(e.Body)
 	if x.note(e) {
 		m.byAgent.of(a.ID).Retries++
 		m.byState.of(x.State).Retries++
-	}
-}
-
-// grow notes what texts an execution has got. A short model has few executions.
-func (m *Model) grow(x *Exec, b state.Body) {
-	if !m.isShort {
-		m.texts.grow(x, textOf(b))
 	}
 }
 
@@ -326,7 +320,7 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 		x.work.resume(m.began())
 		x.finish(e, b)
 		x.Total = m.spent.total().USD
-		m.grow(x, b)
+		m.hold(b)
 		asked, ms = x.Model, x.DurationMS
 	}
 	a.outputs = outputsOf(b)
