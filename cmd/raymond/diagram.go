@@ -53,9 +53,11 @@ func (a *App) diagram(stateDir, id string, args []string) error {
 		if err != nil {
 			return err
 		}
-		if path, err = runs.PathOf(stateDir, run); err != nil {
+		m, err := runs.ModelOf(stateDir, run)
+		if err != nil {
 			return err
 		}
+		path = &m.Path
 		args = append(args, run.Scope)
 	}
 	s, err := scope.Find(args[0])

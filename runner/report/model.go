@@ -26,11 +26,11 @@ type Model struct {
 	StoredAt   time.Time          `json:"stored_at,omitzero"`
 	NotStored  *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
 	CLI        string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
+	Path       diagram.Path       `json:"-"`                    // what the run did, for a diagram
 
 	seq     int  // of the last event
 	isNew   bool // the last event is no one that was there before
 	ended   Wait // that the last event has ended; zero for none
-	path    diagram.Path
 	agents  map[string]*Agent
 	waiting map[string]int // the index of the wait of each agent that waits
 	spent   runCosts
@@ -75,9 +75,6 @@ func (m *Model) Resume(run *state.Run) {
 	}
 }
 
-// Path is what the run did, for a diagram.
-func (m *Model) Path() *diagram.Path { return &m.path }
-
 const (
 	maxFirst = 50  // executions from the first on in a short model
 	maxLast  = 150 // executions up to the last
@@ -97,7 +94,7 @@ func (m *Model) Add(e state.Event) bool {
 		return false
 	}
 	m.seq, m.ended = max(m.seq, e.Seq), m.wait(e.Agent)
-	m.path.Add(e)
+	m.Path.Add(e)
 	last := m.Now
 	if e.Time.After(last) {
 		m.Now = e.Time

@@ -253,7 +253,7 @@ func (d *document) drawing() string {
 	}
 	// It is not in a <details> element: a browser gives hidden elements no size, and
 	// Mermaid would draw a diagram of size zero.
-	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, d.model.Path()) + "```\n\n"
+	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, &d.model.Path) + "```\n\n"
 }
 
 // notes are further facts, such as where the run is stored.

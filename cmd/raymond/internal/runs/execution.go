@@ -1,6 +1,9 @@
 package runs
 
 import (
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,7 +25,7 @@ type Execution struct {
 // executionsOf returns what a run did, in the order of the numbers. isDriven says that somebody
 // drives the run now.
 func executionsOf(stateDir string, run *state.Run, isDriven bool) ([]Execution, error) {
-	m, err := modelOf(stateDir, run)
+	m, err := ModelOf(stateDir, run)
 	if err != nil {
 		return nil, err
 	}
@@ -35,4 +38,9 @@ func executionsOf(stateDir string, run *state.Run, isDriven bool) ([]Execution, 
 		}
 	}
 	return list, nil
+}
+
+// ModelOf reads what is known of a run from its event log and its state file.
+func ModelOf(stateDir string, run *state.Run) (*report.Model, error) {
+	return report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
 }
