@@ -58,14 +58,12 @@ const (
 // result. No annotation is repeated, and each level has ten at most: if there are
 // more, the tenth says how many. Therefore the tenth of each is shown on Close.
 type Annotations struct {
-	log    JobLog
-	scope  func(state string) (file string)
-	levels map[string]*level
-	seen   map[[sha256.Size]byte]bool
-	model  *Model
-	// By agent: the last reminder of its present attempt, and why its last state gave up.
-	reminders map[string]*state.Reminder
-	gaveUp    map[string]string
+	log       JobLog
+	scope     func(state string) (file string)
+	levels    map[string]*level
+	seen      map[[sha256.Size]byte]bool
+	model     *Model
+	reminders map[string]*state.Reminder // the last one of the present attempt, by agent
 	// ending says how the run ended. It waits until it is known what can be done next.
 	ending *Annotation
 }
@@ -82,7 +80,7 @@ type level struct {
 func NewAnnotations(log JobLog, m *Model, scope func(state string) (file string)) *Annotations {
 	return &Annotations{
 		log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, model: m,
-		reminders: map[string]*state.Reminder{}, gaveUp: map[string]string{},
+		reminders: map[string]*state.Reminder{},
 	}
 }
 
@@ -102,7 +100,6 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.Transition:
 		a.move(b, e)
 	case *state.AgentFinished:
-		delete(a.gaveUp, e.Agent)
 		a.fail(e, b.Error)
 	case *state.Limit:
 		a.limit(b)
@@ -213,17 +210,13 @@ func (a *Annotations) finish(e state.Event, b *state.StateFinished) {
 		a.usedUp(e, last)
 	}
 	delete(a.reminders, e.Agent)
-	if !b.OK {
-		a.gaveUp[e.Agent] = b.Error
-	}
 }
 
 // move warns of a transition from a state that was not done. The agent did not fail:
 // the workflow says what follows.
 func (a *Annotations) move(b *state.Transition, e state.Event) {
-	if fault, ok := a.gaveUp[e.Agent]; ok {
-		a.warn(e, "was not done; on to "+name(b.Target), fault)
-		delete(a.gaveUp, e.Agent)
+	if x := a.model.agents[e.Agent].last; x != nil && x.Status == Failed && x.moves == 1 {
+		a.warn(e, "was not done; on to "+name(b.Target), x.Error)
 	}
 }
 
