@@ -7,12 +7,17 @@ package agenttest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
+	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
 // Asked is one request of a CLI for the model's next message.
@@ -119,6 +124,40 @@ func (s *Server) BreakOff(r *http.Request, hangs bool) {
 		}
 	}
 	panic(http.ErrAbortHandler)
+}
+
+// Installed returns the path of a real CLI, in the version that is pinned or that a variable
+// names: one like "0.61.0", "newest" for the newest on the registry. See installtest.CLI.
+func Installed(t testing.TB, name string, pin pinned.CLI, variable string) string {
+	t.Helper()
+	cli := installtest.CLI{Name: name, Package: pin.Package, Pinned: pin.Version(), Files: pin.Files, Dir: "runner/pinned/" + name, Var: variable}
+	path, err := pin.Binary(cli.Install(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Environ is a whole environment with the home folder home and more, with none of the caller's
+// variables but PATH.
+func Environ(home string, more ...string) []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USERPROFILE=" + home, "LANG=C.UTF-8", "NO_PROXY=*"}, more...)
+}
+
+// Event sends one server-sent event of a type at once. It is no error that the client has left.
+func Event(w http.ResponseWriter, kind string, fields map[string]any) {
+	fields["type"] = kind
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, Marshalled(fields))
+	_ = http.NewResponseController(w).Flush()
+}
+
+// Marshalled is the JSON of what has one.
+func Marshalled(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return data
 }
 
 // Vendor is an agent CLI with an API of its own, for tests that run with each.

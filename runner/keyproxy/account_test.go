@@ -104,17 +104,18 @@ func request(a *Account, method, path string, body io.Reader) *http.Request {
 	return r
 }
 
-// TestWhatIsUsedIsKnownAtOnce: as soon as the client has the message's beginning, it
-// is counted and told, although the answer never ends.
+// TestWhatIsUsedIsKnownAtOnce: as soon as the client has the message's beginning, it is counted
+// and told, and so is its end: whoever is killed while nothing is asked has saved all that was counted.
 func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
-	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
+	told, more := make(chan []state.Usage), make(chan struct{})
+	upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		io.WriteString(w, begins("sonnet"))
 		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done()
+		<-more
+		io.WriteString(w, fmt.Sprintf(countsTo, 9)+ends)
 	})
-	p := start(t, Options{Vendors: vendors(upstream.URL)})
-	a := p.Open(toy, "")
+	a := start(t, Options{Vendors: vendors(upstream.URL)}).Open(toy, "")
 	answer, err := plain.RoundTrip(request(a, "POST", "/v1/messages", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -123,31 +124,14 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	if _, err := io.ReadFull(answer.Body, make([]byte, len(begins("sonnet")))); err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan []state.Usage)
-	end := a.Follow(func(list []state.Usage) { told <- list })
+	defer a.Follow(func(list []state.Usage) { told <- list })()
 	if got := <-told; len(got) != 1 || got[0].Input != 1000 {
 		t.Errorf("told: got %+v, want 1000 tokens of input", got)
 	}
-	end()
 	if diff := cmp.Diff(used("sonnet", 1, 0), a.Used()); diff != "" {
 		t.Errorf("in mid-answer (-want +got):\n%s", diff)
 	}
-}
-
-// TestTheEndOfAnAnswerIsTold: whoever is killed while nothing is asked has saved all that was counted.
-func TestTheEndOfAnAnswerIsTold(t *testing.T) {
-	told := make(chan []state.Usage, 9)
-	upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, begins("sonnet"))
-		_ = http.NewResponseController(w).Flush()
-		<-told // that it has begun
-		io.WriteString(w, fmt.Sprintf(countsTo, 9)+ends)
-	})
-	p := start(t, Options{Vendors: vendors(upstream.URL)})
-	a := p.Open(toy, "")
-	defer a.Follow(func(list []state.Usage) { told <- list })()
-	ask(t, p, of(a))
+	close(more)
 	if got := <-told; got[0].Output != 9 {
 		t.Errorf("told at the end: got %+v, want 9 tokens of output", got)
 	}

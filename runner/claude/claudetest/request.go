@@ -31,7 +31,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	type blocks content // without this method
 	var text string
 	if json.Unmarshal(data, &text) == nil {
-		return json.Unmarshal(marshalled([]map[string]string{{"type": "text", "text": text}}), (*blocks)(c))
+		return json.Unmarshal(agenttest.Marshalled([]map[string]string{{"type": "text", "text": text}}), (*blocks)(c))
 	}
 	return json.Unmarshal(data, (*blocks)(c))
 }

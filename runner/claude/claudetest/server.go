@@ -163,18 +163,13 @@ func (c *call) stream(breakOff func()) {
 	c.event("message_stop", map[string]any{})
 }
 
-// event sends one event at once. It is no error that the client has left.
-func (c *call) event(kind string, fields map[string]any) {
-	fields["type"] = kind
-	fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", kind, marshalled(fields))
-	http.NewResponseController(c.w).Flush()
-}
+func (c *call) event(kind string, fields map[string]any) { agenttest.Event(c.w, kind, fields) }
 
 func (b block) payload() string {
 	if b.tool == "" {
 		return b.text
 	}
-	return string(marshalled(b.input))
+	return string(agenttest.Marshalled(b.input))
 }
 
 func (b block) delta(part string) map[string]any {
@@ -190,12 +185,4 @@ func (b block) whole(id string) map[string]any {
 		return map[string]any{"type": "tool_use", "id": id, "name": b.tool, "input": b.input}
 	}
 	return map[string]any{"type": "text", "text": b.text}
-}
-
-func marshalled(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return data
 }

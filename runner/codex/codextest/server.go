@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -133,19 +132,6 @@ func (c *call) usage() map[string]any {
 	}
 }
 
-// event sends one event at once. It is no error that the client has left.
-func (c *call) event(kind string, fields map[string]any) {
-	fields["type"] = kind
-	fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", kind, marshalled(fields))
-	_ = http.NewResponseController(c.w).Flush()
-}
+func (c *call) event(kind string, fields map[string]any) { agenttest.Event(c.w, kind, fields) }
 
-func quoted(s string) string { return strings.TrimSpace(string(marshalled(s))) }
-
-func marshalled(v any) []byte {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return data
-}
+func quoted(s string) string { return string(agenttest.Marshalled(s)) }

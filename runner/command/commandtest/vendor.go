@@ -70,7 +70,7 @@ func Command(path string) string {
 
 // Environ implements agenttest.Vendor.
 func (Vendor) Environ(url, home string) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8", urlVar + "=" + url, "NO_PROXY=*"}
+	return agenttest.Environ(home, urlVar+"="+url)
 }
 
 // Serve implements agenttest.Vendor.

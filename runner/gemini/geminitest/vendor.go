@@ -11,16 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
-// VersionVar is the environment variable that names the version of the CLI which the tests
-// drive: one like "0.61.0", "newest" for the newest on the registry, "" for the pinned one.
-const VersionVar = "RAYMOND_TEST_GEMINI"
-
 // Key is the API key that Environ hands to the CLI and that requests carry.
 const Key = "AIza-geminitest-0123456789abcdefghijklmn"
-
-var cli = installtest.CLI{
-	Name: "gemini", Package: pinned.Gemini.Package, Pinned: pinned.Gemini.Version(), Files: pinned.Gemini.Files, Dir: "runner/pinned/gemini", Var: VersionVar,
-}
 
 // node is the folder of the pinned Node, which the CLI is a script for; "" before Install.
 var node atomic.Value
@@ -33,16 +25,11 @@ var _ agenttest.Vendor = Vendor{}
 // Name implements agenttest.Vendor.
 func (Vendor) Name() string { return "gemini" }
 
-// Install implements agenttest.Vendor; see installtest.CLI. It installs the pinned Node, too, which
-// Environ puts on PATH.
+// Install implements agenttest.Vendor. It installs the pinned Node, too, which Environ puts on PATH.
 func (Vendor) Install(t testing.TB) string {
 	t.Helper()
-	path, err := pinned.Gemini.Binary(cli.Install(t))
-	if err != nil {
-		t.Fatal(err)
-	}
 	node.Store(filepath.Dir(installtest.Node(t)))
-	return path
+	return agenttest.Installed(t, "gemini", pinned.Gemini, "RAYMOND_TEST_GEMINI")
 }
 
 // Serve implements agenttest.Vendor.
@@ -51,20 +38,11 @@ func (Vendor) Serve(t testing.TB, m agenttest.Model) string { return NewServer(t
 // Flags implements agenttest.Vendor.
 func (Vendor) Flags(path string) []string { return []string{"--agent", "gemini", "--gemini", path} }
 
-// Environ implements agenttest.Vendor. It is a whole environment, with none of the caller's
-// variables but PATH.
+// Environ implements agenttest.Vendor.
 func (Vendor) Environ(url, home string) []string {
-	path := os.Getenv("PATH")
+	env := agenttest.Environ(home, "GOOGLE_GEMINI_BASE_URL="+url, "GEMINI_API_KEY="+Key)
 	if dir, ok := node.Load().(string); ok {
-		path = dir + string(os.PathListSeparator) + path
+		env = append(env[1:], "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	}
-	return []string{
-		"PATH=" + path,
-		"HOME=" + home,
-		"USERPROFILE=" + home,
-		"LANG=C.UTF-8",
-		"GOOGLE_GEMINI_BASE_URL=" + url,
-		"GEMINI_API_KEY=" + Key,
-		"NO_PROXY=*",
-	}
+	return env
 }

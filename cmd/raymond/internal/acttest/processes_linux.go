@@ -92,13 +92,3 @@ func (m *machine) kill() {
 		}
 	}
 }
-
-// describe returns the command lines of processes.
-func (*machine) describe(pids []int) []string {
-	var lines []string
-	for _, pid := range pids {
-		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		lines = append(lines, fmt.Sprintf("%d: %s", pid, bytes.ReplaceAll(bytes.TrimRight(line, "\x00"), []byte{0}, []byte{' '})))
-	}
-	return lines
-}

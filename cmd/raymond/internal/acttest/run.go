@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // markVar is set for everything that runs on a machine, to its folder. The
@@ -108,8 +110,8 @@ func (r *Running) Wait() *Result {
 		r.t.Errorf("act: got no end within %v\n%v", limit, r.now())
 	}
 	res := r.now()
-	if left := r.machine.describe(r.left()); len(left) > 0 {
-		r.t.Errorf("processes after the end of the run: got %q, want none\n%v", left, res)
+	if left := r.left(); len(left) > 0 {
+		r.t.Errorf("processes after the end of the run: got %s, want none\n%v", sitetest.Describe(left), res)
 	}
 	if strings.Contains(res.act, "Skipping unsupported platform") {
 		r.t.Errorf("act: a job's runs-on is none of %q, and it was left out", labels)

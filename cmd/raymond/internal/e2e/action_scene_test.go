@@ -48,16 +48,6 @@ func (s *scene) job(run int64, inputs ...string) *bareJob {
 		with("env", "EFFECTS SIDE_EFFECTS").with(inputs...)
 }
 
-// done are the states that have had an effect.
-func (s *scene) done() string {
-	s.t.Helper()
-	data, err := os.ReadFile(s.effects)
-	if err != nil && !os.IsNotExist(err) {
-		s.t.Fatal(err)
-	}
-	return strings.Join(strings.Fields(string(data)), " ")
-}
-
 // wrapped is an agent CLI that notes its arguments and its environment and
 // whatever else a script says, and then is the stub.
 func (j *bareJob) wrapped(more string) (notes string) {

@@ -142,13 +142,3 @@ func TestForgeriesAreNamed(t *testing.T) {
 		t.Error("under the key of another step: got it in order, want it named")
 	}
 }
-
-// TestKeysAreOfTheirJobAndStep: what one of them has sealed is nothing to another.
-func TestKeysAreOfTheirJobAndStep(t *testing.T) {
-	own := string(key(t, "token", "step"))
-	for _, other := range []seal.Key{key(t, "another", "step"), key(t, "token", "another"), key(t, "", "step")} {
-		if string(other) == own {
-			t.Errorf("key of another job or step: got %x, want another than %x", other, own)
-		}
-	}
-}

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// Said is a comment, a review or a comment on a line, as the forge keeps it.
+// Said is a comment, as the forge keeps it.
 type Said struct {
 	ID     int64
 	Body   string
@@ -23,18 +23,13 @@ type Said struct {
 	Number int
 	Edits  int
 	At     time.Time
-
-	File string // of a comment on a line
-	Line int
-	Hunk string
 }
 
 // MarshalJSON has the form of the REST API.
 func (s Said) MarshalJSON() ([]byte, error) {
-	at := s.At.UTC().Format(time.RFC3339)
 	return json.Marshal(map[string]any{
 		"id": s.ID, "body": s.Body, "user": accountOf(s.Author), "issue_url": fmt.Sprintf("https://example.test/api/repos/o/r/issues/%d", s.Number),
-		"created_at": at, "submitted_at": at, "path": s.File, "line": s.Line, "diff_hunk": s.Hunk,
+		"created_at": s.At.UTC().Format(time.RFC3339),
 	})
 }
 
@@ -81,14 +76,13 @@ func Refusing(pattern string, status int, message string) func(http.ResponseWrit
 var (
 	ofIssue   = regexp.MustCompile(`^issues/(\d+)/comments$`)
 	ofComment = regexp.MustCompile(`^issues/comments/(\d+)$`)
-	ofReviews = regexp.MustCompile(`^pulls/(\d+)/(reviews|comments)(?:/(\d+))?$`)
-	ofLine    = regexp.MustCompile(`^pulls/comments/(\d+)$`)
+	ofReviews = regexp.MustCompile(`^pulls/\d+/(reviews|comments)$`)
 	ofOpener  = regexp.MustCompile(`^issues/(\d+)$`)
 )
 
 // isOfTalk reports whether a path is about what people say.
 func isOfTalk(path string) bool {
-	for _, of := range []*regexp.Regexp{ofIssue, ofComment, ofReviews, ofLine, ofOpener} {
+	for _, of := range []*regexp.Regexp{ofIssue, ofComment, ofReviews, ofOpener} {
 		if of.MatchString(path) {
 			return true
 		}
@@ -136,12 +130,8 @@ func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
 		number, _ := strconv.Atoi(m[1])
 		return k.onIssue(r, number, sent.Body)
 	}
-	if m := ofReviews.FindStringSubmatch(path); m != nil {
-		return k.onPull(m[1], m[2] == "reviews", m[3])
-	}
-	if m := ofLine.FindStringSubmatch(path); m != nil {
-		id, _ := strconv.ParseInt(m[1], 10, 64)
-		return k.onComment(http.MethodGet, id, "")
+	if ofReviews.MatchString(path) {
+		return []Said{}, http.StatusOK
 	}
 	if m := ofOpener.FindStringSubmatch(path); m != nil {
 		number, _ := strconv.Atoi(m[1])
@@ -157,24 +147,8 @@ func (k *Talk) onIssue(r *http.Request, number int, body string) (any, int) {
 	}
 	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero for none
 	return k.only(func(c Said) bool {
-		return c.Number == number && c.File == "" && (!c.At.Before(since) || c.Edits > 0)
+		return c.Number == number && (!c.At.Before(since) || c.Edits > 0)
 	}), http.StatusOK
-}
-
-// onPull lists the reviews of a pull request, of which there are none, or the comments on its
-// lines, or has one of them.
-func (k *Talk) onPull(pull string, reviews bool, id string) (any, int) {
-	list := k.only(func(c Said) bool {
-		isOne := id == "" || id == strconv.FormatInt(c.ID, 10)
-		return strconv.Itoa(c.Number) == pull && !reviews && c.File != "" && isOne
-	})
-	switch {
-	case id == "":
-		return list, http.StatusOK
-	case len(list) == 0:
-		return nil, http.StatusNotFound
-	}
-	return list[0], http.StatusOK
 }
 
 // only are the remarks that fit; never nil.
@@ -236,13 +210,7 @@ func (k *Talk) Change(id int64, body string) {
 func (k *Talk) By(number int, author string) []Said {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var list []Said
-	for _, c := range k.all {
-		if c.Author == author && c.Number == number {
-			list = append(list, c)
-		}
-	}
-	return list
+	return k.only(func(c Said) bool { return c.Author == author && c.Number == number })
 }
 
 // Requests are what was asked.
