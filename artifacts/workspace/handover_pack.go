@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // ends finds the commits that the history begins with: that of the checkout, and those that the work leads to behind it or beside it.
@@ -48,7 +50,7 @@ func (x *giver) ends(ctx context.Context, branches []*given) ([]string, error) {
 // copy makes the repository, with all objects that the branches reach. The agents' may lie about each of them: what
 // leaves the cage is weighed before it is unpacked, and what is unpacked there is whole, or there is nothing.
 func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []string) error {
-	f, err := os.Create(filepath.Join(x.git.temp, "work.pack"))
+	f, _, err := files.OpenFile(filepath.Join(x.git.temp, "work.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -95,7 +94,7 @@ func writeIndex(dir string, x index) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", indexName, err)
 	}
-	return os.WriteFile(filepath.Join(dir, indexName), data, 0o600)
+	return files.WriteNew(filepath.Join(dir, indexName), data, 0o600)
 }
 
 // readIndex reads the index of a save; of a folder without one it is empty.
