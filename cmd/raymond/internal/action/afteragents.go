@@ -7,9 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
@@ -55,24 +52,6 @@ func markAgents(s *step) error {
 	}
 	all := slices.Concat(afterAgents(s), []string{s.dirs.top, s.dirs.work}, s.options.Cage.Writable)
 	return seal.WriteNote(markOfAgents(s), slices.Compact(slices.Sorted(slices.Values(all))))
-}
-
-// checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:
-// the workflow's files, and those that inputs name.
-func checkAfterAgents(s *step, f *scope.Scope) error {
-	isTheirs := isOfAgents(s, f.Path, job.Value(s.getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s) != nil
-	isHeld := !s.options.Cage.IsOff() && s.unheld() == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrusted(s.options.Jobs)
-	if isTheirs && !isHeld {
-		return lateProblem()
-	}
-	return nil
-}
-
-// lateProblem is of a step that comes after agents.
-func lateProblem() error {
-	return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow",
-		What: "agents have run in this job, and may have written what this step would run: it is taken in a cage only, without script-env and trusted scripts",
-		Hint: "give the step a job of its own, with a checkout of its own"}
 }
 
 // marking is a backend before whose first invocation it is noted that agents have run.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/agentcli"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -140,14 +139,3 @@ var npmVariables = []string{
 }
 
 func isRoot() bool { return runtime.GOOS != "windows" && os.Geteuid() == 0 }
-
-// checkSandbox lets agents that may do everything run as root only where the job
-// says that it is a sandbox.
-func checkSandbox(s *step, skipPermissions bool) error {
-	if !skipPermissions || !isRoot() || s.in.Sandboxed {
-		return nil
-	}
-	return &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",
-		What: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
-		Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
-}

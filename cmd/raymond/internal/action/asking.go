@@ -51,6 +51,10 @@ func askOptions(s *step, w *protocol.Workflow, a asked) (ask.Options, error) {
 	if err != nil {
 		return ask.Options{}, err
 	}
+	days := time.Duration(s.in.RetentionDays) * 24 * time.Hour
+	if s.isLocal() { // for ever
+		days = 0
+	}
 	return ask.Options{
 		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,
 		Pointer: ask.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
@@ -59,7 +63,7 @@ func askOptions(s *step, w *protocol.Workflow, a asked) (ask.Options, error) {
 		},
 		IsPrompt: func(name string) bool { st, ok := w.State(name); return ok && st.Kind == protocol.Prompt },
 		Shown:    s.log.shown, Tell: s.log.warn, Link: runLink(s, "Asked in"), IsKept: s.isLocal(),
-		Retention: retention(s),
+		Retention: days,
 	}, nil
 }
 
@@ -100,14 +104,6 @@ func (a *asking) listen(events *report.Fanout) {
 }
 
 var _ runner.People = (*asking)(nil)
-
-// retention is how long checkpoints are kept; 0 for ever.
-func retention(s *step) time.Duration {
-	if s.isLocal() {
-		return 0
-	}
-	return time.Duration(s.in.RetentionDays) * 24 * time.Hour
-}
 
 // Open implements runner.People. Nobody is asked anything of a run that could not be
 // resumed, and that is about to fail for that.

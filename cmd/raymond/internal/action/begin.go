@@ -158,14 +158,6 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 	return planReport(s, b)
 }
 
-// checkPrices reports states that can't be held to the budget.
-func checkPrices(s *step, b *readyRun) error {
-	if s.in.NoPrompts {
-		return nil
-	}
-	return session.CheckPrices(s.options, b.flow.Workflow, *b.options())
-}
-
 // localNote says whose a run in the state folder is, how it began, and what later parts of it have to
 // know of this one.
 type localNote struct {

@@ -6,30 +6,10 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 )
-
-// checkCage reports inputs that need a cage, beside the one that allows none: who may
-// gain privileges can leave it.
-func checkCage(s *step) error {
-	if !s.in.AllowSudo {
-		return nil
-	}
-	const what, hint = "can't go with allow-sudo: true, which means no cage at all", "leave one of them out"
-	switch c := s.options.Cage; {
-	case c.Mode == options.CageRequire:
-		return problem.Usage("input cage", what, hint)
-	case c.Network != "":
-		return problem.Usage("input network", what, hint)
-	case !c.IsOff():
-		s.log.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
-	}
-	return nil
-}
 
 // newCages makes the cages of a run. The caller closes them.
 func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"path"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
@@ -63,14 +61,13 @@ func startComment(s *step, overview func() string, how string) (*comment, error)
 
 // runLink leads from the comment to the workflow run.
 func runLink(s *step, how string) string {
-	server, err := url.Parse(s.getenv("GITHUB_SERVER_URL"))
-	run, attempt := s.number("GITHUB_RUN_ID"), s.event.Attempt
-	if err != nil || server.Host == "" || server.Scheme != "https" && server.Scheme != "http" || run == 0 {
+	run := s.number("GITHUB_RUN_ID")
+	page := s.pageOf(run)
+	if page == "" {
 		return ""
 	}
-	page := server.JoinPath(path.Join(s.event.Repository.Name, "actions", "runs", fmt.Sprint(run)))
 	if !s.event.Gitea {
-		page = page.JoinPath("attempts", fmt.Sprint(attempt))
+		page += fmt.Sprintf("/attempts/%d", s.event.Attempt)
 	}
 	return fmt.Sprintf("<sub>%s [workflow run %d](<%s>)</sub>", how, run, page)
 }

@@ -44,8 +44,10 @@ func finish(ctx context.Context, s *step, r *result, e *ending) error {
 		r.kept, err = kept{lost: anothers}, taken
 	}
 	// Whoever is next with the key finds the end of the run, and what it has spent.
-	if bookErr := bookEnd(ctx, s, r, e.run); bookErr != nil && (s.isPost || r.stops.IsOrphaned()) {
-		s.log.warn(notBooked(bookErr))
+	if !r.isCancelled() {
+		if err := book(ctx, s, e.run); err != nil && (s.isPost || r.stops.IsOrphaned()) {
+			s.log.warn(notBooked(err))
+		}
 	}
 	giveUpKey(ctx, s, r)
 	reportEnd(ctx, s, r, e.run)
@@ -114,14 +116,6 @@ func storeProblem(err error) error {
 		return err
 	}
 	return &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state is kept on this machine as long as it lives"}
-}
-
-// bookEnd stores what the step has spent. Where the main part has no time, or that fails, the post part does it.
-func bookEnd(ctx context.Context, s *step, r *result, run *state.Run) error {
-	if r.isCancelled() {
-		return nil
-	}
-	return book(ctx, s, run)
 }
 
 // giveUpKey removes the claim of the main part, if there is time; the post part does it otherwise.

@@ -30,7 +30,10 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	ref, why := redispatchRef(s)
 	err := s.note.change(func(d *noteData) { d.Dispatched = true })
 	if err == nil && why == "" {
-		err = startAgain(ctx, s, ref)
+		var api *job.GitHub
+		if api, err = s.api(); err == nil {
+			err = api.Dispatch(ctx, path.Base(s.workflowFile()), ref, s.key)
+		}
 	}
 	if err != nil {
 		why = err.Error()
@@ -59,12 +62,4 @@ func redispatchRef(s *step) (ref, why string) {
 		return ref, "it would run on " + ref + ", where a checkpoint of the branch " + s.event.Branch + " counts only if it is sealed: set the input state-key"
 	}
 	return ref, ""
-}
-
-func startAgain(ctx context.Context, s *step, ref string) error {
-	api, err := s.api()
-	if err != nil {
-		return err
-	}
-	return api.Dispatch(ctx, path.Base(s.workflowFile()), ref, s.key)
 }

@@ -1,0 +1,177 @@
+package action
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// checkCage reports inputs that need a cage, beside the one that allows none: who may
+// gain privileges can leave it.
+func checkCage(s *step) error {
+	if !s.in.AllowSudo {
+		return nil
+	}
+	const what, hint = "can't go with allow-sudo: true, which means no cage at all", "leave one of them out"
+	switch c := s.options.Cage; {
+	case c.Mode == options.CageRequire:
+		return problem.Usage("input cage", what, hint)
+	case c.Network != "":
+		return problem.Usage("input network", what, hint)
+	case !c.IsOff():
+		s.log.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
+	}
+	return nil
+}
+
+// checkHeld refuses a step whose agents would have more than they may have, whatever their cage holds.
+func checkHeld(s *step, f *scope.Scope) error {
+	hasPrompts := !s.in.NoPrompts && f.HasPromptsOf(s.options.Jobs)
+	err := errors.Join(session.CheckScriptEnv(s.options, f, hasPrompts, s.unheld()), checkAfterAgents(s, f))
+	if s.options.Cage.IsOff() {
+		return err
+	}
+	if hasPrompts {
+		err = errors.Join(err, checkSelf(s))
+	}
+	if hasPrompts || f.HasCaged(s.options.Jobs) {
+		err = errors.Join(err, checkLogins(s))
+	}
+	return err
+}
+
+// unheld says why agents aren't held where a cage is wanted; "" where they are.
+func (s *step) unheld() string {
+	if s.in.AllowSudo {
+		return "allow-sudo: true means no cage"
+	}
+	return session.Unheld()
+}
+
+// checkSelf refuses agents that could write the JavaScript of the step's post part.
+func checkSelf(s *step) error {
+	own := cage.Resolve(s.actionFolder())
+	if own == "" || s.in.TrustSelf || !cage.IsWithin(own, cage.Resolve(s.dirs.top)) {
+		return nil
+	}
+	return problem.Usage("uses", "the action lies in the workspace ("+s.actionFolder()+"), where agents can change what its post part runs",
+		"use a version of it, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true")
+}
+
+// maxConfig is how much is read of a repository's settings, in bytes.
+const maxConfig = 1 << 20
+
+// keptLogin is how actions/checkout keeps its token in a repository's settings.
+var keptLogin = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?im)^[^#;\n]*\bextraheader[ \t]*=[ \t]*[^ \t\r\n]|^[ \t]*path[ \t]*=[^\n]*\bgit-credentials-[^/\n]*\.config`)
+})
+
+// checkLogins refuses agents and caged scripts where the workspace holds a login, which they could read.
+func checkLogins(s *step) error {
+	repositories, _ := workspace.Folders(s.dirs.work)
+	for _, pattern := range []string{".git", "*/.git", "*/*/.git"} {
+		found, _ := filepath.Glob(filepath.Join(s.dirs.top, pattern)) // of which none is wrong
+		repositories = append(repositories, found...)
+	}
+	for _, dir := range repositories {
+		config := filepath.Join(dir, "config")
+		if data, _, err := files.Read(config, maxConfig); err == nil && keptLogin().Match(data) {
+			return heldLogin(config, "the checkout keeps its token there", "set persist-credentials: false at actions/checkout")
+		}
+	}
+	if job.UsesVertex(s.env.Environ) {
+		return nil
+	}
+	for _, dir := range []string{s.dirs.top, s.dirs.work} {
+		if found, _ := filepath.Glob(filepath.Join(dir, "gha-creds-*.json")); len(found) > 0 {
+			return heldLogin(found[0], "is a login of Google's cloud", "log in in a job of its own, or set create_credentials_file: false at google-github-actions/auth (and persist-credentials: false at actions/checkout)")
+		}
+	}
+	return nil
+}
+
+func heldLogin(file, what, hint string) error {
+	return &problem.Problem{Class: problem.ClassDenied, Where: file, What: what + ", and every agent and script of the workflow could read it", Hint: hint}
+}
+
+// checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:
+// the workflow's files, and those that inputs name.
+func checkAfterAgents(s *step, f *scope.Scope) error {
+	isTheirs := isOfAgents(s, f.Path, job.Value(s.getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s) != nil
+	isHeld := !s.options.Cage.IsOff() && s.unheld() == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrusted(s.options.Jobs)
+	if isTheirs && !isHeld {
+		return lateProblem()
+	}
+	return nil
+}
+
+// lateProblem is of a step that comes after agents.
+func lateProblem() error {
+	return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow",
+		What: "agents have run in this job, and may have written what this step would run: it is taken in a cage only, without script-env and trusted scripts",
+		Hint: "give the step a job of its own, with a checkout of its own"}
+}
+
+// checkSandbox lets agents that may do everything run as root only where the job
+// says that it is a sandbox.
+func checkSandbox(s *step, skipPermissions bool) error {
+	if !skipPermissions || !isRoot() || s.in.Sandboxed {
+		return nil
+	}
+	return &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",
+		What: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
+		Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
+}
+
+// checkPrices reports states that can't be held to the budget.
+func checkPrices(s *step, b *readyRun) error {
+	if s.in.NoPrompts {
+		return nil
+	}
+	return session.CheckPrices(s.options, b.flow.Workflow, *b.options())
+}
+
+// refusal says why a prompt state is refused.
+func refusal(name string) string {
+	return fmt.Sprintf("the prompt state %s is refused: this step has prompts: false", name)
+}
+
+// checkPrompts reports the prompt states of the jobs of this step that agents are in, or
+// return to, if the step refuses prompts. Nothing is started then.
+func checkPrompts(s *step, b *readyRun) error {
+	if !s.in.NoPrompts {
+		return nil
+	}
+	for _, p := range b.run.Places() {
+		st, ok := b.flow.Workflow.State(p.State)
+		if ok && st.Kind == protocol.Prompt && slices.Contains(s.options.Jobs, b.flow.Workflow.JobOf(p.State)) {
+			return &problem.Problem{Class: problem.ClassDenied, Where: b.run.WorkflowID, What: refusal(p.State),
+				Hint: "run the state in a job with prompts, which its job: names"}
+		}
+	}
+	return nil
+}
+
+// noPrompts is the backend of a step that refuses prompts, however the run comes to one.
+type noPrompts struct{}
+
+// Run implements runner.Backend.
+func (noPrompts) Run(_ context.Context, o runner.Order, _ func(runner.Progress)) (runner.Answer, error) {
+	return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Denied, Message: refusal(o.State)}
+}
