@@ -132,7 +132,7 @@ func (s *Step) Close(c Closing) {
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
 		CostUSD: p.TotalUSD, InheritedUSD: s.draft.run.InheritedUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: unfinished(s.draft.agents()),
-		Iterations: p.Iterations - s.draft.run.RerunOf.before(), FlakeRetries: p.Flakes, DurationMS: max(0, s.draft.now.Sub(p.Started).Milliseconds()),
+		Iterations: p.Iterations - s.draft.run.RerunOf.before(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.draft.now.Sub(p.Started).Milliseconds()),
 	}
 	if text, ok := s.draft.result(); ok {
 		done.Result = &text
@@ -162,7 +162,7 @@ func (d *draft) tellLimits() {
 func outcomeOf(p *Progress, someResults bool) (outcome, detail string) {
 	switch p.Status {
 	case Completed:
-		if p.Flakes > 0 {
+		if p.FlakeRetries > 0 {
 			return "clean_with_flake", ""
 		}
 		return "clean", ""

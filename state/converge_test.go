@@ -188,7 +188,7 @@ func TestVerdicts(t *testing.T) {
 			equal(t, words+": verdicts", verdicts[:min(len(verdicts), len(want.verdicts))], want.verdicts)
 		}
 		a := p.agent("main")
-		equal(t, words+": flakes", p.run.Progress.Flakes, want.flakes)
+		equal(t, words+": flakes", p.run.Progress.FlakeRetries, want.flakes)
 		equal(t, words+": moved", []any{a.State, len(p.run.Agents) > 1}, map[bool][]any{
 			true: {"B.md", !strings.HasPrefix(words, "died-done")}, false: {"A.md", false},
 		}[want.failure == ""])
@@ -228,7 +228,7 @@ func TestExhausted(t *testing.T) {
 	end := p.closed(nil)
 	equal(t, "suspends", []any{end.Status, end.Reason}, []any{state.Suspended, "state A.md of agent main: max_ralph_iters_reached"})
 	p.try("more work pass")
-	equal(t, "as a new execution", []any{p.run.Progress.Iterations, p.run.Progress.Flakes}, []any{2, 0})
+	equal(t, "as a new execution", []any{p.run.Progress.Iterations, p.run.Progress.FlakeRetries}, []any{2, 0})
 
 	p = newTries(t, protocol.Convergence{MaxAttempts: 2, OnExhausted: "C.md"}, nil)
 	p.try("work fail work fail")

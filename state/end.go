@@ -105,7 +105,7 @@ func (s *Step) apply(a *Agent, e effect) {
 		p.Until = *e.until
 	}
 	if e.flake {
-		p.Flakes++
+		p.FlakeRetries++
 	}
 	p.Moved = p.Moved || e.attempted
 	if e.overloaded {
@@ -123,7 +123,7 @@ func (e *Exec) add(o Outcome) {
 	e.Denied = append(e.Denied, o.Denied...)
 	e.addRefusals(o.Refusals)
 	if o.Process.CLI != "" {
-		e.CLI = o.Process.CLI
+		e.AgentCLI = o.Process.CLI
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -280,87 +281,123 @@ func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 	}
 }
 
-// damaged is a folder with a run of a snapshot and a journal, and its files.
-func damaged(t *testing.T) (dir string, snapshot, journal []byte) {
+// damaged is a folder with a run of a snapshot and a journal, with two steps before the snapshot and
+// two after it, and its files.
+type damaged struct {
+	t                 *testing.T
+	dir               string
+	snapshot, journal []byte
+	saved             []*Run
+	after             int  // where in the journal the steps after the snapshot begin
+	isAltered         bool // the snapshot is, so that nothing is known of the run but that it is valid
+}
+
+func newDamaged(t *testing.T) *damaged {
 	t.Helper()
-	dir = quickDir(t)
-	f, err := Create(dir, "run-1", "me")
+	d := &damaged{t: t, dir: quickDir(t)}
+	f, err := Create(d.dir, "run-1", "me")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	run := tiny()
-	begin := run.Step(time.Unix(1, 0))
-	begin.Begin()
-	run = run.With(begin.Delta())
-	if err := f.Fold(run, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		d := run.Step(time.Unix(2, 0)).Delta()
-		if err := f.Append(d); err != nil {
+	for n := range 6 {
+		step := run.Step(time.Unix(int64(n), 0))
+		if n == 0 {
+			step.Begin()
+		}
+		delta := step.Delta()
+		run = run.With(delta)
+		save := func() error { return f.Append(delta) }
+		if n == 0 || n == 3 {
+			save = func() error { return f.Fold(run, delta, nil) }
+		}
+		if err := save(); err != nil {
 			t.Fatal(err)
 		}
-		run = run.With(d)
+		if d.saved = append(d.saved, run); n == 3 {
+			d.after = len(d.read("run-1.journal"))
+		}
 	}
-	if snapshot, err = os.ReadFile(filepath.Join(dir, "run-1.json")); err == nil {
-		journal, err = os.ReadFile(filepath.Join(dir, "run-1.journal"))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir, snapshot, journal
+	d.snapshot, d.journal = d.read("run-1.json"), d.read("run-1.journal")
+	return d
 }
 
-// wantRefusedOrValid reads a damaged run: it is refused, with its files as they were, or
-// valid. It reports which.
-func wantRefusedOrValid(t *testing.T, what, dir string) (accepted bool) {
-	t.Helper()
-	read := func() string {
-		a, _ := os.ReadFile(filepath.Join(dir, "run-1.json"))
-		b, _ := os.ReadFile(filepath.Join(dir, "run-1.journal"))
-		return string(a) + "\x00" + string(b)
+func (d *damaged) read(name string) []byte {
+	d.t.Helper()
+	data, err := os.ReadFile(filepath.Join(d.dir, name))
+	if err != nil {
+		d.t.Fatal(err)
 	}
-	before := read()
-	run, err := Read(dir, "run-1")
+	return data
+}
+
+// wantRefusedOrTrue reads the damaged run: it is refused, with its files as they were, or is as it was saved
+// at some time, and so is all that its history tells. It returns the step; 0 for one that is refused.
+func (d *damaged) wantRefusedOrTrue(what string) (seq int) {
+	d.t.Helper()
+	before := string(d.read("run-1.json")) + string(d.read("run-1.journal"))
+	run, err := Read(d.dir, "run-1")
 	var invalid *FileError
-	switch {
-	case err == nil && run.Validate() != nil:
-		t.Errorf("%s: got a run that is not valid: %v", what, run.Validate())
-	case err != nil && !errors.As(err, &invalid):
-		t.Errorf("%s: got %v, want a FileError", what, err)
+	if err != nil && !errors.As(err, &invalid) {
+		d.t.Errorf("%s: got %v, want a FileError", what, err)
+	}
+	for step, err := range ReadHistory(d.dir, "run-1") {
+		if err == nil {
+			d.wantTrue(what, step.After())
+		}
 	}
 	if len(before)%16 == 0 { // to take the lock takes longer
-		f, _, openErr := Open(dir, "run-1", "me")
+		f, _, openErr := Open(d.dir, "run-1", "me")
 		if (openErr == nil) != (err == nil) {
-			t.Errorf("%s: to open it: got %v, to read it: %v", what, openErr, err)
+			d.t.Errorf("%s: to open it: got %v, to read it: %v", what, openErr, err)
 		}
 		if openErr == nil {
 			f.Close()
 		}
 	}
-	if read() != before {
-		t.Errorf("%s: the files were changed", what)
+	if string(d.read("run-1.json"))+string(d.read("run-1.journal")) != before {
+		d.t.Errorf("%s: the files were changed", what)
 	}
-	return err == nil
+	if err != nil {
+		return 0
+	}
+	d.wantTrue(what, run)
+	return run.Progress.Seq
 }
 
-// TestSnapshotsCutAnywhere are refused: at each byte but the last, which is a line break.
-func TestSnapshotsCutAnywhere(t *testing.T) {
-	dir, snapshot, journal := damaged(t)
-	path := filepath.Join(dir, "run-1.json")
-	for n := range len(snapshot) - 1 {
-		write(t, path, snapshot[:n])
-		if wantRefusedOrValid(t, fmt.Sprint("snapshot cut at ", n), dir) {
-			t.Errorf("snapshot of %d bytes cut at %d: got it accepted", len(snapshot), n)
+func (d *damaged) wantTrue(what string, run *Run) {
+	d.t.Helper()
+	if d.isAltered {
+		if err := run.Validate(); err != nil {
+			d.t.Errorf("%s: got a run that is not valid: %v", what, err)
+		}
+		return
+	}
+	got, _ := run.Encode()
+	if want, _ := d.saved[run.Progress.Seq-1].Encode(); !bytes.Equal(got, want) {
+		d.t.Fatalf("%s: got\n%s\nwant\n%s", what, got, want)
+	}
+}
+
+// TestFilesCutAnywhere: a snapshot is refused, cut at each byte but the last, which is a line break, and of
+// a journal what is whole counts.
+func TestFilesCutAnywhere(t *testing.T) {
+	d := newDamaged(t)
+	path := filepath.Join(d.dir, "run-1.json")
+	for n := range len(d.snapshot) - 1 {
+		write(t, path, d.snapshot[:n])
+		if d.wantRefusedOrTrue(fmt.Sprint("snapshot cut at ", n)) > 0 {
+			t.Errorf("snapshot of %d bytes cut at %d: got it accepted", len(d.snapshot), n)
 		}
 	}
-	write(t, path, snapshot)
-	path = filepath.Join(dir, "run-1.journal")
-	for n := range len(journal) {
-		write(t, path, journal[:n])
-		if !wantRefusedOrValid(t, fmt.Sprint("journal cut at ", n), dir) {
-			t.Errorf("journal cut at %d: got it refused, want what is whole of it", n)
+	write(t, path, d.snapshot)
+	path = filepath.Join(d.dir, "run-1.journal")
+	for n := range len(d.journal) {
+		write(t, path, d.journal[:n])
+		want := 4 + bytes.Count(d.journal[min(n, d.after):n], []byte("\n"))
+		if got := d.wantRefusedOrTrue(fmt.Sprint("journal cut at ", n)); got != want {
+			t.Errorf("journal cut at %d: got step %d, want %d", n, got, want)
 		}
 	}
 }
@@ -372,34 +409,41 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// TestBitsFlippedAnywhere: one bit of each byte of both files, and all of them. No damage of the
-// journal is taken for a step, save that its last line counts as not written: what of that came
-// to the disk before the machine died is not known.
+// TestBitsFlippedAnywhere: one bit of each byte of both files, and all of them, or a line of the journal is
+// missing. No damage of the journal is taken for a step, save that its last line counts as not written: what of
+// that came to the disk before the machine died is not known. What is before the snapshot is the history's matter.
 func TestBitsFlippedAnywhere(t *testing.T) {
-	dir, snapshot, journal := damaged(t)
-	whole, err := Read(dir, "run-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := whole.Progress.Seq
-	lastLine := bytes.LastIndexByte(journal[:len(journal)-1], '\n') + 1
-	for name, data := range map[string][]byte{"run-1.json": snapshot, "run-1.journal": journal} {
-		path := filepath.Join(dir, name)
+	d := newDamaged(t)
+	lastLine := bytes.LastIndexByte(d.journal[:len(d.journal)-1], '\n') + 1
+	for name, data := range map[string][]byte{"run-1.json": d.snapshot, "run-1.journal": d.journal} {
+		path := filepath.Join(d.dir, name)
+		d.isAltered = name == "run-1.json"
 		for at := range len(data) - 1 {
 			for _, bits := range []byte{0xff, 1 << (at % 8)} {
 				bad := bytes.Clone(data)
 				bad[at] ^= bits
 				write(t, path, bad)
-				accepted := wantRefusedOrValid(t, fmt.Sprintf("%s, flipped at %d", name, at), dir)
-				if name == "run-1.json" {
+				got := d.wantRefusedOrTrue(fmt.Sprintf("%s, flipped at %d", name, at))
+				if d.isAltered || at < d.after-1 {
 					continue
 				}
-				run, err := Read(dir, "run-1")
-				if accepted && run.Progress.Seq >= last || at >= lastLine && bad[at] != '\n' && (err != nil || run.Progress.Seq != last-1) {
-					t.Errorf("the journal flipped at %d: got %v, %v, want it refused, or its last line to count as not written", at, run, err)
+				if got >= 6 || at >= lastLine && bad[at] != '\n' && got != 5 {
+					t.Errorf("the journal flipped at %d: got step %d, want it refused, or its last line to count as not written", at, got)
 				}
 			}
 		}
 		write(t, path, data)
+	}
+	d.isAltered = false
+	lines := bytes.SplitAfter(d.journal, []byte("\n"))
+	for n := range lines[:len(lines)-1] {
+		write(t, filepath.Join(d.dir, "run-1.journal"), bytes.Join(slices.Delete(slices.Clone(lines), n, n+1), nil))
+		want := map[int]int{4: 0, 5: 5}[n]
+		if n < 4 {
+			want = 6
+		}
+		if got := d.wantRefusedOrTrue(fmt.Sprint("without line ", n)); got != want {
+			t.Errorf("without line %d: got step %d, want %d", n, got, want)
+		}
 	}
 }

@@ -3,7 +3,8 @@ package state
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // maxReport bounds the feedback that an agent gets on a failed attempt, in bytes.
@@ -23,9 +24,9 @@ func (n *NodeAttempt) Report(maxAttempts int) string {
 	}
 	room := maxReport - b.Len()
 	for i, r := range failed {
-		text := r.report(room / (len(failed) - i))
-		room -= len(text)
-		b.WriteString(text)
+		part := r.report(room / (len(failed) - i))
+		room -= len(part)
+		b.WriteString(part)
 	}
 	return b.String()
 }
@@ -33,7 +34,7 @@ func (n *NodeAttempt) Report(maxAttempts int) string {
 func (n *NodeAttempt) explain() string {
 	switch reason, files, _ := strings.Cut(n.Reason, ": "); reason {
 	case reasonProtected:
-		return "files that must not change did change (" + clip(files, 2048) + "); put them back as they were"
+		return "files that must not change did change (" + text.Before(files, 2048) + "); put them back as they were"
 	case reasonNoTag:
 		return "every check passed, but the final message had no allowed transition tag"
 	default:
@@ -44,11 +45,11 @@ func (n *NodeAttempt) explain() string {
 // report describes one failed command in at most limit bytes, which must be 200 or
 // more. It never cuts off the fence, which would turn what follows into data.
 func (r *CommandResult) report(limit int) string {
-	cmd := clip(r.Cmd, min(1024, limit/4))
-	for tail := r.Tail; ; tail = tailOf(tail, len(tail)*3/4) {
-		text := r.fenced(cmd, tail)
-		if len(text) <= limit || tail == "" {
-			return text
+	cmd := text.Before(r.Cmd, min(1024, limit/4))
+	for tail := r.Tail; ; tail = text.After(tail, len(tail)*3/4) {
+		part := r.fenced(cmd, tail)
+		if len(part) <= limit || tail == "" {
+			return part
 		}
 	}
 }
@@ -86,27 +87,4 @@ func fenceFor(text string) string {
 		longest = max(longest, run)
 	}
 	return strings.Repeat("`", longest+1)
-}
-
-// clip cuts text to at most limit bytes, at a character.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return text[:limit]
-}
-
-// tailOf returns the last bytes of text, at most limit, from a character on.
-func tailOf(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	at := len(text) - limit
-	for at < len(text) && !utf8.RuneStart(text[at]) {
-		at++
-	}
-	return text[at:]
 }

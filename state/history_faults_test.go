@@ -1,47 +1,13 @@
 package state_test
 
 import (
-	"bytes"
 	"errors"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// TestAHistoryNeverLies states that nothing is told that was not so, whatever has happened to
-// the file: the run is there as it is now, or is refused.
-func TestAHistoryNeverLies(t *testing.T) {
-	r := record(t, 3, 40, state.DefaultHistory)
-	file := filepath.Join(r.dir, "run-1.journal")
-	whole := readFile(t, file)
-	all := r.wantTruth(t, "untouched")
-	if len(all) < 20 {
-		t.Fatalf("got %d steps, want enough to damage", len(all))
-	}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 80 {
-		at := rnd.IntN(len(whole))
-		damaged := bytes.Clone(whole)
-		switch rnd.IntN(3) {
-		case 0:
-			damaged[at] ^= byte(1 << rnd.IntN(8))
-		case 1:
-			damaged = damaged[:at]
-		case 2:
-			end := at + bytes.IndexByte(damaged[at:], '\n') + 1
-			begin := bytes.LastIndexByte(damaged[:at], '\n') + 1
-			damaged = append(damaged[:begin], damaged[end:]...) // a line is missing
-		}
-		must(t, os.WriteFile(file, damaged, 0o600))
-		steps := r.wantTruth(t, "damaged")
-		if len(steps) == 0 || steps[len(steps)-1] != all[len(all)-1] {
-			t.Fatalf("steps of a damaged history: got %v, want the last of %v at least", steps, all)
-		}
-	}
-}
 
 // TestNoHistory: a run goes on where its history is gone, and the history from there on. A run that
 // is to have none has none, and is there.

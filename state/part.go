@@ -20,14 +20,14 @@ const mostEarlier = 1024
 // Began is how far a run had come when a part of it began: what comes after it in the
 // part's own run is the part's own.
 type Began struct {
-	Seq        int `json:"seq"`
-	Events     int `json:"events"`
-	Iterations int `json:"iterations"`
-	Created    int `json:"created"`
-	Launches   int `json:"launches"`
-	Flakes     int `json:"flake_retries"`
-	Questions  int `json:"questions"`
-	Ended      int `json:"ended"` // agents that had ended, and whose results were kept
+	Seq          int `json:"seq"`
+	Events       int `json:"events"`
+	Iterations   int `json:"iterations"`
+	Created      int `json:"created"`
+	Launches     int `json:"launches"`
+	FlakeRetries int `json:"flake_retries"`
+	Questions    int `json:"questions"`
+	Ended        int `json:"ended"` // agents that had ended, and whose results were kept
 }
 
 // HandOver packs the agents that wait for a job into at most so many parts of a matrix,
@@ -167,7 +167,7 @@ func (p Part) Begin(r *Run) *Run {
 	p.Earlier, p.Running = false, false
 	p.Began = &Began{
 		Seq: at.Seq, Events: at.Events, Iterations: at.Iterations, Created: at.Created, Launches: at.Launches,
-		Flakes: at.Flakes, Questions: at.Questions, Ended: len(r.Ended),
+		FlakeRetries: at.FlakeRetries, Questions: at.Questions, Ended: len(r.Ended),
 	}
 	next.Parts = []Part{p}
 	next.Mark = p.mark(r)
@@ -245,7 +245,7 @@ func (b *Began) check(c *checker, now *Progress, at string) {
 		then, now int
 	}{
 		{"seq", b.Seq, now.Seq}, {"events", b.Events, now.Events}, {"iterations", b.Iterations, now.Iterations},
-		{"created", b.Created, now.Created}, {"launches", b.Launches, now.Launches}, {"flake_retries", b.Flakes, now.Flakes},
+		{"created", b.Created, now.Created}, {"launches", b.Launches, now.Launches}, {"flake_retries", b.FlakeRetries, now.FlakeRetries},
 		{"questions", b.Questions, now.Questions}, {"ended", b.Ended, now.Created},
 	} {
 		c.want(n.then >= 0 && n.then <= n.now && n.now <= mostCount, at+"."+n.name, "is %d, and now %d", n.then, n.now)

@@ -158,7 +158,7 @@ func (o *partMerge) addProgress() {
 	p.Seq += from.Seq - o.began.Seq
 	p.Iterations += from.Iterations - o.began.Iterations
 	p.Created += from.Created - o.began.Created
-	p.Flakes += from.Flakes - o.began.Flakes
+	p.FlakeRetries += from.FlakeRetries - o.began.FlakeRetries
 	p.Questions += from.Questions - o.began.Questions
 	p.HasJoin = p.HasJoin || from.HasJoin
 	p.Counter, p.Warned = max(p.Counter, from.Counter), p.Warned || from.Warned

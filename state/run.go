@@ -124,22 +124,22 @@ type Options struct {
 // Progress is the part of a run that nearly every step changes. A Delta replaces all
 // of it.
 type Progress struct {
-	Seq        int       `json:"seq"`    // steps committed so far
-	Events     int       `json:"events"` // seq of the last event
-	Status     Status    `json:"status" is:"status"`
-	Reason     string    `json:"reason,omitempty"`  // why it is not running
-	Until      time.Time `json:"until,omitzero"`    // Suspended: when to resume
-	Started    time.Time `json:"started"`           // of this part of the run
-	Iterations int       `json:"iterations"`        // state executions begun
-	LastBegun  int       `json:"last_begun"`        // number of the agent that began an execution last
-	Created    int       `json:"created"`           // agents created
-	Counter    int       `json:"counter,omitempty"` // highest number in an agent's name
-	Launches   int       `json:"launches"`          // invocations begun
-	Flakes     int       `json:"flake_retries"`
-	TotalUSD   USD       `json:"total_usd"`           // sum of the ledger
-	Exhausted  bool      `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
-	Warned     bool      `json:"warned,omitempty"`    // the event about 80 % of the budget was emitted
-	Hold       string    `json:"hold,omitempty"`      // why nothing new starts until a resume
+	Seq          int       `json:"seq"`    // steps committed so far
+	Events       int       `json:"events"` // seq of the last event
+	Status       Status    `json:"status" is:"status"`
+	Reason       string    `json:"reason,omitempty"`  // why it is not running
+	Until        time.Time `json:"until,omitzero"`    // Suspended: when to resume
+	Started      time.Time `json:"started"`           // of this part of the run
+	Iterations   int       `json:"iterations"`        // state executions begun
+	LastBegun    int       `json:"last_begun"`        // number of the agent that began an execution last
+	Created      int       `json:"created"`           // agents created
+	Counter      int       `json:"counter,omitempty"` // highest number in an agent's name
+	Launches     int       `json:"launches"`          // invocations begun
+	FlakeRetries int       `json:"flake_retries"`
+	TotalUSD     USD       `json:"total_usd"`           // sum of the ledger
+	Exhausted    bool      `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
+	Warned       bool      `json:"warned,omitempty"`    // the event about 80 % of the budget was emitted
+	Hold         string    `json:"hold,omitempty"`      // why nothing new starts until a resume
 	// Questions is the highest number of a question, and Continuations how often in a row
 	// a step has started its workflow again by itself.
 	Questions     int `json:"questions,omitempty"`
@@ -298,8 +298,8 @@ type Exec struct {
 	Denied []string `json:"denied,omitempty"`
 	// Refusals are the first of Denied, with what is known about each.
 	Refusals []Refusal `json:"refusals,omitempty"`
-	// CLI is the version and the path of the agent CLI that ran last.
-	CLI string `json:"agent_cli,omitempty"`
+	// AgentCLI is the version and the path of the agent CLI that ran last.
+	AgentCLI string `json:"agent_cli,omitempty"`
 	// Running is the invocation under way. It is saved before the process starts.
 	Running *Invocation `json:"running,omitempty"`
 	// Cut is the length to cut the resumed transcript to before the next

@@ -18,7 +18,9 @@ func Gone(out *os.File) <-chan struct{} {
 	end := sync.OnceFunc(func() { close(gone) })
 	if parent := os.Getppid(); parent > 0 {
 		go func() {
-			awaitParent(parent)
+			for os.Getppid() == parent {
+				time.Sleep(watchEvery)
+			}
 			end()
 		}()
 	}
@@ -31,12 +33,4 @@ func Gone(out *os.File) <-chan struct{} {
 		}()
 	}
 	return gone
-}
-
-// pollParent returns when the parent of this process is another than the given
-// one.
-func pollParent(parent int) {
-	for os.Getppid() == parent {
-		time.Sleep(watchEvery)
-	}
 }
