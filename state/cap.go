@@ -85,7 +85,7 @@ func (r *Run) ReachedCap() (which string, spent, limit USD) {
 	if r.Progress.Status != OverBudget {
 		return "", 0, 0
 	}
-	l := limits{options: &r.Options, progress: &r.Progress, ledger: ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}}
+	l := limits{options: &r.Options, progress: &r.Progress, ledger: r.ledger()}
 	if c := l.overCap(); c != nil {
 		return c.Which, c.spent(r.Progress.TotalUSD), c.MaxUSD
 	}

@@ -19,8 +19,8 @@ type recorded struct {
 }
 
 // record drives a random run of at most so many steps, which is folded now and then, and of
-// whose history so many bytes are kept.
-func record(t *testing.T, seed uint64, steps int, most int64) recorded {
+// whose history so many bytes are kept. each, if there is one, is told the runs before and after each step.
+func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir string, run, next *state.Run)) recorded {
 	t.Helper()
 	r := recorded{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
 	f, err := state.Create(r.dir, "run-1", "me")
@@ -43,6 +43,9 @@ func record(t *testing.T, seed uint64, steps int, most int64) recorded {
 			must(t, f.Fold(next, d, nil))
 		} else {
 			must(t, f.Append(d))
+		}
+		for _, f := range each {
+			f(r.dir, run, next)
 		}
 		run, r.runs[n] = next, next
 	}

@@ -217,8 +217,10 @@ func (a *Agent) countUnknown(isKnown bool, f *Failure) {
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
 // Spent returns what the run has cost, and how well that is known.
-func (r *Run) Spent() Spent {
-	return ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}.spent()
+func (r *Run) Spent() Spent { return r.ledger().spent() }
+
+func (r *Run) ledger() ledger {
+	return ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}
 }
 
 // Tokens returns the tokens that the run is known to have used, those of all models together.

@@ -28,8 +28,8 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 		return
 	}
 	t := &Transition{Tag: string(d.Then.Verb), Target: d.Then.To, From: from, Return: d.Then.Return}
-	if d.Then.Verb == protocol.Result && len(a.Stack) > 0 {
-		t.Target = a.Stack[len(a.Stack)-1].State
+	if d.Then.Verb == protocol.Result {
+		t.Target = a.ReturnsTo()
 	}
 	tell(t)
 	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {

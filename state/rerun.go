@@ -66,7 +66,7 @@ func Rerun(r *Run, n int, as Renewal) (*Run, error) {
 	}
 	next.InheritedUSD = r.InheritedUSD.Plus(r.Progress.TotalUSD)
 	if r.Progress.HasJoin {
-		next.RerunOf.Costs = r.RerunOf.with(ledger{past: r.Past, saved: r.Ledger}.byAgent())
+		next.RerunOf.Costs = r.RerunOf.with(r.ledger().byAgent())
 	}
 	next.Trace, next.Parts, next.Events, next.Ledger, next.Used = nil, nil, nil, nil, nil
 	if forgotten := r.Forgotten(); next.Past != nil {

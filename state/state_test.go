@@ -196,64 +196,29 @@ func TestFilesEqualMemory(t *testing.T) {
 
 func walk(t *testing.T, seed uint64) {
 	t.Helper()
-	dir := t.TempDir()
-	f, err := state.Create(dir, "run-1", "me")
-	must(t, err)
-	defer f.Close()
-	w := &walker{rnd: rand.New(rand.NewPCG(seed, 1)), now: epoch}
-	run := newRun()
-	type past struct {
-		run  *state.Run
-		data []byte
-	}
-	var all []past
 	names := map[string]bool{}
-	for n := 0; n < 60 && len(run.Agents) > 0; n++ {
-		before, _ := run.Encode()
-		all = append(all, past{run, before})
-		d := w.step(run)
-		next := run.With(d)
-		if after, _ := run.Encode(); !bytes.Equal(before, after) {
-			t.Fatalf("seed %d step %d: making a step changed the run", seed, n)
-		}
-		save := func() error { return f.Append(d) }
-		if n%7 == 0 {
-			save = func() error { return f.Fold(next, nil, nil) }
-		}
-		must(t, save())
+	var before [][]byte
+	r := record(t, seed, 60, state.DefaultHistory, func(dir string, run, next *state.Run) {
 		for _, e := range next.Events {
-			if _, begins := e.Body.(*state.AgentStarted); begins && n > 0 && names[e.Agent] {
-				t.Fatalf("seed %d step %d: the name %s comes twice", seed, n, e.Agent)
+			if _, begins := e.Body.(*state.AgentStarted); begins && len(before) > 0 && names[e.Agent] {
+				t.Fatalf("seed %d step %d: the name %s comes twice", seed, next.Progress.Seq, e.Agent)
 			}
 			names[e.Agent] = true
 		}
 		if diff := cmp.Diff(run.Ledger, next.Ledger[:len(run.Ledger)], cmpopts.EquateEmpty()); diff != "" {
-			t.Fatalf("seed %d step %d: the ledger was changed:\n%s", seed, n, diff)
+			t.Fatalf("seed %d step %d: the ledger was changed:\n%s", seed, next.Progress.Seq, diff)
 		}
-		if len(next.Agents) == 0 {
-			next.Progress.Status = state.Completed
-			break
+		got, err := state.Read(dir, "run-1")
+		must(t, err)
+		if diff := diffRuns(t, next, got); diff != "" {
+			t.Fatalf("seed %d step %d:\nmemory -, files +\n%s", seed, next.Progress.Seq, diff)
 		}
-		same(t, fmt.Sprintf("seed %d step %d", seed, n), dir, next)
-		run = next
-	}
-	for i, p := range all {
-		if now, _ := p.run.Encode(); !bytes.Equal(now, p.data) {
-			t.Fatalf("seed %d: run %d was changed later", seed, i)
+		before = append(before, fileOf(t, next))
+	})
+	for i, data := range before {
+		if now := fileOf(t, r.runs[i+1]); !bytes.Equal(now, data) {
+			t.Fatalf("seed %d: run %d was changed later", seed, i+1)
 		}
-	}
-}
-
-func same(t *testing.T, what, dir string, want *state.Run) {
-	t.Helper()
-	got, err := state.Read(dir, "run-1")
-	if err != nil {
-		t.Fatalf("%s: Read: %v", what, err)
-	}
-	a, _ := want.Encode()
-	b, _ := got.Encode()
-	if !bytes.Equal(a, b) {
-		t.Fatalf("%s:\nmemory -, files +\n%s", what, cmp.Diff(string(a), string(b)))
 	}
 }
 
