@@ -55,7 +55,7 @@ func (v *Conversations) BackendOf(name, held string) string {
 
 // After returns the agent CLIs that may hold the conversation when a state has ended, "" for none.
 // Scripts leave it as it is.
-func (v *Conversations) After(name string) backendSet {
+func (v *Conversations) After(name string) map[string]bool {
 	if v.chart.w.states[name].Kind == Prompt {
 		return v.runs[name]
 	}

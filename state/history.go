@@ -107,7 +107,7 @@ func (h *reading) take(e entry) error {
 		return h.damage
 	case e.damage != nil:
 		h.past = nil
-		h.note(e, e.damage)
+		_ = h.note(e, e.damage) // it matters to those who ask for what follows
 		return nil
 	}
 	if err := h.begin(); err != nil {
@@ -176,13 +176,13 @@ func (h *reading) begin() error {
 func (h *reading) step(e entry) error {
 	if e.isRun {
 		if e.seq != h.run.Progress.Seq { // its snapshot was never written, so that it is the last one
-			h.note(e, fmt.Errorf("is a run after step %d, want step %d", e.seq, h.run.Progress.Seq+1))
+			_ = h.note(e, fmt.Errorf("is a run after step %d, want step %d", e.seq, h.run.Progress.Seq+1))
 		}
 		return nil
 	}
 	d := new(Delta)
 	if err := invalid(jsonstrict.Decode(e.data, d)); err != nil {
-		h.note(e, err)
+		_ = h.note(e, err)
 		return nil
 	}
 	if d.Progress.Seq != h.run.Progress.Seq+1 {

@@ -138,9 +138,9 @@ fi
 rm "$0.$$"
 `
 
-// comparable is a worktree without what no save has: the contents that LFS keeps, a repository in it, and, where
+// asSaved is a worktree without what no save has: the contents that LFS keeps, a repository in it, and, where
 // the worktree has to be made, what git takes for line ends alone.
-func comparable(t *testing.T, dir string) picture {
+func asSaved(t *testing.T, dir string) picture {
 	t.Helper()
 	p := pictureOf(t, dir)
 	p.Status = strings.Replace(p.Status, "? inner/\x00", "", 1)
@@ -160,7 +160,7 @@ func compareAll(t *testing.T, a *agent, here site) {
 	t.Helper()
 	for _, dir := range a.trees {
 		there := relocated(a.site, here)(dir)
-		if diff := cmp.Diff(comparable(t, dir), comparable(t, there)); diff != "" {
+		if diff := cmp.Diff(asSaved(t, dir), asSaved(t, there)); diff != "" {
 			t.Errorf("restored worktree %s (-saved +restored):\n%s", there, diff)
 		}
 	}

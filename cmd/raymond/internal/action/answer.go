@@ -68,7 +68,7 @@ const (
 // hold waits until it is clear who takes the answer, and claims the key before the run is put back. A job that still
 // drives the run finds the answer, unless that is about to leave: then all agents wait, and this step takes the run
 // over as soon as the other job has left. Another step that was started by an answer may have the key.
-func (c *call) hold(ctx context.Context, s *step) (err error) {
+func (c *call) hold(ctx context.Context, s *step) error {
 	pause := firstGlance
 	for until := time.Now().Add(settleFor); ; pause = min(2*pause, lastGlance) {
 		isLate := time.Now().After(until)
@@ -79,10 +79,7 @@ func (c *call) hold(ctx context.Context, s *step) (err error) {
 		case c.found == nil || c.services.runtime == nil:
 			return nil
 		default:
-			if err = c.noteKey(s); err == nil {
-				c.claim, err = claimNow(ctx, s.withKey(c.key), c.services)
-			}
-			if err != nil || c.claim != nil {
+			if err := c.claimKey(ctx, s); err != nil || c.claim != nil {
 				return err
 			}
 			if isLate {
@@ -99,6 +96,14 @@ func (c *call) hold(ctx context.Context, s *step) (err error) {
 			return c.end(s, "nothing is started: another job has taken the answer")
 		}
 	}
+}
+
+// claimKey claims the key of the run; there is no claim where another job has it.
+func (c *call) claimKey(ctx context.Context, s *step) (err error) {
+	if err = c.noteKey(s); err == nil {
+		c.claim, err = claimNow(ctx, s.withKey(c.key), c.services)
+	}
+	return err
 }
 
 // isAtWork reports whether an agent works, or could.

@@ -343,21 +343,8 @@ func named(names []string, flag string, at Site) ([]string, error) {
 	var out []string
 	var errs []error
 	for _, name := range names {
-		path := at.InHome(name)
-		isOwn := !filepath.IsAbs(path)
-		if isOwn {
-			path = filepath.Join(at.Workspace, path)
-		}
-		var err error
-		switch {
-		case flag == "cage-write" && isOwn:
-			err = makeWithin(at.Workspace, name)
-		case flag == "cage-write":
-			err = os.MkdirAll(path, 0o755)
-		}
-		if err == nil {
-			path, err = filepath.EvalSymlinks(path)
-		}
+		isOwn := !filepath.IsAbs(at.InHome(name))
+		path, err := at.locate(name, flag == "cage-write")
 		isAround := func(k string) bool { r := cage.Resolve(k); return cage.IsWithin(r, path) || cage.IsWithin(path, r) }
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && flag == "cage-read":
@@ -376,6 +363,26 @@ func named(names []string, flag string, at Site) ([]string, error) {
 		out = append(out, path)
 	}
 	return out, errors.Join(errs...)
+}
+
+// locate is a path that a user names, without links; a folder is made first where it is wanted and missing.
+func (at Site) locate(name string, isMade bool) (string, error) {
+	path := at.InHome(name)
+	isOwn := !filepath.IsAbs(path)
+	if isOwn {
+		path = filepath.Join(at.Workspace, path)
+	}
+	var err error
+	switch {
+	case isMade && isOwn:
+		err = makeWithin(at.Workspace, name)
+	case isMade:
+		err = os.MkdirAll(path, 0o755)
+	}
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }
 
 // makeWithin makes a folder of the workspace, and nothing where a link leads out of it.
