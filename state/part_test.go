@@ -308,7 +308,7 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		"an entry of another agent": func(_ *state.Ran, run *state.Run) {
 			run.Ledger = append(run.Ledger, state.Entry{N: 99, Agent: "main_b2", Kind: state.Exact})
 		},
-		"fewer results than before": func(r *state.Ran, run *state.Run) {
+		"fewer results than before": func(_ *state.Ran, run *state.Run) {
 			began := *run.Parts[0].Began
 			began.Ended = len(run.Ended) + 1
 			part := run.Parts[0]
