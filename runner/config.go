@@ -136,6 +136,7 @@ type Config struct {
 	ScriptDir  string // the private copy of the scope
 	PayloadDir string // private; files with the payloads of running scripts
 	LogDir     string // logs of verified attempts, below it by agent
+	CopyDir    string // has copies of the files that done_when protects, by agent
 	DebugDir   string // "" for none
 	Telling    Telling
 	// Traced says that the run is exported as a trace: what is started is told its span, and

@@ -107,7 +107,7 @@ type cast struct {
 	checks   []runner.Checks
 	verified []time.Time // ends of the checks
 	calls    map[string]int
-	digests  []string // folder and patterns of each call of Digest
+	digests  []string // folder and patterns of each call of Keep
 }
 
 // claudeOnly are the agent CLIs of a run that has the default one alone.
@@ -194,8 +194,8 @@ func (c *cast) Verify(ctx context.Context, k runner.Checks, tell func(runner.Pro
 	return v
 }
 
-// Digest implements runner.Verifier.
-func (c *cast) Digest(dir string, patterns []string) map[string]string {
+// Keep implements runner.Verifier.
+func (c *cast) Keep(dir string, patterns []string, _ string) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.digests = append(c.digests, dir+" "+strings.Join(patterns, " "))

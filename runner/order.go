@@ -41,10 +41,13 @@ func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launc
 		}
 	}
 	if v := st.Policy.Convergence; v != nil && a.Exec == nil && len(v.Protect) > 0 {
-		l.Protected = c.Verifier.Digest(dir, v.Protect)
+		l.Protected = c.Verifier.Keep(dir, v.Protect, c.copies(a))
 	}
 	return l
 }
+
+// copies is where the files are kept that an agent must not change in its state.
+func (c *Config) copies(a *state.Agent) string { return filepath.Join(c.CopyDir, a.ID) }
 
 // plan says how the agent's next invocation relates to a conversation, and why it can't be
 // started, if so.
@@ -214,7 +217,7 @@ func (x invocation) checks(env []string) *Checks {
 	c, e := x.state.Policy.Convergence, x.agent.Exec
 	return &Checks{
 		Agent: x.agent.ID, Commands: c.DoneWhen, Timeout: c.Timeout, Dir: workDir(x.run, x.agent), Env: env,
-		Mark: x.mark(), Protect: c.Protect, Protected: e.Protected,
+		Mark: x.mark(), Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(x.agent),
 		LogFile: filepath.Join(x.cfg.LogDir, x.agent.ID, x.agent.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.Refused,
 	}
 }

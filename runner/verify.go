@@ -15,8 +15,9 @@ type Verifier interface {
 	// them and says so in the Verification. It calls tell before each command, from
 	// its own goroutine.
 	Verify(ctx context.Context, c Checks, tell func(Progress)) state.Verification
-	// Digest returns a digest of each file below dir that matches a pattern.
-	Digest(dir string, patterns []string) map[string]string
+	// Keep returns a digest of each file below dir that matches a pattern, and keeps copies of them in a
+	// folder of its own, as far as there is room, from which Verify puts back what an attempt has changed.
+	Keep(dir string, patterns []string, copies string) map[string]string
 }
 
 // Checks is everything a worker needs to verify one attempt.
@@ -29,6 +30,7 @@ type Checks struct {
 	Mark      string
 	Protect   []string
 	Protected map[string]string // digests when the state was entered
+	Copies    string            // the folder of Keep
 	Cage      *cage.Cage        // of the commands; nil: none
 	LogFile   string            // absolute; replaced
 	Attempt   int

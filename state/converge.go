@@ -87,7 +87,7 @@ func (x *execution) endVerification(v Verification) effect {
 		e.Phase, e.Passed = PhaseAgent, v.Results
 		x.askForMove()
 	default:
-		x.endAttempt(verdict)
+		x.endAttempt(verdict, v.Lost...)
 	}
 	return x.effect
 }
@@ -111,11 +111,14 @@ func (x *execution) askForMove() {
 	x.fail(Fatal, fmt.Sprintf("%s: %s (after %s)", reasonNoTag, e.Refused, Count(e.Reminders, "reminder")), Outcome{})
 }
 
-// endAttempt decides what follows from a failed attempt.
-func (x *execution) endAttempt(failed NodeAttempt) {
+// endAttempt decides what follows from a failed attempt. Protected files that are lost would fail each further one.
+func (x *execution) endAttempt(failed NodeAttempt, lost ...string) {
 	x.tell(&failed)
 	e := x.agent.Exec
 	switch lasting := e.LastingFailure; {
+	case len(lost) > 0:
+		e.Verdict = &failed
+		x.fail(Fatal, fmt.Sprintf("%s: %s; there is no copy to put back", reasonProtected, strings.Join(lost, ", ")), Outcome{})
 	case lasting != nil:
 		x.fail(Class(lasting.Class), lasting.Message, Outcome{})
 	case e.Attempt < x.state.Policy.Convergence.MaxAttempts:

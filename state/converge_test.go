@@ -75,10 +75,12 @@ func (p *play) try(words string) []string {
 			v.Results[0].RC = 1
 		case "spoil":
 			v.Changed = []string{"a_test.go", "b_test.go"}
+		case "lose":
+			v.Changed, v.Lost = []string{"a_test.go", "b_test.go"}, []string{"b_test.go"}
 		case "stop":
 			v = state.Verification{Stopped: "SIGINT"}
 		}
-		isVerdict := slices.Contains([]string{"pass", "fail", "spoil", "stop"}, word)
+		isVerdict := slices.Contains([]string{"pass", "fail", "spoil", "lose", "stop"}, word)
 		if isVerdict != verifies {
 			p.t.Fatalf("at %q of %q: the command is to run: %v", word, words, verifies)
 		}
@@ -162,6 +164,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		"work fail work pass":                                    {[]string{"1 done_when_failed", "2 ok"}, 1, ""},
 		"work spoil work pass":                                   {[]string{"1 protected_files_changed: a_test.go, b_test.go", "2 ok"}, 1, ""},
+		"work lose":                                              {[]string{"1 protected_files_changed: a_test.go, b_test.go"}, 0, "protected_files_changed: b_test.go; there is no copy to put back"},
 		"mute pass work pass":                                    {[]string{"1 ok"}, 0, ""},
 		"mute pass mute mute":                                    {[]string{"1 no_transition_tag"}, 0, noMove + ": no tag (after 2 reminders)"},
 		"mute pass mute mute more work pass":                     {nil, 0, ""},

@@ -72,7 +72,8 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 // Verification has the results of the done_when commands of an attempt.
 type Verification struct {
 	Results []CommandResult // of each command, in order
-	Changed []string        // protected files that are not what they were
+	Changed []string        // protected files that were not what they had been; they are again
+	Lost    []string        // those of them that could not be put back
 	// Stopped says why the commands were cut off; they run again at a resume.
 	Stopped string
 }

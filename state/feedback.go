@@ -34,7 +34,7 @@ func (n *NodeAttempt) Report(maxAttempts int) string {
 func (n *NodeAttempt) explain() string {
 	switch reason, files, _ := strings.Cut(n.Reason, ": "); reason {
 	case reasonProtected:
-		return "files that must not change did change (" + text.Before(files, 2048) + "); put them back as they were"
+		return "files that must not change did change (" + text.Before(files, 2048) + "); they are as they were again"
 	case reasonNoTag:
 		return "every check passed, but the final message had no allowed transition tag"
 	default:

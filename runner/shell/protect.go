@@ -3,6 +3,7 @@ package shell
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -16,18 +17,141 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/runner"
 )
 
 // maxDigested is how much of protected files is read, in bytes: agents can make files
 // that only seem to have terabytes, and a run must be able to end.
 const maxDigested = 2 << 30
 
-// Digest implements runner.Verifier. Patterns match slash-separated paths
+// maxCopied is how much of protected files is kept, in bytes.
+const maxCopied = 64 << 20
+
+// Keep implements runner.Verifier. Patterns match slash-separated paths
 // relative to dir; ** stands for any number of folders. Links are not followed:
 // where they lead is their content. A file that can't be read has a digest that
 // says so; so has one that comes after maxDigested bytes of others, which is known by
 // its size and its time instead.
-func (v Verifier) Digest(dir string, patterns []string) map[string]string {
+func (v Verifier) Keep(dir string, patterns []string, copies string) map[string]string {
+	root, err := freshRoot(copies)
+	if err != nil {
+		return digests(dir, patterns, func(string, string, fs.DirEntry) {}) // without copies nothing is put back, which is told then
+	}
+	defer root.Close()
+	room := int64(maxCopied)
+	return digests(dir, patterns, func(name, path string, d fs.DirEntry) {
+		info, err := d.Info()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > room {
+			return
+		}
+		room -= info.Size()
+		_ = copyInto(root, copyOf(name), path, info.Mode().Perm()) // a copy that fails is not there
+	})
+}
+
+// freshRoot is an empty folder that nobody else writes.
+func freshRoot(dir string) (*os.Root, error) {
+	if err := os.RemoveAll(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(dir)
+}
+
+// copyOf is the name of the copy of a file.
+func copyOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:])
+}
+
+// copyInto copies a file to one that is not there.
+func copyInto(root *os.Root, name, from string, perm fs.FileMode) error {
+	in, _, err := files.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, maxCopied))
+	err = errors.Join(err, out.Chmod(perm), out.Close())
+	if err != nil {
+		err = errors.Join(err, root.Remove(name))
+	}
+	return err
+}
+
+// putBack gives changed files back what they were, and removes those that were not there. It returns those
+// with which that can't be done. No link leads it out of the working directory.
+func putBack(c runner.Checks, changed []string) (lost []string) {
+	if len(changed) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(c.Dir)
+	if err != nil {
+		return changed
+	}
+	defer root.Close()
+	for _, name := range changed {
+		if err := putOneBack(root, c, name); err != nil {
+			lost = append(lost, name)
+		}
+	}
+	return lost
+}
+
+func putOneBack(root *os.Root, c runner.Checks, name string) error {
+	path := name
+	if unquoted, err := strconv.Unquote(name); err == nil {
+		path = unquoted
+	}
+	path = filepath.FromSlash(path)
+	was, isThere := c.Protected[name]
+	target, isLink := strings.CutPrefix(was, "link ")
+	copied := filepath.Join(c.Copies, copyOf(name))
+	info, err := os.Lstat(copied)
+	if isThere && !isLink && err != nil {
+		return err
+	}
+	if err := root.RemoveAll(path); err != nil && !isThere {
+		return err
+	}
+	if !isThere {
+		return nil
+	}
+	if err := makeFolders(root, filepath.Dir(path)); err != nil {
+		return err
+	}
+	if isLink {
+		return root.Symlink(target, path)
+	}
+	return copyInto(root, path, copied, info.Mode().Perm())
+}
+
+// makeFolders makes folders of what was one: a link or a file may have taken the place of each.
+func makeFolders(root *os.Root, dir string) error {
+	if dir == "." {
+		return nil
+	}
+	if err := makeFolders(root, filepath.Dir(dir)); err != nil {
+		return err
+	}
+	info, err := root.Lstat(dir)
+	if err == nil && !info.IsDir() {
+		err = errors.Join(root.Remove(dir), fs.ErrNotExist)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return root.Mkdir(dir, 0o755)
+	}
+	return err
+}
+
+// digests walks through the files below dir that match a pattern.
+func digests(dir string, patterns []string, visit func(name, path string, d fs.DirEntry)) map[string]string {
 	out := map[string]string{}
 	room := int64(maxDigested)
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
@@ -46,7 +170,9 @@ func (v Verifier) Digest(dir string, patterns []string) map[string]string {
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err == nil && matches(filepath.ToSlash(rel), patterns) {
-			out[printable(filepath.ToSlash(rel))] = digest(path, d, &room)
+			name := printable(filepath.ToSlash(rel))
+			out[name] = digest(path, d, &room)
+			visit(name, path, d)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -48,19 +49,26 @@ func must(t *testing.T, err error) {
 // digests come back from a file in between, as after a crash.
 func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	t.Helper()
-	data, err := json.Marshal(verifying.Digest(dir, patterns))
+	c := checks(t, "true")
+	c.Dir, c.Protect, c.Copies = dir, patterns, t.TempDir()
+	before := verifying.Keep(dir, patterns, c.Copies)
+	data, err := json.Marshal(before)
 	must(t, err)
 	do()
-	c := checks(t, "true")
-	c.Dir, c.Protect = dir, patterns
 	must(t, json.Unmarshal(data, &c.Protected))
 	v := verifying.Verify(t.Context(), c, quietly)
 	if len(v.Results) != 1 || v.Results[0].RC != 0 {
 		t.Errorf("results: got %+v, want that of the command", v.Results)
 	}
+	if diff := cmp.Diff(before, digests(dir, patterns, unseen)); diff != "" || v.Lost != nil {
+		t.Errorf("after a verdict: lost %q, and not as before (-want +got):\n%s", v.Lost, diff)
+	}
 	return v.Changed
 }
 
+func unseen(string, string, fs.DirEntry) {}
+
+// TestProtectSeesEveryChange, and puts each back.
 func TestProtectSeesEveryChange(t *testing.T) {
 	t.Parallel()
 	all := []string{"**/*_test.go"}
@@ -134,9 +142,29 @@ func TestPatterns(t *testing.T) {
 		".git/**":           nil,
 	} {
 		slices.Sort(want)
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(verifying.Digest(dir, []string{pattern})))); diff != "" {
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(digests(dir, []string{pattern}, unseen)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", pattern, diff)
 		}
+	}
+}
+
+// TestWhatHasNoCopyIsLost: without one, as on another machine, nothing is touched and the file is named. No link leads
+// out of the folder.
+func TestWhatHasNoCopyIsLost(t *testing.T) {
+	dir, outside := tree(t), t.TempDir()
+	c := checks(t, "true")
+	c.Dir, c.Protect, c.Copies = dir, []string{"**/*_test.go"}, t.TempDir()
+	c.Protected = verifying.Keep(dir, c.Protect, c.Copies)
+	put(t, filepath.Join(dir, "a_test.go"), "x")
+	must(t, os.RemoveAll(filepath.Join(dir, "sub/deep")))
+	must(t, os.Symlink(outside, filepath.Join(dir, "sub/deep")))
+	must(t, os.Remove(filepath.Join(c.Copies, copyOf("a_test.go"))))
+	v := verifying.Verify(t.Context(), c, quietly)
+	if diff := cmp.Diff([]string{"a_test.go"}, v.Lost); diff != "" {
+		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+	if there, _ := os.ReadDir(outside); len(there) > 0 {
+		t.Errorf("outside of the folder: got %v", there)
 	}
 }
 
@@ -148,12 +176,12 @@ func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	must(t, os.WriteFile(at("a_test.go"), nil, 0o600))
 	must(t, os.WriteFile(at("b_test.go"), []byte("b"), 0o600))
 	patterns := []string{"*_test.go"}
-	before := Verifier{}.Digest(dir, patterns)
+	before := digests(dir, patterns, unseen)
 	if err := os.Truncate(at("a_test.go"), 8<<40); err != nil {
 		t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
 	}
 	began := time.Now()
-	got := changed(before, Verifier{}.Digest(dir, patterns))
+	got := changed(before, digests(dir, patterns, unseen))
 	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %v", took)
 	}

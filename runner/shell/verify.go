@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"syscall"
 	"time"
 
@@ -55,7 +56,8 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.
 		out.Results = append(out.Results, r)
 	}
 	if len(c.Protect) > 0 {
-		out.Changed = changed(c.Protected, v.Digest(c.Dir, c.Protect))
+		out.Changed = changed(c.Protected, digests(c.Dir, c.Protect, func(string, string, fs.DirEntry) {}))
+		out.Lost = putBack(c, out.Changed)
 	}
 	log.verdict(c, out)
 	return out

@@ -148,8 +148,8 @@ func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Pr
 }
 
 // Digest implements runner.Verifier.
-func (a *Actor) Digest(dir string, patterns []string) map[string]string {
-	return a.checks.Digest(dir, patterns)
+func (a *Actor) Keep(dir string, patterns []string, copies string) map[string]string {
+	return a.checks.Keep(dir, patterns, copies)
 }
 
 // perform plays an invocation of an agent.

@@ -96,8 +96,8 @@ func (b *bash) Verify(ctx context.Context, c runner.Checks, _ func(runner.Progre
 }
 
 // Digest implements runner.Verifier.
-func (b *bash) Digest(dir string, patterns []string) map[string]string {
-	return shell.Verifier{}.Digest(dir, patterns)
+func (b *bash) Keep(dir string, patterns []string, copies string) map[string]string {
+	return shell.Verifier{}.Keep(dir, patterns, copies)
 }
 
 // script is what bash interprets.

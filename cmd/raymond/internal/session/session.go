@@ -71,7 +71,7 @@ func Open(s Setup) (*Session, error) {
 		Workflow: s.Scope.Workflow, NewID: uuid.NewString, NewToken: newToken, Clock: runner.RealClock(), Telling: s.Options.Telling,
 		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: Prices(s.Now()).Of,
 		Cages: s.Env.Cages, People: s.Others.People, Jobs: s.Options.Jobs, Part: s.Others.Part, Matrix: s.Others.Matrix, Hold: s.Options.Hold,
-		PayloadDir: filepath.Join(s.private(), "payload"), OwnDir: filepath.Join(s.private(), "scripts"), LogDir: filepath.Join(s.Dir, "logs"),
+		PayloadDir: filepath.Join(s.private(), "payload"), OwnDir: filepath.Join(s.private(), "scripts"), LogDir: filepath.Join(s.Dir, "logs"), CopyDir: filepath.Join(s.Dir, "protected"),
 		HandOver: s.Others.HandOver,
 	}}
 	folderErr := o.makeFolders()
