@@ -228,14 +228,14 @@ func suffer(t *testing.T, what string, d *faultyDisk) {
 		t.Fatalf("%s: got %v, want a run that can be read", what, err)
 	}
 	defer f.Close()
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
+		t.Errorf("%s: got %q left, want nothing", what, left)
+	}
 	if seq := run.Progress.Seq; seq < acknowledged || seq > len(saved) || run.Validate() != nil {
 		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
 	saved = goOn(t, what, f, append(saved[:run.Progress.Seq-1], run))
 	wantHistory(t, what, dir, saved)
-	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
-		t.Errorf("%s: got %q left, want nothing", what, left)
-	}
 }
 
 // goOn saves three more steps of a run, and returns all that were saved.

@@ -100,6 +100,11 @@ func acquire(dir, id, holder string) (*File, error) {
 	if err := f.take(holder); err != nil {
 		return nil, err
 	}
+	for _, ext := range []string{".json", JournalExt} { // of a killed process, which may have been the last one to write
+		if err := ignoreMissing(disk.remove(f.path(ext) + tempExt)); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	return f, nil
 }
 
@@ -274,9 +279,12 @@ func ignoreMissing(err error) error {
 	return err
 }
 
+// tempExt is what is added to the name of a file that is being written.
+const tempExt = ".tmp"
+
 // replace gives a file other content, all of it or nothing. ready is as for Fold.
 func (f *File) replace(path string, data []byte, ready func() error) (err error) {
-	tmp := path + ".tmp"
+	tmp := path + tempExt
 	if err := ignoreMissing(disk.remove(tmp)); err != nil { // of a killed process, or a pipe of an agent's
 		return err
 	}
