@@ -160,13 +160,6 @@ func (e *Exec) undoInvocation() {
 	e.Running = nil
 }
 
-// allowsRetry reports whether a failed invocation is tried again, and counted, after
-// so many retries.
-func (o *Options) allowsRetry(retries int, c Class) bool {
-	again := c == Transient || c == TimedOut || c == Service && o.overloadWait() == 0
-	return again && retries < o.MaxRetries
-}
-
 // pause keeps the agent from continuing for the given time. Other agents run.
 func (a *Agent) pause(now time.Time, wait time.Duration) {
 	a.Status, a.NotBefore, a.Wait = Ready, now.Add(wait).UTC().Round(0), Duration(wait)

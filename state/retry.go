@@ -1,0 +1,89 @@
+package state
+
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// firstBackoff is the wait before the first retry; it doubles from there.
+const firstBackoff = time.Second
+
+// endFailed decides what the agent does after an invocation that brought no usable
+// answer.
+func (x *execution) endFailed(o Outcome) {
+	a, e, f, prompt := x.agent, x.agent.Exec, *o.Failure, x.state.Kind == protocol.Prompt
+	switch {
+	case f.Class == Stopped:
+		e.Interrupted = f.Message
+		e.undoInvocation()
+	case f.Class == UsageLimit:
+		x.reachUsageLimit(f, o.Hold)
+	case f.Class == BudgetSpent:
+		x.effect.exhausted = true
+		a.Status = Ready
+		x.continueLater(o)
+	case prompt && x.waitForService(&f):
+	case prompt && x.options.allowsRetry(e.Retries, f.Class):
+		x.retry(f)
+	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
+		x.awaitVerdict(o)
+		e.noteFailure(f, o)
+	default:
+		x.failForGood(f, o)
+	}
+}
+
+// reachUsageLimit has the agent wait for the end of the limit, if that is known and comes
+// within hold; the others continue meanwhile. Otherwise nothing new starts until then.
+func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
+	a, left := x.agent, f.Reset.Sub(x.now)
+	a.Exec.undoInvocation()
+	x.tell(&Limit{Which: "usage"})
+	if left <= 0 || hold >= 0 && left > hold {
+		a.Status = Ready
+		x.effect.hold, x.effect.until = f.Message, &f.Reset
+		return
+	}
+	until := f.Reset.UTC().Round(0)
+	a.Status, a.Waits = Waiting, &Waits{For: ForTime, Since: x.now.UTC().Round(0), Until: until}
+	x.tell(&AgentWaits{For: ForTime, Until: until.Format(time.RFC3339)})
+}
+
+// failForGood fails an agent whose invocation failed and is not tried again.
+func (x *execution) failForGood(f Failure, o Outcome) {
+	e := x.agent.Exec
+	prompt := e.Running != nil && e.Running.Mode != ""
+	if f.Continue && prompt {
+		x.continueLater(o)
+	}
+	if e.Passed != nil && f.Class != Service && f.Class != Fatal && f.Class != Machine {
+		f.Message = reasonNoTag + ": " + f.Message
+	}
+	x.fail(f.Class, f.Message, o)
+}
+
+// continueLater keeps the conversation of an invocation that ended before its work
+// was done, so that the next one continues it.
+func (x *execution) continueLater(o Outcome) {
+	e := x.agent.Exec
+	e.Session = e.sessionAfter(x.agent.Session, o)
+	e.Continue, e.Running = true, nil
+}
+
+// retry repeats a failed invocation after a wait.
+func (x *execution) retry(f Failure) {
+	e := x.agent.Exec
+	wait := firstBackoff << min(e.Retries, 20)
+	e.Retries++
+	e.undoInvocation()
+	x.agent.pause(x.now, wait)
+	x.tell(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
+}
+
+// allowsRetry reports whether a failed invocation is tried again, and counted, after
+// so many retries.
+func (o *Options) allowsRetry(retries int, c Class) bool {
+	again := c == Transient || c == TimedOut || c == Service && o.overloadWait() == 0
+	return again && retries < o.MaxRetries
+}
