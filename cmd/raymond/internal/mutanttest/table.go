@@ -31,7 +31,7 @@ var mutants = []mutant{
 	{"runner/keyproxy", "accounts.fits", "return true"},
 	{"runner/keyproxy", "Account.admits", "return true"},
 	{"runner/keyproxy", "checkCredential", "return nil"},
-	{"runner/shell", "Verifier.Digest", "return nil"},
+	{"runner/shell", "digests", "return nil"},
 	{"artifacts/slots", "Origin.foreignArtifact", `return ""`},
 	{"artifacts/slots", "Origin.foreignRun", `return ""`},
 	{"artifacts/slots", "Origin.foreignBranch", `return ""`},
