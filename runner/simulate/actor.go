@@ -147,7 +147,7 @@ func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Pr
 	return v
 }
 
-// Digest implements runner.Verifier.
+// Keep implements runner.Verifier.
 func (a *Actor) Keep(dir string, patterns []string, copies string) map[string]string {
 	return a.checks.Keep(dir, patterns, copies)
 }

@@ -95,7 +95,7 @@ func (b *bash) Verify(ctx context.Context, c runner.Checks, _ func(runner.Progre
 	return v
 }
 
-// Digest implements runner.Verifier.
+// Keep implements runner.Verifier.
 func (b *bash) Keep(dir string, patterns []string, copies string) map[string]string {
 	return shell.Verifier{}.Keep(dir, patterns, copies)
 }
