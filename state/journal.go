@@ -103,7 +103,7 @@ func (f *File) openJournal(seq int) error {
 		return err
 	}
 	if rest {
-		err = w.Truncate(j.size)
+		err = f.cut(w, j.size)
 	}
 	if err == nil {
 		err = f.seal.Adopt(path)
@@ -114,6 +114,26 @@ func (f *File) openJournal(seq int) error {
 	f.journal = j
 	f.journal.file = w
 	return nil
+}
+
+// cut cuts the open journal off, as its seal says before it is so.
+func (f *File) cut(w opened, size int64) error {
+	path := f.path(JournalExt)
+	from, _, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	kept, err := io.ReadAll(io.NewSectionReader(from, 0, size))
+	if err := errors.Join(err, from.Close()); err != nil {
+		return err
+	}
+	if err := f.seal.Replace(path, kept); err != nil {
+		return err
+	}
+	if err := w.Truncate(size); err != nil {
+		return err
+	}
+	return f.seal.Done(path)
 }
 
 // survey looks through a journal up to the last line whose step is not after seq, and reports

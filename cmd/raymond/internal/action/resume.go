@@ -282,12 +282,8 @@ func install(s *step, run *state.Run, from string) error {
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return err
 	}
-	for _, name := range []string{"events.jsonl", "logs"} {
-		if err := moveIfThere(filepath.Join(from, name), filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	if err := s.note.seals.Adopt(s.fileOfRun(run.WorkflowID, session.EventsFile)); err != nil {
+	err := moveIfThere(filepath.Join(from, "logs"), filepath.Join(dir, "logs"))
+	if err = errors.Join(err, s.note.seals.Place(filepath.Join(from, "events.jsonl"), s.fileOfRun(run.WorkflowID, session.EventsFile))); err != nil {
 		return err
 	}
 	// What an earlier try of this step left is of no more use than its machine.
@@ -300,7 +296,7 @@ func install(s *step, run *state.Run, from string) error {
 	}
 	file.SetSeal(s.note.seals)
 	// From its journal, which came along, it goes on as that of this machine.
-	err = moveIfThere(filepath.Join(from, checkpoint.HistoryName), filepath.Join(s.dirs.state, run.WorkflowID+state.JournalExt))
+	err = s.note.seals.Place(filepath.Join(from, checkpoint.HistoryName), filepath.Join(s.dirs.state, run.WorkflowID+state.JournalExt))
 	if err == nil {
 		err = file.Fold(run, nil, nil)
 	}

@@ -130,6 +130,30 @@ func (s *Seals) Adopt(path string) error {
 	return s.put(settles, path, version{})
 }
 
+// Place moves a file to where it can be appended to, and seals it before it is there. It may be missing.
+func (s *Seals) Place(from, to string) error {
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if s == nil {
+		return os.Rename(from, to)
+	}
+	sum, size, err := sumOf(from)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.grown[to], s.size[to] = sum, size
+	if err := s.put(replaces, to, version{size, [sha256.Size]byte(sum.Sum(nil))}); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	return s.put(settles, to, version{})
+}
+
 // Sum returns the length and the sum of a file that is appended to, as the last call for it
 // named them; -1 when there was none since it was replaced.
 func (s *Seals) Sum(path string) (int64, [sha256.Size]byte) {

@@ -69,6 +69,18 @@ func TestACrashIsNoForgery(t *testing.T) {
 		"lines emptied": func(_ *testing.T, dir string, s *seal.Seals) error {
 			return errors.Join(s.Replace(filepath.Join(dir, "lines"), nil), os.Remove(filepath.Join(dir, "lines")))
 		},
+		"a file that comes along, and is not yet there": func(t *testing.T, dir string, s *seal.Seals) error {
+			if s.Place(filepath.Join(dir, "lines"), filepath.Join(dir, "gone", "lines")) == nil {
+				t.Error("it was placed in a folder that isn't there")
+			}
+			return nil
+		},
+		"a file that came along, and a line more": func(t *testing.T, dir string, s *seal.Seals) error {
+			from, to := filepath.Join(t.TempDir(), "lines"), filepath.Join(dir, "came")
+			err := errors.Join(os.WriteFile(from, []byte("one\n"), 0o600), s.Place(from, to))
+			add(t, s, to, "two\n", "two\n")
+			return err
+		},
 		"a seal in parts": func(t *testing.T, dir string, _ *seal.Seals) error {
 			add(t, nil, filepath.Join(dir, "seals"), "", `replace "note" 1 00`)
 			return nil
