@@ -18,6 +18,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/examples"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 func (a *App) initCommand() *cobra.Command {
@@ -60,11 +61,11 @@ var isRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[
 
 // init writes an example below a directory, if none of its files is there, and says what is left to do.
 func (a *App) init(name, ref, dir string) error {
-	files, err := examples.InRepository(name, ref)
+	all, err := examples.InRepository(name, ref)
 	if err != nil {
 		return err
 	}
-	paths := slices.Sorted(maps.Keys(files))
+	paths := slices.Sorted(maps.Keys(all))
 	var there []error
 	for _, path := range paths {
 		if _, err := os.Lstat(filepath.Join(dir, path)); err == nil {
@@ -75,12 +76,12 @@ func (a *App) init(name, ref, dir string) error {
 		return err
 	}
 	for _, path := range paths {
-		if err := writeNew(filepath.Join(dir, path), files[path]); err != nil {
+		if err := writeNew(filepath.Join(dir, path), all[path]); err != nil {
 			return &problem.Problem{Class: problem.ClassRuntime, Where: filepath.Join(dir, path), What: err.Error()}
 		}
 		fmt.Fprintln(a.Stdout, filepath.Join(dir, path))
 	}
-	_, err = io.WriteString(a.Stderr, nextSteps(files[".github/workflows/"+name+".yml"]))
+	_, err = io.WriteString(a.Stderr, nextSteps(all[".github/workflows/"+name+".yml"]))
 	return err
 }
 
@@ -93,16 +94,11 @@ func writeNew(path string, data []byte) error {
 	if bytes.HasPrefix(data, []byte("#!")) {
 		mode = 0o755
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	return files.WriteNew(path, data, mode)
 }
 
 var (
-	secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)(.*)`) })
+	secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)`) })
 	budgetOf   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *budget: "?([0-9.]+)`) })
 )
 

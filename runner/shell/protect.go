@@ -117,13 +117,11 @@ func putOneBack(root *os.Root, c runner.Checks, name string) error {
 	if isThere && !isLink && err != nil {
 		return err
 	}
-	if err := root.RemoveAll(path); err != nil && !isThere {
-		return err
-	}
 	if !isThere {
-		return nil
+		return root.RemoveAll(path)
 	}
-	if err := makeFolders(root, filepath.Dir(path)); err != nil {
+	// The folders first: by a link in the place of one, other files would be removed.
+	if err := errors.Join(makeFolders(root, filepath.Dir(path)), root.RemoveAll(path)); err != nil {
 		return err
 	}
 	if isLink {

@@ -153,15 +153,21 @@ func TestPatterns(t *testing.T) {
 func TestWhatHasNoCopyIsLost(t *testing.T) {
 	dir, outside := tree(t), t.TempDir()
 	c := checks(t, "true")
-	c.Dir, c.Protect, c.Copies = dir, []string{"**/*_test.go"}, t.TempDir()
+	c.Dir, c.Protect, c.Copies = dir, []string{"**/*_test.go", "testdata/*"}, t.TempDir()
 	c.Protected = verifying.Keep(dir, c.Protect, c.Copies)
 	put(t, filepath.Join(dir, "a_test.go"), "x")
 	must(t, os.RemoveAll(filepath.Join(dir, "sub/deep")))
 	must(t, os.Symlink(outside, filepath.Join(dir, "sub/deep")))
+	must(t, os.Rename(filepath.Join(dir, "testdata"), filepath.Join(dir, "kept")))
+	put(t, filepath.Join(dir, "kept/x.golden"), "another's")
+	must(t, os.Symlink("kept", filepath.Join(dir, "testdata")))
 	must(t, os.Remove(filepath.Join(c.Copies, copyOf("a_test.go"))))
 	v := verifying.Verify(t.Context(), c, quietly)
 	if diff := cmp.Diff([]string{"a_test.go"}, v.Lost); diff != "" {
 		t.Errorf("lost (-want +got):\n%s", diff)
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "kept/x.golden")); string(data) != "another's" {
+		t.Errorf("a file that a link led to: got %q, %v", data, err)
 	}
 	if there, _ := os.ReadDir(outside); len(there) > 0 {
 		t.Errorf("outside of the folder: got %v", there)

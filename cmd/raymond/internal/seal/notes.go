@@ -28,12 +28,7 @@ func WriteNote(file string, value any) error {
 	}
 	// The file must be a new one: writing to a pipe that an agent has put there would
 	// never end.
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := files.WriteNew(temp, data, 0o600); err != nil {
 		return err
 	}
 	return os.Rename(temp, file)

@@ -117,17 +117,7 @@ func (s *Seals) Adopt(path string) error {
 	if s == nil {
 		return nil
 	}
-	sum, size, err := sumOf(path)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.grown[path], s.size[path] = sum, size
-	if err := s.put(replaces, path, version{size, [sha256.Size]byte(sum.Sum(nil))}); err != nil {
-		return err
-	}
-	return s.put(settles, path, version{})
+	return s.place(path, path)
 }
 
 // Place moves a file to where it can be appended to, and seals it before it is there. It may be missing.
@@ -138,6 +128,10 @@ func (s *Seals) Place(from, to string) error {
 	if s == nil {
 		return os.Rename(from, to)
 	}
+	return s.place(from, to)
+}
+
+func (s *Seals) place(from, to string) error {
 	sum, size, err := sumOf(from)
 	if err != nil {
 		return err
@@ -148,8 +142,10 @@ func (s *Seals) Place(from, to string) error {
 	if err := s.put(replaces, to, version{size, [sha256.Size]byte(sum.Sum(nil))}); err != nil {
 		return err
 	}
-	if err := os.Rename(from, to); err != nil {
-		return err
+	if from != to {
+		if err := os.Rename(from, to); err != nil {
+			return err
+		}
 	}
 	return s.put(settles, to, version{})
 }
