@@ -24,7 +24,8 @@ import (
 type attack struct{ aim, command string }
 
 // attacks have variables, and the words STATES and PORT: TEMP is the job's temporary folder, ACTION the folder of the
-// action, RAYMOND the process of the step, ROOT the folder of all.
+// action, RAYMOND the process of the step, ROOT the folder of all. The step may write while its files are moved, so that no
+// later one looks for them.
 var attacks = []attack{
 	{"the code of the action", `: >>"$ACTION/cmd/shim/post.js"`},
 	{"a new file beside it", `touch "$ACTION/new" && rm "$ACTION/new"`},
@@ -32,8 +33,8 @@ var attacks = []attack{
 	{"the state file, read", `cat STATES/*.json`},
 	{"the state file, written", `for f in STATES/*.json; do : >>"$f" || exit; done`},
 	{"the names of run files", `ls STATES`},
-	{"the run files moved", `mv "$TEMP/raymond" "$TEMP/r" && mv "$TEMP/r" "$TEMP/raymond"`},
 	{"the scripts of the workflow", `for f in STATES/*/scope/*.sh; do chmod u+w "$f" && : >>"$f" || exit; done`},
+	{"the run files moved", `mv "$TEMP/raymond" "$TEMP/r" && mv "$TEMP/r" "$TEMP/raymond"`},
 	{"files of other steps", `cat "$TEMP/other-step/token"`},
 	{"new files for other steps", `touch "$TEMP/new" && rm "$TEMP/new"`},
 	{"a command file, read", `test -r "$TEMP/_runner_file_commands/env" && head "$TEMP/_runner_file_commands/env"`},
