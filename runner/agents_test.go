@@ -40,7 +40,7 @@ func (v *vendor) Length(k runner.Conversation) (int64, bool) {
 	v.disk.mu.Lock()
 	defer v.disk.mu.Unlock()
 	said, ok := v.disk.talks[v.key(k.ID, k.CLI)]
-	return int64(len(said)), ok && v.can.Cuts
+	return int64(len(said)), ok
 }
 
 // open finds or begins the conversation of an order, and returns its key and the id that the
@@ -102,7 +102,7 @@ func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 // own of a new conversation as soon as it runs, and takes ours for a branch.
 func (l *loop) vendors() (*disk, *vendor) {
 	d := &disk{talks: map[string]string{}}
-	all := runner.Abilities{Resumes: true, Branches: true, ChoosesID: true, Cuts: true, TellsUSD: true}
+	all := runner.Abilities{ChoosesID: true, TellsUSD: true}
 	first, second := all, all
 	first.Backend, second.Backend, second.ChoosesID = protocol.BackendClaude, protocol.BackendCodex, false
 	codex := &vendor{cast: l.cast, disk: d, can: second}

@@ -27,27 +27,16 @@ type Conversation struct {
 	Dir string // absolute; where it was held
 }
 
-// Abilities is what an agent CLI can do: its row of the table in docs/agents.md. What it
-// can't do is refused before it is started.
+// Abilities is how an agent CLI differs from the others. docs/agents.md has a table of all
+// that they can.
 type Abilities struct {
 	Backend  string // its name, one of protocol.Backends
 	Title    string // for people
 	Provider string // of its models, as OpenTelemetry's gen_ai.provider.name has it; "" when nobody knows
-	Resumes  bool   // a conversation can be continued by a later process
-	Branches bool   // and branched, so that the first one stays as it is
 	// ChoosesID says that a new conversation gets the id that we choose. Otherwise the CLI
 	// tells its own.
 	ChoosesID bool
-	// Cuts says that cutting a transcript to a length in bytes undoes what was said after
-	// it. Carries says that transcripts can be resumed on another machine.
-	Cuts, Carries bool
-	TellsUSD      bool // what an invocation cost; otherwise it tells tokens only
-	LimitsUSD     bool // PromptOrder.BudgetCap ends an invocation
-	// ToolLists says that allowed and disallowed tools can be expressed as they are
-	// written. Otherwise the stricter reading holds, and a note says so.
-	ToolLists       bool
-	PermissionModes []string // those that it knows exactly
-	HidesKey        bool     // its key can be hidden behind the key proxy
+	TellsUSD  bool // what an invocation cost; otherwise it tells tokens only
 }
 
 // Agent runs prompts with one agent CLI, any number of invocations at once.

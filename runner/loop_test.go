@@ -117,7 +117,7 @@ func claudeOnly(a runner.Agent) map[string]runner.Agent {
 
 // Abilities implements runner.Agent: it can do everything.
 func (c *cast) Abilities() runner.Abilities {
-	return runner.Abilities{Backend: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true, TellsUSD: !c.inTokens}
+	return runner.Abilities{Backend: protocol.BackendClaude, ChoosesID: true, TellsUSD: !c.inTokens}
 }
 
 // What follows implements runner.Agent: transcripts are as long as their names.

@@ -64,7 +64,7 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 		return state.Plan{Refused: "the state " + st.Name + " needs the agent " + name + ", which this run does not have"}
 	}
 	can := cli.Abilities()
-	p := a.Plan(st, state.CLI{Name: name, Resumes: can.Resumes, Branches: can.Branches, ChoosesID: can.ChoosesID})
+	p := a.Plan(st, state.CLI{Name: name, ChoosesID: can.ChoosesID})
 	if p.Mode != "" && p.Refused == "" && opt.HasBudget() && !can.TellsUSD {
 		p.Refused = c.checkPrice(name, p.Model(a, st, opt))
 	}

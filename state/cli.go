@@ -11,40 +11,25 @@ import (
 // state.
 type CLI struct {
 	Name      string // one of protocol.Backends
-	Resumes   bool   // a conversation can be continued by a later process
-	Branches  bool   // and branched
 	ChoosesID bool   // a new conversation gets our id; otherwise the CLI tells its own, or none
-}
-
-// resumes reports whether a conversation of the CLI can be continued.
-func (c CLI) resumes(s *Session) bool { return c.Resumes && (c.ChoosesID || s.CLIID != "") }
-
-// branches reports whether a conversation of the CLI can be branched.
-func (c CLI) branches(s *Session) bool { return c.Branches && (c.ChoosesID || s.CLIID != "") }
-
-// lacks says why a conversation of the CLI can't be continued or branched.
-func (c CLI) lacks() string {
-	if c.Resumes && c.Branches {
-		return "it told no session"
-	}
-	return "it has no way to do that"
 }
 
 // limit changes a plan to what the CLI can do. called says that the agent was called, so that
 // the conversation is its caller's.
 func (c CLI) limit(p Plan, state string, called bool) Plan {
 	s := p.Session
+	isUnknown := s != nil && !c.ChoosesID && s.CLIID == ""
 	switch owner := s.BackendName(); {
 	case s == nil:
 	case owner != c.Name:
 		p.Refused = fmt.Sprintf("the state %s is run by the agent %s, but the conversation that continues there belongs to the agent %s; "+
 			"reach the state by <reset>, <function> or <fork>, or let the same agent run both states", state, c.Name, owner)
-	case called && p.Mode == Branch && !c.branches(s):
-		p.Refused = fmt.Sprintf("the state %s was reached by <call>, which branches the conversation of the caller, but the agent %s can't branch it, since %s; "+
-			"use <function> instead", state, c.Name, c.lacks())
-	case p.Mode == Resume && !c.resumes(s), p.Mode == Branch && !c.branches(s):
+	case called && p.Mode == Branch && isUnknown:
+		p.Refused = fmt.Sprintf("the state %s was reached by <call>, which branches the conversation of the caller, but the agent %s can't branch it, since it told no session; "+
+			"use <function> instead", state, c.Name)
+	case (p.Mode == Resume || p.Mode == Branch) && isUnknown:
 		return Plan{Mode: Fresh, Backend: p.Backend, Note: fmt.Sprintf(
-			"the agent %s can't continue its conversation, since %s: the state %s begins a new one", c.Name, c.lacks(), state)}
+			"the agent %s can't continue its conversation, since it told no session: the state %s begins a new one", c.Name, state)}
 	}
 	if p.Mode == Fresh {
 		p.Session = nil

@@ -249,8 +249,8 @@ func TestWhereMainHasEndedIsKept(t *testing.T) {
 // TestWhatAnAgentCLICantDo: a conversation stays with the CLI that began it; a call that can't
 // branch it is refused, and else a new one begins, with a note.
 func TestWhatAnAgentCLICantDo(t *testing.T) {
-	codex := state.CLI{Name: protocol.BackendCodex, Resumes: true, Branches: true}
-	deaf := state.CLI{Name: protocol.BackendClaude, ChoosesID: true}
+	codex := state.CLI{Name: protocol.BackendCodex}
+	deaf := state.CLI{Name: protocol.BackendClaude}
 	for _, c := range []struct {
 		name   string
 		move   protocol.Move
@@ -263,7 +263,7 @@ func TestWhatAnAgentCLICantDo(t *testing.T) {
 		{"another CLI, with attempts", goTo("C.md"),
 			protocol.Policy{Convergence: &protocol.Convergence{AttemptContext: "fresh"}}, codex, "belongs to the agent claude"},
 		{"another CLI, after a reset", reset("C.md"), protocol.Policy{}, codex, "fresh"},
-		{"one that can do nothing", goTo("C.md"), protocol.Policy{}, deaf, "fresh, the agent claude can't continue its conversation, since it has no way to do that"},
+		{"one that told no session", goTo("C.md"), protocol.Policy{}, deaf, "fresh, the agent claude can't continue its conversation, since it told no session"},
 		{"the same, called", call("C.md", "B.md"), protocol.Policy{}, deaf, "which branches the conversation of the caller, but the agent claude can't branch it"},
 	} {
 		p := newPlay(t, nil)

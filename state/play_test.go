@@ -12,7 +12,7 @@ import (
 )
 
 // able is an agent CLI that can do everything.
-var able = state.CLI{Name: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true}
+var able = state.CLI{Name: protocol.BackendClaude, ChoosesID: true}
 
 // play takes steps of a run by hand. Every run it makes must be valid.
 type play struct {

@@ -43,7 +43,7 @@ func (a *actor) start(id string) {
 	a.t.Helper()
 	a.do(func(s *state.Step) {
 		agent, _ := s.Agent(id)
-		l := state.Launch{State: stateOf(agent.State), Plan: agent.Plan(stateOf(agent.State), state.CLI{Name: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true}), Cwd: "/d"}
+		l := state.Launch{State: stateOf(agent.State), Plan: agent.Plan(stateOf(agent.State), state.CLI{Name: protocol.BackendClaude, ChoosesID: true}), Cwd: "/d"}
 		if l.Plan.Mode == state.Resume {
 			l.SessionID, l.Length = l.Plan.Session.ID, new(int64(1))
 		} else if l.Plan.Mode != "" {

@@ -39,8 +39,6 @@ type Options struct {
 	Loop bool
 	// Backend is the agent CLI of the run; "" for protocol.DefaultBackend.
 	Backend string
-	// CantBranch are the agent CLIs whose conversations can't be branched.
-	CantBranch []string
 }
 
 // Workflow reads a workflow as protocol.Load does, and returns what is wrong with it and what
@@ -243,8 +241,7 @@ func (l *linter) checkTemplates(d reading) {
 	}
 }
 
-// checkAgents checks that no conversation comes to a state that another agent CLI runs, and
-// that calls branch what can be branched.
+// checkAgents checks that no conversation comes to a state that another agent CLI runs.
 func (l *linter) checkAgents() {
 	v := l.chart.Conversations(l.o.Backend)
 	told := false
@@ -253,7 +250,6 @@ func (l *linter) checkAgents() {
 			continue
 		}
 		for _, e := range l.chart.Exits(name) {
-			l.checkBranch(v, name, e)
 			for _, to := range e.Continued() {
 				l.checkAgent(v, name, e, to)
 				told = told || l.noteCommand(v, name, e, to)
@@ -279,17 +275,6 @@ func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.E
 	l.aboutAgents(Error, from, e, protocol.Problem{Code: "agent",
 		Message: fmt.Sprintf("<%s> would continue a conversation of the agent %s in %s, which %s runs", e.Verb, others[0], to, backend),
 		Hint:    "reach it by <reset>, <function> or <fork>, or let the same agent run both states"})
-}
-
-// checkBranch checks that a call comes from an agent whose conversations can be branched.
-func (l *linter) checkBranch(v *protocol.Conversations, from string, e protocol.Exit) {
-	after := sortedKeys(v.After(from))
-	can := func(backend string) bool { return !slices.Contains(l.o.CantBranch, backend) }
-	if e.Verb == protocol.Call && len(after) > 0 && !slices.ContainsFunc(after, can) {
-		l.aboutAgents(Error, from, e, protocol.Problem{Code: "agent",
-			Message: fmt.Sprintf("<call> branches a conversation, which the agent %s can't", after[0]),
-			Hint:    "write <function>, which begins a conversation of its own"})
-	}
 }
 
 // noteCommand says, and reports that it did, that a program of the user's own must be able

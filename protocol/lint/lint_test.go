@@ -38,7 +38,7 @@ func read(t *testing.T, path string) (flow, *txtar.Archive) {
 	for _, file := range archive.Files {
 		text, link := strings.CutPrefix(string(file.Data), "LINK ")
 		switch {
-		case slices.Contains([]string{"entry", "platform", "meta", "agent", "cant_branch", "loop", "want"}, file.Name):
+		case slices.Contains([]string{"entry", "platform", "meta", "agent", "loop", "want"}, file.Name):
 			f.said[file.Name] = text
 		case link:
 			f.MapFS[file.Name] = &fstest.MapFile{Data: []byte(strings.TrimSpace(text)), Mode: fs.ModeSymlink}
@@ -49,7 +49,7 @@ func read(t *testing.T, path string) (flow, *txtar.Archive) {
 	_, isLoop := f.said["loop"]
 	f.options = lint.Options{
 		LoadOptions: protocol.LoadOptions{Entry: strings.TrimSpace(f.said["entry"]), Platform: protocol.Unix},
-		Meta:        strings.Fields(f.said["meta"]), Backend: strings.TrimSpace(f.said["agent"]), CantBranch: strings.Fields(f.said["cant_branch"]), Loop: isLoop,
+		Meta:        strings.Fields(f.said["meta"]), Backend: strings.TrimSpace(f.said["agent"]), Loop: isLoop,
 	}
 	return f, archive
 }

@@ -135,17 +135,6 @@ func Abilities() []runner.Abilities {
 	return all
 }
 
-// CantBranch returns the names of the agent CLIs whose conversations can't be branched.
-func CantBranch() []string {
-	var names []string
-	for _, a := range Abilities() {
-		if !a.Branches {
-			names = append(names, a.Backend)
-		}
-	}
-	return names
-}
-
 // Of returns what one agent CLI can do, and false when this program has no such agent.
 func Of(backend string) (runner.Abilities, bool) {
 	for _, l := range lines {

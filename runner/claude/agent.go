@@ -13,9 +13,7 @@ const title = "Claude Code"
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendClaude, Title: title, Provider: "anthropic",
-		Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true,
-		TellsUSD: true, LimitsUSD: true, ToolLists: true, HidesKey: true,
-		PermissionModes: []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"},
+		ChoosesID: true, TellsUSD: true,
 	}
 }
 

@@ -27,8 +27,6 @@ const title = "Codex"
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCodex, Title: title, Provider: "openai",
-		Resumes: true, Branches: true, Cuts: true, Carries: true, HidesKey: true,
-		PermissionModes: []string{bypass},
 	}
 }
 

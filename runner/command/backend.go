@@ -34,7 +34,7 @@ type Backend struct {
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCommand, Title: "your own program",
-		Resumes: true, Branches: true, Cuts: true, Carries: true, TellsUSD: true, HidesKey: true,
+		TellsUSD: true,
 	}
 }
 

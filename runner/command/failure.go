@@ -19,11 +19,6 @@ const (
 	classOther          = "other"
 )
 
-// Classes returns the classes of errors that a program can tell.
-func Classes() []string {
-	return []string{classAuthentication, classRateLimit, classUsageLimit, classOverloaded, classSessionGone, classInvalid, classOther}
-}
-
 // failure says what an error that the program tells means. said is its message, without
 // secrets, on one line.
 func failure(class, said string, until time.Time) *runner.Failure {

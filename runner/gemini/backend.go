@@ -35,8 +35,7 @@ const title = "Gemini CLI"
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendGemini, Title: title, Provider: "gcp.gemini",
-		Resumes: true, Branches: true, ChoosesID: true, Cuts: true, Carries: true, HidesKey: true,
-		PermissionModes: []string{"plan", "default", "dontAsk", "acceptEdits", "bypassPermissions"},
+		ChoosesID: true,
 	}
 }
 

@@ -32,7 +32,7 @@ func (p *player) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 // Abilities implements runner.Agent: a simulation shows what the workflow does, and nothing
 // of it depends on what a CLI can't do.
 func (p *player) Abilities() runner.Abilities {
-	return runner.Abilities{Backend: p.name, Title: p.name, Resumes: true, Branches: true, ChoosesID: true, TellsUSD: true}
+	return runner.Abilities{Backend: p.name, Title: p.name, ChoosesID: true, TellsUSD: true}
 }
 
 // Needs implements runner.Agent.

@@ -112,7 +112,7 @@ func (l *Lint) check(f flow) {
 	on := map[lint.Finding][]protocol.Platform{}
 	var found []lint.Finding
 	for _, p := range l.Platforms {
-		o := lint.Options{LoadOptions: protocol.LoadOptions{Entry: f.Entry, Platform: p}, Meta: l.Meta, Backend: l.Backend, CantBranch: agents.CantBranch()}
+		o := lint.Options{LoadOptions: protocol.LoadOptions{Entry: f.Entry, Platform: p}, Meta: l.Meta, Backend: l.Backend}
 		for _, one := range f.Lint(o) {
 			if len(on[one]) == 0 {
 				found = append(found, one)

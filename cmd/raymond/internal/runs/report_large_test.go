@@ -81,7 +81,7 @@ func (l *large) start() {
 			}
 			st := &protocol.State{Name: a.State, Kind: protocol.Prompt}
 			session := fmt.Sprintf("%08x-0000-4000-8000-000000000000", l.run.Progress.Launches)
-			plan := a.Plan(st, state.CLI{Name: protocol.BackendClaude, Resumes: true, Branches: true, ChoosesID: true})
+			plan := a.Plan(st, state.CLI{Name: protocol.BackendClaude, ChoosesID: true})
 			if plan.Session != nil {
 				session = plan.Session.ID
 			}

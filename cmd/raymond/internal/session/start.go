@@ -18,7 +18,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/lint"
-	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -53,7 +52,7 @@ func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, war
 func startCheck(o *options.Options, s *scope.Scope, run *state.Run) (wait func() (warnings []string, err error)) {
 	return s.StartCheck(lint.Options{
 		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0,
-		Backend: run.Options.Backend, CantBranch: agents.CantBranch(),
+		Backend: run.Options.Backend,
 	}, o.SkipLint)
 }
 
