@@ -72,6 +72,7 @@ type reading struct {
 	isNow  bool                   // past the snapshot
 	damage *FileError             // of a line; nil again when one follows that is not after the snapshot
 	at     int                    // the number of that line
+	read   int64                  // bytes up to the end of the line that was taken last
 	tell   func(HistoryStep) bool // nil: nobody wants the steps
 }
 
@@ -99,6 +100,7 @@ func (h *reading) through(journal io.Reader) error {
 }
 
 func (h *reading) take(e entry) error {
+	h.read += e.size
 	switch {
 	case e.damage == nil && !h.isNow && e.seq <= h.run.Progress.Seq:
 		h.damage = nil

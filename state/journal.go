@@ -39,7 +39,6 @@ type journal struct {
 	size     int64  // bytes of its lines; after them comes nothing
 	last     int    // the step of the last line; 0 for none
 	whole    bool   // the last lines are a whole run and all steps that have followed it
-	since    int64  // their bytes, without the run
 	unfolded int64  // bytes since the last snapshot
 }
 
@@ -74,17 +73,10 @@ func (f *File) note(r *Run, d *Delta) error {
 	if f.most == 0 {
 		return nil
 	}
-	j := &f.journal
-	if d == nil || d.Progress.Seq != j.last+1 || !j.whole {
+	if j := &f.journal; d == nil || d.Progress.Seq != j.last+1 || !j.whole {
 		return f.write(r, r.Progress.Seq)
 	}
-	if err := f.write(d, d.Progress.Seq); err != nil || j.since <= f.most/8 {
-		return err
-	}
-	if err := f.write(r, r.Progress.Seq); err != nil {
-		return err
-	}
-	return j.file.Sync() // more than the last line
+	return f.write(d, d.Progress.Seq)
 }
 
 // openJournal opens the journal and cuts off what follows the step that the run has: a process
@@ -156,10 +148,7 @@ func survey(path string, seq int) (j journal, rest bool, err error) {
 		if rest = e.damage != nil || e.seq > seq; rest {
 			continue
 		}
-		j.whole, j.since = e.isRun || j.whole && e.seq == j.last+1, j.since+at-j.size
-		if e.isRun {
-			j.since = 0
-		}
+		j.whole = e.isRun || j.whole && e.seq == j.last+1
 		j.size, j.last = at, e.seq
 	}
 	return j, rest, nil
@@ -180,61 +169,57 @@ func (f *File) write(what any, seq int) error {
 	}
 	j, size := &f.journal, int64(len(line))
 	_, isRun := what.(*Run)
-	j.whole, j.since = isRun || j.whole && seq == j.last+1, j.since+size
-	if isRun {
-		j.since = 0
-	}
+	j.whole = isRun || j.whole && seq == j.last+1
 	j.size, j.unfolded, j.last = j.size+size, j.unfolded+size, seq
 	return nil
 }
 
-// shorten drops the oldest lines, up to a whole run, so that about half as much is kept as may be.
+// shorten replaces the oldest lines by one with the run after them, so that about half as much is
+// kept as may be. r is the run after the last line.
 func (f *File) shorten(r *Run) error {
 	old := f.journal.file
 	f.journal.file = nil // it will be another one
-	return errors.Join(old.Close(), f.keep(r))
-}
-
-func (f *File) keep(r *Run) error {
+	if err := old.Close(); err != nil {
+		return err
+	}
 	path, keep := f.path(JournalExt), []byte(nil)
 	if f.most > 0 {
 		var err error
-		if keep, err = newest(path, f.journal.size-f.most/2); err != nil {
+		if keep, err = newest(path, r, f.journal.size-f.most/2); err != nil {
 			return err
 		}
-	}
-	if f.most > 0 && keep == nil {
-		data, err := marshal(r)
-		if err != nil {
-			return err
-		}
-		keep = journalLine(data)
 	}
 	return f.replace(path, keep, nil)
 }
 
-// newest returns the lines of a journal from the first whole run on that does not begin before a
-// place; nil when there is none.
-func newest(path string, from int64) ([]byte, error) {
+// newest returns the lines of a journal that end after a place, with the run that they follow
+// before them. r is the run after the last one.
+func newest(path string, r *Run, from int64) ([]byte, error) {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	at := int64(0)
-	for e, err := range entries(f) {
-		if err != nil {
-			return nil, err
+	h := reading{run: r}
+	h.tell = func(s HistoryStep) bool {
+		if h.read < from {
+			return true
 		}
-		if at >= from && e.isRun && e.damage == nil {
-			if _, err := f.Seek(at, io.SeekStart); err != nil {
-				return nil, err
-			}
-			return io.ReadAll(f)
-		}
-		at += e.size
+		r = s.After()
+		return false
 	}
-	return nil, nil
+	if err := h.through(f); err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	data, err := marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(h.read, io.SeekStart); err != nil {
+		return nil, err
+	}
+	rest, err := io.ReadAll(f)
+	return append(journalLine(data), rest...), err
 }
 
 // castagnoli is made when it is first needed, which is never in a run of one state.
