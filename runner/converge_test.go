@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 func TestWhatIsVerified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{
-			"A": "---\ndone_when: one command\ndone_when_timeout: 90s\nprotect: ['**/*_test.go']\nbackoff: {base: 3s}\n---\n<reset cd=\"/\">B</reset>",
+			"A": "---\ndone_when: one command\ndone_when_timeout: 90s\nprotect: ['**/*_test.go']\nbackoff: {base: 3s}\n---\n<reset cd=\"..\">B</reset>",
 			"B": "---\ndone_when: [two]\n---\n<result>x</result>",
 		}, nil)
 		l.passes["A.md"], l.passes["B.md"], l.exits = 2, 1, 1
@@ -27,8 +28,8 @@ func TestWhatIsVerified(t *testing.T) {
 		first, again, other := l.checks[0], l.checks[2], l.checks[3]
 		same(t, "commands", []string{"one command"}, first.Commands)
 		same(t, "timeouts", []time.Duration{90 * time.Second, 10 * time.Minute}, []time.Duration{first.Timeout, other.Timeout})
-		same(t, "directories", []string{l.run.Dir, "/"}, []string{first.Dir, other.Dir})
-		same(t, "logs", []string{"/logs/main/A.md.log", "/logs/main/B.md.log"}, []string{first.LogFile, other.LogFile})
+		same(t, "directories", []string{l.run.Dir, filepath.Dir(l.run.Dir)}, []string{first.Dir, other.Dir})
+		same(t, "logs", []string{filepath.FromSlash("/logs/main/A.md.log"), filepath.FromSlash("/logs/main/B.md.log")}, []string{first.LogFile, other.LogFile})
 		same(t, "numbers", []int{1, 2, 1}, []int{first.Attempt, again.Attempt, other.Attempt})
 		same(t, "variables", []string{"RAYMOND_WORKFLOW_ID=run-1", "RAYMOND_AGENT_ID=main", "RAYMOND_STATE=A.md"}, first.Env)
 		same(t, "exit code of the agent CLI, only logged", 1, first.AgentCode)

@@ -258,7 +258,7 @@ func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) 
 	}
 	l := &loop{t: t, stop: make(chan string), cast: &cast{says: says, slow: agentTime, passes: map[string]int{}, calls: map[string]int{}}}
 	l.run = state.New(state.Run{
-		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/scope", Entry: entry, Dir: t.TempDir(),
+		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: t.TempDir(), Entry: entry, Dir: t.TempDir(),
 		Files: w.Hashes(), Options: opt, Meta: map[string]string{"who": "meta"},
 	}, "payload", time.Now())
 	l.cfg = runner.Config{

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"bytes"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -94,7 +95,7 @@ func TestSavesAreStable(t *testing.T) {
 	for i := range all {
 		synctest.Test(t, func(t *testing.T) {
 			l := newWorld(t, "START", nil)
-			l.run.Dir = "/"
+			l.run.Scope, l.run.Dir = os.TempDir(), os.TempDir()
 			l.drive(false, state.Completed)
 			all[i] = l.store.saves
 		})

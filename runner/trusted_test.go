@@ -36,7 +36,7 @@ func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 			return HandedOver{Repository: filepath.Join(to, "work.git"), Lacks: filepath.Join(to, "lacks")}, nil
 		},
 	}
-	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: "/scope/PUSH.sh", IsTrusted: true, Cage: &cage.Cage{}, Work: &work}}
+	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: filepath.Join(own, "PUSH.sh"), IsTrusted: true, Cage: &cage.Cage{}, Work: &work}}
 	if _, err := w.invoke(t.Context(), o, nil); err != nil {
 		t.Fatal(err)
 	}

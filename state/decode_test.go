@@ -80,7 +80,7 @@ func continueRun(t *testing.T, run *state.Run) {
 	for a, ok := step.Next(starts); ok && starts < 8; a, ok = step.Next(starts) {
 		starts++
 		st := &protocol.State{Name: a.State, Kind: protocol.Script}
-		step.Start(a.ID, state.Launch{State: st, Cwd: "/d"})
+		step.Start(a.ID, state.Launch{State: st, Cwd: state.Abs("/d")})
 	}
 	if starts == 0 {
 		step.Close(step.Closing(&state.Stop{Status: state.Suspended, Reason: "test"}))
@@ -103,8 +103,8 @@ func good(t *testing.T) map[string]any {
 	session := &state.Session{ID: "s-1", Model: "m"}
 	run.Agents = []*state.Agent{
 		{
-			ID: "main", N: 1, State: "A.md", Status: state.Busy, Session: session, Dir: "/d",
-			Stack: []state.Frame{{State: "B.md", Session: session, Dir: "/e"}},
+			ID: "main", N: 1, State: "A.md", Status: state.Busy, Session: session, Dir: state.Abs("/d"),
+			Stack: []state.Frame{{State: "B.md", Session: session, Dir: state.Abs("/e")}},
 			Exec: &state.Exec{
 				Iteration: 1, Attempt: 1, Phase: state.PhaseAgent, Started: epoch,
 				Running: &state.Invocation{N: 2, Mode: state.Branch, SessionID: "s-2", From: "s-1"},
@@ -133,7 +133,7 @@ func good(t *testing.T) map[string]any {
 	for _, a := range run.Agents {
 		a.By, a.Visits = "script S.sh", map[string]int{a.State: 2, "S.sh": 3}
 	}
-	run.Last = &state.Last{Session: session, Dir: "/d"}
+	run.Last = &state.Last{Session: session, Dir: state.Abs("/d")}
 	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x", Parent: "main", N: 3}}
 	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
 	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 6, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1, Questions: 1, HasJoin: true}

@@ -22,7 +22,7 @@ type fileSystem interface {
 
 // opened is a file that is written.
 type opened interface {
-	Write(data []byte) (int, error)
+	WriteAt(data []byte, at int64) (int, error)
 	Sync() error
 	Truncate(size int64) error
 	Close() error
@@ -40,6 +40,6 @@ func (realDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
 	return f, nil
 }
 
-func (realDisk) rename(from, to string) error { return os.Rename(from, to) }
+func (realDisk) rename(from, to string) error { return files.Rename(from, to) }
 func (realDisk) remove(path string) error     { return os.Remove(path) }
 func (realDisk) syncDir(dir string) error     { return syncDir(dir) }

@@ -16,6 +16,7 @@
 //	{id}.json      the snapshot: the whole run as of some step, as type Run
 //	{id}.journal   the steps, those before the snapshot too as far as they are kept, one per line
 //	{id}.lock      locked by the process that drives the run; it stays, and means nothing afterwards
+//	{id}.holder    names that process
 //	{id}/          event log, copy of the workflow, payloads, logs: written by others
 //
 // # Writing
@@ -23,7 +24,7 @@
 // A step is all that one thing that happens changes, saved completely or not at all. It is saved
 // before anybody is told about it and before anything starts because of it. Every step is a line
 // of the journal: eight hexadecimal digits (the CRC-32C of the rest), a space, the Delta as
-// JSON, and a line break, written with one append. Most are synced, and that is all. The first and the
+// JSON, and a line break, added with one write. Most are synced, and that is all. The first and the
 // last step of a process, and a step that finds many since the snapshot, are saved in a new
 // snapshot too: written to a temporary file, synced, renamed, and the folder synced.
 //
@@ -42,5 +43,5 @@
 // alone: there, damaged lines are left out up to the next whole run.
 //
 // Whoever drives a run holds the lock of {id}.lock from before it reads the files until its end,
-// however it ends. The text of the file names the holder.
+// however it ends.
 package state

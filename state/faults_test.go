@@ -1,5 +1,3 @@
-//go:build unix
-
 package state
 
 import (
@@ -93,18 +91,18 @@ type faultyFile struct {
 	disk *faultyDisk
 }
 
-func (f faultyFile) Write(data []byte) (int, error) {
+func (f faultyFile) WriteAt(data []byte, at int64) (int, error) {
 	if !f.disk.fails() {
-		return f.opened.Write(data)
+		return f.opened.WriteAt(data, at)
 	}
 	n := 0
 	if f.disk.isDead() {
 		return n, f.disk.kind.err
 	}
 	if f.disk.kind.short {
-		n, _ = f.opened.Write(data[:len(data)/2])
+		n, _ = f.opened.WriteAt(data[:len(data)/2], at)
 	} else if f.disk.kind.late {
-		n, _ = f.opened.Write(data)
+		n, _ = f.opened.WriteAt(data, at)
 	}
 	return n, f.disk.kind.err
 }

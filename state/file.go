@@ -297,7 +297,7 @@ func (f *File) replace(path string, data []byte, ready func() error) (err error)
 			err = errors.Join(err, ignoreMissing(disk.remove(tmp)))
 		}
 	}()
-	if _, err := w.Write(data); err != nil {
+	if _, err := w.WriteAt(data, 0); err != nil {
 		return errors.Join(err, w.Close())
 	}
 	if err := errors.Join(w.Sync(), w.Close()); err != nil {

@@ -17,7 +17,7 @@ func TestForgottenConversationsAreNotContinued(t *testing.T) {
 		length := int64(7)
 		session := &state.Session{ID: id}
 		run := state.New(state.Run{
-			WorkflowID: "wf-1", Mark: strings.Repeat("m", 32), Scope: "/w", Entry: "START.md", Dir: "/",
+			WorkflowID: "wf-1", Mark: strings.Repeat("m", 32), Scope: state.Abs("/w"), Entry: "START.md", Dir: state.Abs("/"),
 			Files:   map[string]string{"START.md": strings.Repeat("ab", 32)},
 			Options: state.Options{MaxParallel: 1, MaxAgents: 2, MaxDepth: 2, PermissionMode: "plan"},
 		}, "", time.Unix(0, 0))

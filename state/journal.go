@@ -90,7 +90,7 @@ func (f *File) openJournal(seq int) error {
 	if err != nil {
 		return err
 	}
-	w, err := disk.open(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	w, err := disk.open(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (f *File) write(what any, seq int) error {
 	if err := f.seal.Append(f.path(JournalExt), line); err != nil {
 		return err
 	}
-	if _, err := f.journal.file.Write(line); err != nil {
+	if _, err := f.journal.file.WriteAt(line, f.journal.size); err != nil {
 		return err
 	}
 	j, size := &f.journal, int64(len(line))

@@ -17,7 +17,7 @@ import (
 // LockedError says that another process holds the lock of a run.
 type LockedError struct {
 	ID     string
-	Holder string // the line that the process wrote into the lock; "" for none
+	Holder string // the line that the process wrote beside the lock; "" for none
 }
 
 // Error implements error.
@@ -25,7 +25,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
 
-// Holder returns the line by which a process names itself in the lock.
+// Holder returns the line by which a process names itself beside the lock.
 func Holder(pid int, host string, since time.Time) string {
 	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
 }
@@ -64,7 +64,7 @@ func DrivenBy(dir, id string) (*Driver, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
 		}
-		line := lineIn(path)
+		line := holderIn(dir, id)
 		if !namesHolder(line) && lockClock.now().Sub(began) < waitForName {
 			continue
 		}
@@ -85,6 +85,9 @@ func isFree(path string) (bool, error) {
 	return free, errors.Join(err, lock.Close())
 }
 
+// holderExt is the extension of the file that names who has the lock of a run, after its id.
+const holderExt = ".holder"
+
 // maxHolder is more than a line that names a holder has, in bytes.
 const maxHolder = 4 << 10
 
@@ -101,13 +104,14 @@ func checkLock(path string) error {
 	return nil
 }
 
-// lineIn returns what is in a lock, "" when it can't be read.
-func lineIn(path string) string {
-	line, _, _ := files.Read(path, maxHolder)
+// holderIn returns the line that names who has the lock of a run, "" when it can't be read. It is in a file
+// of its own: Windows lets nobody, the holder included, write or read what is locked through another handle.
+func holderIn(dir, id string) string {
+	line, _, _ := files.Read(filepath.Join(dir, id+holderExt), maxHolder)
 	return string(line)
 }
 
-// These are the times for which a lock is waited for. A process writes its name into the lock
+// These are the times for which a lock is waited for. A process writes its name beside the lock
 // just after it took it, and takes it away before it gives the lock up; one that dies between
 // fork and exec of a child leaves the lock to that child for some milliseconds. A process
 // that asks who drives a run has the lock for a moment, too.
@@ -117,12 +121,12 @@ const (
 	lockPoll      = 10 * time.Millisecond
 )
 
-// namesHolder reports whether what is in a lock that is held is the name of its holder.
+// namesHolder reports whether what is beside a lock that is held is the name of its holder.
 func namesHolder(line string) bool {
 	return strings.HasSuffix(line, "\n") && !driverOf(line).isDead()
 }
 
-// patience returns how long to wait for a lock that has this line in it.
+// patience returns how long to wait for a lock that has this line beside it.
 func patience(line string) time.Duration {
 	if namesHolder(line) {
 		return waitForLiving
@@ -151,21 +155,19 @@ func (f *File) take(holder string) error {
 		if ok {
 			break
 		}
-		held := lineIn(f.path(".lock"))
+		held := holderIn(f.dir, f.id)
 		if lockClock.now().Sub(began) >= patience(held) {
 			return errors.Join(&LockedError{ID: f.id, Holder: held}, f.lock.Close())
 		}
 		lockClock.sleep(lockPoll)
 	}
-	if err := files.Write(f.path(".lock"), []byte(holder+"\n"), 0o600); err != nil {
-		return errors.Join(err, f.Close())
-	}
+	// On a full disk a run is driven without the name.
+	_ = files.Write(f.path(holderExt), []byte(holder+"\n"), 0o600)
 	return nil
 }
 
-// release gives the lock up. That it can't be emptied harms nobody: the next holder writes its own
-// name into it.
+// release gives the lock up. That the name can't be removed harms nobody: the next holder writes its own.
 func (f *File) release() error {
-	_ = files.Write(f.path(".lock"), nil, 0o600)
+	_ = os.Remove(f.path(holderExt))
 	return f.lock.Close()
 }

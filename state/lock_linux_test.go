@@ -8,7 +8,7 @@ import (
 
 // TestProcessThatWaitsToBeCollectedIsDead: its parent may take its time.
 func TestProcessThatWaitsToBeCollectedIsDead(t *testing.T) {
-	cmd := exec.Command("/bin/true")
+	cmd := exec.Command("true")
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -88,20 +88,20 @@ func TestDirectories(t *testing.T) {
 	}
 	at("")
 	p.turn("main", cd("A.md", "sub/../x/./y/"))
-	at("/d/x/y")
+	at(state.Abs("/d/x/y"))
 	p.turn("main", goTo("B.md"))
-	at("/d/x/y")
+	at(state.Abs("/d/x/y"))
 	p.turn("main", cd("A.md", "../z"))
-	at("/d/x/z")
+	at(state.Abs("/d/x/z"))
 	p.turn("main", reset("A.md"))
-	at("/d/x/z")
+	at(state.Abs("/d/x/z"))
 	p.turn("main", call("B.md", "C.md"))
-	p.turn("main", cd("B.md", "/abs/../other"))
-	at("/other")
+	p.turn("main", cd("B.md", state.Abs("/abs")+"/../other"))
+	at(state.Abs("/other"))
 	p.turn("main", result("r"))
-	at("/d/x/z")
+	at(state.Abs("/d/x/z"))
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"}, protocol.Spawn{State: "B.md", Next: "A.md", Dir: "w"})
-	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", "/d/x/z/w"})
+	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", state.Abs("/d/x/z/w")})
 }
 
 // TestWhoHasBroughtAnAgentToItsState, and how often it has entered it: of all that happens
@@ -229,20 +229,20 @@ func TestWhereMainHasEndedIsKept(t *testing.T) {
 		if last := p.run.Last; last != nil && *last != (state.Last{}) {
 			t.Errorf("before main has ended: got %+v, want nothing", last)
 		}
-		p.turn("main", protocol.Move{Verb: protocol.Reset, To: "A.md", Dir: "/elsewhere"})
+		p.turn("main", protocol.Move{Verb: protocol.Reset, To: "A.md", Dir: state.Abs("/elsewhere")})
 		p.turn("main", result("done"))
 		if !keeps {
 			equal(t, "last", p.run.Last, (*state.Last)(nil))
 			continue
 		}
 		last := *p.run.Last
-		equal(t, "last", []any{last.Session.ID, last.Dir}, []any{"s3", "/elsewhere"})
+		equal(t, "last", []any{last.Session.ID, last.Dir}, []any{"s3", state.Abs("/elsewhere")})
 		p.run = newRun()
 		p.run.FollowUp("B.md", "ann", last)
 		p.do(func(s *state.Step) { s.Begin() })
 		plan := p.plan("main")
 		equal(t, "plan of the run that follows", []any{p.agent("main").State, plan.Mode, plan.Session.ID, p.agent("main").Dir},
-			[]any{"B.md", state.Branch, "s3", "/elsewhere"})
+			[]any{"B.md", state.Branch, "s3", state.Abs("/elsewhere")})
 	}
 }
 

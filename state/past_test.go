@@ -26,7 +26,7 @@ func (d *dispatcher) launch(id string, o state.Outcome) {
 	d.step(func(s *state.Step) {
 		a, _ := s.Agent(id)
 		st := d.state(a.State)
-		s.Start(id, state.Launch{State: st, Plan: state.Plan{Mode: state.Fresh}, SessionID: "s", Cwd: "/d"})
+		s.Start(id, state.Launch{State: st, Plan: state.Plan{Mode: state.Fresh}, SessionID: "s", Cwd: state.Abs("/d")})
 		s.End(id, st, o)
 	})
 }

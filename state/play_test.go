@@ -98,7 +98,7 @@ func (p *play) start(id string) state.Invocation {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
 		a, _ := s.Agent(id)
-		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), able), Cwd: "/d"}
+		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), able), Cwd: state.Abs("/d")}
 		switch l.Plan.Mode {
 		case state.Resume:
 			l.SessionID, l.Length = l.Plan.Session.ID, l.Plan.Cut

@@ -11,14 +11,15 @@ import (
 // gains one and is not moved keeps it.
 func TestRelocateMovesEveryDirectory(t *testing.T) {
 	run := newRun()
-	run.Scope, run.Dir = "/old/flow", "/old"
+	run.Scope, run.Dir = state.Abs("/old/flow"), state.Abs("/old")
 	a := run.Agents[0]
-	a.Dir, a.Payload = "/old/tree", "text that names /old"
-	a.Stack = []state.Frame{{State: "A.md", Dir: "/old/tree/sub"}, {State: "A.md"}}
+	a.Dir, a.Payload = state.Abs("/old/tree"), "text that names /old"
+	a.Stack = []state.Frame{{State: "A.md", Dir: state.Abs("/old/tree/sub")}, {State: "A.md"}}
 	before := string(fileOf(t, run))
-	moved, err := run.Relocate(func(path string) string { return strings.Replace(path, "/old", "/new", 1) })
+	moved, err := run.Relocate(func(path string) string { return strings.Replace(path, "old", "new", 1) })
 	must(t, err)
-	if got, want := string(fileOf(t, moved)), strings.ReplaceAll(before, `"/old`, `"/new`); got != want {
+	want := strings.ReplaceAll(strings.ReplaceAll(before, "old", "new"), "names /new", "names /old")
+	if got := string(fileOf(t, moved)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	equal(t, "the run itself", string(fileOf(t, run)), before)

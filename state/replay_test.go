@@ -14,7 +14,7 @@ var firstDay = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func replayRun() *Run {
 	return New(Run{
-		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.sh", Dir: "/d",
+		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: Abs("/w"), Entry: "A.sh", Dir: Abs("/d"),
 		Files:   map[string]string{"A.sh": strings.Repeat("ab", 32)},
 		Options: Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2},
 	}, "", firstDay)

@@ -302,5 +302,5 @@ func replace(name string, data []byte, perm os.FileMode) error {
 	if err := files.Write(name+".lock", data, perm); err != nil {
 		return err
 	}
-	return os.Rename(name+".lock", name)
+	return files.Rename(name+".lock", name)
 }

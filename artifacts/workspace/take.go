@@ -102,7 +102,7 @@ func (t *shotTool) create(ctx context.Context, format string) error {
 	if err := t.git.initBare(ctx, made, format); err != nil {
 		return err
 	}
-	return os.Rename(made, t.dir)
+	return files.Rename(made, t.dir)
 }
 
 // formatOf is the format of object ids in a repository of ours.

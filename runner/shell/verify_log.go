@@ -47,7 +47,7 @@ func keep(path string) error {
 	for n := 1; ; n++ {
 		next := fmt.Sprintf("%s.%d", path, n)
 		if _, err := os.Lstat(next); errors.Is(err, os.ErrNotExist) {
-			return os.Rename(path, next)
+			return files.Rename(path, next)
 		}
 	}
 }

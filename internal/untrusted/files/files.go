@@ -12,6 +12,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
+	"syscall"
+	"time"
 )
 
 // ErrNotRegular says that what is at a path is no regular file, or not the one that
@@ -152,6 +155,25 @@ func write(path string, data []byte, flag int, perm fs.FileMode) error {
 	}
 	_, err = f.Write(data)
 	return errors.Join(err, f.Close())
+}
+
+// Rename is os.Rename. Windows refuses it while somebody has one of the files open, as a reader has for a moment: it is
+// tried again then, for two seconds.
+func Rename(from, to string) error {
+	return untilFree(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { time.Sleep(20 * time.Millisecond) })
+}
+
+func untilFree(system string, rename func() error, pause func()) error {
+	const denied, shared = syscall.Errno(5), syscall.Errno(32) // as Windows numbers them
+	err := rename()
+	for range 100 {
+		if system != "windows" || !errors.Is(err, denied) && !errors.Is(err, shared) {
+			break
+		}
+		pause()
+		err = rename()
+	}
+	return err
 }
 
 // readAll reads to the end of a file, which may be growing.

@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -127,5 +129,35 @@ func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
 		if got, _ := os.ReadFile(path); string(got) != s.want {
 			t.Errorf("flags %x: got %q, want %q", s.flag, got, s.want)
 		}
+	}
+}
+
+// TestRenameWaitsForWhoHoldsTheFile, where the system has it so, and not for ever.
+func TestRenameWaitsForWhoHoldsTheFile(t *testing.T) {
+	for _, c := range []struct {
+		system string
+		errno  syscall.Errno
+		last   int // the last call that fails
+		calls  int
+	}{{"windows", 5, 3, 4}, {"windows", 32, 3, 4}, {"windows", 32, 1000, 101}, {"windows", 2, 1000, 1}, {"linux", 32, 1000, 1}} {
+		calls := 0
+		err := untilFree(c.system, func() error {
+			if calls++; calls > c.last {
+				return nil
+			}
+			return &os.LinkError{Op: "rename", Err: c.errno}
+		}, func() {})
+		if calls != c.calls || (err != nil) != (calls <= c.last) {
+			t.Errorf("%+v: got %d calls, %v", c, calls, err)
+		}
+	}
+	from, to := place(t, "new"), place(t, "old")
+	held, _, err := Open(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := untilFree(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { held.Close() }); err != nil {
+		t.Errorf("over a file that is read: %v", err)
 	}
 }

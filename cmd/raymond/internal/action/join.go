@@ -20,6 +20,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -124,7 +125,7 @@ func (j *merged) takeLogs(to string) error {
 				continue
 			}
 			dir := filepath.Join(to, "logs", e.Name())
-			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), os.Rename(filepath.Join(from, e.Name()), dir)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), files.Rename(filepath.Join(from, e.Name()), dir)); err != nil {
 				return err
 			}
 		}

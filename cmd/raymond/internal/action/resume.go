@@ -17,6 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -269,7 +270,7 @@ func savedTrees(dir string) ([]string, error) {
 
 // moveIfThere renames a file of a checkpoint, which may have none of that name.
 func moveIfThere(from, to string) error {
-	err := os.Rename(from, to)
+	err := files.Rename(from, to)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
@@ -62,7 +63,7 @@ func (c Install) Install(ctx context.Context, say func(string)) (string, error) 
 	if _, err := c.Pin.Binary(tmp); err != nil {
 		return "", err
 	}
-	if err := os.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := files.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
 		if _, there := c.Pin.Binary(dir); there != nil { // another job was faster
 			return "", err
 		}

@@ -52,7 +52,7 @@ func (c *commandFile) replace(data []byte) (info fs.FileInfo, err error) {
 	if err = errors.Join(err, statErr, f.Close()); err != nil {
 		return nil, err
 	}
-	return info, os.Rename(f.Name(), c.path)
+	return info, files.Rename(f.Name(), c.path)
 }
 
 // overwrite writes into the file that was there, and into no other.

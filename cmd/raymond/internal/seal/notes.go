@@ -31,7 +31,7 @@ func WriteNote(file string, value any) error {
 	if err := files.WriteNew(temp, data, 0o600); err != nil {
 		return err
 	}
-	return os.Rename(temp, file)
+	return files.Rename(temp, file)
 }
 
 // ReadNote reads what WriteNote has kept. An error for which errors.Is(err, fs.ErrNotExist)

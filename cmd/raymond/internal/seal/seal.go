@@ -59,7 +59,7 @@ const (
 
 // New begins a log of seals in a folder that has none.
 func New(dir string, key Key) (*Seals, error) {
-	log, _, err := files.OpenFile(filepath.Join(dir, logName), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	log, _, err := files.OpenFile(filepath.Join(dir, logName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Seals) Place(from, to string) error {
 		return nil
 	}
 	if s == nil {
-		return os.Rename(from, to)
+		return files.Rename(from, to)
 	}
 	return s.place(from, to)
 }
@@ -143,7 +143,7 @@ func (s *Seals) place(from, to string) error {
 		return err
 	}
 	if from != to {
-		if err := os.Rename(from, to); err != nil {
+		if err := files.Rename(from, to); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func (s *Seals) put(kind, path string, v version) error {
 	}
 	text := fmt.Sprintf("%s %q %d %x", kind, filepath.ToSlash(name), v.size, v.sum)
 	last := code(s.key, s.last, text)
-	n, err := fmt.Fprintf(s.log, "%s %x\n", text, last)
+	n, err := s.log.WriteAt(fmt.Appendf(nil, "%s %x\n", text, last), s.end)
 	if err != nil { // as on a full disk: the next line is not to follow half of one
 		return fmt.Errorf("seal %s: %w", name, errors.Join(err, s.log.Truncate(s.end)))
 	}

@@ -77,7 +77,7 @@ func setAside(path string) error {
 		if _, err := os.Lstat(next); err == nil {
 			continue
 		}
-		err := os.Rename(path, next)
+		err := files.Rename(path, next)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil
 		}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package state
+
+import (
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestPipeInPlaceOfTheLockIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var bad *FileError
+	if _, err := DrivenBy(dir, "run-1"); !errors.As(err, &bad) {
+		t.Errorf("DrivenBy: got %v, want FileError", err)
+	}
+	if _, err := Create(dir, "run-1", "me"); !errors.As(err, &bad) {
+		t.Errorf("Create: got %v, want FileError", err)
+	}
+}
