@@ -113,7 +113,7 @@ func (e ending) waits() string {
 func (e ending) firstFailure() string {
 	for a := range e.members.all() {
 		if a.Failure != nil {
-			return fmt.Sprintf("agent %s in state %s: %s", a.ID, a.State, a.Failure.Message)
+			return reasonOf(a, a.Failure.Message, a.Exec.lastVerdict())
 		}
 	}
 	return ""

@@ -15,7 +15,8 @@ const (
 	contextContinue = "continue"
 )
 
-// The reasons of an attempt that failed, and of a state that gave up.
+// The codes of why an attempt failed, and of why a state gave up. InWords has what people
+// are told.
 const (
 	reasonCommands  = "done_when_failed"
 	reasonProtected = "protected_files_changed"
@@ -138,6 +139,7 @@ func (x *execution) verdict(v Verification) NodeAttempt {
 	if e.Attempt > 1 {
 		n.BackoffS = new(attemptBackoff(x.state.Policy.Convergence.Backoff, e.Attempt).Seconds())
 	}
+	n.Protected = v.Changed
 	failed := slices.ContainsFunc(v.Results, func(r CommandResult) bool { return r.RC != 0 })
 	switch {
 	case failed:
@@ -194,7 +196,7 @@ func (x *execution) giveUp(failed NodeAttempt) {
 		x.fail(Fatal, reasonExhausted, Outcome{})
 	case "suspend":
 		x.tell(x.finished(Outcome{}, reasonExhausted))
-		x.effect.hold = "state " + a.State + " of agent " + a.ID + ": " + reasonExhausted
+		x.effect.hold = reasonOf(a, reasonExhausted, &failed)
 		a.Exec, a.Status = nil, Ready
 	default:
 		x.tell(x.finished(Outcome{}, reasonExhausted))

@@ -73,6 +73,8 @@ func (p *play) try(words string) []string {
 			continue
 		case "fail":
 			v.Results[0].RC = 1
+		case "slip":
+			v.Results[0].RC, v.Changed = 1, []string{"a_test.go"}
 		case "spoil":
 			v.Changed = []string{"a_test.go", "b_test.go"}
 		case "lose":
@@ -80,7 +82,7 @@ func (p *play) try(words string) []string {
 		case "stop":
 			v = state.Verification{Stopped: "SIGINT"}
 		}
-		isVerdict := slices.Contains([]string{"pass", "fail", "spoil", "lose", "stop"}, word)
+		isVerdict := slices.Contains([]string{"pass", "fail", "slip", "spoil", "lose", "stop"}, word)
 		if isVerdict != verifies {
 			p.t.Fatalf("at %q of %q: the command is to run: %v", word, words, verifies)
 		}
@@ -229,9 +231,17 @@ func TestExhausted(t *testing.T) {
 	p := newTries(t, protocol.Convergence{MaxAttempts: 1, OnExhausted: "suspend"}, nil)
 	p.try("work fail")
 	end := p.closed(nil)
-	equal(t, "suspends", []any{end.Status, end.Reason}, []any{state.Suspended, "state A.md of agent main: max_ralph_iters_reached"})
+	equal(t, "suspends", []any{end.Status, end.Reason}, []any{state.Suspended, "agent main in state A.md: not done after 1 attempt: `check` ended with exit code 1 (max_ralph_iters_reached)"})
 	p.try("more work pass")
 	equal(t, "as a new execution", []any{p.run.Progress.Iterations, p.run.Progress.FlakeRetries}, []any{2, 0})
+
+	p = newTries(t, protocol.Convergence{MaxAttempts: 2}, nil)
+	p.try("work spoil work slip")
+	const both = "`check` ended with exit code 1, and it changed protected files, which were put back: a_test.go"
+	equal(t, "fails", p.closed(nil).Reason, "agent main in state A.md: not done after 2 attempts: "+both+" (max_ralph_iters_reached)")
+	if told := p.agent("main").Exec.Verdict.Report(2); !strings.Contains(told, "(a_test.go); they are as they were again, and these checks failed.\n\nCommand: check\n") {
+		t.Errorf("the agent is told %q, want that its change was undone, and which command failed", told)
+	}
 
 	p = newTries(t, protocol.Convergence{MaxAttempts: 2, OnExhausted: "C.md"}, nil)
 	p.try("work fail work fail")

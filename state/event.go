@@ -137,6 +137,7 @@ type NodeAttempt struct {
 	Converged bool            `json:"converged"`                // the state is done
 	BackoffS  *float64        `json:"backoff_s,omitempty"`      // the wait before the attempt; absent for the first
 	Reason    string          `json:"reason,omitempty"`         // why it did not converge
+	Protected []string        `json:"protected,omitempty"`      // protected files that it had changed; they are as they were again
 	CostUSD   USD             `json:"cost_usd"`                 // of the attempt
 	Estimated bool            `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 	Unknown   int             `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd

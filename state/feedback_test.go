@@ -35,7 +35,7 @@ func TestReportsAreBoundedAndFenced(t *testing.T) {
 			n.Results = append(n.Results, r)
 		}
 		if random.IntN(3) == 0 {
-			n.Reason = reasonProtected + ": " + strings.Repeat(pick(commands), 100)
+			n.Protected = []string{strings.Repeat(pick(commands), 100)}
 		}
 		wantReport(t, n, failed)
 	}

@@ -187,14 +187,14 @@ func (a *Annotations) fail(e state.Event, fault string) {
 		return
 	}
 	n := a.about(LevelError, e, "failed")
-	wrote := a.model.agents[e.Agent].outputs
-	n.Text = ErrorLines(wrote.without(fault))
+	agent := a.model.agents[e.Agent]
+	wrote := agent.outputs
+	n.Text = ErrorLines(wrote.without(agent.Error))
 	for _, one := range wrote.list() {
 		n.Text += "\n" + one.name + ":\n" + text.After(one.text, maxWritten/len(wrote.list()))
 	}
-	if last := a.model.agents[e.Agent].last; last != nil && len(last.Attempts) > 0 {
-		verdict := &last.Attempts[len(last.Attempts)-1].NodeAttempt
-		n.Text += "\n" + verdictText(verdict) + "\n" + failedOutput(verdict)
+	if last := agent.last.verdict(); last != nil {
+		n.Text += "\n" + failedOutput(last)
 	}
 	if n.File != "" {
 		n.Line = lineIn(fault+"\n"+wrote.stderr, e.State)

@@ -11,7 +11,7 @@ import (
 // end prepares the annotation that says how the run ended. It is shown at once for a
 // completed run, which leaves nothing to do.
 func (a *Annotations) end(b *state.RunFinished) {
-	n := Annotation{Level: LevelNotice, Title: a.headline(b), Text: b.Reason}
+	n := Annotation{Level: LevelNotice, Title: a.headline(b), Text: state.WithoutCode(b.Reason)}
 	switch b.Status {
 	case state.Completed:
 		n.Text = "without a result"
@@ -19,7 +19,7 @@ func (a *Annotations) end(b *state.RunFinished) {
 			n.Text = cmp.Or(string(*b.Result), "with an empty result")
 		}
 	case state.Suspended:
-		n.Text = strings.TrimSpace(b.Reason + "\n" + asked(questions(a.model.openWaits())))
+		n.Text = strings.TrimSpace(n.Text + "\n" + asked(questions(a.model.openWaits())))
 	case state.Failed:
 		// If an agent failed, its annotation says why.
 		if l := a.levels[LevelError]; l == nil {

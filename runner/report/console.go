@@ -81,7 +81,7 @@ func (c *Console) Report(e state.Event) error {
 		c.finish(e, b)
 	case *state.RunFinished:
 		c.active = nil
-		c.print(lastLine(b, c.model.budget(), c.o.WorkflowID, c.model.openWaits()))
+		c.print(lastLine(b, c.model.budget(), c.failed))
 	case *state.AgentWaits:
 		c.print(waitLine(Wait{Agent: e.Agent, State: e.State, AgentWaits: *b}))
 	case *state.AgentGoesOn:
@@ -150,13 +150,10 @@ func (c *Console) printPending(e state.Event) {
 	switch e.Body.(type) {
 	case *state.RunFinished:
 		c.printAllPending()
-	case *state.Transition:
+	case *state.Transition, *state.AgentFinished:
 	default:
-		v, ok := c.agents[e.Agent]
-		if _, isEnd := e.Body.(*state.AgentFinished); ok && !isEnd {
+		if v, ok := c.agents[e.Agent]; ok {
 			v.rewordPending()
-		}
-		if ok {
 			c.printEnd(v)
 		}
 	}
@@ -166,7 +163,7 @@ func (c *Console) printPending(e state.Event) {
 // has not failed and no other state came next: then the workflow suspends the run.
 func (v *agentView) rewordPending() {
 	if v.pending != nil && v.pending.mark == gaveUp {
-		v.pending.mark, v.pending.rank, v.pending.text = mark(state.Suspended), usual, "no attempts left ("+exhausted+"): the agent waits"
+		v.pending.mark, v.pending.rank, v.pending.text = mark(state.Suspended), usual, v.pending.text+"; the agent waits"
 	}
 }
 
@@ -230,6 +227,9 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 		return
 	}
 	l := endLine(e, b)
+	if a := c.model.agents[e.Agent]; a != nil {
+		l.text = state.InWords(b.Error, a.last.verdict())
+	}
 	if b.OK {
 		v.pending = &l
 		return
@@ -259,13 +259,21 @@ func (c *Console) move(e state.Event, b *state.Transition) {
 
 func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 	v := c.view(e.Agent)
-	l := finishLine(e, b, v.failure != "" && v.failure == b.Error)
+	c.failed = c.failed || b.Error != ""
+	defer delete(c.agents, e.Agent)
+	if isTold := b.Error != "" && b.Error == v.failure; isTold {
+		if v.pending != nil {
+			v.pending.mark = failed
+		}
+		c.printEnd(v)
+		return
+	}
+	c.printEnd(v)
+	l := finishLine(e, b)
 	if c.isJob && e.Agent == firstAgent && b.Result != nil && *b.Result != "" {
 		l.text, l.isOurs = "with the result of the run", true
 	}
-	c.failed = c.failed || b.Error != ""
 	c.print(l)
-	delete(c.agents, e.Agent)
 }
 
 // print adds a line to what the next flush writes, if this reader wants to see it.

@@ -74,7 +74,7 @@ func (j *Job) Report(e state.Event) error {
 	case *state.AgentFinished:
 		j.interrupt(e.Agent)
 	case *state.RunFinished:
-		return j.finish(b)
+		return j.finish(e, b)
 	}
 	return j.open.Report(e)
 }
@@ -301,7 +301,7 @@ func (j *Job) beginGroup(a *activity) {
 func (a *activity) title() string { return name(a.agent) + " at " + name(a.state) }
 
 // finish shows how the run ended.
-func (j *Job) finish(b *state.RunFinished) error {
+func (j *Job) finish(e state.Event, b *state.RunFinished) error {
 	j.interruptAll()
 	j.open.printAllPending()
 	if b.Result != nil && *b.Result != "" {
@@ -315,10 +315,5 @@ func (j *Job) finish(b *state.RunFinished) error {
 		}
 		j.log.printGroup("result", &lines)
 	}
-	short := *b
-	if j.open.failed && b.Status == state.Failed {
-		short.Reason = failedAgent(b.Reason)
-	}
-	j.open.print(lastLine(&short, j.open.model.budget(), "", nil)) // Next says how to resume
-	return j.open.flush()
+	return j.open.Report(e)
 }

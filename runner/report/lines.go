@@ -158,7 +158,7 @@ func endLine(e state.Event, b *state.StateFinished) line {
 	if !b.OK {
 		l.mark, l.text, l.rank = failed, b.Error, vital
 	}
-	if strings.HasPrefix(b.Error, exhausted) {
+	if state.IsExhausted(b.Error) {
 		l.mark = gaveUp // what follows says whether the agent failed
 	}
 	return l
@@ -205,13 +205,10 @@ func agentLine(l line, b *state.AgentStarted) line {
 	return l
 }
 
-// finishLine is for an agent that ended. If told is true, the line before has said why
-// the agent failed.
-func finishLine(e state.Event, b *state.AgentFinished, told bool) line {
+// finishLine is for an agent that ended.
+func finishLine(e state.Event, b *state.AgentFinished) line {
 	l := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
 	switch {
-	case told:
-		l.mark, l.text, l.isOurs = failed, "the agent stops here", true
 	case b.Error != "":
 		l.mark, l.text, l.rank = failed, b.Error, vital
 	case b.Result != nil && *b.Result == "":
@@ -238,13 +235,8 @@ func verdictText(b *state.NodeAttempt) string {
 		word = "done"
 	}
 	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, Seconds(b.DurationS), b.Spent())
-	if b.Reason != "" {
-		text += ", " + b.Reason
-	}
-	for _, r := range b.Results {
-		if r.RC != 0 {
-			text += fmt.Sprintf("; exit code %d of %s", r.RC, r.Cmd)
-		}
+	if why := b.Lack(); why != "" {
+		text += ": " + why
 	}
 	return text
 }
@@ -287,8 +279,8 @@ func limitLine(l line, b *state.Limit) line {
 	return l
 }
 
-// lastLine says how the run ended and what to do next.
-func lastLine(b *state.RunFinished, budget state.USD, workflowID string, waits []Wait) line {
+// lastLine says how the run ended. If told is true, lines before have said why agents failed.
+func lastLine(b *state.RunFinished, budget state.USD, told bool) line {
 	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
 	l.figures = "in " + millis(b.DurationMS) + ", " + b.Spent().String()
 	if budget > 0 {
@@ -306,28 +298,14 @@ func lastLine(b *state.RunFinished, budget state.USD, workflowID string, waits [
 	}
 	if b.Reason != "" {
 		l.figures += ": "
-		l.text = inWords(b.Reason)
+		l.text = state.WithoutCode(b.Reason)
+		if told && b.Status == state.Failed {
+			l.text = failedAgent(b.Reason)
+		}
 	}
 	l.isOurs = l.text == ""
-	l.uncut = resumeHint(b.Status, workflowID, waits)
 	return l
 }
 
 // severalAttempts says how many states needed more than one attempt.
 func severalAttempts(n int) string { return count(n, "state") + " took more than one attempt" }
-
-// resumeFlags are the flags that a resume needs after a limit.
-var resumeFlags = map[state.Status]string{
-	state.OverBudget:     " --budget USD (a larger one)",
-	state.OverIterations: " --max-iterations N (a larger one)",
-}
-
-func resumeHint(s state.Status, workflowID string, waits []Wait) string {
-	if s == state.Completed || workflowID == "" {
-		return ""
-	}
-	if s == state.Suspended && len(waits) > 0 {
-		return "; " + ResumeHint(workflowID, waits)
-	}
-	return "; resume with: raymond resume " + plain(workflowID) + resumeFlags[s]
-}

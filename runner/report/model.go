@@ -2,7 +2,6 @@ package report
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner/diagram"
@@ -80,13 +79,6 @@ const (
 	maxLast  = 150 // executions up to the last
 )
 
-// exhausted is how the error of a state begins that has no attempts left.
-const exhausted = "max_ralph_iters_reached"
-
-// isExhausted reports whether a state has no attempts left. The workflow decides
-// whether its agent fails then, so a later event tells.
-func isExhausted(fault string) bool { return strings.HasPrefix(fault, exhausted) }
-
 // Add takes the next event. It reports whether the event was new: when an earlier log was
 // replayed first, some of its events may come again.
 func (m *Model) Add(e state.Event) bool {
@@ -136,12 +128,14 @@ func (m *Model) addRun(e state.Event, last time.Time) {
 
 // end takes the end of a part of the run.
 func (m *Model) end(e state.Event, b *state.RunFinished) {
-	m.Ending = b
+	ending := *b
+	ending.Reason = state.WithoutCode(b.Reason)
+	m.Ending = &ending
 	if len(m.Parts) == 0 {
 		m.Parts = []Part{{Started: e.Time}}
 	}
 	p := &m.Parts[len(m.Parts)-1]
-	p.Ended, p.Status, p.Reason, p.DurationMS = e.Time, string(b.Status), b.Reason, b.DurationMS
+	p.Ended, p.Status, p.Reason, p.DurationMS = e.Time, string(b.Status), ending.Reason, b.DurationMS
 	m.spent.end(b)
 	for _, a := range m.Agents {
 		a.setUnfinished(state.Spent{}, nil)
@@ -321,7 +315,7 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 		asked, ms = x.Model, x.DurationMS
 	}
 	a.outputs = outputsOf(b)
-	if !b.OK && !isExhausted(b.Error) {
+	if !b.OK && !state.IsExhausted(b.Error) { // a later event tells whether the agent fails
 		a.fail(e, b.Error)
 	}
 	m.ByModel.book(b.Spent(), b.Models, asked)

@@ -65,7 +65,7 @@ func (a *Agent) setUnfinished(spent state.Spent, models map[string]state.USD) {
 }
 
 func (a *Agent) fail(e state.Event, fault string) {
-	a.State, a.Status, a.Error = e.State, Failed, fault
+	a.State, a.Status, a.Error = e.State, Failed, state.InWords(fault, a.last.verdict())
 }
 
 func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
@@ -133,11 +133,12 @@ type Exec struct {
 	Files    []File `json:"files"`
 	IsShared bool   `json:"files_shared,omitempty"` // other agents worked in the folder meanwhile
 
-	work    stopwatch
-	attempt int // the number of the last one
-	outages int // of the retries, those because the service failed
-	first   *state.Transition
-	moves   int
+	work        stopwatch
+	isExhausted bool // it has no attempts left
+	attempt     int  // the number of the last one
+	outages     int  // of the retries, those because the service failed
+	first       *state.Transition
+	moves       int
 }
 
 // Gap is where messages were left out of a conversation.
@@ -184,6 +185,14 @@ func (x *Exec) spent() state.Spent {
 	return x.Spent.Spent
 }
 
+// verdict is the one on its last attempt; nil for none.
+func (x *Exec) verdict() *state.NodeAttempt {
+	if x == nil || len(x.Attempts) == 0 {
+		return nil
+	}
+	return &x.Attempts[len(x.Attempts)-1].NodeAttempt
+}
+
 // isOpen reports whether there is an execution that has not ended.
 func (x *Exec) isOpen() bool { return x != nil && x.Status == Running }
 
@@ -216,7 +225,8 @@ func (x *Exec) note(e state.Event) (isAgain bool) {
 }
 
 func (x *Exec) finish(e state.Event, b *state.StateFinished) {
-	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, b.Error, b.DurationMS
+	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.InWords(b.Error, x.verdict()), b.DurationMS
+	x.isExhausted = state.IsExhausted(b.Error)
 	if !b.OK {
 		x.Status = Failed
 	}

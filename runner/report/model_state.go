@@ -48,7 +48,7 @@ func (m *Model) addState(s *state.Agent, hide func(string) string) {
 	case state.Stuck:
 		a.Status = Failed
 		if a.Error == "" && s.Failure != nil {
-			a.Error = hide(s.Failure.Message)
+			a.Error = hide(s.Why())
 		}
 	case state.Waiting:
 		a.Status = agentWaits

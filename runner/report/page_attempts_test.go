@@ -26,7 +26,7 @@ func TestLastAttempt(t *testing.T) {
 		for _, b := range append(c.events, &state.AgentFinished{Error: "no"}) {
 			report(t, s, state.Event{Time: nine, Agent: "main", State: "A.md", Body: b})
 		}
-		const want = "Its last attempt: `make` ended with exit code 1:\n\n```text\nbroken\n```\n"
+		const want = "The end of what `make` wrote:\n\n```text\nbroken\n```\n"
 		for what, text := range map[string]string{"summary": s.document.page(), "overview": s.Overview()} {
 			if got := strings.Contains(text, want); got != c.want {
 				t.Errorf("%s: the %s explains the failure by it: %t, want %t:\n%s", c.what, what, got, c.want, text)

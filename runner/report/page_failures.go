@@ -58,7 +58,7 @@ func listFailures(w *writer, failed []*agent) {
 // failedWhere says which agent failed, and in which state and attempt.
 func (a *agent) failedWhere() string {
 	text := fmt.Sprintf("Agent %s failed in state %s", code(a.ID, widestName), code(a.State, widestName))
-	if a.last != nil && a.last.attempt > 1 {
+	if a.last != nil && a.last.attempt > 1 && !a.last.isExhausted {
 		text += fmt.Sprintf(", attempt %d", a.last.attempt)
 	}
 	return text
@@ -80,21 +80,19 @@ func (a *agent) writeFailure(w *writer, lines int) {
 	}
 }
 
-// explain writes why an attempt is not done.
+// explain writes the last lines of the command that failed first.
 func (v *verdict) explain(w *writer, lines, limit int) {
-	if v.output == "" {
-		w.printf("Its last attempt: %s\n\n", v)
-		return
+	if v.output != "" {
+		shown, _ := excerpt{text: passage{head: v.output}, lines: lines}.shorten(limit)
+		w.printf("The end of what %s wrote:\n\n%s\n", codeSpan(v.command), fence(shown))
 	}
-	shown, _ := excerpt{text: passage{head: v.output}, lines: lines}.shorten(limit)
-	w.printf("Its last attempt: %s:\n\n%s\n", v, fence(shown))
 }
 
 // reason writes why a run is not completed. It is for runs without failed agents, whose
 // failures say more.
 func (d *document) reason(w *writer, width int) {
 	if end := d.model.Ending; end != nil && end.Reason != "" && !d.hasToldWaits(end) {
-		w.printf("Why: %s\n\n", code(cutMiddle(inWords(end.Reason), width), width))
+		w.printf("Why: %s\n\n", code(cutMiddle(end.Reason, width), width))
 	}
 }
 
@@ -104,14 +102,6 @@ func (d *document) hasToldWaits(end *state.RunFinished) bool {
 	return end.Status == state.Suspended && slices.ContainsFunc(d.waits(), func(w Wait) bool {
 		return strings.HasPrefix(end.Reason, w.Agent+" waits ")
 	})
-}
-
-// inWords returns the reason why a run stopped, in words where the event has a code.
-func inWords(reason string) string {
-	if failedAgent, ok := strings.CutSuffix(reason, ": "+exhausted); ok {
-		return failedAgent + " has no attempts left (" + exhausted + ")"
-	}
-	return reason
 }
 
 // excerpt is a text shown in a few lines and, if those are not all, folded.

@@ -87,7 +87,7 @@ func (x *Exec) outcome() string {
 		return "paused"
 	case x.isOpen():
 		return "running since " + clockTime(x.Started)
-	case isExhausted(x.Error):
+	case x.isExhausted:
 		text = "**not done** "
 	case x.Status == Failed:
 		text = "**failed** "

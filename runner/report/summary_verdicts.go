@@ -22,11 +22,9 @@ type verdict struct {
 	isDone    bool
 	durationS float64
 	cost      state.Spent
-	reason    string
+	lack      string // why it is not done
 	command   string // the first that failed
-	exitCode  int
-	others    int    // further commands that failed
-	output    string // the end of what the command wrote
+	output    string // the end of what it wrote
 }
 
 // verdicts are the last verdicts on an agent's attempts.
@@ -49,16 +47,10 @@ func (v *verdicts) note(x *Exec, stateName string, b *state.NodeAttempt) {
 func newVerdict(x *Exec, stateName string, b *state.NodeAttempt) *verdict {
 	v := &verdict{
 		exec: x, state: cut(stateName, widestCell), attempt: b.Attempt, isDone: b.Converged,
-		durationS: b.DurationS, cost: b.Spent(), reason: brief(b.Reason),
+		durationS: b.DurationS, cost: b.Spent(), lack: b.Lack(),
 	}
-	for _, r := range b.Results {
-		switch {
-		case r.RC == 0:
-		case v.command != "":
-			v.others++
-		default:
-			v.command, v.exitCode, v.output = brief(r.Cmd), r.RC, block(text.After(r.Tail, maxOutput))
-		}
+	if i := slices.IndexFunc(b.Results, func(r state.CommandResult) bool { return r.RC != 0 }); i >= 0 {
+		v.command, v.output = brief(b.Results[i].Cmd), block(text.After(b.Results[i].Tail, maxOutput))
 	}
 	return v
 }
@@ -79,12 +71,6 @@ func (v *verdict) String() string {
 		return fmt.Sprintf("done at attempt %d", v.attempt)
 	case v.isDone:
 		return "done"
-	case v.command == "":
-		return codeSpan(v.reason)
 	}
-	text := fmt.Sprintf("%s ended with exit code %d", codeSpan(v.command), v.exitCode)
-	if v.others > 0 {
-		text += fmt.Sprintf(", and %s failed", count(v.others, "more command"))
-	}
-	return text
+	return prose(v.lack, widestReason)
 }

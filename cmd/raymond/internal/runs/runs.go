@@ -60,6 +60,8 @@ type AgentListing struct {
 	Depth   int               `json:"depth"`
 	Session string            `json:"session_id,omitempty"`
 	Error   string            `json:"error,omitempty"`
+
+	why string // the same in words
 }
 
 // spent is what the run has cost, and how well that is known.
@@ -117,7 +119,7 @@ func list(run *state.Run, driver *state.Driver) Listing {
 		l.Result = &text
 	}
 	for _, a := range run.Agents {
-		entry := AgentListing{ID: a.ID, State: a.State, Status: a.Status, Depth: len(a.Stack)}
+		entry := AgentListing{ID: a.ID, State: a.State, Status: a.Status, Depth: len(a.Stack), why: a.Why()}
 		if a.Session != nil {
 			entry.Session = a.Session.ID
 		}
@@ -212,6 +214,15 @@ func Print(out io.Writer, dir, id string, asJSON bool) error {
 	return showStatus(out, l)
 }
 
+// reason is why the run stopped, "" where the row of an agent says it.
+func (l *Listing) reason() string {
+	reason := state.WithoutCode(l.Reason)
+	if slices.ContainsFunc(l.Agents, func(a AgentListing) bool { return a.why != "" && strings.HasSuffix(reason, a.why) }) {
+		return ""
+	}
+	return reason
+}
+
 func showStatus(out io.Writer, l Listing) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {
@@ -224,7 +235,7 @@ func showStatus(out io.Writer, l Listing) error {
 	if d := l.DrivenBy; d != nil && d.PID > 0 {
 		row("driven by", fmt.Sprintf("process %d on %s", d.PID, d.Host))
 	}
-	row("reason", l.Reason)
+	row("reason", l.reason())
 	if l.Until != nil {
 		row("until", l.Until.UTC().Format(time.RFC3339))
 	}
@@ -242,7 +253,7 @@ func showStatus(out io.Writer, l Listing) error {
 	}
 	row("states run", fmt.Sprint(l.Iterations))
 	for _, a := range l.Agents {
-		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.Error))
+		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.why))
 	}
 	for _, w := range l.waits {
 		row("waiting "+w.Agent, w.Text())

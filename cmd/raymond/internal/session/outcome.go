@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -31,7 +32,7 @@ func Outcome(run *state.Run) *problem.Problem {
 		f.Class, f.What = problem.ClassCancelled, "stopped by "+p.Reason
 	default:
 		f.Class, f.Hint = problem.ClassRunFailed, "to try again: "+again
-		f.What += lastAttempt(run)
+		f.What += lastOutput(run)
 		for _, a := range run.Agents {
 			if a.Failure != nil && a.Failure.Class == string(state.Machine) {
 				f.Class = problem.ClassRuntime
@@ -45,28 +46,20 @@ func Outcome(run *state.Run) *problem.Problem {
 	return f
 }
 
-// lastAttempt says what was not done in the first agent that has no attempts left:
-// the command that failed, its exit code and the end of its output.
-func lastAttempt(run *state.Run) string {
-	for _, a := range run.Agents {
-		if a.Failure == nil {
-			continue
+// lastOutput is what the command wrote last that failed first, in the first agent that has
+// failed, if that has no attempts left.
+func lastOutput(run *state.Run) string {
+	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
+	if i < 0 || run.Agents[i].Exec == nil || run.Agents[i].Exec.Verdict == nil || !state.IsExhausted(run.Agents[i].Failure.Message) {
+		return ""
+	}
+	for _, r := range run.Agents[i].Exec.Verdict.Results {
+		if said := strings.TrimSpace(text.After(r.Tail, mostTail)); r.RC != 0 && said != "" {
+			return "; the output ends in: " + said
 		}
-		if a.Exec == nil || a.Exec.Verdict == nil || a.Failure.Message != usedUp {
-			return ""
-		}
-		for _, r := range a.Exec.Verdict.Results {
-			if r.RC != 0 {
-				return fmt.Sprintf("; in its last attempt exit code %d of %q: %s", r.RC, r.Cmd, strings.TrimSpace(text.After(r.Tail, mostTail)))
-			}
-		}
-		return "; in its last attempt " + a.Exec.Verdict.Reason
 	}
 	return ""
 }
-
-// usedUp is the fault of an agent whose state has no attempts left.
-const usedUp = "max_ralph_iters_reached"
 
 // mostTail is how many bytes of an output an error of one line has.
 const mostTail = 400
