@@ -156,8 +156,10 @@ type CommandResult struct {
 
 // AttemptInterrupted comes before the re-run of an execution that was cut off.
 type AttemptInterrupted struct {
-	Attempt int    `json:"attempt"` // that is repeated
-	Reason  string `json:"reason"`  // why it was cut off
+	Attempt   int    `json:"attempt"`                  // that is repeated
+	Reason    string `json:"reason"`                   // why it was cut off
+	CostUSD   USD    `json:"cost_usd"`                 // of the attempt so far
+	Estimated bool   `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
 }
 
 // Checkpoint says that the run was stored away from this machine, or was not.

@@ -47,7 +47,7 @@ func (s *Step) Begin() {
 		s.draft.record(Event{Agent: a.ID, State: a.State, Body: &AgentStarted{Parent: a.Parent, Vars: a.Vars}})
 		switch {
 		case a.Exec != nil && a.Exec.Interrupted != "":
-			s.draft.tell(a, &AttemptInterrupted{Attempt: a.Exec.Attempt, Reason: a.Exec.Interrupted})
+			s.draft.tell(a, a.Exec.interruption())
 		case a.Status == Waiting:
 			waiting.bound(a)
 			s.draft.tell(a, a.Waits.event())
@@ -139,14 +139,19 @@ func (e *Exec) leaveOut(idle time.Duration, now time.Time) {
 func (d *draft) interrupt(a *Agent, lost Lost) {
 	e := a.Exec
 	if e.Interrupted == "" {
-		e.Interrupted = "the orchestrator died"
+		e.Interrupted = "raymond was killed"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
 		d.charge(a, Outcome{Session: e.Running.SessionID, Used: lost.Used, Cost: Cost{Silent: lost.Used == nil, Listed: lost.Listed, Unpriced: lost.Unpriced}})
 	}
 	e.undoInvocation()
 	a.Status = Ready
-	d.tell(a, &AttemptInterrupted{Attempt: e.Attempt, Reason: e.Interrupted})
+	d.tell(a, e.interruption())
+}
+
+// interruption tells that the attempt under way was cut off.
+func (e *Exec) interruption() *AttemptInterrupted {
+	return &AttemptInterrupted{Attempt: e.Attempt, Reason: e.Interrupted, CostUSD: e.AttemptSpent.USD, Estimated: e.AttemptSpent.Estimated}
 }
 
 // tryAgain lets a failed agent try its state again, as a new execution.

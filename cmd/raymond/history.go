@@ -13,8 +13,8 @@ func (a *App) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history WORKFLOW_ID", Short: "list the state executions of a run",
 		Long: "history prints a line for each state execution of a run, in the order in which they started:\n" +
-			"its number, the agent, the state, how it ended, what it cost, its conversation, where it led,\n" +
-			"and the files that it changed.",
+			"its number, the agent, the state, how it ended, what it cost, how long it took, its attempts,\n" +
+			"its conversation, where it led, and the files that it changed.",
 	}
 	o, asJSON := a.addFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {

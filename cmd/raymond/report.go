@@ -13,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 func (a *App) reportCommand() *cobra.Command {
@@ -45,7 +46,8 @@ func (a *App) source(stateDir, id string) runs.Source {
 	if _, err := os.Stat(c.Folder); err != nil {
 		c.Folder = ""
 	}
-	s := runs.Source{StateDir: stateDir, Agents: agents.New(c), Hide: secrets.NewRedactor(a.Environ).Text}
+	s := runs.Source{StateDir: stateDir, Agents: agents.New(c), Hide: secrets.NewRedactor(a.Environ).Text,
+		Next: func(run *state.Run) string { return session.Outcome(run).Hint }}
 	if path, err := workspace.Find(a.Environ); err == nil {
 		s.Git = &workspace.Git{Path: path, Env: a.Environ}
 	}

@@ -18,11 +18,17 @@ const (
 
 // sumOf is what a counter has counted, of a request of 400 bytes for model m.
 func sumOf(count func(*counter)) tally.Sum {
-	c := &counter{tally.Answer{Model: "m", Asked: 400}}
-	if count(c); c.Message() == nil {
+	c := newCounter("m", 400)
+	count(c)
+	list := tally.Sums(nil).With(func(yield func(*tally.Message) bool) {
+		if m := c.Message(); m != nil {
+			yield(m)
+		}
+	})
+	if len(list) == 0 {
 		return tally.Sum{}
 	}
-	return tally.Sums{}.Add(c.Message())["m"]
+	return list[0]
 }
 
 // TestAnswersAreCounted: what is cached is a part of the input, and is not counted twice. Of

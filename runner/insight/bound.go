@@ -105,14 +105,20 @@ func bulk(x *report.Exec) []*string {
 	for i := range x.Output {
 		all = append(all, &x.Output[i])
 	}
-	for _, list := range [][]report.Moment{x.Reminders, x.Retries, x.Interruptions} {
+	for _, list := range [][]report.Moment{x.Reminders, x.Retries} {
 		for i := range list {
 			all = append(all, &list[i].Text)
 		}
 	}
+	for i := range x.Interruptions {
+		all = append(all, &x.Interruptions[i].Reason)
+	}
 	for i := range x.Attempts {
 		a := &x.Attempts[i]
 		all = append(all, &a.Reason)
+		for j := range a.Protected {
+			all = append(all, &a.Protected[j])
+		}
 		for j := range a.Results {
 			all = append(all, &a.Results[j].Cmd, &a.Results[j].Tail)
 		}

@@ -1,14 +1,14 @@
 package insight
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// byModel adds up the ledger by model.
+// byModel adds up the ledger by model. The time of an execution is that of the model which cost
+// most in it.
 func byModel(execs []report.Exec, ledger []state.Sum) []report.Sum {
 	all := map[string]*report.Sum{}
 	of := func(name string) *report.Sum {
@@ -18,8 +18,15 @@ func byModel(execs []report.Exec, ledger []state.Sum) []report.Sum {
 		return all[name]
 	}
 	for i := range execs {
-		for model := range maps.Keys(execs[i].Models) {
+		x, most := &execs[i], execs[i].Model
+		for model, usd := range x.Models {
 			of(model).Executions++
+			if usd > x.Models[most] || usd == x.Models[most] && model < most {
+				most = model
+			}
+		}
+		if all[most] != nil {
+			all[most].DurationMS += x.DurationMS
 		}
 	}
 	for _, entry := range ledger {

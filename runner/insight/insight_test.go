@@ -281,3 +281,37 @@ func TestHugeRunsAreBounded(t *testing.T) {
 		t.Errorf("left out: got %q, want lines on executions, agents and output", r.LeftOut)
 	}
 }
+
+// TestConversationsOfAnExecution are in the order in which they were held, whichever was read
+// first, and a use of a tool that was refused is none that failed.
+func TestConversationsOfAnExecution(t *testing.T) {
+	x := report.Exec{Refusals: []state.Refusal{{Use: "Bash(git push)", Reason: "This command requires approval"}}}
+	for _, seconds := range [][]int{{30, 31}, {10, 11, 12}, {20}} {
+		one := &talk{limit: 1 << 20, left: len(seconds) / 2}
+		for _, s := range seconds {
+			one.add(runner.Message{From: runner.FromTool, Time: at(s), Failed: s != 31, Text: map[bool]string{true: "This  command\nrequires approval", false: "boom"}[s == 11]})
+		}
+		one.giveTo(&x)
+	}
+	var got []string
+	for _, m := range x.Messages {
+		got = append(got, fmt.Sprint(m.Time.Second(), m.Failed, m.Refused))
+	}
+	if diff := cmp.Diff([]string{"10 true false", "11 true true", "12 true false", "20 true false", "30 true false", "31 false false"}, got); diff != "" || *x.Gap != (report.Gap{After: 6, Messages: 2}) {
+		t.Errorf("gap %+v, messages (-want +got):\n%s", *x.Gap, diff)
+	}
+}
+
+// TestTimeByModel: the time of an execution is that of the model that cost most in it.
+func TestTimeByModel(t *testing.T) {
+	execs := []report.Exec{
+		{DurationMS: 7000, Models: map[string]state.USD{"opus": 5, "haiku": 1}}, {DurationMS: 200, Model: "opus", Models: map[string]state.USD{"haiku": 1}}, {DurationMS: 9, Model: "opus"},
+	}
+	var got []string
+	for _, s := range byModel(execs, nil) {
+		got = append(got, fmt.Sprint(s.Name, s.Executions, s.DurationMS))
+	}
+	if diff := cmp.Diff([]string{"opus1 7009", "haiku2 200"}, got); diff != "" {
+		t.Errorf("by model (-want +got):\n%s", diff)
+	}
+}

@@ -25,6 +25,7 @@ type Report struct {
 	Created    time.Time         `json:"created"`
 	Finished   time.Time         `json:"finished,omitzero"` // of the last event
 	Result     string            `json:"result,omitempty"`
+	Next       string            `json:"next,omitempty"` // what can be done with the run, for people; commands stand between backticks, or begin with "raymond "
 
 	Spent        report.Spent   `json:"spent"`
 	InheritedUSD state.USD      `json:"inherited_usd,omitempty"` // spent by the run that this one continues a copy of

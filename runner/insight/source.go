@@ -12,6 +12,7 @@ import (
 type Source struct {
 	Run      *state.Run // is not changed
 	IsDriven bool       // a process drives the run at this moment
+	Next     string     // as Report has it
 	// Events yields the event log in order, up to its first error; nil for none. Events that
 	// the run itself has may be missing.
 	Events iter.Seq2[state.Event, error]
@@ -66,10 +67,10 @@ func Build(s Source) (*Report, error) {
 func newReport(m *report.Model, s Source) *Report {
 	run := s.Run
 	r := &Report{
-		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(run.Progress.Reason),
+		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(state.WithoutCode(run.Progress.Reason)),
 		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: report.Hidden(run.Meta, s.Hide), Created: run.Created, Finished: m.Now,
 		Spent: report.Spent{Spent: run.Spent()}, InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
-		Waits: waitsOf(m), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
+		Next: s.Hide(s.Next), Waits: waitsOf(m), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
 	}
 	if of := run.RerunOf; of != nil {
 		r.RerunOf = &RerunOf{of.WorkflowID, of.Exec}

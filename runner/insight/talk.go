@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -61,21 +63,38 @@ func (t *talk) add(m runner.Message) {
 	}
 }
 
-// giveTo hands the messages to their execution and returns what they take.
+// giveTo hands the messages to their execution, before those of other conversations that were said
+// later, and returns what they take.
 func (t *talk) giveTo(x *report.Exec) int {
-	before := len(x.Messages)
-	x.Messages = append(append(x.Messages, t.head...), t.tail...)
+	all := slices.Concat(t.head, t.tail)
+	for i := range all {
+		m := &all[i]
+		m.Refused = m.Refused || m.Failed && isReason(m.Text, x.Refusals)
+	}
+	at := len(x.Messages)
+	if i := slices.IndexFunc(x.Messages, func(m runner.Message) bool { return m.Time.After(all[0].Time) }); i >= 0 && !all[0].Time.IsZero() {
+		at = i
+	}
+	x.Messages, x.Output = slices.Insert(x.Messages, at, all...), nil
+	if x.Gap != nil && x.Gap.After > at {
+		x.Gap.After += len(all)
+	}
 	if t.left > 0 {
-		after := before + len(t.head)
 		if x.Gap == nil {
-			x.Gap = &report.Gap{After: after}
+			x.Gap = &report.Gap{After: at + len(t.head)}
 		}
 		x.Gap.Messages += t.left
 	}
-	if len(x.Messages) > 0 {
-		x.Output = nil
-	}
 	return t.inHead + t.sum
+}
+
+// isReason reports whether a text is why a use of a tool was refused: not all transcripts tell it
+// from a use that failed.
+func isReason(said string, refusals []state.Refusal) bool {
+	said = text.Brief(text.Before(said, 4<<10), 1000)
+	return slices.ContainsFunc(refusals, func(r state.Refusal) bool {
+		return r.Reason != "" && strings.HasPrefix(said, strings.TrimSuffix(r.Reason, "…"))
+	})
 }
 
 // listener reads the conversations of a run, those of the most interesting executions first.

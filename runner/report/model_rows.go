@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -114,7 +113,7 @@ type Exec struct {
 	Reminders  []Moment          `json:"reminders,omitempty"`
 	Retries    []Moment          `json:"retries,omitempty"`
 	// Interruptions are the times at which an attempt was cut off and then repeated.
-	Interruptions []Moment        `json:"interruptions,omitempty"`
+	Interruptions []Interruption  `json:"interruptions,omitempty"`
 	Attempts      []Attempt       `json:"attempts,omitempty"`
 	Refusals      []state.Refusal `json:"refusals,omitempty"`
 	ExitCode      *int            `json:"exit_code,omitempty"`
@@ -152,6 +151,12 @@ type Moment struct {
 	Time      time.Time `json:"time"`
 	Text      string    `json:"text"`
 	BackoffMS int64     `json:"backoff_ms,omitempty"`
+}
+
+// Interruption is the end of an attempt that was cut off. Its time is that of the resume.
+type Interruption struct {
+	Time time.Time `json:"time"`
+	state.AttemptInterrupted
 }
 
 // Attempt is the verdict on one attempt of a state with done_when.
@@ -219,7 +224,7 @@ func (x *Exec) note(e state.Event) (isAgain bool) {
 		x.attempt = b.Attempt
 		return len(x.Attempts) > 1
 	case *state.AttemptInterrupted:
-		x.Interruptions = append(x.Interruptions, Moment{Time: e.Time, Text: fmt.Sprintf("attempt %d: %s", b.Attempt, b.Reason)})
+		x.Interruptions = append(x.Interruptions, Interruption{e.Time, *b})
 	}
 	return false
 }

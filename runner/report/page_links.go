@@ -24,22 +24,24 @@ const (
 // of the repository, "" when that is not known.
 type linker string
 
-// textRange is a part of a text, from the first byte of it to that after its last.
-type textRange struct{ from, to int }
+// find finds the addresses in a text that may be links.
+func (l linker) find(text string) [][]int {
+	return slices.DeleteFunc(Addresses(text), func(at []int) bool { return !l.mayLink(text[at[0]:at[1]]) })
+}
 
-// find finds the addresses in a text, without punctuation at their end. It leaves out
-// an address that is followed by a character which address does not match: the link
-// would lead elsewhere than the text says.
-func (l linker) find(text string) []textRange {
-	var found []textRange
+// Addresses finds the addresses of the web in a text, without punctuation at their end: of each
+// the first byte and that after its last. It leaves out an address that is followed by a
+// character which address does not match: the link would lead elsewhere than the text says.
+func Addresses(text string) [][]int {
+	var found [][]int
 	for _, at := range address().FindAllStringIndex(text, -1) {
 		from, to := at[0], at[1]
 		if rest := text[to:]; rest != "" && !strings.ContainsAny(rest[:1], " \t\n"+afterAddress) && !strings.HasPrefix(rest, ellipsis) {
 			continue
 		}
 		to = from + len(strings.TrimRight(text[from:to], ".,;:?_"))
-		if to-from <= longestLink && l.mayLink(text[from:to]) && (from == 0 || strings.ContainsAny(text[from-1:from], " \t\n\"'`([{<*_|")) {
-			found = append(found, textRange{from, to})
+		if to-from <= longestLink && (from == 0 || strings.ContainsAny(text[from-1:from], " \t\n\"'`([{<*_|")) {
+			found = append(found, []int{from, to})
 		}
 	}
 	return found
@@ -80,9 +82,9 @@ func (l linker) shortResult(result passage) string {
 	}
 	at := 0
 	for _, link := range found {
-		say(text[at:link.from])
-		parts = append(parts, "<"+text[link.from:link.to]+">")
-		at = link.to
+		say(text[at:link[0]])
+		parts = append(parts, "<"+text[link[0]:link[1]]+">")
+		at = link[1]
 	}
 	say(text[at:])
 	return "**Result**: " + strings.Join(parts, " ") + "\n\n"
@@ -94,7 +96,7 @@ func (l linker) list(result passage) string {
 	text := result.String()
 	var shown []string
 	for _, link := range l.find(text) {
-		link := "<" + text[link.from:link.to] + ">"
+		link := "<" + text[link[0]:link[1]] + ">"
 		if len(shown) < maxLinks && !slices.Contains(shown, link) {
 			shown = append(shown, link)
 		}

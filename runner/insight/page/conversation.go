@@ -17,7 +17,7 @@ const longText = 40
 
 // said is a message of a conversation, or those of a subagent.
 type said struct {
-	Kind    string // user, agent, tool, cli, sub, or gap for Lines messages that were left out
+	Kind    string // user, agent, tool, cli, sub, note for Brief alone, or gap for Lines messages that were left out
 	Time    time.Time
 	Model   string // where it is another one than before
 	Text    []prose
@@ -35,13 +35,12 @@ type said struct {
 // prose is a part of a text: "words", "code", or the "tag" that ends it.
 type prose struct{ Kind, Text string }
 
-// talkOf returns what was said in an execution as it is shown.
-func talkOf(e *report.Exec) []said {
-	if e.Gap == nil {
-		return conversation(e.Messages)
+// talkOf returns some of what was said in an execution as it is shown.
+func talkOf(e *report.Exec, from, to int) []said {
+	if e.Gap == nil || e.Gap.After < from || e.Gap.After >= to {
+		return conversation(e.Messages[from:to])
 	}
-	after := min(max(e.Gap.After, 0), len(e.Messages))
-	first, last := conversation(e.Messages[:after]), conversation(e.Messages[after:])
+	first, last := conversation(e.Messages[from:e.Gap.After]), conversation(e.Messages[e.Gap.After:to])
 	return slices.Concat(first, []said{{Kind: "gap", Lines: e.Gap.Messages}}, last)
 }
 

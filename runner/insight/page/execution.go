@@ -18,21 +18,13 @@ type execution struct {
 	Moves    move
 	Lasted   time.Duration
 	About    []pair
-	Tries    []try
-	Talk     []said
+	Stages   []stage
 	HasFiles bool
 	Hunks    []file
 }
 
 // move is where an execution led.
 type move struct{ Tag, Target, More string }
-
-// try is an attempt, with whether its commands passed.
-type try struct {
-	report.Attempt
-	Mark, Cost string
-	IsLast     bool
-}
 
 // unfolded is how many failed executions are unfolded when the page opens.
 const unfolded = 3
@@ -52,14 +44,7 @@ func foldedOut(r *insight.Report) map[int]bool {
 func newExecution(e *report.Exec, open map[int]bool) execution {
 	x := execution{
 		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), IsOpen: open[e.N], Moves: newMove(e.Transition), Lasted: duration(*e),
-		About: aboutExecution(e), Talk: talkOf(e), HasFiles: e.Files != nil,
-	}
-	for i, a := range e.Attempts {
-		t := try{a, "bad", a.Spent().String(), i == len(e.Attempts)-1}
-		if a.Converged {
-			t.Mark = "ok"
-		}
-		x.Tries = append(x.Tries, t)
+		About: aboutExecution(e), Stages: stagesOf(e), HasFiles: e.Files != nil,
 	}
 	for _, f := range e.Files {
 		x.Hunks = append(x.Hunks, newFile(f))
@@ -106,12 +91,9 @@ func aboutExecution(e *report.Exec) []pair {
 	if len(e.Models) > 1 {
 		var parts []string
 		for _, name := range sortedKeys(e.Models) {
-			parts = append(parts, name+" "+e.Models[name].Dollars())
+			parts = append(parts, name+" "+state.Spent{USD: e.Models[name], Estimated: e.Spent.Estimated}.String())
 		}
 		add("Cost by model", strings.Join(parts, ", "))
-	}
-	if e.Total > 0 {
-		add("Run's cost so far", e.Total.Dollars())
 	}
 	if e.ExitCode != nil && *e.ExitCode != 0 {
 		add("Exit code", fmt.Sprint(*e.ExitCode))

@@ -64,7 +64,11 @@ func (s *story) ends(status string) *insight.Report {
 	s.Status, s.Finished, s.Parts[len(s.Parts)-1].Ended = status, s.now, s.now
 	s.Spent.Tokens = &state.Tokens{Input: 81_200, Cached: 914_000, Output: 22_100}
 	byState := map[string]*report.Sum{}
+	worked := int64(0)
 	for _, e := range s.Executions {
+		if e.Kind == "prompt" {
+			worked += duration(e).Milliseconds()
+		}
 		if byState[e.State] == nil {
 			byState[e.State] = &report.Sum{Name: e.State}
 		}
@@ -79,7 +83,7 @@ func (s *story) ends(status string) *insight.Report {
 	slices.SortStableFunc(s.Costs.ByState, func(a, b report.Sum) int {
 		return cmp.Or(cmp.Compare(b.Spent.USD, a.Spent.USD), cmp.Compare(b.DurationMS, a.DurationMS))
 	})
-	s.Costs.ByModel = []report.Sum{{Name: "claude-opus-5", Executions: len(s.Executions), Spent: s.Spent}}
+	s.Costs.ByModel = []report.Sum{{Name: "claude-opus-5", Executions: len(s.Executions), DurationMS: worked, Spent: s.Spent}}
 	return s.Report
 }
 
@@ -161,6 +165,7 @@ func failureLate() *insight.Report {
 		{From: runner.FromAgent, Time: last.Started.Add(60 * time.Second), Text: "TestReopen expects the old behaviour. I may not change tests, so I leave it.\n\n<result>done</result>"},
 	}
 	s.Reason = "agent main: REVIEW.md: not done after 3 attempts: go test ./... ended with exit code 1"
+	s.Next = "to try again: raymond resume " + s.WorkflowID
 	s.Agents[0].Status, s.Agents[0].Error = "failed", last.Error
 	s.Limits = []report.Limit{{Time: s.now, Which: "budget", Value: 16.1, Max: 20, Exec: 50}}
 	return s.ends("failed")
@@ -224,6 +229,7 @@ func hostile() *insight.Report {
 	e.Files = []report.File{{Path: evil, Change: evil, Diff: "+" + evil}}
 	e.Refusals = []state.Refusal{{Use: evil, Reason: evil, Allow: []string{evil}}}
 	e.Retries, e.Reminders = []report.Moment{{Text: evil}}, []report.Moment{{Text: evil}}
+	e.Interruptions = []report.Interruption{{AttemptInterrupted: state.AttemptInterrupted{Reason: evil}}}
 	e.Attempts = []report.Attempt{{NodeAttempt: state.NodeAttempt{Reason: evil, Results: []state.CommandResult{{Cmd: evil, RC: 1, Tail: evil}}}}}
 	e.Output, e.Stdout, e.Stderr, e.Signal = []string{evil}, evil, evil, evil
 	s.Agents = []report.Agent{

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,11 +16,13 @@ type header struct {
 	ID, Tone string
 	Headline string
 	Reason   string
-	Last     int // the last execution that failed; 0 when none did
+	Asked    []insight.Wait // for answers that are missing
+	Next     []words        // what can be done
+	Last     int            // the last execution that failed; 0 when none did
 	Jump     string
 	Facts    []fact
 	Used     int // percent of the budget
-	Result   string
+	Result   []words
 	Meta     []pair
 	Links    []pair // to the parts of the page
 	RerunOf  string
@@ -51,7 +54,13 @@ func newHeader(r *insight.Report) header {
 	v := verdicts[r.Status]
 	h := header{
 		ID: shown(r.WorkflowID), Tone: v.tone, Headline: headline(r, v.words), Reason: shown(r.Reason),
-		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Result: shown(r.Result),
+		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: asked(r), Next: withCommands(shown(r.Next)),
+	}
+	if r.Result != "" {
+		h.Result = withLinks(shown(r.Result))
+	}
+	if len(h.Asked) > 0 && r.Status == string(state.Suspended) {
+		h.Headline, h.Reason = headline(r, "Waits for an answer"), ""
 	}
 	if t := r.Spent.Tokens; t != nil {
 		h.Facts = append(h.Facts, fact{"Tokens", count(t.Input + t.Cached + t.Output), tokensText(t)})
@@ -74,6 +83,11 @@ func newHeader(r *insight.Report) header {
 		h.LeftOut = append(h.LeftOut, shown(line))
 	}
 	return h
+}
+
+// asked returns the questions to which answers are missing.
+func asked(r *insight.Report) []insight.Wait {
+	return slices.DeleteFunc(slices.Clone(r.Waits), func(w insight.Wait) bool { return w.For != string(state.ForAnswer) || !w.To.IsZero() })
 }
 
 // links returns the parts that the page of a report has.
@@ -107,7 +121,7 @@ func lastFailure(r *insight.Report) (n int, words string) {
 	return n, "Go to the failure: " + words
 }
 
-func hasFailed(e report.Exec) bool { return e.Status == "failed" }
+func hasFailed(e report.Exec) bool { return e.Status == report.Failed }
 
 // headline says the verdict, the cost and the time in a few words.
 func headline(r *insight.Report, words string) string {
@@ -155,12 +169,13 @@ func timeFact(r *insight.Report) fact {
 }
 
 func statesFact(r *insight.Report) fact {
-	failed, again := 0, 0
+	failed, again, cut := 0, 0, 0
 	for _, e := range r.Executions {
 		if hasFailed(e) {
 			failed++
 		}
 		again += timesAgain(e)
+		cut += len(e.Interruptions)
 	}
 	var more []string
 	if failed > 0 {
@@ -168,6 +183,9 @@ func statesFact(r *insight.Report) fact {
 	}
 	if again > 0 {
 		more = append(more, fmt.Sprintf("%d tried again", again))
+	}
+	if cut > 0 {
+		more = append(more, fmt.Sprintf("%d interrupted and repeated", cut))
 	}
 	if n := len(r.Agents); n > 1 {
 		more = append(more, state.Count(n, "agent"))

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"bytes"
 	"reflect"
 	"strings"
 	"testing"
@@ -66,11 +65,8 @@ func TestEveryTextIsEscaped(t *testing.T) {
 			r.Executions[0].Messages = append(r.Executions[0].Messages, m)
 		}
 		r.Waits[0].For = "answer"
-		var b bytes.Buffer
-		if err := Write(&b, &r); err != nil {
-			t.Fatal(err)
-		}
-		checkHarmless(t, b.String())
+		r.Result = "https://evil.example/" + trick + " <https://evil.example/?x=" + trick
+		checkHarmless(t, pageOf(t, &r))
 	}
 }
 

@@ -39,7 +39,12 @@ func newTroubles(r *insight.Report) troubles {
 	for i := range r.Executions {
 		e := &r.Executions[i]
 		one := trouble{Where: []int{e.N}, State: shown(e.State), Agent: shown(e.Agent)}
-		if e.Status == "failed" || e.Status == "interrupted" {
+		for _, c := range e.Interruptions {
+			cut := one
+			cut.Class, cut.What = "interrupted", interruptionText(c)
+			t.Others = append(t.Others, cut)
+		}
+		if e.Status == report.Failed || e.Status == report.Interrupted {
 			one.Class, one.What, one.Detail = e.Status, cmp.Or(shown(e.Error), e.Status), lastOutput(e)
 			t.Failed = append(t.Failed, one)
 			continue
@@ -91,11 +96,16 @@ func together(list []trouble) []trouble {
 func limitText(l report.Limit) string {
 	switch {
 	case l.Which == "budget":
-		return fmt.Sprintf("$%.2f of the budget of $%.2f were spent", l.Value, l.Max)
+		return fmt.Sprintf("%s of the budget of %s were spent", dollars(l.Value), dollars(l.Max))
 	case l.Max > 0:
 		return fmt.Sprintf("limit %s: %g of %g", shown(l.Which), l.Value, l.Max)
 	}
 	return "limit " + shown(l.Which)
+}
+
+// interruptionText says that an attempt was cut off and repeated.
+func interruptionText(c report.Interruption) string {
+	return fmt.Sprintf("interrupted (%s), repeated, %s", shown(c.Reason), state.Spent{USD: c.CostUSD, Estimated: c.Estimated})
 }
 
 // atMost returns the first of a list, and how many are left.
@@ -119,14 +129,13 @@ func roughEdges(e *report.Exec) string {
 	return strings.Join(out, ", ")
 }
 
-// lastOutput returns the end of what the last command of a failed execution printed.
+// lastOutput returns the end of what a failed execution printed, or the first command that failed in
+// its last attempt.
 func lastOutput(e *report.Exec) string {
 	out := cmp.Or(e.Stderr, e.Stdout)
 	if n := len(e.Attempts); out == "" && n > 0 {
-		for _, c := range e.Attempts[n-1].Results {
-			if c.RC != 0 {
-				out = c.Tail
-			}
+		if i := slices.IndexFunc(e.Attempts[n-1].Results, func(c state.CommandResult) bool { return c.RC != 0 }); i >= 0 {
+			out = e.Attempts[n-1].Results[i].Tail
 		}
 	}
 	return lastLines(shown(out), 12)

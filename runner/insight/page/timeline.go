@@ -164,6 +164,9 @@ func newBar(e report.Exec, at shift, s scale) bar {
 	for _, m := range e.Reminders {
 		b.Marks = append(b.Marks, mark{within(m.Time), "reminder"})
 	}
+	for _, c := range e.Interruptions {
+		b.Marks = append(b.Marks, mark{within(c.Time), "attempt"})
+	}
 	return b
 }
 
@@ -194,7 +197,7 @@ func newSpending(r *insight.Report, s scale) spending {
 	if most == 0 || len(ended) == 0 {
 		return spending{}
 	}
-	m := spending{Top: most.Dollars()}
+	m := spending{Top: state.Spent{USD: most, Estimated: r.Spent.Estimated}.String()}
 	if r.BudgetUSD > 0 && r.BudgetUSD <= 2*most {
 		most, m.Budget = max(most, r.BudgetUSD), "budget "+r.BudgetUSD.Dollars()
 	}

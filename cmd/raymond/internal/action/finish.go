@@ -140,7 +140,7 @@ func reportEnd(ctx context.Context, s *step, r *result, run *state.Run) {
 	if r.stops.Since() >= 0 || r.claim.Conflict() != nil {
 		return
 	}
-	link, err := storeReport(ctx, s, run)
+	link, err := storeReport(ctx, s, run, r.outlook(s, run).Text)
 	if err != nil {
 		text := "the report of the run could not be stored: " + err.Error()
 		s.log.note(sentence(text))

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"path/filepath"
+	"time"
 
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -14,11 +15,15 @@ type Execution struct {
 	State      string            `json:"state"`
 	Status     string            `json:"status"`
 	CostUSD    state.USD         `json:"cost_usd"`
-	SessionID  string            `json:"session_id"` // "" of a script
-	Transition *state.Transition `json:"transition"` // nil while there is none; the last one of a state that forked several agents
-	Files      []string          `json:"files"`      // that it has changed; nil where there are no snapshots of them
+	Started    time.Time         `json:"started"`
+	DurationMS int64             `json:"duration_ms"` // of the work in it, 0 while it goes on
+	Attempts   int               `json:"attempts"`    // the verdicts on it; 1 where there are none
+	SessionID  string            `json:"session_id"`  // "" of a script
+	Transition *state.Transition `json:"transition"`  // nil while there is none; the last one of a state that forked several agents
+	Files      []string          `json:"files"`       // that it has changed; nil where there are no snapshots of them
 
 	spent state.Spent
+	again string // what else was done again
 	err   string // why it failed
 }
 
@@ -34,10 +39,24 @@ func executionsOf(stateDir string, run *state.Run, isDriven bool) ([]Execution, 
 	for i, x := range all {
 		list[i] = Execution{
 			Exec: x.N, Agent: x.Agent, State: x.State, Status: x.Status, CostUSD: x.Spent.USD, SessionID: x.SessionID, Transition: x.Transition,
-			spent: x.Spent.Spent, err: x.Error,
+			Started: x.Started, DurationMS: x.DurationMS, Attempts: max(1, len(x.Attempts)),
+			spent: x.Spent.Spent, again: again(&x), err: x.Error,
 		}
 	}
 	return list, nil
+}
+
+// again says what was done again in an execution besides attempts.
+func again(x *report.Exec) (text string) {
+	for _, c := range []struct {
+		n     int
+		thing string
+	}{{len(x.Retries), "retry"}, {len(x.Reminders), "reminder"}, {len(x.Interruptions), "interruption"}} {
+		if c.n > 0 {
+			text += ", " + state.Count(c.n, c.thing)
+		}
+	}
+	return text
 }
 
 // ModelOf reads what is known of a run from its event log and its state file.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -90,10 +91,14 @@ func ReadExecutions(dir, id string) (*state.Run, []Execution, error) {
 // showHistory prints a line for each execution.
 func showHistory(out io.Writer, list []Execution) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "EXEC\tAGENT\tSTATE\tSTATUS\tCOST\tSESSION\tTRANSITION\tFILES")
+	fmt.Fprintln(w, "EXEC\tAGENT\tSTATE\tSTATUS\tCOST\tTIME\tATTEMPTS\tSESSION\tTRANSITION\tFILES")
 	for _, e := range list {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Exec, text.Escaped(e.Agent), text.Escaped(e.State), e.Status,
-			e.spent, orDash(e.SessionID), orDash(e.next()), orDash(fileNames(e.Files)))
+		took := ""
+		if e.Status != report.Running && e.Status != report.Interrupted {
+			took = report.Span(time.Duration(e.DurationMS) * time.Millisecond)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\n", e.Exec, text.Escaped(e.Agent), text.Escaped(e.State), e.Status,
+			e.spent, orDash(took), e.Attempts, e.again, orDash(e.SessionID), orDash(e.next()), orDash(fileNames(e.Files)))
 	}
 	return w.Flush()
 }

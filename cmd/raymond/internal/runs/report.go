@@ -24,14 +24,21 @@ type Source struct {
 	Git *workspace.Git
 	// Hide replaces secrets in all texts; nil leaves them as they are.
 	Hide func(string) string
+	// Next says what can be done with a run that is not completed and that nobody drives; nil for
+	// nothing.
+	Next func(*state.Run) string
 }
 
 // BuildReport gathers what is known of a run. What can't be read besides the event log is named in
 // the report; its error is that of an event log, a *state.FileError where that is damaged.
 func BuildReport(s Source) (*insight.Report, error) {
 	files, fileErr := filesOf(s.Snapshots)
+	next := ""
+	if s.Next != nil && !s.IsDriven && s.Run.Progress.Status != state.Completed {
+		next = s.Next(s.Run)
+	}
 	r, err := insight.Build(insight.Source{
-		Run: s.Run, IsDriven: s.IsDriven, Files: files, Hide: s.Hide,
+		Run: s.Run, IsDriven: s.IsDriven, Next: next, Files: files, Hide: s.Hide,
 		History: state.ReadHistory(s.StateDir, s.Run.WorkflowID),
 		Events:  report.Events(filepath.Join(s.StateDir, s.Run.WorkflowID, "events.jsonl")),
 		Agents:  transcriptsOf(s.Agents),
