@@ -29,7 +29,7 @@ var keys = []key{
 	{name: "allowed_targets", own: true, read: func(f *front, v value) { f.state.readTargets(v) }},
 
 	{name: "agent", read: func(f *front, v value) { f.policy().Backend, _ = v.choice(Backends()) }},
-	{name: "model", read: func(f *front, v value) { f.policy().Model, _ = v.text() }},
+	{name: "model", read: func(f *front, v value) { f.policy().Model = v.model() }},
 	{name: "effort", read: func(f *front, v value) { f.policy().Effort, _ = v.text() }},
 	{name: "timeout", read: func(f *front, v value) { f.policy().Timeout = v.optionalDuration() }},
 	{name: "idle_timeout", read: func(f *front, v value) { f.policy().IdleTimeout = v.optionalDuration() }},

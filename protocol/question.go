@@ -88,6 +88,7 @@ type valued struct {
 var valuedAttributes = map[string]valued{
 	"after":     {[]Verb{Goto, Reset}, func(v string) bool { d, ok := parseDuration(v); return ok && d <= maxAfter }, "a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h"},
 	"agent":     {[]Verb{Function}, IsBackend, "one of " + strings.Join(Backends(), ", ")},
+	"model":     {[]Verb{Function}, IsModel, ModelNames},
 	"timeout":   {[]Verb{Ask}, func(v string) bool { _, ok := parseDuration(v); return ok }, "a duration above zero such as 90s, 10m or 48h"},
 	"where":     {[]Verb{Ask}, func(v string) bool { _, ok := parseNumber(v); return ok }, "the number of an issue or a pull request"},
 	"from":      {[]Verb{Ask}, areLogins, "a list of logins such as octocat,hubot"},

@@ -83,6 +83,15 @@ func (v value) choice(words []string) (string, bool) {
 	return text, ok
 }
 
+// model reads the name of a model.
+func (v value) model() string {
+	text, ok := v.text()
+	if ok && !IsModel(text) {
+		v.problem("wrong-value", "%s is %s, not %s", v.name, Quote(text), ModelNames)
+	}
+	return text
+}
+
 // verb reads the name of a tag.
 func (v value) verb() (Verb, bool) {
 	words := make([]string, len(verbs))

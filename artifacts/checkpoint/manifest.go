@@ -139,6 +139,7 @@ const (
 	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
 	TooLarge = "size" // it has more than 256 MiB
 	Unpacked = "disk" // it could not be packed: the disk is full, for one
+	NoGit    = "git"  // of a run with prompts, on a machine without git
 	FromFork = "fork" // the event is a fork's, so that nobody can resume its run
 )
 
@@ -166,6 +167,7 @@ var causes = map[string]string{
 	NoKey:    "anybody may read the artifacts of a public repository, and no state-key was set; a state-key has all of it stored, encrypted",
 	TooLarge: "it has more than 256 MiB; .gitignore keeps what is large and can be made again out of it",
 	Unpacked: "it could not be packed on the machine that had it",
+	NoGit:    "git is not installed where it ran; files are stored by git",
 	FromFork: "its event is a fork's",
 }
 

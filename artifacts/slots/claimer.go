@@ -30,6 +30,8 @@ type Claimer struct {
 	// Ended asks whether the job of a claim is over; known is false where it can't be
 	// had.
 	Ended func(context.Context, Claim) (ended, known bool)
+	// Over asks whether the job of Mine is over; nil where nobody can be asked.
+	Over  func(context.Context, Claim) bool
 	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
 
 	stored artifacts.Artifact // the claim, as the service has it
@@ -82,7 +84,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 				return err
 			}
 		}
-		return c.Check(ctx)
+		return c.look(ctx)
 	}
 }
 
@@ -146,8 +148,16 @@ func (c *Claimer) store(ctx context.Context) error {
 var errClaimGone = errors.New("the claim is gone: somebody replaced another one at the same time")
 
 // Check reads the claim back: a *Conflict says that the key is somebody else's by
-// now.
+// now, or that the job is over, and then somebody else may have it at any time.
 func (c *Claimer) Check(ctx context.Context) error {
+	if err := c.look(ctx); err != nil || c.Over == nil || !c.Over(ctx, c.Mine) {
+		return err
+	}
+	return &Conflict{Name: c.Mine.place().ClaimName(), ID: c.stored.ID,
+		What: fmt.Sprintf("job %q is over, and this process of it, which its runner has left alive, stores nothing more", c.Mine.Job)}
+}
+
+func (c *Claimer) look(ctx context.Context) error {
 	list, err := c.Service.List(ctx, c.Mine.place().ClaimName())
 	if err != nil {
 		return fmt.Errorf("look at the claim: %w", err)

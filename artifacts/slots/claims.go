@@ -66,18 +66,30 @@ func (s *search) claimOf(ctx context.Context, a artifacts.Stored) (claim Claim, 
 // askFor is how long a job is asked about.
 const askFor = 10 * time.Second
 
+// Over reports whether the job that asks, which has made the claim, is over: its runner has died, and nothing else ends a
+// process in a container. It is not where that can't be asked.
+func (f *Finder) Over(ctx context.Context, mine Claim) bool {
+	jobs, err := f.jobsOf(ctx, mine)
+	return err == nil && isOver(jobs, mine)
+}
+
 // Ended reports whether the job of a claim is over; known is false where that can't
 // be asked.
 func (f *Finder) Ended(ctx context.Context, c Claim) (ended, known bool) {
-	if f.Archive == nil {
-		return false, false
-	}
-	ctx, cancel := context.WithTimeout(ctx, askFor)
-	defer cancel()
-	jobs, err := f.Archive.Jobs(ctx, c.RunID)
+	jobs, err := f.jobsOf(ctx, c)
 	if err != nil {
 		return false, false
 	}
 	status := statusOf(jobs, &checkpoint.Manifest{Job: c.Job, Runner: c.Runner, RunAttempt: c.Attempt})
 	return status == completed, status != ""
+}
+
+// jobsOf returns the jobs of a claim's workflow run. Where nobody can be asked that is an error.
+func (f *Finder) jobsOf(ctx context.Context, c Claim) ([]artifacts.JobInfo, error) {
+	if f.Archive == nil {
+		return nil, &NoAccess{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	return f.Archive.Jobs(ctx, c.RunID)
 }

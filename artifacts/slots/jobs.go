@@ -74,6 +74,24 @@ func statusOf(jobs []artifacts.JobInfo, m *checkpoint.Manifest) string {
 	return status
 }
 
+// isOver reports whether the job of a claim is over, as its own process asks: jobs are told apart by their runners alone,
+// since their names are not sure, and one that has no runner yet may be it. A later attempt begins when all jobs are over.
+func isOver(jobs []artifacts.JobInfo, mine Claim) bool {
+	over := false
+	for _, j := range jobs {
+		switch {
+		case j.Attempt > mine.Attempt:
+			return true
+		case j.Attempt != 0 && j.Attempt < mine.Attempt, j.Runner != "" && j.Runner != mine.Runner:
+		case j.Status != completed:
+			return false
+		case j.Runner != "":
+			over = true
+		}
+	}
+	return over
+}
+
 func keepOnly(list []artifacts.JobInfo, keep func(artifacts.JobInfo) bool) []artifacts.JobInfo {
 	return slices.DeleteFunc(slices.Clone(list), func(j artifacts.JobInfo) bool { return !keep(j) })
 }

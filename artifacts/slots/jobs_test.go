@@ -20,6 +20,38 @@ type jobsAPI struct {
 
 func (a jobsAPI) Jobs(context.Context, int64) ([]artifacts.JobInfo, error) { return a.jobs, a.err }
 
+// TestADriverLearnsThatItsJobIsOver: by a check before a save, and never by mistake.
+func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
+	job := func(runner, status string, attempt int) artifacts.JobInfo {
+		return artifacts.JobInfo{Name: "build", Runner: runner, Attempt: attempt, Status: status}
+	}
+	const over, on = "completed", "in_progress"
+	for name, tt := range map[string]struct {
+		jobs []artifacts.JobInfo
+		err  error
+		want bool
+	}{
+		"it is over":                       {[]artifacts.JobInfo{job("r9", on, 2), job("r1", over, 2)}, nil, true},
+		"it is over in Gitea":              {[]artifacts.JobInfo{job("r1", over, 0)}, nil, true},
+		"it goes on":                       {[]artifacts.JobInfo{job("r1", over, 2), job("r1", on, 2)}, nil, false},
+		"the API doesn't know yet by whom": {[]artifacts.JobInfo{job("r1", over, 2), job("", "queued", 2)}, nil, false},
+		"another of its name is over":      {[]artifacts.JobInfo{job("r9", over, 2)}, nil, false},
+		"it was over in the last attempt":  {[]artifacts.JobInfo{job("r1", over, 1)}, nil, false},
+		"there is a later attempt":         {[]artifacts.JobInfo{job("r9", on, 3)}, nil, true},
+		"nobody tells":                     {[]artifacts.JobInfo{job("r1", over, 2)}, errors.New("not told"), false},
+	} {
+		s := newScene(t)
+		f := &slots.Finder{Archive: jobsAPI{jobs: tt.jobs, err: tt.err}}
+		c := s.claimer("one", func(c *slots.Claimer) { c.Mine.Runner, c.Over = "r1", f.Over })
+		if err := c.Take(t.Context()); err != nil {
+			t.Fatalf("%s: Take = %v", name, err)
+		}
+		if err := c.Check(t.Context()); isConflict(err) != tt.want {
+			t.Errorf("%s: Check = %v, want a conflict: %t", name, err, tt.want)
+		}
+	}
+}
+
 // TestWhoDrivesARunOfThisWorkflowRun: the job that stored it is found among the
 // jobs of its attempt, by its id and its runner.
 func TestWhoDrivesARunOfThisWorkflowRun(t *testing.T) {

@@ -35,7 +35,7 @@ func Find(environ []string, avoid ...string) (string, error) {
 		second = cmp.Or(second, found)
 	}
 	if second == "" {
-		return "", fmt.Errorf("%w in a folder of PATH outside of the workspace, the home and temporary folders", errNoGit)
+		return "", fmt.Errorf("%w in a folder of PATH outside of the workspace, the home and temporary folders", ErrNoGit)
 	}
 	return second, nil
 }
@@ -101,13 +101,13 @@ func canReplace(program string) bool {
 func lookUp(path string) (string, error) {
 	found, err := exec.LookPath(cmp.Or(path, "git"))
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return "", fmt.Errorf("%w: %w", errNoGit, err)
+		return "", fmt.Errorf("%w: %w", ErrNoGit, err)
 	}
 	if found, err = filepath.Abs(found); err != nil {
 		return "", err
 	}
 	if _, err := os.Stat(found); err != nil {
-		return "", fmt.Errorf("%w: %w", errNoGit, err)
+		return "", fmt.Errorf("%w: %w", ErrNoGit, err)
 	}
 	return found, nil
 }

@@ -50,8 +50,8 @@ func (g *Git) limit() int64 {
 	return cmp.Or(g.Limit, defaultLimit)
 }
 
-// errNoGit says that there is no git program.
-var errNoGit = errors.New("git is not installed")
+// ErrNoGit says that there is no git program.
+var ErrNoGit = errors.New("git is not installed")
 
 // commandWithin is how long one run of git may take: what agents wrote may have it wait
 // for ever.

@@ -13,7 +13,7 @@ import (
 // folder that is ignored as a whole the folder. There are none outside of git.
 func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 	t, err := g.open()
-	if errors.Is(err, errNoGit) {
+	if errors.Is(err, ErrNoGit) {
 		return nil, nil
 	}
 	if err != nil {

@@ -45,14 +45,11 @@ type Saved struct {
 
 // Save writes the work in the git worktrees that the directories lie in. It writes
 // nothing to the repositories and their worktrees. A repository that has not changed
-// since the last save is taken from there. Without git, or when no directory lies in
-// a worktree, nothing is saved. The errors are ErrTooLarge and ErrMoved, wrapped, and
+// since the last save is taken from there. When no directory lies in a worktree,
+// nothing is saved. The errors are ErrNoGit, ErrTooLarge and ErrMoved, wrapped, and
 // those of git and of files; the folder may then hold anything.
 func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	t, err := g.open()
-	if errors.Is(err, errNoGit) {
-		return Saved{Notes: []string{"the work in git worktrees is not saved: " + errNoGit.Error()}}, nil
-	}
 	if err != nil {
 		return Saved{}, err
 	}

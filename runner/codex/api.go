@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // API is OpenAI's API, as the key proxy knows it.
@@ -82,7 +83,9 @@ func (API) Env(a keyproxy.Access) []string {
 }
 
 // Counter implements keyproxy.API.
-func (API) Counter(r keyproxy.Request) keyproxy.Counter { return newCounter(r.Model, r.Size) }
+func (API) Counter(r keyproxy.Request) keyproxy.Counter {
+	return &counter{tally.Answer{Model: r.Model, Asked: r.Size}}
+}
 
 // Problem implements keyproxy.API.
 func (API) Problem(status int, message string) any {

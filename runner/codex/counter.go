@@ -50,20 +50,7 @@ type event struct {
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type counter struct {
-	model   string
-	asked   int64
-	message *tally.Message
-}
-
-// newCounter returns a counter for the answer to a request of so many bytes. The model is
-// that which the request names: by that it has its price.
-func newCounter(model string, asked int64) *counter {
-	return &counter{model: model, asked: max(asked, 1)}
-}
-
-// Message returns what was counted so far; nil before the answer has begun.
-func (c *counter) Message() *tally.Message { return c.message }
+type counter struct{ tally.Answer }
 
 var (
 	usageKey = []byte(`"usage"`)
@@ -76,20 +63,20 @@ var (
 func (c *counter) Event(data, end []byte) {
 	switch {
 	case end != nil:
-		c.begin("")
+		c.Begin("")
 		c.took(tally.Last[apiTokens](end, "usage"))
 	case bytes.Contains(data, usageKey), bytes.Contains(data, created):
 		var e event
 		if json.Unmarshal(data, &e, tally.Loose) != nil {
 			return
 		}
-		c.begin(e.Response.ID)
+		c.Begin(e.Response.ID)
 		if e.Response.Usage == nil && e.Type == "response.failed" {
 			e.Response.Usage = &apiTokens{} // nothing is asked for it
 		}
 		c.took(e.Response.Usage)
 	default:
-		c.message.Wrote(textSize(data))
+		c.Message().Wrote(textSize(data))
 	}
 }
 
@@ -101,27 +88,21 @@ func (c *counter) Whole(data, end []byte) bool {
 		if t == nil {
 			return false
 		}
-		c.begin("")
+		c.Begin("")
 		c.took(t)
 		return true
 	}
 	var r response
 	if json.Unmarshal(data, &r, tally.Loose) == nil && r.Object == "response" {
-		c.begin(r.ID)
+		c.Begin(r.ID)
 		c.took(r.Usage)
 	}
 	return true
 }
 
-func (c *counter) begin(id string) {
-	if c.message == nil {
-		c.message = tally.Begun(id, c.model, c.asked)
-	}
-}
-
 func (c *counter) took(t *apiTokens) {
 	if t != nil {
-		c.message.Took(t.Usage(c.model))
+		c.Message().Took(t.Usage(c.Model))
 	}
 }
 

@@ -40,20 +40,7 @@ type piece struct {
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type counter struct {
-	model   string
-	asked   int64
-	message *tally.Message
-}
-
-// newCounter returns a counter for the answer to a request of so many bytes. The model is
-// that which the request names: by that it has its price.
-func newCounter(model string, asked int64) *counter {
-	return &counter{model: model, asked: max(asked, 1)}
-}
-
-// Message returns what was counted so far; nil before the answer has begun.
-func (c *counter) Message() *tally.Message { return c.message }
+type counter struct{ tally.Answer }
 
 // Event takes the data of an event of a stream; of one that is too long, its beginning and
 // its end.
@@ -96,10 +83,8 @@ func (c *counter) took(p piece) {
 	if p.Usage == nil && p.Candidates == nil {
 		return
 	}
-	if c.message == nil {
-		c.message = tally.Begun(p.ID, c.model, c.asked)
-	}
+	c.Begin(p.ID)
 	if p.Usage != nil {
-		c.message.Took(p.Usage.Usage(c.model))
+		c.Message().Took(p.Usage.Usage(c.Model))
 	}
 }

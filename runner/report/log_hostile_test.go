@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
 // A log that an agent has stretched to terabytes is refused, and costs neither the
@@ -39,10 +39,10 @@ func TestStretchedLogsAreRefused(t *testing.T) {
 
 // A line of an event log is not decoded into what would be many times its size.
 func TestEventsOfManyValuesAreRefused(t *testing.T) {
-	line := `{"type":"run_finished","a":[` + strings.Repeat("{},", jsonlimit.MaxValues) + "{}]}\n"
+	line := `{"type":"run_finished","a":[` + strings.Repeat("{},", jsonstrict.MaxValues) + "{}]}\n"
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	must(t, os.WriteFile(path, []byte(line), 0o600))
-	if _, err := read(path); err == nil || !strings.Contains(err.Error(), jsonlimit.ErrTooMuch.Error()) {
-		t.Errorf("got %v, want %v", err, jsonlimit.ErrTooMuch)
+	if _, err := read(path); err == nil || !strings.Contains(err.Error(), jsonstrict.ErrTooMuch.Error()) {
+		t.Errorf("got %v, want %v", err, jsonstrict.ErrTooMuch)
 	}
 }

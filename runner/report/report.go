@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -157,7 +157,7 @@ func Events(path string) iter.Seq2[state.Event, error] {
 
 // event reads a line of a log.
 func event(line []byte) (e state.Event, err error) {
-	if err = jsonlimit.Check(line); err == nil {
+	if err = jsonstrict.CheckSize(line); err == nil {
 		err = json.Unmarshal(line, &e)
 	}
 	return e, err

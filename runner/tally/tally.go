@@ -41,6 +41,24 @@ func Begun(id, model string, asked int64) *Message {
 	return &Message{ID: id, Usage: state.Usage{Model: model}, asked: asked}
 }
 
+// Answer is one answer of such an API to a request of so many bytes. The model is that which
+// the request names: by that it has its price.
+type Answer struct {
+	Model   string
+	Asked   int64
+	message *Message
+}
+
+// Message returns what was counted so far; nil before the answer has begun.
+func (a *Answer) Message() *Message { return a.message }
+
+// Begin begins the message, unless it has begun.
+func (a *Answer) Begin(id string) {
+	if a.message == nil {
+		a.message = Begun(id, a.Model, max(a.Asked, 1))
+	}
+}
+
 // Unended returns a message, nil for one that has not begun, as one of which nobody will learn what it
 // used: at most so much.
 func Unended(m *Message, most state.Usage) *Message {

@@ -18,7 +18,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -91,7 +91,7 @@ func EachLineAt(path string, from int64, take func(at int64, line []byte, trunca
 	begin, at := from, from
 	lines := proc.Lines{Max: MaxLine, Line: func(line []byte, truncated bool) {
 		if stop == nil {
-			stop = take(begin, line, truncated || jsonlimit.Check(line) != nil)
+			stop = take(begin, line, truncated || jsonstrict.CheckSize(line) != nil)
 		}
 	}}
 	chunk := make([]byte, 64<<10)

@@ -1,7 +1,7 @@
 // Package jsonstrict reads JSON that only this program writes, and refuses whatever
 // this program would not have written: more than one value, null, invalid UTF-8, and
 // fields that are doubled, unknown, or in another case. Somebody who changes a file must
-// not find two readers that understand it differently.
+// not find two readers that understand it differently. JSON of others is held to a limit alone.
 package jsonstrict
 
 import (

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -53,6 +54,11 @@ func (s Options) launch(files []end) (*kin, error) {
 		}
 		path = found
 	}
+	if runtime.GOOS == "windows" {
+		if err := checkBatch(path, s.Args); err != nil {
+			return nil, err
+		}
+	}
 	order := start{
 		path:  path,
 		argv:  append([]string{s.Path}, s.Args...),
@@ -67,6 +73,34 @@ func (s Options) launch(files []end) (*kin, error) {
 		return s.launchCaged(order)
 	}
 	return fork(order)
+}
+
+// BatchError says that a batch file can't get an argument.
+type BatchError struct{ Path, Argument string }
+
+// Error implements error.
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("%s is a batch file, and cmd.exe would take a part of the argument %.200q for a command: it may not have any of %s or a line break; "+
+		"leave them out, or name a program that is an .exe file", e.Path, e.Argument, strings.Join(strings.Split(batchSyntax, ""), " "))
+}
+
+// batchSyntax is what cmd.exe obeys in the arguments of a batch file, in quotes or not. Quotes
+// are not among it: without one of these they begin and end nothing but arguments, and agent
+// CLIs get JSON and TOML in theirs.
+const batchSyntax = "%!^&|<>"
+
+// checkBatch refuses arguments that a batch file, as npm makes one for each program, can't
+// be given: Windows starts it with cmd.exe, which reads them as its own language.
+func checkBatch(path string, args []string) error {
+	switch strings.ToLower(filepath.Ext(strings.TrimRight(path, ". "))) {
+	case ".cmd", ".bat":
+		for _, a := range args {
+			if strings.ContainsAny(a, batchSyntax+"\r\n") {
+				return &BatchError{path, a}
+			}
+		}
+	}
+	return nil
 }
 
 // launchCaged starts the program through the cage's entrance.

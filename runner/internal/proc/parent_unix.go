@@ -3,7 +3,6 @@
 package proc
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -23,7 +22,11 @@ func hasReader(out *os.File) bool {
 	_ = raw.Control(func(fd uintptr) {
 		poll := []unix.PollFd{{Fd: int32(fd)}}
 		_, err := unix.Poll(poll, 0)
-		has = err != nil && !errors.Is(err, unix.EBADF) || poll[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL) == 0
+		has = err != nil || !isLost(poll[0].Revents)
 	})
 	return has
 }
+
+// isLost says whether what poll tells of an output means that nobody reads it. POLLNVAL
+// doesn't: macOS tells it of devices, as /dev/null, and files of Go are open.
+func isLost(revents int16) bool { return revents&(unix.POLLERR|unix.POLLHUP) != 0 }

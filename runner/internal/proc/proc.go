@@ -6,7 +6,9 @@
 //
 // On Linux everything that descends from a child is gone when Run returns, also
 // what moved to a session of its own or forked twice. On other Unix systems only
-// the process group is ended, on Windows only the child itself.
+// the process group is ended. On Windows everything that descends from a child is in a job
+// object, which ends with this process, too; only what another program was asked to start,
+// as a scheduled task, is not.
 package proc
 
 import (

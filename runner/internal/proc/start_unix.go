@@ -3,67 +3,28 @@
 package proc
 
 import (
-	"context"
 	"os"
 	"syscall"
 )
 
-// kin is a started child and its process group.
-type kin struct {
-	p     *os.Process
-	leave func() // never set: there are no cages
-	state *os.ProcessState
-}
-
-// confine is for cages, which there are none of.
-func confine(*syscall.SysProcAttr) {}
-
-func fork(s start) (*kin, error) {
-	p, err := os.StartProcess(s.path, s.argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: s.files, Sys: s.sys})
-	return &kin{p: p}, err
-}
+// asks says that there are signals that ask a process to end.
+const asks = true
 
 func (s Options) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// exited says whether the child is known to have exited.
-func (k *kin) exited() bool { return false }
+// group is a process group. A process that left it is not found.
+type group int
 
-// await returns when the child has exited.
-func (k *kin) await() { k.state, _ = k.p.Wait() }
+func groupOf(p *os.Process) (group, error) { return group(p.Pid), nil }
 
-// signal signals the child or its group. What is gone already needs no signal: errors
-// mean nothing here.
-func (k *kin) signal(sig syscall.Signal, group bool) {
-	if group || sig == syscall.SIGKILL {
-		_ = syscall.Kill(-k.p.Pid, sig)
-		return
+func (g group) signal(sig syscall.Signal) error { return syscall.Kill(-int(g), sig) }
+
+// end ends what is left, and returns how many processes that were at least.
+func (g group) end() int {
+	if g.signal(syscall.SIGKILL) == nil {
+		return 1
 	}
-	_ = k.p.Signal(sig)
+	return 0
 }
 
-// finish ends what is left of the group. A process that left it is not found.
-func (k *kin) finish(bool) ending {
-	e := ending{code: -1}
-	if k.state != nil {
-		e = ending{code: k.state.ExitCode(), cpu: k.state.UserTime() + k.state.SystemTime()}
-		if status, ok := k.state.Sys().(syscall.WaitStatus); ok {
-			e.signal = signalName(status)
-		}
-	}
-	if syscall.Kill(-k.p.Pid, syscall.SIGKILL) == nil {
-		e.swept = 1
-	}
-	return e
-}
-
-func reapStrays() {}
-
-// Adopt does nothing: only Linux lets a process inherit the orphans of its
-// children.
-func Adopt() error { return nil }
-
-// Undumpable does nothing: only Linux has such a setting.
-func Undumpable() error { return nil }
-
-// Sweep does nothing: only Linux shows the environment of other processes.
-func Sweep(context.Context, string, string) (int, error) { return 0, nil }
+func signalOf(s *os.ProcessState) string { return signalName(s.Sys().(syscall.WaitStatus)) }

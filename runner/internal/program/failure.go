@@ -36,11 +36,12 @@ func Stopped() *runner.Failure {
 // short of processes or memory may recover. howTo is how the CLI is installed, or "".
 func NotStarted(err error, howTo string) *runner.Failure {
 	f := &runner.Failure{Class: runner.Transient, NotStarted: true, Message: fmt.Sprintf("start the agent CLI: %v", err)}
+	var refused *proc.BatchError
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
 		f.Class = runner.Machine
 		f.Message += hint(howTo)
-	case errors.Is(err, syscall.E2BIG):
+	case errors.Is(err, syscall.E2BIG), errors.As(err, &refused):
 		f.Class = runner.Fatal
 	}
 	return f

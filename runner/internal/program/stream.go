@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"syscall"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/jsonlimit"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -39,7 +39,7 @@ func NewStream(o runner.Order, tell func(runner.Progress), take func(line []byte
 		}
 		var isRecord bool
 		head := line[:min(len(line), headSize)]
-		switch err := jsonlimit.Check(line); {
+		switch err := jsonstrict.CheckSize(line); {
 		case truncated:
 			isRecord = long(head, TooLong())
 		case err != nil:

@@ -36,7 +36,7 @@ func newClaimer(s *step, v services) *slots.Claimer {
 		Service: v.runtime, Mine: mine, Temp: s.dirs.own, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour,
 		Replaces:  query.SameIDs,
 		Elsewhere: func(ctx context.Context) ([]slots.Claim, error) { return finder.Claims(ctx, query) },
-		Ended:     finder.Ended, Alive: s.env.Process.Alive,
+		Ended:     finder.Ended, Over: finder.Over, Alive: s.env.Process.Alive,
 	}
 }
 

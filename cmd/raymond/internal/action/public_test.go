@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // public is a job in a repository that anybody may read.
@@ -75,5 +76,27 @@ func TestOneWarningSaysAllThatIsLost(t *testing.T) {
 	told := e.Texts("warning")
 	if len(told) != 1 || !strings.Contains(told[0], "actions: read") || !strings.Contains(told[0], "state-key") {
 		t.Errorf("warnings: got %q, want one with both", told)
+	}
+}
+
+// TestWithoutGitTheWorkIsMissed: that is said before a prompt begins, and no later job takes the run up as if it had
+// its files.
+func TestWithoutGitTheWorkIsMissed(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, agentAtWork+"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
+	path := sitetest.BrokenGit(t, "")
+	first := s.job(1, "workspace", "git", "max-iterations", "2").set("PATH", path).do(problem.ExitCodes[problem.ClassOverLimit])
+	if told := first.Texts("warning"); len(told) != 1 || !strings.Contains(told[0], "git is not installed") || !strings.Contains(told[0], "workspace: none") {
+		t.Errorf("warnings: got %q, want one, of git", told)
+	}
+	first.WantOutputs(t, "resumable", "false")
+	if !strings.Contains(first.Summary, "git is not installed") {
+		t.Errorf("summary: got %q, want what is missing", first.Summary)
+	}
+	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "git is not installed")
+	s.job(3, "resume", "require", "max-iterations", "10", "resume-without-transcript", "true").do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
+	scripts := s.job(4, "key", "scripts", "workflow", "wf/ALONE.sh", "workspace", "git", "prompts", "false").set("PATH", path)
+	if told := scripts.end(scripts.start()).Texts("warning"); len(told) > 0 {
+		t.Errorf("scripts alone: got %q, want no warning", told)
 	}
 }

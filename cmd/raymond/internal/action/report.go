@@ -12,12 +12,12 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
-	"github.com/raymond-action/raymond-action/protocol"
 	webpage "github.com/raymond-action/raymond-action/runner/insight/page"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -55,17 +55,14 @@ func planReport(s *step, b *readyRun) error {
 
 // expectsPrompts reports whether a run has executed a prompt, or the files of its workflow lead
 // to one.
-func expectsPrompts(f *flow, run *state.Run) bool { return f.LeadsToPrompt() || hasPrompted(run) }
-
-// hasPrompted reports whether a run has executed a prompt.
-func hasPrompted(run *state.Run) bool {
-	return slices.ContainsFunc(run.Used, func(file string) bool { return protocol.KindOf(file) == protocol.Prompt })
+func expectsPrompts(f *flow, run *state.Run) bool {
+	return f.LeadsToPrompt() || checkpoints.HasPrompted(run)
 }
 
 // storeReport makes and stores the report of a run, if it is to have one that is not stored
 // yet. next says what can be done with the run. The link is zero where there is none.
 func storeReport(ctx context.Context, s *step, run *state.Run, next string) (report.Link, error) {
-	if plan := s.note.get().Report; plan != reportDue && (plan != reportIfRun || !hasPrompted(run)) {
+	if plan := s.note.get().Report; plan != reportDue && (plan != reportIfRun || !checkpoints.HasPrompted(run)) {
 		return report.Link{}, nil
 	}
 	if err := s.note.change(func(d *noteData) { d.Report = reportDone }); err != nil {

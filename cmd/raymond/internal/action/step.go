@@ -128,12 +128,14 @@ func (s *step) git() *workspace.Git {
 	}
 }
 
+// noGit is where no git is.
+const noGit = os.DevNull
+
 // findGit finds git where agents of this step, or of one before, can't have put it.
-// Without one, git counts as not installed: there is no program at that path.
 func findGit(s *step) string {
 	path, err := workspace.Find(s.env.Environ, s.dirs.top, s.getenv("RUNNER_TEMP"))
 	if err != nil {
-		return os.DevNull
+		return noGit
 	}
 	return path
 }

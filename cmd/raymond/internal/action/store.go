@@ -37,8 +37,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 			Base: b.base, Dir: s.runDir(b.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
 		})
 	}
-	losses := []string{b.warning, lossOf(s, b, store)}
-	if losses = slices.DeleteFunc(losses, func(text string) bool { return text == "" }); len(losses) > 0 {
+	if losses := lossesOf(s, b, store); len(losses) > 0 {
 		s.log.warn(strings.Join(losses, ". Besides, "))
 	}
 	if store == nil {
@@ -109,19 +108,27 @@ const (
 	losesOpen = "anybody may read the artifacts of this repository, which is public or not known to be private, and no state-key is set: " +
 		"conversations of agents and their uncommitted work are not stored, no later job can resume a run that has any, and where it would be suspended " +
 		"it fails; a state-key (raymond keygen makes one) has all of it stored, encrypted"
+	losesFiles = "git is not installed: what agents do to the files is not stored, and no later job can resume this run with it; " +
+		"install git before the checkout (apt-get install git, apk add git), or set workspace: none if no work has to be kept"
 )
 
-// lossOf says what a run that is stored this way can't do later; "" for nothing.
-func lossOf(s *step, b *readyRun, store *checkpoints.Store) string {
+// lossesOf says what a run that is stored this way can't do later.
+func lossesOf(s *step, b *readyRun, store *checkpoints.Store) (losses []string) {
+	if b.warning != "" {
+		losses = append(losses, b.warning)
+	}
+	prompts := expectsPrompts(b.flow, b.run)
 	switch {
 	case store == nil:
-		return losesAll
+		return append(losses, losesAll)
 	case s.isForks():
-		return losesFork
-	case !s.in.ResumeWithoutTranscript && expectsPrompts(b.flow, b.run) && store.IsOpen():
-		return losesOpen
+		return append(losses, losesFork)
+	case !s.in.ResumeWithoutTranscript && prompts && store.IsOpen():
+		return append(losses, losesOpen)
+	case prompts && s.program == noGit && s.in.Workspace == job.WorkspaceGit:
+		return append(losses, losesFiles)
 	}
-	return ""
+	return losses
 }
 
 // taker takes an image of a run that can be stored.

@@ -230,6 +230,7 @@ func lacksText(lacks []checkpoint.LeftOut) string {
 	causes := [][2]string{
 		{checkpoint.NoKey, "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted"},
 		{checkpoint.TooLarge, "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept"},
+		{checkpoint.NoGit, "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept"},
 		{checkpoint.Unpacked, "packing failed. Free some space on the disk of the machine"},
 	}
 	var parts []string

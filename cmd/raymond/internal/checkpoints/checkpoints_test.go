@@ -126,20 +126,37 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	}
 }
 
-// TestWorkThatCantBePackedIsLeftOut at the end of a run, and people are told.
+// TestWorkThatCantBePackedIsLeftOut at the end of a run, and people are told. Without git that is so with
+// each checkpoint of a run with prompts, which was said before they began.
 func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
-	t.Setenv("PATH", sitetest.BrokenGit(t, "exit 1"))
 	repo := acttest.Repository(t, "")
 	write(t, filepath.Join(repo, "new.txt"), "work")
-	o, told := lean(t)
-	o.Git = &workspace.Git{Env: os.Environ()}
-	s, shot := New(o), shotIn(o.Dir)
-	shot.dirs, shot.Last = []string{repo}, true
-	if _, err := s.write(t.Context(), archive(t), shot); err != nil || len(*told) != 1 || !slices.Equal(s.Notes(), *told) {
-		t.Errorf("told: got %q and the notes %q (%v), want that the work is left out", *told, s.Notes(), err)
-	}
-	if left := s.LeftOut(); !slices.Equal(left, []checkpoint.LeftOut{{What: "workspace", Held: true, Why: checkpoint.Unpacked}}) {
-		t.Errorf("left out: got %v, want the work", left)
+	failing, none := sitetest.BrokenGit(t, "exit 1"), sitetest.BrokenGit(t, "")
+	for name, tt := range map[string]struct {
+		path           string
+		last, prompted bool
+		told           int
+		why            string
+	}{
+		"git fails":              {failing, true, false, 1, checkpoint.Unpacked},
+		"no git":                 {none, false, true, 0, checkpoint.NoGit},
+		"no git, and no prompts": {none, true, false, 0, ""},
+	} {
+		t.Setenv("PATH", tt.path)
+		o, told := lean(t)
+		o.Git = &workspace.Git{Env: os.Environ()}
+		s, shot := New(o), shotIn(o.Dir)
+		shot.dirs, shot.Last, shot.hasPrompted = []string{repo}, tt.last, tt.prompted
+		if _, err := s.write(t.Context(), archive(t), shot); err != nil || len(*told) != tt.told || (len(s.Notes()) > 0) != (tt.why != "") {
+			t.Errorf("%s: told: got %q and the notes %q (%v), want that the work is left out", name, *told, s.Notes(), err)
+		}
+		var want []checkpoint.LeftOut
+		if tt.why != "" {
+			want = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: tt.why}}
+		}
+		if left := s.LeftOut(); !slices.Equal(left, want) {
+			t.Errorf("%s: left out: got %v, want %v", name, left, want)
+		}
 	}
 }
 

@@ -49,6 +49,9 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 		defer cancel()
 	}
 	w, err := p.save(inTime, s.dirs)
+	if w.lost == checkpoint.NoGit && !s.hasPrompted {
+		return work{}, err // what a script needs later is its own matter
+	}
 	if err == nil || ctx.Err() != nil || !s.Last {
 		return w, err
 	}
@@ -63,6 +66,10 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 		return work{}, err
 	}
 	saved, err := p.git.Save(ctx, workspace.Saving{Dirs: dirs, Base: p.base, To: to, Last: p.last})
+	if errors.Is(err, workspace.ErrNoGit) {
+		note := "The checkpoint lacks the work in the workspace: " + workspace.ErrNoGit.Error() + "."
+		return work{held: true, lost: checkpoint.NoGit, notes: []string{note}}, os.RemoveAll(to)
+	}
 	if errors.Is(err, workspace.ErrTooLarge) {
 		note := "The checkpoint lacks the work in the workspace: " + err.Error() + "."
 		return work{held: true, lost: checkpoint.TooLarge, notes: []string{note}}, os.RemoveAll(to)
@@ -137,5 +144,5 @@ func (p *packer) hasWork(ctx context.Context, dirs []string) bool {
 	}
 	defer os.RemoveAll(to)
 	saved, err := p.git.Save(ctx, workspace.Saving{Dirs: dirs, Base: p.base, To: to})
-	return err != nil || saved.Held
+	return err != nil && !errors.Is(err, workspace.ErrNoGit) || saved.Held
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -31,6 +32,7 @@ type Snapshot struct {
 	history     history
 	dir         string   // of the run's own files
 	dirs        []string // where agents work, the run's own first
+	hasPrompted bool
 }
 
 // Take makes a snapshot of a run whose own files are in dir. It copies no file, and
@@ -42,7 +44,7 @@ func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *sea
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{state: data, dir: dir, dirs: Dirs(run), history: takeHistory(dir, seals, agents)}
+	s := &Snapshot{state: data, dir: dir, dirs: Dirs(run), history: takeHistory(dir, seals, agents), hasPrompted: HasPrompted(run)}
 	p := &run.Progress
 	s.manifest = checkpoint.Manifest{
 		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason,
@@ -59,6 +61,11 @@ func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *sea
 		s.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: info.Size()}
 	}
 	return s, nil
+}
+
+// HasPrompted reports whether a run has executed a prompt.
+func HasPrompted(run *state.Run) bool {
+	return slices.ContainsFunc(run.Used, func(file string) bool { return protocol.KindOf(file) == protocol.Prompt })
 }
 
 // find returns a conversation, which was held in one of some directories; false when there is none.

@@ -10,7 +10,7 @@ var mutants = []mutant{
 	{"protocol", "areLogins", "return true"},
 	{"state", "limits.overBudget", `return ""`},
 	{"state", "limits.overIterations", "return false"},
-	{"internal/untrusted/jsonlimit", "Check", "return nil"},
+	{"internal/untrusted/jsonstrict", "CheckSize", "return nil"},
 	{"internal/untrusted/jsonstrict", "check", "return nil"},
 	{"internal/untrusted/archive", "checkEntry", "return nil"},
 	{"internal/untrusted/archive", "fold", "return name"},

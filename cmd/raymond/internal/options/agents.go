@@ -2,18 +2,13 @@ package options
 
 import (
 	"errors"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-var (
-	permissionModes = protocol.PermissionModes()
-	modelName       = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`) })
-)
+var permissionModes = protocol.PermissionModes()
 
 // CLIVar is the variable of the environment that names the path of an agent CLI where no flag
 // does, by protocol.Backends; "" for an agent that has none.

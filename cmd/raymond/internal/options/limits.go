@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -108,8 +109,8 @@ func (o *Options) AddLoop() {
 func (o *Options) word(name, kind, text string, set func(*state.Options, string)) {
 	o.Add(name, kind, text, func(s string) error {
 		o.change(func(opt *state.Options) { set(opt, s) })
-		if !modelName().MatchString(s) || len(s) > 200 {
-			return errors.New("want a name of at most 200 characters without blanks")
+		if !protocol.IsModel(s) {
+			return errors.New("want " + protocol.ModelNames)
 		}
 		return nil
 	})

@@ -1,4 +1,4 @@
-package jsonlimit
+package jsonstrict
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func TestCheck(t *testing.T) {
+func TestCheckSize(t *testing.T) {
 	list := func(n int, value string) string { return "[" + strings.Repeat(value+",", n-1) + value + "]" }
 	nested := func(n int, open, end string) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
 	tests := map[string]struct {
@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		"escape as last byte": {`"\`, false},
 	}
 	for name, test := range tests {
-		err := Check([]byte(test.text))
+		err := CheckSize([]byte(test.text))
 		if errors.Is(err, ErrTooMuch) != test.want {
 			t.Errorf("%s (%.20s): got %v, want too much: %v", name, test.text, err, test.want)
 		}
@@ -43,14 +43,14 @@ func TestCheck(t *testing.T) {
 }
 
 // A decoder must never see more values than were counted.
-func FuzzCheck(f *testing.F) {
+func FuzzCheckSize(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"\\\"["}],"c":null}`)
 	f.Add(`[[],{},"\`)
 	f.Fuzz(func(t *testing.T, text string) {
 		// Repeated, a small text comes to the limit.
 		times := MaxValues/16 + 1
 		many := "[" + strings.Repeat(text+",", times)
-		if len(text) > 64 || Check([]byte(many)) != nil {
+		if len(text) > 64 || CheckSize([]byte(many)) != nil {
 			return
 		}
 		values, dec := 0, jsontext.NewDecoder(strings.NewReader(many), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -72,14 +72,14 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// TestCheckIsLinear: the time for a text is in proportion to its length, whatever it holds. One in
+// TestCheckSizeIsLinear: the time for a text is in proportion to its length, whatever it holds. One in
 // proportion to the square of these lengths would be hours.
-func TestCheckIsLinear(t *testing.T) {
+func TestCheckSizeIsLinear(t *testing.T) {
 	const size = 16 << 20
 	for _, piece := range []string{`\`, `"`, `\"`, `\\"`, `""`, " ", "a", "]"} {
-		_ = Check([]byte(`"` + strings.Repeat(piece, size/len(piece))))
+		_ = CheckSize([]byte(`"` + strings.Repeat(piece, size/len(piece))))
 	}
-	if n := testing.AllocsPerRun(10, func() { _ = Check([]byte(`{"a":[1,2,"\"",{}]}`)) }); n > 1 {
+	if n := testing.AllocsPerRun(10, func() { _ = CheckSize([]byte(`{"a":[1,2,"\"",{}]}`)) }); n > 1 {
 		t.Errorf("got %v allocations", n)
 	}
 }

@@ -1,7 +1,4 @@
-// Package jsonlimit tells before a JSON text of strangers is decoded whether decoding
-// could cost far more memory than the text has: a list of a million empty objects is
-// three megabytes of text, and hundreds once each is a struct.
-package jsonlimit
+package jsonstrict
 
 import (
 	"bytes"
@@ -18,12 +15,14 @@ const (
 // ErrTooMuch is in the error of every text that is over a limit.
 var ErrTooMuch = errors.New("too much to decode")
 
-// Check returns an error that has ErrTooMuch in it when a text has more than MaxValues
-// values, or values within each other more than MaxDepth deep. It allocates nothing,
-// and does not say whether the text is JSON: of one that is not, it counts at least
-// what a decoder sees before it gives up. Names of members are no values; an empty
-// list or object may be counted twice.
-func Check(data []byte) error {
+// CheckSize tells before a JSON text of strangers is decoded whether decoding could cost far
+// more memory than the text has: a list of a million empty objects is three megabytes of text,
+// and hundreds once each is a struct. Its error has ErrTooMuch in it when a text has more than
+// MaxValues values, or values within each other more than MaxDepth deep. It allocates nothing,
+// and does not say whether the text is JSON: of one that is not, it counts at least what a
+// decoder sees before it gives up. Names of members are no values; an empty list or object may
+// be counted twice.
+func CheckSize(data []byte) error {
 	values, depth := 1, 0
 	for i := 0; i < len(data); i++ {
 		switch data[i] {

@@ -1,0 +1,21 @@
+package proc
+
+import (
+	"errors"
+	"testing"
+)
+
+func TestArgumentsOfBatchFilesAreNoCommands(t *testing.T) {
+	for _, path := range []string{`C:\npm\claude.cmd`, `C:\npm\X.BAT`, `C:\npm\claude.cmd. .`, `C:\npm\claude.exe`} {
+		for argument, isSyntax := range map[string]bool{
+			`--settings={"cleanupPeriodDays":3650}`: false, "--allowedTools=Bash(git push:*)": false, "opus[1m]": false,
+			"x&calc": true, "%PATH%": true, "a|b": true, "a^b": true, "!a!": true, "a>b": true, "a<b": true, "a\nb": true, "a\rb": true,
+		} {
+			err := checkBatch(path, []string{"--model", argument})
+			var refused *BatchError
+			if want := isSyntax && path != `C:\npm\claude.exe`; errors.As(err, &refused) != want {
+				t.Errorf("%s %q: got %v, want an error: %v", path, argument, err, want)
+			}
+		}
+	}
+}

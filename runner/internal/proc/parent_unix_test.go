@@ -1,0 +1,28 @@
+//go:build unix
+
+package proc
+
+import (
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestOutputIsLostWithItsReader(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if !hasReader(w) {
+		t.Error("a pipe that is read has no reader")
+	}
+	r.Close()
+	if hasReader(w) {
+		t.Error("a pipe that nobody reads has a reader")
+	}
+	if isLost(unix.POLLNVAL) { // what macOS tells of /dev/null
+		t.Error("a device has no reader")
+	}
+}

@@ -1,0 +1,139 @@
+package proc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/windows"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
+)
+
+// The test binary plays the children: roleVar says which part.
+const roleVar = "PROC_TEST_ROLE"
+
+var roles = map[string]func(){
+	"linger":    linger,
+	"parent":    func() { tellChild() },
+	"host":      func() { tellChild(); linger() },
+	"conductor": func() { s := part("host"); s.Stdout = os.Stdout; _, _ = Run(context.Background(), s) },
+	"deaf":      func() { fmt.Print(windows.RtlGetCurrentPeb().ProcessParameters.ConsoleFlags & 1) },
+}
+
+func TestMain(m *testing.M) {
+	if role, ok := roles[os.Getenv(roleVar)]; ok {
+		role()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func linger() { <-time.After(10 * time.Minute) }
+
+// tellChild starts a process that lives on, and prints its id.
+func tellChild() {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=linger")
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Println(cmd.Process.Pid)
+}
+
+func part(role string) Options {
+	return Options{Path: os.Args[0], Env: append(os.Environ(), roleVar+"="+role)}
+}
+
+// told is an output in which a process tells an id, and calls heard with it.
+type told struct {
+	line  string
+	heard func(pid int)
+}
+
+func (t *told) Write(p []byte) (int, error) {
+	t.line += string(p)
+	if line, _, ok := strings.Cut(t.line, "\n"); ok {
+		pid, _ := strconv.Atoi(strings.TrimSpace(line))
+		t.heard(pid)
+	}
+	return len(p), nil
+}
+
+// open opens a process that lives.
+func open(t *testing.T, pid int) windows.Handle {
+	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		t.Errorf("process %d: %v", pid, err)
+	}
+	return h
+}
+
+func TestNothingOutlivesRun(t *testing.T) {
+	for role, want := range map[string]End{"parent": ByItself, "host": ByStop} {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		var child windows.Handle
+		s := part(role)
+		s.Stdout = &told{heard: func(pid int) {
+			child = open(t, pid)
+			if want == ByStop {
+				stop()
+			}
+		}}
+		if e, err := Run(ctx, s); err != nil || e.Ended != want {
+			t.Errorf("%s: got %+v, %v, want an end by %q", role, e, err, want)
+		}
+		if is, err := windows.WaitForSingleObject(child, 0); is != windows.WAIT_OBJECT_0 {
+			t.Errorf("%s: what it had started is still there when Run has returned (%d, %v)", role, is, err)
+		}
+	}
+}
+
+func TestNothingOutlivesTheKillOfThisProgram(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVar+"=conductor")
+	var child windows.Handle
+	cmd.Stdout = &told{heard: func(pid int) {
+		child = open(t, pid)
+		_ = cmd.Process.Kill()
+	}}
+	_ = cmd.Run()
+	const guard = 120_000 // milliseconds
+	if is, err := windows.WaitForSingleObject(child, guard); is != windows.WAIT_OBJECT_0 {
+		t.Errorf("what it had started is still there (%d, %v)", is, err)
+	}
+}
+
+// TestCtrlCIsThisProgramsAlone: a child that it ended, too, would have failed. The flag is how the
+// system keeps that the process ignores it.
+func TestCtrlCIsThisProgramsAlone(t *testing.T) {
+	s := part("deaf")
+	var out bytes.Buffer
+	s.Stdout = &out
+	if e, err := Run(t.Context(), s); err != nil || out.String() != "1" {
+		t.Errorf("got %q, %+v, %v, want 1", out.String(), e, err)
+	}
+}
+
+// TestBatchFilesRun: what npm installs is started with what it is given, but with nothing that cmd.exe obeys.
+func TestBatchFilesRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cli.cmd")
+	installtest.WriteProgram(t, path, "@echo off\r\necho got %*\r\n")
+	var out bytes.Buffer
+	if e, err := Run(t.Context(), Options{Path: path, Args: []string{"-p", `{"a":1}`}, Env: os.Environ(), Stdout: &out}); err != nil || !strings.Contains(out.String(), `got -p {\"a\":1}`) {
+		t.Errorf("got %q, %+v, %v", out.String(), e, err)
+	}
+	var refused *BatchError
+	if _, err := Run(t.Context(), Options{Path: path, Args: []string{"a&b"}, Env: os.Environ()}); !errors.As(err, &refused) {
+		t.Errorf("a&b: got %v, want a refusal", err)
+	}
+}
