@@ -131,7 +131,7 @@ func (c catalog) entry(file string) (string, *Problem) {
 		return c.resolve("START")
 	case len(c.names) == 0:
 		return "", &Problem{Code: "entry", Message: "there is no state file",
-			Hint: "add a file 1_START.md or START.md"}
+			Hint: "add a file 1_START.md, 1_START.sh (on Windows 1_START.bat or 1_START.ps1)"}
 	}
 	return "", &Problem{Code: "entry", Message: "there is no state 1_START or START; found " + QuoteAll(c.names),
 		Hint: "rename the first state, or start from its file"}

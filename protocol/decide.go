@@ -39,7 +39,7 @@ func (w *Workflow) decide(from, text string) (Decision, []Problem) {
 	}
 	found := state.Policy.Transitions.scanMessage(text)
 	if len(found.tags) == 0 {
-		return w.decideImplicit(state, found)
+		return w.decideImplicit(state, text, found)
 	}
 	if p := tooMany(state, found.tags); p != nil {
 		return Decision{}, []Problem{*p}
@@ -65,7 +65,7 @@ func (w *Workflow) decide(from, text string) (Decision, []Problem) {
 const NoTag = "no-tag"
 
 // decideImplicit handles a message without a tag.
-func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem) {
+func (w *Workflow) decideImplicit(s *State, text string, found scanned) (Decision, []Problem) {
 	if t, ok := s.Policy.Transitions.implicit(w.catalog); ok {
 		move, spawn, problems := w.transition(s, Written{Tag: t})
 		if len(problems) > 0 {
@@ -74,11 +74,36 @@ func (w *Workflow) decideImplicit(s *State, found scanned) (Decision, []Problem)
 		return Decision{Spawns: spawn, Then: move}, nil
 	}
 	p := Problem{Code: NoTag, Message: "there is no transition tag"}
-	if u := found.unclosed; u != nil {
+	near := w.NearTag(text)
+	switch u := found.unclosed; {
+	case u != nil:
 		p.Message += fmt.Sprintf(": <%s> at %s is not closed", u.Verb, u.Pos)
 		p.Hint = fmt.Sprintf("close it with </%s>", u.Verb)
+	case near != nil:
+		p.Message += ": " + near.Message
+		p.Hint = near.Hint
+	case s.Kind == Script:
+		p.Hint = "print exactly one, such as <goto>STATE</goto> or <result>text</result>"
 	}
 	return Decision{}, []Problem{p}
+}
+
+// element is XML with nothing but a name in it, of one line.
+var element = pattern(`<([A-Za-z]{3,12})(?:\s[^<>]*)?>([^<>\n]*)</([A-Za-z]{3,12})\s*>`)
+
+// NearTag returns a Problem about the first thing in a text that looks like a tag with a misspelled name, with its place;
+// nil when there is none. What names no state of the workflow is other XML.
+func (w *Workflow) NearTag(text string) *Problem {
+	for _, m := range element().FindAllStringSubmatchIndex(text, -1) {
+		name, target := text[m[2]:m[3]], text[m[4]:m[5]]
+		verb := Verb(Nearest(name, verbNames()))
+		isNear := name == text[m[6]:m[7]] && verb != "" && !slices.Contains(verbs, Verb(name)) && distance(strings.ToLower(name), string(verb)) <= 2
+		if isNear && verb.HasTarget() && w.catalog.find(target) != "" {
+			place := placer{text: text, pos: Pos{1, 1}}
+			return &Problem{Pos: place.at(m[0]), Code: "near-tag", Message: fmt.Sprintf("<%s> is not a tag", name), Hint: fmt.Sprintf("did you mean <%s>", verb)}
+		}
+	}
+	return nil
 }
 
 // tooMany returns a problem when there are several tags, unless they are forks and the

@@ -34,8 +34,8 @@ var keys = []key{
 	{name: "timeout", read: func(f *front, v value) { f.policy().Timeout = v.optionalDuration() }},
 	{name: "idle_timeout", read: func(f *front, v value) { f.policy().IdleTimeout = v.optionalDuration() }},
 	{name: "permission_mode", own: true, read: func(f *front, v value) { f.policy().PermissionMode, _ = v.choice(permissionModes) }},
-	{name: "allowed_tools", own: true, read: func(f *front, v value) { f.policy().AllowedTools, _ = v.texts() }},
-	{name: "disallowed_tools", own: true, read: func(f *front, v value) { f.policy().DisallowedTools, _ = v.texts() }},
+	{name: "allowed_tools", own: true, read: func(f *front, v value) { f.policy().AllowedTools = v.tools() }},
+	{name: "disallowed_tools", own: true, read: func(f *front, v value) { f.policy().DisallowedTools = v.tools() }},
 
 	{name: "done_when", own: true, read: func(f *front, v value) { f.convergence.readDoneWhen(v) }},
 	{name: "max_attempts", own: true, attempts: true, read: func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) }},

@@ -13,6 +13,14 @@ func Verbs() []Verb { return slices.Clone(verbs) }
 
 var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result, Join, Ask}
 
+func verbNames() []string {
+	names := make([]string, len(verbs))
+	for i, v := range verbs {
+		names[i] = string(v)
+	}
+	return names
+}
+
 // MustBeNamed reports whether tags of this verb count only where the policy of the state
 // names the verb or, without a policy, where no other tag stands in the message. The
 // words are common in prose.

@@ -72,6 +72,26 @@ func (v value) texts() ([]string, bool) {
 	return list, true
 }
 
+// tools reads a list of tools. One with a name that is nearly that of a known tool is probably misspelled.
+func (v value) tools() []string {
+	list, _ := v.texts()
+	for i, entry := range list {
+		name, _, _ := strings.Cut(entry, "(")
+		near := Nearest(name, tools)
+		if near != "" && !slices.Contains(tools, name) && distance(strings.ToLower(name), strings.ToLower(near)) <= 1+len(name)/6 {
+			v.state.addWarning(posOf(v.node.Content[i]), "unknown-tool", "%s is no tool that is known here", Quote(name)).Hint = "did you mean " + near
+		}
+	}
+	return list
+}
+
+// tools are those of Claude Code, whose names all agent CLIs are given. There are others, and servers bring more.
+var tools = []string{
+	"Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS", "LSP", "Monitor", "MultiEdit",
+	"NotebookEdit", "NotebookRead", "Read", "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
+	"TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write",
+}
+
 // choice reads one of some words.
 func (v value) choice(words []string) (string, bool) {
 	text, ok := v.text()
@@ -94,11 +114,7 @@ func (v value) model() string {
 
 // verb reads the name of a tag.
 func (v value) verb() (Verb, bool) {
-	words := make([]string, len(verbs))
-	for i, verb := range verbs {
-		words[i] = string(verb)
-	}
-	text, ok := v.choice(words)
+	text, ok := v.choice(verbNames())
 	return Verb(text), ok
 }
 

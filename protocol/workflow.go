@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 )
 
 // Workflow has the states of a scope as they were when it was loaded. It doesn't change
@@ -52,6 +54,10 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	}
 	w.entry, problem = w.catalog.entry(o.Entry)
 	if problem != nil {
+		if other := otherStart(files, all); other != "" && o.Entry == "" {
+			problem.Message = Quote(other) + " is no state: states end in .md, .sh, .bat or .ps1"
+			problem.Hint = `run it from one, such as a file 1_START.sh with the line exec "$RAYMOND_SCOPE/` + other + `"`
+		}
 		return w, []Problem{*problem}
 	}
 	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeant(name) })
@@ -74,6 +80,21 @@ func filesIn(fsys fs.FS) (map[string]fs.DirEntry, *Problem) {
 		}
 	}
 	return files, nil
+}
+
+// otherStart returns the file among all that would be the first state if it were one, "" when there is a first state.
+func otherStart(states, all map[string]fs.DirEntry) (other string) {
+	isStart := func(name string) bool { return Stem(name) == "1_START" || Stem(name) == "START" }
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		stem := strings.TrimSuffix(name, path.Ext(name))
+		switch {
+		case isStart(name) && states[name] != nil:
+			return ""
+		case isStart(stem):
+			other = name
+		}
+	}
+	return other
 }
 
 // IsStateFile reports whether a file, which need not exist, has the extension of a state.

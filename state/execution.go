@@ -176,10 +176,14 @@ func messages(problems []protocol.Problem) string {
 	return text
 }
 
-// scriptProblem says what was wrong with a script's output.
+// scriptProblem says what was wrong with a script's output, and what to do.
 func scriptProblem(o Outcome) string {
-	if o.Script.LastWords == "" {
-		return messages(o.Problems) + "; the output is empty"
+	text := messages(o.Problems)
+	if hint := o.Problems[0].Hint; hint != "" {
+		text += "; " + hint
 	}
-	return messages(o.Problems) + o.Script.LastWords
+	if o.Script.LastWords == "" {
+		return text + "; the output is empty"
+	}
+	return text + o.Script.LastWords
 }

@@ -153,7 +153,7 @@ func (l *linter) checkState(d reading) {
 	}
 	l.checkOnComment(d)
 	l.checkTags(d)
-	l.checkTagCase(d)
+	l.checkTagForm(d)
 	l.checkForks(d)
 	l.checkNeeds(d)
 	l.checkTemplates(d)

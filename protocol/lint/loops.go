@@ -54,8 +54,8 @@ func (l *linter) checkReturns(d reading) {
 	}
 }
 
-// checkLoops checks that every loop has a way out. One that has none is reported
-// once, at its first state.
+// checkLoops checks that every loop has a way out, unless it waits each time: that is meant
+// to go on. One that has none is reported once, at its first state.
 func (l *linter) checkLoops() {
 	told := map[string]bool{}
 	for _, name := range slices.Concat([]string{l.w.Entry()}, l.w.Names()) {
@@ -66,10 +66,20 @@ func (l *linter) checkLoops() {
 		for n := range loop {
 			told[n] = true
 		}
-		if len(loop) > 0 {
+		if len(loop) > 0 && !l.waits(loop) {
 			l.endless(name, slices.Sorted(maps.Keys(loop)))
 		}
 	}
+}
+
+// waits reports whether an agent waits somewhere in a loop.
+func (l *linter) waits(loop map[string]bool) bool {
+	for name := range loop {
+		if slices.ContainsFunc(l.chart.Exits(name), func(e protocol.Exit) bool { return e.Delay != "" && loop[l.successor(e)] }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (l *linter) endless(name string, loop []string) {

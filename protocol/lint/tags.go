@@ -119,27 +119,45 @@ func (l *linter) checkTrust(d reading, t protocol.Written, severity Severity) {
 	}
 }
 
-// anyCase is a tag of ours, however it is written.
-var anyCase = pattern(`(?i)<(goto|reset|call|function|fork|result|join|ask)(\s[^<>]*)?>`)
+// anyCase is a tag of ours, however it is written; bareAsk is a question that names no state for its answer.
+var (
+	anyCase = pattern(`(?i)<(goto|reset|call|function|fork|result|join|ask)(\s[^<>]*)?>`)
+	bareAsk = pattern(`<ask>[^<>]*\pL[^<>]*</ask>`)
+)
 
-// checkTagCase warns of openings that would be tags in lower case.
-func (l *linter) checkTagCase(d reading) {
-	p := &d.State.Policy.Transitions
+// checkTagForm warns of the first thing that looks like a tag and is none.
+func (l *linter) checkTagForm(d reading) {
 	for i, line := range d.Lines {
 		if d.IsComment(line) {
 			continue
 		}
-		for _, m := range anyCase().FindAllStringSubmatchIndex(line, -1) {
-			name := line[m[2]:m[3]]
-			lower := strings.ToLower(name)
-			if verb := protocol.Verb(lower); name == lower || verb.MustBeNamed() && !(p.Restricted && p.Names(verb)) {
-				continue
-			}
-			l.warn(d, d.place(i, m[0]), protocol.Problem{Code: "tag-case",
-				Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", name), Hint: fmt.Sprintf("write <%s>", lower)})
+		if p := l.misspelled(d, line); p != nil {
+			l.warn(d, d.place(i, p.Pos.Col), *p)
 			return // one of them shows what is wrong with the others
 		}
 	}
+}
+
+// misspelled says what is wrong with the first tag of a line that is written wrong, with the index of its byte as
+// the column.
+func (l *linter) misspelled(d reading, line string) *protocol.Problem {
+	p := &d.State.Policy.Transitions
+	for _, m := range anyCase().FindAllStringSubmatchIndex(line, -1) {
+		name := line[m[2]:m[3]]
+		lower := strings.ToLower(name)
+		if verb := protocol.Verb(lower); name != lower && (!verb.MustBeNamed() || p.Restricted && p.Names(verb)) {
+			return &protocol.Problem{Pos: protocol.Pos{Col: m[0]}, Code: "tag-case",
+				Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", name), Hint: fmt.Sprintf("write <%s>", lower)}
+		}
+	}
+	if at := bareAsk().FindStringIndex(line); at != nil && !p.Restricted {
+		return &protocol.Problem{Pos: protocol.Pos{Col: at[0]}, Code: "ask-next", Message: "this <ask> names no state that gets the answer", Hint: `write <ask next="STATE">…</ask>`}
+	}
+	if near := l.w.NearTag(line); near != nil {
+		near.Pos.Col = len(string([]rune(line)[:near.Pos.Col-1]))
+		return near
+	}
+	return nil
 }
 
 // place is that of a byte in a line of the text.
