@@ -19,9 +19,12 @@ func (w *Workflow) Chart() *Chart {
 		c.readings[name] = w.read(s)
 		c.exits[name] = c.readings[name].exits()
 	}
-	c.order = w.walk(c.exits, c.isUnclear)
+	c.order = c.From(w.entry)
 	return c
 }
+
+// From returns the states that some states lead to, themselves among them, as States does for the entry.
+func (c *Chart) From(states ...string) []string { return c.w.walk(states, c.exits, c.isUnclear) }
 
 // States returns the states that the entry leads to by tags and policies, the entry
 // first. If a target is known only when its state runs, these are all files that are

@@ -61,7 +61,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 		return w, []Problem{*problem}
 	}
 	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeant(name) })
-	w.reachable = slices.Sorted(slices.Values(w.walk(nil, func(name string) bool {
+	w.reachable = slices.Sorted(slices.Values(w.walk([]string{w.entry}, nil, func(name string) bool {
 		return slices.ContainsFunc(w.states[name].named(), isDynamic)
 	})))
 	return w, w.problems()
@@ -139,11 +139,11 @@ func walk(from []string, next func(name string) []string) []string {
 	return found
 }
 
-// walk returns the states that the entry leads to, in the order in which it comes to them: by exits,
+// walk returns the states that some states lead to, in the order in which it comes to them: by exits,
 // and by all that a state names. Where it is unclear, and its policy has no list, it may lead to any
 // file that is meant as a state.
-func (w *Workflow) walk(exits map[string][]Exit, isUnclear func(name string) bool) []string {
-	return walk([]string{w.entry}, func(name string) (next []string) {
+func (w *Workflow) walk(from []string, exits map[string][]Exit, isUnclear func(name string) bool) []string {
+	return walk(from, func(name string) (next []string) {
 		for _, e := range exits[name] {
 			next = append(next, e.Target.State, e.After.State)
 		}

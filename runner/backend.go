@@ -225,7 +225,7 @@ const TraceparentVar = "TRACEPARENT"
 type Progress struct {
 	Text string // what the agent said or which tool it uses, one line
 	// Doing is what the agent does from now on, in a few words; "" when that has not
-	// changed. A Progress with Doing alone is no line.
+	// changed. A Progress with Doing alone is no line, and is sent whatever Order.Telling says.
 	Doing string
 	// Metered, when not nil, is what was seen of the invocation's tokens so far. Such
 	// a Progress has nothing else, and is sent whatever Order.Telling says.

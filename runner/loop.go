@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -151,6 +152,9 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 		return err
 	}
 	r.alarms.grace = r.now().Add(cancelGrace)
+	if r.crew.busy > 0 {
+		r.cfg.Reporter.Note("", "", fmt.Sprintf("%s: what is under way has %s to end; once more ends it at once", name, cancelGrace))
+	}
 	return r.advance(ctx, nothing)
 }
 

@@ -66,6 +66,7 @@ func TestCancel(t *testing.T) {
 			}()
 			l.drive(false, state.Cancelled)
 			same(t, "time until the end", want, time.Since(begin))
+			same(t, "notes", []string{"SIGINT: what is under way has 3s to end; once more ends it at once"}, l.log.notes)
 			a := l.run.Agents[0]
 			same(t, "status, retries", []any{state.Busy, 0}, []any{a.Status, a.Exec.Retries})
 			l.slow = time.Second

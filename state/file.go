@@ -17,6 +17,14 @@ import (
 // ErrNotFound says that there is no run with that id.
 var ErrNotFound = errors.New("no such run")
 
+// notFound says where a run was looked for.
+func notFound(dir, id string) error {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+}
+
 // ErrExists says that there is already a run with that id.
 var ErrExists = errors.New("a run of that id exists")
 
@@ -78,7 +86,7 @@ func Create(dir, id, holder string) (*File, error) {
 // ErrNotFound, *LockedError or *FileError, and leaves the files as they were.
 func Open(dir, id, holder string) (*File, *Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, id+".json")); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+		return nil, nil, notFound(dir, id)
 	}
 	f, err := acquire(dir, id, holder)
 	if err != nil {
@@ -180,7 +188,7 @@ func readSnapshot(dir, id string) (*Run, error) {
 	path := filepath.Join(dir, id+".json")
 	data, err := disk.read(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
+		return nil, notFound(dir, id)
 	}
 	if err != nil {
 		return nil, err

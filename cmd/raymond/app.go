@@ -46,6 +46,9 @@ func (a *App) execute(args []string, unknown []error) error {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	checkArguments(root)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		a.addCompletion()
+	}
 	if len(unknown) == 0 {
 		return root.Execute()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -61,7 +62,8 @@ func (a *App) checkPath(cmd *cobra.Command, args []string) error {
 		return problem.Usage("PATH", "is missing", "name a directory, a zip archive or a state file")
 	}
 	if _, err := os.Stat(args[0]); err != nil && !cmd.HasParent() {
-		what := fmt.Sprintf("%q is no command, file or directory", args[0])
+		abs, _ := filepath.Abs(args[0])
+		what := fmt.Sprintf("%q is no command, file or directory: there is no %s", args[0], abs)
 		return problem.Usage("PATH", what, didYouMean(args[0], commandNames(cmd.Root()), "raymond "))
 	}
 	if len(args) > 1 {

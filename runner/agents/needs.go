@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +16,20 @@ type furnished interface {
 	// Furnish makes what the CLI needs in its own folder, with copies of what is in that of another environment: of
 	// settings, instructions and the login. What was there of it goes.
 	Furnish(theirs []string) error
+}
+
+// Check reports what is wrong with the CLI of an agent on this machine: it is not there or, where isFree says that nothing is
+// confined, too old. Nothing is known of a program of the user's own, and of a CLI that would be installed.
+func Check(ctx context.Context, a runner.Agent, isFree bool) error {
+	own, _ := a.(agent)
+	if c, ok := own.cli.(interface {
+		Check(ctx context.Context, isFree bool) *runner.Failure
+	}); ok {
+		if fail := c.Check(ctx, isFree); fail != nil {
+			return fail
+		}
+	}
+	return nil
 }
 
 // Needs returns what the cage of a run has to know of agent CLIs, of which the given ones are used: their folders are made

@@ -1,9 +1,17 @@
 package claude
 
 import (
+	"context"
+
 	"github.com/raymond-action/raymond-action/protocol"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
+
+// Check looks for the CLI: see program.CLI.
+func (b *Backend) Check(ctx context.Context, isFree bool) *runner.Failure {
+	return b.CLI.Check(ctx, b.source(), isFree)
+}
 
 // source is which program the CLI is. Its oldest version is the first one that reports and accepts all that this package
 // relies on.

@@ -16,6 +16,11 @@ import (
 // Backend runs prompts with the Codex CLI. It implements runner.Backend.
 type Backend struct{ program.CLI }
 
+// Check looks for the CLI: see program.CLI.
+func (b *Backend) Check(ctx context.Context, isFree bool) *runner.Failure {
+	return b.CLI.Check(ctx, b.source(), isFree)
+}
+
 // source is which program the CLI is. Its oldest version is the first one that this package was seen to work with; 0.142.3
 // refuses its settings.
 func (b *Backend) source() program.Source {

@@ -84,6 +84,11 @@ func (b *Backend) home() home {
 	return home{userHome(b.Env)}
 }
 
+// Check looks for the CLI: see program.CLI.
+func (b *Backend) Check(ctx context.Context, isFree bool) *runner.Failure {
+	return b.CLI.Check(ctx, b.source(), isFree)
+}
+
 // source is which program the CLI is. Its oldest version is the first one that reports and accepts all that this package
 // relies on.
 func (b *Backend) source() program.Source {

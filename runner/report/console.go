@@ -50,6 +50,7 @@ type agentView struct {
 	began     time.Time // the state execution
 	said      time.Time // the last line about it
 	note      string    // its last retry, reminder or attempt, for the live line
+	busy      string    // what it is doing, for the live line; "" when nobody knows
 	failure   string    // of the state that just failed
 	unseen    []line    // of a script's output, which a quiet reader sees if it fails
 	// pending is the line of a state that ended. It waits for the transition, which
@@ -100,8 +101,11 @@ func (c *Console) Note(agent, state, text string) error {
 }
 
 // Doing prints a line that a script wrote, which is not an event. A quiet reader
-// sees it only if the script fails.
+// sees it only if the script fails. What an agent is busy with is shown while it is.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
+	if p.Doing != "" {
+		c.view(agent).busy = p.Doing
+	}
 	if p.Text == "" {
 		return nil
 	}
@@ -199,7 +203,7 @@ func (c *Console) note(e state.Event) {
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
 		v := c.view(e.Agent)
-		v.state, v.began, v.note, v.failure, v.unseen = e.State, e.Time, "", "", nil
+		v.state, v.began, v.note, v.busy, v.failure, v.unseen = e.State, e.Time, "", "", "", nil
 		c.deactivate(v)
 		c.active = append(c.active, v)
 	case *state.NodeAttempt:

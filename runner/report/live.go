@@ -58,8 +58,10 @@ func (c *Console) liveLines() []string {
 		}
 		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.layout.agentColumn), pad(name(v.state), c.layout.stateColumn),
 			pad(string(running), markColumn), clock(c.now.Sub(v.began)), c.model.spentBy(v.id))
-		if v.note != "" {
-			text += "  " + v.note
+		for _, more := range []string{v.note, v.busy} {
+			if more != "" {
+				text += "  " + cut(more, jobWidth)
+			}
 		}
 		lines = append(lines, head(text, c.o.Width-1))
 	}
@@ -79,9 +81,12 @@ func (c *Console) printStillRunning(tick time.Duration) {
 			continue
 		}
 		v.said = c.now
-		text := fmt.Sprintf("still running: %s %s %s, %s so far\n", name(v.id), name(v.state),
+		text := fmt.Sprintf("still running: %s %s %s, %s so far", name(v.id), name(v.state),
 			clock(c.now.Sub(v.began)), c.model.spentBy(v.id))
-		c.out = append(c.out, text...)
+		if v.busy != "" {
+			text += "; " + cut(v.busy, jobWidth)
+		}
+		c.out = append(append(c.out, text...), '\n')
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -59,7 +60,11 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true})
 	starts(t, c, 2)
+	must(t, c.Doing("main_work0", "WORK.md", runner.Progress{Doing: "running Bash(make \x1b[2J)"}))
 	must(t, c.Tick(nine.Add(time.Second)))
+	if got := strings.Join(w, ""); strings.Count(got, `running Bash(make )`) != 1 {
+		t.Errorf("live lines: got %q, want what the first agent does", got)
+	}
 	must(t, c.SetLive(false))
 	if got, want := w[len(w)-1], "\x1b[2A\x1b[J"; got != want {
 		t.Errorf("at once: got %q, want %q", got, want)
@@ -71,11 +76,11 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 		t.Errorf("meanwhile: got %q, want nothing", got)
 	}
 	must(t, c.Tick(nine.Add(time.Minute)))
-	if got := strings.Join(w[before:], ""); strings.Count(got, "still running") != 2 || strings.Contains(got, "\x1b") {
+	if got := strings.Join(w[before:], ""); strings.Count(got, "still running") != 2 || !strings.Contains(got, "; running Bash(make )") || strings.Contains(got, "\x1b") {
 		t.Errorf("after a minute: got %q, want a whole line for each agent", got)
 	}
 	must(t, c.SetLive(true))
-	if got := w[len(w)-1]; strings.Count(got, string(running)) != 2 {
+	if got := w[len(w)-1]; strings.Count(got, "  "+string(running)+"  ") != 2 {
 		t.Errorf("afterwards: got %q, want a live line for each agent", got)
 	}
 }

@@ -26,8 +26,9 @@ type CLI struct {
 	IsUntrusted bool
 	Proxy       *keyproxy.Proxy // that it asks the API through; nil for nothing
 
-	mu    sync.Mutex // guards found, and keeps the check of the version to one at a time
-	found Found
+	mu      sync.Mutex // guards what follows, and keeps the check of the version to one at a time
+	found   Found
+	checked Version // by Check
 }
 
 // Prompt is how the package of a CLI runs a prompt.

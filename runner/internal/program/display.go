@@ -49,9 +49,12 @@ func (d *Display) Usage(counted []state.Usage) {
 }
 
 // Line tells a line, in which there may be no secrets, and what is done from now on; "" for either
-// tells nothing of it.
+// tells nothing of it. What is done is told whatever the order wants: people watch it.
 func (d *Display) Line(line, doing string) {
-	if d.telling != runner.TellNothing {
+	if d.telling == runner.TellNothing {
+		line = ""
+	}
+	if line != "" || doing != "" {
 		d.tell(runner.Progress{Text: line, Doing: doing})
 	}
 }
@@ -85,9 +88,6 @@ func (d *Display) Doing() { d.Line("", d.doing()) }
 func (d *Display) Begin(id, tool, input string) {
 	if d.tools {
 		d.tell(runner.Progress{Tool: &runner.ToolUse{Name: d.short(tool), Input: d.short(input)}})
-	}
-	if d.telling == runner.TellNothing {
-		return
 	}
 	text := d.ToolUse(tool, input)
 	if id != "" && len(d.uses) < maxUses {

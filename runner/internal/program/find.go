@@ -3,6 +3,7 @@ package program
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,9 +59,11 @@ func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, say func(strin
 	if fail != nil {
 		return Found{}, fail
 	}
-	v, fail := c.checkVersion(ctx, s, path, o)
-	if fail != nil {
-		return Found{}, fail
+	v := c.checked
+	if v == (Version{}) {
+		if v, fail = c.checkVersion(ctx, s, path, o); fail != nil {
+			return Found{}, fail
+		}
 	}
 	c.found = Found{s.Title, path, v}
 	say("agent CLI: " + c.found.String())
@@ -68,6 +71,21 @@ func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, say func(strin
 		say(fmt.Sprintf("%s %s is newer than %s, the newest version that raymond was tested with", s.Title, v, tested))
 	}
 	return c.found, nil
+}
+
+// Check looks for the CLI before anything is started, unless it would be installed. isFree says that nothing is confined: then
+// its version is checked, too.
+func (c *CLI) Check(ctx context.Context, s Source, isFree bool) *runner.Failure {
+	if c.Path == "" && c.Installer != nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	path, fail := c.lookUp(ctx, s, nil)
+	if fail == nil && isFree {
+		c.checked, fail = c.checkVersion(ctx, s, path, runner.Order{})
+	}
+	return fail
 }
 
 func (c *CLI) lookUp(ctx context.Context, s Source, say func(string)) (string, *runner.Failure) {
@@ -85,6 +103,10 @@ func (c *CLI) lookUp(ctx context.Context, s Source, say func(string)) (string, *
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
+		var why *exec.Error // it says the name again
+		if errors.As(err, &why) {
+			err = why.Err
+		}
 		return "", Machine("agent CLI %q not found: %v; %s", name, err, s.HowTo)
 	}
 	return path, nil

@@ -57,6 +57,8 @@ type AgentListing struct {
 	ID      string            `json:"id"`
 	State   string            `json:"state"`
 	Status  state.AgentStatus `json:"status"`
+	Since   *time.Time        `json:"since,omitempty"`   // when the execution of the state began; absent while none is under way
+	Attempt int               `json:"attempt,omitempty"` // which one of it is under way
 	Depth   int               `json:"depth"`
 	Session string            `json:"session_id,omitempty"`
 	Error   string            `json:"error,omitempty"`
@@ -122,6 +124,9 @@ func list(run *state.Run, driver *state.Driver) Listing {
 		entry := AgentListing{ID: a.ID, State: a.State, Status: a.Status, Depth: len(a.Stack), why: a.Why()}
 		if a.Session != nil {
 			entry.Session = a.Session.ID
+		}
+		if e := a.Exec; e != nil {
+			entry.Since, entry.Attempt = &e.Started, e.Attempt
 		}
 		if a.Failure != nil {
 			entry.Error = a.Failure.Message
@@ -223,6 +228,24 @@ func (l *Listing) reason() string {
 	return reason
 }
 
+// now says what the agent does, and whether anybody is at it.
+func (a *AgentListing) now(isDriven bool) string {
+	what := fmt.Sprintf("%s at %s", a.Status, a.State)
+	if a.Status == state.Busy && !isDriven {
+		what = fmt.Sprintf("was interrupted in %s, which a resume repeats", a.State)
+	}
+	if a.Since != nil {
+		what += fmt.Sprintf(", begun %s", a.Since.UTC().Format(time.RFC3339))
+	}
+	if a.Attempt > 1 {
+		what += fmt.Sprintf(", attempt %d", a.Attempt)
+	}
+	if a.why != "" {
+		what += ": " + a.why
+	}
+	return what
+}
+
 func showStatus(out io.Writer, l Listing) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {
@@ -253,7 +276,7 @@ func showStatus(out io.Writer, l Listing) error {
 	}
 	row("states run", fmt.Sprint(l.Iterations))
 	for _, a := range l.Agents {
-		row("agent "+a.ID, fmt.Sprintf("%s at %s  %s", a.Status, a.State, a.why))
+		row("agent "+a.ID, a.now(l.DrivenBy != nil))
 	}
 	for _, w := range l.waits {
 		row("waiting "+w.Agent, w.Text())

@@ -14,8 +14,8 @@ type Need struct {
 
 // Agents returns the agent CLIs that the workflow needs, as far as its files show, each once and in
 // the order of the states; run is that of states that name none. Only the prompts of the jobs count;
-// nil is all.
-func (s *Scope) Agents(run string, jobs []string) []Need {
+// nil is all. from are the states where agents are; without one, they begin.
+func (s *Scope) Agents(run string, jobs []string, from ...string) []Need {
 	var all []Need
 	add := func(backend, state string) {
 		isIt := func(n Need) bool { return n.Backend == backend }
@@ -24,7 +24,11 @@ func (s *Scope) Agents(run string, jobs []string) []Need {
 		}
 	}
 	chart := s.Workflow.Chart()
-	for _, name := range chart.States() {
+	from = slices.DeleteFunc(from, func(name string) bool { return !slices.Contains(s.Workflow.Names(), name) })
+	if len(from) == 0 {
+		from = chart.States()
+	}
+	for _, name := range chart.From(from...) {
 		st, ok := s.Workflow.State(name)
 		if !ok {
 			continue

@@ -66,7 +66,7 @@ func Find(path string) (*Scope, error) {
 	}
 	info, err := os.Stat(abs)
 	if err != nil {
-		return nil, problem.Usage("PATH", fmt.Sprintf("%q: there is no such file or directory", path), "name a directory, a zip archive or a state file")
+		return nil, problem.Usage("PATH", fmt.Sprintf("%q: there is no such file or directory: %s", path, abs), "name a directory, a zip archive or a state file")
 	}
 	s := &Scope{Path: abs}
 	switch ext := strings.ToLower(filepath.Ext(abs)); {

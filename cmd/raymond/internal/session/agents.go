@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +27,23 @@ func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
 			out = append(out, problem.Usage(n.State, fmt.Sprintf("this version of raymond can't run the agent %s", n.Backend), "name one of "+listed(agents.Abilities())))
 		case n.Backend == protocol.BackendCommand && now.Command == "":
 			out = append(out, problem.Usage(n.State, "nobody says which program the agent "+n.Backend+" is", "name it with --agent-command, in a job with the input agent-command"))
+		}
+	}
+	return errors.Join(out...)
+}
+
+// checkCLIs reports the agent CLIs that the run will come to, as far as the files of the workflow show, and that this machine
+// lacks, before anything of it runs.
+func (s *Session) checkCLIs(ctx context.Context) error {
+	u := s.setup
+	var places []string
+	for _, p := range u.Run.Places() {
+		places = append(places, p.State)
+	}
+	var out []error
+	for _, n := range u.Scope.Agents(cmp.Or(u.Now().Backend, protocol.DefaultBackend), u.Options.Jobs, places...) {
+		if err := agents.Check(ctx, s.clis[n.Backend], u.Options.Cage.IsOff()); err != nil {
+			out = append(out, &problem.Problem{Class: problem.ClassRuntime, Where: n.State, What: err.Error()})
 		}
 	}
 	return errors.Join(out...)

@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -45,8 +46,9 @@ type Session struct {
 	Events *report.Fanout
 
 	setup Setup
-	files *snapshots.Keeper // nil: no snapshots are taken
-	log   *report.Log       // the run's own; nil for a run of which no state is kept
+	clis  map[string]runner.Agent // as they are before anybody wraps them
+	files *snapshots.Keeper       // nil: no snapshots are taken
+	log   *report.Log             // the run's own; nil for a run of which no state is kept
 }
 
 // newToken returns the token of a question: 128 random bits in hex.
@@ -102,8 +104,12 @@ func Sweep(mark string) error {
 	return nil
 }
 
-// Run drives the run until it stops, and returns it as it is then.
+// Run drives the run until it stops, and returns it as it is then. It starts nothing where an agent CLI is missing that the
+// run will come to.
 func (s *Session) Run(ctx context.Context) (*state.Run, error) {
+	if err := s.checkCLIs(ctx); err != nil {
+		return s.setup.Run, err
+	}
 	// Where no file leads to a prompt, a run starts without the git processes of a first
 	// snapshot. A prompt that comes nevertheless is the first one then.
 	if s.files != nil && s.setup.Scope.LeadsToPrompt() {
@@ -198,6 +204,7 @@ func (s *Session) setBackends() {
 	run, cfg := u.Now(), *u.Agents
 	cfg.ClaudeArgs, cfg.Command = run.ClaudeArgs, run.Command
 	s.Config.Agents = b.Agents(cfg)
+	s.clis = maps.Clone(s.Config.Agents)
 	if cfg.Proxy != nil {
 		s.Config.Meter = cfg.Proxy
 	}

@@ -59,6 +59,9 @@ func (s Simulation) Run(ctx context.Context) error {
 		return err
 	}
 	if !s.Options.Quiet {
+		if dir, err := os.Getwd(); err == nil && files.HasScripts() {
+			fmt.Fprintln(s.Stderr, "raymond: note: "+text.Escaped("scripts run as in a run, in "+dir+"; only what agents say comes from "+s.Replies))
+		}
 		for _, w := range warnings {
 			s.warn(problem.Bounded(w))
 		}
