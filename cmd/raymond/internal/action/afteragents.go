@@ -17,7 +17,7 @@ import (
 // see it. It has the folders that they could write.
 func markOfAgents(s *step) string {
 	parent, _ := stepFolders(s.getenv)
-	return filepath.Join(parent, "agents.note")
+	return filepath.Join(parent, agentsFile)
 }
 
 // afterAgents returns where agents of this job could write; nil as long as none has run. A note that can't be

@@ -25,4 +25,7 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 	if e := j.end(j.command("action-post")); e.Code != problem.ExitCodes[problem.ClassUsage] || !strings.Contains(e.Stderr, "input budget") {
 		t.Errorf("post: got %v, want the fault of the input", e)
 	}
+	if !sitetest.Exists(j.Own()) {
+		t.Error("after a post part that has stored nothing: got the run removed")
+	}
 }

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -24,12 +26,22 @@ const partState = "part"
 // maxParts bounds n.
 const maxParts = 9999
 
+// What all steps of a job share, beside their folders.
+const (
+	keysFolder = "keys"
+	agentsFile = "agents.note"
+)
+
 // stepFolders are the parent of the folders of steps, and the name of this one's
-// without its number.
+// without its number. A parent that a container's root has left to another user is none,
+// and one that agents of an earlier step have closed is opened again.
 func stepFolders(getenv func(string) string) (parent, name string) {
-	temp := cmp.Or(getenv("RUNNER_TEMP"), os.TempDir())
+	parent = filepath.Join(cmp.Or(getenv("RUNNER_TEMP"), os.TempDir()), "raymond")
 	name = fileName(cmp.Or(getenv("GITHUB_JOB"), "job")) + "-" + fileName(cmp.Or(getenv("GITHUB_ACTION"), "step"))
-	return filepath.Join(temp, "raymond"), name
+	if err := os.Chmod(parent, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		parent += "-" + strconv.Itoa(os.Getuid())
+	}
+	return parent, name
 }
 
 // makeOwn makes the folder of a main part, and keeps its number for the post part.
@@ -38,7 +50,6 @@ func makeOwn(s *step) (dir string, err error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", machineProblem("RUNNER_TEMP", err)
 	}
-	_ = os.Chmod(parent, 0o700) // agents of an earlier step may have closed it
 	for n := 1; n <= maxParts; n++ {
 		dir := filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
 		err := os.Mkdir(dir, 0o700)
@@ -74,10 +85,35 @@ func ownOfMain(getenv func(string) string) string {
 	return filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
 }
 
+// clearAway removes what a step has made for itself, since a runner can't remove what a container's root has made. The run
+// stays where the post part has failed; what the steps of a job share goes with the last of them.
+func clearAway(s *step, failed bool) error {
+	if failed {
+		if err := checkpoints.Clear(s.dirs.own); err != nil {
+			return err
+		}
+	} else if err := os.RemoveAll(s.dirs.own); err != nil {
+		return err
+	}
+	parent, shared := filepath.Dir(s.dirs.own), []string{filepath.Base(s.dirs.own), keysFolder, agentsFile}
+	entries, err := os.ReadDir(parent)
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(shared, e.Name()) }) {
+		return err
+	}
+	for _, name := range shared[1:] {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(parent, name)))
+	}
+	_ = os.Remove(parent) // unless the run stays
+	return err
+}
+
 // reopen makes a folder of ours, and what is in it, ours to read and write again: agents can't write there, but no
 // cage keeps them from changing modes. What can't be changed is found out when it is used.
 func reopen(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
+		if d == nil {
+			return nil // it is gone, which is found out too
+		}
 		own := map[fs.FileMode]fs.FileMode{0: 0o600, fs.ModeDir: 0o700}[d.Type()]
 		if info, err := d.Info(); err == nil && info.Mode()&own != own {
 			_ = os.Chmod(path, info.Mode().Perm()|own)

@@ -53,7 +53,7 @@ func reserveKey(s *step) error {
 		parts = append(parts, s.getenv(name))
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
-	dir := filepath.Join(parent, "keys")
+	dir := filepath.Join(parent, keysFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return machineProblem("RUNNER_TEMP", err)
 	}

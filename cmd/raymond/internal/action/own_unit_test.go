@@ -36,3 +36,21 @@ func TestFoldersOfOursAreOpenedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestAFolderThatIsAnothersIsLeft: a container's root may have made it, and then this step has one of its own beside it,
+// which the post part finds too. A link to itself can't be opened by anybody.
+func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
+	temp := t.TempDir()
+	if err := os.Symlink("raymond", filepath.Join(temp, "raymond")); err != nil {
+		t.Fatal(err)
+	}
+	env := map[string]string{"RUNNER_TEMP": temp, "GITHUB_JOB": "j", "GITHUB_ACTION": "a", "STATE_part": "1"}
+	s := &step{env: Env{Environ: []string{"RUNNER_TEMP=" + temp, "GITHUB_JOB=j", "GITHUB_ACTION=a"}}, note: &stepNote{}}
+	own, err := makeOwn(s)
+	if err != nil || filepath.Dir(filepath.Dir(own)) != temp {
+		t.Fatalf("got the folder %q, %v", own, err)
+	}
+	if got := ownOfMain(func(name string) string { return env[name] }); got != own {
+		t.Errorf("the post part: got %q, want %q", got, own)
+	}
+}

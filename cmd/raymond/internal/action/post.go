@@ -45,7 +45,6 @@ func post(ctx context.Context, s *step) error {
 	if s.dirs.own == "" {
 		return nil // the main part came to nothing
 	}
-	_ = os.Chmod(filepath.Dir(s.dirs.own), 0o700)
 	reopen(s.dirs.own)
 	if err := s.env.Process.endDrivers(s.dirs.own, graceOfMain); err != nil {
 		return err
@@ -60,7 +59,10 @@ func post(ctx context.Context, s *step) error {
 	if errors.Is(err, errDone) {
 		err = nil
 	}
-	return errors.Join(err, checkpoints.Clear(s.dirs.own))
+	if left := clearAway(s, err != nil); left != nil {
+		s.log.warn("not everything that the step has made for itself could be removed: " + left.Error())
+	}
+	return err
 }
 
 // readNote reads what the main part has noted, and what the step was given. Inputs that are wrong were the main part's

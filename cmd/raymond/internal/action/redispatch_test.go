@@ -123,10 +123,6 @@ func TestAKillBetweenSuspensionAndDispatch(t *testing.T) {
 			if got := s.forge.Dispatches(); len(got) != 1 || got[0].Ref != "main" {
 				t.Errorf("got the starts %+v, want one", got)
 			}
-			j.end(j.command("action-post"))
-			if n := len(s.forge.Dispatches()); n != 1 {
-				t.Errorf("a second post part: got %d starts, want one", n)
-			}
 			s.dispatched(2, "agent-build.ref-main", "deadline", "10h").do(0).WantOutputs(t, "status", "suspended")
 		})
 	}

@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,9 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 		before := len(s.checkpoints())
 		if e := uses[name].end(uses[name].command("action-post")); e.Code != 0 {
 			t.Errorf("post of %s: got %v, want success", name, e)
+		}
+		if own := uses[name].Own(); sitetest.Exists(own) || sitetest.Exists(filepath.Join(filepath.Dir(own), "keys")) != (name == "two") {
+			t.Errorf("post of %s: got its folder %s left, or what it shares removed before the last of the job", name, own)
 		}
 		added := s.checkpoints()[before:]
 		if len(added) != 1 || !strings.HasPrefix(added[0].Name, "raymond-"+name+"-") {
