@@ -138,6 +138,19 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 	})
 }
 
+// TestAFolderThatIsAnothersIsLeft: what can't be opened, as what root in a container has left, is not built in.
+func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
+	a := newAction(t)
+	withGo(t, a)
+	if err := os.Symlink("raymond-build", filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")); err != nil {
+		t.Fatal(err)
+	}
+	s := a.run(nodes(t)[0], "main.js")
+	if s.status() != 0 || !strings.Contains(s.stderr.String(), "raymond-build-") {
+		t.Errorf("got %q, %q, status %d, want it built beside that", s.stdout.String(), s.stderr.String(), s.status())
+	}
+}
+
 // TestAnotherProgramIsNotRun: neither the post part nor a later step runs what the main part has not noted.
 func TestAnotherProgramIsNotRun(t *testing.T) {
 	n := nodes(t)[0]

@@ -62,7 +62,12 @@ const forGo = /^(PATH|PATHEXT|HOME|USERPROFILE|(LOCAL)?APPDATA|SYSTEMROOT|TMP|TE
 
 // Where the program is built, for all steps of the job that use this folder of the action. Agents don't see it.
 const { RUNNER_TEMP, GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB } = process.env;
-const builds = path.join(RUNNER_TEMP || '', 'raymond-build');
+let builds = path.join(RUNNER_TEMP || '', 'raymond-build');
+try {
+  if (RUNNER_TEMP) fs.chmodSync(builds, 0o700);
+} catch (err) { // root in a container has left it, unless it isn't there, or agents have closed what it is in
+  if (!['ENOENT', 'EACCES'].includes(err.code)) builds += `-${process.getuid?.()}`;
+}
 const build = path.join(builds, sha256([action, GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB].join('\n')).slice(0, 16));
 
 // Makes our folders ours again, and nobody else's.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -38,7 +39,7 @@ const (
 func stepFolders(getenv func(string) string) (parent, name string) {
 	parent = filepath.Join(cmp.Or(getenv("RUNNER_TEMP"), os.TempDir()), "raymond")
 	name = fileName(cmp.Or(getenv("GITHUB_JOB"), "job")) + "-" + fileName(cmp.Or(getenv("GITHUB_ACTION"), "step"))
-	if err := os.Chmod(parent, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Chmod(parent, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EACCES) {
 		parent += "-" + strconv.Itoa(os.Getuid())
 	}
 	return parent, name
