@@ -98,7 +98,7 @@ func TestExitsWithoutAnErrorAreSorted(t *testing.T) {
 		"":                     {runner.Machine, "no agent command"},
 		"echo half; exit 3":    {runner.Transient, "ended with exit code 3"},
 		"echo why >&2; exit 1": {runner.Transient, "ended with exit code 1: why"},
-		"kill -9 $$":           {runner.Transient, "ended with signal SIGKILL"},
+		"kill -9 $$":           {runner.Transient, "ended with signal SIGKILL (it was killed, probably because memory was short"},
 		"true":                 {runner.Transient, "printed nothing"},
 		"echo '{\"type\":\"error\",\"class\":\"invalid\",\"message\":\"no\"}'": {runner.Fatal, "bad request: no"},
 	} {

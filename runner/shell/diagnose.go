@@ -2,7 +2,6 @@ package shell
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
@@ -24,9 +23,9 @@ func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Fa
 	case e.Ended == proc.ByWriter:
 		what = fmt.Sprintf("stdout is over %d MiB, the limit of a message", MaxMessage>>20)
 	case e.Signal != "":
-		what = "ended by signal " + e.Signal
+		what = "ended by " + e.How()
 	case e.Code != 0:
-		what = "exit code " + strconv.Itoa(e.Code)
+		what = e.How()
 	default:
 		return nil
 	}

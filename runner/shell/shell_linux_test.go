@@ -89,7 +89,8 @@ func TestFailuresSayWhatHappened(t *testing.T) {
 	for _, c := range []struct{ script, want string }{
 		{"exit 3", "exit code 3"},
 		{"echo one >&2; echo two >&2; exit 1", `exit code 1; stderr: one\ntwo`},
-		{"kill -9 $$", "ended by signal SIGKILL"},
+		{"kill -9 $$", "ended by signal SIGKILL (it was killed, probably because memory was short: a smaller max-parallel"},
+		{"sh -c 'kill -9 $$'", "exit code 137 (it was killed, probably because memory was short"},
 		{"echo bye >&2; kill -SEGV $$", "ended by signal SIGSEGV; stderr: bye"},
 		{`printf 'a\rb\033[31m\xff\u2028é' >&2; exit 7`, `exit code 7; stderr: a\rb\x1b[31m` + "\ufffd" + `\u2028é`},
 		{"printf " + long + "end >&2; exit 1", "exit code 1; stderr: " + long[:397] + "end"},

@@ -15,6 +15,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"strconv"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -110,6 +111,21 @@ type Exit struct {
 	Swept           int           // processes that it left behind and that were ended
 	Left            int           // those of them that could not be ended: not ours to kill
 	CPU             time.Duration // user and system time of the child and what it waited for
+}
+
+// Code of a shell whose command was killed: 128 and the number of SIGKILL.
+const codeKilled = 137
+
+// How says how a child ended, such as "exit code 3". Of a SIGKILL that nobody here has sent it says what sends one.
+func (e Exit) How() string {
+	how := "exit code " + strconv.Itoa(e.Code)
+	if e.Signal != "" {
+		how = "signal " + e.Signal
+	}
+	if e.Ended == ByItself && (e.Signal == "SIGKILL" || e.Code == codeKilled) {
+		how += " (it was killed, probably because memory was short: a smaller max-parallel needs less, a larger machine has more)"
+	}
+	return how
 }
 
 // StderrTailSize is how many of the last bytes of stderr an Exit keeps.

@@ -70,10 +70,7 @@ func Ended(exit proc.Exit, o runner.Order) *runner.Failure {
 
 // Ending describes an exit, with the end of stderr.
 func Ending(exit proc.Exit, o runner.Order) string {
-	how := fmt.Sprintf("exit code %d", exit.Code)
-	if exit.Signal != "" {
-		how = "signal " + exit.Signal
-	}
+	how := exit.How()
 	if text := OneLine(Hider(o)(string(exit.LastWords())), 500); text != "" {
 		how += ": " + text
 	}
