@@ -32,23 +32,6 @@ func TestTheNewestIsFound(t *testing.T) {
 	})
 }
 
-// TestThisRunComesFirst: what another one has of another run does not count, however
-// new it is.
-func TestThisRunComesFirst(t *testing.T) {
-	for manner, behave := range manners {
-		s := newScene(t)
-		behave(s.Server)
-		s.addRun(200, nil)
-		s.put(100, 1, nil)
-		s.put(100, 2, nil)
-		s.put(200, 9, other(func(*checkpoint.Manifest) {}))
-		found := s.expect(manner, slots.Auto, 100, 2)
-		if len(found.Existing) != 2 || found.Existing[1].ID != found.Artifact.ID {
-			t.Errorf("%s: standing %+v, want both, the newest last", manner, found.Existing)
-		}
-	}
-}
-
 // TestIDsMayLie: on some services a name keeps its id, and the newest of a run is
 // not the one with the highest.
 func TestIDsMayLie(t *testing.T) {

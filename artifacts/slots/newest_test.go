@@ -167,21 +167,3 @@ func TestWhoWentOnBesideAnotherIsAConflict(t *testing.T) {
 		}
 	}
 }
-
-// TestTheBaseWentOn: run 2 took up what run 1 stored, and then run 1 stored more.
-func TestTheBaseWentOn(t *testing.T) {
-	s := newScene(t)
-	s.addRun(1, nil)
-	s.addRun(2, nil)
-	s.put(1, 1, nil)
-	base := s.put(1, 2, nil)
-	s.put(2, 3, took(base, 1, 2))
-	s.expect("one line", slots.Auto, 2, 3)
-	s.put(1, 3, func(m *checkpoint.Manifest) { m.Previous = "sha256:1-2" })
-	s.put(1, 4, func(m *checkpoint.Manifest) { m.Previous = "sha256:1-3" })
-	s.put(2, 5, took(base, 1, 2))
-	_, err := s.find(s.query(slots.Auto))
-	if !isConflict(err) || !strings.Contains(err.Error(), "workflow run 1 (") {
-		t.Errorf("%v, want a *Conflict that names run 1", err)
-	}
-}

@@ -19,16 +19,6 @@ func (s *scene) again(run int64, attempt int, inputs ...string) *bareJob {
 	return s.job(run, inputs...).set("GITHUB_RUN_ATTEMPT", fmt.Sprint(attempt))
 }
 
-// TestARerunResumesAFailedRun: what was paid for is not paid again.
-func TestARerunResumesAFailedRun(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.Replace(threeScripts, "echo middle", `[ -e "$EFFECTS.go" ] || exit 1; echo middle`, 1))
-	first := s.job(1).do(problem.ExitCodes[problem.ClassRunFailed])
-	s.letGo()
-	s.again(1, 2).do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "result", "all done")
-	s.wantDone("start middle end")
-}
-
 // TestARerunAfterSuccessPutsBack outputs, work and page of the run, and starts
 // nothing: a later step had failed. Another workflow run begins a new one.
 func TestARerunAfterSuccessPutsBack(t *testing.T) {
