@@ -16,7 +16,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
@@ -39,7 +38,7 @@ func (b *Backend) Needs() runner.Needs {
 		Backend: protocol.BackendCodex, Base: program.Variable(b.Env, baseVar), Host: "api.openai.com", Proxy: b.Proxy,
 	}
 	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
-	if home, err := rollout.Home(b.Env); err == nil {
+	if home, err := homeOf(b.Env); err == nil {
 		// What else is in its folder, as its configuration, is not for agents to write.
 		for _, name := range append([]string{installation}, folders...) {
 			needs.Write = append(needs.Write, filepath.Join(home, name))
@@ -50,11 +49,11 @@ func (b *Backend) Needs() runner.Needs {
 
 // Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
-	from, err := rollout.Home(theirs)
+	from, err := homeOf(theirs)
 	if err != nil {
 		return err
 	}
-	to, err := rollout.Home(b.Env)
+	to, err := homeOf(b.Env)
 	if err != nil {
 		return err
 	}
@@ -128,4 +127,4 @@ func furnish(home string) error {
 }
 
 // Kept are the CLI's conversations.
-func (b *Backend) Kept() transcripts.Kept { return rollout.Kept(b.Env) }
+func (b *Backend) Kept() transcripts.Kept { return keptOf(b.Env) }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -72,7 +71,7 @@ func (b *Backend) turn(s *stream, databases string) program.Turn {
 // checkLogin refuses an invocation that has neither a key nor a login, nor settings that may
 // name one. The CLI would ask the API all the same, again and again.
 func (b *Backend) checkLogin(env []string) *runner.Failure {
-	home, err := rollout.Home(b.Env)
+	home, err := homeOf(b.Env)
 	if provider(env) != nil || err != nil {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
@@ -16,7 +15,7 @@ import (
 // the thread: what counts is the difference to the one of the rollout when it was taken up.
 func (b *Backend) book(a *runner.Answer, s *stream) {
 	path, _, _ := b.Kept().Path(s.thread)
-	after := rollout.ReadCount(path, math.MaxInt64)
+	after := readCount(path, math.MaxInt64)
 	a.Model = after.Model
 	used, _ := b.Kept().Usage(runner.Conversation{ID: s.thread}, s.turn.start)
 	if s.end.sum == nil {
@@ -62,7 +61,7 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 // refusals adds the uses of tools that the CLI has refused.
 func (b *Backend) refusals(a *runner.Answer, s *stream) {
 	path, _, _ := b.Kept().Path(s.thread)
-	for _, r := range append(s.refused, rollout.ReadRefused(path, s.turn.start)...) {
+	for _, r := range append(s.refused, readRefused(path, s.turn.start)...) {
 		use := s.Display.ToolUse(r.Tool, r.Input)
 		a.Denied = append(a.Denied, use)
 		if len(a.Refusals) < state.MaxRefusals {

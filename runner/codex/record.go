@@ -4,18 +4,17 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // record is one line of the CLI's output, reduced to what this package needs.
 type record struct {
-	Type    string         `json:"type"`
-	Thread  string         `json:"thread_id"` // thread.started
-	Item    item           `json:"item"`      // item.*
-	Usage   rollout.Tokens `json:"usage"`     // turn.completed
-	Message string         `json:"message"`   // error
+	Type    string `json:"type"`
+	Thread  string `json:"thread_id"` // thread.started
+	Item    item   `json:"item"`      // item.*
+	Usage   tokens `json:"usage"`     // turn.completed
+	Message string `json:"message"`   // error
 	Error   struct {
 		Message string `json:"message"`
 	} `json:"error"` // turn.failed
@@ -45,7 +44,7 @@ type change struct {
 // that are no UTF-8, and a field of a type that nobody expected costs itself alone.
 var loose = json.JoinOptions(tally.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.Skips[string](`"`), program.Skips[[]change]("["), program.Skips[change]("{"), program.Skips[item]("{"),
-	program.Skips[rollout.Tokens]("{"), program.Skips[int64]("0"),
+	program.Skips[tokens]("{"), program.Skips[int64]("0"),
 )))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, loose) }

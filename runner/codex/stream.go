@@ -8,7 +8,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
@@ -24,7 +23,7 @@ type stream struct {
 	text   program.Message // the model's newest message since the last use of a tool
 	end    verdict
 	// refused are the patches that a cage of ours has refused to an agent that may only read.
-	refused []rollout.Refused
+	refused []refusedUse
 	noted   bool // that the CLI's sandbox can't be made
 }
 
@@ -37,8 +36,8 @@ type heard struct {
 
 // verdict is whether an invocation went well, and why not.
 type verdict struct {
-	sum   *rollout.Tokens // the turn was completed: what the thread has used
-	error string          // the turn failed: why, in the CLI's words
+	sum   *tokens // the turn was completed: what the thread has used
+	error string  // the turn failed: why, in the CLI's words
 }
 
 func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
@@ -154,14 +153,14 @@ func (s *stream) ended(i item) {
 		return
 	}
 	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {
-		s.refused = append(s.refused, rollout.Refused{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
+		s.refused = append(s.refused, refusedUse{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
 	}
 	if path := cage.Denied(i.Output); path != "" {
 		s.Display.Tell(runner.Progress{Refused: path})
 	}
 }
 
-// maxRefused is how many patches are kept that were refused.
+// maxRefused is how many uses of tools are kept that were refused, of the stream and of the rollout each.
 const maxRefused = 100
 
 // retry takes an error after which the CLI tries again.

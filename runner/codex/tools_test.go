@@ -10,7 +10,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
@@ -152,7 +151,7 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 func TestWhatIsNoRolloutIsNotOpened(t *testing.T) {
 	const thread = "0198c0de-0000-7000-8000-000000000001"
 	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + t.TempDir()}}}
-	home, err := rollout.Home(b.Env)
+	home, err := homeOf(b.Env)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/codex/rollout"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
@@ -18,11 +17,11 @@ import (
 // turn is what an order means for the CLI.
 type turn struct {
 	dir     string
-	resumed string        // the thread that is resumed; "" for a fresh one
-	isFork  bool          // it is branched by the CLI itself
-	start   int64         // the size of its rollout
-	before  rollout.Count // what that tells
-	model   string        // to ask for; "" for the CLI's own
+	resumed string // the thread that is resumed; "" for a fresh one
+	isFork  bool   // it is branched by the CLI itself
+	start   int64  // the size of its rollout
+	before  count  // what that tells
+	model   string // to ask for; "" for the CLI's own
 	effort  string
 	may     grant
 }
@@ -67,7 +66,7 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	}
 	path, _, _ := b.Kept().Path(t.resumed)
 	t.start, _ = transcripts.Size(path)
-	t.before = rollout.ReadCount(path, math.MaxInt64)
+	t.before = readCount(path, math.MaxInt64)
 	// Resumed with another model, the CLI first has the conversation summed up.
 	t.model = cmp.Or(t.model, t.before.Model)
 	return t, nil

@@ -5,7 +5,6 @@
 package transcript
 
 import (
-	"path/filepath"
 	"strconv"
 	"unicode/utf16"
 
@@ -30,14 +29,7 @@ func Kept(env []string) transcripts.Kept {
 
 // Config returns the own folder of a CLI with an environment, which may not be there yet.
 func Config(env []string) (string, error) {
-	if dir := program.Variable(env, "CLAUDE_CONFIG_DIR"); dir != "" {
-		return dir, nil
-	}
-	home, err := program.Home(env)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(home, ".claude"), nil
+	return program.Folder(env, "CLAUDE_CONFIG_DIR", ".claude")
 }
 
 // slugSize is how many UTF-16 units of a path the CLI puts into a folder's name

@@ -2,6 +2,7 @@ package program
 
 import (
 	"os/user"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -36,4 +37,16 @@ func Home(environ []string) (string, error) {
 		return "", err
 	}
 	return u.HomeDir, nil
+}
+
+// Folder returns the folder that a variable names, else that of a name in the home folder.
+func Folder(environ []string, variable, name string) (string, error) {
+	if dir := Variable(environ, variable); dir != "" {
+		return dir, nil
+	}
+	home, err := Home(environ)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, name), nil
 }

@@ -1,4 +1,4 @@
-package rollout
+package codex
 
 import (
 	"os"
@@ -16,8 +16,8 @@ const (
 	meta = `{"type":"session_meta","payload":{"id":"` + talked + `","cwd":"/work"}}` + "\n"
 )
 
-// kept returns a rollout.
-func kept(t *testing.T, text string) (path string) {
+// rolloutOf returns a rollout.
+func rolloutOf(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "rollout.jsonl")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -26,7 +26,7 @@ func kept(t *testing.T, text string) (path string) {
 	return path
 }
 
-func turn(model, sum string) string {
+func turnLine(model, sum string) string {
 	return `{"type":"turn_context","payload":{"model":"` + model + `"}}` + "\n" +
 		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":` + sum + `}}}` + "\n"
 }
@@ -35,10 +35,10 @@ func turn(model, sum string) string {
 // that say nothing new count nothing.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	one := meta + turn("a", `{"input_tokens":100,"cached_input_tokens":40,"cache_write_input_tokens":10,"output_tokens":5}`)
+	one := meta + turnLine("a", `{"input_tokens":100,"cached_input_tokens":40,"cache_write_input_tokens":10,"output_tokens":5}`)
 	again := `{"type":"event_msg","payload":{"type":"token_count","info":null}}` + "\n" + `{"type":"event_msg","payload":"token_count"}` + "\n"
-	two := turn("b", `{"input_tokens":300,"cached_input_tokens":140,"cache_write_input_tokens":10,"output_tokens":9}`)
-	path := kept(t, one+again+two+two)
+	two := turnLine("b", `{"input_tokens":300,"cached_input_tokens":140,"cache_write_input_tokens":10,"output_tokens":9}`)
+	path := rolloutOf(t, one+again+two+two)
 	a := state.Usage{Model: "a", Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}
 	b := state.Usage{Model: "b", Input: 100, CacheRead: 100, Output: 4}
 	for from, want := range map[int64][]state.Usage{0: {a, b}, int64(len(one)): {b}, int64(len(one + again + two)): nil} {
@@ -46,7 +46,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("usage from %d: got %+v, want %+v", from, got, want)
 		}
 	}
-	if c := ReadCount(path, int64(len(one))); c != (Count{Tokens{100, 40, 10, 5}, "a"}) {
+	if c := readCount(path, int64(len(one))); c != (count{tokens{100, 40, 10, 5}, "a"}) {
 		t.Errorf("count after the first turn: got %+v", c)
 	}
 }
@@ -59,15 +59,15 @@ func TestRefused(t *testing.T) {
 		return `{"type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"1","output":` + text + `}}` + "\n"
 	}
 	const why = `patch rejected: no`
-	for text, want := range map[string][]Refused{
+	for text, want := range map[string][]refusedUse{
 		`[{"text":"Script failed\nx"},{"text":"Script error:\n` + why + `"}]`: {{"apply_patch", "made", why}},
 		`"` + why + `"`: {{"apply_patch", "made", why}},
 		`[{"text":"Script completed\nx"},{"text":"Script error:\n` + why + `"}]`: nil,
 		`"a file says: ` + why + `"`: nil,
 		`5`:                          nil,
 	} {
-		path := kept(t, meta+call+output(text))
-		if diff := cmp.Diff(want, ReadRefused(path, 0)); diff != "" {
+		path := rolloutOf(t, meta+call+output(text))
+		if diff := cmp.Diff(want, readRefused(path, 0)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}

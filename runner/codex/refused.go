@@ -1,4 +1,4 @@
-package rollout
+package codex
 
 import (
 	"bytes"
@@ -13,17 +13,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// Refused is a use of a tool that the CLI has refused. Its stream does not tell of them.
-type Refused struct {
+// refusedUse is a use of a tool that the CLI has refused. Its stream does not tell of them.
+type refusedUse struct {
 	Tool, Input string // Input may be long, and is the model's
 	Reason      string // in the CLI's words
 }
 
 // The limits of what is kept while a rollout is looked through.
 const (
-	maxCalls   = 1000 // uses of tools
-	maxInput   = 8192 // bytes of the input of one
-	maxRefused = 100
+	maxCalls = 1000 // uses of tools
+	maxInput = 8192 // bytes of the input of one
 )
 
 // reasons are what outputs of tools begin with whose use was refused.
@@ -45,9 +44,9 @@ type call struct {
 	Output    jsontext.Value `json:"output"`
 }
 
-// ReadRefused returns the uses of tools that a rollout shows as refused from a byte on.
-func ReadRefused(path string, from int64) []Refused {
-	calls, list := map[string]Refused{}, []Refused(nil)
+// readRefused returns the uses of tools that a rollout shows as refused from a byte on.
+func readRefused(path string, from int64) []refusedUse {
+	calls, list := map[string]refusedUse{}, []refusedUse(nil)
 	_ = transcripts.EachLine(path, from, func(text []byte, truncated bool) error {
 		if truncated || !bytes.Contains(text, []byte(`"call_id"`)) {
 			return nil
@@ -60,7 +59,7 @@ func ReadRefused(path string, from int64) []Refused {
 		switch {
 		case strings.HasSuffix(p.Type, "_call") && len(calls) < maxCalls:
 			input := p.Input + p.Arguments
-			calls[p.ID] = Refused{Tool: p.Name, Input: input[:min(len(input), maxInput)]}
+			calls[p.ID] = refusedUse{Tool: p.Name, Input: input[:min(len(input), maxInput)]}
 		case strings.HasSuffix(p.Type, "_call_output"):
 			if why := refusal(p.Output); why != "" && len(list) < maxRefused {
 				list = append(list, calls[p.ID].because(why))
@@ -105,7 +104,7 @@ var patched = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // because returns the use with the reason. The tool of a script is the one that was refused.
-func (r Refused) because(why string) Refused {
+func (r refusedUse) because(why string) refusedUse {
 	r.Reason = why
 	if strings.HasPrefix(why, reasons[0]) {
 		r.Tool = "apply_patch"

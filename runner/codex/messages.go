@@ -1,4 +1,4 @@
-package rollout
+package codex
 
 import (
 	"bytes"
@@ -19,14 +19,14 @@ type entry struct {
 	Type    string `json:"type"`
 	Payload struct {
 		call
-		Model   string `json:"model"`   // of turn_context
-		Message string `json:"message"` // of an error, and of a summary
-		Item    item   `json:"item"`
+		Model   string   `json:"model"`   // of turn_context
+		Message string   `json:"message"` // of an error, and of a summary
+		Item    doneItem `json:"item"`
 	} `json:"payload"`
 }
 
-// item is something that the CLI has told as done.
-type item struct {
+// doneItem is something that the CLI has told as done.
+type doneItem struct {
 	Type    string  `json:"type"`
 	Content []piece `json:"content"`
 	Status  string  `json:"status"` // of a command
@@ -101,7 +101,7 @@ func (r *reader) tell(e entry, m runner.Message) error {
 }
 
 // done tells of something that the CLI has told as done.
-func (r *reader) done(i item, m runner.Message) error {
+func (r *reader) done(i doneItem, m runner.Message) error {
 	var text strings.Builder
 	for _, p := range i.Content {
 		text.WriteString(p.Text)

@@ -1,9 +1,9 @@
-// Package rollout says where Codex keeps its conversations, one file of JSON lines a thread, and what their lines say of
-// messages, tokens and refusals. Codex calls them rollouts.
-//
-// Beside them Codex keeps databases, which hold absolute paths and are no part of a
-// conversation: what is here works without them. It knows nothing of invocations or runs.
-package rollout
+// Where Codex keeps its conversations, one file of JSON lines a thread, and what their lines
+// say of messages, tokens and refusals. Codex calls them rollouts. Beside them it keeps
+// databases, which hold absolute paths and are no part of a conversation: what is here works
+// without them.
+
+package codex
 
 import (
 	"path/filepath"
@@ -16,21 +16,12 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// Home is the own folder of a CLI with an environment.
-func Home(env []string) (string, error) {
-	if dir := program.Variable(env, "CODEX_HOME"); dir != "" {
-		return dir, nil
-	}
-	home, err := program.Home(env)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(home, ".codex"), nil
-}
+// homeOf is the own folder of a CLI with an environment.
+func homeOf(env []string) (string, error) { return program.Folder(env, "CODEX_HOME", ".codex") }
 
-// Kept are the threads of a CLI with an environment, in folders by year, month and day.
-func Kept(env []string) transcripts.Kept {
-	home, _ := Home(env) // "" then
+// keptOf are the threads of a CLI with an environment, in folders by year, month and day.
+func keptOf(env []string) transcripts.Kept {
+	home, _ := homeOf(env) // "" then
 	k := transcripts.Kept{
 		Top: home, Folders: "sessions/*/*/*", File: func(id string) string { return "rollout-*-" + id + ".jsonl" },
 		Holds: func(path string, length int64) (bool, error) { return length > 0 && begins(path), nil },

@@ -1,4 +1,4 @@
-package rollout
+package codex
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Tokens are counts as the CLI tells them. What came from the cache, and what was written to
+// tokens are counts as the CLI tells them. What came from the cache, and what was written to
 // it, is a part of the input.
-type Tokens struct {
+type tokens struct {
 	Input      int64 `json:"input_tokens"`
 	Cached     int64 `json:"cached_input_tokens"`
 	CacheWrite int64 `json:"cache_write_input_tokens"`
@@ -22,23 +22,23 @@ type Tokens struct {
 }
 
 // Usage returns the tokens as those of a model.
-func (t Tokens) Usage(model string) state.Usage {
+func (t tokens) Usage(model string) state.Usage {
 	u := state.Usage{Model: model, Output: max(0, t.Output), CacheRead: max(0, t.Cached), CacheWrite: max(0, t.CacheWrite)}
 	u.Input = max(0, t.Input-u.CacheRead-u.CacheWrite)
 	return u
 }
 
 // Since returns what was counted since before, never below zero.
-func (t Tokens) Since(before Tokens) Tokens {
-	return Tokens{
+func (t tokens) Since(before tokens) tokens {
+	return tokens{
 		Input: max(0, t.Input-before.Input), Cached: max(0, t.Cached-before.Cached),
 		CacheWrite: max(0, t.CacheWrite-before.CacheWrite), Output: max(0, t.Output-before.Output),
 	}
 }
 
-// Count is what a rollout tells of its thread up to some byte.
-type Count struct {
-	Total Tokens // the running sum, which a branch continues
+// count is what a rollout tells of its thread up to some byte.
+type count struct {
+	Total tokens // the running sum, which a branch continues
 	Model string // that was asked last, "" when nobody was
 }
 
@@ -49,7 +49,7 @@ type line struct {
 		Type  string `json:"type"`
 		Model string `json:"model"` // of turn_context
 		Info  struct {
-			Total *Tokens `json:"total_token_usage"`
+			Total *tokens `json:"total_token_usage"`
 		} `json:"info"` // of token_count
 	} `json:"payload"`
 }
@@ -59,8 +59,8 @@ const (
 	maxModels = 100 // in one rollout
 )
 
-// ReadCount returns what the first size bytes of a rollout tell.
-func ReadCount(path string, size int64) (c Count) {
+// readCount returns what the first size bytes of a rollout tell.
+func readCount(path string, size int64) (c count) {
 	_ = each(path, func(end int64, l line) error { // what can't be read tells nothing
 		if end > size {
 			return transcripts.ErrStop
@@ -72,7 +72,7 @@ func ReadCount(path string, size int64) (c Count) {
 }
 
 // take takes in a line, and returns the tokens that it adds to the sum.
-func (c *Count) take(l line) Tokens {
+func (c *count) take(l line) tokens {
 	switch {
 	case l.Type == "turn_context" && len(l.Payload.Model) <= maxModel:
 		c.Model = l.Payload.Model
@@ -81,14 +81,14 @@ func (c *Count) take(l line) Tokens {
 		c.Total = *l.Payload.Info.Total
 		return c.Total.Since(before)
 	}
-	return Tokens{}
+	return tokens{}
 }
 
 // used returns the tokens that a rollout tells from a byte on, one element a model, in order of name.
 func used(path string, from int64) ([]state.Usage, error) {
-	c, models := Count{}, map[string]state.Usage{}
+	c, models := count{}, map[string]state.Usage{}
 	err := each(path, func(end int64, l line) error {
-		if added := c.take(l); end > from && added != (Tokens{}) {
+		if added := c.take(l); end > from && added != (tokens{}) {
 			models[c.Model] = added.Usage(c.Model).Plus(models[c.Model])
 		}
 		if len(models) > maxModels {
