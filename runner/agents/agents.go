@@ -9,7 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/codex"
 	"github.com/raymond-action/raymond-action/runner/command"
 	"github.com/raymond-action/raymond-action/runner/gemini"
@@ -70,7 +69,7 @@ type line struct {
 
 // lines are all agent CLIs, the default one first.
 var lines = []line{
-	{claude.Abilities(), &pinned.Claude, transcript.Words, newClaude, claude.API{}},
+	{claude.Abilities(), &pinned.Claude, claude.Words, newClaude, claude.API{}},
 	{codex.Abilities(), &pinned.Codex, codex.Words, newCodex, codex.API{}},
 	{gemini.Abilities(), &pinned.Gemini, gemini.Words, newGemini, gemini.API{}},
 	{command.Abilities(), nil, nil, newCommand, nil},

@@ -3,7 +3,6 @@ package claude
 import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -21,4 +20,4 @@ func Abilities() runner.Abilities {
 func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
 // Kept are the CLI's conversations.
-func (b *Backend) Kept() transcripts.Kept { return transcript.Kept(b.Env) }
+func (b *Backend) Kept() transcripts.Kept { return keptOf(b.Env) }

@@ -10,7 +10,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
@@ -26,7 +25,7 @@ func (b *Backend) Needs() runner.Needs {
 		Backend: protocol.BackendClaude, Base: program.Variable(b.Env, "ANTHROPIC_BASE_URL"), Host: "api.anthropic.com", Proxy: b.Proxy,
 	}
 	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
-	if config, err := transcript.Config(b.Env); err == nil {
+	if config, err := configFolder(b.Env); err == nil {
 		needs.Write = []string{filepath.Join(config, "projects")}
 	}
 	home, err := program.Home(b.Env)
@@ -46,11 +45,11 @@ var kept = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", 
 
 // Furnish makes the CLI's own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
-	from, err := transcript.Config(theirs)
+	from, err := configFolder(theirs)
 	if err != nil {
 		return err
 	}
-	to, err := transcript.Config(b.Env)
+	to, err := configFolder(b.Env)
 	if err != nil {
 		return err
 	}

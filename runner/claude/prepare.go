@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
@@ -41,7 +40,7 @@ func (b *Backend) prepare(o runner.Order) ([]string, *runner.Failure) {
 	}
 	// The CLI writes the file before the prompt. Killed in between, it leaves one
 	// that it can neither resume nor begin again.
-	if ok, err := transcript.HoldsPrompt(path, math.MaxInt64); err == nil && !ok {
+	if ok, err := holdsPrompt(path, math.MaxInt64); err == nil && !ok {
 		return nil, program.Fatal("session gone: the transcript of %s holds no prompt", o.Prompt.SessionID)
 	}
 	return nil, nil

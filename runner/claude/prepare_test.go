@@ -3,7 +3,6 @@ package claude
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -14,10 +13,8 @@ import (
 // conversation is a backend with a transcript, and a directory to resume it in.
 func conversation(t *testing.T, id, content string) (b *Backend, dir, file string) {
 	t.Helper()
-	config := t.TempDir()
-	file = filepath.Join(config, "projects", "any", id+".jsonl")
-	must(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)))
-	return &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}}, t.TempDir(), file
+	k, dir, file := homeWith(t, id, content)
+	return &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=" + k.Top}}}, dir, file
 }
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"

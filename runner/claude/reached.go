@@ -2,7 +2,6 @@ package claude
 
 import (
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
@@ -43,7 +42,7 @@ func (p priorCount) read() state.Reached {
 	if p.path == "" {
 		return last
 	}
-	for c := range transcript.Counts(p.path, p.size) {
+	for c := range costStates(p.path, p.size) {
 		if usd, ok := program.Dollars(c.TotalCost); ok {
 			last = state.Reached{USD: usd, Models: byModel(c.ModelUsage)}
 		}

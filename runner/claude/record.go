@@ -88,6 +88,7 @@ type denial struct {
 	Input jsontext.Value `json:"tool_input"`
 }
 
+// block is a part of a message, in the output and in transcripts.
 type block struct {
 	Type  string         `json:"type"`
 	Text  string         `json:"text"`

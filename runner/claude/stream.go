@@ -7,7 +7,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/claude/transcript"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -69,7 +68,7 @@ func (s *stream) tellUsage() {
 
 // long takes a line that does not fit. A tool result is known by its type alone; an answer can't be used, which is the failure.
 func (s *stream) long(head []byte, fail *runner.Failure) bool {
-	kind := transcript.TypeOf(head)
+	kind := typeOf(head)
 	switch kind {
 	case "user":
 		s.timer.turn(true)
@@ -131,7 +130,7 @@ func (s *stream) checkSession(id string) {
 }
 
 func (s *stream) assistant(r *record) {
-	if r.Message.Model == transcript.Synthetic {
+	if r.Message.Model == synthetic {
 		s.verdict.api.kind = r.Error
 		return
 	}

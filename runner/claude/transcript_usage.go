@@ -1,4 +1,4 @@
-package transcript
+package claude
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Synthetic is the model of messages that the CLI wrote itself, about errors.
-const Synthetic = "<synthetic>"
+// synthetic is the model of messages that the CLI wrote itself, about errors.
+const synthetic = "<synthetic>"
 
 // Limits of what is kept while a transcript is summed up.
 const (
@@ -32,7 +32,7 @@ type spoken struct {
 }
 
 // used returns the tokens that a transcript shows from the given byte on, one element a model. Models are in order of name,
-// without variants as in "[1m]". Each message counts once, as its last line says: the CLI writes a line a block.
+// without variants as in "[1m]". Each message counts once, as its last line says: the CLI writes a line a part.
 func used(path string, from int64) ([]state.Usage, error) {
 	messages := map[string]state.Usage{}
 	err := transcripts.EachLine(path, from, func(line []byte, truncated bool) error {
@@ -40,7 +40,7 @@ func used(path string, from int64) ([]state.Usage, error) {
 		if truncated || json.Unmarshal(line, &m, tally.Loose) != nil {
 			return nil
 		}
-		if m.Type != "assistant" || m.Message.Model == Synthetic {
+		if m.Type != "assistant" || m.Message.Model == synthetic {
 			return nil
 		}
 		if len(m.Message.ID)+len(m.Message.Model) > maxNames || len(messages) >= maxMessages {

@@ -1,4 +1,4 @@
-package transcript
+package claude
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ const sessionUUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 // TestTranscriptOfASession: the file of the likeliest directory that has one, else
 // any; never one without a prompt.
 func TestTranscriptOfASession(t *testing.T) {
-	b, dir, file := home(t, sessionUUID, prompted)
+	b, dir, file := homeWith(t, sessionUUID, prompted)
 	link := filepath.Join(t.TempDir(), "link")
 	must(t, os.Symlink(dir, link))
 	for _, name := range []string{"../" + sessionUUID, "a-1"} { // files whose names are no session's
@@ -56,7 +56,7 @@ func TestTranscriptOfASession(t *testing.T) {
 // TestAGoneDirectoryStillNamesItsFolder: a worktree may be gone by the time that
 // its conversation is stored, and not there yet when it is put back.
 func TestAGoneDirectoryStillNamesItsFolder(t *testing.T) {
-	b, dir, file := home(t, sessionUUID, prompted)
+	b, dir, file := homeWith(t, sessionUUID, prompted)
 	stored := filepath.Join(t.TempDir(), "stored")
 	must(t, errors.Join(os.WriteFile(stored, []byte(prompted), 0o600), os.RemoveAll(dir), os.RemoveAll(filepath.Dir(file))))
 	must(t, b.Place(runner.Conversation{ID: sessionUUID, Dir: dir}, stored))

@@ -1,8 +1,7 @@
-// Package transcript says where Claude Code keeps its conversations, one file of JSON lines a session, and what their lines
-// say of messages, tokens and costs.
-//
-// It knows nothing of invocations or runs.
-package transcript
+// Where Claude Code keeps its conversations, one file of JSON lines a session, and what their
+// lines say of messages, tokens and costs.
+
+package claude
 
 import (
 	"strconv"
@@ -12,23 +11,23 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// Kept are the conversations of a CLI with an environment.
-func Kept(env []string) transcripts.Kept {
-	config, _ := Config(env) // "" then
+// keptOf are the conversations of a CLI with an environment.
+func keptOf(env []string) transcripts.Kept {
+	config, _ := configFolder(env) // "" then
 	of := func(dir string) string { return "projects/" + slug(dir) }
 	return transcripts.Kept{
 		Top: config, Folders: "projects/*", File: func(id string) string { return id + ".jsonl" },
 		Of:    func(dir string) []string { return []string{of(transcripts.Resolve(dir)), of(dir)} },
 		New:   func(id, dir string) (string, error) { return of(transcripts.Resolve(dir)) + "/" + id + ".jsonl", nil },
-		Holds: HoldsPrompt,
+		Holds: holdsPrompt,
 		// A quotation mark within a text has a backslash before it: only members are renamed.
 		Named: func(id string) string { return `"sessionId":"` + id + `"` },
 		Used:  used, Told: tell,
 	}
 }
 
-// Config returns the own folder of a CLI with an environment, which may not be there yet.
-func Config(env []string) (string, error) {
+// configFolder returns the own folder of a CLI with an environment, which may not be there yet.
+func configFolder(env []string) (string, error) {
 	return program.Folder(env, "CLAUDE_CONFIG_DIR", ".claude")
 }
 

@@ -1,4 +1,4 @@
-package transcript
+package claude
 
 import (
 	"os"
@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// told returns the messages of a session, a line each.
-func told(t *testing.T, d transcripts.Kept, session, dir string) (list []string) {
+// messagesOf returns the messages of a session, a line each.
+func messagesOf(t *testing.T, d transcripts.Kept, session, dir string) (list []string) {
 	t.Helper()
 	err := d.Read(runner.Conversation{ID: session, Dir: dir}, 0, -1, func(m runner.Message) error {
 		line := string(m.From) + ": " + m.Tool + m.Input + m.Text
@@ -30,7 +30,7 @@ func told(t *testing.T, d transcripts.Kept, session, dir string) (list []string)
 // TestWhatTheCLIWroteIsToldApart: reminders, summaries and errors are neither the user's words
 // nor the model's.
 func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
-	d, dir, _ := home(t, sessionUUID, strings.Join([]string{
+	d, dir, _ := homeWith(t, sessionUUID, strings.Join([]string{
 		`{"type":"user","message":{"content":"hello"},"timestamp":"no time"}`,
 		`{"type":"user","isMeta":true,"message":{"content":"go on"}}`,
 		`{"type":"user","isCompactSummary":true,"message":{"content":"so far"}}`,
@@ -46,7 +46,7 @@ func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
 		"user: hello", "cli: go on", "cli: so far", "cli: <system-reminder>r</system-reminder>", "user: [image]", "cli: API Error",
 		"cli: Conversation compacted", `tool: Read{"a":1}= x` + "\n[image]", "tool: tool", "tool: late",
 	}
-	if diff := cmp.Diff(want, told(t, d, sessionUUID, dir)); diff != "" {
+	if diff := cmp.Diff(want, messagesOf(t, d, sessionUUID, dir)); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 }
@@ -73,7 +73,7 @@ func TestSubagentsOfStrangers(t *testing.T) {
 			must(t, os.Symlink(f+"s", f))
 		}, 1},
 	} {
-		d, dir, file := home(t, sessionUUID, use("1"))
+		d, dir, file := homeWith(t, sessionUUID, use("1"))
 		folder := filepath.Join(strings.TrimSuffix(file, ".jsonl"), "subagents")
 		for agent, of := range map[string]string{"a": "1", "b": "2"} {
 			write(t, filepath.Join(folder, "agent-"+agent+".meta.json"), `{"agentType":"helper","toolUseId":"`+of+`"}`)

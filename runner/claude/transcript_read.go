@@ -1,4 +1,4 @@
-package transcript
+package claude
 
 import (
 	"bytes"
@@ -11,31 +11,31 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// HoldsPrompt reports whether the first length bytes of a transcript can be resumed: the CLI can neither
+// holdsPrompt reports whether the first length bytes of a transcript can be resumed: the CLI can neither
 // resume one without any prompt nor begin its session again.
-func HoldsPrompt(path string, length int64) (bool, error) {
-	return transcripts.Holds(path, length, func(line []byte, _ bool) bool { return TypeOf(line) == "user" })
+func holdsPrompt(path string, length int64) (bool, error) {
+	return transcripts.Holds(path, length, func(line []byte, _ bool) bool { return typeOf(line) == "user" })
 }
 
-// Count is a line in which the CLI keeps what a conversation has cost so far, as
+// costState is a line in which the CLI keeps what a conversation has cost so far, as
 // it wrote it.
-type Count struct {
+type costState struct {
 	TotalCost  jsontext.Value `json:"totalCostUSD"`
 	ModelUsage jsontext.Value `json:"modelUsage"`
 }
 
-// Counts goes through the counts within the first size bytes of a transcript, the
+// costStates goes through the counts within the first size bytes of a transcript, the
 // oldest first. One that can't be read has none; of a very long one only the end is
 // read.
-func Counts(path string, size int64) iter.Seq[Count] {
-	return func(yield func(Count) bool) {
+func costStates(path string, size int64) iter.Seq[costState] {
+	return func(yield func(costState) bool) {
 		at := max(0, size-transcripts.MaxRead)
 		_ = transcripts.EachLine(path, at, func(line []byte, truncated bool) error {
 			if at += int64(len(line)) + 1; at > size+1 {
 				return transcripts.ErrStop
 			}
-			isCount := !truncated && bytes.Contains(line, []byte(`"cost-state"`)) && TypeOf(line) == "cost-state"
-			var c Count
+			isCount := !truncated && bytes.Contains(line, []byte(`"cost-state"`)) && typeOf(line) == "cost-state"
+			var c costState
 			if isCount && json.Unmarshal(line, &c, tally.Loose) == nil && !yield(c) {
 				return transcripts.ErrStop
 			}
@@ -44,9 +44,9 @@ func Counts(path string, size int64) iter.Seq[Count] {
 	}
 }
 
-// TypeOf returns the type of a record, in a transcript or in the CLI's output, of
+// typeOf returns the type of a record, in a transcript or in the CLI's output, of
 // which perhaps only the beginning is there; "" when that does not tell.
-func TypeOf(head []byte) string {
+func typeOf(head []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(head), tally.Loose)
 	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
 		return ""

@@ -1,4 +1,4 @@
-package transcript
+package claude
 
 import (
 	"os"
@@ -33,9 +33,9 @@ func TestSlug(t *testing.T) {
 	}
 }
 
-// home is the folder of a CLI that holds one transcript, of a session
+// homeWith is the folder of a CLI that holds one transcript, of a session
 // that began in the returned folder.
-func home(t *testing.T, id, content string) (k transcripts.Kept, dir, file string) {
+func homeWith(t *testing.T, id, content string) (k transcripts.Kept, dir, file string) {
 	t.Helper()
 	config := t.TempDir()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -43,10 +43,8 @@ func home(t *testing.T, id, content string) (k transcripts.Kept, dir, file strin
 	file = filepath.Join(config, "projects", slug(dir), id+".jsonl")
 	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	must(t, os.WriteFile(file, []byte(content), 0o600))
-	return Kept([]string{"CLAUDE_CONFIG_DIR=" + config}), dir, file
+	return keptOf([]string{"CLAUDE_CONFIG_DIR=" + config}), dir, file
 }
-
-const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
 
 // TestUsageCountsMessagesOnce holds that each message counts as its last line
 // says, by model, from a byte on.
@@ -55,7 +53,7 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 		return `{"type":"assistant","message":{"id":"` + id + `","model":"` + model + `","usage":` + usage + `}}` + "\n"
 	}
 	before := line("m0", "opus", `{"input_tokens":9}`)
-	b, dir, _ := home(t, sessionUUID, before+
+	b, dir, _ := homeWith(t, sessionUUID, before+
 		line("m1", "opus", `{"input_tokens":5,"output_tokens":1}`)+
 		line("m1", "opus", `{"input_tokens":5,"output_tokens":7}`)+
 		line("m2", "haiku", `{"input_tokens":1,"cache_creation_input_tokens":2,"cache_read_input_tokens":3}`)+
@@ -80,10 +78,3 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 
 // talked is the session of a conversation.
 const talked = "0a0b0c0d-0000-4000-8000-00000000000a"
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package transcript
+package claude
 
 import (
 	"os"
@@ -16,7 +16,7 @@ import (
 // its transcript has changed.
 func TestClearRemovesWhatIsBesideASession(t *testing.T) {
 	for _, isChanged := range []bool{false, true} {
-		b, _, file := home(t, talked, prompted)
+		b, _, file := homeWith(t, talked, prompted)
 		beside := filepath.Join(filepath.Dir(filepath.Dir(file)), "elsewhere", talked, "tool-results", "x")
 		write(t, beside, "x")
 		mark, err := transcripts.MarkOf(file)

@@ -1,4 +1,4 @@
-package transcript
+package claude
 
 import (
 	"fmt"
@@ -30,17 +30,17 @@ func TestHostileTranscripts(t *testing.T) {
 		"many messages":   {messages.String(), 0},
 		"names like text": {fmt.Sprintf(spoke, strings.Repeat("a", maxNames), 1), 0},
 	} {
-		d, dir, path := home(t, id, c.text)
+		d, dir, path := homeWith(t, id, c.text)
 		if err := os.Truncate(path, max(c.length, int64(len(c.text)))); err != nil {
 			t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
 		}
 		if usage, ok := d.Usage(runner.Conversation{ID: id, Dir: dir}, 0); ok {
 			t.Errorf("%s: the usage is %v", name, usage)
 		}
-		for count := range Counts(path, int64(len(c.text))) {
+		for count := range costStates(path, int64(len(c.text))) {
 			t.Errorf("%s: a count %v", name, count)
 		}
-		if ok, err := HoldsPrompt(path, math.MaxInt64); ok || err != nil {
+		if ok, err := holdsPrompt(path, math.MaxInt64); ok || err != nil {
 			t.Errorf("%s: holds a prompt: %v, %v", name, ok, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package transcript
+package claude
 
 import (
 	"cmp"
@@ -29,25 +29,13 @@ type line struct {
 	} `json:"message"`
 }
 
-// block is a part of a message.
-type block struct {
-	Type    string         `json:"type"`
-	Text    string         `json:"text"`
-	ID      string         `json:"id"`
-	Name    string         `json:"name"`
-	Input   jsontext.Value `json:"input"`
-	Use     string         `json:"tool_use_id"`
-	Content jsontext.Value `json:"content"`
-	IsError bool           `json:"is_error"`
-}
-
 // tell calls each with the messages of a transcript.
 func tell(path string, from, to int64, each func(runner.Message) error) error {
 	agents := subagentsOf(path)
 	t := transcripts.Teller{
 		Each: each,
 		Shows: func(line []byte) bool {
-			t := TypeOf(line)
+			t := typeOf(line)
 			return t == "user" || t == "assistant" || t == "system"
 		},
 		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
@@ -90,7 +78,7 @@ func (l *line) tell(feed *transcripts.Feed, m runner.Message) error {
 // speaker says whose the texts of a line are.
 func (l *line) speaker() runner.Speaker {
 	switch {
-	case l.IsMeta, l.IsSummary, l.Message.Model == Synthetic:
+	case l.IsMeta, l.IsSummary, l.Message.Model == synthetic:
 		return runner.FromCLI
 	case l.Type == "user":
 		return runner.FromUser
@@ -114,8 +102,8 @@ func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) erro
 		m.Input, m.Cut = transcripts.Bounded(string(b.Input))
 		return feed.Use(b.ID, m)
 	case "tool_result":
-		m.Text, m.Cut = transcripts.Bounded(textOf(b.Content))
-		m.Failed, m.Refused = b.IsError, l.isRefused()
+		m.Text, m.Cut = transcripts.Bounded(textOf(b.Said))
+		m.Failed, m.Refused = b.Failed, l.isRefused()
 		return feed.Brought(b.Use, m)
 	case "image", "document":
 		m.Text = "[" + b.Type + "]"
