@@ -81,11 +81,11 @@ func (c catalog) noState(target string) *Problem {
 			known[i] = Stem(n)
 		}
 	}
-	return &Problem{
-		Code:    "no-state",
-		Message: "there is no state " + Quote(target),
-		Hint:    DidYouMean(target, known),
+	hint := DidYouMean(target, known)
+	if stem, isCmd := strings.CutSuffix(strings.ToLower(target), ".cmd"); isCmd {
+		hint = "states end in .md, .sh, .bat or .ps1: rename it to " + target[:len(stem)] + ".bat"
 	}
+	return &Problem{Code: "no-state", Message: "there is no state " + Quote(target), Hint: hint}
 }
 
 // find is resolve for many targets: it returns "" and says nothing when there is no

@@ -161,6 +161,8 @@ type PromptOrder struct {
 	// branched from has come, as far as the run knows; nil when it does not.
 	Reached *state.Reached
 	Cage    *cage.Cage // what the agent runs in; nil: none
+	// IsChecked says that commands decide about the work, so that they must be able to run.
+	IsChecked bool
 	// TellsTools asks for every use of a tool (Progress.Tool), whatever Order.Telling says.
 	TellsTools bool
 }

@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -170,5 +171,17 @@ func TestStoppedVerificationsRunAgain(t *testing.T) {
 		same(t, "verdicts", 0, len(told[*state.NodeAttempt](l)))
 		l.drive(true, state.Completed)
 		same(t, "agent runs, verdicts", []int{1, 1}, []int{len(l.orders), len(told[*state.NodeAttempt](l))})
+	})
+}
+
+// TestWithoutAShellNoAttemptIsPaid: a machine that can run no command fails before the agent.
+func TestWithoutAShellNoAttemptIsPaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": "---\ndone_when: [check]\n---\n<result>done</result>"}, nil)
+		l.noShell = errors.New("there is no bash")
+		l.drive(false, state.Failed)
+		f := l.run.Agents[0].Failure
+		same(t, "class, message", []string{"runtime", "done_when: there is no bash"}, []string{f.Class, f.Message})
+		same(t, "agent runs", 0, len(l.orders))
 	})
 }

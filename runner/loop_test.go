@@ -99,6 +99,7 @@ type cast struct {
 	slow     time.Duration                           // how long agents take
 	inTokens bool                                    // the agent CLI tells tokens alone
 	metered  []state.Usage                           // with inTokens: what a key proxy has counted
+	noShell  error                                   // why there are no commands
 	babble   func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
 
 	mu       sync.Mutex // guards what follows
@@ -193,6 +194,9 @@ func (c *cast) Verify(ctx context.Context, k runner.Checks, tell func(runner.Pro
 	}
 	return v
 }
+
+// Ready implements runner.Verifier.
+func (c *cast) Ready() error { return c.noShell }
 
 // Keep implements runner.Verifier.
 func (c *cast) Keep(dir string, patterns []string, _ string) map[string]string {

@@ -156,6 +156,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 		Backend: plan.Backend, Text: promptText{x.run, x.agent, x.state}.text(),
 		Session: run.Mode, SessionID: run.SessionID, From: run.From, Cut: plan.Cut,
 		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt), TellsTools: x.cfg.Traced,
+		IsChecked: policy.Convergence != nil,
 	}
 	if plan.Session != nil {
 		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID

@@ -10,6 +10,8 @@ import (
 
 // Verifier decides whether an attempt of a state with done_when is done.
 type Verifier interface {
+	// Ready says why this machine can run no command, nil if it can.
+	Ready() error
 	// Verify runs every command, in order, all of them even after one failed,
 	// and returns when everything they started is gone. When ctx is done it ends
 	// them and says so in the Verification. It calls tell before each command, from

@@ -93,6 +93,11 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 	if o.Kind == protocol.Script {
 		return w.scripts.Run(ctx, o, tell)
 	}
+	if o.Prompt.IsChecked {
+		if err := w.verifier.Ready(); err != nil {
+			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "done_when: " + err.Error()}
+		}
+	}
 	w.wait(ctx)
 	return w.agents[o.Prompt.Backend].Run(ctx, o, tell)
 }

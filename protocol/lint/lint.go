@@ -156,6 +156,7 @@ func (l *linter) checkState(d reading) {
 	l.checkTagForm(d)
 	l.checkForks(d)
 	l.checkNeeds(d)
+	l.checkBatch(d)
 	l.checkTemplates(d)
 	if len(s.Problems) > 0 {
 		return

@@ -79,3 +79,20 @@ func (l *linter) checkNeeds(d reading) {
 		}
 	}
 }
+
+// expanded finds a text of the run that cmd.exe puts into a line of a batch file before it reads the line.
+var expanded = pattern(`(?i)%(RAYMOND_(?:INPUT|RESULT|VAR_\w+))(?::[^%]*)?%`)
+
+// checkBatch warns of a batch file that obeys what others have written.
+func (l *linter) checkBatch(d reading) {
+	if !strings.EqualFold(path.Ext(d.State.Name), ".bat") {
+		return
+	}
+	for i, line := range d.Lines {
+		if m := expanded().FindStringSubmatchIndex(line); m != nil && !d.IsComment(line) {
+			l.warn(d, d.place(i, m[0]), protocol.Problem{Code: "expanded",
+				Message: fmt.Sprintf("cmd.exe puts the value of %s into the line and obeys what is in it, such as & and a command", line[m[2]:m[3]]),
+				Hint:    "have a program read the file %RAYMOND_RESULT_FILE%, or make this a .ps1: see docs/language.md#on-windows"})
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
@@ -87,11 +88,15 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // ask runs the program, through the proxy where there is one.
 func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answer, *runner.Failure) {
+	bash, err := proc.Bash()
+	if err != nil {
+		return program.Nothing, program.Machine("the agent command is run by bash: %v", err)
+	}
 	s.costs.proxied = open(b.Proxy, s.Order.Mark)
 	defer s.costs.proxied.close()
 	defer s.costs.proxied.follow(s.Display.Usage)()
 	exit, fail := s.Run(ctx, program.Invocation{
-		Path: "/bin/bash", Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
+		Path: bash, Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
 		// The shell waits for what it runs before it looks at a signal.
 		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs,
 	})

@@ -28,7 +28,7 @@ var candidates = map[string]struct {
 	names []string
 	hint  string
 }{
-	".sh":  {[]string{"/bin/bash"}, "install bash (apt-get install bash, apk add bash)"},
+	".sh":  {[]string{"/bin/bash"}, "it runs every .sh, whatever its first line names: install it (apt-get install bash, apk add bash)"},
 	".bat": {[]string{"cmd.exe"}, "batch files run on Windows only"},
 	".ps1": {[]string{"pwsh", "powershell"}, "install PowerShell from https://aka.ms/powershell"},
 }

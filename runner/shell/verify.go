@@ -37,6 +37,15 @@ type Verifier struct {
 
 var _ runner.Verifier = Verifier{}
 
+// Ready implements runner.Verifier.
+func (v Verifier) Ready() error {
+	_, err := Bash()
+	return err
+}
+
+// Bash returns the path of the shell that runs commands, and an error that says how to get it.
+func Bash() (string, error) { return proc.Bash() }
+
 // Verify implements runner.Verifier.
 func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
 	log := openLog(c)
@@ -91,8 +100,9 @@ type run struct {
 func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.CommandResult {
 	tail := newTail()
 	r.log.printf("\n$ %s\n", r.cmd)
+	bash, _ := Bash() // else nothing is started, which tells
 	options := proc.Options{
-		Path: "/bin/bash", Args: []string{"-c", r.cmd}, Dir: c.Dir,
+		Path: bash, Args: []string{"-c", r.cmd}, Dir: c.Dir,
 		Env:     append(secrets.Without(v.Env), c.Env...),
 		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
 		Stdout: io.MultiWriter(tail, r.log.bounded()), MergeStderr: true,

@@ -130,6 +130,9 @@ func (a *Actor) Unused() []string {
 	return left
 }
 
+// Ready implements runner.Verifier: replies may need no commands.
+func (a *Actor) Ready() error { return nil }
+
 // Verify implements runner.Verifier: with the exit codes of the reply, or by
 // running the commands.
 func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {

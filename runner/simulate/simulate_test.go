@@ -137,6 +137,8 @@ func (s *scripts) Run(_ context.Context, o runner.Order, _ func(runner.Progress)
 // commands stand in for the commands of done_when: "fail" fails.
 type commands struct{}
 
+func (commands) Ready() error { return nil }
+
 func (commands) Keep(string, []string, string) map[string]string { return nil }
 
 func (commands) Verify(_ context.Context, c runner.Checks, _ func(runner.Progress)) state.Verification {

@@ -137,3 +137,20 @@ func TestBatchFilesRun(t *testing.T) {
 		t.Errorf("a&b: got %v, want a refusal", err)
 	}
 }
+
+func TestBashIsThatOfGit(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", filepath.Join(dir, "wsl")+";"+filepath.Join(dir, "Git", "cmd"))
+	t.Setenv("ProgramFiles", filepath.Join(dir, "none"))
+	for _, file := range []string{`wsl\bash.exe`, `Git\cmd\git.exe`} {
+		installtest.WriteProgram(t, filepath.Join(dir, file), "")
+	}
+	if got, err := Bash(); err == nil {
+		t.Errorf("got %s, want none", got)
+	}
+	want := filepath.Join(dir, `Git\bin\bash.exe`)
+	installtest.WriteProgram(t, want, "")
+	if got, err := Bash(); err != nil || filepath.Clean(got) != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+}

@@ -95,6 +95,9 @@ func (b *bash) Verify(ctx context.Context, c runner.Checks, _ func(runner.Progre
 	return v
 }
 
+// Ready implements runner.Verifier.
+func (b *bash) Ready() error { return nil }
+
 // Keep implements runner.Verifier.
 func (b *bash) Keep(dir string, patterns []string, copies string) map[string]string {
 	return shell.Verifier{}.Keep(dir, patterns, copies)

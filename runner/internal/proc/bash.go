@@ -1,0 +1,35 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+)
+
+// Bash returns the path of the shell that runs commands: /bin/bash, on Windows that of Git for Windows.
+func Bash() (string, error) {
+	at, err := []string{"/bin/bash"}, errors.New("there is no /bin/bash on this machine: install it (apt-get install bash, apk add bash)")
+	if runtime.GOOS == "windows" {
+		at, err = ofGit(), errors.New("there is no bash of Git for Windows on this machine: install Git for Windows, and put its git on PATH")
+	}
+	for _, path := range at {
+		if found, missing := exec.LookPath(path); missing == nil {
+			return found, nil
+		}
+	}
+	return "", err
+}
+
+// ofGit are the places of the bash that comes with git on Windows. What PATH has may be the one of WSL, to which
+// other paths lead.
+func ofGit() []string {
+	bash := filepath.Join("bin", "bash.exe")
+	at := []string{filepath.Join(os.Getenv("ProgramFiles"), "Git", bash)}
+	if git, err := exec.LookPath("git"); err == nil {
+		bin := filepath.Dir(git) // cmd, bin or mingw64\bin
+		at = append([]string{filepath.Join(bin, "..", bash), filepath.Join(bin, "..", "..", bash)}, at...)
+	}
+	return at
+}
