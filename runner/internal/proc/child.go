@@ -143,9 +143,12 @@ type start struct {
 	caged uint64 // mark of the cage, 0 without one
 }
 
-// explain names the directory when that was what is missing: the operating
-// system reports it as if the program were.
+// explain says what an error means that the operating system reports as one of the program: the
+// directory is missing, or there are too many processes.
 func (s Options) explain(err error) error {
+	if errors.Is(err, syscall.EAGAIN) {
+		return fmt.Errorf("%w: there is room for no other process (ulimit -u, or the limit of the container)", err)
+	}
 	if s.Dir == "" {
 		return err
 	}

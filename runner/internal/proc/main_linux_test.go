@@ -47,6 +47,7 @@ var roles = map[string]func(args []string){
 	"flood":     playFlood,
 	"parent":    playParent,
 	"conductor": playConductor,
+	"crowded":   playCrowded,
 	"sweeper":   playSweeper,
 	"spied":     playSpied,
 }

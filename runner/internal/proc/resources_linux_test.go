@@ -1,9 +1,17 @@
 package proc
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
 	"runtime"
 	"slices"
+	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // allocated returns how many bytes f allocates, in this whole process.
@@ -46,5 +54,32 @@ func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 	}
 	if cap(lines.buf) > keptBuffer {
 		t.Errorf("a buffer of %d bytes is kept", cap(lines.buf))
+	}
+}
+
+// playCrowded fills the process table, keeps threads busy, and prints why it can't start a child.
+func playCrowded([]string) {
+	must(Adopt())
+	if os.Getuid() == 0 { // root has no limit
+		must(syscall.Setuid(65534))
+	}
+	must(unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{}))
+	for range spare / 2 {
+		var fds [2]int
+		must(unix.Pipe(fds[:]))
+		go func() { _, _ = unix.Read(fds[0], make([]byte, 1)) }()
+	}
+	_, err := Run(context.Background(), Options{Path: "/bin/true"})
+	fmt.Print(err)
+}
+
+// TestFullProcessTable: it is an error that says so, and no end of this process.
+func TestFullProcessTable(t *testing.T) {
+	t.Parallel()
+	s := part("crowded", "")
+	var out bytes.Buffer
+	s.Stdout = &out
+	if e := run(t, s); e.Code != 0 || !strings.Contains(out.String(), "resource temporarily unavailable: there is room for no other process") {
+		t.Errorf("got %q, %+v\n%s", out.String(), e, e.StderrTail)
 	}
 }
