@@ -2,6 +2,9 @@ package state
 
 import "time"
 
+// DefaultDir is the folder of the state files where nobody names one.
+const DefaultDir = ".raymond/state"
+
 // mainAgent is the name of the first agent of a run.
 const mainAgent = "main"
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
@@ -187,12 +186,7 @@ func paths(o *options.Options, getenv func(string) string) map[string]string {
 
 // stopped says why a run that has stopped is not completed.
 func stopped(o *options.Options, run *state.Run) *problem.Problem {
-	p := session.Outcome(run)
-	if o.IsGiven("state-dir") {
-		again := "resume " + run.WorkflowID
-		p.Hint = strings.ReplaceAll(p.Hint, again, again+" --state-dir "+o.StateDir)
-	}
-	return p
+	return session.Outcome(run, o.StateDir)
 }
 
 // screened are People who may share the screen with a console.

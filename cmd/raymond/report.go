@@ -47,7 +47,7 @@ func (a *App) source(stateDir, id string) runs.Source {
 		c.Folder = ""
 	}
 	s := runs.Source{StateDir: stateDir, Agents: agents.New(c), Hide: secrets.NewRedactor(a.Environ).Text,
-		Next: func(run *state.Run) string { return session.Outcome(run).Hint }}
+		Next: func(run *state.Run) string { return session.Outcome(run, stateDir).Hint }}
 	if path, err := workspace.Find(a.Environ); err == nil {
 		s.Git = &workspace.Git{Path: path, Env: a.Environ}
 	}

@@ -41,10 +41,8 @@ func isOdd(choice string) bool {
 	return choice == "" || plain(choice) != choice || strings.Contains(choice, "`") || columns(choice) > widestName
 }
 
-// ResumeHint says on a command line how a run is resumed that has stopped while agents
-// wait. It is one line of our own words.
-func ResumeHint(workflowID string, waits []Wait) string {
-	command := "raymond resume " + plain(workflowID)
+// waitHint says by which command a run is resumed that has stopped while agents wait.
+func waitHint(command string, waits []Wait) string {
 	var hints []string
 	if open := questions(waits); len(open) > 0 {
 		hints = append(hints, "to answer: "+command+answerFlags(open))

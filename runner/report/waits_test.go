@@ -54,7 +54,7 @@ func TestResumeHints(t *testing.T) {
 		"to resume from 2026-03-02 09:34 UTC on: raymond resume w-1":                                             {until("2026-03-03T09:34:06Z"), until("2026-03-02T09:34:06Z")},
 		"to answer: raymond resume w-1 --answer yes; to resume from 2026-03-02 09:34 UTC on: raymond resume w-1": {until("2026-03-02T09:34:06Z"), ask("main", 1, "yes")},
 	} {
-		if got := ResumeHint("w-1", waits); got != want {
+		if got := waitHint("raymond resume w-1", waits); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}

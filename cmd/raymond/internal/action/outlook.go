@@ -29,6 +29,10 @@ func (r *result) outlook(s *step, run *state.Run) ask.Outlook {
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.found.isBlind,
 		Cause: keyAdvice(run, s.in, r.runBy(run)), Lacks: r.lacks(s, run),
+		RefusesChanges: s.in.ChangedWorkflow != job.ChangedTake,
+	}
+	if f.Cure = report.CureOf(run); f.Cure.Do != "" {
+		f.Cure.Do = inputsNamed(f.Cure.Do)
 	}
 	f.Cap.Which, f.Cap.Spent, f.Cap.Max = run.ReachedCap()
 	if s.isPost && f.Status == state.Running { // nobody drives it any more

@@ -85,7 +85,7 @@ func inputsNamed(text string) string {
 
 // outcome says why the run is not completed, for somebody who reads a job.
 func outcome(s *step, r *result) *problem.Problem {
-	p := forJob(s, session.Outcome(r.run))
+	p := forJob(s, session.Outcome(r.run, ""))
 	p.Hint = "next: " + s.log.shown(r.next.Plain())
 	if p.Class == problem.ClassCancelled {
 		p.What, p.Code = s.log.shown(r.run.Progress.Reason), r.stops.ExitCode()

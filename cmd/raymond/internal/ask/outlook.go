@@ -47,6 +47,8 @@ type Facts struct {
 	NoActionsRead     bool                 // without actions: read, later workflow runs can't find the run
 	Successor         string               // the later job of this workflow run that resumes the run; "" for none
 	Cause             string               // what has to be fixed first, without a full stop; "" for not known
+	Cure              report.Cure          // of a run that has failed
+	RefusesChanges    bool                 // changed-workflow is not take
 }
 
 // Cap is a limit on what many runs cost together.
@@ -91,7 +93,7 @@ func (f *Facts) howText() string {
 	case f.Part != nil:
 		return f.partText()
 	case f.Status == state.Failed:
-		return f.failedText()
+		return f.failedText() + f.filesText()
 	case f.Status == state.OverBudget && f.Cap.Which != "":
 		return fmt.Sprintf("Raise `%s` above `$%s`, or wait: only what was spent in the last 24 hours counts. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
 	case f.Status == state.OverBudget:
@@ -124,10 +126,14 @@ func (f *Facts) leastBudget() string {
 }
 
 func (f *Facts) causeText() string {
-	if f.Cause == "" {
+	text := f.Cause
+	if text == "" && f.Status == state.Failed {
+		text = f.Cure.Do
+	}
+	if text == "" {
 		return ""
 	}
-	return strings.ToUpper(f.Cause[:1]) + f.Cause[1:] + ". "
+	return upper(text) + ". "
 }
 
 // resumeText is for a run that the next step with the same key resumes by itself.
@@ -156,6 +162,9 @@ func (f *Facts) successor() string {
 func (f *Facts) failedText() string {
 	how := "Fix the cause, then press the re-run button"
 	id := "`resume: " + f.WorkflowID + "`"
+	if f.Cure.From != "" {
+		return "Then run the workflow with `resume: " + f.WorkflowID + "@N`, where N is the number of `" + strings.ReplaceAll(f.Cure.From, "`", "") + "` in the table of states."
+	}
 	switch {
 	case f.Kept == Locally && f.Number != 0:
 		return "Fix the cause, then run the step again on this machine, on this " + f.Kind + ", with " + f.placeText() + "."
@@ -169,6 +178,19 @@ func (f *Facts) failedText() string {
 		return how + ", or have the next event on this " + f.Kind + " try it again."
 	}
 	return how + ", or run the workflow with " + id + "."
+}
+
+// filesText is for a run that failed by what may be in the files of its repository, where
+// there is another way than the re-run button.
+func (f *Facts) filesText() string {
+	if !f.Cure.InFiles || f.Cure.From != "" || f.Kept == Locally || f.NeverResume || f.NoActionsRead {
+		return ""
+	}
+	text := " The button takes the files of this commit: after a change of them, take the other way."
+	if f.RefusesChanges {
+		text += " It needs `changed-workflow: take`."
+	}
+	return text
 }
 
 // raisedText is how a run is resumed whose limit was raised.

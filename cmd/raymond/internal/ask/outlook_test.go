@@ -7,6 +7,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -118,4 +119,29 @@ func TestALimitOnManyRuns(t *testing.T) {
 			t.Fatalf("%+v\ngot %q", f, o.Text)
 		}
 	})
+}
+
+// TestAFailureSaysWhatHelps: the re-run button is no help against what is in files, and a
+// conversation that is too long is as long again.
+func TestAFailureSaysWhatHelps(t *testing.T) {
+	const way, files = "Fix the cause, then press the re-run button, or run the workflow with `resume: w`.", " The button takes the files of this commit: after a change of them, take the other way."
+	long := state.AgentFailure{Class: string(state.Fatal), Message: "bad request: Prompt is too long"}
+	for want, c := range map[string]struct {
+		agent   state.Agent
+		refuses bool
+	}{
+		way + files: {state.Agent{State: "A.sh", Failure: &state.AgentFailure{Class: string(state.Fatal), Message: "exit code 1"}}, false},
+		way + files + " It needs `changed-workflow: take`.": {state.Agent{State: "A.sh", Failure: &state.AgentFailure{Class: string(state.Fatal), Message: "exit code 1"}}, true},
+		way:                                   {state.Agent{State: "A.md", Failure: &state.AgentFailure{Class: string(state.Transient), Message: "no result"}}, true},
+		"Shorten A.md. " + way + files:        {state.Agent{State: "A.md", Failure: &long}, false},
+		"Set `max-agents: 8`. " + way + files: {state.Agent{State: "A.md", Failure: &state.AgentFailure{Message: "the run would have 5 agents at once, more than --max-agents 4"}}, false},
+		"Have a state before A.md reset. Then run the workflow with `resume: w@N`, where N is the number of `B.md` in the table of states.": {
+			state.Agent{State: "A.md", By: "agent B.md", Session: &state.Session{ID: "s"}, Failure: &long}, false},
+	} {
+		run := &state.Run{Agents: []*state.Agent{&c.agent}, Options: state.Options{MaxAgents: 4}}
+		f := ask.Facts{Status: state.Failed, WorkflowID: "w", Kept: ask.Stored, Cure: report.CureOf(run), RefusesChanges: c.refuses}
+		if got := ask.OutlookOf(f).Text; got != want {
+			t.Errorf("%s:\n got %q\nwant %q", c.agent.Failure.Message, got, want)
+		}
+	}
 }

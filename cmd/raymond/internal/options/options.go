@@ -214,7 +214,7 @@ func (o *Options) AddInput() {
 
 // AddStateDir defines the flag of the folder of state files.
 func (o *Options) AddStateDir() {
-	o.StateDir = ".raymond/state"
+	o.StateDir = state.DefaultDir
 	o.Add("state-dir", "DIR", "folder of the state files (default .raymond/state)", func(s string) error {
 		o.StateDir = s
 		return checkFolder(s)

@@ -46,6 +46,7 @@ type Listing struct {
 	RerunExec     int            `json:"rerun_exec,omitempty"` // and the state execution that this one began with
 
 	waits []report.Wait // the same as Waiting, for people
+	next  string        // what to do, where it is resumable
 }
 
 // interrupted is the status of a run whose state file says that it runs, but that
@@ -209,9 +210,13 @@ func PrintJSON(out io.Writer, v any) error {
 
 // Print prints one run.
 func Print(out io.Writer, dir, id string, asJSON bool) error {
-	l, err := inspect(dir, id)
+	run, driver, err := Read(dir, id)
 	if err != nil {
 		return err
+	}
+	l := list(run, driver)
+	if l.Resumable {
+		l.next = report.ResumeHint(run, dir)
 	}
 	if asJSON {
 		return PrintJSON(out, l)
@@ -288,10 +293,6 @@ func showStatus(out io.Writer, l Listing) error {
 		}
 		row("agent "+e.Agent, what)
 	}
-	if l.Resumable && len(l.waits) > 0 {
-		row("resume", report.ResumeHint(l.WorkflowID, l.waits))
-	} else if l.Resumable {
-		row("resume", "raymond resume "+l.WorkflowID)
-	}
+	row("resume", l.next)
 	return w.Flush()
 }

@@ -12,26 +12,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Outcome says why a run that has stopped is not completed; its class decides on
-// the exit code.
-func Outcome(run *state.Run) *problem.Problem {
+// Outcome says why a run that has stopped is not completed, and what to do; its class decides
+// on the exit code. stateDir is the folder of its state file, "" for the default.
+func Outcome(run *state.Run, stateDir string) *problem.Problem {
 	p := &run.Progress
-	again := "raymond resume " + run.WorkflowID
-	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: "to resume: " + again}
+	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: report.ResumeHint(run, stateDir)}
 	switch p.Status {
-	case state.OverBudget:
-		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --budget with more than %s", again, run.Spent().Exactly())
-	case state.OverIterations:
-		f.Class, f.Hint = problem.ClassOverLimit, fmt.Sprintf("to resume: %s --max-iterations with more than %d", again, run.Begun())
+	case state.OverBudget, state.OverIterations:
+		f.Class = problem.ClassOverLimit
 	case state.Suspended:
-		f.Class, f.Hint = problem.ClassSuspended, report.ResumeHint(run.WorkflowID, report.WaitsOf(run))
+		f.Class = problem.ClassSuspended
 		if !p.Until.IsZero() {
 			f.What += fmt.Sprintf(" (until %s)", report.Minute(p.Until))
 		}
 	case state.Cancelled:
 		f.Class, f.What = problem.ClassCancelled, "stopped by "+p.Reason
 	default:
-		f.Class, f.Hint = problem.ClassRunFailed, "to try again: "+again
+		f.Class = problem.ClassRunFailed
 		f.What += lastOutput(run)
 		for _, a := range run.Agents {
 			if a.Failure != nil && a.Failure.Class == string(state.Machine) {

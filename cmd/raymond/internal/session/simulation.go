@@ -133,7 +133,7 @@ func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replie
 		return err
 	}
 	if run.Progress.Status == state.Cancelled {
-		p := Outcome(run)
+		p := Outcome(run, "")
 		p.Hint, p.Code = "", stops.ExitCode()
 		return p
 	}
@@ -185,7 +185,7 @@ func (s Simulation) compare(run *state.Run, replies *simulate.Replies, diff []st
 			Hint: "change the workflow, or the replies file"}
 	}
 	if replies.Expect == nil && run.Progress.Status != state.Completed {
-		p := Outcome(run)
+		p := Outcome(run, "")
 		p.Hint = ""
 		return p
 	}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/raymond-action/raymond-action/internal/installtest"
+)
+
+// adviceCLI is an agent CLI whose API says no where a line of the file no holds: a shell's
+// condition on its arguments and on the prompt, and the words of the error.
+const adviceCLI = `#!/bin/bash
+if [ "$1" = --version ]; then echo '2.1.200 (stub)'; exit; fi
+args="$*" prompt=$(cat) id=new cost='"total_cost_usd":0.01,' stop=end_turn
+while [ $# -gt 0 ]; do case $1 in --session-id) id=$2 ;; --resume) [ $id = new ] && id=$2 ;; esac; shift; done
+[[ $prompt == *free* ]] && cost=
+echo '{"type":"system","subtype":"init","session_id":"'$id'","model":"stub-1"}'
+while IFS=: read -r condition words; do
+	[ -n "$condition" ] && eval "$condition" || continue
+	[ "$words" = refusal ] && stop=refusal
+	echo '{"type":"result","subtype":"success","is_error":true,"result":"'$words'","stop_reason":"'$stop'","num_turns":1,"session_id":"'$id'",'$cost'"modelUsage":{}}'
+	exit 1
+done <"$STUB/no"
+text=$(sed -n 's/^answer: //p' <<<"$prompt")
+text=${text//\"/\\\"}
+echo '{"type":"assistant","message":{"id":"m1","model":"stub-1","content":[{"type":"text","text":"'$text'"}]}}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"","stop_reason":"end_turn","num_turns":1,"session_id":"'$id'",'$cost'"modelUsage":{}}'
+`
+
+// TestAdviceHelps: whatever has stopped a run, the command that its error names, taken when
+// that is done which it says comes first, completes it; without that it stops as before.
+func TestAdviceHelps(t *testing.T) {
+	for name, c := range advised() {
+		t.Run(name, c.run)
+	}
+}
+
+// advice is what a stopped run says that helps it.
+type advice struct {
+	files, no, flags string
+	says             string // the advice; the command is taken
+	cure             string // files, or a variable of the environment
+	isEnough         bool   // to resume without more
+}
+
+func advised() map[string]advice {
+	const (
+		key  = "ANTHROPIC_API_KEY=sk-ant-of-a-test"
+		talk = "-- wf/START.md --\nanswer: <goto>A.md</goto>\n-- wf/A.md --\nanswer: <result>x</result>\n"
+		ask  = "-- wf/START.md --\nanswer: <result>x</result>\n"
+	)
+	return map[string]advice{
+		"attempts": {"-- wf/START.md --\n---\ndone_when: test -e done\nmax_attempts: 1\n---\nanswer: <result>x</result>\n", "", "", "to try again: raymond resume w", "-- done --\n", false},
+		"attempts, then suspended": {"-- wf/START.md --\n---\ndone_when: test -e done\nmax_attempts: 1\non_exhausted: suspend\n---\nanswer: <result>x</result>\n", "", "",
+			"to resume: raymond resume w", "-- done --\n", false},
+		"a script":                {"-- wf/START.sh --\nexit 3\n", "", "", "fix the cause, then: raymond resume w", "-- wf/START.sh --\necho '<result>x</result>'\n", false},
+		"a long prompt":           {strings.Replace(ask, "answer", "long\nanswer", 1), "[[ $prompt == *long* ]]:Prompt is too long", "", "shorten START.md, then: raymond resume w", ask, false},
+		"a long conversation":     {talk, "[[ $args == *--resume* ]]:Prompt is too long", "", "have a state before A.md reset, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
+		"a conversation is gone":  {talk, "[[ $args == *--resume* ]]:No conversation found", "", "have a state before A.md reset, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
+		"another bad request":     {strings.Replace(ask, "answer", "odd\nanswer", 1), "[[ $prompt == *odd* ]]:invalid_request", "", "change START.md, then: raymond resume w", ask, false},
+		"a refusal":               {strings.Replace(ask, "answer", "odd\nanswer", 1), "[[ $prompt == *odd* ]]:refusal", "", "change START.md, then: raymond resume w", ask, false},
+		"an unknown model":        {strings.Replace(ask, "answer", "---\nmodel: odd\n---\nanswer", 1), "[[ $args == *odd* ]]:There's an issue with the selected model", "", "name another model, in START.md where that names one, else by --model, then: raymond resume w", ask, false},
+		"nobody logged in":        {ask, "[ -z \"$ANTHROPIC_API_KEY\" ]:Not logged in · Please run /login", "", "set a valid ANTHROPIC_API_KEY or ", key, false},
+		"no credit":               {ask, "[ ! -e \"$STUB/paid\" ]:Credit balance is too low", "", "add credit to the account of the API, then: raymond resume w", "-- paid --\n", false},
+		"the budget":              {talk, "", "--budget 0.005", "to resume with a larger budget: raymond resume w --budget 1.01", "", false},
+		"the iterations":          {talk, "", "--max-iterations 1", "to resume with a larger limit: raymond resume w --max-iterations 2", "", false},
+		"the agents":              {"-- wf/START.sh --\necho '<fork next=\"A.sh\">A.sh</fork>'\n-- wf/A.sh --\necho '<result>x</result>'\n", "", "--max-agents 1", "to try again: raymond resume w --max-agents 2", "", false},
+		"the depth":               {"-- wf/START.sh --\necho '<call return=\"A.sh\">B.sh</call>'\n-- wf/B.sh --\necho '<call return=\"A.sh\">A.sh</call>'\n-- wf/A.sh --\necho '<result>x</result>'\n", "", "--max-depth 1", "to try again: raymond resume w --max-depth 2", "", false},
+		"costs that nobody knows": {"-- wf/START.md --\nfree\nanswer: <goto>A.md</goto>\n-- wf/A.md --\nfree\nanswer: <goto>B.md</goto>\n-- wf/B.md --\nfree\nanswer: <goto>C.md</goto>\n-- wf/C.md --\nfree\nanswer: <result>x</result>\n", "", "", "to try again: raymond resume w --budget 0", "", true},
+		"a question":              {"-- wf/START.sh --\necho '<ask next=\"A.sh\" choices=\"yes, no\">Well?</ask>'\n-- wf/A.sh --\necho '<result>x</result>'\n", "", "", "to answer: raymond resume w --answer yes (or no)", "", false},
+		"a job":                   {"-- wf/START.sh --\necho '<goto>A.sh</goto>'\n-- wf/A.sh --\n# raymond: job=publish\necho '<result>x</result>'\n", "", "--job main", "to run what waits for a job: raymond resume w --job publish", "", true},
+	}
+}
+
+func (c advice) run(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	installtest.WriteProgram(t, filepath.Join(dir, "claude"), adviceCLI)
+	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STUB=" + dir, "RAYMOND_CLAUDE=" + filepath.Join(dir, "claude")}
+	write := func(archive string) {
+		for _, f := range txtar.Parse([]byte(archive)).Files {
+			if err := os.MkdirAll(filepath.Dir(f.Name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			installtest.WriteProgram(t, f.Name, string(f.Data))
+		}
+	}
+	raymond := func(args ...string) (int, string) {
+		var told bytes.Buffer
+		code := (&App{Args: args, Environ: environ, Stdout: &bytes.Buffer{}, Stderr: &told}).Main()
+		return code, told.String()
+	}
+	write(c.files + "-- no --\n" + c.no + "\n")
+	code, told := raymond(append([]string{"run", "wf", "--workflow-id", "w", "--max-retries", "0"}, strings.Fields(c.flags)...)...)
+	command := regexp.MustCompile(`raymond (re(?:sume|run) .*?)( \(.*\))?\n$`).FindStringSubmatch(told)
+	if code == 0 || command == nil || !strings.Contains(told, "; "+c.says) {
+		t.Fatalf("the run: got exit code %d and\n%s\nwant an error that says %q", code, told, c.says)
+	}
+	if again, told := raymond("resume", "w"); !c.isEnough && again != code {
+		t.Errorf("without it: got exit code %d, want %d as before:\n%s", again, code, told)
+	}
+	if variable, _, _ := strings.Cut(c.cure, "="); !strings.Contains(variable, "\n") && variable != "" {
+		environ = append(environ, c.cure)
+	}
+	write(c.cure)
+	if code, told := raymond(strings.Fields(command[1])...); code != 0 {
+		t.Errorf("raymond %s: got exit code %d, want the run completed:\n%s", command[1], code, told)
+	}
+}
