@@ -2,7 +2,7 @@ package checkpoint
 
 import (
 	"crypto/sha256"
-	"os"
+	"io"
 	"testing"
 )
 
@@ -32,7 +32,7 @@ var DecodeManifest = decodeManifest
 func EncodeManifest(m Manifest) ([]byte, error) { return encodeJSON(&m) }
 
 // WriteWithin is Write with other limits on the archive and on all files.
-func WriteWithin(f *os.File, w Writing, packed, total int64) error {
+func WriteWithin(f io.Writer, w Writing, packed, total int64) error {
 	_, err := write(f, w, room{packed, total})
 	return err
 }

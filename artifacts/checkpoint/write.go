@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -35,13 +34,13 @@ type Written struct {
 	SHA256   string // of the archive's bytes: "sha256:…"
 }
 
-// Write makes f the archive of a checkpoint, which Read accepts with the same
+// Write writes the archive of a checkpoint, which Read accepts with the same
 // keys. Without keys the same parts and manifest make the same bytes. Files are
 // streamed, each in one pass. A manifest that Read would refuse is an *Invalid,
-// anything over its limits an ErrTooLarge; after an error what f holds is of no
+// anything over its limits an ErrTooLarge; after an error what was written is of no
 // use.
-func Write(f *os.File, w Writing) (Written, error) {
-	out, err := write(f, w, room{packed: maxPacked, total: maxTotal})
+func Write(to io.Writer, w Writing) (Written, error) {
+	out, err := write(to, w, room{packed: maxPacked, total: maxTotal})
 	if err != nil {
 		return Written{}, fmt.Errorf("write checkpoint: %w", err)
 	}
@@ -54,13 +53,7 @@ type room struct {
 	total  int64 // all files and the manifest
 }
 
-func write(f *os.File, w Writing, most room) (Written, error) {
-	if err := f.Truncate(0); err != nil {
-		return Written{}, err
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return Written{}, err
-	}
+func write(to io.Writer, w Writing, most room) (Written, error) {
 	w.Parts = slices.Clone(w.Parts)
 	slices.SortFunc(w.Parts, func(a, b Part) int { return strings.Compare(a.Name, b.Name) })
 	m, err := w.manifest()
@@ -68,7 +61,7 @@ func write(f *os.File, w Writing, most room) (Written, error) {
 		return Written{}, err
 	}
 	sum := &sum{Hash: sha256.New()}
-	out := &capped{w: io.MultiWriter(f, sum), left: most.packed}
+	out := &capped{w: io.MultiWriter(to, sum), left: most.packed}
 	p := &packing{Writing: w, manifest: m, left: most.total - maxManifest - maxSmall}
 	if w.Keys == nil {
 		err = p.pack(out)

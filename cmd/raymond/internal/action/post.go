@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
@@ -105,7 +106,7 @@ func finishNoted(ctx context.Context, s *step) error {
 	if isDenied(err) {
 		return err
 	}
-	return errors.Join(err, releaseLeft(ctx, s), clearConversations(s, r.kept))
+	return errors.Join(err, releaseLeft(ctx, s), clearConversations(s, &r))
 }
 
 // abandon gives up a run of which something was altered. Nothing of it is stored; what
@@ -173,7 +174,7 @@ func finishLeft(ctx context.Context, s *step, r *result) error {
 	}}
 	e.tell = func(ctx context.Context) error {
 		p, err := leftPage(s, r.kept, run, r.next.Text)
-		if err != nil {
+		if err != nil && !(errors.Is(err, syscall.ENOSPC) && len(s.log.notes) > 0) { // those name the disk
 			s.log.warn("the page can't be completed: " + err.Error())
 		}
 		return p.completeComment(ctx)
@@ -217,7 +218,11 @@ func openLeft(ctx context.Context, s *step, r *result, run *state.Run) (*storage
 		return nil, nil
 	}
 	r.store = newStore(s, v, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
-	if err := errors.Join(r.store.AdoptSent(ctx), completeLog(s, run)); err != nil {
+	err = completeLog(s, run)
+	if errors.Is(err, syscall.ENOSPC) {
+		err = nil // the next job completes it
+	}
+	if err := errors.Join(r.store.AdoptSent(ctx), err); err != nil {
 		return nil, err
 	}
 	return &storage{store: r.store, saver: r.store.NewSaver(s.in.CheckpointInterval)}, nil
@@ -227,15 +232,18 @@ func openLeft(ctx context.Context, s *step, r *result, run *state.Run) (*storage
 // from the agent CLI's folder: on a machine that many jobs share they would stay
 // there, secrets in clear. They stay when the end of the run could not be stored,
 // and with store: local.
-func clearConversations(s *step, k kept) error {
+func clearConversations(s *step, r *result) error {
 	own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
 	if err != nil || len(own) == 0 || s.isLocal() {
 		return err
 	}
 	note := s.note.get()
 	c, err := checkpoints.ReadChain(s.runDir(note.WorkflowID))
+	if r.store != nil && r.kept.isWhole { // a full disk may have kept it from the file
+		c, err = r.store.Chain(), nil
+	}
 	isUnstored := note.Lost || errors.Is(err, os.ErrNotExist) // and never will be
-	if err != nil && !isUnstored || !isUnstored && !k.isWhole {
+	if err != nil && !isUnstored || !isUnstored && !r.kept.isWhole {
 		return nil
 	}
 	warnOfKept(s, conversations.Clear(conversationsOf(s), own, c.Sessions, isUnstored))

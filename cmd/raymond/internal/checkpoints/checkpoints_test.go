@@ -3,6 +3,7 @@
 package checkpoints
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -66,24 +67,30 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// archive is a file for a checkpoint.
-func archive(t *testing.T) *os.File {
+// unpack unpacks a checkpoint into a folder, and removes it.
+func unpack(t *testing.T, w made) (checkpoint.Manifest, string) {
 	t.Helper()
+	defer w.remove()
 	f, err := os.Create(filepath.Join(t.TempDir(), "c.zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.Close() })
-	return f
-}
-
-// read is what a checkpoint has.
-func read(t *testing.T, f *os.File, size int64) (checkpoint.Manifest, []string) {
-	t.Helper()
-	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: size, Dir: t.TempDir()})
+	defer f.Close()
+	if _, err := io.Copy(f, io.NewSectionReader(w.archive, 0, w.Size)); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: w.Size, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return m, dir
+}
+
+// read is what a checkpoint has.
+func read(t *testing.T, w made) (checkpoint.Manifest, []string) {
+	t.Helper()
+	m, _ := unpack(t, w)
 	var names []string
 	for _, f := range m.Files {
 		names = append(names, f.Name)
@@ -97,20 +104,20 @@ func read(t *testing.T, f *os.File, size int64) (checkpoint.Manifest, []string) 
 func TestTheStateAloneIsStored(t *testing.T) {
 	t.Parallel()
 	o, told := lean(t)
-	s, shot, f := New(o), shotIn(o.Dir), archive(t)
+	s, shot := New(o), shotIn(o.Dir)
 	talk(t, shot, "said", 4)
 	log := filepath.Join(o.Dir, "events.jsonl")
 	write(t, log, "short")
 	shot.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: 1000}
-	if _, err := s.write(t.Context(), f, shot); err == nil {
+	if _, err := s.write(t.Context(), shot); err == nil {
 		t.Error("beside the run: got no error, want one")
 	}
 	shot.Last = true
-	w, err := s.write(t.Context(), f, shot)
+	w, err := s.write(t.Context(), shot)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, names := read(t, f, w.Size)
+	m, names := read(t, w)
 	if !slices.Equal(names, []string{"state.json"}) || len(m.Transcripts) != 0 {
 		t.Errorf("stored: got %v with %v, want the state alone", names, m.Transcripts)
 	}
@@ -147,7 +154,7 @@ func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 		o.Git = &workspace.Git{Env: os.Environ()}
 		s, shot := New(o), shotIn(o.Dir)
 		shot.dirs, shot.Last, shot.hasPrompted = []string{repo}, tt.last, tt.prompted
-		if _, err := s.write(t.Context(), archive(t), shot); err != nil || len(*told) != tt.told || (len(s.Notes()) > 0) != (tt.why != "") {
+		if _, err := s.write(t.Context(), shot); err != nil || len(*told) != tt.told || (len(s.Notes()) > 0) != (tt.why != "") {
 			t.Errorf("%s: told: got %q and the notes %q (%v), want that the work is left out", name, *told, s.Notes(), err)
 		}
 		var want []checkpoint.LeftOut
@@ -168,14 +175,14 @@ func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
 		o, told := lean(t)
 		asked := 0
 		o.IsOpen = func() bool { asked++; return isOpen }
-		s, shot, f := New(o), shotIn(o.Dir), archive(t)
+		s, shot := New(o), shotIn(o.Dir)
 		talk(t, shot, "said\n", 5)
 		shot.Last = true
-		w, err := s.write(t.Context(), f, shot)
+		w, err := s.write(t.Context(), shot)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, names := read(t, f, w.Size)
+		m, names := read(t, w)
 		want := []string{"state.json"}
 		if !isOpen {
 			want = append(want, checkpoint.Transcript{Backend: protocol.BackendCodex, Session: session}.Name())

@@ -90,16 +90,11 @@ func (p *past) stored(seals *seal.Seals, between func()) (checkpoint.Manifest, s
 		p.t.Fatal(err)
 	}
 	between()
-	s, f := New(o), archive(p.t)
-	w, err := s.write(p.t.Context(), f, shot)
+	w, err := New(o).write(p.t.Context(), shot)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	dir := p.t.TempDir()
-	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: w.Size, Dir: dir})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	m, dir := unpack(p.t, w)
 	return m, dir, w.notes
 }
 

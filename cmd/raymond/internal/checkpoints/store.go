@@ -3,9 +3,6 @@ package checkpoints
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -156,54 +153,48 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) 
 	if shot.Last {
 		defer func() { _ = s.packer.discard() }() // a folder that stays is cleared by Clear
 	}
-	temp, err := os.MkdirTemp(s.o.Temp, "checkpoint-")
+	m, err := s.write(ctx, shot)
 	if err != nil {
 		return slots.Result{}, err
 	}
-	defer os.RemoveAll(temp)
-	f, err := os.Create(filepath.Join(temp, "checkpoint.zip"))
-	if err != nil {
-		return slots.Result{}, err
-	}
-	defer f.Close()
-	m, err := s.write(ctx, f, shot)
-	if err != nil {
-		return slots.Result{}, err
-	}
+	defer m.remove()
 	// Another process may have to find out whether it has arrived.
 	s.chain.Sending = m.SHA256
-	if err := s.writeChain(); err != nil {
+	if err := s.writeChain(); err != nil && !shot.Last {
 		return slots.Result{}, err
 	}
-	a, err := s.slots.Store(ctx, m.Manifest.Generation, slots.Content{Data: f, Size: m.Size, Digest: m.SHA256})
+	a, err := s.slots.Store(ctx, m.Manifest.Generation, slots.Content{Data: m.archive, Size: m.Size, Digest: m.SHA256})
 	if err != nil {
 		return slots.Result{}, err
 	}
 	s.chain.add(a, m)
 	s.chain.Stored = s.slots.Stored()
-	return slots.Result{Store: a.Name, SeqStored: m.Manifest.Seq, Bytes: m.Size}, s.writeChain()
+	if err := s.writeChain(); err != nil && !shot.Last { // on a full disk the end is stored all the same
+		return slots.Result{}, err
+	}
+	return slots.Result{Store: a.Name, SeqStored: m.Manifest.Seq, Bytes: m.Size}, nil
 }
 
-// write makes the file of a checkpoint. Of the last snapshot the state alone is worth
-// storing, where the rest can't be packed.
-func (s *Store) write(ctx context.Context, f *os.File, shot *Snapshot) (made, error) {
+// write makes a checkpoint. Of the last snapshot the state alone is worth storing, where the
+// rest can't be packed.
+func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 	s.last.notes = nil
 	w, err := s.packer.pack(ctx, shot)
 	if err != nil {
 		return made{}, err
 	}
-	if w.lost == checkpoint.Unpacked {
-		s.warn(w.notes)
-	}
-	m, err := s.writeWhole(f, shot, w)
+	m, err := s.writeFile(shot, w)
+	isLost := w.lost == checkpoint.Unpacked
 	if err != nil && shot.Last && ctx.Err() == nil && !errors.Is(err, checkpoint.ErrTooLarge) {
-		all := m.notes
-		m, err = s.writeState(f, shot, w, errors.Join(err, s.packer.discard())) // the state may need the room
-		m.notes = slices.Concat(all, m.notes)
+		m, err = s.writeState(shot, w, err)
+		isLost = true
 	}
 	if err != nil {
 		s.last.notes = m.notes
 		return made{}, err
+	}
+	if isLost {
+		s.warn(m.notes)
 	}
 	if shot.Last {
 		m.sessions = leftBehind(shot, m.leftOut)

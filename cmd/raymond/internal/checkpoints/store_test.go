@@ -3,8 +3,11 @@
 package checkpoints
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
@@ -145,5 +149,40 @@ func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
 	}
 	if c, err := ReadChain(o.Dir); err != nil || c.Sending == "" || c.Generation != 0 || !slices.Equal(c.Existing, s.Chain().Existing) {
 		t.Errorf("noted: got %+v, %v; want what is being sent", c, err)
+	}
+}
+
+// TestOnAFullDiskTheEndIsStoredFromMemory, the state alone, and the disk is named once. It is full for all that is made
+// there, and for the chain; here neither has a folder.
+func TestOnAFullDiskTheEndIsStoredFromMemory(t *testing.T) {
+	server := artifactstest.New(t)
+	o := served(t, server)
+	var told []string
+	o.Warn = func(text string) { told = append(told, text) }
+	file := filepath.Join(o.Dir, "file")
+	write(t, file, "")
+	o.Temp, o.Dir = filepath.Join(file, "temp"), filepath.Join(file, "run")
+	o.Git = &workspace.Git{Env: os.Environ()}
+	s := New(o)
+	if err := s.AdoptSent(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shot := shotIn(t.TempDir())
+	if _, err := s.Save(t.Context(), shot); err == nil || len(server.All()) > 0 {
+		t.Fatalf("beside the run: got %v and %d artifacts, want an error and none", err, len(server.All()))
+	}
+	shot.Last = true
+	got, err := s.Save(t.Context(), shot)
+	if err != nil || got.SeqStored != 1 || s.Chain().Generation != 1 {
+		t.Fatalf("at the end: got %+v, %v, want it stored", got, err)
+	}
+	stored := server.All()[0].Content
+	m, names := read(t, made{archive: bytes.NewReader(stored), Written: checkpoint.Written{Size: int64(len(stored))}, remove: func() {}})
+	want := []checkpoint.LeftOut{{What: "workspace", Held: true, Why: checkpoint.Unpacked}}
+	if !slices.Equal(names, []string{"state.json"}) || !slices.Equal(m.LeftOut, want) {
+		t.Errorf("stored: got %q, and %v left out", names, m.LeftOut)
+	}
+	if len(told) != 1 || strings.Count(told[0], "not a directory") != 1 || !slices.Equal(s.Notes(), told) {
+		t.Errorf("told: got %q and the notes %q, want one warning that has the cause once", told, s.Notes())
 	}
 }

@@ -1,8 +1,10 @@
 package checkpoints
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,9 +13,11 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 )
 
-// made is a checkpoint that was written to a file, and what is said of it.
+// made is a checkpoint that was written, and what is said of it.
 type made struct {
 	checkpoint.Written
+	archive  io.ReaderAt
+	remove   func()               // the archive
 	leftOut  []checkpoint.LeftOut // what it lacks of what there was
 	notes    []string             // what it lacks, for people
 	sessions map[string]conversations.Left
@@ -29,6 +33,25 @@ func (s *Store) manifest(shot *Snapshot) checkpoint.Manifest {
 	m.Transcripts = run.Transcripts
 	m.KeyOf, m.Checkout, m.Input = c.Began.KeyOf, c.Began.Checkout, c.Began.Input
 	return m
+}
+
+// writeFile writes all that may be stored of a run to a file. With an error it still returns
+// the notes.
+func (s *Store) writeFile(shot *Snapshot, w work) (made, error) {
+	temp, err := os.MkdirTemp(s.o.Temp, "checkpoint-")
+	if err != nil {
+		return made{}, err
+	}
+	f, err := os.Create(filepath.Join(temp, "checkpoint.zip"))
+	if err != nil {
+		return made{}, errors.Join(err, os.RemoveAll(temp))
+	}
+	m, err := s.writeWhole(f, shot, w)
+	m.archive, m.remove = f, func() { _ = errors.Join(f.Close(), os.RemoveAll(temp)) }
+	if err != nil {
+		m.remove()
+	}
+	return m, err
 }
 
 // writeWhole writes all that may be stored of a run. With an error it still returns
@@ -65,9 +88,9 @@ func (s *Store) writeWhole(to *os.File, shot *Snapshot, w work) (made, error) {
 	return out, err
 }
 
-// writeState writes the state of a run alone; why says why the rest could not be packed.
-func (s *Store) writeState(to *os.File, shot *Snapshot, w work, why error) (made, error) {
-	out := made{notes: []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."}}
+// writeState makes a checkpoint of the state alone, in memory, as the disk may be full; why says why the rest could not be packed.
+func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
+	out := made{remove: func() {}, notes: []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."}}
 	if len(shot.transcripts) > 0 {
 		out.leftOut = append(out.leftOut, checkpoint.LeftOut{What: "transcripts", Held: true, Why: checkpoint.Unpacked})
 	}
@@ -77,13 +100,14 @@ func (s *Store) writeState(to *os.File, shot *Snapshot, w work, why error) (made
 	m := s.manifest(shot)
 	m.Transcripts, m.LeftOut = nil, out.leftOut
 	var err error
-	out.Written, err = checkpoint.Write(to, checkpoint.Writing{
+	var to bytes.Buffer
+	out.Written, err = checkpoint.Write(&to, checkpoint.Writing{
 		Manifest: m, Parts: []checkpoint.Part{{Name: "state.json", Data: shot.state}}, Keys: s.o.Keys, Mask: s.o.Mask.Sparing(shot.dirs).Fill,
 	})
 	if err != nil {
 		return made{}, errors.Join(why, err)
 	}
-	s.warn(out.notes)
+	out.archive = bytes.NewReader(to.Bytes())
 	return out, nil
 }
 
