@@ -21,7 +21,7 @@ type ConsoleOptions struct {
 	Verbose  bool // also what agents say, where they work, and what was stored
 	// Width is the number of columns; 0 means 160.
 	Width int
-	// WorkflowID is named where the reader is told how to resume the run.
+	// WorkflowID is named where the run begins.
 	WorkflowID string
 }
 

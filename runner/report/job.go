@@ -218,7 +218,14 @@ func (j *Job) said(text string) string {
 func (j *Job) printFacts(a *activity) {
 	if facts := a.facts; facts != "" {
 		a.facts = ""
-		j.print(a, j.dim(cutMiddle(facts, vitalText)))
+		line := j.dim(cutMiddle(facts, vitalText))
+		switch {
+		case j.live != a:
+			j.print(a, line)
+		case a.lines.Takes(line):
+			j.beginGroup(a)
+			j.log.log.Say(visible(line))
+		}
 	}
 }
 

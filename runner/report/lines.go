@@ -59,9 +59,10 @@ const (
 	running  mark = "running" // live lines only
 )
 
-// isOwn reports whether others chose only names in a line.
+// isOwn reports whether a line is our own sentence, in which others chose names, and the
+// workflow its commands.
 func (l line) isOwn() bool {
-	return l.isOurs || slices.Contains([]mark{began, fine, opened, resumed, stored}, l.mark)
+	return l.isOurs || slices.Contains([]mark{began, fine, judged, opened, resumed, stored}, l.mark)
 }
 
 // runAgent is in the agent's column of lines about the run. No agent has this name:
@@ -159,7 +160,7 @@ func endLine(e state.Event, b *state.StateFinished) line {
 		l.mark, l.text, l.rank = failed, b.Error, vital
 	}
 	if state.IsExhausted(b.Error) {
-		l.mark = gaveUp // what follows says whether the agent failed
+		l.mark, l.isOurs = gaveUp, true // what follows says whether the agent failed
 	}
 	return l
 }
@@ -299,11 +300,11 @@ func lastLine(b *state.RunFinished, budget state.USD, told bool) line {
 	if b.Reason != "" {
 		l.figures += ": "
 		l.text = state.WithoutCode(b.Reason)
-		if told && b.Status == state.Failed {
+		if told = told && b.Status == state.Failed; told {
 			l.text = failedAgent(b.Reason)
 		}
 	}
-	l.isOurs = l.text == ""
+	l.isOurs = l.text == "" || told
 	return l
 }
 

@@ -100,3 +100,31 @@ func TestWithoutGitTheWorkIsMissed(t *testing.T) {
 		t.Errorf("scripts alone: got %q, want no warning", told)
 	}
 }
+
+// TestAFailingJobRepeatsLittle: the log stops commands once for each stretch of lines of
+// others, and for none of its own; what is missing is said at the start, and what to do once
+// each by the log, its notice, the error and the page.
+func TestAFailingJobRepeatsLittle(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, "-- wf/START.md --\n---\ndone_when: 'echo no; false'\nmax_attempts: 2\nbackoff: none\n---\nreply:\n<result>x</result>\nend.\n")
+	e := s.public(1).do(problem.ExitCodes[problem.ClassRunFailed])
+	for text, want := range map[string][2]int{
+		"::stop-commands::": {2, 0}, "state-key": {3, 1}, "nobody can resume": {2, 1},
+		"not done after 2 attempts: `echo no; false` ended with exit code 1": {2, 1}, "max_ralph_iters_reached": {0, 1},
+	} {
+		lines := func(all string) (n int) {
+			for line := range strings.Lines(all) {
+				if strings.Contains(line, text) {
+					n++
+				}
+			}
+			return n
+		}
+		if got := [2]int{lines(e.Stdout), lines(e.Stderr)}; got != want {
+			t.Errorf("%q: got in %d lines of the log and %d errors, want %d:\n%s\n%s", text, got[0], got[1], want, e.Stdout, e.Stderr)
+		}
+	}
+	if n := strings.Count(e.Summary, "state-key"); n != 1 {
+		t.Errorf("the page names state-key %d times, want once:\n%s", n, e.Summary)
+	}
+}

@@ -116,8 +116,7 @@ func openNotes(left []checkpoint.LeftOut) []string {
 	var notes []string
 	for _, l := range left {
 		if l.Held {
-			notes = append(notes, "The checkpoint lacks the "+l.What+", since anybody may read artifacts of a public repository: "+
-				"set `state-key` to have all of it stored, encrypted.")
+			notes = append(notes, "The checkpoint lacks the "+l.What+", since anybody may read artifacts of a public repository.")
 		}
 	}
 	return notes
