@@ -47,7 +47,7 @@ func (a *App) initCommand() *cobra.Command {
 			o.Reject(problem.Usage("EXAMPLE", fmt.Sprintf("%q is none that has a workflow file", problem.Shorten(args[0])), didYouMean(args[0], examples.Names(), "raymond init ")))
 		}
 		if ref == "" && !o.IsGiven("ref") {
-			o.Reject(problem.Usage("--ref", "is missing", "there is no release yet: name a commit of raymond-action/raymond-action"))
+			o.Reject(problem.Usage("--ref", "is missing", "there is no release yet: name the commit that git ls-remote https://github.com/raymond-action/raymond-action HEAD prints"))
 		}
 		if err := o.Check(); err != nil {
 			return err

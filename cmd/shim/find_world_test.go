@@ -123,6 +123,9 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 			if s.status() != 0 || len(fields) != 3 || fields[1] != phases[script] || fields[2] != "k" || want != "" && fields[0] != want {
 				t.Fatalf("%s: got %q, %q, status %d, want the built program run", script, s.stdout.String(), s.stderr.String(), s.status())
 			}
+			if said := s.stdout.String(); strings.Contains(said, "building it, once a job, about a minute\n") != (want == "") {
+				t.Errorf("%s: got %q on stdout, want it said that the program is built, once", script, said)
+			}
 			want = fields[0]
 			for _, dir := range []string{filepath.Dir(want), filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")} {
 				if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {

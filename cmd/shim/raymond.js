@@ -100,6 +100,7 @@ function built() {
   }
   Object.assign(env, { GOCACHE: path.join(build, 'cache'), GOMODCACHE: path.join(build, 'mod') });
   const program = path.join(build, 'raymond' + suffix);
+  console.log('raymond: this commit of the action ships no program: building it, once a job, about a minute');
   const made = go('inherit', 'build', '-buildvcs=false', '-o', program, './cmd/raymond');
   if (made.error || made.status !== 0) fail(`go build of ${action}: ${made.error?.message || made.signal || `exit code ${made.status}`}`);
   for (const cache of [env.GOCACHE, env.GOMODCACHE]) fs.rmSync(cache, { recursive: true, force: true });

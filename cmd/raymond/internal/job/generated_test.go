@@ -81,34 +81,60 @@ func TestInputsPageIsGenerated(t *testing.T) {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Inputs and outputs of the Action\n")
 	line("Made from the code by `go test ./cmd/raymond/internal/job -run Generated -update`; a test fails when it differs.\n")
-	line("## Inputs\n")
 	line("An empty value stands for the default. Names in lists are separated by blanks, commas or line breaks. The inputs with a flag")
 	line("mean what that flag of `raymond run` means; see [reference.md](reference.md).\n")
-	line("| input | default | flag | meaning |\n|---|---|---|---|")
-	for _, in := range Inputs() {
-		standard, flag := code(in.Default), code(in.Flag)
-		if in.Required {
-			standard = "required"
+	table := func(title string, inputs []InputSpec) {
+		line("## %s\n\n| input | default | flag | meaning |\n|---|---|---|---|", title)
+		for _, in := range inputs {
+			line("%s", inputRow(t, in))
 		}
-		text := in.Text
-		if in.Lines && !strings.Contains(text, "line") {
-			t.Errorf("input %s: got the text %q, want it to say that it has one value a line", in.Name, text)
-		}
-		if len(strings.Fields(text)) < 3 || !strings.HasSuffix(text, ".") {
-			t.Errorf("input %s: got the text %q, want a sentence", in.Name, text)
-		}
-		if in.Flag != "" && in.Default != "" {
-			t.Errorf("input %s: got the default %q, want none: it would change the limit of a run that is resumed", in.Name, in.Default)
-		}
-		line("| `%s` | %s | %s | %s |", in.Name, cell(standard), flag, cell(text))
+		line("")
 	}
-	line("\n## Outputs\n")
+	isFirst := func(in InputSpec) bool { return slices.Contains(firstInputs, in.Name) }
+	table("The ten to begin with", slices.DeleteFunc(Inputs(), func(in InputSpec) bool { return !isFirst(in) }))
+	for _, g := range inputGroups {
+		table(g.title, slices.DeleteFunc(slices.Clone(g.inputs), isFirst))
+	}
+	line("## Outputs\n")
 	line("| output | meaning |\n|---|---|")
 	for _, out := range Outputs() {
 		line("| `%s` | %s |", out.Name, cell(out.Text))
 	}
 	b.WriteString(whoMayStart())
 	generated(t, "docs/inputs.md", b.String())
+}
+
+// inputRow is the row of an input, which must say enough.
+func inputRow(t *testing.T, in InputSpec) string {
+	standard, flag := code(in.Default), code(in.Flag)
+	if in.Required {
+		standard = "required"
+	}
+	text := in.Text
+	if in.Lines && !strings.Contains(text, "line") {
+		t.Errorf("input %s: got the text %q, want it to say that it has one value a line", in.Name, text)
+	}
+	if len(strings.Fields(text)) < 3 || !strings.HasSuffix(text, ".") {
+		t.Errorf("input %s: got the text %q, want a sentence", in.Name, text)
+	}
+	if in.Flag != "" && in.Default != "" {
+		t.Errorf("input %s: got the default %q, want none: it would change the limit of a run that is resumed", in.Name, in.Default)
+	}
+	return fmt.Sprintf("| `%s` | %s | %s | %s |", in.Name, cell(standard), flag, cell(text))
+}
+
+// The inputs that most workflows need, and all of them in groups, as docs/inputs.md has them.
+var (
+	firstInputs = []string{"workflow", "input", "meta", "anthropic-api-key", "model", "allowed-tools", "budget", "key", "state-key", "comment"}
+	inputGroups = []inputGroup{
+		{"Workflow, run and job", workflowInputs}, {"Limits", limitInputs}, {"Agents and keys", agentInputs},
+		{"What is kept and resumed", keepingInputs}, {"What people see", showingInputs}, {"Security", securityInputs},
+	}
+)
+
+type inputGroup struct {
+	title  string
+	inputs []InputSpec
 }
 
 func code(s string) string {
