@@ -54,3 +54,18 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 		t.Errorf("comment of the next job: got %d, want %d", got.ID, one.ID)
 	}
 }
+
+// TestThePageDoesNotStayAtRunning where no signal has reached the main part, as in a container: the post part ends it,
+// which has stored the run then, and its page was read when its step ended.
+func TestThePageDoesNotStayAtRunning(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, waiting)
+	j := s.onIssue(1)
+	j.late = j.start()
+	j.late.Until("the wait of the job", func() bool { return s.done() == "reached" })
+	post := j.end(j.command("action-post"))
+	if e := j.late.Wait(); post.Code != 0 || !strings.Contains(post.Summary, "Cancelled") || e.Code == 0 {
+		t.Errorf("post: got %v; the main part: %v; want that ended, and how it ended on the page", post, e)
+	}
+	s.wantComment(7, "Cancelled")
+}

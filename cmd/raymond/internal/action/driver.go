@@ -16,21 +16,23 @@ import (
 const graceOfMain = 10 * time.Second
 
 // endDrivers ends the main part that still drives a run in a folder of a step. In a job container it got no signal
-// when the job was cancelled. The lock of the run names it; agents can't write there.
-func (p Process) endDrivers(dir string, grace time.Duration) error {
+// when the job was cancelled. The lock of the run names it; agents can't write there. wasThere says that there was one.
+func (p Process) endDrivers(dir string, grace time.Duration) (wasThere bool, err error) {
 	ids, err := state.List(dir)
 	for _, id := range ids {
-		err = errors.Join(err, p.endDriver(dir, id, grace))
+		drove, driverErr := p.endDriver(dir, id, grace)
+		wasThere, err = wasThere || drove, errors.Join(err, driverErr)
 	}
-	return err
+	return wasThere, err
 }
 
-func (p Process) endDriver(dir, id string, grace time.Duration) error {
+func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, err error) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Kill} {
 		d, err := state.DrivenBy(dir, id)
 		if host, _ := os.Hostname(); err != nil || d == nil || d.PID <= 0 || d.Host != host {
-			return err
+			return wasThere, err
 		}
+		wasThere = true
 		_ = p.Signal(d.PID, signal) // one that has ended meanwhile has given the lock up
 		ctx, cancel := context.WithTimeout(context.Background(), grace)
 		for ; err == nil && d != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
@@ -38,7 +40,7 @@ func (p Process) endDriver(dir, id string, grace time.Duration) error {
 		}
 		cancel()
 	}
-	return nil
+	return wasThere, nil
 }
 
 // endEarlier ends the main part of an earlier step of this job that still drives a run of the step's key.
@@ -49,7 +51,8 @@ func endEarlier(s *step) error {
 		var note noteData
 		dir := filepath.Join(parent, e.Name())
 		if dir != s.dirs.own && seal.ReadNote(filepath.Join(dir, stepFile), &note) == nil && note.Key == s.key {
-			err = errors.Join(err, s.env.Process.endDrivers(dir, graceOfMain))
+			_, driverErr := s.env.Process.endDrivers(dir, graceOfMain)
+			err = errors.Join(err, driverErr)
 		}
 	}
 	return err

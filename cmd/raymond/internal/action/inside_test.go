@@ -116,7 +116,12 @@ func (c *running) env() action.Env {
 				return known && life.(context.Context).Err() == nil, known
 			},
 			EndAll: func() []string { return nil },
-			Signal: func(int, os.Signal) error { return nil },
+			Signal: func(_ int, s os.Signal) error {
+				if j.late != nil {
+					j.late.Signal(s)
+				}
+				return nil
+			},
 		},
 		Backends: session.Backends{
 			Agents: func(cfg agents.Config) map[string]runner.Agent {

@@ -23,6 +23,7 @@ type bareJob struct {
 	agents   agents.Config   // that agent CLIs were given
 	says     map[string]says // by the first word of the prompt
 	programs []string        // that scripts may start besides git
+	late     *running        // a main part that no signal has reached
 
 	mu      sync.Mutex           // guards what follows
 	prompts []runner.PromptOrder // that agents were given

@@ -176,26 +176,27 @@ func (p *page) completeComment(ctx context.Context) error {
 // it says all that is known by now. It is nil when nothing is left to be shown.
 // The summary of the main part stays as it was last written, and so there is only
 // what it lacks.
-func leftPage(s *step, k kept, run *state.Run, next string) (*page, error) {
+func leftPage(s *step, r *result, run *state.Run) (*page, error) {
 	var o owed
+	byPost := r.kept.byPost || r.isLate
 	err := seal.ReadNote(s.fileOfRun(run.WorkflowID, owedFile), &o)
 	isOwed := err == nil && o.Step == s.id()
-	if !isOwed && !k.byPost {
-		return nil, linkLeft(s, k.report) // nothing else, or nothing of this step, is owed
+	if !isOwed && !byPost {
+		return nil, linkLeft(s, r.kept.report) // nothing else, or nothing of this step, is owed
 	}
 	if !isOwed {
 		o = owed{}
 	}
 	p := &page{step: s, owed: o, runID: run.WorkflowID}
-	if p.summary, err = summaryOf(s, run, next); err != nil {
+	if p.summary, err = summaryOf(s, run, r.next.Text); err != nil {
 		return nil, err
 	}
-	p.summary.SetReport(k.report)
-	p.owed.Comment = o.Comment || k.byPost
-	if (o.Summary || k.byPost) && s.in.Summary {
+	p.summary.SetReport(r.kept.report)
+	p.owed.Comment = o.Comment || byPost
+	if (o.Summary || byPost) && s.in.Summary {
 		text := p.summary.Overview()
-		if k.byPost && run.Progress.Status == state.Completed {
-			text += "Stored as `" + k.artifact + "` by the post part.\n"
+		if r.kept.byPost && run.Progress.Status == state.Completed {
+			text += "Stored as `" + r.kept.artifact + "` by the post part.\n"
 		}
 		err = s.files.WriteSummary(s.log.shown(text))
 	}

@@ -47,12 +47,12 @@ func post(ctx context.Context, s *step) error {
 		return nil // the main part came to nothing
 	}
 	reopen(s.dirs.own)
-	if err := s.env.Process.endDrivers(s.dirs.own, graceOfMain); err != nil {
+	isLate, err := s.env.Process.endDrivers(s.dirs.own, graceOfMain)
+	if err != nil {
 		return err
 	}
-	err := readNote(s)
-	if err == nil {
-		err = finishNoted(ctx, s)
+	if err = readNote(s); err == nil {
+		err = finishNoted(ctx, s, isLate)
 	}
 	if isDenied(err) {
 		err = errors.Join(err, abandon(ctx, s))
@@ -99,9 +99,9 @@ func readNote(s *step) error {
 }
 
 // finishNoted ends what the main part left running, and stores what is left to store, of
-// the run that it has noted.
-func finishNoted(ctx context.Context, s *step) error {
-	var r result
+// the run that it has noted. A main part that has ended late, after its step, has written a page that nobody sees.
+func finishNoted(ctx context.Context, s *step, isLate bool) error {
+	r := result{isLate: isLate}
 	err := finishLeft(ctx, s, &r)
 	if isDenied(err) {
 		return err
@@ -173,7 +173,7 @@ func finishLeft(ctx context.Context, s *step, r *result) error {
 		return checkpoints.Take(run, s.runDir(run.WorkflowID), conversationsOf(s), nil)
 	}}
 	e.tell = func(ctx context.Context) error {
-		p, err := leftPage(s, r.kept, run, r.next.Text)
+		p, err := leftPage(s, r, run)
 		if err != nil && !(errors.Is(err, syscall.ENOSPC) && len(s.log.notes) > 0) { // those name the disk
 			s.log.warn("the page can't be completed: " + err.Error())
 		}

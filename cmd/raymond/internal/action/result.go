@@ -27,6 +27,7 @@ type result struct {
 	next      ask.Outlook
 	isSkipped bool // nothing was started, and that is no error
 	isIdle    bool // nothing of the run is due, so that it was left alone
+	isLate    bool // the main part had to be ended by this post part: its page was read before
 }
 
 // sessionsFile has the conversations of a step, in its own folder. Its name is not
