@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -127,4 +128,17 @@ func TestAFailingJobRepeatsLittle(t *testing.T) {
 	if n := strings.Count(e.Summary, "state-key"); n != 1 {
 		t.Errorf("the page names state-key %d times, want once:\n%s", n, e.Summary)
 	}
+}
+
+// TestAFixIsTakenTheAdvisedWay: after a script was fixed and pushed, `resume: ID` completes the
+// run, with the setting that the advice names.
+func TestAFixIsTakenTheAdvisedWay(t *testing.T) {
+	t.Parallel()
+	s := newGitScene(t, "-- wf/START.sh --\necho x >work.txt; echo '<goto>CHECK.sh</goto>'\n-- wf/CHECK.sh --\nexit 3\n")
+	failed := s.job(1, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassRunFailed])
+	id := failed.Outputs["workflow-id"]
+	failed.WantSays(t, "notice", "resume: "+id, "The button takes the files of this commit", "changed-workflow: take")
+	acttest.Commit(t, s.repo, "-- wf/CHECK.sh --\ncat work.txt >&2; echo '<result>fixed</result>'\n")
+	s.job(2, "resume", id, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassConflict])
+	s.job(3, "resume", id, "changed-workflow", "take").do(0).WantOutputs(t, "status", "completed", "result", "fixed")
 }

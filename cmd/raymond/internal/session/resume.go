@@ -74,7 +74,7 @@ func checkPlaces(run *state.Run, s *scope.Scope, file string) error {
 		case run.Files[p.State] == "":
 			out = append(out, &state.FileError{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", problem.Shorten(p.State))})
 		default:
-			out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: p.State, What: "is gone, and the run is at this state"})
+			out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: p.State, What: "is gone, and the run is at this state", Hint: "put it back under this name, or start a new run"})
 		}
 	}
 	return errors.Join(out...)
