@@ -69,7 +69,7 @@ func (t *talk) giveTo(x *report.Exec) int {
 	all := slices.Concat(t.head, t.tail)
 	for i := range all {
 		m := &all[i]
-		m.Refused = m.Refused || m.Failed && isReason(m.Text, x.Refusals)
+		m.Refused = m.Refused || m.Failed && len(x.Refusals) > 0 && isReason(m.Text, x.Refusals)
 	}
 	at := len(x.Messages)
 	if i := slices.IndexFunc(x.Messages, func(m runner.Message) bool { return m.Time.After(all[0].Time) }); i >= 0 && !all[0].Time.IsZero() {

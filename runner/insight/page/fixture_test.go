@@ -152,7 +152,7 @@ func failureLate() *insight.Report {
 	s.ran("PORT.md", 130*time.Second, 44, "CHECK.sh")
 	last := s.ran("REVIEW.md", 210*time.Second, 61, "")
 	last.Status, last.Transition = "failed", nil
-	last.Error = "not done after 3 attempts: go test ./... ended with exit code 1"
+	last.Error = "not done after 3 attempts: `go test ./...` ended with exit code 1"
 	for i := range 3 {
 		last.Attempts = append(last.Attempts, report.Attempt{Ended: last.Started.Add(time.Duration(70*(i+1)) * time.Second), NodeAttempt: state.NodeAttempt{
 			Attempt: i + 1, DurationS: 70, Reason: "go test ./... ended with exit code 1", CostUSD: state.Dollar / 5,
@@ -164,7 +164,7 @@ func failureLate() *insight.Report {
 		{From: runner.FromTool, Time: last.Started.Add(9 * time.Second), Tool: "Bash", Input: `{"command":"go test ./..."}`, Text: "--- FAIL: TestReopen", Failed: true},
 		{From: runner.FromAgent, Time: last.Started.Add(60 * time.Second), Text: "TestReopen expects the old behaviour. I may not change tests, so I leave it.\n\n<result>done</result>"},
 	}
-	s.Reason = "agent main: REVIEW.md: not done after 3 attempts: go test ./... ended with exit code 1"
+	s.Reason = "agent main in state REVIEW.md: " + last.Error
 	s.Next = "to try again: raymond resume " + s.WorkflowID
 	s.Agents[0].Status, s.Agents[0].Error = "failed", last.Error
 	s.Limits = []report.Limit{{Time: s.now, Which: "budget", Value: 16.1, Max: 20, Exec: 50}}

@@ -16,7 +16,7 @@ type header struct {
 	ID, Tone string
 	Headline string
 	Reason   string
-	Asked    []insight.Wait // for answers that are missing
+	Asked    []insight.Wait // for answers that are missing, the first of them
 	Next     []words        // what can be done
 	Last     int            // the last execution that failed; 0 when none did
 	Jump     string
@@ -85,9 +85,10 @@ func newHeader(r *insight.Report) header {
 	return h
 }
 
-// asked returns the questions to which answers are missing.
+// asked returns the first questions to which answers are missing; the section on waits has all.
 func asked(r *insight.Report) []insight.Wait {
-	return slices.DeleteFunc(slices.Clone(r.Waits), func(w insight.Wait) bool { return w.For != string(state.ForAnswer) || !w.To.IsZero() })
+	open := slices.DeleteFunc(slices.Clone(r.Waits), func(w insight.Wait) bool { return w.For != string(state.ForAnswer) || !w.To.IsZero() })
+	return open[:min(len(open), 3)]
 }
 
 // links returns the parts that the page of a report has.

@@ -84,6 +84,9 @@ func TestALaterStepReplacesTheReport(t *testing.T) {
 	if _, _, html := s.report(); strings.Contains(before, `id="e3"`) || !strings.Contains(html, `id="e3"`) {
 		t.Error("the second report lacks the states that have run since, or the first has them")
 	}
+	if next := "Raise <code>max-iterations</code> above <code>1</code>"; !strings.Contains(before, next) {
+		t.Errorf("want %q in the report of the run that a limit has stopped", next)
+	}
 }
 
 // documented is a workflow of scripts whose README.md shows tags.
