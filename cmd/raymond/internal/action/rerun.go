@@ -153,7 +153,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 		if err := restored(s, nil, err); err != nil {
 			return err
 		}
-		for _, note := range append(notes, fmt.Sprintf("the files of %s are as they were after state execution %d", one.Dir, one.Exec)) {
+		for _, note := range append(notes, runs.FilesOf(point, one)) {
 			s.log.say(note)
 		}
 	}

@@ -50,7 +50,7 @@ func (p Point) Prepare(ctx context.Context, run *state.Run, m Means) (Prepared, 
 func (p Prepared) Notes(at Point) []string {
 	lines := []string{fmt.Sprintf("%s runs %s again from state execution %d, %s of %s", p.Run.WorkflowID, at.Run.WorkflowID, at.Exec, at.State, at.Agent)}
 	for _, t := range p.Worktrees.trees {
-		lines = append(lines, fmt.Sprintf("the files of %s are as they were then in the new git worktree %s", t.was, t.is))
+		lines = append(lines, t.files+"; they are in the new git worktree "+t.is)
 	}
 	if len(p.Worktrees.trees) == 0 {
 		lines = append(lines, "there is no snapshot of the files of then: they are as they are now in "+p.Run.Dir)

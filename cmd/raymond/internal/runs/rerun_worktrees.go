@@ -16,8 +16,20 @@ type Worktrees struct {
 	trees []worktree
 }
 
-// worktree has the place of another one.
-type worktree struct{ was, is string }
+// worktree has the place of another one, and says of when its files are.
+type worktree struct{ was, is, files string }
+
+// FilesOf says of when the files of a snapshot are that was taken before a point: only prompts are followed by one.
+func FilesOf(p Point, one workspace.Snapshot) string {
+	text := fmt.Sprintf("the files of %s are as they were after state execution %d", one.Dir, one.Exec)
+	if one.Exec == 0 {
+		text = fmt.Sprintf("the files of %s are as they were when the run began", one.Dir)
+	}
+	if p.Exec > one.Exec+1 {
+		text += ": what scripts have changed since is not in them"
+	}
+	return text
+}
 
 // CheckOut makes a new git worktree for the run id beside each one of which a snapshot was taken
 // before the point. Without any snapshot there are none.
@@ -29,7 +41,7 @@ func (p Point) CheckOut(ctx context.Context, all *workspace.Snapshots, id string
 	w := &Worktrees{}
 	for _, one := range workspace.Before(list, p.Exec) {
 		// That of a rerun has its name already.
-		t := worktree{one.Dir, strings.TrimSuffix(one.Dir, "-"+p.Run.WorkflowID) + "-" + id}
+		t := worktree{one.Dir, strings.TrimSuffix(one.Dir, "-"+p.Run.WorkflowID) + "-" + id, FilesOf(p, one)}
 		notes, err := all.Checkout(ctx, one, t.is)
 		if err != nil {
 			return w, fmt.Errorf("put the files of %s as they were into %s: %w", t.was, t.is, err)

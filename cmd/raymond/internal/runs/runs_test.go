@@ -3,6 +3,7 @@ package runs
 import (
 	"testing"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -21,5 +22,18 @@ func TestCostsOfAnInterruptedRunAreUnknown(t *testing.T) {
 	}
 	if l := list(run, &state.Driver{}); l.Status != state.Running || l.CostUnknown != 0 {
 		t.Errorf("driven: got %s with %d unknown costs, want %s with none", l.Status, l.CostUnknown, state.Running)
+	}
+}
+
+// TestFilesOfARerunAreDated: a snapshot follows prompts alone.
+func TestFilesOfARerunAreDated(t *testing.T) {
+	for exec, want := range map[int]string{
+		0: "the files of /w are as they were when the run began: what scripts have changed since is not in them",
+		2: "the files of /w are as they were after state execution 2: what scripts have changed since is not in them",
+		3: "the files of /w are as they were after state execution 3",
+	} {
+		if got := FilesOf(Point{Exec: 4}, workspace.Snapshot{Dir: "/w", Exec: exec}); got != want {
+			t.Errorf("snapshot after %d, point 4: got %q, want %q", exec, got, want)
+		}
 	}
 }
