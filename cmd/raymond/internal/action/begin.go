@@ -169,8 +169,11 @@ type localNote struct {
 
 const localFile = "key.json"
 
-// noteLocal keeps what later parts of a run have to know that is kept on this machine.
+// noteLocal keeps what later parts of a run have to know that is kept on this machine, and says what is not kept.
 func noteLocal(s *step, b *readyRun) error {
+	if s.in.Workspace == job.WorkspaceGit && b.how != shows && b.flow.HasPromptsOf(s.options.Jobs) {
+		s.log.warn("store: local keeps the run and its conversations, but not what agents change in the checkout: a later job has only what its own checkout leaves there; workspace: none says that this is meant")
+	}
 	note := localNote{s.key, s.event.Subject, s.note.get().Untrusted, b.began}
 	err := seal.WriteNote(s.fileOfRun(b.run.WorkflowID, localFile), note)
 	if _, isKept := snapshots.Kept(s.runDir(b.run.WorkflowID)); err == nil && !isKept && b.checkout.Base != "" {
