@@ -294,6 +294,7 @@ func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
 	t.Parallel()
 	s, a := part("polite", ""), announced()
 	s.Stdout, s.Stdin = a, make([]byte, 1<<20)
+	s.Ladder = Ladder{Term: time.Minute, Kill: time.Minute}
 	r := inBackground(t, s)
 	pid := a.next(t)
 	for fd, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_WRONLY} {

@@ -140,7 +140,12 @@ func (s start) fork() (*kin, error) {
 	defer family.mu.Unlock()
 	handle := int(none)
 	s.sys.PidFD = &handle
-	pid, _, err := syscall.StartProcess(s.path, s.argv, &syscall.ProcAttr{Dir: s.dir, Env: s.env, Files: s.inherited(), Sys: s.sys})
+	attributes := &syscall.ProcAttr{Dir: s.dir, Env: s.env, Files: s.inherited(), Sys: s.sys}
+	pid, _, err := syscall.StartProcess(s.path, s.argv, attributes)
+	if errors.Is(err, syscall.EINVAL) { // as qemu 7 has no pidfd
+		s.sys.PidFD = nil
+		pid, _, err = syscall.StartProcess(s.path, s.argv, attributes)
+	}
 	if err != nil {
 		return nil, &os.PathError{Op: "fork/exec", Path: s.path, Err: err}
 	}

@@ -1,7 +1,6 @@
 package action
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -75,7 +74,7 @@ type Process struct {
 // ThisProcess is the program on its own.
 func ThisProcess() Process {
 	return Process{
-		Protect: func() error { return errors.Join(shell.Undumpable(), shell.Adopt()) },
+		Protect: func() error { _ = shell.Adopt(); return shell.Undumpable() }, // the session says what Adopt could not
 		Enter: func(dir string) (string, error) {
 			if err := os.Chdir(dir); err != nil {
 				return "", err

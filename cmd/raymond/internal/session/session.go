@@ -61,9 +61,6 @@ func newToken() string {
 // Open ends what an earlier process has left of the run, and prepares folders and
 // logs. The caller closes the session.
 func Open(s Setup) (*Session, error) {
-	if err := shell.Adopt(); err != nil {
-		return nil, err
-	}
 	if s.Resumed {
 		if err := Sweep(s.Run.Mark); err != nil {
 			return nil, err
@@ -76,6 +73,9 @@ func Open(s Setup) (*Session, error) {
 		PayloadDir: filepath.Join(s.private(), "payload"), OwnDir: filepath.Join(s.private(), "scripts"), LogDir: filepath.Join(s.Dir, "logs"), CopyDir: filepath.Join(s.Dir, "protected"),
 		HandOver: s.Others.HandOver,
 	}}
+	if err := shell.Adopt(); err != nil {
+		o.note("what a state leaves in the background may outlive it: " + err.Error())
+	}
 	folderErr := o.makeFolders()
 	var err error
 	if o.Events, o.log, err = openLogs(s); err != nil || folderErr != nil {
