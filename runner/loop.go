@@ -153,7 +153,11 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 	}
 	r.alarms.grace = r.now().Add(cancelGrace)
 	if r.crew.busy > 0 {
-		r.cfg.Reporter.Note("", "", fmt.Sprintf("%s: what is under way has %s to end; once more ends it at once", name, cancelGrace))
+		told := fmt.Sprintf("%s: what is under way has %s to end", name, cancelGrace)
+		if name == "SIGINT" {
+			told += "; once more ends it at once"
+		}
+		r.cfg.Reporter.Note("", "", told)
 	}
 	return r.advance(ctx, nothing)
 }

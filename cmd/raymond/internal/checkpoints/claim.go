@@ -21,8 +21,8 @@ const (
 	lastRetry  = time.Minute
 )
 
-// lostKey is why a run ends whose key somebody else has.
-const lostKey = "a conflict: another job drives a run with this key"
+// lostKey is why a run ends whose key is not, or no longer, its job's.
+func lostKey(key string) string { return fmt.Sprintf("a conflict about the key %q", key) }
 
 // Claim is the hold of a run on its key, so that no other job drives a run with the same key
 // meanwhile. A key is claimed beside the run: scripts don't wait for it, and prompts, which
@@ -113,7 +113,7 @@ func (c *Claim) lose(conflict *slots.Conflict) {
 	if lost != nil {
 		lost()
 	}
-	c.asked <- lostKey // has room for one, and this is the only one
+	c.asked <- lostKey(c.claimer.Mine.Key) // has room for one, and this is the only one
 }
 
 // SetLost says what is told, once and from any goroutine, when somebody else has the key: at once if it is lost

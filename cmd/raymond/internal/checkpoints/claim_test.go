@@ -114,8 +114,8 @@ func TestTheFirstHasTheKey(t *testing.T) {
 		}
 		select {
 		case why := <-second.Asked():
-			if why != lostKey {
-				t.Errorf("the run is to end because of %q, want %q", why, lostKey)
+			if want := `a conflict about the key "k"`; why != want {
+				t.Errorf("the run is to end because of %q, want %q", why, want)
 			}
 		default:
 			t.Error("the run is not asked to end")
