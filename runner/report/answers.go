@@ -70,8 +70,12 @@ func answerFlags(open []Wait) string {
 		if len(choices) == 0 || slices.ContainsFunc(choices, isOdd) {
 			return " --answer " + quoted(anyAnswer)
 		}
-		text := " --answer " + quoted(choices[0])
-		if others := choices[1:min(len(choices), maxChoices)]; len(others) > 0 {
+		var all []string
+		for _, c := range choices[:min(len(choices), maxChoices)] {
+			all = append(all, quoted(c))
+		}
+		text := " --answer " + all[0]
+		if others := all[1:]; len(others) > 0 {
 			text += " (or " + strings.Join(others, ", ") + ")"
 		}
 		return text

@@ -45,7 +45,7 @@ func TestResumeHints(t *testing.T) {
 		"to resume: raymond resume w-1":                                                                          {{AgentWaits: state.AgentWaits{For: state.ForAgents}}},
 		"to answer: raymond resume w-1 --answer 'your answer'":                                                   {ask("main", 1)},
 		"to answer: raymond resume w-1 --answer yes":                                                             {ask("main", 1, "yes")},
-		"to answer: raymond resume w-1 --answer yes (or no, not at all)":                                         {ask("main", 1, "yes", "no", "not at all")},
+		"to answer: raymond resume w-1 --answer yes (or no, 'not at all')":                                       {ask("main", 1, "yes", "no", "not at all")},
 		"to answer: raymond resume w-1 --answer 'don'\\''t' (or do)":                                             {ask("main", 1, "don't", "do")},
 		"to answer: raymond resume w-1 --answer '$(reboot)'":                                                     {ask("main", 1, "$(reboot)")},
 		"to answer: raymond resume w-1 --answer a=yes --answer 'b=your answer'":                                  {ask("b", 7), ask("a", 2, "yes", "no")},

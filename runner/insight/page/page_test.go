@@ -102,9 +102,9 @@ func TestARunThatWaits(t *testing.T) {
 	s := newStory("w")
 	s.ran("PLAN.md", time.Second, 5, "ASK.sh")
 	s.Waits = []insight.Wait{{Agent: "main", State: "ASK.sh", For: "answer", From: s.now, Question: "May invoices\ndo the same?"}}
-	s.Reason, s.Next = "main waits for an answer to question 1", "to answer: raymond resume w --answer 'your answer'; to resume from 09:00 on: raymond resume w"
+	s.Reason, s.Next = "main waits for an answer to question 1", "to answer: raymond resume w --answer 'don'\\''t; (all)' (or no); to resume from 09:00 on: raymond resume w"
 	wantInOrder(t, pageOf(t, s.ends("suspended")), "<h1>Waits for an answer after", "May invoices\ndo the same?",
-		"to answer: <code>raymond resume w --answer &#39;your answer&#39;</code>; to resume from 09:00 on: <code>raymond resume w</code>", `id="timeline"`)
+		"to answer: <code>raymond resume w --answer &#39;don&#39;\\&#39;&#39;t; (all)&#39;</code> (or no); to resume from 09:00 on: <code>raymond resume w</code>", `id="timeline"`)
 }
 
 // TestLinksLeadWhereTheySay: an address in the result is a link that shows all of where it leads,

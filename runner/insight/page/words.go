@@ -15,13 +15,13 @@ type words struct {
 	Before, Host, After string // the parts of an address that Text is; no Host: it is none
 }
 
-// command is what can be copied in our words: code, or a command line.
-var command = regexp.MustCompile("`[^`]+`|raymond re(?:sume|run) [^;(]+")
+// command is what can be copied in our words: code, or a command line, in which a shell's quotes may hold anything.
+var command = regexp.MustCompile("`[^`]+`|raymond re(?:sume|run)(?: (?:'[^']*'|\\\\.|[^ ;('\\\\])+)+")
 
 // withCommands splits our own words where commands are.
 func withCommands(text string) []words {
 	return split(text, command.FindAllStringIndex(text, -1), func(s string) words {
-		return words{Text: strings.Trim(s, "` "), IsCommand: true}
+		return words{Text: strings.Trim(s, "`"), IsCommand: true}
 	})
 }
 
