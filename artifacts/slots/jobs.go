@@ -81,7 +81,7 @@ func isOver(jobs []artifacts.JobInfo, mine Claim) bool {
 	for _, j := range jobs {
 		switch {
 		case j.Attempt > mine.Attempt:
-			return true
+			over = true
 		case j.Attempt != 0 && j.Attempt < mine.Attempt, j.Runner != "" && j.Runner != mine.Runner:
 		case j.Status != completed:
 			return false

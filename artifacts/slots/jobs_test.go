@@ -37,6 +37,7 @@ func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
 		"the API doesn't know yet by whom": {[]artifacts.JobInfo{job("r1", over, 2), job("", "queued", 2)}, nil, false},
 		"another of its name is over":      {[]artifacts.JobInfo{job("r9", over, 2)}, nil, false},
 		"it was over in the last attempt":  {[]artifacts.JobInfo{job("r1", over, 1)}, nil, false},
+		"another is tried again":           {[]artifacts.JobInfo{job("r9", on, 3), job("r1", on, 2)}, nil, false},
 		"there is a later attempt":         {[]artifacts.JobInfo{job("r9", on, 3)}, nil, true},
 		"nobody tells":                     {[]artifacts.JobInfo{job("r1", over, 2)}, errors.New("not told"), false},
 	} {

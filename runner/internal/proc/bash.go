@@ -15,7 +15,7 @@ func Bash() (string, error) {
 		at, err = ofGit(), errors.New("there is no bash of Git for Windows on this machine: install Git for Windows, and put its git on PATH")
 	}
 	for _, path := range at {
-		if found, missing := exec.LookPath(path); missing == nil {
+		if found, missing := exec.LookPath(path); missing == nil && filepath.IsAbs(found) { // not the checkout's own
 			return found, nil
 		}
 	}
