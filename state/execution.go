@@ -154,7 +154,7 @@ func (x *execution) failUnpriced() effect {
 	if a.Unknown >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
 		a.NotBefore, a.Wait = time.Time{}, 0
 		x.fail(Fatal, fmt.Sprintf(
-			"the cost of its last %d invocations can't be known, so the budget can't be kept; --budget 0 continues without one", a.Unknown), Outcome{})
+			"budget: the cost of the last %d invocations can't be known, so it can't be kept; a budget of 0 means none", a.Unknown), Outcome{})
 	}
 	return x.effect
 }

@@ -142,7 +142,7 @@ func TestThreeUnknownInARow(t *testing.T) {
 	p.unknown("A.md")
 	end := p.closed(nil)
 	equal(t, "three in a row", []any{p.next(0), end.Status}, []any{"", state.Failed})
-	for _, part := range []string{"agent main in state A.md", "can't be known", "--budget 0"} {
+	for _, part := range []string{"agent main in state A.md", "can't be known", "a budget of 0"} {
 		if !strings.Contains(end.Reason, part) {
 			t.Errorf("reason: got %q, want %q in it", end.Reason, part)
 		}

@@ -96,12 +96,12 @@ func (l limits) iterationsEvent() *Limit {
 func (o *Options) checkMove(move protocol.Decision, alive, depth int) (*Limit, string) {
 	if want := alive + len(move.Spawns); len(move.Spawns) > 0 && want > o.MaxAgents {
 		return &Limit{Which: "agents", Value: float64(want), Max: float64(o.MaxAgents)},
-			fmt.Sprintf("the run would have %d agents at once, more than --max-agents %d", want, o.MaxAgents)
+			fmt.Sprintf("max-agents: the run would have %d agents at once, more than %d", want, o.MaxAgents)
 	}
 	pushes := move.Then.Verb == protocol.Call || move.Then.Verb == protocol.Function
 	if want := depth + 1; pushes && want > o.MaxDepth {
 		return &Limit{Which: "depth", Value: float64(want), Max: float64(o.MaxDepth)},
-			fmt.Sprintf("the return stack would be %d deep, more than --max-depth %d", want, o.MaxDepth)
+			fmt.Sprintf("max-depth: the return stack would be %d deep, more than %d", want, o.MaxDepth)
 	}
 	return nil, ""
 }

@@ -72,10 +72,10 @@ func (x *execution) waitForService(f *Failure) bool {
 	asked := f.NotBefore.Sub(x.now)
 	switch {
 	case left <= 0:
-		f.Message += fmt.Sprintf(" (the service has failed for the %s of --overload-wait)", limit)
+		f.Message += fmt.Sprintf(" (the service has failed for the %s of overload-wait)", limit)
 		return x.suspendForService(f, o)
 	case asked > left:
-		f.Message += fmt.Sprintf(" (the service asks for a wait until %s, which is beyond the %s of --overload-wait)",
+		f.Message += fmt.Sprintf(" (the service asks for a wait until %s, which is beyond the %s of overload-wait)",
 			f.NotBefore.UTC().Format("2006-01-02 15:04:05 UTC"), limit)
 		return x.suspendForService(f, o)
 	}

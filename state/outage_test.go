@@ -52,8 +52,8 @@ func TestFailuresOfTheServiceAreWaitedOut(t *testing.T) {
 		}
 		equal(t, "waits", p.retries(), c.want)
 		f := p.agent("main").Failure
-		if f.Class != string(state.Service) || !strings.HasPrefix(f.Message, "529 (the service has failed for the ") || !strings.Contains(f.Message, "--overload-wait") {
-			t.Errorf("failure: got %+v, want the last error and the flag", f)
+		if f.Class != string(state.Service) || !strings.HasPrefix(f.Message, "529 (the service has failed for the ") || !strings.Contains(f.Message, "overload-wait") {
+			t.Errorf("failure: got %+v, want the last error and the limit", f)
 		}
 		equal(t, "retries counted", p.agent("main").Exec.Retries, 0)
 		equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
@@ -121,7 +121,7 @@ func TestAnOutageThatLastsSuspends(t *testing.T) {
 		equal(t, "next", p.next(0), "")
 		end := p.closed(nil)
 		equal(t, "status", end.Status, state.Suspended)
-		if !strings.Contains(end.Reason, "--overload-wait") {
+		if !strings.Contains(end.Reason, "overload-wait") {
 			t.Errorf("reason: got %q, want that the service failed for too long", end.Reason)
 		}
 		waits = append(waits, end.Until.Sub(p.now))

@@ -11,24 +11,24 @@ import (
 
 // cure is what helps a run of which an agent has failed.
 type cure struct {
-	fault   string // how the failure begins
 	do      string // what comes first; {state} is the agent's state; "" for nothing
 	flags   string // of the resume
 	inFiles bool   // it changes files of the workflow
 	rerun   bool   // from the state that led to the agent's: a resume would say the same
 }
 
-// cures are those of failures that a resume alone would repeat.
-var cures = []cure{
-	{fault: "authentication: ", do: "set a valid ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (OPENAI_API_KEY for Codex, GEMINI_API_KEY for Gemini CLI), or log in with the agent CLI"},
-	{fault: "billing: ", do: "add credit to the account of the API"},
-	{fault: "unknown model: ", do: "name another model, in {state} where that names one, else by --model", inFiles: true},
-	{fault: "bad request: ", do: "change {state}", inFiles: true},
-	{fault: "session gone: ", do: "have a state before {state} reset", inFiles: true, rerun: true},
-	{fault: "the model refused: ", do: "change {state}", inFiles: true},
-	{fault: "the run would have ", flags: " --max-agents {agents}"},
-	{fault: "the return stack would be ", flags: " --max-depth {depth}"},
-	{fault: "the cost of its last ", flags: " --budget 0"},
+// cures are those of failures that a resume alone would repeat, by what their messages begin with
+// before a colon.
+var cures = map[string]cure{
+	"authentication":    {do: "set a valid ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (OPENAI_API_KEY for Codex, GEMINI_API_KEY for Gemini CLI), or log in with the agent CLI"},
+	"billing":           {do: "add credit to the account of the API"},
+	"unknown model":     {do: "name another model, in {state} where that names one, else by --model", inFiles: true},
+	"bad request":       {do: "change {state}", inFiles: true},
+	"session gone":      {do: "have a state before {state} reset", inFiles: true, rerun: true},
+	"the model refused": {do: "change {state}", inFiles: true},
+	"max-agents":        {flags: " --max-agents {agents}"},
+	"max-depth":         {flags: " --max-depth {depth}"},
+	"budget":            {flags: " --budget 0"},
 }
 
 // fixTheCause is what comes first where nothing is known that says more.
@@ -43,25 +43,22 @@ func cureOf(run *state.Run) (cure, *state.Agent) {
 	if i < 0 {
 		return cure{do: fixTheCause}, nil
 	}
-	a, c := run.Agents[i], cure{do: fixTheCause}
-	fault := a.Failure.Message
-	switch at := slices.IndexFunc(cures, func(c cure) bool { return strings.HasPrefix(fault, c.fault) }); {
-	case at >= 0:
-		c = cures[at]
+	a, fault := run.Agents[i], run.Agents[i].Failure.Message
+	kind, _, _ := strings.Cut(fault, ": ")
+	c, isKnown := cures[kind]
+	switch {
+	case isKnown:
 	case state.IsExhausted(fault), slices.Contains([]state.Class{state.Transient, state.TimedOut, state.Service}, state.Class(a.Failure.Class)):
-		c = cure{}
-	case filepath.Ext(a.State) != ".md":
-		c.inFiles = true
+	default:
+		c = cure{do: fixTheCause, inFiles: filepath.Ext(a.State) != ".md"}
 	}
-	if c.fault == "bad request: " && slices.ContainsFunc(tooLong, func(words string) bool { return strings.Contains(fault, words) }) {
+	if kind == "bad request" && slices.ContainsFunc(tooLong, func(words string) bool { return strings.Contains(fault, words) }) {
 		c.do, c.rerun = "shorten {state}", a.Session != nil // else the conversation is as long again
 		if c.rerun {
 			c.do = "have a state before {state} reset"
 		}
 	}
-	if c.rerun && before(a) == "" {
-		c.rerun = false
-	}
+	c.rerun = c.rerun && before(a) != ""
 	values := strings.NewReplacer("{state}", name(a.State), "{agents}", fmt.Sprint(2*run.Options.MaxAgents), "{depth}", fmt.Sprint(2*run.Options.MaxDepth))
 	c.do, c.flags = values.Replace(c.do), values.Replace(c.flags)
 	return c, a
@@ -93,7 +90,7 @@ func CureOf(run *state.Run) Cure {
 	case c.rerun:
 		cure.From = before(a)
 	}
-	if cure.Do == fixTheCause || c.fault == cures[0].fault { // the job knows the input of the key
+	if cure.Do == fixTheCause || c.do == cures["authentication"].do { // the job knows the input of the key
 		cure.Do = ""
 	}
 	return cure

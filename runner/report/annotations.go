@@ -191,7 +191,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	wrote := agent.outputs
 	n.Text = ErrorLines(wrote.without(agent.Error))
 	for _, one := range wrote.list() {
-		n.Text += "\n" + one.name + ":\n" + text.After(one.text, maxWritten/len(wrote.list()))
+		n.Text += "\n" + one.name + ":\n" + text.End(one.text, maxWritten/len(wrote.list()))
 	}
 	if last := agent.last.verdict(); last != nil {
 		n.Text += "\n" + failedOutput(last)

@@ -56,7 +56,7 @@ func (d *document) firstFailure(w *writer, limit int) {
 	excerpt{what: what, text: a.why(), lines: overviewLines}.writeShort(w, limit)
 	outputs := a.outputs.list()
 	for _, one := range outputs {
-		end := passage{head: block(text.After(one.text, maxOutput))}
+		end := passage{head: block(text.End(one.text, maxOutput))}
 		excerpt{what: "The end of its " + one.name, text: end, lines: overviewLines}.writeShort(w, limit/len(outputs))
 	}
 	if last := a.verdicts.failed(a.last); last != nil {

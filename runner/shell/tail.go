@@ -30,14 +30,14 @@ func (b Backend) end(o runner.Order, output string) string {
 	if o.Hide != nil {
 		output = o.Hide(output)
 	}
-	return text.After(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
+	return text.End(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
 }
 
 // lastWords are the ends of both outputs in one line, as the end of an error.
 func lastWords(stdout, stderr string) string {
 	words := ""
 	for _, s := range []struct{ name, output string }{{"stdout", stdout}, {"stderr", stderr}} {
-		if said := strings.TrimSpace(text.After(strings.TrimSpace(s.output), wordsSize)); said != "" {
+		if said := strings.TrimSpace(text.End(strings.TrimSpace(s.output), wordsSize)); said != "" {
 			words += "; " + s.name + ": " + text.Escaped(said)
 		}
 	}

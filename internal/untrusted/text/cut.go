@@ -28,6 +28,18 @@ func After(s string, n int) string {
 	return s[at:]
 }
 
+// End is After for an output of lines: it begins with a whole one, unless only a part of the last
+// one fits.
+func End(s string, n int) string {
+	end := After(s, n)
+	if at := len(s) - len(end); at > 0 && s[at-1] != '\n' {
+		if _, lines, _ := strings.Cut(end, "\n"); lines != "" {
+			return lines
+		}
+	}
+	return end
+}
+
 // Shortened returns a text of at most most bytes: one that is longer is cut, at a whole
 // character, and ends with an ellipsis.
 func Shortened(s string, most int) string {

@@ -159,6 +159,19 @@ func TestFencesCanNotBeEnded(t *testing.T) {
 	}
 }
 
+func TestEndBeginsAtALine(t *testing.T) {
+	for _, c := range []struct {
+		s, want string
+		n       int
+	}{
+		{"one\ntwo\n", "one\ntwo\n", 9}, {"one\ntwo\n", "two\n", 6}, {"one\ntwo\n", "two\n", 4}, {"one\ntwo", "two", 3}, {"one\ntwo\n", "wo\n", 3}, {"long", "ng", 2},
+	} {
+		if got := End(c.s, c.n); got != c.want {
+			t.Errorf("End(%q, %d): got %q, want %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
 // checkCuts: what is cut has whole characters and is no longer than asked for, and no
 // more is lost than a character.
 func checkCuts(t *testing.T, s string) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/insight"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -28,6 +29,9 @@ type header struct {
 	RerunOf  string
 	LeftOut  []string
 }
+
+// widestQuestion is how much of the first open question stands in the headline.
+const widestQuestion = 100
 
 // fact is a number with what it means.
 type fact struct{ Name, Value, More string }
@@ -60,7 +64,7 @@ func newHeader(r *insight.Report) header {
 		h.Result = withLinks(shown(r.Result))
 	}
 	if len(h.Asked) > 0 && r.Status == string(state.Suspended) {
-		h.Headline, h.Reason = headline(r, "Waits for an answer"), ""
+		h.Headline, h.Reason = "Waits for an answer: "+text.Brief(h.Asked[0].Question, widestQuestion), ""
 	}
 	if t := r.Spent.Tokens; t != nil {
 		h.Facts = append(h.Facts, fact{"Tokens", count(t.Input + t.Cached + t.Output), tokensText(t)})
