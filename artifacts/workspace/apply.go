@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -15,11 +13,6 @@ import (
 // is either as the checkout had it or as it should be, so that the next plan finds
 // nothing in the way.
 func (w *restorer) apply(ctx context.Context, p *plan) error {
-	if p.isNew {
-		if err := w.create(ctx, p); err != nil {
-			return err
-		}
-	}
 	for _, t := range p.trees {
 		if err := w.applyTree(ctx, p, t); err != nil {
 			return err
@@ -39,21 +32,8 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// create makes a repository that is not here.
-func (w *restorer) create(ctx context.Context, p *plan) error {
-	if err := os.MkdirAll(p.dir, 0o777); err != nil {
-		return err
-	}
-	if err := w.git.run(ctx, call{dir: p.dir, alone: true}, "init", "--quiet", "--template=", "--object-format="+p.saved.Format, "."); err != nil {
-		return err
-	}
-	p.common = filepath.Join(p.dir, ".git")
-	w.note("%s: the repository was made from the saved commits; it has no remote", p.dir)
-	return w.unpack(ctx, p.saved, p.common)
-}
-
 func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
-	if t.isNew && !t.saved.Main {
+	if t.isNew {
 		if err := w.addWorktree(ctx, p, t); err != nil {
 			return err
 		}
@@ -98,14 +78,14 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	}
 	c := call{dir: t.dir, settings: off}
 	in := t.indexChanges()
+	if in == "" && len(t.write) == 0 {
+		return nil
+	}
 	if in != "" {
-		c.in = text(in)
+		c.in = strings.NewReader(in)
 		if err := w.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
 			return err
 		}
-	}
-	if err := w.announce(ctx, c, t); err != nil || in == "" && len(t.write) == 0 {
-		return err
 	}
 	c.in = nil
 	err = w.git.run(ctx, c, "update-index", "-q", "--refresh")
@@ -120,10 +100,10 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 func (t *treePlan) indexChanges() string {
 	var remove, add strings.Builder
 	gone := func(path string) {
-		fmt.Fprintf(&remove, "0 %s\t%s\x00", nullID(t.format), path)
+		fmt.Fprintf(&remove, "0 %s\t%s\x00", nullID, path)
 	}
 	for path, have := range t.now {
-		if want, ok := t.want.index[path]; !ok && !t.isAnnounced(path) || ok && want.mode != have.mode && want.mode == modeSub {
+		if want, ok := t.want.index[path]; !ok || want.mode != have.mode && want.mode == modeSub {
 			gone(path)
 		}
 	}
@@ -148,29 +128,6 @@ func (t *treePlan) indexChanges() string {
 		}
 	}
 	return remove.String() + add.String()
-}
-
-// isAnnounced reports whether the index has a path without content, as it should.
-func (t *treePlan) isAnnounced(path string) bool {
-	_, wanted := t.want.added[path]
-	return wanted && t.now[path].id == emptyBlobs[t.format]
-}
-
-// announce adds paths without content. Git does so only for files that are there.
-func (w *restorer) announce(ctx context.Context, c call, t *treePlan) error {
-	var paths []string
-	for path := range t.want.added {
-		if _, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(path))); err == nil && !t.isAnnounced(path) {
-			paths = append(paths, path+"\x00")
-		}
-	}
-	if len(paths) == 0 {
-		return nil
-	}
-	slices.Sort(paths)
-	c.in = text(strings.Join(paths, ""))
-	return w.git.run(ctx, c, "add", "--intent-to-add", "--force", "--sparse",
-		"--pathspec-from-file=-", "--pathspec-file-nul")
 }
 
 // setHead makes HEAD point to the branch or the commit that it pointed to.

@@ -95,7 +95,7 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	}
 	g := &workspace.Git{Env: homeWith(t, home)}
 	_, err := g.Restore(t.Context(), workspace.Restoring{
-		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: forge.URL,
+		From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: forge.URL,
 	})
 	if !isConflict(err) {
 		t.Errorf("error: got %v, want a conflict, because the server has no such commit", err)
@@ -121,7 +121,7 @@ func TestATokenDoesNotFollowARedirection(t *testing.T) {
 	here := clone(t, otherRemote(t, "x"))
 	git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
 	_, err := new(workspace.Git).Restore(t.Context(), workspace.Restoring{
-		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: forge.URL,
+		From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: forge.URL,
 	})
 	if err == nil || len(asked.hosts) == 0 || len(stolen.hosts) > 0 {
 		t.Errorf("restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(asked.hosts), stolen.headers)
@@ -136,7 +136,7 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 	git(t, here.checkout(), "remote", "set-url", "origin", "http://forge.invalid/owner/repo")
 	g := &workspace.Git{Env: append(homeWith(t, ""), "http_proxy="+proxy.URL)}
 	_, err := g.Restore(t.Context(), workspace.Restoring{
-		From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: "http://forge.invalid",
+		From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: "http://forge.invalid",
 	})
 	if err == nil || len(asked.hosts) == 0 || asked.hosts[0] != "forge.invalid" {
 		t.Errorf("proxy of the job: got requests for %q (restore: %v), want one for forge.invalid", asked.hosts, err)

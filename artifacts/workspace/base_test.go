@@ -93,7 +93,7 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 			git(t, here.checkout(), "config", "http."+server.URL+"/.extraheader", "AUTHORIZATION: basic stale")
 		}
 		asked.headers = nil
-		r := workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: "secret", ServerURL: test.server}
+		r := workspace.Restoring{From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: test.server}
 		_, err := new(workspace.Git).Restore(context.Background(), r)
 		if !isConflict(err) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("token for %q: got error %v, want a conflict without the token", test.server, err)

@@ -25,9 +25,9 @@ func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error)
 	if w == nil {
 		return nil, err
 	}
-	defer w.close()
+	defer w.git.close()
 	for i := range all {
-		if err := w.bring(ctx, &all[i], i, b.Branches); err != nil {
+		if err := w.bring(ctx, &all[i], b.Branches); err != nil {
 			return w.notes, err
 		}
 	}
@@ -35,7 +35,7 @@ func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error)
 }
 
 // bring adds the work in one repository.
-func (w *restorer) bring(ctx context.Context, r *repository, i int, branches map[string]string) error {
+func (w *restorer) bring(ctx context.Context, r *repository, branches map[string]string) error {
 	wanted := w.wanted(r, branches)
 	if len(wanted) == 0 {
 		return nil
@@ -43,8 +43,8 @@ func (w *restorer) bring(ctx context.Context, r *repository, i int, branches map
 	if err := w.check(r); err != nil {
 		return err
 	}
-	p, err := w.locate(ctx, r, i)
-	if isConflict := errors.As(err, new(*Conflict)); isConflict || err == nil && p.isNew {
+	p, err := w.locate(ctx, r)
+	if errors.As(err, new(*Conflict)) {
 		w.note("the work in %s is not brought back: there is no such repository here", w.Dir(r.Trees[0].Dir))
 		return nil
 	}

@@ -30,7 +30,7 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 		}
 		where := relocated(there, here)
 		notes, err := (&workspace.Git{}).Bring(t.Context(), workspace.Bringing{
-			Restoring: workspace.Restoring{From: to, Dir: where, TempRoot: t.TempDir()},
+			Restoring: workspace.Restoring{From: to, Dir: where},
 			Branches: map[string]string{
 				"raymond/" + name: where(filepath.Join(dir, "sub")), "raymond/" + name + "_side": where(beside), "raymond/elsewhere": "/nowhere",
 			},

@@ -63,22 +63,21 @@ func toPack(f *os.File) (header, error) {
 
 // weighBundle reads the head of a bundle, and fails with an *inflatedError where a limit in bytes
 // doesn't allow for what it holds, together with what others did before.
-func weighBundle(f *os.File, format string, limit, before int64) (header, int64, error) {
+func weighBundle(f *os.File, limit, before int64) (header, int64, error) {
 	head, err := toPack(f)
 	if err != nil {
 		return header{}, 0, err
 	}
-	n, err := weighPack(f, format, limit*rawFactor, limit*inflatedFactor-before)
+	n, err := weighPack(f, limit*rawFactor, limit*inflatedFactor-before)
 	return head, n, err
 }
 
 // bundling is a bundle to be made.
 type bundling struct {
-	to     string // the file
-	reach  string // refs and commits, as git rev-list reads them
-	format string // of object ids
-	room   int64  // bytes that there are
-	limit  int64  // bytes that whoever takes it has
+	to    string // the file
+	reach string // refs and commits, as git rev-list reads them
+	room  int64  // bytes that there are
+	limit int64  // bytes that whoever takes it has
 }
 
 // bundled is one that was made.
@@ -102,7 +101,7 @@ func (t *tool) bundle(ctx context.Context, c call, b bundling) (made bundled, er
 	}()
 	sum := sha256.New()
 	out := &bounded{w: io.MultiWriter(f, sum), left: b.room}
-	c.in, c.out = text(b.reach), out
+	c.in, c.out = strings.NewReader(b.reach), out
 	err = t.run(ctx, c, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full && ctx.Err() == nil {
 		err = errFull
@@ -110,13 +109,13 @@ func (t *tool) bundle(ctx context.Context, c call, b bundling) (made bundled, er
 	if err != nil {
 		return made, err
 	}
-	head, _, err := weighBundle(f, b.format, b.limit, 0)
+	head, _, err := weighBundle(f, b.limit, 0)
 	return bundled{head, out.written, hex.EncodeToString(sum.Sum(nil))}, err
 }
 
 // takePack adds the objects of a pack to a repository.
 func (t *tool) takePack(ctx context.Context, to string, pack io.Reader, options ...string) error {
-	return t.run(ctx, call{dir: to, bare: to, in: copyOf(pack)}, append([]string{"index-pack", "--stdin"}, options...)...)
+	return t.run(ctx, call{dir: to, bare: to, in: pack}, append([]string{"index-pack", "--stdin"}, options...)...)
 }
 
 // bounded is a writer that takes only so much.

@@ -98,7 +98,7 @@ func (t *shotTool) pack(ctx context.Context, p Packing, shots []Snapshot, known 
 		names = append(names, s.ref())
 	}
 	_, err = t.git.bundle(ctx, t.call(), bundling{
-		to: p.To, reach: lines(names...) + without(known), format: shots[0].Format, room: p.Limit, limit: p.Limit,
+		to: p.To, reach: lines(names...) + without(known), room: p.Limit, limit: p.Limit,
 	})
 	var over *inflatedError
 	if errors.Is(err, errFull) || errors.As(err, &over) {
@@ -147,7 +147,7 @@ func (t *shotTool) arrive(ctx context.Context, a *Arrival) error {
 	}
 	var commons []string
 	for _, dir := range a.Dirs {
-		p, _, err := t.git.outermost(ctx, dir)
+		p, err := t.git.place(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -170,17 +170,13 @@ func (t *shotTool) arrive(ctx context.Context, a *Arrival) error {
 
 // unpack adds what a bundle has, each object checked, and makes its refs.
 func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error {
-	format, err := formatOf(t.dir)
-	if err != nil {
-		return err
-	}
 	w := &restorer{git: t.git, limit: a.Limit, Restoring: Restoring{From: filepath.Dir(a.Bundle), Token: a.Token, ServerURL: a.ServerURL}}
-	r := &repository{Bundle: filepath.Base(a.Bundle), Format: format}
+	r := &repository{Bundle: filepath.Base(a.Bundle)}
 	head, err := w.weigh(r)
 	if err != nil {
 		return err
 	}
-	if err := head.check(format); err != nil {
+	if err := head.check(); err != nil {
 		return err
 	}
 	r.Needs = head.needs
@@ -194,12 +190,12 @@ func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error 
 }
 
 // check refuses what no bundle of ours says.
-func (h *header) check(format string) error {
+func (h *header) check() error {
 	if len(h.needs) > maxBranches || len(h.heads) > maxSnapshots {
 		return errors.New("it has too many commits")
 	}
 	for _, id := range h.needs {
-		if !isID(id, format) {
+		if !isID(id) {
 			return fmt.Errorf("%.80q is no object id", id)
 		}
 	}
@@ -208,7 +204,7 @@ func (h *header) check(format string) error {
 		if !ok {
 			n, ok = strings.CutPrefix(b.Name, startRefs)
 		}
-		if !ok || !isID(b.ID, format) || n == "" || len(n) > 9 || strings.Trim(n, "0123456789") != "" {
+		if !ok || !isID(b.ID) || n == "" || len(n) > 9 || strings.Trim(n, "0123456789") != "" {
 			return fmt.Errorf("%.80q is no snapshot", b.Name)
 		}
 	}
@@ -233,7 +229,7 @@ func (t *shotTool) makeRefs(ctx context.Context, h header) error {
 			return fmt.Errorf("%.80q is no commit of a snapshot", line)
 		}
 	}
-	c.in = text(lines(tips...) + without(h.needs))
+	c.in = strings.NewReader(lines(tips...) + without(h.needs))
 	return errors.Join(t.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"), t.git.moveRefs(ctx, t.call(), "", moves))
 }
 
@@ -263,7 +259,7 @@ func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) err
 	}
 	if in.Len() > 0 {
 		c := t.call()
-		c.in = text("feature done\n" + in.String() + "done\n")
+		c.in = strings.NewReader("feature done\n" + in.String() + "done\n")
 		if err := t.git.run(ctx, c, "fast-import", "--quiet", "--done", "--force"); err != nil {
 			return err
 		}

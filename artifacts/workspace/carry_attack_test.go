@@ -13,7 +13,7 @@ import (
 
 // forgedShot is what the commit of a snapshot of a checkout says.
 func forgedShot(s site, base string) string {
-	return fmt.Sprintf(`{"exec":1,"seq":1,"dir":%q,"common":%q,"format":"sha1","branch":"main","head":%q,"base":%[3]q}`,
+	return fmt.Sprintf(`{"exec":1,"seq":1,"dir":%q,"common":%q,"branch":"main","head":%q,"base":%[3]q}`,
 		s.checkout(), filepath.Join(s.checkout(), ".git"), base)
 }
 
@@ -80,8 +80,8 @@ func TestForgedSnapshots(t *testing.T) {
 		"no message":              {forging: forging{about: "hello"}},
 		"a large message":         {forging: forging{about: strings.Repeat("x", 100<<10)}},
 		"another repository":      {forging: forging{about: forgedShot(other, strings.Repeat("0", 40))}},
-		"a relative folder":       {forging: forging{about: `{"exec":1,"seq":1,"dir":"../x","common":"/x","format":"sha1"}`}},
-		"a branch with an option": {forging: forging{about: `{"exec":1,"seq":1,"dir":"/x","common":"/x","format":"sha1","branch":"--x"}`}},
+		"a relative folder":       {forging: forging{about: `{"exec":1,"seq":1,"dir":"../x","common":"/x"}`}},
+		"a branch with an option": {forging: forging{about: `{"exec":1,"seq":1,"dir":"/x","common":"/x","branch":"--x"}`}},
 	}
 	for _, name := range some(names(forgeries)) {
 		test := forgeries[name]

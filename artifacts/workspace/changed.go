@@ -76,7 +76,7 @@ func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most Most) ([]
 		in.WriteString(c.line)
 	}
 	c := t.call()
-	c.in = text(in.String())
+	c.in = strings.NewReader(in.String())
 	out, err := t.git.output(ctx, c, "diff-tree", "--stdin", "-r", "-z", "--no-renames", "--name-status")
 	if err != nil {
 		return nil, err
@@ -84,6 +84,7 @@ func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most Most) ([]
 	if err := readNames(string(out), all); err != nil || most.All == 0 {
 		return all, err
 	}
+	c.in = strings.NewReader(in.String())
 	return all, t.diffs(ctx, c, all, most)
 }
 
@@ -104,8 +105,8 @@ func (t *shotTool) trees(ctx context.Context, shots []Snapshot) ([]*compared, er
 	var all []*compared
 	for i := range shots {
 		s := &shots[i]
-		after, _ := treeOf(lines[2*i], s.Format)
-		before, isThere := treeOf(lines[2*i+1], s.Format)
+		after, _ := treeOf(lines[2*i])
+		before, isThere := treeOf(lines[2*i+1])
 		// A snapshot, and the beginning of a repository, may have no files; a commit that is
 		// no longer there may have had any.
 		if isLost := s.After > 0 && s.from == "" || s.Base != "" && !isThere; !isLost {
@@ -116,12 +117,12 @@ func (t *shotTool) trees(ctx context.Context, shots []Snapshot) ([]*compared, er
 }
 
 // treeOf reads what git says of a tree. One that isn't there is empty.
-func treeOf(line, format string) (id string, isThere bool) {
+func treeOf(line string) (id string, isThere bool) {
 	id, what, _ := strings.Cut(line, " ")
-	if what == "tree" && isID(id, format) {
+	if what == "tree" && isID(id) {
 		return id, true
 	}
-	return emptyTrees[format], false
+	return emptyTree, false
 }
 
 var changeNames = map[string]string{"A": "added", "M": "changed", "T": "changed", "D": "deleted"}

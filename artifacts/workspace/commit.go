@@ -29,13 +29,26 @@ func (p *packer) commit(ctx context.Context, limit int64) (string, error) {
 	if err := weigh(plans, limit); err != nil {
 		return "", err
 	}
-	c.in, c.settings = func(w io.Writer) error { return p.write(w, plans) }, p.settings
-	if err := p.git.run(ctx, c, "fast-import", "--quiet", "--done", "--force"); err != nil {
+	r, w := io.Pipe()
+	written := make(chan error, 1)
+	go func() {
+		err := p.write(w, plans)
+		w.CloseWithError(err)
+		written <- err
+	}()
+	c.in, c.settings = r, p.settings
+	err := p.git.run(ctx, c, "fast-import", "--quiet", "--done", "--force")
+	r.CloseWithError(errUnread) // of a git that did not read all: write is not left hanging
+	if writeErr := <-written; writeErr != nil && !errors.Is(writeErr, errUnread) && ctx.Err() == nil {
+		return "", writeErr
+	}
+	if err != nil {
 		return "", err
 	}
-	c.in, c.settings = nil, nil
-	return p.git.id(ctx, c, p.ref)
+	return p.git.id(ctx, p.call, p.ref)
 }
+
+var errUnread = errors.New("git has not read all")
 
 // treeStream is what of one worktree goes into the commit.
 type treeStream struct {
@@ -71,7 +84,7 @@ func (p *packer) stream(ctx context.Context, i int, wt *worktree) (*treeStream, 
 			t.extra[e.path] = e.index
 		}
 	}
-	return t, t.dropPlain(p.src.home.format)
+	return t, t.dropPlain()
 }
 
 // difference is a path in which two trees differ.
@@ -102,13 +115,13 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 
 // dropPlain leaves out the files that are just what HEAD has, and so need not be
 // stored twice.
-func (t *treeStream) dropPlain(format string) error {
+func (t *treeStream) dropPlain() error {
 	root, err := os.OpenRoot(t.Dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	d := newDisk(root, format)
+	d := newDisk(root)
 	for path, have := range t.extra {
 		if is, err := d.at(path); err == nil && is.id == have.id {
 			delete(t.extra, path)
@@ -136,15 +149,11 @@ func (p *packer) write(to io.Writer, plans []*treeStream) error {
 	return w.Flush()
 }
 
-// emptyTrees are the ids of the tree without entries, which git knows without having
-// it, by their format.
-var emptyTrees = map[string]string{
-	"sha1":   "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-	"sha256": "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
+// emptyTree is the id of the tree without entries, which git knows without having it.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 func (p *packer) writeTree(w *bufio.Writer, t *treeStream) error {
-	if t.tree != "" && t.tree != emptyTrees[p.src.home.format] {
+	if t.tree != "" && t.tree != emptyTree {
 		fmt.Fprintf(w, "M 040000 %s %sindex\nM 040000 %[1]s %[2]swork\n", t.tree, t.prefix)
 	}
 	t.writeRemovals(w)
@@ -209,28 +218,21 @@ func (p *packer) writeFiles(w *bufio.Writer, root *os.Root, t *treeStream) error
 
 func (p *packer) writeEntry(w *bufio.Writer, root *os.Root, t *treeStream, e entry) error {
 	switch {
-	case e.kind == '?' && strings.HasSuffix(e.path, "/"):
+	case e.kind == '?' && strings.HasSuffix(e.path, "/"), e.isSubmodule, e.index.mode == modeSub && e.mode == modeSub:
 		if !p.isSaved(t.Dir, e.path) {
 			p.src.note("%s: %q is a repository of its own, and is not saved", t.Dir, e.path)
 		}
 		return nil
-	case e.isSubmodule || e.index.mode == modeSub && e.mode == modeSub:
-		p.src.note("%s: the work in the submodule %q is not saved", t.Dir, e.path)
-		return nil
 	case e.changed == '.' || e.changed == 'D' || e.mode == modeNone:
 		return nil
 	}
-	if err := p.writeFile(w, root, t, e); err != nil || !e.announced() {
-		return err
-	}
-	fmt.Fprintf(w, "M %s inline %s\ndata 0\n\n", e.mode, t.path("added/", e.path))
-	return nil
+	return p.writeFile(w, root, t, e)
 }
 
-// isSaved reports whether a folder in a worktree is a worktree that is saved.
+// isSaved reports whether a folder in a worktree is one that is saved.
 func (p *packer) isSaved(dir, path string) bool {
-	for _, wt := range p.src.trees {
-		if sameDir(wt.Dir, dir+"/"+path) {
+	for _, known := range p.git.places {
+		if sameDir(known.top, dir+"/"+path) {
 			return true
 		}
 	}

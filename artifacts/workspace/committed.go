@@ -29,7 +29,7 @@ const (
 // commit's. It is taken by a repository of our own: neither a filter nor an attribute of
 // a checkout changes what comes out.
 func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
-	if !isFullName(c.Commit) {
+	if !isID(c.Commit) {
 		return errors.New("the commit is not named in full")
 	}
 	t, err := g.open()
@@ -78,7 +78,7 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 	if p == nil {
 		return "", nil, fmt.Errorf("%q is in no git worktree", c.Dir)
 	}
-	if bare, err = t.shadow(ctx, filepath.Join(t.temp, "committed"), p.home.format, p.common); err != nil {
+	if bare, err = t.shadow(ctx, filepath.Join(t.temp, "committed"), p.common); err != nil {
 		return "", nil, err
 	}
 	rel, err := filepath.Rel(resolved(p.top), resolved(c.Dir))
@@ -110,9 +110,6 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 	return bare, list, nil
 }
 
-// isFullName reports whether s is the full name of an object, of either format.
-func isFullName(s string) bool { return isID(s, "sha1") || isID(s, "sha256") }
-
 // Base returns the commit that a worktree was checked out at: started, which the
 // remote has, where HEAD is that or was made on top of it, and else HEAD. It is ""
 // where there is no commit, no repository or no git.
@@ -122,7 +119,7 @@ func (g *Git) Base(ctx context.Context, dir, started string) string {
 		return ""
 	}
 	defer t.close()
-	if isFullName(started) && t.run(ctx, call{dir: dir}, "merge-base", "--is-ancestor", started, "HEAD") == nil {
+	if isID(started) && t.run(ctx, call{dir: dir}, "merge-base", "--is-ancestor", started, "HEAD") == nil {
 		return started
 	}
 	head, err := t.id(ctx, call{dir: dir}, "HEAD^{commit}")

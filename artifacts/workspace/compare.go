@@ -20,7 +20,7 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 		return err
 	}
 	for i, saved := range p.saved.Trees {
-		t := &treePlan{saved: saved, dir: w.Dir(saved.Dir), format: p.saved.Format, want: listings[i]}
+		t := &treePlan{saved: saved, dir: w.Dir(saved.Dir), want: listings[i]}
 		p.trees = append(p.trees, t)
 		if t.isNew, err = w.isNewTree(ctx, p, t); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 // isNewTree reports whether a worktree still has to be made.
 func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
 	if t.saved.Main {
-		return p.isNew, nil
+		return false, nil
 	}
 	here, err := w.git.place(ctx, t.dir)
 	if err != nil {
@@ -85,7 +85,7 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if err != nil {
 		return err
 	}
-	c := &comparison{tree: t, disk: newDisk(root, t.format), filters: filters}
+	c := &comparison{tree: t, disk: newDisk(root), filters: filters}
 	for _, p := range c.paths() {
 		if err := c.path(p); err != nil {
 			return err
@@ -190,8 +190,7 @@ func (c *comparison) foreignStage(p string) bool {
 		return c.tree.want.stages[p] != c.tree.stages[p]
 	}
 	have, tracked := c.tree.now[p]
-	_, added := c.tree.want.added[p]
-	return tracked && !added && have != c.tree.want.index[p]
+	return tracked && have != c.tree.want.index[p]
 }
 
 // file looks at a file that has to be replaced, or is not as the index has it.

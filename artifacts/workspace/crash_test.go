@@ -17,8 +17,7 @@ func TestCrashAnywhere(t *testing.T) {
 	old := site{t.TempDir()}
 	work(t, old, remote, t.TempDir())
 	git(t, old.checkout(), "checkout", "-q", "-b", "other")
-	write(t, old.checkout(), "dir/announced", strings.Repeat("long enough to be cut\n", 10))
-	git(t, old.checkout(), "add", "-N", "dir/announced")
+	write(t, old.checkout(), "dir/long", strings.Repeat("long enough to be cut\n", 10))
 	git(t, old.checkout(), "rm", "-q", "-f", "run.sh")
 	write(t, old.checkout(), "run.sh/now a folder", "x\n")
 	saved := t.TempDir()
@@ -30,7 +29,7 @@ func TestCrashAnywhere(t *testing.T) {
 	crash := func(t *testing.T, script string) error {
 		t.Helper()
 		here := clone(t, remote, "--depth=1")
-		_, err := wrapped(t, script).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir()})
+		_, err := wrapped(t, script).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 		mustRestore(t, saved, old, here)
 		sameAs(t, wantHere, here.checkout())
 		sameAs(t, wantBeside, filepath.Join(here.root, "beside"))

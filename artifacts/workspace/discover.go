@@ -71,10 +71,7 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	var notes []string
 	seen := map[string]bool{}
 	for i, dir := range dirs {
-		p, inner, err := t.outermost(ctx, dir)
-		for _, top := range inner {
-			notes = append(notes, fmt.Sprintf("%s: the work in the submodule is not saved", top))
-		}
+		p, err := t.place(ctx, dir)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -103,22 +100,6 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	return sources, notes, nil
 }
 
-// outermost finds the place of a directory, or of the repository that it is a submodule
-// of, and the tops of the submodules.
-func (t *tool) outermost(ctx context.Context, dir string) (*place, []string, error) {
-	p, err := t.place(ctx, dir)
-	var inner []string
-	for err == nil {
-		around, is, failed := t.isSubmodule(ctx, p)
-		if failed != nil || !is {
-			return p, inner, failed
-		}
-		inner = append(inner, p.top)
-		p, err = t.place(ctx, around)
-	}
-	return nil, nil, err
-}
-
 // source finds the main worktree of the repository that a place is in; nil when it
 // has none.
 func (t *tool) source(ctx context.Context, p *place) (*source, error) {
@@ -134,7 +115,7 @@ func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 	}
 	s := &source{place: *main, trees: []*worktree{worktreeAt(main)}}
 	if _, err := os.Stat(filepath.Join(main.common, "modules")); err == nil {
-		s.note("%s: the work in its submodules is not saved", main.top)
+		s.note("%s: of its submodules only those are saved that an agent works in", main.top)
 	}
 	return s, nil
 }

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -19,21 +18,17 @@ const modeDir = "040000"
 
 // disk looks at the files of a worktree as git would name them without filters.
 type disk struct {
-	root   *os.Root
-	format string          // of object ids
-	dirs   map[string]bool // whether a path is a real folder
+	root *os.Root
+	dirs map[string]bool // whether a path is a real folder
 }
 
-func newDisk(root *os.Root, format string) *disk {
-	return &disk{root: root, format: format, dirs: map[string]bool{".": true}}
+func newDisk(root *os.Root) *disk {
+	return &disk{root: root, dirs: map[string]bool{".": true}}
 }
 
 // blobHash returns what makes the object id of a blob of a size from its bytes.
-func blobHash(format string, size int64) hash.Hash {
+func blobHash(size int64) hash.Hash {
 	h := sha1.New()
-	if format == "sha256" {
-		h = sha256.New()
-	}
 	fmt.Fprintf(h, "blob %d\x00", size)
 	return h
 }
@@ -62,7 +57,7 @@ func (d *disk) at(p string) (item, error) {
 		return item{}, err
 	}
 	defer f.Close()
-	h := blobHash(d.format, f.size)
+	h := blobHash(f.size)
 	_, err = io.CopyN(h, f, f.size)
 	return item{f.mode, hex.EncodeToString(h.Sum(nil))}, err
 }
@@ -72,7 +67,7 @@ func (d *disk) link(p string) (item, error) {
 	if err != nil {
 		return item{}, err
 	}
-	h := blobHash(d.format, int64(len(target)))
+	h := blobHash(int64(len(target)))
 	_, _ = io.WriteString(h, target) // a hash takes all
 	return item{modeLink, hex.EncodeToString(h.Sum(nil))}, nil
 }

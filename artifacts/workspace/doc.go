@@ -8,7 +8,6 @@
 //	{n}/index/…    entries of the index
 //	{n}/work/…     files, tracked and untracked, that are not ignored
 //	{n}/stage/1/…  entries of an unfinished merge, stages 1 to 3
-//	{n}/added/…    entries without content (git add -N)
 //
 // In a worktree that has to be made, files that git takes for unchanged come back as git stores them: line ends
 // may differ from those that a setting gave them.

@@ -114,25 +114,9 @@ type call struct {
 	alone    bool   // it works on no repository
 	remote   string // the address that it fetches from; "": it reaches no network
 	settings []setting
-	env      []string              // variables that it gets besides
-	in       func(io.Writer) error // writes what git reads; nil: nothing
-	out      io.Writer             // nil: dropped
-}
-
-// text is input for git.
-func text(s string) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.WriteString(w, s)
-		return err
-	}
-}
-
-// copyOf is input for git that comes from elsewhere.
-func copyOf(from io.Reader) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.Copy(w, from)
-		return err
-	}
+	env      []string  // variables that it gets besides
+	in       io.Reader // what git reads; nil: nothing
+	out      io.Writer // nil: dropped
 }
 
 // failure is a git command that ended with an error.
@@ -180,18 +164,17 @@ func (t *tool) objects(ctx context.Context, c call, format string, names []strin
 	if len(names) == 0 {
 		return nil, nil
 	}
-	c.in = text(strings.Join(names, "\n") + "\n")
+	c.in = strings.NewReader(lines(names...))
 	out, err := t.output(ctx, c, "cat-file", "--batch-check="+format)
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if err == nil && len(lines) != len(names) {
+	all := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if err == nil && len(all) != len(names) {
 		err = errors.New("git cat-file says too little")
 	}
-	return lines, err
+	return all, err
 }
 
-// run runs git. The first argument is the command. An error of c.in or c.out is
-// returned rather than what git makes of it. Git ends with the context, and after a
-// time of its own.
+// run runs git. The first argument is the command. Git ends with the context, and after
+// a time of its own.
 func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.within, fmt.Errorf("git %s took more than %v", args[0], t.within))
 	defer cancel()
@@ -201,16 +184,14 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	}
 	stderr := &tail{}
 	cmd := exec.CommandContext(ctx, t.path, args...)
-	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdout = c.dir, env, stderr, c.out
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, c.in, c.out, stderr
 	cmd.WaitDelay = 10 * time.Second
 	group(cmd)
-	err, inErr := feed(cmd, t.cageFor(c), c.in)
-	switch {
-	case ctx.Err() != nil:
+	err = complete(cmd, t.cageFor(c))
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
-	case inErr != nil:
-		return inErr
-	case err != nil:
+	}
+	if err != nil {
 		return &failure{args[0], stderr.line(), err}
 	}
 	return nil
@@ -250,27 +231,6 @@ func complete(cmd *exec.Cmd, in *cage.Cage) error {
 	}
 	defer processes.Forget(cmd.Process)
 	return cmd.Wait()
-}
-
-// feed runs a command with what in writes as its input.
-func feed(cmd *exec.Cmd, box *cage.Cage, in func(io.Writer) error) (err, inErr error) {
-	if in == nil {
-		return complete(cmd, box), nil
-	}
-	r, w := io.Pipe()
-	cmd.Stdin = r
-	done := make(chan error, 1)
-	go func() {
-		err := in(w)
-		done <- err
-		w.CloseWithError(err)
-	}()
-	err = complete(cmd, box)
-	r.Close() // of a command that did not read all: in is not left hanging
-	if inErr = <-done; errors.Is(inErr, io.ErrClosedPipe) {
-		inErr = nil
-	}
-	return err, inErr
 }
 
 // environ is the environment for a call. Only repositories that were made here are

@@ -70,7 +70,7 @@ func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
 	if !p.isKnown() {
 		return nil, fmt.Errorf("its .git leads to %q, which is not that of a worktree there; git worktree repair may help", gitDir)
 	}
-	if err := p.check(); err != nil {
+	if err := errors.Join(check(gitDir, "HEAD", "index", "info/sparse-checkout"), check(top, readOfTree...)); err != nil {
 		return nil, err
 	}
 	p.spell(dir, inside)
@@ -206,108 +206,39 @@ func under(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// isSubmodule reports whether a place is a submodule of the repository around it, and
-// returns the top of that. A linked worktree within another one is none, even when
-// somebody added that to the index.
-func (t *tool) isSubmodule(ctx context.Context, p *place) (string, bool, error) {
-	if p == nil || p.linked() || filepath.Dir(p.top) == p.top {
-		return "", false, nil
-	}
-	around, err := t.place(ctx, filepath.Dir(p.top))
-	if err != nil || around == nil {
-		return "", false, err
-	}
-	rel, err := filepath.Rel(resolved(around.top), resolved(p.top))
-	if err != nil {
-		return "", false, err
-	}
-	out, err := t.output(ctx, call{dir: around.top}, "ls-files", "--stage", "-z", "--", filepath.ToSlash(rel))
-	return around.top, strings.HasPrefix(string(out), modeSub), err
-}
+// What git reads of a repository's own folder and of a worktree, but for objects and for what is below them.
+var (
+	readOfCommon = []string{"HEAD", "packed-refs", "shallow", "info/attributes", "info/exclude", "objects/info", "objects/pack", "worktrees", "refs"}
+	readOfTree   = []string{".gitignore", ".gitattributes", ".gitmodules"}
+)
 
-// checkCommon returns an error when git could be kept waiting, or be made to read
-// without end, by what is in the place of a repository's own files.
-func checkCommon(dir string) error {
-	err := checkFiles(dir, map[string]int64{
-		"HEAD": maxRef, "packed-refs": maxPacked, "shallow": maxList, "info/attributes": maxList, "info/exclude": maxList,
-		"objects/info/alternates": maxConfig,
-	})
-	if err != nil {
-		return err
-	}
-	for _, folder := range []string{"objects/info", "objects/pack"} {
-		if err := checkEach(filepath.Join(dir, filepath.FromSlash(folder)), nil); err != nil {
-			return err
-		}
-	}
-	if err := checkEach(filepath.Join(dir, "worktrees"), []string{"HEAD", "gitdir", "commondir", "locked"}); err != nil {
-		return err
-	}
-	return checkRefs(filepath.Join(dir, "refs"))
-}
-
-// check is checkCommon for the files of one worktree.
-func (p *place) check() error {
-	err := checkFiles(p.gitDir, map[string]int64{"HEAD": maxRef, "index": maxGit, "info/sparse-checkout": maxList})
-	if err != nil {
-		return err
-	}
-	return checkFiles(p.top, map[string]int64{".gitignore": maxList, ".gitattributes": maxList, ".gitmodules": maxList})
-}
-
-// checkFiles is checkFile for files in a folder, each with its most.
-func checkFiles(dir string, all map[string]int64) error {
-	for name, most := range all {
-		if err := checkFile(filepath.Join(dir, filepath.FromSlash(name)), most); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkFile returns an error unless a file is a regular one of at most most bytes, a
-// link to one, a folder, or not there.
-func checkFile(path string, most int64) error {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil || info.IsDir():
-		return nil // that git can tell
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%q: %w", path, files.ErrNotRegular)
-	case info.Size() > most:
-		return fmt.Errorf("%q has %s, more than %s", path, sizes(info.Size()), sizes(most))
-	}
-	return nil
-}
-
-// checkEach checks what is in a folder, or files in each folder in it.
-func checkEach(dir string, names []string) error {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if names == nil && !e.IsDir() && !e.Type().IsRegular() {
-			if err := checkFile(path, maxPacked<<20); err != nil {
-				return err
-			}
-		}
-		for _, name := range names {
-			if err := checkFile(filepath.Join(path, name), maxPointer); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func checkRefs(dir string) error {
+// check returns an error when git could be kept waiting, or be made to read without end, by what is in the place of
+// files that it reads: each has to be a regular one of at most 1 GiB, a link to one, a folder, or not there. A pack may
+// have any size.
+func check(dir string, names ...string) error {
 	n := 0
-	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if n++; n > maxRefs {
-			return fmt.Errorf("%q has more than %d refs", dir, maxRefs)
+	for _, name := range names {
+		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(name)), func(path string, d fs.DirEntry, err error) error {
+			if n++; n > maxFiles {
+				return fmt.Errorf("%q has more than %d files", dir, maxFiles)
+			}
+			if err != nil || d.IsDir() {
+				return nil // it is gone, or git can tell
+			}
+			info, err := os.Stat(path)
+			switch {
+			case err != nil || info.IsDir() || info.Mode()&fs.ModeSocket != 0:
+				return nil // that git can tell
+			case !info.Mode().IsRegular():
+				return fmt.Errorf("%q: %w", path, files.ErrNotRegular)
+			case info.Size() > maxGit && filepath.Ext(path) != ".pack":
+				return fmt.Errorf("%q has %s, more than %s", path, sizes(info.Size()), sizes(maxGit))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		if err != nil || d.IsDir() {
-			return nil // it is gone, or git can tell
-		}
-		return checkFile(path, maxRef)
-	})
+	}
+	return nil
 }

@@ -97,7 +97,7 @@ func (x *giver) all(ctx context.Context, to string) error {
 		return err
 	}
 	p := branches[0].place
-	if x.lent, err = x.git.shadow(ctx, filepath.Join(x.git.temp, "lent"), p.home.format, p.common); err != nil {
+	if x.lent, err = x.git.shadow(ctx, filepath.Join(x.git.temp, "lent"), p.common); err != nil {
 		return err
 	}
 	missing, err := x.git.missing(ctx, call{dir: x.lent, bare: x.lent}, []string{cmp.Or(x.Base, "none")})
@@ -129,14 +129,14 @@ func (x *giver) all(ctx context.Context, to string) error {
 
 // places finds the worktrees whose work is handed over.
 func (x *giver) places(ctx context.Context) ([]*given, error) {
-	p, _, err := x.git.outermost(ctx, x.Dir)
+	p, err := x.git.place(ctx, x.Dir)
 	if err != nil || p == nil {
 		return nil, cmp.Or(err, fmt.Errorf("%q: %w", x.Dir, ErrNoWorktree))
 	}
 	all := []*given{{branch{Name: "work"}, p}}
 	for _, name := range slices.Sorted(maps.Keys(x.Others)) {
 		b := &given{branch: branch{Name: "raymond/" + name}}
-		if b.place, _, err = x.git.outermost(ctx, x.Others[name]); err != nil {
+		if b.place, err = x.git.place(ctx, x.Others[name]); err != nil {
 			return nil, err
 		}
 		switch {
@@ -197,12 +197,12 @@ func (x *giver) tip(ctx context.Context, all []*given, b *given) (string, error)
 
 // tree changes entries of an index, adds files to it, and returns its tree.
 func (x *giver) tree(ctx context.Context, c call, entries, paths string) (string, error) {
-	c.in = text(entries)
+	c.in = strings.NewReader(entries)
 	if err := x.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
 		return "", err
 	}
 	if paths != "" {
-		c.in = text(paths)
+		c.in = strings.NewReader(paths)
 		if err := x.git.run(ctx, c, "update-index", "--add", "--remove", "--replace", "-z", "--stdin"); err != nil {
 			return "", err
 		}
@@ -232,7 +232,7 @@ func (x *giver) changes(ctx context.Context, all []*given, b *given, status []en
 		info, err := root.Lstat(e.path)
 		switch {
 		case e.kind == '1' && (e.changed == 'D' || e.staged == 'D'), err != nil && e.changed != '.':
-			gone.WriteString(removal(e.path, b.home.format))
+			gone.WriteString(removal(e.path))
 			continue
 		case e.kind == '1' && e.staged != '.':
 			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index.mode, e.index.id, e.path)
@@ -272,11 +272,11 @@ const (
 )
 
 // removal is, for git update-index, an entry that goes.
-func removal(path, format string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID(format), path) }
+func removal(path string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID, path) }
 
 // leftOut says why something that isn't committed stays away as a whole; "" where it doesn't.
 func (x *giver) leftOut(all []*given, b *given, e entry) string {
-	isNew := e.kind == '?' || e.staged == 'A' || e.announced()
+	isNew := e.kind == '?' || e.staged == 'A' || e.changed == 'A'
 	switch {
 	case !x.Workflows && isOfForge(e.path):
 		return ofForge
@@ -315,7 +315,7 @@ func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) erro
 		case !x.Workflows && isOfForge(d.path):
 			x.lacks[b.label(d.path)] = ofForge
 			if d.to.mode == modeNone {
-				gone.WriteString(removal(d.path, b.home.format))
+				gone.WriteString(removal(d.path))
 			} else {
 				fmt.Fprintf(&back, "%s %s\t%s\x00", d.to.mode, d.to.id, d.path)
 			}
@@ -348,7 +348,7 @@ func (x *giver) putBack(ctx context.Context, c call, b *given, p putting) error 
 	if x.Workflows {
 		return nil
 	}
-	c.in = text(b.ID + "\n" + without(p.ends))
+	c.in = strings.NewReader(b.ID + "\n" + without(p.ends))
 	touched, err := x.git.output(ctx, c, "rev-list", "--max-count=1", "--full-history", "--stdin", "--", ".github")
 	if err != nil || p.entries == "" && len(touched) == 0 {
 		return err

@@ -20,7 +20,7 @@ func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	defer t.close()
-	p, _, err := t.outermost(ctx, dir)
+	p, err := t.place(ctx, dir)
 	if err != nil || p == nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (x *giver) ends(ctx context.Context, branches []*given) ([]string, error) {
 	for _, b := range branches {
 		in += b.ID + "\n"
 	}
-	c := call{dir: x.lent, bare: x.lent, in: text(in)}
+	c := call{dir: x.lent, bare: x.lent, in: strings.NewReader(in)}
 	out, err := x.git.output(ctx, c, "rev-list", "--boundary", "--stdin")
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []s
 		tips += b.ID + "\n"
 	}
 	out := &bounded{w: f, left: x.most}
-	err = x.git.run(ctx, call{dir: x.lent, bare: x.lent, in: text(tips), out: out}, "pack-objects", "--quiet", "--stdout", "--revs", "--delta-base-offset")
+	err = x.git.run(ctx, call{dir: x.lent, bare: x.lent, in: strings.NewReader(tips), out: out}, "pack-objects", "--quiet", "--stdout", "--revs", "--delta-base-offset")
 	if out.full {
 		return fmt.Errorf("the checkout and the work are over %s; let another job take them", sizes(x.most))
 	}
@@ -70,13 +70,13 @@ func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []s
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := weighPack(f, branches[0].home.format, x.most, x.most*inflatedFactor); err != nil {
+	if _, err := weighPack(f, x.most, x.most*inflatedFactor); err != nil {
 		return fmt.Errorf("the work: %w", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := x.git.shadow(ctx, to, branches[0].home.format, ""); err != nil {
+	if _, err := x.git.shadow(ctx, to, ""); err != nil {
 		return err
 	}
 	if err := writeShallow(to, ends); err != nil {
@@ -85,5 +85,5 @@ func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []s
 	if err := x.git.takePack(ctx, to, f, fsck); err != nil {
 		return err
 	}
-	return x.git.run(ctx, call{dir: to, bare: to, in: text(tips)}, "rev-list", "--objects", "--quiet", "--stdin")
+	return x.git.run(ctx, call{dir: to, bare: to, in: strings.NewReader(tips)}, "rev-list", "--objects", "--quiet", "--stdin")
 }

@@ -305,7 +305,7 @@ func relocated(from, to site) func(string) string {
 
 func restore(t testing.TB, from string, old, here site) ([]string, error) {
 	t.Helper()
-	return new(workspace.Git).Restore(context.Background(), workspace.Restoring{From: from, Dir: relocated(old, here), TempRoot: t.TempDir()})
+	return new(workspace.Git).Restore(context.Background(), workspace.Restoring{From: from, Dir: relocated(old, here)})
 }
 
 func mustRestore(t testing.TB, from string, old, here site) []string {

@@ -27,7 +27,6 @@ type home struct {
 	dir      string // the repository's own folder, what all its worktrees share
 	shield   string // the folder that git is shown in its place; "" where links can't be made
 	isOurs   bool   // nobody but us writes to it
-	format   string // of object ids
 	reftable bool
 	bare     bool
 	worktree string // core.worktree, as submodules have it
@@ -47,10 +46,9 @@ type origin struct {
 const (
 	maxConfig = 1 << 20 // bytes of a file of settings
 	maxList   = 64 << 20
-	maxPacked = 512 << 20
-	maxGit    = 1 << 30 // bytes of an index
+	maxGit    = 1 << 30 // bytes of any other file that git reads whole
 	maxRef    = 4 << 10
-	maxRefs   = 1_000_000
+	maxFiles  = 1_000_000
 )
 
 // kept are the settings of a repository that git is told, and the values that they may
@@ -79,7 +77,7 @@ func (t *tool) home(ctx context.Context, dir string) (*home, error) {
 	if h := t.homes[dir]; h != nil {
 		return h, nil
 	}
-	if err := checkCommon(dir); err != nil {
+	if err := check(dir, readOfCommon...); err != nil {
 		return nil, err
 	}
 	list, err := t.config(ctx, filepath.Join(dir, "config"))
@@ -90,13 +88,12 @@ func (t *tool) home(ctx context.Context, dir string) (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &home{dir: dir, format: "sha1", settings: machine}
-	return h, t.show(h, h.read(list))
-}
-
-// adopt has git be shown a repository of ours with these settings, whatever it has.
-func (t *tool) adopt(dir, format, text string) error {
-	return t.show(&home{dir: dir, format: format, isOurs: true}, text)
+	h := &home{dir: dir, settings: machine}
+	text, err := h.read(list)
+	if err != nil {
+		return nil, err
+	}
+	return h, t.show(h, text)
 }
 
 // show has git be shown a repository's own folder with these settings.
@@ -112,7 +109,7 @@ func (t *tool) show(h *home, text string) error {
 }
 
 // read takes what is kept of a repository's settings. It returns the text of ours.
-func (h *home) read(list []setting) string {
+func (h *home) read(list []setting) (string, error) {
 	text := "[core]\n\tlogAllRefUpdates = true\n"
 	for _, s := range list {
 		name, isExtension := strings.CutPrefix(s.key, "extensions.")
@@ -123,25 +120,18 @@ func (h *home) read(list []setting) string {
 			h.bare = isTrue().MatchString(s.value)
 		case s.key == "core.worktree":
 			h.worktree = s.value
+		case s.key == "extensions.objectformat" && !strings.EqualFold(s.value, "sha1"):
+			return "", fmt.Errorf("%s: a repository with %s object ids can be worked in, but not saved or restored", h.dir, s.value)
 		case s.key == "extensions.worktreeconfig":
 			h.perTree = isTrue().MatchString(s.value)
 		case isExtension && name != "partialclone" && extension().MatchString(name) && extension().MatchString(s.value):
 			text += "[extensions]\n\t" + name + " = " + s.value + "\n[core]\n"
-			h.extend(name, s.value)
+			h.reftable = h.reftable || name == "refstorage" && strings.EqualFold(s.value, "reftable")
 		}
 		h.origin.read(s)
 	}
 	h.settings = append(h.settings, keptOf(list)...)
-	return text
-}
-
-func (h *home) extend(name, value string) {
-	switch name {
-	case "objectformat":
-		h.format = strings.ToLower(value)
-	case "refstorage":
-		h.reftable = strings.EqualFold(value, "reftable")
-	}
+	return text, nil
 }
 
 func (o *origin) read(s setting) {
@@ -211,7 +201,7 @@ func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := call{dir: t.temp, alone: true, in: text(string(data))}
+	c := call{dir: t.temp, alone: true, in: strings.NewReader(string(data))}
 	out, err := t.output(ctx, c, "config", "--file", "-", "--no-includes", "--null", "--list")
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)

@@ -32,7 +32,7 @@ func TestWhatACheckoutSetsUpIsUsed(t *testing.T) {
 		fill := strings.NewReplacer("FORGE", forge.URL, "HOST", "127.0.0.1")
 		git(t, here.checkout(), "remote", "set-url", "origin", fill.Replace(test.origin))
 		git(t, here.checkout(), "config", fill.Replace(test.key), "AUTHORIZATION: "+kept)
-		r := workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir(), Token: test.token, ServerURL: forge.URL}
+		r := workspace.Restoring{From: saved, Dir: relocated(old, here), Token: test.token, ServerURL: forge.URL}
 		_, err := new(workspace.Git).Restore(t.Context(), r)
 		if err == nil || len(asked.headers) == 0 || asked.headers[0] != test.want {
 			t.Errorf("%+v: got headers %q (restore: %v), want %q", test, asked.headers, err, test.want)

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -66,15 +65,12 @@ type index struct {
 // repository is what a save says of one repository.
 type repository struct {
 	Main   bool   `json:"main"`   // it is that of the run's working directory
-	Format string `json:"format"` // of object ids: sha1 or sha256
 	Bundle string `json:"bundle"` // name of the file
 	Size   int64  `json:"size"`   // of the file
 	SHA256 string `json:"sha256"` // of the file
 	Save   string `json:"save"`   // the commit that holds everything
 	// Needs are the commits that the bundle builds on.
-	Needs []string `json:"needs,omitempty"`
-	// Shallow are the commits in the bundle whose parents were not there.
-	Shallow  []string `json:"shallow,omitempty"`
+	Needs    []string `json:"needs,omitempty"`
 	Branches []branch `json:"branches,omitempty"`
 	Trees    []Tree   `json:"trees"`
 	Held     bool     `json:"held"`
@@ -124,20 +120,11 @@ func decodeIndex(data []byte) (index, error) {
 	return x, x.validate()
 }
 
-// isID reports whether s is an object id of a format.
-func isID(s, format string) bool {
-	return (format == "sha1" || format == "sha256") && len(s) == len(nullID(format)) && isHex(s)
-}
-
-// emptyBlobs are the object ids of nothing, which an index has for a path that is only
-// announced, by their format.
-var emptyBlobs = map[string]string{
-	"sha1":   "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
-	"sha256": "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
-}
+// isID reports whether s is the full name of an object.
+func isID(s string) bool { return len(s) == len(nullID) && isHex(s) }
 
 // nullID is the object id that stands for nothing.
-func nullID(format string) string { return strings.Repeat("0", len(emptyBlobs[format])) }
+const nullID = "0000000000000000000000000000000000000000"
 
 func isHex(s string) bool {
 	b, err := hex.DecodeString(s)

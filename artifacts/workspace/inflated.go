@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"crypto/sha1"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -47,18 +48,14 @@ const (
 type pack struct {
 	r       *bufio.Reader
 	inflate io.ReadCloser // nil before the first object
-	idSize  int64
-	largest int64 // bytes that one object may have
+	largest int64         // bytes that one object may have
 }
 
 // weighPack returns how many bytes a pack has when its objects are inflated, deltas as
 // such, and fails with an *inflatedError where an object has more than largest, or all
 // have more than most. Nothing else of the pack is checked: git does that.
-func weighPack(from io.Reader, format string, largest, most int64) (int64, error) {
-	p := &pack{r: bufio.NewReaderSize(from, 1<<16), idSize: 20, largest: largest}
-	if format == "sha256" {
-		p.idSize = 32
-	}
+func weighPack(from io.Reader, largest, most int64) (int64, error) {
+	p := &pack{r: bufio.NewReaderSize(from, 1<<16), largest: largest}
 	var head struct {
 		Magic   [4]byte
 		Version uint32
@@ -100,7 +97,7 @@ func (p *pack) object() (int64, error) {
 	case offsetDelta:
 		_, err = binary.ReadUvarint(p.r) // its value is coded otherwise, its end is not
 	case nameDelta:
-		_, err = p.r.Discard(int(p.idSize))
+		_, err = p.r.Discard(sha1.Size)
 	}
 	if err != nil {
 		return 0, err

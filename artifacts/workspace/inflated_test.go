@@ -61,7 +61,7 @@ func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 			here := clone(t, remote)
 			from := f.forge(t, forgeries[name])
 			before := withoutObjects(t, here.root)
-			_, err := (&workspace.Git{Limit: 1 << 20}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(f.old, here), TempRoot: t.TempDir()})
+			_, err := (&workspace.Git{Limit: 1 << 20}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(f.old, here)})
 			if err == nil || isConflict(err) || !strings.Contains(err.Error(), "when unpacked") {
 				t.Errorf("error: got %v, want one that says how large it is", err)
 			}
@@ -169,7 +169,7 @@ func TestPacksThatLie(t *testing.T) {
 		"a lie of number":     {"PACK\x00\x00\x00\x02\xff\xff\xff\xff", 0, "4294967295 objects"},
 		"nothing":             {"", 0, "no pack"},
 	} {
-		got, err := workspace.WeighPack(strings.NewReader(test.pack), "sha1", 4000, 8000)
+		got, err := workspace.WeighPack(strings.NewReader(test.pack), 4000, 8000)
 		switch {
 		case test.err == "" && (err != nil || got != test.want):
 			t.Errorf("%s: got %d and error %v, want %d", name, got, err, test.want)

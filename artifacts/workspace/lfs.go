@@ -18,7 +18,7 @@ func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[st
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	in := text(strings.Join(paths, "\x00") + "\x00")
+	in := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
 	out, err := t.output(ctx, call{dir: dir, in: in}, "check-attr", "-z", "--stdin", "filter")
 	if err != nil {
 		return nil, err

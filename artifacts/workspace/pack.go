@@ -16,8 +16,8 @@ const saveRef = "refs/raymond/save"
 
 // shadow makes a bare repository that borrows the objects of the one at common, and
 // has none of its settings.
-func (t *tool) shadow(ctx context.Context, dir, format, common string) (string, error) {
-	if err := t.initBare(ctx, dir, format); err != nil {
+func (t *tool) shadow(ctx context.Context, dir, common string) (string, error) {
+	if err := t.initBare(ctx, dir); err != nil {
 		return "", err
 	}
 	t.own[dir] = true
@@ -28,9 +28,9 @@ func (t *tool) shadow(ctx context.Context, dir, format, common string) (string, 
 }
 
 // initBare makes a bare repository.
-func (t *tool) initBare(ctx context.Context, dir, format string) error {
+func (t *tool) initBare(ctx context.Context, dir string) error {
 	c := call{dir: filepath.Dir(dir), alone: true}
-	return t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format="+format, dir)
+	return t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format=sha1", dir)
 }
 
 // readShallow returns the commits of a repository whose parents it doesn't have.
@@ -49,20 +49,18 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	bare, err := w.git.shadow(ctx, filepath.Join(dir, "git"), s.home.format, s.common)
+	bare, err := w.git.shadow(ctx, filepath.Join(dir, "git"), s.common)
 	if err != nil {
 		return nil, err
 	}
 	p := &packer{git: w.git, src: s, call: call{dir: bare, bare: bare}, at: at, ref: saveRef}
-	if s.main {
-		if p.has, err = w.git.known(ctx, &s.place, at, w.Base); err != nil {
-			return nil, err
-		}
-		if slices.Contains(p.has, w.Base) {
-			s.base = w.Base
-		}
+	if p.has, err = w.git.known(ctx, &s.place, at, w.Base); err != nil {
+		return nil, err
 	}
-	r := &repository{Main: s.main, Format: s.home.format, Branches: at.branches}
+	if slices.Contains(p.has, w.Base) {
+		s.base = w.Base
+	}
+	r := &repository{Main: s.main, Branches: at.branches}
 	for _, wt := range s.trees {
 		r.Trees = append(r.Trees, wt.Tree)
 	}
@@ -73,11 +71,6 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 		return nil, err
 	}
 	r.Notes = slices.Clone(s.notes)
-	if len(p.has) == 0 {
-		if r.Shallow, err = readShallow(s.common); err != nil {
-			return nil, err
-		}
-	}
 	r.Bundle = w.bundle
 	return r, w.write(ctx, p, r)
 }
@@ -85,7 +78,7 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 // write writes the bundle, and what index.json says of it.
 func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	made, err := p.git.bundle(ctx, p.call, bundling{
-		to: filepath.Join(w.To, r.Bundle), reach: p.reach(saveRef), format: r.Format, room: w.limit - w.used, limit: w.limit,
+		to: filepath.Join(w.To, r.Bundle), reach: p.reach(saveRef), room: w.limit - w.used, limit: w.limit,
 	})
 	var over *inflatedError
 	switch {
@@ -113,16 +106,14 @@ type packer struct {
 }
 
 // known finds the commits that need not be packed: that of the checkout, those that
-// origin has, and the ends of a shallow history, which came from there too. Of
-// repositories other than the working directory's nobody knows whether they will be
-// there, so all of them is packed.
+// origin has, and the ends of a shallow history, which came from there too.
 func (t *tool) known(ctx context.Context, p *place, at *refs, base string) ([]string, error) {
 	shallow, err := readShallow(p.common)
 	if err != nil {
 		return nil, err
 	}
 	has := slices.Concat(at.remote, shallow)
-	if isID(base, p.home.format) {
+	if isID(base) {
 		has = append(has, base)
 	}
 	missing, err := t.missing(ctx, call{dir: p.common, bare: p.common}, has)
@@ -170,7 +161,7 @@ func (p *packer) held(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	c := p.call
-	c.in = text(p.reach(tips...))
+	c.in = strings.NewReader(p.reach(tips...))
 	out, err := p.git.output(ctx, c, "rev-list", "--max-count=1", "--stdin")
 	return len(out) > 0, err
 }

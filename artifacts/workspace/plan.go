@@ -19,7 +19,7 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 	for _, b := range p.saved.Branches {
 		saved[b.Name] = true
 		if now[b.Name] != b.ID {
-			p.moves = append(p.moves, move{"refs/heads/" + b.Name, cmp.Or(now[b.Name], nullID(p.saved.Format)), b.ID})
+			p.moves = append(p.moves, move{"refs/heads/" + b.Name, cmp.Or(now[b.Name], nullID), b.ID})
 		}
 	}
 	for name := range now {
@@ -28,7 +28,7 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 		}
 	}
 	for _, m := range p.moves {
-		if m.from == nullID(p.saved.Format) {
+		if m.from == nullID {
 			continue
 		}
 		if err := w.checkMove(ctx, p, m); err != nil {
@@ -60,7 +60,7 @@ func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
 	if head != "" {
 		in += without([]string{head})
 	}
-	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common, in: text(in)}, "rev-list", "--max-count=1", "--stdin")
+	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common, in: strings.NewReader(in)}, "rev-list", "--max-count=1", "--stdin")
 	if err != nil {
 		return err
 	}
@@ -73,11 +73,10 @@ func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
 
 // treePlan is what is to be done to one worktree.
 type treePlan struct {
-	saved  Tree
-	dir    string // here
-	format string // of object ids
-	isNew  bool   // it has to be made
-	want   *listing
+	saved Tree
+	dir   string // here
+	isNew bool   // it has to be made
+	want  *listing
 
 	now     map[string]item    // the index as it is
 	staged  map[string]*entry  // what in it is not as HEAD has it
@@ -91,12 +90,12 @@ type treePlan struct {
 
 // listing is what the commit of a save has of one worktree, by path.
 type listing struct {
-	index, work, added map[string]item
-	stages             map[string][3]item
+	index, work map[string]item
+	stages      map[string][3]item
 }
 
 func newListing() *listing {
-	return &listing{map[string]item{}, map[string]item{}, map[string]item{}, map[string][3]item{}}
+	return &listing{map[string]item{}, map[string]item{}, map[string][3]item{}}
 }
 
 // maxPaths is how many paths the commit of a save may have, of files and in indexes.
@@ -164,8 +163,6 @@ func (l *listing) add(path string, it item) bool {
 		l.index[rest] = it
 	case part == "work":
 		l.work[rest] = it
-	case part == "added":
-		l.added[rest] = it
 	default:
 		return false
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -138,12 +139,24 @@ fi
 rm "$0.$$"
 `
 
-// asSaved is a worktree without what no save has: the contents that LFS keeps, a repository in it, and, where
-// the worktree has to be made, what git takes for line ends alone.
+// asSaved is a worktree without what no save has: the contents that LFS keeps, a repository in it, that a file is
+// announced (git add -N), and, where the worktree has to be made, what git takes for line ends alone.
 func asSaved(t *testing.T, dir string) picture {
 	t.Helper()
 	p := pictureOf(t, dir)
-	p.Status = strings.Replace(p.Status, "? inner/\x00", "", 1)
+	var status []string
+	index := strings.Split(p.Index, "\x00")
+	for line := range strings.SplitSeq(p.Status, "\x00") {
+		if f := strings.SplitN(line, " ", 9); len(f) == 9 && f[1] == ".A" {
+			line = "? " + f[8]
+			index = slices.DeleteFunc(index, func(entry string) bool { return strings.HasSuffix(entry, "\t"+f[8]) })
+		}
+		if line != "? inner/" {
+			status = append(status, line)
+		}
+	}
+	slices.Sort(status)
+	p.Status, p.Index = strings.Join(status, "\x00"), strings.Join(index, "\x00")
 	info, err := os.Lstat(filepath.Join(dir, ".git"))
 	isLinked := err == nil && !info.IsDir() && strings.Contains(t.Name(), "line_ends")
 	for name, content := range p.Files {

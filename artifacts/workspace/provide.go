@@ -48,7 +48,7 @@ func (w *restorer) provideFiles(ctx context.Context, p *plan) error {
 	if h == nil || !h.origin.partial || len(p.saved.Needs) == 0 {
 		return nil
 	}
-	c := call{dir: p.common, bare: p.common, in: text(strings.Join(p.saved.Needs, "\n") + "\n")}
+	c := call{dir: p.common, bare: p.common, in: strings.NewReader(lines(p.saved.Needs...))}
 	out, err := w.git.output(ctx, c, "rev-list", "--objects", "--no-walk", "--missing=print", "--stdin")
 	if err != nil {
 		return err
@@ -69,9 +69,6 @@ func (w *restorer) provideFiles(ctx context.Context, p *plan) error {
 // has the network and the token sees nothing that agents wrote. A shallow repository stays
 // shallow, a full one full, and a partial one partial where it gets commits.
 func (w *restorer) fetch(ctx context.Context, p *plan, ids []string, areCommits bool) error {
-	if p.isNew {
-		return errors.New("the repository has no origin")
-	}
 	h, err := w.git.home(ctx, p.common)
 	if err != nil {
 		return err
@@ -88,7 +85,7 @@ func (w *restorer) fetch(ctx context.Context, p *plan, ids []string, areCommits 
 		return err
 	}
 	defer os.RemoveAll(dir)
-	own, err := w.git.shadow(ctx, filepath.Join(dir, "git"), h.format, "")
+	own, err := w.git.shadow(ctx, filepath.Join(dir, "git"), "")
 	if err != nil {
 		return err
 	}
@@ -99,7 +96,7 @@ func (w *restorer) fetch(ctx context.Context, p *plan, ids []string, areCommits 
 	if areCommits && h.origin.filter != "" {
 		args = append(args, "--filter="+h.origin.filter)
 	}
-	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, w.ServerURL), in: text(strings.Join(ids, "\n") + "\n")}
+	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, w.ServerURL), in: strings.NewReader(lines(ids...))}
 	c.settings = append(h.origin.settings(w.ServerURL, w.Token), setting{"fetch.unpackLimit", "1"}) // what comes stays a pack
 	if err := w.git.run(ctx, c, append(args, "origin")...); err != nil {
 		return err
@@ -113,7 +110,7 @@ func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.deepen(ctx, ends, common); err != nil {
+	if err := t.deepen(ctx, ends, common); err != nil {
 		return err
 	}
 	packs, err := filepath.Glob(filepath.Join(own, "objects", "pack", "*.pack"))
@@ -216,6 +213,6 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 			return fmt.Errorf("commit %s is not among those that were saved", id)
 		}
 	}
-	c.in = text(p.saved.Save + "\n" + without(p.saved.Needs))
+	c.in = strings.NewReader(p.saved.Save + "\n" + without(p.saved.Needs))
 	return w.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Checkout makes a new worktree of the repository that a snapshot is of, with the index and
@@ -24,13 +25,6 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 	}
 	if info, err := os.Stat(one.Common); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s: the repository of the snapshot is no longer there", one.Dir)
-	}
-	h, err := t.git.home(ctx, one.Common)
-	if err != nil {
-		return nil, err
-	}
-	if h.format != one.Format {
-		return nil, fmt.Errorf("%s: the object ids of the repository are %s now", one.Dir, h.format)
 	}
 	tree := Tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
 	if one.Head == "" {
@@ -54,9 +48,6 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 	}
 	if here == nil || !sameDir(here.top, one.Dir) || here.common != one.Common {
 		return nil, fmt.Errorf("%s: %w", one.Dir, ErrNoWorktree)
-	}
-	if here.home.format != one.Format {
-		return nil, &Conflict{Dir: one.Dir, What: "its object ids are " + here.home.format + ", and those of the snapshot " + one.Format}
 	}
 	p := placing{dir: one.Dir, plan: plan{dir: one.Dir, common: here.common}}
 	if p.at, err = t.git.refs(ctx, here); err != nil {
@@ -82,7 +73,7 @@ func (t *shotTool) put(ctx context.Context, one *Snapshot, p placing) (notes []s
 	if err := t.lend(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
-	p.saved = &repository{Format: one.Format, Save: one.commit, Trees: []Tree{p.tree}, Branches: p.branches}
+	p.saved = &repository{Save: one.commit, Trees: []Tree{p.tree}, Branches: p.branches}
 	w := &restorer{git: t.git, limit: defaultLimit, Restoring: Restoring{Dir: func(string) string { return p.dir }}}
 	if err := w.planBranches(ctx, &p.plan); err != nil {
 		return nil, err
@@ -107,7 +98,7 @@ func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
 		}
 	}
 	c := t.call()
-	c.in = text(want)
+	c.in = strings.NewReader(want)
 	return t.git.piped(ctx, c, func(r io.Reader) error { return t.git.takePack(ctx, one.Common, r, "--fix-thin", fsck) },
 		"pack-objects", "--quiet", "--stdout", "--revs", "--thin")
 }

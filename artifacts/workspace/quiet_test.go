@@ -72,8 +72,6 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	write(t, dir, "dir/b", "staged\n")
 	git(t, dir, "add", "-A")
 	write(t, dir, "crlf", "unstaged\n")
-	write(t, dir, "announced", "announced\n")
-	git(t, dir, "add", "-N", "announced")
 	write(t, dir, "x.dots", "unstaged\n")
 	write(t, beside, "a", "beside\n")
 	want := pictureOf(t, dir)
@@ -104,7 +102,7 @@ func TestVariablesOfTheCallerAreNoMatter(t *testing.T) {
 		"GIT_NAMESPACE=x", "GIT_CONFIG_PARAMETERS='core.bare'='true'", "GIT_EXTERNAL_DIFF=false", "GIT_ALLOW_PROTOCOL=ext", "GIT_GLOB_PATHSPECS=1", "LC_ALL=de_DE.UTF-8")
 	g, to := &workspace.Git{Env: env}, t.TempDir()
 	save(t, g, workspace.Saving{Dirs: []string{old.checkout()}, Base: head(t, old.checkout()), To: to})
-	if _, err := g.Restore(t.Context(), workspace.Restoring{From: to, Dir: relocated(old, here), TempRoot: t.TempDir()}); err != nil {
+	if _, err := g.Restore(t.Context(), workspace.Restoring{From: to, Dir: relocated(old, here)}); err != nil {
 		t.Fatal(err)
 	}
 	same(t, old.checkout(), here.checkout())

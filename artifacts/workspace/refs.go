@@ -93,7 +93,7 @@ func (t *tool) moveRefs(ctx context.Context, c call, why string, moves []move) e
 	if why != "" {
 		args = append(args, "-m", "raymond: "+why)
 	}
-	c.in = text(in.String())
+	c.in = strings.NewReader(in.String())
 	return t.run(ctx, c, args...)
 }
 

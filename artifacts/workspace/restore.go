@@ -24,7 +24,6 @@ type Restoring struct {
 	// Token is shown to the server at ServerURL ("https://github.com"), and to no
 	// other, when commits have to be fetched; "" for none.
 	Token, ServerURL string
-	TempRoot         string // an existing folder for what is needed meanwhile
 }
 
 // Conflict is the error of a restore that would have lost something, or that lacks
@@ -59,7 +58,7 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err err
 	if w == nil {
 		return nil, err
 	}
-	defer w.close()
+	defer w.git.close()
 	for i := range all {
 		if err := w.check(&all[i]); err != nil {
 			return nil, err
@@ -67,7 +66,7 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err err
 	}
 	var plans []*plan
 	for i := range all {
-		p, err := w.plan(ctx, &all[i], i)
+		p, err := w.plan(ctx, &all[i])
 		if err != nil {
 			return nil, err
 		}
@@ -86,8 +85,7 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err err
 type restorer struct {
 	git *tool
 	Restoring
-	limit int64  // bytes of one bundle
-	temp  string // a folder for what is needed meanwhile
+	limit int64 // bytes of one bundle
 
 	inflated, written int64    // so far: bytes of all packs, and of all files
 	notes             []string // for people
@@ -107,17 +105,7 @@ func (g *Git) begin(r Restoring, what string) (*restorer, []repository, error) {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
-	w := &restorer{git: t, Restoring: r, limit: g.limit()}
-	if w.temp, err = os.MkdirTemp(r.TempRoot, "raymond-restore-"); err != nil {
-		t.close()
-		return nil, nil, err
-	}
-	return w, x.Repositories, nil
-}
-
-func (w *restorer) close() {
-	os.RemoveAll(w.temp)
-	w.git.close()
+	return &restorer{git: t, Restoring: r, limit: g.limit()}, x.Repositories, nil
 }
 
 func (w *restorer) note(format string, args ...any) {
@@ -156,7 +144,7 @@ func (w *restorer) weigh(r *repository) (header, error) {
 	if info.Size() > w.limit {
 		return header{}, fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, info.Size(), w.limit)
 	}
-	head, size, err := weighBundle(f, r.Format, w.limit, w.inflated)
+	head, size, err := weighBundle(f, w.limit, w.inflated)
 	if err != nil {
 		return header{}, fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
@@ -168,8 +156,7 @@ func (w *restorer) weigh(r *repository) (header, error) {
 type plan struct {
 	saved  *repository
 	dir    string // of the main worktree, here
-	common string // the repository's own folder; that of a substitute while new
-	isNew  bool   // it has to be made
+	common string // the repository's own folder
 	at     *refs
 	trees  []*treePlan
 	moves  []move
@@ -177,8 +164,8 @@ type plan struct {
 
 // plan finds out what is to be done to a repository. It adds objects to it, and
 // changes nothing else.
-func (w *restorer) plan(ctx context.Context, r *repository, i int) (*plan, error) {
-	p, err := w.locate(ctx, r, i)
+func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
+	p, err := w.locate(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -205,30 +192,18 @@ func (w *restorer) receive(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// locate finds the repository here. One that was saved whole can be made; a substitute
-// has its objects until it is known that nothing is in the way.
-func (w *restorer) locate(ctx context.Context, r *repository, i int) (*plan, error) {
+// locate finds the repository here.
+func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
 	here, err := w.git.place(ctx, p.dir)
 	if err != nil {
 		return nil, err
 	}
-	if here != nil && sameDir(here.top, p.dir) && !here.linked() {
-		p.common = here.common
-		if here.home.format != p.saved.Format {
-			return nil, &Conflict{Dir: p.dir, What: "its object ids are " + here.home.format + ", and those of the saved work " + p.saved.Format}
-		}
-		p.at, err = w.git.refs(ctx, here)
-		return p, err
+	if here == nil || !sameDir(here.top, p.dir) || here.linked() {
+		return nil, &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into; a step before this one has to clone it there, or to make it"}
 	}
-	if p.saved.Main || len(p.saved.Needs) > 0 {
-		return nil, &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into"}
-	}
-	if err := vacant(p.dir); err != nil {
-		return nil, err
-	}
-	p.isNew, p.at = true, &refs{}
-	p.common, err = w.git.shadow(ctx, filepath.Join(w.temp, fmt.Sprintf("repo-%d", i)), p.saved.Format, "")
+	p.common = here.common
+	p.at, err = w.git.refs(ctx, here)
 	return p, err
 }
 
@@ -257,12 +232,8 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	if _, err := toPack(f); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
-	undo, err := w.git.deepen(ctx, r.Shallow, common)
-	if err != nil {
-		return err
-	}
 	if err := w.git.takePack(ctx, common, f, "--fix-thin", fsck); err != nil {
-		return errors.Join(fmt.Errorf("read %s: %w", r.Bundle, err), undo())
+		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
 	return nil
 }
@@ -273,27 +244,21 @@ const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,m
 	"badTimezone=ignore,zeroPaddedDate=ignore,nullSha1=ignore"
 
 // deepen notes the commits whose parents are not handed over, unless a repository has
-// them already and so knows better. It returns what takes that back.
-func (t *tool) deepen(ctx context.Context, ends []string, common string) (undo func() error, err error) {
-	nothing := func() error { return nil }
+// them already and so knows better.
+func (t *tool) deepen(ctx context.Context, ends []string, common string) error {
 	missing, err := t.missing(ctx, call{dir: common, bare: common}, ends)
 	if err != nil || len(missing) == 0 {
-		return nothing, err
+		return err
 	}
 	before, err := readShallow(common)
 	if err != nil {
-		return nothing, err
+		return err
 	}
-	undo = func() error { return writeShallow(common, before) }
-	return undo, writeShallow(common, slices.Concat(before, missing))
+	return writeShallow(common, slices.Concat(before, missing))
 }
 
 func writeShallow(common string, ids []string) error {
-	name := filepath.Join(common, "shallow")
-	if len(ids) == 0 {
-		return os.Remove(name)
-	}
-	return replace(name, []byte(strings.Join(ids, "\n")+"\n"), 0o666)
+	return replace(filepath.Join(common, "shallow"), []byte(strings.Join(ids, "\n")+"\n"), 0o666)
 }
 
 // replace makes a file of a repository hold data. A git that reads it meanwhile has the

@@ -83,7 +83,7 @@ type saver struct {
 
 func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
 	x := index{Schema: schema}
-	saved := Saved{Files: []string{indexName}, Names: []string{"repositories", "branches", "operation", "shallow"}}
+	saved := Saved{Files: []string{indexName}, Names: []string{"repositories", "branches", "operation"}}
 	for i, s := range sources {
 		w.bundle = fmt.Sprintf("repo-%d.bundle", i)
 		r, err := w.patiently(ctx, s)

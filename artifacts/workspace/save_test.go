@@ -88,8 +88,12 @@ func TestNothingToSave(t *testing.T) {
 	if _, err := noGit.Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir}); !errors.Is(err, workspace.ErrNoGit) {
 		t.Errorf("without git: got %v, want ErrNoGit", err)
 	}
+	git(t, dir, "init", "-q", "--object-format=sha256")
+	if _, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir}); err == nil || !strings.Contains(err.Error(), "sha256 object ids") {
+		t.Errorf("other object ids: got error %v, want one that names them", err)
+	}
 	old, from := worked(t)
-	if _, err := noGit.Restore(t.Context(), workspace.Restoring{From: from, TempRoot: dir}); err == nil {
+	if _, err := noGit.Restore(t.Context(), workspace.Restoring{From: from}); err == nil {
 		t.Error("restore of a save without git: got no error, want one")
 	}
 	if notes, err := restore(t, t.TempDir(), old, old); err != nil || len(notes) > 0 {

@@ -83,7 +83,6 @@ type Snapshot struct {
 
 	Dir       string `json:"dir"`    // the top of the worktree, absolute
 	Common    string `json:"common"` // the folder that the worktrees of the repository share
-	Format    string `json:"format"` // of object ids
 	Branch    string `json:"branch,omitempty"`
 	Head      string `json:"head,omitempty"` // "" before the first commit
 	Operation string `json:"operation,omitempty"`
@@ -154,18 +153,10 @@ func (t *shotTool) call() call { return call{dir: t.dir, bare: t.dir} }
 // shieldOwn has git read none of the settings in the repository: what was made by us may
 // have been changed by an agent.
 func (t *shotTool) shieldOwn() error {
-	if err := checkCommon(t.dir); err != nil {
+	if err := check(t.dir, readOfCommon...); err != nil {
 		return err
 	}
-	format, err := formatOf(t.dir)
-	if err != nil {
-		return err
-	}
-	text := "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n"
-	if format == "sha256" {
-		text = "[core]\n\trepositoryFormatVersion = 1\n\tbare = true\n[extensions]\n\tobjectFormat = sha256\n"
-	}
-	return t.git.adopt(t.dir, format, text)
+	return t.git.show(&home{dir: t.dir, isOurs: true}, "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n")
 }
 
 // list reads what the commits say of themselves. What no Take writes is passed over.
@@ -197,9 +188,9 @@ func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
 }
 
 func (s *Snapshot) isValid() bool {
-	return s.Exec >= 0 && s.Seq > 0 && isFullName(s.commit) && isPlainDir(s.Dir) && isPlainDir(s.Common) &&
-		(s.Head == "" || isID(s.Head, s.Format)) &&
-		s.After >= 0 && s.After < s.Seq && (s.Base == "" || isID(s.Base, s.Format)) &&
+	return s.Exec >= 0 && s.Seq > 0 && isID(s.commit) && isPlainDir(s.Dir) && isPlainDir(s.Common) &&
+		(s.Head == "" || isID(s.Head)) &&
+		s.After >= 0 && s.After < s.Seq && (s.Base == "" || isID(s.Base)) &&
 		(s.Branch == "" || isBranch(s.Branch)) && slices.Contains(operations, s.Operation)
 }
 

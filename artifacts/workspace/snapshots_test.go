@@ -107,7 +107,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 		{Exec: 5, Agent: "main.1", State: "THREE.md", IsShared: true, Seq: 4},
 	}
 	if diff := cmp.Diff(want, list, cmpopts.IgnoreUnexported(workspace.Snapshot{}),
-		cmpopts.IgnoreFields(workspace.Snapshot{}, "Dir", "Common", "Format", "Branch", "Head", "After", "Base")); diff != "" {
+		cmpopts.IgnoreFields(workspace.Snapshot{}, "Dir", "Common", "Branch", "Head", "After", "Base")); diff != "" {
 		t.Errorf("snapshots (-want +got):\n%s", diff)
 	}
 }

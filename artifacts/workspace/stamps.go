@@ -12,10 +12,9 @@ import (
 // stamps are the files that a repository of ours has, so that those that are as they were
 // need not be read again. A nil one knows none.
 type stamps struct {
-	format string
-	since  time.Time // what has changed after it may change again without a trace
-	had    map[string]stamped
-	now    map[string]stamped // what is read meanwhile
+	since time.Time // what has changed after it may change again without a trace
+	had   map[string]stamped
+	now   map[string]stamped // what is read meanwhile
 }
 
 // stamped is a file with its object id, at a time.
@@ -51,7 +50,7 @@ func (s *stamps) reading(size int64) hash.Hash {
 	if s == nil {
 		return nil
 	}
-	return blobHash(s.format, size)
+	return blobHash(size)
 }
 
 // tee has what is written to w added up as well.

@@ -141,7 +141,7 @@ func TestAFetchSeesNothingOfAgents(t *testing.T) {
 	for _, isFree := range []bool{true, false} {
 		g := standIn(t, "[[ $1 != fetch ]] || ! read x <'"+here.checkout()+"/a' || exit 9; exec "+git+` "$@"`)
 		g.IsFree = isFree
-		_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here), TempRoot: t.TempDir()})
+		_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 		if (err != nil) != isFree {
 			t.Errorf("free: %t: got %v", isFree, err)
 		}

@@ -31,9 +31,6 @@ type entry struct {
 	isSubmodule bool
 }
 
-// announced reports whether the path was added without content (git add -N).
-func (e *entry) announced() bool { return e.kind == '1' && e.changed == 'A' }
-
 // status returns what in a worktree differs from HEAD and the index. Filters that the
 // repository sets are not run: what they would change shows as changed, but for that of git LFS.
 func (t *tool) status(ctx context.Context, dir string, options ...string) ([]entry, []byte, error) {

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +25,7 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 		return err
 	}
 	defer plain.close()
-	p, _, err := plain.outermost(ctx, shot.Dir)
+	p, err := plain.place(ctx, shot.Dir)
 	if err != nil {
 		return err
 	}
@@ -77,12 +76,9 @@ func (s *Snapshots) weigh() error {
 // one that a place is in.
 func (t *shotTool) prepare(ctx context.Context, p *place) error {
 	if _, err := os.Lstat(filepath.Join(t.dir, "HEAD")); err != nil {
-		if err := t.create(ctx, p.home.format); err != nil {
+		if err := t.create(ctx); err != nil {
 			return err
 		}
-	}
-	if format, err := formatOf(t.dir); err != nil || format != p.home.format {
-		return errors.Join(err, fmt.Errorf("%s: its object ids are %s, and those of other snapshots are not", p.top, p.home.format))
 	}
 	if err := borrow(t.dir, p.common); err != nil {
 		return err
@@ -91,7 +87,7 @@ func (t *shotTool) prepare(ctx context.Context, p *place) error {
 }
 
 // create makes the repository, whole or not at all.
-func (t *shotTool) create(ctx context.Context, format string) error {
+func (t *shotTool) create(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(t.dir), 0o700); err != nil {
 		return err
 	}
@@ -99,22 +95,10 @@ func (t *shotTool) create(ctx context.Context, format string) error {
 	if err := errors.Join(os.RemoveAll(made), os.RemoveAll(t.dir)); err != nil {
 		return err
 	}
-	if err := t.git.initBare(ctx, made, format); err != nil {
+	if err := t.git.initBare(ctx, made); err != nil {
 		return err
 	}
 	return files.Rename(made, t.dir)
-}
-
-// formatOf is the format of object ids in a repository of ours.
-func formatOf(dir string) (string, error) {
-	data, _, err := files.Read(filepath.Join(dir, "config"), maxConfig)
-	if err != nil {
-		return "", err
-	}
-	if bytes.Contains(bytes.ToLower(data), []byte("sha256")) {
-		return "sha256", nil
-	}
-	return "sha1", nil
 }
 
 // borrow has a repository of ours find the objects of another one, and know where its history
@@ -194,7 +178,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 		return err
 	}
 	one := Snapshot{Exec: shot.Exec, IsStart: shot.IsStart, Agent: shot.Agent, State: shot.State, IsShared: shot.IsShared,
-		Seq: s.before.seq + 1, Dir: p.top, Common: p.common, Format: p.home.format, Branch: wt.Branch, Head: wt.Head, Operation: wt.Operation}
+		Seq: s.before.seq + 1, Dir: p.top, Common: p.common, Branch: wt.Branch, Head: wt.Head, Operation: wt.Operation}
 	if err := t.base(ctx, s.before, &one); err != nil {
 		return err
 	}
@@ -202,7 +186,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 	if err != nil {
 		return err
 	}
-	known := &stamps{format: one.Format, since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
+	known := &stamps{since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
 	k := &packer{git: t.git, src: &source{place: *p, main: true, trees: []*worktree{wt}}, call: t.call(), at: &refs{},
 		ref: one.ref(), about: about, stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
@@ -240,7 +224,7 @@ func (t *tool) look(ctx context.Context, wt *worktree) (err error) {
 	wt.status, wt.raw, err = t.status(ctx, wt.Dir, "--branch", "--no-ahead-behind")
 	wt.Branch, wt.Head, wt.Operation = "", "", operation(wt.gitDir)
 	for line := range strings.SplitSeq(string(wt.raw), "\x00") {
-		if id, ok := strings.CutPrefix(line, "# branch.oid "); ok && isID(id, wt.home.format) {
+		if id, ok := strings.CutPrefix(line, "# branch.oid "); ok && isID(id) {
 			wt.Head = id
 		}
 		if name, ok := strings.CutPrefix(line, "# branch.head "); ok && isBranch(name) && name != "(detached)" {

@@ -50,36 +50,35 @@ func (x *index) validate() error {
 
 func (r *repository) validate() error {
 	var c checker
-	c.want(r.Format == "sha1" || r.Format == "sha256", "object format %q is unknown", r.Format)
 	c.want(bundleForm().MatchString(r.Bundle), "%q is no name of a bundle", r.Bundle)
 	c.want(r.Size > 0, "size %d of the bundle is not positive", r.Size)
 	c.want(len(r.SHA256) == 64 && isHex(r.SHA256), "%q is no SHA-256", r.SHA256)
 	c.want(r.Seen == "" || len(r.Seen) == 64 && isHex(r.Seen), "%q is no SHA-256", r.Seen)
-	c.want(max(len(r.Branches), len(r.Needs), len(r.Shallow)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
+	c.want(max(len(r.Branches), len(r.Needs)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
 	c.want(len(r.Trees) > 0 && len(r.Trees) <= maxNumber, "it has %d trees, want 1 to %d", len(r.Trees), maxNumber)
-	for _, id := range slices.Concat([]string{r.Save}, r.Needs, r.Shallow) {
-		c.want(isID(id, r.Format), "%q is no object id", id)
+	for _, id := range slices.Concat([]string{r.Save}, r.Needs) {
+		c.want(isID(id), "%q is no object id", id)
 	}
 	branches := map[string]string{}
 	for i, b := range r.Branches {
 		c.want(isBranch(b.Name), "branches[%d]: %q is no name of a branch", i, b.Name)
-		c.want(isID(b.ID, r.Format), "branches[%d]: %q is no object id", i, b.ID)
+		c.want(isID(b.ID), "branches[%d]: %q is no object id", i, b.ID)
 		c.want(branches[b.Name] == "", "branches[%d]: %q is named twice", i, b.Name)
 		branches[b.Name] = b.ID
 	}
 	for i, t := range r.Trees {
-		c.in("trees", i, t.validate(r.Format, branches))
+		c.in("trees", i, t.validate(branches))
 		c.want(t.Main == (i == 0), "trees[%d]: only the first is the main one", i)
 	}
 	return c.err
 }
 
-func (t *Tree) validate(format string, branches map[string]string) error {
+func (t *Tree) validate(branches map[string]string) error {
 	var c checker
 	c.want(isPlainDir(t.Dir), "%q is no absolute directory", t.Dir)
 	c.want(t.Branch != "" || t.Head != "", "it has neither a branch nor a commit")
 	c.want(t.Branch == "" || isBranch(t.Branch), "%q is no name of a branch", t.Branch)
-	c.want(t.Head == "" || isID(t.Head, format), "%q is no object id", t.Head)
+	c.want(t.Head == "" || isID(t.Head), "%q is no object id", t.Head)
 	c.want(t.Branch == "" || branches[t.Branch] == t.Head, "branch %q stands at %q, and HEAD at %q", t.Branch, branches[t.Branch], t.Head)
 	c.want(slices.Contains(operations, t.Operation), "operation %q is unknown", t.Operation)
 	return c.err

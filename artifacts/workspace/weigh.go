@@ -66,7 +66,7 @@ func largest(all []heavy) string {
 // knows of an object.
 func (p *packer) tooLarge(ctx context.Context, why, bySize string) error {
 	c := p.call
-	c.in = text(p.reach(saveRef))
+	c.in = strings.NewReader(p.reach(saveRef))
 	objects, err := p.git.output(ctx, c, "rev-list", "--objects", "--stdin")
 	if err != nil {
 		return errors.Join(ErrTooLarge, err)

@@ -63,7 +63,7 @@ func removeFile(root *os.Root, p string) error {
 
 // replaceFile writes a file or a link in place of whatever is there. Empty folders
 // give way.
-func replaceFile(root *os.Root, p, mode string, r io.Reader) error {
+func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	dir := path.Dir(p)
 	if err := makeDir(root, dir); err != nil {
 		return err
@@ -80,9 +80,9 @@ func replaceFile(root *os.Root, p, mode string, r io.Reader) error {
 	}
 	var err error
 	if mode == modeLink {
-		err = writeLink(root, beside, r)
+		err = writeLink(root, beside, blob)
 	} else {
-		err = writeFile(root, beside, mode, r)
+		err = writeFile(root, beside, mode, blob)
 	}
 	if err != nil {
 		return err
@@ -133,15 +133,16 @@ func removeEmpty(root *os.Root, dir string) error {
 
 const maxLink = 1 << 16
 
-func writeLink(root *os.Root, p string, r io.Reader) error {
-	target, err := io.ReadAll(io.LimitReader(r, maxLink))
-	if err != nil {
+func writeLink(root *os.Root, p string, blob *io.LimitedReader) error {
+	target := make([]byte, min(blob.N, maxLink))
+	if _, err := io.ReadFull(blob, target); err != nil {
 		return err
 	}
 	return root.Symlink(string(target), p)
 }
 
-func writeFile(root *os.Root, p, mode string, r io.Reader) error {
+// writeFile writes all of a blob: one that is cut off is an error.
+func writeFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	perm := os.FileMode(0o666)
 	if mode == modeExec {
 		perm = 0o777
@@ -150,7 +151,7 @@ func writeFile(root *os.Root, p, mode string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, r)
+	_, err = io.CopyN(f, blob, blob.N)
 	return errors.Join(err, f.Close())
 }
 
@@ -160,20 +161,8 @@ func (t *tool) blobs(ctx context.Context, common string, ids []string, take func
 	if len(ids) == 0 {
 		return nil
 	}
-	c := call{dir: common, bare: common, in: text(strings.Join(ids, "\n") + "\n")}
-	return t.piped(ctx, c, func(r io.Reader) error { return readBlobs(endless{r}, ids, take) }, "cat-file", "--batch")
-}
-
-// endless has an error where it ends: who reads it knows how much there has to be.
-type endless struct{ io.Reader }
-
-// Read implements io.Reader.
-func (e endless) Read(p []byte) (int, error) {
-	n, err := e.Reader.Read(p)
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return n, err
+	c := call{dir: common, bare: common, in: strings.NewReader(lines(ids...))}
+	return t.piped(ctx, c, func(r io.Reader) error { return readBlobs(r, ids, take) }, "cat-file", "--batch")
 }
 
 func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedReader) error) error {
@@ -191,9 +180,8 @@ func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedRe
 		if err := take(i, blob); err != nil {
 			return err
 		}
-		// Whoever was cut off has taken for the end what was not.
 		if _, err := r.Discard(1); err != nil || blob.N > 0 {
-			return fmt.Errorf("git cat-file: blob %s is cut off: %w", id, errors.Join(err, io.ErrUnexpectedEOF))
+			return fmt.Errorf("git cat-file: blob %s is cut off", id)
 		}
 	}
 	return nil

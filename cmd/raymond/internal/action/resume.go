@@ -163,7 +163,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 // restoring says which work is put back, and where.
 func (s *step) restoring(found *slots.Found, where func(string) string) workspace.Restoring {
 	return workspace.Restoring{
-		From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"), TempRoot: s.dirs.state,
+		From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
 	}
 }
 
