@@ -9,8 +9,8 @@
 //	plain:  manifest.json and the files
 //	sealed: bundle.age, a zip of manifest.json and the files, encrypted to the
 //	        first key's own recipient
-//	        header.json: schema, generation, which key, size and SHA-256 of
-//	        bundle.age, and a MAC of these
+//	        header.json: schema, which key, size and SHA-256 of bundle.age,
+//	        and a MAC of these
 //
 // An age file keeps a secret, but anybody who knows the recipient can make one. What
 // shows that a checkpoint is ours is the MAC, HMAC-SHA256 under a key that HKDF-SHA256

@@ -1,29 +1,6 @@
 package checkpoint
 
-import (
-	"crypto/sha256"
-	"io"
-	"testing"
-)
-
-// HeaderFor returns the header that a holder of the key would make for a bundle.
-func HeaderFor(t *testing.T, key string, generation int, bundle []byte) []byte {
-	t.Helper()
-	keys, err := ParseKeys(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := &sum{Hash: sha256.New()}
-	if _, err := sum.Write(bundle); err != nil {
-		t.Fatal(err)
-	}
-	h := header{Schema: Schema, Generation: generation, Key: keys.Fingerprint(), Size: sum.n, SHA256: sum.hex()}
-	data, err := h.sign(keys.all[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
+import "io"
 
 // DecodeManifest and EncodeManifest give tests the bytes of manifest.json.
 var DecodeManifest = decodeManifest

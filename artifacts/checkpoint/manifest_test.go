@@ -23,19 +23,16 @@ func manifestText(t testing.TB) string {
 // whole stands for all of a manifest.
 const whole = "whole"
 
-// badManifests are what a good manifest is changed in, where that is told, and how.
+// badManifests are what a good manifest is changed in, where that is told, and how. What goes for
+// all of our JSON files is tested with package jsonstrict.
 var badManifests = []struct{ old, new, at, what string }{
 	{`"schema": 5`, `"schema": 6`, "schema", "is 6, want 5: another version"},
-	{`"schema": 5`, `"schema": 4`, "schema", "is 4, want 5: another version"},
 	{`"schema": 5,`, `"schema": 5, "more": 1,`, "more", "unknown"},
-	{`"repository_id": 42`, `"Repository_ID": 42`, "Repository_ID", "unknown"},
 	{`"repository_id": 42`, `"repository_id": -1`, "repository_id", "negative"},
-	{`"repository_id": 42`, `"repository_id": "42"`, "repository_id", ""},
 	{`"workflow_id": "x-yml-main-0123abcd"`, `"workflow_id": "../x"`, "workflow_id", "no workflow id"},
 	{`"generation": 7`, `"generation": 0`, "generation", "at least 1"},
 	{`"previous": "sha256:`, `"previous": "sha1:`, "previous", "no digest"},
 	{`"artifact_id": 9`, `"artifact_id": -9`, "base.artifact_id", "negative"},
-	{`"artifact_id": 9`, `"artifact": 9`, "base.artifact", "unknown"},
 	{`"run_attempt": 2`, `"run_attempt": -2`, "run_attempt", "negative"},
 	{`"number": 3`, `"number": -3`, "number", "negative"},
 	{`"number": 3`, `"number": 3, "kind": "discussion"`, "kind", "unknown"},
@@ -45,25 +42,18 @@ var badManifests = []struct{ old, new, at, what string }{
 	{`"total_usd": 0.3`, `"total_usd": -0.3`, "total_usd", ""},
 	{`"workspace": "/home`, `"workspace": "home`, "places.workspace", "absolute"},
 	{`"temp": "/home`, `"temp": "C:home`, "places.temp", "absolute"},
-	{`"os": "linux"`, `"system": "linux"`, "places.system", "unknown"},
 	{`"session": "0f8`, `"session": "0F8`, "transcripts[0].session", "UUID"},
 	{`"backend": "codex"`, `"backend": "other"`, "transcripts[0].backend", "no agent"},
-	{`"backend": "codex",`, ``, "transcripts[0].backend", "no agent"},
 	{`"cli_id": "019`, `"cli_id": "../019`, "transcripts[0].cli_id", "no session id"},
 	{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
 	{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
-	{`"held": true`, `"held": 1`, "left_out[0].held", ""},
 	{`"why": "key"`, `"why": "whim"`, "left_out[0].why", "unknown"},
-	{`"why": "key"`, `"more": "key"`, "left_out[0].more", "unknown"},
-	{`"created": "2026`, `"created": "today 2026`, "created", ""},
 	{`"created": "2026-05-04T03:02:01.005Z"`, `"created": "0001-01-01T00:00:00Z"`, "created", "missing"},
 	{`"name": "logs/main/A.sh.log"`, `"name": "logs/../x"`, "files[1].name", ""},
 	{`"name": "logs/main/A.sh.log"`, `"name": "events.jsonl"`, "files[1].name", "twice"},
 	{`"size": 13`, `"size": -13`, "files[2].size", "want 0"},
 	{`"size": 13`, `"size": 67108865`, "files[2].size", "want 0 to 67108864"},
 	{`"sha256": "`, `"sha256": "A`, "files[0].sha256", "no SHA-256"},
-	{`"transcripts": [`, `"transcripts": [], "left_out": [`, "left_out", ""},
-	{`"program": "v1.2.3"`, `"program": ["v1.2.3"]`, "program", ""},
 	{whole, "", "", "empty"},
 	{whole, "{}", "schema", "missing"},
 }
@@ -94,19 +84,16 @@ func TestManifestIsStrict(t *testing.T) {
 // TestTranscriptsGoWithFiles: a transcript without its directory can't be put
 // back, nor a directory without its transcript.
 func TestTranscriptsGoWithFiles(t *testing.T) {
-	w := writing(nil)
-	w.Manifest.Transcripts = nil
-	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), "is not among the transcripts") {
-		t.Errorf("a file without a directory: got %v", err)
-	}
-	w = writing(nil)
-	w.Manifest.Transcripts = append(w.Manifest.Transcripts, checkpoint.Transcript{Session: other, Backend: protocol.BackendClaude, Dir: "/x"})
-	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), "is not among the files") {
-		t.Errorf("a directory without a file: got %v", err)
-	}
-	w = writing(nil)
-	w.Manifest.Transcripts = append(w.Manifest.Transcripts, w.Manifest.Transcripts...)
-	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), "there twice") {
-		t.Errorf("two directories: got %v", err)
+	one := writing(nil).Manifest.Transcripts[0]
+	for want, list := range map[string][]checkpoint.Transcript{
+		"is not among the transcripts": nil,
+		"is not among the files":       {one, {Session: other, Backend: protocol.BackendClaude, Dir: "/x"}},
+		"there twice":                  {one, one},
+	} {
+		w := writing(nil)
+		w.Manifest.Transcripts = list
+		if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want that one %s", err, want)
+		}
 	}
 }

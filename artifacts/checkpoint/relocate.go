@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
-	"slices"
 	"strings"
 )
 
@@ -21,114 +20,82 @@ const worktrees = "raymond-worktrees"
 // letter. Paths are taken as old.OS writes them, where on Windows case doesn't
 // count, and are returned as here.OS does.
 func Relocation(old, here Places, trees []string) func(string) string {
-	from, to := dialect{old.OS == "windows"}, dialect{here.OS == "windows"}
-	r := &relocation{from: from, to: to}
+	r := relocation{fromWindows: old.OS == "windows", toWindows: here.OS == "windows"}
 	r.add(old.Workspace, here.Workspace)
 	r.add(old.Temp, here.Temp)
-	for _, tree := range r.outside(trees) {
-		if here.Temp != "" {
-			r.add(tree, to.join(here.Temp, []string{worktrees, from.unique(tree)}))
+	folders := r // a tree may lie in another one, and moves by itself
+	for _, tree := range trees {
+		if _, _, isInside := folders.find(tree); !isInside && here.Temp != "" {
+			r.add(tree, here.Temp+"/"+worktrees+"/"+r.unique(tree))
 		}
 	}
 	return r.move
 }
 
-// relocation is a list of folders that have moved.
+// relocation is where folders have moved to.
 type relocation struct {
-	from, to dialect
-	moves    []move
+	fromWindows, toWindows bool
+	moves                  []move
 }
 
 type move struct {
-	old  []string
+	old  string // with a slash at its end
 	here string
 }
 
 func (r *relocation) add(old, here string) {
 	if old != "" && here != "" {
-		r.moves = append(r.moves, move{r.from.split(old), here})
+		r.moves = append(r.moves, move{r.slashed(old), strings.TrimRight(here, `/\`)})
 	}
 }
 
-// outside returns the trees that no folder so far holds.
-func (r *relocation) outside(trees []string) []string {
-	return slices.DeleteFunc(slices.Clone(trees), func(tree string) bool {
-		_, _, inside := r.find(r.from.split(tree))
-		return inside || tree == ""
-	})
-}
-
-func (r *relocation) move(dir string) string {
-	names := r.from.split(dir)
-	m, rest, ok := r.find(names)
-	if !ok {
-		return dir
+// slashed is a path without "." and "..", whose names all end with a slash.
+func (r *relocation) slashed(p string) string {
+	if r.fromWindows {
+		p = strings.ReplaceAll(p, `\`, "/")
 	}
-	return r.to.join(m.here, rest)
+	return strings.TrimSuffix(path.Clean(p), "/") + "/"
 }
 
 // find returns the innermost folder that holds a path, and the path in it.
-func (r *relocation) find(names []string) (best move, rest []string, ok bool) {
+func (r *relocation) find(dir string) (best move, rest string, ok bool) {
+	dir = r.slashed(dir)
 	for _, m := range r.moves {
 		n := len(m.old)
-		if n > len(names) || ok && n <= len(best.old) || !slices.EqualFunc(m.old, names[:n], r.from.same) {
+		if n > len(dir) || n <= len(best.old) {
 			continue
 		}
-		best, rest, ok = m, names[n:], true
+		if dir[:n] == m.old || r.fromWindows && strings.EqualFold(dir[:n], m.old) {
+			best, rest, ok = m, dir[n:], true
+		}
 	}
 	return best, rest, ok
 }
 
-// dialect is how a system writes paths.
-type dialect struct{ windows bool }
-
-// split returns the names of a path, without "." and "..", the first of them
-// being the root: "" on Unix, the drive or the share's double slash on Windows.
-func (d dialect) split(p string) []string {
-	if d.windows {
-		p = strings.ReplaceAll(p, `\`, "/")
-	}
-	share := d.windows && strings.HasPrefix(p, "//")
-	p = path.Clean(p)
-	if share {
-		p = "/" + p
-	}
-	names := strings.Split(p, "/")
-	if names[len(names)-1] == "" {
-		names = names[:len(names)-1] // of a root
-	}
-	return names
-}
-
-func (d dialect) same(a, b string) bool {
-	return a == b || d.windows && strings.EqualFold(a, b)
-}
-
-// join puts names behind a folder.
-func (d dialect) join(dir string, names []string) string {
-	separator := "/"
-	if d.windows {
-		separator = `\`
-	}
-	if len(names) == 0 {
+func (r *relocation) move(dir string) string {
+	m, rest, ok := r.find(dir)
+	if !ok {
 		return dir
 	}
-	return strings.TrimSuffix(dir, separator) + separator + strings.Join(names, separator)
+	to := strings.TrimSuffix(m.here+"/"+rest, "/")
+	if r.toWindows {
+		to = strings.ReplaceAll(to, "/", `\`)
+	}
+	return to
 }
 
 // unique names a tree by its last name and a hash of all of them.
-func (d dialect) unique(tree string) string {
-	names := d.split(tree)
-	whole := strings.Join(names, "/")
-	if d.windows {
+func (r *relocation) unique(tree string) string {
+	whole := strings.TrimSuffix(r.slashed(tree), "/")
+	base := strings.Map(func(c rune) rune {
+		if c < ' ' || strings.ContainsRune(`<>:"|?*\`, c) {
+			return '-'
+		}
+		return c
+	}, path.Base(whole))
+	if r.fromWindows {
 		whole = strings.ToLower(whole)
 	}
 	sum := sha256.Sum256([]byte(whole))
-	base := strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`<>:"|?*\`, r) {
-			return '-'
-		}
-		return r
-	}, names[len(names)-1])
 	return base + "-" + hex.EncodeToString(sum[:3])
 }

@@ -21,7 +21,7 @@ func TestRelocation(t *testing.T) {
 		trees     []string
 		dir, want string
 	}{
-		{unix, mac, nil, "/home/runner/work/r/r", "/Users/me/w/"},
+		{unix, mac, nil, "/home/runner/work/r/r", "/Users/me/w"},
 		{unix, mac, nil, "/home/runner/work/r/r/a/b", "/Users/me/w/a/b"},
 		{unix, mac, nil, "/home/runner/work/r/r//a/./b/c/..", "/Users/me/w/a/b"},
 		{unix, mac, nil, "/home/runner/work/r/r/../../etc", "/home/runner/work/r/r/../../etc"},
@@ -44,7 +44,7 @@ func TestRelocation(t *testing.T) {
 		{windows, unix, nil, `d:/A/r\R/Src`, "/home/runner/work/r/r/Src"},
 		{windows, unix, nil, `D:\a\r\rest`, `D:\a\r\rest`},
 		{windows, windows, nil, `E:\a\r\r`, `E:\a\r\r`},
-		{windows, unix, []string{`\\host\share\T`}, `\\HOST\share\t\x`, "/home/runner/work/_temp/raymond-worktrees/T-23ea73/x"},
+		{windows, unix, []string{`\\host\share\T`}, `\\HOST\share\t\x`, "/home/runner/work/_temp/raymond-worktrees/T-bb94eb/x"},
 		{inside, unix, nil, "/tmp/x/w/a", "/home/runner/work/r/r/a"},
 		{inside, unix, nil, "/tmp/x/a", "/home/runner/work/_temp/x/a"},
 		{outside, unix, nil, "/w/.tmp/a", "/home/runner/work/_temp/a"},

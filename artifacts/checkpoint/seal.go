@@ -19,12 +19,11 @@ import (
 // it by its hash, so that nothing of it is looked at before it is known to be
 // ours.
 type header struct {
-	Schema     int    `json:"schema"`
-	Generation int    `json:"generation"`
-	Key        string `json:"key"` // fingerprint of the key that opens it
-	Size       int64  `json:"size"`
-	SHA256     string `json:"sha256"`
-	MAC        string `json:"mac"` // of this header with an empty mac
+	Schema int    `json:"schema"`
+	Key    string `json:"key"` // fingerprint of the key that opens it
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+	MAC    string `json:"mac"` // of this header with an empty mac
 }
 
 // sign returns the bytes of the header with its MAC.
@@ -57,7 +56,7 @@ func (p *packing) seal(w io.Writer) error {
 	if err := plain.Close(); err != nil {
 		return err
 	}
-	h := header{Schema: Schema, Generation: p.manifest.Generation, Key: fingerprint(id), Size: sum.n, SHA256: sum.hex()}
+	h := header{Schema: Schema, Key: fingerprint(id), Size: sum.n, SHA256: sum.hex()}
 	data, err := h.sign(id)
 	if err != nil {
 		return err
@@ -121,10 +120,7 @@ func (s *sealed) decrypt(file io.ReaderAt) (io.ReaderAt, int64, error) {
 		return nil, 0, &Invalid{bundleName, "is not the one that the header is of"}
 	}
 	plain, size, err := age.DecryptReaderAt(bundle, s.header.Size, s.id)
-	if err != nil {
-		return nil, 0, invalid(bundleName, err)
-	}
-	return &window{r: plain, size: size}, size, nil
+	return plain, size, invalid(bundleName, err)
 }
 
 // sum is a hash that counts.

@@ -57,22 +57,24 @@ func (m *Manifest) checkHead(c *checker) {
 	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
 	c.want(m.Status.IsKnown(), "status", "%q is unknown", m.Status)
 	c.want(m.Previous == "" || digestForm().MatchString(m.Previous), "previous", "%q is no digest", m.Previous)
-	if b := m.Base; b != nil {
-		c.want(b.Digest == "" || digestForm().MatchString(b.Digest), "base.digest", "%q is no digest", b.Digest)
-		c.want(b.ArtifactID >= 0, "base.artifact_id", "is negative")
-		c.want(b.RunID >= 0, "base.run_id", "is negative")
+	base := Base{}
+	if m.Base != nil {
+		base = *m.Base
 	}
-	c.want(m.RepositoryID >= 0, "repository_id", "is negative")
-	c.want(m.RunID >= 0, "run_id", "is negative")
-	c.want(m.RunAttempt >= 0, "run_attempt", "is negative")
-	c.want(m.Number >= 0, "number", "is negative")
+	c.want(base.Digest == "" || digestForm().MatchString(base.Digest), "base.digest", "%q is no digest", base.Digest)
 	c.want(slices.Contains([]string{"", "issue", "pr"}, m.Kind), "kind", "%q is unknown", m.Kind)
-	c.want(m.IntervalMS >= 0, "interval_ms", "is negative")
 	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
 	c.want(m.Input == "" || hashForm().MatchString(m.Input), "input_sha256", "is no SHA-256 in hex")
-	c.want(m.Seq >= 0, "seq", "is negative")
-	c.want(m.TotalUSD >= 0, "total_usd", "is negative")
-	c.want(m.Iterations >= 0, "iterations", "is negative")
+	for _, n := range []struct {
+		at string
+		is int64
+	}{
+		{"base.artifact_id", base.ArtifactID}, {"base.run_id", base.RunID}, {"repository_id", m.RepositoryID}, {"run_id", m.RunID},
+		{"run_attempt", int64(m.RunAttempt)}, {"number", int64(m.Number)}, {"interval_ms", m.IntervalMS}, {"seq", int64(m.Seq)},
+		{"total_usd", int64(m.TotalUSD)}, {"iterations", int64(m.Iterations)},
+	} {
+		c.want(n.is >= 0, n.at, "is negative")
+	}
 	c.want(!m.Created.IsZero(), "created", "is missing")
 }
 

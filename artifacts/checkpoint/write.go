@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -141,14 +140,13 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 		return File{}, err
 	}
 	defer in.Close()
-	hash := sha256.New()
-	read, stored := &counted{r: in}, &counted{}
-	stored.r = io.LimitReader(p.mask(part.Name, read), entryLimit(part.Name)+1)
+	read, stored := &counted{r: in}, &sum{Hash: sha256.New()}
+	masked := io.LimitReader(p.mask(part.Name, read), entryLimit(part.Name)+1)
 	put := z.Add
 	if isBundle(part.Name) {
 		put = z.AddStored
 	}
-	if err := put(part.Name, io.TeeReader(stored, hash)); err != nil {
+	if err := put(part.Name, io.TeeReader(masked, stored)); err != nil {
 		return File{}, err
 	}
 	if err := part.check(read.n, stored.n); err != nil {
@@ -157,7 +155,7 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 	if p.left -= stored.n; p.left < 0 {
 		return File{}, fmt.Errorf("with it the files have %d bytes too many: %w", -p.left, ErrTooLarge)
 	}
-	return File{Name: part.Name, Size: stored.n, SHA256: hex.EncodeToString(hash.Sum(nil))}, nil
+	return File{Name: part.Name, Size: stored.n, SHA256: stored.hex()}, nil
 }
 
 // counted counts what is read.
