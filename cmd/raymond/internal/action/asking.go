@@ -56,7 +56,7 @@ func askOptions(s *step, w *protocol.Workflow, a asked) (ask.Options, error) {
 		days = 0
 	}
 	return ask.Options{
-		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number, Event: s.event.About,
+		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number,
 		Pointer: ask.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
 		MayAnswer: func(ctx context.Context, who job.Account) *job.Denied {
 			return job.MayAnswer(ctx, s.in.Rules, who, api)

@@ -48,7 +48,7 @@ func startComment(s *step, overview func() string, how string) (*comment, error)
 	marker := ask.Marker(s.workflowFile(), s.key, s.event.Kind, fmt.Sprint(s.event.Number))
 	last := runLink(s, how)
 	return &comment{
-		poster: ask.StartComment(api.Comments(s.event.Number), marker),
+		poster: ask.StartComment(api, s.event.Number, marker),
 		text: func() string {
 			text := overview()
 			if text == "" {

@@ -19,9 +19,9 @@ import (
 // oneComment is a forge with one comment at most.
 type oneComment struct{ body string }
 
-func (o *oneComment) List(context.Context) ([]job.Remark, error) { return nil, nil }
+func (o *oneComment) Comments(context.Context, int) ([]job.Remark, error) { return nil, nil }
 
-func (o *oneComment) Create(_ context.Context, body string) (job.Remark, error) {
+func (o *oneComment) Say(_ context.Context, _ int, body string) (job.Remark, error) {
 	o.body = body
 	return job.Remark{ID: 1, Author: job.Account{Login: "us"}, Body: body}, nil
 }
@@ -38,7 +38,7 @@ func (o *oneComment) Self(context.Context) (string, error) { panic("there is no 
 // deafForge is a forge that never answers.
 type deafForge struct{ oneComment }
 
-func (*deafForge) List(ctx context.Context) ([]job.Remark, error) {
+func (*deafForge) Comments(ctx context.Context, _ int) ([]job.Remark, error) {
 	<-ctx.Done()
 	return nil, &forge.Error{Kind: forge.Unanswered, Err: ctx.Err()}
 }
@@ -60,7 +60,7 @@ func TestACancelledStepHasSecondsForTheComment(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			c := &comment{poster: ask.StartComment(tt.api, "m"), text: func() string { return "m" }}
+			c := &comment{poster: ask.StartComment(tt.api, 7, "m"), text: func() string { return "m" }}
 			p := &page{step: newStep(Env{}, io.Discard, false), comment: c}
 			p.finishComment(func() time.Duration { return time.Since(began) - tt.signalled })
 			if took := time.Since(began); took != tt.leaves || p.owed.Comment != tt.isOwed {
@@ -79,7 +79,7 @@ func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
 			s.log.mask, _ = secrets.New(map[string]string{"KEY": secret})
 			p := &page{step: s, summary: report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: func(string) error { return nil }})}
 			text := func() string { return s.log.shown(p.summary.Overview()) }
-			p.comment = &comment{poster: ask.StartComment(api, ""), text: text}
+			p.comment = &comment{poster: ask.StartComment(api, 7, ""), text: text}
 			finishPage(s, &result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
 			if strings.Contains(api.body, "unter") || api.body == "" {
 				t.Errorf("a problem with a secret at %d: got %q, want it without any of it", n, api.body)

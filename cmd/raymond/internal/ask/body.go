@@ -2,6 +2,7 @@ package ask
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,15 +48,11 @@ func (w wording) howToAnswer(q *question) []string {
 	lines := []string{fmt.Sprintf("To answer, write a comment here that begins with %s, as in %s.", code(w.prefix), code(w.prefix+" your answer"))}
 	example := code(named + " your answer")
 	if len(q.Choices) > 0 {
-		lines = []string{"To answer, write a comment here with one of these:", ""}
-		for _, c := range q.Choices {
-			lines = append(lines, "- "+code(w.prefix+" "+w.shown(c)))
-		}
-		lines = append(lines, "")
+		lines = slices.Concat([]string{"To answer, write a comment here with one of these:", ""}, w.choices(q), []string{""})
 		example = code(named + " " + w.shown(q.Choices[0]))
 	}
-	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example))
-	lines = append(lines, fmt.Sprintf("The state %s follows.", code(q.next)))
+	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example),
+		fmt.Sprintf("The state %s follows.", code(q.next)))
 	if len(q.From) > 0 {
 		lines = append(lines, "It waits for an answer of "+names(q.From)+".")
 	}
@@ -76,28 +73,32 @@ func (w wording) answered(q *question) string {
 	return fmt.Sprintf("%s has answered.", code(q.answer.By))
 }
 
+// again replies to an answer that can't be taken: why not, and what is to be written instead.
+func again(q *question, r job.Remark, why string, words []string) string {
+	lines := []string{replyMark(q.Token, r.Name()), fmt.Sprintf("Thank you, %s. %s:", code(r.Author.Login), why), ""}
+	return strings.Join(append(lines, words...), "\n")
+}
+
 // noChoice replies to an answer that is none of the choices.
 func (w wording) noChoice(q *question, r job.Remark) string {
-	lines := []string{
-		replyMark(q.Token, r.Name()),
-		fmt.Sprintf("Thank you, %s. Question %d takes one of these answers, and it is still open:", code(r.Author.Login), q.Number), "",
-	}
-	for _, c := range q.Choices {
-		lines = append(lines, "- "+code(w.prefix+" "+w.shown(c)))
-	}
-	return strings.Join(lines, "\n")
+	return again(q, r, fmt.Sprintf("Question %d takes one of these answers, and it is still open", q.Number), w.choices(q))
 }
 
 // whichOne replies to an answer that may be one to several questions.
 func (w wording) whichOne(list []*question, r job.Remark) string {
-	lines := []string{
-		replyMark(list[0].Token, r.Name()),
-		fmt.Sprintf("Thank you, %s. Several questions were open when you wrote this. Please write again, and name the one that you answer:", code(r.Author.Login)), "",
-	}
+	var words []string
 	for _, q := range list {
-		lines = append(lines, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", w.prefix, q.Number)), code(text.Brief(w.shown(string(q.Text)), 80))))
+		words = append(words, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", w.prefix, q.Number)), code(text.Brief(w.shown(string(q.Text)), 80))))
 	}
-	return strings.Join(lines, "\n")
+	return again(list[0], r, "Several questions were open when you wrote this. Please write again, and name the one that you answer", words)
+}
+
+// choices are a list of the words that answer a question.
+func (w wording) choices(q *question) (list []string) {
+	for _, c := range q.Choices {
+		list = append(list, "- "+code(w.prefix+" "+w.shown(c)))
+	}
+	return list
 }
 
 // Stuck is the comment that says why an answer can't be taken. mark is that of StuckMark.

@@ -147,7 +147,7 @@ func (c *clerk) placeOf(ctx context.Context, q *question) (int, error) {
 	if c.places[q.Comment] != 0 {
 		return c.places[q.Comment], nil
 	}
-	found, err := c.o.Forum.Remark(ctx, job.Remark{Kind: job.OnIssue, ID: q.Comment})
+	found, err := c.o.Forum.Comment(ctx, q.Comment)
 	if forge.IsPassing(err) {
 		return 0, err
 	}

@@ -56,15 +56,15 @@ const (
 )
 
 const (
-	finalPause = 5 * time.Second // after an error, once Finish waits
+	finalPause = 5 * time.Second // once Finish waits
 	limitPause = time.Minute     // after a rate limit that does not say how long
 )
 
-// Comments are the comments on one issue or pull request, as *job.Comments has them.
+// Comments are the comments on issues and pull requests, as *job.GitHub has them.
 // Its errors are of type *forge.Error.
 type Comments interface {
-	List(context.Context) ([]job.Remark, error)
-	Create(ctx context.Context, body string) (job.Remark, error)
+	Comments(ctx context.Context, number int) ([]job.Remark, error)
+	Say(ctx context.Context, number int, body string) (job.Remark, error)
 	Edit(ctx context.Context, id int64, body string) error
 	Delete(ctx context.Context, id int64) error
 	Self(context.Context) (login string, err error)
@@ -76,36 +76,33 @@ type Comments interface {
 // at a time may call its methods.
 type Comment struct {
 	in     Comments
+	number int       // of the issue or pull request
 	marker string    // each body begins with it
 	news   chan news // the newest, not taken yet
 	done   chan struct{}
 	stop   context.CancelFunc
 
 	// All below is the goroutine's own, until done is closed.
-	want news
-	pace pace
-	err  error // of the last attempt; nil for none
-	self account
-
-	id        int64 // 0 for none yet
-	shown     string
-	hasLooked bool // at all comments, since a creation was tried
-	isUnsure  bool // a creation without an answer may have made one that comes late
-	isSecond  bool // somebody has removed the comment before
+	want  news
+	self  account
+	id    int64  // 0 for none yet
+	shown string // what it says
+	// isSure says that all comments were looked at, and none was tried to be created since.
+	isSure bool
+	err    error // of the last attempt; nil for none
 }
 
 // news is what the comment should say.
 type news struct {
-	body     string
-	final    bool      // it is the last text
-	deadline time.Time // of the last text
+	body  string
+	final bool // it is the last text
 }
 
-// StartComment returns a Comment, which makes no request before there is something to show.
-// The caller must end it with Finish.
-func StartComment(in Comments, marker string) *Comment {
+// StartComment returns a Comment on the issue or pull request of a number, which makes no
+// request before there is something to show. The caller must end it with Finish.
+func StartComment(in Comments, number int, marker string) *Comment {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Comment{in: in, marker: marker, news: make(chan news, 1), done: make(chan struct{}), stop: stop, self: account{of: in}}
+	c := &Comment{in: in, number: number, marker: marker, news: make(chan news, 1), done: make(chan struct{}), stop: stop, self: account{of: in}}
 	go c.run(ctx)
 	return c
 }
@@ -141,11 +138,7 @@ func (e *Unfinished) Unwrap() error { return e.Err }
 // ends. An empty body leaves the comment as it is. The error is an *Unfinished unless
 // another request could not help.
 func (c *Comment) Finish(ctx context.Context, body string) error {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(time.Hour)
-	}
-	c.put(news{body, true, deadline})
+	c.put(news{body, true})
 	select {
 	case <-c.done:
 	case <-ctx.Done():
@@ -153,70 +146,82 @@ func (c *Comment) Finish(ctx context.Context, body string) error {
 	c.stop()
 	<-c.done // requests heed the context
 	switch {
-	case c.pace.isOver:
+	case c.isRefused():
 		return fmt.Errorf("comment: %w", c.err)
-	case c.want.final && (body == "" || c.id != 0 && c.shown == body):
+	case c.want.final && c.isCurrent():
 		return nil
 	}
 	return &Unfinished{c.err}
 }
 
 // run brings the comment up to date whenever that is due, until the last text is shown or
-// nothing more can be done. It need not wait for what would come after Finish's deadline.
+// nothing more can be done.
 func (c *Comment) run(ctx context.Context) {
 	defer close(c.done)
-	for ctx.Err() == nil {
-		select {
-		case n := <-c.news:
-			c.take(n)
-		default:
-		}
+	var began, limit, next time.Time // the first attempt, the end of a rate limit, the next attempt
+	for !c.isRefused() && !(c.want.final && c.isCurrent()) {
 		var due <-chan time.Time
-		at := c.pace.next(time.Now(), c.want.final)
-		isCurrent := c.isCurrent()
-		switch {
-		case c.want.final && (isCurrent || at.After(c.want.deadline)):
-			return
-		case !isCurrent:
-			due = time.After(time.Until(at))
+		if !c.isCurrent() {
+			due = time.After(time.Until(next))
 		}
 		select {
-		case n := <-c.news:
-			c.take(n)
+		case c.want = <-c.news:
+			if c.want.final { // it waits for no pause, and what others have made meanwhile goes
+				next, c.isSure = limit, false
+			}
 		case <-due:
+			if began.IsZero() {
+				began = time.Now()
+			}
 			c.err = c.bring(ctx)
-			c.pace.note(c.err, time.Now())
+			limit, next = c.pause(began)
 		case <-ctx.Done():
+			return
 		}
 	}
 }
 
-// take notes what the comment should say from now on. The last text waits for no pause.
-func (c *Comment) take(n news) {
-	c.want = n
-	c.pace.failed = c.pace.failed && !n.final
+// pause returns until when the service wants to be left alone, and the time of the next attempt.
+func (c *Comment) pause(began time.Time) (limit, next time.Time) {
+	now := time.Now()
+	next = now.Add(min(slowEvery, max(every, now.Sub(began)/slower)))
+	if c.want.final {
+		next = now.Add(finalPause)
+	}
+	var e *forge.Error
+	if errors.As(c.err, &e) && e.Kind == forge.Limited {
+		limit = now.Add(cmp.Or(max(e.Wait, 0), limitPause))
+	}
+	if next.Before(limit) {
+		next = limit
+	}
+	return limit, next
 }
+
+// isRefused reports whether the service has said that another request is of no use.
+func (c *Comment) isRefused() bool { return c.err != nil && !forge.IsPassing(c.err) }
 
 // isCurrent reports whether there is nothing to do.
 func (c *Comment) isCurrent() bool {
-	if c.pace.isOver || c.want.body == "" {
-		return true
-	}
-	return c.hasLooked && c.id != 0 && c.shown == c.want.body && !(c.want.final && c.isUnsure)
+	return c.want.body == "" || c.isSure && c.shown == c.want.body
 }
 
 // bring has the comment say what it should. After an error the next call goes on with what
 // is still to be done.
 func (c *Comment) bring(ctx context.Context) error {
-	if !c.hasLooked || c.want.final && c.isUnsure {
+	if !c.isSure {
 		if err := c.look(ctx); err != nil {
 			return err
 		}
 	}
 	if c.id == 0 {
-		if err := c.create(ctx); err != nil {
+		c.isSure = false // also without an answer there may be one
+		made, err := c.in.Say(ctx, c.number, c.want.body)
+		if err != nil {
 			return err
 		}
+		c.id, c.shown = made.ID, c.want.body
+		c.self.learn(made)
 		if err := c.look(ctx); err != nil { // somebody else may have created one too
 			return err
 		}
@@ -224,17 +229,24 @@ func (c *Comment) bring(ctx context.Context) error {
 	if c.shown == c.want.body {
 		return nil
 	}
-	return c.edit(ctx)
+	err := c.in.Edit(ctx, c.id, c.want.body)
+	switch {
+	case err == nil:
+		c.shown = c.want.body
+	case forge.IsMissing(err): // somebody has removed it: the next attempt creates another one
+		c.id, c.shown, c.isSure, err = 0, "", false, nil
+	}
+	return err
 }
 
 // look looks for ours among all comments. If several are, the oldest one stays, so that two
-// steps agree. Where looking is refused, the one that is known has to do.
+// steps agree.
 func (c *Comment) look(ctx context.Context) error {
-	all, err := c.in.List(ctx)
+	all, err := c.in.Comments(ctx, c.number)
 	if err == nil {
 		all, err = c.self.wrote(ctx, all, c.marker)
 	}
-	if err != nil && (c.id == 0 || forge.IsPassing(err)) {
+	if err != nil {
 		return err
 	}
 	for _, twin := range c.keepOldest(all) {
@@ -242,8 +254,7 @@ func (c *Comment) look(ctx context.Context) error {
 			return err
 		}
 	}
-	c.hasLooked = true
-	c.isUnsure = c.isUnsure && !c.want.final // before the end it may still come
+	c.isSure = true
 	return nil
 }
 
@@ -262,71 +273,4 @@ func (c *Comment) keepOldest(ours []job.Remark) (twins []int64) {
 		}
 	}
 	return twins
-}
-
-func (c *Comment) create(ctx context.Context) error {
-	c.hasLooked = false
-	made, err := c.in.Create(ctx, c.want.body)
-	if err != nil {
-		c.isUnsure = c.isUnsure || forge.IsPassing(err)
-		return err
-	}
-	c.id, c.shown = made.ID, c.want.body
-	c.self.learn(made)
-	return nil
-}
-
-// edit brings the comment up to date. One that somebody has removed is created again, once.
-func (c *Comment) edit(ctx context.Context) error {
-	err := c.in.Edit(ctx, c.id, c.want.body)
-	switch {
-	case err == nil:
-		c.shown = c.want.body
-	case forge.IsMissing(err) && !c.isSecond:
-		c.id, c.hasLooked, c.isSecond = 0, false, true
-		return c.bring(ctx)
-	}
-	return err
-}
-
-// pace decides when a comment may be brought up to date.
-type pace struct {
-	began  time.Time // the first time; zero for not yet
-	tried  time.Time // the last time
-	failed bool      // then
-	limit  time.Time // the service wants to be left alone until then
-	isOver bool      // nothing more can be done
-}
-
-// next returns the next time. The last text comes at once.
-func (p *pace) next(now time.Time, isFinal bool) time.Time {
-	at := p.limit
-	switch {
-	case p.tried.IsZero():
-	case !isFinal:
-		at = p.tried.Add(min(slowEvery, max(every, now.Sub(p.began)/slower)))
-	case p.failed:
-		at = p.tried.Add(finalPause)
-	}
-	if at.Before(p.limit) {
-		return p.limit
-	}
-	return at
-}
-
-// note notes what came of it.
-func (p *pace) note(err error, now time.Time) {
-	if p.began.IsZero() {
-		p.began = now
-	}
-	p.tried, p.failed = now, err != nil
-	if err == nil {
-		return
-	}
-	var e *forge.Error
-	isLimited := errors.As(err, &e) && e.Kind == forge.Limited
-	if isLimited {
-		p.limit = now.Add(cmp.Or(max(e.Wait, 0), limitPause))
-	}
-	p.isOver = !isLimited && (e == nil || e.Kind != forge.Unanswered)
 }

@@ -66,19 +66,6 @@ func TestARefusalIsFinal(t *testing.T) {
 	}
 }
 
-// TestALimitBeyondTheEndIsNotWaitedFor: Finish returns at once if a rate limit ends after
-// its deadline.
-func TestALimitBeyondTheEndIsNotWaitedFor(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		s.fate = func(string) fate { return fate{err: &forge.Error{Kind: forge.Limited, Wait: time.Hour}} }
-		began := time.Now()
-		var unfinished *Unfinished
-		if err := s.finish(s.start(), "ended"); !errors.As(err, &unfinished) || time.Since(began) > 0 {
-			t.Errorf("Finish: got %v after %v, want it unfinished at once", err, time.Since(began))
-		}
-	})
-}
-
 // TestALateCreationLeavesNoTwin: a comment whose creation was not answered, and that comes when
 // there is another one, is gone in the end.
 func TestALateCreationLeavesNoTwin(t *testing.T) {
@@ -95,40 +82,6 @@ func TestALateCreationLeavesNoTwin(t *testing.T) {
 		if n := len(s.of(ours)); n != 2 {
 			t.Fatalf("comments before the end: got %d, want the late one and another", n)
 		}
-		s.wantNoError(s.finish(p, "ended"))
-		s.wantOne("ended")
-	})
-}
-
-// TestTheLastTextWaitsForNoPause: after many errors in a row the last text is tried at once.
-func TestTheLastTextWaitsForNoPause(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		s.fate = func(string) fate { return fate{err: &forge.Error{Kind: forge.Unanswered}} }
-		p := s.start()
-		p.Show(body("begun"))
-		s.wait(10*time.Minute + time.Second)
-		s.fate = nil
-		began := time.Now()
-		s.wantNoError(s.finish(p, "ended"))
-		if s.wantOne("ended"); time.Since(began) > 0 {
-			t.Errorf("last text: got it after %v, want at once", time.Since(began))
-		}
-	})
-}
-
-// TestACommentIsKeptWhereNoOtherCanBeLookedFor: a refusal to list the comments does not end what
-// is done with the one that was created.
-func TestACommentIsKeptWhereNoOtherCanBeLookedFor(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		s.fate = func(what string) fate {
-			if what == "list" && len(s.asked) > 1 {
-				return fate{err: &forge.Error{Kind: forge.Denied}}
-			}
-			return fate{}
-		}
-		p := s.start()
-		p.Show(body("begun"))
-		s.wait(time.Minute)
 		s.wantNoError(s.finish(p, "ended"))
 		s.wantOne("ended")
 	})

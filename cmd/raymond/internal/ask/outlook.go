@@ -93,7 +93,7 @@ func (f *Facts) howText() string {
 	case f.Part != nil:
 		return f.partText()
 	case f.Status == state.Failed:
-		return f.failedText() + f.filesText()
+		return f.failedText()
 	case f.Status == state.OverBudget && f.Cap.Which != "":
 		return fmt.Sprintf("Raise `%s` above `$%s`, or wait: only what was spent in the last 24 hours counts. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
 	case f.Status == state.OverBudget:
@@ -138,52 +138,41 @@ func (f *Facts) causeText() string {
 
 // resumeText is for a run that the next step with the same key resumes by itself.
 func (f *Facts) resumeText() string {
-	switch {
-	case f.Kept == Locally:
-		return "The next run on this machine with " + f.placeText() + " resumes it" + f.fromText() + "."
-	case f.NeverResume:
-		return "A run with " + f.keyText() + " and `resume: auto` resumes it" + f.fromText() + "; with `resume: never`, as here, each one starts from the beginning."
-	case f.NoActionsRead:
-		return f.successor() + "A later job of this workflow run with " + f.keyText() + " resumes it" + f.fromText() +
-			", or the re-run button. Later workflow runs can't find it without `permissions: actions: read`."
+	who, button, successor := "The next run", "", ""
+	if f.hasButton() {
+		button = ", or the re-run button"
+		if f.NoActionsRead {
+			who = "A later job of this workflow run"
+		}
+		if f.Successor != "" {
+			successor = "The job `" + f.Successor + "` of this workflow run resumes it. If it does not: "
+		}
 	}
-	return f.successor() + "The next run with " + f.keyText() + " resumes it" + f.fromText() + ", or the re-run button."
-}
-
-// successor names the job that resumes the run.
-func (f *Facts) successor() string {
-	if f.Successor == "" {
-		return ""
-	}
-	return "The job `" + f.Successor + "` of this workflow run resumes it. If it does not: "
+	return successor + who + " " + f.withText() + " resumes it" + f.fromText() + button + "." + f.hindrance()
 }
 
 // failedText is for a run that failed.
 func (f *Facts) failedText() string {
-	how := "Fix the cause, then press the re-run button"
 	id := "`resume: " + f.WorkflowID + "`"
-	if f.Cure.From != "" {
-		return "Then run the workflow with `resume: " + f.WorkflowID + "@N`, where N is the number of `" + strings.ReplaceAll(f.Cure.From, "`", "") + "` in the table of states."
-	}
 	switch {
+	case f.Cure.From != "":
+		return "Then run the workflow with `resume: " + f.WorkflowID + "@N`, where N is the number of `" + strings.ReplaceAll(f.Cure.From, "`", "") + "` in the table of states."
 	case f.Kept == Locally && f.Number != 0:
-		return "Fix the cause, then run the step again on this machine, on this " + f.Kind + ", with " + f.placeText() + "."
-	case f.Kept == Locally:
-		return "Fix the cause, then run the step again on this machine with " + f.placeText() + " and " + id + "."
-	case f.NeverResume:
-		return "Fix the cause, then run the workflow with " + f.keyText() + " and " + id + "; with `resume: never`, as here, each run starts from the beginning."
+		return "Fix the cause, then run the step again on this " + f.Kind + ", " + f.withText() + "."
+	case !f.hasButton():
+		return "Fix the cause, then run the step again " + f.withText() + " and " + id + "."
 	case f.NoActionsRead:
-		return how + ". Later workflow runs can't find the run without `permissions: actions: read`."
+		return "Fix the cause, then press the re-run button." + f.hindrance()
 	case f.Number != 0:
-		return how + ", or have the next event on this " + f.Kind + " try it again."
+		return "Fix the cause, then press the re-run button, or have the next event on this " + f.Kind + " try it again." + f.filesText()
 	}
-	return how + ", or run the workflow with " + id + "."
+	return "Fix the cause, then press the re-run button, or run the workflow with " + id + "." + f.filesText()
 }
 
 // filesText is for a run that failed by what may be in the files of its repository, where
 // there is another way than the re-run button.
 func (f *Facts) filesText() string {
-	if !f.Cure.InFiles || f.Cure.From != "" || f.Kept == Locally || f.NeverResume || f.NoActionsRead {
+	if !f.Cure.InFiles {
 		return ""
 	}
 	text := " The button takes the files of this commit: after a change of them, take the other way."
@@ -195,15 +184,35 @@ func (f *Facts) filesText() string {
 
 // raisedText is how a run is resumed whose limit was raised.
 func (f *Facts) raisedText() string {
+	text := "run the workflow again " + f.withText() + "." + f.hindrance()
+	if f.Kept != Locally {
+		text += " The re-run button can't: it keeps the old limit."
+	}
+	return text
+}
+
+// hasButton reports whether the re-run button may resume the run.
+func (f *Facts) hasButton() bool { return f.Kept != Locally && !f.NeverResume }
+
+// hindrance is what keeps later runs from finding the run; "" for nothing.
+func (f *Facts) hindrance() string {
 	switch {
 	case f.Kept == Locally:
-		return "run the step again on this machine with " + f.placeText() + "."
+		return ""
 	case f.NeverResume:
-		return "run the workflow again with " + f.keyText() + " and `resume: auto`. The re-run button can't: it keeps the old limit."
+		return " The step that resumes it needs `resume: auto`; with `resume: never`, as here, each one starts from the beginning."
 	case f.NoActionsRead:
-		return "run the workflow again with " + f.keyText() + " and `permissions: actions: read`. The re-run button can't: it keeps the old limit."
+		return " Later workflow runs can't find it without `permissions: actions: read`."
 	}
-	return "run the workflow again with " + f.keyText() + ". The re-run button can't: it keeps the old limit."
+	return ""
+}
+
+// withText says with which inputs a step finds the run.
+func (f *Facts) withText() string {
+	if f.Kept == Locally {
+		return "on this machine with `state-dir: " + f.StateDir + "` and " + f.keyText()
+	}
+	return "with " + f.keyText()
 }
 
 func (f *Facts) keyText() string {
@@ -213,8 +222,6 @@ func (f *Facts) keyText() string {
 	}
 	return text
 }
-
-func (f *Facts) placeText() string { return "`state-dir: " + f.StateDir + "` and " + f.keyText() }
 
 // fromText says from when on a suspended run can be resumed.
 func (f *Facts) fromText() string {
@@ -247,34 +254,22 @@ func (f *Facts) whyNot() string {
 		" With `resume-without-transcript: true` a later run continues without them."
 }
 
-// lacksText says what was not stored, why, and what would have stored it.
+// becauseOf says why something was not stored, and what would have stored it.
+var becauseOf = map[string]string{
+	checkpoint.NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
+	checkpoint.TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
+	checkpoint.NoGit:    "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept",
+	checkpoint.Unpacked: "packing failed. Free some space on the disk of the machine",
+}
+
+// lacksText says what was not stored, and why: all of it for one cause.
 func lacksText(lacks []checkpoint.LeftOut) string {
-	causes := [][2]string{
-		{checkpoint.NoKey, "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted"},
-		{checkpoint.TooLarge, "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept"},
-		{checkpoint.NoGit, "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept"},
-		{checkpoint.Unpacked, "packing failed. Free some space on the disk of the machine"},
+	var what []string
+	for _, l := range lacks {
+		what = append(what, l.What)
 	}
-	var parts []string
-	for _, cause := range causes {
-		var what []string
-		for _, l := range lacks {
-			if l.Why == cause[0] && !slices.Contains(what, l.What) {
-				what = append(what, l.What)
-			}
-		}
-		slices.Sort(what)
-		if len(what) > 0 {
-			parts = append(parts, "its "+strings.Join(what, " and ")+" could not be stored, because "+cause[1]+".")
-		}
-	}
-	if len(parts) == 0 {
-		return "something of it could not be stored."
-	}
-	for i := 1; i < len(parts); i++ {
-		parts[i] = upper(parts[i])
-	}
-	return strings.Join(parts, " ")
+	slices.Sort(what)
+	return "its " + strings.Join(slices.Compact(what), " and ") + " could not be stored, because " + becauseOf[lacks[0].Why] + "."
 }
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

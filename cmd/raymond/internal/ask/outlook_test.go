@@ -69,7 +69,7 @@ func TestWhatIsSaidIsTrue(t *testing.T) {
 		isArtifact := f.Kept == ask.Stored || f.Kept == ask.Later
 		isLimit := f.Status == state.OverBudget || f.Status == state.OverIterations
 		promises := map[string]bool{
-			"resumes it":                   resumable && (atRest || f.Status == state.Running),
+			"resumes it":                   resumable && (atRest || f.Status == state.Running || isLimit && isArtifact && f.NeverResume),
 			"Fix the cause":                resumable && f.Status == state.Failed,
 			"re-run button":                resumable && isArtifact && (isLimit || !f.NeverResume),
 			"The re-run button can't":      resumable && isArtifact && isLimit,

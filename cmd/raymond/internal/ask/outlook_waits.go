@@ -44,7 +44,10 @@ func (f *Facts) waitsText() string {
 		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the next run with %s resumes it without an answer.%s",
 			report.Minute(f.Until), f.keyText(), f.scheduleText()))
 	}
-	return strings.Join(append(parts, f.hindrances()...), " ")
+	if f.Kept == Locally {
+		parts = append(parts, "The run is kept on this machine, for steps "+strings.TrimPrefix(f.withText(), "on this machine ")+".")
+	}
+	return strings.Join(parts, " ") + f.hindrance()
 }
 
 // answerText says how open questions are answered.
@@ -90,19 +93,6 @@ func (f *Facts) scheduleText() string {
 		return " The workflow has no `schedule` that would start one by itself."
 	}
 	return " A `schedule` (`on: schedule`) starts one by itself."
-}
-
-// hindrances are what keeps later workflow runs from finding the run.
-func (f *Facts) hindrances() []string {
-	switch {
-	case f.Kept == Locally:
-		return []string{"The run is kept on this machine, for steps with " + f.placeText() + "."}
-	case f.NeverResume:
-		return []string{"The step that resumes it needs `resume: auto`; with `resume: never`, as here, each one starts from the beginning."}
-	case f.NoActionsRead:
-		return []string{"Later workflow runs can't find it without `permissions: actions: read`."}
-	}
-	return nil
 }
 
 // orCode joins lines as code, as in "`a`, `b` or `c`".

@@ -17,7 +17,7 @@ import (
 // time; their errors are of type *forge.Error.
 type Forum interface {
 	Remarks(ctx context.Context, number int, since time.Time) ([]job.Remark, error)
-	Remark(ctx context.Context, r job.Remark) (job.Remark, error)
+	Comment(ctx context.Context, id int64) (job.Remark, error)
 	Say(ctx context.Context, number int, body string) (job.Remark, error)
 	Edit(ctx context.Context, id int64, body string) error
 	Self(ctx context.Context) (string, error)
@@ -32,9 +32,6 @@ type Options struct {
 	// Number is the issue or pull request on which questions are asked that name none, 0 for
 	// nowhere; Earlier is that of the questions which the run brings with it.
 	Number, Earlier int
-	// Event is the remark that has started the step; zero for none. It counts also when the
-	// forge doesn't list it yet.
-	Event job.Remark
 	// MayAnswer says why somebody may not answer; nil when they may.
 	MayAnswer func(ctx context.Context, who job.Account) *job.Denied
 	IsPrompt  func(state string) bool

@@ -35,9 +35,6 @@ func (r *reading) read(ctx context.Context) error {
 	if r.list, err = r.o.Forum.Remarks(ctx, r.number, since.Add(-lookBack)); err != nil {
 		return err
 	}
-	if err := r.addEvent(ctx); err != nil {
-		return err
-	}
 	for _, q := range r.here {
 		if i := slices.IndexFunc(r.list, func(x job.Remark) bool { return x.Kind == job.OnIssue && x.ID == q.Comment }); i >= 0 {
 			q.created = r.list[i].Created
@@ -49,23 +46,6 @@ func (r *reading) read(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// addEvent adds the remark that has started the step, where the forge doesn't list it yet.
-func (r *reading) addEvent(ctx context.Context) error {
-	e := r.o.Event
-	if e.ID == 0 || e.Number != r.number || slices.ContainsFunc(r.list, func(x job.Remark) bool { return x.Name() == e.Name() }) {
-		return nil
-	}
-	found, err := r.o.Forum.Remark(ctx, e)
-	switch {
-	case forge.IsPassing(err):
-		return err
-	case err == nil:
-		found.Number = e.Number
-		r.list = append(r.list, found)
-	}
-	return nil // or else it is gone
 }
 
 // consider takes a remark as an answer, if it is one.

@@ -87,7 +87,7 @@ func (s *service) locked(act func()) {
 	act()
 }
 
-func (s *service) List(ctx context.Context) ([]job.Remark, error) {
+func (s *service) Comments(ctx context.Context, _ int) ([]job.Remark, error) {
 	got, err := s.meet(ctx, "list", func(a *answer) {
 		a.list = slices.Clone(s.all)
 	})
@@ -106,11 +106,11 @@ func (s *service) on(ctx context.Context, what string, id int64, act func(at int
 }
 
 func (s *service) Remarks(ctx context.Context, _ int, _ time.Time) ([]job.Remark, error) {
-	return s.List(ctx)
+	return s.Comments(ctx, 0)
 }
 
-func (s *service) Remark(ctx context.Context, r job.Remark) (job.Remark, error) {
-	return s.on(ctx, "remark", r.ID, func(at int, a *answer) { a.comment = s.all[at] })
+func (s *service) Comment(ctx context.Context, id int64) (job.Remark, error) {
+	return s.on(ctx, "comment", id, func(at int, a *answer) { a.comment = s.all[at] })
 }
 
 func (s *service) Author(ctx context.Context, _ int) (job.Account, error) {
@@ -119,10 +119,6 @@ func (s *service) Author(ctx context.Context, _ int) (job.Account, error) {
 }
 
 func (s *service) Say(ctx context.Context, _ int, body string) (job.Remark, error) {
-	return s.Create(ctx, body)
-}
-
-func (s *service) Create(ctx context.Context, body string) (job.Remark, error) {
 	got, err := s.meet(ctx, "create", func(a *answer) {
 		a.comment = s.said(ours, body)
 		s.wrote = append(s.wrote, time.Now())

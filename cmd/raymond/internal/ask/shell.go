@@ -15,16 +15,13 @@ import (
 // runner.People.
 type Shell struct {
 	*queue
-	at    *Terminal    // nil for none
-	given map[int]bool // numbers of the questions that flags answer
-	asks  sync.Once    // starts the asking
+	at   *Terminal // nil for none
+	asks sync.Once // starts the asking
 
 	// The queue's mutex guards what follows.
 	open     []*question
-	asking   int  // number of the question that is on the terminal; 0 for none
-	closed   bool // it was told that this question is no longer open
-	answered int  // number of the last question that was answered at the terminal
-	left     bool // nothing more is typed
+	answered map[int]bool // numbers of the questions that have an answer
+	left     bool         // nothing more is typed
 }
 
 var _ runner.People = (*Shell)(nil)
@@ -32,24 +29,19 @@ var _ runner.People = (*Shell)(nil)
 // NewShell returns a Shell that gives the answers of flags, as Match returned them, and answers
 // at a terminal; nil for none. The caller closes it when the run has stopped.
 func NewShell(given []runner.Update, at *Terminal) *Shell {
-	p := &Shell{queue: newQueue(len(given)), at: at, left: at == nil, given: map[int]bool{}}
+	p := &Shell{queue: newQueue(len(given)), at: at, left: at == nil, answered: map[int]bool{}}
 	for _, u := range given {
-		p.given[u.Number] = true
+		p.answered[u.Number] = true
 		p.updates <- u
 	}
 	return p
 }
 
-// Open implements runner.People. Somebody may be typing an answer to a question that is no
-// longer open: what is typed then counts for no other question.
+// Open implements runner.People.
 func (p *Shell) Open(run *state.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open = openOf(run)
-	if p.asking != 0 && !p.closed && !p.isOpen(p.asking) {
-		p.closed = true
-		p.at.say("Question %d is no longer open. Press Enter to continue.", p.asking)
-	}
 	p.rouse()
 	if len(p.open) > 0 && p.at != nil {
 		p.asks.Do(func() { go p.serve() })
@@ -106,14 +98,12 @@ func (p *Shell) next() *question {
 	}
 }
 
-// unanswered returns the first open question that has no answer yet; nil for none. It is on
-// the terminal from now on.
+// unanswered returns the first open question that has no answer yet; nil for none.
 func (p *Shell) unanswered() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.open {
-		if q.Number > p.answered && !p.given[q.Number] {
-			p.asking, p.closed = q.Number, false
+		if !p.answered[q.Number] {
 			return q
 		}
 	}
@@ -121,14 +111,14 @@ func (p *Shell) unanswered() *question {
 }
 
 // take returns the answer that was typed to a question; nil when it is none. The question
-// is then asked again, if it is still open.
+// is then asked again, if it is still open: what is typed counts for no other one.
 func (p *Shell) take(q *question, answer string) *runner.Update {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asking = 0
 	chosen, fits := q.Choose(answer)
 	switch {
-	case !p.isOpen(q.Number):
+	case !slices.ContainsFunc(p.open, func(open *question) bool { return open.Number == q.Number }):
+		p.at.say("Question %d is no longer open.", q.Number)
 		return nil
 	case !fits:
 		p.at.say("That is none of the choices. Try again.")
@@ -137,18 +127,14 @@ func (p *Shell) take(q *question, answer string) *runner.Update {
 		p.at.say("That is no answer. Try again.")
 		return nil
 	}
-	p.answered = q.Number
+	p.answered[q.Number] = true
 	return &runner.Update{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}}
-}
-
-func (p *Shell) isOpen(number int) bool {
-	return slices.ContainsFunc(p.open, func(q *question) bool { return q.Number == number })
 }
 
 // leave notes that nothing more is typed.
 func (p *Shell) leave() {
 	p.mu.Lock()
-	p.left, p.asking = true, 0
+	p.left = true
 	p.mu.Unlock()
 	p.send(runner.Update{})
 }

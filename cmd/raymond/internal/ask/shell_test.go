@@ -138,11 +138,9 @@ func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
 		s.screen.since()
 		run.Agents = run.Agents[1:]
 		s.Open(run)
-		s.Open(run)
-		s.want("closed", s.screen.since(), "Question 1 is no longer open. Press Enter to continue.\n")
 		s.types("of the first\n")
 		s.want("late answer", s.got(), "")
-		s.want("next", s.screen.since(), "Question 2, from other:\n    What now?\n"+help)
+		s.want("next", s.screen.since(), "Question 1 is no longer open.\nQuestion 2, from other:\n    What now?\n"+help)
 		s.types("of the second\n")
 		s.want("answer", s.got(), "other: of the second")
 	})

@@ -61,41 +61,28 @@ func Successor(file []byte, e Ending) string {
 	return slices.Min(found)
 }
 
-// findStep finds the step that ends, by its id or else by its key. It returns the zero
-// step if it could be one of several.
+// findStep finds the step that ends, by its id or else as the only one of its job; it returns
+// the zero step where it could be one of several.
 func findStep(f *lint.JobFile, e Ending) lint.Step {
-	var fit []lint.Step
+	var mine []lint.Step
 	for _, s := range f.Steps {
-		if s.Job != e.Job || s.Calls || !mayHaveKey(s, e.Key) {
+		if s.Job != e.Job || s.Calls {
 			continue
 		}
 		if s.ID != "" && s.ID == e.Step {
 			return s
 		}
-		fit = append(fit, s)
+		mine = append(mine, s)
 	}
-	if len(fit) == 0 || slices.ContainsFunc(fit, func(s lint.Step) bool { return s.Key() != fit[0].Key() || s.Action != fit[0].Action }) {
+	if len(mine) != 1 {
 		return lint.Step{}
 	}
-	return fit[0]
+	return mine[0]
 }
 
-var expressions = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{\{.*?\}\}`) })
-
-// mayHaveKey reports whether a step may have a key. Expressions in the file may have
-// any value.
-func mayHaveKey(s lint.Step, key string) bool {
-	parts := expressions().Split(s.Input("key"), -1)
-	for i, part := range parts {
-		parts[i] = regexp.QuoteMeta(part)
-	}
-	re, err := regexp.Compile(`(?s)\A` + strings.Join(parts, ".*") + `\z`)
-	return err == nil && s.Input("key") != "" && re.MatchString(key)
-}
-
-// perJob matches what has another value in another job, in an expression.
+// perJob matches an expression that has another value in another job.
 var perJob = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[`)
+	return regexp.MustCompile(`\$\{\{[^}]*(\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[)`)
 })
 
 // mayResume reports whether a step resumes a run that it finds.
@@ -113,11 +100,7 @@ func shares(s, mine lint.Step, key string) bool {
 	case s.Input("key") == key:
 		return true
 	}
-	isAlike := s.Key() == mine.Key()
-	for _, e := range expressions().FindAllString(s.Input("key"), -1) {
-		isAlike = isAlike && !perJob().MatchString(e)
-	}
-	return isAlike
+	return s.Key() == mine.Key() && !perJob().MatchString(s.Input("key"))
 }
 
 // startsAfter reports whether a job with a condition may start after an ending.

@@ -92,7 +92,6 @@ jobs:
 		{"${{ matrix.x }}", "k", `key: "${{ matrix.x }}"`, ""},
 		{"k", "", "workflow: wf", ""},
 		{"k", "", "key: k", ""}, // a step without a key is no other's
-		{"k", "f-one.ref-main", "key: f-one.ref-main", ""},
 		{"k", "k", "key: k, mode: lint", ""},
 		{"k", "k", "key: k, resume: require", "two"},
 	} {

@@ -80,7 +80,7 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowe
 		return "", d
 	}
 	for _, who := range people {
-		level, d := admit(ctx, gate{rules, e, ask}, who)
+		level, d := rules.admit(ctx, e.Name, who, ask)
 		if d != nil {
 			return "", d
 		}
@@ -95,7 +95,7 @@ func MayAnswer(ctx context.Context, rules Rules, who Account, ask Permissions) *
 	if who.Login == "" {
 		return &Denied{Event: "answer", Why: "it is not known who wrote it", Setting: "allow-actors"}
 	}
-	_, denied := admit(ctx, gate{rules, Event{Name: "answer"}, ask}, who)
+	_, denied := rules.admit(ctx, "answer", who, ask)
 	return denied
 }
 
@@ -136,34 +136,27 @@ func causes(e Event) ([]Account, *Denied) {
 	return people, nil
 }
 
-// gate is what decides whether somebody may start the run.
-type gate struct {
-	rules Rules
-	event Event
-	ask   Permissions
-}
-
 // admit returns the permission of somebody who may start the run; "" for a bot.
-func admit(ctx context.Context, g gate, who Account) (string, *Denied) {
+func (r Rules) admit(ctx context.Context, event string, who Account, ask Permissions) (string, *Denied) {
 	deny := func(why, setting string) (string, *Denied) {
-		return "", &Denied{Who: who.Login, Event: g.event.Name, Why: why, Setting: setting}
+		return "", &Denied{Who: who.Login, Event: event, Why: why, Setting: setting}
 	}
 	// A person can have a bot's name, and a bot a person's: so the type of the account
 	// is looked at before any list.
 	if isBot(who) {
-		if slices.ContainsFunc(g.rules.AllowBots, func(name string) bool { return name == "*" || sameBot(name, who.Login) }) {
+		if slices.ContainsFunc(r.AllowBots, func(name string) bool { return name == "*" || sameBot(name, who.Login) }) {
 			return "", nil
 		}
 		return deny("is a bot, and bots may not start this", "allow-bots")
 	}
 	level, err := "none", error(nil)
 	if actorName().MatchString(who.Login) {
-		level, err = g.ask.Permission(ctx, who.Login)
+		level, err = ask.Permission(ctx, who.Login)
 	}
 	switch {
 	case err == nil && canWrite(level):
 		return level, nil
-	case slices.ContainsFunc(g.rules.AllowActors, func(name string) bool { return strings.EqualFold(name, who.Login) }):
+	case slices.ContainsFunc(r.AllowActors, func(name string) bool { return strings.EqualFold(name, who.Login) }):
 		return "none", nil
 	case err != nil:
 		level, d := deny("it could not be found out whether they have write permission: "+err.Error(), "allow-actors")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/sethvargo/go-githubactions"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
@@ -78,16 +77,18 @@ type Repository struct {
 // ReadEvent reads the event that started the job. A payload that isn't there is
 // an error for events of people only, which can't be authorized without one.
 func ReadEvent(getenv func(string) string) (Event, error) {
-	told := runnerContext(getenv)
 	e := Event{
-		Name: told.EventName, Repository: Repository{Name: told.Repository},
-		Triggering: told.TriggeringActor, Gitea: onGitea(getenv), Attempt: max(1, int(told.RunAttempt)),
+		Name: getenv("GITHUB_EVENT_NAME"), Repository: Repository{Name: getenv("GITHUB_REPOSITORY")},
+		Triggering: getenv("GITHUB_TRIGGERING_ACTOR"), Gitea: onGitea(getenv), Attempt: 1,
 	}
 	if e.Name == "" {
 		return e, errors.New("GITHUB_EVENT_NAME is not set; this is to be started by a CI runner")
 	}
-	if text := getenv("GITHUB_RUN_ATTEMPT"); text != "" && told.RunAttempt < 1 {
-		return e, fmt.Errorf("GITHUB_RUN_ATTEMPT: %q is no number", shorten(text))
+	if text := getenv("GITHUB_RUN_ATTEMPT"); text != "" {
+		var err error
+		if e.Attempt, err = strconv.Atoi(text); err != nil || e.Attempt < 1 {
+			return e, fmt.Errorf("GITHUB_RUN_ATTEMPT: %q is no number", shorten(text))
+		}
 	}
 	p, err := readPayload(getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
@@ -96,30 +97,18 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	if p == nil && ofPeople[e.Name] {
 		return e, fmt.Errorf("the event %s has no payload; GITHUB_EVENT_PATH names no file", e.Name)
 	}
-	e.fill(p, told)
+	e.fill(p, getenv)
 	if id, err := strconv.ParseInt(getenv("GITHUB_REPOSITORY_ID"), 10, 64); err == nil && id != 0 {
 		e.Repository.ID = id
 	}
 	return e, nil
 }
 
-// runnerContext is what the runner says in the environment. The payload is left out:
-// readPayload reads it, within limits. A value that can't be read stays zero.
-func runnerContext(getenv func(string) string) *githubactions.GitHubContext {
-	told, _ := githubactions.New(githubactions.WithGetenv(func(name string) string {
-		if name == "GITHUB_EVENT_PATH" {
-			return ""
-		}
-		return getenv(name)
-	})).Context()
-	return told
-}
-
 func onGitea(getenv func(string) string) bool { return getenv("GITEA_ACTIONS") == "true" }
 
 // fill takes what the event needs from its payload and, where the runner knows
 // better, from the environment.
-func (e *Event) fill(p payload, told *githubactions.GitHubContext) {
+func (e *Event) fill(p payload, getenv func(string) string) {
 	e.Sender = p.account("sender")
 	for _, who := range []string{"actor", "triggering_actor"} {
 		if a := p.account("workflow_run", who); a.Login != "" && e.Name == "workflow_run" {
@@ -141,7 +130,8 @@ func (e *Event) fill(p payload, told *githubactions.GitHubContext) {
 	if e.Code.Known && !e.Code.Fork {
 		e.Code.Head = p.text("pull_request", "head", "ref")
 	}
-	e.Branch = cmp.Or(told.HeadRef, p.text("pull_request", "head", "ref"), told.RefName, strings.TrimPrefix(told.Ref, "refs/heads/"))
+	e.Branch = cmp.Or(
+		getenv("GITHUB_HEAD_REF"), p.text("pull_request", "head", "ref"), getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
 }
 
 // readPayload reads a payload; nil if there is none.

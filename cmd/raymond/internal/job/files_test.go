@@ -243,30 +243,6 @@ func TestFileThatAppears(t *testing.T) {
 	}
 }
 
-// TestFileInAFolderThatCanNotBeWritten is written where it is, if it still is the
-// same file.
-func TestFileInAFolderThatCanNotBeWritten(t *testing.T) {
-	s := newStep(t)
-	s.write(outputFile, "a long line of before\n")
-	c := s.guard().files[outputFile]
-	if _, err := c.overwrite([]byte("short\n")); err != nil {
-		t.Fatal(err)
-	}
-	s.wantContent(outputFile, "short\n")
-	s.must(os.Rename(s.path("GITHUB_ENV"), s.path(outputFile)))
-	if _, err := c.overwrite([]byte("evil")); err == nil {
-		t.Error("another file in its place: got no error, want one")
-	}
-	s.wantContent(outputFile, "")
-	s.remove(outputFile)
-	s.must(os.Symlink(s.path("GITHUB_PATH"), s.path(outputFile)))
-	if _, err := c.overwrite([]byte("evil")); err == nil {
-		t.Error("a link in its place: got no error, want one")
-	}
-	s.wantContent("GITHUB_PATH", "")
-
-}
-
 func TestSummaryKeepsItsLimit(t *testing.T) {
 	for _, test := range []struct {
 		before, markdown string

@@ -46,6 +46,12 @@ func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Re
 	return all, nil
 }
 
+// Comments returns the comments on an issue or a pull request, the oldest first. Of very many it
+// leaves out some in the middle.
+func (g *GitHub) Comments(ctx context.Context, number int) ([]Remark, error) {
+	return g.pages(ctx, func(page int) ([]Remark, int, error) { return g.comments(ctx, number, time.Time{}, page) })
+}
+
 // isNoPull reports whether the forge has said that there is no such pull request, or that
 // the token may not read it.
 func isNoPull(err error) bool {
@@ -109,7 +115,9 @@ func (g *GitHub) reviews(ctx context.Context, number, n int) ([]Remark, int, err
 		found, resp, err := gh.PullRequests.ListReviews(ctx, owner, name, number, &options)
 		for _, c := range found {
 			if c.SubmittedAt != nil { // else it is still being written
-				list = append(list, review(c, number))
+				list = append(list, Remark{
+					Kind: Review, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetSubmittedAt().Time,
+				})
 			}
 		}
 		return list, resp, err
@@ -121,25 +129,19 @@ func (g *GitHub) onLines(ctx context.Context, number int, since time.Time, n int
 	return g.request(ctx, "list comments on lines", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
 		found, resp, err := gh.PullRequests.ListComments(ctx, owner, name, number, options)
 		for _, c := range found {
-			list = append(list, onLine(c, number))
+			list = append(list, Remark{
+				Kind: OnLine, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetCreatedAt().Time,
+				File: c.GetPath(), Line: cmp.Or(c.GetLine(), c.GetOriginalLine()), Hunk: c.GetDiffHunk(),
+			})
 		}
 		return list, resp, err
 	})
 }
 
-// Remark returns one remark. With the kind OnIssue it says on which issue it stands; the
-// others are looked for on the pull request of that number.
-func (g *GitHub) Remark(ctx context.Context, r Remark) (Remark, error) {
+// Comment returns a comment on an issue or a pull request, with that one's number.
+func (g *GitHub) Comment(ctx context.Context, id int64) (Remark, error) {
 	return g.one(ctx, "read a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
-		switch r.Kind {
-		case Review:
-			c, resp, err := gh.PullRequests.GetReview(ctx, owner, name, r.Number, r.ID)
-			return []Remark{review(c, r.Number)}, resp, err
-		case OnLine:
-			c, resp, err := gh.PullRequests.GetComment(ctx, owner, name, r.ID)
-			return []Remark{onLine(c, r.Number)}, resp, err
-		}
-		c, resp, err := gh.Issues.GetComment(ctx, owner, name, r.ID)
+		c, resp, err := gh.Issues.GetComment(ctx, owner, name, id)
 		return []Remark{onIssue(c)}, resp, err
 	})
 }
@@ -202,15 +204,4 @@ func account(u *github.User) Account { return Account{Login: u.GetLogin(), Type:
 func onIssue(c *github.IssueComment) Remark {
 	number, _ := strconv.Atoi(path.Base(c.GetIssueURL())) // 0 where the forge does not say
 	return Remark{Kind: OnIssue, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetCreatedAt().Time}
-}
-
-func review(c *github.PullRequestReview, number int) Remark {
-	return Remark{Kind: Review, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetSubmittedAt().Time}
-}
-
-func onLine(c *github.PullRequestComment, number int) Remark {
-	return Remark{
-		Kind: OnLine, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetCreatedAt().Time,
-		File: c.GetPath(), Line: cmp.Or(c.GetLine(), c.GetOriginalLine()), Hunk: c.GetDiffHunk(),
-	}
 }

@@ -1,30 +1,146 @@
 package job
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
-	"time"
+
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestManyRemarksCostBoundedRequests: of a flood the first and the last ones are read,
-// whoever wrote what is between.
-func TestManyRemarksCostBoundedRequests(t *testing.T) {
-	f := &forum{pages: 50}
-	list, err := f.comments(t, "").Remarks(t.Context(), 7, time.Time{})
-	if err != nil {
-		t.Fatal(err)
+// forum is a server with so many pages of comments, or one that answers every
+// request in the same way.
+type forum struct {
+	pages  int
+	status int // 0: as it should be
+	body   string
+	asked  []string
+}
+
+func (f *forum) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.asked = append(f.asked, r.Method+" "+r.URL.RequestURI())
+	if f.status != 0 {
+		w.WriteHeader(f.status)
+		fmt.Fprint(w, f.body)
+		return
 	}
-	pages := map[int64]bool{}
-	for _, r := range list {
-		if r.Kind == OnIssue {
-			pages[r.ID/10] = true
+	page, err := strconv.Atoi(r.URL.Query().Get("page"))
+	if err != nil || r.URL.Query().Get("per_page") != "100" {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	if page < f.pages {
+		w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next", <http://%s%s?page=%d>; rel="last"`, r.Host, r.URL.Path, page+1, r.Host, r.URL.Path, f.pages))
+	}
+	fmt.Fprintf(w, `[{"id":%d,"body":"of page %d","user":{"login":"ann"}},{"id":%d}]`, page*10, page, page*10+1)
+}
+
+// client returns a client of the server.
+func (f *forum) client(t *testing.T, graphql string) *GitHub {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	if graphql != "" && !strings.Contains(graphql, ":") {
+		graphql = server.URL + graphql
+	}
+	return clientOf(t, forge.Options{URL: server.URL + "/api", GraphQL: graphql, Token: "ghs_x"})
+}
+
+// TestCommentsAreListedPageByPage: all of them up to two thousand, and of a flood the first and
+// the last ones, whoever wrote what is between.
+func TestCommentsAreListedPageByPage(t *testing.T) {
+	for pages, want := range map[int]string{1: "1", 4: "1 2 3 4", 99: "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 90 91 92 93 94 95 96 97 98 99"} {
+		f := &forum{pages: pages}
+		list, err := f.client(t, "").Comments(t.Context(), 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for i := 0; i < len(list); i += 2 {
+			page := list[i].ID / 10
+			got = append(got, fmt.Sprint(page))
+			one := Remark{Kind: OnIssue, ID: page * 10, Number: 7, Author: Account{Login: "ann"}, Body: fmt.Sprintf("of page %d", page)}
+			if list[i] != one || list[i+1] != (Remark{Kind: OnIssue, ID: page*10 + 1, Number: 7}) {
+				t.Errorf("%d pages: got %+v, %+v; want %+v and one without anything", pages, list[i], list[i+1], one)
+			}
+		}
+		if strings.Join(got, " ") != want || f.asked[0] != "GET /api/repos/o/r/issues/7/comments?page=1&per_page=100" {
+			t.Errorf("%d pages: got pages %q by %q, want %q", pages, got, f.asked[0], want)
 		}
 	}
-	for page, want := range map[int64]bool{1: true, firstPages: true, firstPages + 1: false, 50 - lastPages: false, 51 - lastPages: true, 50: true} {
-		if pages[page] != want {
-			t.Errorf("page %d: got %t, want %t", page, pages[page], want)
+}
+
+// ways are all requests about comments.
+var ways = map[string]func(*GitHub, context.Context) error{
+	"GET /api/repos/o/r/issues/7/comments?page=1&per_page=100": func(g *GitHub, ctx context.Context) error {
+		_, err := g.Comments(ctx, 7)
+		return err
+	},
+	"POST /api/repos/o/r/issues/7/comments": func(g *GitHub, ctx context.Context) error {
+		_, err := g.Say(ctx, 7, "text")
+		return err
+	},
+	"PATCH /api/repos/o/r/issues/comments/5":  func(g *GitHub, ctx context.Context) error { return g.Edit(ctx, 5, "text") },
+	"DELETE /api/repos/o/r/issues/comments/5": func(g *GitHub, ctx context.Context) error { return g.Delete(ctx, 5) },
+}
+
+// TestTroubleHasKinds by what the API answers beyond status and header, which package
+// forge tests, to whatever it was asked, each question once.
+func TestTroubleHasKinds(t *testing.T) {
+	for _, test := range []struct {
+		status int
+		body   string
+		kind   forge.Kind
+		what   string
+	}{
+		{502, "<html>", forge.Unanswered, "502"},
+		{403, `{"message":"You have exceeded a secondary rate limit"}`, forge.Limited, "rate limit"},
+		{403, `{"message":"Resource not accessible by integration"}`, forge.Denied, "Resource not accessible by integration"},
+		{410, `{"message":"This issue was deleted"}`, forge.Missing, "410"},
+		{451, `{"message":"` + strings.Repeat("x", 500) + `"}`, forge.Refused, "x…"},
+	} {
+		for request, ask := range ways {
+			f := &forum{status: test.status, body: test.body}
+			err := ask(f.client(t, ""), t.Context())
+			var e *forge.Error
+			if !errors.As(err, &e) || e.Kind != test.kind || !strings.Contains(e.Error(), test.what) {
+				t.Errorf("%d %q to %s: got %+v, want kind %d, %q", test.status, test.body, request, err, test.kind, test.what)
+				continue
+			}
+			if len(f.asked) != 1 || f.asked[0] != request || strings.Contains(e.Error(), "127.0.0.1") || len(e.Error()) > 300 {
+				t.Errorf("%d to %s: got %q by %q, want one request, and no address", test.status, request, e.Error(), f.asked)
+			}
 		}
 	}
-	if most := 3 * (firstPages + lastPages); len(f.asked) > most {
-		t.Errorf("got %d requests, want at most %d", len(f.asked), most)
+}
+
+// TestSelfIsAskedOf GraphQL, and else REST.
+func TestSelfIsAskedOf(t *testing.T) {
+	const graphql, user = "POST /api/graphql", "GET /api/user"
+	for _, test := range []struct {
+		graphql string
+		status  int
+		body    string
+		login   string
+		asked   []string
+	}{
+		{"/api/graphql", 0, `{"data":{"viewer":{"login":"github-actions[bot]"}}}`, "github-actions[bot]", []string{graphql}},
+		{"", 0, `{"login":"gitea-actions"}`, "gitea-actions", []string{user}},
+		{"/api/graphql", 0, `{"data":null,"errors":[{"message":"x"}],"login":"ann"}`, "ann", []string{graphql, user}},
+		{"/api/graphql", 403, `{"message":"x"}`, "", []string{graphql, user}},
+		{"/api/graphql", 502, ``, "", []string{graphql}},
+		{"http://elsewhere.invalid:80/graphql", 0, `{"login":"ann"}`, "ann", []string{user}},
+	} {
+		f := &forum{status: max(200, test.status), body: test.body}
+		got, err := f.client(t, test.graphql).Self(t.Context())
+		if got != test.login || (err != nil) != (test.login == "") || !slices.Equal(f.asked, test.asked) {
+			t.Errorf("%q, %d %s: got %q, %v by %q; want %q by %q", test.graphql, test.status, test.body, got, err, f.asked, test.login, test.asked)
+		}
 	}
 }

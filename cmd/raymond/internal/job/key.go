@@ -24,12 +24,9 @@ const maxIDKey = 55
 // REST API names it: ".github/workflows/x.yml", on Gitea "x.yml", and "" where
 // the runner doesn't tell.
 func WorkflowFile(getenv func(string) string) string {
-	// owner/name/.github/workflows/x.yml@refs/heads/main, and a branch may have @ in
-	// its name.
-	ref, _, _ := strings.Cut(getenv("GITHUB_WORKFLOW_REF"), "@refs/")
-	if i := strings.Index(ref, "/"+workflowFolder); i >= 0 {
-		file, _, _ := strings.Cut(ref[i+1:], "@")
-		return file
+	file := workflowPart(getenv("GITHUB_WORKFLOW_REF"))
+	if i := strings.Index(file, "/"+workflowFolder); i >= 0 {
+		return file[i+1:]
 	}
 	if name := getenv("GITHUB_WORKFLOW"); onGitea(getenv) && workflowNames().MatchString(name) {
 		return workflowPath(getenv, name)
@@ -101,12 +98,12 @@ func IsCalled(getenv func(string) string, file string) bool {
 	return own != "" && run != "" && own != run
 }
 
+var beforeRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.*?\.ya?ml@`) })
+
 // workflowPart is the file in a text such as o/r/.github/workflows/x.yml@refs/heads/main.
 func workflowPart(ref string) string {
-	for _, ending := range []string{".yml@", ".yaml@"} {
-		if i := strings.Index(ref, ending); i >= 0 {
-			return ref[:i+len(ending)-1]
-		}
+	if file := beforeRef().FindString(ref); file != "" {
+		return strings.TrimSuffix(file, "@")
 	}
 	return ref
 }

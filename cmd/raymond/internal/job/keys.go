@@ -34,14 +34,10 @@ const (
 
 // keys reads all inputs with keys.
 func (r *reader) keys() map[string]string {
-	var given map[string]string
+	given := map[string]string{}
 	for _, backend := range protocol.Backends() {
 		for _, input := range vendors[backend].inputs {
-			switch v := r.token(input); {
-			case v == "":
-			case given == nil:
-				given = map[string]string{input: v}
-			default:
+			if v := r.token(input); v != "" {
 				given[input] = v
 			}
 		}

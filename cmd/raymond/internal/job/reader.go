@@ -189,18 +189,17 @@ func (r *reader) token(name string) string {
 
 // versions reads the exact versions of agent CLIs that are given, by backend.
 func (r *reader) versions(backends ...string) map[string]string {
-	var given map[string]string
+	given := map[string]string{}
 	for _, b := range backends {
 		name := b + "-version"
-		switch v := r.value(name); {
-		case v == "":
-		case !exactVersion().MatchString(v):
-			r.fault(name, "want an exact version such as 2.1.128", "")
-		case given == nil:
-			given = map[string]string{b: v}
-		default:
-			given[b] = v
+		v := r.value(name)
+		if v == "" {
+			continue
 		}
+		if !exactVersion().MatchString(v) {
+			r.fault(name, "want an exact version such as 2.1.128", "")
+		}
+		given[b] = v
 	}
 	return given
 }

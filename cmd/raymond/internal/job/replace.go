@@ -16,14 +16,6 @@ const newMode fs.FileMode = 0o644
 // that nothing is written through a link that somebody has put there.
 func (c *commandFile) put(data []byte) error {
 	info, err := c.replace(data)
-	// A folder that can't be written, or a file that Windows holds on to.
-	if err != nil && c.now.info != nil {
-		var inPlace error
-		if info, inPlace = c.overwrite(data); inPlace != nil {
-			return errors.Join(err, inPlace)
-		}
-		err = nil
-	}
 	if err != nil {
 		return err
 	}
@@ -53,17 +45,4 @@ func (c *commandFile) replace(data []byte) (info fs.FileInfo, err error) {
 		return nil, err
 	}
 	return info, files.Rename(f.Name(), c.path)
-}
-
-// overwrite writes into the file that was there, and into no other.
-func (c *commandFile) overwrite(data []byte) (fs.FileInfo, error) {
-	f, info, err := files.OpenFile(c.path, os.O_WRONLY, 0)
-	if err != nil {
-		return nil, err
-	}
-	if !os.SameFile(info, c.now.info) {
-		return nil, errors.Join(errors.New("another file is in its place"), f.Close())
-	}
-	_, err = f.Write(data)
-	return info, errors.Join(err, f.Truncate(int64(len(data))), f.Close())
 }

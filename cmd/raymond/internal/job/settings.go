@@ -184,54 +184,43 @@ func (r *reader) security(s *Settings) {
 	s.Sandboxed = r.boolean("sandboxed")
 }
 
+// clash is a combination of inputs that is wrong, if it is there.
+type clash struct {
+	isThere           bool
+	input, what, hint string
+}
+
 // combinations reports inputs that need or exclude each other.
 func (r *reader) combinations(s Settings) {
-	if s.Workflow == "" && !r.faulty("workflow") {
-		r.fault("workflow", "is missing", "name the folder, archive or state file to run")
-	}
-	r.sharing(s)
-	switch simulate := s.Mode == ModeSimulate; {
-	case simulate && s.Replies == "":
-		r.fault("replies", "is missing", "mode simulate needs a file of replies")
-	case !simulate && s.Replies != "" && !r.faulty("mode"):
-		r.fault("replies", "is of no use with mode "+s.Mode, "it goes with mode: simulate")
-	}
-	if s.Follows != "" {
-		r.followed(s)
-	}
-	switch local := s.Store == StoreLocal; {
-	case local && s.StateDir == "":
-		r.fault("state-dir", "is missing", "store local needs a folder")
-	case !local && s.StateDir != "" && !r.faulty("store"):
-		r.fault("state-dir", "is of no use with store "+s.Store, "it goes with store: local")
+	isLocal, simulates := s.Store == StoreLocal, s.Mode == ModeSimulate
+	all := append(sharing(s),
+		clash{s.Workflow == "", "workflow", "is missing", "name the folder, archive or state file to run"},
+		clash{simulates && s.Replies == "", "replies", "is missing", "mode simulate needs a file of replies"},
+		clash{!simulates && s.Replies != "" && !r.faulty("mode"), "replies", "is of no use with mode " + s.Mode, "it goes with mode: simulate"},
+		clash{s.Follows != "" && isLocal, "follows", "is of no use with store local", "it goes with store: artifact"},
+		clash{s.Follows != "" && s.Resume == ResumeNever, "follows", "contradicts resume: never", "leave one of them out"},
+		clash{isLocal && s.StateDir == "", "state-dir", "is missing", "store local needs a folder"},
+		clash{!isLocal && s.StateDir != "" && !r.faulty("store"), "state-dir", "is of no use with store " + s.Store, "it goes with store: local"},
+	)
+	for _, c := range all {
+		if c.isThere && !r.faulty(c.input) {
+			r.fault(c.input, c.what, c.hint)
+		}
 	}
 }
 
-// sharing reports a step of a run of several jobs whose key is the default one, which
-// no other job has.
-func (r *reader) sharing(s Settings) {
-	input := "job"
-	if len(s.Part) > 0 {
+// sharing are the clashes of a step whose run has several jobs: the default key is no other job's.
+func sharing(s Settings) []clash {
+	input, isPart := "job", len(s.Part) > 0
+	if isPart {
 		input = "part"
 	}
-	if (s.NamesJob || len(s.Part) > 0) && s.Key == "" && s.Mode == ModeRun {
-		r.fault("key", "is missing: a step with the input "+input+" shares its run with other jobs, and the default key is this job's alone",
-			"give the same key to all jobs of the run")
-	}
-	switch {
-	case len(s.Part) == 0:
-	case s.Store == StoreLocal:
-		r.fault("part", "is of no use with store local", "it goes with store: artifact, by which the jobs of a matrix find the run")
-	case s.Resume == ResumeNever:
-		r.fault("part", "contradicts resume: never", "leave one of them out")
-	}
-}
-
-// followed reports inputs that exclude following a checkpoint.
-func (r *reader) followed(s Settings) {
-	if s.Store == StoreLocal {
-		r.fault("follows", "is of no use with store local", "it goes with store: artifact")
-	} else if s.Resume == ResumeNever {
-		r.fault("follows", "contradicts resume: never", "leave one of them out")
+	return []clash{
+		{
+			(s.NamesJob || isPart) && s.Key == "" && s.Mode == ModeRun, "key",
+			"is missing: a step with the input " + input + " shares its run with other jobs, and the default key is this job's alone", "give the same key to all jobs of the run",
+		},
+		{isPart && s.Store == StoreLocal, "part", "is of no use with store local", "it goes with store: artifact, by which the jobs of a matrix find the run"},
+		{isPart && s.Resume == ResumeNever, "part", "contradicts resume: never", "leave one of them out"},
 	}
 }

@@ -37,7 +37,7 @@ func standard() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
 		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, Comment: CommentNone, OnDenied: OnDeniedFail,
-		ChangedWorkflow: ChangedTake, AnswerPrefix: "/raymond", MaxJobs: 64,
+		ChangedWorkflow: ChangedTake, AnswerPrefix: "/raymond", MaxJobs: 64, Versions: map[string]string{}, ModelKeys: map[string]string{},
 	}
 }
 
