@@ -1,11 +1,14 @@
 package officialtest
 
 import (
+	"bytes"
 	"embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -107,17 +110,34 @@ type request struct {
 	ID     int64  `json:"id,omitempty"`
 }
 
-// do runs the script. Errors are the client's own; what keeps it from running at
-// all ends the test.
+// do runs the script, and reads what it answers into to. Errors are the client's own; what
+// keeps it from running at all ends the test.
 func (c *Client) do(q request, to any) error {
 	c.t.Helper()
-	call := c.call(q)
-	out, err := call.Cmd.CombinedOutput()
+	input, err := json.Marshal(q)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	answer := filepath.Join(c.t.TempDir(), "answer")
+	cmd := exec.CommandContext(c.t.Context(), c.node, c.drive, c.folder, answer)
+	cmd.Env, cmd.Stdin = c.env, bytes.NewReader(input)
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		c.t.Fatalf("%s: %v\n%s", q.Action, err, out)
 	}
-	if err := call.Result(to); err != nil {
-		return fmt.Errorf("%s: %w\n%s", q.Action, err, out)
+	data, err := os.ReadFile(answer)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	told := struct {
+		OK    any    `json:"ok"`
+		Error string `json:"error"`
+	}{OK: to}
+	if err := json.Unmarshal(data, &told); err != nil {
+		c.t.Fatal(err)
+	}
+	if told.Error != "" {
+		return fmt.Errorf("%s: %s\n%s", q.Action, told.Error, out)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package slots_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -220,8 +219,5 @@ func TestClaimsOfOtherRuns(t *testing.T) {
 		if _, err := s.finder().Claims(t.Context(), s.query(slots.Auto)); fails != (err != nil) {
 			t.Errorf("status %d: Claims: %v, want an error: %t", status, err, fails)
 		}
-	}
-	if got, want := (slots.Place{Key: "a/b"}).ClaimName(), fmt.Sprintf("%s-claim", strings.TrimSuffix((slots.Place{Key: "a/b"}).Names()[0], "-0")); got != want {
-		t.Errorf("ClaimName = %q, want %q", got, want)
 	}
 }

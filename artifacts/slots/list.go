@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -25,6 +26,9 @@ type pages struct {
 	done bool
 	err  error
 }
+
+// isShort reports whether the list has to be read further.
+func (p pages) isShort() bool { return len(p.rest) == 0 && !p.done }
 
 func newList(ask *requests, omit int64, lists ...artifacts.Pages) *list {
 	l := &list{ask: ask, omit: omit}
@@ -71,7 +75,7 @@ func (l *list) at(ctx context.Context, place int) (artifacts.Stored, bool, error
 
 // pull takes the newest of what the lists have left.
 func (l *list) pull(ctx context.Context) (artifacts.Stored, bool, error) {
-	for l.needsPage() {
+	for slices.ContainsFunc(l.each, pages.isShort) {
 		if _, err := within(ctx, l.ask, l.fill); err != nil {
 			return artifacts.Stored{}, false, l.ask.classify(ofLists, "", err)
 		}
@@ -91,21 +95,11 @@ func (l *list) pull(ctx context.Context) (artifacts.Stored, bool, error) {
 	return a, true, nil
 }
 
-// needsPage reports whether one of the lists has to be read further.
-func (l *list) needsPage() bool {
-	for i := range l.each {
-		if len(l.each[i].rest) == 0 && !l.each[i].done {
-			return true
-		}
-	}
-	return false
-}
-
 // fill reads a page of each list that has nothing left, all at the same time.
 func (l *list) fill(ctx context.Context) (struct{}, error) {
 	var all sync.WaitGroup
 	for i := range l.each {
-		if p := &l.each[i]; len(p.rest) == 0 && !p.done {
+		if p := &l.each[i]; p.isShort() {
 			all.Go(func() {
 				p.rest, p.err = p.next(ctx)
 				p.done = p.rest == nil && p.err == nil

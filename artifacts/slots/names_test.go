@@ -34,53 +34,22 @@ func keys() []string {
 	return list
 }
 
-// TestPartsHaveNamesOfTheirOwn that no key has, and that say what they are.
-func TestPartsHaveNamesOfTheirOwn(t *testing.T) {
-	owner := map[string]bool{}
+// TestNoTwoPlacesShareAName: neither keys nor parts of a matrix, and every service takes the names.
+func TestNoTwoPlacesShareAName(t *testing.T) {
+	owner := map[string]slots.Place{}
+	isBlank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	for _, key := range append(keys(), "a~deadbeef", "a~deadbeef-0", "~") {
-		for _, name := range (slots.Place{Key: key}).Names() {
-			owner[name] = true
-		}
-		owner[(slots.Place{Key: key}).ClaimName()] = true
-	}
-	for _, key := range append(keys(), "a~deadbeef", "~") {
-		place := slots.Place{Key: key, Part: "deadbeef"}
-		names := place.Names()
-		for _, name := range append(names[:], place.ClaimName()) {
-			if err := artifacts.CheckName(name); err != nil || owner[name] {
-				t.Errorf("part of %q: %q is a key's own, or %v", key, name, err)
+		for _, place := range []slots.Place{{Key: key}, {Key: key, Part: "deadbeef"}} {
+			names := place.Names()
+			for _, name := range append(names[:], place.ClaimName()) {
+				if err := artifacts.CheckName(name); err != nil || !utf8.ValidString(name) || strings.ContainsFunc(name, isBlank) || len(name) > 130 {
+					t.Errorf("%+v: %q is no name for every service, not UTF-8, blank or too long: %v", place, name, err)
+				}
+				if other, taken := owner[name]; taken && other != place {
+					t.Errorf("%+v and %+v share the name %q", other, place, name)
+				}
+				owner[name] = place
 			}
-		}
-	}
-	part := slots.Place{Key: "k", Part: "0123abcd"}
-	if got, want := part.Names()[2]+" "+part.ClaimName(), "raymond-k~0123abcd-2 raymond-k~0123abcd-claim"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	if got := (slots.Place{Key: "k~0123abcd"}).Names()[2]; !strings.HasPrefix(got, "raymond-k~0123abcd-") || got == part.Names()[2] {
-		t.Errorf("the key k~0123abcd has the name %s, want one with a hash", got)
-	}
-}
-
-// TestNoTwoKeysShareAName: and every service takes the names.
-func TestNoTwoKeysShareAName(t *testing.T) {
-	owner := map[string]string{}
-	for _, key := range keys() {
-		names := (slots.Place{Key: key}).Names()
-		for i, name := range names {
-			if err := artifacts.CheckName(name); err != nil {
-				t.Errorf("Names(%q)[%d] = %q: %v", key, i, name, err)
-			}
-			blank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
-			if !utf8.ValidString(name) || strings.ContainsFunc(name, blank) || len(name) > 120 {
-				t.Errorf("Names(%q)[%d] = %q: not UTF-8, blank or too long", key, i, name)
-			}
-			if other, taken := owner[name]; taken && other != key {
-				t.Errorf("keys %q and %q share the name %q", other, key, name)
-			}
-			owner[name] = key
-		}
-		if names != (slots.Place{Key: key}).Names() {
-			t.Errorf("Names(%q) differs from call to call", key)
 		}
 	}
 }
@@ -97,5 +66,9 @@ func TestPlainKeysStayReadable(t *testing.T) {
 		if got := (slots.Place{Key: key}).Names()[2]; got != want {
 			t.Errorf("Names(%q)[2] = %q, want %q", key, got, want)
 		}
+	}
+	part := slots.Place{Key: "k", Part: "0123abcd"}
+	if got, want := part.Names()[2]+" "+part.ClaimName(), "raymond-k~0123abcd-2 raymond-k~0123abcd-claim"; got != want {
+		t.Errorf("part of a matrix: got %s, want %s", got, want)
 	}
 }

@@ -12,30 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// TestOtherOriginsArePassedOver: each stored the newest artifact of our name, and
-// none of them blocks the resume or is taken.
-func TestOtherOriginsArePassedOver(t *testing.T) {
-	for name, edit := range map[string]func(*artifactstest.Run){
-		"a fork":         func(r *artifactstest.Run) { r.HeadRepository = 666 },
-		"another branch": func(r *artifactstest.Run) { r.HeadBranch = "evil" },
-	} {
-		t.Run(name, func(t *testing.T) {
-			behaving(t, func(s *scene) {
-				s.addRun(1, nil)
-				s.put(1, 4, nil)
-				s.addRun(2, edit)
-				s.put(2, 5, nil)
-				s.put(2, 6, nil)
-				found := s.expect(name, slots.Auto, 1, 4)
-				if len(found.Notices) != 1 || !strings.Contains(found.Notices[0], "workflow run 2") {
-					s.t.Errorf("notices %q, want one that names run 2", found.Notices)
-				}
-			})
-		})
-	}
-}
-
-// TestForksCannotHideWhatIsThere: not even by storing hundreds.
+// TestForksCannotHideWhatIsThere: not even by storing hundreds, each newer. The first are named.
 func TestForksCannotHideWhatIsThere(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.addRun(1, nil)
@@ -48,7 +25,7 @@ func TestForksCannotHideWhatIsThere(t *testing.T) {
 			s.put(id+1000, 3, nil)
 		}
 		found := s.expect("many forks", slots.Auto, 1, 3)
-		if len(found.Notices) != 4 || !strings.HasPrefix(found.Notices[3], "passed over besides: artifacts of ") {
+		if len(found.Notices) != 4 || !strings.Contains(found.Notices[0], "workflow run 1") || !strings.HasPrefix(found.Notices[3], "passed over besides: artifacts of ") {
 			s.t.Errorf("notices %q, want three and a count", found.Notices)
 		}
 	})

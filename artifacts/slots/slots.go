@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // MaxStores is how many checkpoints one job stores at most. GitHub takes 500
@@ -44,31 +45,31 @@ type Slots struct {
 	o      SlotsOptions
 	names  [3]string
 	stored atomic.Int64
-
-	own  map[int64]ownArtifact // by id
-	next int                   // the order of the next own artifact
-	// touched are names at which this run deleted or began to store something: the
-	// service may refuse them for a while although it lists nothing there.
-	touched map[string]bool
-	// unconfirmed has, by name, the digest of a content whose arrival the service did
-	// not confirm.
-	unconfirmed map[string]string
+	isOurs bool  // so are all names, whatever the service has there
+	own    []own // by age, the oldest first
 }
 
-// ownArtifact is an artifact that this run stored or adopted.
-type ownArtifact struct {
-	order  int // by age, the oldest first
+// own is what this run stored, or adopted, or began to store. A service may refuse the
+// name of such for a while although it lists nothing there.
+type own struct {
+	id     int64 // 0 where the service did not confirm that it has arrived
 	name   string
-	digest string
+	digest string // "" where the service does not say
+}
+
+// is reports whether an artifact is this one. A service that is asked to finish a store a
+// second time makes two of it; one that tells no digest is believed.
+func (o own) is(a artifacts.Artifact) bool {
+	if o.digest != "" && a.Digest != "" {
+		return o.name == a.Name && o.digest == a.Digest
+	}
+	return o.id == a.ID || o.id == 0 && o.name == a.Name
 }
 
 // NewSlots returns the slots of a key. Nothing that is in them is adopted.
 func NewSlots(o SlotsOptions) *Slots {
-	s := &Slots{o: o, names: Place{o.Key, o.Part}.Names(), own: map[int64]ownArtifact{}, touched: map[string]bool{}, unconfirmed: map[string]string{}}
+	s := &Slots{o: o, names: Place{o.Key, o.Part}.Names(), isOurs: o.Ours}
 	s.stored.Store(int64(o.Stored))
-	if o.Ours {
-		s.touchAll()
-	}
 	return s
 }
 
@@ -77,27 +78,15 @@ func NewSlots(o SlotsOptions) *Slots {
 // They come oldest first, as Found.Existing has them. The names are this run's own
 // from then on, also one that the job before was cut off in storing.
 func (s *Slots) Adopt(existing []artifacts.Artifact) {
+	s.isOurs = s.isOurs || len(existing) > 0
 	for _, a := range existing {
-		s.add(a)
-		s.touchAll()
-	}
-}
-
-func (s *Slots) touchAll() {
-	for _, name := range s.names {
-		s.touched[name] = true
+		s.own = append(s.own, own{a.ID, a.Name, a.Digest})
 	}
 }
 
 // Stored returns how many artifacts this job has stored, those included whose
 // arrival is not sure.
 func (s *Slots) Stored() int { return int(s.stored.Load()) }
-
-// add notes an artifact as this run's own, the newest of them.
-func (s *Slots) add(a artifacts.Artifact) {
-	s.own[a.ID] = ownArtifact{order: s.next, name: a.Name, digest: a.Digest}
-	s.next++
-}
 
 // Content is what is stored.
 type Content struct {
@@ -112,10 +101,10 @@ type Content struct {
 // before the store. So once three have been stored, there are two good ones at any
 // time.
 //
-// Where no slot is empty, a service that refuses a name right after its delete is
-// asked again for some seconds; then the next slot is used, the one with the second
-// oldest. Only in that case the newest is alone for the time of the store, and the
-// newest itself is never deleted.
+// A service that refuses a name right after its delete is asked again for some
+// seconds; then the next slot is used. Only where that is the one with the second
+// oldest, the newest is alone for the time of the store; the newest itself is never
+// deleted.
 //
 // Errors are ErrFull, *Conflict where somebody else uses the slots, and else have
 // a *forge.Error inside.
@@ -123,26 +112,17 @@ func (s *Slots) Store(ctx context.Context, generation int, content Content) (art
 	if s.Stored() >= MaxStores {
 		return artifacts.Artifact{}, ErrFull
 	}
-	var refusal error
-	for refused := map[string]bool{}; ; {
-		slots, err := s.list(ctx)
-		if err != nil {
-			return artifacts.Artifact{}, err
-		}
-		order := s.inOrder(slots, generation, refused)
-		if len(order) == 0 {
-			return artifacts.Artifact{}, refusal
-		}
-		at := order[0]
-		isLastEmpty := len(order) == 1 || len(order[1].entries) > 0
-		n := artifacts.New{Name: at.name, Content: content.Data, Size: content.Size, Digest: content.Digest, Freed: isLastEmpty}
-		a, err := s.replace(ctx, at, n)
-		if !errors.Is(err, artifacts.ErrExists) {
+	slots, err := s.list(ctx)
+	if err != nil {
+		return artifacts.Artifact{}, err
+	}
+	for _, at := range s.inOrder(slots, generation) {
+		var a artifacts.Artifact
+		if a, err = s.replace(ctx, at, content); !errors.Is(err, artifacts.ErrExists) {
 			return a, err
 		}
-		refusal = err
-		refused[at.name] = true
 	}
+	return artifacts.Artifact{}, err
 }
 
 // slot is one of the names and what is stored there, newest first: a re-run can
@@ -172,56 +152,71 @@ func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 
 // checkOwn fails for an artifact that is not ours.
 func (s *Slots) checkOwn(a artifacts.Artifact) error {
-	ours, known := s.own[a.ID]
-	digest, unconfirmed := s.unconfirmed[a.Name]
-	switch {
-	case known && (a.Digest == "" || ours.digest == "" || a.Digest == ours.digest):
-	case a.Digest != "" && s.hasStored(a):
-		s.add(a)
-	case unconfirmed && (a.Digest == "" || a.Digest == digest):
-		s.add(a)
-		delete(s.unconfirmed, a.Name)
-	case known:
-		return &Conflict{a.Name, a.ID, "it was replaced by somebody else since this run stored it"}
-	default:
+	at := slices.IndexFunc(s.own, func(o own) bool { return o.is(a) })
+	if at < 0 {
 		return &Conflict{a.Name, a.ID, "it was stored by somebody else in this workflow run; " + ownKeys}
 	}
+	s.own[at].id = a.ID
 	return nil
-}
-
-// hasStored reports whether this run has stored the content of an artifact under its
-// name: a service that is asked to finish a store a second time makes two of it.
-func (s *Slots) hasStored(a artifacts.Artifact) bool {
-	for _, o := range s.own {
-		if o.name == a.Name && o.digest == a.Digest {
-			return true
-		}
-	}
-	return false
 }
 
 // inOrder returns the slots that may be written to, the best first: empty ones, from
 // that of the generation on; then those with the oldest checkpoints, never that with
-// the newest. Names that were refused in this save are left out.
-func (s *Slots) inOrder(slots [3]slot, generation int, refused map[string]bool) []slot {
+// the newest.
+func (s *Slots) inOrder(slots [3]slot, generation int) []slot {
 	var empty, full []slot
 	for i := range slots {
-		at := slots[(max(generation, 0)+i)%3]
-		switch {
-		case len(at.entries) > 0:
+		if at := slots[(max(generation, 0)+i)%3]; len(at.entries) > 0 {
 			full = append(full, at)
-		case !refused[at.name]:
+		} else {
 			empty = append(empty, at)
 		}
 	}
-	slices.SortStableFunc(full, func(a, b slot) int { return s.order(a) - s.order(b) })
-	for _, at := range full[:max(0, len(full)-1)] {
-		if !refused[at.name] {
-			empty = append(empty, at)
-		}
-	}
-	return empty
+	slices.SortStableFunc(full, func(a, b slot) int { return s.age(b) - s.age(a) })
+	return append(empty, full[:max(0, len(full)-1)]...)
 }
 
-// order says how old the checkpoint in a slot is: a newer one has a higher number.
-func (s *Slots) order(at slot) int { return s.own[at.entries[0].ID].order }
+// age is how many artifacts are this run's own since that in a slot.
+func (s *Slots) age(at slot) int {
+	for i, o := range slices.Backward(s.own) {
+		if o.id == at.entries[0].ID {
+			return len(s.own) - i
+		}
+	}
+	return len(s.own)
+}
+
+// replace stores under one name, after what is there was deleted. It fails with
+// ErrExists where the service still refuses the name.
+func (s *Slots) replace(ctx context.Context, at slot, c Content) (artifacts.Artifact, error) {
+	for _, a := range at.entries {
+		if err := s.o.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
+			return artifacts.Artifact{}, fmt.Errorf("delete the oldest checkpoint: %w", err)
+		}
+	}
+	isOurs := s.isOurs || slices.ContainsFunc(s.own, func(o own) bool { return o.name == at.name })
+	n := artifacts.New{Name: at.name, Content: c.Data, Size: c.Size, Digest: c.Digest, Freed: isOurs}
+	if s.o.Retention > 0 {
+		n.Expires = time.Now().Add(s.o.Retention)
+	}
+	a, err := s.o.Service.Upload(ctx, n)
+	isRefused := errors.Is(err, artifacts.ErrExists)
+	if isRefused && !isOurs && !wasRetried(err) {
+		return a, &Conflict{Name: n.Name, What: "somebody else in this workflow run is storing it; " + ownKeys}
+	}
+	if !isRefused {
+		s.stored.Add(1)
+	}
+	s.own = append(s.own, own{a.ID, n.Name, c.Digest})
+	if err != nil {
+		return a, fmt.Errorf("store checkpoint %q: %w", n.Name, err)
+	}
+	return a, nil
+}
+
+// wasRetried reports whether a refusal came after a request whose answer was lost:
+// that one may have taken the name.
+func wasRetried(err error) bool {
+	told, ok := errors.AsType[*forge.Error](err)
+	return ok && told.Attempts > 1
+}

@@ -13,12 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// How much is read to add up what was spent.
-const (
-	spentPages = 20  // of the list of all artifacts
-	spentOld   = 100 // old artifacts in a row: the rest is old as well
-	spentRuns  = 100 // workflow runs that are asked for, where the list does not say whose code they ran
-)
+// spentPages is how many pages of the list of all artifacts are read.
+const spentPages = 20
 
 // Spent is what the runs of this repository have cost in a time.
 type Spent struct {
@@ -63,7 +59,6 @@ type spending struct {
 
 	since time.Time
 	sum   Spent
-	asked int // workflow runs that were asked for
 }
 
 // elsewhere adds up what all workflow runs have stored.
@@ -71,22 +66,17 @@ func (s *spending) elsewhere(ctx context.Context) error {
 	if err := s.ask.classify(ofLists, "", s.learnWorkflow(ctx)); err != nil {
 		return err
 	}
-	old := 0 // in a row
 	for a, err := range newList(s.ask, 0, s.ask.archive.ListAll(spentPages)).from(ctx) {
 		if errors.Is(err, ErrListTooLong) {
-			s.note(fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages))
+			s.sum.Minimum = fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if !s.isRecent(a) {
-			if old++; old == spentOld {
-				return nil
-			}
-			continue
+		if !a.Created.IsZero() && a.Created.Before(s.since) {
+			return nil // the rest is older still
 		}
-		old = 0
 		x, ok := parseSpent(a.Name)
 		if !ok || x.run != a.RunID || !s.counts(x) {
 			continue
@@ -100,12 +90,6 @@ func (s *spending) elsewhere(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// isRecent reports whether an artifact was stored in the time that is asked for, or may have
-// been.
-func (s *spending) isRecent(a artifacts.Stored) bool {
-	return a.Created.IsZero() || !a.Created.Before(s.since)
 }
 
 // counts reports whether a spending is of the key or of the workflow file.
@@ -138,12 +122,6 @@ func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) 
 	if a.HeadRepository != 0 {
 		return true, nil
 	}
-	if _, known := s.ask.runs[a.RunID]; !known {
-		if s.asked++; s.asked > spentRuns {
-			s.note(fmt.Sprintf("more than %d workflow runs have spent something in this time, and the others were not asked for", spentRuns))
-			return false, nil
-		}
-	}
 	info, err := s.ask.run(ctx, a.RunID)
 	if err != nil {
 		err = s.ask.classify(ofListed, a.Name, err)
@@ -167,10 +145,4 @@ func (s *spending) inThisRun(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (s *spending) note(why string) {
-	if s.sum.Minimum == "" {
-		s.sum.Minimum = why
-	}
 }

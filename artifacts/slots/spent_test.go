@@ -97,7 +97,6 @@ func TestSpendingsOfOthersDontCount(t *testing.T) {
 		forge("-102-", "-99999999999999999999-")
 		forge("-build", "-")
 		forge("raymond-spent-", "raymond-spent-00")
-		s.Put(artifactstest.Stored{Run: 102, Name: own + "~2", Created: time.Now().Add(-25 * time.Hour)})
 		want := slots.Spent{Key: cent, File: cent}
 		if got := s.spent(s.query("auto")); got != want {
 			t.Errorf("got %+v, want %+v", got, want)

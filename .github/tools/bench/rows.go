@@ -64,21 +64,9 @@ var rows = []row{
 	}},
 	{bench: "SaveOfAnUnchangedTree", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "checking an unchanged workspace of 2,000 files for changes", figures: taken(0)},
 	{bench: "Snapshot", pkg: "./artifacts/workspace", n: 7, quick: 3, iterations: 10, what: "a snapshot of 5,000 files after a prompt that changed 20, with 200 more that are not committed", figures: taken(80e6)},
-	transfer("5MB/upload/plain", 7, 3, "storing a checkpoint of 5 MB, against the official client of artifacts"),
-	transfer("200MB/upload/plain", 5, 0, "storing a checkpoint of 200 MB, against the official client"),
-	transfer("200MB/download/plain", 5, 0, "fetching it"),
-	transfer("200MB/upload/sealed", 5, 0, "storing a sealed checkpoint of 200 MB, against the official client, which seals nothing"),
-	transfer("200MB/download/sealed", 5, 0, "fetching it"),
 	{bench: "StartUp/earlier", pkg: program, n: 61, quick: 21, what: "one script from start to end, against an earlier version", figures: pair},
 	{bench: "ScriptLoop/earlier", pkg: program, n: 15, quick: 5, what: "a loop of 301 script states, against an earlier version", figures: pair},
 	{bench: "StubAgents/earlier", pkg: program, n: 5, quick: 1, what: "500 agents with a stub of their CLI, against an earlier version", figures: pair},
-}
-
-// transfer is a row of BenchmarkTransfer.
-func transfer(name string, n, quick int, what string) row {
-	return row{bench: "Transfer/" + name, pkg: "./artifacts/slots", n: n, quick: quick, what: what, figures: []figure{
-		wall(0.5), cpu(0.5), {"peak-MiB", "memory", 64},
-	}}
 }
 
 var (
