@@ -45,7 +45,7 @@ func begin(s Options) (*child, error) {
 }
 
 // launch looks the program up and starts it.
-func (s Options) launch(files []end) (*kin, error) {
+func (s Options) launch(files []*os.File) (*kin, error) {
 	path := s.Path
 	if filepath.Base(path) == path {
 		found, err := exec.LookPath(path)
@@ -113,7 +113,7 @@ func (s Options) launchCaged(order start) (*kin, error) {
 		return nil, err
 	}
 	order.path, order.argv, order.caged = cage.Program, in.Arguments(order.argv), cage.Mark(s.Mark)
-	order.files = append(slices.Clip(order.files), endOf(in.File()))
+	order.files = append(slices.Clip(order.files), in.File())
 	confine(order.sys)
 	k, err := fork(order)
 	if err != nil {
@@ -136,7 +136,7 @@ type start struct {
 	argv  []string
 	dir   string
 	env   []string
-	files []end // stdin, stdout, stderr and what else the process inherits
+	files []*os.File // stdin, stdout, stderr and what else the process inherits
 	sys   *syscall.SysProcAttr
 	mark  string // "VAR=value", "" without a mark
 	bound bool   // Options.NoNewPrivs

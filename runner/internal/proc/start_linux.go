@@ -15,12 +15,11 @@ import (
 
 // kin is a child that has not been collected yet.
 type kin struct {
-	pid    int
-	handle end    // its pidfd; none where the kernel has none
-	mark   string // "VAR=value", or ""
-	caged  uint64 // mark of its cage; 0 without one
-	leave  func() // ends what its cage needed; nil without one
-	ended  bool   // it has exited; what it left is being ended. Guarded by family.mu
+	pid   int
+	mark  string // "VAR=value", or ""
+	caged uint64 // mark of its cage; 0 without one
+	leave func() // ends what its cage needed; nil without one
+	ended bool   // it has exited; what it left is being ended. Guarded by family.mu
 }
 
 // family is the set of children under way. What else the kernel lists as a child
@@ -138,28 +137,17 @@ func (s start) forkUnless(unfit error) (*kin, error) {
 func (s start) fork() (*kin, error) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	handle := int(none)
-	s.sys.PidFD = &handle
-	attributes := &syscall.ProcAttr{Dir: s.dir, Env: s.env, Files: s.inherited(), Sys: s.sys}
-	pid, _, err := syscall.StartProcess(s.path, s.argv, attributes)
-	if errors.Is(err, syscall.EINVAL) { // as qemu 7 has no pidfd
-		s.sys.PidFD = nil
-		pid, _, err = syscall.StartProcess(s.path, s.argv, attributes)
+	attributes := &syscall.ProcAttr{Dir: s.dir, Env: s.env, Sys: s.sys}
+	for _, f := range s.files {
+		attributes.Files = append(attributes.Files, f.Fd())
 	}
+	pid, _, err := syscall.StartProcess(s.path, s.argv, attributes)
 	if err != nil {
 		return nil, &os.PathError{Op: "fork/exec", Path: s.path, Err: err}
 	}
-	k := &kin{pid: pid, handle: end(handle), mark: s.mark, caged: s.caged}
+	k := &kin{pid: pid, mark: s.mark, caged: s.caged}
 	family.kin[pid] = k
 	return k, nil
-}
-
-func (s start) inherited() []uintptr {
-	files := make([]uintptr, len(s.files))
-	for i, f := range s.files {
-		files[i] = uintptr(f)
-	}
-	return files
 }
 
 // await returns when the child has exited. It is not collected yet: until then
@@ -242,7 +230,6 @@ func (k *kin) collectIfAlone(forced bool) (ending, bool) {
 // The caller holds family.mu.
 func (k *kin) collect() ending {
 	defer delete(family.kin, k.pid)
-	defer k.handle.close()
 	var status syscall.WaitStatus
 	var used syscall.Rusage
 	for {
