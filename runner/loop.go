@@ -71,7 +71,6 @@ func (r *Runner) loop(ctx context.Context) error {
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
 		case u := <-updates:
-			r.cfg.debugAnswer(u)
 			err = r.advance(ctx, u.apply)
 		case c := <-stored:
 			r.cfg.Reporter.Report(r.run.UnsavedEvent(r.now(), nil, c))

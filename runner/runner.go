@@ -64,9 +64,6 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	r.alarms.deadline = r.cfg.deadline(r.now())
 	r.asking.tell(r.run)
 	known := r.asking.known() // they count whether or not the run can continue now
-	for _, u := range known {
-		r.cfg.debugAnswer(u)
-	}
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())

@@ -6,7 +6,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // diagnose returns what was wrong with a script that has ended, nil for nothing.
@@ -30,16 +29,4 @@ func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Fa
 		return nil
 	}
 	return &runner.Failure{Class: class, Message: text.Escaped(what) + words}
-}
-
-// notes says what was odd about a script, though no failure.
-func notes(e proc.Exit) []string {
-	var list []string
-	if e.Swept > 0 {
-		list = append(list, "ended "+state.Count(e.Swept, "process")+" that the script left behind")
-	}
-	if e.Left > 0 {
-		list = append(list, state.Count(e.Left, "process")+" that the script left behind can't be ended")
-	}
-	return list
 }

@@ -1,17 +1,14 @@
 package shell
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -62,29 +59,6 @@ func command(ext, path, script string) interpreter {
 	default:
 		return interpreter{path: path, args: []string{script}}
 	}
-}
-
-// firstLine bounds how much of a script is looked at.
-const firstLine = 4 << 10
-
-// checkLineEnds refuses a bash script with the line ends of Windows: bash takes
-// the carriage return for a part of each last word and fails in odd ways.
-func checkLineEnds(script string) *runner.Failure {
-	f, _, err := files.Open(script)
-	if err != nil {
-		return failf(runner.Fatal, "read script: %v", err)
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, firstLine))
-	if err != nil {
-		return failf(runner.Fatal, "read script: %v", err)
-	}
-	line, _, ended := bytes.Cut(head, []byte("\n"))
-	if strings.EqualFold(filepath.Ext(script), ".sh") && ended && bytes.HasSuffix(line, []byte("\r")) {
-		return failf(runner.Fatal, "script %q has CRLF line ends, which bash can't read; save it with LF (git: *.sh text eol=lf)",
-			filepath.Base(script))
-	}
-	return nil
 }
 
 // notStarted words why a script could not be started. A directory that is gone

@@ -64,7 +64,7 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	rec.Close()
 	live[0].Flush()
 	live[1].Flush()
-	answer := runner.Answer{Text: stdout.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: notes(exit)}
+	answer := runner.Answer{Text: stdout.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: exit.Leftovers("script")}
 	answer.Script.StdoutTail = b.end(o, stdout.String())
 	answer.Script.StderrTail = b.end(o, string(stderr.Bytes()))
 	answer.Script.LastWords = lastWords(answer.Script.StdoutTail, answer.Script.StderrTail)
@@ -90,9 +90,6 @@ func shown(o runner.Order, line string, truncated bool) string {
 
 // options says how the script of an order is started.
 func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
-	if f := checkLineEnds(o.Script.Path); f != nil {
-		return proc.Options{}, f
-	}
 	how, f := interpreterOf(o.Script.Path)
 	if f != nil {
 		return proc.Options{}, f

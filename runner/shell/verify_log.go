@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -110,23 +111,9 @@ func (l *logFile) Close() {
 }
 
 // bounded returns a writer for the output of one command.
-func (l *logFile) bounded() io.Writer { return &boundedWriter{l: l, left: maxLogged} }
-
-type boundedWriter struct {
-	l    *logFile
-	left int
-}
-
-// Write implements io.Writer. It never fails: what the log can't hold is dropped.
-func (b *boundedWriter) Write(p []byte) (int, error) {
-	if b.l.f == nil || b.left <= 0 {
-		return len(p), nil
+func (l *logFile) bounded() io.Writer {
+	if l.f == nil {
+		return io.Discard
 	}
-	n := min(len(p), b.left)
-	b.left -= n
-	_, _ = b.l.f.Write(p[:n])
-	if b.left == 0 {
-		b.l.printf("\n[the rest of the output is left out]\n")
-	}
-	return len(p), nil
+	return &proc.Capped{W: l.f, Room: maxLogged}
 }

@@ -14,6 +14,7 @@ package proc
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"strconv"
 	"syscall"
@@ -126,6 +127,17 @@ func (e Exit) How() string {
 		how += " (it was killed, probably because memory was short: a smaller max-parallel needs less, a larger machine has more)"
 	}
 	return how
+}
+
+// Leftovers are notes on what a child left behind, as one of somebody, "script" for one.
+func (e Exit) Leftovers(whose string) (notes []string) {
+	if e.Swept > 0 {
+		notes = append(notes, fmt.Sprintf("processes that the %s left behind: %d ended", whose, e.Swept))
+	}
+	if e.Left > 0 {
+		notes = append(notes, fmt.Sprintf("processes that the %s left behind: %d can't be ended", whose, e.Left))
+	}
+	return notes
 }
 
 // StderrTailSize is how many of the last bytes of stderr an Exit keeps.

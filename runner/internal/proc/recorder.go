@@ -18,7 +18,7 @@ import (
 type Recorder struct {
 	dir string
 	n   int
-	out []*capped
+	out []*os.File
 }
 
 // maxRecorders bounds the invocations that are recorded in one folder.
@@ -72,8 +72,8 @@ func (r *Recorder) Close() {
 	if r == nil {
 		return
 	}
-	for _, c := range r.out {
-		c.close()
+	for _, f := range r.out {
+		f.Close()
 	}
 }
 
@@ -106,9 +106,12 @@ func (r *Recorder) tee(w io.Writer, name, extension string) io.Writer {
 	if err != nil {
 		return w
 	}
-	c := &capped{w: w, f: f, room: maxRecorded}
-	r.out = append(r.out, c)
-	return c
+	r.out = append(r.out, f)
+	file := &Capped{W: f, Room: maxRecorded}
+	if w == nil {
+		return file
+	}
+	return io.MultiWriter(file, w)
 }
 
 func (r *Recorder) create(name, extension string, flag int) (*os.File, error) {
@@ -121,45 +124,4 @@ func (r *Recorder) path(name, extension string) string {
 		name += "." + fmt.Sprint(r.n)
 	}
 	return filepath.Join(r.dir, name+extension)
-}
-
-// capped writes to w, and to f as long as there is room.
-type capped struct {
-	w    io.Writer // may be nil
-	f    *os.File  // nil once it is full or broken
-	room int
-}
-
-// Write implements io.Writer. Its error is that of w.
-func (c *capped) Write(p []byte) (int, error) {
-	c.record(p)
-	if c.w == nil {
-		return len(p), nil
-	}
-	return c.w.Write(p)
-}
-
-func (c *capped) record(p []byte) {
-	if c.f == nil {
-		return
-	}
-	over := len(p) > c.room
-	if over {
-		p = p[:c.room]
-	}
-	c.room -= len(p)
-	_, err := c.f.Write(p)
-	if over && err == nil {
-		_, err = fmt.Fprintf(c.f, "\n[the rest is not recorded: more than %d MiB]\n", maxRecorded>>20)
-	}
-	if over || err != nil {
-		c.close()
-	}
-}
-
-func (c *capped) close() {
-	if c.f != nil {
-		c.f.Close()
-		c.f = nil
-	}
 }

@@ -74,17 +74,6 @@ func Hider(o runner.Order) func(string) string {
 // OneLine returns a text on one line of at most width characters. Secrets must be hidden before.
 func OneLine(s string, width int) string { return untrusted.Brief(s, width) }
 
-// Leftovers are notes about what a process left behind.
-func Leftovers(exit proc.Exit) (notes []string) {
-	if exit.Swept > 0 {
-		notes = append(notes, fmt.Sprintf("ended %s that the agent left behind", state.Count(exit.Swept, "process")))
-	}
-	if exit.Left > 0 {
-		notes = append(notes, fmt.Sprintf("%s that the agent left behind could not be ended", state.Count(exit.Left, "process")))
-	}
-	return notes
-}
-
 // AfterAnswer are notes about what a process did after its answer was complete.
 func AfterAnswer(exit proc.Exit, o runner.Order) (notes []string) {
 	switch {

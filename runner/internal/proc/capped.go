@@ -1,0 +1,22 @@
+package proc
+
+import "io"
+
+// Capped is an io.Writer that passes the first Room bytes on to W. Its Write never fails: what W can't hold is dropped.
+type Capped struct {
+	W    io.Writer
+	Room int
+}
+
+// Write implements io.Writer.
+func (c *Capped) Write(p []byte) (int, error) {
+	if c.Room > 0 {
+		n := min(len(p), c.Room)
+		c.Room -= n
+		_, _ = c.W.Write(p[:n])
+		if c.Room == 0 {
+			_, _ = io.WriteString(c.W, "\n[the rest is left out]\n")
+		}
+	}
+	return len(p), nil
+}
