@@ -2,7 +2,6 @@ package state
 
 import (
 	"iter"
-	"slices"
 )
 
 // LengthOf returns how much of the transcript of a conversation the run needs, in bytes; -1 for
@@ -27,22 +26,25 @@ func (r *Run) RenameSession(session, id, cliID string) {
 	}
 }
 
-// sessions are the places of the run that name a conversation which it may continue or branch from.
-func (r *Run) sessions() iter.Seq[*Session] {
-	places := []*Session{}
-	for _, a := range r.Agents {
-		places = append(places, a.Session)
-		for _, f := range a.Stack {
-			places = append(places, f.Session)
+// sessions are the conversations that the run may continue or branch from, each as often as it is
+// named, with the directory of whoever has it; "" for the run's own.
+func (r *Run) sessions() iter.Seq2[*Session, string] {
+	return func(yield func(*Session, string) bool) {
+		each := func(s *Session, dir string) bool { return s == nil || yield(s, dir) }
+		for _, a := range r.Agents {
+			for _, f := range a.Stack {
+				if !each(f.Session, f.Dir) {
+					return
+				}
+			}
+			if !each(a.Session, a.Dir) || a.Exec != nil && !each(a.Exec.Session, a.Dir) {
+				return
+			}
 		}
-		if a.Exec != nil {
-			places = append(places, a.Exec.Session)
+		if r.Last != nil {
+			each(r.Last.Session, r.Last.Dir)
 		}
 	}
-	if r.Last != nil {
-		places = append(places, r.Last.Session)
-	}
-	return slices.Values(slices.DeleteFunc(places, func(s *Session) bool { return s == nil }))
 }
 
 // Forget drops the conversations for which lost reports true: agents that would resume

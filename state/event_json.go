@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strconv"
 	"time"
 )
 
@@ -37,88 +36,19 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	if e.Body == nil {
 		return nil, fmt.Errorf("event %d has no body", e.Seq)
 	}
-	body, err := marshal(withLists(e.Body))
+	line, err := marshal(envelope{
+		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(), WorkflowID: workflowID,
+		Agent: e.Agent, State: e.State, Exec: e.Exec,
+	})
 	if err != nil {
 		return nil, err
 	}
-	line := e.appendEnvelope(make([]byte, 0, 256+len(body)), workflowID)
-	if len(body) == len("{}") {
-		return append(line, '}'), nil
+	body, err := marshal(e.Body)
+	if err != nil || len(body) == len("{}") {
+		return line, err
 	}
-	return append(append(line, ','), body[1:]...), nil
-}
-
-// appendEnvelope appends the fields of the envelope, as encoding/json would write them, and
-// leaves the object open. Each event is encoded twice, in the journal and in the log.
-func (e Event) appendEnvelope(to []byte, workflowID string) []byte {
-	to = append(to, `{"time":"`...)
-	to = e.Time.UTC().AppendFormat(to, timeFormat)
-	to = append(to, `","seq":`...)
-	to = strconv.AppendInt(to, int64(e.Seq), 10)
-	to = appendField(to, "type", e.Body.Type())
-	for _, f := range [...]struct{ name, value string }{{"workflow_id", workflowID}, {"agent", e.Agent}, {"state", e.State}} {
-		if f.value != "" {
-			to = appendField(to, f.name, f.value)
-		}
-	}
-	if e.Exec != 0 {
-		to = append(to, `,"exec":`...)
-		to = strconv.AppendInt(to, int64(e.Exec), 10)
-	}
-	return to
-}
-
-// appendField appends a comma and a field.
-func appendField(to []byte, name, value string) []byte {
-	to = append(append(append(to, `,"`...), name...), `":`...)
-	for i := range len(value) {
-		if c := value[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := marshal(value) // a string can always be encoded
-			return append(to, quoted...)
-		}
-	}
-	return append(append(append(to, '"'), value...), '"')
-}
-
-// withLists returns b with empty lists in the place of nil ones, so that
-// programs that read the log never meet a null there.
-func withLists(b Body) Body {
-	switch b := b.(type) {
-	case *StateFinished:
-		c := *b
-		c.Denied = append([]string{}, b.Denied...)
-		return &c
-	case *AgentStarted:
-		if b.Vars == nil {
-			return &AgentStarted{Parent: b.Parent, Vars: map[string]string{}}
-		}
-	case *NodeAttempt:
-		c := *b
-		c.Results = append([]CommandResult{}, b.Results...)
-		return &c
-	}
-	return b
-}
-
-// withoutLists undoes withLists, so that an event equals the one it was made of.
-func withoutLists(b Body) {
-	switch b := b.(type) {
-	case *StateFinished:
-		if len(b.Denied) == 0 {
-			b.Denied = nil
-		}
-		if len(b.Models) == 0 {
-			b.Models = nil
-		}
-	case *AgentStarted:
-		if len(b.Vars) == 0 {
-			b.Vars = nil
-		}
-	case *NodeAttempt:
-		if len(b.Results) == 0 {
-			b.Results = nil
-		}
-	}
+	line[len(line)-1] = ','
+	return append(line, body[1:]...), nil
 }
 
 // marshal is json.Marshal without the escaping of HTML, which would blow up tags.
@@ -149,7 +79,6 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, body); err != nil {
 		return fmt.Errorf("event %d: %w", head.Seq, err)
 	}
-	withoutLists(body)
 	*e = Event{Seq: head.Seq, Time: at, Agent: head.Agent, State: head.State, Exec: head.Exec, Body: body}
 	return nil
 }

@@ -7,11 +7,13 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var updateEvents = flag.Bool("update-events", false, "write testdata/events.jsonl anew")
@@ -59,9 +61,18 @@ func bodySamples() []Body {
 	slices.Sort(names)
 	var out []Body
 	for _, name := range names {
-		full := reflect.New(bodies[name])
+		empty, full := reflect.New(bodies[name]), reflect.New(bodies[name])
 		fillBody(full.Elem())
-		out = append(out, reflect.New(bodies[name]).Interface().(Body), full.Interface().(Body))
+		for i := range empty.Elem().NumField() { // lists that are never null
+			switch f := empty.Elem().Field(i); {
+			case strings.HasSuffix(bodies[name].Field(i).Tag.Get("json"), ",omitempty"):
+			case f.Kind() == reflect.Slice:
+				f.Set(reflect.MakeSlice(f.Type(), 0, 0))
+			case f.Kind() == reflect.Map:
+				f.Set(reflect.MakeMap(f.Type()))
+			}
+		}
+		out = append(out, empty.Interface().(Body), full.Interface().(Body))
 	}
 	return out
 }
@@ -100,8 +111,7 @@ func TestEventLines(t *testing.T) {
 // was written, but for what is in no log.
 func TestEventSurvivesTheLog(t *testing.T) {
 	raw := Text("not UTF-8: \xff")
-	all := append(bodySamples(), &AgentFinished{Result: &raw}, &RunFinished{Result: new(Text)},
-		&StateFinished{Denied: []string{}}, &AgentStarted{Vars: map[string]string{}}, &NodeAttempt{Results: []CommandResult{}})
+	all := append(bodySamples(), &AgentFinished{Result: &raw}, &RunFinished{Result: new(Text)})
 	for _, body := range all {
 		want := Event{Seq: 3, Time: eventTime.Truncate(time.Millisecond), Agent: "main", State: "A.md", Body: body}
 		before := reflect.ValueOf(body).Elem().Interface()
@@ -116,7 +126,6 @@ func TestEventSurvivesTheLog(t *testing.T) {
 		if err := json.Unmarshal(line, &got); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		withoutLists(want.Body)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", line, diff)
 		}
@@ -151,7 +160,7 @@ func FuzzEvent(f *testing.F) {
 		if err := json.Unmarshal(line, &second); err != nil {
 			t.Fatalf("%q was written as %q, which can't be read: %v", data, line, err)
 		}
-		if diff := cmp.Diff(first, second); diff != "" {
+		if diff := cmp.Diff(first, second, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%q (-first +second):\n%s", data, diff)
 		}
 	})

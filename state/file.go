@@ -149,16 +149,13 @@ func (f *File) Close() error {
 
 // Read reads a run without taking its lock: the snapshot and the journal as
 // they are at the moment. Its error is ErrNotFound or *FileError.
-func Read(dir, id string) (*Run, error) { return read(dir, id, nil) }
-
-// read reads a run, and tells of its steps until tell, which may be nil, reports false.
-func read(dir, id string, tell func(HistoryStep) bool) (*Run, error) {
+func Read(dir, id string) (*Run, error) {
 	// The journal is opened first: the run's owner may make a new snapshot in between, and put a
 	// shorter one in its place. Then the steps that are read are in the snapshot, too.
 	path := filepath.Join(dir, id+JournalExt)
-	from, _, journalErr := files.Open(path)
+	journal, _, journalErr := files.Open(path)
 	if journalErr == nil {
-		defer from.Close()
+		defer journal.Close()
 	}
 	r, err := readSnapshot(dir, id)
 	switch {
@@ -166,22 +163,10 @@ func read(dir, id string, tell func(HistoryStep) bool) (*Run, error) {
 		return nil, err
 	case errors.Is(journalErr, files.ErrNotRegular):
 		return nil, &FileError{Path: path, What: "is not a regular file"}
-	case ignoreMissing(journalErr) != nil:
-		return nil, journalErr
+	case journalErr != nil:
+		return r, ignoreMissing(journalErr)
 	}
-	h, seq := reading{run: r, tell: tell}, r.Progress.Seq
-	if journalErr != nil {
-		err = h.begin()
-	} else {
-		err = h.through(from)
-	}
-	if err == nil && r.Progress.Seq > seq {
-		err = r.Validate()
-	}
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return r, within(path, err)
+	return r, within(path, r.replay(journal))
 }
 
 func readSnapshot(dir, id string) (*Run, error) {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
@@ -17,6 +19,16 @@ type HistoryStep struct {
 	// Delta is the step. nil says that the history begins here, with Run, or begins again:
 	// the steps before are not kept.
 	Delta *Delta
+
+	end int64 // of the step in its journal
+}
+
+// seq is the number of the step.
+func (s HistoryStep) seq() int {
+	if s.Delta == nil {
+		return s.Run.Progress.Seq
+	}
+	return s.Delta.Progress.Seq
 }
 
 // After returns the run after the step, which may be kept as long as it is not changed.
@@ -54,148 +66,125 @@ func (s HistoryStep) Started() []int {
 }
 
 // ReadHistory returns the steps of a run in order, as far as they are kept, up to the present
-// one, without taking its lock. It needs memory for one run. Lines up to the snapshot that are
-// damaged, and those after them, are left out up to the next whole run. The errors are those of
-// Read; nothing follows one.
+// one, without taking its lock. Damaged lines, and those after them, are left out up to the next
+// whole run. The errors are those of Read; nothing follows one.
 func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 	return func(yield func(HistoryStep, error) bool) {
-		if _, err := read(dir, id, func(s HistoryStep) bool { return yield(s, nil) }); err != nil {
-			yield(HistoryStep{}, err)
-		}
-	}
-}
-
-// reading is one pass through a journal.
-type reading struct {
-	run    *Run                   // the snapshot, with the steps that have followed it so far
-	past   *Run                   // as of the last line, before the snapshot; nil where that is not known
-	isNow  bool                   // past the snapshot
-	damage *FileError             // of a line; nil again when one follows that is not after the snapshot
-	at     int                    // the number of that line
-	read   int64                  // bytes up to the end of the line that was taken last
-	tell   func(HistoryStep) bool // nil: nobody wants the steps
-}
-
-// errEnough says that nobody wants more steps.
-var errEnough = errors.New("enough")
-
-// through applies the steps of a journal that come after the snapshot to the run, and tells of
-// them, and of those before. A last line that is damaged counts as not written; other damage
-// after the snapshot is a *FileError.
-func (h *reading) through(journal io.Reader) error {
-	last := 0
-	for e, err := range entries(journal) {
+		now, err := Read(dir, id)
 		if err != nil {
-			return err
+			yield(HistoryStep{}, err)
+			return
 		}
-		last = e.n
-		if err := h.take(e); err != nil {
-			return err
+		journal, _, err := files.Open(filepath.Join(dir, id+JournalExt))
+		if err != nil { // it is missing, as Read would have said otherwise
+			yield(HistoryStep{Run: now}, nil)
+			return
+		}
+		defer journal.Close()
+		last := 0
+		for step, err := range pastSteps(journal, now) {
+			if !yield(step, err) || err != nil {
+				return
+			}
+			last = step.seq()
+		}
+		if last < now.Progress.Seq {
+			yield(HistoryStep{Run: now}, nil)
 		}
 	}
-	if h.damage != nil && h.at < last {
-		return h.damage
-	}
-	return h.begin()
 }
 
-func (h *reading) take(e entry) error {
-	h.read += e.size
+// pastSteps returns what a journal tells of the steps that have led to a run.
+func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
+	return func(yield func(HistoryStep, error) bool) {
+		var past *Run // as of the last line; nil where that is not known
+		at := int64(0)
+		for e, err := range entries(journal) {
+			if err != nil {
+				yield(HistoryStep{}, err)
+				return
+			}
+			at += e.size
+			step := e.step(past, now)
+			isSame := e.isRun && past != nil && past.Progress.Seq == e.seq // on another machine
+			past, step.end = step.Run, at
+			if past == nil || isSame {
+				continue
+			}
+			if !yield(step, nil) {
+				return
+			}
+			if step.Delta != nil {
+				past.Apply(step.Delta)
+			}
+		}
+	}
+}
+
+// step is what a line tells after the one that has led to a run; without a Run where it can't be understood.
+func (e entry) step(past, now *Run) HistoryStep {
 	switch {
-	case e.damage == nil && !h.isNow && e.seq <= h.run.Progress.Seq:
-		h.damage = nil
-		return h.back(e)
-	case h.damage != nil:
-		return h.damage
-	case e.damage != nil:
-		h.past = nil
-		_ = h.note(e, e.damage) // it matters to those who ask for what follows
-		return nil
-	}
-	if err := h.begin(); err != nil {
-		return err
-	}
-	return h.step(e)
-}
-
-func (h *reading) note(e entry, what error) *FileError {
-	h.damage, h.at = &FileError{Field: fmt.Sprintf("line %d", e.n), What: what.Error()}, e.n
-	return h.damage
-}
-
-// back goes on with a line that is not after the snapshot, of which nothing but the history needs
-// what is in it.
-func (h *reading) back(e entry) error {
-	if h.tell == nil {
-		return nil
-	}
-	before := h.past
-	h.past = nil
-	switch {
+	case e.damage != nil || e.seq > now.Progress.Seq:
 	case e.isRun:
-		r, err := Decode(e.data)
-		if err != nil || r.WorkflowID != h.run.WorkflowID {
-			return nil //nolint:nilerr // it is left out
+		if r, err := Decode(e.data); err == nil && r.WorkflowID == now.WorkflowID {
+			return HistoryStep{Run: r}
 		}
-		h.past = r
-		if before != nil && before.Progress.Seq == r.Progress.Seq { // the same on another machine
-			return nil
+	case past != nil:
+		if d, err := e.delta(past); err == nil {
+			return HistoryStep{Run: past, Delta: d}
 		}
-		return h.say(HistoryStep{Run: r})
-	case before == nil:
-		return nil
 	}
-	d := new(Delta)
-	if jsonstrict.Decode(e.data, d) != nil || d.Progress.Seq != before.Progress.Seq+1 || d.checkFollows(before) != nil {
-		return nil
-	}
-	err := h.say(HistoryStep{before, d})
-	before.Apply(d)
-	h.past = before
-	return err
+	return HistoryStep{}
 }
 
-func (h *reading) say(s HistoryStep) error {
-	if h.tell != nil && !h.tell(s) {
-		return errEnough
-	}
-	return nil
-}
-
-// begin goes on from the snapshot, which the history has led to, or begins with.
-func (h *reading) begin() error {
-	if h.isNow {
-		return nil
-	}
-	h.isNow = true
-	if h.past != nil && h.past.Progress.Seq == h.run.Progress.Seq {
-		return nil
-	}
-	return h.say(HistoryStep{Run: h.run})
-}
-
-// step goes on with a line after the snapshot.
-func (h *reading) step(e entry) error {
-	if e.isRun {
-		if e.seq != h.run.Progress.Seq { // its snapshot was never written, so that it is the last one
-			_ = h.note(e, fmt.Errorf("is a run after step %d, want step %d", e.seq, h.run.Progress.Seq+1))
-		}
-		return nil
-	}
+// delta is the step that a line has; an error when it can't be the one after r.
+func (e entry) delta(r *Run) (*Delta, error) {
 	d := new(Delta)
 	if err := invalid(jsonstrict.Decode(e.data, d)); err != nil {
-		_ = h.note(e, err)
+		return nil, err
+	}
+	if d.Progress.Seq != r.Progress.Seq+1 {
+		return nil, fmt.Errorf("is step %d, want %d", d.Progress.Seq, r.Progress.Seq+1)
+	}
+	return d, d.checkFollows(r)
+}
+
+// replay applies the steps of a journal that come after the run to it. What the journal has before
+// them is the history's matter alone. A last line that is damaged counts as not written, as does a
+// whole run, whose snapshot never took its place; other damage is a *FileError.
+func (r *Run) replay(journal io.Reader) error {
+	var unwritten error
+	snapshot := r.Progress.Seq
+	for e, err := range entries(journal) {
+		switch {
+		case err != nil:
+			return err
+		case e.damage == nil && e.seq <= snapshot && r.Progress.Seq == snapshot:
+			unwritten = nil
+		case unwritten != nil:
+			return unwritten
+		case e.damage != nil:
+			unwritten = e.refused(e.damage)
+		case e.isRun && e.seq == r.Progress.Seq: // the same on another machine
+		case e.isRun:
+			unwritten = e.refused(fmt.Errorf("is a run after step %d, want step %d", e.seq, r.Progress.Seq+1))
+		default:
+			d, err := e.delta(r)
+			if err != nil {
+				return e.refused(err)
+			}
+			r.Apply(d)
+		}
+	}
+	if r.Progress.Seq == snapshot {
 		return nil
 	}
-	if d.Progress.Seq != h.run.Progress.Seq+1 {
-		return h.note(e, fmt.Errorf("is step %d, want %d", d.Progress.Seq, h.run.Progress.Seq+1))
-	}
-	if err := d.checkFollows(h.run); err != nil {
-		return h.note(e, err)
-	}
-	err := h.say(HistoryStep{h.run, d})
-	h.run.Apply(d)
-	return err
+	return r.Validate()
+}
+
+// refused is the error about a line.
+func (e entry) refused(what error) error {
+	return &FileError{Field: fmt.Sprintf("line %d", e.n), What: what.Error()}
 }
 
 // checkFollows returns an error when the step can't be the one after r: agents are in the order

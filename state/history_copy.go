@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"slices"
 )
 
@@ -72,46 +73,25 @@ type PastConversation struct {
 // PastConversations returns the conversations that a history names, each once, those that were
 // named last first.
 func PastConversations(from io.Reader) ([]PastConversation, error) {
-	type place struct {
-		Dir     string   `json:"dir"`
-		Session *Session `json:"session"`
-	}
-	type agent struct {
-		place
-		Stack []place `json:"stack"`
-		Exec  *place  `json:"exec"`
-	}
-	order, found, n := map[string]int{}, map[string]PastConversation{}, 0
-	add := func(p place, dir string) {
-		if p.Session != nil && ValidSession(p.Session.ID) {
-			n++
-			order[p.Session.ID], found[p.Session.ID] = n, PastConversation{*p.Session, dir}
-		}
-	}
+	n, order, found := 0, map[string]int{}, map[string]PastConversation{}
 	for e, err := range entries(from) {
 		if err != nil {
 			return nil, err
 		}
 		var step struct {
-			Agents []agent `json:"agents"`
+			Agents []*Agent `json:"agents"`
 		}
 		if e.damage != nil || json.Unmarshal(e.data, &step) != nil {
 			continue
 		}
-		for _, a := range step.Agents {
-			for _, f := range a.Stack {
-				add(f, f.Dir)
-			}
-			add(a.place, a.Dir)
-			if a.Exec != nil {
-				add(*a.Exec, a.Dir)
+		for s, dir := range (&Run{Agents: step.Agents}).sessions() {
+			if ValidSession(s.ID) {
+				n++
+				order[s.ID], found[s.ID] = n, PastConversation{*s, dir}
 			}
 		}
 	}
-	var all []PastConversation
-	for _, c := range found {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b PastConversation) int { return cmp.Compare(order[b.Session.ID], order[a.Session.ID]) })
-	return all, nil
+	return slices.SortedFunc(maps.Values(found), func(a, b PastConversation) int {
+		return cmp.Compare(order[b.Session.ID], order[a.Session.ID])
+	}), nil
 }

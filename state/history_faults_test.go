@@ -45,7 +45,7 @@ func TestNoHistory(t *testing.T) {
 	f.SetHistory(0)
 	save(true)
 	save(false)
-	equal(t, "steps of a history of no size", r.wantTruth(t, "no size"), []int{6, 7})
+	equal(t, "steps of a history of no size", r.wantTruth(t, "no size"), []int{7})
 	save(true)
 	equal(t, "what is left of it", len(readFile(t, file)), 0)
 	equal(t, "the run", r.wantTruth(t, "no size"), []int{8})

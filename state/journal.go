@@ -195,30 +195,26 @@ func (f *File) shorten(r *Run) error {
 // newest returns the lines of a journal that end after a place, with the run that they follow
 // before them. r is the run after the last one.
 func newest(path string, r *Run, from int64) ([]byte, error) {
-	f, _, err := files.Open(path)
+	f, info, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	h := reading{run: r}
-	h.tell = func(s HistoryStep) bool {
-		if h.read < from {
-			return true
+	first, end := r, info.Size()
+	for step, err := range pastSteps(f, r) {
+		if err != nil {
+			return nil, err
 		}
-		r = s.After()
-		return false
+		if step.end >= from {
+			first, end = step.After(), step.end
+			break
+		}
 	}
-	if err := h.through(f); err != nil && !errors.Is(err, errEnough) {
-		return nil, err
-	}
-	data, err := marshal(r)
+	data, err := marshal(first)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := f.Seek(h.read, io.SeekStart); err != nil {
-		return nil, err
-	}
-	rest, err := io.ReadAll(f)
+	rest, err := io.ReadAll(io.NewSectionReader(f, end, info.Size()-end))
 	return append(journalLine(data), rest...), err
 }
 

@@ -53,7 +53,16 @@ func (d *draft) spawn(parent *Agent, f protocol.Spawn) {
 	}
 	child.enter(f.State, f.Input)
 	d.add(child)
-	d.tell(child, &AgentStarted{Parent: parent.ID, Vars: f.Vars})
+	d.tell(child, child.started())
+}
+
+// started is the event about an agent that begins.
+func (a *Agent) started() *AgentStarted {
+	vars := maps.Clone(a.Vars)
+	if vars == nil {
+		vars = map[string]string{}
+	}
+	return &AgentStarted{Parent: a.Parent, Vars: vars}
 }
 
 // newName returns the name of the next agent that parent forks.

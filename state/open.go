@@ -47,7 +47,7 @@ func (s *Step) Begin() {
 	s.draft.open(false)
 	waiting := s.waiting()
 	for a := range s.draft.agents() {
-		s.draft.record(Event{Agent: a.ID, State: a.State, Body: &AgentStarted{Parent: a.Parent, Vars: a.Vars}})
+		s.draft.record(Event{Agent: a.ID, State: a.State, Body: a.started()})
 		switch {
 		case a.Exec != nil && a.Exec.Interrupted != "":
 			s.draft.tell(a, a.Exec.interruption())

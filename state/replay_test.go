@@ -73,11 +73,7 @@ func checked(lines []byte) []byte {
 // replay applies the steps of a journal to the run that they follow.
 func replay(journal []byte) (*Run, error) {
 	run := replayRun()
-	h := reading{run: run}
-	if err := h.through(bytes.NewReader(journal)); err != nil {
-		return nil, err
-	}
-	return run, run.Validate()
+	return run, run.replay(bytes.NewReader(journal))
 }
 
 // FuzzReplay: no journal makes reading it panic, with good checksums or bad
