@@ -40,7 +40,6 @@ func (r *Run) Apply(d *Delta) {
 	for _, id := range d.Gone {
 		r.drop(id)
 	}
-	before := len(r.Ended)
 	r.Ended = markDelivered(append(r.Ended, d.Ended...), d.Delivered)
 	r.Ledger = append(r.Ledger, d.Ledger...)
 	r.Used = append(r.Used, d.Used...)
@@ -51,7 +50,7 @@ func (r *Run) Apply(d *Delta) {
 	if d.Last != nil {
 		r.Last = d.Last
 	}
-	r.fold(before)
+	r.fold()
 }
 
 // markDelivered returns the endings with those marked of agents that a join has delivered.

@@ -36,10 +36,30 @@ func (c Closing) NotResumable(why error) Closing {
 // Closing returns how the run ends when nothing is under way and nothing can start.
 // stop may be nil.
 func (s *Step) Closing(stop *Stop) Closing {
-	if count(s.draft.agents(), isAny) == 0 {
+	if count(s.Agents(), isAny) == 0 {
 		return Closing{Status: Completed}
 	}
-	return ending{members: s.members, limits: s.draft.limits(), stop: stop}.closing()
+	left, stuck, waiting := count(s.members(), isAny), count(s.members(), isStuck), count(s.members(), isWaiting)
+	limits, p, options := s.limits(), &s.delta.Progress, s.Options()
+	budget := limits.overBudget()
+	switch {
+	case left == 0:
+		return Closing{Status: Suspended, Reason: "the agents of this part have ended"}
+	case stop != nil && stop.Status == Cancelled:
+		return Closing{Status: Cancelled, Reason: stop.Reason}
+	case budget != "":
+		return Closing{Status: OverBudget, Reason: budget}
+	case limits.overIterations() && stuck < left:
+		return Closing{Status: OverIterations, Reason: fmt.Sprintf("%s begun, the limit is %d",
+			Count(limits.begun(), "state execution"), options.MaxIterations)}
+	case p.Hold != "":
+		return Closing{Status: Suspended, Reason: p.Hold, Until: p.Until}
+	case stop != nil && stuck+waiting < left:
+		return Closing{Status: stop.Status, Reason: stop.Reason, Until: stop.Until, Continuing: p.continuing(stop.Continuations)}
+	case waiting > 0 && (stuck == 0 || options.KeepGoing):
+		return Closing{Status: Suspended, Reason: s.waits(), Until: s.earliest(func(*Waits) bool { return true })}
+	}
+	return Closing{Status: Failed, Reason: s.firstFailure()}
 }
 
 // continuing decides whether a run that is suspended by a deadline is continued by the
@@ -56,47 +76,14 @@ func (p *Progress) continuing(most int) Continuing {
 	return Continues
 }
 
-// ending names the status of a run in which nothing is left to start, and some agents
-// have not ended.
-type ending struct {
-	members members
-	limits  limits
-	stop    *Stop // nil for none
-}
-
-func (e ending) closing() Closing {
-	left, stuck, waiting := count(e.members.all(), isAny), count(e.members.all(), isStuck), count(e.members.all(), isWaiting)
-	p, budget := e.limits.progress, e.limits.overBudget()
-	switch {
-	case left == 0:
-		return Closing{Status: Suspended, Reason: "the agents of this part have ended"}
-	case e.stop != nil && e.stop.Status == Cancelled:
-		return Closing{Status: Cancelled, Reason: e.stop.Reason}
-	case budget != "":
-		return Closing{Status: OverBudget, Reason: budget}
-	case e.limits.overIterations() && stuck < left:
-		return Closing{Status: OverIterations, Reason: fmt.Sprintf("%s begun, the limit is %d",
-			Count(e.limits.begun(), "state execution"), e.limits.options.MaxIterations)}
-	case p.Hold != "":
-		return Closing{Status: Suspended, Reason: p.Hold, Until: p.Until}
-	case e.stop != nil && stuck+waiting < left:
-		return Closing{
-			Status: e.stop.Status, Reason: e.stop.Reason, Until: e.stop.Until, Continuing: p.continuing(e.stop.Continuations),
-		}
-	case waiting > 0 && (stuck == 0 || e.limits.options.KeepGoing):
-		return Closing{Status: Suspended, Reason: e.waits(), Until: e.members.earliest(func(*Waits) bool { return true })}
-	}
-	return Closing{Status: Failed, Reason: e.firstFailure()}
-}
-
 // maxNamed is how many waits the reason of a suspended run names.
 const maxNamed = 3
 
 // waits says who waits for what. Agents that wait for others are left out: what these
 // wait for is named.
-func (e ending) waits() string {
+func (s *Step) waits() string {
 	var named []string
-	for a := range e.members.all() {
+	for a := range s.members() {
 		if w := a.Waits; w != nil && w.For != ForAgents {
 			named = append(named, a.ID+" "+w.words())
 		}
@@ -110,8 +97,8 @@ func (e ending) waits() string {
 	return strings.Join(named, ", ")
 }
 
-func (e ending) firstFailure() string {
-	for a := range e.members.all() {
+func (s *Step) firstFailure() string {
+	for a := range s.members() {
 		if a.Failure != nil {
 			return reasonOf(a, a.Failure.Message, a.Exec.lastVerdict())
 		}
@@ -121,23 +108,23 @@ func (e ending) firstFailure() string {
 
 // Close ends the run, or this part of it, as c says.
 func (s *Step) Close(c Closing) {
-	p := &s.draft.delta.Progress
+	p := &s.delta.Progress
 	p.Status, p.Reason, p.Until, p.Hold, p.Continuing = c.Status, c.Reason, c.Until, "", c.Continuing
 	if c.Continuing == Continues {
 		p.Continuations++
 	}
-	s.draft.tellLimits()
-	outcome, detail := outcomeOf(p, s.draft.hasResults())
-	spent := s.draft.ledger().spent()
+	s.tellLimits()
+	outcome, detail := outcomeOf(p, s.hasResults())
+	spent := s.ledger().spent()
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
-		CostUSD: p.TotalUSD, InheritedUSD: s.draft.run.InheritedUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: unfinished(s.draft.agents()),
-		Iterations: p.Iterations - s.draft.run.RerunOf.before(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.draft.now.Sub(p.Started).Milliseconds()),
+		CostUSD: p.TotalUSD, InheritedUSD: s.run.InheritedUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: unfinished(s.Agents()),
+		Iterations: p.Iterations - s.run.RerunOf.before(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
 	}
-	if text, ok := s.draft.result(); ok {
+	if text, ok := s.result(); ok {
 		done.Result = &text
 	}
-	s.draft.tell(nil, done)
+	s.tell(nil, done)
 }
 
 // tellLimits tells which limit ended the run, or was passed by its last state.

@@ -72,17 +72,19 @@ func (e *Exec) noteFailure(f Failure, o Outcome) {
 }
 
 // endVerification decides what the agent does after the commands of its attempt.
-func (x *execution) endVerification(v Verification) effect {
+func (x *execution) endVerification(v Verification) {
 	e := x.agent.Exec
 	if v.Stopped != "" {
 		e.Interrupted, e.Running = v.Stopped, nil
-		return x.effect
+		return
 	}
 	verdict := x.verdict(v)
 	switch {
 	case verdict.Converged:
 		x.tell(&verdict)
-		x.effect.flake = e.Attempt > 1
+		if e.Attempt > 1 {
+			x.progress().FlakeRetries++
+		}
 		x.finish(Outcome{Decision: *e.Asked}, e.Session)
 	case verdict.Reason == reasonNoTag:
 		e.Phase, e.Passed = PhaseAgent, v.Results
@@ -90,7 +92,6 @@ func (x *execution) endVerification(v Verification) effect {
 	default:
 		x.endAttempt(verdict, v.Lost...)
 	}
-	return x.effect
 }
 
 // askForMove reminds an agent whose work passes of the move that is missing. After the
@@ -168,7 +169,7 @@ func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
 // forgotten.
 func (x *execution) nextAttempt(failed NodeAttempt) {
 	e, c := x.agent.Exec, x.state.Policy.Convergence
-	x.effect.attempted = true
+	x.progress().Moved = true
 	e.Attempt++
 	e.Phase, e.Running, e.Asked, e.Refused, e.Noted = PhaseAgent, nil, nil, "", false
 	e.Retries, e.Reminders, e.Reminder, e.Reask, e.Untagged, e.Passed = 0, 0, "", "", false, nil
@@ -188,7 +189,7 @@ func (x *execution) nextAttempt(failed NodeAttempt) {
 // fails, the run is suspended, or the agent moves to another state.
 func (x *execution) giveUp(failed NodeAttempt) {
 	a, c := x.agent, x.state.Policy.Convergence
-	x.effect.attempted = true
+	x.progress().Moved = true
 	switch c.OnExhausted {
 	case "fail":
 		a.Exec.Verdict = &failed
@@ -196,7 +197,7 @@ func (x *execution) giveUp(failed NodeAttempt) {
 		x.fail(Fatal, reasonExhausted, Outcome{})
 	case "suspend":
 		x.tell(x.finished(Outcome{}, reasonExhausted))
-		x.effect.hold = reasonOf(a, reasonExhausted, &failed)
+		x.progress().Hold = reasonOf(a, reasonExhausted, &failed)
 		a.Exec, a.Status = nil, Ready
 	default:
 		x.tell(x.finished(Outcome{}, reasonExhausted))

@@ -15,6 +15,7 @@ type draft struct {
 	delta Delta
 	mine  map[string]*Agent // copies of the agents that the step changes, and new agents
 	added []*Agent          // the new agents, in order of creation
+	part  []string          // the agents that were handed over to the part that the step is about; nil for the whole run
 }
 
 func newDraft(r *Run, now time.Time) *draft {
@@ -35,24 +36,25 @@ func (d *draft) finish() *Delta {
 	return &d.delta
 }
 
-// options returns the options in force. They must not be changed.
-func (d *draft) options() *Options {
+// Options returns the options in force. They must not be changed.
+func (d *draft) Options() *Options {
 	if d.delta.Options != nil {
 		return d.delta.Options
 	}
 	return &d.run.Options
 }
 
-// agent returns an agent as this step has it. It must not be changed.
-func (d *draft) agent(id string) (*Agent, bool) {
+// Agent returns the agent as this step has it. It must not be changed.
+func (d *draft) Agent(id string) (*Agent, bool) {
 	if a, ok := d.mine[id]; ok {
 		return a, a.Status != removed
 	}
 	return d.run.Agent(id)
 }
 
-// agents returns every agent as this step has it, in order of creation.
-func (d *draft) agents() iter.Seq[*Agent] {
+// Agents returns the agents as this step has them, in order of creation. They must
+// not be changed.
+func (d *draft) Agents() iter.Seq[*Agent] {
 	return func(yield func(*Agent) bool) {
 		for _, a := range d.run.Agents {
 			if mine, ok := d.mine[a.ID]; ok {
@@ -131,7 +133,7 @@ func (d *draft) ledger() ledger {
 
 // limits returns what the run may use and what it has used so far.
 func (d *draft) limits() limits {
-	return limits{options: d.options(), progress: &d.delta.Progress, ledger: d.ledger(), inherited: d.run.RerunOf.before()}
+	return limits{options: d.Options(), progress: &d.delta.Progress, ledger: d.ledger(), inherited: d.run.RerunOf.before()}
 }
 
 // markUsed notes that a state's file has been used, so that a resume can refuse to

@@ -58,15 +58,16 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	if !ValidSession(o.Process.CLIID) {
 		o.Process.CLIID = ""
 	}
-	a := s.draft.edit(id)
+	a := s.edit(id)
+	x := s.execution(a, st)
 	if st.Kind == protocol.Prompt {
-		a.countUnknown(s.draft.charge(a, o), o.Failure)
-		a.endOutage(o.Failure)
+		a.countUnknown(s.charge(a, o), o.Failure)
+		x.endOutage(o.Failure)
 	}
 	a.Exec.add(o)
-	a.Exec.leaveOut(o.Process.Prepared, s.draft.now)
-	s.apply(a, s.draft.execution(a, st).end(o))
-	s.apply(a, s.draft.execution(a, st).failUnpriced())
+	a.Exec.leaveOut(o.Process.Prepared, s.now)
+	x.end(o)
+	x.failUnpriced()
 }
 
 // Verification has the results of the done_when commands of an attempt.
@@ -81,41 +82,9 @@ type Verification struct {
 // EndVerification ends the done_when commands of an agent's attempt with their results.
 // It decides whether the state is done, and what the agent does next.
 func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
-	a := s.draft.edit(id)
-	s.apply(a, s.draft.execution(a, st).endVerification(v))
-	s.apply(a, s.draft.execution(a, st).failUnpriced())
-}
-
-func (d *draft) execution(a *Agent, st *protocol.State) *execution {
-	return &execution{
-		agent: a, state: st, options: d.options(), now: d.now,
-		alive: count(d.agents(), isAny),
-	}
-}
-
-// apply carries out what follows for the run from how agent a continues.
-func (s *Step) apply(a *Agent, e effect) {
-	for _, event := range e.events {
-		s.draft.record(event)
-	}
-	p := &s.draft.delta.Progress
-	if e.hold != "" {
-		p.Hold = e.hold
-	}
-	if e.until != nil {
-		p.Until = *e.until
-	}
-	if e.flake {
-		p.FlakeRetries++
-	}
-	p.Moved = p.Moved || e.attempted
-	if e.overloaded {
-		s.draft.suspendOutages()
-	}
-	p.Exhausted = p.Exhausted || e.exhausted
-	if e.move != nil {
-		s.follow(a, *e.move, e.exec)
-	}
+	x := s.execution(s.edit(id), st)
+	x.endVerification(v)
+	x.failUnpriced()
 }
 
 // add adds up what the invocations of an execution brought.

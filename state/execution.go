@@ -8,34 +8,24 @@ import (
 )
 
 // execution decides how one agent continues in a state after something has ended:
-// an invocation, or the commands of done_when. It changes the agent. What follows for
-// the run it returns as an effect.
+// an invocation, or the commands of done_when.
 type execution struct {
-	agent   *Agent // a copy that may be changed
+	step    *Step
+	agent   *Agent // that the step may change
 	state   *protocol.State
 	options *Options
 	now     time.Time
-	alive   int // agents of the run that have not ended
-
-	effect effect // so far
 }
 
-// effect is what follows for the run from the way in which one agent continues.
-type effect struct {
-	events    []Event            // in order, without number and time
-	move      *protocol.Decision // what the agent does next, after the events
-	exec      int                // number of the execution that the move ends
-	hold      string             // why nothing new may start; "" for no reason
-	until     *time.Time         // when to resume; nil for no change
-	exhausted bool               // an agent CLI ended at its share of the budget
-	flake     bool               // the state is done, after a failed attempt
-	attempted bool               // an attempt was used up
-	// overloaded says that the hold is for the service, which fails for too long.
-	overloaded bool
+func (s *Step) execution(a *Agent, st *protocol.State) *execution {
+	return &execution{step: s, agent: a, state: st, options: s.Options(), now: s.now}
 }
+
+// progress is that of the run, for the step to change.
+func (x *execution) progress() *Progress { return &x.step.delta.Progress }
 
 // end decides what the agent does after an invocation.
-func (x *execution) end(o Outcome) effect {
+func (x *execution) end(o Outcome) {
 	e, script := x.agent.Exec, x.state.Kind == protocol.Script
 	switch {
 	case o.Failure != nil:
@@ -51,7 +41,6 @@ func (x *execution) end(o Outcome) effect {
 	default:
 		x.finish(o, e.sessionAfter(x.agent.Session, o))
 	}
-	return x.effect
 }
 
 // remind asks an agent again whose message was no legal move.
@@ -84,18 +73,19 @@ func (x *execution) ask(reminder, reason string) {
 // of the entry, and so must not replace it.
 func (x *execution) finish(o Outcome, next *Session) {
 	a := x.agent
-	if limit, why := x.options.checkMove(o.Decision, x.alive, len(a.Stack)); limit != nil {
+	alive := count(x.step.Agents(), isAny)
+	if limit, why := x.options.checkMove(o.Decision, alive, len(a.Stack)); limit != nil {
 		x.tell(limit)
 		x.fail(Fatal, why, o)
 		return
 	}
 	x.tell(x.finished(o, ""))
-	x.effect.exec = a.Exec.Iteration
+	exec := a.Exec.Iteration
 	a.Exec, a.Failure, a.Model, a.Backend, a.Report, a.By = nil, nil, "", "", "", x.by()
 	if next != nil {
 		a.Session, a.Branch = next, false
 	}
-	x.effect.move = &o.Decision
+	x.step.follow(a, o.Decision, exec)
 }
 
 // by is who brings the agent to the states that follow.
@@ -148,7 +138,7 @@ const maxUnknown = 3
 // failUnpriced fails an agent that would continue to spend an unknown amount although
 // there is a budget. What its last invocation asked for has been done already, and a
 // resume continues from there.
-func (x *execution) failUnpriced() effect {
+func (x *execution) failUnpriced() {
 	a := x.agent
 	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
 	if a.Unknown >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
@@ -156,13 +146,10 @@ func (x *execution) failUnpriced() effect {
 		x.fail(Fatal, fmt.Sprintf(
 			"budget: the cost of the last %d invocations can't be known, so it can't be kept; a budget of 0 means none", a.Unknown), Outcome{})
 	}
-	return x.effect
 }
 
 // tell adds an event about the agent, in the state where it is now.
-func (x *execution) tell(body Body) {
-	x.effect.events = append(x.effect.events, about(x.agent, body))
-}
+func (x *execution) tell(body Body) { x.step.tell(x.agent, body) }
 
 // messages joins problems to one line.
 func messages(problems []protocol.Problem) string {

@@ -6,42 +6,37 @@ import (
 	"time"
 )
 
-// members are the agents that a step is about: those of a part of a matrix, or all.
-type members struct {
-	draft *draft
-	part  []string // the agents that were handed over to the part; nil for the whole run
-}
-
-// all returns the agents in order of creation. They must not be changed.
-func (m members) all() iter.Seq[*Agent] {
-	if m.part == nil {
-		return m.draft.agents()
+// members returns the agents that the step is about, those of a part of a matrix or all, in order
+// of creation. They must not be changed.
+func (d *draft) members() iter.Seq[*Agent] {
+	if d.part == nil {
+		return d.Agents()
 	}
 	return func(yield func(*Agent) bool) {
-		for a := range m.draft.agents() {
-			if m.has(a) && !yield(a) {
+		for a := range d.Agents() {
+			if d.isMember(a) && !yield(a) {
 				return
 			}
 		}
 	}
 }
 
-// has reports whether an agent was handed over, or has been forked by one of the members.
-func (m members) has(a *Agent) bool {
-	for m.part != nil && !slices.Contains(m.part, a.ID) {
-		parent, alive := m.draft.agent(a.Parent)
+// isMember reports whether the step is about an agent: it was handed over, or has been forked by one of the members.
+func (d *draft) isMember(a *Agent) bool {
+	for d.part != nil && !slices.Contains(d.part, a.ID) {
+		parent, alive := d.Agent(a.Parent)
 		if !alive {
-			return slices.ContainsFunc(m.part, func(id string) bool { return isOf(a.Parent, id) })
+			return slices.ContainsFunc(d.part, func(id string) bool { return isOf(a.Parent, id) })
 		}
 		a = parent
 	}
 	return true
 }
 
-// earliest returns the earliest time that a wait has which counts; zero when none has.
-func (m members) earliest(counts func(*Waits) bool) time.Time {
+// earliest returns the earliest time that a wait of the members has which counts; zero when none has.
+func (d *draft) earliest(counts func(*Waits) bool) time.Time {
 	var first time.Time
-	for a := range m.all() {
+	for a := range d.members() {
 		if w := a.Waits; w != nil && !w.Until.IsZero() && (first.IsZero() || w.Until.Before(first)) && counts(w) {
 			first = w.Until
 		}

@@ -16,12 +16,12 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	tell := func(body Body) {
 		e := about(a, body)
 		e.Exec = exec
-		s.draft.record(e)
+		s.record(e)
 	}
-	s.draft.delta.Progress.Moved = true
+	s.delta.Progress.Moved = true
 	for _, spawn := range d.Spawns {
 		tell(&Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
-		s.draft.spawn(a, spawn)
+		s.spawn(a, spawn)
 	}
 	if len(d.Spawns) > 0 {
 		a.enter(d.Then.To, d.Then.Input)
@@ -32,17 +32,17 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 		t.Target = a.ReturnsTo()
 	}
 	tell(t)
-	if text, ended := a.move(d.Then, s.draft.run.Dir); ended {
+	if text, ended := a.move(d.Then, s.run.Dir); ended {
 		tell(&AgentFinished{Result: &text})
 		e := a.ending(text)
-		if s.members.part != nil { // the work of a part is brought back, also where nobody works any more
+		if s.part != nil { // the work of a part is brought back, also where nobody works any more
 			e.Dir = a.Dir
 		}
-		s.draft.delta.Ended = append(s.draft.delta.Ended, e)
-		s.draft.keepLast(a)
+		s.delta.Ended = append(s.delta.Ended, e)
+		s.keepLast(a)
 		return
 	}
-	s.waiting().begin(a, d.Then)
+	s.beginWait(a, d.Then)
 }
 
 // spawn creates the agent that a fork tag asks for.
@@ -70,8 +70,7 @@ func (d *draft) newName(parent *Agent, state string) string {
 	for {
 		parent.Forks++
 		id := fmt.Sprintf("%s_%s%d", parent.ID, abbrev(state), parent.Forks)
-		if !d.isTaken(id) && !d.mayBeForgotten(id, parent, state) {
-			d.delta.Progress.Counter = max(d.delta.Progress.Counter, parent.Forks)
+		if !d.isTaken(id) {
 			return id
 		}
 	}

@@ -44,18 +44,17 @@ func (r *Run) Lost() []*Agent {
 
 // Begin begins a run that New or Rerun has made.
 func (s *Step) Begin() {
-	s.draft.open(false)
-	waiting := s.waiting()
-	for a := range s.draft.agents() {
-		s.draft.record(Event{Agent: a.ID, State: a.State, Body: a.started()})
+	s.open(false)
+	for a := range s.Agents() {
+		s.record(Event{Agent: a.ID, State: a.State, Body: a.started()})
 		switch {
 		case a.Exec != nil && a.Exec.Interrupted != "":
-			s.draft.tell(a, a.Exec.interruption())
+			s.tell(a, a.Exec.interruption())
 		case a.Status == Waiting:
-			waiting.bound(a)
-			s.draft.tell(a, a.Waits.event())
+			s.bound(a)
+			s.tell(a, a.Waits.event())
 		case a.Status == Stuck:
-			s.draft.tell(a, &AgentFinished{Error: a.Failure.Message})
+			s.tell(a, &AgentFinished{Error: a.Failure.Message})
 		}
 	}
 }
@@ -64,27 +63,26 @@ func (s *Step) Begin() {
 // invocation, failed ones try again, and what kept new states from starting is lifted.
 // lost has, by agent, what the invocations of Run.Lost are known to have used.
 func (s *Step) Resume(lost map[string]Lost) {
-	idle := s.draft.idleTime()
-	s.draft.open(true)
-	waiting := s.waiting()
-	tries := s.draft.triesAgain() || !waiting.mayEnd()
-	for a := range s.members.all() {
+	idle := s.idleTime()
+	s.open(true)
+	tries := s.triesAgain() || !s.mayEnd()
+	for a := range s.members() {
 		if a.Exec != nil && idle > 0 {
-			s.draft.edit(a.ID).Exec.leaveOut(idle, s.draft.now)
+			s.edit(a.ID).Exec.leaveOut(idle, s.now)
 		}
 		switch {
 		case a.Status == Busy:
-			s.draft.interrupt(s.draft.edit(a.ID), lost[a.ID])
+			s.interrupt(s.edit(a.ID), lost[a.ID])
 		case a.Status == Waiting:
-			waiting.bound(a)
+			s.bound(a)
 		case a.Status == Stuck && tries:
-			s.draft.edit(a.ID).tryAgain()
-		case a.Status == Ready && a.NotBefore.After(s.draft.now.Add(time.Duration(a.Wait))):
-			s.draft.edit(a.ID).pause(s.draft.now, time.Duration(a.Wait))
+			s.edit(a.ID).tryAgain()
+		case a.Status == Ready && a.NotBefore.After(s.now.Add(time.Duration(a.Wait))):
+			s.edit(a.ID).pause(s.now, time.Duration(a.Wait))
 		}
 		if a.Unknown > 0 || a.Outage != nil {
-			mine := s.draft.edit(a.ID) // both are of one process
-			mine.Unknown, mine.Outage = 0, a.Outage.inNextProcess(a.Status)
+			mine := s.edit(a.ID) // both are of one process
+			mine.Unknown, mine.Outage = 0, nil
 		}
 	}
 }
@@ -92,8 +90,8 @@ func (s *Step) Resume(lost map[string]Lost) {
 // Charge books what the invocations of Run.Lost are known to have used, by agent, without continuing
 // the run: their agents repeat them when it is resumed.
 func (s *Step) Charge(lost map[string]Lost) {
-	for _, a := range s.draft.run.Lost() {
-		s.draft.interrupt(s.draft.edit(a.ID), lost[a.ID])
+	for _, a := range s.run.Lost() {
+		s.interrupt(s.edit(a.ID), lost[a.ID])
 	}
 }
 
@@ -101,17 +99,20 @@ func (s *Step) Charge(lost map[string]Lost) {
 // doesn't while other agents wait for something that the resume may bring.
 func (d *draft) triesAgain() bool {
 	status := d.run.Progress.Status
-	return !d.options().KeepGoing || status != Suspended && status != Running
+	return !d.Options().KeepGoing || status != Suspended && status != Running
 }
 
 func (d *draft) open(resumed bool) {
 	p, run := &d.delta.Progress, d.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
 	p.Moved, p.Continuing = false, ""
+	if run.Progress.Status != Suspended {
+		p.Suspensions = 0
+	}
 	p.Started = stamp(d.now)
 	started := &RunStarted{
 		Scope: run.Scope, Entry: run.Entry, Resumed: resumed,
-		BudgetUSD: d.options().BudgetUSD, MaxParallel: d.options().MaxParallel, InheritedUSD: run.InheritedUSD,
+		BudgetUSD: d.Options().BudgetUSD, MaxParallel: d.Options().MaxParallel, InheritedUSD: run.InheritedUSD,
 	}
 	if of := run.RerunOf; of != nil {
 		started.RerunOf, started.RerunExec = of.WorkflowID, of.Exec

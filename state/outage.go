@@ -24,24 +24,11 @@ const (
 	maxSuspensions    = 6
 )
 
-// Outage is a row of failures of the service that an agent waits out. They are not
-// counted as retries of its state.
+// Outage is a row of failures of the service that an agent waits out in this process. They are
+// not counted as retries of its state.
 type Outage struct {
-	// Since is the time of the first of them in this process, and N how many there were;
-	// zero before there is one.
-	Since time.Time `json:"since,omitzero"`
-	N     int       `json:"n,omitempty"`
-	// Suspended is how often the run was suspended meanwhile.
-	Suspended int `json:"suspended,omitempty"`
-}
-
-// inNextProcess returns what is left of an outage for the process that resumes the run:
-// how often it was suspended. An agent that has failed begins anew.
-func (o *Outage) inNextProcess(s AgentStatus) *Outage {
-	if o == nil || o.Suspended == 0 || s == Stuck {
-		return nil
-	}
-	return &Outage{Suspended: o.Suspended}
+	Since time.Time `json:"since" is:"set"`  // of the first of them
+	N     int       `json:"n" is:"positive"` // how many there were
 }
 
 // overloadWait is how long failures of the service are waited out; 0 counts them
@@ -60,12 +47,9 @@ func (x *execution) waitForService(f *Failure) bool {
 	if f.Class != Service || limit == 0 {
 		return false
 	}
-	o := Outage{}
+	o := Outage{Since: x.now.UTC().Round(0)}
 	if x.agent.Outage != nil {
 		o = *x.agent.Outage
-	}
-	if o.N == 0 {
-		o.Since = x.now.UTC().Round(0)
 	}
 	o.N++
 	left := min(o.Since.Add(limit).Sub(x.now), limit) // a clock that was put back can't make it longer
@@ -73,11 +57,11 @@ func (x *execution) waitForService(f *Failure) bool {
 	switch {
 	case left <= 0:
 		f.Message += fmt.Sprintf(" (the service has failed for the %s of overload-wait)", limit)
-		return x.suspendForService(f, o)
+		return x.suspendForService(f)
 	case asked > left:
 		f.Message += fmt.Sprintf(" (the service asks for a wait until %s, which is beyond the %s of overload-wait)",
 			f.NotBefore.UTC().Format("2006-01-02 15:04:05 UTC"), limit)
-		return x.suspendForService(f, o)
+		return x.suspendForService(f)
 	}
 	backoff := min(firstBackoff<<min(o.N-1, 20), maxOutageBackoff)
 	wait := min(max(backoff, asked), left)
@@ -90,42 +74,31 @@ func (x *execution) waitForService(f *Failure) bool {
 
 // suspendForService has the run suspended because the service has failed for too long,
 // and reports false when the agent is to fail instead. In that case it adds the reason to
-// f, if there is one.
-func (x *execution) suspendForService(f *Failure, o Outage) bool {
+// f, if there is one. Of agents that wait for the service only the first one counts.
+func (x *execution) suspendForService(f *Failure) bool {
+	p := x.progress()
 	switch {
 	case x.options.OnOverload != SuspendOnOverload:
 		return false
-	case o.Suspended >= maxSuspensions:
-		f.Message += fmt.Sprintf(" (after %s)", Count(o.Suspended, "suspension"))
+	case p.Hold == "" && p.Suspensions >= maxSuspensions:
+		f.Message += fmt.Sprintf(" (after %s)", Count(p.Suspensions, "suspension"))
 		return false
 	}
-	wait := min(firstSuspension<<o.Suspended, longestSuspension)
-	asked := min(f.NotBefore.Sub(x.now), longestSuspension)
-	until := x.now.Add(max(wait, asked)).UTC().Round(0)
-	x.agent.Outage, x.agent.Status = &o, Ready
-	x.agent.Exec.undoInvocation()
-	x.effect.hold, x.effect.until, x.effect.overloaded = f.Message, &until, true
-	return true
-}
-
-// suspendOutages counts a suspension for all agents that wait for the service, since only
-// the first of them asks for it.
-func (d *draft) suspendOutages() {
-	for a := range d.agents() {
-		if a.Outage == nil {
-			continue
-		}
-		mine := d.edit(a.ID)
-		o := *mine.Outage
-		o.Suspended++
-		mine.Outage = &o
+	if p.Hold == "" {
+		wait := min(firstSuspension<<p.Suspensions, longestSuspension)
+		asked := min(f.NotBefore.Sub(x.now), longestSuspension)
+		p.Hold, p.Until = f.Message, x.now.Add(max(wait, asked)).UTC().Round(0)
+		p.Suspensions++
 	}
+	x.agent.Status = Ready
+	x.agent.Exec.undoInvocation()
+	return true
 }
 
 // endOutage ends the row of failures of the service when an invocation ended in
 // another way.
-func (a *Agent) endOutage(f *Failure) {
+func (x *execution) endOutage(f *Failure) {
 	if f == nil || f.Class != Service && f.Class != Stopped {
-		a.Outage = nil
+		x.agent.Outage, x.progress().Suspensions = nil, 0
 	}
 }

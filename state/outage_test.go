@@ -119,7 +119,8 @@ func TestAnOutageThatLastsSuspends(t *testing.T) {
 			break
 		}
 		equal(t, "next", p.next(0), "")
-		end := p.closed(nil)
+		p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
+		end := p.run.Progress
 		equal(t, "status", end.Status, state.Suspended)
 		if !strings.Contains(end.Reason, "overload-wait") {
 			t.Errorf("reason: got %q, want that the service failed for too long", end.Reason)
@@ -136,34 +137,24 @@ func TestAnOutageThatLastsSuspends(t *testing.T) {
 		t.Errorf("failure: got %+v, want that of the service, after 6 suspensions", f)
 	}
 	equal(t, "retries counted", p.agent("main").Exec.Retries, 0)
+	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 	p.resume(nil)
-	if p.agent("main").Outage != nil {
-		t.Errorf("after the failure: got %+v, want the count to begin anew", p.agent("main").Outage)
-	}
-}
+	equal(t, "count after the failure", p.run.Progress.Suspensions, 0)
 
-// TestASuspensionCountsForAllThatWait: agents that take turns in asking for it don't add up
-// to more of them. An answer ends the count of the one that gets it.
-func TestASuspensionCountsForAllThatWait(t *testing.T) {
-	p := newPlay(t, suspendsOnOverload)
-	p.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
-	for _, id := range []string{"main", "main_b1"} {
+	p = newPlay(t, suspendsOnOverload)
+	other := p.fork("main")
+	for _, id := range []string{"main", other} {
 		p.start(id)
 		p.end(id, fail(state.Service, "529"))
 	}
 	p.now = p.now.Add(time.Second)
+	p.start(other)
 	p.down(0)
-	suspensions := func(id string) int {
-		if o := p.agent(id).Outage; o != nil {
-			return o.Suspended
-		}
-		return 0
-	}
-	equal(t, "suspensions", []int{suspensions("main"), suspensions("main_b1")}, []int{1, 1})
-	p.now = p.now.Add(time.Hour)
+	p.end(other, fail(state.Service, "529"))
+	equal(t, "two agents in one process", []any{p.run.Progress.Suspensions, p.status(other)}, []any{1, state.Ready})
 	p.resume(nil)
 	p.turn("main", goTo("A.md"))
-	equal(t, "after an answer to one", []int{suspensions("main"), suspensions("main_b1")}, []int{0, 1})
+	equal(t, "after an answer", p.run.Progress.Suspensions, 0)
 }
 
 // limited ends an invocation at a usage limit that ends after a time.

@@ -37,21 +37,21 @@ type Began struct {
 func (s *Step) HandOver(job string, most int) {
 	now := map[string]Handover{} // agents that wait for a job, as they stand
 	waiting := map[string][]Handover{}
-	for a := range s.draft.agents() {
+	for a := range s.Agents() {
 		if a.Status != Waiting || a.Waits.For != ForJob {
 			continue
 		}
 		now[a.ID] = Handover{a.ID, a.Handed}
-		if !s.draft.run.Parts.hold(a.ID) {
+		if !s.run.Parts.hold(a.ID) {
 			waiting[a.Waits.Job] = append(waiting[a.Waits.Job], now[a.ID])
 		}
 	}
 	if job == "" && len(waiting) > 0 {
 		job = slices.Min(slices.Collect(maps.Keys(waiting)))
 	}
-	parts := append(pack(job, waiting[job], most), s.draft.run.Parts.earlier(now)...)
+	parts := append(pack(job, waiting[job], most), s.run.Parts.earlier(now)...)
 	parts = uniqueParts(parts)
-	s.draft.delta.Parts = &parts
+	s.delta.Parts = &parts
 }
 
 // uniqueParts leaves out parts of a name that there was before.

@@ -161,7 +161,7 @@ func (o *partMerge) addProgress() {
 	p.FlakeRetries += from.FlakeRetries - o.began.FlakeRetries
 	p.Questions += from.Questions - o.began.Questions
 	p.HasJoin = p.HasJoin || from.HasJoin
-	p.Counter, p.Warned = max(p.Counter, from.Counter), p.Warned || from.Warned
+	p.Warned = p.Warned || from.Warned
 	for _, name := range o.from.Used {
 		if !slices.Contains(o.run.Used, name) {
 			o.run.Used = append(o.run.Used, name)

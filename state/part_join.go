@@ -206,6 +206,6 @@ func (m *merge) finish() error {
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}
-	r.fold(0)
+	r.fold()
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -69,25 +68,27 @@ func (r *Run) Sums() []Sum {
 }
 
 // fold adds up what is too old to be kept one by one. It depends on nothing but the
-// run and the step that led to it, so that replaying a journal leads to the same run.
-// before is how many endings were kept before the step: those that a join may deliver stay,
-// and are looked at only once in a while.
-func (r *Run) fold(before int) {
+// run, so that replaying a journal leads to the same run.
+func (r *Run) fold() {
 	if _, isPart := r.Parts.Own(); isPart {
 		return // what is a part's own is told one by one when it is joined
 	}
-	many, long := len(r.Ended) > keptEndings+foldSlack, len(r.Ledger) > keptEntries+foldSlack
-	many = many && (!r.Progress.HasJoin || before/foldSlack != len(r.Ended)/foldSlack)
-	if !many && !long {
+	old, long := r.oldEndings(), len(r.Ledger) > keptEntries+foldSlack
+	if old == 0 && !long {
 		return
 	}
 	p := Past{}
 	if r.Past != nil {
 		p = *r.Past
 	}
-	if many {
-		r.foldEndings(&p)
-	}
+	p.Agents += old
+	r.Ended = slices.DeleteFunc(slices.Clone(r.Ended), func(e Ending) bool {
+		drops := old > 0 && r.mayDrop(e)
+		if drops {
+			old--
+		}
+		return drops
+	})
 	t := tally{}
 	if long {
 		old := len(r.Ledger) - keptEntries
@@ -99,50 +100,27 @@ func (r *Run) fold(before int) {
 	r.Past = &p
 }
 
-// foldEndings drops the results of the agents that ended first, but never that of the
-// main agent, which is the result of the run, nor those that a join may deliver.
-func (r *Run) foldEndings(p *Past) {
-	joinable := r.joinable()
-	old := len(r.Ended) - len(joinable) - keptEndings
-	kept := make([]Ending, 0, len(joinable)+keptEndings+1)
-	i := 0
-	for _, e := range r.Ended {
-		switch {
-		case joinable[e.Agent]:
-			kept = append(kept, e)
-			continue
-		case i >= old || e.Agent == mainAgent:
-			kept = append(kept, e)
-		default:
-			p.Agents++
-		}
-		i++
+// oldEndings counts the results that it is time to drop.
+func (r *Run) oldEndings() int {
+	if len(r.Ended) <= keptEndings+foldSlack {
+		return 0
 	}
-	r.Ended = kept
+	may := 0
+	for _, e := range r.Ended {
+		if r.mayDrop(e) {
+			may++
+		}
+	}
+	if may <= keptEndings+foldSlack {
+		return 0
+	}
+	return may - keptEndings
 }
 
-// joinable has the agents that have ended and that a join may still deliver.
-func (r *Run) joinable() map[string]bool {
-	if !r.Progress.HasJoin {
-		return nil
-	}
-	r.index()
-	there := map[string]bool{}
-	for i := len(r.Ended) - 1; i >= 0; i-- { // children mostly end before their parents
-		if e := r.Ended[i]; e.Parent != "" && !e.Delivered {
-			there[e.Agent] = r.byID[e.Parent] != nil || there[e.Parent]
-		}
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, e := range r.Ended {
-			if at, ok := there[e.Agent]; ok && !at && there[e.Parent] {
-				there[e.Agent], changed = true, true
-			}
-		}
-	}
-	maps.DeleteFunc(there, func(_ string, may bool) bool { return !may })
-	return there
+// mayDrop reports whether a result need not be kept: it is not that of the main agent, which is the
+// result of the run, and no join may deliver it.
+func (r *Run) mayDrop(e Ending) bool {
+	return e.Agent != mainAgent && (!r.Progress.HasJoin || e.Delivered || e.Parent == "")
 }
 
 // namesOf has the agents of a run and those whose results are kept.
@@ -225,28 +203,4 @@ func addModels(sums, more []ModelCost) []ModelCost {
 		byName[m.Model] = sum
 	}
 	return slices.SortedFunc(maps.Values(byName), func(a, b ModelCost) int { return strings.Compare(a.Model, b.Model) })
-}
-
-// mayBeForgotten reports whether an agent that is no longer kept may have had the name
-// that a parent is about to give. That is possible only where the name can be read in
-// another way: "main_a11" as the first agent in A1 or as the eleventh in A. A parent
-// never gives a number twice.
-func (d *draft) mayBeForgotten(id string, parent *Agent, state string) bool {
-	if d.run.Forgotten() == 0 {
-		return false
-	}
-	for name := range d.run.Files {
-		part := "_" + abbrev(name)
-		for at := len(id) - 1; at > 0 && id[at] >= '0' && id[at] <= '9'; at-- {
-			n, err := strconv.Atoi(id[at:])
-			if err != nil || id[at] == '0' || n > d.delta.Progress.Counter || !strings.HasSuffix(id[:at], part) {
-				continue
-			}
-			own := n == parent.Forks && abbrev(name) == abbrev(state) && id[:at] == parent.ID+part
-			if !own {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -10,19 +10,16 @@ import (
 
 // dispatcher is a run whose first agent forks one worker after the other; steps are
 // not checked one by one, which would take longer than all else.
-type dispatcher struct {
-	*play
-	names map[string]bool
-}
+type dispatcher struct{ *play }
 
-func (d *dispatcher) step(f func(*state.Step)) {
+func (d dispatcher) step(f func(*state.Step)) {
 	step := d.run.Step(d.now)
 	f(step)
 	d.run.Apply(step.Delta())
 }
 
 // launch runs one invocation of an agent.
-func (d *dispatcher) launch(id string, o state.Outcome) {
+func (d dispatcher) launch(id string, o state.Outcome) {
 	d.step(func(s *state.Step) {
 		a, _ := s.Agent(id)
 		st := d.state(a.State)
@@ -32,27 +29,19 @@ func (d *dispatcher) launch(id string, o state.Outcome) {
 }
 
 // fork has an agent fork a worker that ends at once.
-func (d *dispatcher) fork(parent, target string, c state.Cost) {
+func (d dispatcher) fork(parent, target string, c state.Cost) {
 	d.t.Helper()
 	spawn := protocol.Spawn{State: target, Next: "A.md"}
 	d.launch(parent, state.Outcome{Cost: c, Decision: protocol.Decision{Spawns: []protocol.Spawn{spawn}, Then: goTo("A.md")}})
 	id := d.run.Agents[len(d.run.Agents)-1].ID
-	if d.names[id] {
-		d.t.Fatalf("the name %s is given twice", id)
-	}
-	d.names[id] = true
 	d.launch(id, state.Outcome{Cost: c, Decision: protocol.Decision{Then: result("result of " + id)}})
 }
 
-func newDispatcher(t *testing.T, files ...string) *dispatcher {
-	d := &dispatcher{newPlay(t, func(o *state.Options) { o.BudgetUSD, o.MaxAgents = 0, 2 }), map[string]bool{"main": true}}
-	for _, f := range files {
-		d.run.Files[f] = d.run.Files["A.md"]
-	}
-	return d
+func newDispatcher(t *testing.T) dispatcher {
+	return dispatcher{newPlay(t, func(o *state.Options) { o.BudgetUSD, o.MaxAgents = 0, 2 })}
 }
 
-func (d *dispatcher) size() int {
+func (d dispatcher) size() int {
 	d.t.Helper()
 	data, err := d.run.Encode()
 	must(d.t, err)
@@ -109,18 +98,6 @@ func TestAnEndlessDispatcher(t *testing.T) {
 	again, err := state.Decode(data)
 	must(t, err)
 	equal(t, "sums, read again", again.Sums(), d.run.Sums())
-}
-
-// TestForgottenNamesAreNotGivenAgain: also where one can be read in two ways.
-func TestForgottenNamesAreNotGivenAgain(t *testing.T) {
-	files := []string{"W.md", "W1.md", "W12.md", "A_B.md"}
-	d := newDispatcher(t, files...)
-	for n := range 2600 {
-		d.fork("main", files[(n*n+n/3)%len(files)], cost(1))
-	}
-	if d.run.Forgotten() < 1000 {
-		t.Fatalf("forgotten: got %d, want many", d.run.Forgotten())
-	}
 }
 
 // TestTheRunsResultIsKept though its agent ended first.

@@ -75,7 +75,7 @@ func Rerun(r *Run, n int, as Renewal) (*Run, error) {
 	p := r.Progress
 	next.Progress = Progress{
 		Status: Running, Started: next.Created, Iterations: n - 1, LastBegun: first.N - 1,
-		Created: p.Created, Counter: p.Counter, Questions: p.Questions, HasJoin: p.HasJoin,
+		Created: p.Created, Questions: p.Questions, HasJoin: p.HasJoin,
 	}
 	idle := max(0, as.Now.Sub(first.Exec.Started))
 	for _, a := range next.Agents {

@@ -20,7 +20,7 @@ func (x *execution) endFailed(o Outcome) {
 	case f.Class == UsageLimit:
 		x.reachUsageLimit(f, o.Hold)
 	case f.Class == BudgetSpent:
-		x.effect.exhausted = true
+		x.progress().Exhausted = true
 		a.Status = Ready
 		x.continueLater(o)
 	case prompt && x.waitForService(&f):
@@ -42,7 +42,7 @@ func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 	x.tell(&Limit{Which: "usage"})
 	if left <= 0 || hold >= 0 && left > hold {
 		a.Status = Ready
-		x.effect.hold, x.effect.until = f.Message, &f.Reset
+		x.progress().Hold, x.progress().Until = f.Message, f.Reset
 		return
 	}
 	until := f.Reset.UTC().Round(0)

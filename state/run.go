@@ -9,7 +9,7 @@ import (
 
 // Schema is the version of the state file that this program writes, and the only one
 // that it reads.
-const Schema = 7
+const Schema = 8
 
 // Status says whether a run is under way, and if not, why.
 type Status string
@@ -127,19 +127,20 @@ type Progress struct {
 	Seq          int       `json:"seq"`    // steps committed so far
 	Events       int       `json:"events"` // seq of the last event
 	Status       Status    `json:"status" is:"status"`
-	Reason       string    `json:"reason,omitempty"`  // why it is not running
-	Until        time.Time `json:"until,omitzero"`    // Suspended: when to resume
-	Started      time.Time `json:"started"`           // of this part of the run
-	Iterations   int       `json:"iterations"`        // state executions begun
-	LastBegun    int       `json:"last_begun"`        // number of the agent that began an execution last
-	Created      int       `json:"created"`           // agents created
-	Counter      int       `json:"counter,omitempty"` // highest number in an agent's name
-	Launches     int       `json:"launches"`          // invocations begun
+	Reason       string    `json:"reason,omitempty"` // why it is not running
+	Until        time.Time `json:"until,omitzero"`   // Suspended: when to resume
+	Started      time.Time `json:"started"`          // of this part of the run
+	Iterations   int       `json:"iterations"`       // state executions begun
+	LastBegun    int       `json:"last_begun"`       // number of the agent that began an execution last
+	Created      int       `json:"created"`          // agents created
+	Launches     int       `json:"launches"`         // invocations begun
 	FlakeRetries int       `json:"flake_retries"`
 	TotalUSD     USD       `json:"total_usd"`           // sum of the ledger
 	Exhausted    bool      `json:"exhausted,omitempty"` // an agent CLI ended at its own cap
 	Warned       bool      `json:"warned,omitempty"`    // the event about 80 % of the budget was emitted
 	Hold         string    `json:"hold,omitempty"`      // why nothing new starts until a resume
+	// Suspensions is how often in a row the run was suspended since the service failed.
+	Suspensions int `json:"suspensions,omitempty"`
 	// Questions is the highest number of a question, and Continuations how often in a row
 	// a step has started its workflow again by itself.
 	Questions     int `json:"questions,omitempty"`

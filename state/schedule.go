@@ -1,61 +1,54 @@
 package state
 
 import (
-	"iter"
+	"cmp"
 	"time"
 )
 
-// schedule decides which agent takes a free slot, and when the next one can.
-type schedule struct {
-	agents    iter.Seq[*Agent] // in order of creation
-	now       time.Time
-	lastBegun int  // number of the agent that began an execution last
-	blocked   bool // nothing may start that could cost anything
-	mayBegin  bool // new executions may begin
-}
-
-// begins reports whether a new execution may begin.
-func (s schedule) begins() bool { return s.mayBegin && !s.blocked }
-
-// next returns the agent that takes a free slot, as Step.Next describes it.
-func (s schedule) next() (*Agent, bool) {
-	if s.blocked {
+// Next returns the agent that takes the next free slot at the time of the step, and
+// false when there is none. First come executions under way, then those that waited for
+// a retry, then new ones, round-robin in order of creation. When nothing may start,
+// done_when commands are still run. busy is the number of slots that are taken.
+func (s *Step) Next(busy int) (*Agent, bool) {
+	switch {
+	case busy >= s.Options().MaxParallel:
+		return nil, false
+	case s.limits().blocked():
 		return s.nextToVerify()
 	}
+	mayBegin := s.begins()
 	var going, waited, later, first *Agent // in order of precedence
-	for a := range s.agents {
+	for a := range s.members() {
 		switch {
 		case a.Status != Ready || a.NotBefore.After(s.now):
 		case a.Exec != nil && a.NotBefore.IsZero():
 			going = a
 		case a.Exec != nil:
-			waited = either(waited, a)
-		case !s.mayBegin:
-		case a.N > s.lastBegun:
-			later = either(later, a)
+			waited = cmp.Or(waited, a)
+		case !mayBegin:
+		case a.N > s.delta.Progress.LastBegun:
+			later = cmp.Or(later, a)
 		default:
-			first = either(first, a)
+			first = cmp.Or(first, a)
 		}
 		if going != nil {
 			break
 		}
 	}
-	a := either(either(going, waited), either(later, first))
+	a := cmp.Or(going, waited, later, first)
 	return a, a != nil
 }
 
-// either returns a, or b when a is nil.
-func either(a, b *Agent) *Agent {
-	if a != nil {
-		return a
-	}
-	return b
+// begins reports whether a new execution may begin.
+func (s *Step) begins() bool {
+	limits, failed := s.limits(), count(s.members(), isStuck) > 0
+	return !limits.blocked() && !limits.overIterations() && (!failed || s.Options().KeepGoing)
 }
 
 // nextToVerify returns an agent whose done_when commands are to run. They belong
 // to what has begun already, and cost nothing.
-func (s schedule) nextToVerify() (*Agent, bool) {
-	for a := range s.agents {
+func (s *Step) nextToVerify() (*Agent, bool) {
+	for a := range s.members() {
 		if a.Status == Ready && a.Exec != nil && a.Exec.Phase == PhaseVerify {
 			return a, true
 		}
@@ -63,13 +56,14 @@ func (s schedule) nextToVerify() (*Agent, bool) {
 	return nil, false
 }
 
-// wakeTime is Step.WakeTime.
-func (s schedule) wakeTime() time.Time {
+// WakeTime returns when the next agent that is held back may continue; the zero time when there
+// is no such agent.
+func (s *Step) WakeTime() time.Time {
 	var wake time.Time
-	if s.blocked {
+	if s.limits().blocked() {
 		return wake
 	}
-	for a := range s.agents {
+	for a := range s.members() {
 		waits := a.Status == Ready && a.NotBefore.After(s.now)
 		if waits && (wake.IsZero() || a.NotBefore.Before(wake)) {
 			wake = a.NotBefore

@@ -32,37 +32,37 @@ func (h Here) hasRead(until time.Time) bool { return h.HasRead == nil || h.HasRe
 
 // Restrict leaves all agents as they are that are not of a part of a matrix: one that is
 // named, or has been forked by one. nil is the whole run.
-func (s *Step) Restrict(part []string) { s.members.part = part }
+func (s *Step) Restrict(part []string) { s.part = part }
 
 // Settle begins and ends the waits of agents, as far as the run and the time of the
 // step decide it: times that have come, agents that a join waits for, jobs. It follows each
 // decision of a step.
 func (s *Step) Settle(h Here) {
 	s.Restrict(h.Part)
-	p := &s.draft.delta.Progress
+	p := &s.delta.Progress
 	p.HasJoin = p.HasJoin || h.HasJoin
-	w, joining := s.waiting(), []string(nil)
-	for a := range s.members.all() {
+	var joining []string
+	for a := range s.members() {
 		switch {
 		case a.Status == Waiting && a.Waits.For == ForAgents:
 			joining = append(joining, a.ID)
 		case a.Status == Waiting:
-			w.settle(a, h)
+			s.settleOne(a, h)
 		case a.Status == Ready && h.Jobs != nil:
-			w.handOver(a, h)
+			s.handOver(a, h)
 		}
 	}
-	for _, id := range w.joins().complete(joining) {
-		w.proceed(id, "agents")
-		w.handOver(s.draft.edit(id), h)
+	for _, id := range s.completeJoins(joining) {
+		s.proceed(id, "agents")
+		s.handOver(s.edit(id), h)
 	}
 }
 
 // Answer ends the wait of an agent for an answer. It does nothing when no question of that
 // number is open.
 func (s *Step) Answer(agent string, number int, a Answer) {
-	if w := s.waiting(); w.question(agent, number) != nil {
-		to := w.proceed(agent, a.By)
+	if s.question(agent, number) != nil {
+		to := s.proceed(agent, a.By)
 		to.Payload, to.By = Text(a.Text), person(a.By)
 	}
 }
@@ -70,39 +70,36 @@ func (s *Step) Answer(agent string, number int, a Answer) {
 // TimeOut ends the wait of an agent for an answer as if its time had come. It does nothing
 // when no question of that number is open, or when it has no timeout.
 func (s *Step) TimeOut(agent string, number int) {
-	w := s.waiting()
-	if q := w.question(agent, number); q != nil && q.TimeoutNext != "" {
-		w.timeOut(agent, q)
+	if q := s.question(agent, number); q != nil && q.TimeoutNext != "" {
+		s.timeOut(agent, q)
 	}
 }
 
 // NoteComment notes which comment asks a question. It does nothing when no question of
 // that number is open.
 func (s *Step) NoteComment(agent string, number int, comment int64) {
-	if w := s.waiting(); w.question(agent, number) != nil {
-		w.editQuestion(agent).Comment = comment
+	if s.question(agent, number) != nil {
+		s.editQuestion(agent).Comment = comment
 	}
 }
 
 // DueTime returns when the next wait for a time ends by itself: after <goto after>, not the
 // timeouts of questions. It is zero when there is none, and when nothing could start then.
 func (s *Step) DueTime() time.Time {
-	if !s.schedule().begins() {
+	if !s.begins() {
 		return time.Time{}
 	}
-	return s.members.earliest(func(w *Waits) bool { return w.For == ForTime })
+	return s.earliest(func(w *Waits) bool { return w.For == ForTime })
 }
 
 // SettleTime returns when Settle is next going to end a wait because of the time, which
 // may be in the past; zero when it never is.
 func (s *Step) SettleTime(h Here) time.Time {
-	return s.members.earliest(func(w *Waits) bool { return w.For == ForTime || !w.isOver(s.draft.now) || h.hasRead(w.Until) })
+	return s.earliest(func(w *Waits) bool { return w.For == ForTime || !w.isOver(s.now) || h.hasRead(w.Until) })
 }
 
 // IsAsking reports whether a question is open whose answer would let a state begin.
 func (s *Step) IsAsking() bool {
 	asks := func(a *Agent) bool { return a.asks() != nil }
-	return s.schedule().begins() && count(s.members.all(), asks) > 0
+	return s.begins() && count(s.members(), asks) > 0
 }
-
-func (s *Step) waiting() waiting { return waiting{s.draft, s.members} }

@@ -79,15 +79,16 @@ type Launch struct {
 // Start marks an agent as running and returns it. The step must be saved before the
 // process starts. An agent whose plan is refused fails instead.
 func (s *Step) Start(id string, l Launch) *Agent {
-	a, now := s.draft.edit(id), stamp(s.draft.now)
+	a, now := s.edit(id), stamp(s.now)
 	if l.Plan.Refused != "" {
-		s.draft.refuse(a, l.State, l.Plan.Refused)
+		a.NotBefore, a.Wait = time.Time{}, 0
+		s.execution(a, l.State).fail(Fatal, l.Plan.Refused, Outcome{Process: Process{ExitCode: -1}})
 		return a
 	}
-	s.draft.delta.Progress.Launches++
+	s.delta.Progress.Launches++
 	restart := a.Exec == nil || a.Exec.Inherited || (a.Exec.Interrupted != "" && a.Exec.sendsPrompt())
 	if a.Exec == nil {
-		a.Exec = s.draft.newExec(a, l)
+		a.Exec = s.newExec(a, l)
 	}
 	e := a.Exec
 	if restart {
@@ -96,7 +97,7 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	if e.AttemptStarted.IsZero() {
 		e.AttemptStarted = now
 	}
-	e.Running = l.invocation(s.draft.delta.Progress.Launches, a, s.Options())
+	e.Running = l.invocation(s.delta.Progress.Launches, a, s.Options())
 	if e.Interrupted != "" {
 		e.Interrupted, e.Noted = "", true
 	}
@@ -107,7 +108,7 @@ func (s *Step) Start(id string, l Launch) *Agent {
 		if l.State.Trusted {
 			cwd = ""
 		}
-		s.draft.tell(a, &StateStarted{
+		s.tell(a, &StateStarted{
 			Kind: string(l.State.Kind), Attempt: e.Attempt, Session: e.Running.Mode,
 			SessionID: e.Running.SessionID, Model: e.Running.Model, Cwd: cwd, Backend: l.Plan.Backend,
 		})
@@ -115,22 +116,11 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	return a
 }
 
-// refuse fails an agent that can't begin or continue its state. Nothing of it has been
-// started.
-func (d *draft) refuse(a *Agent, st *protocol.State, why string) {
-	a.NotBefore, a.Wait = time.Time{}, 0
-	x := d.execution(a, st)
-	x.fail(Fatal, why, Outcome{Process: Process{ExitCode: -1}})
-	for _, event := range x.effect.events {
-		d.record(event)
-	}
-}
-
 // NoteProgress saves what is known of an agent's invocation under way, so that a crash does
 // not lose it: the tokens that it has used so far, and the CLI's own id of its conversation.
 // What is not told, as nil or "", stays as it is.
 func (s *Step) NoteProgress(id string, used []Usage, cliID string) {
-	e := s.draft.edit(id).Exec
+	e := s.edit(id).Exec
 	if e == nil || e.Running == nil {
 		return
 	}

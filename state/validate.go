@@ -162,7 +162,6 @@ func (a *Agent) check(c *checker, at string) {
 	a.Waits.check(c, at+".waits")
 	c.want(!a.Branch || a.Session != nil, at+".branch", "is set without a session")
 	c.want(a.Status != Busy || a.Exec != nil, at+".exec", "is missing for status %q", a.Status)
-	c.want(a.Outage == nil || a.Outage.N >= 1 || a.Outage.Suspended >= 1, at+".outage.n", "is less than 1")
 	for i, f := range a.Stack {
 		c.want(!f.Branch || f.Session != nil, fmt.Sprintf("%s.stack[%d].branch", at, i), "is set without a session")
 	}
