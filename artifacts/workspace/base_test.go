@@ -77,19 +77,21 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 	server, asked := listener(t, http.NotFound)
 	want := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
 	for _, test := range []struct {
-		server string
-		want   []string
+		server, origin string
+		want           []string
 	}{
-		{server.URL, []string{want}},
-		{server.URL + "/", []string{want}},
-		{server.URL + "/sub", nil},
-		{strings.Replace(server.URL, "http:", "https:", 1), nil},
-		{server.URL + "0", nil},
-		{"", nil},
+		{server.URL, server.URL + "/owner/repo", []string{want}},
+		{server.URL + "/", server.URL + "/owner/repo", []string{want}},
+		{server.URL, "ssh://git@127.0.0.1/owner/repo", []string{want}}, // a job has no key for it
+		{server.URL, "git@127.0.0.1:owner/repo.git", []string{want}},
+		{server.URL + "/sub", server.URL + "/owner/repo", nil},
+		{strings.Replace(server.URL, "http:", "https:", 1), server.URL + "/owner/repo", nil},
+		{server.URL + "0", server.URL + "/owner/repo", nil},
+		{"", server.URL + "/owner/repo", nil},
 	} {
 		here := clone(t, otherRemote(t, "x"))
-		git(t, here.checkout(), "remote", "set-url", "origin", server.URL+"/owner/repo")
-		if test.want != nil { // what a checkout may have kept would be shown too
+		git(t, here.checkout(), "remote", "set-url", "origin", test.origin)
+		if test.want != nil { // what a checkout may have kept is not read
 			git(t, here.checkout(), "config", "http."+server.URL+"/.extraheader", "AUTHORIZATION: basic stale")
 		}
 		asked.headers = nil
@@ -100,7 +102,7 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 		}
 		got := slices.DeleteFunc(slices.Compact(asked.headers), func(header string) bool { return header == "" })
 		if !slices.Equal(got, test.want) {
-			t.Errorf("token for %q, origin at %s: got headers %q, want %q", test.server, server.URL, got, test.want)
+			t.Errorf("token for %q, origin at %s: got headers %q, want %q", test.server, test.origin, got, test.want)
 		}
 		config := read(t, here.checkout(), ".git/config")
 		if strings.Contains(config, "secret") || strings.Contains(config, strings.TrimPrefix(want, "basic ")) {

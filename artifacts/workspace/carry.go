@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Carried is a bundle of snapshots.
@@ -22,14 +20,12 @@ type Carried struct {
 // Packing says where snapshots are packed, and how.
 type Packing struct {
 	To    string // a new file
-	Last  string // what an earlier Pack wrote; "" for nothing
 	Base  string // the commit that the job was checked out at; "" for unknown
 	Limit int64  // bytes
 }
 
 // Pack writes snapshots as a git bundle: the newest ones, as many as there is room for. What
-// origin has is left out. Where there is no new one since the last time, that bundle is
-// taken.
+// origin has is left out.
 func (s *Snapshots) Pack(ctx context.Context, p Packing) (Carried, error) {
 	t, err := s.open()
 	if t == nil {
@@ -39,9 +35,6 @@ func (s *Snapshots) Pack(ctx context.Context, p Packing) (Carried, error) {
 	all, err := t.list(ctx)
 	if err != nil || len(all) == 0 {
 		return Carried{}, err
-	}
-	if n := has(p.Last, all); n > 0 && linkOrCopy(p.Last, p.To) == nil {
-		return Carried{n, len(all) - n}, nil
 	}
 	known, err := t.elsewhere(ctx, all, p.Base)
 	if err != nil {
@@ -55,25 +48,6 @@ func (s *Snapshots) Pack(ctx context.Context, p Packing) (Carried, error) {
 		}
 	}
 	return Carried{0, len(all)}, nil
-}
-
-// has returns how many of the newest snapshots a bundle has, if it has nothing else.
-func has(bundle string, all []Snapshot) int {
-	f, _, err := files.Open(bundle)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	h, err := readHeader(f)
-	if err != nil || len(h.heads) > len(all) {
-		return 0
-	}
-	for _, s := range all[len(all)-len(h.heads):] {
-		if !slices.Contains(h.heads, branch{s.ref(), s.commit}) {
-			return 0
-		}
-	}
-	return len(h.heads)
 }
 
 // elsewhere are the commits that whoever unpacks a bundle has or can get: as in a save,

@@ -36,7 +36,7 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 			return fmt.Errorf("restore %s: %w", t.dir, err)
 		}
 	}
-	return w.checkOthers(p)
+	return nil
 }
 
 // isNewTree reports whether a worktree still has to be made.
@@ -52,19 +52,6 @@ func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, e
 		return false, nil
 	}
 	return true, vacant(t.dir)
-}
-
-// checkOthers returns a *Conflict when a branch that has to be moved is checked out in
-// a worktree that the save knows nothing of.
-func (w *restorer) checkOthers(p *plan) error {
-	for _, m := range p.moves {
-		name := strings.TrimPrefix(m.name, "refs/heads/")
-		top := p.at.at[name]
-		if top != "" && !slices.ContainsFunc(p.trees, func(t *treePlan) bool { return sameDir(t.dir, top) }) {
-			return &Conflict{Dir: top, What: "it has branch " + name + " checked out, which the saved work moves"}
-		}
-	}
-	return nil
 }
 
 // compare finds what is to be written and removed, and what is in the way.

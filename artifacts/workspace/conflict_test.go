@@ -53,10 +53,6 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 			git(t, dir, "commit", "-q", "--allow-empty", "-m", "mine")
 			git(t, dir, "checkout", "-q", "main")
 		}, nil},
-		{"branch in place of a folder", func(dir string) { git(t, dir, "branch", "side/show") }, nil},
-		{"worktree elsewhere", func(dir string) {
-			git(t, dir, "worktree", "add", "-q", "-b", "side", filepath.Join(filepath.Dir(dir), "elsewhere"))
-		}, nil},
 		{"something in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside/mine", "mine\n") }, []string{"mine"}},
 		{"a file in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside", "mine\n") }, nil},
 	}) {

@@ -2,9 +2,7 @@ package workspace
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -95,19 +93,4 @@ func canReplace(program string) bool {
 		}
 	}
 	return false
-}
-
-// lookUp finds the program for a Git whose Path says no more than its name.
-func lookUp(path string) (string, error) {
-	found, err := exec.LookPath(cmp.Or(path, "git"))
-	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return "", fmt.Errorf("%w: %w", ErrNoGit, err)
-	}
-	if found, err = filepath.Abs(found); err != nil {
-		return "", err
-	}
-	if _, err := os.Stat(found); err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNoGit, err)
-	}
-	return found, nil
 }

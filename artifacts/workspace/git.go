@@ -75,9 +75,9 @@ type tool struct {
 
 // open finds git. The tool has to be closed.
 func (g *Git) open() (*tool, error) {
-	path, err := lookUp(g.Path)
+	path, err := exec.LookPath(cmp.Or(g.Path, "git"))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrNoGit, err)
 	}
 	base := g.Env
 	if base == nil {

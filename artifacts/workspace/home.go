@@ -40,7 +40,6 @@ type origin struct {
 	url     string // "" for none
 	partial bool   // git fetches what was left out when it needs it
 	filter  string // what is left out
-	header  string // a header with a credential that a checkout kept
 }
 
 const (
@@ -68,7 +67,6 @@ var (
 	isTrue    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(true|yes|on|1)$`) })
 	extension = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]*$`) })
 	version   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]$`) })
-	basic     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^AUTHORIZATION: basic [A-Za-z0-9+/=]+$`) })
 	filterOf  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9:=]+$`) })
 )
 
@@ -142,8 +140,6 @@ func (o *origin) read(s setting) {
 		o.partial = isTrue().MatchString(s.value)
 	case s.key == "remote.origin.partialclonefilter" && filterOf().MatchString(s.value):
 		o.filter = s.value
-	case strings.HasPrefix(s.key, "http.") && strings.HasSuffix(s.key, "/.extraheader") && basic().MatchString(s.value):
-		o.header = strings.TrimSuffix(strings.TrimPrefix(s.key, "http."), "/.extraheader") + "\n" + s.value
 	}
 }
 

@@ -3,8 +3,6 @@
 package workspace_test
 
 import (
-	"encoding/base64"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,32 +11,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
-
-// TestWhatACheckoutSetsUpIsUsed: without a token, the header that actions/checkout kept
-// for the server is shown to it; an address by SSH of the server is asked over HTTP.
-func TestWhatACheckoutSetsUpIsUsed(t *testing.T) {
-	old, saved := worked(t)
-	kept := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:kept"))
-	for _, test := range []struct{ key, origin, token, want string }{
-		{"http.FORGE/.extraheader", "FORGE/owner/repo", "", kept},
-		{"http.FORGE/.extraheader", "ssh://git@HOST/owner/repo", "", kept},
-		{"http.FORGE/.extraheader", "git@HOST:owner/repo.git", "", kept},
-		{"http.FORGE/.extraheader", "FORGE/owner/repo", "new", "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:new"))},
-		{"http.http://127.0.0.1/.extraheader", "FORGE/owner/repo", "", ""},
-		{"http.extraheader", "FORGE/owner/repo", "", ""},
-	} {
-		forge, asked := listener(t, http.NotFound)
-		here := clone(t, otherRemote(t, "x"))
-		fill := strings.NewReplacer("FORGE", forge.URL, "HOST", "127.0.0.1")
-		git(t, here.checkout(), "remote", "set-url", "origin", fill.Replace(test.origin))
-		git(t, here.checkout(), "config", fill.Replace(test.key), "AUTHORIZATION: "+kept)
-		r := workspace.Restoring{From: saved, Dir: relocated(old, here), Token: test.token, ServerURL: forge.URL}
-		_, err := new(workspace.Git).Restore(t.Context(), r)
-		if err == nil || len(asked.headers) == 0 || asked.headers[0] != test.want {
-			t.Errorf("%+v: got headers %q (restore: %v), want %q", test, asked.headers, err, test.want)
-		}
-	}
-}
 
 // TestPartialClonesFetchWhatTheyLack restores to a checkout whose files were left out.
 func TestPartialClonesFetchWhatTheyLack(t *testing.T) {

@@ -15,16 +15,9 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 	for _, b := range p.at.branches {
 		now[b.Name] = b.ID
 	}
-	saved := map[string]bool{}
 	for _, b := range p.saved.Branches {
-		saved[b.Name] = true
 		if now[b.Name] != b.ID {
 			p.moves = append(p.moves, move{"refs/heads/" + b.Name, cmp.Or(now[b.Name], nullID), b.ID})
-		}
-	}
-	for name := range now {
-		if other := collides(name, p.saved.Branches); other != "" && !saved[name] {
-			return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q is in the way of the saved branch %q", name, other)}
 		}
 	}
 	for _, m := range p.moves {
@@ -36,17 +29,6 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 		}
 	}
 	return nil
-}
-
-// collides returns a branch that can't exist beside name, since one is a folder of
-// the other.
-func collides(name string, branches []branch) string {
-	for _, b := range branches {
-		if strings.HasPrefix(b.Name, name+"/") || strings.HasPrefix(name, b.Name+"/") {
-			return b.Name
-		}
-	}
-	return ""
 }
 
 // checkMove returns a *Conflict when a branch has commits that are neither in the

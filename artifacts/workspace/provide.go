@@ -135,21 +135,24 @@ func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 func (o origin) settings(server, token string) []setting {
 	address := overHTTP(o.url, server)
 	all := []setting{{"remote.origin.url", address}, {"http.followRedirects", "false"}}
-	if key, value, _ := strings.Cut(o.header, "\n"); token == "" && isBelow(address, server) && key == strings.TrimSuffix(server, "/") {
-		return append(all, setting{"http." + key + "/.extraheader", value}) // what the checkout kept
+	if token == "" || !isBelow(address, server) {
+		return all
 	}
-	return append(all, tokenFor(address, server, token)...)
+	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + token))
+	return append(all, setting{"http." + strings.TrimSuffix(server, "/") + "/.extraheader", "AUTHORIZATION: basic " + secret})
 }
 
-// overHTTP is the address of a repository on a server, for one that names it by SSH; any
-// other address stays as it is.
+// overHTTP is the address of a repository on a server, for one that names it by SSH, for which a job has no key:
+// git@github.com:owner/name. Any other address stays as it is.
 func overHTTP(address, server string) string {
-	if !isSecureShell(address, server) {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
 		return address
 	}
-	_, path, _ := strings.Cut(strings.TrimPrefix(address, "ssh://"), "@")
-	if i := strings.IndexAny(path, ":/"); i >= 0 {
-		return strings.TrimSuffix(server, "/") + "/" + strings.TrimLeft(path[i:], ":/")
+	for _, prefix := range []string{"git@" + u.Hostname() + ":", "ssh://git@" + u.Hostname() + "/"} {
+		if path, ok := strings.CutPrefix(address, prefix); ok {
+			return strings.TrimSuffix(server, "/") + "/" + path
+		}
 	}
 	return address
 }
@@ -163,24 +166,6 @@ func isBelow(address, server string) bool {
 	}
 	return a.Scheme == s.Scheme && a.Host == s.Host &&
 		strings.HasPrefix(a.Path, strings.TrimSuffix(s.Path, "/")+"/")
-}
-
-// isSecureShell reports whether an address is one of a server's by SSH, for which a
-// job has no key: git@github.com:owner/name.
-func isSecureShell(address, server string) bool {
-	u, err := url.Parse(server)
-	return err == nil && u.Host != "" && (strings.HasPrefix(address, "git@"+u.Hostname()+":") || strings.HasPrefix(address, "ssh://git@"+u.Hostname()))
-}
-
-// tokenFor are the settings that show a token to a server, when an address is one of
-// its own.
-func tokenFor(address, server, token string) []setting {
-	if token == "" || !isBelow(address, server) {
-		return nil
-	}
-	key := "http." + strings.TrimSuffix(server, "/") + "/.extraheader"
-	secret := base64.StdEncoding.EncodeToString([]byte("x-access-token:" + token))
-	return []setting{{key, ""}, {key, "AUTHORIZATION: basic " + secret}}
 }
 
 // verify checks that a bundle held what the index says: commits, all of them parents

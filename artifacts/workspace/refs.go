@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -16,25 +15,18 @@ import (
 type refs struct {
 	raw      string // all of it, to be compared
 	branches []branch
-	at       map[string]string // worktrees, by the branch that each has checked out
-	remote   []string          // commits that the remote has
-	others   int               // branches whose names can't be saved
+	remote   []string // commits that the remote has
+	others   int      // branches whose names can't be saved
 	stash    bool
 }
 
 // refs reads the branches of a repository, and what the HEADs of some of its worktrees say.
 func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, error) {
-	// A path may have line breaks.
-	out, err := t.output(ctx, call{dir: p.top}, "for-each-ref", "--format=%(objectname) %(refname)%00%(worktreepath)%00",
-		"refs/heads", "refs/remotes", "refs/stash")
+	out, err := t.output(ctx, call{dir: p.top}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/stash")
 	if err != nil {
 		return nil, err
 	}
-	if p.home.shield != "" { // git takes the main worktree to be around the folder that it is shown
-		shown, is := filepath.ToSlash(resolved(mainTop(p.home.shield))), filepath.ToSlash(mainTop(p.common))
-		out = bytes.ReplaceAll(out, []byte("\x00"+shown+"\x00"), []byte("\x00"+is+"\x00"))
-	}
-	at := &refs{raw: string(out), at: map[string]string{}}
+	at := &refs{raw: string(out)}
 	for _, wt := range trees {
 		head, _, err := files.Read(resolved(filepath.Join(wt.gitDir, "HEAD")), maxRef)
 		if err != nil {
@@ -42,9 +34,9 @@ func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, e
 		}
 		at.raw += "\x00" + string(head)
 	}
-	for line := range slices.Chunk(strings.Split(string(out), "\x00"), 2) {
-		if id, ref, ok := strings.Cut(strings.TrimPrefix(line[0], "\n"), " "); ok && len(line) == 2 {
-			at.add(id, ref, line[1])
+	for line := range strings.Lines(string(out)) {
+		if id, ref, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
+			at.add(id, ref)
 		}
 	}
 	slices.Sort(at.remote)
@@ -52,16 +44,12 @@ func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, e
 	return at, nil
 }
 
-// add adds a ref, and the worktree that has it checked out, if it is a branch.
-func (at *refs) add(id, ref, top string) {
+func (at *refs) add(id, ref string) {
 	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
 		if isBranch(name) {
 			at.branches = append(at.branches, branch{name, id})
 		} else {
 			at.others++
-		}
-		if top != "" {
-			at.at[name] = filepath.FromSlash(top)
 		}
 	}
 	// Checkouts of pull requests are at refs/remotes/pull/N/merge. Origin does not have

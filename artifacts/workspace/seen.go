@@ -4,16 +4,12 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // unreliable is how long after a change the times of a file may miss another one: the
@@ -83,30 +79,8 @@ func (w *saver) reuse(s *source, seen string) *repository {
 		return nil
 	}
 	r.Bundle = w.bundle
-	if err := linkOrCopy(from, filepath.Join(w.To, r.Bundle)); err != nil {
+	if os.Link(from, filepath.Join(w.To, r.Bundle)) != nil {
 		return nil
 	}
 	return &r
-}
-
-// linkOrCopy copies where a link can't be made: the folders may be on different file
-// systems.
-func linkOrCopy(from, to string) error {
-	if os.Link(from, to) == nil {
-		return nil
-	}
-	in, _, err := files.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, _, err := files.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return errors.Join(err, os.Remove(to))
-	}
-	return nil
 }

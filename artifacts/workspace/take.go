@@ -72,11 +72,11 @@ func (s *Snapshots) weigh() error {
 	return errors.Join(err, s.before.full)
 }
 
-// prepare makes the repository where there is none, and has it borrow the objects of the
-// one that a place is in.
+// prepare makes the repository, unless it is there whole, and has it borrow the objects of
+// the one that a place is in.
 func (t *shotTool) prepare(ctx context.Context, p *place) error {
-	if _, err := os.Lstat(filepath.Join(t.dir, "HEAD")); err != nil {
-		if err := t.create(ctx); err != nil {
+	if !isGitDir(t.dir) {
+		if err := errors.Join(os.RemoveAll(t.dir), os.MkdirAll(filepath.Dir(t.dir), 0o700), t.git.initBare(ctx, t.dir)); err != nil {
 			return err
 		}
 	}
@@ -84,21 +84,6 @@ func (t *shotTool) prepare(ctx context.Context, p *place) error {
 		return err
 	}
 	return t.shieldOwn()
-}
-
-// create makes the repository, whole or not at all.
-func (t *shotTool) create(ctx context.Context) error {
-	if err := os.MkdirAll(filepath.Dir(t.dir), 0o700); err != nil {
-		return err
-	}
-	made := t.dir + ".new"
-	if err := errors.Join(os.RemoveAll(made), os.RemoveAll(t.dir)); err != nil {
-		return err
-	}
-	if err := t.git.initBare(ctx, made); err != nil {
-		return err
-	}
-	return files.Rename(made, t.dir)
 }
 
 // borrow has a repository of ours find the objects of another one, and know where its history

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -195,7 +194,7 @@ func named(all []Process) (names []string) {
 		if !ok || now.Dead || now.Born != p.Born {
 			continue // it is gone by now
 		}
-		line, _ := Read("/proc/"+strconv.Itoa(p.PID)+"/cmdline", 512)
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 		words := strings.TrimSpace(strings.ReplaceAll(string(line[:min(len(line), maxName)]), "\x00", " "))
 		names = append(names, fmt.Sprintf("%d (%s)", p.PID, words))
 	}

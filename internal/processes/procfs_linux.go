@@ -3,14 +3,12 @@ package processes
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io/fs"
 	"iter"
-	"slices"
+	"os"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Process is what /proc/PID/stat says of a process.
@@ -28,42 +26,9 @@ const (
 	kernelThread = 0x200000 // PF_KTHREAD
 )
 
-// Read reads a small file of /proc. It makes one buffer and no os.File: it is
-// called once for every child, and for every process of the machine in a sweep.
-func Read(path string, size int) ([]byte, error) {
-	fd, err := open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer syscall.Close(fd)
-	buf := make([]byte, 0, size)
-	for {
-		n, err := syscall.Read(fd, buf[len(buf):cap(buf)])
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		if n <= 0 || err != nil {
-			return buf, err
-		}
-		buf = buf[:len(buf)+n]
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
-	}
-}
-
-func open(path string) (int, error) {
-	for {
-		fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-		if !errors.Is(err, syscall.EINTR) {
-			return fd, err
-		}
-	}
-}
-
 // Stat looks at one process.
 func Stat(pid int) (Process, bool) {
-	data, err := Read("/proc/"+strconv.Itoa(pid)+"/stat", 512)
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// The name is in brackets and may itself contain brackets and blanks.
 	end := bytes.LastIndexByte(data, ')')
 	if err != nil || end < 0 {
@@ -85,63 +50,47 @@ func Stat(pid int) (Process, bool) {
 	return p, true
 }
 
-// snapshot looks at all processes. It is not taken at one instant.
-func snapshot() map[int]Process {
-	all := map[int]Process{}
-	for pid := range All() {
-		if p, ok := Stat(pid); ok {
-			all[pid] = p
-		}
-	}
-	return all
-}
-
 // Children returns the ids of the children of this process that its first thread
 // has. That is where the kernel puts orphans; the children that other threads
 // have forked are not among them.
 func Children() []int {
-	data, err := readChildren()
+	found, err := childrenOf(os.Getpid(), os.Getpid())
 	if err != nil {
-		return childrenByStat() // a kernel without the list
-	}
-	var found []int
-	for _, field := range bytes.Fields(data) {
-		if pid, err := strconv.Atoi(string(field)); err == nil {
-			found = append(found, pid)
-		}
+		return childrenByParent(os.Getpid()) // a kernel without the list
 	}
 	return found
 }
 
-// childrenList is the list of children, kept open: every child that ends has it read.
-var childrenList = sync.OnceValues(func() (int, error) {
-	return open("/proc/self/task/" + strconv.Itoa(syscall.Getpid()) + "/children")
-})
-
-func readChildren() ([]byte, error) {
-	fd, err := childrenList()
-	if err != nil {
-		return nil, err
-	}
-	buf := make([]byte, 0, 512)
-	for {
-		n, err := syscall.Pread(fd, buf[len(buf):cap(buf)], int64(len(buf)))
-		if errors.Is(err, syscall.EINTR) {
-			continue
+// ChildrenOf returns the children of all threads of a process.
+func ChildrenOf(pid int) []int {
+	var found []int
+	for thread := range numbersIn(fmt.Sprintf("/proc/%d/task", pid)) {
+		children, err := childrenOf(pid, thread)
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, isAlive := Stat(thread); isAlive {
+				return childrenByParent(pid) // a kernel without the list
+			}
 		}
-		if n <= 0 || err != nil {
-			return buf, err
-		}
-		buf = slices.Grow(buf[:len(buf)+n], 512)
+		found = append(found, children...)
 	}
+	return found
 }
 
-func childrenByStat() []int { return childrenByParent(syscall.Getpid()) }
+// childrenOf returns the children of one thread.
+func childrenOf(pid, thread int) (found []int, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, thread))
+	for _, field := range strings.Fields(string(data)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			found = append(found, child)
+		}
+	}
+	return found, err
+}
 
 func childrenByParent(parent int) []int {
 	var found []int
-	for pid, p := range snapshot() {
-		if p.Parent == parent {
+	for pid := range All() {
+		if p, ok := Stat(pid); ok && p.Parent == parent {
 			found = append(found, pid)
 		}
 	}
@@ -155,49 +104,21 @@ func All() iter.Seq[int] { return numbersIn("/proc") }
 // numbersIn yields the names of a folder that are numbers.
 func numbersIn(dir string) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		fd, err := open(dir)
+		f, err := os.Open(dir)
 		if err != nil {
 			return
 		}
-		defer syscall.Close(fd)
-		buf := make([]byte, 4<<10)
+		defer f.Close()
 		for {
-			n, err := unix.ReadDirent(fd, buf)
-			if errors.Is(err, syscall.EINTR) {
-				continue
-			}
-			if n <= 0 || err != nil {
-				return
-			}
-			_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
+			names, err := f.Readdirnames(100)
 			for _, name := range names {
 				if id, err := strconv.Atoi(name); err == nil && !yield(id) {
 					return
 				}
 			}
-		}
-	}
-}
-
-// ChildrenOf returns the children of all threads of a process.
-func ChildrenOf(pid int) []int {
-	dir := "/proc/" + strconv.Itoa(pid) + "/task"
-	var found []int
-	for thread := range numbersIn(dir) {
-		data, err := Read(dir+"/"+strconv.Itoa(thread)+"/children", 512)
-		if errors.Is(err, syscall.ENOENT) && isAlive(thread) {
-			return childrenByParent(pid) // a kernel without the list
-		}
-		for _, field := range bytes.Fields(data) {
-			if child, err := strconv.Atoi(string(field)); err == nil {
-				found = append(found, child)
+			if err != nil {
+				return // there are no more
 			}
 		}
 	}
-	return found
-}
-
-func isAlive(pid int) bool {
-	_, ok := Stat(pid)
-	return ok
 }

@@ -2,7 +2,8 @@ package proc
 
 import (
 	"bytes"
-	"strconv"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/processes"
@@ -14,7 +15,7 @@ import (
 type environ []byte
 
 func readEnviron(pid int) (environ, error) {
-	return processes.Read("/proc/"+strconv.Itoa(pid)+"/environ", 16<<10)
+	return os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 }
 
 // Looks that come this much later find a process past the moment in which it

@@ -105,11 +105,7 @@ func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
 	defer cancel()
-	packing := workspace.Packing{To: filepath.Join(to, workspace.BundleName), Base: p.base, Limit: maxSnapshots}
-	if p.last != "" {
-		packing.Last = filepath.Join(p.last, workspace.BundleName)
-	}
-	c, err := p.shots.Pack(ctx, packing)
+	c, err := p.shots.Pack(ctx, workspace.Packing{To: filepath.Join(to, workspace.BundleName), Base: p.base, Limit: maxSnapshots})
 	switch {
 	case err != nil:
 		w.notes = append(w.notes, "The checkpoint lacks the snapshots of the files, which could not be packed: "+err.Error()+".")

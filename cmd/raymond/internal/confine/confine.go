@@ -322,10 +322,9 @@ func (c *Cages) Close() {
 	if c.own == "" {
 		return
 	}
-	var once sync.Once
 	gone := make(chan struct{})
 	go func() {
-		defer once.Do(func() { close(gone) })
+		defer close(gone)
 		_ = os.RemoveAll(c.own) // what agents put there may resist; the runner removes its folder
 	}()
 	select {
