@@ -38,6 +38,9 @@ func bound(r *Report) int {
 	for i := range r.Waits {
 		w := &r.Waits[i]
 		used += fit(&w.Question, each) + fit(&w.Answer, each) + perAgent
+		for j := range w.Choices {
+			used += fit(&w.Choices[j], perAgent)
+		}
 	}
 	each = share(sharedErrors, len(r.Executions), 8<<10)
 	bulk, cutOff := sharedBulk, 0
@@ -87,7 +90,6 @@ func boundLists(r *Report) {
 	r.Waits, r.Limits = newest(r, r.Waits, "waits"), newest(r, r.Limits, "messages on limits")
 	r.Costs.ByAgent = r.Costs.ByAgent[:min(len(r.Costs.ByAgent), mostRows)]
 	r.Costs.ByState = r.Costs.ByState[:min(len(r.Costs.ByState), mostRows)]
-	r.Costs.ByModel = r.Costs.ByModel[:min(len(r.Costs.ByModel), mostRows)]
 }
 
 // newest returns the last rows of a list.

@@ -121,9 +121,9 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("executions (-want +got):\n%s", diff)
 	}
-	waits := []Wait{
-		{Agent: "main", State: "A.md", For: "retry", From: at(3), To: at(5)},
-		{Agent: "main", State: "B.sh", For: "answer", From: at(9), To: at(12), Number: 1, Question: "Well?", By: "alice"},
+	waits := []report.Wait{
+		{Agent: "main", State: "A.md", Since: at(3), To: at(5), AgentWaits: state.AgentWaits{For: report.ForRetry}},
+		{Agent: "main", State: "B.sh", Since: at(9), To: at(12), By: "alice", AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Well?"}},
 	}
 	if diff := cmp.Diff(waits, r.Waits); diff != "" {
 		t.Errorf("waits (-want +got):\n%s", diff)
@@ -299,19 +299,5 @@ func TestConversationsOfAnExecution(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"10 true false", "11 true true", "12 true false", "20 true false", "30 true false", "31 false false"}, got); diff != "" || *x.Gap != (report.Gap{After: 6, Messages: 2}) {
 		t.Errorf("gap %+v, messages (-want +got):\n%s", *x.Gap, diff)
-	}
-}
-
-// TestTimeByModel: the time of an execution is that of the model that cost most in it.
-func TestTimeByModel(t *testing.T) {
-	execs := []report.Exec{
-		{DurationMS: 7000, Models: map[string]state.USD{"opus": 5, "haiku": 1}}, {DurationMS: 200, Model: "opus", Models: map[string]state.USD{"haiku": 1}}, {DurationMS: 9, Model: "opus"},
-	}
-	var got []string
-	for _, s := range byModel(execs, nil) {
-		got = append(got, fmt.Sprint(s.Name, s.Executions, s.DurationMS))
-	}
-	if diff := cmp.Diff([]string{"opus1 7009", "haiku2 200"}, got); diff != "" {
-		t.Errorf("by model (-want +got):\n%s", diff)
 	}
 }

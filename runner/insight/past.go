@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -74,9 +75,9 @@ func (p *past) answer(d *state.Delta, hide func(string) string) {
 }
 
 // giveAnswers adds the texts of answers to the waits that they ended.
-func (p *past) giveAnswers(waits []Wait) {
+func (p *past) giveAnswers(waits []report.Wait) {
 	for i := range waits {
-		if w := &waits[i]; w.For == string(state.ForAnswer) && !w.To.IsZero() {
+		if w := &waits[i]; w.For == state.ForAnswer && !w.To.IsZero() {
 			w.Answer = p.answers[answer{w.Agent, w.To}]
 		}
 	}

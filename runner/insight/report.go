@@ -34,7 +34,7 @@ type Report struct {
 	Parts        []report.Part  `json:"parts"` // of the time: from each start or resume to the stop after it
 	Agents       []report.Agent `json:"agents"`
 	Executions   []report.Exec  `json:"executions"` // in the order of their numbers
-	Waits        []Wait         `json:"waits"`
+	Waits        []report.Wait  `json:"waits"`
 	Limits       []report.Limit `json:"limits"`
 	Costs        Costs          `json:"costs"`
 	LeftOut      []string       `json:"left_out"` // a line each, for people
@@ -46,21 +46,7 @@ type RerunOf struct {
 	Exec       int    `json:"exec"`
 }
 
-// Wait is a time in which an agent waited.
-type Wait struct {
-	Agent    string    `json:"agent"`
-	State    string    `json:"state"`
-	For      string    `json:"for"` // time, answer, agents, job, retry
-	From     time.Time `json:"from"`
-	To       time.Time `json:"to,omitzero"` // zero: it still waits
-	Job      string    `json:"job,omitempty"`
-	Number   int       `json:"number,omitempty"` // of the question
-	Question string    `json:"question,omitempty"`
-	Answer   string    `json:"answer,omitempty"`
-	By       string    `json:"by,omitempty"` // who answered, or what ended it
-}
-
-// Costs are sums of the ledger.
+// Costs are sums of all executions.
 type Costs struct {
 	ByAgent []report.Sum `json:"by_agent"`
 	ByState []report.Sum `json:"by_state"`

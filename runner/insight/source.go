@@ -70,7 +70,7 @@ func newReport(m *report.Model, s Source) *Report {
 		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(state.WithoutCode(run.Progress.Reason)),
 		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: report.Hidden(run.Meta, s.Hide), Created: run.Created, Finished: m.Now,
 		Spent: report.Spent{Spent: run.Spent()}, InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
-		Next: s.Hide(s.Next), Waits: waitsOf(m), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
+		Next: s.Hide(s.Next), Waits: append([]report.Wait{}, m.Waits...), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
 	}
 	if of := run.RerunOf; of != nil {
 		r.RerunOf = &RerunOf{of.WorkflowID, of.Exec}
@@ -93,7 +93,7 @@ func newReport(m *report.Model, s Source) *Report {
 	for i, a := range m.Agents {
 		r.Agents[i] = *a
 	}
-	r.Costs = Costs{ByAgent: m.ByAgent(), ByState: m.ByState(), ByModel: byModel(r.Executions, run.Sums())}
+	r.Costs = Costs{ByAgent: m.ByAgent(), ByState: m.ByState(), ByModel: m.ByModel()}
 	for _, x := range r.Executions {
 		r.Spent.Tokens = report.PlusTokens(r.Spent.Tokens, x.Spent.Tokens)
 	}

@@ -47,7 +47,7 @@ type JobLog interface {
 // characters.
 const (
 	maxOfALevel   = 10
-	maxAnnotation = 4000
+	maxAnnotation = 3950 // and a line that says what was left out
 	maxWritten    = 3400 // of what a script wrote
 	maxTitle      = 200
 )
@@ -125,7 +125,7 @@ func (a *Annotations) retry(e state.Event, b *state.Retry) {
 // workflow. The same limits apply to it.
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, maxTitle)
-	n.Text = shorten(text.Unmarked(block(n.Text)), maxAnnotation)
+	n.Text = middleOut(text.Unmarked(n.Text), maxAnnotation)
 	n.Text = cmp.Or(n.Text, n.Title) // GitHub shows none without a text
 	key := sha256.Sum256([]byte(n.Level + "\x00" + n.File + "\x00" + n.Text))
 	if a.seen[key] {
@@ -158,7 +158,7 @@ func (a *Annotations) Close() error {
 		}
 		if l.more > 0 {
 			said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(l.more, "more "+name))
-			l.held.Text = shorten(l.held.Text, maxAnnotation-len(said)) + said
+			l.held.Text = middleOut(l.held.Text, maxAnnotation-len(said)) + said
 		}
 		a.log.Annotate(l.held)
 	}
@@ -298,19 +298,4 @@ func lineIn(text, file string) int {
 	}
 	n, _ := strconv.Atoi(m[1])
 	return n
-}
-
-// shorten cuts a text to a number of characters, two thirds of them from its
-// beginning.
-func shorten(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	runes := []rune(text)
-	if len(runes) <= limit {
-		return text
-	}
-	const gap = "\n…\n"
-	room := limit - len([]rune(gap))
-	return string(runes[:room*2/3]) + gap + string(runes[len(runes)-(room-room*2/3):])
 }

@@ -74,7 +74,7 @@ func (a *Annotations) tellEnding(next string) {
 	}
 	a.ending = nil
 	if next != "" {
-		n.Text = strings.TrimSpace(shorten(n.Text, maxAnnotation/2) + "\nNext: " + withoutBackticks(next))
+		n.Text = strings.TrimSpace(middleOut(n.Text, maxAnnotation/2) + "\nNext: " + withoutBackticks(next))
 	}
 	a.Annotate(*n)
 }

@@ -317,7 +317,7 @@ func (j *Job) finish(e state.Event, b *state.RunFinished) error {
 		}
 		half := runner.ExcerptLimit{Bytes: maxReel / 2}
 		lines := runner.Excerpt{First: half, Last: half}
-		for line := range strings.Lines(newPassage(string(*b.Result), maxReel).String()) {
+		for line := range strings.Lines(middleOut(string(*b.Result), maxReel)) {
 			lines.Add(cutOutput(line, vitalText))
 		}
 		j.log.printGroup("result", &lines)

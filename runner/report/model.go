@@ -20,7 +20,6 @@ type Model struct {
 	Executions []*Exec            `json:"executions"`
 	Waits      []Wait             `json:"waits"` // in the order in which they began; they have a To when they have ended
 	Limits     []Limit            `json:"limits"`
-	ByModel    modelCosts         `json:"by_model"` // of executions that ended
 	Stored     *state.Checkpoint  `json:"stored,omitempty"`
 	StoredAt   time.Time          `json:"stored_at,omitzero"`
 	NotStored  *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
@@ -35,6 +34,7 @@ type Model struct {
 	spent   runCosts
 	byAgent sums
 	byState sums
+	byModel sums
 	held    int  // bytes of outputs
 	dropped int  // executions whose outputs were dropped, from the first
 	isShort bool // executions between the first and the last ones are only counted
@@ -42,7 +42,7 @@ type Model struct {
 
 // NewModel returns the Model of a run of which nothing is known yet.
 func NewModel() *Model {
-	return &Model{ByModel: modelCosts{}, agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}}
+	return &Model{agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}, byModel: sums{}}
 }
 
 // NewLiveModel returns the Model of a run that is driven. It keeps the executions that a table
@@ -212,6 +212,10 @@ func (m *Model) addAgent(e state.Event, a *Agent) {
 // note takes what happens within an execution. All but an interruption resumes one that was
 // paused: a reminder or a verdict was pending.
 func (m *Model) note(e state.Event, a *Agent) {
+	said, isSaid := e.Body.(*state.AgentOutput)
+	if isSaid && m.isShort {
+		a.talk.say(said.Text)
+	}
 	x := m.exec(e, a)
 	if x == nil {
 		return
@@ -219,8 +223,8 @@ func (m *Model) note(e state.Event, a *Agent) {
 	if _, isCut := e.Body.(*state.AttemptInterrupted); !isCut {
 		x.work.resume(m.began())
 	}
-	if b, ok := e.Body.(*state.AgentOutput); ok && !m.isShort {
-		x.Output = append(x.Output, b.Text)
+	if isSaid && !m.isShort {
+		x.Output = append(x.Output, said.Text)
 	}
 	m.hold(e.Body)
 	if x.note(e) {
@@ -241,7 +245,7 @@ func (m *Model) began() (at time.Time) {
 func (m *Model) agent(e state.Event) *Agent {
 	a := m.agents[e.Agent]
 	if a == nil {
-		a = &Agent{ID: e.Agent, State: e.State, Status: Running, byModel: modelCosts{}}
+		a = &Agent{ID: e.Agent, State: e.State, Status: Running, talk: talk{used: map[string]int{}}}
 		m.agents[e.Agent] = a
 		m.Agents = append(m.Agents, a)
 	}
@@ -306,6 +310,7 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 	if b.CLI != "" {
 		m.CLI = b.CLI
 	}
+	a.talk.refuse(b.Refused())
 	asked, ms := "", b.DurationMS
 	if x := m.exec(e, a); x.isOpen() { // it may have been refused before it began
 		x.work.resume(m.began())
@@ -318,8 +323,7 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 	if !b.OK && !state.IsExhausted(b.Error) { // a later event tells whether the agent fails
 		a.fail(e, b.Error)
 	}
-	m.ByModel.book(b.Spent(), b.Models, asked)
-	a.byModel.book(b.Spent(), b.Models, asked)
+	m.byModel.book(spent, b.Models, asked, ms)
 	a.Spent = a.ended
 	for _, s := range []*Sum{m.byAgent.of(a.ID), m.byState.of(e.State)} {
 		s.DurationMS += ms
@@ -341,6 +345,3 @@ func (m *Model) open() []*Exec {
 	slices.SortFunc(all, func(a, b *Exec) int { return a.N - b.N })
 	return all
 }
-
-// costs are those by model, with the executions that have not ended.
-func (m *Model) costs() modelCosts { return m.ByModel.with(m.open()...) }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -48,74 +47,85 @@ func (s sums) of(name string) *Sum {
 	return s[name]
 }
 
-// ByState returns the sums of states, the most expensive first, with the executions that have
-// not ended.
-func (m *Model) ByState() []Sum { return m.sorted(m.byState, func(x *Exec) string { return x.State }) }
-
-// ByAgent is ByState for agents.
-func (m *Model) ByAgent() []Sum { return m.sorted(m.byAgent, func(x *Exec) string { return x.Agent }) }
-
-func (m *Model) sorted(s sums, name func(*Exec) string) []Sum {
-	open := map[string]Spent{}
-	for _, x := range m.open() {
-		open[name(x)] = open[name(x)].Plus(x.Spent)
+// book adds an execution to the models that it was done with. models has the shares of its cost that
+// are known by model; the rest is booked on the model that was asked for, if none is known. Its time
+// is that of the model that cost most.
+func (s sums) book(spent Spent, models map[string]state.USD, asked string, ms int64) {
+	rest := spent.Spent
+	for model, usd := range models {
+		rest.USD -= usd
+		s.add(model, state.Spent{USD: usd, Estimated: spent.Estimated})
 	}
-	out := make([]Sum, 0, len(s))
-	for _, sum := range s {
-		one := *sum
-		one.Spent = one.Spent.Plus(open[sum.Name])
-		out = append(out, one)
+	if len(models) > 0 {
+		s.add("", rest)
+	} else {
+		s.add(asked, rest)
 	}
-	slices.SortFunc(out, Dearest)
-	return out
+	if sum := s[cut(cmp.Or(Mostly(models), asked), widestCell)]; sum != nil && sum.Name != "" {
+		sum.DurationMS += ms
+	}
 }
 
-// Dearest orders sums, the most expensive first.
-func Dearest(a, b Sum) int {
-	return cmp.Or(cmp.Compare(b.Spent.USD, a.Spent.USD), cmp.Compare(b.DurationMS, a.DurationMS), cmp.Compare(a.Name, b.Name))
+// Mostly is the model that most was spent on; "" when none is known.
+func Mostly(models map[string]state.USD) string {
+	name, most := "", state.USD(-1)
+	for model, usd := range models {
+		if usd > most || usd == most && model < name {
+			name, most = model, usd
+		}
+	}
+	return name
 }
 
 // maxModels is how many models have costs of their own.
 const maxModels = 10
 
-// modelCosts is what was spent, by model. The key "" has what is not known by model.
-type modelCosts map[string]state.Spent
-
-// book adds what was spent. models has the shares that are known by model; the rest is
-// booked on the model that was asked for.
-func (c modelCosts) book(spent state.Spent, models map[string]state.USD, asked string) {
-	rest := spent
-	for model, usd := range models {
-		rest.USD -= usd
-		c.add(model, state.Spent{USD: usd, Estimated: spent.Estimated})
-	}
-	if len(models) > 0 {
-		asked = ""
-	}
-	c.add(asked, rest)
-}
-
-// add books an amount on a model. Beyond maxModels it adds to what is not known by
-// model.
-func (c modelCosts) add(model string, spent state.Spent) {
-	model = cut(model, widestCell)
-	if _, ok := c[model]; !ok && len(c) >= maxModels {
+// add adds a cost to that of a model. What goes beyond maxModels, and what is not known by model, is
+// that of "".
+func (s sums) add(model string, spent state.Spent) {
+	if model = cut(model, widestCell); s[model] == nil && len(s) >= maxModels {
 		model = ""
 	}
 	if spent.USD > 0 || spent.Unknown > 0 || spent.Unpriced > 0 {
-		c[model] = c[model].Plus(spent)
+		sum := s.of(model)
+		sum.Executions++
+		sum.Spent.Spent = sum.Spent.Plus(Spent{Spent: spent}).Spent
 	}
 }
 
-// with returns the costs with those of executions that have not ended.
-func (c modelCosts) with(open ...*Exec) modelCosts {
-	sum := maps.Clone(c)
-	for _, x := range open {
-		if x != nil {
-			sum.book(x.Spent.Spent, x.Models, "")
-		}
+// ByState returns the sums of states, the most expensive first, with the executions that have
+// not ended.
+func (m *Model) ByState() []Sum {
+	return m.withOpen(m.byState, func(s sums, x *Exec) { s.of(x.State).Spent = s.of(x.State).Spent.Plus(x.Spent) })
+}
+
+// ByAgent is ByState for agents.
+func (m *Model) ByAgent() []Sum {
+	return m.withOpen(m.byAgent, func(s sums, x *Exec) { s.of(x.Agent).Spent = s.of(x.Agent).Spent.Plus(x.Spent) })
+}
+
+// ByModel is ByState for models; the name "" is for what is not known by model.
+func (m *Model) ByModel() []Sum {
+	return m.withOpen(m.byModel, func(s sums, x *Exec) { s.book(x.Spent, x.Models, "", 0) })
+}
+
+func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
+	all := sums{}
+	for name, sum := range s {
+		one := *sum
+		all[name] = &one
 	}
-	return sum
+	for _, x := range m.open() {
+		add(all, x)
+	}
+	out := make([]Sum, 0, len(all))
+	for _, sum := range all {
+		out = append(out, *sum)
+	}
+	slices.SortFunc(out, func(a, b Sum) int {
+		return cmp.Or(cmp.Compare(b.Spent.USD, a.Spent.USD), cmp.Compare(b.DurationMS, a.DurationMS), cmp.Compare(a.Name, b.Name))
+	})
+	return out
 }
 
 // runCosts is what a run has cost.

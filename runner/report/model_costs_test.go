@@ -102,8 +102,8 @@ func bookedBy(s *Summary) map[string]state.Spent {
 	for _, x := range m.Executions {
 		add("table", x.Spent.Spent)
 	}
-	for _, spent := range m.costs() {
-		add("models", spent)
+	for _, sum := range m.ByModel() {
+		add("models", sum.Spent.Spent)
 	}
 	for _, a := range m.Agents {
 		add("agents", a.Spent.Spent)
@@ -132,7 +132,7 @@ func TestOneSum(t *testing.T) {
 					t.Fatalf("seed %d part %d: %s: got %+v, want %+v", seed, part, what, got, want)
 				}
 			}
-			if text := summary.document.page(); !strings.Contains(text, "**"+want.String()+"**") {
+			if text := summary.page(); !strings.Contains(text, "**"+want.String()+"**") {
 				t.Errorf("seed %d: got no headline with %s in\n%s", seed, want, text)
 			}
 		}

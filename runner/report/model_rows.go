@@ -44,7 +44,7 @@ type Agent struct {
 	hasResult bool
 	outputs   outputs // of its last state, a script that failed
 	ended     Spent   // in executions that ended
-	byModel   modelCosts
+	talk      talk
 }
 
 // open returns the execution that has not ended, nil for none.

@@ -22,7 +22,10 @@ func TestModelGolden(t *testing.T) {
 			run := &state.Run{}
 			m, err := ModelOf(run, Events(log), nil)
 			must(t, err)
-			data, err := json.MarshalIndent(m, "", "\t")
+			data, err := json.MarshalIndent(struct {
+				*Model
+				ByModel []Sum `json:"by_model"`
+			}{m, m.ByModel()}, "", "\t")
 			must(t, err)
 			golden(t, name+".model.json", string(data)+"\n")
 		})

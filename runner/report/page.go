@@ -23,39 +23,48 @@ const (
 	maxDifferences = 5 // differences that are told
 )
 
-// document is what a summary knows, to be written as a page or as a comment.
-type document struct {
-	o         SummaryOptions
-	model     *Model
-	agents    []*agent // at most maxAgents
-	byID      map[string]*agent
-	stepError string // "" for none
-	links     linker
-}
-
 // page returns the summary: first what a reader must know, then what a reader may look
 // up. The sections of agents, and long texts at the top, share the room that all else
 // leaves.
-func (d *document) page() string {
-	table, path, notes := d.table(), d.drawing(), d.notes()
+func (s *Summary) page() string {
+	table, path, notes := s.table(), s.drawing(), s.notes()
 	top := &writer{room: maxMarkdown - maxCutNote - len(table) - len(path) - len(footer(notes))}
-	d.headline(top)
-	d.differences(top)
-	d.writeWaits(top, fullDetail)
-	d.atWork(top)
-	d.failures(top)
-	d.stopped(top)
-	d.next(top, widestReason)
-	d.report(top)
-	d.result(top)
-	sections, cut := d.sections(top.room)
-	if top.isCut && cut == "" {
-		cut = "shortens long texts"
-	}
-	if cut != "" {
-		notes = append(notes, "To stay below GitHub's limit for summaries, this page "+cut+". The run's event log has the rest")
+	s.top(top)
+	sections, isCut := s.sections(top.room)
+	if top.isCut || isCut {
+		notes = append(notes, "To stay below GitHub's limit for summaries, this page leaves out parts of long texts. The run's event log has the rest")
 	}
 	return top.String() + path + table + sections + footer(notes)
+}
+
+// top writes what page and overview begin with: what a reader must know.
+func (s *Summary) top(w *writer) {
+	s.headline(w)
+	s.differences(w)
+	s.writeWaits(w)
+	s.atWork(w)
+	s.failures(w)
+	s.stopped(w)
+	s.next(w)
+	w.write(LinkText(s.o.Report, s.o.Site))
+	s.result(w)
+}
+
+const (
+	// maxOverview is how long the overview may be, in bytes. GitHub accepts comments
+	// of up to 65,536 characters.
+	maxOverview = 8<<10 - 1
+	longestText = 1 << 10 // in an overview
+)
+
+// overview returns the short form of the summary, in at most maxOverview bytes.
+func (s *Summary) overview() string {
+	for limit := longestText; ; limit /= 2 {
+		w := &writer{room: maxOverview, short: max(1, limit)}
+		if s.top(w); w.room >= 0 || limit == 0 {
+			return w.String()
+		}
+	}
 }
 
 // statusWords are how the headline shows the status of a run.
@@ -66,23 +75,23 @@ var statusWords = map[state.Status]string{
 }
 
 // headline writes the words that page and comment begin with.
-func (d *document) headline(w *writer) {
+func (s *Summary) headline(w *writer) {
 	status := "⏳ Running"
-	if end := d.model.Ending; end != nil {
+	if end := s.model.Ending; end != nil {
 		status = statusWords[end.Status]
 	}
-	if d.stepError != "" {
+	if s.stepError != "" {
 		status = "❌ Error"
 	}
-	w.printf("## %s: %s\n\n", status, code(cmp.Or(d.o.Title, d.o.WorkflowID), widestTitle))
-	if d.model.Opening != nil || d.model.Ending != nil {
-		w.write(d.figures() + "\n\n")
+	w.printf("## %s: %s\n\n", status, code(cmp.Or(s.o.Title, s.o.WorkflowID), widestTitle))
+	if s.model.Opening != nil || s.model.Ending != nil {
+		w.write(s.figures() + "\n\n")
 	}
 }
 
 // figures are the line below the headline.
-func (d *document) figures() string {
-	m, spent := d.model, d.model.spent.total()
+func (s *Summary) figures() string {
+	m, spent := s.model, s.model.spent.total()
 	parts := []string{"**" + spent.String() + "**"}
 	if m.Opening != nil && m.Opening.BudgetUSD > 0 {
 		budget := m.Opening.BudgetUSD
@@ -114,18 +123,10 @@ func percent(part, of state.USD) int64 { return int64(float64(part) / float64(of
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
 // differences writes what a resumed run found different from what it left.
-func (d *document) differences(w *writer) {
-	for _, text := range d.o.Differences[:min(len(d.o.Differences), maxDifferences)] {
+func (s *Summary) differences(w *writer) {
+	for _, text := range s.o.Differences[:min(len(s.o.Differences), maxDifferences)] {
 		w.write(prose(text, widestNote) + "\n\n")
 	}
-}
-
-// runResult is the result of the run, which is empty while there is none.
-func (d *document) runResult() passage {
-	if end := d.model.Ending; end != nil && end.Result != nil {
-		return newPassage(string(*end.Result), maxResult)
-	}
-	return passage{}
 }
 
 // duration says how long this part of the run took, and how long all parts took.
@@ -146,33 +147,39 @@ func (m *Model) duration() string {
 
 // result writes the result of the run. Of a long one it writes the first lines, and
 // folded all of it.
-func (d *document) result(w *writer) {
-	end, result := d.model.Ending, d.runResult()
-	switch {
-	case end == nil || end.Result == nil:
-	case result.isEmpty():
+func (s *Summary) result(w *writer) {
+	end := s.model.Ending
+	if end == nil || end.Result == nil {
+		return
+	}
+	result := strings.TrimSpace(middleOut(string(*end.Result), maxResult))
+	switch link := s.links.alone(result); {
+	case result == "":
 		w.write("The result is empty.\n\n")
-	case d.links.shortResult(result) != "":
-		w.write(d.links.shortResult(result))
+	case link != "":
+		w.write("**Result**: <" + link + ">\n\n")
 	default:
-		excerpt{what: "**Result**", text: result, lines: 15, fromTop: true, isProse: true}.write(w)
-		w.write(d.links.list(result))
+		excerpt{what: "**Result**", text: string(*end.Result), lines: linesOfResult, fromTop: true, isProse: true}.write(w)
+		if links := s.links.list(result); w.short == 0 || w.short > longestLink {
+			w.write(links)
+		}
 	}
 }
 
 // next writes what can be done next.
-func (d *document) next(w *writer, width int) {
-	if d.o.Next == "" {
+func (s *Summary) next(w *writer) {
+	if s.o.Next == "" {
 		return
 	}
-	if d.model.Ending != nil || d.stepError != "" {
+	if s.model.Ending != nil || s.stepError != "" {
 		w.write("**Next:** ")
 	}
-	w.write(prose(d.o.Next, width) + "\n\n")
+	width := widestReason
+	if w.short > 0 {
+		width = w.short
+	}
+	w.write(prose(s.o.Next, width) + "\n\n")
 }
-
-// report leads to the report.
-func (d *document) report(w *writer) { w.write(LinkText(d.o.Report, d.o.Site)) }
 
 // LinkText is a paragraph of Markdown that leads to a report, "" for none. It has a link only
 // where its address lies below site.
@@ -192,14 +199,14 @@ func LinkText(l Link, site string) string {
 const maxNamed = 5
 
 // atWork writes which states the agents are working on, as of the last event.
-func (d *document) atWork(w *writer) {
-	if d.model.Ending != nil || d.stepError != "" {
+func (s *Summary) atWork(w *writer) {
+	if s.model.Ending != nil || s.stepError != "" {
 		return
 	}
 	var parts []string
-	for _, x := range d.model.open() {
+	for _, x := range s.model.open() {
 		if x.isActive() {
-			since := Span(d.model.Now.Sub(x.Started))
+			since := Span(s.model.Now.Sub(x.Started))
 			parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.Agent, widestName), code(x.State, widestName), since))
 		}
 	}
@@ -208,13 +215,13 @@ func (d *document) atWork(w *writer) {
 
 // stopped writes where the agents of a run are that may be resumed. Agents that failed
 // are named elsewhere.
-func (d *document) stopped(w *writer) {
-	end := d.model.Ending
+func (s *Summary) stopped(w *writer) {
+	end := s.model.Ending
 	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
 		return
 	}
 	var parts []string
-	for _, a := range d.agents {
+	for _, a := range s.agents() {
 		if a.Status == Running {
 			parts = append(parts, fmt.Sprintf("%s at %s", code(a.ID, widestName), code(a.State, widestName)))
 		}
@@ -247,29 +254,29 @@ func Joined(parts []string, word string) string {
 }
 
 // drawing returns the path that the run took, "" when there is none.
-func (d *document) drawing() string {
-	if d.model.Begun == 0 || d.o.Workflow == nil {
+func (s *Summary) drawing() string {
+	if s.model.Begun == 0 || s.o.Workflow == nil {
 		return ""
 	}
 	// It is not in a <details> element: a browser gives hidden elements no size, and
 	// Mermaid would draw a diagram of size zero.
-	return "### Path\n\n```mermaid\n" + diagram.Draw(d.o.Workflow, &d.model.Path) + "```\n\n"
+	return "### Path\n\n```mermaid\n" + diagram.Draw(s.o.Workflow, &s.model.Path) + "```\n\n"
 }
 
 // notes are further facts, such as where the run is stored.
-func (d *document) notes() []string {
+func (s *Summary) notes() []string {
 	var lines []string
-	if d.o.WorkflowID != "" {
-		lines = append(lines, "Workflow id "+code(d.o.WorkflowID, widestTitle))
+	if s.o.WorkflowID != "" {
+		lines = append(lines, "Workflow id "+code(s.o.WorkflowID, widestTitle))
 	}
-	if d.model.CLI != "" {
-		lines = append(lines, "Agent CLI: "+code(d.model.CLI, widestNote))
+	if s.model.CLI != "" {
+		lines = append(lines, "Agent CLI: "+code(s.model.CLI, widestNote))
 	}
-	lines = append(lines, d.model.checkpointNotes()...)
-	for _, note := range d.o.Notes[:min(len(d.o.Notes), maxNotes)] {
+	lines = append(lines, s.model.checkpointNotes()...)
+	for _, note := range s.o.Notes[:min(len(s.o.Notes), maxNotes)] {
 		lines = append(lines, prose(note, widestNote))
 	}
-	if n := len(d.o.Notes) - maxNotes; n > 0 {
+	if n := len(s.o.Notes) - maxNotes; n > 0 {
 		lines = append(lines, fmt.Sprintf("%s more", count(n, "note")))
 	}
 	return lines

@@ -14,61 +14,41 @@ import (
 // agents that the last ones have no section.
 const minSection = 4 << 10
 
+// agents are those whose texts are kept.
+func (s *Summary) agents() []*Agent { return s.model.Agents[:min(len(s.model.Agents), maxAgents)] }
+
 // sections returns a folded section for each agent, those that need attention first,
-// in at most room bytes. It also says what it cut, "" for nothing.
-func (d *document) sections(room int) (text, cut string) {
-	agents := slices.Clone(d.agents)
+// in at most room bytes, and whether something had to be cut.
+func (s *Summary) sections(room int) (text string, isCut bool) {
+	agents := slices.Clone(s.agents())
 	if len(agents) == 0 {
-		return "", ""
+		return "", false
 	}
-	slices.SortStableFunc(agents, func(a, b *agent) int { return a.rank() - b.rank() })
+	slices.SortStableFunc(agents, func(a, b *Agent) int { return a.rank() - b.rank() })
 	const heading, missing = "### Agents\n\n", "%s not shown here.\n\n"
 	var b strings.Builder
 	b.WriteString(heading)
 	room -= len(heading) + len(missing) + len("1000000 agents")
-	others := len(d.model.Agents) - len(agents)
-	hidden, cutSections := others, 0
+	hidden, isTold := len(s.model.Agents)-len(agents), len(s.failed()) <= maxExplained
 	for i, a := range agents {
 		share := min(room, max(minSection, room/(len(agents)-i)))
-		section, isCut := a.section(share, d.isOnTop(a))
-		room -= len(section)
-		b.WriteString(section)
-		switch {
-		case section == "":
+		w := &writer{room: share}
+		section := s.section(a, w, isTold)
+		if section == "" {
 			hidden++
-		case isCut:
-			cutSections++
 		}
+		room -= len(section)
+		isCut = isCut || w.isCut
+		b.WriteString(section)
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, missing, count(hidden, "agent"))
 	}
-	return b.String(), cutWords(cutSections, hidden-others)
-}
-
-// cutWords says how many sections a page shortens, and how many it leaves out.
-func cutWords(cutSections, hidden int) string {
-	var parts []string
-	if cutSections > 0 {
-		parts = append(parts, "shortens the sections of "+count(cutSections, "agent"))
-	}
-	if hidden > 0 {
-		parts = append(parts, "leaves out "+count(hidden, "agent"))
-	}
-	return strings.Join(parts, " and ")
-}
-
-// isOnTop reports whether the top of the page already has what an agent ended with.
-func (d *document) isOnTop(a *agent) bool {
-	if a.Status == Failed {
-		return len(d.failed()) <= maxExplained
-	}
-	end := d.model.Ending
-	return a.hasResult && end != nil && end.Result != nil && newPassage(a.Result, maxText) == d.runResult()
+	return b.String(), isCut
 }
 
 // rank is low for the agents that are shown first.
-func (a *agent) rank() int {
+func (a *Agent) rank() int {
 	switch a.Status {
 	case Failed:
 		return 0
@@ -78,36 +58,34 @@ func (a *agent) rank() int {
 	return 2
 }
 
-// section returns the folded section of an agent in at most room bytes, "" when that is
-// too little, and whether it is cut. If isOnTop is true, the top of the page already
-// has what the agent ended with.
-func (a *agent) section(room int, isOnTop bool) (text string, isCut bool) {
+// section returns the folded section of an agent, "" when there is too little room for one. If isTold is
+// true, the top of the page says why agents failed.
+func (s *Summary) section(a *Agent, w *writer, isTold bool) string {
 	const end = "</details>\n\n"
-	w := &writer{room: room - len(end)}
+	w.room -= len(end)
 	w.printf("<details><summary>%s %s, %s, %s</summary>\n\n",
 		htmlCode(a.ID), a.statusWords(), count(a.Executions, "state"), a.Spent.Spent)
 	if w.room < 0 {
-		return "", true
+		w.isCut = true
+		return ""
 	}
 	if a.Parent != "" {
 		w.fit(fmt.Sprintf("Forked by %s.\n\n", code(a.Parent, widestName)))
 	}
-	if !isOnTop {
+	if a.Status != Failed || !isTold {
 		a.writeEnd(w)
 	}
-	if said := strings.Join(a.said.all, "\n"); said != "" {
-		writeText(w, "What it said last", newPassage(said, maxText))
+	if len(a.talk.said) > 0 {
+		writeText(w, "What it said last", strings.Join(a.talk.said, "\n"))
 	}
-	a.tools.writeRefused(w)
-	a.verdicts.write(w)
-	a.writeIncidents(w)
-	a.tools.writeUsed(w)
-	w.fit(a.byModel.with(a.open()).String())
-	return w.String() + end, w.isCut
+	a.talk.writeRefused(w)
+	s.writeAttempts(w, a)
+	a.talk.writeUsed(w)
+	return w.String() + end
 }
 
 // statusWords says how an agent is doing, as HTML.
-func (a *agent) statusWords() string {
+func (a *Agent) statusWords() string {
 	switch {
 	case a.Status == Failed:
 		return "failed in " + htmlCode(a.State)
@@ -121,28 +99,30 @@ func (a *agent) statusWords() string {
 	return "is at " + htmlCode(a.State)
 }
 
-// writeEnd writes what an agent ended with, or its last transition.
-func (a *agent) writeEnd(w *writer) {
+// writeEnd writes what an agent ended with, or its last transition. The result of the first agent
+// stands at the top of the page.
+func (a *Agent) writeEnd(w *writer) {
 	switch {
 	case a.Status == Failed:
 		writeText(w, "Why it failed", a.why())
-	case a.hasResult && newPassage(a.Result, maxText).isEmpty():
+	case a.hasResult && a.ID == firstAgent:
+	case a.hasResult && a.Result == "":
 		w.fit("Its result is empty.\n\n")
 	case a.hasResult:
-		writeText(w, "Its result", newPassage(a.Result, maxText))
+		writeText(w, "Its result", a.Result)
 	case a.move != nil:
 		w.fit(fmt.Sprintf("Its last transition: %s\n\n", code(moveText(a.move), widestMove)))
 	}
 }
 
 // writeText writes as much of a text as there is room for.
-func writeText(w *writer, what string, text passage) {
-	w.text(text, func(shown string) string { return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(shown))) })
+func writeText(w *writer, what, text string) {
+	w.text(text, maxText, func(shown string) string { return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(shown))) })
 }
 
 // writeRefused writes the refused tool uses, each with the reason and with the rule
 // that would allow it.
-func (t *toolUses) writeRefused(w *writer) {
+func (t *talk) writeRefused(w *writer) {
 	if len(t.refused) == 0 {
 		return
 	}
@@ -159,7 +139,7 @@ func (t *toolUses) writeRefused(w *writer) {
 
 // firstRefused says which tool use was refused first, what would allow it, and
 // whether there are others.
-func (t *toolUses) firstRefused() string {
+func (t *talk) firstRefused() string {
 	text := codeSpan(cut(t.refused[0].Use, widestRefused)) + refusedBecause(t.refused[0])
 	if more := len(t.refused) - 1 + t.unlisted; more > 0 {
 		text += fmt.Sprintf("; and %s, listed below", count(more, "other use"))
@@ -180,7 +160,7 @@ func refusedBecause(r state.Refusal) string {
 }
 
 // writeUsed writes how often tools were used, those that were used most first.
-func (t *toolUses) writeUsed(w *writer) {
+func (t *talk) writeUsed(w *writer) {
 	names := slices.SortedFunc(maps.Keys(t.used), func(x, y string) int {
 		return cmp.Or(t.used[y]-t.used[x], cmp.Compare(x, y))
 	})
@@ -193,41 +173,39 @@ func (t *toolUses) writeUsed(w *writer) {
 	}
 }
 
-// writeIncidents writes an agent's retries, reminders and the like.
-func (a *agent) writeIncidents(w *writer) {
-	if len(a.incidents.all) == 0 {
-		return
-	}
-	var b strings.Builder
-	b.WriteString("On its way:\n\n")
-	if before := a.incidents.earlier; before > 0 {
-		fmt.Fprintf(&b, "- %d before these\n", before)
-	}
-	for _, text := range a.incidents.all {
-		fmt.Fprintf(&b, "- %s\n", codeSpan(text))
-	}
-	w.fit(b.String() + "\n")
-}
+// maxAttempts is how many attempts of an agent are listed.
+const maxAttempts = 20
 
-// write writes a table of an agent's attempts, and the output of commands that failed.
-func (v *verdicts) write(w *writer) {
-	if len(v.all) == 0 {
-		return
-	}
-	var b strings.Builder
-	b.WriteString("Attempts, as its commands judged them:\n\n" +
-		"| Attempt | State | Duration | Cost | Verdict |\n| ---: | --- | ---: | ---: | --- |\n")
-	if v.earlier > 0 {
-		fmt.Fprintf(&b, "| … | %s before these | | | |\n", count(v.earlier, "attempt"))
-	}
-	for _, one := range v.all {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", one.attempt, codeSpan(one.state), Seconds(one.durationS), one.cost, one)
-	}
-	w.fit(b.String() + "\n")
-	for _, one := range v.all {
-		if one.output != "" {
-			w.fit(fmt.Sprintf("Attempt %d in %s, the end of what %s wrote:\n\n%s\n",
-				one.attempt, codeSpan(one.state), codeSpan(one.command), fence(one.output)))
+// writeAttempts writes a table of an agent's last attempts, and what the command wrote that failed
+// in the last one.
+func (s *Summary) writeAttempts(w *writer, a *Agent) {
+	var rows []string
+	for _, x := range s.model.Executions {
+		for i := range x.Attempts {
+			if one := &x.Attempts[i]; x.Agent == a.ID {
+				rows = append(rows, fmt.Sprintf("| %d | %s | %s | %s | %s |\n",
+					one.Attempt, code(x.State, widestCell), Seconds(one.DurationS), one.Spent(), one.verdict()))
+			}
 		}
 	}
+	if len(rows) == 0 {
+		return
+	}
+	if earlier := len(rows) - maxAttempts; earlier > 0 {
+		rows = slices.Insert(rows[earlier:], 0, fmt.Sprintf("| … | %s before these | | | |\n", count(earlier, "attempt")))
+	}
+	w.fit("Attempts, as its commands judged them:\n\n" +
+		"| Attempt | State | Duration | Cost | Verdict |\n| ---: | --- | ---: | ---: | --- |\n" + strings.Join(rows, "") + "\n")
+	a.last.explain(w, linesOfFailure)
+}
+
+// verdict says what came of an attempt, in Markdown.
+func (a *Attempt) verdict() string {
+	switch {
+	case a.Converged && a.Attempt > 1:
+		return fmt.Sprintf("done at attempt %d", a.Attempt)
+	case a.Converged:
+		return "done"
+	}
+	return prose(a.Lack(), widestReason)
 }

@@ -13,114 +13,131 @@ const (
 	maxFailures    = 20  // agents that are named at the top because they failed
 	maxExplained   = 3   // of them, those whose failure is explained there
 	linesOfFailure = 12  // shown in the open, of all failures
+	linesOfResult  = 15  // the same for the result
 	widestLine     = 200 // columns of such a line
 	widestInline   = 100 // of a text that needs no fence
 )
 
 // failures writes why the run is not completed: which agents failed, where, and the
 // lines that say most.
-func (d *document) failures(w *writer) {
-	if d.stepError != "" {
-		stepError(d.stepError, linesOfFailure).write(w)
+func (s *Summary) failures(w *writer) {
+	if s.stepError != "" {
+		excerpt{what: "The step ended with an error", text: s.stepError, lines: linesOfFailure}.write(w)
 	}
-	failed := d.failed()
-	switch n := len(failed); {
-	case n > maxExplained:
-		listFailures(w, failed)
-	case n > 0:
-		for _, a := range failed {
-			a.writeFailure(w, max(3, linesOfFailure/n))
-		}
+	failed, explained, listed := s.failed(), maxExplained, maxFailures
+	if w.short > 0 {
+		explained, listed = 1, 0
 	}
-	if end := d.model.Ending; len(failed) == 0 || end != nil && end.Status != state.Failed {
-		d.reason(w, widestReason)
+	explained = min(explained, len(failed))
+	for _, a := range failed[:explained] {
+		a.writeFailure(w, max(3, linesOfFailure/explained))
+	}
+	if rest := failed[explained:]; len(rest) > 0 {
+		listFailures(w, rest, listed)
+	}
+	if end := s.model.Ending; len(failed) == 0 || end != nil && end.Status != state.Failed {
+		s.reason(w)
 	}
 }
 
-// stepError is the excerpt of an error that ended the step.
-func stepError(text string, lines int) excerpt {
-	return excerpt{what: "The step ended with an error", text: newPassage(text, maxText), lines: lines}
+// failed returns the agents that failed.
+func (s *Summary) failed() []*Agent {
+	return slices.DeleteFunc(slices.Clone(s.agents()), func(a *Agent) bool { return a.Status != Failed })
 }
 
-// listFailures writes one line for each failure.
-func listFailures(w *writer, failed []*agent) {
-	w.printf("%s failed:\n\n", count(len(failed), "agent"))
-	for _, a := range failed[:min(len(failed), maxFailures)] {
-		why := cutMiddle(a.why().String(), widestLine)
-		w.printf("- %s in state %s: %s\n", code(a.ID, widestName), code(a.State, widestName), codeSpan(why))
+// listFailures writes how many further agents have failed, and a line for each of the first.
+func listFailures(w *writer, failed []*Agent, most int) {
+	w.printf("%s failed", count(len(failed), "more agent"))
+	if most == 0 {
+		w.write(".\n\n")
+		return
 	}
-	if more := len(failed) - maxFailures; more > 0 {
-		w.printf("- and %d more\n", more)
+	w.write(":\n\n")
+	var lines []string
+	for _, a := range failed {
+		lines = append(lines, fmt.Sprintf("%s in state %s: %s", code(a.ID, widestName), code(a.State, widestName), codeSpan(cutMiddle(a.why(), widestLine))))
 	}
-	w.write("\n")
+	w.write("- " + strings.Join(FirstOf(lines, most), "\n- ") + "\n\n")
 }
 
-// failedWhere says which agent failed, and in which state and attempt.
-func (a *agent) failedWhere() string {
-	text := fmt.Sprintf("Agent %s failed in state %s", code(a.ID, widestName), code(a.State, widestName))
-	if a.last != nil && a.last.attempt > 1 && !a.last.isExhausted {
-		text += fmt.Sprintf(", attempt %d", a.last.attempt)
-	}
-	return text
-}
+// why is the reason why the agent failed, without the outputs that are shown beside it.
+func (a *Agent) why() string { return ErrorLines(a.outputs.without(a.Error)) }
 
 // writeFailure writes why an agent failed, in some lines: its error, its last
 // output, the command that failed in its last attempt, and the tools that it was
 // refused.
-func (a *agent) writeFailure(w *writer, lines int) {
-	excerpt{what: a.failedWhere(), text: a.why(), lines: lines}.write(w)
+func (a *Agent) writeFailure(w *writer, lines int) {
+	what := fmt.Sprintf("Agent %s failed in state %s", code(a.ID, widestName), code(a.State, widestName))
+	if a.last != nil && a.last.attempt > 1 && !a.last.isExhausted {
+		what += fmt.Sprintf(", attempt %d", a.last.attempt)
+	}
+	excerpt{what: what, text: a.why(), lines: lines}.write(w)
 	for _, one := range a.outputs.list() {
-		excerpt{what: "The last it wrote to " + one.name, text: newPassage(one.text, maxText), lines: lines}.write(w)
+		excerpt{what: "The last it wrote to " + one.name, text: one.text, lines: lines}.write(w)
 	}
-	if last := a.verdicts.failed(a.last); last != nil {
-		last.explain(w, lines, maxText)
-	}
-	if len(a.tools.refused) > 0 {
-		w.write("It was refused " + a.tools.firstRefused() + "\n\n")
+	a.last.explain(w, lines)
+	if len(a.talk.refused) > 0 && w.short == 0 {
+		w.write("It was refused " + a.talk.firstRefused() + "\n\n")
 	}
 }
 
-// explain writes the last lines of the command that failed first.
-func (v *verdict) explain(w *writer, lines, limit int) {
-	if v.output != "" {
-		shown, _ := excerpt{text: passage{head: v.output}, lines: lines}.shorten(limit)
-		w.printf("The end of what %s wrote:\n\n%s\n", codeSpan(v.command), fence(shown))
+// explain writes the last lines of the command that failed first in the last attempt of an
+// execution, if there is one and it is not done.
+func (x *Exec) explain(w *writer, lines int) {
+	last := x.verdict()
+	if last == nil || last.Converged {
+		return
 	}
+	i := slices.IndexFunc(last.Results, func(r state.CommandResult) bool { return r.RC != 0 })
+	if i < 0 || strings.TrimSpace(last.Results[i].Tail) == "" {
+		return
+	}
+	shown, _ := excerpt{text: last.Results[i].Tail, lines: lines}.shorten(w)
+	w.fit(fmt.Sprintf("The end of what %s wrote:\n\n%s\n", code(last.Results[i].Cmd, widestSaid), fence(shown)))
 }
 
 // reason writes why a run is not completed. It is for runs without failed agents, whose
 // failures say more.
-func (d *document) reason(w *writer, width int) {
-	if end := d.model.Ending; end != nil && end.Reason != "" && !d.hasToldWaits(end) {
+func (s *Summary) reason(w *writer) {
+	width := widestReason
+	if w.short > 0 {
+		width = min(width, w.short)
+	}
+	if end := s.model.Ending; end != nil && end.Reason != "" && !s.hasToldWaits(end) {
 		w.printf("Why: %s\n\n", code(cutMiddle(end.Reason, width), width))
 	}
 }
 
 // hasToldWaits reports whether the reason why a run is suspended is that agents wait, of
 // which more was said before.
-func (d *document) hasToldWaits(end *state.RunFinished) bool {
-	return end.Status == state.Suspended && slices.ContainsFunc(d.waits(), func(w Wait) bool {
+func (s *Summary) hasToldWaits(end *state.RunFinished) bool {
+	return end.Status == state.Suspended && slices.ContainsFunc(s.waits(), func(w Wait) bool {
 		return strings.HasPrefix(end.Reason, w.Agent+" waits ")
 	})
 }
 
-// excerpt is a text shown in a few lines and, if those are not all, folded.
+// excerpt is a text of others shown in a few lines and, on a page, folded if those are not all.
 type excerpt struct {
 	what    string // in Markdown, without the colon
-	text    passage
+	text    string
 	lines   int
 	fromTop bool // the first lines say more than the last
 	isProse bool // of an agent: long lines are broken
 }
 
-// write writes the lines and, as far as there is room, all of the text folded.
+// write writes the lines and, on a page and as far as there is room, all of the text folded. One
+// short line needs no fence.
 func (x excerpt) write(w *writer) {
-	shown, isAll := x.shorten(maxText)
-	x.open(w, shown)
-	if isAll {
+	shown, isAll := x.shorten(w)
+	if strings.Contains(shown, "\n") || columns(shown) > widestInline {
+		w.printf("%s:\n\n%s\n", x.what, fence(shown))
+	} else {
+		w.printf("%s: %s\n\n", x.what, codeSpan(plain(shown)))
+	}
+	if isAll || w.short > 0 {
 		return
 	}
-	w.text(x.text.within(maxText), func(all string) string {
+	w.text(x.text, maxText, func(all string) string {
 		if x.isProse {
 			all = wrap(all)
 		}
@@ -128,30 +145,19 @@ func (x excerpt) write(w *writer) {
 	})
 }
 
-// writeShort writes the lines alone, in about limit bytes.
-func (x excerpt) writeShort(w *writer, limit int) {
-	shown, _ := x.shorten(limit)
-	x.open(w, shown)
-}
-
-// open writes the part that is not folded. One short line needs no fence.
-func (x excerpt) open(w *writer, shown string) {
-	if !strings.Contains(shown, "\n") && columns(shown) <= widestInline {
-		w.printf("%s: %s\n\n", x.what, codeSpan(plain(shown)))
-		return
+// shorten returns the lines that say most, in about as many bytes as a text may take, and whether
+// these are all lines.
+func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
+	limit := maxText
+	if w.short > 0 {
+		limit = w.short
 	}
-	w.printf("%s:\n\n%s\n", x.what, fence(shown))
-}
-
-// shorten returns the lines that say most, in about limit bytes, and whether these are
-// all lines.
-func (x excerpt) shorten(limit int) (shown string, isAll bool) {
-	whole := x.text.String()
+	whole := middleOut(x.text, maxResult)
 	if x.isProse {
 		whole = wrap(whole)
 	}
 	all := strings.Split(whole, "\n")
-	isAll = len(all) <= x.lines && x.text.dropped == 0
+	isAll = len(all) <= x.lines && len(x.text) <= maxResult
 	for n := min(x.lines, len(all)); ; n-- {
 		lines, isCut := x.pick(all, n)
 		isAll = isAll && !isCut && n == len(all)

@@ -25,7 +25,7 @@ func TestExcerpt(t *testing.T) {
 		{strings.Join(long, "\n"), true, "line 1\nline 2\nline 3\n… 7 lines left out …", false},
 		{wide, false, strings.Repeat("w", 133) + "…" + strings.Repeat("w", 65), false},
 	} {
-		got, isAll := excerpt{text: newPassage(c.text, 1000), lines: 4, fromTop: c.fromTop}.shorten(1000)
+		got, isAll := excerpt{text: c.text, lines: 4, fromTop: c.fromTop}.shorten(&writer{short: 1000})
 		if got != c.want || isAll != c.isAll {
 			t.Errorf("excerpt of %q, from its top %t:\n got %q, all of it %t\nwant %q, %t", c.text, c.fromTop, got, isAll, c.want, c.isAll)
 		}

@@ -62,41 +62,20 @@ func (l linker) mayLink(to string) bool {
 	return err == nil && host != strings.ToLower(site.Host) && host != "github.com" && !strings.HasSuffix(host, ".github.com")
 }
 
-// shortResult returns a result of one short line with its addresses as links, and
-// all else of it as it is. It is "" for one without addresses, and for a longer one.
-func (l linker) shortResult(result passage) string {
-	text := strings.TrimSpace(result.String())
-	if strings.Contains(text, "\n") || columns(text) > widestInline+longestLink || result.dropped > 0 {
-		return ""
+// alone returns the address that is all of a result and may be a link, "" where there is more to it.
+func (l linker) alone(result string) string {
+	if found := l.find(result); len(found) == 1 && found[0][0] == 0 && found[0][1] == len(result) {
+		return result
 	}
-	text = plain(text)
-	found := l.find(text)
-	if len(found) == 0 {
-		return ""
-	}
-	var parts []string
-	say := func(words string) {
-		if words = strings.TrimSpace(words); words != "" {
-			parts = append(parts, codeSpan(words))
-		}
-	}
-	at := 0
-	for _, link := range found {
-		say(text[at:link[0]])
-		parts = append(parts, "<"+text[link[0]:link[1]]+">")
-		at = link[1]
-	}
-	say(text[at:])
-	return "**Result**: " + strings.Join(parts, " ") + "\n\n"
+	return ""
 }
 
-// list returns the addresses in a longer result as links in a line of their own:
-// the result itself is shown as it is, and nothing in it is a link.
-func (l linker) list(result passage) string {
-	text := result.String()
+// list returns the addresses in a result as links in a line of their own: the result itself is
+// shown as it is, and nothing in it is a link.
+func (l linker) list(result string) string {
 	var shown []string
-	for _, link := range l.find(text) {
-		link := "<" + text[link[0]:link[1]] + ">"
+	for _, at := range l.find(result) {
+		link := "<" + result[at[0]:at[1]] + ">"
 		if len(shown) < maxLinks && !slices.Contains(shown, link) {
 			shown = append(shown, link)
 		}

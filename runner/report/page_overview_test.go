@@ -39,7 +39,7 @@ func TestOverviewIsShort(t *testing.T) {
 // others are counted.
 func TestOverviewTellsOfAllFailures(t *testing.T) {
 	for n, want := range map[int]string{
-		1: "Agent `main_1` failed in state `A.md`: `error 1`", 2: "`A.md` (1 more agent failed): `error 1`", 40: "(39 more agents failed)",
+		1: "Agent `main_1` failed in state `A.md`: `error 1`", 2: "`A.md`: `error 1`\n\n1 more agent failed.", 40: "\n39 more agents failed.",
 	} {
 		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, Now: frozen})
 		for i := range n {

@@ -3,8 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -18,12 +16,12 @@ const (
 
 // table returns a row for each state execution: the first ones and the last ones.
 // Of many it returns the sums by state, and the rows folded.
-func (d *document) table() string {
-	m := d.model
+func (s *Summary) table() string {
+	m := s.model
 	if m.Begun == 0 {
 		return ""
 	}
-	costs := m.costs().String()
+	costs := costsByModel(m.ByModel())
 	if m.Begun <= maxRows {
 		return "### States\n\n" + m.rows() + costs
 	}
@@ -118,23 +116,19 @@ func sumsByState(all []Sum) string {
 	return b.String() + "\n"
 }
 
-// String returns the costs in Markdown, the most expensive model first. It is "" when no
-// model is known.
-func (c modelCosts) String() string {
-	names := slices.SortedFunc(maps.Keys(c), func(a, b string) int {
-		return cmp.Or(cmp.Compare(c[b].USD, c[a].USD), cmp.Compare(a, b))
-	})
+// costsByModel says what models have cost, the most expensive first; "" when none is known.
+func costsByModel(all []Sum) string {
 	var parts []string
-	for _, model := range names {
-		if model != "" {
-			parts = append(parts, fmt.Sprintf("%s %s", codeSpan(model), c[model]))
+	rest := ""
+	for _, sum := range all {
+		if sum.Name == "" {
+			rest = ", other " + sum.Spent.Spent.String()
+		} else {
+			parts = append(parts, codeSpan(sum.Name)+" "+sum.Spent.Spent.String())
 		}
-	}
-	if len(parts) > 0 && c[""] != (state.Spent{}) {
-		parts = append(parts, "other "+c[""].String())
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	return "Cost by model: " + strings.Join(parts, ", ") + "\n\n"
+	return "Cost by model: " + strings.Join(parts, ", ") + rest + "\n\n"
 }

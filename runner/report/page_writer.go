@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // writer collects Markdown that must stay below a length. What a reader must see is
@@ -10,6 +12,7 @@ import (
 type writer struct {
 	b     strings.Builder
 	room  int  // bytes left
+	short int  // in an overview, which has nothing folded: about how many bytes each text may take
 	isCut bool // something had to be cut
 }
 
@@ -33,12 +36,29 @@ func (w *writer) fit(text string) {
 
 // text writes a text with what render puts around it. No text takes more than its share of the
 // room, so that there is some for what follows.
-func (w *writer) text(p passage, render func(text string) string) {
+func (w *writer) text(s string, most int, render func(text string) string) {
 	const share = 4 // fences of a text of backticks alone are twice as long as it
-	shown := p.within(max(0, w.room/share))
-	w.isCut = w.isCut || shown != p
-	w.fit(render(shown.String()))
+	if room := max(0, w.room/share); room < most {
+		most, w.isCut = room, w.isCut || len(s) > room
+	}
+	w.fit(render(middleOut(s, most)))
 }
 
 // String returns what was written.
 func (w *writer) String() string { return w.b.String() }
+
+// middleOut returns a text of others, made printable, and in at most about limit bytes: of a longer
+// one the beginning, the end, and a line that says what was left out.
+func middleOut(s string, limit int) string {
+	whole := len(s)
+	if whole <= 4*limit {
+		if s = block(s); len(s) <= limit {
+			return s
+		}
+		whole = len(s)
+	}
+	head := text.Before(block(text.Before(s, 4*limit)), limit*2/3)
+	tail := text.After(block(text.After(s, 4*limit)), limit-limit*2/3)
+	gap := fmt.Sprintf("… %s left out …", count(whole-len(head)-len(tail), "byte"))
+	return strings.Trim(head+"\n"+gap+"\n"+tail, "\n")
+}

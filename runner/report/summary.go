@@ -59,9 +59,12 @@ type Link struct {
 // To have the summary of a resumed run begin where the run began, Replay its earlier
 // events first. Events that come twice count once.
 type Summary struct {
-	document
-	written time.Time
-	isStale bool // something happened since then
+	o         SummaryOptions
+	model     *Model
+	links     linker
+	stepError string // "" for none
+	written   time.Time
+	isStale   bool // something happened since then
 }
 
 // NewSummary returns a Summary, which writes nothing before the first event.
@@ -71,7 +74,7 @@ func NewSummary(m *Model, o SummaryOptions) *Summary {
 		o.Now = time.Now
 	}
 	o.Notes = slices.Clone(o.Notes)
-	return &Summary{document: document{o: o, model: m, byID: map[string]*agent{}, links: linker(o.Site)}}
+	return &Summary{o: o, model: m, links: linker(o.Site)}
 }
 
 // Replay takes an event of an earlier part of the run, which the model does not have either.
@@ -85,7 +88,6 @@ func (s *Summary) Report(e state.Event) error {
 	if !s.model.isNew {
 		return nil
 	}
-	s.note(e)
 	s.isStale = true
 	switch e.Body.(type) {
 	case *state.RunStarted:
@@ -97,39 +99,8 @@ func (s *Summary) Report(e state.Event) error {
 	return s.writeNowAndThen()
 }
 
-// note keeps the texts of the event's agent. Of too many agents the first are kept.
-func (s *Summary) note(e state.Event) {
-	if e.Agent == "" {
-		return
-	}
-	a := s.byID[e.Agent]
-	if a == nil {
-		a = newAgent(s.model.agents[e.Agent])
-		if len(s.agents) == maxAgents {
-			return
-		}
-		s.byID[e.Agent] = a
-		s.agents = append(s.agents, a)
-	}
-	a.note(e, s.model.ended)
-}
-
-// failed returns the agents that failed.
-func (d *document) failed() []*agent {
-	return slices.DeleteFunc(slices.Clone(d.agents), func(a *agent) bool { return a.Status != Failed })
-}
-
 // Tick writes what happened since the last write, when that is long enough ago.
 func (s *Summary) Tick(time.Time) error { return s.writeNowAndThen() }
-
-// Note adds a line about an agent that is not an event.
-func (s *Summary) Note(agent, stateName, text string) error {
-	if a, ok := s.byID[agent]; ok {
-		a.incidents.add(cut(stateName, widestName) + ": " + brief(text))
-		s.isStale = true
-	}
-	return nil
-}
 
 // SetNotes replaces the notes of the options from the next write on.
 func (s *Summary) SetNotes(notes ...string) {

@@ -23,7 +23,9 @@ type Wait struct {
 	// Error is why it waits for a job again: it failed there.
 	Error string    `json:"error,omitempty"`
 	To    time.Time `json:"to,omitzero"`  // when the wait ended; zero while it goes on
-	By    string    `json:"by,omitempty"` // what ended it
+	By    string    `json:"by,omitempty"` // what ended it, or who answered
+	// Answer is known of a run's history alone.
+	Answer string `json:"answer,omitempty"`
 	state.AgentWaits
 }
 
@@ -117,12 +119,12 @@ func (m *Model) addWait(e state.Event) {
 	}
 }
 
-// forRetry is what an agent waits for before an invocation or an attempt is tried again.
-const forRetry state.WaitFor = "retry"
+// ForRetry is what an agent waits for before an invocation or an attempt is tried again.
+const ForRetry state.WaitFor = "retry"
 
 func retryWait(e state.Event, from time.Time, lasts time.Duration) Wait {
 	w := Wait{Agent: e.Agent, State: e.State, Since: from, To: from.Add(lasts)}
-	w.For = forRetry
+	w.For = ForRetry
 	return w
 }
 
@@ -158,7 +160,7 @@ func (m *Model) endWait(e state.Event, by string) {
 
 // endRetry ends the wait of an agent if it waits for a retry.
 func (m *Model) endRetry(e state.Event) {
-	if i, ok := m.waiting[e.Agent]; ok && m.Waits[i].For == forRetry {
+	if i, ok := m.waiting[e.Agent]; ok && m.Waits[i].For == ForRetry {
 		m.endWait(e, "")
 	}
 }
@@ -170,7 +172,7 @@ func (m *Model) openWaits() []Wait {
 
 // wait returns the wait of an agent that has not ended, zero for none.
 func (m *Model) wait(agent string) Wait {
-	if i, ok := m.waiting[agent]; ok && m.Waits[i].For != forRetry {
+	if i, ok := m.waiting[agent]; ok && m.Waits[i].For != ForRetry {
 		return m.Waits[i]
 	}
 	return Wait{}

@@ -81,9 +81,9 @@ func usedByMany(all []report.Exec) map[string]bool {
 }
 
 // answered are the answers to questions, in the order of the questions.
-func answered(waits []insight.Wait) []Answer {
-	waits = slices.DeleteFunc(slices.Clone(waits), func(w insight.Wait) bool { return w.For != string(state.ForAnswer) || w.By == "" || w.Answer == "" })
-	slices.SortStableFunc(waits, func(a, b insight.Wait) int { return a.Number - b.Number })
+func answered(waits []report.Wait) []Answer {
+	waits = slices.DeleteFunc(slices.Clone(waits), func(w report.Wait) bool { return w.For != state.ForAnswer || w.By == "" || w.Answer == "" })
+	slices.SortStableFunc(waits, func(a, b report.Wait) int { return a.Number - b.Number })
 	var out []Answer
 	isOne := true
 	for _, w := range waits {

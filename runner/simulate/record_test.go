@@ -66,12 +66,14 @@ expect:
 func TestRecord(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
+	asked := func(n int, by, answer string) report.Wait {
+		return report.Wait{Agent: "main", By: by, Answer: answer, AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: n}}
+	}
 	r := &insight.Report{
 		Status: "completed", Result: "all done", Meta: map[string]string{"k": "v"},
 		Agents: []report.Agent{{ID: "main", Result: "all done"}},
-		Waits: []insight.Wait{
-			{Agent: "main", For: "answer", Number: 2, Answer: "no", By: "b"}, {Agent: "main", For: "answer", Number: 1, Answer: "yes", By: "a"},
-			{Agent: "main", For: "answer", Number: 3, By: "timeout"}, {Agent: "main", For: "time"},
+		Waits: []report.Wait{
+			asked(2, "b", "no"), asked(1, "a", "yes"), asked(3, "timeout", ""), {Agent: "main", AgentWaits: state.AgentWaits{For: state.ForTime}},
 		},
 		Executions: []report.Exec{
 			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Failed, Error: "it ends with code 3"},

@@ -102,9 +102,9 @@ func fiveStates() *insight.Report {
 	}
 	plan.Refusals = []state.Refusal{{Use: "Bash(git log --oneline -5 -- money)", Reason: "not among the allowed tools", Allow: []string{"Bash(git log:*)"}}}
 	plan.Files = []report.File{{Path: "PLAN.md", Change: "added", Diff: "diff --git a/PLAN.md b/PLAN.md\n--- /dev/null\n+++ b/PLAN.md\n@@ -0,0 +1,4 @@\n+# Plan\n+\n+1. money.Round: half to even.\n+2. Tests: money, invoice, tax, report.\n"}}
-	s.Waits = append(s.Waits, insight.Wait{
-		Agent: "main", State: "PLAN.md", For: "answer", From: s.now, To: s.now.Add(19 * time.Hour), Number: 1,
-		Question: "The report rounds half to even already. May invoices do the same?", Answer: "Yes, the accountants want that.", By: "ana",
+	s.Waits = append(s.Waits, report.Wait{
+		Agent: "main", State: "PLAN.md", Since: s.now, To: s.now.Add(19 * time.Hour), Answer: "Yes, the accountants want that.", By: "ana",
+		AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "The report rounds half to even already. May invoices do the same?"},
 	})
 	s.now = s.now.Add(19 * time.Hour)
 	s.Parts = append(s.Parts, report.Part{Started: s.now})
@@ -203,7 +203,7 @@ func manyAgents(n int) *insight.Report {
 	for _, at := range free {
 		s.now = later(s.now, at)
 	}
-	s.Waits = append(s.Waits, insight.Wait{Agent: "main", State: "LIST.sh", For: "agents", From: s.Executions[0].Ended, To: s.now, By: "agents"})
+	s.Waits = append(s.Waits, report.Wait{Agent: "main", State: "LIST.sh", Since: s.Executions[0].Ended, To: s.now, By: "agents", AgentWaits: state.AgentWaits{For: state.ForAgents}})
 	s.ran("REPORT.md", 95*time.Second, 33, "")
 	s.LeftOut = []string{"Of the conversations, 12 MiB of 50 MiB are shown: those of failed and of the newest executions."}
 	return s.ends("completed")
@@ -235,7 +235,7 @@ func hostile() *insight.Report {
 	s.Agents = []report.Agent{
 		{ID: "a", Parent: "b"}, {ID: "b", Parent: "a", Vars: map[string]string{evil: evil}, Status: evil, Result: evil, Error: evil}, {ID: evil, Parent: evil},
 	}
-	s.Waits = []insight.Wait{{Agent: evil, State: evil, For: "answer", Question: evil, Answer: evil, By: evil}, {For: "time"}}
+	s.Waits = []report.Wait{{Agent: evil, State: evil, Answer: evil, By: evil, AgentWaits: state.AgentWaits{For: state.ForAnswer, Question: evil}}, {AgentWaits: state.AgentWaits{For: state.ForTime}}}
 	s.Limits, s.LeftOut = []report.Limit{{Which: evil}}, []string{evil}
 	s.ran("MARKER.md", time.Second, 1, "").Messages = []runner.Message{{From: runner.FromAgent, Text: "the needle in the haystack"}}
 	r := s.ends(evil)

@@ -17,9 +17,9 @@ type header struct {
 	ID, Tone string
 	Headline string
 	Reason   string
-	Asked    []insight.Wait // for answers that are missing, the first of them
-	Next     []words        // what can be done
-	Last     int            // the last execution that failed; 0 when none did
+	Asked    []report.Wait // for answers that are missing, the first of them
+	Next     []words       // what can be done
+	Last     int           // the last execution that failed; 0 when none did
 	Jump     string
 	Facts    []fact
 	Used     int // percent of the budget
@@ -90,8 +90,8 @@ func newHeader(r *insight.Report) header {
 }
 
 // asked returns the first questions to which answers are missing; the section on waits has all.
-func asked(r *insight.Report) []insight.Wait {
-	open := slices.DeleteFunc(slices.Clone(r.Waits), func(w insight.Wait) bool { return w.For != string(state.ForAnswer) || !w.To.IsZero() })
+func asked(r *insight.Report) []report.Wait {
+	open := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
 	return open[:min(len(open), 3)]
 }
 

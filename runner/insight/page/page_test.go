@@ -101,7 +101,7 @@ func TestAttemptsAreToldInTheirOrder(t *testing.T) {
 func TestARunThatWaits(t *testing.T) {
 	s := newStory("w")
 	s.ran("PLAN.md", time.Second, 5, "ASK.sh")
-	s.Waits = []insight.Wait{{Agent: "main", State: "ASK.sh", For: "answer", From: s.now, Question: "May invoices\ndo the same?"}}
+	s.Waits = []report.Wait{{Agent: "main", State: "ASK.sh", Since: s.now, AgentWaits: state.AgentWaits{For: state.ForAnswer, Question: "May invoices\ndo the same?"}}}
 	s.Reason, s.Next = "main waits for an answer to question 1", "to answer: raymond resume w --answer 'don'\\''t; (all)' (or no); to resume from 09:00 on: raymond resume w"
 	wantInOrder(t, pageOf(t, s.ends("suspended")), "<h1>Waits for an answer: May invoices do the same?</h1>", "May invoices\ndo the same?",
 		"to answer: <code>raymond resume w --answer &#39;don&#39;\\&#39;&#39;t; (all)&#39;</code> (or no); to resume from 09:00 on: <code>raymond resume w</code>", `id="timeline"`)

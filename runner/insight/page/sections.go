@@ -194,7 +194,7 @@ func newCosts(r *insight.Report) []sums {
 
 // wait is a row of the table.
 type wait struct {
-	insight.Wait
+	report.Wait
 	Lasted time.Duration // so far, when it has not ended
 	Words  string
 }
@@ -204,7 +204,7 @@ type wait struct {
 func newWaits(r *insight.Report) []wait {
 	var out []wait
 	for _, w := range r.Waits {
-		if w.For == "answer" || w.For == "time" || w.For == "job" {
+		if w.For == state.ForAnswer || w.For == state.ForTime || w.For == state.ForJob {
 			out = append(out, wait{w, lengthOf(r, w), waitedFor(w)})
 		}
 	}
@@ -212,20 +212,20 @@ func newWaits(r *insight.Report) []wait {
 }
 
 // lengthOf is how long a wait took, so far when it has not ended.
-func lengthOf(r *insight.Report, w insight.Wait) time.Duration {
+func lengthOf(r *insight.Report, w report.Wait) time.Duration {
 	if w.To.IsZero() {
-		return max(0, r.Finished.Sub(w.From))
+		return max(0, r.Finished.Sub(w.Since))
 	}
-	return w.To.Sub(w.From)
+	return w.To.Sub(w.Since)
 }
 
 // waitWords say what a wait was for.
-var waitWords = map[string]string{
-	"answer": "for an answer", "agents": "for other agents", "time": "for a time", "retry": "before a retry", "job": "for job ",
+var waitWords = map[state.WaitFor]string{
+	state.ForAnswer: "for an answer", state.ForAgents: "for other agents", state.ForTime: "for a time", state.ForJob: "for job ", report.ForRetry: "before a retry",
 }
 
 // waitedFor says what a wait was for.
-func waitedFor(w insight.Wait) string { return waitWords[w.For] + shown(w.Job) }
+func waitedFor(w report.Wait) string { return waitWords[w.For] + shown(w.Job) }
 
 // path is the head of the list of executions.
 type path struct {

@@ -140,9 +140,9 @@ func titleOfAgent(a report.Agent) string {
 	return out + ", " + a.Spent.Spent.String()
 }
 
-func bandOfWait(r *insight.Report, s scale, w insight.Wait) band {
-	left, lasted := s.at(w.From), lengthOf(r, w)
-	return band{left, max(1, s.at(w.From.Add(lasted))-left), "waited " + report.Span(lasted) + " " + waitedFor(w)}
+func bandOfWait(r *insight.Report, s scale, w report.Wait) band {
+	left, lasted := s.at(w.Since), lengthOf(r, w)
+	return band{left, max(1, s.at(w.Since.Add(lasted))-left), "waited " + report.Span(lasted) + " " + waitedFor(w)}
 }
 
 // newBar places an execution, and what happened in it.
