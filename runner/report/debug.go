@@ -15,124 +15,61 @@ import (
 // Debug writes result.json into the debug folder of each attempt that ended. The
 // backends write the other files there.
 type Debug struct {
-	dir      string
-	attempts map[string]*attempt
+	dir   string
+	model *Model
 }
 
-// attempt is the last attempt of an agent.
-type attempt struct {
-	seq    int
-	ended  bool // the execution, not just the attempt
-	result debugResult
-}
-
-// debugResult is the content of result.json.
+// debugResult is the content of result.json: the execution as it is then, and the attempt.
 type debugResult struct {
-	Agent      string             `json:"agent"`
-	State      string             `json:"state"`
-	Kind       string             `json:"kind"`
+	*Exec
 	Attempt    int                `json:"attempt"`
 	OK         bool               `json:"ok"`
-	ExitCode   *int               `json:"exit_code,omitempty"` // of attempts that were not the last: absent
-	Signal     string             `json:"signal,omitempty"`
-	Started    time.Time          `json:"started"`
 	Finished   time.Time          `json:"finished"`
 	DurationMS int64              `json:"duration_ms"`
 	CostUSD    state.USD          `json:"cost_usd"`
-	SessionID  string             `json:"session_id,omitempty"`
-	Turns      int                `json:"turns"`
-	Denied     []string           `json:"denied"`
-	Error      string             `json:"error,omitempty"`
+	Denied     []string           `json:"denied,omitempty"`
 	Verdict    *state.NodeAttempt `json:"verdict,omitempty"`
-	// Transition is absent until it is known, and for a failure.
-	Transition *state.Transition `json:"transition,omitempty"`
-	// Further has the other tags of a state that forked several agents.
-	Further []*state.Transition `json:"further_transitions,omitempty"`
 }
 
 // NewDebug returns a Debug for the folder given with --debug-dir.
-func NewDebug(dir string) *Debug {
-	return &Debug{dir: dir, attempts: map[string]*attempt{}}
-}
+func NewDebug(dir string, m *Model) *Debug { return &Debug{dir, m} }
 
 // Report implements Reporter.
 func (d *Debug) Report(e state.Event) error {
-	switch b := e.Body.(type) {
-	case *state.StateStarted:
-		d.begin(e, b)
-	case *state.NodeAttempt:
-		return d.addVerdict(e, b)
-	case *state.StateFinished:
-		return d.end(e, b)
-	case *state.Transition:
-		return d.move(e, b)
+	x := d.model.Last(e.Agent)
+	if x == nil {
+		return nil
 	}
-	return nil
+	r := debugResult{Exec: x, Attempt: x.Attempt(), OK: x.Status == Completed, Finished: x.Ended, DurationMS: x.DurationMS, CostUSD: x.Spent.USD}
+	for _, refused := range x.Refusals {
+		r.Denied = append(r.Denied, refused.Use)
+	}
+	if v := x.verdict(); v != nil && v.Attempt == r.Attempt {
+		r.Verdict = v
+	}
+	switch b := e.Body.(type) {
+	case *state.NodeAttempt:
+		r.Finished, r.DurationMS, r.CostUSD = e.Time, int64(b.DurationS*1000), b.CostUSD
+	case *state.StateFinished:
+	case *state.Transition:
+		if x.isOpen() {
+			return nil
+		}
+	default:
+		return nil
+	}
+	return d.write(&r)
 }
 
 // Close implements Reporter.
 func (d *Debug) Close() error { return nil }
 
-func (d *Debug) begin(e state.Event, b *state.StateStarted) {
-	delete(d.attempts, e.Agent)
-	a := d.of(e)
-	a.result.Attempt, a.result.Kind = b.Attempt, b.Kind
-}
-
-// of returns the attempt that an event is about. It may have begun in an earlier part
-// of the run, whose events are not here.
-func (d *Debug) of(e state.Event) *attempt {
-	a, ok := d.attempts[e.Agent]
-	if !ok {
-		a = &attempt{seq: e.Exec, result: debugResult{Agent: e.Agent, State: e.State, Attempt: 1, Started: e.Time, Denied: []string{}}}
-		d.attempts[e.Agent] = a
-	}
-	return a
-}
-
-func (d *Debug) addVerdict(e state.Event, b *state.NodeAttempt) error {
-	a := d.of(e)
-	r := &a.result
-	r.Attempt = b.Attempt
-	r.Finished, r.Verdict, r.CostUSD = e.Time, b, b.CostUSD
-	r.DurationMS = int64(b.DurationS * 1000)
-	r.Error = b.Reason
-	return d.write(a)
-}
-
-func (d *Debug) end(e state.Event, b *state.StateFinished) error {
-	a := d.of(e)
-	a.ended = true
-	r := &a.result
-	if b.Attempt > 0 && b.Attempt != r.Attempt {
-		r.Attempt, r.Verdict = b.Attempt, nil
-	}
-	r.OK, r.ExitCode, r.Signal, r.Finished = b.OK, b.ExitCode, b.Signal, e.Time
-	r.DurationMS, r.CostUSD, r.SessionID, r.Turns = b.DurationMS, b.CostUSD, b.SessionID, b.Turns
-	r.Denied, r.Error = append([]string{}, b.Denied...), b.Error
-	return d.write(a)
-}
-
-func (d *Debug) move(e state.Event, b *state.Transition) error {
-	a, ok := d.attempts[e.Agent]
-	if !ok || !a.ended {
-		return nil
-	}
-	if a.result.Transition == nil {
-		a.result.Transition = b
-	} else {
-		a.result.Further = append(a.result.Further, b)
-	}
-	return d.write(a)
-}
-
-func (d *Debug) write(a *attempt) error {
-	r := &a.result
+func (d *Debug) write(r *debugResult) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode debug result: %w", err)
 	}
-	folder := runner.DebugFolder(d.dir, runner.DebugStep{N: a.seq, Agent: r.Agent, State: r.State, Attempt: r.Attempt})
+	folder := runner.DebugFolder(d.dir, runner.DebugStep{N: r.N, Agent: r.Agent, State: r.State, Attempt: r.Attempt})
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return fmt.Errorf("create debug folder: %w", err)
 	}

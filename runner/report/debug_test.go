@@ -27,7 +27,7 @@ func tree(t *testing.T, dir string) string {
 func TestDebugGolden(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed"} {
 		dir := t.TempDir()
-		d := NewDebug(dir)
+		d := NewDebug(dir, NewLiveModel())
 		replayFile(t, name, d)
 		must(t, d.Close())
 		golden(t, name+".debug.txt", tree(t, dir))

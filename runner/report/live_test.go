@@ -36,6 +36,8 @@ func inModel(to Reporter, e state.Event) {
 	switch to := to.(type) {
 	case *Console:
 		to.model.Add(e)
+	case *Debug:
+		to.model.Add(e)
 	case *Job:
 		to.open.model.Add(e)
 	case *Annotations:

@@ -64,13 +64,15 @@ func (m *Model) Resume(run *state.Run) {
 	}
 	m.Know(waits)
 	m.spent = runCosts{counted: run.Spent()}
-	for _, u := range run.Unfinished() {
-		e := state.Event{Agent: u.Agent, State: u.State}
-		a := m.agent(e)
-		if x := a.open(); x == nil || x.State != u.State {
-			m.begin(e, a).work.isPaused = true
+	for _, s := range run.Agents {
+		if s.Exec == nil || s.Status == state.Stuck {
+			continue
 		}
-		a.setUnfinished(u.Spent(), u.Models)
+		isNew := m.Last(s.ID) == nil
+		m.addState(s, func(text string) string { return text })
+		if x := m.Last(s.ID); isNew && x.isOpen() {
+			x.work.isPaused = true
+		}
 	}
 }
 
@@ -264,6 +266,14 @@ func (m *Model) exec(e state.Event, a *Agent) *Exec {
 		x = m.begin(e, a)
 	}
 	return x
+}
+
+// Last returns the newest execution of an agent, nil for none.
+func (m *Model) Last(agent string) *Exec {
+	if a := m.agents[agent]; a != nil {
+		return a.last
+	}
+	return nil
 }
 
 // begin adds an execution.

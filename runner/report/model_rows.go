@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -104,6 +105,7 @@ type Exec struct {
 	Models map[string]state.USD `json:"models,omitempty"`
 
 	AgentCLI   string            `json:"agent_cli,omitempty"`
+	Backend    string            `json:"-"` // the name of the agent CLI, where it was begun or resumed in this process
 	Model      string            `json:"model,omitempty"`
 	SessionID  string            `json:"session_id,omitempty"`
 	Mode       string            `json:"session,omitempty"` // fresh, resume, branch
@@ -190,6 +192,9 @@ func (x *Exec) spent() state.Spent {
 	return x.Spent.Spent
 }
 
+// Attempt is the number of its last attempt.
+func (x *Exec) Attempt() int { return max(1, x.attempt) }
+
 // verdict is the one on its last attempt; nil for none.
 func (x *Exec) verdict() *state.NodeAttempt {
 	if x == nil || len(x.Attempts) == 0 {
@@ -206,6 +211,7 @@ func (x *Exec) isActive() bool { return x.isOpen() && !x.work.isPaused }
 
 func (x *Exec) start(b *state.StateStarted) {
 	x.Kind, x.Mode, x.SessionID, x.Model, x.Cwd = b.Kind, string(b.Session), b.SessionID, b.Model, b.Cwd
+	x.Backend = cmp.Or(b.Backend, x.Backend)
 }
 
 // note takes what happens while it is worked on. It reports whether something is done again.
@@ -231,7 +237,7 @@ func (x *Exec) note(e state.Event) (isAgain bool) {
 
 func (x *Exec) finish(e state.Event, b *state.StateFinished) {
 	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.InWords(b.Error, x.verdict()), b.DurationMS
-	x.isExhausted = state.IsExhausted(b.Error)
+	x.isExhausted, x.attempt = state.IsExhausted(b.Error), max(x.attempt, b.Attempt)
 	if !b.OK {
 		x.Status = Failed
 	}

@@ -62,12 +62,18 @@ func (m *Model) addState(s *state.Agent, hide func(string) string) {
 	x := a.last
 	if x == nil || x.N != e.Iteration {
 		x = m.begin(state.Event{Agent: s.ID, State: s.State, Exec: e.Iteration, Time: e.Started}, a)
-		x.Kind = kindOf(e)
+		x.Kind, x.attempt = kindOf(e), e.Attempt
 	}
 	if !x.isOpen() {
 		return
 	}
 	x.Spent, x.Turns = Spent{e.Spent, e.Tokens}, e.Turns
+	switch {
+	case e.Running != nil && e.Running.Mode != "":
+		x.Backend = e.Running.BackendName()
+	case e.Session != nil:
+		x.Backend = e.Session.BackendName()
+	}
 	a.setUnfinished(e.Spent, e.Models)
 	if e.Session != nil {
 		x.SessionID = cmp.Or(e.Session.ID, x.SessionID)

@@ -67,7 +67,7 @@ func (x *Exec) row() string {
 
 // attemptsText returns the numbers of attempts, retries and reminders of an execution.
 func (x *Exec) attemptsText() string {
-	parts := []string{fmt.Sprint(max(1, x.attempt))}
+	parts := []string{fmt.Sprint(x.Attempt())}
 	if n := len(x.Retries) - x.outages; n > 0 {
 		parts = append(parts, count(n, "retry"))
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -76,36 +77,24 @@ func spent(s state.Spent) []attribute {
 	return all
 }
 
-// used describes the model and the tokens of a prompt. The convention counts tokens from the
-// cache among those of the input.
-func used(b *state.StateFinished) []attribute {
-	all := []attribute{ofFloat("gen_ai.usage.cost", dollars(b.CostUSD)), ofNumber("raymond.turns", b.Turns)}
-	if t := b.Tokens; t != nil {
+// used describes the agent CLI, the model and the tokens of a prompt. The convention counts tokens
+// from the cache among those of the input.
+func (r *Reporter) used(x *report.Exec) []attribute {
+	all := []attribute{
+		ofText("raymond.agent_cli", x.Backend), ofText("gen_ai.provider.name", r.options.Providers[x.Backend]), ofText("gen_ai.request.model", shown(x.Model)),
+		ofText("raymond.session", x.Mode), ofText("gen_ai.response.model", shown(report.Mostly(x.Models))), ofText("gen_ai.conversation.id", x.SessionID),
+	}
+	all = slices.DeleteFunc(all, func(a attribute) bool { return a.Value["stringValue"] == "" })
+	all = append(all, ofFloat("gen_ai.usage.cost", dollars(x.Spent.USD)), ofNumber("raymond.turns", x.Turns))
+	if t := x.Spent.Tokens; t != nil {
 		all = append(all,
 			ofNumber("gen_ai.usage.input_tokens", t.Input+t.Cached), ofNumber("gen_ai.usage.output_tokens", t.Output),
 			ofNumber("gen_ai.usage.cache_read.input_tokens", t.Cached))
 	}
-	if model := mostly(b.Models); model != "" {
-		all = append(all, ofText("gen_ai.response.model", shown(model)))
-	}
-	if b.SessionID != "" {
-		all = append(all, ofText("gen_ai.conversation.id", b.SessionID))
-	}
-	if len(b.Denied) > 0 {
-		all = append(all, ofNumber("raymond.denied", len(b.Denied)))
+	if n := len(x.Refusals); n > 0 {
+		all = append(all, ofNumber("raymond.denied", n))
 	}
 	return all
-}
-
-// mostly is the model that most was spent on; "" when none is known.
-func mostly(models map[string]state.USD) string {
-	name, most := "", state.USD(-1)
-	for m, usd := range models {
-		if usd > most || usd == most && m < name {
-			name, most = m, usd
-		}
-	}
-	return name
 }
 
 func dollars(u state.USD) float64 { return float64(u) / float64(state.Dollar) }

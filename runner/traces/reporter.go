@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -25,6 +26,7 @@ type Options struct {
 	Providers map[string]string // of agent CLIs, as gen_ai.provider.name has them
 	Part      []string          // the agents of a part of a matrix; nil for all
 	Now       time.Time
+	Model     *report.Model // of the run, which has each event before the reporter is told it
 	// Note is told one line about a protocol that is not spoken, and one, when the reporter is
 	// closed, if not all has arrived.
 	Note func(string)
@@ -38,9 +40,9 @@ type Reporter struct {
 	out     *pipeline
 	trace   state.Trace
 	options Options
-	part    *span // of this process; nil once it has ended
-	running map[string]*visit
-	left    map[string]*visit // have ended, and may still be told where they lead to
+	part    *span            // of this process; nil once it has ended
+	tools   map[string]*span // with the uses of tools in the attempt that is under way, by agent
+	left    []left
 	patient time.Duration
 	inputs  bool // of tools may be told
 	// original is the run that this one began as a copy of; nil for none.
@@ -66,17 +68,12 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 		o.Note("traces: " + s.note)
 	}
 	r := &Reporter{
-		out: newPipeline(s, o.transport, about(env, o.Version), o.Version), options: o, running: map[string]*visit{}, left: map[string]*visit{}, patient: waitCancelled, inputs: s.hasContents,
+		out: newPipeline(s, o.transport, about(env, o.Version), o.Version), options: o, tools: map[string]*span{}, patient: waitCancelled, inputs: s.hasContents,
 		original: run.RerunOf,
 	}
 	r.begin(run, resumed, s)
 	if resumed {
 		r.endKilled(run)
-	}
-	for _, a := range run.Agents {
-		if a.Exec != nil && a.Status != state.Stuck {
-			r.resume(a)
-		}
 	}
 	kept := r.trace
 	kept.Paused = false
@@ -188,24 +185,18 @@ func (r *Reporter) endKilled(run *state.Run) {
 
 // Report implements report.Reporter.
 func (r *Reporter) Report(e state.Event) error {
-	if t, ok := e.Body.(*state.Transition); ok {
-		r.move(e, t)
-		return nil
+	if _, ok := e.Body.(*state.Transition); ok {
+		return nil // it comes with the end of a state execution
 	}
 	r.leave()
+	x := r.options.Model.Last(e.Agent)
 	switch b := e.Body.(type) {
-	case *state.StateStarted:
-		r.start(e, b)
 	case *state.StateFinished:
-		r.finish(e, b)
+		if e.Exec > 0 { // else it was refused before it began
+			r.finish(x)
+		}
 	case *state.NodeAttempt:
-		r.judge(e, b)
-	case *state.Reminder:
-		r.happen(e, ofNumber("raymond.reminder", b.N), ofText("raymond.reason", shown(b.Reason)))
-	case *state.Retry:
-		r.happen(e, ofNumber("raymond.retry", b.N), ofText("raymond.reason", shown(b.Error)), ofNumber("raymond.backoff_ms", b.BackoffMS))
-	case *state.AttemptInterrupted:
-		r.interrupt(e, b)
+		r.judged(x)
 	case *state.AgentWaits:
 		r.happen(e, ofText("raymond.wait.for", string(b.For)))
 	case *state.AgentGoesOn:
@@ -218,16 +209,10 @@ func (r *Reporter) Report(e state.Event) error {
 	return nil
 }
 
-// happen adds an event to the span that it belongs to: of the attempt, or of the process.
+// happen adds an event to the span of the process.
 func (r *Reporter) happen(e state.Event, about ...attribute) {
-	span := r.part
-	if v := r.running[e.Agent]; v != nil && e.Exec == v.exec {
-		span = r.attempt(v, e.Time)
-	} else {
-		about = append(about, ofText("raymond.agent", e.Agent))
-	}
-	if span != nil {
-		span.happen(e.Time, "raymond."+e.Body.Type(), about...)
+	if r.part != nil {
+		r.part.happen(e.Time, "raymond."+e.Body.Type(), append(about, ofText("raymond.agent", e.Agent))...)
 	}
 }
 

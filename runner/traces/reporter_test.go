@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -39,13 +40,19 @@ func exported(t *testing.T, run *state.Run, o Options, events ...state.Event) {
 	t.Helper()
 	r := open(t, run, o)
 	for _, e := range events {
-		if err := r.Report(e); err != nil {
+		if err := tell(r, e); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// tell tells a reporter an event that the model of the run has.
+func tell(r *Reporter, e state.Event) error {
+	r.options.Model.Add(e)
+	return r.Report(e)
 }
 
 // patience is how long tests wait for a collector that answers.
@@ -59,6 +66,8 @@ func open(t *testing.T, run *state.Run, o Options) *Reporter {
 	if o.Now.IsZero() {
 		o.Now = at(0)
 	}
+	o.Model = report.NewLiveModel()
+	o.Model.Resume(run)
 	if o.transport == nil { // a collector on loopback, which answers when the machine lets it
 		o.patience = patience
 	}
@@ -200,15 +209,15 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 		of(1, 15, &state.StateFinished{OK: true, Attempt: 1}),
 		ofRun(16, &state.RunFinished{Status: state.Completed}))
 	wantTree(t, c, `invoke_workflow flow 0-4 failed: the process was killed
+  invoke_agent A.md 4-15
+    attempt 1 4-15 [raymond.attempt_interrupted]
   invoke_workflow flow 10-16
-  invoke_agent A.md 11-15
-    attempt 1 11-15 [raymond.attempt_interrupted]
 `)
 	spans := c.Spans()
 	if root := spans[0]; root.Trace != first[3:35] || root.Parent != first[36:52] || root.Links != nil {
 		t.Errorf("the first job's span is %+v, want it below %s", root, first)
 	}
-	if d := cmp.Diff([]string{second[3:52]}, spans[1].Links); d != "" {
+	if d := cmp.Diff([]string{second[3:52]}, spans[3].Links); d != "" {
 		t.Errorf("links of the second job's span (-want +got):\n%s", d)
 	}
 	if got := find(t, c, "attempt 1").ID; got != told {
@@ -265,12 +274,12 @@ func TestRerunsAreLinked(t *testing.T) {
 	second.WorkflowID, second.RerunOf = "flow-2", &state.RerunOf{WorkflowID: first.WorkflowID, Exec: 2, Trace: first.Trace.ID}
 	c = tracestest.New(t)
 	const parent = outside
-	r, err := Open(second, true, Options{Environ: append(c.Environ(), "TRACEPARENT="+parent), Now: at(0), patience: patience, Note: func(line string) { t.Error(line) }})
+	r, err := Open(second, true, Options{Environ: append(c.Environ(), "TRACEPARENT="+parent), Now: at(0), Model: report.NewLiveModel(), patience: patience, Note: func(line string) { t.Error(line) }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range events {
-		_ = r.Report(e)
+		_ = tell(r, e)
 	}
 	_ = r.Close()
 	for name, ref := range map[string]state.SpanRef{"invoke_workflow flow": first.Trace.OfRun(), "script B.sh": first.Trace.OfExec("main", 2), "attempt 1": {}} {
@@ -296,9 +305,9 @@ func TestToolsAreEvents(t *testing.T) {
 		_ = r.Tool("main", "A.md", runner.ToolUse{Name: "TooEarly"})
 		start, end := of(1, 0, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "codex"}), of(1, 0, &state.StateFinished{OK: true, Attempt: 1})
 		start.Time, end.Time = time.Now(), time.Now().Add(time.Minute)
-		_ = r.Report(start)
+		_ = tell(r, start)
 		_ = r.Tool("main", "A.md", runner.ToolUse{Name: "Bash", Input: "make \xff"})
-		_ = r.Report(end)
+		_ = tell(r, end)
 		_ = r.Close()
 		s := find(t, c, "attempt 1")
 		if len(s.Events) != 1 || s.Events[0].Name != "execute_tool" || s.Events[0].Time.Before(s.Start) || s.Events[0].Time.After(s.End) {

@@ -70,7 +70,7 @@ func exportTo(t *testing.T, s *stub, status state.Status, environ ...string) (no
 	for _, e := range []state.Event{
 		of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(1, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: status}),
 	} {
-		_ = r.Report(e)
+		_ = tell(r, e)
 	}
 	began := time.Now()
 	_ = r.Close()
@@ -147,8 +147,8 @@ func TestBusyCollectorGetsThemLater(t *testing.T) {
 			return answer(200, ""), nil
 		}}
 		r := open(t, newRun(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example"}, transport: s, Now: time.Now()})
-		_ = r.Report(of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}))
-		_ = r.Report(of(1, 2, &state.StateFinished{OK: true, Attempt: 1}))
+		_ = tell(r, of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}))
+		_ = tell(r, of(1, 2, &state.StateFinished{OK: true, Attempt: 1}))
 		for range 30 {
 			time.Sleep(time.Second)
 			_ = r.Tick(time.Now())
@@ -171,12 +171,12 @@ func TestFloodWhileTheCollectorHangs(t *testing.T) {
 		began := time.Now()
 		for i := range 10000 {
 			start, end := of(i+1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(i+1, 2, &state.StateFinished{OK: true, Attempt: 1})
-			_, _ = r.Report(start), r.Report(end)
+			_, _ = tell(r, start), tell(r, end)
 		}
 		if took := time.Since(began); took > 0 {
 			t.Errorf("the run has waited %s", took)
 		}
-		_ = r.Report(ofRun(3, &state.RunFinished{Status: state.Completed}))
+		_ = tell(r, ofRun(3, &state.RunFinished{Status: state.Completed}))
 		_ = r.Close()
 		if len(notes) != 1 || !strings.HasPrefix(notes[0], "traces: 20001 of 20001 spans ") {
 			t.Errorf("notes: %q", notes)

@@ -83,7 +83,7 @@ func Open(s Setup) (*Session, error) {
 		return nil, errors.Join(folderErr, err)
 	}
 	if o.Config.DebugDir != "" {
-		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir))
+		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir, o.Events.Model))
 	}
 	o.Config.Reporter = reporter(o.Events, s.Hide.Events)
 	// Snapshots are of what prompts have done.

@@ -16,7 +16,7 @@ func (s *Session) addTraces(now time.Time) {
 		return
 	}
 	r, err := traces.Open(u.Run, u.Resumed, traces.Options{
-		Environ: u.Out.Traces.Environ, Version: u.Out.Traces.Version, Providers: s.providers(), Part: u.Others.Part, Now: now, Note: s.note,
+		Environ: u.Out.Traces.Environ, Version: u.Out.Traces.Version, Providers: s.providers(), Part: u.Others.Part, Now: now, Model: s.Events.Model, Note: s.note,
 	})
 	switch {
 	case err != nil:
