@@ -25,45 +25,51 @@ func Run(e Env) error {
 	err := e.Process.Protect()
 	gone, out := watchRunner(e)
 	s := newStep(e, out, false)
+	s.gone = gone
 	defer s.log.out.Close()
 	err = errors.Join(err, guardFiles(s), writeNobodyWaits(s))
-	r := &result{gone: gone}
+	var p prepared
+	end := &ending{}
 	if err == nil {
-		err = perform(context.Background(), s, r)
+		p, end, err = perform(context.Background(), s)
 	}
-	return tell(s, r, errors.Join(err, checkAlone(e.Process.EndAll())))
+	if end.isSkipped = errors.Is(err, errSkipped); isGreen(err) {
+		err = nil
+	}
+	return tell(s, p, end, errors.Join(err, checkAlone(e.Process.EndAll())))
 }
 
 // perform does what the inputs ask for, one phase after the other.
-func perform(ctx context.Context, s *step, r *result) (err error) {
-	defer func() { err = r.endedBy(s, err) }()
-	r.prepared, err = prepare(ctx, s)
-	defer r.prepared.close()
+func perform(ctx context.Context, s *step) (p prepared, e *ending, err error) {
+	e = &ending{}
+	p, err = prepare(ctx, s)
+	defer p.close()
 	if err != nil {
-		return err
+		return p, e, err
 	}
 	if s.in.Mode != job.ModeRun {
-		return runTool(s, r.source)
+		return p, e, runTool(s, p.source)
 	}
-	r.found, err = find(ctx, s, r.prepared)
-	defer func() { r.found.remove() }()
+	l, err := find(ctx, s, p)
+	defer func() { l.remove() }()
 	var b *readyRun
 	if err == nil {
-		b, err = begin(ctx, s, r)
+		b, err = begin(ctx, s, &p, l)
 	}
 	if err != nil {
-		r.heard.sayStuck(ctx, s, err)
-		return err
+		p.heard.sayStuck(ctx, s, err)
+		return p, endIdle(s, l, b, err), err
 	}
 	if b.how == shows {
-		return showAgain(s, r, b)
+		e, err = showAgain(s, p, b)
+		return p, e, err
 	}
-	e, err := drive(ctx, s, r, b)
-	defer e.close()
-	if err != nil {
-		return err
+	e, err = drive(ctx, s, p, b)
+	defer func() { e.close() }()
+	if err == nil {
+		err = finish(ctx, s, e)
 	}
-	return finish(ctx, s, r, e)
+	return p, e, err
 }
 
 // What a phase ends a step with that has nothing more to do, and is green.
@@ -77,18 +83,19 @@ func isGreen(err error) bool {
 	return errors.Is(err, errSkipped) || errors.Is(err, errNotDue) || errors.Is(err, errDone)
 }
 
-// endedBy notes that the step ends without a failure, where that is so.
-func (r *result) endedBy(s *step, err error) error {
-	if !isGreen(err) {
-		return err
+// endIdle is the end of a step that drives no run, by an error of a phase. Where nothing of a run is due, that run is told of.
+func endIdle(s *step, l lookup, b *readyRun, err error) *ending {
+	e := &ending{}
+	if !errors.Is(err, errNotDue) {
+		return e
 	}
-	r.isSkipped, r.isIdle = errors.Is(err, errSkipped), errors.Is(err, errNotDue)
-	if r.isIdle {
-		r.run = r.found.was
-		r.kept.from(r.found)
-		r.next = r.outlook(s, r.run)
+	e.run, e.isIdle, e.isBlind = l.was, true, l.isBlind
+	if b != nil { // with what was joined, though that is not stored
+		e.run, e.flow = b.run, b.flow
 	}
-	return nil
+	e.kept.from(l)
+	e.next = e.outlook(s, e.run)
+	return e
 }
 
 // checkAlone is of what lives when the main part ends. The post part has the secrets of

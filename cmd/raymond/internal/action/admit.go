@@ -15,14 +15,10 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 		// With a token other than the job's own, each edit would start the next run.
 		return s.skip("skipped: the event is about a comment that this action keeps")
 	}
-	api, err := s.api()
-	if err != nil {
-		return err
-	}
 	if !s.event.Code.Known && p.heard == nil { // else that was tried
 		findHead(ctx, s)
 	}
-	lowest, denied := job.Authorize(ctx, s.in.Rules, s.event, api)
+	lowest, denied := job.Authorize(ctx, s.in.Rules, s.event, s.api)
 	if denied == nil {
 		p.isAllowed, p.isTrusted = true, job.Trusted(s.event, lowest)
 		if s.in.TrustCheckout != nil {
@@ -33,6 +29,7 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 	if denied.Unanswered { // a maintainer's event is not to vanish
 		return storeFault("permission", denied)
 	}
+	var err error
 	if p.isAllowed, err = p.heard.admits(ctx, s, denied); err != nil || p.isAllowed {
 		return err
 	}
@@ -46,11 +43,7 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 // findHead finds out where the code of a pull request comes from, once. That it can't be found
 // out is a warning: then it is trusted no more than a stranger's.
 func findHead(ctx context.Context, s *step) {
-	api, err := s.api()
-	if err == nil {
-		err = api.FindHead(ctx, &s.event)
-	}
-	if err != nil {
+	if err := s.api.FindHead(ctx, &s.event); err != nil {
 		s.log.warn("where the code of this event comes from can't be found out: " + err.Error())
 	}
 }

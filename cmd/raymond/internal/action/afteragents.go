@@ -16,7 +16,7 @@ import (
 // markOfAgents is the note that agents have run in this job, beside the folders of its steps, where they can't
 // see it. It has the folders that they could write.
 func markOfAgents(s *step) string {
-	parent, _ := stepFolders(s.getenv)
+	parent, _ := stepFolders(s.env.Getenv)
 	return filepath.Join(parent, agentsFile)
 }
 

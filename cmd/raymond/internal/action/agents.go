@@ -71,7 +71,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 	for _, api := range clis.APIs() {
 		if key := s.in.ModelKey(api.Backend()); key.Text != "" {
 			vendors = append(vendors, keyproxy.Vendor{
-				API: api, Upstream: s.getenv(job.BaseVariable(api.Backend())), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
+				API: api, Upstream: s.env.Getenv(job.BaseVariable(api.Backend())), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
 			})
 		}
 	}
@@ -115,7 +115,7 @@ func installers(s *step) map[string]clis.Installer {
 	for name, pin := range clis.Pins() {
 		all[name] = agentcli.Install{
 			Pin: pin, Input: name + "-path", Version: s.in.Versions[name],
-			Cache: cmp.Or(s.getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
+			Cache: cmp.Or(s.env.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
 			Env:   job.ScriptEnviron(s.env.Environ, npmVariables), IsCaged: !s.options.Cage.IsOff() && s.unheld() == "",
 		}
 	}

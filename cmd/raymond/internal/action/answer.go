@@ -25,7 +25,7 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 			c.how = follows
 			return c.lookup, err
 		}
-		left := *c.manifest(s)
+		left := *c.manifest
 		left.Status = state.Suspended
 		err = c.take(s, slots.Decide(&left, c.facts(s, nil)), follows)
 		return c.lookup, err
@@ -38,7 +38,7 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 			s.log.notice(n)
 		}
 	}
-	err = c.take(s, slots.Decide(c.manifest(s), c.facts(s, f)), resumes)
+	err = c.take(s, slots.Decide(c.manifest, c.facts(s, f)), resumes)
 	return c.lookup, err
 }
 
@@ -46,7 +46,7 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 func (c *call) facts(s *step, f *flow) slots.Facts {
 	facts := factsOf(s, c.lookup, f)
 	facts.Mode = c.mode(s)
-	if m := c.manifest(s); m != nil {
+	if m := c.manifest; m != nil {
 		facts.Number = m.Number // the question stands here
 	}
 	return facts
@@ -76,7 +76,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 		case isDriven && (isLate || slices.ContainsFunc(c.was.Agents, isAtWork)):
 			return c.end(s, fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.key))
 		case isDriven:
-		case c.found == nil || c.services.runtime == nil:
+		case c.found == nil || s.stored.runtime == nil:
 			return nil
 		default:
 			if err := c.claimKey(ctx, s); err != nil || c.claim != nil {
@@ -101,7 +101,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 // claimKey claims the key of the run; there is no claim where another job has it.
 func (c *call) claimKey(ctx context.Context, s *step) (err error) {
 	if err = c.noteKey(s); err == nil {
-		c.claim, err = claimNow(ctx, s.withKey(c.key), c.services)
+		c.claim, err = claimNow(ctx, s)
 	}
 	return err
 }
@@ -111,10 +111,10 @@ func isAtWork(a *state.Agent) bool { return a.Status == state.Busy || a.Status =
 
 // isDriven reports whether another job drives the run, as far as that can be known.
 func (c *call) isDriven(s *step) bool {
-	if !c.isStored() || c.found.Manifest.Status != state.Running {
+	if !c.isStored() || c.manifest.Status != state.Running {
 		return false // who drives one of this machine holds its lock
 	}
-	d := slots.Decide(c.found.Manifest, c.facts(s, nil))
+	d := slots.Decide(c.manifest, c.facts(s, nil))
 	return d.Action == slots.Refuse && d.Class == slots.ClassConflict
 }
 
@@ -131,17 +131,13 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastComment)
 	defer cancel()
-	forum, err := s.api()
-	if err != nil {
-		return
-	}
 	mark := ask.StuckMark(token)
-	place, err := ask.Look(ctx, forum, s.event.Number, time.Time{})
+	place, err := ask.Look(ctx, s.api, s.event.Number, time.Time{})
 	if err == nil && !place.Says(mark) {
-		_, err = forum.Say(ctx, s.event.Number, ask.Stuck(mark, s.log.shown(forJob(s, why).Error())))
+		_, err = s.api.Say(ctx, s.event.Number, ask.Stuck(mark, s.log.shown(forJob(s, why).Error())))
 	}
 	if err != nil {
-		s.log.warn(commentRefused(s, err))
+		s.log.warn(commentRefused(s.event.Kind, err))
 	}
 }
 

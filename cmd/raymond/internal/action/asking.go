@@ -25,46 +25,33 @@ type asking struct {
 
 // startAsking prepares it; nil where nobody can be asked: there is no token, or nobody
 // could resume the run.
-func startAsking(s *step, b *readyRun) (*asking, error) {
+func startAsking(s *step, b *readyRun) *asking {
 	if s.part() != nil { // the step that joins it asks, under numbers that no other part has
-		return nil, nil
+		return nil
 	}
-	if s.in.GitHubToken == "" || s.isForks() || b.to == nil && !s.isLocal() {
-		return nil, nil
+	if s.in.GitHubToken == "" || s.event.IsForks() || b.to == nil && !s.in.IsLocal() {
+		return nil
 	}
-	o, err := askOptions(s, b.flow.Workflow, asked{run: b.run, number: lastPart(s, b.lookup).Subject.Number})
-	if err != nil {
-		return nil, err
-	}
-	return &asking{People: ask.New(o, b.run)}, nil
+	return &asking{People: ask.New(askOptions(s, b.flow.Workflow, b.lookup, b.run), b.run)}
 }
 
-// asked is a run whose questions are asked.
-type asked struct {
-	run    *state.Run
-	number int // of the issue or pull request that the part before this one was about
-}
-
-// askOptions says where and how the questions of a run are asked.
-func askOptions(s *step, w *protocol.Workflow, a asked) (ask.Options, error) {
-	api, err := s.api()
-	if err != nil {
-		return ask.Options{}, err
-	}
+// askOptions says where and how the questions of a run are asked, of which l was found.
+func askOptions(s *step, w *protocol.Workflow, l lookup, run *state.Run) ask.Options {
 	days := time.Duration(s.in.RetentionDays) * 24 * time.Hour
-	if s.isLocal() { // for ever
+	if s.in.IsLocal() { // for ever
 		days = 0
 	}
+	earlier, _ := lastPart(l)
 	return ask.Options{
-		Forum: api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, a.number), Earlier: a.number,
-		Pointer: ask.Pointer{Workflow: s.workflowFile(), Key: s.key, Run: a.run.WorkflowID},
+		Forum: s.api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, earlier.Number), Earlier: earlier.Number,
+		Pointer: ask.Pointer{Workflow: s.event.Workflow, Key: s.key, Run: run.WorkflowID},
 		MayAnswer: func(ctx context.Context, who job.Account) *job.Denied {
-			return job.MayAnswer(ctx, s.in.Rules, who, api)
+			return job.MayAnswer(ctx, s.in.Rules, who, s.api)
 		},
 		IsPrompt: func(name string) bool { st, ok := w.State(name); return ok && st.Kind == protocol.Prompt },
-		Shown:    s.log.shown, Tell: s.log.warn, Link: runLink(s, "Asked in"), IsKept: s.isLocal(),
+		Shown:    s.log.shown, Tell: s.log.warn, Link: runLink(s.event, "Asked in"), IsKept: s.in.IsLocal(),
 		Retention: days,
-	}, nil
+	}
 }
 
 // hasAnswers reports whether somebody has answered a question of a run that is suspended,
@@ -73,15 +60,15 @@ func hasAnswers(ctx context.Context, s *step, f *flow, l lookup) bool {
 	if len(l.was.OpenQuestions()) == 0 || s.in.GitHubToken == "" {
 		return false
 	}
-	log := s.fileOfRun(l.was.WorkflowID, session.EventsFile)
+	log := s.dirs.events(l.was.WorkflowID)
 	if l.isStored() {
 		log = filepath.Join(l.found.Dir, session.EventsFile)
 	}
 	m := report.NewLiveModel()
-	told := retell(log, learn(m))
-	o, err := askOptions(s, f.Workflow, asked{run: l.was, number: l.manifest(s).Number})
+	err := retell(log, learn(m))
+	o := askOptions(s, f.Workflow, l, l.was)
 	o.Asked = m.Asked()
-	return told != nil || err != nil || ask.HaveAnswers(ctx, o, l.was)
+	return err != nil || ask.HaveAnswers(ctx, o, l.was)
 }
 
 // join has the run ask. A nil asking asks nobody.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
@@ -45,13 +46,13 @@ func (b *readyRun) options() *state.Options {
 }
 
 // begin makes a new run, or puts the one that was found in its place, and decides what is stored of it.
-func begin(ctx context.Context, s *step, r *result) (b *readyRun, err error) {
-	if err := adopt(s, &r.prepared, r.found); err != nil {
+func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, err error) {
+	if err := adopt(s, p, l); err != nil {
 		return nil, err
 	}
-	b = &readyRun{lookup: r.found, flow: r.flow, base: baseOf(ctx, s)}
+	b = &readyRun{lookup: l, flow: p.flow, base: baseOf(ctx, s)}
 	b.began = checkpoints.Began{KeyOf: keyOf(s), Checkout: b.base, Input: digestOf(s.in.Input)}
-	if !s.isLocal() {
+	if !s.in.IsLocal() {
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
 	if err = lookAtCheckout(ctx, s, b); err == nil {
@@ -59,14 +60,12 @@ func begin(ctx context.Context, s *step, r *result) (b *readyRun, err error) {
 	}
 	var locked *state.LockedError
 	switch {
-	case r.heard != nil && errors.As(err, &locked):
-		err = r.heard.end(s, "nothing is started: the run is driven by another job, which finds this comment by itself")
-	case errors.Is(err, errNotDue):
-		r.found.was = b.run // with what was joined, though that is not stored
+	case p.heard != nil && errors.As(err, &locked):
+		err = p.heard.end(s, "nothing is started: the run is driven by another job, which finds this comment by itself")
 	case err == nil && b.how != shows:
 		err = limit(ctx, s, b)
 	}
-	if err == nil && s.isLocal() {
+	if err == nil && s.in.IsLocal() {
 		err = noteLocal(s, b)
 	}
 	if err == nil && b.how != shows {
@@ -96,51 +95,49 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 // that was a stranger's comes back with the run, whatever event continues it. Neither is one
 // trusted of a workflow that asks strangers.
 func adopt(s *step, p *prepared, l lookup) error {
-	last := lastPart(s, l)
+	subject, isUntrusted := lastPart(l)
 	if s.event.Number == 0 {
-		s.event.Subject = last.Subject
+		s.event.Subject = subject
 	}
-	if s.in.TrustCheckout == nil && (last.Untrusted || asksStrangers(p.flow.Workflow)) {
+	if s.in.TrustCheckout == nil && (isUntrusted || asksStrangers(p.flow.Workflow)) {
 		p.isTrusted = false
 	}
 	return s.note.change(func(d *noteData) { d.Subject, d.Untrusted = s.event.Subject, !p.isTrusted })
 }
 
-// lastPart is what the part of a run before this one has left for the next.
-func lastPart(s *step, l lookup) localNote {
-	switch {
-	case l.was == nil:
-		return localNote{}
-	case l.isStored():
-		m := l.found.Manifest
-		return localNote{Subject: job.Subject{Kind: m.Kind, Number: m.Number, Title: m.Title}, Untrusted: m.Untrusted}
+// lastPart is what the part of a run before this one has left for the next: what it was about, and whether it worked on a
+// checkout that isn't trusted.
+func lastPart(l lookup) (job.Subject, bool) {
+	m := l.manifest
+	if m == nil {
+		return job.Subject{}, false
 	}
-	return readLocalNote(s, l.was.WorkflowID)
+	return job.Subject{Kind: m.Kind, Number: m.Number, Title: m.Title}, m.Untrusted
 }
 
 // baseOf is the commit that the job was checked out at: the remote has it, whatever
 // is committed on top of it. It is "" outside of a repository.
 func baseOf(ctx context.Context, s *step) string {
-	if s.in.Workspace != job.WorkspaceGit || s.isLocal() {
+	if s.in.Workspace != job.WorkspaceGit || s.in.IsLocal() {
 		return ""
 	}
-	return s.git().Base(ctx, s.dirs.work, s.getenv("GITHUB_SHA"))
+	return s.git.Base(ctx, s.dirs.work, s.env.Getenv("GITHUB_SHA"))
 }
 
 // lookAtCheckout looks at what agents find, before anything of theirs is put back, if a script gets their work.
 func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 	jobs := s.options.Jobs
-	if s.isLocal() { // another job may continue the run where it is
+	if s.in.IsLocal() { // another job may continue the run where it is
 		jobs = nil
 	}
 	if !b.flow.HandsOver(jobs) {
 		return nil
 	}
 	if b.isResumed() && !b.isStored() { // on this machine, where agents have been
-		b.checkout, _ = snapshots.Kept(s.runDir(b.was.WorkflowID))
+		b.checkout, _ = snapshots.Kept(s.dirs.run(b.was.WorkflowID))
 		return nil
 	}
-	if b.checkout, err = snapshots.Look(ctx, s.git(), s.dirs.work, s.getenv("GITHUB_SHA")); err != nil {
+	if b.checkout, err = snapshots.Look(ctx, s.git, s.dirs.work, s.env.Getenv("GITHUB_SHA")); err != nil {
 		return machineProblem("the checkout", err)
 	}
 	return nil
@@ -158,15 +155,8 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 	return planReport(s, b)
 }
 
-// localNote says whose a run in the state folder is, how it began, and what later parts of it have to
-// know of this one.
-type localNote struct {
-	Key       string            `json:"key"`
-	Subject   job.Subject       `json:"subject,omitzero"`
-	Untrusted bool              `json:"untrusted,omitempty"`
-	Began     checkpoints.Began `json:"began,omitzero"`
-}
-
+// localFile has whose a run in the state folder is, how it began, and what later parts of it have to know of this one: what a
+// manifest says of a checkpoint.
 const localFile = "key.json"
 
 // noteLocal keeps what later parts of a run have to know that is kept on this machine, and says what is not kept.
@@ -174,22 +164,25 @@ func noteLocal(s *step, b *readyRun) error {
 	if s.in.Workspace == job.WorkspaceGit && b.how != shows && b.flow.HasPromptsOf(s.options.Jobs) {
 		s.log.warn("store: local keeps the run and its conversations, but not what agents change in the checkout: a later job has only what its own checkout leaves there; workspace: none says that this is meant")
 	}
-	note := localNote{s.key, s.event.Subject, s.note.get().Untrusted, b.began}
-	err := seal.WriteNote(s.fileOfRun(b.run.WorkflowID, localFile), note)
-	if _, isKept := snapshots.Kept(s.runDir(b.run.WorkflowID)); err == nil && !isKept && b.checkout.Base != "" {
-		err = b.checkout.Keep(s.runDir(b.run.WorkflowID))
+	dir := s.dirs.run(b.run.WorkflowID)
+	err := seal.WriteNote(filepath.Join(dir, localFile), checkpoint.Manifest{
+		Key: s.key, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Untrusted: s.note.get().Untrusted,
+		KeyOf: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input,
+	})
+	if _, isKept := snapshots.Kept(dir); err == nil && !isKept && b.checkout.Base != "" {
+		err = b.checkout.Keep(dir)
 	}
 	return err
 }
 
 // readLocalNote returns the note of a run in the state folder; the zero value where it
 // can't be read.
-func readLocalNote(s *step, id string) localNote {
-	var kept localNote
-	if err := seal.ReadNote(s.fileOfRun(id, localFile), &kept); err != nil {
-		return localNote{}
+func readLocalNote(dir, id string) checkpoint.Manifest {
+	var m checkpoint.Manifest
+	if err := seal.ReadNote(filepath.Join(dir, id, localFile), &m); err != nil {
+		return checkpoint.Manifest{}
 	}
-	return kept
+	return m
 }
 
 // fresh makes a new run.
@@ -244,11 +237,11 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 // noteRun keeps which run the step drives.
 func noteRun(s *step, run *state.Run) error {
 	if s.isBuiltin() {
-		for _, dir := range []string{s.runDir(run.WorkflowID), s.dirs.state} { // where copies of it are made
+		for _, dir := range []string{s.dirs.run(run.WorkflowID), s.dirs.state} { // where copies of it are made
 			s.log.rename(filepath.Join(dir, "scope"), s.in.Workflow)
 		}
 	}
-	if path := s.getenv("GITHUB_EVENT_PATH"); path != "" {
+	if path := s.env.Getenv("GITHUB_EVENT_PATH"); path != "" {
 		// It lies where agents can write, and the post part reads it again.
 		if err := s.note.seals.Adopt(path); err != nil {
 			return machineProblem("GITHUB_EVENT_PATH", err)
@@ -269,7 +262,7 @@ func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 	first, _ := w.State(w.Entry())
 	next, _ := w.State(first.OnComment)
 	if b.isStored() {
-		b.began.KeyOf = cmp.Or(b.found.Manifest.KeyOf, b.began.KeyOf)
+		b.began.KeyOf = cmp.Or(b.manifest.KeyOf, b.began.KeyOf)
 		joined, err := joinParts(ctx, s, b) // of which a completed run has none
 		if err != nil {
 			return err

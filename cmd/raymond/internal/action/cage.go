@@ -26,7 +26,7 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 		}
 	}
 	return confine.New(s.options.Cage, confine.Site{
-		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.getenv("RUNNER_TEMP"),
+		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.env.Getenv("RUNNER_TEMP"),
 		Hidden: s.private(), Read: s.needed(), Guarded: s.guarded(), Needs: needs,
 		IsFree: s.in.AllowSudo, IsClean: isClean(s, b),
 		Label: s.options.Label, Tell: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
@@ -42,8 +42,8 @@ func (s *step) cliFolder() string {
 	switch {
 	case !isCaged(s):
 		return ""
-	case s.isLocal():
-		return session.CLIFolder(s.runDir(cmp.Or(s.note.get().WorkflowID, s.options.WorkflowID)))
+	case s.in.IsLocal():
+		return session.CLIFolder(s.dirs.run(cmp.Or(s.note.get().WorkflowID, s.options.WorkflowID)))
 	}
 	return session.CLIFolder(s.dirs.own)
 }
@@ -57,9 +57,9 @@ func isClean(s *step, b *readyRun) bool {
 // private are the files of the run, of the runner, and of other steps that use the
 // action.
 func (s *step) private() []string {
-	parent, _ := stepFolders(s.getenv)
-	hidden := append(job.CommandFiles(s.getenv), parent, s.dirs.state)
-	if s.isLocal() { // with other repositories' runs beside this one's
+	parent, _ := stepFolders(s.env.Getenv)
+	hidden := append(job.CommandFiles(s.env.Getenv), parent, s.dirs.state)
+	if s.in.IsLocal() { // with other repositories' runs beside this one's
 		hidden = append(hidden, filepath.Dir(filepath.Dir(s.dirs.state)))
 	}
 	return hidden
@@ -78,7 +78,7 @@ func (s *step) needed() []string {
 
 // actionFolder is the folder of this action; "" for a program that was started by hand.
 func (s *step) actionFolder() string {
-	if shim := s.getenv(shimVariable); shim != "" {
+	if shim := s.env.Getenv(shimVariable); shim != "" {
 		return filepath.Dir(filepath.Dir(shim))
 	}
 	return ""
@@ -90,7 +90,7 @@ func (s *step) guarded() []string {
 	if own := s.actionFolder(); own != "" {
 		folders = append(folders, own)
 	}
-	if temp := s.getenv("RUNNER_TEMP"); temp != "" {
+	if temp := s.env.Getenv("RUNNER_TEMP"); temp != "" {
 		folders = append(folders, filepath.Join(filepath.Dir(temp), "_actions"))
 	}
 	return folders

@@ -2,7 +2,7 @@ package action
 
 import (
 	"context"
-	"strings"
+	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,49 +15,44 @@ import (
 const claimWait = 10 * time.Second
 
 // newClaimer says who claims the key of the step.
-func newClaimer(s *step, v services) *slots.Claimer {
-	origin, query := s.origin(), s.query()
+func newClaimer(s *step) *slots.Claimer {
+	query, v := s.query(), s.stored
 	holder := v.runtime.Job()
-	if s.underAct() { // whose token names the workflow run twice
-		holder = "act " + s.getenv("GITHUB_JOB") + " " + s.in.Matrix
+	if s.event.UnderAct() { // whose token names the workflow run twice
+		holder = "act " + s.event.Job + " " + s.in.Matrix
 	}
 	mine := slots.Claim{
-		ID: s.note.get().Claim, Key: s.key, Part: query.Part.Name, Holder: holder, RunID: origin.RunID, Attempt: origin.RunAttempt, Job: origin.Job, Step: partName(s),
-		Runner: s.getenv("RUNNER_NAME"), RunURL: s.pageOf(origin.RunID), Created: time.Now().UTC(), Process: s.env.Process.Self(),
+		ID: s.note.get().Claim, Key: s.key, Part: query.Part.Name, Holder: holder, RunID: s.event.RunID, Attempt: s.event.Attempt, Job: s.event.Job, Step: filepath.Base(s.dirs.own),
+		Runner: s.event.Runner, RunURL: s.event.Page(s.event.RunID), Created: time.Now().UTC(), Process: s.env.Process.Self(),
 	}
 	if s.options.Deadline > 0 {
 		mine.Deadline = mine.Created.Add(s.options.Deadline)
 	}
-	finder := &slots.Finder{}
-	if v.archive != nil {
-		finder.Archive = v.archive
-	}
+	v.runtime = nil // of this workflow run it looks by itself
+	finder := v.finder()
 	return &slots.Claimer{
-		Service: v.runtime, Mine: mine, Temp: s.dirs.own, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour,
+		Service: s.stored.runtime, Mine: mine, Temp: s.dirs.own, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour,
 		Replaces:  query.SameIDs,
 		Elsewhere: func(ctx context.Context) ([]slots.Claim, error) { return finder.Claims(ctx, query) },
 		Ended:     finder.Ended, Over: finder.Over, Alive: s.env.Process.Alive,
 	}
 }
 
-// partName tells this use of the action from the others of its job.
-func partName(s *step) string { return s.dirs.own[strings.LastIndexAny(s.dirs.own, `/\`)+1:] }
-
 // startClaim begins to claim the key of the step.
-func startClaim(s *step, v services) (*checkpoints.Claim, error) {
+func startClaim(s *step) (*checkpoints.Claim, error) {
 	if err := s.note.change(func(d *noteData) { d.Claim = uuid.NewString() }); err != nil {
 		return nil, err
 	}
-	return checkpoints.StartClaim(newClaimer(s, v), s.log.warn), nil
+	return checkpoints.StartClaim(newClaimer(s), s.log.warn), nil
 }
 
 // claimNow claims the key before a run that was found under it is put back; nil
 // when another job has it, or there is no service.
-func claimNow(ctx context.Context, s *step, v services) (*checkpoints.Claim, error) {
-	if v.runtime == nil {
+func claimNow(ctx context.Context, s *step) (*checkpoints.Claim, error) {
+	if s.stored.runtime == nil {
 		return nil, nil
 	}
-	c, err := startClaim(s, v)
+	c, err := startClaim(s)
 	if err != nil {
 		return nil, err
 	}

@@ -40,15 +40,11 @@ func wantsComment(s *step) bool {
 }
 
 // startComment prepares the comment of a run; overview returns what it should say.
-func startComment(s *step, overview func() string, how string) (*comment, error) {
-	api, err := s.api()
-	if err != nil {
-		return nil, err
-	}
-	marker := ask.Marker(s.workflowFile(), s.key, s.event.Kind, fmt.Sprint(s.event.Number))
-	last := runLink(s, how)
+func startComment(s *step, overview func() string, how string) *comment {
+	marker := ask.Marker(s.event.Workflow, s.key, s.event.Kind, fmt.Sprint(s.event.Number))
+	last := runLink(s.event, how)
 	return &comment{
-		poster: ask.StartComment(api, s.event.Number, marker),
+		poster: ask.StartComment(s.api, s.event.Number, marker),
 		text: func() string {
 			text := overview()
 			if text == "" {
@@ -56,20 +52,19 @@ func startComment(s *step, overview func() string, how string) (*comment, error)
 			}
 			return ask.Body(marker, s.log.shown(text), s.log.shown(last))
 		},
-	}, nil
+	}
 }
 
 // runLink leads from the comment to the workflow run.
-func runLink(s *step, how string) string {
-	run := s.number("GITHUB_RUN_ID")
-	page := s.pageOf(run)
+func runLink(e job.Event, how string) string {
+	page := e.Page(e.RunID)
 	if page == "" {
 		return ""
 	}
-	if !s.event.Gitea {
-		page += fmt.Sprintf("/attempts/%d", s.event.Attempt)
+	if !e.Gitea {
+		page += fmt.Sprintf("/attempts/%d", e.Attempt)
 	}
-	return fmt.Sprintf("<sub>%s [workflow run %d](<%s>)</sub>", how, run, page)
+	return fmt.Sprintf("<sub>%s [workflow run %d](<%s>)</sub>", how, e.RunID, page)
 }
 
 // Report implements report.Reporter.
@@ -132,13 +127,13 @@ func commentTime(since func() time.Duration) (context.Context, context.CancelFun
 }
 
 // commentRefused says why there is no comment, or not the last text in it.
-func commentRefused(s *step, err error) string {
+func commentRefused(kind string, err error) string {
 	var e *forge.Error
 	if !errors.As(err, &e) || e.Kind != forge.Denied && e.Kind != forge.Missing {
 		return err.Error()
 	}
 	permission := "issues: write"
-	if s.event.Kind == job.KindPullRequest {
+	if kind == job.KindPullRequest {
 		permission = "pull-requests: write"
 	}
 	return err.Error() + "; give the job permissions: " + permission

@@ -80,7 +80,7 @@ func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
 			p := &page{step: s, summary: report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: func(string) error { return nil }})}
 			text := func() string { return s.log.shown(p.summary.Overview()) }
 			p.comment = &comment{poster: ask.StartComment(api, 7, ""), text: text}
-			finishPage(s, &result{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
+			finishPage(s, false, &ending{page: p}, []*problem.Problem{{Class: problem.ClassStore, What: strings.Repeat("x", n) + secret + strings.Repeat("y", 300)}})
 			if strings.Contains(api.body, "unter") || api.body == "" {
 				t.Errorf("a problem with a secret at %d: got %q, want it without any of it", n, api.body)
 			}

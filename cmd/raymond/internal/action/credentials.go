@@ -48,7 +48,7 @@ func areEmpty(inputs []string) string {
 // That is so on a runner of GitHub's, which nobody has logged in on, unless a step
 // before has made settings for the agent CLI.
 func checkCredentials(s *step, f *scope.Scope) error {
-	if s.getenv("RUNNER_ENVIRONMENT") != "github-hosted" {
+	if s.env.Getenv("RUNNER_ENVIRONMENT") != "github-hosted" {
 		return nil
 	}
 	var errs []error
@@ -123,10 +123,10 @@ func mayLogIn(s *step, backend string) bool {
 			return true
 		}
 	}
-	home := cmp.Or(s.getenv("HOME"), s.getenv("USERPROFILE"))
+	home := cmp.Or(s.env.Getenv("HOME"), s.env.Getenv("USERPROFILE"))
 	dir := filepath.Join(home, l.folder)
 	if l.variable != "" {
-		dir = cmp.Or(s.getenv(l.variable), dir)
+		dir = cmp.Or(s.env.Getenv(l.variable), dir)
 	}
 	for _, file := range l.files {
 		path := filepath.Join(dir, file)
@@ -138,5 +138,5 @@ func mayLogIn(s *step, backend string) bool {
 		}
 	}
 	hasSettings := func(arg string) bool { return strings.Contains(arg, "--settings") }
-	return backend == protocol.BackendClaude && slices.ContainsFunc(job.Arguments(s.getenv), hasSettings)
+	return backend == protocol.BackendClaude && slices.ContainsFunc(job.Arguments(s.env.Getenv), hasSettings)
 }

@@ -6,42 +6,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // beginningOf is how a run began that exists.
-func beginningOf(s *step, l lookup) (b checkpoints.Began) {
-	if l.isStored() {
-		m := l.found.Manifest
-		b = checkpoints.Began{KeyOf: m.KeyOf, Checkout: m.Checkout, Input: m.Input}
-	} else {
-		b = readLocalNote(s, l.was.WorkflowID).Began
-	}
-	b.KeyOf = keptKeyOf(s, b.KeyOf)
-	return b
+func beginningOf(s *step, m *checkpoint.Manifest) checkpoints.Began {
+	return checkpoints.Began{KeyOf: keptKeyOf(s, m.KeyOf), Checkout: m.Checkout, Input: m.Input}
 }
 
 // differences says what a run that is resumed finds different from what it left.
 func differences(s *step, l lookup, base string) {
-	was, id := beginningOf(s, l), l.was.WorkflowID
+	was, id := l.manifest, l.was.WorkflowID
 	if l.why != "" {
 		s.log.say(l.why)
 	}
 	if was.Checkout != "" && base != "" && was.Checkout != base {
 		s.log.say(fmt.Sprintf("run %s goes on at %s, on the work begun at %s", id, shortCommit(base), shortCommit(was.Checkout)))
 	}
-	if l.isStored() {
-		m := l.found.Manifest
-		causes := strings.Join(m.Causes(), "; ")
-		for _, what := range m.Lacks() {
-			switch {
-			case l.how == shows && what != "workspace": // nobody needs a conversation
-			case what == "transcripts":
-				s.log.say(fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(l.was), ", "), causes))
-			default:
-				s.log.say("the work in the workspace is missing, and agents find the checkout as it is: " + causes)
-			}
+	causes := strings.Join(was.Causes(), "; ")
+	for _, what := range was.Lacks() {
+		switch {
+		case l.how == shows && what != "workspace": // nobody needs a conversation
+		case what == "transcripts":
+			s.log.say(fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(l.was), ", "), causes))
+		default:
+			s.log.say("the work in the workspace is missing, and agents find the checkout as it is: " + causes)
 		}
 	}
 	if s.in.Input != "" && was.Input != digestOf(s.in.Input) {

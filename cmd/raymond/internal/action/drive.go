@@ -18,10 +18,10 @@ import (
 
 // drive drives a run until it stops, and returns what its end is stored and told with. The caller closes that also after
 // an error.
-func drive(ctx context.Context, s *step, r *result, b *readyRun) (e *ending, err error) {
-	e = &ending{to: b.to}
+func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, err error) {
+	e = newEnding(s, p, b)
 	e.atEnd(func() { b.file.Close() })
-	a, err := newAgents(s, b, r.isTrusted)
+	a, err := newAgents(s, b, p.isTrusted)
 	if err != nil {
 		return e, err
 	}
@@ -32,40 +32,38 @@ func drive(ctx context.Context, s *step, r *result, b *readyRun) (e *ending, err
 	}
 	e.atEnd(func() { cages.Close() })
 	a.env.Cages, a.env.Private = cages, cages.Private()
-	if e.asks, err = startAsking(s, b); err != nil {
-		return e, err
-	}
+	e.asks = startAsking(s, b)
 	u := setup(s, b, a)
 	talks := clis.New(a.clis) // as far as their conversations go
 	e.take = func(run *state.Run) (*checkpoints.Snapshot, error) {
 		return checkpoints.Take(run, u.Dir, talks, s.note.seals)
 	}
-	stops := session.StopOptions{Gone: r.gone, InJob: true, Signals: s.env.Process.Signals}
+	stops := session.StopOptions{Gone: s.gone, InJob: true, Signals: s.env.Process.Signals}
 	if b.to != nil {
 		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
-		r.claim, r.store, stops.Asked = b.to.claim, b.to.store, b.to.claim.Asked()
+		stops.Asked = b.to.claim.Asked()
 	}
-	r.stops = session.Listen(stops)
-	u.Stops = r.stops
+	e.stops = session.Listen(stops)
+	u.Stops = e.stops
 	e.asks.join(&u)
 	if e.told, err = session.Open(u); err != nil {
 		return e, err
 	}
-	e.atEnd(func() { r.page.written() })
+	e.atEnd(func() { e.page.written() })
 	e.atEnd(e.told.Close)
-	e.tell = func(context.Context) error { return tellNext(s, r, e.told.Events) }
+	e.tell = func(context.Context) error { return tellNext(s, e) }
 	o := &e.told.Config
-	o.Began, o.Continuations = r.jobBegan(), s.in.Continuations
+	o.Began, o.Continuations = p.jobBegan(), s.in.Continuations
 	if s.env.Clock.Now != nil {
 		o.Clock = s.env.Clock
 	}
 	wrapAgents(s, b, o.Agents)
-	if err = addReporters(s, r, b, e.told.Events); err == nil {
+	if err = addReporters(s, e, b, e.told.Events); err == nil {
 		e.asks.listen(e.told.Events)
-		r.run, err = e.told.Run(ctx)
+		e.run, err = e.told.Run(ctx)
 		s.log.note(cages.Notes()...)
 	}
-	if e.run = r.run; err != nil {
+	if err != nil {
 		return e, errors.Join(err, e.asks.giveUp())
 	}
 	return e, nil
@@ -75,15 +73,15 @@ func drive(ctx context.Context, s *step, r *result, b *readyRun) (e *ending, err
 func setup(s *step, b *readyRun, a *agents) session.Setup {
 	u := session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), Changed: b.changed,
-		Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s), HandOver: b.checkout.HandOver(s.git())},
-		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.runDir(b.run.WorkflowID),
+		Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s), HandOver: b.checkout.HandOver(s.git)},
+		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.dirs.run(b.run.WorkflowID),
 		Hide: session.Hide{Printed: a.redact, Events: s.log.shown},
 		Out: session.Out{
 			Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals, Traces: session.Traces{Environ: s.env.Environ, Version: s.env.Version},
 		},
 	}
 	if s.in.Workspace == job.WorkspaceGit {
-		u.Others.Snapshots = s.git().OpenSnapshots(snapshots.Path(u.Dir))
+		u.Others.Snapshots = s.git.OpenSnapshots(snapshots.Path(u.Dir))
 	}
 	return u
 }
@@ -105,46 +103,47 @@ func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
 }
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
-func addReporters(s *step, r *result, b *readyRun, events *report.Fanout) (err error) {
-	if r.page, err = openPage(s, r, b, events); r.page == nil && err == nil && b.isResumed() {
-		err = retell(s.fileOfRun(b.run.WorkflowID, session.EventsFile), learn(events.Model))
+func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err error) {
+	if e.page, err = openPage(s, e, b, events); e.page == nil && err == nil && b.isResumed() {
+		err = retell(s.dirs.events(b.run.WorkflowID), learn(events.Model))
 	}
 	events.Model.Resume(b.run)
 	events.Add("job log", report.NewJob(s.log.out, events.Model, report.ConsoleOptions{
-		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.getenv("NO_COLOR") == "",
+		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.env.Getenv("NO_COLOR") == "",
 	}))
 	if s.in.Annotations {
-		fileOf := func(name string) string { return r.flow.fileOf(s.dirs.top, name) }
+		fileOf := func(name string) string { return b.flow.fileOf(s.dirs.top, name) }
 		events.Add("annotations", report.NewAnnotations(s.log.out, events.Model, fileOf))
 	}
 	return err
 }
 
 // tellNext tells everybody what can be done with a run that has stopped.
-func tellNext(s *step, r *result, events *report.Fanout) error {
-	if r.page != nil {
-		r.page.summary.SetNotes(s.log.notes...)
-		r.page.summary.SetReport(r.kept.report)
+func tellNext(s *step, e *ending) error {
+	if e.page != nil {
+		e.page.summary.SetNotes(s.log.notes...)
+		e.page.summary.SetReport(e.kept.report)
 	}
-	events.Model.Know(report.WaitsOf(r.run))
-	events.Next(s.log.shown(r.next.Text))
+	e.told.Events.Model.Know(report.WaitsOf(e.run))
+	e.told.Events.Next(s.log.shown(e.next.Text))
 	return nil
 }
 
 // showAgain shows what a run that is completed has left: its outputs and its page.
 // Nothing starts, and nothing is stored.
-func showAgain(s *step, r *result, b *readyRun) error {
+func showAgain(s *step, p prepared, b *readyRun) (*ending, error) {
+	e := newEnding(s, p, b)
 	o, err := session.Replay(session.Setup{
-		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.runDir(b.run.WorkflowID),
+		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.dirs.run(b.run.WorkflowID),
 		Hide: session.Hide{Events: s.log.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
 	})
 	if err != nil {
-		return err
+		return e, err
 	}
-	r.run = b.run
-	r.kept.from(b.lookup)
-	r.page, err = openPage(s, r, b, o.Events)
+	e.run = b.run
+	e.kept.from(b.lookup)
+	e.page, err = openPage(s, e, b, o.Events)
 	o.Close()
-	r.page.written()
-	return err
+	e.page.written()
+	return e, err
 }

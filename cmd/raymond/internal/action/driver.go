@@ -45,7 +45,7 @@ func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, 
 
 // endEarlier ends the main part of an earlier step of this job that still drives a run of the step's key.
 func endEarlier(s *step) error {
-	parent, _ := stepFolders(s.getenv)
+	parent, _ := stepFolders(s.env.Getenv)
 	entries, err := os.ReadDir(parent)
 	for _, e := range entries {
 		var note noteData

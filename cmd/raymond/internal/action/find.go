@@ -19,16 +19,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// lookup is where a run was looked for, and what becomes of the one that was found.
+// lookup is what was found under a key, and what becomes of it.
 type lookup struct {
-	services services
-	found    *slots.Found       // what is stored under the key; nil where runs are kept on this machine
-	was      *state.Run         // the run as it was left; nil where there is none, or it counts for nothing
-	how      course             // what becomes of it
-	why      string             // what is different from what was, for people; "" for nothing
-	claim    *checkpoints.Claim // of the key; nil when it is not claimed yet
-	warning  string             // what a later workflow run can't do; "" for nothing
-	isBlind  bool               // later workflow runs can't look for the run
+	found    *slots.Found         // what is stored; nil where runs are kept on this machine
+	was      *state.Run           // the run as it was left; nil where there is none, or it counts for nothing
+	manifest *checkpoint.Manifest // what its checkpoint says of it, or would say; nil for none
+	how      course               // what becomes of it
+	why      string               // what is different from what was, for people; "" for nothing
+	claim    *checkpoints.Claim   // of the key; nil when it is not claimed yet
+	warning  string               // what a later workflow run can't do; "" for nothing
+	isBlind  bool                 // later workflow runs can't look for the run
 }
 
 // course is what a step makes of the run that it has found.
@@ -47,22 +47,6 @@ func (l lookup) isStored() bool { return l.found != nil && l.was != nil }
 
 // isResumed reports whether the step's own run is the one that was found.
 func (l lookup) isResumed() bool { return l.how == resumes || l.how == shows }
-
-// manifest is what the checkpoint of the run says, and for one that is kept on this machine what
-// it would say; nil for none.
-func (l lookup) manifest(s *step) *checkpoint.Manifest {
-	switch {
-	case l.isStored():
-		return l.found.Manifest
-	case l.was == nil:
-		return nil
-	}
-	p := &l.was.Progress
-	return &checkpoint.Manifest{
-		WorkflowID: l.was.WorkflowID, Status: p.Status, Reason: p.Reason, Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: l.was.Spent().Estimated,
-		Iterations: l.was.Begun(), Number: s.event.Number, // the key has it
-	}
-}
 
 // remove removes what was downloaded.
 func (l lookup) remove() {
@@ -88,27 +72,23 @@ func find(ctx context.Context, s *step, p prepared) (l lookup, err error) {
 	return l, checkDue(ctx, s, p.flow, l)
 }
 
-// look looks for the newest run of the step's key, or the one that mode names: in the state
+// look looks for the newest run of a key, or the one that mode names: in the state
 // folder, or among the artifacts. Nothing of it is put back.
-func look(ctx context.Context, s *step, mode string) (l lookup, err error) {
-	if s.isLocal() {
-		l.was, err = newestLocal(s, mode)
-		return l, err
-	}
-	if l.services, err = s.openServices(); err != nil {
-		return l, err
+func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) {
+	if s.in.IsLocal() {
+		return lookLocal(s.dirs.state, key, mode)
 	}
 	l.found = &slots.Found{}
-	if mode == job.ResumeNever {
-		return l, nil
+	if s.stored.err != nil || mode == job.ResumeNever {
+		return l, s.stored.err
 	}
 	q := s.query()
-	q.Mode = mode
-	found, err := l.services.finder().Find(ctx, q)
+	q.Key, q.Mode = key, mode
+	found, err := s.stored.finder().Find(ctx, q)
 	if err != nil {
 		return l, err
 	}
-	if l.found = found; found.Manifest != nil {
+	if l.found, l.manifest = found, found.Manifest; l.manifest != nil {
 		l.was, err = readState(found)
 	}
 	return l, err
@@ -121,7 +101,7 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	if err != nil {
 		return l, err
 	}
-	if l, err = look(ctx, s, s.in.Resume); err != nil || s.in.Resume == job.ResumeNever {
+	if l, err = look(ctx, s, s.key, s.in.Resume); err != nil || s.in.Resume == job.ResumeNever {
 		return l, err
 	}
 	facts := factsOf(s, l, f)
@@ -131,7 +111,7 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 		}
 		l.warning, l.isBlind = l.found.Warning, l.found.Warning != "" && l.found.NoAccess
 		facts.Follows, facts.Digest = named, l.found.Digest
-		if m := l.found.Manifest; m != nil && toldKey(s) != "" && !mayTake(s, m) {
+		if m := l.manifest; m != nil && toldKey(s) != "" && !mayTake(s, m) {
 			return l, s.skip(notTaken(s, m))
 		}
 	}
@@ -139,9 +119,9 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	case len(s.in.Part) > 0 && l.was != nil:
 		return findPart(ctx, s, l, facts)
 	case s.in.Rerun != "":
-		return l, l.take(s, slots.DecideRerun(l.manifest(s), facts), reruns)
+		return l, l.take(s, slots.DecideRerun(l.manifest, facts), reruns)
 	}
-	return l, l.take(s, slots.Decide(l.manifest(s), facts), resumes)
+	return l, l.take(s, slots.Decide(l.manifest, facts), resumes)
 }
 
 // factsOf is what the job has to do with whether a run is resumed: beside what is known of where it was found its
@@ -153,7 +133,7 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 	}
 	if found := l.found; found != nil {
 		facts.InThisRun, facts.OlderHere, facts.RunStatus, facts.JobStatus = found.InThisRun, found.OlderHere, found.RunStatus, found.JobStatus
-		facts.RunURL = cmp.Or(found.RunURL, s.pageOf(found.RunID))
+		facts.RunURL = cmp.Or(found.RunURL, s.event.Page(found.RunID))
 	} else {
 		facts.RunStatus = "completed" // who drives one of this machine holds its lock
 	}
@@ -172,7 +152,7 @@ func (l *lookup) take(s *step, d slots.Decision, how course) error {
 		return &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}
 	case slots.NewRun:
 		isNews := l.was == nil || l.was.Progress.Status != state.Completed // after one that is completed it is none
-		if l.was, how = nil, begins; d.Why == "" {
+		if l.was, l.manifest, how = nil, nil, begins; d.Why == "" {
 			break
 		}
 		s.log.note("A new run was started: " + d.Why + ".")
@@ -243,39 +223,34 @@ func readState(found *slots.Found) (*state.Run, error) {
 	return run, err
 }
 
-// newestLocal returns the newest run of this key in the state folder, or the one
-// that mode names; nil when there is none.
-func newestLocal(s *step, mode string) (*state.Run, error) {
+// lookLocal looks for the newest run of a key in a state folder, or for the one that mode names.
+func lookLocal(dir, key, mode string) (l lookup, err error) {
 	if mode == job.ResumeNever {
-		return nil, nil
+		return l, nil
 	}
-	ids, err := state.List(s.dirs.state)
+	ids, err := state.List(dir)
 	if err != nil {
-		return nil, err
+		return l, err
 	}
-	var newest *state.Run
 	for _, id := range ids {
-		if id != mode && !isOfKey(s, id) {
+		m := readLocalNote(dir, id)
+		// Ids alone don't tell keys apart that differ in more than letters and digits, or in what is cut off.
+		isOfKey := len(id) >= 8 && id == job.WorkflowID(key, id[len(id)-8:]) && (m.Key == "" || m.Key == key)
+		if id != mode && !isOfKey {
 			continue
 		}
-		run, err := state.Read(s.dirs.state, id)
+		run, err := state.Read(dir, id)
 		if err != nil {
-			return nil, err
+			return l, err
 		}
-		if newest == nil || run.Created.After(newest.Created) {
-			newest = run
+		if l.was == nil || run.Created.After(l.was.Created) {
+			l.was, l.manifest = run, &m
 		}
 	}
-	return newest, nil
-}
-
-// isOfKey reports whether a run in the state folder has the key of this step. Ids
-// alone don't tell keys apart that differ in more than letters and digits, or in
-// what is cut off.
-func isOfKey(s *step, id string) bool {
-	if len(id) < 8 || id != job.WorkflowID(s.key, id[len(id)-8:]) {
-		return false
+	if l.was != nil {
+		m, p := l.manifest, &l.was.Progress
+		m.WorkflowID, m.Status, m.Reason, m.Seq = l.was.WorkflowID, p.Status, p.Reason, p.Seq
+		m.TotalUSD, m.Estimated, m.Iterations = p.TotalUSD, l.was.Spent().Estimated, l.was.Begun()
 	}
-	kept := readLocalNote(s, id)
-	return kept.Key == "" || kept.Key == s.key
+	return l, nil
 }

@@ -8,23 +8,41 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ending is a run that has stopped, and what its end is stored and told with: by the main part, that has seconds for it
-// when the job was cancelled, or by the post part, that has minutes and does what is left.
+// ending is what a step has come to: a run that has stopped, and what its end is stored and told with, by the main part,
+// that has seconds for it when the job was cancelled, or by the post part, that has minutes and does what is left. What the
+// step has not reached is empty.
 type ending struct {
-	run      *state.Run
-	to       *storage // nil: nothing is stored of it
-	unstored error    // why its end can't be stored; nil where it can
+	run      *state.Run // nil before it has been driven
+	flow     *flow      // nil for not known
+	jobFile  []byte     // the job's workflow file; nil where it can't be read
+	isBlind  bool       // later workflow runs can't look for the run
+	to       *storage   // nil: nothing is stored of it
+	unstored error      // why its end can't be stored; nil where it can
 	take     taker
+	stops    *session.Stops              // nil before the run is driven, and in the post part
 	told     *session.Session            // that tells its events; nil in the post part
 	asks     *asking                     // nil: nobody is asked
 	tell     func(context.Context) error // tells what can be done next
 	opens    []func()
+
+	kept      kept
+	page      *page
+	next      ask.Outlook
+	isSkipped bool // nothing was started, and that is no error
+	isIdle    bool // nothing of the run is due, so that it was left alone
+}
+
+// newEnding is the end of a run that is about to be driven or shown.
+func newEnding(s *step, p prepared, b *readyRun) *ending {
+	return &ending{flow: b.flow, jobFile: readJobFile(s, p.isTrusted), isBlind: b.isBlind, to: b.to}
 }
 
 // atEnd has something done when the end is told, before what was to be done so far.
@@ -36,28 +54,80 @@ func (e *ending) close() {
 	}
 }
 
+// conflict is with somebody else who has the key; nil for none.
+func (e *ending) conflict() *slots.Conflict {
+	if e.to == nil {
+		return nil
+	}
+	return e.to.claim.Conflict()
+}
+
+// isCancelled reports whether there is little time, and a post part that does what it is too
+// short for.
+func (e *ending) isCancelled() bool { return e.stops.Since() >= 0 && !e.stops.IsOrphaned() }
+
+// within is how long something may take that would be given a time else; ok is false where
+// nothing may begin any more.
+func (e *ending) within(most time.Duration) (limit time.Duration, ok bool) {
+	switch since := e.stops.Since(); {
+	case e.stops.IsOrphaned():
+		return min(most, orphanSave), true
+	case since < 0:
+		return most, true
+	default:
+		return cancelEnd - since, since <= cancelBegin
+	}
+}
+
+const (
+	// orphanSave is how long the last save may take when the runner is gone.
+	orphanSave = 30 * time.Second
+	// On cancel the runner kills the step ten seconds after its first signal. What can't be
+	// stored by then, the post part of the step stores.
+	cancelBegin = 4 * time.Second
+	cancelEnd   = 5 * time.Second // the step has to leave within 7 s, on a busy machine too
+)
+
+// kept says how much of a run is stored.
+type kept struct {
+	artifact string      // the name of the one with the last checkpoint; "" for none
+	named    slots.Named // the last checkpoint; zero for none
+	isWhole  bool        // that has the end of the run
+	byPost   bool        // the post part has stored it
+	report   report.Link // to the report; zero for none
+	lost     string      // why nothing of the run may be stored; "" when it may
+}
+
+// from notes the checkpoint in which a run was found.
+func (k *kept) from(l lookup) {
+	if l.isStored() {
+		k.artifact = l.found.Artifact.Name
+		k.named = slots.Named{WorkflowID: l.was.WorkflowID, Generation: l.manifest.Generation, Digest: l.found.Digest}
+	}
+}
+
 // finish stores the end of a run, what it has spent and its report, gives its key up, starts its workflow again where
 // that is to be, and tells what can be done next. What the main part has no time for is left to the post part.
-func finish(ctx context.Context, s *step, r *result, e *ending) error {
-	err := storeEnd(ctx, s, r, e)
-	if taken := r.claim.Conflict(); taken != nil { // also one that was learned at the save
-		r.kept, err = kept{lost: anothers}, taken
+func finish(ctx context.Context, s *step, e *ending) error {
+	err := storeEnd(ctx, s, e)
+	if taken := e.conflict(); taken != nil { // also one that was learned at the save
+		e.kept, err = kept{lost: anothers}, taken
 	}
 	// Whoever is next with the key finds the end of the run, and what it has spent.
-	if !r.isCancelled() {
-		if err := book(ctx, s, e.run); err != nil && (s.isPost || r.stops.IsOrphaned()) {
+	if !e.isCancelled() {
+		if err := book(ctx, s, e.run); err != nil && (s.isPost || e.stops.IsOrphaned()) {
 			s.log.warn(notBooked(err))
 		}
 	}
-	giveUpKey(ctx, s, r)
-	reportEnd(ctx, s, r, e.run)
+	giveUpKey(ctx, s.log, e)
+	reportEnd(ctx, s, e)
 	if err == nil {
-		continueRun(ctx, s, r, e.run)
+		continueRun(ctx, s, e)
 	}
-	r.run, r.next = e.run, r.outlook(s, e.run)
+	e.next = e.outlook(s, e.run)
 	err = errors.Join(err, e.tell(ctx))
 	isSuspended := e.run.Progress.Status == state.Suspended
-	return errors.Join(err, e.asks.finish(r.stops.Since, isSuspended, s.isLocal() || r.kept.isWhole))
+	return errors.Join(err, e.asks.finish(e.stops.Since, isSuspended, s.in.IsLocal() || e.kept.isWhole))
 }
 
 // lastSave is how long the last checkpoint may take.
@@ -67,13 +137,13 @@ const lastSave = 5 * time.Minute
 const anothers = "another job drives a run with this key, so nothing of this one is stored"
 
 // storeEnd stores a run that has stopped.
-func storeEnd(ctx context.Context, s *step, r *result, e *ending) error {
+func storeEnd(ctx context.Context, s *step, e *ending) error {
 	if e.to == nil {
 		return e.unstored
 	}
-	r.kept.named = lastOf(e.to.store.Chain(), e.run)
-	limit, ok := r.within(lastSave)
-	if !ok || r.claim.Conflict() != nil {
+	e.kept.named = lastOf(e.to.store.Chain(), e.run)
+	limit, ok := e.within(lastSave)
+	if !ok || e.conflict() != nil {
 		e.to.saver.Stop()
 		return nil
 	}
@@ -81,11 +151,11 @@ func storeEnd(ctx context.Context, s *step, r *result, e *ending) error {
 	if err != nil {
 		return err
 	}
-	shot.Last = !r.isCancelled() // else the post part stores what there was no time for
+	shot.Last = !e.isCancelled() // else the post part stores what there was no time for
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	event, err := e.to.saver.Final(ctx, shot)
-	isAsked := r.stops.Since() >= 0 // to end, by now
+	isAsked := e.stops.Since() >= 0 // to end, by now
 	if e.told != nil && (err == nil || !isAsked) {
 		e.told.Report(e.run.UnsavedEvent(time.Now(), nil, event))
 	}
@@ -93,7 +163,7 @@ func storeEnd(ctx context.Context, s *step, r *result, e *ending) error {
 		s.log.print(fmt.Sprintf("stored %s at step %d (%s) as %s", e.run.WorkflowID, event.SeqStored, e.run.Progress.Status, event.Store))
 	}
 	chain := e.to.store.Chain()
-	r.kept = kept{artifact: chain.Name, named: lastOf(chain, e.run), isWhole: err == nil, byPost: err == nil && s.isPost}
+	e.kept = kept{artifact: chain.Name, named: lastOf(chain, e.run), isWhole: err == nil, byPost: err == nil && s.isPost}
 	s.log.note(e.to.store.Notes()...)
 	if err != nil && isAsked {
 		return nil
@@ -119,52 +189,52 @@ func storeProblem(err error) error {
 }
 
 // giveUpKey removes the claim of the main part, if there is time; the post part does it otherwise.
-func giveUpKey(ctx context.Context, s *step, r *result) {
-	limit, ok := r.within(orphanSave)
-	if r.claim.Conflict() != nil {
+func giveUpKey(ctx context.Context, log *jobLog, e *ending) {
+	limit, ok := e.within(orphanSave)
+	if e.conflict() != nil {
 		limit, ok = orphanSave, true
 	}
-	if r.claim == nil || !ok {
+	if e.to == nil || e.to.claim == nil || !ok {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := r.claim.Release(ctx); err != nil && r.stops.Since() < 0 {
-		s.log.warn(err.Error() + "; the post part of the step tries it again")
+	if err := e.to.claim.Release(ctx); err != nil && e.stops.Since() < 0 {
+		log.warn(err.Error() + "; the post part of the step tries it again")
 	}
 }
 
 // reportEnd stores the report of a run that has stopped. That it can't be done is no reason to fail. Of a run whose key is
 // another's nothing is stored.
-func reportEnd(ctx context.Context, s *step, r *result, run *state.Run) {
-	if r.stops.Since() >= 0 || r.claim.Conflict() != nil {
+func reportEnd(ctx context.Context, s *step, e *ending) {
+	if e.stops.Since() >= 0 || e.conflict() != nil {
 		return
 	}
-	link, err := storeReport(ctx, s, run, r.outlook(s, run).Text)
+	link, err := storeReport(ctx, s, e.run, e.outlook(s, e.run).Text)
 	if err != nil {
 		text := "the report of the run could not be stored: " + err.Error()
 		s.log.note(sentence(text))
 		s.log.notice(text)
 	}
-	r.kept.report = link
+	e.kept.report = link
 }
 
 // continueRun starts the workflow again for a run whose end is stored. Who has cancelled
 // the job does not want that: then the post part does not do it either.
-func continueRun(ctx context.Context, s *step, r *result, run *state.Run) {
+func continueRun(ctx context.Context, s *step, e *ending) {
 	switch {
 	case s.part() != nil: // the step that joins it hands it over again
 		return
-	case run.Progress.Continuing != state.Continues || s.in.Continuations == 0:
-	case r.stops.Since() >= 0:
+	case e.run.Progress.Continuing != state.Continues || s.in.Continuations == 0:
+	case e.stops.Since() >= 0:
 		if err := s.note.change(func(d *noteData) { d.Dispatched = true }); err != nil {
 			s.log.warn(err.Error())
 		}
 		return
-	case !r.kept.isWhole && !s.isLocal():
+	case !e.kept.isWhole && !s.in.IsLocal():
 		return // the post part stores it, and does this then
 	}
-	if note := redispatched(ctx, s, run); note != "" {
+	if note := redispatched(ctx, s, e.run); note != "" {
 		s.log.note(note)
 	}
 }

@@ -47,7 +47,7 @@ func stepFolders(getenv func(string) string) (parent, name string) {
 
 // makeOwn makes the folder of a main part, and keeps its number for the post part.
 func makeOwn(s *step) (dir string, err error) {
-	parent, name := stepFolders(s.getenv)
+	parent, name := stepFolders(s.env.Getenv)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", machineProblem("RUNNER_TEMP", err)
 	}
@@ -64,7 +64,7 @@ func makeOwn(s *step) (dir string, err error) {
 			return "", err
 		}
 		switch {
-		case s.files == nil || s.getenv("GITHUB_STATE") == "":
+		case s.files == nil || s.env.Getenv("GITHUB_STATE") == "":
 			return dir, nil // not in a job
 		}
 		if err := s.files.SaveState(partState, strconv.Itoa(n)); err != nil {

@@ -102,13 +102,9 @@ func (c *call) find(ctx context.Context, s *step) error {
 	if c.lookAt(ctx, s, s.key); c.isFound() {
 		return nil
 	}
-	isNone, own := c.was == nil && c.err == nil && !s.isLocal(), c.err
-	api, err := s.api()
-	if err != nil {
-		return err
-	}
+	isNone, own := c.was == nil && c.err == nil && !s.in.IsLocal(), c.err
 	since := time.Now().Add(-time.Duration(s.in.RetentionDays+30) * 24 * time.Hour)
-	place, err := ask.Look(ctx, api, s.event.Number, since)
+	place, err := ask.Look(ctx, s.api, s.event.Number, since)
 	if err != nil {
 		return storeFault("comments", err)
 	}
@@ -134,7 +130,7 @@ func (c *call) find(ctx context.Context, s *step) error {
 // which there is no checkpoint any more; nil when there is none.
 func (c *call) expired(s *step) error {
 	for _, p := range c.posted {
-		if p.IsOpen && p.Key == s.key && p.Workflow == s.workflowFile() {
+		if p.IsOpen && p.Key == s.key && p.Workflow == s.event.Workflow {
 			return &slots.Gone{Name: "the checkpoint of run " + p.Run}
 		}
 	}
@@ -152,7 +148,7 @@ func (c *call) end(s *step, why string) error {
 func (c *call) keys(s *step) []string {
 	var keys []string
 	for _, p := range c.posted {
-		if p.Workflow == s.workflowFile() && p.Key != s.key && !slices.Contains(keys, p.Key) && len(keys) < otherKeys {
+		if p.Workflow == s.event.Workflow && p.Key != s.key && !slices.Contains(keys, p.Key) && len(keys) < otherKeys {
 			keys = append(keys, p.Key)
 		}
 	}
@@ -167,7 +163,7 @@ func (c *call) isFound() bool { return len(c.open) > 0 || c.isHanded }
 // has taken the answer and left the run to this step.
 func (c *call) isLeft(s *step) bool {
 	if found := c.found; found != nil {
-		return found.OlderHere || found.InThisRun && (found.Manifest.Status != state.Completed || s.event.Attempt > 1)
+		return found.OlderHere || found.InThisRun && (c.manifest.Status != state.Completed || s.event.Attempt > 1)
 	}
 	return s.in.NamesJob && slices.ContainsFunc(c.was.Agents, func(a *state.Agent) bool {
 		return a.Waits != nil && a.Waits.For == state.ForJob && slices.Contains(s.options.Jobs, a.Waits.Job)
@@ -180,11 +176,11 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 	c.remove()
 	var err error
 	c.key, c.open, c.isHanded = key, nil, false
-	if c.lookup, err = look(ctx, s.withKey(key), c.mode(s)); err != nil {
+	if c.lookup, err = look(ctx, s, key, c.mode(s)); err != nil {
 		c.err = errors.Join(c.err, err)
 		return
 	}
-	m := c.manifest(s)
+	m := c.manifest
 	if m == nil {
 		return
 	}
@@ -249,11 +245,7 @@ func (c *call) admits(ctx context.Context, s *step, denied *job.Denied) (bool, e
 	if c.isHanded || !slices.ContainsFunc(c.open, asks) {
 		return c.isHanded, nil
 	}
-	api, err := s.api()
-	if err != nil {
-		return false, err
-	}
-	author, err := api.Author(ctx, s.event.Number)
+	author, err := s.api.Author(ctx, s.event.Number)
 	if err != nil {
 		return false, storeFault("the author of the issue", err)
 	}

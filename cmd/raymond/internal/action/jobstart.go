@@ -14,19 +14,18 @@ const jobStartWait = 5 * time.Second
 // counts. What it returns waits for the answer: the start of the step where nobody can say
 // it, or when the step has no deadline.
 func askJobStart(ctx context.Context, s *step) (began func() time.Time) {
-	v, err := s.openServices()
-	if err != nil || v.archive == nil || s.options.Deadline == 0 || s.thisJob().Runner == "" || s.underAct() {
+	if s.stored.archive == nil || s.options.Deadline == 0 || s.event.Runner == "" || s.event.UnderAct() {
 		return func() time.Time { return s.began }
 	}
 	answer := make(chan time.Time, 1)
 	ctx, cancel := context.WithTimeout(ctx, jobStartWait)
 	go func() {
 		defer cancel()
-		jobs, err := v.archive.Jobs(ctx, s.number("GITHUB_RUN_ID"))
+		jobs, err := s.stored.archive.Jobs(ctx, s.event.RunID)
 		if err != nil {
 			jobs = nil // the token may not ask
 		}
-		answer <- slots.StartOf(jobs, s.thisJob())
+		answer <- slots.StartOf(jobs, jobOf(s.event))
 	}()
 	return func() time.Time {
 		began := s.began

@@ -66,7 +66,7 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 	if s.part() != nil || j.run.Progress.Status == state.Completed || len(j.run.Parts) == 0 {
 		return j, nil
 	}
-	if j.found, err = b.services.finder().Parts(ctx, partsQuery(s, b.found, j.run.Parts)); err != nil {
+	if j.found, err = s.stored.finder().Parts(ctx, partsQuery(s, b.found, j.run.Parts)); err != nil {
 		return nil, err
 	}
 	if err := j.join(s, b); err != nil {
@@ -144,7 +144,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 		if err != nil {
 			return err
 		}
-		notes, err := s.git().Bring(ctx, workspace.Bringing{Branches: branchesOf(j.ran[i]), Restoring: s.restoring(found, where)})
+		notes, err := s.git.Bring(ctx, workspace.Bringing{Branches: branchesOf(j.ran[i]), Restoring: s.restoring(found, where)})
 		if err := restored(s, notes, err); err != nil {
 			return err
 		}

@@ -20,8 +20,8 @@ import (
 // chooseKey finds the identity of the run. A key that the step was told goes before the
 // one that it would have itself.
 func chooseKey(s *step) error {
-	s.key = cmp.Or(toldKey(s), s.in.Key, job.LegKey(job.DefaultKey(s.getenv, s.event), s.in.Matrix))
-	if s.in.Key == "" && s.in.Mode == job.ModeRun && job.IsCalled(s.getenv, s.in.JobWorkflow) {
+	s.key = cmp.Or(toldKey(s), s.in.Key, job.LegKey(job.DefaultKey(s.env.Getenv, s.event), s.in.Matrix))
+	if s.in.Key == "" && s.in.Mode == job.ModeRun && s.in.IsCalled {
 		return problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
 			"let the caller give one, as by an input of the workflow")
 	}
@@ -47,10 +47,10 @@ func isTold(s *step) bool { return toldKey(s) != "" }
 // reserveKey sees to it that two steps of a job don't share a key unawares: a
 // default key that an earlier step has used is a mistake.
 func reserveKey(s *step) error {
-	parent, _ := stepFolders(s.getenv)
+	parent, _ := stepFolders(s.env.Getenv)
 	var parts []string
 	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
-		parts = append(parts, s.getenv(name))
+		parts = append(parts, s.env.Getenv(name))
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
 	dir := filepath.Join(parent, keysFolder)
@@ -70,7 +70,7 @@ func reserveKey(s *step) error {
 
 // keyOf says whose key a run has that this step begins.
 func keyOf(s *step) *checkpoint.KeyOf {
-	return &checkpoint.KeyOf{Job: s.getenv("GITHUB_JOB"), Matrix: s.in.Matrix, Default: s.in.Key == ""}
+	return &checkpoint.KeyOf{Job: s.event.Job, Matrix: s.in.Matrix, Default: s.in.Key == ""}
 }
 
 // keptKeyOf says whose key a run has that this step resumes; was is nil where nothing
@@ -90,8 +90,8 @@ func keptKeyOf(s *step, was *checkpoint.KeyOf) *checkpoint.KeyOf {
 // not ends without having begun anything, as notTaken says.
 func mayTake(s *step, m *checkpoint.Manifest) bool {
 	return slots.Taker{
-		Key: s.in.Key, Job: s.getenv("GITHUB_JOB"), Matrix: s.in.Matrix, RunID: s.number("GITHUB_RUN_ID"), NamesJob: s.in.NamesJob,
-		Called: job.IsCalled(s.getenv, s.in.JobWorkflow),
+		Key: s.in.Key, Job: s.event.Job, Matrix: s.in.Matrix, RunID: s.event.RunID, NamesJob: s.in.NamesJob,
+		Called: s.in.IsCalled,
 	}.MayTake(m)
 }
 

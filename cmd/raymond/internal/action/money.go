@@ -75,11 +75,10 @@ func openBook(ctx context.Context, s *step, b *readyRun) error {
 // spentBefore adds up what was spent in the last 24 hours. A run is not begun when that
 // can't be had, since nothing would hold it to its budget.
 func spentBefore(ctx context.Context, s *step) (slots.Spent, error) {
-	v, err := s.openServices() // also where its runs are kept on the machine
-	if err != nil {
-		return slots.Spent{}, err
+	if s.stored.err != nil { // also where its runs are kept on the machine
+		return slots.Spent{}, s.stored.err
 	}
-	spent, err := v.finder().Spent(ctx, s.query(), time.Now().Add(-budgetWindow))
+	spent, err := s.stored.finder().Spent(ctx, s.query(), time.Now().Add(-budgetWindow))
 	var down *slots.Unavailable
 	if errors.As(err, &down) {
 		input := state.BudgetPerKey
@@ -95,7 +94,7 @@ func spentBefore(ctx context.Context, s *step) (slots.Spent, error) {
 // shareOfCap is what a part that begins may spend of what is left for all parts.
 func shareOfCap(b *readyRun, left state.USD) state.USD {
 	own, ok := b.run.Parts.Own()
-	if !ok || left == 0 || b.found.Manifest.Part != nil {
+	if !ok || left == 0 || b.manifest.Part != nil {
 		return left
 	}
 	return own.Share(left, 0, b.run.Agents)
@@ -112,14 +111,13 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 	if usd <= 0 {
 		return nil
 	}
-	v, err := s.openServices()
-	if err != nil || v.runtime == nil {
-		return err
+	if s.stored.runtime == nil {
+		return s.stored.err
 	}
 	ctx, cancel := context.WithTimeout(ctx, bookingTime)
 	defer cancel()
 	if done.Name != "" && !done.IsStored {
-		there, err := slots.HasStored(ctx, v.runtime, done.Name)
+		there, err := slots.HasStored(ctx, s.stored.runtime, done.Name)
 		if there {
 			usd -= done.StoredUSD
 		}
@@ -127,12 +125,12 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 			return err
 		}
 	}
-	x := slots.Spending{Workflow: s.workflowFile(), Key: s.key, USD: usd, Job: s.thisJob()}
+	x := slots.Spending{Workflow: s.event.Workflow, Key: s.key, USD: usd, Job: jobOf(s.event)}
 	if part := s.part(); part != nil {
 		x.Part = part.Name
 	}
-	err = x.Store(ctx, slots.Storing{
-		Service: v.runtime, Expires: time.Now().Add(keptSpending),
+	err := x.Store(ctx, slots.Storing{
+		Service: s.stored.runtime, Expires: time.Now().Add(keptSpending),
 		Note: func(name string) error {
 			return s.note.change(func(d *noteData) { d.Booking.Name, d.Booking.StoredUSD, d.Booking.IsStored = name, usd, false })
 		},
@@ -150,7 +148,7 @@ func chargeLost(s *step, file *state.File, run *state.Run) error {
 		return nil
 	}
 	// The log is opened first: a killed process may have told events whose numbers the state doesn't know.
-	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.log.shown, s.note.seals)
+	log, err := session.OpenLog(s.dirs.run(run.WorkflowID), run, s.log.shown, s.note.seals)
 	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
 	charge := c.Charge(run, time.Now())
 	if err == nil {

@@ -33,7 +33,7 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	}
 	run = run.With(d)
 	run.Agents[0].Status, run.Agents[0].Exec = state.Busy, &state.Exec{Iteration: 1, Attempt: 1, Running: &state.Invocation{Mode: state.Fresh, SessionID: "s"}}
-	log, err := session.OpenLog(s.runDir("r"), run, nil, nil)
+	log, err := session.OpenLog(s.dirs.run("r"), run, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	if err := errors.Join(log.Report(said), log.Close(), chargeLost(s, store, run)); err != nil {
 		t.Fatal(err)
 	}
-	lines, err := os.ReadFile(filepath.Join(s.runDir("r"), session.EventsFile))
+	lines, err := os.ReadFile(filepath.Join(s.dirs.run("r"), session.EventsFile))
 	for _, event := range []string{"run_started", "agent_started", "agent_output", "attempt_interrupted"} {
 		if err != nil || strings.Count(string(lines), `"`+event+`"`) != 1 {
 			t.Errorf("got %s, %v, want %s once", lines, err, event)
@@ -61,7 +61,7 @@ func TestWhatCannotBeReadIsBookedWhole(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{"), 0o000); err != nil {
 		t.Fatal(err)
 	}
-	err := finishLeft(t.Context(), s, &result{})
+	err := finishLeft(t.Context(), s, &ending{}, false)
 	if info, _ := os.Stat(file); err == nil || info.Mode().Perm() != 0o600 || !strings.Contains(log.String(), "the whole budget of the run counts") {
 		t.Errorf("got %v, mode %v, log %q, want the budget booked", err, info.Mode(), log.String())
 	}

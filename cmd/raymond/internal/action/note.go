@@ -39,18 +39,27 @@ type noteData struct {
 	Booking booking `json:"booking,omitzero"`
 	// Report says whether the run is to have a report: one of the report constants, "" for not.
 	Report string `json:"report,omitempty"`
+	// Owed is what the step has begun to show and not brought to its end.
+	Owed owed `json:"owed,omitzero"`
 	// Called says that Key is that of the run whose question a comment answers.
 	Called bool `json:"called,omitempty"`
 }
 
-// Its name is not one that a state file could have.
-const stepFile = "step.note"
+// The files of a step in its own folder: its note, and the conversations of its agents. Their names are none that a state
+// file could have.
+const (
+	stepFile     = "step.note"
+	sessionsFile = "sessions.note"
+)
 
-// change keeps a change of the note.
+// change keeps a change of the note, as soon as the step has a folder.
 func (n *stepNote) change(f func(*noteData)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	f(&n.data)
+	if n.file == "" {
+		return nil
+	}
 	return n.seals.Note(n.file, n.data)
 }
 

@@ -22,13 +22,13 @@ const (
 
 // outlook decides what can be done with a run. Everything that is said about that
 // is said of its value.
-func (r *result) outlook(s *step, run *state.Run) ask.Outlook {
+func (e *ending) outlook(s *step, run *state.Run) ask.Outlook {
 	p := &run.Progress
 	f := ask.Facts{
-		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, r.jobFile),
+		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, e.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
-		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: r.found.isBlind,
-		Cause: keyAdvice(run, s.in, r.runBy(run)), Lacks: r.lacks(s, run),
+		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: e.isBlind,
+		Cause: keyAdvice(run, s.in, runBy(e.flow, run)), Lacks: e.lacks(s, run),
 		RefusesChanges: s.in.ChangedWorkflow != job.ChangedTake,
 	}
 	if f.Cure = report.CureOf(run); f.Cure.Do != "" {
@@ -38,13 +38,13 @@ func (r *result) outlook(s *step, run *state.Run) ask.Outlook {
 	if s.isPost && f.Status == state.Running { // nobody drives it any more
 		f.Status = state.Cancelled
 	}
-	f.Kept, f.WhyNowhere = r.whereKept(s, run)
-	if r.kept.byPost {
-		f.ByPost = r.kept.artifact
+	f.Kept, f.WhyNowhere = e.whereKept(s, run)
+	if e.kept.byPost {
+		f.ByPost = e.kept.artifact
 	}
 	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
-	f.Successor = ask.Successor(r.jobFile, ask.Ending{
-		Job: s.getenv("GITHUB_JOB"), Step: s.getenv("GITHUB_ACTION"), Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
+	f.Successor = ask.Successor(e.jobFile, ask.Ending{
+		Job: s.event.Job, Step: s.event.Step, Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
 	})
 	return ask.OutlookOf(f)
 }
@@ -53,18 +53,18 @@ func (r *result) outlook(s *step, run *state.Run) ask.Outlook {
 // theirs wherever they run, and a default key is of one branch, or of one issue.
 func onlyBranch(s *step) string {
 	own, main := s.event.Branch, s.event.Repository.DefaultBranch
-	if s.in.Key == "" || s.keys != nil || s.isLocal() || main == "" || own == main {
+	if s.in.Key == "" || s.keys != nil || s.in.IsLocal() || main == "" || own == main {
 		return ""
 	}
 	return own
 }
 
 // runBy says by which agent CLI an agent of a run is run, as far as its states are known.
-func (r *result) runBy(run *state.Run) func(*state.Agent) string {
+func runBy(f *flow, run *state.Run) func(*state.Agent) string {
 	return func(a *state.Agent) string {
 		st := &protocol.State{}
-		if r.flow != nil {
-			if known, ok := r.flow.Workflow.State(a.State); ok {
+		if f != nil {
+			if known, ok := f.Workflow.State(a.State); ok {
 				st = known
 			}
 		}
@@ -75,7 +75,7 @@ func (r *result) runBy(run *state.Run) func(*state.Agent) string {
 // place says how people reach agents that wait. jobFile is the workflow file of the job, nil
 // for not known.
 func place(s *step, jobFile []byte) report.Place {
-	p := report.Place{Prefix: s.in.AnswerPrefix, Number: s.event.Number, Kind: "issue", Job: s.getenv("GITHUB_JOB"), NoSchedule: ask.HasNoSchedule(jobFile)}
+	p := report.Place{Prefix: s.in.AnswerPrefix, Number: s.event.Number, Kind: "issue", Job: s.event.Job, NoSchedule: ask.HasNoSchedule(jobFile)}
 	if s.event.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
@@ -84,22 +84,22 @@ func place(s *step, jobFile []byte) report.Place {
 }
 
 // whereKept says where a run is kept; of one that is kept nowhere, why.
-func (r *result) whereKept(s *step, run *state.Run) (where ask.Kept, why string) {
-	isLast := r.stops.IsOrphaned() // no post part follows
+func (e *ending) whereKept(s *step, run *state.Run) (where ask.Kept, why string) {
+	isLast := e.stops.IsOrphaned() // no post part follows
 	switch {
-	case r.kept.lost != "":
-		return ask.Nowhere, r.kept.lost
-	case s.isLocal():
+	case e.kept.lost != "":
+		return ask.Nowhere, e.kept.lost
+	case s.in.IsLocal():
 		return ask.Locally, ""
-	case r.isIdle:
+	case e.isIdle:
 		return ask.Stored, ""
-	case r.store == nil && !s.isPost:
+	case e.to == nil && !s.isPost:
 		return ask.Nowhere, noService
-	case r.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:
+	case e.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:
 		return ask.Stored, ""
-	case r.isCancelled(): // there was no time
+	case e.isCancelled(): // there was no time
 		return ask.Later, ""
-	case r.kept.artifact != "":
+	case e.kept.artifact != "":
 		return ask.Stored, "" // an earlier part of it
 	case s.isPost, isLast:
 		return ask.Nowhere, lost
@@ -109,18 +109,18 @@ func (r *result) whereKept(s *step, run *state.Run) (where ask.Kept, why string)
 
 // lacks is what the last checkpoint lacks; before there is one, what it is sure
 // to lack.
-func (r *result) lacks(s *step, run *state.Run) []checkpoint.LeftOut {
+func (e *ending) lacks(s *step, run *state.Run) []checkpoint.LeftOut {
 	switch {
-	case s.isLocal():
+	case s.in.IsLocal():
 		return nil
-	case s.isForks():
+	case s.event.IsForks():
 		return []checkpoint.LeftOut{{What: "workspace", Why: checkpoint.FromFork}}
-	case r.store == nil:
+	case e.to == nil:
 		return nil
-	case run.Progress.Status == state.Running && r.flow != nil && expectsPrompts(r.flow, run) && r.store.IsOpen():
+	case run.Progress.Status == state.Running && e.flow != nil && expectsPrompts(e.flow, run) && e.to.store.IsOpen():
 		return []checkpoint.LeftOut{{What: "transcripts", Why: checkpoint.NoKey}}
 	}
-	return r.store.LeftOut()
+	return e.to.store.LeftOut()
 }
 
 // maxJobFile bounds what is read of the job's workflow file, in bytes.
@@ -130,8 +130,8 @@ const maxJobFile = 1 << 20
 // before agents can change it; nil where it can't be read. It is of use to nothing
 // but what people are told.
 func readJobFile(s *step, isTrusted bool) []byte {
-	file := filepath.FromSlash(s.workflowFile())
-	if !isTrusted || !filepath.IsLocal(file) || job.IsCalled(s.getenv, s.in.JobWorkflow) { // then the job is in another file
+	file := filepath.FromSlash(s.event.Workflow)
+	if !isTrusted || !filepath.IsLocal(file) || s.in.IsCalled { // then the job is in another file
 		return nil
 	}
 	data, _, err := files.Read(filepath.Join(s.dirs.top, file), maxJobFile)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -20,7 +19,7 @@ var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix"
 
 // guardFiles takes the runner's command files as they are before anything is started.
 func guardFiles(s *step) (err error) {
-	if s.files, err = job.Guard(s.getenv); err != nil {
+	if s.files, err = job.Guard(s.env.Getenv); err != nil {
 		return machineProblem("command files", err)
 	}
 	return nil
@@ -36,7 +35,7 @@ func writeNobodyWaits(s *step) error {
 
 // setOutputs sets outputs of the step.
 func setOutputs(s *step, values map[string]string) error {
-	if s.files == nil || s.getenv("GITHUB_OUTPUT") == "" {
+	if s.files == nil || s.env.Getenv("GITHUB_OUTPUT") == "" {
 		return nil // not in a job
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -48,45 +47,45 @@ func setOutputs(s *step, values map[string]string) error {
 }
 
 // writeOutputs writes the outputs of the step.
-func writeOutputs(s *step, r *result, all []*problem.Problem) error {
+func writeOutputs(s *step, e *ending, all []*problem.Problem) error {
 	values := maps.Clone(nobodyWaits)
 	values["error-class"] = ""
 	if len(all) > 0 {
 		values["error-class"] = string(all[0].Class)
 	}
-	if r.isSkipped {
+	if e.isSkipped {
 		values["status"] = "skipped"
 	}
-	if r.run != nil {
-		describe(s, r, values)
+	if e.run != nil {
+		describe(s, e, values)
 	}
 	return setOutputs(s, values)
 }
 
 // describe adds what the outputs say of the run.
-func describe(s *step, r *result, values map[string]string) {
-	p := &r.run.Progress
-	values["workflow-id"], values["status"], values["outcome"] = r.run.WorkflowID, string(p.Status), string(p.Status)
+func describe(s *step, e *ending, values map[string]string) {
+	run, p := e.run, &e.run.Progress
+	values["workflow-id"], values["status"], values["outcome"] = run.WorkflowID, string(p.Status), string(p.Status)
 	if p.Status == state.Running { // its state could not be written any more
 		values["status"], values["outcome"] = string(state.Failed), string(state.Failed)
 	}
-	for _, e := range r.run.Events {
-		if end, ok := e.Body.(*state.RunFinished); ok {
+	for _, event := range run.Events {
+		if end, ok := event.Body.(*state.RunFinished); ok {
 			values["outcome"] = end.Outcome
 		}
 	}
-	result, _ := r.run.Result()
+	result, _ := run.Result()
 	values["result"] = string(result)
-	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(r.run.Begun())
-	tokens := r.run.Tokens()
+	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(run.Begun())
+	tokens := run.Tokens()
 	values["tokens-in"], values["tokens-cached"] = strconv.FormatInt(tokens.Input, 10), strconv.FormatInt(tokens.Cached, 10)
 	values["tokens-out"] = strconv.FormatInt(tokens.Output, 10)
-	values["waiting"], values["next-jobs"], values["matrix"] = listText(r.run.Waiting()), nextJobsOutput(r.run), matrixOutput(r.run)
-	values["resumable"] = strconv.FormatBool(r.outlook(s, r.run).Resumable)
-	values["state-artifact"] = r.kept.artifact
-	values["state-digest"] = r.kept.named.String()
-	values["events-file"] = s.fileOfRun(r.run.WorkflowID, session.EventsFile)
-	if fitOutputs(values, agentsOutput(r.run), s.log.mask.Text) {
+	values["waiting"], values["next-jobs"], values["matrix"] = listText(run.Waiting()), nextJobsOutput(run), matrixOutput(run)
+	values["resumable"] = strconv.FormatBool(e.outlook(s, run).Resumable)
+	values["state-artifact"] = e.kept.artifact
+	values["state-digest"] = e.kept.named.String()
+	values["events-file"] = s.dirs.events(run.WorkflowID)
+	if fitOutputs(values, agentsOutput(run), s.log.mask.Text) {
 		s.log.warn("results are cut in the outputs result and agents, since all outputs together must stay under 512 KiB: the whole is in " + values["events-file"])
 	}
 }

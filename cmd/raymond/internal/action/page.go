@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -20,49 +19,39 @@ type page struct {
 	comment *comment // nil: there is none
 	isMute  bool     // the step summary can't be written
 	owed    owed
-	runID   string // "" while nothing is owed
 }
 
-// owed is what a step has begun to show to people and not brought to its end. It
-// is kept in a file beside the run, for the post part of the step.
+// owed is what a step has begun to show to people and not brought to its end. Its note has it, for the post part.
 type owed struct {
-	Step    string `json:"step"` // of which job: a folder may have runs of several
-	Summary bool   `json:"summary"`
-	Comment bool   `json:"comment"`
+	Summary bool `json:"summary,omitempty"`
+	Comment bool `json:"comment,omitempty"`
 }
-
-const owedFile = "owed.json"
 
 // openPage prepares what people read after the run, which says what can be done with it by now; nil where nobody wants it.
-func openPage(s *step, r *result, b *readyRun, events *report.Fanout) (*page, error) {
-	r.jobFile = readJobFile(s, r.isTrusted)
+func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, error) {
 	commenting := wantsComment(s)
 	if !s.in.Summary && !commenting {
 		return nil, nil
 	}
-	p := &page{step: s, runID: b.run.WorkflowID}
+	p := &page{step: s, owed: owed{Summary: s.in.Summary, Comment: commenting}}
 	p.summary = report.NewSummary(events.Model, report.SummaryOptions{
-		Write: p.write, WorkflowID: p.runID, Workflow: r.flow.Workflow, Next: r.outlook(s, b.run).Text,
-		Differences: s.log.differs, Notes: s.log.notes, Site: s.site(), Place: place(s, r.jobFile),
+		Write: p.write, WorkflowID: b.run.WorkflowID, Workflow: b.flow.Workflow, Next: e.outlook(s, b.run).Text,
+		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.Site, Place: place(s, e.jobFile),
 	})
 	if b.isResumed() {
-		if err := retell(s.fileOfRun(p.runID, session.EventsFile), p.summary.Replay); err != nil {
+		if err := retell(s.dirs.events(b.run.WorkflowID), p.summary.Replay); err != nil {
 			return nil, err
 		}
 	}
 	events.Add("step summary", p.summary)
-	p.owed = owed{Step: s.id(), Summary: s.in.Summary, Comment: commenting}
-	if err := s.note.seals.Note(s.fileOfRun(p.runID, owedFile), p.owed); err != nil || !commenting {
+	if err := p.note(); err != nil || !commenting {
 		return p, err
 	}
 	how := "From"
 	if b.isResumed() {
 		how = "Resumed in"
 	}
-	var err error
-	if p.comment, err = startComment(s, p.summary.Overview, how); err != nil {
-		return p, err
-	}
+	p.comment = startComment(s, p.summary.Overview, how)
 	events.Add("comment", p.comment)
 	return p, nil
 }
@@ -109,22 +98,16 @@ func (p *page) write(text string) error {
 func (p *page) written() {
 	if p != nil {
 		p.owed.Summary = false
-		p.note()
+		_ = p.note()
 	}
 }
 
-// note keeps what is still owed. The note is of use to nobody but the post part,
-// which at worst does something again.
-func (p *page) note() {
-	if p.runID == "" {
-		return
+// note keeps what is still owed. That is of use to nobody but the post part, which at worst does something again.
+func (p *page) note() error {
+	if p.owed == p.step.note.get().Owed {
+		return nil
 	}
-	file := p.step.fileOfRun(p.runID, owedFile)
-	if p.owed.Summary || p.owed.Comment {
-		_ = p.step.note.seals.Note(file, p.owed)
-		return
-	}
-	_ = p.step.note.seals.Remove(file)
+	return p.step.note.change(func(d *noteData) { d.Owed = p.owed })
 }
 
 // addError has the summary say a problem that no event of the run has told.
@@ -146,61 +129,49 @@ func (p *page) finishComment(since func() time.Duration) {
 	err := p.comment.poster.Finish(ctx, p.comment.text())
 	var unfinished *ask.Unfinished
 	if err != nil && !errors.As(err, &unfinished) {
-		p.step.log.warn(commentRefused(p.step, err))
+		p.step.log.warn(commentRefused(p.step.event.Kind, err))
 	}
 	p.owed.Comment = errors.As(err, &unfinished)
-	p.note()
+	_ = p.note()
 }
 
 // completeComment writes the last text of the comment in the post part. That it
 // can't be written is no reason to fail.
-func (p *page) completeComment(ctx context.Context) error {
+func (p *page) completeComment(ctx context.Context) {
 	if p == nil || !p.owed.Comment || !wantsComment(p.step) {
-		return nil
+		return
 	}
-	c, err := startComment(p.step, p.summary.Overview, "From")
-	if err != nil {
-		return err
-	}
+	c := startComment(p.step, p.summary.Overview, "From")
 	ctx, cancel := context.WithTimeout(ctx, lastComment)
 	defer cancel()
 	if err := c.poster.Finish(ctx, c.text()); err != nil {
-		p.step.log.warn(commentRefused(p.step, err))
+		p.step.log.warn(commentRefused(p.step.event.Kind, err))
 	}
-	p.owed.Comment = false
-	p.note()
-	return nil
 }
 
 // leftPage is the page of a run whose main part was not left the time to end it:
 // it says all that is known by now. It is nil when nothing is left to be shown.
 // The summary of the main part stays as it was last written, and so there is only
-// what it lacks.
-func leftPage(s *step, r *result, run *state.Run) (*page, error) {
-	var o owed
-	byPost := r.kept.byPost || r.isLate
-	err := seal.ReadNote(s.fileOfRun(run.WorkflowID, owedFile), &o)
-	isOwed := err == nil && o.Step == s.id()
-	if !isOwed && !byPost {
-		return nil, linkLeft(s, r.kept.report) // nothing else, or nothing of this step, is owed
+// what it lacks. isLate says that the main part had to be ended: its page was read before.
+func leftPage(s *step, e *ending, isLate bool) (*page, error) {
+	byPost := e.kept.byPost || isLate
+	p := &page{step: s, owed: s.note.get().Owed}
+	if p.owed == (owed{}) && !byPost {
+		return nil, linkLeft(s, e.kept.report) // nothing else is owed
 	}
-	if !isOwed {
-		o = owed{}
-	}
-	p := &page{step: s, owed: o, runID: run.WorkflowID}
-	if p.summary, err = summaryOf(s, run, r.next.Text); err != nil {
+	var err error
+	if p.summary, err = summaryOf(s, e.run, e.next.Text); err != nil {
 		return nil, err
 	}
-	p.summary.SetReport(r.kept.report)
-	p.owed.Comment = o.Comment || byPost
-	if (o.Summary || byPost) && s.in.Summary {
+	p.summary.SetReport(e.kept.report)
+	p.owed.Comment = p.owed.Comment || byPost
+	if (p.owed.Summary || byPost) && s.in.Summary {
 		text := p.summary.Overview()
-		if r.kept.byPost && run.Progress.Status == state.Completed {
-			text += "Stored as `" + r.kept.artifact + "` by the post part.\n"
+		if e.kept.byPost && e.run.Progress.Status == state.Completed {
+			text += "Stored as `" + e.kept.artifact + "` by the post part.\n"
 		}
 		err = s.files.WriteSummary(s.log.shown(text))
 	}
-	p.written()
 	return p, err
 }
 
@@ -209,7 +180,7 @@ func linkLeft(s *step, l report.Link) error {
 	if l.Name == "" || !s.in.Summary {
 		return nil
 	}
-	return s.files.WriteSummary(report.LinkText(l, s.site()))
+	return s.files.WriteSummary(report.LinkText(l, s.event.Site))
 }
 
 // summaryOf is the summary of a run that has stopped or was killed. Who is killed can't tell how the run ended, and no log
@@ -220,9 +191,9 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	}
 	known := report.NewLiveModel()
 	sum := report.NewSummary(known, report.SummaryOptions{
-		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.site(), Place: place(s, nil),
+		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.event.Site, Place: place(s, nil),
 	})
-	if err := retell(s.fileOfRun(run.WorkflowID, session.EventsFile), sum.Replay); err != nil {
+	if err := retell(s.dirs.events(run.WorkflowID), sum.Replay); err != nil {
 		return nil, err
 	}
 	if n, spent := len(known.Parts), run.Spent(); run.Progress.Status == state.Running && n > 0 {
@@ -242,7 +213,7 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 // completeLog adds the events that the main part saved and was not left the time
 // to tell.
 func completeLog(s *step, run *state.Run) error {
-	log, err := session.OpenLog(s.runDir(run.WorkflowID), run, s.log.shown, nil)
+	log, err := session.OpenLog(s.dirs.run(run.WorkflowID), run, s.log.shown, nil)
 	if err != nil {
 		return err
 	}

@@ -20,10 +20,10 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 		return l, errDone
 	}
 	facts.Mode = l.was.WorkflowID // a part of it goes on however the run has ended
-	if err := l.take(s, slots.Decide(l.found.Manifest, facts), resumes); err != nil || l.was == nil {
+	if err := l.take(s, slots.Decide(l.manifest, facts), resumes); err != nil || l.was == nil {
 		return l, err
 	}
-	found, err := l.services.finder().Parts(ctx, partsQuery(s, l.found, []state.Part{own}))
+	found, err := s.stored.finder().Parts(ctx, partsQuery(s, l.found, []state.Part{own}))
 	if err != nil {
 		return l, err
 	}
@@ -61,7 +61,7 @@ func hasParts(ctx context.Context, s *step, l lookup) bool {
 	if s.part() != nil || !l.isStored() || len(l.was.Parts) == 0 {
 		return false
 	}
-	stored, err := l.services.finder().HasParts(ctx, partsQuery(s, l.found, l.was.Parts))
+	stored, err := s.stored.finder().HasParts(ctx, partsQuery(s, l.found, l.was.Parts))
 	return stored || err != nil
 }
 
@@ -75,7 +75,7 @@ func continuePart(s *step, l lookup, own *slots.Found) (lookup, error) {
 		return l, err
 	}
 	l.remove()
-	if l.found, l.was = own, run; run.Progress.Status == state.Completed {
+	if l.found, l.was, l.manifest = own, run, own.Manifest; run.Progress.Status == state.Completed {
 		s.log.notice("nothing is done: an earlier attempt has completed this part")
 		return l, errDone
 	}
@@ -86,7 +86,7 @@ func continuePart(s *step, l lookup, own *slots.Found) (lookup, error) {
 // it was then, when it is continued.
 func shareOf(b *readyRun, budget state.USD) state.USD {
 	run := b.run
-	if own, _ := run.Parts.Own(); b.found.Manifest.Part == nil {
+	if own, _ := run.Parts.Own(); b.manifest.Part == nil {
 		return own.Share(budget, run.Progress.TotalUSD, run.Agents)
 	}
 	share := run.Options.BudgetUSD

@@ -33,7 +33,7 @@ func Post(e Env) error {
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
 		p = forJob(s, p)
-		annotate(s, &result{}, p)
+		annotate(s, source{}, nil, p)
 		all = append(all, p)
 	}
 	return errors.Join(joined(all), s.log.out.Close())
@@ -42,7 +42,7 @@ func Post(e Env) error {
 // post finishes what the main part has left, and removes what that was making when it
 // was killed.
 func post(ctx context.Context, s *step) error {
-	s.dirs.own = ownOfMain(s.getenv)
+	s.dirs.own = ownOfMain(s.env.Getenv)
 	if s.dirs.own == "" {
 		return nil // the main part came to nothing
 	}
@@ -101,12 +101,12 @@ func readNote(s *step) error {
 // finishNoted ends what the main part left running, and stores what is left to store, of
 // the run that it has noted. A main part that has ended late, after its step, has written a page that nobody sees.
 func finishNoted(ctx context.Context, s *step, isLate bool) error {
-	r := result{isLate: isLate}
-	err := finishLeft(ctx, s, &r)
+	e := &ending{}
+	err := finishLeft(ctx, s, e, isLate)
 	if isDenied(err) {
 		return err
 	}
-	return errors.Join(err, releaseLeft(ctx, s), clearConversations(s, &r))
+	return errors.Join(err, releaseLeft(ctx, s), clearConversations(s, e))
 }
 
 // abandon gives up a run of which something was altered. Nothing of it is stored; what
@@ -136,7 +136,7 @@ func abandon(ctx context.Context, s *step) error {
 // finishLeft finishes what the main part has left of a run, unless the key of it
 // is another's: it ends what still runs, stores the end and shows it, unless that
 // is done. A run of a shared folder that somebody drives is theirs.
-func finishLeft(ctx context.Context, s *step, r *result) error {
+func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 	note := s.note.get()
 	if note.Lost {
 		return session.Sweep(note.Mark)
@@ -150,7 +150,7 @@ func finishLeft(ctx context.Context, s *step, r *result) error {
 	var locked *state.LockedError
 	isLocked := errors.As(err, &locked)
 	switch {
-	case isLocked && s.isLocal():
+	case isLocked && s.in.IsLocal():
 		return nil
 	case err != nil && !isLocked:
 		bookAltered(ctx, s)
@@ -169,18 +169,19 @@ func finishLeft(ctx context.Context, s *step, r *result) error {
 	if err := chargeLost(s, file, run); err != nil {
 		s.log.warn(notBooked(err))
 	}
-	e := &ending{run: run, take: func(run *state.Run) (*checkpoints.Snapshot, error) {
-		return checkpoints.Take(run, s.runDir(run.WorkflowID), conversationsOf(s), nil)
-	}}
+	e.run, e.take = run, func(run *state.Run) (*checkpoints.Snapshot, error) {
+		return checkpoints.Take(run, s.dirs.run(run.WorkflowID), conversationsOf(s), nil)
+	}
 	e.tell = func(ctx context.Context) error {
-		p, err := leftPage(s, r, run)
+		p, err := leftPage(s, e, isLate)
 		if err != nil && !(errors.Is(err, syscall.ENOSPC) && len(s.log.notes) > 0) { // those name the disk
 			s.log.warn("the page can't be completed: " + err.Error())
 		}
-		return p.completeComment(ctx)
+		p.completeComment(ctx)
+		return nil
 	}
-	e.to, e.unstored = openLeft(ctx, s, r, run)
-	return finish(ctx, s, r, e)
+	e.to, e.unstored = openLeft(ctx, s, e)
+	return finish(ctx, s, e)
 }
 
 // releaseLeft gives up the key that the main part has claimed. A service that
@@ -189,61 +190,59 @@ func releaseLeft(ctx context.Context, s *step) error {
 	if s.note.get().Claim == "" {
 		return nil
 	}
-	v, err := s.openServices()
-	if err != nil || v.runtime == nil {
-		return err
+	if s.stored.runtime == nil {
+		return s.stored.err
 	}
 	ctx, cancel := context.WithTimeout(ctx, orphanSave)
 	defer cancel()
-	if err := newClaimer(s, v).Release(ctx); err != nil {
+	if err := newClaimer(s).Release(ctx); err != nil {
 		s.log.warn(err.Error())
 	}
 	return nil
 }
 
 // openLeft returns where the end of a run is to be stored; nil where it was, or nothing of it was to be stored.
-func openLeft(ctx context.Context, s *step, r *result, run *state.Run) (*storage, error) {
-	dir := s.runDir(run.WorkflowID)
+func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
+	run, dir := e.run, s.dirs.run(e.run.WorkflowID)
 	chain, err := checkpoints.ReadChain(dir)
-	if errors.Is(err, os.ErrNotExist) || s.isLocal() {
+	if errors.Is(err, os.ErrNotExist) || s.in.IsLocal() {
 		return nil, nil
 	}
-	v, serviceErr := s.openServices()
-	if err := errors.Join(err, serviceErr); err != nil || v.runtime == nil {
+	if err := errors.Join(err, s.stored.err); err != nil || s.stored.runtime == nil {
 		return nil, err
 	}
-	r.kept.artifact = chain.Name
+	e.kept.artifact = chain.Name
 	if run.Progress.Seq == chain.Seq && run.Progress.Status == chain.Status {
-		r.kept.isWhole = true
+		e.kept.isWhole = true
 		return nil, nil
 	}
-	r.store = newStore(s, v, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
+	store := newStore(s, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
 	err = completeLog(s, run)
 	if errors.Is(err, syscall.ENOSPC) {
 		err = nil // the next job completes it
 	}
-	if err := errors.Join(r.store.AdoptSent(ctx), err); err != nil {
+	if err := errors.Join(store.AdoptSent(ctx), err); err != nil {
 		return nil, err
 	}
-	return &storage{store: r.store, saver: r.store.NewSaver(s.in.CheckpointInterval)}, nil
+	return &storage{store: store, saver: store.NewSaver(s.in.CheckpointInterval)}, nil
 }
 
 // clearConversations removes the conversations that this step has made or put back
 // from the agent CLI's folder: on a machine that many jobs share they would stay
 // there, secrets in clear. They stay when the end of the run could not be stored,
 // and with store: local.
-func clearConversations(s *step, r *result) error {
+func clearConversations(s *step, e *ending) error {
 	own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
-	if err != nil || len(own) == 0 || s.isLocal() {
+	if err != nil || len(own) == 0 || s.in.IsLocal() {
 		return err
 	}
 	note := s.note.get()
-	c, err := checkpoints.ReadChain(s.runDir(note.WorkflowID))
-	if r.store != nil && r.kept.isWhole { // a full disk may have kept it from the file
-		c, err = r.store.Chain(), nil
+	c, err := checkpoints.ReadChain(s.dirs.run(note.WorkflowID))
+	if e.to != nil && e.kept.isWhole { // a full disk may have kept it from the file
+		c, err = e.to.store.Chain(), nil
 	}
 	isUnstored := note.Lost || errors.Is(err, os.ErrNotExist) // and never will be
-	if err != nil && !isUnstored || !isUnstored && !r.kept.isWhole {
+	if err != nil && !isUnstored || !isUnstored && !e.kept.isWhole {
 		return nil
 	}
 	warnOfKept(s, conversations.Clear(conversationsOf(s), own, c.Sessions, isUnstored))

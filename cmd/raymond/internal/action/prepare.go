@@ -73,10 +73,16 @@ func prepare(ctx context.Context, s *step) (p prepared, err error) {
 // wrong with it at once. The folder of a post part is known already; where its
 // workflow is nobody needs to know.
 func readInputs(s *step) (from source, err error) {
-	in, bad := job.ReadSettings(s.getenv)
+	in, bad := job.ReadSettings(s.env.Getenv)
 	s.in = in
 	conceal(s)
 	var errs []error
+	if s.event, err = job.ReadEvent(s.env.Getenv); err != nil {
+		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
+	}
+	if faulty := s.openServices(); err == nil { // else it may be for want of the repository
+		errs = append(errs, faulty)
+	}
 	for _, b := range append(bad, unknownInputs(s)...) {
 		errs = append(errs, inputProblem(b))
 	}
@@ -92,9 +98,6 @@ func readInputs(s *step) (from source, err error) {
 	}
 	_, err = readFollows(s)
 	errs = append(errs, err)
-	if s.event, err = job.ReadEvent(s.getenv); err != nil {
-		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
-	}
 	if isTold(s) && s.in.Rerun != "" { // it is begun by now, and continued
 		s.in.Resume, s.in.Rerun = job.ResumeAuto, ""
 	}
@@ -114,7 +117,7 @@ func readInputs(s *step) (from source, err error) {
 // and nobody can tell them apart: there they are warned of, and nothing more.
 func unknownInputs(s *step) []job.InputProblem {
 	found := job.UnknownInputs(s.env.Environ)
-	if !s.byAct() {
+	if !s.event.ByAct {
 		return found
 	}
 	for _, f := range found {
@@ -158,11 +161,11 @@ func readFlags(s *step) error {
 	s.options.AddAll()
 	s.options.InJob()
 	s.options.Label = func(flag string) string { return "input " + cmp.Or(job.FlagInput("--"+flag), flag) }
-	if err := flags.Parse(job.Arguments(s.getenv)); err != nil {
+	if err := flags.Parse(job.Arguments(s.env.Getenv)); err != nil {
 		return err
 	}
 	s.options.Telling, s.options.ScriptEnv = runner.TellBounded, s.in.ScriptEnv
-	if s.getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
+	if s.env.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
 		s.options.Telling = runner.TellAll
 	}
 	return errors.Join(s.options.Check(), checkCage(s))
@@ -179,8 +182,7 @@ func locate(s *step) error {
 	if err != nil {
 		return machineProblem("working directory", err)
 	}
-	s.dirs.top = cmp.Or(s.getenv("GITHUB_WORKSPACE"), wd)
-	s.program = findGit(s)
+	s.dirs.top = cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), wd)
 	if err := enter(s); err != nil {
 		return err
 	}
@@ -191,10 +193,11 @@ func locate(s *step) error {
 		s.note.file = filepath.Join(s.dirs.own, stepFile)
 	}
 	s.dirs.state = s.dirs.own
-	if s.isLocal() {
+	if s.in.IsLocal() {
 		s.dirs.state, err = localDir(s)
 	}
 	s.options.StateDir = s.dirs.state
+	s.git = newGit(s)
 	return err
 }
 
@@ -251,7 +254,7 @@ func frame(s *step) []string {
 			words = append(words, value)
 		}
 	}
-	for _, arg := range job.Arguments(s.getenv) {
+	for _, arg := range job.Arguments(s.env.Getenv) {
 		if name, value, ok := cutFlag(arg); ok && slices.Contains([]string{"model", "effort", "permission-mode"}, name) {
 			words = append(words, value)
 		}

@@ -30,10 +30,7 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	ref, why := redispatchRef(s)
 	err := s.note.change(func(d *noteData) { d.Dispatched = true })
 	if err == nil && why == "" {
-		var api *job.GitHub
-		if api, err = s.api(); err == nil {
-			err = api.Dispatch(ctx, path.Base(s.workflowFile()), ref, s.key)
-		}
+		err = s.api.Dispatch(ctx, path.Base(s.event.Workflow), ref, s.key)
 	}
 	if err != nil {
 		why = err.Error()
@@ -42,23 +39,23 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 		s.log.warn("the workflow could not be started again to continue the run: " + why)
 		return "The workflow could not be started again to continue the run: " + s.log.shown(why) + "."
 	}
-	s.log.print(fmt.Sprintf("started %s again on %s to continue the run (%d of %d in a row)", s.workflowFile(), ref, p.Continuations, s.in.Continuations))
+	s.log.print(fmt.Sprintf("started %s again on %s to continue the run (%d of %d in a row)", s.event.Workflow, ref, p.Continuations, s.in.Continuations))
 	return fmt.Sprintf("The workflow was started again to continue the run (%d of %d in a row).", p.Continuations, s.in.Continuations)
 }
 
 // redispatchRef is the branch or the tag on which the workflow is started again; why says why it
 // can't be, and is "" if it can.
 func redispatchRef(s *step) (ref, why string) {
-	ref = s.getenv("GITHUB_REF_NAME")
+	ref = s.env.Getenv("GITHUB_REF_NAME")
 	if s.event.Kind == job.KindPullRequest {
 		ref = s.event.Repository.DefaultBranch
 	}
 	switch {
-	case s.workflowFile() == "" || ref == "":
+	case s.event.Workflow == "" || ref == "":
 		return ref, "the runner does not tell which workflow file and which branch this is"
 	case s.in.GitHubToken == "":
 		return ref, "there is no github-token"
-	case s.event.Branch != ref && s.event.Branch != s.event.Repository.DefaultBranch && s.keys == nil && !s.isLocal():
+	case s.event.Branch != ref && s.event.Branch != s.event.Repository.DefaultBranch && s.keys == nil && !s.in.IsLocal():
 		return ref, "it would run on " + ref + ", where a checkpoint of the branch " + s.event.Branch + " counts only if it is sealed: set the input state-key"
 	}
 	return ref, ""

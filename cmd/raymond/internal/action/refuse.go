@@ -113,7 +113,7 @@ func heldLogin(file, what, hint string) error {
 // checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:
 // the workflow's files, and those that inputs name.
 func checkAfterAgents(s *step, f *scope.Scope) error {
-	isTheirs := isOfAgents(s, f.Path, job.Value(s.getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s) != nil
+	isTheirs := isOfAgents(s, f.Path, job.Value(s.env.Getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s) != nil
 	isHeld := !s.options.Cage.IsOff() && s.unheld() == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrusted(s.options.Jobs)
 	if isTheirs && !isHeld {
 		return lateProblem()

@@ -39,7 +39,7 @@ func planReport(s *step, b *readyRun) error {
 	if s.part() != nil || s.in.Report != nil && !*s.in.Report {
 		return nil
 	}
-	if s.in.Report == nil && (!b.flow.HasPrompts() || s.isLocal() || isPublic(s)) {
+	if s.in.Report == nil && (!b.flow.HasPrompts() || s.in.IsLocal() || isPublic(s)) {
 		return nil
 	}
 	if s.in.Report != nil && isPublic(s) {
@@ -68,9 +68,8 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	if err := s.note.change(func(d *noteData) { d.Report = reportDone }); err != nil {
 		return report.Link{}, err
 	}
-	v, err := s.openServices()
-	if err != nil || v.runtime == nil {
-		return report.Link{}, err
+	if s.stored.runtime == nil {
+		return report.Link{}, s.stored.err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, reportTime, fmt.Errorf("it takes longer than %v", reportTime))
 	defer cancel()
@@ -89,14 +88,14 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	if err != nil {
 		return report.Link{}, err
 	}
-	name := slots.Place{Key: s.key}.ReportName(s.event.Attempt, s.getenv("GITHUB_JOB"))
-	stored, err := replaceArtifact(ctx, v.runtime, artifacts.New{
+	name := slots.Place{Key: s.key}.ReportName(s.event.Attempt, s.event.Job)
+	stored, err := replaceArtifact(ctx, s.stored.runtime, artifacts.New{
 		Name: name, Content: f, Size: size, Expires: time.Now().Add(time.Duration(s.in.RetentionDays) * 24 * time.Hour),
 	})
 	if err != nil {
 		return report.Link{}, err
 	}
-	return report.Link{Name: name, URL: artifactPage(s, stored.ID)}, nil
+	return report.Link{Name: name, URL: artifactPage(s.event, stored.ID)}, nil
 }
 
 // sourceOf is where the report of a run comes from. It does not change when the step learns
@@ -107,7 +106,7 @@ func sourceOf(s *step, run *state.Run) runs.Source {
 		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return mask(logins(text)) },
 	}
 	if s.in.Workspace == job.WorkspaceGit {
-		from.Snapshots = s.git().OpenSnapshots(snapshots.Path(s.runDir(run.WorkflowID)))
+		from.Snapshots = s.git.OpenSnapshots(snapshots.Path(s.dirs.run(run.WorkflowID)))
 	}
 	return from
 }
@@ -154,8 +153,8 @@ func replaceArtifact(ctx context.Context, to *artifacts.Runtime, n artifacts.New
 
 // artifactPage is where people fetch an artifact of this workflow run; "" where that is not
 // known.
-func artifactPage(s *step, id int64) string {
-	if at := s.pageOf(s.number("GITHUB_RUN_ID")); at != "" && id != 0 && !s.event.Gitea && !s.underAct() {
+func artifactPage(e job.Event, id int64) string {
+	if at := e.Page(e.RunID); at != "" && id != 0 && !e.Gitea && !e.UnderAct() {
 		return fmt.Sprintf("%s/artifacts/%d", at, id)
 	}
 	return ""

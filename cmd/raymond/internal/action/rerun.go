@@ -164,9 +164,9 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 // machine.
 func snapshotsOf(ctx context.Context, s *step, b *readyRun, point runs.Point) (*workspace.Snapshots, error) {
 	if !b.isStored() {
-		return s.git().OpenSnapshots(snapshots.Path(s.runDir(b.was.WorkflowID))), nil
+		return s.git.OpenSnapshots(snapshots.Path(s.dirs.run(b.was.WorkflowID))), nil
 	}
-	all := s.git().OpenSnapshots(snapshots.Path(b.found.Dir))
+	all := s.git.OpenSnapshots(snapshots.Path(b.found.Dir))
 	where, err := relocation(s, b.found)
 	if err != nil {
 		return nil, err

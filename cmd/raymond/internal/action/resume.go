@@ -42,7 +42,7 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 	if err := noteRun(s, b.was); err != nil {
 		return err
 	}
-	b.began = beginningOf(s, b.lookup)
+	b.began = beginningOf(s, b.manifest)
 	differences(s, b.lookup, b.base)
 	if b.run = b.was; b.isStored() {
 		if err := putBack(ctx, s, b, joined); err != nil {
@@ -91,7 +91,7 @@ func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err err
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
 	defer cancel()
-	shots := s.git().OpenSnapshots(snapshots.Path(s.runDir(b.run.WorkflowID)))
+	shots := s.git.OpenSnapshots(snapshots.Path(s.dirs.run(b.run.WorkflowID)))
 	if err := s.unpackSnapshots(ctx, shots, b.found, checkpoints.Dirs(b.run)); err != nil { // the run can do without
 		s.log.note("The snapshots of the files were not put back: " + err.Error() + ".")
 	}
@@ -117,7 +117,7 @@ func (s *step) unpackSnapshots(ctx context.Context, to *workspace.Snapshots, fou
 		return err
 	}
 	return to.Unpack(ctx, workspace.Arrival{
-		Bundle: bundle, Limit: maxSnapshots, Dirs: dirs, Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
+		Bundle: bundle, Limit: maxSnapshots, Dirs: dirs, Dir: where, Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL"),
 	})
 }
 
@@ -135,7 +135,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 		if err := b.flow.Freeze(filepath.Join(s.dirs.state, "scope")); err != nil {
 			return nil, err
 		}
-		notes, err := s.git().Restore(ctx, s.restoring(b.found, joined.where))
+		notes, err := s.git.Restore(ctx, s.restoring(b.found, joined.where))
 		if err := restored(s, notes, err); err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 // restoring says which work is put back, and where.
 func (s *step) restoring(found *slots.Found, where func(string) string) workspace.Restoring {
 	return workspace.Restoring{
-		From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.getenv("GITHUB_SERVER_URL"),
+		From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL"),
 	}
 }
 
@@ -238,7 +238,7 @@ func (p placing) one(t checkpoint.Transcript) error {
 // bringLocal brings the conversations that a run needs from those of a run that is kept on this machine, or of one that had no
 // cage.
 func bringLocal(s *step, id string, run *state.Run) error {
-	for _, folder := range []string{"", session.CLIFolder(s.runDir(id))} {
+	for _, folder := range []string{"", session.CLIFolder(s.dirs.run(id))} {
 		if err := conversations.Bring(clis.New(clis.Config{Envs: environs(s), Folder: folder}), conversationsOf(s), run); err != nil {
 			return machineProblem("conversations", err)
 		}
@@ -279,12 +279,12 @@ func moveIfThere(from, to string) error {
 
 // install writes the files of a run that is resumed.
 func install(s *step, run *state.Run, from string) error {
-	dir := s.runDir(run.WorkflowID)
+	dir := s.dirs.run(run.WorkflowID)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return err
 	}
 	err := moveIfThere(filepath.Join(from, "logs"), filepath.Join(dir, "logs"))
-	if err = errors.Join(err, s.note.seals.Place(filepath.Join(from, "events.jsonl"), s.fileOfRun(run.WorkflowID, session.EventsFile))); err != nil {
+	if err = errors.Join(err, s.note.seals.Place(filepath.Join(from, "events.jsonl"), s.dirs.events(run.WorkflowID))); err != nil {
 		return err
 	}
 	// What an earlier try of this step left is of no more use than its machine.

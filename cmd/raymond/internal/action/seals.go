@@ -16,11 +16,11 @@ import (
 // that jobs share, and under act or what is made of it: act gives each part another
 // token, and of Gitea's runner it is not known.
 func sealKey(s *step, own string) (seal.Key, error) {
-	token := s.getenv("ACTIONS_RUNTIME_TOKEN")
-	if token == "" || s.isLocal() || s.byAct() {
+	token := s.env.Getenv("ACTIONS_RUNTIME_TOKEN")
+	if token == "" || s.in.IsLocal() || s.event.ByAct {
 		return nil, nil
 	}
-	return seal.NewKey(token, s.id()+"/"+filepath.Base(own))
+	return seal.NewKey(token, s.event.StepID()+"/"+filepath.Base(own))
 }
 
 // openSeals begins to seal what the main part writes to its own folder.
@@ -52,10 +52,10 @@ func checkSeals(s *step) error {
 	needed := []string{stepFile, sessionsFile}
 	if id := s.note.get().WorkflowID; id != "" {
 		needed = append(needed, id+".json", id+".journal")
-		for _, name := range []string{checkpoints.ChainFile, session.EventsFile, owedFile} {
+		for _, name := range []string{checkpoints.ChainFile, session.EventsFile} {
 			needed = append(needed, id+"/"+name)
 		}
-		if event, err := filepath.Rel(s.dirs.own, s.getenv("GITHUB_EVENT_PATH")); err == nil {
+		if event, err := filepath.Rel(s.dirs.own, s.env.Getenv("GITHUB_EVENT_PATH")); err == nil {
 			needed = append(needed, filepath.ToSlash(event))
 		}
 	}

@@ -80,7 +80,6 @@ var alterations = map[string]alteration{
 	"note":                  {file: "step.note", alter: replaced(`"key":`, `"lost":true,"key":`)},
 	"others' conversations": {file: "sessions.note", alter: with(`{"session":"` + strangers + `"}` + "\n")},
 	"events emptied":        {file: "ID/events.jsonl", alter: without},
-	"what is owed":          {file: "ID/owed.json", alter: replaced(`"comment":false`, `"comment":true`)},
 	"the event of the job":  {file: "../../_github_workflow/event.json", alter: replaced("4711", "4712")},
 	"seals removed":         {file: "seals", gone: true},
 }

@@ -1,6 +1,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 	if p.isTrusted {
 		return from, nil
 	}
-	if file := job.Value(s.getenv, "prices"); file != "" && s.isCheckedOut(file) {
+	if file := job.Value(s.env.Getenv, "prices"); file != "" && s.isCheckedOut(file) {
 		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
 			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}
 	}
@@ -163,10 +164,10 @@ func committedSource(ctx context.Context, s *step, from source) (source, error) 
 	if err != nil || !filepath.IsLocal(rel) {
 		return from, deny("the workflow is not in the workspace")
 	}
-	commit := s.workflowCommit()
+	commit := cmp.Or(s.env.Getenv("GITHUB_WORKFLOW_SHA"), s.env.Getenv("GITHUB_SHA")) // of the workflow's own ref, which started the job
 	dir := filepath.Join(s.dirs.own, "source")
 	part := workspace.Committed{Dir: s.dirs.top, Commit: commit, Name: rel}
-	if err := errors.Join(os.RemoveAll(dir), s.git().Extract(ctx, part, dir)); err != nil {
+	if err := errors.Join(os.RemoveAll(dir), s.git.Extract(ctx, part, dir)); err != nil {
 		return from, deny(fmt.Sprintf("the states can't be read from commit %q: %v", commit, err))
 	}
 	return source{path: filepath.Join(dir, rel), place: rel}, nil

@@ -28,13 +28,13 @@ type storage struct {
 // claims the key beside the run, and says in one warning, before anything is spent,
 // what can't be done later.
 func openStorage(s *step, b *readyRun) (*storage, error) {
-	if s.isLocal() {
+	if s.in.IsLocal() {
 		return nil, nil
 	}
 	var store *checkpoints.Store
-	if b.services.runtime != nil {
-		store = newStore(s, b.services, checkpoints.Options{
-			Base: b.base, Dir: s.runDir(b.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
+	if s.stored.runtime != nil {
+		store = newStore(s, checkpoints.Options{
+			Base: b.base, Dir: s.dirs.run(b.run.WorkflowID), Chain: checkpoints.Chain{Began: b.began},
 		})
 	}
 	if losses := lossesOf(s, b, store); len(losses) > 0 {
@@ -45,7 +45,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 	}
 	var err error
 	switch {
-	case s.part() != nil && b.found.Manifest.Part == nil, // it begins, beside the run itself
+	case s.part() != nil && b.manifest.Part == nil, // it begins, beside the run itself
 		s.in.Resume == job.ResumeNever && !b.isResumed(): // nobody has looked yet, and nobody waits for it
 		err = store.Ask()
 	case b.isResumed():
@@ -55,7 +55,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 	}
 	claim := b.claim
 	if err == nil && claim == nil { // else it was claimed before the run was put back
-		claim, err = startClaim(s, b.services)
+		claim, err = startClaim(s)
 	}
 	if err != nil {
 		return nil, err
@@ -67,13 +67,13 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 
 // newStore makes the store of a run's checkpoints. o has what differs between the
 // parts of a step.
-func newStore(s *step, v services, o checkpoints.Options) *checkpoints.Store {
-	o.Service, o.Query, o.Keys, o.Mask, o.Origin = v.runtime, s.query(), s.keys, s.log.mask, s.origin()
+func newStore(s *step, o checkpoints.Options) *checkpoints.Store {
+	o.Service, o.Query, o.Keys, o.Mask, o.Origin = s.stored.runtime, s.query(), s.keys, s.log.mask, s.origin()
 	o.Seals = s.note.seals
 	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return isOpen(s) }), s.dirs.state, s.log.warn, s.isPost
 	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
 	if s.in.Workspace == job.WorkspaceGit {
-		o.Git = s.git()
+		o.Git = s.git
 		o.Snapshots = o.Git.OpenSnapshots(snapshots.Path(o.Dir))
 	}
 	return checkpoints.New(o)
@@ -93,11 +93,7 @@ func isPublic(s *step) bool {
 	if s.in.GitHubToken == "" {
 		return true
 	}
-	api, err := s.api()
-	if err != nil {
-		return true
-	}
-	private, err := api.Private(context.Background())
+	private, err := s.api.Private(context.Background())
 	return err != nil || !private
 }
 
@@ -121,11 +117,11 @@ func lossesOf(s *step, b *readyRun, store *checkpoints.Store) (losses []string) 
 	switch {
 	case store == nil:
 		return append(losses, losesAll)
-	case s.isForks():
+	case s.event.IsForks():
 		return append(losses, losesFork)
 	case !s.in.ResumeWithoutTranscript && prompts && store.IsOpen():
 		return append(losses, losesOpen)
-	case prompts && s.program == noGit && s.in.Workspace == job.WorkspaceGit:
+	case prompts && s.git.Path == noGit && s.in.Workspace == job.WorkspaceGit:
 		return append(losses, losesFiles)
 	}
 	return losses
@@ -186,7 +182,7 @@ func (b *periodic) Stored() <-chan *state.Checkpoint { return b.to.saver.Events(
 
 // CheckResumable implements runner.Checkpoints.
 func (b *periodic) CheckResumable(left []*state.Agent) error {
-	if b.step.isForks() {
+	if b.step.event.IsForks() {
 		return errors.New("its event is a fork's, and runs of forks are never resumed")
 	}
 	store := b.to.store

@@ -19,22 +19,22 @@ import (
 
 // tell says how the step ended: outputs, annotations, page, and the problems that
 // decide on its exit code, which it returns. Agents and scripts are gone.
-func tell(s *step, r *result, err error) error {
+func tell(s *step, from prepared, e *ending, err error) error {
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
 		all = append(all, forJob(s, p))
 	}
-	if r.run != nil && r.run.Progress.Status != state.Completed && r.run.Progress.Status != state.Running && r.claim.Conflict() == nil {
-		all = append(all, outcome(s, r))
+	if e.run != nil && e.run.Progress.Status != state.Completed && e.run.Progress.Status != state.Running && e.conflict() == nil {
+		all = append(all, outcome(s, e))
 	}
 	all = append(all, checkCommandFiles(s)...)
 	for _, p := range all {
-		annotate(s, r, p)
+		annotate(s, from.source, e.run, p)
 	}
-	if err := writeOutputs(s, r, all); err != nil {
+	if err := writeOutputs(s, e, all); err != nil {
 		all = append(all, &problem.Problem{Class: problem.ClassRuntime, Where: "outputs", What: err.Error()})
 	}
-	finishPage(s, r, all)
+	finishPage(s, from.isAllowed, e, all)
 	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !s.in.SuspendedIsFailure {
 		return nil
 	}
@@ -84,11 +84,11 @@ func inputsNamed(text string) string {
 }
 
 // outcome says why the run is not completed, for somebody who reads a job.
-func outcome(s *step, r *result) *problem.Problem {
-	p := forJob(s, session.Outcome(r.run, ""))
-	p.Hint = "next: " + s.log.shown(r.next.Plain())
+func outcome(s *step, e *ending) *problem.Problem {
+	p := forJob(s, session.Outcome(e.run, ""))
+	p.Hint = "next: " + s.log.shown(e.next.Plain())
 	if p.Class == problem.ClassCancelled {
-		p.What, p.Code = s.log.shown(r.run.Progress.Reason), r.stops.ExitCode()
+		p.What, p.Code = s.log.shown(e.run.Progress.Reason), e.stops.ExitCode()
 	}
 	return p
 }
@@ -115,19 +115,19 @@ func checkCommandFiles(s *step) []*problem.Problem {
 
 // annotate makes an annotation of a problem. What the run's own events have told
 // is not told again.
-func annotate(s *step, r *result, p *problem.Problem) {
+func annotate(s *step, from source, run *state.Run, p *problem.Problem) {
 	if p.Told {
 		return
 	}
 	switch p.Class {
 	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
-		if r.run != nil && s.in.Annotations {
+		if run != nil && s.in.Annotations {
 			return
 		}
 	}
 	a := report.Annotation{Level: report.LevelError, Title: "raymond: " + string(p.Class), Text: p.Error()}
 	if p.Class == problem.ClassWorkflow {
-		a.File, a.Line = placeOf(r.source.path, p.Where)
+		a.File, a.Line = placeOf(from.path, p.Where)
 	}
 	s.log.out.Annotate(a)
 }
@@ -152,19 +152,19 @@ func placeOf(source, where string) (string, int) {
 
 // finishPage has summary and comment say how the step ended, with what no event
 // of the run has told.
-func finishPage(s *step, r *result, all []*problem.Problem) {
-	p := r.page
-	if p == nil && r.isIdle {
+func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
+	p := e.page
+	if p == nil && e.isIdle {
 		return
 	}
 	if p == nil {
-		if p = pageOfProblems(s, r, all); p == nil {
+		if p = pageOfProblems(s, isAllowed, all); p == nil {
 			return
 		}
-	} else if i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !isToldByEvents(r.run, p) }); i >= 0 {
+	} else if i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !isToldByEvents(e.run, p) }); i >= 0 {
 		p.addError(all[i].Error())
 	}
-	p.finishComment(r.stops.Since)
+	p.finishComment(e.stops.Since)
 }
 
 // isToldByEvents reports whether the summary knows of a problem.
@@ -184,7 +184,7 @@ func isToldByEvents(run *state.Run, p *problem.Problem) bool {
 // an error that no event of a run tells; nil for none. The comment says the same,
 // unless the step was refused, which is nobody's business but the step's, or another
 // one has the run: then the comment is that one's.
-func pageOfProblems(s *step, r *result, all []*problem.Problem) *page {
+func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
 	i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !p.Told })
 	if i < 0 || s.files == nil || s.in.Mode != job.ModeRun {
 		return nil
@@ -198,14 +198,9 @@ func pageOfProblems(s *step, r *result, all []*problem.Problem) *page {
 	page := &page{step: s}
 	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: s.log.notes})
 	page.addError(strings.Join(lines, "\n"))
-	if class := all[i].Class; !r.isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
+	if class := all[i].Class; !isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
 		return page
 	}
-	c, err := startComment(s, page.summary.Overview, "From")
-	if err != nil {
-		s.log.warn(err.Error())
-		return page
-	}
-	page.comment = c
+	page.comment = startComment(s, page.summary.Overview, "From")
 	return page
 }

@@ -26,7 +26,7 @@ func runTool(s *step, from source) error {
 		if backend := s.options.Alone().Backend; backend != "" {
 			args = append(args, "--agent="+backend)
 		}
-		for _, arg := range job.Arguments(s.getenv) {
+		for _, arg := range job.Arguments(s.env.Getenv) {
 			if name, _, _ := cutFlag(arg); name == "prices" {
 				args = append(args, arg)
 			}
@@ -71,7 +71,7 @@ func simulated(s *step) []string {
 	known := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
 	session.AddSimulationFlags(options.New(known))
 	var args []string
-	for _, arg := range job.Arguments(s.getenv) {
+	for _, arg := range job.Arguments(s.env.Getenv) {
 		if name, _, _ := cutFlag(arg); known.Lookup(name) != nil {
 			args = append(args, arg)
 		}

@@ -46,9 +46,19 @@ type Code struct {
 	Head  string // branch of this repository that is the pull request's head; "" for none or not known
 }
 
-// Event is what started the job, as its payload and the runner tell it. What
+// Event is the job and what started it, as the payload and the runner tell it. What
 // neither tells is zero.
 type Event struct {
+	RunID    int64  // of the workflow run
+	Attempt  int    // of the workflow run: 1, and more in a re-run
+	Job      string // its id in the workflow file
+	Step     string // the id of the step
+	Runner   string // the name of the machine
+	Workflow string // the workflow file: see WorkflowFile
+	Site     string // the address of the repository, with a slash at its end
+	ByAct    bool   // act runs the job, or what is made of it, as Gitea's runner is
+	Gitea    bool
+
 	Name string // such as "issue_comment"
 	Subject
 	About Remark // what was said; its kind is empty where nothing was that could be an answer
@@ -57,13 +67,11 @@ type Event struct {
 
 	Sender     Account
 	Others     []Account // of a workflow_run: who caused the run before
-	Attempt    int       // 1, and more in a re-run
 	Triggering string    // login of who started this attempt
 
 	Repository Repository
 	Branch     string // of the pull request's head, else the branch or tag of the job
 	Code       Code
-	Gitea      bool
 }
 
 // Repository is the repository of the job.
@@ -78,9 +86,11 @@ type Repository struct {
 // an error for events of people only, which can't be authorized without one.
 func ReadEvent(getenv func(string) string) (Event, error) {
 	e := Event{
-		Name: getenv("GITHUB_EVENT_NAME"), Repository: Repository{Name: getenv("GITHUB_REPOSITORY")},
-		Triggering: getenv("GITHUB_TRIGGERING_ACTOR"), Gitea: onGitea(getenv), Attempt: 1,
+		Attempt: 1, Job: getenv("GITHUB_JOB"), Step: getenv("GITHUB_ACTION"), Runner: getenv("RUNNER_NAME"), Workflow: WorkflowFile(getenv),
+		ByAct: getenv("ACT") == "true", Gitea: onGitea(getenv),
+		Name: getenv("GITHUB_EVENT_NAME"), Repository: Repository{Name: getenv("GITHUB_REPOSITORY")}, Triggering: getenv("GITHUB_TRIGGERING_ACTOR"),
 	}
+	e.RunID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // 0 where the runner doesn't say
 	if e.Name == "" {
 		return e, errors.New("GITHUB_EVENT_NAME is not set; this is to be started by a CI runner")
 	}
@@ -98,6 +108,9 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 		return e, fmt.Errorf("the event %s has no payload; GITHUB_EVENT_PATH names no file", e.Name)
 	}
 	e.fill(p, getenv)
+	if server := strings.TrimSuffix(getenv("GITHUB_SERVER_URL"), "/"); server != "" && e.Repository.Name != "" {
+		e.Site = server + "/" + e.Repository.Name + "/"
+	}
 	if id, err := strconv.ParseInt(getenv("GITHUB_REPOSITORY_ID"), 10, 64); err == nil && id != 0 {
 		e.Repository.ID = id
 	}
@@ -132,6 +145,27 @@ func (e *Event) fill(p payload, getenv func(string) string) {
 	}
 	e.Branch = cmp.Or(
 		getenv("GITHUB_HEAD_REF"), p.text("pull_request", "head", "ref"), getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
+}
+
+// UnderAct reports whether act itself runs the job: its artifact service is simpler, and it has no earlier runs.
+func (e *Event) UnderAct() bool { return e.ByAct && !e.Gitea }
+
+// IsForks reports whether the event is a fork's, whose runs nobody resumes.
+func (e *Event) IsForks() bool {
+	return e.Code.Fork && (strings.HasPrefix(e.Name, "pull_request") || e.Name == "workflow_run")
+}
+
+// StepID distinguishes the step from all others.
+func (e *Event) StepID() string {
+	return fmt.Sprintf("%d/%d/%s/%s", e.RunID, e.Attempt, e.Job, e.Step)
+}
+
+// Page is where people see a workflow run; "" where that is not known.
+func (e *Event) Page(run int64) string {
+	if e.Site == "" || run == 0 {
+		return ""
+	}
+	return e.Site + "actions/runs/" + strconv.FormatInt(run, 10)
 }
 
 // readPayload reads a payload; nil if there is none.

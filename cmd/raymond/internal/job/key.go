@@ -90,10 +90,10 @@ func matrixDigest(values string) (string, error) {
 	return hex.EncodeToString(sum[:4]), nil
 }
 
-// IsCalled reports whether the job is one of a reusable workflow: its own file is
+// isCalled reports whether the job is one of a reusable workflow: its own file is
 // another than that of the workflow run. file is what the runner tells of it, ""
 // where it tells nothing.
-func IsCalled(getenv func(string) string, file string) bool {
+func isCalled(getenv func(string) string, file string) bool {
 	own, run := workflowPart(file), workflowPart(getenv("GITHUB_WORKFLOW_REF"))
 	return own != "" && run != "" && own != run
 }

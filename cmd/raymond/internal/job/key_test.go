@@ -64,11 +64,11 @@ func TestCalledWorkflowsAreKnown(t *testing.T) {
 		"o/r/.github/workflows/called.yml@refs/heads/main": true, "other/r/.github/workflows/agent.yml@refs/heads/main": true,
 		"o/r/.github/workflows/agent.yaml@refs/heads/a.yml@b": true,
 	} {
-		if got := IsCalled(env("GITHUB_WORKFLOW_REF", own), file); got != want {
+		if got := isCalled(env("GITHUB_WORKFLOW_REF", own), file); got != want {
 			t.Errorf("job in %q: got %t, want %t", file, got, want)
 		}
 	}
-	if IsCalled(env(), own) {
+	if isCalled(env(), own) {
 		t.Error("without GITHUB_WORKFLOW_REF: got a called workflow")
 	}
 }

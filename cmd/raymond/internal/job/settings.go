@@ -55,7 +55,7 @@ type Settings struct {
 	Input            string // as written: see the function Input
 	Key              string // "": DefaultKey
 	Matrix           string // digest of the values of a matrix's leg; "" for none
-	JobWorkflow      string // the file that the job is in, as the runner tells it; "" where it doesn't
+	IsCalled         bool   // the job is one of a reusable workflow
 
 	Part      []string // agents, of a part of a matrix that this step runs; nil for the run itself
 	MatrixJob string   // for whose matrix agents are handed over; "" for the first of next-jobs
@@ -102,6 +102,9 @@ type Settings struct {
 	GitHubToken string
 }
 
+// IsLocal reports whether runs are kept in a folder of the machine.
+func (s *Settings) IsLocal() bool { return s.Store == StoreLocal }
+
 // InputProblem is what is wrong with an input, worded for whoever wrote it.
 type InputProblem struct {
 	Input string // its name
@@ -122,7 +125,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 		Input:            r.value("input"),
 		Key:              r.key("key"),
 		Matrix:           r.matrix("matrix-values"),
-		JobWorkflow:      r.told("job-workflow-ref"),
+		IsCalled:         isCalled(getenv, r.told("job-workflow-ref")),
 		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
 		Comment:            r.word("comment", CommentNone, CommentSticky),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
