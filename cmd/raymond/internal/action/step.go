@@ -66,13 +66,6 @@ func newStep(e Env, out io.Writer, isPost bool) *step {
 	return &step{env: e, log: newLog(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
 }
 
-// withKey is the step as if the key were another one.
-func (s *step) withKey(key string) *step {
-	other := *s
-	other.key = key
-	return &other
-}
-
 // skip ends the step green, with nothing started, and says why.
 func (s *step) skip(why string) error {
 	s.log.notice(why)
