@@ -33,6 +33,9 @@ func Run(e Env) error {
 	if err == nil {
 		p, end, err = perform(context.Background(), s)
 	}
+	if end.file != nil { // whoever waits for the lock finds that all is told
+		defer end.file.Close()
+	}
 	if end.isSkipped = errors.Is(err, errSkipped); isGreen(err) {
 		err = nil
 	}

@@ -20,7 +20,6 @@ import (
 // an error.
 func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, err error) {
 	e = newEnding(s, p, b)
-	e.atEnd(func() { b.file.Close() })
 	a, err := newAgents(s, b, p.isTrusted)
 	if err != nil {
 		return e, err

@@ -20,12 +20,13 @@ import (
 // that has seconds for it when the job was cancelled, or by the post part, that has minutes and does what is left. What the
 // step has not reached is empty.
 type ending struct {
-	run      *state.Run // nil before it has been driven
-	flow     *flow      // nil for not known
-	jobFile  []byte     // the job's workflow file; nil where it can't be read
-	isBlind  bool       // later workflow runs can't look for the run
-	to       *storage   // nil: nothing is stored of it
-	unstored error      // why its end can't be stored; nil where it can
+	run      *state.Run  // nil before it has been driven
+	flow     *flow       // nil for not known
+	jobFile  []byte      // the job's workflow file; nil where it can't be read
+	isBlind  bool        // later workflow runs can't look for the run
+	file     *state.File // its state, with the lock; nil in the post part
+	to       *storage    // nil: nothing is stored of it
+	unstored error       // why its end can't be stored; nil where it can
 	take     taker
 	stops    *session.Stops              // nil before the run is driven, and in the post part
 	told     *session.Session            // that tells its events; nil in the post part
@@ -42,7 +43,7 @@ type ending struct {
 
 // newEnding is the end of a run that is about to be driven or shown.
 func newEnding(s *step, p prepared, b *readyRun) *ending {
-	return &ending{flow: b.flow, jobFile: readJobFile(s, p.isTrusted), isBlind: b.isBlind, to: b.to}
+	return &ending{flow: b.flow, jobFile: readJobFile(s, p.isTrusted), isBlind: b.isBlind, file: b.file, to: b.to}
 }
 
 // atEnd has something done when the end is told, before what was to be done so far.
