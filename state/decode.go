@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // maxFile bounds a state file and its journal, in bytes.
@@ -21,23 +23,9 @@ type FileError struct {
 
 // Error implements error.
 func (e *FileError) Error() string {
-	parts := []string{}
-	for _, p := range []string{e.Path, bounded(e.Field), bounded(e.What)} {
-		if p != "" {
-			parts = append(parts, p)
-		}
-	}
-	return strings.Join(parts, ": ")
-}
-
-// bounded shortens a text of an error in its middle. Texts may come from the file, and
-// the path of a field has a part for each level of nesting.
-func bounded(text string) string {
-	const most = 300
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most/2], "") + "…" + strings.ToValidUTF8(text[len(text)-most/2:], "")
+	const most = 300 // texts may come from the file
+	parts := []string{e.Path, text.Shortened(e.Field, most), text.Shortened(e.What, most)}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
 // Encode returns the bytes of the state file.

@@ -111,13 +111,13 @@ var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFo
 // walk checks each field in v, a value at a place of a run, against the form that the field's tag is
 // names; "?" after that says that the text may be missing. Of a time the tag says that it is set, of a number
 // that it is positive, or signed: as exit codes, where -1 means a signal. Other numbers are not
-// negative, which would make the next file unreadable.
+// negative, which would make the next file unreadable. "-" says that the field isn't looked at.
 func (c *checker) walk(v reflect.Value, at string) {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
-		case !field.IsExported() || name == "-":
+		case !field.IsExported() || name == "-" || field.Tag.Get("is") == "-":
 		case field.Anonymous:
 			c.walk(v.Field(i), at)
 		default:

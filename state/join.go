@@ -47,7 +47,7 @@ func (s *Step) isDeliverable(a *Agent) bool {
 // of theirs, as far as no join has delivered that yet. Those that have failed end.
 func (s *Step) deliver(id string) {
 	list := []delivery{}
-	costs := s.run.RerunOf.with(s.ledger().byAgent())
+	costs := s.ledger().byAgent()
 	for _, e := range descendants(s.children(), id) {
 		item := delivery{Agent: e.Agent, Status: "completed", CostUSD: costs[e.Agent]}
 		if e.Error != "" {

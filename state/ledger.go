@@ -280,7 +280,7 @@ func plainModel(name string) string {
 		name = name[at:]
 	}
 	name, _, _ = strings.Cut(name, ":")
-	if at := strings.LastIndex(name, "-v"); at > 0 && isDigits(name[at+2:]) {
+	if at := strings.LastIndex(name, "-v"); at > 0 && consistsOf(name[at+2:], digits) {
 		name = name[:at]
 	}
 	for _, date := range []string{"-20060102", "-2006-01-02"} {

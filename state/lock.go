@@ -45,13 +45,6 @@ func driverOf(line string) Driver {
 	return d
 }
 
-// isDead reports whether the process is known to have ended. Of those on other
-// machines nothing is known.
-func (d Driver) isDead() bool {
-	host, err := os.Hostname()
-	return d.PID > 0 && err == nil && d.Host == host && !isAlive(d.PID)
-}
-
 // DrivenBy returns the process that drives a run, nil when nobody does. It does not
 // write, and keeps no process from driving the run.
 func DrivenBy(dir, id string) (*Driver, error) {
@@ -64,14 +57,9 @@ func DrivenBy(dir, id string) (*Driver, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
 		}
-		line := holderIn(dir, id)
-		if !namesHolder(line) && lockClock.now().Sub(began) < waitForName {
-			continue
-		}
-		if d := driverOf(line); !d.isDead() {
+		if d := driverOf(holderIn(dir, id)); d.PID > 0 || lockClock.now().Sub(began) >= patience {
 			return &d, nil
 		}
-		return nil, nil
 	}
 }
 
@@ -111,28 +99,13 @@ func holderIn(dir, id string) string {
 	return string(line)
 }
 
-// These are the times for which a lock is waited for. A process writes its name beside the lock
-// just after it took it, and takes it away before it gives the lock up; one that dies between
-// fork and exec of a child leaves the lock to that child for some milliseconds. A process
-// that asks who drives a run has the lock for a moment, too.
+// patience is how long a lock is waited for, and the name of its holder, which is written just after the lock was
+// taken. A process that asks who drives a run has the lock for a moment, and one that dies between fork and exec of a
+// child leaves it to that child for some milliseconds.
 const (
-	waitForName   = 5 * time.Second // or for the end of such a child
-	waitForLiving = 50 * time.Millisecond
-	lockPoll      = 10 * time.Millisecond
+	patience = time.Second
+	lockPoll = 10 * time.Millisecond
 )
-
-// namesHolder reports whether what is beside a lock that is held is the name of its holder.
-func namesHolder(line string) bool {
-	return strings.HasSuffix(line, "\n") && !driverOf(line).isDead()
-}
-
-// patience returns how long to wait for a lock that has this line beside it.
-func patience(line string) time.Duration {
-	if namesHolder(line) {
-		return waitForLiving
-	}
-	return waitForName
-}
 
 // lockClock is the clock for waiting for locks.
 var lockClock = struct {
@@ -155,9 +128,8 @@ func (f *File) take(holder string) error {
 		if ok {
 			break
 		}
-		held := holderIn(f.dir, f.id)
-		if lockClock.now().Sub(began) >= patience(held) {
-			return errors.Join(&LockedError{ID: f.id, Holder: held}, f.lock.Close())
+		if lockClock.now().Sub(began) >= patience {
+			return errors.Join(&LockedError{ID: f.id, Holder: holderIn(f.dir, f.id)}, f.lock.Close())
 		}
 		lockClock.sleep(lockPoll)
 	}

@@ -110,13 +110,10 @@ func (u USD) Dollars() string {
 // hexadecimal forms, infinities and amounts over a billion dollars are errors;
 // an exponent is accepted because JSON numbers may carry one.
 func ParseUSD(s string) (USD, error) {
-	if !plainNumber(s) {
+	if !isPlain(s) {
 		return 0, errors.New("want a plain decimal number of US dollars")
 	}
-	r, ok := new(big.Rat).SetString(s)
-	if !ok {
-		return 0, errors.New("want a plain decimal number of US dollars")
-	}
+	r, _ := new(big.Rat).SetString(s) // which any such number can be
 	r.Mul(r, big.NewRat(int64(Dollar), 1))
 	r.Add(r, big.NewRat(1, 2))
 	n := new(big.Int).Div(r.Num(), r.Denom())
@@ -126,25 +123,8 @@ func ParseUSD(s string) (USD, error) {
 	return USD(n.Int64()), nil
 }
 
-// plainNumber reports whether s is a JSON number that is not negative and whose
-// exponent, if any, is small.
-func plainNumber(s string) bool {
-	mantissa, exp, found := strings.Cut(strings.ToLower(s), "e")
-	if found {
-		if n, err := strconv.Atoi(exp); err != nil || n < -30 || n > 30 {
-			return false
-		}
-	}
-	whole, frac, dot := strings.Cut(mantissa, ".")
-	if !isDigits(whole) || (dot && !isDigits(frac)) {
-		return false
-	}
-	return len(whole) == 1 || whole[0] != '0'
-}
-
-func isDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
+// isPlain reports whether a text is a JSON number that is not negative and whose exponent, if any, is small.
+var isPlain = matches(`^(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-2]?[0-9])?$`)
 
 // String returns the amount in dollars with as many decimals as it needs.
 func (u USD) String() string {

@@ -62,8 +62,9 @@ func (r *Run) Forgotten() int {
 // Sums returns what the whole ledger adds up to, by agent and kind.
 func (r *Run) Sums() []Sum {
 	t := tally{}
-	t.addAll(r.Past.sums())
-	t.book(r.Ledger)
+	for sum := range r.ledger().sums() {
+		t.add(sum)
+	}
 	return t.sorted()
 }
 
@@ -89,14 +90,18 @@ func (r *Run) fold() {
 		}
 		return drops
 	})
-	t := tally{}
+	first := 0 // of the entries that stay
 	if long {
-		old := len(r.Ledger) - keptEntries
-		t.book(r.Ledger[:old])
-		r.Ledger = slices.Clone(r.Ledger[old:])
+		first = len(r.Ledger) - keptEntries
 	}
-	t.addAll(p.Sums)
-	p.Sums = t.keep(namesOf(r)).sorted()
+	t, names := tally{}, namesOf(r)
+	for sum := range (ledger{past: r.Past, saved: r.Ledger[:first]}).sums() {
+		if !names[sum.Agent] {
+			sum.Agent = ""
+		}
+		t.add(sum)
+	}
+	p.Sums, r.Ledger = t.sorted(), slices.Clone(r.Ledger[first:])
 	r.Past = &p
 }
 
@@ -154,33 +159,9 @@ func (t tally) add(s Sum) {
 	t[key] = sum
 }
 
-func (t tally) addAll(sums []Sum) {
-	for _, s := range sums {
-		t.add(s)
-	}
-}
-
-func (t tally) book(entries []Entry) {
-	for _, e := range entries {
-		t.add(e.sum())
-	}
-}
-
 // sum is the entry as a sum of one.
 func (e *Entry) sum() Sum {
 	return Sum{Agent: e.Agent, Kind: e.Kind, Entries: 1, CostUSD: e.CostUSD, Unpriced: e.Unpriced, Models: e.Models}
-}
-
-// keep puts together the sums of agents that are not among names.
-func (t tally) keep(names map[string]bool) tally {
-	out := tally{}
-	for _, s := range t {
-		if !names[s.Agent] {
-			s.Agent = ""
-		}
-		out.add(s)
-	}
-	return out
 }
 
 func (t tally) sorted() []Sum {

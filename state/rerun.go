@@ -12,8 +12,6 @@ type RerunOf struct {
 	// Exec is the first state execution that was run again. The numbers before it are those
 	// of the other run.
 	Exec int `json:"exec"`
-	// Costs are what the agents had cost in the other run, as joins tell it.
-	Costs map[string]USD `json:"costs,omitempty"`
 	// Trace is the id of the trace that the other run was exported as; "" if it was not.
 	Trace string `json:"trace,omitempty" is:"trace?"`
 }
@@ -65,9 +63,6 @@ func Rerun(r *Run, n int, as Renewal) (*Run, error) {
 		next.RerunOf.Trace = r.Trace.ID
 	}
 	next.InheritedUSD = r.InheritedUSD.Plus(r.Progress.TotalUSD)
-	if r.Progress.HasJoin {
-		next.RerunOf.Costs = r.RerunOf.with(r.ledger().byAgent())
-	}
 	next.Trace, next.Parts, next.Events, next.Ledger, next.Used = nil, nil, nil, nil, nil
 	if forgotten := r.Forgotten(); next.Past != nil {
 		next.Past = &Past{Agents: forgotten}
@@ -103,16 +98,6 @@ func (r *Run) started(n int) *Agent {
 		}
 	}
 	return nil
-}
-
-// with returns what each agent has cost in both runs; costs is what it has in this one.
-func (o *RerunOf) with(costs map[string]USD) map[string]USD {
-	if o != nil {
-		for id, usd := range o.Costs {
-			costs[id] = costs[id].Plus(usd)
-		}
-	}
-	return costs
 }
 
 // before counts the state executions that are the other run's.

@@ -66,7 +66,7 @@ type Run struct {
 	Ended    []Ending `json:"ended,omitempty"`  // in order of ending; the last thousand, and main
 	Ledger   []Entry  `json:"ledger,omitempty"` // the newest thousand entries
 	Past     *Past    `json:"past,omitempty"`   // what is no longer kept one by one
-	Events   []Event  `json:"events"`           // those of the last save
+	Events   []Event  `json:"events" is:"-"`    // those of the last save, which are only reported again
 
 	// Last is where main ended; set when the entry state can be continued by comments.
 	Last *Last `json:"last,omitempty"`

@@ -29,7 +29,7 @@ func (r *Run) Validate() error {
 	c := &checker{}
 	v := validation{r, c}
 	v.checkHead()
-	v.checkForms()
+	v.walk(reflect.ValueOf(v.run).Elem(), "")
 	v.checkProgress()
 	seen := map[string]bool{}
 	v.checkEnded(seen)
@@ -40,14 +40,6 @@ func (r *Run) Validate() error {
 	v.checkLedger()
 	r.Parts.check(c, &r.Progress)
 	return c.result()
-}
-
-// checkForms checks each field by itself, but those of events, which are only reported again.
-func (v validation) checkForms() {
-	events := v.run.Events
-	defer func() { v.run.Events = events }()
-	v.run.Events = nil
-	v.walk(reflect.ValueOf(v.run).Elem(), "")
 }
 
 // validation checks that the fields of a run fit together.
