@@ -3,7 +3,6 @@ package state_test
 import (
 	"testing"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -38,8 +37,7 @@ func TestLimitsOnManyRuns(t *testing.T) {
 		p := newPlay(t, func(o *state.Options) { o.BudgetUSD, o.Caps = c.budget, c.caps })
 		equal(t, c.name+": what an agent may spend", p.run.Options.Left(0), c.left)
 		for _, usd := range c.costs {
-			p.start("main")
-			p.end("main", state.Outcome{Cost: cost(usd), Decision: protocol.Decision{Then: goTo("B.md")}})
+			p.ends("main", moves(usd, goTo("B.md")))
 		}
 		if c.which == "" {
 			equal(t, c.name, p.next(0), "main")

@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,15 +15,14 @@ import (
 // newTries is a play whose main is in a state that a command decides on.
 func newTries(t *testing.T, c protocol.Convergence, change func(*state.Options)) *play {
 	p := newPlay(t, change)
-	c.DoneWhen = []string{"check"}
-	if c.MaxAttempts == 0 {
-		c.MaxAttempts = 3
-	}
-	if c.OnExhausted == "" {
-		c.OnExhausted = "fail"
-	}
-	p.policies["A.md"] = protocol.Policy{Convergence: &c}
+	p.tries(c)
 	return p
+}
+
+// tries has a command decide on the state A.md.
+func (p *play) tries(c protocol.Convergence) {
+	c.DoneWhen, c.MaxAttempts, c.OnExhausted = []string{"check"}, cmp.Or(c.MaxAttempts, 3), cmp.Or(c.OnExhausted, "fail")
+	p.policies["A.md"] = protocol.Policy{Convergence: &c}
 }
 
 // noTag is an answer without any move, and badTag one with a move that is not allowed.
@@ -273,38 +273,4 @@ func TestAReminderOverTheBudgetIsNotSent(t *testing.T) {
 		p.now = p.now.Add(time.Hour)
 		equal(t, words+", with more", how(p.start("main")), want)
 	}
-}
-
-// TestOutcomes holds the names of ends, and which comes first.
-func TestOutcomes(t *testing.T) {
-	bad := func(p *play) { p.try("work fail") }
-	for name, c := range map[string]struct {
-		exhausted       string
-		budget          state.USD
-		do              func(p *play)
-		outcome, detail string
-	}{
-		"no flake":                {"fail", 0, func(p *play) { p.try("work pass") }, "clean", ""},
-		"flake":                   {"fail", 0, func(p *play) { p.try("work fail work pass") }, "clean_with_flake", ""},
-		"none ended":              {"fail", 0, func(p *play) { p.try("work fail work fail") }, "failed", "catastrophic"},
-		"suspended":               {"suspend", 0, func(p *play) { p.try("work fail work fail") }, "suspended", ""},
-		"budget before suspended": {"suspend", 1, func(p *play) { bad(p); bad(p) }, "over_budget", ""},
-	} {
-		p := newTries(t, protocol.Convergence{MaxAttempts: 2, OnExhausted: c.exhausted}, func(o *state.Options) { o.BudgetUSD = c.budget })
-		c.do(p)
-		if c.outcome == "clean" || c.outcome == "clean_with_flake" {
-			p.turn("main", result("done"))
-			p.turn("main_c1", result("done"))
-		}
-		p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
-		end := bodies[*state.RunFinished](p)[0]
-		equal(t, name, []string{end.Outcome, end.Detail}, []string{c.outcome, c.detail})
-	}
-	p := newPlay(t, nil)
-	p.turn(p.fork("main"), result("done"))
-	p.start("main")
-	p.end("main", fail(state.Fatal, "no"))
-	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
-	end := bodies[*state.RunFinished](p)[0]
-	equal(t, "one ended", []string{end.Outcome, end.Detail}, []string{"failed", "partial"})
 }

@@ -2,9 +2,9 @@ package state_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -27,8 +27,7 @@ func walked(tb testing.TB, seed uint64, steps int) []byte {
 		}
 		run = next
 	}
-	data := fileOf(tb, run)
-	return data
+	return fileOf(tb, run)
 }
 
 // FuzzDecode: no bytes make Decode panic; what it accepts is valid, comes back
@@ -49,22 +48,16 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		first := encode(t, run)
+		first := fileOf(t, run)
 		again, err := state.Decode(first)
 		if err != nil {
 			t.Fatalf("its own encoding is refused: %v\n%s", err, first)
 		}
-		if second := encode(t, again); !bytes.Equal(first, second) {
+		if second := fileOf(t, again); !bytes.Equal(first, second) {
 			t.Fatalf("encoded twice: got\n%s\nwant\n%s", second, first)
 		}
 		continueRun(t, run)
 	})
-}
-
-func encode(t *testing.T, run *state.Run) []byte {
-	t.Helper()
-	data := fileOf(t, run)
-	return data
 }
 
 // continueRun opens an accepted run and starts what can start: the run must stay valid.
@@ -73,7 +66,7 @@ func continueRun(t *testing.T, run *state.Run) {
 	if run.Progress.Status == state.Completed {
 		return
 	}
-	before := encode(t, run)
+	before := fileOf(t, run)
 	step := run.Step(epoch.Add(time.Hour))
 	step.Resume(nil)
 	starts := 0
@@ -89,7 +82,7 @@ func continueRun(t *testing.T, run *state.Run) {
 	if err := next.Validate(); err != nil {
 		t.Fatalf("opened: %v\n%s", err, before)
 	}
-	if after := encode(t, run); !bytes.Equal(before, after) {
+	if after := fileOf(t, run); !bytes.Equal(before, after) {
 		t.Fatal("opening the run changed it")
 	}
 }
@@ -137,7 +130,7 @@ func good(t *testing.T) map[string]any {
 	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x", Parent: "main", N: 3}}
 	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
 	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 6, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1, Questions: 1, HasJoin: true}
-	data := encode(t, run)
+	data := fileOf(t, run)
 	if _, err := state.Decode(data); err != nil {
 		t.Fatalf("the good run: %v", err)
 	}
@@ -173,61 +166,40 @@ func put(t *testing.T, v any, path string, value any) {
 	}
 }
 
-// badFields are changes of a good run that make it invalid.
+// badFields are changes of a good run that make it invalid: a field has another type or form, or doesn't
+// fit another one.
 var badFields = []struct {
 	path  string
 	value any
 	field string // of the error; "" for path
 }{
-	{"schema", 0, ""}, {"schema", -1, ""}, {"schema", state.Schema + 1, ""}, {"schema", "1", ""},
-	{"workflow_id", "A", ""}, {"workflow_id", "", ""}, {"workflow_id", "../x", ""}, {"workflow_id", "-x", ""},
-	{"created", "yesterday", ""}, {"created", "0001-01-01T00:00:00Z", ""},
-	{"mark", "short", ""}, {"mark", "0123456789abcdef.1", ""},
-	{"scope", "rel/path", ""}, {"dir", "", ""}, {"entry", "a/b.md", ""}, {"entry", "..", ""}, {"entry", "Z.md", "files"},
-	{"files", map[string]any{}, ""}, {"files", map[string]any{"A.md": "zz"}, "files.A.md"},
-	{"files", map[string]any{"A.md": strings.Repeat("ab", 32), "x/y.md": strings.Repeat("ab", 32)}, ""},
-	{"used[0]", "../A.md", ""},
-	{"options.budget_usd", -1, ""}, {"options.budget_usd", "1", ""}, {"options.budget_usd", 1e30, ""},
-	{"options.max_parallel", 0, ""}, {"options.max_agents", -1, ""}, {"options.max_depth", 0, ""},
-	{"options.max_retries", -1, ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "-1s", ""}, {"options.timeout", "x", ""},
-	{"options.timeout", 5, ""}, {"options.unheard_of", 1, ""},
-	{"progress.status", "asleep", ""}, {"progress.status", "completed", ""}, {"progress.created", 5, ""},
-	{"progress.seq", -1, ""}, {"progress.launches", 1, "agents[0].exec.running.n"}, {"ledger[1].n", 4, ""},
-	{"progress.iterations", 1, "agents[1].exec.iteration"}, {"agents[1].exec.iteration", 3, ""}, {"agents[0].exec.running.n", 4, ""},
-	{"progress.total_usd", 4, ""}, {"progress.last_begun", -1, ""},
-	{"progress.iterations", "2", ""}, {"progress.Status", "running", ""},
-	{"agents", map[string]any{}, ""}, {"agents[0]", "main", ""},
-	{"agents[0].id", "Main", ""}, {"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""},
-	{"agents[0].n", 0, ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
-	{"agents[0].state", "../A.md", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].state", "", ""},
-	{"agents[0].status", "idle", ""}, {"agents[0].status", "failed", "agents[0].failure"}, {"agents[0].dir", "rel", ""},
-	{"agents[0].by", "root x", ""}, {"agents[0].by", "", ""}, {"agents[0].by", "person a\x00b", ""}, {"agents[0].visits", map[string]any{"S.sh": 1}, ""},
-	{"agents[0].visits", map[string]any{"A.md": 1, "../x": 1}, "agents[0].visits.../x"}, {"agents[0].forks", -3, ""}, {"agents[0].unknown", -1, ""},
-	{"agents[0].exec", nil, ""}, {"agents[0].exec.iteration", 0, ""}, {"agents[0].exec.attempt", 0, ""},
-	{"agents[0].exec.phase", "dream", ""}, {"agents[0].exec.retries", -1, ""},
-	{"agents[0].exec.reminder", "x", "agents[0].exec.session"},
-	{"agents[0].exec.running.n", 0, ""}, {"agents[0].exec.running.mode", "steal", ""},
-	{"agents[0].exec.running.session_id", "a/b", ""}, {"agents[0].exec.running.from", "", ""},
-	{"options.agent", "other", ""}, {"agents[1].backend", "other", ""}, {"agents[0].session.backend", "other", ""},
-	{"agents[0].session.cli_id", "../../x", ""}, {"agents[0].exec.running.backend", "Codex", ""},
-	{"agents[0].exec.running.cli_id", "a/b", ""}, {"agents[0].exec.running.from_cli_id", "/", ""},
-	{"agents[0].session.id", "../../x", ""}, {"agents[0].session.id", "", ""},
-	{"agents[0].stack[0].state", "/etc/passwd", ""}, {"agents[0].stack[0].dir", "rel", ""},
-	{"agents[0].stack[0].session.id", "x y", ""}, {"agents[0].stack[0].session", 7, ""},
-	{"agents[1].branch", true, ""},
-	{"agents[1].vars.k", 7, ""}, {"agents[1].payload", map[string]any{"base64": "%"}, ""}, {"agents[1].wait", "-1s", ""},
-	{"agents[1].status", "waiting", "agents[1].failure"}, {"agents[2].status", "ready", "agents[2].waits"},
-	{"agents[2].waits.for", "rain", ""}, {"agents[2].waits.for", "agents", "agents[2].waits.question"},
-	{"agents[2].waits.since", "0001-01-01T00:00:00Z", ""}, {"agents[2].waits.until", "0001-01-01T00:00:00Z", "agents[2].waits.question.timeout_next"},
-	{"agents[2].waits.question.number", 0, ""}, {"agents[2].waits.question.number", 2, ""},
-	{"agents[2].waits.question.timeout_next", "../x", ""}, {"agents[2].waits.question.token", "x", ""},
-	{"agents[2].waits.job", "publish", ""}, {"agents[3].waits.job", "no job", ""}, {"agents[3].waits.job", "", ""},
-	{"agents[4].waits.until", "0001-01-01T00:00:00Z", ""}, {"agents[0].parent", "main_b3", ""},
-	{"ended[0].parent", "main_b4", ""}, {"ended[0].parent", "/", ""}, {"ended[0].n", 7, ""}, {"ended[0].error", "no", ""},
-	{"last.dir", "rel", ""}, {"last.session.id", "/", ""},
-	{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].agent", "x", ""},
-	{"ledger[0].cost_usd", -5, ""}, {"ledger[0].kind", "guess", ""}, {"ledger[0].n", 0, ""},
+	{"schema", 0, ""}, {"schema", state.Schema + 1, ""}, {"schema", "1", ""}, {"options.unheard_of", 1, ""}, {"progress.Status", "running", ""},
+	{"created", "yesterday", ""}, {"created", "0001-01-01T00:00:00Z", ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "x", ""},
+	{"options.budget_usd", -1, ""}, {"options.budget_usd", "1", ""}, {"options.budget_usd", 1e30, ""}, {"options.max_parallel", 0, ""},
+	{"agents", map[string]any{}, ""}, {"agents[0]", "main", ""}, {"agents[1].vars.k", 7, ""}, {"agents[1].payload", map[string]any{"base64": "%"}, ""},
 	{"events", "none", ""}, {"events[0]", map[string]any{"type": "unheard_of"}, ""},
+
+	{"workflow_id", "A", ""}, {"workflow_id", "", ""}, {"workflow_id", "../x", ""}, {"workflow_id", "-x", ""}, {"workflow_id", strings.Repeat("x", 65), ""},
+	{"mark", "short", ""}, {"mark", "0123456789abcdef.1", ""}, {"scope", "rel/path", ""}, {"dir", "", ""}, {"agents[0].stack[0].dir", "rel", ""},
+	{"entry", "a/b.md", ""}, {"entry", "..", ""}, {"agents[0].state", "a\x00b", ""}, {"agents[0].stack[0].state", "/etc/passwd", ""},
+	{"files", map[string]any{"A.md": "zz"}, "files.A.md"}, {"files", map[string]any{"A.md": strings.Repeat("ab", 31)}, "files.A.md"},
+	{"progress.status", "asleep", ""}, {"agents[0].status", "idle", ""}, {"agents[0].exec.phase", "dream", ""}, {"agents[0].exec.running.mode", "steal", ""},
+	{"ledger[0].kind", "guess", ""}, {"agents[2].waits.for", "rain", ""}, {"agents[0].id", "Main", ""}, {"options.agent", "other", ""},
+	{"agents[0].by", "root x", ""}, {"agents[0].by", "", ""}, {"agents[0].by", "person a\x00b", ""}, {"agents[3].waits.job", "no job", ""},
+	{"agents[0].session.id", "../../x", ""}, {"agents[0].session.id", "", ""}, {"agents[0].session.cli_id", ".hidden", ""},
+	{"agents[0].session.id", strings.Repeat("x", 129), ""}, {"agents[2].waits.question.token", "x", ""}, {"last.session.id", "/", ""},
+
+	{"entry", "Z.md", "files"}, {"files", map[string]any{"A.md": strings.Repeat("ab", 32), "x/y.md": strings.Repeat("ab", 32)}, ""},
+	{"progress.status", "completed", ""}, {"progress.created", 5, ""}, {"progress.total_usd", 4, ""}, {"ledger[1].n", 4, ""},
+	{"progress.launches", 1, "agents[0].exec.running.n"}, {"agents[1].exec.iteration", 3, ""},
+	{"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
+	{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].n", 7, ""}, {"ended[0].error", "no", ""}, {"ended[0].parent", "main_b4", ""}, {"agents[0].parent", "main_b3", ""},
+	{"agents[0].visits", map[string]any{"S.sh": 1}, ""}, {"agents[0].visits", map[string]any{"A.md": 1, "../x": 1}, "agents[0].visits.../x"},
+	{"agents[0].exec", nil, ""}, {"agents[0].exec.reminder", "x", "agents[0].exec.session"}, {"agents[1].branch", true, ""},
+	{"agents[0].exec.running.session_id", "a/b", ""}, {"agents[0].exec.running.from", "", ""},
+	{"agents[0].status", "failed", "agents[0].failure"}, {"agents[1].status", "waiting", "agents[1].failure"}, {"agents[2].status", "ready", "agents[2].waits"},
+	{"agents[2].waits.for", "agents", "agents[2].waits.question"}, {"agents[2].waits.until", "0001-01-01T00:00:00Z", "agents[2].waits.question.timeout_next"},
+	{"agents[2].waits.question.number", 2, ""}, {"agents[2].waits.job", "publish", ""}, {"agents[3].waits.job", "", ""}, {"agents[4].waits.until", "0001-01-01T00:00:00Z", ""},
 }
 
 // TestBadFieldsAreNamed: every one of these makes the file invalid, and the
@@ -241,23 +213,10 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		put(t, v, c.path, c.value)
 		data, err := json.Marshal(v)
 		must(t, err)
-		checkField(t, fmt.Sprintf("%s = %v", c.path, c.value), data, c.path, c.field)
-	}
-}
-
-// checkField checks that data is refused for a field; want "" is the one that was
-// changed.
-func checkField(t *testing.T, what string, data []byte, changed, want string) {
-	t.Helper()
-	if want == "" {
-		want = changed
-	}
-	_, err := state.Decode(data)
-	var invalid *state.FileError
-	switch {
-	case !errors.As(err, &invalid):
-		t.Errorf("%s: got %v, want a FileError at %s", what, err, want)
-	case invalid.Field != want || invalid.What == "":
-		t.Errorf("%s: got %q at %q, want something at %q", what, invalid.What, invalid.Field, want)
+		_, err = state.Decode(data)
+		var invalid *state.FileError
+		if want := cmp.Or(c.field, c.path); !errors.As(err, &invalid) || invalid.Field != want || invalid.What == "" {
+			t.Errorf("%s = %v: got %v, want a FileError at %s", c.path, c.value, err, want)
+		}
 	}
 }

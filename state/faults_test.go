@@ -134,36 +134,38 @@ func quickDir(t *testing.T) string {
 	return dir
 }
 
-// saving saves a run as its owner does: a snapshot, steps, snapshots in between, and one
-// in the end. It stops at the first error, and returns the runs that were acknowledged
-// and the one that was being saved then; nil when all were.
-func saving(dir string) (acknowledged []*Run, failed *Run, err error) {
-	f, err := Create(dir, "run-1", "me")
-	if err != nil {
-		return nil, nil, err
-	}
-	run := tiny()
-	for n := range 9 {
-		step := run.Step(time.Unix(int64(n), 0))
-		switch n {
-		case 0:
+// saves saves steps of a run, some in a snapshot, as folds says. It returns the runs after them, and the one
+// that was being saved when an error ended it; nil when none did.
+func saves(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err error) {
+	for _, fold := range folds {
+		step := run.Step(time.Unix(int64(run.Progress.Seq), 0))
+		if run.Progress.Seq == 0 {
 			step.Begin()
-		case 8:
-			step.Close(Closing{Status: Cancelled})
 		}
 		d := step.Delta()
 		next := run.With(d)
-		if n%4 == 0 || n == 5 { // also twice in a row
+		if fold {
 			err = f.Fold(next, d, nil)
 		} else {
 			err = f.Append(d)
 		}
 		if err != nil {
-			return acknowledged, next, errors.Join(err, f.Close())
+			return saved, next, err
 		}
-		run, acknowledged = next, append(acknowledged, next)
+		run, saved = next, append(saved, next)
 	}
-	return acknowledged, nil, f.Close()
+	return saved, nil, nil
+}
+
+// saving saves a run as its owner does: a snapshot, steps, snapshots in between, also twice in a row, and one
+// in the end.
+func saving(dir string) (acknowledged []*Run, failed *Run, err error) {
+	f, err := Create(dir, "run-1", "me")
+	if err != nil {
+		return nil, nil, err
+	}
+	acknowledged, failed, err = saves(f, tiny(), true, false, false, false, true, true, false, false, true)
+	return acknowledged, failed, errors.Join(err, f.Close())
 }
 
 // calls returns how many calls the saves of a run make on a disk that is well.
@@ -232,31 +234,11 @@ func suffer(t *testing.T, what string, d *faultyDisk) {
 	if seq := run.Progress.Seq; seq < acknowledged || seq > len(saved) || run.Validate() != nil {
 		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
-	saved = goOn(t, what, f, append(saved[:run.Progress.Seq-1], run))
-	wantHistory(t, what, dir, saved)
-}
-
-// goOn saves three more steps of a run, and returns all that were saved.
-func goOn(t *testing.T, what string, f *File, saved []*Run) []*Run {
-	t.Helper()
-	run := saved[len(saved)-1]
-	for range 3 {
-		step := run.Step(time.Unix(99, 0))
-		step.Resume(nil)
-		delta := step.Delta()
-		run = run.With(delta)
-		err := error(nil)
-		if run.Progress.Seq%2 == 0 {
-			err = f.Fold(run, delta, nil)
-		} else {
-			err = f.Append(delta)
-		}
-		if err != nil {
-			t.Fatalf("%s: it goes on: %v", what, err)
-		}
-		saved = append(saved, run)
+	more, _, err := saves(f, run, false, true, false)
+	if err != nil {
+		t.Fatalf("%s: it goes on: %v", what, err)
 	}
-	return saved
+	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*Run{run}, more))
 }
 
 // wantHistory holds what a history tells to what was saved.
@@ -298,25 +280,16 @@ func newDamaged(t *testing.T) *damaged {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	run := tiny()
-	for n := range 6 {
-		step := run.Step(time.Unix(int64(n), 0))
-		if n == 0 {
-			step.Begin()
-		}
-		delta := step.Delta()
-		run = run.With(delta)
-		save := func() error { return f.Append(delta) }
-		if n == 0 || n == 3 {
-			save = func() error { return f.Fold(run, delta, nil) }
-		}
-		if err := save(); err != nil {
-			t.Fatal(err)
-		}
-		if d.saved = append(d.saved, run); n == 3 {
-			d.after = len(d.read("run-1.journal"))
-		}
+	first, _, err := saves(f, tiny(), true, false, false, true)
+	if err != nil {
+		t.Fatal(err)
 	}
+	d.after = len(d.read("run-1.journal"))
+	last, _, err := saves(f, first[3], false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.saved = append(first, last...)
 	d.snapshot, d.journal = d.read("run-1.json"), d.read("run-1.journal")
 	return d
 }

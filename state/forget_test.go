@@ -3,7 +3,6 @@ package state_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -14,23 +13,17 @@ import (
 func TestForgottenConversationsAreNotContinued(t *testing.T) {
 	const lost, kept = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 	for _, id := range []string{lost, kept} {
-		length := int64(7)
-		session := &state.Session{ID: id}
-		run := state.New(state.Run{
-			WorkflowID: "wf-1", Mark: strings.Repeat("m", 32), Scope: state.Abs("/w"), Entry: "START.md", Dir: state.Abs("/"),
-			Files:   map[string]string{"START.md": strings.Repeat("ab", 32)},
-			Options: state.Options{MaxParallel: 1, MaxAgents: 2, MaxDepth: 2, PermissionMode: "plan"},
-		}, "", time.Unix(0, 0))
+		length, session, run := int64(7), &state.Session{ID: id}, newRun()
 		a := run.Agents[0]
 		a.Session, a.Branch, a.Status = session, true, state.Busy
-		a.Stack = []state.Frame{{State: "START.md", Session: session, Branch: true}}
+		a.Stack = []state.Frame{{State: "A.md", Session: session, Branch: true}}
 		a.Exec = &state.Exec{
 			Iteration: 1, Attempt: 1, Phase: state.PhaseAgent, Session: session, Reminder: "again", Continue: true, EntryLen: &length,
 			Running: &state.Invocation{N: 1, Mode: state.Resume, SessionID: id, Length: &length},
 		}
 		run.Forget(func(s string) bool { return s == lost })
 		a.Exec.Running = nil
-		plan := a.Plan(&protocol.State{Name: "START.md", Kind: protocol.Prompt}, able)
+		plan := a.Plan(&protocol.State{Name: "A.md", Kind: protocol.Prompt}, able)
 		data := fileOf(t, run)
 		fresh, named := plan.Mode == state.Fresh && plan.Cut == nil, strings.Contains(string(data), id)
 		if want := id == lost; fresh != want || named == want {

@@ -35,24 +35,19 @@ var forms = map[string]form{
 	"mark":     {func(s string) bool { return len(s) >= 16 && !strings.ContainsAny(s, ".\x00") }, "is not the mark of a run"},
 	"path":     {filepath.IsAbs, "is not an absolute path"},
 	"file":     {fileName, "is not a file name"},
-	"sha256":   {isSHA256, "is not a SHA-256 in hex"},
+	"sha256":   {hexOf(64), "is not a SHA-256 in hex"},
 	"agent":    {matches(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`), "is not the name of an agent"},
 	"who":      {isSomebody, "is nobody"},
 	"backend":  {protocol.IsBackend, "is not an agent"},
 	"session":  {ValidSession, "is not a session id"},
 	"job":      {matches(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`), "is not the name of a job"},
-	"token":    {isToken, "is not a token"},
-	"trace":    {func(s string) bool { return isToken(s) && isSet(s) }, "is not the id of a trace"},
-	"span":     {isSpan, "is not the id of a span"},
+	"token":    {hexOf(32), "is not a token"},
+	"trace":    {func(s string) bool { return hexOf(32)(s) && isSet(s) }, "is not the id of a trace"},
+	"span":     {func(s string) bool { return hexOf(16)(s) && isSet(s) }, "is not the id of a span"},
 }
 
-var (
-	isToken = matches(`^[0-9a-f]{32}$`)
-	isHex16 = matches(`^[0-9a-f]{16}$`)
-)
-
 // matches returns a check against a pattern, which is compiled when it is first needed, because that takes
-// long. What is checked in every run is checked without one.
+// long.
 func matches(pattern string) func(string) bool {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	return func(s string) bool { return compiled().MatchString(s) }
@@ -61,39 +56,29 @@ func matches(pattern string) func(string) bool {
 // isSet reports whether an id is not all zeros, which means none.
 func isSet(id string) bool { return strings.Trim(id, "0") != "" }
 
-func isSpan(s string) bool { return isHex16(s) && isSet(s) }
-
 // isSomebody reports whether s may be Agent.By.
 func isSomebody(s string) bool {
 	kind, _, _ := strings.Cut(s, " ")
 	return slices.Contains([]string{"agent", "script", "person", "start"}, kind) && fileName(s)
 }
 
+var (
+	isID        = matches(`^[a-z0-9][a-z0-9-]*$`)
+	isSessionID = matches(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	isHex       = matches(`^[0-9a-f]+$`)
+)
+
 // ValidID reports whether s may be the id of a run.
-func ValidID(s string) bool {
-	return hasLength(s, 1, 64) && s[0] != '-' && consistsOf(s, lowerCase+digits+"-")
-}
+func ValidID(s string) bool { return len(s) <= 64 && isID(s) }
 
 // ValidSession reports whether s may be the id of a conversation. It is part of
 // file names.
-func ValidSession(s string) bool {
-	return hasLength(s, 1, 128) && !strings.ContainsRune("_.-", rune(s[0])) && consistsOf(s, upperCase+lowerCase+digits+"_.-")
+func ValidSession(s string) bool { return len(s) <= 128 && isSessionID(s) }
+
+// hexOf returns a check for so many hexadecimal digits.
+func hexOf(n int) func(string) bool {
+	return func(s string) bool { return len(s) == n && isHex(s) }
 }
-
-// isSHA256 reports whether s is a SHA-256 as this program writes it.
-func isSHA256(s string) bool { return hasLength(s, 64, 64) && consistsOf(s, digits+"abcdef") }
-
-const (
-	upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	lowerCase = "abcdefghijklmnopqrstuvwxyz"
-	digits    = "0123456789"
-)
-
-// hasLength reports whether s has at least and at most so many bytes.
-func hasLength(s string, least, most int) bool { return least <= len(s) && len(s) <= most }
-
-// consistsOf reports whether all characters of s are among some.
-func consistsOf(s, some string) bool { return strings.Trim(s, some) == "" }
 
 // fileName reports whether s may name a state file.
 func fileName(s string) bool {

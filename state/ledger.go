@@ -272,6 +272,8 @@ func usd(n float64) USD {
 // "models/gemini-3-pro".
 func SameModel(a, b string) bool { return a == b || plainModel(a) == plainModel(b) }
 
+var isNumber = matches(`^[0-9]+$`)
+
 func plainModel(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name, _, _ = strings.Cut(name, "[")
@@ -280,7 +282,7 @@ func plainModel(name string) string {
 		name = name[at:]
 	}
 	name, _, _ = strings.Cut(name, ":")
-	if at := strings.LastIndex(name, "-v"); at > 0 && consistsOf(name[at+2:], digits) {
+	if at := strings.LastIndex(name, "-v"); at > 0 && isNumber(name[at+2:]) {
 		name = name[:at]
 	}
 	for _, date := range []string{"-20060102", "-2006-01-02"} {

@@ -19,12 +19,9 @@ func lost(used ...state.ModelCost) state.Outcome {
 // and the sum is exact. Scripts cost nothing.
 func TestEveryProcessIsBooked(t *testing.T) {
 	p := newPlay(t, nil)
-	p.start("main")
-	p.end("main", state.Outcome{Session: "other", Cost: cost(3), Failure: &state.Failure{Class: state.Transient, Message: "x"}})
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(5), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(7), Decision: protocol.Decision{Then: goTo("S.sh")}})
+	p.ends("main", state.Outcome{Session: "other", Cost: cost(3), Failure: &state.Failure{Class: state.Transient, Message: "x"}})
+	p.ends("main", state.Outcome{Cost: cost(5), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.ends("main", moves(7, goTo("S.sh")))
 	equal(t, "cost of the state", bodies[*state.StateFinished](p)[0].CostUSD, state.USD(15))
 	p.turn("main", goTo("B.md"))
 	p.start("main")
@@ -44,15 +41,13 @@ func TestEveryProcessIsBooked(t *testing.T) {
 func TestEstimates(t *testing.T) {
 	usage := state.Usage{Model: "m", Input: 100, Output: 20, CacheWrite: 40, CacheRead: 1000}
 	exact := func(m state.Usage, usd state.USD) state.Outcome {
-		o := state.Outcome{Cost: cost(usd), Decision: protocol.Decision{Then: goTo("A.md")}}
+		o := moves(usd, goTo("A.md"))
 		o.Cost.Usage = []state.ModelCost{{Usage: m, CostUSD: usd}}
 		return o
 	}
 	p := newPlay(t, func(o *state.Options) { o.MaxRetries = 9 })
-	p.start("main")
-	p.end("main", exact(usage, 1_000_000))
-	p.start("main")
-	p.end("main", exact(usage, 3_000_000))
+	p.ends("main", exact(usage, 1_000_000))
+	p.ends("main", exact(usage, 3_000_000))
 	same := state.ModelCost{Usage: usage, CostUSD: 5} // the run's own rates win over the list's
 	half := state.ModelCost{Usage: state.Usage{Model: "m", Input: 50, Output: 10, CacheWrite: 20, CacheRead: 500}}
 	output := state.ModelCost{Usage: state.Usage{Model: "m[1m]", Output: 1}}
@@ -73,8 +68,7 @@ func TestEstimates(t *testing.T) {
 		{"one of two known", []state.ModelCost{same, nobodys}, state.Estimated, 2_000_000},
 		{"nothing to go by", nil, state.Unknown, 0},
 	} {
-		p.start("main")
-		p.end("main", lost(c.used...))
+		p.ends("main", lost(c.used...))
 		p.now = p.agent("main").NotBefore
 		last := p.run.Ledger[len(p.run.Ledger)-1]
 		equal(t, c.name, []any{last.Kind, last.CostUSD}, []any{c.kind, c.want})
@@ -91,7 +85,7 @@ func TestEstimates(t *testing.T) {
 func TestFeesMakeTheCostUnknown(t *testing.T) {
 	p := newPlay(t, nil)
 	p.start("main")
-	o := state.Outcome{Cost: cost(5), Decision: protocol.Decision{Then: goTo("B.md")}}
+	o := moves(5, goTo("B.md"))
 	o.Cost.Metered = []state.Usage{{Model: "m", Input: 1, HasFees: true}}
 	p.end("main", o)
 	p.start("main")
@@ -119,8 +113,7 @@ func TestWhatIsBeyondACount(t *testing.T) {
 // nothing of its cost.
 func (p *play) unknown(to string) {
 	p.t.Helper()
-	p.start("main")
-	p.end("main", state.Outcome{Decision: protocol.Decision{Then: goTo(to)}})
+	p.ends("main", state.Outcome{Decision: protocol.Decision{Then: goTo(to)}})
 }
 
 // TestThreeUnknownInARow: three successful invocations of one agent whose cost nobody knows fail
@@ -133,8 +126,7 @@ func TestThreeUnknownInARow(t *testing.T) {
 	p.turn("main", goTo("C.md"))
 	p.unknown("C.md")
 	for range 3 {
-		p.start("main")
-		p.end("main", lost())
+		p.ends("main", lost())
 		p.now = p.agent("main").NotBefore
 	}
 	p.unknown("C.md")
@@ -157,8 +149,7 @@ func TestThreeUnknownInARow(t *testing.T) {
 
 	p = newTries(t, protocol.Convergence{}, nil)
 	p.run.Agents[0].Unknown = 2
-	p.start("main")
-	p.end("main", state.Outcome{Decision: protocol.Decision{Then: result("r")}})
+	p.ends("main", state.Outcome{Decision: protocol.Decision{Then: result("r")}})
 	p.try("pass")
 	equal(t, "a result that ends the agent, after the verdict", len(p.run.Agents), 0)
 }
@@ -171,11 +162,9 @@ func TestEstimatesAreMarked(t *testing.T) {
 		if estimated {
 			mark, kind = "~", state.Estimated
 		}
-		p.start("main")
-		p.end("main", state.Outcome{Cost: state.Cost{Kind: kind, USD: 9 * state.Dollar}, Decision: protocol.Decision{Then: goTo("A.md")}})
+		p.ends("main", state.Outcome{Cost: state.Cost{Kind: kind, USD: 9 * state.Dollar}, Decision: protocol.Decision{Then: goTo("A.md")}})
 		p.turn("main", goTo("A.md"))
-		p.start("main")
-		p.end("main", state.Outcome{Cost: cost(2 * state.Dollar), Decision: protocol.Decision{Then: goTo("A.md")}})
+		p.ends("main", moves(2*state.Dollar, goTo("A.md")))
 		end := p.closed(nil)
 		if want := "spent " + mark + "$1"; end.Status != state.OverBudget || !strings.Contains(end.Reason, want) {
 			t.Errorf("estimated %v: got %s, %q, want over_budget with %q", estimated, end.Status, end.Reason, want)

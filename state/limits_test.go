@@ -19,23 +19,26 @@ func (p *play) closed(stop *state.Stop) state.Progress {
 }
 
 // TestOrderOfEnds: cancelled before over budget, over budget before over
-// iterations, that before suspended, that before failed.
+// iterations, that before suspended, that before failed; and the names of the ends.
 func TestOrderOfEnds(t *testing.T) {
 	until := epoch.Add(time.Hour)
 	cancel := &state.Stop{Status: state.Cancelled, Reason: "SIGINT"}
 	deadline := &state.Stop{Status: state.Suspended, Reason: "deadline", Until: until}
-	spent := func(p *play) {
-		p.start("main")
-		p.end("main", state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: goTo("B.md")}})
-	}
+	spent := func(p *play) { p.ends("main", moves(11*state.Dollar, goTo("B.md"))) }
 	begun := func(p *play) { p.turn("main", goTo("B.md")) }
 	held := func(p *play) {
-		p.start("main")
-		p.end("main", state.Outcome{Failure: &state.Failure{Class: state.UsageLimit, Message: "limit", Reset: until}})
+		p.ends("main", state.Outcome{Failure: &state.Failure{Class: state.UsageLimit, Message: "limit", Reset: until}})
 	}
-	stuck := func(p *play) {
-		p.start("main")
-		p.end("main", fail(state.Fatal, "no"))
+	stuck := func(p *play) { p.ends("main", fail(state.Fatal, "no")) }
+	tries := func(words, exhausted string) func(*play) {
+		return func(p *play) {
+			p.tries(protocol.Convergence{MaxAttempts: 2, OnExhausted: exhausted})
+			p.try(words)
+			if strings.HasSuffix(words, "pass") {
+				p.turn("main", result("done"))
+				p.turn("main_c1", result("done"))
+			}
+		}
 	}
 	one := func(o *state.Options) { o.MaxIterations = 1 }
 	for _, c := range []struct {
@@ -43,38 +46,40 @@ func TestOrderOfEnds(t *testing.T) {
 		limit func(*state.Options)
 		does  func(*play)
 		stop  *state.Stop
-		want  state.Status
+		want  string
 	}{
-		{"over budget and cancelled", one, spent, cancel, state.Cancelled},
-		{"over budget, iterations and deadline", one, spent, deadline, state.OverBudget},
-		{"over iterations and deadline", one, begun, deadline, state.OverIterations},
-		{"over iterations and a usage limit", one, held, nil, state.OverIterations},
-		{"a usage limit", nil, held, nil, state.Suspended},
-		{"a usage limit and the deadline", nil, held, deadline, state.Suspended},
-		{"the deadline", nil, begun, deadline, state.Suspended},
-		{"failed", nil, stuck, nil, state.Failed},
-		{"failed, and over iterations", one, stuck, nil, state.Failed},
-		{"failed, and cancelled", nil, stuck, cancel, state.Cancelled},
+		{"over budget and cancelled", one, spent, cancel, "cancelled"},
+		{"over budget, iterations and deadline", one, spent, deadline, "over_budget"},
+		{"over budget, and no attempts left", func(o *state.Options) { o.BudgetUSD = 1 }, tries("work fail work fail", "suspend"), nil, "over_budget"},
+		{"over iterations and deadline", one, begun, deadline, "over_iterations"},
+		{"over iterations and a usage limit", one, held, nil, "over_iterations"},
+		{"a usage limit", nil, held, nil, "suspended"},
+		{"a usage limit and the deadline", nil, held, deadline, "suspended"},
+		{"the deadline", nil, begun, deadline, "suspended"},
+		{"no attempts left", nil, tries("work fail work fail", "suspend"), nil, "suspended"},
+		{"failed", nil, stuck, nil, "failed catastrophic"},
+		{"failed, and over iterations", one, stuck, nil, "failed catastrophic"},
+		{"failed beside one that ended", nil, func(p *play) { p.turn(p.fork("main"), result("done")); stuck(p) }, nil, "failed partial"},
+		{"failed, and cancelled", nil, stuck, cancel, "cancelled"},
+		{"done at once", nil, tries("work pass", "fail"), nil, "clean"},
+		{"done after a failed attempt", nil, tries("work fail work pass", "fail"), nil, "clean_with_flake"},
+		{"a result that ends the last agent, over everything", one, func(p *play) { p.ends("main", moves(11*state.Dollar, result("r"))) }, cancel, "clean"},
 	} {
 		p := newPlay(t, c.limit)
 		c.does(p)
-		equal(t, c.name, p.closed(c.stop).Status, c.want)
+		p.do(func(s *state.Step) { s.Close(s.Closing(c.stop)) })
+		end := bodies[*state.RunFinished](p)[0]
+		equal(t, c.name, strings.TrimSpace(end.Outcome+" "+end.Detail), c.want)
 	}
-	p := newPlay(t, one)
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: result("r")}})
-	equal(t, "a result that ends the last agent, over everything, cancelled", p.closed(cancel).Status, state.Completed)
 }
 
 // TestOverBudget: exceeded means above; then nothing starts, also no retry and no
 // reminder, and the move is kept. With a larger budget the run continues.
 func TestOverBudget(t *testing.T) {
 	p := newPlay(t, nil)
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(10 * state.Dollar), Decision: protocol.Decision{Then: goTo("B.md")}})
+	p.ends("main", moves(10*state.Dollar, goTo("B.md")))
 	equal(t, "at the budget", p.next(0), "main")
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(1), Failure: &state.Failure{Class: state.Transient, Message: "x"}})
+	p.ends("main", state.Outcome{Cost: cost(1), Failure: &state.Failure{Class: state.Transient, Message: "x"}})
 	p.now = p.now.Add(time.Hour)
 	equal(t, "a retry above it", p.next(0), "")
 	equal(t, "no wake", p.run.Step(p.now).WakeTime(), time.Time{})
@@ -92,7 +97,7 @@ func TestOverBudget(t *testing.T) {
 	p = newPlay(t, nil)
 	p.start("main")
 	p.do(func(s *state.Step) {
-		s.End("main", p.state("A.md"), state.Outcome{Cost: cost(11 * state.Dollar), Decision: protocol.Decision{Then: goTo("A.md")}})
+		s.End("main", p.state("A.md"), moves(11*state.Dollar, goTo("A.md")))
 		s.Close(s.Closing(nil))
 	})
 	equal(t, "told, when one state costs more than there is", len(bodies[*state.Limit](p)), 1)
@@ -102,8 +107,7 @@ func TestOverBudget(t *testing.T) {
 // budget whatever the sum says; a resume continues its session.
 func TestInvocationAtItsBudget(t *testing.T) {
 	p := newPlay(t, nil)
-	p.start("main")
-	p.end("main", state.Outcome{Session: "s1", Cost: cost(1), Failure: &state.Failure{Class: state.BudgetSpent, Message: "cap"}})
+	p.ends("main", state.Outcome{Session: "s1", Cost: cost(1), Failure: &state.Failure{Class: state.BudgetSpent, Message: "cap"}})
 	equal(t, "next", p.next(0), "")
 	equal(t, "end", p.closed(nil).Status, state.OverBudget)
 	p.resume(nil)
@@ -114,8 +118,7 @@ func TestInvocationAtItsBudget(t *testing.T) {
 	equal(t, "retries", p.agent("main").Exec.Retries, 0)
 
 	p = newPlay(t, func(o *state.Options) { o.Caps = []state.Cap{state.NewCap(state.BudgetPerKey, 50*cent, 20*cent, 0)} })
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(29 * cent), Failure: &state.Failure{Class: state.BudgetSpent, Message: "its budget is used up", Continue: true}})
+	p.ends("main", state.Outcome{Cost: cost(29 * cent), Failure: &state.Failure{Class: state.BudgetSpent, Message: "its budget is used up", Continue: true}})
 	equal(t, "the share of a cap", p.closed(nil).Reason,
 		"budget-per-key: the runs of this key have spent $0.49 of $0.5 in 24 hours, and its agents have reached their share of what was left")
 }
@@ -125,8 +128,7 @@ func TestInvocationAtItsBudget(t *testing.T) {
 func TestIterationsCountExecutions(t *testing.T) {
 	p := newPlay(t, func(o *state.Options) { o.MaxIterations = 2 })
 	p.turn("main", goTo("B.md"))
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.ends("main", refused)
 	equal(t, "a reminder of the last", p.next(0), "main")
 	p.turn("main", goTo("C.md"))
 	equal(t, "a third", p.next(0), "")
@@ -148,8 +150,7 @@ func TestSlotsAreGivenInTurn(t *testing.T) {
 		p.turn(id, goTo("A.md"))
 	}
 	equal(t, "order", order, []string{"main_b1", "main_b2", "main", "main_b1", "main_b2", "main"})
-	p.start("main_b1")
-	p.end("main_b1", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.ends("main_b1", refused)
 	equal(t, "a reminder comes first", p.next(0), "main_b1")
 	equal(t, "a slot is free", p.next(2), "main_b1")
 	equal(t, "no slot is free", p.next(3), "")
@@ -162,8 +163,7 @@ func TestFailureKeepsOthersFromStarting(t *testing.T) {
 	for keep, next := range map[bool]string{false: "", true: "main"} {
 		p := newPlay(t, func(o *state.Options) { o.KeepGoing = keep })
 		bad := p.fork("main")
-		p.start(bad)
-		p.end(bad, fail(state.Fatal, "no"))
+		p.ends(bad, fail(state.Fatal, "no"))
 		equal(t, "next", []string{p.next(0), p.closed(nil).Reason}, []string{next, "agent main_b1 in state B.md: no"})
 	}
 }
@@ -178,7 +178,7 @@ func TestBudgetOfAnInvocation(t *testing.T) {
 	equal(t, "one runs", step(), 999*state.Dollar/100)
 	p.start("main_b1")
 	equal(t, "two run", step(), 999*state.Dollar/200)
-	p.end("main_b1", state.Outcome{Cost: cost(9_985 * state.Dollar / 1000), Decision: protocol.Decision{Then: goTo("B.md")}})
+	p.end("main_b1", moves(9_985*state.Dollar/1000, goTo("B.md")))
 	equal(t, "less than a cent is left", step(), state.Dollar/100)
 	p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
 	equal(t, "no budget", step(), state.USD(0))

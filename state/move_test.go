@@ -57,11 +57,9 @@ func TestPayloads(t *testing.T) {
 		equal(t, "payload of "+p.agent("main").State, p.agent("main").Payload, state.Text(want))
 	}
 	payload("in")
-	p.start("main")
-	p.end("main", fail(state.Transient, "x"))
+	p.ends("main", fail(state.Transient, "x"))
 	p.now = p.agent("main").NotBefore
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.ends("main", refused)
 	p.start("main")
 	p.resume(nil)
 	payload("in")
@@ -114,15 +112,12 @@ func TestWhoHasBroughtAnAgentToItsState(t *testing.T) {
 		equal(t, id+" at "+a.State, fmt.Sprint(a.By, ", ", a.Visits[a.State]), want)
 	}
 	at("main", "start, 1")
-	p.start("main")
-	p.end("main", fail(state.Transient, "x"))
+	p.ends("main", fail(state.Transient, "x"))
 	p.now = p.agent("main").NotBefore
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.ends("main", refused)
 	p.start("main")
 	p.resume(nil)
-	p.start("main")
-	p.end("main", fail(state.Fatal, "x"))
+	p.ends("main", fail(state.Fatal, "x"))
 	p.resume(nil)
 	at("main", "start, 1")
 	p.turn("main", goTo("A.md"))

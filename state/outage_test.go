@@ -113,8 +113,7 @@ func TestAnOutageThatLastsSuspends(t *testing.T) {
 	var waits []time.Duration
 	for {
 		p.down(0) // waits for a second
-		p.start("main")
-		p.end("main", fail(state.Service, "529"))
+		p.ends("main", fail(state.Service, "529"))
 		if p.agent("main").Status != state.Ready {
 			break
 		}
@@ -144,8 +143,7 @@ func TestAnOutageThatLastsSuspends(t *testing.T) {
 	p = newPlay(t, suspendsOnOverload)
 	other := p.fork("main")
 	for _, id := range []string{"main", other} {
-		p.start(id)
-		p.end(id, fail(state.Service, "529"))
+		p.ends(id, fail(state.Service, "529"))
 	}
 	p.now = p.now.Add(time.Second)
 	p.start(other)
@@ -179,8 +177,7 @@ func TestAUsageLimitThatEndsSoonIsWaitedFor(t *testing.T) {
 	} {
 		p := newPlay(t, nil)
 		p.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
-		p.start("main")
-		p.end("main", limited(c.reset, c.hold))
+		p.ends("main", limited(c.reset, c.hold))
 		a := p.agent("main")
 		equal(t, "waits", a.Status == state.Waiting, c.waits)
 		equal(t, "next", p.next(0) == "main_b1", c.waits)

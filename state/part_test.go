@@ -69,8 +69,7 @@ func (p *play) work(id string) {
 	for range rnd.IntN(3) {
 		o := inTokens(state.Usage{Model: "m", Input: 5, Output: 2}, 3, 2)
 		o.Decision = protocol.Decision{Then: goTo("C.md")}
-		p.start(id)
-		p.end(id, o)
+		p.ends(id, o)
 	}
 	if rnd.IntN(2) == 0 {
 		p.turn(id, goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
@@ -208,8 +207,7 @@ func TestWhatFailedWaitsAgain(t *testing.T) {
 	parts := p.handOver(2)
 	one, two := p.partOf(parts[0]), p.partOf(parts[1])
 	q := &play{t: t, now: p.now, run: leave(parts[1].Begin(p.run), "main_b2"), policies: p.policies}
-	q.start("main_b2")
-	q.end("main_b2", fail(state.Fatal, "it broke"))
+	q.ends("main_b2", fail(state.Fatal, "it broke"))
 	two.Runs, two.Events = []*state.Run{q.run}, q.events
 	joined := p.join(one, two)
 	a, _ := joined.Run.Agent("main_b2")

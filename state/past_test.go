@@ -105,7 +105,7 @@ func TestTheRunsResultIsKept(t *testing.T) {
 	d := newDispatcher(t)
 	spawns := []protocol.Spawn{{State: "B.md", Next: "A.md"}}
 	d.launch("main", state.Outcome{Cost: cost(1), Decision: protocol.Decision{Spawns: spawns, Then: goTo("A.md")}})
-	d.launch("main", state.Outcome{Cost: cost(1), Decision: protocol.Decision{Then: result("the result")}})
+	d.launch("main", moves(1, result("the result")))
 	for range 1300 {
 		d.fork("main_b1", "C.md", cost(1))
 	}

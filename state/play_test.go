@@ -123,13 +123,27 @@ func (p *play) end(id string, o state.Outcome) {
 	})
 }
 
+// ends starts an agent, whose invocation ends in some way, and returns it.
+func (p *play) ends(id string, o state.Outcome) state.Invocation {
+	p.t.Helper()
+	started := p.start(id)
+	p.end(id, o)
+	return started
+}
+
 // turn starts an agent and ends it with a move, for a cent when it is a prompt.
 func (p *play) turn(id string, move protocol.Move, spawns ...protocol.Spawn) state.Invocation {
 	p.t.Helper()
-	started := p.start(id)
-	p.end(id, state.Outcome{Cost: cost(state.Dollar / 100), Decision: protocol.Decision{Spawns: spawns, Then: move}})
-	return started
+	return p.ends(id, state.Outcome{Cost: cost(state.Dollar / 100), Decision: protocol.Decision{Spawns: spawns, Then: move}})
 }
+
+// moves is a move that has cost something.
+func moves(usd state.USD, move protocol.Move) state.Outcome {
+	return state.Outcome{Cost: cost(usd), Decision: protocol.Decision{Then: move}}
+}
+
+// refused is an answer without any move, for nothing.
+var refused = state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"}
 
 func cost(usd state.USD) state.Cost { return state.Cost{Kind: state.Exact, USD: usd} }
 

@@ -14,8 +14,7 @@ func TestRetriesBackOff(t *testing.T) {
 	for _, class := range []state.Class{state.Transient, state.TimedOut} {
 		p := newPlay(t, func(o *state.Options) { o.MaxRetries = 5 })
 		for n := range 5 {
-			p.start("main")
-			p.end("main", fail(class, "down"))
+			p.ends("main", fail(class, "down"))
 			a, wait := p.agent("main"), time.Second<<n
 			equal(t, "wait ends", a.NotBefore, p.now.Add(wait))
 			equal(t, "before it", p.next(0), "")
@@ -25,8 +24,7 @@ func TestRetriesBackOff(t *testing.T) {
 			retry := bodies[*state.Retry](p)[n]
 			equal(t, "retry", *retry, state.Retry{N: n + 1, Error: "down", BackoffMS: wait.Milliseconds()})
 		}
-		p.start("main")
-		p.end("main", fail(class, "the last one"))
+		p.ends("main", fail(class, "the last one"))
 		equal(t, "failure", *p.agent("main").Failure, state.AgentFailure{Class: string(class), Message: "the last one"})
 		equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
 		equal(t, "executions ended", len(bodies[*state.StateFinished](p)), 1)
@@ -39,20 +37,17 @@ func TestRetriesBackOff(t *testing.T) {
 func TestWhatIsNotRetried(t *testing.T) {
 	for _, class := range []state.Class{state.Fatal, state.Machine} {
 		p := newPlay(t, nil)
-		p.start("main")
-		p.end("main", fail(class, "no"))
+		p.ends("main", fail(class, "no"))
 		equal(t, string(class)+": status", p.agent("main").Status, state.Stuck)
 	}
 	for _, class := range []state.Class{state.Transient, state.TimedOut, state.Fatal} {
 		p := newPlay(t, nil)
 		p.turn("main", goTo("S.sh"))
-		p.start("main")
-		p.end("main", fail(class, "no"))
+		p.ends("main", fail(class, "no"))
 		equal(t, string(class)+" of a script: status", p.agent("main").Status, state.Stuck)
 	}
 	p := newPlay(t, func(o *state.Options) { o.MaxRetries = 0 })
-	p.start("main")
-	p.end("main", fail(state.Transient, "no"))
+	p.ends("main", fail(state.Transient, "no"))
 	equal(t, "without retries: status", p.agent("main").Status, state.Stuck)
 }
 
@@ -67,7 +62,7 @@ func TestSessionsOfRetries(t *testing.T) {
 	equal(t, "fresh: modes", []state.SessionMode{first.Mode, again.Mode}, []state.SessionMode{state.Fresh, state.Fresh})
 	equal(t, "fresh: ids", []string{first.SessionID, again.SessionID}, []string{"s1", "s2"})
 
-	p.end("main", state.Outcome{Cost: cost(0), Decision: protocol.Decision{Then: goTo("B.md")}})
+	p.end("main", moves(0, goTo("B.md")))
 	first = p.start("main")
 	equal(t, "goto", []any{first.Mode, first.SessionID, *first.Length}, []any{state.Resume, "s2", int64(100)})
 	p.end("main", fail(state.Transient, "x"))
@@ -111,8 +106,7 @@ func TestStoppedIsNotAFailure(t *testing.T) {
 // TestCrashInAReminder repeats the reminder and not the state.
 func TestCrashInAReminder(t *testing.T) {
 	p := newPlay(t, nil)
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.ends("main", refused)
 	p.start("main")
 	p.resume(nil)
 	equal(t, "reminder", p.agent("main").Exec.Reminder, "again")
@@ -120,9 +114,8 @@ func TestCrashInAReminder(t *testing.T) {
 	equal(t, "plan", []any{plan.Mode, plan.Session.ID}, []any{state.Resume, "s1"})
 	p.start("main")
 	equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
+	p.end("main", refused)
+	p.ends("main", refused)
 	equal(t, "after two reminders", p.agent("main").Status, state.Stuck)
 	equal(t, "reminders", len(bodies[*state.Reminder](p)), 2)
 }
@@ -133,10 +126,8 @@ func TestCrashInAReminder(t *testing.T) {
 func TestFailedAgentsTryAgain(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("B.md"))
-	p.start("main")
-	p.end("main", state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
-	p.start("main")
-	p.end("main", fail(state.Fatal, "refused"))
+	p.ends("main", refused)
+	p.ends("main", fail(state.Fatal, "refused"))
 	p.resume(nil)
 	plan := p.plan("main")
 	if plan.Mode != state.Resume || plan.Cut == nil || *plan.Cut != 100 {
@@ -154,8 +145,7 @@ func TestClockChanges(t *testing.T) {
 		{-24 * time.Hour, time.Second}, {0, time.Second}, {400 * time.Millisecond, 600 * time.Millisecond}, {24 * time.Hour, 0},
 	} {
 		p := newPlay(t, nil)
-		p.start("main")
-		p.end("main", fail(state.Transient, "down"))
+		p.ends("main", fail(state.Transient, "down"))
 		p.now = p.now.Add(c.moved)
 		p.resume(nil)
 		equal(t, "left to wait", max(0, p.agent("main").NotBefore.Sub(p.now)), c.left)
@@ -184,7 +174,7 @@ func TestATimeOfWorkIsThatOfWork(t *testing.T) {
 	attempt := p.agent("main").Exec.AttemptStarted
 	p.start("main")
 	p.now = p.now.Add(5 * time.Second)
-	p.end("main", state.Outcome{Cost: cost(0), Decision: protocol.Decision{Then: goTo("B.md")}})
+	p.end("main", moves(0, goTo("B.md")))
 	equal(t, "worked", bodies[*state.StateFinished](p)[0].DurationMS, int64(11_000))
 	equal(t, "attempt began", p.now.Sub(attempt), 11*time.Second)
 }

@@ -24,22 +24,19 @@ func TestTokensWithoutAPrice(t *testing.T) {
 	used := state.Usage{Model: "m", Input: 1000, CacheRead: 200, CacheWrite: 30, Output: 4}
 	p := newPlay(t, func(o *state.Options) { o.BudgetUSD = 0 })
 	for range 4 {
-		p.start("main")
-		p.end("main", inTokens(used, 0, 1234))
+		p.ends("main", inTokens(used, 0, 1234))
 	}
 	equal(t, "without a budget", p.next(0), "main")
 	equal(t, "spent", p.run.Spent(), state.Spent{Unpriced: 4 * 1234})
 	last := bodies[*state.StateFinished](p)[3]
 	equal(t, "of the state", []any{last.CostUSD, last.Unpriced, last.Unknown, *last.Tokens},
 		[]any{state.USD(0), int64(1234), 0, state.Tokens{Input: 1030, Cached: 200, Output: 4}})
-	p.start("main")
-	p.end("main", inTokens(used, 7, 0))
+	p.ends("main", inTokens(used, 7, 0))
 	equal(t, "some with a price", p.run.Spent(), state.Spent{USD: 7, Unpriced: 4 * 1234})
 
 	p = newPlay(t, func(o *state.Options) { o.BudgetUSD = state.Dollar })
 	for range 3 {
-		p.start("main")
-		p.end("main", inTokens(used, 7, 1))
+		p.ends("main", inTokens(used, 7, 1))
 	}
 	equal(t, "under a budget", []any{p.next(0), p.agent("main").Status}, []any{"", state.Stuck})
 }
@@ -50,8 +47,7 @@ func TestTokensWithoutAPrice(t *testing.T) {
 func TestListedPricesHold(t *testing.T) {
 	used := state.Usage{Model: "m", Output: 1000}
 	p := newPlay(t, nil)
-	p.start("main")
-	p.end("main", inTokens(state.Usage{Model: "m", Input: 1000}, 1_000_000, 0))
+	p.ends("main", inTokens(state.Usage{Model: "m", Input: 1000}, 1_000_000, 0))
 	p.start("main")
 	o := inTokens(used, 0, 0)
 	o.Cost.Kind, o.Cost.Usage, o.Used = "", nil, []state.ModelCost{{Usage: used, CostUSD: 8_000_000}}

@@ -202,8 +202,7 @@ func TestAJoinDeliversFailuresOnce(t *testing.T) {
 	bad, good := p.fork("main"), p.fork("main")
 	child := p.fork(bad)
 	p.turn(child, result("child"))
-	p.start(bad)
-	p.end(bad, fail(state.Fatal, "no such model"))
+	p.ends(bad, fail(state.Fatal, "no such model"))
 	p.turn("main", join("C.md"))
 	p.settle(anywhere)
 	equal(t, "with one left", p.status("main"), state.Waiting)
@@ -233,8 +232,7 @@ func TestAFailureBesideAWaitIsNotTriedAgain(t *testing.T) {
 		p := newPlay(t, func(o *state.Options) { o.KeepGoing = true })
 		bad, other := p.fork("main"), p.fork("main")
 		p.fork(other)
-		p.start(bad)
-		p.end(bad, fail(state.Fatal, "no"))
+		p.ends(bad, fail(state.Fatal, "no"))
 		p.turn(other, c.move)
 		p.settle(anywhere)
 		p.do(func(s *state.Step) {
@@ -268,8 +266,7 @@ func TestJobs(t *testing.T) {
 	equal(t, "end", []any{end.Status, end.Reason, end.Until}, []any{state.Suspended, "main waits for the job publish", time.Time{}})
 	p.settle(here("publish"))
 	equal(t, "there", []any{p.next(0), bodies[*state.AgentGoesOn](p)[1].By}, []any{"main", "publish"})
-	p.start("main")
-	p.end("main", fail(state.Stopped, "cancelled"))
+	p.ends("main", fail(state.Stopped, "cancelled"))
 	p.do(func(s *state.Step) {
 		s.Resume(nil)
 		s.Settle(here("main"))
@@ -293,8 +290,7 @@ func TestAPartLeavesOthersAlone(t *testing.T) {
 	mine, asks, ready, bad := p.fork("main"), p.fork("main"), p.fork("main"), p.fork("main")
 	child := p.fork(mine)
 	p.turn(asks, ask("A.md", "?"))
-	p.start(bad)
-	p.end(bad, fail(state.Fatal, "no"))
+	p.ends(bad, fail(state.Fatal, "no"))
 	p.turn("main", join("C.md"))
 	part := func(f func(*state.Step)) {
 		p.do(func(s *state.Step) {
@@ -357,8 +353,7 @@ func TestHowARunOfWaitsEnds(t *testing.T) {
 		p = newPlay(t, func(o *state.Options) { o.KeepGoing = keepGoing })
 		bad := p.fork("main")
 		p.turn("main", ask("C.md", "?"))
-		p.start(bad)
-		p.end(bad, fail(state.Fatal, "no"))
+		p.ends(bad, fail(state.Fatal, "no"))
 		equal(t, "beside a failure", []any{p.closed(nil).Status, p.run.Step(p.now).IsAsking()}, []any{want, keepGoing})
 	}
 }
@@ -373,7 +368,7 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 	}
 	equal(t, "kept", len(d.run.Ended), many)
 	must(t, d.run.Validate())
-	d.launch("main", state.Outcome{Cost: cost(1), Decision: protocol.Decision{Then: join("A.md")}})
+	d.launch("main", moves(1, join("A.md")))
 	list := d.delivered("main")
 	equal(t, "delivered, the first", []any{len(list), list[0]}, []any{many, "main_b1 completed result of main_b1 0.00"})
 	for range 251 {
@@ -383,7 +378,7 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 		t.Errorf("kept afterwards: got %d, want the last thousand and what may be joined", n)
 	}
 	must(t, d.run.Validate())
-	d.launch("main", state.Outcome{Cost: cost(1), Decision: protocol.Decision{Then: join("A.md")}})
+	d.launch("main", moves(1, join("A.md")))
 	equal(t, "delivered later", len(d.delivered("main")), 251)
 }
 
