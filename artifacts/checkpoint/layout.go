@@ -31,7 +31,6 @@ const (
 	maxTotal    = 1 << 30
 	maxManifest = 4 << 20
 	maxSmall    = 4 << 10 // headers
-	maxRatio    = 200
 )
 
 // CheckName says why a checkpoint can't hold a file of that name; nil when it
@@ -67,7 +66,7 @@ func entryLimit(name string) int64 {
 // limits are those of an archive that holds the run's files and some others.
 func limits(others ...string) archive.Limits {
 	return archive.Limits{
-		Entries: maxEntries, Entry: maxPacked, Total: maxTotal, Ratio: maxRatio,
+		Entries: maxEntries, Entry: maxPacked, Total: maxTotal,
 		Check: func(name string, size int64) error {
 			if err := CheckName(name); err != nil && !slices.Contains(others, name) {
 				return err

@@ -72,7 +72,7 @@ var errNoClaim = errors.New("it is no claim of this action")
 // unpackClaim reads the archive of a claim. Whatever else it may be is errNoClaim.
 func unpackClaim(f *os.File, size int64) (Claim, error) {
 	var c Claim
-	z, err := archive.Open(f, size, archive.Limits{Entries: 1, Entry: maxClaim, Total: maxClaim, Ratio: 100})
+	z, err := archive.Open(f, size, archive.Limits{Entries: 1, Entry: maxClaim, Total: maxClaim})
 	if err != nil || len(z.File) != 1 || z.File[0].Name != claimFile {
 		return c, errNoClaim
 	}

@@ -3,11 +3,9 @@ package workspace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
@@ -85,29 +83,5 @@ func (h *home) admin(dotGit string) (string, error) {
 			}
 		}
 	}
-	name := plainName(filepath.Base(filepath.Dir(dotGit)))
-	for n := 0; ; n++ {
-		admin := filepath.Join(all, name)
-		if n > 0 {
-			admin += fmt.Sprint(n)
-		}
-		if err := os.Mkdir(admin, 0o777); !errors.Is(err, fs.ErrExist) {
-			return admin, err
-		}
-	}
-}
-
-// plainName is a name that can be part of a ref's, as git's own folders for worktrees
-// are.
-func plainName(name string) string {
-	plain := strings.Map(func(r rune) rune {
-		if r < 128 && (r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z') {
-			return r
-		}
-		return '-'
-	}, name)
-	if strings.HasPrefix(plain, "-") {
-		return "tree" + plain
-	}
-	return plain
+	return os.MkdirTemp(all, "raymond-")
 }

@@ -56,6 +56,9 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	first, dir, shots := started(t, remote)
 	write(t, dir, "a", "committed\n")
 	git(t, dir, "commit", "-q", "-am", "not at the remote")
+	write(t, dir, "dir/b", "staged\n")
+	git(t, dir, "add", "dir/b")
+	write(t, dir, "dir/b", "changed\n")
 	write(t, dir, "new", "untracked\n")
 	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
 	write(t, dir, "new", "changed\n")
@@ -79,20 +82,25 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	if diff := cmp.Diff(wantTold, told(t, shots, third)); diff != "" {
 		t.Errorf("snapshots on the third machine (-want +got):\n%s", diff)
 	}
-	for exec, want := range map[int][]string{1: {"changed a", "added new"}, 2: {"changed new"}, 3: {"added b"}} {
+	for exec, want := range map[int][]string{1: {"changed a", "changed dir/b", "added new"}, 2: {"changed new"}, 3: {"added b"}} {
 		if diff := cmp.Diff(want, changes(t, shots, exec)); diff != "" {
 			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
 		}
 	}
 	list := listed(t, shots)
-	to := filepath.Join(third.root, "again")
+	to, now := filepath.Join(third.root, "again"), pictureOf(t, third.checkout())
 	if _, err := shots.Checkout(t.Context(), list[2], to); err != nil {
 		t.Fatal(err)
 	}
 	got := pictureOf(t, to)
-	got.Status, want.Status = withoutBranch(got.Status), withoutBranch(want.Status)
+	got.Status = strings.Replace(got.Status, "# branch.head (detached)", "# branch.head main", 1)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("new worktree on the third machine (-snapshot +worktree):\n%s", diff)
+	}
+	sameAs(t, now, third.checkout())
+	git(t, to, "fsck", "--strict")
+	if _, err := shots.Checkout(t.Context(), list[2], to); !isConflict(err) {
+		t.Errorf("checkout into a folder that is taken: got %v, want a conflict", err)
 	}
 }
 

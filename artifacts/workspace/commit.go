@@ -274,7 +274,7 @@ func (e *entry) modeOf(here string) string {
 
 // writeContent writes the bytes of a file.
 func (p *packer) writeContent(w *bufio.Writer, root *os.Root, t *treeStream, e entry) error {
-	f, err := openFile(root, e.path)
+	f, info, err := files.OpenIn(root, e.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
 		p.src.note("%s: %q is not saved: %s", t.Dir, e.path, reason(err))
 		return nil
@@ -283,13 +283,13 @@ func (p *packer) writeContent(w *bufio.Writer, root *os.Root, t *treeStream, e e
 		return errMovedOr(err)
 	}
 	defer f.Close()
-	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", e.modeOf(f.mode), t.path("work/", e.path), f.size)
-	sum := p.stamps.reading(f.size)
+	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", e.modeOf(fileMode(info)), t.path("work/", e.path), info.Size())
+	sum := blobHash(info.Size())
 	// A file that grows is saved as it was when it was opened.
-	if n, err := io.CopyN(tee(w, sum), f, f.size); err != nil {
-		return errMovedOr(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, f.size, err))
+	if n, err := io.CopyN(io.MultiWriter(w, sum), f, info.Size()); err != nil {
+		return errMovedOr(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, info.Size(), err))
 	}
-	p.stamps.read(t.Dir+"\x00"+e.path, f.info, sum)
+	p.stamps.read(t.Dir+"\x00"+e.path, info, sum)
 	return w.WriteByte('\n')
 }
 

@@ -20,41 +20,6 @@ func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspac
 	return saved, mustRestore(t, to, old, here)
 }
 
-func TestLineEndsComeBackAsTheyWere(t *testing.T) {
-	contents := map[string]string{
-		"crlf": "1\r\n2\r\n", "lf": "1\n2\n", "mixed": "1\r\n2\n", "cr": "1\r2\r", "binary": "\x00\r\n", "none": "1",
-	}
-	remote := sharedRemote(t)
-	for _, kind := range some([][2]string{
-		{"core.autocrlf=true", "* text=auto\n"}, {"core.autocrlf=true", ""}, {"core.autocrlf=true", "* text eol=crlf\n"},
-		{"core.autocrlf=input", ""}, {"core.autocrlf=true", "* -text\n"}, {"core.eol=crlf", "* text=auto\n"},
-	}) {
-		setting, attributes := kind[0], kind[1]
-		t.Run(setting+" "+attributes, func(t *testing.T) {
-			t.Parallel()
-			old, here := clone(t, remote, "-c", setting), clone(t, remote, "-c", setting)
-			dir, base := old.checkout(), head(t, old.checkout())
-			write(t, dir, ".gitattributes", attributes)
-			for _, where := range []string{"untracked", "staged", "committed", "changed"} {
-				for name, content := range contents {
-					write(t, dir, where+"/"+name, content)
-				}
-				switch where {
-				case "staged":
-					git(t, dir, "add", ".")
-				case "committed", "changed":
-					git(t, dir, "add", where)
-					git(t, dir, "commit", "-q", "-m", where, where)
-				}
-			}
-			write(t, dir, "changed/lf", "other\r\n")
-			write(t, dir, "changed/crlf", "other\n")
-			moveTo(t, old, here, base, dir)
-			same(t, dir, here.checkout())
-		})
-	}
-}
-
 func TestWhatIsInProgressIsNamed(t *testing.T) {
 	t.Parallel()
 	operations := map[string]func(dir string){

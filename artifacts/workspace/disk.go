@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // modeDir is what at says of a folder.
@@ -52,14 +54,14 @@ func (d *disk) at(p string) (item, error) {
 	case !info.Mode().IsRegular():
 		return item{mode: "special"}, nil
 	}
-	f, err := openFile(d.root, p)
+	f, info, err := files.OpenIn(d.root, p)
 	if err != nil {
 		return item{}, err
 	}
 	defer f.Close()
-	h := blobHash(f.size)
-	_, err = io.CopyN(h, f, f.size)
-	return item{f.mode, hex.EncodeToString(h.Sum(nil))}, err
+	h := blobHash(info.Size())
+	_, err = io.CopyN(h, f, info.Size())
+	return item{fileMode(info), hex.EncodeToString(h.Sum(nil))}, err
 }
 
 func (d *disk) link(p string) (item, error) {

@@ -6,7 +6,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // Find returns the absolute path of the git program that PATH of an environment leads
@@ -58,17 +61,11 @@ func homeOf(environ []string) string {
 
 // isWithin reports whether a file, or what it is a link to, lies in one of the folders.
 func isWithin(file string, folders []string) bool {
-	for _, path := range []string{file, resolved(file)} {
-		for _, folder := range folders {
-			for _, f := range []string{folder, resolved(folder)} {
-				rel, err := filepath.Rel(f, path)
-				if folder != "" && err == nil && filepath.IsLocal(rel) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{file, resolved(file)}, func(path string) bool {
+		return slices.ContainsFunc(folders, func(folder string) bool {
+			return cage.IsWithin(path, filepath.Clean(folder)) || cage.IsWithin(path, resolved(folder))
+		})
+	})
 }
 
 // resolved is a path without links; one that does not exist stays as it is.

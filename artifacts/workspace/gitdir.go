@@ -44,21 +44,17 @@ func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
 	if inside, err = filepath.Abs(inside); err != nil {
 		return nil, err
 	}
-	top, gitDir, err := nearest(inside)
-	if err != nil || !isGitDir(gitDir) {
+	p, err := named(inside)
+	if err != nil || p == nil || !isGitDir(p.gitDir) {
 		return nil, err
 	}
-	common, err := commonOf(gitDir)
+	h, err := t.home(ctx, p.common)
 	if err != nil {
 		return nil, err
 	}
-	h, err := t.home(ctx, common)
-	if err != nil {
-		return nil, err
-	}
-	p := &place{home: h, top: top, gitDir: gitDir, common: common}
+	p.home = h
 	if h.perTree {
-		list, err := t.config(ctx, filepath.Join(gitDir, "config.worktree"))
+		list, err := t.config(ctx, filepath.Join(p.gitDir, "config.worktree"))
 		if err != nil {
 			return nil, err
 		}
@@ -68,9 +64,9 @@ func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
 		return nil, nil
 	}
 	if !p.isKnown() {
-		return nil, fmt.Errorf("its .git leads to %q, which is not that of a worktree there; git worktree repair may help", gitDir)
+		return nil, fmt.Errorf("its .git leads to %q, which is not that of a worktree there; git worktree repair may help", p.gitDir)
 	}
-	if err := errors.Join(check(gitDir, "HEAD", "index", "info/sparse-checkout"), check(top, readOfTree...)); err != nil {
+	if err := errors.Join(check(p.gitDir, "HEAD", "index", "info/sparse-checkout"), check(p.top, readOfTree...)); err != nil {
 		return nil, err
 	}
 	p.spell(dir, inside)
@@ -115,25 +111,25 @@ func nearest(dir string) (top, gitDir string, err error) {
 }
 
 // named is what the files around a directory say of git; nil for nothing. They may be agents' text.
-func named(dir string) *place {
+func named(dir string) (*place, error) {
 	top, gitDir, err := nearest(dir)
 	if err != nil || gitDir == "" {
-		return nil
+		return nil, err
 	}
 	common, err := commonOf(gitDir)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	return &place{home: &home{}, top: top, gitDir: gitDir, common: common}
+	return &place{home: &home{}, top: top, gitDir: gitDir, common: common}, nil
 }
 
 // Folders are the folders of git that a directory needs, and those that worktrees of its repository share. The files
 // that name them may be agents' text, so a name counts only where the folder that it leads to names the worktree as
 // well. The directory is one without links, as are those that are returned.
 func Folders(dir string) (needed, commons []string) {
-	p := named(dir)
+	p, err := named(dir)
 	switch {
-	case p == nil:
+	case err != nil || p == nil:
 		return nil, nil
 	case p.isKnown():
 		return []string{p.common}, []string{p.common}
@@ -150,7 +146,7 @@ func Folders(dir string) (needed, commons []string) {
 // LinkedWorktree returns the top of the worktree around a directory, if it is a linked one of a repository with one of
 // the folders that Folders returns as shared; else "".
 func LinkedWorktree(dir string, commons []string) string {
-	if p := named(dir); p != nil && p.linked() && p.isKnown() && slices.Contains(commons, p.common) {
+	if p, err := named(dir); err == nil && p != nil && p.linked() && p.isKnown() && slices.Contains(commons, p.common) {
 		return p.top
 	}
 	return ""

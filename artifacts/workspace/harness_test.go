@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,11 +42,9 @@ func TestMain(m *testing.M) {
 	os.Setenv("GIT_CONFIG_COUNT", "1")
 	os.Setenv("GIT_CONFIG_KEY_0", "maintenance.auto")
 	os.Setenv("GIT_CONFIG_VALUE_0", "false")
-	shared = template{dir: filepath.Join(home, "template"), checkouts: map[string]string{}, others: map[string]string{}}
-	for _, dir := range []string{shared.dir, filepath.Join(home, "empty")} {
-		if err := os.Mkdir(dir, 0o777); err != nil {
-			panic(err)
-		}
+	shelf = filepath.Join(home, "shelf")
+	if err := errors.Join(os.Mkdir(shelf, 0o777), os.Mkdir(filepath.Join(home, "empty"), 0o777)); err != nil {
+		panic(err)
 	}
 	os.Setenv("GIT_TEMPLATE_DIR", filepath.Join(home, "empty")) // no samples of hooks
 	code := m.Run()
@@ -105,31 +104,31 @@ type site struct{ root string }
 
 func (s site) checkout() string { return filepath.Join(s.root, "checkout") }
 
-// template is a remote that is made once, checkouts of it, one for each set of arguments
-// of git clone, and one in which an agent has worked. Tests work on copies: those start
-// no git.
-type template struct {
-	dir       string
-	mu        sync.Mutex        // guards what follows
-	remote    string            // "" before it is made
-	others    map[string]string // remotes with another history, by the content of their file
-	checkouts map[string]string
-	made      sync.Once // of what follows
-	worked    site      // stays as it is
-	saved     string
+// shelf has folders that are made once, by what they are: made has a *sync.Once for each. No test changes them: tests work
+// on copies, which start no git.
+var (
+	shelf string
+	made  sync.Map
+)
+
+// once returns the folder that fill has filled.
+func once(t testing.TB, what string, fill func(dir string)) string {
+	t.Helper()
+	dir := filepath.Join(shelf, fmt.Sprintf("%x", sha256.Sum256([]byte(what))))
+	one, _ := made.LoadOrStore(what, new(sync.Once))
+	one.(*sync.Once).Do(func() {
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		fill(dir)
+	})
+	return dir
 }
 
-var shared template
-
-// sharedRemote is a bare repository with three commits on main, which no test changes.
+// sharedRemote is a bare repository with three commits on main.
 func sharedRemote(t testing.TB) string {
 	t.Helper()
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	if shared.remote == "" {
-		shared.remote = madeRemote(t, shared.dir)
-	}
-	return shared.remote
+	return filepath.Join(once(t, "remote", func(dir string) { makeRemote(t, dir) }), "remote.git")
 }
 
 // ownRemote is a copy of it for a test that changes it.
@@ -140,7 +139,7 @@ func ownRemote(t testing.TB) string {
 	return remote
 }
 
-func madeRemote(t testing.TB, dir string) string {
+func makeRemote(t testing.TB, dir string) {
 	t.Helper()
 	seed, remote := filepath.Join(dir, "seed"), filepath.Join(dir, "remote.git")
 	git(t, dir, "init", "-q", "-b", "main", seed)
@@ -159,41 +158,33 @@ func madeRemote(t testing.TB, dir string) string {
 	}
 	git(t, dir, "clone", "-q", "--bare", seed, remote)
 	git(t, remote, "repack", "-q", "-a", "-d") // a copy has few files
-	return remote
 }
 
-// otherRemote is a repository with another history, which no test changes.
+// otherRemote is a repository with another history.
 func otherRemote(t testing.TB, content string) string {
 	t.Helper()
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	if shared.others[content] == "" {
-		dir := filepath.Join(shared.dir, fmt.Sprint("other", len(shared.others)))
-		git(t, shared.dir, "init", "-q", "-b", "main", dir)
+	return once(t, "other remote "+content, func(dir string) {
+		git(t, dir, "init", "-q", "-b", "main")
 		write(t, dir, "other", content)
 		git(t, dir, "add", "-A")
 		git(t, dir, "commit", "-q", "-m", content)
-		shared.others[content] = dir
-	}
-	return shared.others[content]
+	})
 }
 
 // worked is a checkout in which an agent has worked, and its save. The checkout is that of
 // all tests, and stays as it is.
 func worked(t testing.TB) (site, string) {
 	t.Helper()
-	remote := sharedRemote(t)
-	shared.made.Do(func() {
-		shared.worked = site{filepath.Join(shared.dir, "worked")}
-		shared.saved = filepath.Join(shared.dir, "saved")
-		if err := errors.Join(os.Mkdir(shared.worked.root, 0o777), os.Mkdir(shared.saved, 0o777)); err != nil {
+	dir := once(t, "worked", func(dir string) {
+		saved := filepath.Join(dir, "saved")
+		if err := os.Mkdir(saved, 0o777); err != nil {
 			t.Fatal(err)
 		}
-		work(t, shared.worked, remote, shared.saved)
+		work(t, site{dir}, sharedRemote(t), saved)
 	})
 	saved := filepath.Join(t.TempDir(), "saved")
-	copyDir(t, shared.saved, saved)
-	return shared.worked, saved
+	copyDir(t, filepath.Join(dir, "saved"), saved)
+	return site{dir}, saved
 }
 
 // work has an agent work in a checkout of a remote, and saves that to a folder.
@@ -230,32 +221,15 @@ func clone(t testing.TB, remote string, args ...string) site {
 
 func (s site) clone(t testing.TB, remote string, args ...string) {
 	t.Helper()
-	if !shared.copyCheckout(t, remote, s.checkout(), args) {
-		git(t, s.root, append(append([]string{"clone", "-q"}, args...), "file://"+remote, s.checkout())...)
+	from := func(dir string) {
+		git(t, filepath.Dir(dir), append(append([]string{"clone", "-q"}, args...), "file://"+remote, dir)...)
 	}
-}
-
-// copyCheckout makes a checkout without git where no test changes the remote.
-func (s *template) copyCheckout(t testing.TB, remote, to string, args []string) bool {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.isShared(remote) {
-		return false
+	if !strings.HasPrefix(remote, shelf) {
+		from(s.checkout())
+		return
 	}
-	key := strings.Join(append(args, remote), " ")
-	if s.checkouts[key] == "" {
-		dir := filepath.Join(s.dir, fmt.Sprint("checkout", len(s.checkouts)))
-		git(t, s.dir, append(append([]string{"clone", "-q"}, args...), "file://"+remote, dir)...)
-		s.checkouts[key] = dir
-	}
-	copyDir(t, s.checkouts[key], to)
-	git(t, to, "update-index", "-q", "--refresh") // the index knows the times of other files
-	return true
-}
-
-func (s *template) isShared(remote string) bool {
-	return remote == s.remote || slices.Contains(slices.Collect(maps.Values(s.others)), remote)
+	copyDir(t, once(t, fmt.Sprintf("clone %q of %s", args, remote), from), s.checkout())
+	git(t, s.checkout(), "update-index", "-q", "--refresh") // the index knows the times of other files
 }
 
 // head is the commit of a worktree, which is mostly found without git.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // filtered returns which of the paths have a filter, by its name.
@@ -88,12 +90,12 @@ func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, err
 	if m == nil {
 		return false, nil
 	}
-	f, err := openFile(root, e.path)
+	f, info, err := files.OpenIn(root, e.path)
 	if err != nil {
 		return false, nil // whatever it is, it is no file that LFS wrote
 	}
 	defer f.Close()
-	if fmt.Sprint(f.size) != string(m[2]) {
+	if fmt.Sprint(info.Size()) != string(m[2]) {
 		return false, nil
 	}
 	h := sha256.New()

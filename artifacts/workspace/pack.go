@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
@@ -53,7 +54,7 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	if err != nil {
 		return nil, err
 	}
-	p := &packer{git: w.git, src: s, call: call{dir: bare, bare: bare}, at: at, ref: saveRef}
+	p := &packer{git: w.git, src: s, call: call{dir: bare, bare: bare}, at: at, ref: saveRef, stamps: newStamps(nil, time.Time{})}
 	if p.has, err = w.git.known(ctx, &s.place, at, w.Base); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ type packer struct {
 	ref      string    // of the commit
 	about    string    // its message
 	settings []setting // of git when it writes the commit
-	stamps   *stamps   // of files that are in the repository already; nil knows none
+	stamps   *stamps   // of files that are in the repository already
 }
 
 // known finds the commits that need not be packed: that of the checkout, those that

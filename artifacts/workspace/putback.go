@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -28,7 +27,7 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 	}
 	tree := Tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
 	if one.Head == "" {
-		tree.Branch = plainName(filepath.Base(dir))
+		tree.Branch = "rerun" // which is as new as the only one there is
 	}
 	return t.put(ctx, &one, placing{tree: tree, dir: dir, plan: plan{dir: one.Common, common: one.Common, at: &refs{}}})
 }

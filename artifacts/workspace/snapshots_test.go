@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -142,52 +141,6 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 		t.Errorf("diffs (-want +got):\n%s", diff)
 	}
 }
-
-// TestSnapshotsAreCheckedOut into new worktrees with all that they had, and the one that
-// the run works in stays as it is.
-func TestSnapshotsAreCheckedOut(t *testing.T) {
-	t.Parallel()
-	s, dir, shots := started(t, sharedRemote(t))
-	write(t, dir, "a", "committed\n")
-	git(t, dir, "commit", "-q", "-am", "work")
-	write(t, dir, "dir/b", "staged\n")
-	git(t, dir, "add", "-A")
-	write(t, dir, "dir/b", "changed\n")
-	write(t, dir, "untracked", "new\n")
-	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
-	want := pictureOf(t, dir)
-	git(t, dir, "reset", "-q", "--hard", "HEAD~1")
-	git(t, dir, "clean", "-qfd")
-	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
-	now := pictureOf(t, dir)
-
-	list := listed(t, shots)
-	before := workspace.Before(list, 2)
-	if len(before) != 1 || before[0].Exec != 1 {
-		t.Fatalf("snapshots before 2: got %+v", before)
-	}
-	to := filepath.Join(s.root, "again")
-	if notes, err := shots.Checkout(t.Context(), before[0], to); err != nil || len(notes) > 0 {
-		t.Fatalf("checkout: %v %q", err, notes)
-	}
-	got := pictureOf(t, to)
-	got.Status, want.Status = withoutBranch(got.Status), withoutBranch(want.Status)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("new worktree (-snapshot +worktree):\n%s", diff)
-	}
-	sameAs(t, now, dir)
-	git(t, to, "fsck", "--strict")
-
-	if _, err := shots.Checkout(t.Context(), before[0], to); !isConflict(err) {
-		t.Errorf("checkout into a folder that is taken: got %v, want a conflict", err)
-	}
-}
-
-func withoutBranch(status string) string {
-	return workspaceBranch.ReplaceAllString(status, "")
-}
-
-var workspaceBranch = regexp.MustCompile(`# branch\.head [^\x00]*\x00`)
 
 // TestStartsWithoutChangesAreNotKept, and those with changes are what a run finds that is
 // begun again from there.

@@ -3,18 +3,21 @@ package workspace
 import (
 	"encoding/hex"
 	"hash"
-	"io"
 	"maps"
 	"os"
 	"time"
 )
 
 // stamps are the files that a repository of ours has, so that those that are as they were
-// need not be read again. A nil one knows none.
+// need not be read again.
 type stamps struct {
 	since time.Time // what has changed after it may change again without a trace
 	had   map[string]stamped
 	now   map[string]stamped // what is read meanwhile
+}
+
+func newStamps(had map[string]stamped, since time.Time) *stamps {
+	return &stamps{since, had, map[string]stamped{}}
 }
 
 // stamped is a file with its object id, at a time.
@@ -34,9 +37,6 @@ func (s stamped) isAfter(t time.Time) bool { return max(s.modified, s.since) > t
 
 // id returns the object id of a file that is as it was, else "".
 func (s *stamps) id(path string, info os.FileInfo) string {
-	if s == nil {
-		return ""
-	}
 	was, is := s.had[path], stampOf(info)
 	is.id = was.id
 	if was != is {
@@ -45,27 +45,8 @@ func (s *stamps) id(path string, info os.FileInfo) string {
 	return was.id
 }
 
-// reading returns what adds up the bytes of a file of a size, nil for nothing.
-func (s *stamps) reading(size int64) hash.Hash {
-	if s == nil {
-		return nil
-	}
-	return blobHash(size)
-}
-
-// tee has what is written to w added up as well.
-func tee(w io.Writer, h hash.Hash) io.Writer {
-	if h == nil {
-		return w
-	}
-	return io.MultiWriter(w, h)
-}
-
 // read notes a file that has been read, unless it could change without a trace.
 func (s *stamps) read(path string, info os.FileInfo, h hash.Hash) {
-	if s == nil {
-		return
-	}
 	is := stampOf(info)
 	if is.isAfter(s.since) {
 		return

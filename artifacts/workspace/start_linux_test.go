@@ -1,19 +1,18 @@
 package workspace_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/installtest"
@@ -58,41 +57,33 @@ func TestGitIsBound(t *testing.T) {
 	}
 }
 
-// TestGitEndsWithWhatItStarted: what git runs for the network does not outlive it.
+// TestGitEndsWithWhatItStarted: what git runs for the network does not outlive it. A pipe ends when nobody is left
+// who could write to it.
 func TestGitEndsWithWhatItStarted(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	told := filepath.Join(s.root, "told")
 	fifo(t, told)
-	g := standIn(t, "sleep 300 & echo $! >'"+told+"'; wait")
+	g := standIn(t, "exec 3>'"+told+"'; sleep infinity & echo started >&3; wait")
 	ctx, cancel := context.WithCancel(t.Context())
-	pids := make(chan string, 1)
+	ended := make(chan error, 1)
 	go func() {
-		data, _ := os.ReadFile(told) // it waits for the process to be there
-		cancel()
-		pids <- strings.TrimSpace(string(data))
+		f, err := os.Open(told)
+		if err == nil {
+			_, err = bufio.NewReader(f).ReadString('\n')
+			cancel()
+			_, more := io.Copy(io.Discard, f)
+			err = errors.Join(err, more, f.Close())
+		}
+		ended <- err
 	}()
 	g.Base(ctx, s.checkout(), "")
-	pid := <-pids
-	number, err := strconv.Atoi(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	process, err := unix.PidfdOpen(number, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return // it has ended already
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(process)
-	for { // It has been killed, and ends when it gets a turn.
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, int((2 * time.Minute).Milliseconds()))
-		if n == 1 || !errors.Is(err, unix.EINTR) {
-			if n != 1 {
-				t.Fatalf("process %s that git started: it lives (%v)", pid, err)
-			}
-			return
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
 		}
+	case <-time.After(2 * time.Minute):
+		t.Error("what git has started lives on")
 	}
 }
 

@@ -171,7 +171,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 	if err != nil {
 		return err
 	}
-	known := &stamps{since: time.Now().Add(-s.git.unreliableFor()), had: s.before.known, now: map[string]stamped{}}
+	known := newStamps(s.before.known, time.Now().Add(-s.git.unreliableFor()))
 	k := &packer{git: t.git, src: &source{place: *p, main: true, trees: []*worktree{wt}}, call: t.call(), at: &refs{},
 		ref: one.ref(), about: about, stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {

@@ -26,7 +26,6 @@ type Limits struct {
 	Entries int
 	Entry   int64 // bytes of one file
 	Total   int64 // bytes of all files
-	Ratio   int64 // unpacked to packed size of a file over 1 MiB
 	// Check, when not nil, is asked about each entry too: its error says why an
 	// entry of that name or size is refused, as in "has a wrong name".
 	Check func(name string, size int64) error
@@ -48,10 +47,6 @@ func (e *Malformed) Error() string {
 	}
 	return fmt.Sprintf("entry %.80q of the archive %s", e.Entry, e.What)
 }
-
-// ratioFrom is the size from which the ratio of a file counts: small files of
-// one repeated byte are honest.
-const ratioFrom = 1 << 20
 
 // Open reads and checks the directory of a zip archive: links, names that lead
 // out of a folder or collide, entries that share bytes, and anything over the
@@ -142,8 +137,6 @@ func checkEntry(f *zip.File, lim Limits) error {
 		return fmt.Errorf("is compressed by the unknown method %d", f.Method)
 	case size > uint64(lim.Entry):
 		return errors.New("unpacks to more than " + words(lim.Entry))
-	case size > ratioFrom && size/max(1, f.CompressedSize64) > uint64(lim.Ratio):
-		return fmt.Errorf("unpacks to more than %d times its size", lim.Ratio)
 	case lim.Check == nil:
 		return nil
 	}

@@ -2,15 +2,11 @@ package archive
 
 import (
 	"archive/zip"
-	"bufio"
 	"errors"
 	"io"
 	"os"
 	"path"
 	"strings"
-	"sync"
-
-	"github.com/klauspost/compress/flate"
 )
 
 // Unpack writes the files of a zip archive under dir, which must be empty. The
@@ -22,7 +18,6 @@ func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 	if err != nil {
 		return err
 	}
-	z.RegisterDecompressor(zip.Deflate, inflate)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -62,37 +57,4 @@ func unpackFile(root *os.Root, f *zip.File, also io.Writer) error {
 	}
 	_, err = io.Copy(io.MultiWriter(out, also), in)
 	return errors.Join(blame(f.Name, err), out.Close())
-}
-
-// readAhead is how many packed bytes are read at a time.
-const readAhead = 32 << 10
-
-// inflate unpacks what the standard library would, with less work.
-func inflate(r io.Reader) io.ReadCloser {
-	i, ok := inflaters.Get().(*inflater)
-	if !ok {
-		i = &inflater{in: bufio.NewReaderSize(nil, readAhead)}
-		i.ReadCloser = flate.NewReader(i.in)
-	}
-	i.in.Reset(r)
-	// Only a dictionary could be wrong, and there is none.
-	_ = i.ReadCloser.(flate.Resetter).Reset(i.in, nil)
-	return i
-}
-
-// inflaters are those that are not in use, for archives of many files.
-var inflaters sync.Pool
-
-type inflater struct {
-	io.ReadCloser
-
-	in *bufio.Reader
-}
-
-// Close ends the use of an inflater; nothing may be read from it after that.
-func (i *inflater) Close() error {
-	err := i.ReadCloser.Close()
-	i.in.Reset(nil)
-	inflaters.Put(i)
-	return err
 }
