@@ -48,7 +48,7 @@ type line struct {
 	from, to string // names of states or of other nodes
 	kind     kind
 	taken    int    // how often the run took it
-	after    string // of a call that doesn't always return to the same state: where this one does
+	after    string // of a call: where it returns to
 	delay    string // how long the agent waits on it, as it is written; "" where it isn't said
 }
 
@@ -62,13 +62,11 @@ type graph struct {
 
 	has     map[line]bool
 	endings map[string][]string // the states in which a call of a state ends
-	returns map[string]int      // how many states the calls of a state return to
 }
 
 // build collects the lines of a workflow and of a run.
 func build(w *protocol.Workflow, p *Path) *graph {
 	g := &graph{workflow: w, chart: w.Chart(), path: p, has: map[line]bool{}, endings: map[string][]string{}}
-	g.countReturns()
 	if entry := w.Entry(); entry != "" {
 		g.add(line{from: startNode, to: entry})
 		g.results(entry, endNode)
@@ -121,11 +119,7 @@ func (g *graph) exit(name string, e protocol.Exit) {
 		g.add(line{from: name, to: node(e.After), kind: next})
 		g.results(e.Target.State, endNode)
 	case k == call || k == function:
-		l := line{from: name, to: to, kind: k}
-		if g.returns[e.Target.State] > 1 {
-			l.after = e.After.Name
-		}
-		g.add(l)
+		g.add(line{from: name, to: to, kind: k, after: e.After.Name})
 		if !g.results(e.Target.State, node(e.After)) {
 			g.add(line{from: name, to: node(e.After), kind: then})
 		}
@@ -173,21 +167,6 @@ func (g *graph) level(from string) []string {
 		}
 	}
 	return found
-}
-
-func (g *graph) countReturns() {
-	g.returns = map[string]int{}
-	seen := map[[2]string]bool{}
-	for _, name := range g.chart.States() {
-		for _, e := range g.chart.Exits(name) {
-			isCall := e.Verb == protocol.Call || e.Verb == protocol.Function
-			pair := [2]string{e.Target.State, node(e.After)}
-			if isCall && !seen[pair] {
-				seen[pair] = true
-				g.returns[e.Target.State]++
-			}
-		}
-	}
 }
 
 // walk marks the lines that the run took, and adds those that the files don't have.

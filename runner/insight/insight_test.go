@@ -44,11 +44,6 @@ func (l *log) events() iter.Seq2[state.Event, error] {
 // talks are transcripts in memory, by conversation.
 type talks map[string][]runner.Message
 
-// Abilities implements Transcripts.
-func (talks) Abilities() runner.Abilities {
-	return runner.Abilities{Backend: protocol.BackendClaude, Title: "Claude Code CLI"}
-}
-
 // Read implements Transcripts.
 func (t talks) Read(c runner.Conversation, _, _ int64, each func(runner.Message) error) error {
 	if t[c.ID] == nil {
@@ -156,8 +151,8 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200), CLIID: "x"})
 	start(3, 4, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
 	start(4, 5, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)}) // execution 2 was cut away
-	p.places.execution(&report.Exec{N: 5, SessionID: "old", Started: at(50)}, nil)
-	p.places.execution(&report.Exec{N: 6, SessionID: "old", Started: at(60)}, nil)
+	p.places.execution(&report.Exec{N: 5, SessionID: "old", Started: at(50)})
+	p.places.execution(&report.Exec{N: 6, SessionID: "old", Started: at(60)})
 	for _, tt := range []struct {
 		session string
 		message runner.Message

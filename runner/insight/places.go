@@ -3,10 +3,8 @@ package insight
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -75,20 +73,12 @@ func (p *places) agent(a *state.Agent) {
 }
 
 // execution takes what events tell of an execution's conversation.
-func (p *places) execution(x *report.Exec, backends map[string]string) {
+func (p *places) execution(x *report.Exec) {
 	if x.SessionID == "" {
 		return
 	}
 	c := p.of(x.SessionID)
 	c.Dir = cmp.Or(c.Dir, x.Cwd)
-	if c.backend == "" && x.AgentCLI != "" {
-		c.backend = protocol.DefaultBackend
-		for title, backend := range backends {
-			if strings.HasPrefix(x.AgentCLI, title+" ") {
-				c.backend = backend
-			}
-		}
-	}
 	if !slices.ContainsFunc(c.begins, func(b begin) bool { return b.exec == x.N }) {
 		c.begins = append(c.begins, begin{exec: x.N, time: x.Started, from: -1})
 	}

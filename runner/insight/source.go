@@ -31,7 +31,6 @@ type Source struct {
 
 // Transcripts are the conversations of one agent CLI, as runner.Agent has them.
 type Transcripts interface {
-	Abilities() runner.Abilities
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }
 

@@ -138,17 +138,11 @@ func gatherMessages(r *Report, s Source, known *places, pot int) {
 
 // placesOf completes the conversations that the history knows by what events tell.
 func placesOf(r *Report, execs map[int]*report.Exec, s Source, p *places) *places {
-	backends := map[string]string{}
-	for name, agent := range s.Agents {
-		backends[agent.Abilities().Title] = name
-	}
 	for i := range r.Executions {
-		p.execution(&r.Executions[i], backends)
+		p.execution(&r.Executions[i])
 	}
 	for _, c := range p.all {
-		if c.backend == "" { // it has not ended, and there is no history
-			c.backend = s.Run.Options.BackendName()
-		}
+		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // where there is no history
 		for _, b := range c.begins {
 			if x := execs[b.exec]; x != nil && c.Dir == "" {
 				c.Dir = x.Cwd

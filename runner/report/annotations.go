@@ -58,12 +58,11 @@ const (
 // result. No annotation is repeated, and each level has ten at most: if there are
 // more, the tenth says how many. Therefore the tenth of each is shown on Close.
 type Annotations struct {
-	log       JobLog
-	scope     func(state string) (file string)
-	levels    map[string]*level
-	seen      map[[sha256.Size]byte]bool
-	model     *Model
-	reminders map[string]*state.Reminder // the last one of the present attempt, by agent
+	log    JobLog
+	scope  func(state string) (file string)
+	levels map[string]*level
+	seen   map[[sha256.Size]byte]bool
+	model  *Model
 	// ending says how the run ended. It waits until it is known what can be done next.
 	ending *Annotation
 }
@@ -78,23 +77,18 @@ type level struct {
 // NewAnnotations returns Annotations to a job log. scope returns the path of a state's file
 // relative to the repository, "" if the repository doesn't have it.
 func NewAnnotations(log JobLog, m *Model, scope func(state string) (file string)) *Annotations {
-	return &Annotations{
-		log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, model: m,
-		reminders: map[string]*state.Reminder{},
-	}
+	return &Annotations{log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, model: m}
 }
 
 // Report implements Reporter.
 func (a *Annotations) Report(e state.Event) error {
 	switch b := e.Body.(type) {
-	case *state.StateStarted:
-		delete(a.reminders, e.Agent)
-	case *state.Reminder:
-		a.reminders[e.Agent] = b
 	case *state.Retry:
 		a.retry(e, b)
 	case *state.NodeAttempt:
-		a.addVerdict(e, b)
+		if b.Reason == "no_transition_tag" {
+			a.usedUp(e)
+		}
 	case *state.StateFinished:
 		a.finish(e, b)
 	case *state.Transition:
@@ -189,7 +183,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	n := a.about(LevelError, e, "failed")
 	agent := a.model.agents[e.Agent]
 	wrote := agent.outputs
-	n.Text = ErrorLines(wrote.without(agent.Error))
+	n.Text = agent.why()
 	for _, one := range wrote.list() {
 		n.Text += "\n" + one.name + ":\n" + text.End(one.text, maxWritten/len(wrote.list()))
 	}
@@ -206,10 +200,9 @@ func (a *Annotations) finish(e state.Event, b *state.StateFinished) {
 	if len(b.Denied) > 0 {
 		a.warn(e, "was refused the use of tools", deniedText(b.Refused()))
 	}
-	if last := a.reminders[e.Agent]; last != nil && !b.OK && strings.HasSuffix(b.Error, "(after "+count(last.N, "reminder")+")") {
-		a.usedUp(e, last)
+	if !b.OK && strings.Contains(b.Error, " reminder") {
+		a.usedUp(e)
 	}
-	delete(a.reminders, e.Agent)
 }
 
 // move warns of a transition from a state that was not done. The agent did not fail:
@@ -220,17 +213,14 @@ func (a *Annotations) move(b *state.Transition, e state.Event) {
 	}
 }
 
-// addVerdict warns of an attempt whose answers never had a
-// valid tag. The next attempt has reminders of its own.
-func (a *Annotations) addVerdict(e state.Event, b *state.NodeAttempt) {
-	if last := a.reminders[e.Agent]; last != nil && b.Reason == "no_transition_tag" {
-		a.usedUp(e, last)
+// usedUp warns of answers that never had a valid tag.
+func (a *Annotations) usedUp(e state.Event) {
+	x := a.model.Last(e.Agent)
+	if x == nil || len(x.Reminders) == 0 {
+		return
 	}
-	delete(a.reminders, e.Agent)
-}
-
-func (a *Annotations) usedUp(e state.Event, last *state.Reminder) {
-	a.warn(e, "used up its reminders", fmt.Sprintf("%s, the last because: %s", count(last.N, "reminder"), last.Reason))
+	last := x.Reminders[len(x.Reminders)-1]
+	a.warn(e, "used up its reminders", count(len(x.Reminders), "reminder")+", the last because: "+last.Text)
 }
 
 // failedOutput returns what the commands wrote last that failed in an attempt.

@@ -35,8 +35,6 @@ type Model struct {
 	byAgent sums
 	byState sums
 	byModel sums
-	held    int  // bytes of outputs
-	dropped int  // executions whose outputs were dropped, from the first
 	isShort bool // executions between the first and the last ones are only counted
 }
 
@@ -79,6 +77,8 @@ func (m *Model) Resume(run *state.Run) {
 const (
 	maxFirst = 50  // executions from the first on in a short model
 	maxLast  = 150 // executions up to the last
+
+	maxOutputs = 2000 // executions up to the last that keep what programs wrote in them, so that a huge log fits into memory
 )
 
 // Add takes the next event. It reports whether the event was new: when an earlier log was
@@ -228,7 +228,6 @@ func (m *Model) note(e state.Event, a *Agent) {
 	if isSaid && !m.isShort {
 		x.Output = append(x.Output, said.Text)
 	}
-	m.hold(e.Body)
 	if x.note(e) {
 		m.byAgent.of(a.ID).Retries++
 		m.byState.of(x.State).Retries++
@@ -288,6 +287,9 @@ func (m *Model) begin(e state.Event, a *Agent) *Exec {
 	m.byAgent.of(a.ID).Executions++
 	m.byState.of(x.State).Executions++
 	m.Executions = append(m.Executions, x)
+	if old := len(m.Executions) - maxOutputs; old > 0 {
+		m.Executions[old-1].dropOutputs()
+	}
 	if m.isShort && len(m.Executions) > maxFirst+maxLast {
 		m.Executions = slices.Delete(m.Executions, maxFirst, maxFirst+1)
 	}
@@ -326,7 +328,6 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 		x.work.resume(m.began())
 		x.finish(e, b)
 		x.Total = m.spent.total().USD
-		m.hold(b)
 		asked, ms = x.Model, x.DurationMS
 	}
 	a.outputs = outputsOf(b)

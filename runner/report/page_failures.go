@@ -61,7 +61,7 @@ func listFailures(w *writer, failed []*Agent, most int) {
 }
 
 // why is the reason why the agent failed, without the outputs that are shown beside it.
-func (a *Agent) why() string { return ErrorLines(a.outputs.without(a.Error)) }
+func (a *Agent) why() string { return a.outputs.without(a.Error) }
 
 // writeFailure writes why an agent failed, in some lines: its error, its last
 // output, the command that failed in its last attempt, and the tools that it was

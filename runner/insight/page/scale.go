@@ -136,75 +136,33 @@ type tick struct {
 	Text string
 }
 
-// Names on the axis are this far apart, those with a date and seconds farther.
-const (
-	apart     = whole / 12
-	apartDate = whole / 7
-)
+// apart is how far the moments that the axis names are apart.
+const apart = whole / 8
 
-// ticks returns moments that lie apart on the timeline, at round times where there are some.
+// ticks returns moments that lie apart on the timeline, with the date where a day begins.
 func (s scale) ticks() []tick {
-	if len(s.stretches) == 0 {
-		return nil
-	}
-	from, to := s.stretches[0].from, s.stretches[len(s.stretches)-1].to
-	unit := unitFor(s.busy())
-	layout := "15:04"
-	if unit < time.Minute {
-		layout = "15:04:05"
-	}
 	var out []tick
-	next, named := 0, time.Time{}
-	add := func(t time.Time) {
-		at := s.at(t)
-		if at < next || at > whole-apart/2 {
-			return
+	day := ""
+	for left := 0; left < whole-apart/2 && len(s.stretches) > 0; left += apart {
+		t := s.moment(left).UTC()
+		text := t.Format("15:04:05")
+		if today := t.Format("2 Jan "); today != day {
+			text, day = today+text, today
 		}
-		text := t.UTC().Format(layout)
-		next = at + apart
-		if !sameDay(from, to) && !sameDay(t, named) {
-			text, named, next = t.UTC().Format("2 Jan ")+text, t, at+apartDate
-		}
-		out = append(out, tick{at, text})
-	}
-	add(from)
-	for _, x := range s.stretches {
-		if x.isCut {
-			continue
-		}
-		for t := x.from.Truncate(unit).Add(unit); !t.After(x.to); t = t.Add(unit) {
-			add(t)
-		}
+		out = append(out, tick{left, text})
 	}
 	return out
 }
 
-// busy returns how long all times were that are drawn in their length.
-func (s scale) busy() time.Duration {
-	var sum time.Duration
-	for _, x := range s.stretches {
-		if !x.isCut {
-			sum += x.to.Sub(x.from)
-		}
+// moment is the inverse of at.
+func (s scale) moment(left int) time.Time {
+	place := float64(left) / whole
+	i, isThere := slices.BinarySearchFunc(s.stretches, place, func(x stretch, place float64) int { return cmp.Compare(x.left, place) })
+	if !isThere {
+		i--
 	}
-	return sum
-}
-
-func sameDay(a, b time.Time) bool {
-	return a.UTC().Format(time.DateOnly) == b.UTC().Format(time.DateOnly)
-}
-
-// unitFor returns the round time between two ticks, so that there are about eight of them.
-func unitFor(busy time.Duration) time.Duration {
-	for _, unit := range []time.Duration{
-		time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
-		10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour,
-	} {
-		if busy <= 10*unit {
-			return unit
-		}
-	}
-	return 24 * time.Hour
+	x := s.stretches[i]
+	return x.from.Add(time.Duration((place - x.left) / x.width * float64(x.to.Sub(x.from))))
 }
 
 // pauses returns the times without work that are drawn shorter than they were.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -135,14 +134,14 @@ func agentsOutput(run *state.Run) []agentOutput {
 	for _, e := range run.Ended {
 		o := agentOutput{Agent: e.Agent, Status: "completed", Result: strings.ToValidUTF8(string(e.Result), "\uFFFD")}
 		if e.Error != "" { // a join has delivered its failure
-			o.Status, o.Error = string(state.Stuck), report.ErrorLines(e.Error)
+			o.Status, o.Error = string(state.Stuck), e.Error
 		}
 		list = append(list, o)
 	}
 	for _, a := range run.Agents {
 		o := agentOutput{Agent: a.ID, Status: string(a.Status), State: a.State}
 		if a.Failure != nil {
-			o.Error = report.ErrorLines(a.Failure.Message)
+			o.Error = a.Failure.Message
 		}
 		list = append(list, o)
 	}
