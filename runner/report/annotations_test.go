@@ -126,15 +126,12 @@ func TestWhatMakesNoWarning(t *testing.T) {
 	limit := func(value float64) []state.Event {
 		return []state.Event{{Body: &state.Limit{Which: "budget", Value: value, Max: 10}}}
 	}
-	reminders := []state.Event{about(&state.Reminder{N: 1, Reason: "no tag"}), about(&state.Reminder{N: 2, Reason: "two tags"})}
 	for name, events := range map[string][]state.Event{
-		"a reminder that helped":      {reminders[0], about(&state.StateFinished{OK: true})},
-		"a failure of another kind":   append(reminders[:2:2], about(&state.StateFinished{Error: "exit code 1"})),
-		"an attempt that is not done": append(reminders[:2:2], about(&state.NodeAttempt{Reason: "done_when_failed"})),
-		"less than 80 % of a budget":  limit(7.9),
-		"more than the budget":        limit(10.1),
-		"the deadline":                {{Body: &state.Limit{Which: "deadline", Value: 8, Max: 10}}},
-		"a checkpoint":                {{Body: &state.Checkpoint{Store: "artifact"}}},
+		"a reminder that helped":     {about(&state.StateStarted{}), about(&state.Reminder{N: 1, Reason: "no tag"}), about(&state.StateFinished{OK: true})},
+		"less than 80 % of a budget": limit(7.9),
+		"more than the budget":       limit(10.1),
+		"the deadline":               {{Body: &state.Limit{Which: "deadline", Value: 8, Max: 10}}},
+		"a checkpoint":               {{Body: &state.Checkpoint{Store: "artifact"}}},
 		"a failed agent that was resumed": {
 			about(&state.StateFinished{Error: "broken"}), about(&state.AgentFinished{Error: "broken"}),
 			about(&state.StateStarted{}), about(&state.StateFinished{OK: true}), about(&state.Transition{Tag: "goto", Target: "B.md"}),

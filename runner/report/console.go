@@ -52,7 +52,6 @@ type agentView struct {
 	note      string    // its last retry, reminder or attempt, for the live line
 	busy      string    // what it is doing, for the live line; "" when nobody knows
 	failure   string    // of the state that just failed
-	unseen    []line    // of a script's output, which a quiet reader sees if it fails
 	// pending is the line of a state that ended. It waits for the transition, which
 	// comes with the same step.
 	pending *line
@@ -100,8 +99,8 @@ func (c *Console) Note(agent, state, text string) error {
 	return c.flush()
 }
 
-// Doing prints a line that a script wrote, which is not an event. A quiet reader
-// sees it only if the script fails. What an agent is busy with is shown while it is.
+// Doing prints a line that a script wrote, which is not an event. What an agent is busy with is
+// shown while it is.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Doing != "" {
 		c.view(agent).busy = p.Doing
@@ -109,12 +108,7 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Text == "" {
 		return nil
 	}
-	l := line{agent: agent, state: stateName, mark: says, text: p.Text}
-	if v := c.view(agent); c.o.Quiet {
-		v.unseen = append(v.unseen, l)
-		return nil
-	}
-	c.print(l)
+	c.print(line{agent: agent, state: stateName, mark: says, text: p.Text})
 	return c.flush()
 }
 
@@ -203,7 +197,7 @@ func (c *Console) note(e state.Event) {
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
 		v := c.view(e.Agent)
-		v.state, v.began, v.note, v.busy, v.failure, v.unseen = e.State, e.Time, "", "", "", nil
+		v.state, v.began, v.note, v.busy, v.failure = e.State, e.Time, "", "", ""
 		c.deactivate(v)
 		c.active = append(c.active, v)
 	case *state.NodeAttempt:
@@ -238,11 +232,6 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 		v.pending = &l
 		return
 	}
-	for _, output := range v.unseen {
-		output.rank = vital
-		c.print(output)
-	}
-	v.unseen = nil
 	if l.mark == gaveUp {
 		v.pending = &l
 		return

@@ -185,23 +185,3 @@ func atoi(t *testing.T, s string) int {
 	must(t, err)
 	return n
 }
-
-// TestEndWithoutTransition states that the end of a state is shown before the next event
-// of its agent, and at the end, even if no transition follows.
-func TestEndWithoutTransition(t *testing.T) {
-	var out bytes.Buffer
-	c := NewConsole(&out, NewLiveModel(), ConsoleOptions{})
-	for range 2 {
-		report(t, c, state.Event{Time: nine, Agent: "main", State: "A.md", Body: &state.StateFinished{OK: true}})
-		report(t, c, state.Event{Time: nine, Agent: "main", State: "B.md", Body: &state.Retry{}})
-		report(t, c, state.Event{Time: nine, Agent: "main", State: "C.md", Body: &state.StateFinished{OK: true}})
-		must(t, c.Tick(nine))
-	}
-	var marks []string
-	for line := range strings.Lines(out.String()) {
-		marks = append(marks, strings.Fields(line)[1])
-	}
-	if got, want := strings.Join(marks, " "), "A.md B.md C.md A.md B.md C.md"; got != want {
-		t.Errorf("got lines of %s, want %s, in\n%s", got, want, &out)
-	}
-}

@@ -94,24 +94,6 @@ func TestJobGolden(t *testing.T) {
 	}
 }
 
-// TestJobGroupsNeverNest states that whatever moment a run ends in, groups come
-// one after the other and none stays open.
-func TestJobGroupsNeverNest(t *testing.T) {
-	for _, name := range told {
-		var all collector
-		replayFile(t, name, &all)
-		for n := range all {
-			var log jobLog
-			j := NewJob(&log, NewLiveModel(), ConsoleOptions{Verbose: true})
-			for _, e := range all[:n+1] {
-				report(t, j, e)
-			}
-			closed(t, j)
-			log.check(t, fmt.Sprintf("%d events of %s", n+1, name))
-		}
-	}
-}
-
 // TestJobSaysThatAgentsWork states that each active agent has a line outside of groups at
 // least every 30 seconds, whatever its group shows, and none after its end.
 func TestJobSaysThatAgentsWork(t *testing.T) {

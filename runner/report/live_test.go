@@ -107,28 +107,6 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 	}
 }
 
-// TestSaysWhoRuns states that without a terminal no active agent is without a line for more
-// than 30 seconds, and that there are not many more lines than that.
-func TestSaysWhoRuns(t *testing.T) {
-	var w writes
-	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{})
-	starts(t, c, 2)
-	last, lines := nine, 0
-	for at := nine; at.Before(nine.Add(10 * time.Minute)); at = at.Add(7 * time.Second) {
-		w = nil
-		must(t, c.Tick(at))
-		if strings.Contains(strings.Join(w, ""), "still running: main_work1 WORK.md") {
-			last, lines = at, lines+1
-		}
-		if gap := at.Sub(last); gap > progressEvery {
-			t.Fatalf("nothing said for %s at %s", gap, at)
-		}
-	}
-	if lines > 30 {
-		t.Errorf("%d lines in 10 minutes, want at most 30", lines)
-	}
-}
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

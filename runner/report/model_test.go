@@ -20,7 +20,16 @@ func TestModelGolden(t *testing.T) {
 		name := strings.TrimSuffix(strings.TrimPrefix(log, "testdata/"), ".jsonl")
 		t.Run(name, func(t *testing.T) {
 			run := &state.Run{}
-			m, err := ModelOf(run, Events(log), nil)
+			twice := func(yield func(state.Event, error) bool) { // as after a resume: they count once
+				for e, err := range Events(log) {
+					for range 2 {
+						if !yield(e, err) {
+							return
+						}
+					}
+				}
+			}
+			m, err := ModelOf(run, twice, nil)
 			must(t, err)
 			data, err := json.MarshalIndent(struct {
 				*Model

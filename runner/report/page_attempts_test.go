@@ -8,59 +8,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestLastAttempt states that a failure is explained by an attempt of the state that
-// failed, not by one of a state before it.
-func TestLastAttempt(t *testing.T) {
-	failing := &state.NodeAttempt{Attempt: 2, Results: []state.CommandResult{{Cmd: "make", RC: 1, Tail: "broken\n"}}}
-	for _, c := range []struct {
-		what   string
-		events []state.Body
-		want   bool
-	}{
-		{"its last attempt failed", []state.Body{&state.StateStarted{}, failing}, true},
-		{"its last attempt was done", []state.Body{&state.StateStarted{}, failing, &state.NodeAttempt{Attempt: 3, Converged: true}}, false},
-		{"a state before gave up", []state.Body{&state.StateStarted{}, failing, &state.StateFinished{}, &state.StateStarted{}}, false},
-	} {
-		var p page
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
-		for _, b := range append(c.events, &state.AgentFinished{Error: "no"}) {
-			report(t, s, state.Event{Time: nine, Agent: "main", State: "A.md", Body: b})
-		}
-		const want = "The end of what `make` wrote:\n\n```text\nbroken\n```\n"
-		for what, text := range map[string]string{"summary": s.page(), "overview": s.Overview()} {
-			if got := strings.Contains(text, want); got != c.want {
-				t.Errorf("%s: the %s explains the failure by it: %t, want %t:\n%s", c.what, what, got, c.want, text)
-			}
-		}
-	}
-}
-
-// TestCostByModel states which models costs are booked on.
+// TestCostByModel states which models costs are booked on: those that are known, else the one that was
+// asked for; of many models the first ones.
 func TestCostByModel(t *testing.T) {
 	const cent = state.Dollar / 100
-	for _, c := range []struct {
-		what  string
-		asked string
-		ended []state.StateFinished
-		want  string
-	}{
-		{"nothing is known", "", []state.StateFinished{{CostUSD: cent}}, ""},
-		{"a script", "", []state.StateFinished{{}}, ""},
-		{"only what was asked for", "opus", []state.StateFinished{{CostUSD: cent}, {CostUSD: cent}}, "Cost by model: `opus` $0.0200\n"},
-		{"all of it", "opus", []state.StateFinished{{CostUSD: 3 * cent, Models: map[string]state.USD{"b": 2 * cent, "a": cent}}}, "Cost by model: `b` $0.0200, `a` $0.0100\n"},
-		{"tokens without a price", "gpt", []state.StateFinished{{Unpriced: 1500}, {Unpriced: 500}}, "Cost by model: `gpt` 2.0k tokens\n"},
-		{"some without a price", "gpt", []state.StateFinished{{CostUSD: cent, Unpriced: 500, Models: map[string]state.USD{"b": cent}}}, "Cost by model: `b` $0.0100, other 500 tokens\n"},
-		{"a part of it", "opus", []state.StateFinished{{CostUSD: 3 * cent, Models: map[string]state.USD{"b": cent}}}, "Cost by model: `b` $0.0100, other $0.0200\n"},
+	for want, ended := range map[string][]state.StateFinished{
+		"":                                       {{CostUSD: 0}},
+		"Cost by model: `asked` $0.0200\n\n":     {{CostUSD: cent}, {CostUSD: cent}},
+		"Cost by model: `asked` 2.0k tokens\n\n": {{Unpriced: 1500}, {Unpriced: 500}},
+		"Cost by model: `b` $0.0200, `a` $0.0100, other $0.0100\n\n": {{CostUSD: 4 * cent, Models: map[string]state.USD{"b": 2 * cent, "a": cent}}},
 	} {
-		var p page
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
-		for _, b := range c.ended {
-			report(t, s, state.Event{Agent: "main", State: "A.md", Body: &state.StateStarted{Model: c.asked}})
-			report(t, s, state.Event{Agent: "main", State: "A.md", Body: &b})
+		m := NewModel()
+		for i, b := range ended {
+			m.Add(state.Event{Agent: "main", State: "A.md", Exec: i + 1, Body: &state.StateStarted{Model: "asked"}})
+			m.Add(state.Event{Agent: "main", State: "A.md", Exec: i + 1, Body: &b})
 		}
-		got := s.page()
-		if c.want == "" && strings.Contains(got, "Cost by model: ") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: want %q in:\n%s", c.what, c.want, got)
+		if got := costsByModel(m.ByModel()); got != want {
+			t.Errorf("%+v: got %q, want %q", ended, got, want)
 		}
 	}
 	many := NewModel()

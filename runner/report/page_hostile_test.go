@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -273,34 +272,6 @@ func fits(t *testing.T, what, got string, isCut bool) {
 		t.Errorf("%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)
 	}
 }
-
-// TestCutSectionsSayWhatFailed states that where agents' sections have to be cut,
-// those that failed come first and still say why, and that all agents are shown or
-// counted.
-func TestCutSectionsSayWhatFailed(t *testing.T) {
-	t.Parallel()
-	const agents = 300
-	got := summaryOf(t, crowd(strings.Repeat("word ", 900), agents), "x")
-	if !strings.Contains(got, "\n147 more agents failed:\n\n- ") || !strings.Contains(got, "\n- 127 more\n") {
-		t.Errorf("got\n%.3000s\nwant the first failures on top, and the number of the others", got)
-	}
-	_, sections, _ := strings.Cut(got, "\n### Agents\n\n")
-	shown := strings.Split(sections, "</details>\n")
-	for i, section := range shown[:agents/2] {
-		if !strings.Contains(section, " failed in ") || !strings.Contains(section, "Why it failed:\n\n```text\nword word") {
-			t.Fatalf("section %d of %d agents, half of which failed: got\n%s\nwant one that says why it failed", i+1, agents, section)
-		}
-	}
-	hidden := 0
-	if m := hiddenForm.FindStringSubmatch(got); m != nil {
-		hidden, _ = strconv.Atoi(m[1])
-	}
-	if len(shown)-1+hidden != agents {
-		t.Errorf("got %d sections, %d agents that are not shown\n%.300s\nwant %d in all", len(shown)-1, hidden, shown[len(shown)-1], agents)
-	}
-}
-
-var hiddenForm = regexp.MustCompile(`(?m)^(\d+) agents not shown here\.$`)
 
 // FuzzSummary states that markup is shown as it is, and that no summary is too long.
 func FuzzSummary(f *testing.F) {

@@ -82,17 +82,3 @@ func TestLinksInAResultAreLinks(t *testing.T) {
 		}
 	}
 }
-
-// TestMarkupAroundALinkIsNotRead states that the text around a link is shown as it is.
-func TestMarkupAroundALinkIsNotRead(t *testing.T) {
-	for _, text := range slices.Concat(markup, hostile) {
-		if text = plain("M " + text + " M"); strings.Contains(text, "http") {
-			continue
-		}
-		want, _ := ofResult(t, "word https://forge.test/o/r/x word")
-		got, _ := ofResult(t, text+" https://forge.test/o/r/x "+text)
-		if diff := otherLine(skeleton(t, want), skeleton(t, got)); diff != "" {
-			t.Errorf("result with %q: %s\n%s", text, diff, got)
-		}
-	}
-}

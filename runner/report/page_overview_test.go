@@ -1,12 +1,9 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // TestOverviewIsShort states that the overview of a run has less than 8 KiB whatever
@@ -31,22 +28,6 @@ func TestOverviewIsShort(t *testing.T) {
 					t.Errorf("overview of %d bytes of %q has more than an overview:\n%s", size, filler, got)
 				}
 			}
-		}
-	}
-}
-
-// TestOverviewTellsOfAllFailures states that the first failure is shown and the
-// others are counted.
-func TestOverviewTellsOfAllFailures(t *testing.T) {
-	for n, want := range map[int]string{
-		1: "Agent `main_1` failed in state `A.md`: `error 1`", 2: "`A.md`: `error 1`\n\n1 more agent failed.", 40: "\n39 more agents failed.",
-	} {
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, Now: frozen})
-		for i := range n {
-			report(t, s, state.Event{Agent: fmt.Sprint("main_", i+1), State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprint("error ", i+1)}})
-		}
-		if got := s.Overview(); !strings.Contains(got, want) {
-			t.Errorf("overview of %d failures:\n%s\nwant %q in it", n, got, want)
 		}
 	}
 }

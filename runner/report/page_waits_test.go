@@ -10,33 +10,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// inRow are texts that a choice may have which is shown as it is written.
-var inRow = []string{"**b**", "_i_", "[x](http://x)", "@octocat", "#123", "<b>", "</details>", "<!--", "a|b", "$x$", "::error::x", "##[error]x", "~~~"}
-
-// TestChoicesAreShownAsCode states that choices are shown as they are written and are never
-// read as Markdown, also those in the words that answer a question.
-func TestChoicesAreShownAsCode(t *testing.T) {
-	asked := func(choices ...string) string {
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7}})
-		for _, e := range aboutMain(&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Which?", Choices: choices}) {
-			report(t, s, e)
-		}
-		return s.Overview()
-	}
-	for _, text := range inRow {
-		if plain(text) != text {
-			continue // the words are those of any answer
-		}
-		got := asked("M"+text+"M", "N")
-		if diff := otherLine(skeleton(t, asked("M", "N")), skeleton(t, got)); diff != "" {
-			t.Errorf("choice %q: %s\n%s", text, diff, got)
-		}
-		if want := "`/raymond M" + strings.ReplaceAll(text, "|", "∣") + "M` · `/raymond N`"; !strings.Contains(got, want) {
-			t.Errorf("choice %q: got\n%s\nwant in it\n%s", text, got, want)
-		}
-	}
-}
-
 // TestManyWaitsFit states that page and overview stay below their limits however many agents
 // wait for whatever, that the first question is always there with the words that answer it,
 // and that what isn't shown is counted.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,22 +76,6 @@ func read(path string) (all []state.Event, err error) {
 		all = append(all, e)
 	}
 	return all, nil
-}
-
-// TestEventsAreTheInverseOfLog states that the events that come out of a log are
-// those that went in.
-func TestEventsAreTheInverseOfLog(t *testing.T) {
-	events := slices.Concat(some(10), everywhere("text"))
-	for i := range events {
-		events[i].Seq = i + 1
-	}
-	path := filepath.Join(t.TempDir(), "events.jsonl")
-	must(t, os.WriteFile(path, logged(t, events, runID), 0o600))
-	got, err := read(path)
-	must(t, err)
-	if diff := cmp.Diff(events, got); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
 }
 
 // TestEventsOfDamagedLogs lists what becomes of lines that are not events.

@@ -47,7 +47,7 @@ func summaryTo(p *page) *Summary {
 	return NewSummary(NewLiveModel(), SummaryOptions{
 		Workflow: workflow(),
 		Write:    p.write, WorkflowID: "review-1a2b3c4d", Title: "review of issue 12", Now: frozen,
-		Notes: []string{"Transcripts were left out: set `state-key`."},
+		Notes: []string{"Transcripts were left out: set `state-key`."}, Differences: []string{"Run w goes on at 1b01085, on the work begun at e907715."},
 	})
 }
 
@@ -65,6 +65,7 @@ func TestSummaryGolden(t *testing.T) {
 			replayFile(t, name, advised{s, "Start this workflow again with `resume: auto` @ home."})
 			closed(t, s)
 			golden(t, name+".summary.md", p.text)
+			golden(t, name+".overview.md", s.Overview())
 		})
 	}
 }
@@ -110,19 +111,6 @@ func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 	step("close after an error", 0, 6, s.Close)
 }
 
-// TestDifferencesAreShown states that page and comment each say once what a resumed run
-// found different.
-func TestDifferencesAreShown(t *testing.T) {
-	var p page
-	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Differences: []string{"Run w goes on at 1b01085, on the work begun at e907715."}})
-	report(t, s, state.Event{Time: nine, Body: &state.RunStarted{Resumed: true}})
-	for where, text := range map[string]string{"page": p.text, "overview": s.Overview()} {
-		if n := strings.Count(strings.ReplaceAll(text, `\`, ""), "goes on at 1b01085, on the work begun at e907715"); n != 1 {
-			t.Errorf("%s: got it %d times in %q, want once", where, n, text)
-		}
-	}
-}
-
 // TestTablesOfLongRuns: from 26 executions on the table is folded, below the sums of each state,
 // the most expensive first; it has the first 50 and the last 150 executions, and the number of
 // those between.
@@ -148,24 +136,5 @@ func TestTablesOfLongRuns(t *testing.T) {
 				t.Errorf("%d executions: got %q: %t, want %t:\n%s", n, want, !isThere, isThere, p.text)
 			}
 		}
-	}
-}
-
-// TestSummaryOfAResume states that events count once which were read from the log of the
-// machine before and come again.
-func TestSummaryOfAResume(t *testing.T) {
-	var all collector
-	replayFile(t, "overbudget", &all)
-	var whole, twice page
-	one, two := summaryTo(&whole), summaryTo(&twice)
-	for i, e := range all {
-		report(t, one, e)
-		report(t, two, all[max(0, i-3)])
-		report(t, two, e)
-	}
-	closed(t, one)
-	closed(t, two)
-	if whole.text != twice.text {
-		t.Errorf("summary with events told twice:\n%s\nwant:\n%s", twice.text, whole.text)
 	}
 }
