@@ -125,7 +125,7 @@ func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replie
 	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless
 	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
 	cfg.Reporter, cfg.Cancel = timeless{o.Events}, twice(stops.Reasons())
-	o.Events.Model = report.NewModel() // all of the run is compared with what was expected
+	*o.Events.Model = *report.NewModel() // all of the run is compared with what was expected
 	o.Events.Add("console", report.NewConsole(s.Stderr, o.Events.Model, s.Console))
 	run, err := o.Run(ctx)
 	o.Close()
