@@ -13,7 +13,7 @@ import (
 func admit(ctx context.Context, s *step, p *prepared) error {
 	if ask.IsComment(s.event.About.Body) || ask.IsMarked(s.event.About.Body) {
 		// With a token other than the job's own, each edit would start the next run.
-		return s.skip("skipped: the event is about a comment that this action keeps")
+		return s.log.skip("skipped: the event is about a comment that this action keeps")
 	}
 	if !s.event.Code.Known && p.heard == nil { // else that was tried
 		findHead(ctx, s)
@@ -35,7 +35,7 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 	}
 	refused := &problem.Problem{Class: problem.ClassDenied, What: denied.Error(), Hint: denied.Remedy()}
 	if s.in.OnDenied == job.OnDeniedSkip {
-		return s.skip("skipped: " + refused.Error())
+		return s.log.skip("skipped: " + refused.Error())
 	}
 	return refused
 }

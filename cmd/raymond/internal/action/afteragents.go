@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
@@ -15,16 +16,13 @@ import (
 
 // markOfAgents is the note that agents have run in this job, beside the folders of its steps, where they can't
 // see it. It has the folders that they could write.
-func markOfAgents(s *step) string {
-	parent, _ := stepFolders(s.env.Getenv)
-	return filepath.Join(parent, agentsFile)
-}
+func (d folders) markOfAgents() string { return filepath.Join(d.all, agentsFile) }
 
 // afterAgents returns where agents of this job could write; nil as long as none has run. A note that can't be
 // read is one of everything.
-func afterAgents(s *step) []string {
+func afterAgents(dirs folders) []string {
 	var folders []string
-	if err := seal.ReadNote(markOfAgents(s), &folders); errors.Is(err, fs.ErrNotExist) {
+	if err := seal.ReadNote(dirs.markOfAgents(), &folders); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return []string{string(filepath.Separator)}
@@ -34,11 +32,11 @@ func afterAgents(s *step) []string {
 
 // isOfAgents reports whether agents of this job could write one of some files, which are named relative to the
 // workspace.
-func isOfAgents(s *step, paths ...string) bool {
-	folders := afterAgents(s)
+func isOfAgents(dirs folders, paths ...string) bool {
+	folders := afterAgents(dirs)
 	return slices.ContainsFunc(paths, func(path string) bool {
 		if path != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(s.dirs.top, path)
+			path = filepath.Join(dirs.top, path)
 		}
 		at := cage.Resolve(path)
 		return at != "" && slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(at, cage.Resolve(dir)) })
@@ -46,12 +44,12 @@ func isOfAgents(s *step, paths ...string) bool {
 }
 
 // markAgents notes that agents have run. Where the cage is off nothing is held that later steps could rely on.
-func markAgents(s *step) error {
-	if s.options.Cage.IsOff() {
+func markAgents(dirs folders, c options.Cage) error {
+	if c.IsOff() {
 		return nil
 	}
-	all := slices.Concat(afterAgents(s), []string{s.dirs.top, s.dirs.work}, s.options.Cage.Writable)
-	return seal.WriteNote(markOfAgents(s), slices.Compact(slices.Sorted(slices.Values(all))))
+	all := slices.Concat(afterAgents(dirs), []string{dirs.top, dirs.work}, c.Writable)
+	return seal.WriteNote(dirs.markOfAgents(), slices.Compact(slices.Sorted(slices.Values(all))))
 }
 
 // marking is a backend before whose first invocation it is noted that agents have run.

@@ -79,7 +79,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 		return nil
 	}
 	p, err := keyproxy.Start(keyproxy.Options{
-		Vendors: vendors, Environ: a.clis.Env, Price: priced(s, book), Tools: s.in.APITools, IsOpen: s.options.Cage.Network == "",
+		Vendors: vendors, Environ: a.clis.Env, Price: priced(s.log, book), Tools: s.in.APITools, IsOpen: s.options.Cage.Network == "",
 		Log: func(line string) { s.log.print(s.log.shown("key proxy: " + line)) },
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 
 // priced is what the models cost that agents ask for. A model of a known vendor that has no price is as dear as
 // the dearest of that vendor, which is said once.
-func priced(s *step, book prices.Book) func(model string) (state.Price, bool) {
+func priced(log *jobLog, book prices.Book) func(model string) (state.Price, bool) {
 	var once sync.Once
 	return func(model string) (state.Price, bool) {
 		price, ok := book.Find(model)
@@ -102,7 +102,7 @@ func priced(s *step, book prices.Book) func(model string) (state.Price, bool) {
 		}
 		if price, ok = book.Dearest(model); ok {
 			once.Do(func() {
-				s.log.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", model))
+				log.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", model))
 			})
 		}
 		return price, ok
@@ -116,7 +116,7 @@ func installers(s *step) map[string]clis.Installer {
 		all[name] = agentcli.Install{
 			Pin: pin, Input: name + "-path", Version: s.in.Versions[name],
 			Cache: cmp.Or(s.env.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
-			Env:   job.ScriptEnviron(s.env.Environ, npmVariables), IsCaged: !s.options.Cage.IsOff() && s.unheld() == "",
+			Env:   job.ScriptEnviron(s.env.Environ, npmVariables), IsCaged: !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "",
 		}
 	}
 	return all

@@ -74,7 +74,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 		isLate := time.Now().After(until)
 		switch isDriven := c.isDriven(s); {
 		case isDriven && (isLate || slices.ContainsFunc(c.was.Agents, isAtWork)):
-			return c.end(s, fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.key))
+			return s.log.end(fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.key))
 		case isDriven:
 		case c.found == nil || s.stored.runtime == nil:
 			return nil
@@ -83,7 +83,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 				return err
 			}
 			if isLate {
-				return c.end(s, "nothing is started: another job has the run, and finds this comment by itself")
+				return s.log.end("nothing is started: another job has the run, and finds this comment by itself")
 			}
 		}
 		if err := forge.Sleep(ctx, pause); err != nil {
@@ -93,7 +93,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 			return c.err
 		}
 		if !c.isFound() {
-			return c.end(s, "nothing is started: another job has taken the answer")
+			return s.log.end("nothing is started: another job has taken the answer")
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	mark := ask.StuckMark(token)
 	place, err := ask.Look(ctx, s.api, s.event.Number, time.Time{})
 	if err == nil && !place.Says(mark) {
-		_, err = s.api.Say(ctx, s.event.Number, ask.Stuck(mark, s.log.shown(forJob(s, why).Error())))
+		_, err = s.api.Say(ctx, s.event.Number, ask.Stuck(mark, s.log.shown(forJob(s.log, why).Error())))
 	}
 	if err != nil {
 		s.log.warn(commentRefused(s.event.Kind, err))

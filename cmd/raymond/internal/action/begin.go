@@ -51,7 +51,7 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 		return nil, err
 	}
 	b = &readyRun{lookup: l, flow: p.flow, base: baseOf(ctx, s)}
-	b.began = checkpoints.Began{KeyOf: keyOf(s), Checkout: b.base, Input: digestOf(s.in.Input)}
+	b.began = checkpoints.Began{KeyOf: keyOf(s.event, s.in), Checkout: b.base, Input: digestOf(s.in.Input)}
 	if !s.in.IsLocal() {
 		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
@@ -61,7 +61,7 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 	var locked *state.LockedError
 	switch {
 	case p.heard != nil && errors.As(err, &locked):
-		err = p.heard.end(s, "nothing is started: the run is driven by another job, which finds this comment by itself")
+		err = s.log.end("nothing is started: the run is driven by another job, which finds this comment by itself")
 	case err == nil && b.how != shows:
 		err = limit(ctx, s, b)
 	}
@@ -149,7 +149,7 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 	if err := openBook(ctx, s, b); err != nil {
 		return err
 	}
-	if err := errors.Join(checkSandbox(s, b.options().SkipPermissions), checkPrompts(s, b), checkPrices(s, b)); err != nil {
+	if err := errors.Join(checkSandbox(s.in, b.options().SkipPermissions), checkPrompts(s, b), checkPrices(s, b)); err != nil {
 		return err
 	}
 	return planReport(s, b)
@@ -236,7 +236,7 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 
 // noteRun keeps which run the step drives.
 func noteRun(s *step, run *state.Run) error {
-	if s.isBuiltin() {
+	if isBuiltin(s.in.Workflow) {
 		for _, dir := range []string{s.dirs.run(run.WorkflowID), s.dirs.state} { // where copies of it are made
 			s.log.rename(filepath.Join(dir, "scope"), s.in.Workflow)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
@@ -14,12 +15,12 @@ import (
 // newCages makes the cages of a run. The caller closes them.
 func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	if b.hasWork {
-		if err := markAgents(s); err != nil {
+		if err := markAgents(s.dirs, s.options.Cage); err != nil {
 			return nil, machineProblem("RUNNER_TEMP", err)
 		}
 	}
 	var needs runner.Needs
-	if isCaged(s) {
+	if isCaged(s.in, s.options.Cage) {
 		var err error
 		if needs, err = session.Needs(a.clis, *b.options(), b.flow.Scope, s.options.Jobs); err != nil {
 			return nil, machineProblem("agent CLIs", err)
@@ -27,20 +28,22 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	}
 	return confine.New(s.options.Cage, confine.Site{
 		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.env.Getenv("RUNNER_TEMP"),
-		Hidden: s.private(), Read: s.needed(), Guarded: s.guarded(), Needs: needs,
+		Hidden: private(s.env, s.dirs, s.in.IsLocal()), Read: needed(s.dirs.state, s.options.CLIs), Guarded: guarded(s.env), Needs: needs,
 		IsFree: s.in.AllowSudo, IsClean: isClean(s, b),
 		Label: s.options.Label, Tell: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
 	})
 }
 
 // isCaged reports whether agents are to run in a cage, as far as there is one on this system.
-func isCaged(s *step) bool { return !s.options.Cage.IsOff() && !s.in.AllowSudo && cage.Program != "" }
+func isCaged(in job.Settings, c options.Cage) bool {
+	return !c.IsOff() && !in.AllowSudo && cage.Program != ""
+}
 
 // cliFolder is where the agent CLIs have folders of their own, with the conversations, in place of those in the home folder;
 // "" without a cage. It is that of the step, which takes conversations from checkpoints, or of the run that is kept here.
 func (s *step) cliFolder() string {
 	switch {
-	case !isCaged(s):
+	case !isCaged(s.in, s.options.Cage):
 		return ""
 	case s.in.IsLocal():
 		return session.CLIFolder(s.dirs.run(cmp.Or(s.note.get().WorkflowID, s.options.WorkflowID)))
@@ -51,24 +54,23 @@ func (s *step) cliFolder() string {
 // isClean reports whether no agent, and nothing of what one has done, comes into the workspace: there trusted
 // scripts may read the checkout.
 func isClean(s *step, b *readyRun) bool {
-	return s.in.NoPrompts && !b.hasWork && afterAgents(s) == nil && !b.flow.HasCaged(s.options.Jobs)
+	return s.in.NoPrompts && !b.hasWork && afterAgents(s.dirs) == nil && !b.flow.HasCaged(s.options.Jobs)
 }
 
 // private are the files of the run, of the runner, and of other steps that use the
 // action.
-func (s *step) private() []string {
-	parent, _ := stepFolders(s.env.Getenv)
-	hidden := append(job.CommandFiles(s.env.Getenv), parent, s.dirs.state)
-	if s.in.IsLocal() { // with other repositories' runs beside this one's
-		hidden = append(hidden, filepath.Dir(filepath.Dir(s.dirs.state)))
+func private(env Env, dirs folders, isLocal bool) []string {
+	hidden := append(job.CommandFiles(env.Getenv), dirs.all, dirs.state)
+	if isLocal { // with other repositories' runs beside this one's
+		hidden = append(hidden, filepath.Dir(filepath.Dir(dirs.state)))
 	}
 	return hidden
 }
 
 // needed is what agents need of the temporary folder: the agent CLI, where it is there.
-func (s *step) needed() []string {
-	needed := []string{filepath.Join(s.dirs.state, toolsFolder)}
-	for _, cli := range s.options.CLIs {
+func needed(state string, clis map[string]string) []string {
+	needed := []string{filepath.Join(state, toolsFolder)}
+	for _, cli := range clis {
 		if filepath.IsAbs(cli) {
 			needed = append(needed, cli)
 		}
@@ -77,20 +79,20 @@ func (s *step) needed() []string {
 }
 
 // actionFolder is the folder of this action; "" for a program that was started by hand.
-func (s *step) actionFolder() string {
-	if shim := s.env.Getenv(shimVariable); shim != "" {
+func actionFolder(env Env) string {
+	if shim := env.Getenv(shimVariable); shim != "" {
 		return filepath.Dir(filepath.Dir(shim))
 	}
 	return ""
 }
 
 // guarded are the folders of actions, whose post parts get the job's secrets.
-func (s *step) guarded() []string {
+func guarded(env Env) []string {
 	var folders []string
-	if own := s.actionFolder(); own != "" {
+	if own := actionFolder(env); own != "" {
 		folders = append(folders, own)
 	}
-	if temp := s.env.Getenv("RUNNER_TEMP"); temp != "" {
+	if temp := env.Getenv("RUNNER_TEMP"); temp != "" {
 		folders = append(folders, filepath.Join(filepath.Dir(temp), "_actions"))
 	}
 	return folders

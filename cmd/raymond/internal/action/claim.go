@@ -65,8 +65,8 @@ func claimNow(ctx context.Context, s *step) (*checkpoints.Claim, error) {
 
 // loseKey notes that nothing of the run is stored, neither here nor by the post
 // part.
-func loseKey(s *step) {
-	if err := s.note.change(func(d *noteData) { d.Lost = true }); err != nil {
-		s.log.warn(err.Error())
+func loseKey(log *jobLog, note *stepNote) {
+	if err := note.change(func(d *noteData) { d.Lost = true }); err != nil {
+		log.warn(err.Error())
 	}
 }

@@ -29,14 +29,14 @@ type comment struct {
 
 // wantsComment reports whether there is to be a comment, and says so where the
 // event has no place for one.
-func wantsComment(s *step) bool {
-	if s.in.Comment != job.CommentSticky || len(s.in.Part) > 0 { // there is one comment, and many parts at once
+func wantsComment(e job.Event, in job.Settings, log *jobLog) bool {
+	if in.Comment != job.CommentSticky || len(in.Part) > 0 { // there is one comment, and many parts at once
 		return false
 	}
-	if s.event.Number == 0 {
-		s.log.notice("comment: sticky: the event " + s.event.Name + " has no issue or pull request to comment on")
+	if e.Number == 0 {
+		log.notice("comment: sticky: the event " + e.Name + " has no issue or pull request to comment on")
 	}
-	return s.event.Number != 0
+	return e.Number != 0
 }
 
 // startComment prepares the comment of a run; overview returns what it should say.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -47,15 +48,15 @@ func areEmpty(inputs []string) string {
 // checkCredentials refuses to start a workflow whose agents are sure to have no credentials.
 // That is so on a runner of GitHub's, which nobody has logged in on, unless a step
 // before has made settings for the agent CLI.
-func checkCredentials(s *step, f *scope.Scope) error {
-	if s.env.Getenv("RUNNER_ENVIRONMENT") != "github-hosted" {
+func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Scope) error {
+	if env.Getenv("RUNNER_ENVIRONMENT") != "github-hosted" {
 		return nil
 	}
 	var errs []error
-	for _, backend := range surelyNeeded(s, f) {
+	for _, backend := range surelyNeeded(in, o, f) {
 		inputs := job.KeyInputs(backend)
-		given := s.in.ModelKey(backend).Text != "" || job.HasProvider(backend, s.env.Environ)
-		if given || len(inputs) == 0 || mayLogIn(s, backend) {
+		given := in.ModelKey(backend).Text != "" || job.HasProvider(backend, env.Environ)
+		if given || len(inputs) == 0 || mayLogIn(env, in, backend) {
 			continue
 		}
 		const hint = "set the secret that the workflow file names (events from forks get none)"
@@ -72,16 +73,16 @@ func checkCredentials(s *step, f *scope.Scope) error {
 // surelyNeeded are the agent CLIs of prompts to which the entry leads, and which this step
 // would run. A state that names none continues with
 // that of the conversation that comes to it; where states name others, only the entry's is sure.
-func surelyNeeded(s *step, f *scope.Scope) []string {
-	if s.in.NoPrompts {
+func surelyNeeded(in job.Settings, o *options.Options, f *scope.Scope) []string {
+	if in.NoPrompts {
 		return nil
 	}
-	own := cmp.Or(s.options.Alone().Backend, protocol.DefaultBackend)
+	own := cmp.Or(o.Alone().Backend, protocol.DefaultBackend)
 	var named []string
 	isOpen, entry := false, false
 	for _, name := range f.Workflow.Reachable() {
 		st, ok := f.Workflow.State(name)
-		isHere := s.options.Jobs == nil || slices.Contains(s.options.Jobs, f.Workflow.JobOf(name))
+		isHere := o.Jobs == nil || slices.Contains(o.Jobs, f.Workflow.JobOf(name))
 		switch {
 		case !ok || st.Kind != protocol.Prompt || !isHere:
 		case st.Policy.Backend != "":
@@ -116,17 +117,17 @@ var logins = map[string]login{
 
 // mayLogIn reports whether an agent CLI may have credentials that are not ours to
 // see: files of its own, or variables that the job names for it.
-func mayLogIn(s *step, backend string) bool {
+func mayLogIn(env Env, in job.Settings, backend string) bool {
 	l := logins[backend]
-	for _, name := range s.in.Env {
+	for _, name := range in.Env {
 		if slices.ContainsFunc(l.prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			return true
 		}
 	}
-	home := cmp.Or(s.env.Getenv("HOME"), s.env.Getenv("USERPROFILE"))
+	home := cmp.Or(env.Getenv("HOME"), env.Getenv("USERPROFILE"))
 	dir := filepath.Join(home, l.folder)
 	if l.variable != "" {
-		dir = cmp.Or(s.env.Getenv(l.variable), dir)
+		dir = cmp.Or(env.Getenv(l.variable), dir)
 	}
 	for _, file := range l.files {
 		path := filepath.Join(dir, file)
@@ -138,5 +139,5 @@ func mayLogIn(s *step, backend string) bool {
 		}
 	}
 	hasSettings := func(arg string) bool { return strings.Contains(arg, "--settings") }
-	return backend == protocol.BackendClaude && slices.ContainsFunc(job.Arguments(s.env.Getenv), hasSettings)
+	return backend == protocol.BackendClaude && slices.ContainsFunc(job.Arguments(env.Getenv), hasSettings)
 }

@@ -8,37 +8,38 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // beginningOf is how a run began that exists.
-func beginningOf(s *step, m *checkpoint.Manifest) checkpoints.Began {
-	return checkpoints.Began{KeyOf: keptKeyOf(s, m.KeyOf), Checkout: m.Checkout, Input: m.Input}
+func beginningOf(e job.Event, in job.Settings, m *checkpoint.Manifest) checkpoints.Began {
+	return checkpoints.Began{KeyOf: keptKeyOf(e, in, m.KeyOf), Checkout: m.Checkout, Input: m.Input}
 }
 
 // differences says what a run that is resumed finds different from what it left.
-func differences(s *step, l lookup, base string) {
+func differences(log *jobLog, input string, l lookup, base string) {
 	was, id := l.manifest, l.was.WorkflowID
 	if l.why != "" {
-		s.log.say(l.why)
+		log.say(l.why)
 	}
 	if was.Checkout != "" && base != "" && was.Checkout != base {
-		s.log.say(fmt.Sprintf("run %s goes on at %s, on the work begun at %s", id, shortCommit(base), shortCommit(was.Checkout)))
+		log.say(fmt.Sprintf("run %s goes on at %s, on the work begun at %s", id, shortCommit(base), shortCommit(was.Checkout)))
 	}
 	causes := strings.Join(was.Causes(), "; ")
 	for _, what := range was.Lacks() {
 		switch {
 		case l.how == shows && what != "workspace": // nobody needs a conversation
 		case what == "transcripts":
-			s.log.say(fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(l.was), ", "), causes))
+			log.say(fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(l.was), ", "), causes))
 		default:
-			s.log.say("the work in the workspace is missing, and agents find the checkout as it is: " + causes)
+			log.say("the work in the workspace is missing, and agents find the checkout as it is: " + causes)
 		}
 	}
-	if s.in.Input != "" && was.Input != digestOf(s.in.Input) {
+	if input != "" && was.Input != digestOf(input) {
 		text := "the input is not taken: run " + id + " continues with the one that it began with; resume: never starts a new run"
-		s.log.differs = append(s.log.differs, sentence(text))
-		s.log.warn(text)
+		log.differs = append(log.differs, sentence(text))
+		log.warn(text)
 	}
 }
 

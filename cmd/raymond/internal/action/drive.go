@@ -72,7 +72,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 func setup(s *step, b *readyRun, a *agents) session.Setup {
 	u := session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), Changed: b.changed,
-		Others: session.Others{Part: partAgents(s), Matrix: matrixOf(s), HandOver: b.checkout.HandOver(s.git)},
+		Others: session.Others{Part: partAgents(s.part()), Matrix: matrixOf(s), HandOver: b.checkout.HandOver(s.git)},
 		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.dirs.run(b.run.WorkflowID),
 		Hide: session.Hide{Printed: a.redact, Events: s.log.shown},
 		Out: session.Out{
@@ -88,7 +88,7 @@ func setup(s *step, b *readyRun, a *agents) session.Setup {
 // wrapAgents has prompts run as the step wants it: refused where it has none, noted for the
 // post part, and held until the key is known to be the run's.
 func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
-	mark := sync.OnceValue(func() error { return markAgents(s) })
+	mark := sync.OnceValue(func() error { return markAgents(s.dirs, s.options.Cage) })
 	for name, a := range agents {
 		run := runner.Backend(noPrompts{})
 		if !s.in.NoPrompts {

@@ -44,14 +44,13 @@ func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, 
 }
 
 // endEarlier ends the main part of an earlier step of this job that still drives a run of the step's key.
-func endEarlier(s *step) error {
-	parent, _ := stepFolders(s.env.Getenv)
-	entries, err := os.ReadDir(parent)
+func (p Process) endEarlier(dirs folders, key string) error {
+	entries, err := os.ReadDir(dirs.all)
 	for _, e := range entries {
 		var note noteData
-		dir := filepath.Join(parent, e.Name())
-		if dir != s.dirs.own && seal.ReadNote(filepath.Join(dir, stepFile), &note) == nil && note.Key == s.key {
-			_, driverErr := s.env.Process.endDrivers(dir, graceOfMain)
+		dir := filepath.Join(dirs.all, e.Name())
+		if dir != dirs.own && seal.ReadNote(filepath.Join(dir, stepFile), &note) == nil && note.Key == key {
+			_, driverErr := p.endDrivers(dir, graceOfMain)
 			err = errors.Join(err, driverErr)
 		}
 	}

@@ -63,7 +63,7 @@ func TestALaterStepEndsWhoDrivesItsKey(t *testing.T) {
 		signals++
 		return runs["k"].Close()
 	}}
-	if err := endEarlier(&step{key: "k", env: Env{Environ: []string{"RUNNER_TEMP=" + temp}, Process: p}}); err != nil || signals != 1 {
+	if err := p.endEarlier(folders{all: filepath.Join(temp, "raymond")}, "k"); err != nil || signals != 1 {
 		t.Errorf("got %v, %d signals, want one, after which nobody drives the key", err, signals)
 	}
 }

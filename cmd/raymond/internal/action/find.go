@@ -58,7 +58,7 @@ func (l lookup) remove() {
 // find looks for the run of the step, and decides what becomes of it. It ends the step where
 // nothing is to be done.
 func find(ctx context.Context, s *step, p prepared) (l lookup, err error) {
-	if err := errors.Join(os.MkdirAll(s.dirs.state, 0o700), endEarlier(s)); err != nil {
+	if err := errors.Join(os.MkdirAll(s.dirs.state, 0o700), s.env.Process.endEarlier(s.dirs, s.key)); err != nil {
 		return l, err
 	}
 	if p.heard != nil {
@@ -97,7 +97,7 @@ func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) 
 // findOwn finds the run of the step's own key. Whether it is resumed is decided by what its
 // checkpoint says.
 func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
-	named, err := readFollows(s)
+	named, err := readFollows(s.in.Follows)
 	if err != nil {
 		return l, err
 	}
@@ -111,8 +111,8 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 		}
 		l.warning, l.isBlind = l.found.Warning, l.found.Warning != "" && l.found.NoAccess
 		facts.Follows, facts.Digest = named, l.found.Digest
-		if m := l.manifest; m != nil && toldKey(s) != "" && !mayTake(s, m) {
-			return l, s.skip(notTaken(s, m))
+		if m := l.manifest; m != nil && toldKey(s.event, s.in) != "" && !mayTake(s.event, s.in, m) {
+			return l, s.log.skip(notTaken(s.log, m))
 		}
 	}
 	switch {
@@ -174,15 +174,15 @@ func (l *lookup) take(s *step, d slots.Decision, how course) error {
 // says so in one line: what it was told to continue is not there, or nothing of the run is due.
 func checkDue(ctx context.Context, s *step, f *flow, l lookup) error {
 	switch {
-	case !l.isResumed() && toldKey(s) != "":
-		return s.skip("nothing is started: no run of the key that this dispatch names is there to be continued by this job")
+	case !l.isResumed() && toldKey(s.event, s.in) != "":
+		return s.log.skip("nothing is started: no run of the key that this dispatch names is there to be continued by this job")
 	case l.how != resumes || l.was.WorkflowID == s.in.Resume: // who names it wants it tried
 		return nil
 	}
 	if hasParts(ctx, s, l) || isDue(ctx, s, f, l) {
 		return nil
 	}
-	return notDue(s, l.was)
+	return notDue(s.log, l.was)
 }
 
 // isDue reports whether there is anything to do for a run: what can't be found out is found out, or
@@ -193,12 +193,12 @@ func isDue(ctx context.Context, s *step, f *flow, l lookup) bool {
 }
 
 // notDue says in one line that nothing of a run is due.
-func notDue(s *step, run *state.Run) error {
+func notDue(log *jobLog, run *state.Run) error {
 	text := "nothing is due: run " + run.WorkflowID + " is suspended (" + run.Progress.Reason + ")"
 	if until := run.Progress.Until; !until.IsZero() {
 		text += " until " + report.Minute(until)
 	}
-	s.log.notice(text)
+	log.notice(text)
 	return errNotDue
 }
 

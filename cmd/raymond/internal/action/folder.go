@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -88,15 +89,15 @@ func ownOfMain(getenv func(string) string) string {
 
 // clearAway removes what a step has made for itself, since a runner can't remove what a container's root has made. The run
 // stays where the post part has failed; what the steps of a job share goes with the last of them.
-func clearAway(s *step, failed bool) error {
+func clearAway(dirs folders, failed bool) error {
 	if failed {
-		if err := checkpoints.Clear(s.dirs.own); err != nil {
+		if err := checkpoints.Clear(dirs.own); err != nil {
 			return err
 		}
-	} else if err := os.RemoveAll(s.dirs.own); err != nil {
+	} else if err := os.RemoveAll(dirs.own); err != nil {
 		return err
 	}
-	parent, shared := filepath.Dir(s.dirs.own), []string{filepath.Base(s.dirs.own), keysFolder, agentsFile}
+	parent, shared := filepath.Dir(dirs.own), []string{filepath.Base(dirs.own), keysFolder, agentsFile}
 	entries, err := os.ReadDir(parent)
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(shared, e.Name()) }) {
 		return err
@@ -135,14 +136,14 @@ func fileName(s string) string {
 
 // localDir is where the runs of this repository are kept in the state folder: no
 // other's are ever resumed.
-func localDir(s *step) (string, error) {
-	root := s.in.StateDir
+func localDir(dirs folders, in job.Settings, repository string) (string, error) {
+	root := in.StateDir
 	if !filepath.IsAbs(root) {
-		root = filepath.Join(s.dirs.top, root)
+		root = filepath.Join(dirs.top, root)
 	}
-	owner, name, ok := strings.Cut(s.event.Repository.Name, "/")
+	owner, name, ok := strings.Cut(repository, "/")
 	if !ok || fileName(owner) != owner || fileName(name) != name || !filepath.IsLocal(owner) || !filepath.IsLocal(name) {
-		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", s.event.Repository.Name),
+		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", repository),
 			"store: local keeps the runs of each repository apart")
 	}
 	return filepath.Join(root, owner, name), nil

@@ -59,7 +59,7 @@ func hear(ctx context.Context, s *step, from source) (*call, error) {
 // workflowOf reads the workflow, to see whether it asks anybody; nil when it can't be
 // read. The checkout may be of a stranger, who doesn't decide that.
 func workflowOf(ctx context.Context, s *step, from source) *protocol.Workflow {
-	if s.event.Kind == job.KindPullRequest && !s.isBuiltin() {
+	if s.event.Kind == job.KindPullRequest && !isBuiltin(s.in.Workflow) {
 		if committed, err := committedSource(ctx, s, from); err == nil {
 			from = committed
 		}
@@ -123,7 +123,7 @@ func (c *call) find(ctx context.Context, s *step) error {
 	if c.err != nil || c.isFollowing(ctx, s) {
 		return nil
 	}
-	return c.end(s, cmp.Or(c.others, "nothing is started: no question of a run is open here"))
+	return s.log.end(cmp.Or(c.others, "nothing is started: no question of a run is open here"))
 }
 
 // expired is the error of a question of the step's own key that is open here, and of
@@ -135,12 +135,6 @@ func (c *call) expired(s *step) error {
 		}
 	}
 	return nil
-}
-
-// end ends the step, with one line.
-func (c *call) end(s *step, why string) error {
-	s.log.print(s.log.shown(why))
-	return errSkipped
 }
 
 // keys are those that comments here point to, of this workflow file, but for the step's
@@ -190,9 +184,9 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 		}
 	}
 	c.isHanded = c.isLeft(s)
-	isOthers := c.isStored() && key != s.key && !mayTake(s, m)
+	isOthers := c.isStored() && key != s.key && !mayTake(s.event, s.in, m)
 	if isOthers && c.isFound() {
-		c.others, c.open, c.isHanded = notTaken(s, m), nil, false
+		c.others, c.open, c.isHanded = notTaken(s.log, m), nil, false
 	}
 	if c.next != "" && c.was.Progress.Status == state.Completed && !isOthers {
 		c.completed = cmp.Or(c.completed, key)

@@ -57,7 +57,7 @@ func (j *merged) of(l lookup) lookup {
 // would join the same parts to the same run.
 func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error) {
 	j = &merged{}
-	if j.where, err = relocation(s, b.found); err != nil {
+	if j.where, err = relocation(s.places, b.found); err != nil {
 		return nil, err
 	}
 	if j.run, err = b.was.Relocate(j.where); err != nil {
@@ -140,12 +140,12 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 		if !j.took[i] || s.in.Workspace == job.WorkspaceNone {
 			continue
 		}
-		where, err := relocation(s, found)
+		where, err := relocation(s.places, found)
 		if err != nil {
 			return err
 		}
 		notes, err := s.git.Bring(ctx, workspace.Bringing{Branches: branchesOf(j.ran[i]), Restoring: s.restoring(found, where)})
-		if err := restored(s, notes, err); err != nil {
+		if err := restored(s.log, notes, err); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 // machine look for them.
 func (j *merged) placeTranscripts(s *step, agents map[string]runner.Agent, talks *conversations.Notes) error {
 	for i, found := range j.taken() {
-		where, err := relocation(s, found)
+		where, err := relocation(s.places, found)
 		if err != nil {
 			return err
 		}
@@ -257,7 +257,7 @@ func openPart(s *step, f *slots.Found) (*state.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, err := relocation(s, f)
+	where, err := relocation(s.places, f)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 // chooseKey finds the identity of the run. A key that the step was told goes before the
 // one that it would have itself.
 func chooseKey(s *step) error {
-	s.key = cmp.Or(toldKey(s), s.in.Key, job.LegKey(job.DefaultKey(s.env.Getenv, s.event), s.in.Matrix))
+	s.key = cmp.Or(toldKey(s.event, s.in), s.in.Key, job.LegKey(job.DefaultKey(s.env.Getenv, s.event), s.in.Matrix))
 	if s.in.Key == "" && s.in.Mode == job.ModeRun && s.in.IsCalled {
 		return problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
 			"let the caller give one, as by an input of the workflow")
@@ -33,33 +33,32 @@ func chooseKey(s *step) error {
 // the keys of runs that this repository's own jobs have stored, and nothing is ever stored
 // under it that was not found under it. On other events it counts for nothing, since its
 // text might be a stranger's.
-func toldKey(s *step) string {
-	if s.event.Name != "workflow_dispatch" || s.in.Mode != job.ModeRun {
+func toldKey(e job.Event, in job.Settings) string {
+	if e.Name != "workflow_dispatch" || in.Mode != job.ModeRun {
 		return ""
 	}
-	return cmp.Or(s.in.RaymondKey, s.event.Dispatched)
+	return cmp.Or(in.RaymondKey, e.Dispatched)
 }
 
 // isTold reports whether the step was told the key of its run. It then continues that run,
 // or does nothing.
-func isTold(s *step) bool { return toldKey(s) != "" }
+func isTold(e job.Event, in job.Settings) bool { return toldKey(e, in) != "" }
 
 // reserveKey sees to it that two steps of a job don't share a key unawares: a
 // default key that an earlier step has used is a mistake.
 func reserveKey(s *step) error {
-	parent, _ := stepFolders(s.env.Getenv)
 	var parts []string
 	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
 		parts = append(parts, s.env.Getenv(name))
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
-	dir := filepath.Join(parent, keysFolder)
+	dir := filepath.Join(s.dirs.all, keysFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return machineProblem("RUNNER_TEMP", err)
 	}
 	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
 	switch {
-	case err == nil, errors.Is(err, fs.ErrExist) && (s.in.Key != "" || isTold(s)):
+	case err == nil, errors.Is(err, fs.ErrExist) && (s.in.Key != "" || isTold(s.event, s.in)):
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),
@@ -69,14 +68,14 @@ func reserveKey(s *step) error {
 }
 
 // keyOf says whose key a run has that this step begins.
-func keyOf(s *step) *checkpoint.KeyOf {
-	return &checkpoint.KeyOf{Job: s.event.Job, Matrix: s.in.Matrix, Default: s.in.Key == ""}
+func keyOf(e job.Event, in job.Settings) *checkpoint.KeyOf {
+	return &checkpoint.KeyOf{Job: e.Job, Matrix: in.Matrix, Default: in.Key == ""}
 }
 
 // keptKeyOf says whose key a run has that this step resumes; was is nil where nothing
 // tells it.
-func keptKeyOf(s *step, was *checkpoint.KeyOf) *checkpoint.KeyOf {
-	switch now := keyOf(s); {
+func keptKeyOf(e job.Event, in job.Settings, was *checkpoint.KeyOf) *checkpoint.KeyOf {
+	switch now := keyOf(e, in); {
 	case was == nil:
 		return now
 	case was.Matrix == now.Matrix:
@@ -88,18 +87,18 @@ func keptKeyOf(s *step, was *checkpoint.KeyOf) *checkpoint.KeyOf {
 // mayTake reports whether the step may resume a run whose key it has not chosen itself,
 // but was told by the marker of a comment or by the input raymond-key. A step that may
 // not ends without having begun anything, as notTaken says.
-func mayTake(s *step, m *checkpoint.Manifest) bool {
+func mayTake(e job.Event, in job.Settings, m *checkpoint.Manifest) bool {
 	return slots.Taker{
-		Key: s.in.Key, Job: s.event.Job, Matrix: s.in.Matrix, RunID: s.event.RunID, NamesJob: s.in.NamesJob,
-		Called: s.in.IsCalled,
+		Key: in.Key, Job: e.Job, Matrix: in.Matrix, RunID: e.RunID, NamesJob: in.NamesJob,
+		Called: in.IsCalled,
 	}.MayTake(m)
 }
 
 // notTaken is the line with which a step ends that may not take a run.
-func notTaken(s *step, m *checkpoint.Manifest) string {
+func notTaken(log *jobLog, m *checkpoint.Manifest) string {
 	whose := "another job"
 	if m.KeyOf != nil && m.KeyOf.Job != "" {
 		whose = "job " + m.KeyOf.Job
 	}
-	return s.log.shown("nothing is started: the run of the key " + m.Key + " is continued by " + whose + ", or by a step that names this key")
+	return log.shown("nothing is started: the run of the key " + m.Key + " is continued by " + whose + ", or by a step that names this key")
 }

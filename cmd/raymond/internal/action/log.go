@@ -110,6 +110,18 @@ func (l *jobLog) warnOnce(text string) {
 	}
 }
 
+// skip ends the step green, with nothing started, and says why.
+func (l *jobLog) skip(why string) error {
+	l.notice(why)
+	return errSkipped
+}
+
+// end ends it with one line.
+func (l *jobLog) end(why string) error {
+	l.print(l.shown(why))
+	return errSkipped
+}
+
 // note adds a sentence to the end of the page.
 func (l *jobLog) note(sentences ...string) { l.notes = append(l.notes, sentences...) }
 

@@ -25,7 +25,7 @@ const (
 func (e *ending) outlook(s *step, run *state.Run) ask.Outlook {
 	p := &run.Progress
 	f := ask.Facts{
-		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s, e.jobFile),
+		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s.event, s.in, s.keys != nil), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s.event, s.in, s.part(), e.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: e.isBlind,
 		Cause: keyAdvice(run, s.in, runBy(e.flow, run)), Lacks: e.lacks(s, run),
@@ -51,9 +51,9 @@ func (e *ending) outlook(s *step, run *state.Run) ask.Outlook {
 
 // onlyBranch is the branch whose runs alone find what the step stores: a seal would make it
 // theirs wherever they run, and a default key is of one branch, or of one issue.
-func onlyBranch(s *step) string {
-	own, main := s.event.Branch, s.event.Repository.DefaultBranch
-	if s.in.Key == "" || s.keys != nil || s.in.IsLocal() || main == "" || own == main {
+func onlyBranch(e job.Event, in job.Settings, isSealed bool) string {
+	own, main := e.Branch, e.Repository.DefaultBranch
+	if in.Key == "" || isSealed || in.IsLocal() || main == "" || own == main {
 		return ""
 	}
 	return own
@@ -74,12 +74,12 @@ func runBy(f *flow, run *state.Run) func(*state.Agent) string {
 
 // place says how people reach agents that wait. jobFile is the workflow file of the job, nil
 // for not known.
-func place(s *step, jobFile []byte) report.Place {
-	p := report.Place{Prefix: s.in.AnswerPrefix, Number: s.event.Number, Kind: "issue", Job: s.event.Job, NoSchedule: ask.HasNoSchedule(jobFile)}
-	if s.event.Kind == job.KindPullRequest {
+func place(e job.Event, in job.Settings, part *state.Part, jobFile []byte) report.Place {
+	p := report.Place{Prefix: in.AnswerPrefix, Number: e.Number, Kind: "issue", Job: e.Job, NoSchedule: ask.HasNoSchedule(jobFile)}
+	if e.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
-	p.Part = partAgents(s)
+	p.Part = partAgents(part)
 	return p
 }
 
@@ -129,12 +129,12 @@ const maxJobFile = 1 << 20
 // readJobFile reads the job's workflow file, where a checkout that is trusted has it,
 // before agents can change it; nil where it can't be read. It is of use to nothing
 // but what people are told.
-func readJobFile(s *step, isTrusted bool) []byte {
-	file := filepath.FromSlash(s.event.Workflow)
-	if !isTrusted || !filepath.IsLocal(file) || s.in.IsCalled { // then the job is in another file
+func readJobFile(in job.Settings, top string, workflow string, isTrusted bool) []byte {
+	file := filepath.FromSlash(workflow)
+	if !isTrusted || !filepath.IsLocal(file) || in.IsCalled { // then the job is in another file
 		return nil
 	}
-	data, _, err := files.Read(filepath.Join(s.dirs.top, file), maxJobFile)
+	data, _, err := files.Read(filepath.Join(top, file), maxJobFile)
 	if err != nil {
 		return nil
 	}

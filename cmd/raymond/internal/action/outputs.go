@@ -26,19 +26,19 @@ func guardFiles(s *step) (err error) {
 
 // writeNobodyWaits writes outputs that are there even if the step is killed.
 func writeNobodyWaits(s *step) error {
-	if err := setOutputs(s, nobodyWaits); err != nil {
+	if err := setOutputs(s.env, s.files, s.log, nobodyWaits); err != nil {
 		return machineProblem("outputs", err)
 	}
 	return nil
 }
 
 // setOutputs sets outputs of the step.
-func setOutputs(s *step, values map[string]string) error {
-	if s.files == nil || s.env.Getenv("GITHUB_OUTPUT") == "" {
+func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string) error {
+	if files == nil || env.Getenv("GITHUB_OUTPUT") == "" {
 		return nil // not in a job
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if err := s.files.SetOutput(name, s.log.mask.Text(values[name])); err != nil {
+		if err := files.SetOutput(name, log.mask.Text(values[name])); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func writeOutputs(s *step, e *ending, all []*problem.Problem) error {
 	if e.run != nil {
 		describe(s, e, values)
 	}
-	return setOutputs(s, values)
+	return setOutputs(s.env, s.files, s.log, values)
 }
 
 // describe adds what the outputs say of the run.

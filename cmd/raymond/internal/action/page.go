@@ -29,14 +29,14 @@ type owed struct {
 
 // openPage prepares what people read after the run, which says what can be done with it by now; nil where nobody wants it.
 func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, error) {
-	commenting := wantsComment(s)
+	commenting := wantsComment(s.event, s.in, s.log)
 	if !s.in.Summary && !commenting {
 		return nil, nil
 	}
 	p := &page{step: s, owed: owed{Summary: s.in.Summary, Comment: commenting}}
 	p.summary = report.NewSummary(events.Model, report.SummaryOptions{
 		Write: p.write, WorkflowID: b.run.WorkflowID, Workflow: b.flow.Workflow, Next: e.outlook(s, b.run).Text,
-		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.Site, Place: place(s, e.jobFile),
+		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.Site, Place: place(s.event, s.in, s.part(), e.jobFile),
 	})
 	if b.isResumed() {
 		if err := retell(s.dirs.events(b.run.WorkflowID), p.summary.Replay); err != nil {
@@ -138,7 +138,7 @@ func (p *page) finishComment(since func() time.Duration) {
 // completeComment writes the last text of the comment in the post part. That it
 // can't be written is no reason to fail.
 func (p *page) completeComment(ctx context.Context) {
-	if p == nil || !p.owed.Comment || !wantsComment(p.step) {
+	if p == nil || !p.owed.Comment || !wantsComment(p.step.event, p.step.in, p.step.log) {
 		return
 	}
 	c := startComment(p.step, p.summary.Overview, "From")
@@ -186,12 +186,12 @@ func linkLeft(s *step, l report.Link) error {
 // summaryOf is the summary of a run that has stopped or was killed. Who is killed can't tell how the run ended, and no log
 // has it: whoever resumes the run does so where it was.
 func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
-	if err := completeLog(s, run); err != nil {
+	if err := completeLog(s.dirs, s.log, run); err != nil {
 		return nil, err
 	}
 	known := report.NewLiveModel()
 	sum := report.NewSummary(known, report.SummaryOptions{
-		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.event.Site, Place: place(s, nil),
+		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.event.Site, Place: place(s.event, s.in, s.part(), nil),
 	})
 	if err := retell(s.dirs.events(run.WorkflowID), sum.Replay); err != nil {
 		return nil, err
@@ -212,10 +212,10 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 
 // completeLog adds the events that the main part saved and was not left the time
 // to tell.
-func completeLog(s *step, run *state.Run) error {
-	log, err := session.OpenLog(s.dirs.run(run.WorkflowID), run, s.log.shown, nil)
+func completeLog(dirs folders, log *jobLog, run *state.Run) error {
+	events, err := session.OpenLog(dirs.run(run.WorkflowID), run, log.shown, nil)
 	if err != nil {
 		return err
 	}
-	return log.Close()
+	return events.Close()
 }

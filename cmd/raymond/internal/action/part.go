@@ -30,7 +30,7 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 	if err := s.note.change(func(d *noteData) { d.Part = &own }); err != nil {
 		return l, err
 	}
-	if newest := newestOf(s, found[0]); newest != nil {
+	if newest := newestOf(s.in.ResumeWithoutTranscript, found[0]); newest != nil {
 		return continuePart(s, l, newest)
 	}
 	found[0].Remove()
@@ -45,8 +45,8 @@ func partsQuery(s *step, base *slots.Found, parts []state.Part) slots.PartsQuery
 
 // newestOf returns what an earlier job of the part has left; nil where that can't be
 // continued.
-func newestOf(s *step, p slots.PartFound) *slots.Found {
-	if len(p.All) == 0 || len(p.All[0].Manifest.Lacks()) > 0 && !s.in.ResumeWithoutTranscript {
+func newestOf(goesWithout bool, p slots.PartFound) *slots.Found {
+	if len(p.All) == 0 || len(p.All[0].Manifest.Lacks()) > 0 && !goesWithout {
 		return nil
 	}
 	for _, older := range p.All[1:] {
@@ -97,9 +97,9 @@ func shareOf(b *readyRun, budget state.USD) state.USD {
 }
 
 // partAgents are the agents that the step drives; nil for all.
-func partAgents(s *step) []string {
-	if own := s.part(); own != nil {
-		return agentsOf(*own)
+func partAgents(part *state.Part) []string {
+	if part != nil {
+		return agentsOf(*part)
 	}
 	return nil
 }

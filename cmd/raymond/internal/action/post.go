@@ -32,7 +32,7 @@ func Post(e Env) error {
 	}
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
-		p = forJob(s, p)
+		p = forJob(s.log, p)
 		annotate(s, source{}, nil, p)
 		all = append(all, p)
 	}
@@ -60,7 +60,7 @@ func post(ctx context.Context, s *step) error {
 	if errors.Is(err, errDone) {
 		err = nil
 	}
-	if left := clearAway(s, err != nil); left != nil {
+	if left := clearAway(s.dirs, err != nil); left != nil {
 		s.log.warn("not everything that the step has made for itself could be removed: " + left.Error())
 	}
 	return err
@@ -127,7 +127,7 @@ func abandon(ctx context.Context, s *step) error {
 	errs = append(errs, releaseLeft(ctx, s))
 	if isIntact(s, sessionsFile) {
 		own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
-		warnOfKept(s, conversations.Clear(conversationsOf(s), own, nil, true))
+		warnOfKept(s.log, conversations.Clear(conversationsOf(s), own, nil, true))
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -217,7 +217,7 @@ func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
 		return nil, nil
 	}
 	store := newStore(s, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
-	err = completeLog(s, run)
+	err = completeLog(s.dirs, s.log, run)
 	if errors.Is(err, syscall.ENOSPC) {
 		err = nil // the next job completes it
 	}
@@ -245,13 +245,13 @@ func clearConversations(s *step, e *ending) error {
 	if err != nil && !isUnstored || !isUnstored && !e.kept.isWhole {
 		return nil
 	}
-	warnOfKept(s, conversations.Clear(conversationsOf(s), own, c.Sessions, isUnstored))
+	warnOfKept(s.log, conversations.Clear(conversationsOf(s), own, c.Sessions, isUnstored))
 	return nil
 }
 
 // warnOfKept names the sessions whose conversations could not be removed.
-func warnOfKept(s *step, sessions []string) {
+func warnOfKept(log *jobLog, sessions []string) {
 	if len(sessions) > 0 {
-		s.log.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(sessions, ", "))
+		log.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(sessions, ", "))
 	}
 }

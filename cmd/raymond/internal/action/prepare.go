@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,7 +84,7 @@ func readInputs(s *step) (from source, err error) {
 	if faulty := s.openServices(); err == nil { // else it may be for want of the repository
 		errs = append(errs, faulty)
 	}
-	for _, b := range append(bad, unknownInputs(s)...) {
+	for _, b := range append(bad, unknownInputs(s.env, s.event, s.log)...) {
 		errs = append(errs, inputProblem(b))
 	}
 	errs = append(errs, readFlags(s), readKeys(s))
@@ -96,16 +97,16 @@ func readInputs(s *step) (from source, err error) {
 	if len(s.in.Part) > 0 && s.in.Rerun != "" {
 		errs = append(errs, problem.Usage("input resume", "can't begin a part of a matrix again", "resume: ID@N goes without the input part"))
 	}
-	_, err = readFollows(s)
+	_, err = readFollows(s.in.Follows)
 	errs = append(errs, err)
-	if isTold(s) && s.in.Rerun != "" { // it is begun by now, and continued
+	if isTold(s.event, s.in) && s.in.Rerun != "" { // it is begun by now, and continued
 		s.in.Resume, s.in.Rerun = job.ResumeAuto, ""
 	}
 	misplaced := func(b job.InputProblem) bool { return b.Input == "working-directory" }
 	if !slices.ContainsFunc(bad, misplaced) {
 		errs = append(errs, locate(s))
 		if !s.isPost {
-			from, err = findSource(s)
+			from, err = findSource(s.dirs, s.in.Workflow, s.log)
 			errs = append(errs, err)
 		}
 	}
@@ -115,13 +116,13 @@ func readInputs(s *step) (from source, err error) {
 // unknownInputs are the inputs that the action doesn't have. act, and Gitea's runner,
 // which is made of it, give a step inside a composite action that one's inputs too,
 // and nobody can tell them apart: there they are warned of, and nothing more.
-func unknownInputs(s *step) []job.InputProblem {
-	found := job.UnknownInputs(s.env.Environ)
-	if !s.event.ByAct {
+func unknownInputs(env Env, e job.Event, log *jobLog) []job.InputProblem {
+	found := job.UnknownInputs(env.Environ)
+	if !e.ByAct {
 		return found
 	}
 	for _, f := range found {
-		s.log.warnOnce(inputProblem(f).Error() + "; it is passed over, since it may be one of a composite action around this step")
+		log.warnOnce(inputProblem(f).Error() + "; it is passed over, since it may be one of a composite action around this step")
 	}
 	return nil
 }
@@ -146,8 +147,8 @@ func readKeys(s *step) (err error) {
 }
 
 // readFollows reads which checkpoint is to be followed; the zero value for none.
-func readFollows(s *step) (slots.Named, error) {
-	named, err := slots.ParseNamed(s.in.Follows)
+func readFollows(follows string) (slots.Named, error) {
+	named, err := slots.ParseNamed(follows)
 	if err != nil {
 		err = problem.Usage("input follows", err.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
 	}
@@ -168,7 +169,7 @@ func readFlags(s *step) error {
 	if s.env.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
 		s.options.Telling = runner.TellAll
 	}
-	return errors.Join(s.options.Check(), checkCage(s))
+	return errors.Join(s.options.Check(), checkCage(s.in, s.options.Cage, s.log))
 }
 
 // cutFlag splits a flag such as --budget=5.
@@ -192,9 +193,11 @@ func locate(s *step) error {
 		}
 		s.note.file = filepath.Join(s.dirs.own, stepFile)
 	}
-	s.dirs.state = s.dirs.own
+	temp := cmp.Or(s.env.Getenv("RUNNER_TEMP"), os.TempDir())
+	s.places = checkpoint.Places{Workspace: strings.TrimRight(s.dirs.top, `/\`), Temp: strings.TrimRight(temp, `/\`), OS: runtime.GOOS}
+	s.dirs.all, s.dirs.state = filepath.Dir(s.dirs.own), s.dirs.own
 	if s.in.IsLocal() {
-		s.dirs.state, err = localDir(s)
+		s.dirs.state, err = localDir(s.dirs, s.in, s.event.Repository.Name)
 	}
 	s.options.StateDir = s.dirs.state
 	s.git = newGit(s)
@@ -225,7 +228,7 @@ func conceal(s *step) {
 	known := secrets.Of(withoutRunners(s.env.Environ))
 	maps.Copy(known, s.in.ModelKeys)
 	maps.Copy(known, map[string]string{"github-token": s.in.GitHubToken, "state-key": s.in.StateKey})
-	short := s.log.hide(known, namedValues(s), slices.Concat(state.Words(), clis.Words(), frame(s)))
+	short := s.log.hide(known, namedValues(s), slices.Concat(state.Words(), clis.Words(), frame(s.env, s.in)))
 	if len(short) > 0 {
 		s.log.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}
@@ -246,15 +249,15 @@ func namedValues(s *step) map[string]string {
 }
 
 // frame is what a run is kept and found by.
-func frame(s *step) []string {
-	words := []string{s.in.Key, s.in.Workflow, s.in.WorkingDirectory, s.in.StateDir, s.in.Resume}
-	for _, kv := range s.env.Environ {
+func frame(env Env, in job.Settings) []string {
+	words := []string{in.Key, in.Workflow, in.WorkingDirectory, in.StateDir, in.Resume}
+	for _, kv := range env.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if isRunners(name) && !strings.HasSuffix(name, "_TOKEN") || name == "HOME" || name == "PATH" {
 			words = append(words, value)
 		}
 	}
-	for _, arg := range job.Arguments(s.env.Getenv) {
+	for _, arg := range job.Arguments(env.Getenv) {
 		if name, value, ok := cutFlag(arg); ok && slices.Contains([]string{"model", "effort", "permission-mode"}, name) {
 			words = append(words, value)
 		}

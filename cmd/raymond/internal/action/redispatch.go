@@ -27,7 +27,7 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	default:
 		return ""
 	}
-	ref, why := redispatchRef(s)
+	ref, why := redispatchRef(s.event, s.in, s.env.Getenv("GITHUB_REF_NAME"), s.keys != nil)
 	err := s.note.change(func(d *noteData) { d.Dispatched = true })
 	if err == nil && why == "" {
 		err = s.api.Dispatch(ctx, path.Base(s.event.Workflow), ref, s.key)
@@ -45,18 +45,18 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 
 // redispatchRef is the branch or the tag on which the workflow is started again; why says why it
 // can't be, and is "" if it can.
-func redispatchRef(s *step) (ref, why string) {
-	ref = s.env.Getenv("GITHUB_REF_NAME")
-	if s.event.Kind == job.KindPullRequest {
-		ref = s.event.Repository.DefaultBranch
+func redispatchRef(e job.Event, in job.Settings, own string, isSealed bool) (ref, why string) {
+	ref = own
+	if e.Kind == job.KindPullRequest {
+		ref = e.Repository.DefaultBranch
 	}
 	switch {
-	case s.event.Workflow == "" || ref == "":
+	case e.Workflow == "" || ref == "":
 		return ref, "the runner does not tell which workflow file and which branch this is"
-	case s.in.GitHubToken == "":
+	case in.GitHubToken == "":
 		return ref, "there is no github-token"
-	case s.event.Branch != ref && s.event.Branch != s.event.Repository.DefaultBranch && s.keys == nil && !s.in.IsLocal():
-		return ref, "it would run on " + ref + ", where a checkpoint of the branch " + s.event.Branch + " counts only if it is sealed: set the input state-key"
+	case e.Branch != ref && e.Branch != e.Repository.DefaultBranch && !isSealed && !in.IsLocal():
+		return ref, "it would run on " + ref + ", where a checkpoint of the branch " + e.Branch + " counts only if it is sealed: set the input state-key"
 	}
 	return ref, ""
 }

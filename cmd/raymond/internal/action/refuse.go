@@ -24,18 +24,18 @@ import (
 
 // checkCage reports inputs that need a cage, beside the one that allows none: who may
 // gain privileges can leave it.
-func checkCage(s *step) error {
-	if !s.in.AllowSudo {
+func checkCage(in job.Settings, c options.Cage, log *jobLog) error {
+	if !in.AllowSudo {
 		return nil
 	}
 	const what, hint = "can't go with allow-sudo: true, which means no cage at all", "leave one of them out"
-	switch c := s.options.Cage; {
+	switch c := c; {
 	case c.Mode == options.CageRequire:
 		return problem.Usage("input cage", what, hint)
 	case c.Network != "":
 		return problem.Usage("input network", what, hint)
 	case !c.IsOff():
-		s.log.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
+		log.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
 	}
 	return nil
 }
@@ -43,34 +43,34 @@ func checkCage(s *step) error {
 // checkHeld refuses a step whose agents would have more than they may have, whatever their cage holds.
 func checkHeld(s *step, f *scope.Scope) error {
 	hasPrompts := !s.in.NoPrompts && f.HasPromptsOf(s.options.Jobs)
-	err := errors.Join(session.CheckScriptEnv(s.options, f, hasPrompts, s.unheld()), checkAfterAgents(s, f))
+	err := errors.Join(session.CheckScriptEnv(s.options, f, hasPrompts, unheld(s.in.AllowSudo)), checkAfterAgents(s, f))
 	if s.options.Cage.IsOff() {
 		return err
 	}
 	if hasPrompts {
-		err = errors.Join(err, checkSelf(s))
+		err = errors.Join(err, checkSelf(s.env, s.in, s.dirs.top))
 	}
 	if hasPrompts || f.HasCaged(s.options.Jobs) {
-		err = errors.Join(err, checkLogins(s))
+		err = errors.Join(err, checkLogins(s.dirs, s.env.Environ))
 	}
 	return err
 }
 
 // unheld says why agents aren't held where a cage is wanted; "" where they are.
-func (s *step) unheld() string {
-	if s.in.AllowSudo {
+func unheld(allowSudo bool) string {
+	if allowSudo {
 		return "allow-sudo: true means no cage"
 	}
 	return session.Unheld()
 }
 
 // checkSelf refuses agents that could write the JavaScript of the step's post part.
-func checkSelf(s *step) error {
-	own := cage.Resolve(s.actionFolder())
-	if own == "" || s.in.TrustSelf || !cage.IsWithin(own, cage.Resolve(s.dirs.top)) {
+func checkSelf(env Env, in job.Settings, top string) error {
+	own := cage.Resolve(actionFolder(env))
+	if own == "" || in.TrustSelf || !cage.IsWithin(own, cage.Resolve(top)) {
 		return nil
 	}
-	return problem.Usage("uses", "the action lies in the workspace ("+s.actionFolder()+"), where agents can change what its post part runs",
+	return problem.Usage("uses", "the action lies in the workspace ("+actionFolder(env)+"), where agents can change what its post part runs",
 		"use a version of it, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true")
 }
 
@@ -83,10 +83,10 @@ var keptLogin = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // checkLogins refuses agents and caged scripts where the workspace holds a login, which they could read.
-func checkLogins(s *step) error {
-	repositories, _ := workspace.Folders(s.dirs.work)
+func checkLogins(dirs folders, environ []string) error {
+	repositories, _ := workspace.Folders(dirs.work)
 	for _, pattern := range []string{".git", "*/.git", "*/*/.git"} {
-		found, _ := filepath.Glob(filepath.Join(s.dirs.top, pattern)) // of which none is wrong
+		found, _ := filepath.Glob(filepath.Join(dirs.top, pattern)) // of which none is wrong
 		repositories = append(repositories, found...)
 	}
 	for _, dir := range repositories {
@@ -95,10 +95,10 @@ func checkLogins(s *step) error {
 			return heldLogin(config, "the checkout keeps its token there", "set persist-credentials: false at actions/checkout")
 		}
 	}
-	if job.UsesVertex(s.env.Environ) {
+	if job.UsesVertex(environ) {
 		return nil
 	}
-	for _, dir := range []string{s.dirs.top, s.dirs.work} {
+	for _, dir := range []string{dirs.top, dirs.work} {
 		if found, _ := filepath.Glob(filepath.Join(dir, "gha-creds-*.json")); len(found) > 0 {
 			return heldLogin(found[0], "is a login of Google's cloud", "log in in a job of its own, or set create_credentials_file: false at google-github-actions/auth (and persist-credentials: false at actions/checkout)")
 		}
@@ -113,8 +113,8 @@ func heldLogin(file, what, hint string) error {
 // checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:
 // the workflow's files, and those that inputs name.
 func checkAfterAgents(s *step, f *scope.Scope) error {
-	isTheirs := isOfAgents(s, f.Path, job.Value(s.env.Getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s) != nil
-	isHeld := !s.options.Cage.IsOff() && s.unheld() == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrusted(s.options.Jobs)
+	isTheirs := isOfAgents(s.dirs, f.Path, job.Value(s.env.Getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s.dirs) != nil
+	isHeld := !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrusted(s.options.Jobs)
 	if isTheirs && !isHeld {
 		return lateProblem()
 	}
@@ -130,8 +130,8 @@ func lateProblem() error {
 
 // checkSandbox lets agents that may do everything run as root only where the job
 // says that it is a sandbox.
-func checkSandbox(s *step, skipPermissions bool) error {
-	if !skipPermissions || !isRoot() || s.in.Sandboxed {
+func checkSandbox(in job.Settings, skipPermissions bool) error {
+	if !skipPermissions || !isRoot() || in.Sandboxed {
 		return nil
 	}
 	return &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",

@@ -39,10 +39,10 @@ func planReport(s *step, b *readyRun) error {
 	if s.part() != nil || s.in.Report != nil && !*s.in.Report {
 		return nil
 	}
-	if s.in.Report == nil && (!b.flow.HasPrompts() || s.in.IsLocal() || isPublic(s)) {
+	if s.in.Report == nil && (!b.flow.HasPrompts() || s.in.IsLocal() || isPublic(s.event, s.in, s.api)) {
 		return nil
 	}
-	if s.in.Report != nil && isPublic(s) {
+	if s.in.Report != nil && isPublic(s.event, s.in, s.api) {
 		s.log.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
 			"the conversations of its agents, and what they changed")
 	}

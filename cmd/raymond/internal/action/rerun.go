@@ -89,7 +89,7 @@ func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 	agents := conversationsOf(s)
 	if b.isStored() {
 		var err error
-		if where, err = relocation(s, b.found); err != nil {
+		if where, err = relocation(s.places, b.found); err != nil {
 			return nil, err
 		}
 		if err := (placing{agents: agents, talks: b.talks, found: b.found, where: where, isKept: true}).all(); err != nil {
@@ -150,7 +150,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 		if errors.Is(err, workspace.ErrNoWorktree) { // an agent had made it
 			notes, err = all.Checkout(ctx, one, one.Dir)
 		}
-		if err := restored(s, nil, err); err != nil {
+		if err := restored(s.log, nil, err); err != nil {
 			return err
 		}
 		for _, note := range append(notes, runs.FilesOf(point, one)) {
@@ -167,7 +167,7 @@ func snapshotsOf(ctx context.Context, s *step, b *readyRun, point runs.Point) (*
 		return s.git.OpenSnapshots(snapshots.Path(s.dirs.run(b.was.WorkflowID))), nil
 	}
 	all := s.git.OpenSnapshots(snapshots.Path(b.found.Dir))
-	where, err := relocation(s, b.found)
+	where, err := relocation(s.places, b.found)
 	if err != nil {
 		return nil, err
 	}

@@ -36,14 +36,14 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 		defer joined.remove()
 		if joined.isRunning() && b.was.WorkflowID != s.in.Resume && !isDue(ctx, s, b.flow, joined.of(b.lookup)) {
 			b.run = joined.run
-			return notDue(s, b.run)
+			return notDue(s.log, b.run)
 		}
 	}
 	if err := noteRun(s, b.was); err != nil {
 		return err
 	}
-	b.began = beginningOf(s, b.manifest)
-	differences(s, b.lookup, b.base)
+	b.began = beginningOf(s.event, s.in, b.manifest)
+	differences(s.log, s.in.Input, b.lookup, b.base)
 	if b.run = b.was; b.isStored() {
 		if err := putBack(ctx, s, b, joined); err != nil {
 			return err
@@ -74,7 +74,7 @@ func openRun(s *step, b *readyRun) (err error) {
 	}
 	b.file.SetSeal(s.note.seals)
 	takeMeta(s, b.run)
-	if toldKey(s) == "" { // somebody else has continued the run
+	if toldKey(s.event, s.in) == "" { // somebody else has continued the run
 		b.run.Progress.Continuations = 0
 	}
 	return nil
@@ -112,7 +112,7 @@ func (s *step) unpackSnapshots(ctx context.Context, to *workspace.Snapshots, fou
 	if _, err := os.Lstat(bundle); err != nil {
 		return nil //nolint:nilerr // there are none
 	}
-	where, err := relocation(s, found)
+	where, err := relocation(s.places, found)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 			return nil, err
 		}
 		notes, err := s.git.Restore(ctx, s.restoring(b.found, joined.where))
-		if err := restored(s, notes, err); err != nil {
+		if err := restored(s.log, notes, err); err != nil {
 			return nil, err
 		}
 		b.hasWork = workspace.Held(work)
@@ -168,7 +168,7 @@ func (s *step) restoring(found *slots.Found, where func(string) string) workspac
 }
 
 // restored tells what was found when work was put back, or why it can't be.
-func restored(s *step, notes []string, err error) error {
+func restored(log *jobLog, notes []string, err error) error {
 	var conflict *workspace.Conflict
 	if errors.As(err, &conflict) {
 		return &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
@@ -178,9 +178,9 @@ func restored(s *step, notes []string, err error) error {
 		return machineProblem("workspace", err)
 	}
 	for _, note := range notes {
-		s.log.notice(note)
+		log.notice(note)
 	}
-	s.log.note(notes...)
+	log.note(notes...)
 	return nil
 }
 
@@ -247,9 +247,9 @@ func bringLocal(s *step, id string, run *state.Run) error {
 }
 
 // relocation returns where the directories of a checkpoint's machine lie here.
-func relocation(s *step, found *slots.Found) (func(string) string, error) {
+func relocation(here checkpoint.Places, found *slots.Found) (func(string) string, error) {
 	trees, err := savedTrees(filepath.Join(found.Dir, "workspace"))
-	return checkpoint.Relocation(found.Manifest.Places, s.places(), trees), err
+	return checkpoint.Relocation(found.Manifest.Places, here, trees), err
 }
 
 // savedTrees are the tops of the git worktrees of which a checkpoint has work.

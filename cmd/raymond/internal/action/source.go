@@ -26,7 +26,7 @@ import (
 const builtinPrefix = "builtin:"
 
 // isBuiltin reports whether the workflow comes with the program.
-func (s *step) isBuiltin() bool { return strings.HasPrefix(s.in.Workflow, builtinPrefix) }
+func isBuiltin(workflow string) bool { return strings.HasPrefix(workflow, builtinPrefix) }
 
 // source is where the workflow is read from.
 type source struct {
@@ -50,7 +50,7 @@ func openFlow(s *step, from source) (*flow, error) {
 	s.log.spareStates(files.Workflow.Names())
 	err = files.Faulty
 	if err == nil {
-		err = errors.Join(checkCredentials(s, files), checkHeld(s, files))
+		err = errors.Join(checkCredentials(s.env, s.in, s.options, files), checkHeld(s, files))
 	}
 	if err != nil {
 		files.Close()
@@ -77,19 +77,18 @@ func (f *flow) fileOf(top, name string) string {
 
 // findSource finds the workflow among those of the action, in the workspace, or
 // else where agents work.
-func findSource(s *step) (source, error) {
-	name := s.in.Workflow
+func findSource(dirs folders, name string, log *jobLog) (source, error) {
 	if name == "" {
 		return source{}, nil // told already
 	}
-	if s.isBuiltin() {
-		return unpackBuiltin(s)
+	if isBuiltin(name) {
+		return unpackBuiltin(dirs, name, log)
 	}
 	path := name
 	if !filepath.IsAbs(name) {
-		path = filepath.Join(s.dirs.top, name)
+		path = filepath.Join(dirs.top, name)
 		if _, err := os.Stat(path); err != nil {
-			path = filepath.Join(s.dirs.work, name)
+			path = filepath.Join(dirs.work, name)
 		}
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -101,20 +100,20 @@ func findSource(s *step) (source, error) {
 
 // unpackBuiltin unpacks a workflow that comes with the program. The path to which it
 // is unpacked means nothing to anybody, and is shown as the input has it.
-func unpackBuiltin(s *step) (source, error) {
-	name, names := strings.TrimPrefix(s.in.Workflow, builtinPrefix), builtins()
+func unpackBuiltin(dirs folders, workflow string, log *jobLog) (source, error) {
+	name, names := strings.TrimPrefix(workflow, builtinPrefix), builtins()
 	if !slices.Contains(names, name) {
-		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", s.in.Workflow), "it has "+strings.Join(names, ", "))
+		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", workflow), "it has "+strings.Join(names, ", "))
 	}
 	files, err := fs.Sub(examples.Files, name)
 	if err != nil {
 		return source{}, err
 	}
-	path := filepath.Join(s.dirs.own, "builtin", name)
+	path := filepath.Join(dirs.own, "builtin", name)
 	if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, files)); err != nil {
 		return source{}, machineProblem("input workflow", err)
 	}
-	s.log.rename(path, s.in.Workflow)
+	log.rename(path, workflow)
 	return source{path: path}, nil
 }
 
@@ -139,7 +138,7 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
 			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}
 	}
-	if s.isBuiltin() {
+	if isBuiltin(s.in.Workflow) {
 		return from, nil
 	}
 	return committedSource(ctx, s, from)

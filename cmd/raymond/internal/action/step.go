@@ -1,11 +1,9 @@
 package action
 
 import (
-	"cmp"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +33,8 @@ type step struct {
 	dirs    folders
 	files   *job.Files // the runner's command files; nil outside of a job
 	log     *jobLog
-	note    *stepNote // for the post part
+	note    *stepNote         // for the post part
+	places  checkpoint.Places // the folders of this machine
 	api     *job.GitHub
 	stored  services
 	git     *workspace.Git
@@ -50,6 +49,7 @@ type folders struct {
 	work  string // where agents and scripts work: the working directory
 	own   string // of this step alone
 	state string // where the state is kept: own, or with store: local where the job says
+	all   string // of all steps of the job: own is one of its
 }
 
 // run is the own folder of a run.
@@ -64,12 +64,6 @@ const shimVariable = "RAYMOND_SHIM"
 
 func newStep(e Env, out io.Writer, isPost bool) *step {
 	return &step{env: e, log: newLog(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
-}
-
-// skip ends the step green, with nothing started, and says why.
-func (s *step) skip(why string) error {
-	s.log.notice(why)
-	return errSkipped
 }
 
 // part is the part of a matrix that the step runs; nil for the run itself.
@@ -167,14 +161,8 @@ func (s *step) origin() checkpoint.Manifest {
 		RunID: s.event.RunID, RunAttempt: s.event.Attempt, Job: s.event.Job,
 		Runner: s.event.Runner, IntervalMS: s.in.CheckpointInterval.Milliseconds(),
 		Event: s.event.Name, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title,
-		Untrusted: s.note.get().Untrusted, Places: s.places(), Program: s.env.Version, Ended: s.isPost,
+		Untrusted: s.note.get().Untrusted, Places: s.places, Program: s.env.Version, Ended: s.isPost,
 	}
-}
-
-// places are the folders of this machine.
-func (s *step) places() checkpoint.Places {
-	temp := cmp.Or(s.env.Getenv("RUNNER_TEMP"), os.TempDir())
-	return checkpoint.Places{Workspace: strings.TrimRight(s.dirs.top, `/\`), Temp: strings.TrimRight(temp, `/\`), OS: runtime.GOOS}
 }
 
 // inherited is the environment that agents and scripts are given some of. The

@@ -60,7 +60,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 	if err != nil {
 		return nil, err
 	}
-	claim.SetLost(func() { loseKey(s) })
+	claim.SetLost(func() { loseKey(s.log, s.note) })
 	store.SetCheck(claim.Check)
 	return &storage{store, store.NewSaver(s.in.CheckpointInterval), claim}, nil
 }
@@ -70,7 +70,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 func newStore(s *step, o checkpoints.Options) *checkpoints.Store {
 	o.Service, o.Query, o.Keys, o.Mask, o.Origin = s.stored.runtime, s.query(), s.keys, s.log.mask, s.origin()
 	o.Seals = s.note.seals
-	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return isOpen(s) }), s.dirs.state, s.log.warn, s.isPost
+	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return s.keys == nil && isPublic(s.event, s.in, s.api) }), s.dirs.state, s.log.warn, s.isPost
 	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
 	if s.in.Workspace == job.WorkspaceGit {
 		o.Git = s.git
@@ -79,21 +79,16 @@ func newStore(s *step, o checkpoints.Options) *checkpoints.Store {
 	return checkpoints.New(o)
 }
 
-// isOpen reports whether checkpoints can be read by strangers.
-func isOpen(s *step) bool {
-	return s.keys == nil && isPublic(s)
-}
-
 // isPublic reports whether strangers can read the artifacts of the repository. One that is not
 // known to be private counts as a public one.
-func isPublic(s *step) bool {
-	if s.event.Repository.Private != nil {
-		return !*s.event.Repository.Private
+func isPublic(e job.Event, in job.Settings, api *job.GitHub) bool {
+	if e.Repository.Private != nil {
+		return !*e.Repository.Private
 	}
-	if s.in.GitHubToken == "" {
+	if in.GitHubToken == "" {
 		return true
 	}
-	private, err := s.api.Private(context.Background())
+	private, err := api.Private(context.Background())
 	return err != nil || !private
 }
 

@@ -22,12 +22,12 @@ import (
 func tell(s *step, from prepared, e *ending, err error) error {
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
-		all = append(all, forJob(s, p))
+		all = append(all, forJob(s.log, p))
 	}
 	if e.run != nil && e.run.Progress.Status != state.Completed && e.run.Progress.Status != state.Running && e.conflict() == nil {
 		all = append(all, outcome(s, e))
 	}
-	all = append(all, checkCommandFiles(s)...)
+	all = append(all, checkCommandFiles(s.files)...)
 	for _, p := range all {
 		annotate(s, from.source, e.run, p)
 	}
@@ -53,10 +53,10 @@ func joined(all []*problem.Problem) error {
 }
 
 // forJob is a problem as the log of a job may show it.
-func forJob(s *step, p *problem.Problem) *problem.Problem {
+func forJob(log *jobLog, p *problem.Problem) *problem.Problem {
 	c := *p
-	if s.log.mask != nil {
-		c.Where, c.What, c.Hint = s.log.shown(p.Where), s.log.shown(p.What), s.log.shown(p.Hint)
+	if log.mask != nil {
+		c.Where, c.What, c.Hint = log.shown(p.Where), log.shown(p.What), log.shown(p.Hint)
 	}
 	switch p.Class {
 	case problem.ClassUsage, problem.ClassConflict, problem.ClassWorkflow:
@@ -85,7 +85,7 @@ func inputsNamed(text string) string {
 
 // outcome says why the run is not completed, for somebody who reads a job.
 func outcome(s *step, e *ending) *problem.Problem {
-	p := forJob(s, session.Outcome(e.run, ""))
+	p := forJob(s.log, session.Outcome(e.run, ""))
 	p.Hint = "next: " + s.log.shown(e.next.Plain())
 	if p.Class == problem.ClassCancelled {
 		p.What, p.Code = s.log.shown(e.run.Progress.Reason), e.stops.ExitCode()
@@ -95,11 +95,11 @@ func outcome(s *step, e *ending) *problem.Problem {
 
 // checkCommandFiles puts the runner's command files back as they were. An agent
 // that wrote to them tried to reach beyond its state.
-func checkCommandFiles(s *step) []*problem.Problem {
-	if s.files == nil {
+func checkCommandFiles(files *job.Files) []*problem.Problem {
+	if files == nil {
 		return nil
 	}
-	changed, err := s.files.Verify()
+	changed, err := files.Verify()
 	var out []*problem.Problem
 	if err != nil {
 		out = append(out, &problem.Problem{Class: problem.ClassRuntime, Where: "command files", What: err.Error()})
@@ -198,7 +198,7 @@ func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
 	page := &page{step: s}
 	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: s.log.notes})
 	page.addError(strings.Join(lines, "\n"))
-	if class := all[i].Class; !isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s) {
+	if class := all[i].Class; !isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s.event, s.in, s.log) {
 		return page
 	}
 	page.comment = startComment(s, page.summary.Overview, "From")

@@ -33,9 +33,9 @@ func runTool(s *step, from source) error {
 		}
 	case job.ModeSimulate:
 		args = append(args, "--replies="+s.in.Replies)
-		args = append(args, simulated(s)...)
+		args = append(args, simulated(s.env.Getenv, s.in.Input)...)
 	}
-	if s.in.Mode == job.ModeSimulate && isOfAgents(s, from.path, s.in.Replies) {
+	if s.in.Mode == job.ModeSimulate && isOfAgents(s.dirs, from.path, s.in.Replies) {
 		return lateProblem()
 	}
 	var out bytes.Buffer
@@ -47,7 +47,7 @@ func runTool(s *step, from source) error {
 		tool.Stdout = s.env.Stdout
 	}
 	code := s.env.Run(tool)
-	showOutput(s, out.String())
+	showOutput(s.in, s.files, s.log, out.String())
 	for class, c := range problem.ExitCodes {
 		if c == code { // the tool has told by itself what is wrong
 			return &problem.Problem{Class: class, Code: code, Told: true}
@@ -67,36 +67,36 @@ func inWorkspace(dirs folders, path string) string {
 }
 
 // simulated are the inputs that raymond simulate has flags for.
-func simulated(s *step) []string {
+func simulated(getenv func(string) string, input string) []string {
 	known := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
 	session.AddSimulationFlags(options.New(known))
 	var args []string
-	for _, arg := range job.Arguments(s.env.Getenv) {
+	for _, arg := range job.Arguments(getenv) {
 		if name, _, _ := cutFlag(arg); known.Lookup(name) != nil {
 			args = append(args, arg)
 		}
 	}
-	if s.in.Input != "" {
-		args = append(args, "--input="+s.in.Input)
+	if input != "" {
+		args = append(args, "--input="+input)
 	}
 	return args
 }
 
 // showOutput shows the text of a tool in log and summary.
-func showOutput(s *step, out string) {
+func showOutput(in job.Settings, files *job.Files, log *jobLog, out string) {
 	if out == "" {
 		return
 	}
-	out = s.log.shown(out)
-	s.log.print(out)
-	if !s.in.Summary {
+	out = log.shown(out)
+	log.print(out)
+	if !in.Summary {
 		return
 	}
 	language := ""
-	if s.in.Mode == job.ModeDiagram {
+	if in.Mode == job.ModeDiagram {
 		language = "mermaid"
 	}
-	if err := s.files.WriteSummary(text.Fence(out, language)); err != nil {
-		s.log.warn("step summary: " + err.Error())
+	if err := files.WriteSummary(text.Fence(out, language)); err != nil {
+		log.warn("step summary: " + err.Error())
 	}
 }
