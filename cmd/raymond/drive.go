@@ -9,8 +9,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -103,7 +103,7 @@ func bring(to agents.Config, run *state.Run, folders ...string) error {
 	from := to
 	var errs []error
 	for _, from.Folder = range folders {
-		errs = append(errs, conversations.Bring(agents.New(from), agents.New(to), run))
+		errs = append(errs, checkpoints.BringTalks(agents.New(from), agents.New(to), run))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "conversations", What: err.Error()}

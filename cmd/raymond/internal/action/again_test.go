@@ -180,18 +180,3 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 		t.Errorf("options of the new run: got %+v, %v, want those of the job", run.Options, err)
 	}
 }
-
-// TestAJobRunsAgainAsItsFailureSays: a conversation that is gone fails each resume; a run that
-// begins again from the state that the failure names completes.
-func TestAJobRunsAgainAsItsFailureSays(t *testing.T) {
-	t.Parallel()
-	files := "-- wf/START.md --\nreply:\n<goto>A.md</goto>\nend.\n-- wf/A.md --\nfail: session gone: it is not there\n"
-	s := newGitScene(t, files)
-	first := s.prompts(1).do(problem.ExitCodes[problem.ClassRunFailed])
-	id := first.Outputs["workflow-id"]
-	if !strings.Contains(first.Summary, "a state before A\\.md reset") || !strings.Contains(first.Summary, "resume: "+id+"@N`, where N is the number of `START.md`") {
-		t.Errorf("summary: got %s, want it to say how the run begins again", first.Summary)
-	}
-	acttest.Commit(t, s.repo, strings.NewReplacer("<goto>A.md</goto>", "<reset>A.md</reset>", "fail: session gone: it is not there", "reply:\n<result>x</result>\nend.").Replace(files))
-	s.prompts(2, "resume", id+"@1").do(0).WantOutputs(t, "status", "completed", "result", "x")
-}

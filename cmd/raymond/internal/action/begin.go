@@ -13,7 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -30,11 +29,11 @@ type readyRun struct {
 	changed  *state.Options // the options from now on; nil for those of the run
 	began    checkpoints.Began
 	flow     *flow
-	base     string               // the commit that the job was checked out at; "" for none
-	talks    *conversations.Notes // nil: nobody removes the conversations
-	hasWork  bool                 // work that agents may have done was put into the workspace
-	checkout snapshots.Checkout   // zero where no script gets the agents' work
-	to       *storage             // nil: nothing is stored
+	base     string             // the commit that the job was checked out at; "" for none
+	talks    *checkpoints.Talks // nil: nobody removes the conversations
+	hasWork  bool               // work that agents may have done was put into the workspace
+	checkout snapshots.Checkout // zero where no script gets the agents' work
+	to       *storage           // nil: nothing is stored
 }
 
 // options are those with which the run continues.
@@ -53,7 +52,7 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 	b = &readyRun{lookup: l, flow: p.flow, base: baseOf(ctx, s)}
 	b.began = checkpoints.Began{KeyOf: keyOf(s.event, s.in), Checkout: b.base, Input: digestOf(s.in.Input)}
 	if !s.in.IsLocal() {
-		b.talks = conversations.NewNotes(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
+		b.talks = checkpoints.NewTalks(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
 	if err = lookAtCheckout(ctx, s, b); err == nil {
 		err = putInPlace(ctx, s, b)

@@ -40,10 +40,10 @@ func newClaimer(s *step) *slots.Claimer {
 
 // startClaim begins to claim the key of the step.
 func startClaim(s *step) (*checkpoints.Claim, error) {
-	if err := s.note.change(func(d *noteData) { d.Claim = uuid.NewString() }); err != nil {
+	if err := s.note.change(func(d *noteData) { d.Claim, d.Lost = uuid.NewString(), false }); err != nil {
 		return nil, err
 	}
-	return checkpoints.StartClaim(newClaimer(s), s.log.warn), nil
+	return checkpoints.StartClaim(newClaimer(s), s.log.warn, func() { loseKey(s.log, s.note) }), nil
 }
 
 // claimNow claims the key before a run that was found under it is put back; nil
@@ -56,7 +56,7 @@ func claimNow(ctx context.Context, s *step) (*checkpoints.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Wait(claimWait)
+	c.Wait(ctx, claimWait)
 	if c.Conflict() == nil {
 		return c, nil
 	}

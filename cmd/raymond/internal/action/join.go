@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -154,7 +154,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 
 // placeTranscripts puts the conversations of the parts' agents where the agent CLIs of this
 // machine look for them.
-func (j *merged) placeTranscripts(s *step, agents map[string]runner.Agent, talks *conversations.Notes) error {
+func (j *merged) placeTranscripts(s *step, agents map[string]runner.Agent, talks *checkpoints.Talks) error {
 	for i, found := range j.taken() {
 		where, err := relocation(s.places, found)
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -126,8 +125,8 @@ func abandon(ctx context.Context, s *step) error {
 	}
 	errs = append(errs, releaseLeft(ctx, s))
 	if isIntact(s, sessionsFile) {
-		own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
-		warnOfKept(s.log, conversations.Clear(conversationsOf(s), own, nil, true))
+		own, err := checkpoints.ReadTalks(filepath.Join(s.dirs.own, sessionsFile))
+		warnOfKept(s.log, checkpoints.ClearTalks(conversationsOf(s), own, checkpoints.Chain{}, true))
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
@@ -232,7 +231,7 @@ func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
 // there, secrets in clear. They stay when the end of the run could not be stored,
 // and with store: local.
 func clearConversations(s *step, e *ending) error {
-	own, err := conversations.Read(filepath.Join(s.dirs.own, sessionsFile))
+	own, err := checkpoints.ReadTalks(filepath.Join(s.dirs.own, sessionsFile))
 	if err != nil || len(own) == 0 || s.in.IsLocal() {
 		return err
 	}
@@ -245,7 +244,7 @@ func clearConversations(s *step, e *ending) error {
 	if err != nil && !isUnstored || !isUnstored && !e.kept.isWhole {
 		return nil
 	}
-	warnOfKept(s.log, conversations.Clear(conversationsOf(s), own, c.Sessions, isUnstored))
+	warnOfKept(s.log, checkpoints.ClearTalks(conversationsOf(s), own, c, isUnstored))
 	return nil
 }
 

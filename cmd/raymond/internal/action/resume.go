@@ -12,7 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -197,7 +196,7 @@ func makeDirs(run *state.Run) error {
 // placing puts conversations of a checkpoint where the agent CLIs of this machine look for them.
 type placing struct {
 	agents map[string]runner.Agent
-	talks  *conversations.Notes
+	talks  *checkpoints.Talks
 	found  *slots.Found
 	where  func(dir string) string
 	own    map[string]bool // the sessions whose conversations are put back; nil for all
@@ -239,7 +238,7 @@ func (p placing) one(t checkpoint.Transcript) error {
 // cage.
 func bringLocal(s *step, id string, run *state.Run) error {
 	for _, folder := range []string{"", session.CLIFolder(s.dirs.run(id))} {
-		if err := conversations.Bring(clis.New(clis.Config{Envs: environs(s), Folder: folder}), conversationsOf(s), run); err != nil {
+		if err := checkpoints.BringTalks(clis.New(clis.Config{Envs: environs(s), Folder: folder}), conversationsOf(s), run); err != nil {
 			return machineProblem("conversations", err)
 		}
 	}

@@ -60,7 +60,6 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 	if err != nil {
 		return nil, err
 	}
-	claim.SetLost(func() { loseKey(s.log, s.note) })
 	store.SetCheck(claim.Check)
 	return &storage{store, store.NewSaver(s.in.CheckpointInterval), claim}, nil
 }

@@ -21,7 +21,6 @@ import (
 // program stubclaude does, and keeps conversations where Claude Code has them:
 //
 //	log: TEXT    writes a line to the file that $SIDE_EFFECTS names
-//	fail: TEXT   fails with it
 //	meter: MODEL takes a million tokens of a model, and goes on for ever, unless it is let go
 //	reply:       the lines that follow, until one that says "end.", are the answer
 //
@@ -77,8 +76,6 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 		switch word {
 		case "log":
 			err = s.log(o, c, strings.TrimSpace(rest))
-		case "fail":
-			return fail(runner.Fatal, strings.TrimSpace(rest))
 		case "meter":
 			if _, gone := os.Stat(s.variable(o, "SIDE_EFFECTS") + ".go"); gone != nil {
 				tell(runner.Progress{Metered: &runner.Metered{{Model: strings.TrimSpace(rest), Input: 1e6}}})

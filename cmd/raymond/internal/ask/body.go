@@ -17,39 +17,32 @@ const maxText = 50_000
 // maxHunk bounds what an answer has of the diff before a comment on a line, in bytes.
 const maxHunk = 8_000
 
-// wording says how comments are worded.
-type wording struct {
-	prefix string
-	shown  func(string) string // what people may see of a text
-	link   string              // to the workflow run, in Markdown; "" for none
-}
-
 // question is the comment that asks a question; end says how it was answered, "" as long
 // as it is open.
-func (w wording) question(p Pointer, q *question, end string) string {
+func (o *Options) question(p Pointer, q *question, end string) string {
 	lines := []string{
 		p.mark(), fmt.Sprintf("**Question %d** of the run %s:", q.Number, code(p.Run)), "",
-		text.Fence(text.Shortened(text.Printable(w.shown(string(q.Text))), maxText), "text"),
+		text.Fence(text.Shortened(text.Printable(o.Shown(string(q.Text))), maxText), "text"),
 	}
 	if end != "" {
 		lines = append(lines, end, answeredMark)
 	} else {
-		lines = append(lines, w.howToAnswer(q)...)
+		lines = append(lines, o.howToAnswer(q)...)
 	}
-	if w.link != "" {
-		lines = append(lines, "", w.link)
+	if o.Link != "" {
+		lines = append(lines, "", o.Link)
 	}
 	return strings.Join(lines, "\n")
 }
 
 // howToAnswer has the exact words to write.
-func (w wording) howToAnswer(q *question) []string {
-	named := fmt.Sprintf("%s %d", w.prefix, q.Number)
-	lines := []string{fmt.Sprintf("To answer, write a comment here that begins with %s, as in %s.", code(w.prefix), code(w.prefix+" your answer"))}
+func (o *Options) howToAnswer(q *question) []string {
+	named := fmt.Sprintf("%s %d", o.Prefix, q.Number)
+	lines := []string{fmt.Sprintf("To answer, write a comment here that begins with %s, as in %s.", code(o.Prefix), code(o.Prefix+" your answer"))}
 	example := code(named + " your answer")
 	if len(q.Choices) > 0 {
-		lines = slices.Concat([]string{"To answer, write a comment here with one of these:", ""}, w.choices(q), []string{""})
-		example = code(named + " " + w.shown(q.Choices[0]))
+		lines = slices.Concat([]string{"To answer, write a comment here with one of these:", ""}, o.choices(q), []string{""})
+		example = code(named + " " + o.Shown(q.Choices[0]))
 	}
 	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example),
 		fmt.Sprintf("The state %s follows.", code(q.next)))
@@ -63,12 +56,12 @@ func (w wording) howToAnswer(q *question) []string {
 }
 
 // answered says who has answered a question.
-func (w wording) answered(q *question) string {
+func (o *Options) answered(q *question) string {
 	if q.answer == nil {
 		return "Nobody has answered in time, and the run has continued without an answer."
 	}
 	if len(q.Choices) > 0 {
-		return fmt.Sprintf("%s has answered %s.", code(q.answer.By), code(w.shown(q.answer.Text)))
+		return fmt.Sprintf("%s has answered %s.", code(q.answer.By), code(o.Shown(q.answer.Text)))
 	}
 	return fmt.Sprintf("%s has answered.", code(q.answer.By))
 }
@@ -80,23 +73,23 @@ func again(q *question, r job.Remark, why string, words []string) string {
 }
 
 // noChoice replies to an answer that is none of the choices.
-func (w wording) noChoice(q *question, r job.Remark) string {
-	return again(q, r, fmt.Sprintf("Question %d takes one of these answers, and it is still open", q.Number), w.choices(q))
+func (o *Options) noChoice(q *question, r job.Remark) string {
+	return again(q, r, fmt.Sprintf("Question %d takes one of these answers, and it is still open", q.Number), o.choices(q))
 }
 
 // whichOne replies to an answer that may be one to several questions.
-func (w wording) whichOne(list []*question, r job.Remark) string {
+func (o *Options) whichOne(list []*question, r job.Remark) string {
 	var words []string
 	for _, q := range list {
-		words = append(words, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", w.prefix, q.Number)), code(text.Brief(w.shown(string(q.Text)), 80))))
+		words = append(words, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", o.Prefix, q.Number)), code(text.Brief(o.Shown(string(q.Text)), 80))))
 	}
 	return again(list[0], r, "Several questions were open when you wrote this. Please write again, and name the one that you answer", words)
 }
 
 // choices are a list of the words that answer a question.
-func (w wording) choices(q *question) (list []string) {
+func (o *Options) choices(q *question) (list []string) {
 	for _, c := range q.Choices {
-		list = append(list, "- "+code(w.prefix+" "+w.shown(c)))
+		list = append(list, "- "+code(o.Prefix+" "+o.Shown(c)))
 	}
 	return list
 }

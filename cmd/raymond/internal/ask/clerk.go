@@ -20,7 +20,6 @@ const lookBack = 10 * time.Minute
 // clerk asks and reads for People, from one goroutine.
 type clerk struct {
 	o       *Options
-	words   wording
 	us      account
 	seen    map[string]bool     // names of remarks that are answers already, or have had a reply
 	places  map[int64]int       // where comments with questions are
@@ -30,7 +29,7 @@ type clerk struct {
 
 func newClerk(o *Options) *clerk {
 	return &clerk{
-		o: o, words: wording{o.Prefix, o.Shown, o.Link}, us: account{of: o.Forum},
+		o: o, us: account{of: o.Forum},
 		seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, noted: map[string]bool{},
 	}
 }
@@ -62,7 +61,7 @@ func (c *clerk) post(ctx context.Context, q *question) (int64, error) {
 		}
 	}
 	q.isOld = true
-	made, err := c.o.Forum.Say(ctx, number, c.words.question(c.pointer(q), q, ""))
+	made, err := c.o.Forum.Say(ctx, number, c.o.question(c.pointer(q), q, ""))
 	if err == nil {
 		c.us.learn(made)
 	}

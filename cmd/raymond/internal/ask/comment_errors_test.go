@@ -66,6 +66,22 @@ func TestARefusalIsFinal(t *testing.T) {
 	}
 }
 
+// TestACreationWithoutAnAnswerIsNotRepeated, where it was carried out all the same.
+func TestACreationWithoutAnAnswerIsNotRepeated(t *testing.T) {
+	inBubble(t, func(s *scene) {
+		s.fate = func(what string) fate {
+			if what == "create" {
+				return fate{err: &forge.Error{Kind: forge.Unanswered}, done: true}
+			}
+			return fate{}
+		}
+		s.wantNoError(s.finish(s.start(), "ended"))
+		if s.wantOne("ended"); s.count("create") != 1 {
+			t.Errorf("got %d creations, want one", s.count("create"))
+		}
+	})
+}
+
 // TestALateCreationLeavesNoTwin: a comment whose creation was not answered, and that comes when
 // there is another one, is gone in the end.
 func TestALateCreationLeavesNoTwin(t *testing.T) {

@@ -269,7 +269,7 @@ func lacksText(lacks []checkpoint.LeftOut) string {
 		what = append(what, l.What)
 	}
 	slices.Sort(what)
-	return "its " + strings.Join(slices.Compact(what), " and ") + " could not be stored, because " + becauseOf[lacks[0].Why] + "."
+	return "its " + strings.Join(what, " and ") + " could not be stored, because " + becauseOf[lacks[0].Why] + "."
 }
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -11,114 +11,169 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// each calls f with every combination of facts.
-func each(f func(ask.Facts)) {
-	all := []ask.Facts{{WorkflowID: "k-1a2b3c4d", Key: "k", StateDir: "runs", WhyNowhere: "the reason", Spent: state.Spent{USD: state.Dollar}, Iterations: 7}}
-	vary := func(variants ...func(*ask.Facts)) {
-		var more []ask.Facts
-		for _, facts := range all {
-			for _, v := range variants {
-				next := facts
-				if v != nil {
-					v(&next)
-				}
-				more = append(more, next)
-			}
+func question(number int, choices ...string) report.Wait {
+	return report.Wait{Agent: "main", AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: number, Choices: choices}}
+}
+
+func waitFor(kind state.WaitFor, job string) report.Wait {
+	return report.Wait{Agent: "main", AgentWaits: state.AgentWaits{For: kind, Job: job}}
+}
+
+func askAt(number, where int) report.Wait {
+	w := question(number)
+	w.Where = where
+	return w
+}
+
+// nine is when the time comes that a run waits for.
+var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// withWaits returns what makes agents of a run wait.
+func withWaits(all ...report.Wait) func(*ask.Facts) {
+	return func(f *ask.Facts) { f.Waits = all }
+}
+
+// lacking returns what makes a checkpoint lack something.
+func lacking(why string, what ...string) func(*ask.Facts) {
+	return func(f *ask.Facts) {
+		for _, w := range what {
+			f.Lacks = append(f.Lacks, checkpoint.LeftOut{What: w, Why: why})
 		}
-		all = more
-	}
-	var statuses, kept, lacks []func(*ask.Facts)
-	for _, s := range []state.Status{state.Running, state.Completed, state.Failed, state.OverBudget, state.OverIterations, state.Suspended, state.Cancelled} {
-		statuses = append(statuses, func(f *ask.Facts) { f.Status = s })
-	}
-	for _, k := range []ask.Kept{ask.Nowhere, ask.Stored, ask.Later, ask.Locally} {
-		kept = append(kept, func(f *ask.Facts) { f.Kept = k })
-	}
-	for _, why := range []string{"", checkpoint.NoKey, checkpoint.TooLarge, checkpoint.Unpacked, checkpoint.FromFork} {
-		lacks = append(lacks, func(f *ask.Facts) {
-			if why != "" {
-				f.Lacks = []checkpoint.LeftOut{{What: "workspace", Why: why}, {What: "transcripts", Why: why}}
-			}
-		})
-	}
-	vary(statuses...)
-	vary(kept...)
-	vary(lacks...)
-	vary(nil, func(f *ask.Facts) { f.Number, f.Kind = 7, "issue" })
-	vary(nil, func(f *ask.Facts) { f.WithoutTranscript = true })
-	vary(nil, func(f *ask.Facts) { f.NeverResume = true })
-	vary(nil, func(f *ask.Facts) { f.NoActionsRead = true })
-	vary(nil, func(f *ask.Facts) { f.Successor = "go-on" })
-	vary(nil, func(f *ask.Facts) { f.Cause = "the agents had no key" })
-	vary(nil, func(f *ask.Facts) { f.Until = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC) })
-	for _, facts := range all {
-		f(facts)
 	}
 }
 
-// TestWhatIsSaidIsTrue: for every combination of facts, the text promises what the next
-// run does, and explains why something can't be done.
-func TestWhatIsSaidIsTrue(t *testing.T) {
-	each(func(f ask.Facts) {
-		o := ask.OutlookOf(f)
-		says := func(part string) bool { return strings.Contains(o.Text, part) }
-		isOver := f.Status == state.Completed
-		isFork := len(f.Lacks) > 0 && f.Lacks[0].Why == checkpoint.FromFork
-		resumable := !isOver && f.Kept != ask.Nowhere && !isFork && (len(f.Lacks) == 0 || f.WithoutTranscript && f.Lacks[0].Why != checkpoint.NoKey)
-		atRest := f.Status == state.Suspended || f.Status == state.Cancelled
-		isArtifact := f.Kept == ask.Stored || f.Kept == ask.Later
-		isLimit := f.Status == state.OverBudget || f.Status == state.OverIterations
-		promises := map[string]bool{
-			"resumes it":                   resumable && (atRest || f.Status == state.Running || isLimit && isArtifact && f.NeverResume),
-			"Fix the cause":                resumable && f.Status == state.Failed,
-			"re-run button":                resumable && isArtifact && (isLimit || !f.NeverResume),
-			"The re-run button can't":      resumable && isArtifact && isLimit,
-			"`resume: k-1a2b3c4d`":         resumable && f.Status == state.Failed && (f.Number == 0 && !f.NoActionsRead || f.Number == 0 && f.Kept == ask.Locally || f.NeverResume && isArtifact),
-			"next event on this issue":     resumable && f.Status == state.Failed && isArtifact && f.Number != 0 && !f.NeverResume && !f.NoActionsRead,
-			"`budget` above `$1`":          resumable && f.Status == state.OverBudget,
-			"`max-iterations` above `7`":   resumable && f.Status == state.OverIterations,
-			"The job `go-on`":              resumable && isArtifact && (atRest || f.Status == state.Running) && f.Successor != "" && !f.NeverResume,
-			"`state-dir: runs`":            resumable && f.Kept == ask.Locally,
-			"actions: read":                resumable && isArtifact && f.NoActionsRead && !f.NeverResume,
-			"by the post part":             resumable && f.Kept == ask.Later,
-			"obody can resume":             !resumable && !isOver,
-			"the reason":                   !isOver && f.Kept == ask.Nowhere,
-			"of a fork":                    !isOver && isFork && f.Kept != ask.Nowhere,
-			"`state-key`":                  !resumable && !isOver && f.Kept != ask.Nowhere && !isFork && f.Lacks[0].Why == checkpoint.NoKey,
-			"over 256 MiB":                 !resumable && !isOver && f.Kept != ask.Nowhere && !isFork && f.Lacks[0].Why == checkpoint.TooLarge,
-			"the disk":                     !resumable && !isOver && f.Kept != ask.Nowhere && !isFork && f.Lacks[0].Why == checkpoint.Unpacked,
-			"from 2026-03-01 09:00 UTC on": resumable && f.Status == state.Suspended && !f.Until.IsZero(),
-			"The agents had no key":        !isOver && f.Cause != "",
-			"If the job has ended":         resumable && f.Status == state.Running,
+// isStatus returns what has a run end so; in has its other facts.
+func isStatus(s state.Status, in ...func(*ask.Facts)) func(*ask.Facts) {
+	return func(f *ask.Facts) {
+		f.Status = s
+		for _, change := range in {
+			change(f)
 		}
-		for part, want := range promises {
-			if says(part) != want {
-				t.Fatalf("%+v\nsays %q: got %v, want %v, in\n%s", f, part, says(part), want, o.Text)
-			}
-		}
-		if o.Resumable != resumable {
-			t.Fatalf("%+v\ngot resumable %v, want %v", f, o.Resumable, resumable)
-		}
-		if strings.Contains(o.Text, "not stored") || isOver != (o.Text == "") || strings.Count(o.Text, "`")%2 != 0 || !isOver && !strings.HasSuffix(o.Text, ".") {
-			t.Fatalf("%+v\ngot the text %q", f, o.Text)
-		}
-	})
+	}
 }
 
-// TestALimitOnManyRuns: it is named, and time helps as well as a larger one, so that the
-// re-run button is no use too early.
-func TestALimitOnManyRuns(t *testing.T) {
-	each(func(f ask.Facts) {
-		if f.Status != state.OverBudget || f.Kept == ask.Nowhere || len(f.Lacks) > 0 || f.Cause != "" {
-			return
-		}
+func never(f *ask.Facts)   { f.NeverResume = true }
+func blind(f *ask.Facts)   { f.NoActionsRead = true }
+func locally(f *ask.Facts) { f.Kept = ask.Locally }
+func noIssue(f *ask.Facts) { f.Number = 0 }
+
+// outlooks list what is said of runs: of a suspended one that is stored, on issue 12, where nothing else is said.
+var outlooks = []struct {
+	name string
+	do   func(*ask.Facts)
+	want string
+}{
+	{"completed", isStatus(state.Completed), ""},
+	{"suspended", isStatus(state.Suspended), "The next run with `key: k` resumes it, or the re-run button."},
+	{"of one branch", func(f *ask.Facts) { f.Branch = "b" }, "The next run with `key: k` on the branch `b` resumes it, or the re-run button."},
+	{"from a time on", func(f *ask.Facts) { f.Until = nine }, "The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button."},
+	{"stored later", isStatus(state.Cancelled, func(f *ask.Facts) { f.Kept, f.Until = ask.Later, nine }),
+		"The next run with `key: k` resumes it, or the re-run button. It is stored by the post part when this job ends."},
+	{"stored by post", func(f *ask.Facts) { f.ByPost = "a" }, "The next run with `key: k` resumes it, or the re-run button. It is stored as `a` by the post part."},
+	{"running", isStatus(state.Running), "If the job has ended, it was cut off. The next run with `key: k` resumes it, or the re-run button."},
+	{"a job follows", func(f *ask.Facts) { f.Successor = "go-on" },
+		"The job `go-on` of this workflow run resumes it. If it does not: The next run with `key: k` resumes it, or the re-run button."},
+	{"resume: never", never, "The next run with `key: k` resumes it. The step that resumes it needs `resume: auto`; with `resume: never`, as here, each one starts from the beginning."},
+	{"no actions: read", blind,
+		"A later job of this workflow run with `key: k` resumes it, or the re-run button. Later workflow runs can't find it without `permissions: actions: read`."},
+	{"kept locally", locally, "The next run on this machine with `state-dir: runs` and `key: k` resumes it."},
+	{"failed", isStatus(state.Failed), "Fix the cause, then press the re-run button, or have the next event on this issue try it again."},
+	{"failed, on no issue", isStatus(state.Failed, noIssue), "Fix the cause, then press the re-run button, or run the workflow with `resume: k-1a2b3c4d`."},
+	{"failed, resume: never", isStatus(state.Failed, never), "Fix the cause, then run the step again with `key: k` and `resume: k-1a2b3c4d`."},
+	{"failed, no actions: read", isStatus(state.Failed, blind), "Fix the cause, then press the re-run button. Later workflow runs can't find it without `permissions: actions: read`."},
+	{"failed, kept locally", isStatus(state.Failed, locally), "Fix the cause, then run the step again on this issue, on this machine with `state-dir: runs` and `key: k`."},
+	{"failed, on no issue, kept locally", isStatus(state.Failed, locally, noIssue),
+		"Fix the cause, then run the step again on this machine with `state-dir: runs` and `key: k` and `resume: k-1a2b3c4d`."},
+	{"failed for a known cause", isStatus(state.Failed, func(f *ask.Facts) { f.Cause = "the agents had no key" }),
+		"The agents had no key. Fix the cause, then press the re-run button, or have the next event on this issue try it again."},
+	{"over budget", isStatus(state.OverBudget, func(f *ask.Facts) { f.Budget = 5 * state.Dollar }),
+		"Raise `budget` above `$5`, then run the workflow again with `key: k`. The re-run button can't: it keeps the old limit."},
+	{"over a smaller budget", isStatus(state.OverBudget, blind), "Raise `budget` above `$1`, then run the workflow again with `key: k`. " +
+		"Later workflow runs can't find it without `permissions: actions: read`. The re-run button can't: it keeps the old limit."},
+	{"over a limit of many runs", isStatus(state.OverBudget, func(f *ask.Facts) {
 		f.Cap = ask.Cap{Which: "budget-per-key", Spent: 7 * state.Dollar, Max: 5 * state.Dollar}
-		o := ask.OutlookOf(f)
-		want := "Raise `budget-per-key` above `$7`, or wait: only what was spent in the last 24 hours counts. "
-		if !o.Resumable || !strings.HasPrefix(o.Text, want) || !strings.Contains(o.Text, "resumes it") || strings.Contains(o.Text, "button can't") {
-			t.Fatalf("%+v\ngot %q", f, o.Text)
+	}), "Raise `budget-per-key` above `$7`, or wait: only what was spent in the last 24 hours counts. The next run with `key: k` resumes it, or the re-run button."},
+	{"over iterations", isStatus(state.OverIterations, locally), "Raise `max-iterations` above `7`, then run the workflow again on this machine with `state-dir: runs` and `key: k`."},
+
+	{"kept nowhere", func(f *ask.Facts) { f.Kept, f.Cause = ask.Nowhere, "the agents had no key" }, "The agents had no key. Nobody can resume this run: the reason."},
+	{"of a fork", lacking(checkpoint.FromFork, "workspace"), "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
+		"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."},
+	{"without a key", lacking(checkpoint.NoKey, "workspace", "transcripts"), "As it is, nobody can resume this run: its transcripts and workspace could not be stored, because " +
+		"anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted. " +
+		"With `resume-without-transcript: true` a later run continues without them."},
+	{"without a key, and without them", func(f *ask.Facts) {
+		lacking(checkpoint.NoKey, "workspace")(f)
+		f.WithoutTranscript = true
+	}, "Nobody can resume this run as it was: its workspace could not be stored, because anybody can read the artifacts of a public repository. " +
+		"With a `state-key` (`raymond keygen` makes one) they are stored encrypted. Another run with `resume-without-transcript: true` finds the checkout as it is."},
+	{"too large", lacking(checkpoint.TooLarge, "workspace"), "As it is, nobody can resume this run: its workspace could not be stored, because it is over 256 MiB. " +
+		"Have git ignore large files, or set `workspace: none` if no work has to be kept. With `resume-without-transcript: true` a later run continues without them."},
+	{"too large, and without it", func(f *ask.Facts) {
+		lacking(checkpoint.TooLarge, "workspace")(f)
+		f.WithoutTranscript = true
+	}, "The next run with `key: k` resumes it, or the re-run button."},
+
+	{"a question", withWaits(question(1)),
+		"Answer question 1 with a comment on issue 12: `/raymond your answer`."},
+	{"choices", withWaits(question(2, "yes", "no")),
+		"Answer question 2 with a comment on issue 12: `/raymond yes` or `/raymond no`."},
+	{"many choices", withWaits(question(2, "a", "b", "c", "d", "e")),
+		"Answer question 2 with a comment on issue 12: `/raymond a`, `/raymond b`, `/raymond c` or 2 more."},
+	{"a choice with a backtick", withWaits(question(1, "yes", "`no`")),
+		"Answer question 1 with a comment on issue 12: `/raymond your answer`."},
+	{"another prefix", func(f *ask.Facts) { f.Waits, f.Prefix = []report.Wait{question(1, "yes")}, "@robot:" },
+		"Answer question 1 with a comment on issue 12: `@robot: yes`."},
+	{"another place", withWaits(askAt(3, 34)),
+		"Answer question 3 with a comment on issue or pull request 34: `/raymond your answer`."},
+	{"no place", func(f *ask.Facts) { f.Waits, f.Number = []report.Wait{question(1)}, 0 },
+		"Answer question 1 with a comment where it is asked: `/raymond your answer`."},
+	{"several questions", withWaits(question(5), question(2, "yes"), question(9), question(7)),
+		"Answer the questions 2, 5, 7 and 1 more with a comment each, such as `/raymond 2 yes` for question 2."},
+	{"a timeout", func(f *ask.Facts) { f.Waits, f.Until = []report.Wait{question(1)}, nine },
+		"Answer question 1 with a comment on issue 12: `/raymond your answer`. If nobody has answered by 2026-03-01 09:00 UTC, " +
+			"the next run with `key: k` resumes it without an answer. A `schedule` (`on: schedule`) starts one by itself."},
+	{"a time", func(f *ask.Facts) {
+		f.Waits, f.Until, f.NoSchedule = []report.Wait{waitFor(state.ForTime, "")}, nine, true
+	},
+		"The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button. The workflow has no `schedule` that would start one by itself."},
+	{"a job", func(f *ask.Facts) {
+		f.Waits = []report.Wait{waitFor(state.ForJob, "publish"), waitFor(state.ForJob, "publish")}
+	},
+		"A later job of this workflow run with `job: publish`, `key: k` and `resume: require` resumes it."},
+	{"a job that follows", func(f *ask.Facts) {
+		f.Waits, f.Successor = []report.Wait{waitFor(state.ForJob, "publish")}, "release"
+	},
+		"The job `release` of this workflow run resumes it."},
+	{"agents", withWaits(waitFor(state.ForAgents, "")),
+		"The next run with `key: k` resumes it, or the re-run button."},
+	{"a question, which later runs can't find", func(f *ask.Facts) { f.Waits, f.NoActionsRead = []report.Wait{question(1)}, true },
+		"Answer question 1 with a comment on issue 12: `/raymond your answer`. Later workflow runs can't find it without `permissions: actions: read`."},
+	{"a question with resume: never", func(f *ask.Facts) { f.Waits, f.NeverResume = []report.Wait{question(1)}, true },
+		"Answer question 1 with a comment on issue 12: `/raymond your answer`. The step that resumes it needs `resume: auto`; with `resume: never`, as here, each one starts from the beginning."},
+	{"a part of a matrix", func(f *ask.Facts) { f.Waits, f.Part = []report.Wait{question(1)}, []string{"main_work1"} },
+		"The step with `key: k` and without `part` joins what this part of the run has done."},
+	{"a part that failed", func(f *ask.Facts) { f.Status, f.Part = state.Failed, []string{"main_work1"} },
+		"The step with `key: k` and without `part` joins what this part of the run has done, and hands over again what is left to do; the re-run button runs the part once more."},
+	{"a question that nobody can answer", func(f *ask.Facts) { f.Waits, f.Kept = []report.Wait{question(1)}, ask.Nowhere },
+		"Nobody can resume this run: the reason."},
+}
+
+// TestWhatIsSaidOfRuns states it for each kind of ending, and that code is marked in pairs.
+func TestWhatIsSaidOfRuns(t *testing.T) {
+	for _, c := range outlooks {
+		f := ask.Facts{
+			Status: state.Suspended, WorkflowID: "k-1a2b3c4d", Key: "k", Kept: ask.Stored, WhyNowhere: "the reason", StateDir: "runs",
+			Spent: state.Spent{USD: state.Dollar}, Iterations: 7, Place: report.Place{Number: 12, Kind: "issue"},
 		}
-	})
+		c.do(&f)
+		got := ask.OutlookOf(f)
+		if got.Text != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got.Text, c.want)
+		}
+		if want := c.want != "" && !strings.Contains(c.want, "obody can resume"); got.Resumable != want || strings.Count(got.Text, "`")%2 != 0 {
+			t.Errorf("%s: got resumable %t, want %t, and pairs of backticks", c.name, got.Resumable, want)
+		}
+	}
 }
 
 // TestAFailureSaysWhatHelps: the re-run button is no help against what is in files, and a
@@ -142,6 +197,19 @@ func TestAFailureSaysWhatHelps(t *testing.T) {
 		f := ask.Facts{Status: state.Failed, WorkflowID: "w", Kept: ask.Stored, Cure: report.CureOf(run), RefusesChanges: c.refuses}
 		if got := ask.OutlookOf(f).Text; got != want {
 			t.Errorf("%s:\n got %q\nwant %q", c.agent.Failure.Message, got, want)
+		}
+	}
+}
+
+// TestHasNoSchedule: only a file that says what starts the workflow says that no schedule does.
+func TestHasNoSchedule(t *testing.T) {
+	for file, want := range map[string]bool{
+		"on: push": true, "on: [push, issues]": true, "on: {issues: {types: [labeled]}}": true, "\"on\": push": true,
+		"on: schedule": false, "on: [push, schedule]": false, "on: {schedule: [{cron: '0 * * * *'}]}": false,
+		"": false, "on: [": false,
+	} {
+		if got := ask.HasNoSchedule([]byte("jobs: {}\n" + file)); got != want {
+			t.Errorf("%q: got %v, want %v", file, got, want)
 		}
 	}
 }

@@ -315,8 +315,7 @@ func (p *People) post(ctx context.Context, q *question) {
 
 // edit has the comment of a question say how it was answered.
 func (p *People) edit(ctx context.Context, q *question) {
-	w := p.clerk.words
-	err := p.o.Forum.Edit(ctx, q.Comment, w.question(p.clerk.pointer(q), q, w.answered(q)))
+	err := p.o.Forum.Edit(ctx, q.Comment, p.o.question(p.clerk.pointer(q), q, p.o.answered(q)))
 	if ctx.Err() != nil {
 		return
 	}

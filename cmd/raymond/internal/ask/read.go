@@ -59,14 +59,14 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	}
 	to := address(remark, said, r.here, openAt(r.asked, remark.Created))
 	if len(to.several) > 0 {
-		return r.refuse(ctx, remark, to.several[0], r.words.whichOne(to.several, remark))
+		return r.refuse(ctx, remark, to.several[0], r.o.whichOne(to.several, remark))
 	}
 	if to.question == nil {
 		return nil
 	}
 	choice, ok := to.question.choose(to.said)
 	if !ok {
-		return r.refuse(ctx, remark, to.question, r.words.noChoice(to.question, remark))
+		return r.refuse(ctx, remark, to.question, r.o.noChoice(to.question, remark))
 	}
 	may, err := r.may(ctx, to.question, remark.Author)
 	if err != nil || !may {

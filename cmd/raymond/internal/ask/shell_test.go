@@ -146,9 +146,18 @@ func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
 	})
 }
 
-// TestAnswersOfFlagsComeFirst, also where nobody is at a terminal.
+// TestAnswersOfFlagsComeFirst, also where nobody is at a terminal, and nobody is asked for them.
 func TestAnswersOfFlagsComeFirst(t *testing.T) {
 	updates := []runner.Update{{Agent: "main", Number: 1, Answer: &state.Answer{Text: "x"}}}
+	synctest.Test(t, func(t *testing.T) {
+		var shown screen
+		p := NewShell(updates, NewTerminal(strings.NewReader(""), &shown, strings.ToLower))
+		p.Open(asking("main"))
+		if got := shown.since(); got != "" {
+			t.Errorf("got %q on the terminal, want nothing", got)
+		}
+		p.Close()
+	})
 	p := NewShell(updates, nil)
 	p.Open(asking("main"))
 	if p.IsSettled() || p.HasRead(time.Time{}) {

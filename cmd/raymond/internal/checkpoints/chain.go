@@ -1,14 +1,11 @@
 package checkpoints
 
 import (
-	"encoding/json"
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -38,29 +35,17 @@ type Chain struct {
 	Sending string `json:"sending,omitempty"`
 	// Sessions are the conversations that the run needs, as this part of it has left
 	// them; nil before its end is stored.
-	Sessions map[string]conversations.Left `json:"sessions,omitempty"`
+	Sessions map[string]left `json:"sessions,omitempty"`
 }
 
 // ChainFile is the name of the file with the chain, in the folder of the run.
 const ChainFile = "checkpoint.json"
 
-// maxChain is the size in bytes of the longest such file that is read.
-const maxChain = 1 << 20
-
 // ReadChain reads the chain of a run from the folder of its own files. The error is
-// an fs.ErrNotExist where nothing of the run was ever to be stored, and a
-// *state.FileError where the file has something else.
-func ReadChain(dir string) (Chain, error) {
-	file := filepath.Join(dir, ChainFile)
-	data, _, err := files.Read(file, maxChain)
-	if err != nil {
-		return Chain{}, err
-	}
-	var c Chain
-	if err := json.Unmarshal(data, &c); err != nil {
-		return Chain{}, &state.FileError{Path: file, What: err.Error()}
-	}
-	return c, nil
+// an fs.ErrNotExist where nothing of the run was ever to be stored.
+func ReadChain(dir string) (c Chain, err error) {
+	err = seal.ReadNote(filepath.Join(dir, ChainFile), &c)
+	return c, err
 }
 
 // write keeps the chain for ReadChain.

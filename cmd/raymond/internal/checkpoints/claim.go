@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -31,6 +32,7 @@ func lostKey(key string) string { return fmt.Sprintf("a conflict about the key %
 // nobody waits for it.
 type Claim struct {
 	warn    func(string)
+	lost    func()
 	asked   chan string // brings the reason to end the run
 	end     context.CancelFunc
 	ended   chan struct{} // closed when nobody tries to claim the key any more
@@ -40,19 +42,17 @@ type Claim struct {
 	using   sync.Mutex // guards claimer, which takes its time
 	claimer *slots.Claimer
 
-	mu       sync.Mutex      // guards what follows
-	isOurs   bool            // the claim was stored
-	lost     func()          // is told of a conflict
-	conflict *slots.Conflict // with somebody else; nil for none
+	isOurs   atomic.Bool                    // the claim was stored
+	conflict atomic.Pointer[slots.Conflict] // with somebody else; nil for none
 }
 
 // StartClaim begins to claim a key and returns at once. The key is claimed again and again
-// where the service fails, until Release; warn is told of that once, from another goroutine.
-// From then on only the Claim uses the claimer.
-func StartClaim(claimer *slots.Claimer, warn func(string)) *Claim {
+// where the service fails, until Release; warn is told of that once, from another goroutine,
+// as lost is called once somebody else has the key. From then on only the Claim uses the claimer.
+func StartClaim(claimer *slots.Claimer, warn func(string), lost func()) *Claim {
 	ctx, end := context.WithCancel(context.Background())
 	c := &Claim{
-		warn: warn, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}), begun: time.Now(),
+		warn: warn, lost: lost, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}), begun: time.Now(),
 		claimer: claimer,
 	}
 	go func() {
@@ -92,42 +92,16 @@ func (c *Claim) try(ctx context.Context) error {
 	c.using.Lock()
 	defer c.using.Unlock()
 	err := c.claimer.Take(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.isOurs = err == nil
+	c.isOurs.Store(err == nil)
 	return err
 }
 
 // lose notes that somebody else has the key, and asks for the end of the run. Only
 // the first conflict counts.
 func (c *Claim) lose(conflict *slots.Conflict) {
-	c.mu.Lock()
-	isFirst, lost := c.conflict == nil, c.lost
-	if isFirst {
-		c.conflict = conflict
-	}
-	c.mu.Unlock()
-	if !isFirst {
-		return
-	}
-	if lost != nil {
-		lost()
-	}
-	c.asked <- lostKey(c.claimer.Mine.Key) // has room for one, and this is the only one
-}
-
-// SetLost says what is told, once and from any goroutine, when somebody else has the key: at once if it is lost
-// already.
-func (c *Claim) SetLost(lost func()) {
-	if c == nil {
-		return
-	}
-	c.mu.Lock()
-	c.lost = lost
-	isLost := c.conflict != nil
-	c.mu.Unlock()
-	if isLost && lost != nil {
-		lost()
+	if c.conflict.CompareAndSwap(nil, conflict) {
+		c.lost()
+		c.asked <- lostKey(c.claimer.Mine.Key) // has room for one, and this is the only one
 	}
 }
 
@@ -140,18 +114,14 @@ func (c *Claim) Asked() <-chan string {
 	return c.asked
 }
 
-// Wait returns when it is decided who has the key, or after d.
-func (c *Claim) Wait(d time.Duration) { c.wait(context.Background(), d) }
-
-func (c *Claim) wait(ctx context.Context, d time.Duration) {
+// Wait returns when it is decided who has the key, after d, or when the context ends.
+func (c *Claim) Wait(ctx context.Context, d time.Duration) {
 	if c == nil {
 		return
 	}
-	late := time.NewTimer(d)
-	defer late.Stop()
 	select {
 	case <-c.decided:
-	case <-late.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }
@@ -161,43 +131,29 @@ func (c *Claim) Conflict() *slots.Conflict {
 	if c == nil {
 		return nil
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.conflict
+	return c.conflict.Load()
 }
 
 // Check asks the service whether the key is still this run's, and is for right before
-// something is stored. Its error is a *slots.Conflict, which Lost and Asked tell of
+// something is stored. Its error is a *slots.Conflict, which Asked tells of
 // too. A service that fails is no error here, and neither is a claim that is not
-// stored yet.
+// stored yet: a run that ends while the service hangs has no time to wait for that.
 func (c *Claim) Check(ctx context.Context) error {
-	if c == nil {
-		return nil
-	}
 	if conflict := c.Conflict(); conflict != nil {
 		return conflict
 	}
-	err := c.look(ctx)
+	if c == nil || !c.isOurs.Load() {
+		return nil
+	}
+	c.using.Lock()
+	defer c.using.Unlock()
+	err := c.claimer.Check(ctx)
 	var conflict *slots.Conflict
 	if !errors.As(err, &conflict) {
 		return nil // a service that fails does so when something is stored, too
 	}
 	c.lose(conflict)
 	return err
-}
-
-// look asks the service for the claim, if it was stored. It does not wait for one that
-// is being stored: a run that ends while the service hangs has no time for that.
-func (c *Claim) look(ctx context.Context) error {
-	c.mu.Lock()
-	isOurs := c.isOurs
-	c.mu.Unlock()
-	if !isOurs {
-		return nil
-	}
-	c.using.Lock()
-	defer c.using.Unlock()
-	return c.claimer.Check(ctx)
 }
 
 // Release stops claiming the key and removes this run's claim, and nobody else's. An

@@ -91,26 +91,23 @@ func (s *spoken) Run(context.Context, runner.Order, func(runner.Progress)) (runn
 
 func noWarning(string) {}
 
+func noLoss() {}
+
 // TestTheFirstHasTheKey, and the second one is told so in all ways: nothing of it
 // may be stored, no prompt starts, and the run is asked to end.
 func TestTheFirstHasTheKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
-		first := StartClaim(s.claimer(t, "first"), noWarning)
-		first.Wait(time.Hour)
+		first := StartClaim(s.claimer(t, "first"), noWarning, noLoss)
+		first.Wait(t.Context(), time.Hour)
 		lost := 0
-		second := StartClaim(s.claimer(t, "second"), noWarning)
-		second.SetLost(func() { lost++ })
-		second.Wait(time.Hour)
+		second := StartClaim(s.claimer(t, "second"), noWarning, func() { lost++ })
+		second.Wait(t.Context(), time.Hour)
 		synctest.Wait()
 
 		var conflict *slots.Conflict
 		if err := second.Check(t.Context()); !errors.As(err, &conflict) || second.Conflict() == nil || lost != 1 {
 			t.Errorf("the second: got %v and %v, told %d times; want a conflict, once", err, second.Conflict(), lost)
-		}
-		again := 0
-		if second.SetLost(func() { again++ }); again != 1 || lost != 1 {
-			t.Errorf("who asks late: told %d times, and who asked before %d times; want once each", again, lost)
 		}
 		select {
 		case why := <-second.Asked():
@@ -144,7 +141,7 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 3}
 		var warnings []string
 		began := time.Now()
-		c := StartClaim(s.claimer(t, "only"), func(text string) { warnings = append(warnings, text) })
+		c := StartClaim(s.claimer(t, "only"), func(text string) { warnings = append(warnings, text) }, noLoss)
 		agent := &spoken{}
 		if _, err := c.Guard(agent).Run(t.Context(), runner.Order{}, nil); err != nil || time.Since(began) != maxWait {
 			t.Errorf("the first prompt: got %v after %v, want a start after %v", err, time.Since(began), maxWait)
@@ -152,7 +149,7 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 		if err := c.Check(t.Context()); err != nil || s.count() != 0 {
 			t.Errorf("before the claim stands: got %v and %d claims, want neither", err, s.count())
 		}
-		c.Wait(time.Hour)
+		c.Wait(t.Context(), time.Hour)
 		if took := time.Since(began); took != 35*time.Second || s.count() != 1 || len(warnings) != 1 {
 			t.Errorf("got %d claims after %v, with %q; want one after 35s, with one warning", s.count(), took, warnings)
 		}
@@ -166,13 +163,13 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 // hangs looks for conflicts, and has no time.
 func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := StartClaim((&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only"), noWarning)
+		c := StartClaim((&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only"), noWarning, noLoss)
 		synctest.Wait()
 		began := time.Now()
 		if err := c.Check(t.Context()); err != nil || c.Conflict() != nil || time.Since(began) != 0 {
 			t.Errorf("got %v and %v after %v, want neither, at once", err, c.Conflict(), time.Since(began))
 		}
-		c.Wait(4 * time.Hour)
+		c.Wait(t.Context(), 4*time.Hour)
 	})
 }
 
@@ -180,11 +177,11 @@ func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
 func TestAKeyThatIsTakenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
-		first := StartClaim(s.claimer(t, "first"), noWarning)
-		first.Wait(time.Hour)
+		first := StartClaim(s.claimer(t, "first"), noWarning, noLoss)
+		first.Wait(t.Context(), time.Hour)
 		s.list = nil
-		second := StartClaim(s.claimer(t, "second"), noWarning)
-		second.Wait(time.Hour)
+		second := StartClaim(s.claimer(t, "second"), noWarning, noLoss)
+		second.Wait(t.Context(), time.Hour)
 		for range 2 {
 			if err := first.Check(t.Context()); err == nil {
 				t.Error("the first, after somebody took its key: got no error, want a conflict")
@@ -200,7 +197,7 @@ func TestAKeyThatIsTakenLater(t *testing.T) {
 func TestReleaseEndsTheClaiming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 1000}
-		c := StartClaim(s.claimer(t, "only"), noWarning)
+		c := StartClaim(s.claimer(t, "only"), noWarning, noLoss)
 		time.Sleep(time.Hour)
 		if err := c.Release(t.Context()); err == nil {
 			t.Error("from a service that is out of order: got no error, want one")

@@ -25,7 +25,7 @@ type guarded struct {
 }
 
 func (b *guarded) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	b.claim.wait(ctx, time.Until(b.claim.begun.Add(maxWait)))
+	b.claim.Wait(ctx, time.Until(b.claim.begun.Add(maxWait)))
 	if b.claim.Conflict() != nil {
 		<-ctx.Done() // the run is about to be ended
 		return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Stopped, Message: "not started: another job drives a run with this key"}

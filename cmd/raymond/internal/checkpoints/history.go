@@ -80,21 +80,23 @@ func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.P
 		return nil, []string{"The checkpoint lacks the history of the run, so that no earlier state can be run again from it: " + err.Error() + "."}
 	}
 	if withTalks {
-		notes = s.addPast(path)
+		if notes, err = s.addPast(path); err != nil {
+			notes = []string{"The checkpoint lacks the conversations of earlier states: " + err.Error() + "."}
+		}
 	}
 	return []checkpoint.Part{{Name: checkpoint.HistoryName, Path: path, Size: -1}}, notes
 }
 
 // addPast adds the conversations that only the history names, the newest first.
-func (s *Snapshot) addPast(path string) []string {
+func (s *Snapshot) addPast(path string) (notes []string, err error) {
 	f, _, err := files.Open(path)
 	if err != nil {
-		return []string{"The checkpoint lacks the conversations of earlier states: " + err.Error() + "."}
+		return nil, err
 	}
 	defer f.Close()
 	past, err := state.PastConversations(f)
 	if err != nil {
-		return []string{"The checkpoint lacks the conversations of earlier states: " + err.Error() + "."}
+		return nil, err
 	}
 	room, added, left := int64(maxPast), 0, 0
 	for _, c := range past {
@@ -108,11 +110,11 @@ func (s *Snapshot) addPast(path string) []string {
 			s.add(t, part)
 		}
 	}
-	if left == 0 {
-		return nil
+	if left > 0 {
+		notes = append(notes, fmt.Sprintf("The checkpoint has the newest %d of %d conversations of earlier states: there is no room for more. "+
+			"A rerun from before them begins them anew.", added, added+left))
 	}
-	return []string{fmt.Sprintf("The checkpoint has the newest %d of %d conversations of earlier states: there is no room for more. "+
-		"A rerun from before them begins them anew.", added, added+left)}
+	return notes, nil
 }
 
 // findPast returns a conversation that the snapshot does not have yet; false when there is none.

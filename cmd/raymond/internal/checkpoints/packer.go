@@ -55,8 +55,12 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 	if err == nil || ctx.Err() != nil || !s.Last {
 		return w, err
 	}
-	note := "The checkpoint lacks the work in the workspace, which could not be packed: " + err.Error() + "."
-	return work{held: true, lost: checkpoint.Unpacked, notes: []string{note}}, nil
+	return without(checkpoint.Unpacked, err), nil
+}
+
+// without is the work of a checkpoint that lacks it; why is as in checkpoint.LeftOut.
+func without(why string, err error) work {
+	return work{held: true, lost: why, notes: []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}}
 }
 
 // save packs the work in directories.
@@ -66,15 +70,12 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 		return work{}, err
 	}
 	saved, err := p.git.Save(ctx, workspace.Saving{Dirs: dirs, Base: p.base, To: to, Last: p.last})
-	if errors.Is(err, workspace.ErrNoGit) {
-		note := "The checkpoint lacks the work in the workspace: " + workspace.ErrNoGit.Error() + "."
-		return work{held: true, lost: checkpoint.NoGit, notes: []string{note}}, os.RemoveAll(to)
-	}
-	if errors.Is(err, workspace.ErrTooLarge) {
-		note := "The checkpoint lacks the work in the workspace: " + err.Error() + "."
-		return work{held: true, lost: checkpoint.TooLarge, notes: []string{note}}, os.RemoveAll(to)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, workspace.ErrNoGit):
+		return without(checkpoint.NoGit, workspace.ErrNoGit), os.RemoveAll(to)
+	case errors.Is(err, workspace.ErrTooLarge):
+		return without(checkpoint.TooLarge, err), os.RemoveAll(to)
+	case err != nil:
 		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
 	}
 	w := work{held: saved.Held, notes: saved.Notes, names: saved.Names}

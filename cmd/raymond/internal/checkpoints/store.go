@@ -3,7 +3,7 @@ package checkpoints
 import (
 	"context"
 	"errors"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -21,7 +21,7 @@ type Options struct {
 	Keys    *checkpoint.Keys
 	Mask    *secrets.Set // of what must not be in what anybody may read
 	// IsOpen reports whether anybody may read what is stored, and nothing is encrypted.
-	// It is asked once, when that has to be known; nil stands for no.
+	// It is asked as often as that has to be known.
 	IsOpen func() bool
 	Git    *workspace.Git // nil: work in the workspace is not stored
 	// Snapshots are those of the files of the run; nil: none are stored.
@@ -39,7 +39,7 @@ type Options struct {
 	// names of the key.
 	Ours  bool
 	Seals *seal.Seals  // of the file with the chain; nil for none
-	Warn  func(string) // is told at once what the last checkpoint lacks; nil for nobody
+	Warn  func(string) // is told at once what the last checkpoint lacks
 }
 
 // Store makes checkpoints of a run and stores them as artifacts. Before the first
@@ -58,13 +58,6 @@ type Store struct {
 
 // New returns a store that has stored nothing.
 func New(o Options) *Store {
-	if o.IsOpen == nil {
-		o.IsOpen = func() bool { return false }
-	}
-	if o.Warn == nil {
-		o.Warn = func(string) {}
-	}
-	o.IsOpen = sync.OnceValue(o.IsOpen)
 	return &Store{
 		o: o, chain: o.Chain,
 		packer: packer{git: o.Git, shots: o.Snapshots, base: o.Base, temp: o.Temp},
@@ -197,7 +190,8 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 		s.warn(m.notes)
 	}
 	if shot.Last {
-		m.sessions = leftBehind(shot, m.leftOut)
+		isLost := slices.ContainsFunc(m.leftOut, func(l checkpoint.LeftOut) bool { return l.What == "transcripts" && l.Why == checkpoint.Unpacked })
+		m.sessions = leftBehind(shot.transcripts, !isLost)
 	}
 	s.last = m
 	return m, nil

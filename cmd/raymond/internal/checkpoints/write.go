@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/conversations"
 )
 
 // made is a checkpoint that was written, and what is said of it.
@@ -20,7 +19,7 @@ type made struct {
 	remove   func()               // the archive
 	leftOut  []checkpoint.LeftOut // what it lacks of what there was
 	notes    []string             // what it lacks, for people
-	sessions map[string]conversations.Left
+	sessions map[string]left
 }
 
 // manifest returns what identifies the next checkpoint of the chain.
@@ -120,13 +119,4 @@ func openNotes(left []checkpoint.LeftOut) []string {
 		}
 	}
 	return notes
-}
-
-// leftBehind returns the conversations that the run needs, as they are when its end
-// is stored.
-func leftBehind(s *Snapshot, left []checkpoint.LeftOut) map[string]conversations.Left {
-	isLost := slices.ContainsFunc(left, func(l checkpoint.LeftOut) bool {
-		return l.What == "transcripts" && l.Why == checkpoint.Unpacked
-	})
-	return conversations.LeftBehind(s.transcripts, !isLost)
 }

@@ -114,7 +114,7 @@ func refused(rules Rules, e Event) *Denied {
 	return nil
 }
 
-// causes are those who caused an event of people, each once.
+// causes are those who caused an event of people.
 func causes(e Event) ([]Account, *Denied) {
 	all := append([]Account{e.Sender}, e.Others...)
 	if e.Attempt > 1 && (e.Triggering != "" || !e.Gitea) {
@@ -123,17 +123,10 @@ func causes(e Event) ([]Account, *Denied) {
 	if e.Sender.Login == "" && !ofPeople[e.Name] {
 		all = all[1:] // an event allowed by name that nobody sent
 	}
-	var people []Account
-	for _, a := range all {
-		if a.Login == "" {
-			return nil, &Denied{Event: e.Name, Why: "it is not known who caused it", Setting: "allow-events"}
-		}
-		same := func(b Account) bool { return strings.EqualFold(a.Login, b.Login) && (a.Type == "" || a.Type == b.Type) }
-		if !slices.ContainsFunc(people, same) {
-			people = append(people, a)
-		}
+	if slices.ContainsFunc(all, func(a Account) bool { return a.Login == "" }) {
+		return nil, &Denied{Event: e.Name, Why: "it is not known who caused it", Setting: "allow-events"}
 	}
-	return people, nil
+	return all, nil
 }
 
 // admit returns the permission of somebody who may start the run; "" for a bot.

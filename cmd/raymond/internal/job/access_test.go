@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -102,24 +101,6 @@ func TestWhoMayStart(t *testing.T) {
 		}
 	}
 }
-
-// TestNobodyIsAskedTwice: one question for each person, whatever the case of
-// letters.
-func TestNobodyIsAskedTwice(t *testing.T) {
-	var asked []string
-	e := Event{Name: "workflow_run", Sender: user("Ann"), Others: []Account{user("ann"), user("mo")}, Attempt: 3, Triggering: "MO"}
-	_, denied := Authorize(t.Context(), Rules{}, e, permissionFunc(func(login string) (string, error) {
-		asked = append(asked, login)
-		return "write", nil
-	}))
-	if want := []string{"Ann", "mo"}; denied != nil || !slices.Equal(asked, want) {
-		t.Errorf("got %v, asked for %q; want nil, %q", denied, asked, want)
-	}
-}
-
-type permissionFunc func(string) (string, error)
-
-func (f permissionFunc) Permission(_ context.Context, login string) (string, error) { return f(login) }
 
 func TestWhichCheckoutIsTrusted(t *testing.T) {
 	for _, test := range []struct {

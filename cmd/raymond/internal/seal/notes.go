@@ -11,7 +11,7 @@ import (
 )
 
 // maxNote is the size in bytes of the longest note that ReadNote reads.
-const maxNote = 4 << 10
+const maxNote = 1 << 20
 
 // WriteNote keeps a value in a file, completely or not at all: until it returns nil, the
 // file has what it had before. It makes the folders on the way, for their owner
@@ -36,12 +36,9 @@ func WriteNote(file string, value any) error {
 
 // ReadNote reads what WriteNote has kept. An error for which errors.Is(err, fs.ErrNotExist)
 // holds says that there is no such file; any other one, that it is no note: not a
-// regular file, more than 4 KiB, or JSON that does not fit the value.
-func ReadNote(file string, value any) error { return ReadMost(file, value, maxNote) }
-
-// ReadMost is ReadNote for a note of at most most bytes.
-func ReadMost(file string, value any, most int64) error {
-	data, _, err := files.Read(file, most)
+// regular file, more than 1 MiB, or JSON that does not fit the value.
+func ReadNote(file string, value any) error {
+	data, _, err := files.Read(file, maxNote)
 	if err != nil {
 		return fmt.Errorf("read note: %w", err)
 	}

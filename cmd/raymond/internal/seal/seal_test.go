@@ -81,10 +81,6 @@ func TestACrashIsNoForgery(t *testing.T) {
 			add(t, s, to, "two\n", "two\n")
 			return err
 		},
-		"a seal in parts": func(t *testing.T, dir string, _ *seal.Seals) error {
-			add(t, nil, filepath.Join(dir, "seals"), "", `replace "note" 1 00`)
-			return nil
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, s := sealed(t)

@@ -57,22 +57,10 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 	}
 }
 
-// TestReadMostHasItsOwnLimit, and a note that was never written is told from one that
-// can't be read.
-func TestReadMostHasItsOwnLimit(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "folder", "note.json")
+// TestANoteThatWasNeverWritten is told from one that can't be read.
+func TestANoteThatWasNeverWritten(t *testing.T) {
 	var got note
-	if err := ReadNote(path, &got); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("before it is written: got %v, want %v", err, fs.ErrNotExist)
-	}
-	long := note{strings.Repeat("x", maxNote)}
-	if err := WriteNote(path, long); err != nil {
-		t.Fatal(err)
-	}
-	if err := ReadNote(path, &got); err == nil || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("more than ReadNote reads: got %v, want another error than %v", err, fs.ErrNotExist)
-	}
-	if err := ReadMost(path, &got, 2*maxNote); err != nil || got != long {
-		t.Errorf("with a limit of its own: got %d bytes (%v), want %d", len(got.Step), err, maxNote)
+	if err := ReadNote(filepath.Join(t.TempDir(), "note.json"), &got); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
 	}
 }

@@ -1,4 +1,4 @@
-package conversations
+package checkpoints
 
 import (
 	"bytes"
@@ -19,12 +19,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxNotes is the size in bytes of the longest file that Read reads.
-const maxNotes = 16 << 20
+// maxTalks is the size in bytes of the longest file that ReadTalks reads.
+const maxTalks = 16 << 20
 
-// Notes keeps in a file which conversations are a step's own, for the post part of the
-// step. Its methods may be called by any goroutine. A nil *Notes keeps nothing.
-type Notes struct {
+// Talks notes in a file which conversations are a step's own, for the post part of the
+// step. Its methods may be called by any goroutine. A nil *Talks notes nothing.
+type Talks struct {
 	file   string
 	seals  *seal.Seals // of the file; nil for none
 	mu     sync.Mutex  // guards what follows, and the file
@@ -36,15 +36,14 @@ type Notes struct {
 // its own id of it.
 type known struct{ id, cliID string }
 
-// NewNotes returns notes that add to a file, which need not be there, and seal what they
-// add.
-func NewNotes(file string, seals *seal.Seals) *Notes {
-	return &Notes{file: file, seals: seals, known: map[known]bool{}}
+// NewTalks adds to a file, which need not be there, and seals what it adds.
+func NewTalks(file string, seals *seal.Seals) *Talks {
+	return &Talks{file: file, seals: seals, known: map[known]bool{}}
 }
 
-// Add notes a conversation, and is for before anybody can speak in it. One that can't
+// add notes a conversation, and is for before anybody can speak in it. One that can't
 // be noted is not removed later.
-func (n *Notes) Add(o Own) {
+func (n *Talks) add(o Own) {
 	if n == nil {
 		return
 	}
@@ -72,7 +71,7 @@ func (n *Notes) Add(o Own) {
 }
 
 // AddPlaced notes the conversation of an agent CLI that was put back.
-func (n *Notes) AddPlaced(cli runner.Agent, c runner.Conversation) {
+func (n *Talks) AddPlaced(cli runner.Agent, c runner.Conversation) {
 	if n == nil {
 		return
 	}
@@ -81,13 +80,13 @@ func (n *Notes) AddPlaced(cli runner.Agent, c runner.Conversation) {
 		return
 	}
 	if mark, err := transcripts.MarkOf(stored.Path); err == nil {
-		n.Add(Own{ID: c.ID, Backend: cli.Abilities().Backend, CLIID: c.CLI, Placed: &mark})
+		n.add(Own{ID: c.ID, Backend: cli.Abilities().Backend, CLIID: c.CLI, Placed: &mark})
 	}
 }
 
 // Wrap returns a backend of prompts that notes each conversation before its first
 // prompt.
-func (n *Notes) Wrap(b runner.Backend) runner.Backend {
+func (n *Talks) Wrap(b runner.Backend) runner.Backend {
 	if n == nil {
 		return b
 	}
@@ -97,7 +96,7 @@ func (n *Notes) Wrap(b runner.Backend) runner.Backend {
 // noting is the backend that Wrap returns.
 type noting struct {
 	runner.Backend
-	notes *Notes
+	notes *Talks
 }
 
 func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
@@ -105,19 +104,19 @@ func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	if own.ID == "" || o.Prompt.Session == state.Resume { // a session that is resumed has been noted
 		return b.Backend.Run(ctx, o, tell)
 	}
-	b.notes.Add(own)
+	b.notes.add(own)
 	return b.Backend.Run(ctx, o, func(p runner.Progress) { // called by several goroutines
 		if p.CLIID != "" && p.CLIID != own.ID {
-			b.notes.Add(Own{ID: own.ID, Backend: own.Backend, CLIID: p.CLIID})
+			b.notes.add(Own{ID: own.ID, Backend: own.Backend, CLIID: p.CLIID})
 		}
 		tell(p)
 	})
 }
 
-// Read returns the conversations in a file that Notes have written; none for a file
-// that isn't there. Lines that are no notes are passed over.
-func Read(file string) ([]Own, error) {
-	data, _, err := files.Read(file, maxNotes)
+// ReadTalks returns the conversations in a file that Talks have written; none for a file
+// that isn't there. Lines that are none are passed over.
+func ReadTalks(file string) ([]Own, error) {
+	data, _, err := files.Read(file, maxTalks)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
