@@ -62,7 +62,7 @@ func TestReferenceIsTheCode(t *testing.T) {
 	r := &reference{t: t}
 	r.line("# Reference")
 	r.line("")
-	r.line("Made from the code by `go test ./cmd/raymond/internal/repotest -run 'Schema|Reference' -update-docs`; a test fails when it differs.")
+	r.line("Made from the code and [the schemas](schema/README.md) by `go test ./cmd/raymond/internal/repotest -run Reference -update-docs`; a test fails when it differs.")
 	r.line("What it all means is in [language.md](language.md); [authoring.md](authoring.md) is the way in.")
 	r.commands()
 	r.exitCodes()
@@ -216,19 +216,19 @@ func words(list []string) string {
 
 func (r *reference) replies() {
 	r.head("## Replies file of simulate")
-	doc := docOf(r.t, reflect.TypeFor[simulate.Replies]())
+	schema := readSchema(r.t, "replies")
 	for _, part := range []struct {
 		title string
+		of    described
 		typ   reflect.Type
 	}{
-		{"At the top:", reflect.TypeFor[simulate.Replies]()}, {"Each reply of a list below `states`:", reflect.TypeFor[simulate.Reply]()},
-		{"`error`:", reflect.TypeFor[simulate.Error]()}, {"`expect`:", reflect.TypeFor[simulate.Expect]()},
+		{"At the top:", schema, reflect.TypeFor[simulate.Replies]()}, {"Each reply of a list below `states`:", schema.Defs["reply"], reflect.TypeFor[simulate.Reply]()},
+		{"`error`:", schema.Defs["error"], reflect.TypeFor[simulate.Error]()}, {"`expect`:", schema.Defs["expect"], reflect.TypeFor[simulate.Expect]()},
 	} {
 		r.head(part.title)
 		var rows [][]string
 		for _, f := range fieldsOf(part.typ, "yaml") {
-			owner, name, _ := strings.Cut(f.owner, ".")
-			rows = append(rows, []string{code(f.key), doc.fields[owner][name]})
+			rows = append(rows, []string{code(f.key), part.of.Properties[f.key].Description})
 		}
 		r.table([]string{"key", "meaning"}, rows)
 	}
@@ -248,36 +248,33 @@ func (r *reference) environment() {
 func (r *reference) events() {
 	r.head("## Events")
 	r.line("One JSON object a line. All have:\n")
-	doc := docOf(r.t, reflect.TypeFor[state.RunStarted]())
-	r.table([]string{"field", "meaning"}, [][]string{
-		{code("time"), doc.fields["envelope"]["Time"]}, {code("seq"), doc.fields["envelope"]["Seq"]},
-		{code("type"), doc.fields["envelope"]["Type"]}, {code("workflow_id"), "of the run"},
-		{code("agent"), doc.fields["envelope"]["Agent"]}, {code("state"), doc.fields["envelope"]["State"]},
-		{code("exec"), doc.fields["envelope"]["Exec"]},
-	})
+	events := readSchema(r.t, "events").Defs
+	var envelope [][]string
+	for _, key := range []string{"time", "seq", "type", "workflow_id", "agent", "state", "exec"} {
+		envelope = append(envelope, []string{code(key), events["state_started"].Properties[key].Description})
+	}
+	r.table([]string{"field", "meaning"}, envelope)
 	for _, body := range eventBodies {
-		typ := reflect.TypeOf(body).Elem()
+		of := events[body.Type()]
 		r.head("### " + body.Type())
-		text := doc.types[typ.Name()]
-		if len(strings.Fields(text)) < 3 {
-			r.t.Errorf("event %s: got the comment %q, want a sentence", body.Type(), text)
+		if len(strings.Fields(of.Description)) < 3 {
+			r.t.Fatalf("event %s: got the description %q, want a sentence", body.Type(), of.Description)
 		}
-		r.line("%s\n", strings.ToUpper(text[:1])+text[1:])
-		r.eventFields(doc, typ)
+		r.line("%s\n", strings.ToUpper(of.Description[:1])+of.Description[1:])
+		r.eventFields(of, reflect.TypeOf(body).Elem())
 	}
 	r.head("`done_when_results`:")
-	r.eventFields(doc, reflect.TypeFor[state.CommandResult]())
+	r.eventFields(events["commandresult"], reflect.TypeFor[state.CommandResult]())
 }
 
-func (r *reference) eventFields(doc *packageDoc, typ reflect.Type) {
+func (r *reference) eventFields(of described, typ reflect.Type) {
 	var rows [][]string
 	for _, f := range fieldsOf(typ, "json") {
-		owner, name, _ := strings.Cut(f.owner, ".")
 		always := "always"
 		if !f.required {
 			always = ""
 		}
-		rows = append(rows, []string{code(f.key), always, doc.fields[owner][name]})
+		rows = append(rows, []string{code(f.key), always, of.Properties[f.key].Description})
 	}
 	r.table([]string{"field", "there", "meaning"}, rows)
 }

@@ -10,11 +10,8 @@ import (
 	"testing"
 )
 
-const (
-	module = "github.com/raymond-action/raymond-action"
-	// root is the repository's folder, from this package's.
-	root = "../../../.."
-)
+// root is the repository's folder, from this package's.
+const root = "../../../.."
 
 // at returns where a file of the repository is. All other functions take and return
 // names relative to the repository, with slashes.
