@@ -79,7 +79,7 @@ func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
 	}
 	lock.Lock()
 	defer lock.Unlock()
-	if want := []string{"other.example.com:80", u.Host, "169.254.169.254:80"}; !slices.Equal(told, want) {
+	if want := []string{"other.example.com:80", u.Host, "169.254.169.254:80"}; !slices.Equal(slices.Compact(told), want) {
 		t.Errorf("told of %q, want %q", told, want)
 	}
 }

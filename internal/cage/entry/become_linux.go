@@ -3,7 +3,6 @@ package entry
 import (
 	"encoding/binary"
 	"errors"
-	"io"
 	"math"
 	"os"
 	"runtime"
@@ -77,32 +76,6 @@ const (
 	answerListener = 'L' // comes with the listener
 	answerFailure  = 'E' // an errno in 4 bytes, and what failed
 )
-
-// maxPlan bounds a plan, in bytes.
-const maxPlan = 64 << 20
-
-func readPlan(r io.Reader) (*Plan, error) {
-	var size [4]byte
-	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, err
-	}
-	n := binary.LittleEndian.Uint32(size[:])
-	if n > maxPlan {
-		return nil, errPlan
-	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return nil, err
-	}
-	return Decode(b)
-}
-
-// WritePlan sends a plan to the process that is to take it.
-func WritePlan(w io.Writer, p *Plan) error {
-	b := p.Encode()
-	_, err := w.Write(append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)) //nolint:gosec // a plan is far smaller
-	return err
-}
 
 func tellFailure(err error) error {
 	var errno syscall.Errno

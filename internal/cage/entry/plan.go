@@ -10,7 +10,8 @@ package entry
 import (
 	"encoding/binary"
 	"errors"
-	"math"
+	"io"
+	"strings"
 )
 
 // Plan says what a process puts on before it becomes another program.
@@ -46,101 +47,58 @@ type Instruction struct {
 
 var errPlan = errors.New("the plan of the cage can't be read")
 
-// Encode returns the plan as bytes.
-func (p *Plan) Encode() []byte {
+// head is what comes first of a plan that is sent: its numbers, and of how many parts what follows has.
+type head struct {
+	Mark, FS, Net, Scoped                uint64
+	IsTrusted                            bool
+	Rules, Ports, Filter, Alone, Letters uint32
+}
+
+// WritePlan sends a plan to the process that is to take it.
+func WritePlan(w io.Writer, p *Plan) error {
+	paths, access := []string{p.Path}, make([]uint64, len(p.Rules))
+	for i, r := range p.Rules {
+		paths, access[i] = append(paths, r.Path), r.Access
+	}
+	text := []byte(strings.Join(paths, "\x00"))
+	n := func(length int) uint32 { return uint32(length) } //nolint:gosec // all are far smaller
 	var b []byte
-	text := func(s string) {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
-	}
-	text(p.Path)
-	trusted := uint64(0)
-	if p.IsTrusted {
-		trusted = 1
-	}
-	for _, n := range [...]uint64{p.Mark, p.FS, p.Net, p.Scoped, trusted, uint64(len(p.Rules))} {
-		b = binary.AppendUvarint(b, n)
-	}
-	for _, r := range p.Rules {
-		text(r.Path)
-		b = binary.AppendUvarint(b, r.Access)
-	}
-	b = binary.AppendUvarint(b, uint64(len(p.Ports)))
-	for _, port := range p.Ports {
-		b = binary.AppendUvarint(b, uint64(port))
-	}
-	for _, filter := range [...][]Instruction{p.Filter, p.Alone} {
-		b = binary.AppendUvarint(b, uint64(len(filter)))
-		for _, in := range filter {
-			b = append(binary.LittleEndian.AppendUint16(b, in.Code), in.Jt, in.Jf)
-			b = binary.LittleEndian.AppendUint32(b, in.K)
+	for _, part := range []any{
+		head{p.Mark, p.FS, p.Net, p.Scoped, p.IsTrusted, n(len(access)), n(len(p.Ports)), n(len(p.Filter)), n(len(p.Alone)), n(len(text))},
+		access, p.Ports, p.Filter, p.Alone, text,
+	} {
+		var err error
+		if b, err = binary.Append(b, binary.LittleEndian, part); err != nil {
+			return err
 		}
 	}
-	return b
+	_, err := w.Write(b)
+	return err
 }
 
-// Decode reads what Encode wrote.
-func Decode(b []byte) (*Plan, error) {
-	d := decoder{rest: b}
-	p := &Plan{Path: d.text(), Mark: d.number(), FS: d.number(), Net: d.number(), Scoped: d.number(), IsTrusted: d.number() == 1}
-	for range d.count() {
-		p.Rules = append(p.Rules, Rule{Path: d.text(), Access: d.number()})
+// readPlan reads what WritePlan has sent.
+func readPlan(r io.Reader) (*Plan, error) {
+	var h head
+	if err := binary.Read(r, binary.LittleEndian, &h); err != nil {
+		return nil, err
 	}
-	for range d.count() {
-		p.Ports = append(p.Ports, uint16(d.number())) //nolint:gosec // Encode wrote 16 bits
+	p := &Plan{
+		Mark: h.Mark, FS: h.FS, Net: h.Net, Scoped: h.Scoped, IsTrusted: h.IsTrusted,
+		Ports: make([]uint16, h.Ports), Filter: make([]Instruction, h.Filter), Alone: make([]Instruction, h.Alone),
 	}
-	p.Filter, p.Alone = d.filter(), d.filter()
-	if d.failed || len(d.rest) > 0 {
+	access, text := make([]uint64, h.Rules), make([]byte, h.Letters)
+	for _, part := range []any{access, p.Ports, p.Filter, p.Alone, text} {
+		if err := binary.Read(r, binary.LittleEndian, part); err != nil {
+			return nil, err
+		}
+	}
+	paths := strings.Split(string(text), "\x00")
+	if len(paths) != 1+len(access) {
 		return nil, errPlan
 	}
+	p.Path = paths[0]
+	for i, path := range paths[1:] {
+		p.Rules = append(p.Rules, Rule{path, access[i]})
+	}
 	return p, nil
-}
-
-// decoder takes values off the front of bytes. After a failure all are zero.
-type decoder struct {
-	rest   []byte
-	failed bool
-}
-
-func (d *decoder) number() uint64 {
-	n, size := binary.Uvarint(d.rest)
-	if size <= 0 {
-		d.rest, d.failed = nil, true
-		return 0
-	}
-	d.rest = d.rest[size:]
-	return n
-}
-
-// count is a number of things that follow, of which each has at least one byte.
-func (d *decoder) count() int {
-	n := d.number()
-	if n > math.MaxInt32 || int(n) > len(d.rest) {
-		d.rest, d.failed = nil, true
-		return 0
-	}
-	return int(n)
-}
-
-func (d *decoder) bytes(n int) []byte {
-	if n > len(d.rest) {
-		d.rest, d.failed = nil, true
-		return make([]byte, n)
-	}
-	b := d.rest[:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
-func (d *decoder) text() string { return string(d.bytes(d.count())) }
-
-func (d *decoder) filter() []Instruction {
-	var out []Instruction
-	for range d.count() {
-		b := d.bytes(8)
-		out = append(out, Instruction{
-			Code: binary.LittleEndian.Uint16(b), Jt: b[2], Jf: b[3], K: binary.LittleEndian.Uint32(b[4:]),
-		})
-	}
-	return out
 }

@@ -11,7 +11,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -35,8 +34,8 @@ type Options struct {
 	// Getenv returns the job's own variables, such as HTTPS_PROXY: the proxy that they
 	// name is used on the way to hosts of the list, and NO_PROXY holds. Nil for none.
 	Getenv func(name string) string
-	// Refused is told each host with its port that isn't in the list, once, from any
-	// goroutine; nil for nobody.
+	// Refused is told each host with its port that isn't in the list, whenever somebody asks
+	// for it, from any goroutine; nil for nobody.
 	Refused func(target string)
 }
 
@@ -44,7 +43,6 @@ type Options struct {
 type Proxy struct {
 	list    List
 	refused func(string)
-	told    told
 
 	upstream upstream
 	dialer   net.Dialer // to hosts of the list
@@ -152,12 +150,16 @@ func (p *Proxy) admit(w http.ResponseWriter, hostport string, port uint16) (targ
 	case p.list.allows(t):
 		return t, true
 	}
-	if p.refused != nil && p.told.isNew(t.String()) {
-		p.refused(t.String())
-	}
+	p.tell(t)
 	http.Error(w, fmt.Sprintf("raymond: %s is not among the hosts that this run may reach; add %s to the input network", t, t.listed()),
 		http.StatusForbidden)
 	return t, false
+}
+
+func (p *Proxy) tell(t target) {
+	if p.refused != nil {
+		p.refused(t.String())
+	}
 }
 
 // fail answers a request whose target was not reached.
@@ -168,33 +170,9 @@ func (p *Proxy) fail(w http.ResponseWriter, t target, err error) {
 	switch {
 	case errors.As(err, &kept):
 		status = http.StatusForbidden
-		if p.refused != nil && p.told.isNew(kept.at.String()) {
-			p.refused(kept.at.String())
-		}
+		p.tell(kept.at)
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		status = http.StatusGatewayTimeout
 	}
 	http.Error(w, fmt.Sprintf("raymond: %s was not reached: %v", t, err), status)
-}
-
-// mostTold bounds what a client that tries many hosts makes of memory and log.
-const mostTold = 256
-
-// told remembers which hosts were told of.
-type told struct {
-	lock sync.Mutex
-	seen map[string]bool
-}
-
-func (t *told) isNew(host string) bool {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if t.seen[host] || len(t.seen) >= mostTold {
-		return false
-	}
-	if t.seen == nil {
-		t.seen = map[string]bool{}
-	}
-	t.seen[host] = true
-	return true
 }

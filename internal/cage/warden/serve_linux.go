@@ -53,7 +53,6 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 type warden struct {
 	listener int
 	rules    Rules
-	told     told
 	holders  holders
 }
 
@@ -104,31 +103,9 @@ func (w *warden) decide(ctx context.Context, c call) verdict {
 	return verdict{errno: unix.ENOSYS}
 }
 
-// told remembers which targets were told of.
-type told struct {
-	lock sync.Mutex
-	seen map[string]bool
-}
-
-// mostTold bounds what a process that tries all addresses makes of memory and log.
-const mostTold = 256
-
-func (t *told) isNew(target string) bool {
-	t.lock.Lock()
-	defer t.lock.Unlock()
-	if t.seen[target] || len(t.seen) >= mostTold {
-		return false
-	}
-	if t.seen == nil {
-		t.seen = map[string]bool{}
-	}
-	t.seen[target] = true
-	return true
-}
-
 // refuse tells of a target, and returns what the caller is told.
 func (w *warden) refuse(target string, errno unix.Errno) unix.Errno {
-	if w.rules.Refused != nil && w.told.isNew(target) {
+	if w.rules.Refused != nil {
 		w.rules.Refused(target)
 	}
 	return errno

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +79,8 @@ func errorsOf(path string) map[string]error {
 	all["Read"] = err
 	_, err = ReadTarget(path, 1<<10)
 	all["ReadTarget"] = err
+	f, _, err = OpenTarget(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	keep("OpenTarget", f, err)
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		all["OpenIn"] = err
@@ -96,13 +100,10 @@ func openings(path string) []string {
 			names = append(names, name)
 		}
 	}
-	f, _, err := OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if !errors.Is(err, ErrNotRegular) {
-		names = append(names, "OpenFile with O_CREATE")
+	if err := Write(path, []byte("written"), 0o600); !errors.Is(err, ErrNotRegular) {
+		names = append(names, "Write")
 	}
-	if err == nil {
-		_ = f.Close()
-	}
+	slices.Sort(names)
 	return names
 }
 
@@ -129,6 +130,17 @@ func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
 		if got, _ := os.ReadFile(path); string(got) != s.want {
 			t.Errorf("flags %x: got %q, want %q", s.flag, got, s.want)
 		}
+	}
+	if err := errors.Join(Write(path, []byte("x"), 0o600), WriteNew(path+"2", []byte("y"), 0o600)); err != nil {
+		t.Error(err)
+	}
+	one, _ := os.ReadFile(path)
+	two, _ := os.ReadFile(path + "2")
+	if string(one)+string(two) != "xy" {
+		t.Errorf("written: got %q and %q", one, two)
+	}
+	if err := WriteNew(path, nil, 0o600); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a new file where one is: got %v", err)
 	}
 }
 
