@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -27,8 +26,8 @@ type ConsoleOptions struct {
 
 // Console shows a person how a run goes: a line for each state that starts or ends,
 // for each retry, reminder and the like. On a terminal each active agent also has a
-// live line, which Close removes. Elsewhere a line says at least every 30 seconds that
-// an agent is still running, if Tick is called more often than that.
+// live line, which Close removes. Elsewhere a line says at least every 30 seconds what an agent
+// does that is at work, if Tick is called more often than that.
 type Console struct {
 	w      io.Writer
 	o      ConsoleOptions
@@ -49,9 +48,9 @@ type agentView struct {
 	id, state string
 	began     time.Time // the state execution
 	said      time.Time // the last line about it
-	note      string    // its last retry, reminder or attempt, for the live line
-	busy      string    // what it is doing, for the live line; "" when nobody knows
-	failure   string    // of the state that just failed
+	attempt   int       // the last one that ended
+	doing     doing
+	failure   string // of the state that just failed
 	// pending is the line of a state that ended. It waits for the transition, which
 	// comes with the same step.
 	pending *line
@@ -87,8 +86,9 @@ func (c *Console) Report(e state.Event) error {
 	case *state.AgentGoesOn:
 		c.print(readyLine(e, b, c.model.ended))
 	default:
-		c.note(e)
-		c.print(c.o.describe(e))
+		l := c.o.describe(e)
+		c.note(e, l)
+		c.print(l)
 	}
 	return c.flush()
 }
@@ -102,9 +102,7 @@ func (c *Console) Note(agent, state, text string) error {
 // Doing prints a line that a script wrote, which is not an event. What an agent is busy with is
 // shown while it is.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
-	if p.Doing != "" {
-		c.view(agent).busy = p.Doing
-	}
+	c.does(agent, stateName, p)
 	if p.Text == "" {
 		return nil
 	}
@@ -112,7 +110,18 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	return c.flush()
 }
 
-// Tick redraws the live lines, or says which agents are still running.
+// does remembers what an agent does from now on.
+func (c *Console) does(agent, stateName string, p runner.Progress) {
+	v := c.activate(agent, stateName)
+	if p.Text != "" {
+		v.doing.said(p.Text, c.now)
+	}
+	if p.Doing != "" {
+		v.doing.does(p.Doing, c.now)
+	}
+}
+
+// Tick redraws the live lines, or says what agents are doing.
 func (c *Console) Tick(now time.Time) error {
 	last := c.ticked
 	if last.IsZero() {
@@ -121,7 +130,7 @@ func (c *Console) Tick(now time.Time) error {
 	c.now, c.ticked = now, now
 	c.printAllPending()
 	if !c.o.Terminal && !c.o.Quiet {
-		c.printStillRunning(now.Sub(last))
+		c.printProgress(now.Sub(last))
 	}
 	return c.flush()
 }
@@ -193,20 +202,33 @@ func failedAgent(reason string) string {
 }
 
 // note remembers what an event says about an active agent.
-func (c *Console) note(e state.Event) {
+func (c *Console) note(e state.Event, l line) {
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
 		v := c.view(e.Agent)
-		v.state, v.began, v.note, v.busy, v.failure = e.State, e.Time, "", "", ""
 		c.deactivate(v)
-		c.active = append(c.active, v)
+		*v = agentView{id: v.id, said: v.said, pending: v.pending}
+		c.activate(e.Agent, e.State).began = e.Time
+	case *state.AgentOutput:
+		c.activate(e.Agent, e.State).doing.said(b.Text, c.now)
 	case *state.NodeAttempt:
-		c.view(e.Agent).note = "after " + count(b.Attempt, "attempt")
-	case *state.Retry:
-		c.view(e.Agent).note = fmt.Sprint("retry ", b.N)
-	case *state.Reminder:
-		c.view(e.Agent).note = fmt.Sprint("reminder ", b.N)
+		v := c.activate(e.Agent, e.State)
+		v.attempt = b.Attempt
+		v.doing.interrupted(string(l.mark)+" "+l.text, c.now)
+	case *state.Retry, *state.Reminder:
+		c.activate(e.Agent, e.State).doing.interrupted(string(l.mark)+" "+l.text, c.now)
 	}
+}
+
+// activate adds an agent to the list of those that are active: after a resume, a state may have
+// begun before the first event here.
+func (c *Console) activate(agent, stateName string) *agentView {
+	v := c.view(agent)
+	if !slices.Contains(c.active, v) {
+		v.state, v.began = stateName, c.now
+		c.active = append(c.active, v)
+	}
+	return v
 }
 
 // deactivate removes an agent from the list of those that are active.

@@ -24,20 +24,16 @@ type Job struct {
 	o      ConsoleOptions
 	live   *activity   // the one whose lines are shown as they come
 	active []*activity // in the order in which they began
-	now    time.Time
-	ticked time.Time
-	open   *Console // writes the lines outside of groups
+	open   *Console    // writes the lines outside of groups, and knows what agents do
 }
 
 // activity is a state execution that a job log shows.
 type activity struct {
 	agent, state string
-	began, shown time.Time // shown is the last line about it outside of groups
+	began        time.Time
 	lines        runner.Excerpt
 	facts        string // to be shown before anything else
 	opened       int    // how often its group was
-	doing        doing
-	attempt      int // the last one that ended
 }
 
 const (
@@ -61,8 +57,8 @@ func NewJob(log JobLog, m *Model, o ConsoleOptions) *Job {
 
 // Report implements Reporter.
 func (j *Job) Report(e state.Event) error {
-	if e.Time.After(j.now) {
-		j.now = e.Time
+	if e.Time.After(j.open.now) {
+		j.open.now = e.Time
 	}
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
@@ -90,33 +86,13 @@ func (j *Job) Note(agent, stateName, text string) error {
 
 // Doing remembers what an agent does from now on.
 func (j *Job) Doing(agent, stateName string, p runner.Progress) error {
-	a := j.activity(agent, stateName)
-	if p.Text != "" {
-		a.doing.said(p.Text, j.now)
-	}
-	if p.Doing != "" {
-		a.doing.does(p.Doing, j.now)
-	}
+	j.activity(agent, stateName)
+	j.open.does(agent, stateName, p)
 	return nil
 }
 
 // Tick says what the active agents are doing.
-func (j *Job) Tick(now time.Time) error {
-	last := j.ticked
-	if last.IsZero() {
-		last = j.now
-	}
-	j.now, j.ticked = now, now
-	tick := min(now.Sub(last), progressEvery)
-	for _, a := range j.active {
-		if now.Sub(a.shown)+tick > progressEvery {
-			a.shown = now
-			j.log.endGroup()
-			j.log.print(j.progress(a))
-		}
-	}
-	return nil
-}
+func (j *Job) Tick(now time.Time) error { return j.open.Tick(now) }
 
 // Next shows what can be done with the run.
 func (j *Job) Next(text string) error {
@@ -155,7 +131,7 @@ func (j *Job) activity(agent, stateName string) *activity {
 func (j *Job) add(agent, stateName string) *activity {
 	j.log.endGroup()
 	j.live = nil
-	a := &activity{agent: agent, state: stateName, began: j.now, shown: j.now}
+	a := &activity{agent: agent, state: stateName, began: j.open.now}
 	half := runner.ExcerptLimit{Bytes: maxReel / 2}
 	if j.o.Verbose {
 		half.Bytes = maxVerbose / 2
@@ -187,20 +163,17 @@ func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 // group.
 func (j *Job) tell(a *activity, e state.Event) error {
 	l := j.open.o.describe(e)
-	text := string(l.mark) + " " + l.text
 	switch b := e.Body.(type) {
 	case *state.AgentOutput:
-		a.doing.said(l.text, j.now)
+		j.open.note(e, l)
 		j.print(a, j.said(l.text))
 	case *state.NodeAttempt:
-		a.doing.interrupted(text, j.now)
-		a.attempt, a.shown = b.Attempt, j.now
 		for text := range strings.Lines(block(failedOutput(b))) {
 			j.print(a, cutOutput(text, vitalText))
 		}
 		return j.open.Report(e)
 	default:
-		a.doing.interrupted(text, j.now)
+		j.open.note(e, l)
 		j.print(a, j.paint(l.mark, string(l.mark))+" "+cutMiddle(l.text, vitalText))
 	}
 	return nil
@@ -300,7 +273,7 @@ func (j *Job) beginGroup(a *activity) {
 	}
 	title := a.title()
 	if a.opened++; a.opened > 1 {
-		title += ", after " + clock(j.now.Sub(a.began))
+		title += ", after " + clock(j.open.now.Sub(a.began))
 	}
 	j.log.beginGroup(title)
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"time"
+
+	"github.com/raymond-action/raymond-action/state"
 )
 
 const (
@@ -58,36 +60,48 @@ func (c *Console) liveLines() []string {
 		}
 		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.layout.agentColumn), pad(name(v.state), c.layout.stateColumn),
 			pad(string(running), markColumn), clock(c.now.Sub(v.began)), c.model.spentBy(v.id))
-		for _, more := range []string{v.note, v.busy} {
-			if more != "" {
-				text += "  " + cut(more, jobWidth)
-			}
+		if words := v.doing.text(c.now, func(ours string) string { return ours }); words != "" {
+			text += "  " + words
 		}
 		lines = append(lines, head(text, c.o.Width-1))
 	}
 	return lines
 }
 
-// printStillRunning prints a line for each agent that had none for progressEvery, or
+// printProgress prints a line for each agent that had none for progressEvery, or
 // would have had none at the next tick, which comes after tick.
-func (c *Console) printStillRunning(tick time.Duration) {
+func (c *Console) printProgress(tick time.Duration) {
 	tick = min(tick, progressEvery)
 	for _, v := range c.active {
 		last := v.began
 		if v.said.After(last) {
 			last = v.said
 		}
-		if c.now.Sub(last)+tick <= progressEvery {
-			continue
+		if c.now.Sub(last)+tick > progressEvery {
+			v.said = c.now
+			c.out = append(append(c.out, c.progress(v)...), '\n')
 		}
-		v.said = c.now
-		text := fmt.Sprintf("still running: %s %s %s, %s so far", name(v.id), name(v.state),
-			clock(c.now.Sub(v.began)), c.model.spentBy(v.id))
-		if v.busy != "" {
-			text += "; " + cut(v.busy, jobWidth)
-		}
-		c.out = append(append(c.out, text...), '\n')
 	}
+}
+
+// progress says what an agent is doing, for how long, and what the run has cost.
+func (c *Console) progress(v *agentView) string {
+	text := name(v.id) + " at " + name(v.state) + ": working for " + clock(c.now.Sub(v.began))
+	if v.attempt > 0 {
+		text += fmt.Sprintf(", attempt %d", v.attempt+1)
+	}
+	if spent := c.model.spentSoFar(); spent != (state.Spent{}) {
+		text += ", " + spent.String()
+		if budget := c.model.budget(); budget > 0 {
+			text += " of " + budget.Dollars()
+		}
+		text += " spent"
+	}
+	dim := func(ours string) string { return c.layout.paint(began, ours) }
+	if words := v.doing.text(c.now, dim); words != "" {
+		return dim(text+"; ") + words
+	}
+	return dim(text)
 }
 
 // SetLive says whether a Console on a terminal draws live lines. Without them it writes

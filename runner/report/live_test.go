@@ -78,7 +78,7 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 		t.Errorf("meanwhile: got %q, want nothing", got)
 	}
 	must(t, c.Tick(nine.Add(time.Minute)))
-	if got := strings.Join(w[before:], ""); strings.Count(got, "still running") != 2 || !strings.Contains(got, "; running Bash(make )") || strings.Contains(got, "\x1b") {
+	if got := strings.Join(w[before:], ""); strings.Count(got, ": working for ") != 2 || !strings.Contains(got, "; running Bash(make )") || strings.Contains(got, "\x1b") {
 		t.Errorf("after a minute: got %q, want a whole line for each agent", got)
 	}
 	must(t, c.SetLive(true))

@@ -26,7 +26,7 @@ func happens(body state.Body) deed {
 
 func goesOn(p runner.Progress) deed {
 	return func(t *testing.T, j *Job, at time.Time) {
-		j.now = at // the last tick
+		j.open.now = at // the last tick
 		must(t, j.Doing("main", "A.md", p))
 	}
 }

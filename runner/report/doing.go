@@ -1,11 +1,6 @@
 package report
 
-import (
-	"fmt"
-	"time"
-
-	"github.com/raymond-action/raymond-action/state"
-)
+import "time"
 
 // doing is what an agent does at the moment, as far as it is known. The texts are
 // as others wrote them.
@@ -30,25 +25,13 @@ func (d *doing) said(text string, at time.Time) { d.last, d.heard = text, at }
 // interrupted notes what ended an invocation, after which the agent isn't busy.
 func (d *doing) interrupted(text string, at time.Time) { *d = doing{last: text, heard: at} }
 
-// progress says what an agent is doing, for how long, and what the run has cost.
-func (j *Job) progress(a *activity) string {
-	text := a.title() + ": working for " + clock(j.now.Sub(a.began))
-	if a.attempt > 0 {
-		text += fmt.Sprintf(", attempt %d", a.attempt+1)
-	}
-	if spent := j.open.model.spentSoFar(); spent != (state.Spent{}) {
-		text += ", " + spent.String()
-		if budget := j.open.model.budget(); budget > 0 {
-			text += " of " + budget.Dollars()
-		}
-		text += " spent"
-	}
-	text = j.dim(text)
-	switch d := a.doing; {
+// text says what an agent is doing, with our own words painted by ours; "" where nothing is known.
+func (d *doing) text(now time.Time, ours func(string) string) string {
+	switch {
 	case d.busy != "":
-		text += j.dim("; ") + cut(d.busy, jobWidth) + j.dim(" for "+clock(j.now.Sub(d.since)))
+		return cut(d.busy, jobWidth) + ours(" for "+clock(now.Sub(d.since)))
 	case d.last != "":
-		text += j.dim("; last, "+clock(j.now.Sub(d.heard))+" ago: ") + cut(d.last, jobWidth)
+		return ours("last, "+clock(now.Sub(d.heard))+" ago: ") + cut(d.last, jobWidth)
 	}
-	return text
+	return ""
 }
