@@ -30,7 +30,7 @@ type Report struct {
 	Spent        report.Spent   `json:"spent"`
 	InheritedUSD state.USD      `json:"inherited_usd,omitempty"` // spent by the run that this one continues a copy of
 	BudgetUSD    state.USD      `json:"budget_usd,omitempty"`
-	RerunOf      *RerunOf       `json:"rerun_of,omitempty"`
+	RerunOf      *state.RerunOf `json:"rerun_of,omitempty"`
 	Parts        []report.Part  `json:"parts"` // of the time: from each start or resume to the stop after it
 	Agents       []report.Agent `json:"agents"`
 	Executions   []report.Exec  `json:"executions"` // in the order of their numbers
@@ -38,12 +38,6 @@ type Report struct {
 	Limits       []report.Limit `json:"limits"`
 	Costs        Costs          `json:"costs"`
 	LeftOut      []string       `json:"left_out"` // a line each, for people
-}
-
-// RerunOf is the run, and the state execution, that a run was begun from again.
-type RerunOf struct {
-	WorkflowID string `json:"workflow_id"`
-	Exec       int    `json:"exec"`
 }
 
 // Costs are sums of all executions.

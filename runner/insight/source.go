@@ -68,11 +68,8 @@ func newReport(m *report.Model, s Source) *Report {
 	r := &Report{
 		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(state.WithoutCode(run.Progress.Reason)),
 		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: report.Hidden(run.Meta, s.Hide), Created: run.Created, Finished: m.Now,
-		Spent: report.Spent{Spent: run.Spent()}, InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
+		Spent: report.Spent{Spent: run.Spent()}, InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD, RerunOf: run.RerunOf,
 		Next: s.Hide(s.Next), Waits: append([]report.Wait{}, m.Waits...), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
-	}
-	if of := run.RerunOf; of != nil {
-		r.RerunOf = &RerunOf{of.WorkflowID, of.Exec}
 	}
 	switch {
 	case run.Progress.Status == state.Running && !s.IsDriven: // nobody drives it, and it has not ended

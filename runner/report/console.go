@@ -102,8 +102,10 @@ func (c *Console) Note(agent, state, text string) error {
 // Doing prints a line that a script wrote, which is not an event. What an agent is busy with is
 // shown while it is.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
-	c.does(agent, stateName, p)
-	if p.Text == "" {
+	if p.Tool != nil {
+		return nil
+	}
+	if c.does(agent, stateName, p); p.Text == "" {
 		return nil
 	}
 	c.print(line{agent: agent, state: stateName, mark: says, text: p.Text})

@@ -86,6 +86,9 @@ func (j *Job) Note(agent, stateName, text string) error {
 
 // Doing remembers what an agent does from now on.
 func (j *Job) Doing(agent, stateName string, p runner.Progress) error {
+	if p.Tool != nil {
+		return nil
+	}
 	j.activity(agent, stateName)
 	j.open.does(agent, stateName, p)
 	return nil

@@ -94,7 +94,7 @@ func (m *Model) Add(e state.Event) bool {
 		m.Now = e.Time
 	}
 	if b, ok := e.Body.(*state.Limit); ok {
-		m.Limits = append(m.Limits, Limit{Time: e.Time, Exec: e.Exec, Which: b.Which, Value: b.Value, Max: b.Max})
+		m.Limits = append(m.Limits, Limit{e.Time, e.Exec, *b})
 		if b.Which == "budget" {
 			m.spent.atLimit = b.Spent()
 		}

@@ -177,12 +177,13 @@ type File struct {
 
 // Limit is a limit that was reached or nearly so.
 type Limit struct {
-	Time  time.Time `json:"time"`
-	Exec  int       `json:"exec,omitempty"`
-	Which string    `json:"which"`
-	Value float64   `json:"value"`
-	Max   float64   `json:"max"`
+	Time time.Time `json:"time"`
+	Exec int       `json:"exec,omitempty"`
+	state.Limit
 }
+
+// Text says which limit it was, and how nearly it was reached.
+func (l *Limit) Text() string { return limitLine(line{}, &l.Limit).text }
 
 // spent is what an execution has cost so far; nothing for none.
 func (x *Exec) spent() state.Spent {

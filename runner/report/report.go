@@ -80,21 +80,14 @@ func (f *Fanout) Note(agent, state, text string) {
 	})
 }
 
-// Doing passes what an agent is doing to the members that have a method
-// Doing(agent, state string, p runner.Progress) error, and the use of a tool to those that
-// have a method Tool(agent, state string, use runner.ToolUse) error.
+// Doing passes what an agent is doing, or the use of a tool, to the members that have a method
+// Doing(agent, state string, p runner.Progress) error.
 func (f *Fanout) Doing(agent, state string, p runner.Progress) {
-	if p.Tool != nil {
-		type teller interface {
-			Tool(agent, state string, use runner.ToolUse) error
-		}
-		each(f, func(r teller) error { return r.Tool(agent, state, *p.Tool) })
-		return
-	}
-	type doer interface {
+	each(f, func(r interface {
 		Doing(agent, state string, p runner.Progress) error
-	}
-	each(f, func(r doer) error { return r.Doing(agent, state, p) })
+	}) error {
+		return r.Doing(agent, state, p)
+	})
 }
 
 // Next tells what can be done with a run that has stopped, to the members that have

@@ -302,11 +302,11 @@ func TestToolsAreEvents(t *testing.T) {
 	} {
 		c := tracestest.New(t)
 		r := open(t, newRun(), Options{Environ: append(c.Environ(), variable), Now: time.Now()})
-		_ = r.Tool("main", "A.md", runner.ToolUse{Name: "TooEarly"})
+		_ = r.Doing("main", "A.md", runner.Progress{Tool: &runner.ToolUse{Name: "TooEarly"}})
 		start, end := of(1, 0, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "codex"}), of(1, 0, &state.StateFinished{OK: true, Attempt: 1})
 		start.Time, end.Time = time.Now(), time.Now().Add(time.Minute)
 		_ = tell(r, start)
-		_ = r.Tool("main", "A.md", runner.ToolUse{Name: "Bash", Input: "make \xff"})
+		_ = r.Doing("main", "A.md", runner.Progress{Tool: &runner.ToolUse{Name: "Bash", Input: "make \xff"}})
 		_ = tell(r, end)
 		_ = r.Close()
 		s := find(t, c, "attempt 1")

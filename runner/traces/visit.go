@@ -10,9 +10,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Tool adds the use of a tool to the attempt that is under way.
-func (r *Reporter) Tool(agent, _ string, use runner.ToolUse) error {
-	if x := r.options.Model.Last(agent); x == nil || x.Status != report.Running {
+// Doing adds the use of a tool to the attempt that is under way.
+func (r *Reporter) Doing(agent, _ string, p runner.Progress) error {
+	use := p.Tool
+	if x := r.options.Model.Last(agent); use == nil || x == nil || x.Status != report.Running {
 		return nil
 	}
 	about := []attribute{ofText("gen_ai.operation.name", "execute_tool"), ofText("gen_ai.tool.name", shown(use.Name))}

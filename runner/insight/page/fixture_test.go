@@ -167,7 +167,7 @@ func failureLate() *insight.Report {
 	s.Reason = "agent main in state REVIEW.md: " + last.Error
 	s.Next = "to try again: raymond resume " + s.WorkflowID
 	s.Agents[0].Status, s.Agents[0].Error = "failed", last.Error
-	s.Limits = []report.Limit{{Time: s.now, Which: "budget", Value: 16.1, Max: 20, Exec: 50}}
+	s.Limits = []report.Limit{{Time: s.now, Exec: 50, Limit: state.Limit{Which: "budget", Value: 16.1, Max: 20}}}
 	return s.ends("failed")
 }
 
@@ -236,7 +236,7 @@ func hostile() *insight.Report {
 		{ID: "a", Parent: "b"}, {ID: "b", Parent: "a", Vars: map[string]string{evil: evil}, Status: evil, Result: evil, Error: evil}, {ID: evil, Parent: evil},
 	}
 	s.Waits = []report.Wait{{Agent: evil, State: evil, Answer: evil, By: evil, AgentWaits: state.AgentWaits{For: state.ForAnswer, Question: evil}}, {AgentWaits: state.AgentWaits{For: state.ForTime}}}
-	s.Limits, s.LeftOut = []report.Limit{{Which: evil}}, []string{evil}
+	s.Limits, s.LeftOut = []report.Limit{{Limit: state.Limit{Which: evil}}}, []string{evil}
 	s.ran("MARKER.md", time.Second, 1, "").Messages = []runner.Message{{From: runner.FromAgent, Text: "the needle in the haystack"}}
 	r := s.ends(evil)
 	r.Costs.ByState = []report.Sum{{Name: evil}}

@@ -32,9 +32,6 @@ func count(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 0, 64) + "M"
 }
 
-// dollars returns an amount of an event as people read it.
-func dollars(usd float64) string { return state.USD(usd * float64(state.Dollar)).Dollars() }
-
 // bytesOf returns a number of bytes as people read it.
 func bytesOf(n int64) string {
 	switch {

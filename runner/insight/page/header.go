@@ -72,7 +72,6 @@ func newHeader(r *insight.Report) header {
 	if r.BudgetUSD > 0 {
 		h.Used = max(1, percent(r.Spent.USD, r.BudgetUSD))
 	}
-	h.Last, h.Jump = lastFailure(r)
 	h.Meta = append(h.Meta, pair{"Workflow", shown(r.Scope)}, pair{"First state", shown(r.Entry)})
 	for _, name := range sortedKeys(r.Meta) {
 		h.Meta = append(h.Meta, pair{shown(name), shown(r.Meta[name])})
@@ -108,22 +107,6 @@ func links(wrong troubles, sums []sums, waited []wait) []pair {
 		out = append(out, pair{"waits", "Waits"})
 	}
 	return append(out, pair{"path", "Path"})
-}
-
-// lastFailure returns the number of the last execution that failed, and the words of a link
-// to it.
-func lastFailure(r *insight.Report) (n int, words string) {
-	failed := 0
-	for _, e := range r.Executions {
-		if hasFailed(e) {
-			failed++
-			n, words = e.N, fmt.Sprintf("#%d %s", e.N, shown(e.State))
-		}
-	}
-	if failed > 1 {
-		return n, fmt.Sprintf("%d executions failed, the last one at %s", failed, words)
-	}
-	return n, "Go to the failure: " + words
 }
 
 func hasFailed(e report.Exec) bool { return e.Status == report.Failed }

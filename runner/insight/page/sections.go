@@ -55,7 +55,7 @@ func newTroubles(r *insight.Report) troubles {
 		}
 	}
 	for _, l := range r.Limits {
-		t.Others = append(t.Others, trouble{Class: "limit", What: limitText(l)})
+		t.Others = append(t.Others, trouble{Class: "limit", What: shown(l.Text())})
 	}
 	t.Failed, t.Others = together(t.Failed), together(t.Others)
 	slices.SortStableFunc(t.Failed, func(a, b trouble) int { return cmp.Compare(a.Class, b.Class) })
@@ -90,17 +90,6 @@ func together(list []trouble) []trouble {
 		}
 	}
 	return out
-}
-
-// limitText says which limit was reached, and how nearly.
-func limitText(l report.Limit) string {
-	switch {
-	case l.Which == "budget":
-		return fmt.Sprintf("%s of the budget of %s were spent", dollars(l.Value), dollars(l.Max))
-	case l.Max > 0:
-		return fmt.Sprintf("limit %s: %g of %g", shown(l.Which), l.Value, l.Max)
-	}
-	return "limit " + shown(l.Which)
 }
 
 // interruptionText says that an attempt was cut off and repeated.
