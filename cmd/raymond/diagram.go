@@ -57,7 +57,7 @@ func (a *App) diagram(stateDir, id string, args []string) error {
 		if err != nil {
 			return err
 		}
-		path = &m.Path
+		path = m.Path()
 		args = append(args, run.Scope)
 	}
 	s, err := scope.Find(args[0])

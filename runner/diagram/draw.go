@@ -106,18 +106,18 @@ func (d *drawing) text(name string) string {
 		return strings.Join(d.rules(name), "<br/>")
 	}
 	parts := append([]string{label(name)}, d.job(name)...)
-	runs := d.path.states[name]
+	runs := d.path.States[name]
 	if runs > 0 {
 		parts[0] += fmt.Sprintf("  %d×", runs)
 	}
-	if attempts := d.path.attempts[name]; attempts > runs {
+	if attempts := d.path.Attempts[name]; attempts > runs {
 		parts = append(parts, fmt.Sprintf("%d attempts", attempts))
 	}
 	class, text := "idle", ""
 	switch here := d.path.at(name); {
 	case here.failed:
 		class, text = "failed", "FAILED"
-	case here.works && d.path.over:
+	case here.works && d.path.IsOver:
 		class, text = "here", "stopped here"
 	case here.works:
 		class, text = "here", "here now"
@@ -185,10 +185,10 @@ type arrow struct {
 type look struct{ shape, color string }
 
 // looks has the kinds that are not drawn in the usual way.
-var looks = map[kind]look{
+var looks = map[Kind]look{
 	call: {"==>", "#8250df"}, function: {"==>", "#8250df"}, then: {"-.->", "#8250df"}, result: {"-.->", "#8250df"},
-	fork: {"==>", "#bc4c00"}, join: {"-.->", "#bc4c00"}, ask: {"-->", "#0969da"},
-	exhausted: {"-.->", "#cf222e"}, timedOut: {"-.->", "#cf222e"}, anyMove: {"-.->", "#8b949e"},
+	Fork: {"==>", "#bc4c00"}, join: {"-.->", "#bc4c00"}, Ask: {"-->", "#0969da"},
+	Exhausted: {"-.->", "#cf222e"}, TimedOut: {"-.->", "#cf222e"}, anyMove: {"-.->", "#8b949e"},
 }
 
 // look returns how a line is drawn.
@@ -224,7 +224,7 @@ func (l line) label() string {
 	}
 	switch {
 	case l.delay == "":
-	case l.kind == timedOut:
+	case l.kind == TimedOut:
 		text += " in " + label(l.delay)
 	default:
 		text += " after " + label(l.delay)

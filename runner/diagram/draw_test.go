@@ -15,6 +15,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/diagram"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -32,7 +33,7 @@ func load(files map[string]string) *protocol.Workflow {
 // pathOf reads events, a JSON object a line.
 func pathOf(t *testing.T, lines string) *diagram.Path {
 	t.Helper()
-	p := &diagram.Path{}
+	m := report.NewModel()
 	seq := 0
 	for line := range strings.Lines(lines) {
 		seq++
@@ -41,9 +42,9 @@ func pathOf(t *testing.T, lines string) *diagram.Path {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("event %s: %v", line, err)
 		}
-		p.Add(e)
+		m.Add(e)
 	}
-	return p
+	return m.Path()
 }
 
 // TestDraw compares the diagrams of the workflows in testdata with golden files. Those

@@ -8,31 +8,31 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// kind says what a line of a diagram stands for.
-type kind int
+// Kind says what a line of a diagram stands for.
+type Kind int
 
 // The kinds of lines.
 const (
-	goTo kind = iota
+	goTo Kind = iota
 	reset
-	next   // where the parent of a fork continues
+	Next   // where the parent of a fork continues
 	result // back to the caller, or to the end
 	anyMove
 	then // where a call continues, when nothing shows what returns there
 	call
 	function
-	fork
-	exhausted
-	ask
-	timedOut // of an ask that nobody answers
+	Fork
+	Exhausted
+	Ask
+	TimedOut // of a question that nobody answers
 	join
 )
 
 var kindNames = [...]string{"goto", "reset", "next", "result", "any move", "then", "call", "function", "fork", "attempts used up", "ask", "no answer", "join"}
 
-var kindOf = map[protocol.Verb]kind{
+var kindOf = map[protocol.Verb]Kind{
 	protocol.Goto: goTo, protocol.Reset: reset, protocol.Call: call, protocol.Function: function,
-	protocol.Fork: fork, protocol.Result: result, protocol.Ask: ask, protocol.Join: join, "": anyMove,
+	protocol.Fork: Fork, protocol.Result: result, protocol.Ask: Ask, protocol.Join: join, "": anyMove,
 }
 
 // Names of nodes that are not states. No file can have them.
@@ -46,7 +46,7 @@ const (
 // line is an arrow of the diagram.
 type line struct {
 	from, to string // names of states or of other nodes
-	kind     kind
+	kind     Kind
 	taken    int    // how often the run took it
 	after    string // of a call: where it returns to
 	delay    string // how long the agent waits on it, as it is written; "" where it isn't said
@@ -110,13 +110,13 @@ func (g *graph) exit(name string, e protocol.Exit) {
 	k := kindOf[e.Verb]
 	switch {
 	case e.OnExhausted:
-		g.add(line{from: name, to: to, kind: exhausted})
+		g.add(line{from: name, to: to, kind: Exhausted})
 	case k == result:
 	case e.TimedOut:
-		g.add(line{from: name, to: to, kind: timedOut, delay: e.Delay})
-	case k == fork:
-		g.add(line{from: name, to: to, kind: fork})
-		g.add(line{from: name, to: node(e.After), kind: next})
+		g.add(line{from: name, to: to, kind: TimedOut, delay: e.Delay})
+	case k == Fork:
+		g.add(line{from: name, to: to, kind: Fork})
+		g.add(line{from: name, to: node(e.After), kind: Next})
 		g.results(e.Target.State, endNode)
 	case k == call || k == function:
 		g.add(line{from: name, to: to, kind: k, after: e.After.Name})
@@ -160,7 +160,7 @@ func (g *graph) level(from string) []string {
 		found = append(found, queue[0])
 		for _, e := range g.chart.Exits(queue[0]) {
 			onward := e.Target.State
-			if k := kindOf[e.Verb]; k == call || k == function || k == fork {
+			if k := kindOf[e.Verb]; k == call || k == function || k == Fork {
 				onward = e.After.State
 			}
 			queue = append(queue, onward)
@@ -171,27 +171,27 @@ func (g *graph) level(from string) []string {
 
 // walk marks the lines that the run took, and adds those that the files don't have.
 func (g *graph) walk() {
-	moves := slices.SortedFunc(maps.Keys(g.path.moves), func(a, b move) int {
-		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
+	moves := slices.SortedFunc(maps.Keys(g.path.Moves), func(a, b Move) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Kind, b.Kind))
 	})
-	at := map[move]int{} // the first line of each move
+	at := map[Move]int{} // the first line of each move
 	for i, l := range slices.Backward(g.lines) {
-		at[move{l.from, l.to, l.kind}] = i
+		at[Move{l.from, l.to, l.kind}] = i
 	}
 	for _, m := range moves {
-		n := g.path.moves[m]
-		m.to = cmp.Or(m.to, endNode)
+		n := g.path.Moves[m]
+		m.To = cmp.Or(m.To, endNode)
 		i, known := at[m]
 		if !known {
 			i = len(g.lines)
 			at[m] = i
-			g.lines = append(g.lines, line{from: m.from, to: m.to, kind: m.kind})
+			g.lines = append(g.lines, line{from: m.From, to: m.To, kind: m.Kind})
 		}
 		g.lines[i].taken += n
 	}
 	for i, l := range g.lines {
 		if l.from == startNode {
-			g.lines[i].taken = min(1, g.path.states[l.to])
+			g.lines[i].taken = min(1, g.path.States[l.to])
 		}
 	}
 }
@@ -211,7 +211,7 @@ func (g *graph) order() {
 		add(name)
 	}
 	if g.path != nil {
-		for _, name := range slices.Sorted(maps.Keys(g.path.states)) {
+		for _, name := range slices.Sorted(maps.Keys(g.path.States)) {
 			add(name)
 		}
 	}
@@ -269,7 +269,7 @@ func (g *graph) rank(name string) int {
 	if here := g.path.at(name); here.works || here.failed || len(here.waits) > 0 {
 		return 0
 	}
-	if g.path.states[name] > 0 {
+	if g.path.States[name] > 0 {
 		return 1
 	}
 	return 2

@@ -24,7 +24,6 @@ type Model struct {
 	StoredAt   time.Time          `json:"stored_at,omitzero"`
 	NotStored  *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
 	CLI        string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
-	Path       diagram.Path       `json:"-"`                    // what the run did, for a diagram
 
 	seq     int  // of the last event
 	isNew   bool // the last event is no one that was there before
@@ -35,12 +34,15 @@ type Model struct {
 	byAgent sums
 	byState sums
 	byModel sums
-	isShort bool // executions between the first and the last ones are only counted
+
+	attempts map[string]int // that commands judged, by state
+	moves    map[diagram.Move]int
+	isShort  bool // executions between the first and the last ones are only counted
 }
 
 // NewModel returns the Model of a run of which nothing is known yet.
 func NewModel() *Model {
-	return &Model{agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}, byModel: sums{}}
+	return &Model{agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}, byModel: sums{}, attempts: map[string]int{}, moves: map[diagram.Move]int{}}
 }
 
 // NewLiveModel returns the Model of a run that is driven. It keeps the executions that a table
@@ -88,7 +90,6 @@ func (m *Model) Add(e state.Event) bool {
 		return false
 	}
 	m.seq, m.ended = max(m.seq, e.Seq), m.wait(e.Agent)
-	m.Path.Add(e)
 	last := m.Now
 	if e.Time.After(last) {
 		m.Now = e.Time
@@ -194,9 +195,11 @@ func (m *Model) addAgent(e state.Event, a *Agent) {
 		m.finish(e, b, a)
 	case *state.Transition:
 		a.moveTo(b)
-		if x := m.exec(e, a); x != nil {
+		x := m.exec(e, a)
+		if x != nil {
 			x.moveTo(b)
 		}
+		m.countMove(x, b)
 	case *state.AgentFinished:
 		a.finish(e, b)
 	case *state.AgentWaits:
@@ -205,6 +208,7 @@ func (m *Model) addAgent(e state.Event, a *Agent) {
 			x.work.pause(e.Time)
 		}
 	case *state.AgentGoesOn:
+		m.countTimeout(a, e.State)
 		a.State, a.Status = e.State, Running
 	default:
 		m.note(e, a)
@@ -227,6 +231,9 @@ func (m *Model) note(e state.Event, a *Agent) {
 	}
 	if isSaid && !m.isShort {
 		x.Output = append(x.Output, said.Text)
+	}
+	if _, isJudged := e.Body.(*state.NodeAttempt); isJudged {
+		m.attempts[x.State]++
 	}
 	if x.note(e) {
 		m.byAgent.of(a.ID).Retries++

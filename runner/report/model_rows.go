@@ -81,7 +81,9 @@ func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
 
 func (a *Agent) moveTo(b *state.Transition) {
 	a.move = b
-	if b.Target != "" && b.Tag != "fork" {
+	if b.Tag == "fork" {
+		a.State = b.Next
+	} else if b.Target != "" {
 		a.State = b.Target
 	}
 }

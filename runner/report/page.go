@@ -260,7 +260,7 @@ func (s *Summary) drawing() string {
 	}
 	// It is not in a <details> element: a browser gives hidden elements no size, and
 	// Mermaid would draw a diagram of size zero.
-	return "### Path\n\n```mermaid\n" + diagram.Draw(s.o.Workflow, &s.model.Path) + "```\n\n"
+	return "### Path\n\n```mermaid\n" + diagram.Draw(s.o.Workflow, s.model.Path()) + "```\n\n"
 }
 
 // notes are further facts, such as where the run is stored.
