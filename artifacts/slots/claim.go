@@ -52,9 +52,6 @@ const (
 	maxClaim    = 64 << 10 // bytes
 )
 
-// place is where the claim is stored.
-func (c *Claim) place() Place { return Place{c.Key, c.Part} }
-
 // packed makes an archive of one file, which has something as JSON.
 func packed(name string, what any) ([]byte, error) {
 	data, err := json.Marshal(what)

@@ -9,29 +9,19 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // Claimer claims a key for a run. One goroutine at a time may use it.
 type Claimer struct {
-	Service   Service
+	Finder    *Finder // has the service that keeps the claim, and whom to ask of others
+	Query     Query   // says where claims of the key are; its Mode and Read are not needed
 	Mine      Claim
-	Temp      string // folder for what is downloaded
 	Retention time.Duration
-	// Replaces says that the service silently replaces what is stored under a name, as
-	// Gitea and act do: then two that claim at once have to look again.
-	Replaces bool
-	// Elsewhere returns the claims of this key in other workflow runs that are in
-	// progress; nil where nobody can be asked.
-	Elsewhere func(context.Context) ([]Claim, error)
 	// Alive asks a process of this machine whether it is there; known is false for
 	// one of another machine.
 	Alive func(Process) (alive, known bool)
-	// Ended asks whether the job of a claim is over; known is false where it can't be
-	// had.
-	Ended func(context.Context, Claim) (ended, known bool)
-	// Over asks whether the job of Mine is over; nil where nobody can be asked.
-	Over  func(context.Context, Claim) bool
 	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
 
 	stored artifacts.Artifact // the claim, as the service has it
@@ -68,7 +58,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 		err = c.store(ctx)
 		// Where names are replaced, somebody who begins to store takes away what is being
 		// stored: there is nothing to finish then.
-		contended := errors.Is(err, artifacts.ErrExists) || c.Replaces && forge.IsMissing(err)
+		contended := errors.Is(err, artifacts.ErrExists) || c.Query.SameIDs && forge.IsMissing(err)
 		if contended && n < len(contentionPauses) {
 			if err := c.sleep(ctx, contentionPauses[n]); err != nil {
 				return err
@@ -78,7 +68,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("store the claim: %w", err)
 		}
-		if replaced || c.Replaces {
+		if replaced || c.Query.SameIDs {
 			// Somebody who looked before this claim was there may take as long as this one did.
 			if err := c.sleep(ctx, min(confirmDelay+2*time.Since(began), 5*confirmDelay)); err != nil {
 				return err
@@ -88,27 +78,51 @@ func (c *Claimer) Take(ctx context.Context) error {
 	}
 }
 
-// lookElsewhere looks at the claims of other workflow runs.
+// name is the name of the claim.
+func (c *Claimer) name() string { return c.Query.place().ClaimName() }
+
+// lookElsewhere looks at the claims of the key in other workflow runs that come from
+// where this workflow's own runs store theirs. Where nobody can be asked there are none.
 func (c *Claimer) lookElsewhere(ctx context.Context) error {
-	if c.Elsewhere == nil {
+	if c.Finder.Archive == nil {
 		return nil
 	}
-	others, err := c.Elsewhere(ctx)
-	if err != nil {
-		return err
-	}
-	for _, other := range others {
-		if !c.hasEnded(ctx, other) {
-			return other.conflict(c.Mine.place().ClaimName(), 0)
+	s := newSearch(c.Finder, c.Query)
+	for a, err := range s.ask.named(c.Mine.RunID, c.name()).from(ctx) {
+		if err == nil {
+			err = c.lookAt(ctx, s, a)
+		}
+		if isNoAccess(err) {
+			return nil
+		}
+		if err != nil && !isGone(err) {
+			return err
 		}
 	}
 	return nil
 }
 
+// lookAt looks at a claim of another workflow run. It counts as long as that is in progress.
+func (c *Claimer) lookAt(ctx context.Context, s *search, a artifacts.Stored) error {
+	if err := s.ask.classify(ofLists, "", s.learnWorkflow(ctx)); err != nil || a.Expired {
+		return err
+	}
+	from, ok, err := s.accept(ctx, a)
+	if err != nil || !ok || from.run.Status == completed {
+		return err
+	}
+	other, err := c.fetch(a.Artifact, func(f *os.File) (int64, error) { return s.ask.archive.Download(ctx, a, 2*maxClaim, f) })
+	if err != nil || c.hasEnded(ctx, other) {
+		return s.ask.classify(ofListed, from.name(), err)
+	}
+	other.RunURL = from.run.URL
+	return other.conflict(a.Name, 0)
+}
+
 // clear looks at what is stored under the name, and removes claims that no longer
 // count.
 func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
-	list, err := c.Service.List(ctx, c.Mine.place().ClaimName())
+	list, err := c.Finder.Service.List(ctx, c.name())
 	if err != nil {
 		return false, fmt.Errorf("look for a claim: %w", err)
 	}
@@ -123,7 +137,7 @@ func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 		if other.ID != c.Mine.ID && !c.hasEnded(ctx, other) {
 			return false, other.conflict(a.Name, a.ID)
 		}
-		if err := c.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
+		if err := c.Finder.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
 			return false, fmt.Errorf("replace a claim: %w", err)
 		}
 		replaced = true
@@ -136,11 +150,11 @@ func (c *Claimer) store(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := artifacts.New{Name: c.Mine.place().ClaimName(), Content: bytes.NewReader(data), Size: int64(len(data))}
+	n := artifacts.New{Name: c.name(), Content: bytes.NewReader(data), Size: int64(len(data))}
 	if c.Retention > 0 {
 		n.Expires = time.Now().Add(c.Retention)
 	}
-	c.stored, err = c.Service.Upload(ctx, n)
+	c.stored, err = c.Finder.Service.Upload(ctx, n)
 	return err
 }
 
@@ -148,17 +162,21 @@ func (c *Claimer) store(ctx context.Context) error {
 var errClaimGone = errors.New("the claim is gone: somebody replaced another one at the same time")
 
 // Check reads the claim back: a *Conflict says that the key is somebody else's by
-// now, or that the job is over, and then somebody else may have it at any time.
+// now, or that the job is over, since its runner has died and nothing else ends a
+// process in a container; and then somebody else may have it at any time.
 func (c *Claimer) Check(ctx context.Context) error {
-	if err := c.look(ctx); err != nil || c.Over == nil || !c.Over(ctx, c.Mine) {
+	if err := c.look(ctx); err != nil {
 		return err
 	}
-	return &Conflict{Name: c.Mine.place().ClaimName(), ID: c.stored.ID,
+	if jobs, err := c.jobsOf(ctx, c.Mine); err != nil || !isOver(jobs, c.Mine) {
+		return nil
+	}
+	return &Conflict{Name: c.name(), ID: c.stored.ID,
 		What: fmt.Sprintf("job %q is over, and this process of it, which its runner has left alive, stores nothing more", c.Mine.Job)}
 }
 
 func (c *Claimer) look(ctx context.Context) error {
-	list, err := c.Service.List(ctx, c.Mine.place().ClaimName())
+	list, err := c.Finder.Service.List(ctx, c.name())
 	if err != nil {
 		return fmt.Errorf("look at the claim: %w", err)
 	}
@@ -182,7 +200,7 @@ func (c *Claimer) look(ctx context.Context) error {
 
 // Release removes the claim, and no other.
 func (c *Claimer) Release(ctx context.Context) error {
-	list, err := c.Service.List(ctx, c.Mine.place().ClaimName())
+	list, err := c.Finder.Service.List(ctx, c.name())
 	if err != nil {
 		return fmt.Errorf("look at the claim: %w", err)
 	}
@@ -190,7 +208,7 @@ func (c *Claimer) Release(ctx context.Context) error {
 		if other, err := c.read(ctx, a); err != nil || other.ID != c.Mine.ID {
 			continue
 		}
-		if err := c.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
+		if err := c.Finder.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
 			return fmt.Errorf("remove the claim: %w", err)
 		}
 	}
@@ -199,12 +217,12 @@ func (c *Claimer) Release(ctx context.Context) error {
 
 // read fetches a claim. One that is none of this action is a *Conflict.
 func (c *Claimer) read(ctx context.Context, a artifacts.Artifact) (Claim, error) {
-	return fetchClaim(c.Temp, a, func(f *os.File) (int64, error) { return c.Service.Download(ctx, a, 2*maxClaim, f) })
+	return c.fetch(a, func(f *os.File) (int64, error) { return c.Finder.Service.Download(ctx, a, 2*maxClaim, f) })
 }
 
-// fetchClaim downloads a claim and reads it.
-func fetchClaim(temp string, a artifacts.Artifact, download func(*os.File) (int64, error)) (Claim, error) {
-	f, err := os.CreateTemp(temp, "claim-*.zip")
+// fetch downloads a claim and reads it.
+func (c *Claimer) fetch(a artifacts.Artifact, download func(*os.File) (int64, error)) (Claim, error) {
+	f, err := os.CreateTemp(c.Query.Temp, "claim-*.zip")
 	if err != nil {
 		return Claim{}, err
 	}
@@ -225,21 +243,32 @@ func fetchClaim(temp string, a artifacts.Artifact, download func(*os.File) (int6
 
 // hasEnded reports whether a claim no longer counts, since its holder has ended.
 func (c *Claimer) hasEnded(ctx context.Context, other Claim) bool {
-	if c.Alive != nil {
-		if alive, known := c.Alive(other.Process); known {
-			return !alive
-		}
+	if alive, known := c.Alive(other.Process); known {
+		return !alive
 	}
 	if other.RunID == c.Mine.RunID && (other.Attempt < c.Mine.Attempt || other.Holder == c.Mine.Holder) {
 		return true // an earlier attempt's, or an earlier step's of this job
 	}
-	if c.Ended != nil {
-		if ended, known := c.Ended(ctx, other); known {
-			return ended
+	if jobs, err := c.jobsOf(ctx, other); err == nil {
+		if status := statusOf(jobs, &checkpoint.Manifest{Job: other.Job, Runner: other.Runner, RunAttempt: other.Attempt}); status != "" {
+			return status == completed
 		}
 	}
 	if other.Deadline.IsZero() {
 		return time.Now().After(other.Created.Add(withoutEnd))
 	}
 	return time.Now().After(other.Deadline.Add(afterDeadline))
+}
+
+// askFor is how long a job is asked about.
+const askFor = 10 * time.Second
+
+// jobsOf returns the jobs of a claim's workflow run. Where nobody can be asked that is an error.
+func (c *Claimer) jobsOf(ctx context.Context, of Claim) ([]artifacts.JobInfo, error) {
+	if c.Finder.Archive == nil {
+		return nil, &NoAccess{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askFor)
+	defer cancel()
+	return c.Finder.Archive.Jobs(ctx, of.RunID)
 }

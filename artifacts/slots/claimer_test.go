@@ -18,9 +18,9 @@ var now = time.Now().UTC()
 // claimer claims the key for a job of run 100.
 func (s *scene) claimer(job string, edit func(*slots.Claimer)) *slots.Claimer {
 	c := &slots.Claimer{
-		Service: runtimeOf(s.t, s.Server, 100), Temp: s.t.TempDir(), Replaces: s.Manner.SameIDs,
+		Finder: &slots.Finder{Service: runtimeOf(s.t, s.Server, 100)}, Query: s.query(slots.Auto),
 		Mine:  slots.Claim{ID: "claim of " + job, Key: key, Holder: job, RunID: 100, Attempt: 2, Job: job, Step: "step", Created: now},
-		Sleep: noWait,
+		Alive: func(slots.Process) (bool, bool) { return false, false }, Sleep: noWait,
 	}
 	if edit != nil {
 		edit(c)
@@ -37,8 +37,9 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 			c.Alive = func(p slots.Process) (bool, bool) { return is, p.Machine == "m" }
 		}
 	}
-	ended := func(is, known bool) func(*slots.Claimer) {
-		return func(c *slots.Claimer) { c.Ended = func(context.Context, slots.Claim) (bool, bool) { return is, known } }
+	told := func(status string, err error) func(*slots.Claimer) {
+		api := jobsAPI{Archive: newScene(t).archive(false), jobs: []artifacts.JobInfo{{Name: "two", Attempt: 2, Status: status}}, err: err}
+		return func(c *slots.Claimer) { c.Finder.Archive = api }
 	}
 	for name, tt := range map[string]struct {
 		theirs func(*slots.Claim)
@@ -49,13 +50,13 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 		"an earlier attempt":              {func(c *slots.Claim) { c.Attempt = 1 }, nil, true},
 		"a later attempt":                 {func(c *slots.Claim) { c.Attempt = 3 }, nil, false},
 		"an earlier step of this job":     {func(c *slots.Claim) { c.Holder, c.Step = "one", "other" }, nil, true},
-		"a job that is over":              {nil, ended(true, true), true},
-		"a job that goes on":              {func(c *slots.Claim) { c.Created = now.Add(-99 * time.Hour) }, ended(false, true), false},
+		"a job that is over":              {nil, told("completed", nil), true},
+		"a job that goes on":              {func(c *slots.Claim) { c.Created = now.Add(-99 * time.Hour) }, told("in_progress", nil), false},
 		"a process that is gone":          {func(c *slots.Claim) { c.Process = machine }, alive(false), true},
 		"a process that is there":         {func(c *slots.Claim) { c.Process, c.Attempt = machine, 1 }, alive(true), false},
 		"a process of another machine":    {nil, alive(false), false},
-		"before its time is up":           {func(c *slots.Claim) { c.Deadline = time.Now().Add(-5 * time.Minute) }, ended(false, false), false},
-		"after its time is up":            {func(c *slots.Claim) { c.Deadline = time.Now().Add(-11 * time.Minute) }, ended(false, false), true},
+		"before its time is up":           {func(c *slots.Claim) { c.Deadline = time.Now().Add(-5 * time.Minute) }, told("", errors.New("not told")), false},
+		"after its time is up":            {func(c *slots.Claim) { c.Deadline = time.Now().Add(-11 * time.Minute) }, told("", errors.New("not told")), true},
 		"four days without a deadline":    {func(c *slots.Claim) { c.Created = now.Add(-96 * time.Hour) }, nil, false},
 		"over five days without deadline": {func(c *slots.Claim) { c.Created = now.Add(-121 * time.Hour) }, nil, true},
 	} {
@@ -86,10 +87,8 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 // TestOnlyTheOwnClaimIsRemoved: also by who was replaced, and learns it by Check.
 func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
 	behaving(t, func(s *scene) {
-		over := func(c *slots.Claimer) {
-			c.Ended = func(context.Context, slots.Claim) (bool, bool) { return true, true }
-		}
-		one, two := s.claimer("one", nil), s.claimer("two", over)
+		one := s.claimer("one", nil)
+		two := s.claimer("two", func(c *slots.Claimer) { c.Alive = func(slots.Process) (bool, bool) { return false, true } })
 		if err := errors.Join(one.Take(s.t.Context()), one.Check(s.t.Context()), two.Take(s.t.Context())); err != nil {
 			s.t.Fatal(err)
 		}
@@ -171,7 +170,7 @@ func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
 			return nil
 		}
 	})
-	two := s.claimer("two", func(c *slots.Claimer) { m.Service, c.Service = c.Service, m })
+	two := s.claimer("two", func(c *slots.Claimer) { m.Service, c.Finder.Service = c.Finder.Service, m })
 	second := make(chan error, 1)
 	go func() { second <- two.Take(t.Context()) }()
 	<-m.looked
@@ -187,37 +186,31 @@ func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
 func TestClaimsOfOtherRuns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run   func(*artifactstest.Run)
-		wants int
+		wants bool
 	}{
-		"in progress":            {func(r *artifactstest.Run) { r.Status = "in_progress" }, 1},
-		"over":                   {nil, 0},
-		"of a fork":              {func(r *artifactstest.Run) { r.Status, r.HeadRepository = "in_progress", 9 }, 0},
-		"of another branch":      {func(r *artifactstest.Run) { r.Status, r.HeadBranch = "in_progress", "other" }, 0},
-		"of another workflow":    {func(r *artifactstest.Run) { r.Status, r.Path = "in_progress", ".github/workflows/x.yml" }, 0},
-		"queued for another try": {func(r *artifactstest.Run) { r.Status = "queued" }, 1},
+		"in progress":            {func(r *artifactstest.Run) { r.Status = "in_progress" }, true},
+		"over":                   {nil, false},
+		"of a fork":              {func(r *artifactstest.Run) { r.Status, r.HeadRepository = "in_progress", 9 }, false},
+		"of another branch":      {func(r *artifactstest.Run) { r.Status, r.HeadBranch = "in_progress", "other" }, false},
+		"of another workflow":    {func(r *artifactstest.Run) { r.Status, r.Path = "in_progress", ".github/workflows/x.yml" }, false},
+		"queued for another try": {func(r *artifactstest.Run) { r.Status = "queued" }, true},
 	} {
 		s := newScene(t)
 		s.addRun(7, tt.run)
-		theirs := s.claimer("two", func(c *slots.Claimer) { c.Service, c.Mine.RunID = runtimeOf(t, s.Server, 7), 7 })
+		theirs := s.claimer("two", func(c *slots.Claimer) { c.Finder.Service, c.Mine.RunID = runtimeOf(t, s.Server, 7), 7 })
 		if err := theirs.Take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		claims, err := s.finder().Claims(t.Context(), s.query(slots.Auto))
-		if err != nil || len(claims) != tt.wants {
-			t.Errorf("%s: Claims = %v, %v; want %d", name, claims, err, tt.wants)
-		}
-		ours := s.claimer("one", func(c *slots.Claimer) {
-			c.Elsewhere = func(context.Context) ([]slots.Claim, error) { return claims, nil }
-		})
-		if err := ours.Take(t.Context()); (tt.wants > 0) != isConflict(err) {
-			t.Errorf("%s: Take = %v, want a conflict: %t", name, err, tt.wants > 0)
+		ours := s.claimer("one", func(c *slots.Claimer) { c.Finder = s.finder() })
+		if err := ours.Take(t.Context()); tt.wants != isConflict(err) || !tt.wants && err != nil {
+			t.Errorf("%s: Take = %v, want a conflict: %t", name, err, tt.wants)
 		}
 	}
 	for status, fails := range map[int]bool{401: false, 403: false, 404: false, 500: true} {
 		s := newScene(t)
 		s.Fail(artifactstest.Fault{Op: "actions/artifacts?", Times: 99, Status: status})
-		if _, err := s.finder().Claims(t.Context(), s.query(slots.Auto)); fails != (err != nil) {
-			t.Errorf("status %d: Claims: %v, want an error: %t", status, err, fails)
+		if err := s.claimer("one", func(c *slots.Claimer) { c.Finder = s.finder() }).Take(t.Context()); fails != (err != nil) {
+			t.Errorf("status %d: Take: %v, want an error: %t", status, err, fails)
 		}
 	}
 }

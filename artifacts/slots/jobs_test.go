@@ -42,11 +42,11 @@ func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
 		"nobody tells":                     {[]artifacts.JobInfo{job("r1", over, 2)}, errors.New("not told"), false},
 	} {
 		s := newScene(t)
-		f := &slots.Finder{Archive: jobsAPI{jobs: tt.jobs, err: tt.err}}
-		c := s.claimer("one", func(c *slots.Claimer) { c.Mine.Runner, c.Over = "r1", f.Over })
+		c := s.claimer("one", func(c *slots.Claimer) { c.Mine.Runner = "r1" })
 		if err := c.Take(t.Context()); err != nil {
 			t.Fatalf("%s: Take = %v", name, err)
 		}
+		c.Finder.Archive = jobsAPI{jobs: tt.jobs, err: tt.err}
 		if err := c.Check(t.Context()); isConflict(err) != tt.want {
 			t.Errorf("%s: Check = %v, want a conflict: %t", name, err, tt.want)
 		}

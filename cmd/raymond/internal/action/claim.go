@@ -16,8 +16,8 @@ const claimWait = 10 * time.Second
 
 // newClaimer says who claims the key of the step.
 func newClaimer(s *step) *slots.Claimer {
-	query, v := s.query(), s.stored
-	holder := v.runtime.Job()
+	query := s.query()
+	holder := s.stored.runtime.Job()
 	if s.event.UnderAct() { // whose token names the workflow run twice
 		holder = "act " + s.event.Job + " " + s.in.Matrix
 	}
@@ -28,13 +28,9 @@ func newClaimer(s *step) *slots.Claimer {
 	if s.options.Deadline > 0 {
 		mine.Deadline = mine.Created.Add(s.options.Deadline)
 	}
-	v.runtime = nil // of this workflow run it looks by itself
-	finder := v.finder()
+	query.Temp = s.dirs.own
 	return &slots.Claimer{
-		Service: s.stored.runtime, Mine: mine, Temp: s.dirs.own, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour,
-		Replaces:  query.SameIDs,
-		Elsewhere: func(ctx context.Context) ([]slots.Claim, error) { return finder.Claims(ctx, query) },
-		Ended:     finder.Ended, Over: finder.Over, Alive: s.env.Process.Alive,
+		Finder: s.stored.finder(), Query: query, Mine: mine, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour, Alive: s.env.Process.Alive,
 	}
 }
 

@@ -75,9 +75,9 @@ func (s *service) count() int {
 // claimer claims the one key of these tests.
 func (s *service) claimer(t *testing.T, id string) *slots.Claimer {
 	return &slots.Claimer{
-		Service: s, Mine: slots.Claim{ID: id, Key: "k", Holder: "job " + id, RunID: 1, Job: "j"}, Temp: t.TempDir(),
+		Finder: &slots.Finder{Service: s}, Query: slots.Query{Key: "k", Temp: t.TempDir()},
+		Mine:  slots.Claim{ID: id, Key: "k", Holder: "job " + id, RunID: 1, Job: "j"},
 		Alive: func(slots.Process) (alive, known bool) { return true, true },
-		Ended: func(context.Context, slots.Claim) (ended, known bool) { return false, true },
 	}
 }
 
