@@ -62,37 +62,30 @@ type reading struct {
 	name    string // of artifacts in all runs; "" for all of them, or of one run
 	run     int64  // 0 for all runs
 	most    int    // pages
-	first   page
-	read    int   // pages so far
-	last    int64 // id of the last artifact that was returned; 0 for none yet
+	pages   int    // that there are; 0 before the first is read
+	older   bool   // the service sorts the other way round than GitHub: its last page is the newest
+	read    int    // pages so far
+	last    int64  // id of the last artifact that was returned; 0 for none yet
 }
 
 func (l *reading) next(ctx context.Context) ([]Stored, error) {
-	if l.read == 0 {
+	if l.pages == 0 {
 		p, err := l.page(ctx, 1)
 		if err != nil {
 			return nil, err
 		}
-		l.first, l.read = p, 1
-		if !p.older {
+		l.pages, l.older = p.pages(), p.older && p.pages() > 1
+		if !l.older {
+			l.read = 1
 			return l.take(p.list), nil
 		}
 	}
-	return l.further(ctx)
-}
-
-// further returns a page after the first request. Where the service tells the
-// oldest first, the last page comes first, and the one that was read comes last.
-func (l *reading) further(ctx context.Context) ([]Stored, error) {
-	pages, n := l.first.pages(), l.read+1
-	if l.first.older {
-		n = pages - (l.read - 1)
+	n := l.read + 1
+	if l.older {
+		n = l.pages - l.read
 	}
 	switch {
-	case l.first.older && n == 1:
-		l.read++
-		return l.take(l.first.list), nil
-	case n < 1 || n > pages:
+	case l.read == l.pages:
 		return nil, nil
 	case l.read >= l.most:
 		return nil, ErrManyPages

@@ -123,26 +123,10 @@ func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 	return nil, err
 }
 
-// Existing returns what is stored under the names of a key in the present workflow
-// run, oldest first: for a job that does not look for a run to resume, or that resumed
-// another one than the one here. Of the query Key is needed, and with SameIDs also
-// RunID, Temp and Read; what can't be read counts as the oldest.
+// Existing returns what is stored under the names of a place in the present workflow
+// run, oldest first by their ids: for a job that does not look for a run to resume.
 func (f *Finder) Existing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
 	s := newSearch(f, q)
-	if err := s.listHere(ctx); err != nil || !q.SameIDs {
-		return s.found.Existing, err
-	}
-	ages := map[int64]checkpoint.Manifest{}
-	list, err := s.here(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range list {
-		if o, err := s.read(ctx, c); err == nil {
-			ages[c.ID] = o.manifest
-			o.remove()
-		}
-	}
-	sortByAge(s.found.Existing, ages)
-	return s.found.Existing, nil
+	err := s.listHere(ctx)
+	return s.found.Existing, err
 }

@@ -147,27 +147,22 @@ func (s *search) findPart(ctx context.Context, q PartsQuery, to *PartFound, grou
 	query, own := q.Query, *s
 	query.Part, query.Mode = to.Part, q.Base.Manifest.WorkflowID
 	own.q = &query
-	for _, some := range s.groups(group) {
-		best, _, err := own.newest(ctx, some)
-		switch {
-		case isGone(err):
-			to.Notices = append(to.Notices, err.Error())
-			continue
-		case err != nil:
-			return err
-		case best == nil:
-			continue
-		}
-		found := &Found{}
-		own.describe(ctx, found, best)
-		if found.InThisRun {
-			for _, c := range slices.Backward(group) {
-				found.Existing = append(found.Existing, c.Artifact)
-			}
-		}
-		to.All = append(to.All, found)
+	best, _, err := own.newest(ctx, group)
+	switch {
+	case isGone(err):
+		to.Notices = append(to.Notices, err.Error())
 		return nil
+	case err != nil || best == nil:
+		return err
 	}
+	found := &Found{}
+	own.describe(ctx, found, best)
+	if found.InThisRun {
+		for _, c := range slices.Backward(group) {
+			found.Existing = append(found.Existing, c.Artifact)
+		}
+	}
+	to.All = append(to.All, found)
 	return nil
 }
 

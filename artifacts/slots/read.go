@@ -55,8 +55,9 @@ func (o *opened) remove() {
 // errUnread says that a candidate was downloaded, and is none that this job can verify.
 var errUnread = errors.New("it can't be verified")
 
-// newest reads candidates of one workflow run and returns the newest that is of the
-// run that is looked for; nil for none. It returns the manifests too, by artifact.
+// newest reads candidates of one workflow run, the newest by id first, and returns the
+// newest that is of the run that is looked for; nil for none. Where ids don't tell the newest,
+// it reads all of them. It returns the manifests too, by artifact.
 func (s *search) newest(ctx context.Context, group []candidate) (*opened, map[int64]checkpoint.Manifest, error) {
 	var best *opened
 	manifests := map[int64]checkpoint.Manifest{}
@@ -79,7 +80,9 @@ func (s *search) newest(ctx context.Context, group []candidate) (*opened, map[in
 			continue
 		}
 		best.remove()
-		best = o
+		if best = o; !s.q.SameIDs {
+			break
+		}
 	}
 	return best, manifests, nil
 }

@@ -57,16 +57,11 @@ func (s *search) findHere(ctx context.Context) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, group := range s.groups(list) {
-		best, manifests, err := s.newest(ctx, group)
-		if s.q.SameIDs {
-			sortByAge(s.found.Existing, manifests)
-		}
-		if err != nil || best != nil {
-			return best, err
-		}
+	best, manifests, err := s.newest(ctx, list)
+	if s.q.SameIDs {
+		sortByAge(s.found.Existing, manifests)
 	}
-	return nil, nil
+	return best, err
 }
 
 // findElsewhere tries the candidates of other workflow runs, the newest first. By an
@@ -140,15 +135,6 @@ func (q *Query) isNamed(c candidate) bool {
 // ofThisRun is what the results service of the present workflow run has listed.
 func (s *search) ofThisRun(a artifacts.Artifact) candidate {
 	return candidate{Stored: artifacts.Stored{Artifact: a}, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true}
-}
-
-// groups puts together the candidates of which only their manifests tell the
-// newest. Each of the others is alone.
-func (s *search) groups(list []candidate) [][]candidate {
-	if s.q.SameIDs && len(list) > 0 {
-		return [][]candidate{list}
-	}
-	return slices.Collect(slices.Chunk(list, 1))
 }
 
 // listElsewhere begins to list what other workflow runs have.
