@@ -10,7 +10,7 @@ import (
 
 // Policy says how often a request is made, and within which time.
 type Policy struct {
-	attempts int           // 0: for as long as there may be no progress
+	attempts int           // 0: until the pauses add up to patience
 	first    time.Duration // the pause before the second one
 	factor   float64       // by which each further pause is longer
 	within   time.Duration // for all of them; 0: as long as the context lives
@@ -29,14 +29,14 @@ var (
 
 const (
 	longestPause = 30 * time.Second
-	maxIdle      = 3 * time.Minute
+	patience     = 3 * time.Minute
 )
 
 // patiently is the key of a context's value.
 type patiently struct{}
 
-// Patiently returns a context in which Steady calls are made for as long as they may
-// go on without progress, instead of five times: for what is lost if it fails.
+// Patiently returns a context in which Steady calls are made until the pauses between
+// them add up to three minutes, instead of five times: for what is lost if it fails.
 func Patiently(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patiently{}, true)
 }
@@ -46,14 +46,10 @@ func Patiently(ctx context.Context) context.Context {
 type Calls struct {
 	// Sleep waits between attempts; nil for Sleep.
 	Sleep func(context.Context, time.Duration) error
-	// Idle is how long a call may go on without progress, over all of its attempts
-	// and the pauses between them; 0 for three minutes. One attempt may wait a third
-	// of it.
-	Idle time.Duration
 }
 
 // Do calls try until it returns nil, fails for good, or has had its attempts or its
-// time. The service's Retry-After is obeyed up to 30 s. The error is an *Error that
+// time. An attempt ends when nothing moves for a minute. The service's Retry-After is obeyed up to 30 s. The error is an *Error that
 // names op. There is no other loop around a request.
 func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Context, *Progress) *Error) error {
 	if p.within > 0 {
@@ -64,10 +60,9 @@ func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Con
 	if p == Steady && ctx.Value(patiently{}) != nil {
 		p.attempts = 0
 	}
-	progress := newProgress(cmp.Or(c.Idle, maxIdle))
-	pause := p.first
+	pause, paused := p.first, time.Duration(0)
 	for n := 1; ; n++ {
-		e := progress.attempt(ctx, try)
+		e := attempt(ctx, try)
 		if e == nil {
 			return nil
 		}
@@ -76,7 +71,7 @@ func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Con
 			return &Error{Op: op, Attempts: n, Err: context.Cause(ctx)}
 		}
 		wait := min(max(jittered(pause), e.Wait), longestPause)
-		if !e.retryable() || n == p.attempts || progress.spend(wait) {
+		if paused += wait; !e.retryable() || n == p.attempts || paused > patience {
 			return e
 		}
 		if err := c.sleep(ctx, wait); err != nil {

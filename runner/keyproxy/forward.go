@@ -34,7 +34,7 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		account := p.accounts.of(r)
 		if account == nil {
-			p.asTold(r).refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")
+			p.vendors[0].refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")
 			return
 		}
 		v := account.vendor
@@ -183,16 +183,6 @@ func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	message := p.secrets.Text(fmt.Sprintf("reach the API at %s: %v", v.upstream.Host, err))
 	p.tell(message)
 	v.refuse(w, http.StatusBadGateway, message)
-}
-
-// asTold returns the API that the path of a request names, or any other, for the words of
-// a refusal.
-func (p *Proxy) asTold(r *http.Request) *vendor {
-	backend, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, prefix), "/")
-	if v := p.vendor(backend); v != nil {
-		return v
-	}
-	return p.vendors[0]
 }
 
 // refuse answers in the form of the API's errors.
