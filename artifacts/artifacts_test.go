@@ -136,45 +136,6 @@ func TestOneNameIsStoredOnce(t *testing.T) {
 	}
 }
 
-// TestPassingFaultsAreOutlived: each request of a way in and out fails four
-// times in each way that passes, and the fifth try succeeds.
-func TestPassingFaultsAreOutlived(t *testing.T) {
-	ops := []string{"CreateArtifact", "comp=block&", "comp=blocklist", "FinalizeArtifact", "ListArtifacts", "GetSigned", "content/"}
-	for _, op := range ops {
-		for _, status := range []int{0, 429, 500, 502, 503, 504} {
-			s := artifactstest.New(t)
-			s.Fail(artifactstest.Fault{Op: op, Times: 4, Status: status})
-			w := &waits{}
-			r := runtimeOf(t, s, 7, w, nil)
-			if _, err := upload(t, r, "one", []byte("abc")); err != nil {
-				t.Errorf("%s %d: Upload: %v", op, status, err)
-				continue
-			}
-			list, err := r.List(t.Context(), "one")
-			if op == "ListArtifacts" && status == 0 {
-				continue // looks like act without artifacts, after the retries
-			}
-			if err != nil || len(list) != 1 {
-				t.Errorf("%s %d: List = %v, %v", op, status, list, err)
-				continue
-			}
-			got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 10, f) })
-			if string(got) != "abc" || err != nil {
-				t.Errorf("%s %d: Download = %q, %v", op, status, got, err)
-			}
-			if status == 0 && len(w.all) > 0 {
-				continue // the HTTP library repeats some requests by itself
-			}
-			if len(w.all) != 4 || w.all[0] < 3*time.Second || w.all[3] <= w.all[0] {
-				t.Errorf("%s %d: waited %v, want 4 growing waits from 3s", op, status, w.all)
-			}
-			if len(s.All()) != 1 {
-				t.Errorf("%s %d: %d artifacts, want 1", op, status, len(s.All()))
-			}
-		}
-	}
-}
-
 func TestLastingFaultsAreTold(t *testing.T) {
 	for _, tt := range []struct {
 		fault    artifactstest.Fault
@@ -203,18 +164,6 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		if strings.Contains(err.Error(), "sig=") || strings.Contains(err.Error(), "http://") {
 			t.Errorf("%+v: the error tells an address: %v", tt.fault, err)
 		}
-	}
-}
-
-func TestRetryAfterIsObeyed(t *testing.T) {
-	s := artifactstest.New(t)
-	s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: 1, Status: 429, Header: map[string]string{"Retry-After": "17"}})
-	w := &waits{}
-	if _, err := runtimeOf(t, s, 7, w, nil).List(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
-	if len(w.all) != 1 || w.all[0] != 17*time.Second {
-		t.Errorf("waited %v, want 17s", w.all)
 	}
 }
 

@@ -154,24 +154,3 @@ func TestASlowContentArrives(t *testing.T) {
 		}
 	})
 }
-
-// TestPatientCallsOutwaitAService: as long as it has to fail, and no longer than
-// three minutes.
-func TestPatientCallsOutwaitAService(t *testing.T) {
-	for _, tt := range []struct {
-		times int
-		wants bool
-	}{{8, true}, {99, false}} {
-		s := artifactstest.New(t)
-		s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: tt.times, Status: 503})
-		w := &waits{}
-		_, err := runtimeOf(t, s, 7, w, nil).List(forge.Patiently(t.Context()), "")
-		var all time.Duration
-		for _, d := range w.all {
-			all += d
-		}
-		if tt.wants != (err == nil) || all > 3*time.Minute || !tt.wants && all < 2*time.Minute {
-			t.Errorf("%d failures: %v after %v, want success: %t", tt.times, err, all, tt.wants)
-		}
-	}
-}

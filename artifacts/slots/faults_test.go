@@ -22,7 +22,7 @@ func TestTheNewestMustPass(t *testing.T) {
 	for _, run := range []int64{2, 100} {
 		for name, spoil := range map[string]func(s *scene){
 			"not readable": func(s *scene) {
-				s.Put(artifactstest.Stored{Run: run, Name: (slots.Place{Key: key}).Names()[0], Content: []byte("x")})
+				s.Put(artifactstest.Stored{Run: run, Name: names[0], Content: []byte("x")})
 			},
 			"of another key": func(s *scene) { s.put(run, 3, func(m *checkpoint.Manifest) { m.Key = "other" }) },
 		} {
@@ -156,7 +156,7 @@ func TestAnExpiredOneIsNamed(t *testing.T) {
 		s.addRun(1, nil)
 		s.addRun(2, nil)
 		s.put(1, 1, func(m *checkpoint.Manifest) { m.WorkflowID = key + "-0000000d" })
-		s.Put(artifactstest.Stored{Run: 2, Name: (slots.Place{Key: key}).Names()[2], Expired: true})
+		s.Put(artifactstest.Stored{Run: 2, Name: names[2], Expired: true})
 		for mode, want := range map[string]string{slots.Auto: "warned: gone", slots.Require: "gone", key + "-0000000d": "found", "x-00000001": "gone"} {
 			got := kind(s.find(s.query(mode)))
 			if got != want {

@@ -6,11 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 )
 
@@ -82,17 +79,13 @@ func sufferFault(t *testing.T, manner string, fault artifactstest.Fault) {
 	manners[manner](s)
 	var waited time.Duration
 	sleep := func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
-	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Act: manner == "act", Calls: forge.Calls{Sleep: sleep}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := observed{}
 	s.Watch = func(all []artifactstest.Stored) {
 		if o.note(all); len(o.seen) >= 3 && len(all) < 2 && fault.Status != 409 {
 			t.Errorf("%s, %+v: %d artifacts stand after %d were stored", manner, fault, len(all), len(o.seen))
 		}
 	}
-	rotated := slots.NewSlots(slots.SlotsOptions{Service: r, Key: key})
+	rotated := slotsOf(waitingRuntime(t, s, 7, sleep))
 	const last = 7
 	tries := 0
 	for g := 1; g <= last && tries < 3*last; tries++ {

@@ -52,7 +52,7 @@ func TestNoConflict(t *testing.T) {
 			s.put(3, 3, took(s.put(3, 2, took(base, 1, 1)), 3, 2))
 		},
 		"an unreadable": func(s *scene, base int64) {
-			s.Put(artifactstest.Stored{Run: 2, Name: (slots.Place{Key: key}).Names()[2], Content: []byte("x")})
+			s.Put(artifactstest.Stored{Run: 2, Name: names[2], Content: []byte("x")})
 			s.put(3, 3, took(base, 1, 1))
 		},
 	} {
@@ -118,7 +118,7 @@ func TestTheNewestGenerationCounts(t *testing.T) {
 			return 100, 2
 		},
 		"none that has expired": func(s *scene) (int64, int) {
-			s.Put(artifactstest.Stored{Run: 101, Name: (slots.Place{Key: key}).Names()[0], Expired: true})
+			s.Put(artifactstest.Stored{Run: 101, Name: names[0], Expired: true})
 			return 100, 2
 		},
 	} {

@@ -42,7 +42,7 @@ func (a toldAPI) List(name string) artifacts.Pages {
 	a.stored.Name = name
 	list := []artifacts.Stored{a.stored}
 	return func(context.Context) (page []artifacts.Stored, err error) {
-		if name == (slots.Place{Key: key}).Names()[1] {
+		if name == names[1] {
 			page, list = list, nil
 		}
 		return page, nil

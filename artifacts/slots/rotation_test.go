@@ -7,10 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 func generationOf(a artifactstest.Stored) int {
@@ -27,11 +24,7 @@ func TestARefusedNameIsWaitedFor(t *testing.T) {
 		s.Manner.Held = held
 		var waited []time.Duration
 		sleep := func(ctx context.Context, d time.Duration) error { waited = append(waited, d); return ctx.Err() }
-		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: sleep}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rotated := slots.NewSlots(slots.SlotsOptions{Service: r, Key: key})
+		rotated := slotsOf(waitingRuntime(t, s, 7, sleep))
 		s.Watch = func(all []artifactstest.Stored) {
 			if last := generationOf(all[len(all)-1]); last > 3 && len(all) < 2 {
 				t.Errorf("held %d times: %d artifacts stand after generation %d", held, len(all), last)
@@ -79,7 +72,7 @@ func TestANameThatStaysRefused(t *testing.T) {
 	if got := generations(s); !slices.Equal(got, []int{4, 5}) {
 		t.Errorf("generations %v stand, want 4 and 5", got)
 	}
-	if next := (slots.Place{Key: key}).Names()[(5+1)%3]; s.All()[1].Name != next {
+	if next := names[(5+1)%3]; s.All()[1].Name != next {
 		t.Errorf("generation 5 stands in %q, want the next slot %q", s.All()[1].Name, next)
 	}
 	for g := 6; g <= 9; g++ {

@@ -23,12 +23,21 @@ func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runtime {
 	t.Helper()
-	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Manner.EmptyDrops, Calls: forge.Calls{Sleep: noWait}})
+	return waitingRuntime(t, s, run, noWait)
+}
+
+// waitingRuntime is one that waits so between two tries of a request.
+func waitingRuntime(t *testing.T, s *artifactstest.Server, run int64, sleep func(context.Context, time.Duration) error) *artifacts.Runtime {
+	t.Helper()
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Manner.EmptyDrops, Calls: forge.Calls{Sleep: sleep}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
+
+// names are those of the checkpoints of these tests.
+var names = (slots.Place{Key: key}).Names()
 
 func digestOf(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
 
@@ -56,13 +65,17 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 		spoil func(s *artifactstest.Server)
 	}{
 		{"slot to be written", func(s *artifactstest.Server) {
-			s.Put(artifactstest.Stored{Run: 7, Name: (slots.Place{Key: key}).Names()[2]})
+			s.Put(artifactstest.Stored{Run: 7, Name: names[2]})
 		}},
 		{"another slot", func(s *artifactstest.Server) {
-			s.Put(artifactstest.Stored{Run: 7, Name: (slots.Place{Key: key}).Names()[0]})
+			s.Put(artifactstest.Stored{Run: 7, Name: names[0]})
 		}},
 		{"second of one name", func(s *artifactstest.Server) {
-			s.Put(artifactstest.Stored{Run: 7, Name: (slots.Place{Key: key}).Names()[1], Content: []byte("generation 1 of another")})
+			s.Put(artifactstest.Stored{Run: 7, Name: names[1], Content: []byte("generation 1 of another")})
+		}},
+		{"in the place of ours, with its id", func(s *artifactstest.Server) {
+			s.Replaces, s.Manner.SameIDs = true, true
+			s.Put(artifactstest.Stored{Run: 7, Name: names[1], Content: []byte("evil")})
 		}},
 		{"being stored", func(s *artifactstest.Server) {
 			s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 409, Body: `{"msg":"exists"}`})
@@ -94,7 +107,7 @@ func TestASecondOfOurOwnIsOurs(t *testing.T) {
 	if err := store(t.Context(), rotated, 1); err != nil {
 		t.Fatal(err)
 	}
-	s.Put(artifactstest.Stored{Run: 7, Name: (slots.Place{Key: key}).Names()[1], Content: []byte("generation 1")})
+	s.Put(artifactstest.Stored{Run: 7, Name: names[1], Content: []byte("generation 1")})
 	for g := 2; g < 6; g++ {
 		if err := store(t.Context(), rotated, g); err != nil {
 			t.Fatalf("generation %d: %v", g, err)
@@ -105,30 +118,9 @@ func TestASecondOfOurOwnIsOurs(t *testing.T) {
 	}
 }
 
-// TestAReplacedContentIsAConflict: some services keep the id, but the digest
-// tells.
-func TestAReplacedContentIsAConflict(t *testing.T) {
-	s := artifactstest.New(t)
-	s.Replaces, s.Manner.SameIDs = true, true
-	r := runtimeOf(t, s, 7)
-	rotated := slotsOf(r)
-	if err := store(t.Context(), rotated, 1); err != nil {
-		t.Fatal(err)
-	}
-	evil := artifacts.New{Name: (slots.Place{Key: key}).Names()[1], Content: strings.NewReader("evil"), Size: 4}
-	if _, err := r.Upload(t.Context(), evil); err != nil {
-		t.Fatal(err)
-	}
-	var conflict *slots.Conflict
-	if err := store(t.Context(), rotated, 2); !errors.As(err, &conflict) || conflict.ID == 0 {
-		t.Errorf("%v, want a *Conflict with the artifact's id", err)
-	}
-}
-
 // TestAdoptedOnesAreReplaced: oldest first, several of one name included.
 func TestAdoptedOnesAreReplaced(t *testing.T) {
 	s := artifactstest.New(t)
-	names := (slots.Place{Key: key}).Names()
 	for i, g := range []int{2, 3, 4, 5} {
 		s.Put(artifactstest.Stored{Run: 7, Name: names[(i+2)%3], Content: fmt.Appendf(nil, "generation %d", g)})
 	}
@@ -139,13 +131,11 @@ func TestAdoptedOnesAreReplaced(t *testing.T) {
 	}
 	rotated := slotsOf(r)
 	rotated.Adopt(standing)
-	for g, want := range map[int][]int{6: {2, 4, 5, 6}} {
-		if err := store(t.Context(), rotated, g); err != nil {
-			t.Fatal(err)
-		}
-		if got := generations(s); !slices.Equal(got, want) {
-			t.Errorf("after generation %d: %v stand, want %v", g, got, want)
-		}
+	if err := store(t.Context(), rotated, 6); err != nil {
+		t.Fatal(err)
+	}
+	if got := generations(s); !slices.Equal(got, []int{2, 4, 5, 6}) {
+		t.Errorf("after generation 6: %v stand, want all but 3", got)
 	}
 	for g := 7; g <= 9; g++ {
 		if err := store(t.Context(), rotated, g); err != nil {
@@ -202,9 +192,9 @@ func TestOwnNamesAreNoConflict(t *testing.T) {
 			return slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Ours: true})
 		},
 		"earlier attempt": func(s *artifactstest.Server) *slots.Slots {
-			s.Put(artifactstest.Stored{Run: 7, Name: (slots.Place{Key: key}).Names()[0], Content: []byte("generation 3")})
+			s.Put(artifactstest.Stored{Run: 7, Name: names[0], Content: []byte("generation 3")})
 			rotated, r := slotsOf(runtimeOf(t, s, 7)), runtimeOf(t, s, 7)
-			list, err := r.List(t.Context(), (slots.Place{Key: key}).Names()[0])
+			list, err := r.List(t.Context(), names[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -239,17 +229,13 @@ func TestAJobStoresFourHundred(t *testing.T) {
 }
 
 func TestRetentionIsAskedFor(t *testing.T) {
-	for _, days := range []int{0, 14} {
-		service := &forgetful{Runtime: runtimeOf(t, artifactstest.New(t), 7)}
-		retention, began := time.Duration(days)*24*time.Hour, time.Now()
-		rotated := slots.NewSlots(slots.SlotsOptions{Service: service, Key: key, Retention: retention})
-		if err := store(t.Context(), rotated, 1); err != nil {
-			t.Fatal(err)
-		}
-		got := service.news[0].Expires
-		isThen := !got.Before(began.Add(retention)) && !got.After(time.Now().Add(retention))
-		if got.IsZero() != (days == 0) || days > 0 && !isThen {
-			t.Errorf("%d days: expires %v, want that from now, or nothing", days, got)
-		}
+	const retention = 14 * 24 * time.Hour
+	service, began := &forgetful{Runtime: runtimeOf(t, artifactstest.New(t), 7)}, time.Now()
+	rotated := slots.NewSlots(slots.SlotsOptions{Service: service, Key: key, Retention: retention})
+	if err := store(t.Context(), rotated, 1); err != nil {
+		t.Fatal(err)
+	}
+	if got := service.news[0].Expires; got.Before(began.Add(retention)) || got.After(time.Now().Add(retention)) {
+		t.Errorf("expires %v, want 14 days from now", got)
 	}
 }
