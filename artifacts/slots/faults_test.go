@@ -17,30 +17,35 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestTheNewestMustPass: an older one is never taken instead.
+// TestTheNewestMustPass: an older one is never taken instead, neither of one that nobody can
+// read nor of one that was copied from elsewhere, though it is as it was sealed.
 func TestTheNewestMustPass(t *testing.T) {
-	for _, run := range []int64{2, 100} {
-		for name, spoil := range map[string]func(s *scene){
-			"not readable": func(s *scene) {
-				s.Put(artifactstest.Stored{Run: run, Name: names[0], Content: []byte("x")})
-			},
-			"of another key": func(s *scene) { s.put(run, 3, func(m *checkpoint.Manifest) { m.Key = "other" }) },
-		} {
+	for want, edit := range map[string]func(*checkpoint.Manifest){
+		"is no manifest":                   nil,
+		"is of the key":                    func(m *checkpoint.Manifest) { m.Key = "other" },
+		"is of the repository with id 666": func(m *checkpoint.Manifest) { m.RepositoryID = 666 },
+		"says workflow run 666":            func(m *checkpoint.Manifest) { m.RunID = 666 },
+	} {
+		for _, run := range []int64{2, 100} {
 			behaving(t, func(s *scene) {
 				s.addRun(1, nil)
 				s.addRun(2, nil)
 				s.put(1, 1, nil)
 				s.put(run, 2, nil)
-				spoil(s)
+				if edit == nil {
+					s.Put(artifactstest.Stored{Run: run, Name: names[0], Content: []byte("x")})
+				} else {
+					s.put(run, 3, edit)
+				}
 				for _, mode := range []string{slots.Auto, slots.Require, key + "-00000001"} {
 					q := s.query(mode)
 					found, err := s.find(q)
 					var invalid *checkpoint.Invalid
-					if !errors.As(err, &invalid) || !strings.Contains(err.Error(), fmt.Sprintf("workflow run %d", run)) {
-						s.t.Errorf("%s, mode %s: %+v, %v; want an *Invalid that names the run", name, mode, found, err)
+					if !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("workflow run %d", run)) {
+						s.t.Errorf("%s, run %d, mode %s: %+v, %v; want an *Invalid that names the run", want, run, mode, found, err)
 					}
 					if left, _ := os.ReadDir(q.Temp); len(left) > 0 {
-						s.t.Errorf("%s, mode %s: left %v", name, mode, left)
+						s.t.Errorf("%s, mode %s: left %v", want, mode, left)
 					}
 				}
 			})

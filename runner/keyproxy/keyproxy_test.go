@@ -206,15 +206,6 @@ func TestRequestsInProxyFormAreRefused(t *testing.T) {
 	}
 }
 
-func TestForwardingToItselfEnds(t *testing.T) {
-	p := start(t, Options{Vendors: vendors("http://example.com")})
-	v := p.vendors[0]
-	v.upstream.Host, v.upstream.Path = p.address, strings.TrimPrefix(p.Open(toy, "").Access().URL, "http://"+p.address)
-	if answer, body := ask(t, p, nil); answer.StatusCode != 401 {
-		t.Errorf("got %s %q, want 401", answer.Status, body)
-	}
-}
-
 func TestAnswersPassAsTheyAre(t *testing.T) {
 	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "17")

@@ -1,13 +1,10 @@
 package keyproxy
 
 import (
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -60,57 +57,4 @@ func TestModelsWithoutAPriceAreRefused(t *testing.T) {
 		}
 		a.Close()
 	}
-}
-
-// late is an API that tells all tokens at the end of an answer.
-type late struct{ toyAPI }
-
-type lateCounter struct {
-	asked   Request
-	message *tally.Message
-}
-
-func (late) Counter(asked Request) Counter { return &lateCounter{asked: asked} }
-
-func (c *lateCounter) Message() *tally.Message { return c.message }
-
-func (c *lateCounter) Event(data, _ []byte) {
-	if c.message == nil {
-		c.message = tally.Begun("", "sonnet", c.asked.Size)
-	}
-	var input int64
-	if n, _ := fmt.Sscanf(string(data), "all %d", &input); n == 1 {
-		c.message.Took(state.Usage{Input: input})
-	}
-}
-
-func (c *lateCounter) Whole([]byte, []byte) bool { return true }
-
-// TestAnswersThatTellLateAreReadToTheirEnd: who leaves when an answer has begun does not keep
-// it from being counted. Until its end it counts as what the request makes likely, which
-// the API has not told.
-func TestAnswersThatTellLateAreReadToTheirEnd(t *testing.T) {
-	left := make(chan struct{})
-	upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, "data: begun\n\n")
-		_ = http.NewResponseController(w).Flush()
-		<-left
-		io.WriteString(w, strings.Repeat("data: more\n\n", 10_000)+"data: all 1000\n\n")
-	})
-	p := start(t, Options{Vendors: []Vendor{{API: late{toyAPI{toy}}, Upstream: upstream.URL, Credential: Credential{Text: realKey}}}})
-	a := p.Open(toy, "one")
-	answer, err := plain.RoundTrip(request(a, "POST", "/v1/messages", strings.NewReader(strings.Repeat("x", 400))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(answer.Body, make([]byte, 5)); err != nil {
-		t.Fatal(err)
-	}
-	if got := a.AtLeast(); len(got) != 1 || got[0].Input != 100 || a.Metered()[0].Input != 0 {
-		t.Errorf("as it begins: got %+v, told %+v, want 100 tokens of input, none of them told", got, a.Metered())
-	}
-	answer.Body.Close()
-	close(left)
-	until(func() bool { return a.Metered()[0].Input == 1000 })
 }
