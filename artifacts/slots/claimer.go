@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
-	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
@@ -250,7 +249,7 @@ func (c *Claimer) hasEnded(ctx context.Context, other Claim) bool {
 		return true // an earlier attempt's, or an earlier step's of this job
 	}
 	if jobs, err := c.jobsOf(ctx, other); err == nil {
-		if status := statusOf(jobs, &checkpoint.Manifest{Job: other.Job, Runner: other.Runner, RunAttempt: other.Attempt}); status != "" {
+		if status := statusOf(jobs, Job{Attempt: other.Attempt, ID: other.Job, Runner: other.Runner}); status != "" {
 			return status == completed
 		}
 	}

@@ -26,7 +26,7 @@ func (r *requests) jobStatus(ctx context.Context, q *Query, m *checkpoint.Manife
 	if err != nil {
 		return ""
 	}
-	return statusOf(jobs, m)
+	return statusOf(jobs, Job{Attempt: m.RunAttempt, ID: m.Job, Runner: m.Runner})
 }
 
 // StartOf returns when the present job began, by what the REST API tells of the jobs of
@@ -41,37 +41,28 @@ func StartOf(jobs []artifacts.JobInfo, present Job) time.Time {
 	if len(jobs) != 1 {
 		return time.Time{}
 	}
-	began, err := time.Parse(time.RFC3339, jobs[0].Started)
-	if err != nil {
-		return time.Time{}
-	}
+	began, _ := time.Parse(time.RFC3339, jobs[0].Started) // not every service says it
 	return began
 }
 
-// statusOf finds the job of a manifest among those of its workflow run; "" when it
-// is not known which it is. Of several that it may be, one that is in progress
-// counts.
-func statusOf(jobs []artifacts.JobInfo, m *checkpoint.Manifest) string {
-	jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool { return j.Attempt == 0 || j.Attempt == m.RunAttempt })
-	named := keepOnly(jobs, func(j artifacts.JobInfo) bool { return isNamed(j.Name, m.Job) })
-	onRunner := func(list []artifacts.JobInfo) []artifacts.JobInfo {
-		return keepOnly(list, func(j artifacts.JobInfo) bool { return m.Runner != "" && j.Runner == m.Runner })
-	}
-	switch there := onRunner(named); {
-	case len(there) > 0:
-		named = there
-	case len(named) == 0 && len(jobs) > 1:
-		named = onRunner(jobs) // the workflow file gives it another name
-	case len(named) == 0:
-		named = jobs
-	}
-	status := ""
-	for _, j := range named {
-		if status == "" || j.Status != completed {
-			status = j.Status
+// statusOf finds a job among those of its workflow run; "" when it is not known which it is.
+// Of several that it may be, one that is in progress counts.
+func statusOf(jobs []artifacts.JobInfo, of Job) string {
+	jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool { return j.Attempt == 0 || j.Attempt == of.Attempt })
+	hasName := func(j artifacts.JobInfo) bool { return isNamed(j.Name, of.ID) }
+	hasRunner := func(j artifacts.JobInfo) bool { return of.Runner != "" && j.Runner == of.Runner }
+	for _, is := range []func(artifacts.JobInfo) bool{
+		func(j artifacts.JobInfo) bool { return hasName(j) && hasRunner(j) },
+		hasName,
+		hasRunner, // the workflow file gives it another name
+		func(artifacts.JobInfo) bool { return len(jobs) == 1 },
+	} {
+		if list := keepOnly(jobs, is); len(list) > 0 {
+			at := slices.IndexFunc(list, func(j artifacts.JobInfo) bool { return j.Status != completed })
+			return list[max(0, at)].Status
 		}
 	}
-	return status
+	return ""
 }
 
 // isOver reports whether the job of a claim is over, as its own process asks: jobs are told apart by their runners alone,

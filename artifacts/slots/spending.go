@@ -7,8 +7,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -25,9 +26,6 @@ type Spending struct {
 	Job      Job
 	Part     string // name of the part of a matrix; "" for the run itself
 }
-
-// spentPrefix begins the names of all spendings.
-const spentPrefix = "raymond-spent-"
 
 // spentHash is how many digits of a hash are in a name.
 const spentHash = 12
@@ -50,7 +48,7 @@ func hashOfFile(path string) string { return hashOf(inFolder(path)) }
 // name is that of the n-th spending of its job that is like it, from 1. Part of a
 // micro-dollar counts as a whole one.
 func (x Spending) name(n int) string {
-	name := fmt.Sprintf("%s%s-%s-%d-%d-%d-%s", spentPrefix, hashOfFile(x.Workflow), hashOf(x.Key),
+	name := fmt.Sprintf("raymond-spent-%s-%s-%d-%d-%d-%s", hashOfFile(x.Workflow), hashOf(x.Key),
 		(x.USD+microDollar-1)/microDollar, x.Job.RunID, max(1, x.Job.Attempt), fitting(x.Job.ID))
 	if x.Part != "" {
 		name += partMark + x.Part
@@ -68,30 +66,24 @@ type spent struct {
 	run       int64 // the workflow run
 }
 
-// parseSpent reads the name of a spending. Amounts with a sign, or larger than any run can have
-// cost, are none of ours.
+// spentForm is how the names of spendings look.
+var spentForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^raymond-spent-([0-9a-f]{12})-([0-9a-f]{12})-([1-9][0-9]*)-([1-9][0-9]*)-[1-9][0-9]*-.`)
+})
+
+// parseSpent reads the name of a spending. Amounts larger than any run can have cost are
+// none of ours.
 func parseSpent(name string) (s spent, ok bool) {
-	rest, isOurs := strings.CutPrefix(name, spentPrefix)
-	parts := strings.SplitN(rest, "-", 6)
-	if !isOurs || len(parts) != 6 || !isHash(parts[0]) || !isHash(parts[1]) || parts[5] == "" {
+	parts := spentForm().FindStringSubmatch(name)
+	if parts == nil {
 		return s, false
 	}
-	micro, run, attempt := positive(parts[2]), positive(parts[3]), positive(parts[4])
-	if micro == 0 || run == 0 || attempt == 0 || micro > int64(state.MostUSD/microDollar) {
+	micro, err := strconv.ParseInt(parts[3], 10, 64)
+	run, otherErr := strconv.ParseInt(parts[4], 10, 64)
+	if err != nil || otherErr != nil || micro > int64(state.MostUSD/microDollar) {
 		return s, false
 	}
-	return spent{file: parts[0], key: parts[1], usd: state.USD(micro) * microDollar, run: run}, true
-}
-
-func isHash(s string) bool { return len(s) == spentHash && strings.Trim(s, "0123456789abcdef") == "" }
-
-// positive is a number from 1 as we write it; 0 for anything else.
-func positive(s string) int64 {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 1 || strconv.FormatInt(n, 10) != s {
-		return 0
-	}
-	return n
+	return spent{file: parts[1], key: parts[2], usd: state.USD(micro) * microDollar, run: run}, true
 }
 
 // Storing is where a spending is stored.

@@ -1,6 +1,7 @@
 package keyproxy
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"slices"
@@ -14,31 +15,13 @@ const loopback = "127.0.0.1"
 
 // bypass returns the variables that keep the agent CLI, and what it starts, from
 // asking a proxy of the job for a loopback address. Some programs read the one,
-// some the other.
+// some the other. A lone asterisk stays alone: not every program knows it in a list.
 func bypass(environ []string) []string {
-	upper, lower := variable(environ, "NO_PROXY"), variable(environ, "no_proxy")
-	if upper == "" {
-		upper = lower
+	list := cmp.Or(variable(environ, "NO_PROXY"), variable(environ, "no_proxy"))
+	if list != "*" && !slices.Contains(strings.Split(list, ","), loopback) {
+		list = strings.TrimPrefix(list+","+loopback, ",")
 	}
-	if lower == "" {
-		lower = upper
-	}
-	return []string{"NO_PROXY=" + withLoopback(upper), "no_proxy=" + withLoopback(lower)}
-}
-
-// withLoopback adds the address to a list that does not have it. A lone asterisk
-// stays alone: not every program knows it in a list.
-func withLoopback(list string) string {
-	var hosts []string
-	for host := range strings.SplitSeq(list, ",") {
-		if host = strings.TrimSpace(host); host != "" {
-			hosts = append(hosts, host)
-		}
-	}
-	if slices.Contains(hosts, loopback) || slices.Equal(hosts, []string{"*"}) {
-		return list
-	}
-	return strings.Join(append(hosts, loopback), ",")
+	return []string{"NO_PROXY=" + list, "no_proxy=" + list}
 }
 
 // variable returns a variable of an environment, of which the last entry counts.

@@ -11,8 +11,8 @@ import (
 func TestEnvironmentOfTheCLI(t *testing.T) {
 	for name, c := range map[string]struct{ environ, before, want []string }{
 		"nothing": {nil, nil, []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}},
-		"one":     {[]string{"NO_PROXY=a, .b"}, nil, []string{"NO_PROXY=a,.b,127.0.0.1", "no_proxy=a,.b,127.0.0.1"}},
-		"two":     {[]string{"no_proxy=x,127.0.0.1", "NO_PROXY=y"}, nil, []string{"NO_PROXY=y,127.0.0.1", "no_proxy=x,127.0.0.1"}},
+		"one":     {[]string{"NO_PROXY=a, .b"}, nil, []string{"NO_PROXY=a, .b,127.0.0.1", "no_proxy=a, .b,127.0.0.1"}},
+		"two":     {[]string{"no_proxy=x", "NO_PROXY=y,127.0.0.1"}, nil, []string{"NO_PROXY=y,127.0.0.1", "no_proxy=y,127.0.0.1"}},
 		"all":     {[]string{"NO_PROXY=old", "NO_PROXY=*"}, nil, []string{"NO_PROXY=*", "no_proxy=*"}},
 		"caged":   {[]string{"NO_PROXY=*"}, []string{"NO_PROXY=a,127.0.0.1", "no_proxy=a,127.0.0.1"}, []string{"NO_PROXY=a,127.0.0.1", "no_proxy=a,127.0.0.1"}},
 	} {
