@@ -190,10 +190,9 @@ var badFields = []struct {
 	{"agents[0].session.id", strings.Repeat("x", 129), ""}, {"agents[2].waits.question.token", "x", ""}, {"last.session.id", "/", ""},
 
 	{"entry", "Z.md", "files"}, {"files", map[string]any{"A.md": strings.Repeat("ab", 32), "x/y.md": strings.Repeat("ab", 32)}, ""},
-	{"progress.status", "completed", ""}, {"progress.created", 5, ""}, {"progress.total_usd", 4, ""}, {"ledger[1].n", 4, ""},
-	{"progress.launches", 1, "agents[0].exec.running.n"}, {"agents[1].exec.iteration", 3, ""},
+	{"progress.status", "completed", ""}, {"progress.created", 5, ""}, {"progress.total_usd", 4, ""},
 	{"agents[0].id", "main_b1", "agents[1].id"}, {"agents[0].id", "main_b2", ""}, {"agents[1].n", 1, ""}, {"agents[1].n", 7, ""},
-	{"ended[0].agent", "main", "agents[0].id"}, {"ended[0].n", 7, ""}, {"ended[0].error", "no", ""}, {"ended[0].parent", "main_b4", ""}, {"agents[0].parent", "main_b3", ""},
+	{"ended[0].agent", "main_b1", "agents[1].id"}, {"ended[0].error", "no", ""}, {"ended[0].parent", "main_b4", ""}, {"agents[0].parent", "main_b3", ""},
 	{"agents[0].visits", map[string]any{"S.sh": 1}, ""}, {"agents[0].visits", map[string]any{"A.md": 1, "../x": 1}, "agents[0].visits.../x"},
 	{"agents[0].exec", nil, ""}, {"agents[0].exec.reminder", "x", "agents[0].exec.session"}, {"agents[1].branch", true, ""},
 	{"agents[0].exec.running.session_id", "a/b", ""}, {"agents[0].exec.running.from", "", ""},

@@ -156,21 +156,24 @@ func (e *Exec) charge(entry Entry) {
 
 // count adds the tokens that an invocation is known to have used.
 func (e *Exec) count(o Outcome) {
-	sum := Usage{}
-	for _, list := range [][]ModelCost{o.Cost.Usage, o.Used} {
-		for _, m := range list {
-			sum = sum.Plus(m.Usage)
+	for _, m := range slices.Concat(o.Cost.Usage, o.Used) {
+		if m.All() == 0 {
+			continue
 		}
+		so := Tokens{}
+		if e.Tokens != nil {
+			so = *e.Tokens
+		}
+		e.Tokens = new(so.plus(m.Usage)) // that of the run stays as it is
 	}
-	if sum == (Usage{}) {
-		return
+}
+
+// plus returns the tokens with those of one model.
+func (t Tokens) plus(u Usage) Tokens {
+	return Tokens{
+		Input:  tokenSum(t.Input, tokenSum(u.Input, u.CacheWrite)),
+		Cached: tokenSum(t.Cached, u.CacheRead), Output: tokenSum(t.Output, u.Output),
 	}
-	all := Tokens{Input: tokenSum(sum.Input, sum.CacheWrite), Cached: sum.CacheRead, Output: sum.Output}
-	if e.Tokens != nil {
-		all.Input, all.Cached = tokenSum(all.Input, e.Tokens.Input), tokenSum(all.Cached, e.Tokens.Cached)
-		all.Output = tokenSum(all.Output, e.Tokens.Output)
-	}
-	e.Tokens = &all
 }
 
 // withModel adds what a model used and cost to a list. It changes the list.
@@ -226,11 +229,9 @@ func (r *Run) ledger() ledger {
 // Tokens returns the tokens that the run is known to have used, those of all models together.
 func (r *Run) Tokens() Tokens {
 	var all Tokens
-	for _, sum := range r.Sums() {
+	for sum := range r.ledger().sums() {
 		for _, m := range sum.Models {
-			all.Input = tokenSum(all.Input, tokenSum(m.Input, m.CacheWrite))
-			all.Cached = tokenSum(all.Cached, m.CacheRead)
-			all.Output = tokenSum(all.Output, m.Output)
+			all = all.plus(m.Usage)
 		}
 	}
 	return all

@@ -156,27 +156,11 @@ func TestThreeUnknownInARow(t *testing.T) {
 
 // TestEstimatesAreMarked wherever the budget is spoken of.
 func TestEstimatesAreMarked(t *testing.T) {
-	for _, estimated := range []bool{false, true} {
+	for kind, mark := range map[state.CostKind]string{state.Exact: "", state.Estimated: "~"} {
 		p := newPlay(t, nil)
-		mark, kind := "", state.Exact
-		if estimated {
-			mark, kind = "~", state.Estimated
-		}
 		p.ends("main", state.Outcome{Cost: state.Cost{Kind: kind, USD: 9 * state.Dollar}, Decision: protocol.Decision{Then: goTo("A.md")}})
-		p.turn("main", goTo("A.md"))
 		p.ends("main", moves(2*state.Dollar, goTo("A.md")))
-		end := p.closed(nil)
-		if want := "spent " + mark + "$1"; end.Status != state.OverBudget || !strings.Contains(end.Reason, want) {
-			t.Errorf("estimated %v: got %s, %q, want over_budget with %q", estimated, end.Status, end.Reason, want)
-		}
-		limits := bodies[*state.Limit](p)
-		if len(limits) == 0 {
-			t.Fatalf("estimated %v: got %d limits, want the warning", estimated, len(limits))
-		}
-		for _, l := range limits {
-			if got := l.Spent(); got.Estimated != estimated || !strings.HasPrefix(got.String(), mark+"$") || l.Value != got.USD.Float() {
-				t.Errorf("estimated %v: got limit %+v, worded %q", estimated, l, got)
-			}
-		}
+		equal(t, "reason", p.closed(nil).Reason, "spent "+mark+"$11 of a budget of $10")
+		equal(t, "warning", bodies[*state.Limit](p)[0].Spent().String(), mark+"$9.00")
 	}
 }

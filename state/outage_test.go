@@ -35,45 +35,32 @@ func (p *play) retries() []float64 {
 }
 
 // TestFailuresOfTheServiceAreWaitedOut: 1 s, 2 s and so on up to a minute, until
-// the time is over that counts from the first of them; the last wait ends with it.
-// No retry is counted.
+// the time is over that counts from the first of them; the last wait ends with it. A wait that
+// the service asks for goes before a shorter one of ours; one beyond the end ends the waiting
+// at once. No retry is counted.
 func TestFailuresOfTheServiceAreWaitedOut(t *testing.T) {
+	s := time.Second
 	for _, c := range []struct {
 		limit *state.Duration
+		asks  []time.Duration // waits, in the first failures
 		want  []float64
+		says  string
 	}{
-		{nil, []float64{1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60, 60, 57}},
-		{new(state.Duration(20 * time.Second)), []float64{1, 2, 4, 8, 5}},
-		{new(state.Duration(time.Second)), []float64{1}},
+		{nil, nil, []float64{1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60, 60, 57}, "529 (the service has failed for the 10m0s of overload-wait)"},
+		{new(state.Duration(20 * s)), nil, []float64{1, 2, 4, 8, 5}, "has failed for the 20s"},
+		{new(state.Duration(s)), nil, []float64{1}, "has failed for the 1s"},
+		{new(state.Duration(60 * s)), []time.Duration{10 * s, 1, 48 * s}, []float64{10, 2, 48}, "has failed for the 1m0s"},
+		{new(state.Duration(60 * s)), []time.Duration{10 * s, 51 * s}, []float64{10}, "asks for a wait until"},
 	} {
 		p := newPlay(t, func(o *state.Options) { o.OverloadWait, o.MaxRetries = c.limit, 1 })
-		for p.agent("main").Status == state.Ready {
-			p.down(0)
+		for n := 0; p.agent("main").Status == state.Ready; n++ {
+			p.down(append(c.asks, make([]time.Duration, n+1)...)[n])
 		}
 		equal(t, "waits", p.retries(), c.want)
-		f := p.agent("main").Failure
-		if f.Class != string(state.Service) || !strings.HasPrefix(f.Message, "529 (the service has failed for the ") || !strings.Contains(f.Message, "overload-wait") {
-			t.Errorf("failure: got %+v, want the last error and the limit", f)
+		if f := p.agent("main").Failure; f.Class != string(state.Service) || !strings.Contains(f.Message, c.says) {
+			t.Errorf("failure: got %+v, want it to say %q", f, c.says)
 		}
-		equal(t, "retries counted", p.agent("main").Exec.Retries, 0)
-		equal(t, "executions begun", len(bodies[*state.StateStarted](p)), 1)
-	}
-}
-
-// TestRetryAfterIsObeyed: the wait that the service asks for goes before a shorter
-// one of ours; one beyond the end ends the waiting at once.
-func TestRetryAfterIsObeyed(t *testing.T) {
-	p := newPlay(t, func(o *state.Options) { o.OverloadWait = new(state.Duration(time.Minute)) })
-	p.down(10 * time.Second)
-	p.down(time.Millisecond)
-	p.down(48 * time.Second)
-	equal(t, "waits", p.retries(), []float64{10, 2, 48})
-	p = newPlay(t, func(o *state.Options) { o.OverloadWait = new(state.Duration(time.Minute)) })
-	p.down(10 * time.Second)
-	p.down(51 * time.Second)
-	equal(t, "waits", p.retries(), []float64{10})
-	if f := p.agent("main").Failure; f == nil || !strings.Contains(f.Message, "asks for a wait until") {
-		t.Errorf("failure: got %+v, want what the service asked for", f)
+		equal(t, "retries counted, executions begun", []int{p.agent("main").Exec.Retries, len(bodies[*state.StateStarted](p))}, []int{0, 1})
 	}
 }
 
