@@ -16,7 +16,7 @@ import (
 func filled(t *testing.T) map[string]any {
 	t.Helper()
 	var exec state.Exec
-	fill(reflect.ValueOf(&exec).Elem())
+	state.Fill(reflect.ValueOf(&exec).Elem())
 	exec.Started, exec.Phase, exec.Running = epoch, state.PhaseAgent, nil
 	exec.Session, exec.Asked, exec.Verdict.Reason = &state.Session{ID: "s-1"}, nil, "no"
 	main := state.Agent{

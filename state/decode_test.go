@@ -142,28 +142,24 @@ func good(t *testing.T) map[string]any {
 // put sets the value at a path such as agents[0].stack[0].state.
 func put(t *testing.T, v any, path string, value any) {
 	t.Helper()
-	keys := strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
-	for i, key := range keys {
-		last := i == len(keys)-1
-		switch at := v.(type) {
+	at := strings.LastIndexAny(path, ".[")
+	key := strings.Trim(path[at+1:], "]")
+	for _, p := range append(places(v, ""), place{value: v}) {
+		if p.path != path[:max(at, 0)] {
+			continue
+		}
+		switch in := p.value.(type) {
 		case map[string]any:
-			if last {
-				at[key] = value
-			}
-			v = at[key]
+			in[key] = value
+			return
 		case []any:
 			n, err := strconv.Atoi(key)
-			if err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			if last {
-				at[n] = value
-			}
-			v = at[n]
-		default:
-			t.Fatalf("%s: nothing at %s", path, key)
+			must(t, err)
+			in[n] = value
+			return
 		}
 	}
+	t.Fatalf("nothing at %s", path)
 }
 
 // badFields are changes of a good run that make it invalid: a field has another type or form, or doesn't

@@ -75,8 +75,8 @@ func Abs(path string) string {
 
 // tiny is a run of one state.
 func tiny() *Run {
-	return New(Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: Abs("/w"), Entry: "A.md", Dir: Abs("/d"), Files: map[string]string{"A.md": strings.Repeat("ab", 32)},
-		Options: Options{MaxParallel: 1, MaxAgents: 1, MaxDepth: 1, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
+	return New(Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: Abs("/w"), Entry: "A.sh", Dir: Abs("/d"), Files: map[string]string{"A.sh": strings.Repeat("ab", 32)},
+		Options: Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 }
 
 // TestWhatIsSavedIsOnTheDisk: the content of a snapshot before it has its name, the

@@ -20,26 +20,30 @@ var updateEvents = flag.Bool("update-events", false, "write testdata/events.json
 
 var eventTime = time.Date(2026, 3, 1, 9, 0, 0, 7_654_321, time.UTC)
 
-// fillBody sets everything in v that the log shows to something that is not zero.
-func fillBody(v reflect.Value) {
+// Fill sets everything that v holds, and a file of it shows, to something that is not zero.
+func Fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fillBody(v.Elem())
+		Fill(v.Elem())
 	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(eventTime.Truncate(time.Second)))
+			return
+		}
 		for i := range v.NumField() {
-			if v.Type().Field(i).Tag.Get("json") != "-" {
-				fillBody(v.Field(i))
+			if f := v.Type().Field(i); f.IsExported() && f.Tag.Get("json") != "-" {
+				Fill(v.Field(i))
 			}
 		}
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
-		fillBody(v.Index(0))
-		fillBody(v.Index(1))
+		Fill(v.Index(0))
+		Fill(v.Index(1))
 	case reflect.Map:
 		v.Set(reflect.MakeMap(v.Type()))
 		value := reflect.New(v.Type().Elem()).Elem()
-		fillBody(value)
+		Fill(value)
 		v.SetMapIndex(reflect.ValueOf("<b>&"), value)
 	case reflect.String:
 		v.SetString("a \"text\" with <goto>B.md</goto>\n")
@@ -47,6 +51,8 @@ func fillBody(v reflect.Value) {
 		v.SetBool(true)
 	case reflect.Float64:
 		v.SetFloat(0.1)
+	case reflect.Interface:
+		v.Set(reflect.ValueOf(&AgentOutput{Text: "x"}))
 	default:
 		v.SetInt(1_500_000_001)
 	}
@@ -62,7 +68,7 @@ func bodySamples() []Body {
 	var out []Body
 	for _, name := range names {
 		empty, full := reflect.New(bodies[name]), reflect.New(bodies[name])
-		fillBody(full.Elem())
+		Fill(full.Elem())
 		for i := range empty.Elem().NumField() { // lists that are never null
 			switch f := empty.Elem().Field(i); {
 			case strings.HasSuffix(bodies[name].Field(i).Tag.Get("json"), ",omitempty"):

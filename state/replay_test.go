@@ -10,27 +10,17 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-var firstDay = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-
-func replayRun() *Run {
-	return New(Run{
-		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: Abs("/w"), Entry: "A.sh", Dir: Abs("/d"),
-		Files:   map[string]string{"A.sh": strings.Repeat("ab", 32)},
-		Options: Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2},
-	}, "", firstDay)
-}
-
 // replaySteps returns the journal of a run that forks twice and ends one agent.
 func replaySteps(tb testing.TB) []byte {
 	tb.Helper()
-	run, journal := replayRun(), []byte{}
+	run, journal := tiny(), []byte{}
 	st := &protocol.State{Name: "A.sh", Kind: protocol.Script}
 	fork := protocol.Decision{
 		Spawns: []protocol.Spawn{{State: "A.sh", Next: "A.sh"}}, Then: protocol.Move{Verb: protocol.Goto, To: "A.sh"},
 	}
 	end := protocol.Decision{Then: protocol.Move{Verb: protocol.Result, Text: "done"}}
 	take := func(f func(*Step)) {
-		s := run.Step(firstDay)
+		s := run.Step(time.Unix(2, 0))
 		f(s)
 		d := s.Delta()
 		data, err := marshal(d)
@@ -72,7 +62,7 @@ func checked(lines []byte) []byte {
 
 // replay applies the steps of a journal to the run that they follow.
 func replay(journal []byte) (*Run, error) {
-	run := replayRun()
+	run := tiny()
 	return run, run.replay(bytes.NewReader(journal))
 }
 

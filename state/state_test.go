@@ -22,53 +22,11 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// fill sets everything that v holds to something other than zero.
-func fill(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem())
-	case reflect.Struct:
-		fillStruct(v)
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0))
-	case reflect.Map:
-		k, e := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(k)
-		fill(e)
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(k, e)
-	case reflect.String:
-		v.SetString("x")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Float64:
-		v.SetFloat(1.5)
-	case reflect.Interface:
-		v.Set(reflect.ValueOf(&state.AgentOutput{Text: "x"}))
-	default:
-		v.SetInt(1)
-	}
-}
-
-func fillStruct(v reflect.Value) {
-	if v.Type() == reflect.TypeFor[time.Time]() {
-		v.Set(reflect.ValueOf(epoch))
-		return
-	}
-	for i := range v.NumField() {
-		if v.Type().Field(i).IsExported() {
-			fill(v.Field(i))
-		}
-	}
-}
-
 // TestFileForgetsNothing: every field of a run, also one added next year, comes
 // back from its file.
 func TestFileForgetsNothing(t *testing.T) {
 	r := new(state.Run)
-	fill(reflect.ValueOf(r).Elem())
+	state.Fill(reflect.ValueOf(r).Elem())
 	r.Schema = state.Schema
 	data := fileOf(t, r)
 	got, err := state.Decode(data)
