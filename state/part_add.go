@@ -9,18 +9,15 @@ import (
 // addAgents puts the part's agents in the place of those that were handed over, and adds
 // those that were created in it.
 func (o *partMerge) addAgents() error {
-	for _, a := range o.from.Agents {
-		if a.N > o.began.Created && o.takes(a.ID, a.N) {
-			if err := o.checkNew(a.ID); err != nil {
-				return err
-			}
-		}
-	}
 	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.given[a.ID] })
 	for _, a := range o.from.Agents {
-		if o.takes(a.ID, a.N) {
-			o.run.Agents = append(o.run.Agents, o.agent(a))
+		if !o.takes(a.ID, a.N) {
+			continue
 		}
+		if err := o.checkNew(a.ID); a.N > o.began.Created && err != nil {
+			return err
+		}
+		o.run.Agents = append(o.run.Agents, o.agent(a))
 	}
 	if o.given[mainAgent] {
 		o.run.Last = o.from.Last
@@ -87,13 +84,14 @@ func (o *partMerge) waitAgain(a *Agent) {
 
 // addEnded adds the agents that ended in the part. They are its last ones.
 func (o *partMerge) addEnded() error {
+	var delivered []string
 	before, ended := o.from.Ended[:o.began.Ended], o.from.Ended[o.began.Ended:]
 	for _, e := range before {
-		at := slices.IndexFunc(o.run.Ended, func(have Ending) bool { return have.Agent == e.Agent })
-		if e.Delivered && at >= 0 && o.part.Has(e.Agent) {
-			o.run.Ended[at].Delivered = true
+		if e.Delivered && o.part.Has(e.Agent) {
+			delivered = append(delivered, e.Agent)
 		}
 	}
+	o.run.Ended = markDelivered(o.run.Ended, delivered)
 	for _, e := range ended {
 		switch {
 		case o.given[e.Agent]:

@@ -99,10 +99,6 @@ func copied(r *Run) *Run {
 	c.byID = nil
 	c.Agents, c.Ended = slices.Clone(r.Agents), slices.Clone(r.Ended)
 	c.Ledger, c.Used = slices.Clone(r.Ledger), slices.Clone(r.Used)
-	if r.Past != nil {
-		past := *r.Past
-		c.Past = &past
-	}
 	return &c
 }
 
@@ -116,20 +112,13 @@ type merge struct {
 
 // join merges one part, if there is anything to merge, and returns the part's events.
 func (m *merge) join(ran Ran) (took bool, events []Event, err error) {
-	given := ran.Part.given(m.Base)
-	if ran.Running && len(given) > 0 {
-		p := ran.Part
-		p.Running = true
-		m.run.Parts = append(m.run.Parts, p)
-		return false, nil, nil
-	}
+	p, given := ran.Part, ran.Part.given(m.Base)
 	if len(given) == 0 {
 		return false, nil, nil // it was joined before
 	}
-	p := ran.Part
-	p.Earlier, p.Running = true, false
+	p.Earlier, p.Running = !ran.Running, ran.Running
 	m.run.Parts = append(m.run.Parts, p)
-	if len(ran.Runs) == 0 {
+	if ran.Running || len(ran.Runs) == 0 {
 		return false, nil, nil
 	}
 	for _, run := range ran.Runs {
@@ -193,15 +182,8 @@ func (m *merge) finish() error {
 	for _, s := range r.Sums() {
 		p.TotalUSD = p.TotalUSD.Plus(s.CostUSD)
 	}
-	forgotten := p.Created - len(r.Agents) - len(r.Ended)
-	if forgotten < r.Forgotten() {
-		return &FileError{Field: "progress.created", What: fmt.Sprintf("is %d with the parts, and more agents are there", p.Created)}
-	}
-	if forgotten > 0 {
-		if r.Past == nil {
-			r.Past = &Past{}
-		}
-		r.Past.Agents = forgotten
+	if forgotten := p.Created - len(r.Agents) - len(r.Ended); forgotten != r.Forgotten() { // some of a part were not taken
+		r.Past = &Past{Agents: forgotten, Sums: r.Past.sums()}
 	}
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
