@@ -77,9 +77,7 @@ func (j Joining) Join() (*Joined, error) {
 		}
 		logs, out.Took = append(logs, own), append(out.Took, took)
 	}
-	if err := m.finish(); err != nil {
-		return nil, err
-	}
+	m.finish()
 	out.Run, out.Events = m.run, mergeEvents(j.Base.Progress.Events, logs)
 	m.run.Progress.Events += len(out.Events)
 	m.run.Events = m.told
@@ -163,7 +161,7 @@ func (p *Part) given(r *Run) map[string]bool {
 
 // finish numbers the agents of parts that have stored nothing anew, since a job that
 // comes too late must not be taken for one that runs them now, and counts.
-func (m *merge) finish() error {
+func (m *merge) finish() {
 	r := m.run
 	for _, p := range r.Parts {
 		for _, h := range p.Agents {
@@ -189,5 +187,4 @@ func (m *merge) finish() error {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}
 	r.fold()
-	return nil
 }
