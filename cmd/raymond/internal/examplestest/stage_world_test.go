@@ -3,6 +3,7 @@
 package examplestest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 )
 
@@ -21,41 +23,45 @@ const actionName = "raymond-action/raymond-action@v1"
 // APIKey is the model's key that workflows get as the secret ANTHROPIC_API_KEY.
 const APIKey = "sk-ant-of-the-consumer"
 
+// realCLI keeps the real CLI off the network.
+const realCLI = `#!/bin/bash
+export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_UPDATES=1 CLAUDE_CODE_MAX_RETRIES=1 NO_PROXY='*'
+exec %q "$@"
+`
+
 // Setup is what a consumer has.
 type Setup struct {
 	Example string // the folder in examples/
 	Files   string // the consumer's own files, a txtar archive
 	// Edit, unless nil, changes the text of the workflow file before it is placed.
 	Edit func(string) string
-
-	notes string // the folder outside of the checkout in which agents note what they do
 }
 
 // Stage is a consumer's repository with an example in it, the forge that it is on,
 // and what agents do there. Its Config is that of every workflow run.
 type Stage struct {
 	acttest.Config
-	Forge  *Forge
-	Agents *Agents
+	Forge *Forge
 
 	t   testing.TB
 	run int64 // of the last event
 }
 
-// New makes the repository, with one commit on main, which the forge has too.
-// Agents are those of s.Agents until UseCLI is called.
-func New(t testing.TB, setup Setup) *Stage {
+// New makes the repository, with one commit on main, which the forge has too. The agent CLI is
+// the real one, which talks to the API at url.
+func New(t testing.TB, setup Setup, url string) *Stage {
 	t.Helper()
-	s := &Stage{t: t, Forge: newForge(t), Agents: newAgents(t)}
-	setup.notes = s.Agents.dir
-	files := setup.files(t)
+	s := &Stage{t: t, Forge: newForge(t)}
+	files, cli := setup.files(t), t.TempDir()
+	installtest.WriteProgram(t, filepath.Join(cli, "claude"), fmt.Sprintf(realCLI, claudetest.Vendor{}.Install(t)))
 	s.Config = acttest.Config{
 		Repo: acttest.Repository(t, files), Workflow: ".github/workflows/" + setup.Example + ".yml",
 		Actions: map[string]string{actionName: acttest.Release(t, sitetest.Raymond.Path(t))}, Artifacts: t.TempDir(),
 		Secrets: map[string]string{"GITHUB_TOKEN": s.Forge.Token, "ANTHROPIC_API_KEY": APIKey},
-		Path:    []string{s.Agents.dir},
+		Path:    []string{cli},
 		Env: map[string]string{
-			"GITHUB_API_URL": s.Forge.URL + "/api", "GITHUB_SERVER_URL": s.Forge.URL, "GITHUB_GRAPHQL_URL": s.Forge.URL + "/graphql",
+			"ANTHROPIC_BASE_URL": url,
+			"GITHUB_API_URL":     s.Forge.URL + "/api", "GITHUB_SERVER_URL": s.Forge.URL, "GITHUB_GRAPHQL_URL": s.Forge.URL + "/graphql",
 			// A race must not pass for an exit code of ours, nor cost a second at exit.
 			"GORACE":              "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
 			"GITHUB_WORKFLOW_REF": Repository + "/.github/workflows/" + setup.Example + ".yml@refs/heads/main",
@@ -68,9 +74,9 @@ func New(t testing.TB, setup Setup) *Stage {
 // inputLines are the lines of a workflow file that begin the inputs of the action.
 var inputLines = regexp.MustCompile(`(?m)^(\s+)workflow: .*$`)
 
-// inputs let agents reach the agent CLI of the stage, be it the stub or the real one, and what they note.
-func (setup Setup) inputs() string {
-	lines := []string{"${0}", "${1}cage-write: " + setup.notes, "${1}cage-read: |", "${1}  " + sitetest.Builds}
+// inputs let agents reach the agent CLI of the stage.
+func inputs() string {
+	lines := []string{"${0}", "${1}cage-read: |", "${1}  " + sitetest.Builds}
 	if cache, err := os.UserCacheDir(); err == nil {
 		lines = append(lines, "${1}  "+filepath.Join(cache, "raymond-action"))
 	}
@@ -88,14 +94,7 @@ func (setup Setup) files(t testing.TB) string {
 	if setup.Edit != nil {
 		text = setup.Edit(text)
 	}
-	return setup.Files + "-- .github/workflows/" + setup.Example + ".yml --\n" + inputLines.ReplaceAllString(text, setup.inputs())
-}
-
-// UseCLI makes the agent CLI the real one, which talks to the API at url.
-func (s *Stage) UseCLI(url string) {
-	s.t.Helper()
-	s.Agents.real(claudetest.Vendor{}.Install(s.t))
-	s.Env["ANTHROPIC_BASE_URL"] = url
+	return setup.Files + "-- .github/workflows/" + setup.Example + ".yml --\n" + inputLines.ReplaceAllString(text, inputs())
 }
 
 // Run makes an event happen in a workflow run of its own, whose number is one more than

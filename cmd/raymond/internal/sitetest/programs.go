@@ -4,16 +4,17 @@
 package sitetest
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
-
-	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // Builds is the folder of the programs that the tests build, each at most once.
@@ -44,10 +45,18 @@ type Program struct {
 	build func() (string, error)
 }
 
-// newProgram is a program that is built when the first test wants it.
+// newProgram is a program that is built when the first test wants it. A -race in GOFLAGS is
+// for the tests; the program looks for races when its own flags say so.
 func newProgram(name, pkg string, flags ...string) *Program {
-	p := installtest.Program{Name: name, Package: pkg, Flags: append([]string{"-ldflags=-s -w"}, flags...)}
-	return &Program{Name: name, build: sync.OnceValues(func() (string, error) { return p.Build(context.Background(), Builds) })}
+	return &Program{Name: name, build: sync.OnceValues(func() (string, error) {
+		path := filepath.Join(Builds, name)
+		cmd := exec.Command("go", slices.Concat([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", path}, flags, []string{pkg})...)
+		cmd.Env = append(os.Environ(), "GOFLAGS="+strings.ReplaceAll(os.Getenv("GOFLAGS"), "-race", ""))
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+		}
+		return path, nil
+	})}
 }
 
 // Path returns where the built program is.
