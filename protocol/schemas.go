@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -37,14 +37,16 @@ func (s *State) readSchema(v value) {
 		s.readSchemaName(v)
 		return
 	}
-	tree, ok := v.tree()
-	if !ok {
+	var tree any
+	err := v.node.Decode(&tree)
+	text, jsonErr := json.Marshal(tree)
+	if err = errors.Join(err, jsonErr); err != nil {
+		v.problem("schema", "%s can't be written in JSON: %v", v.name, err)
 		return
 	}
-	text, _ := json.Marshal(tree) // it has nothing that JSON has not
 	parsed, wrong := schema.Parse(string(text))
 	if wrong != nil {
-		s.addProblem(posOf(nodeAt(v.node, wrong.Place)), "schema", "%s: %v", v.name, wrong)
+		v.problem("schema", "%s: %v", v.name, wrong)
 		return
 	}
 	s.Policy.setSchema(v.name, parsed)
@@ -104,88 +106,4 @@ func (r schemaReader) jsonFiles() []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// tree returns a value in the types that JSON has.
-func (v value) tree() (any, bool) {
-	switch v.node.Kind {
-	case yaml.MappingNode:
-		return v.object()
-	case yaml.SequenceNode:
-		list := []any{}
-		for _, item := range v.node.Content {
-			child, ok := v.entry(v.name, item).tree()
-			if !ok {
-				return nil, false
-			}
-			list = append(list, child)
-		}
-		return list, true
-	}
-	return v.scalar()
-}
-
-func (v value) object() (any, bool) {
-	object := map[string]any{}
-	for i := 0; i < len(v.node.Content); i += 2 {
-		key := v.node.Content[i]
-		if !v.state.checkKey(key) {
-			return nil, false
-		}
-		child, ok := v.entry(v.name, v.node.Content[i+1]).tree()
-		if !ok {
-			return nil, false
-		}
-		object[key.Value] = child
-	}
-	return object, true
-}
-
-// scalar returns a scalar in a type that JSON has. A date is a string there, and JSON knows
-// neither 0x10 nor .inf.
-func (v value) scalar() (any, bool) {
-	n := v.node
-	switch n.ShortTag() {
-	case "!!str", "!!timestamp":
-		return n.Value, true
-	case "!!null", "!!bool", "!!int", "!!float":
-		if json.Valid([]byte(n.Value)) {
-			return json.RawMessage(n.Value), true
-		}
-		var decoded any
-		err := n.Decode(&decoded)
-		if _, jsonErr := json.Marshal(decoded); err == nil && jsonErr == nil {
-			return decoded, true
-		}
-	}
-	v.problem("schema", "%s: %s can't be written in JSON", v.name, describe(n))
-	return nil, false
-}
-
-// nodeAt returns the node that a JSON pointer leads to, or the last one on the way there.
-func nodeAt(n *yaml.Node, pointer string) *yaml.Node {
-	unescape := strings.NewReplacer("~1", "/", "~0", "~")
-	for part := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		next := childOf(n, unescape.Replace(part))
-		if next == nil {
-			break
-		}
-		n = next
-	}
-	return n
-}
-
-func childOf(n *yaml.Node, name string) *yaml.Node {
-	if n.Kind == yaml.SequenceNode {
-		if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < len(n.Content) {
-			return n.Content[i]
-		}
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == name {
-			return n.Content[i+1]
-		}
-	}
-	return nil
 }

@@ -2,10 +2,13 @@ package schema
 
 import (
 	"fmt"
-	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json"
 )
 
 // check is one value that is held to one schema.
@@ -14,32 +17,15 @@ type check struct {
 	node
 	object   map[string]any // what the schema says
 	value    any
-	at       *location       // of the value; the same one means the same value
-	above    *check          // what led to this check
-	seen     map[string]bool // the members or items of the value that the keywords have looked at
+	at       string // JSON pointer to the value
+	above    *check // what led to this check
 	failures []failure
-}
-
-// location is a place in a text: a member or an item of the one above. The first one is the whole text.
-type location struct {
-	above *location
-	name  string
-}
-
-// names returns the names on the way to a place.
-func (l *location) names() []string {
-	var all []string
-	for ; l.above != nil; l = l.above {
-		all = append(all, l.name)
-	}
-	slices.Reverse(all)
-	return all
 }
 
 // failure is one thing that is wrong.
 type failure struct {
 	schema  string // JSON pointer to it
-	at      *location
+	at      string // JSON pointer to the value
 	keyword string // JSON pointer from the schema
 	message string
 	tried   []failure // the first failure of each alternative
@@ -53,29 +39,22 @@ func (c *check) fail(keyword, format string, args ...any) *failure {
 }
 
 // of holds a value to a schema.
-func (c *check) of(n node, value any, at *location) *check {
-	sub := &check{Schema: c.Schema, node: n, value: value, at: at, above: c, seen: map[string]bool{}}
+func (c *check) of(n node, value any, at string) []failure {
+	sub := &check{Schema: c.Schema, node: n, value: value, at: at, above: c}
 	sub.object, _ = n.says.(map[string]any)
 	sub.run()
-	return sub
+	return sub.failures
 }
 
 // self holds the value to another schema, too.
-func (c *check) self(n node) *check {
-	sub := c.of(n, c.value, c.at)
-	if len(sub.failures) == 0 {
-		maps.Copy(c.seen, sub.seen)
-	}
-	return sub
-}
+func (c *check) self(n node) []failure { return c.of(n, c.value, c.at) }
 
 // require holds the value to another schema which it must meet.
-func (c *check) require(n node) { c.failures = append(c.failures, c.self(n).failures...) }
+func (c *check) require(n node) { c.failures = append(c.failures, c.self(n)...) }
 
 // part holds a member or an item of the value to a schema which it must meet.
 func (c *check) part(n node, name string, value any) {
-	c.failures = append(c.failures, c.of(n, value, &location{c.at, name}).failures...)
-	c.seen[name] = true
+	c.failures = append(c.failures, c.of(n, value, below(c.at, name))...)
 }
 
 // run holds the value to the schema.
@@ -90,7 +69,10 @@ func (c *check) run() {
 	case !c.isTyped() || !c.isExact():
 		return
 	}
-	c.follow("$ref")
+	if text, ok := c.object["$ref"].(string); ok {
+		to, _ := c.lead(text)
+		c.require(to)
+	}
 	switch v := c.value.(type) {
 	case map[string]any:
 		c.checkObject(v)
@@ -98,17 +80,15 @@ func (c *check) run() {
 		c.checkArray(v)
 	case string:
 		c.checkString(v)
-	case number:
+	case float64:
 		c.checkNumber(v)
 	}
-	c.follow("$dynamicRef")
 	c.combine()
-	c.checkUnseen()
 }
 
 // repeats reports whether the same value is already being held to the same schema.
 func (c *check) repeats() bool {
-	for up := c.above; up.at == c.at; up = up.above {
+	for up := c.above; up.above != nil && up.at == c.at; up = up.above {
 		if up.place == c.place {
 			return true
 		}
@@ -119,8 +99,8 @@ func (c *check) repeats() bool {
 // isTyped holds the value to the keyword type.
 func (c *check) isTyped() bool {
 	wanted, got := typesOf(c.object["type"]), typeOf(c.value)
-	n, ok := c.value.(number)
-	if wanted == nil || slices.Contains(wanted, got) || ok && slices.Contains(wanted, "integer") && n.exact().IsInt() {
+	n, ok := c.value.(float64)
+	if wanted == nil || slices.Contains(wanted, got) || ok && slices.Contains(wanted, "integer") && n == math.Trunc(n) {
 		return true
 	}
 	c.fail("/type", "got %s, want %s", got, strings.Join(wanted, " or "))
@@ -148,7 +128,7 @@ func typeOf(v any) string {
 		return "null"
 	case bool:
 		return "boolean"
-	case number:
+	case float64:
 		return "number"
 	case string:
 		return "string"
@@ -168,38 +148,28 @@ func (c *check) isExact() bool {
 }
 
 func (c *check) isOneOf(keyword string, values []any) bool {
-	key := keyOf(c.value)
-	if slices.ContainsFunc(values, func(v any) bool { return keyOf(v) == key }) {
+	if slices.ContainsFunc(values, func(v any) bool { return reflect.DeepEqual(v, c.value) }) {
 		return true
 	}
-	var shown []string
+	var list []string
 	for _, v := range values {
-		switch v := v.(type) {
-		case []any, map[string]any:
-		case string:
-			shown = append(shown, quoted(v))
-		default:
-			shown = append(shown, fmt.Sprint(v))
-		}
+		list = append(list, shown(v))
 	}
-	switch {
-	case len(shown) < len(values): // what is not simple is not shown
-		c.fail("/"+keyword, "'%s' failed", keyword)
-	case len(shown) == 1:
-		c.fail("/"+keyword, "value must be %s", shown[0])
-	default:
-		c.fail("/"+keyword, "value must be one of %s", strings.Join(shown, ", "))
+	what := "one of "
+	if len(list) == 1 {
+		what = ""
 	}
+	c.fail("/"+keyword, "value must be %s%s", what, strings.Join(list, ", "))
 	return false
 }
 
-// follow holds the value to the schema that a reference leads to. As a document has no other documents
-// in it, $ref and $dynamicRef lead to the same one.
-func (c *check) follow(key string) {
-	if text, ok := c.object[key].(string); ok {
-		to, _ := c.lead(text)
-		c.require(to)
+// shown is a value as messages have it.
+func shown(v any) string {
+	if s, ok := v.(string); ok {
+		return quoted(s)
 	}
+	text, _ := json.Marshal(v, json.Deterministic(true))
+	return string(text)
 }
 
 // all holds the value to the schemas of a list, and returns the first failure with each that it does not
@@ -207,8 +177,8 @@ func (c *check) follow(key string) {
 func (c *check) all(key string) (tried []failure, met []int) {
 	list, _ := c.object[key].([]any)
 	for i, says := range list {
-		if sub := c.self(c.in(says, key, strconv.Itoa(i))); len(sub.failures) > 0 {
-			tried = append(tried, sub.failures[0])
+		if failures := c.self(c.in(says, key, strconv.Itoa(i))); len(failures) > 0 {
+			tried = append(tried, failures[0])
 		} else {
 			met = append(met, i)
 		}
@@ -218,7 +188,7 @@ func (c *check) all(key string) (tried []failure, met []int) {
 
 // combine holds the value to the keywords that combine schemas.
 func (c *check) combine() {
-	if says, ok := c.object["not"]; ok && len(c.self(c.in(says, "not")).failures) == 0 {
+	if says, ok := c.object["not"]; ok && len(c.self(c.in(says, "not"))) == 0 {
 		c.fail("", "'not' failed")
 	}
 	list, _ := c.object["allOf"].([]any)
@@ -236,31 +206,11 @@ func (c *check) combine() {
 	}
 	if says, ok := c.object["if"]; ok {
 		next := "then"
-		if len(c.self(c.in(says, "if")).failures) > 0 {
+		if len(c.self(c.in(says, "if"))) > 0 {
 			next = "else"
 		}
 		if says, ok := c.object[next]; ok {
 			c.require(c.in(says, next))
-		}
-	}
-}
-
-// checkUnseen holds to unevaluatedProperties and unevaluatedItems what no other keyword has looked at.
-func (c *check) checkUnseen() {
-	object, _ := c.value.(map[string]any)
-	array, _ := c.value.([]any)
-	if says, ok := c.object["unevaluatedProperties"]; ok {
-		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if !c.seen[name] {
-				c.part(c.in(says, "unevaluatedProperties"), name, object[name])
-			}
-		}
-	}
-	if says, ok := c.object["unevaluatedItems"]; ok {
-		for i, item := range array {
-			if name := strconv.Itoa(i); !c.seen[name] {
-				c.part(c.in(says, "unevaluatedItems"), name, item)
-			}
 		}
 	}
 }

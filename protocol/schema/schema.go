@@ -8,8 +8,7 @@ import "regexp"
 // Schema says which JSON values are allowed. It doesn't change, and may be used by several
 // goroutines at once.
 type Schema struct {
-	nodes    map[string]node   // all schemas of the document, by JSON pointer
-	anchors  map[string]string // JSON pointers of schemas by their names
+	nodes    map[string]node // all schemas of the document, by JSON pointer
 	patterns map[string]*regexp.Regexp
 }
 
@@ -68,7 +67,4 @@ func (s *Schema) Check(text string) []Violation {
 // hold is Check for a value.
 func (s *Schema) hold(value any) []Violation { return violations(s.failures(value)) }
 
-func (s *Schema) failures(value any) []failure {
-	c := check{Schema: s}
-	return c.of(s.nodes[""], value, &location{}).failures
-}
+func (s *Schema) failures(value any) []failure { return (&check{Schema: s}).of(s.nodes[""], value, "") }

@@ -40,8 +40,8 @@ func TestParseRefuses(t *testing.T) {
 		{`{"$ref":"#a"}`, `at /$ref: there is no schema at "#a"`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#"}`, "at /$schema: only https://json-schema.org/draft/2020-12/schema is possible, at the top"},
 		{`{"not":{"$id":"https://example.com/a"}}`, "at /not/$id: only the whole schema can have an id"},
-		{`{"dependencies":{}}`, "at /dependencies: the keyword is of an earlier draft, not of 2020-12"},
-		{`{"maximum":1e999999999}`, "at /maximum: the number is too long or too large"},
+		{`{"items":{"contains":{}}}`, "at /items/contains: the keyword is not known here: docs/language.md#answers-that-are-checked names those that are"},
+		{`{"maximum":1e999999999}`, "at /maximum: the number is too large"},
 	}
 	for _, test := range tests {
 		if _, v := Parse(test.text); v == nil || v.String() != test.want {
@@ -56,7 +56,7 @@ const verdict = `{
 	"properties": {
 		"verdict": {"enum": ["ok", "bad"]},
 		"findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
-		"by": {"anyOf": [{"type": "string"}, {"required": ["name"], "propertyNames": {"maxLength": 4}}]}
+		"by": {"anyOf": [{"type": "string"}, {"required": ["name"], "maxProperties": 1}]}
 	},
 	"$defs": {"finding": {"type": "object", "properties": {
 		"line": {"type": "integer", "minimum": 1}, "file": {"type": "string", "pattern": "^[a-z]+$", "format": "date"}
@@ -71,8 +71,8 @@ func TestCheck(t *testing.T) {
 		{" \n{\"verdict\":\"ok\",\"findings\":[{\"file\":\"a\",\"line\":1.0}], \"by\": {\"name\": 1}}\n", ""},
 		{"", "it is empty, and not JSON\n"},
 		{"yes", "it is not JSON: invalid character 'y' at start of value (line 1)\n"},
-		{"{}\nthat is all", "it is not JSON: invalid character 'h' in literal true (expecting 'r') (line 2)\n"},
-		{"{} {}", "there is more than one JSON value\n"},
+		{"{}\nthat is all", "it is not JSON: invalid character 't' after top-level value (line 2)\n"},
+		{"{} {}", "it is not JSON: invalid character '{' after top-level value (line 1)\n"},
 		{"```json\n{}\n```", "it is not JSON: invalid character '`' at start of value (line 1)\n"},
 		{`{"verdict":"ok","findings":[{"line":1,"line":2}]}`, "at /findings/0/line: the name is there twice\n"},
 		{"{\"verdict\":\"\xff\"}", "it is not JSON: invalid UTF-8 (line 1)\n"},
@@ -134,18 +134,13 @@ func TestNamesAreNoKeywords(t *testing.T) {
 	}
 }
 
-// TestLargeAnswers: the size and the depth of a text are limited, and how long a number is.
+// TestLargeAnswers: the size and the depth of a text are limited, and how large a number is.
 func TestLargeAnswers(t *testing.T) {
-	deep := strings.Repeat("[", 120) + strings.Repeat("]", 120)
 	s := mustParse(t, "true")
 	for name, test := range map[string]struct{ text, want string }{
-		"deep":      {deep, "its values are more than 64 deep\n"},
-		"many":      {"[" + strings.Repeat("{},", 30000) + "0]", "it has more than 20000 values\n"},
+		"deep":      {strings.Repeat("[", 300) + strings.Repeat("]", 300), "too much to decode: its values are more than 256 deep\n"},
 		"long":      {`"` + strings.Repeat("x", 1<<20) + `"`, "it has 1048578 bytes, over the limit of 1048576\n"},
-		"number":    {"[1e400000000]", "at /0: the number is too long or too large\n"},
-		"negative":  {"[-1E-400000000]", "at /0: the number is too long or too large\n"},
-		"digits":    {"[" + strings.Repeat("9", 500) + "]", "at /0: the number is too long or too large\n"},
-		"exponent":  {"[1e99999999999999999999]", "at /0: the number is too long or too large\n"},
+		"number":    {"[1e400000000]", "at /0: the number is too large\n"},
 		"some long": {"[" + strings.Repeat("9", 300) + ", 1e-300, 1E+10]", ""},
 	} {
 		if got := textOf(s.Check(test.text)); got != test.want {
@@ -158,8 +153,7 @@ func TestLargeAnswers(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	schemas := []*Schema{
 		mustParse(f, verdict),
-		mustParse(f, `{"$dynamicRef":"#a","$dynamicAnchor":"a","unevaluatedProperties":{"not":{}}}`),
-		mustParse(f, `{"contentSchema":{"$ref":"#"},"multipleOf":0.1,"uniqueItems":true,"prefixItems":[true]}`),
+		mustParse(f, `{"multipleOf":0.1,"uniqueItems":true,"prefixItems":[true],"additionalProperties":{"$ref":"#"}}`),
 	}
 	for _, text := range []string{`{"verdict":"ok","findings":[]}`, `{"a":[1,{"b":null}]}`, `["\ud800", -0]`, "1e5"} {
 		f.Add(text)

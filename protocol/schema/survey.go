@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,18 +11,17 @@ import (
 	"strings"
 )
 
-// older are keywords of earlier drafts, which people may expect to work.
-var older = []string{"dependencies", "$recursiveRef", "$recursiveAnchor"}
+// unknown are keywords that are not looked at, which people may expect to work: some of this draft, and those of earlier ones.
+var unknown = []string{
+	"unevaluatedProperties", "unevaluatedItems", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas", "dependentRequired",
+	"$anchor", "$dynamicAnchor", "$dynamicRef", "dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor",
+}
 
-// The keywords that have a schema, a list of schemas, and schemas by name. Nothing is held to
-// contentSchema, but references may lead to it.
+// The keywords that have a schema, a list of schemas, and schemas by name.
 var (
-	withOne = []string{
-		"additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else",
-		"unevaluatedProperties", "unevaluatedItems", "contentSchema",
-	}
+	withOne   = []string{"additionalProperties", "items", "not", "if", "then", "else"}
 	withList  = []string{"prefixItems", "allOf", "anyOf", "oneOf"}
-	withNamed = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+	withNamed = []string{"properties", "patternProperties", "$defs", "definitions"}
 )
 
 // node is one schema of a document.
@@ -31,7 +31,12 @@ type node struct {
 }
 
 // in returns a schema within this one, by the names that lead to it.
-func (n node) in(says any, names ...string) node { return node{says, n.place + pointer(names)} }
+func (n node) in(says any, names ...string) node {
+	for _, name := range names {
+		n.place = below(n.place, name)
+	}
+	return node{says, n.place}
+}
 
 // parts returns the schemas that a schema has directly.
 func (n node) parts() []node {
@@ -59,12 +64,12 @@ func (n node) parts() []node {
 // survey makes a Schema of a document, and finds what can't be used in it. It also bears documents
 // that the schema of schemas refuses.
 func survey(doc any) (*Schema, *Violation) {
-	s := &Schema{nodes: map[string]node{}, anchors: map[string]string{}, patterns: map[string]*regexp.Regexp{}}
+	s := &Schema{nodes: map[string]node{}, patterns: map[string]*regexp.Regexp{}}
 	if v := s.add(node{says: doc}); v != nil {
 		return nil, v
 	}
 	for _, place := range slices.Sorted(maps.Keys(s.nodes)) {
-		if v := s.checkReferences(s.nodes[place]); v != nil {
+		if v := s.checkReference(s.nodes[place]); v != nil {
 			return nil, v
 		}
 	}
@@ -75,10 +80,8 @@ func survey(doc any) (*Schema, *Violation) {
 func (s *Schema) add(n node) *Violation {
 	s.nodes[n.place] = n
 	object, _ := n.says.(map[string]any)
-	for _, check := range []func(node, map[string]any) *Violation{checkKeywords, s.addAnchors, s.addPatterns} {
-		if v := check(n, object); v != nil {
-			return v
-		}
+	if v := cmp.Or(checkKeywords(n, object), s.addPatterns(n, object)); v != nil {
+		return v
 	}
 	for _, part := range n.parts() {
 		if v := s.add(part); v != nil {
@@ -90,7 +93,7 @@ func (s *Schema) add(n node) *Violation {
 
 // refused says why a keyword can't be used.
 func (n node) refused(key, format string, args ...any) *Violation {
-	return &Violation{Place: shorten(n.place + pointer([]string{key})), Message: shorten(fmt.Sprintf(format, args...))}
+	return &Violation{Place: shorten(below(n.place, key)), Message: shorten(fmt.Sprintf(format, args...))}
 }
 
 // checkKeywords refuses what would make the schema depend on other ones.
@@ -101,24 +104,10 @@ func checkKeywords(n node, object map[string]any) *Violation {
 	if _, ok := object["$id"]; ok && n.place != "" {
 		return n.refused("$id", "only the whole schema can have an id")
 	}
-	for _, key := range older {
+	for _, key := range unknown {
 		if _, ok := object[key]; ok {
-			return n.refused(key, "the keyword is of an earlier draft, not of 2020-12")
+			return n.refused(key, "the keyword is not known here: docs/language.md#answers-that-are-checked names those that are")
 		}
-	}
-	return nil
-}
-
-func (s *Schema) addAnchors(n node, object map[string]any) *Violation {
-	for _, key := range []string{"$anchor", "$dynamicAnchor"} {
-		name, ok := object[key].(string)
-		if !ok {
-			continue
-		}
-		if at, known := s.anchors[name]; known && at != n.place {
-			return n.refused(key, "the name %q is that of another schema, too", shorten(name))
-		}
-		s.anchors[name] = n.place
 	}
 	return nil
 }
@@ -147,29 +136,23 @@ func (s *Schema) addPattern(n node, key, text string) *Violation {
 	return nil
 }
 
-// checkReferences refuses one that leads out of the document, or to something in it that is no schema.
-func (s *Schema) checkReferences(n node) *Violation {
+// checkReference refuses one that leads out of the document, or to something in it that is no schema.
+func (s *Schema) checkReference(n node) *Violation {
 	object, _ := n.says.(map[string]any)
-	for _, key := range []string{"$ref", "$dynamicRef"} {
-		text, ok := object[key].(string)
-		if _, known := s.lead(text); !ok || known {
-			continue
-		}
-		if !strings.HasPrefix(text, "#") {
-			return n.refused(key, "%q is not in this schema, and nothing else is read; write #/$defs/NAME", shorten(text))
-		}
-		return n.refused(key, "there is no schema at %q", shorten(text))
+	text, ok := object["$ref"].(string)
+	switch _, known := s.lead(text); {
+	case !ok || known:
+		return nil
+	case !strings.HasPrefix(text, "#"):
+		return n.refused("$ref", "%q is not in this schema, and nothing else is read; write #/$defs/NAME", shorten(text))
 	}
-	return nil
+	return n.refused("$ref", "there is no schema at %q", shorten(text))
 }
 
 // lead returns the schema that a reference leads to.
 func (s *Schema) lead(text string) (node, bool) {
 	name, isHere := strings.CutPrefix(text, "#")
 	place, err := url.PathUnescape(name)
-	if at, ok := s.anchors[place]; ok {
-		place = at
-	}
 	n, ok := s.nodes[place]
 	return n, ok && isHere && err == nil
 }

@@ -28,7 +28,7 @@ func violations(failures []failure) []Violation {
 }
 
 func (f failure) violation() Violation {
-	return Violation{Place: shorten(pointer(f.at.names())), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried)}
+	return Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried)}
 }
 
 // tried says why none of some alternatives is met, each reason once, of many the first ones.
@@ -37,7 +37,7 @@ func tried(failures []failure) string {
 	var list []string
 	for _, f := range failures {
 		text := f.message
-		if place := shorten(pointer(f.at.names())); place != "" {
+		if place := shorten(f.at); place != "" {
 			text = "at " + place + ": " + text
 		}
 		if text = shorten(text); !slices.Contains(list, text) {
@@ -71,14 +71,8 @@ func list(texts []string) string {
 
 var inPointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// pointer returns a JSON pointer.
-func pointer(names []string) string {
-	var b strings.Builder
-	for _, name := range names {
-		b.WriteString("/" + inPointer.Replace(name))
-	}
-	return b.String()
-}
+// below returns the JSON pointer to a member or an item of what a JSON pointer leads to.
+func below(place, name string) string { return place + "/" + inPointer.Replace(name) }
 
 // shorten cuts a text to what one line of a message has room for.
 func shorten(s string) string {
