@@ -70,7 +70,7 @@ func (c *Convergence) readBackoff(v value) {
 			c.Backoff = Backoff{}
 			return
 		}
-		v.problem("wrong-type", "backoff is %s, not a map of base and max, or none", describe(v.node))
+		v.problem("wrong-type", "backoff is %s, not a map of base and max, or none", Describe(v.node))
 		return
 	}
 	b := &c.Backoff
@@ -78,13 +78,13 @@ func (c *Convergence) readBackoff(v value) {
 		key, node := v.node.Content[i], v.node.Content[i+1]
 		to := map[string]*time.Duration{"base": &b.Base, "max": &b.Max}[key.Value]
 		if to == nil {
-			v.state.addProblem(posOf(key), "unknown-key", "unknown key %s in backoff", Quote(key.Value)).Hint = "its keys are base and max"
+			v.state.addProblem(PosOf(key), "unknown-key", "unknown key %s in backoff", Quote(key.Value)).Hint = "its keys are base and max"
 		} else if d, ok := v.entry(key.Value+" of backoff", node).duration(); ok {
 			*to = d
 		}
 	}
 	if b.Base > b.Max {
-		v.state.addWarning(posOf(v.node), "short-max", "the base of backoff, %v, is longer than its max, %v", b.Base, b.Max)
+		v.state.addWarning(PosOf(v.node), "short-max", "the base of backoff, %v, is longer than its max, %v", b.Base, b.Max)
 	}
 }
 
@@ -96,7 +96,7 @@ func (c *Convergence) readOnExhausted(v value) {
 	text = strings.TrimSpace(text)
 	c.OnExhausted = text
 	if text != "fail" && text != "suspend" {
-		v.state.refer("on_exhausted", text, posOf(v.node))
+		v.state.refer("on_exhausted", text, PosOf(v.node))
 	}
 }
 

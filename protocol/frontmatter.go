@@ -77,7 +77,7 @@ func (s *State) parseFrontmatter(text string) {
 		return
 	}
 	if root.Kind != yaml.MappingNode {
-		s.addProblem(posOf(root), "wrong-type", "the frontmatter is %s, not a map of keys", describe(root))
+		s.addProblem(PosOf(root), "wrong-type", "the frontmatter is %s, not a map of keys", Describe(root))
 		return
 	}
 	f := front{state: s, seen: map[string]*yaml.Node{}, convergence: NewConvergence(nil)}
@@ -115,9 +115,9 @@ func keyOf(line string) key {
 func (s *State) checkKey(key *yaml.Node) bool {
 	switch {
 	case key.ShortTag() == "!!merge":
-		s.addProblem(posOf(key), "wrong-type", "merge keys (<<) have no meaning here").Hint = "write the keys out"
+		s.addProblem(PosOf(key), "wrong-type", "merge keys (<<) have no meaning here").Hint = "write the keys out"
 	case key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str":
-		s.addProblem(posOf(key), "wrong-type", "a key is %s, not a string", describe(key))
+		s.addProblem(PosOf(key), "wrong-type", "a key is %s, not a string", Describe(key))
 	default:
 		return true
 	}
@@ -138,7 +138,7 @@ func (f *front) policy() *Policy { return &f.state.Policy }
 
 // read reads one key.
 func (f *front) read(at, node *yaml.Node) {
-	s, name, pos := f.state, at.Value, posOf(at)
+	s, name, pos := f.state, at.Value, PosOf(at)
 	known, meant := keyNamed(name), keyNamed(strings.ToLower(name))
 	s.claimKey(meant)
 	if known.name != "" {
@@ -148,7 +148,7 @@ func (f *front) read(at, node *yaml.Node) {
 	case known.name != "" && isNull(node):
 		s.addProblem(pos, "wrong-type", "%s has no value", name)
 	case known.name != "" && f.seen[otherSpelling[name]] != nil:
-		s.addProblem(posOf(node), "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
+		s.addProblem(PosOf(node), "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
 	case known.name != "":
 		known.read(f, value{state: s, name: name, node: node})
 	case meant.name != "":
@@ -164,14 +164,14 @@ func (f *front) finish() {
 	transitions, tags, targets := f.seen["allowed_transitions"], f.seen["allowed_tags"], f.seen["allowed_targets"]
 	p.Restricted = transitions != nil || tags != nil || targets != nil
 	if len(s.Problems) == 0 && (transitions != nil && len(p.Allowed) == 0 || tags != nil && len(p.Tags) == 0) {
-		s.addWarning(posOf(cmp.Or(transitions, tags)), "nothing-allowed", "no transition is allowed, so the state can't end")
+		s.addWarning(PosOf(cmp.Or(transitions, tags)), "nothing-allowed", "no transition is allowed, so the state can't end")
 	}
 	if f.convergence.DoneWhen != nil {
 		s.Policy.Convergence = &f.convergence
 	}
 	for _, k := range keys {
 		if at := f.seen[k.name]; k.attempts && at != nil && f.seen["done_when"] == nil {
-			s.addWarning(posOf(at), "no-done-when", "%s has no effect without done_when", k.name)
+			s.addWarning(PosOf(at), "no-done-when", "%s has no effect without done_when", k.name)
 		}
 	}
 }

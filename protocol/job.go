@@ -13,7 +13,7 @@ func IsJobName(name string) bool { return jobName().MatchString(name) }
 // readJob reads which job runs a state.
 func (s *State) readJob(v value) {
 	if text, ok := v.text(); ok {
-		s.setJob(text, posOf(v.node), "wrong-value")
+		s.setJob(text, PosOf(v.node), "wrong-value")
 	}
 }
 
@@ -21,7 +21,7 @@ func (s *State) readJob(v value) {
 func (s *State) readOnComment(v value) {
 	if text, ok := v.text(); ok {
 		s.OnComment = strings.TrimSpace(text)
-		s.refer(v.name, text, posOf(v.node))
+		s.refer(v.name, text, PosOf(v.node))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // readTags, readTargets and readRules read what an agent may do at the end of a state.
 func (s *State) readTags(v value) {
 	if v.node.Kind != yaml.SequenceNode {
-		v.problem("wrong-type", "allowed_tags is %s, not a list", describe(v.node)).Hint = "write allowed_tags: [goto, result]"
+		v.problem("wrong-type", "allowed_tags is %s, not a list", Describe(v.node)).Hint = "write allowed_tags: [goto, result]"
 		return
 	}
 	tags := []Verb{}
@@ -26,25 +26,25 @@ func (s *State) readTargets(v value) {
 	targets, _ := v.texts()
 	for i, target := range targets {
 		targets[i] = strings.TrimSpace(target)
-		s.refer("target", target, posOf(v.node.Content[i]))
+		s.refer("target", target, PosOf(v.node.Content[i]))
 	}
 	s.Policy.Transitions.Targets = targets
 }
 
 func (s *State) readRules(v value) {
 	if v.node.Kind != yaml.SequenceNode {
-		v.problem("wrong-type", "allowed_transitions is %s, not a list", describe(v.node)).Hint =
+		v.problem("wrong-type", "allowed_transitions is %s, not a list", Describe(v.node)).Hint =
 			"write - {tag: goto, target: STATE}"
 		return
 	}
 	rules := []Rule{}
 	for _, item := range v.node.Content {
 		if item.Kind != yaml.MappingNode {
-			s.addProblem(posOf(item), "wrong-type", "an entry of allowed_transitions is %s, not a map", describe(item)).Hint =
+			s.addProblem(PosOf(item), "wrong-type", "an entry of allowed_transitions is %s, not a map", Describe(item)).Hint =
 				"write {tag: goto, target: STATE}"
 			continue
 		}
-		r := ruleReader{state: s, rule: Rule{States: map[string]string{}, Pos: posOf(item)}}
+		r := ruleReader{state: s, rule: Rule{States: map[string]string{}, Pos: PosOf(item)}}
 		rules = append(rules, r.read(item))
 	}
 	s.Policy.Transitions.Allowed = rules
@@ -72,10 +72,10 @@ func (r *ruleReader) read(n *yaml.Node) Rule {
 		r.checkValue(n.Content[i], n.Content[i+1])
 	}
 	if why := namesAuthor(r.rule.Attrs); why != "" && r.rule.Tag == Ask {
-		r.state.addProblem(posOf(n), "wrong-value", "%s", why)
+		r.state.addProblem(PosOf(n), "wrong-value", "%s", why)
 	}
 	if len(r.rule.verbs()) == 0 {
-		r.state.addProblem(posOf(n), "wrong-value", "no transition has everything that this entry names")
+		r.state.addProblem(PosOf(n), "wrong-value", "no transition has everything that this entry names")
 	}
 	return r.rule
 }
@@ -101,13 +101,13 @@ func (r *ruleReader) set(key *yaml.Node, v value) {
 func (r *ruleReader) setState(v value) {
 	if text, ok := v.text(); ok {
 		r.rule.States[v.name] = strings.TrimSpace(text)
-		r.state.refer(v.name, text, posOf(v.node))
+		r.state.refer(v.name, text, PosOf(v.node))
 	}
 }
 
 func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
 	if isWrongCase(v.name) {
-		r.state.addProblem(posOf(key), "wrong-case", "unknown key %s", Quote(v.name)).Hint = "write " + strings.ToLower(v.name)
+		r.state.addProblem(PosOf(key), "wrong-case", "unknown key %s", Quote(v.name)).Hint = "write " + strings.ToLower(v.name)
 		return
 	}
 	if r.rule.Tag == Ask && v.name == partTimeoutNext {
@@ -142,7 +142,7 @@ func (r *ruleReader) checkValue(key, node *yaml.Node) {
 		verb = can[0]
 	}
 	if why := checkAttributeValue(verb, key.Value, text); ok && why != "" {
-		r.state.addProblem(posOf(node), "wrong-value", "%s", why)
+		r.state.addProblem(PosOf(node), "wrong-value", "%s", why)
 	}
 }
 
@@ -151,7 +151,7 @@ func (r *ruleReader) checkTakes(key *yaml.Node) {
 	if r.rule.takes(key.Value) || isWrongCase(key.Value) {
 		return
 	}
-	problem := r.state.addProblem(posOf(key), "wrong-value", "%s has no %s", r.rule.name(), Quote(key.Value))
+	problem := r.state.addProblem(PosOf(key), "wrong-value", "%s has no %s", r.rule.name(), Quote(key.Value))
 	if !slices.Contains(ruleKeys, key.Value) {
 		problem.Hint = DidYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.rule.Tag]))
 	}

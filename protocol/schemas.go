@@ -59,7 +59,7 @@ func (s *State) readSchemaName(v value) {
 	case !strings.HasSuffix(strings.ToLower(name), ".json") || strings.ContainsAny(name, "/\\\x00"):
 		v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, Quote(name))
 	default:
-		s.SchemaFiles = append(s.SchemaFiles, SchemaFile{v.name, name, posOf(v.node)})
+		s.SchemaFiles = append(s.SchemaFiles, SchemaFile{v.name, name, PosOf(v.node)})
 	}
 }
 

@@ -19,7 +19,7 @@ type value struct {
 }
 
 func (v value) problem(code, format string, args ...any) *Problem {
-	return v.state.addProblem(posOf(v.node), code, format, args...)
+	return v.state.addProblem(PosOf(v.node), code, format, args...)
 }
 
 // entry is a value inside this one.
@@ -31,7 +31,7 @@ func (v value) entry(name string, n *yaml.Node) value {
 func (v value) anyText() (string, bool) {
 	switch n := v.node; {
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
-		problem := v.problem("wrong-type", "%s is %s, not a string", v.name, describe(n))
+		problem := v.problem("wrong-type", "%s is %s, not a string", v.name, Describe(n))
 		if n.Kind == yaml.ScalarNode && !isNull(n) {
 			problem.Hint = "put it in quotes"
 		}
@@ -57,7 +57,7 @@ func (v value) text() (string, bool) {
 // has no entries.
 func (v value) texts() ([]string, bool) {
 	if v.node.Kind != yaml.SequenceNode {
-		v.problem("wrong-type", "%s is %s, not a list", v.name, describe(v.node)).Hint = "write " + v.name + ": […]"
+		v.problem("wrong-type", "%s is %s, not a list", v.name, Describe(v.node)).Hint = "write " + v.name + ": […]"
 		return nil, false
 	}
 	list := []string{}
@@ -79,7 +79,7 @@ func (v value) tools() []string {
 		name, _, _ := strings.Cut(entry, "(")
 		near := Nearest(name, tools)
 		if near != "" && !slices.Contains(tools, name) && distance(strings.ToLower(name), strings.ToLower(near)) <= 1+len(name)/6 {
-			v.state.addWarning(posOf(v.node.Content[i]), "unknown-tool", "%s is no tool that is known here", Quote(name)).Hint = "did you mean " + near
+			v.state.addWarning(PosOf(v.node.Content[i]), "unknown-tool", "%s is no tool that is known here", Quote(name)).Hint = "did you mean " + near
 		}
 	}
 	return list
@@ -125,7 +125,7 @@ func (v value) duration() (time.Duration, bool) {
 			return d, true
 		}
 	}
-	v.problem("wrong-value", "%s is %s, not a duration above zero", v.name, describe(v.node)).Hint =
+	v.problem("wrong-value", "%s is %s, not a duration above zero", v.name, Describe(v.node)).Hint =
 		"write it like 90s, 10m or 1h30m"
 	return 0, false
 }
@@ -144,7 +144,7 @@ func (v value) count(most int) int {
 	i, err := strconv.Atoi(n.Value)
 	plain := n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" && strconv.Itoa(i) == n.Value
 	if err != nil || !plain || i < 1 || i > most {
-		v.problem("wrong-value", "%s is %s, not a whole number from 1 to %d", v.name, describe(n), most)
+		v.problem("wrong-value", "%s is %s, not a whole number from 1 to %d", v.name, Describe(n), most)
 		return 0
 	}
 	return i
@@ -153,7 +153,7 @@ func (v value) count(most int) int {
 // boolean reads true or false.
 func (v value) boolean() bool {
 	if v.node.Kind != yaml.ScalarNode || v.node.ShortTag() != "!!bool" {
-		v.problem("wrong-type", "%s is %s, not true or false", v.name, describe(v.node))
+		v.problem("wrong-type", "%s is %s, not true or false", v.name, Describe(v.node))
 		return false
 	}
 	return strings.EqualFold(v.node.Value, "true")

@@ -97,7 +97,7 @@ func (e *expander) expand(n *yaml.Node, depth int, isAlias bool) *yaml.Node {
 		e.left--
 	}
 	if e.left < 0 || depth > maxDepth {
-		e.problem = &Problem{Pos: posOf(n), Code: "yaml", Message: "the YAML is nested too deep or its aliases expand without bound"}
+		e.problem = &Problem{Pos: PosOf(n), Code: "yaml", Message: "the YAML is nested too deep or its aliases expand without bound"}
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
@@ -125,7 +125,7 @@ func keyTwice(n *yaml.Node) *Problem {
 		key := n.Content[i]
 		name := key.ShortTag() + " " + key.Value
 		if line, twice := lines[name]; twice && key.Kind == yaml.ScalarNode {
-			return &Problem{Pos: posOf(key), Code: "duplicate-key", Message: fmt.Sprintf("key %s appears twice", Quote(key.Value)),
+			return &Problem{Pos: PosOf(key), Code: "duplicate-key", Message: fmt.Sprintf("key %s appears twice", Quote(key.Value)),
 				Hint: fmt.Sprintf("it is already set in line %d", line)}
 		}
 		lines[name] = key.Line
@@ -133,12 +133,13 @@ func keyTwice(n *yaml.Node) *Problem {
 	return nil
 }
 
-func posOf(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }
+// PosOf is where a node begins.
+func PosOf(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// describe names what a node is, for messages.
-func describe(n *yaml.Node) string {
+// Describe names what a node is, for messages.
+func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a map"

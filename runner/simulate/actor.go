@@ -5,14 +5,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -158,7 +157,7 @@ func (a *Actor) Keep(dir string, patterns []string, copies string) map[string]st
 // perform plays an invocation of an agent.
 func (a *Actor) perform(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	s := a.scene(o.Agent)
-	recordPrompt(o)
+	proc.NewRecorder(o.DebugDir).Prompt(o.Prompt.Text)
 	answer, failure, took := s.reply.play(o)
 	a.clock.Wait(ctx, s.number, took)
 	clear(s.polls) // a prompt can change anything
@@ -200,25 +199,5 @@ func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Durat
 		return answer, failure, took
 	default:
 		return answer, nil, took
-	}
-}
-
-// recordPrompt writes the prompt into the debug folder, as the backend of real
-// agents does. A file that can't be written is left out.
-func recordPrompt(o runner.Order) {
-	if o.DebugDir == "" {
-		return
-	}
-	name := "prompt.md"
-	for n := 2; ; n++ {
-		f, err := os.OpenFile(filepath.Join(o.DebugDir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			_, _ = f.WriteString(o.Prompt.Text)
-			_ = f.Close()
-		}
-		if !os.IsExist(err) {
-			return
-		}
-		name = fmt.Sprintf("prompt.%d.md", n)
 	}
 }

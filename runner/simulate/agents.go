@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"io/fs"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -18,8 +17,10 @@ func (a *Actor) Agents() map[string]runner.Agent {
 	return all
 }
 
-// player is the Actor as an agent CLI. It has no transcripts.
+// player is the Actor as an agent CLI. It has no transcripts, and what a run doesn't ask for is not there.
 type player struct {
+	runner.Transcripts
+
 	actor *Actor
 	name  string
 }
@@ -43,24 +44,3 @@ func (p *player) Length(runner.Conversation) (int64, bool) { return 0, false }
 
 // Usage implements runner.Transcripts.
 func (p *player) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
-
-// Find implements runner.Transcripts.
-func (p *player) Find(runner.Conversation, []string) (runner.Stored, bool) {
-	return runner.Stored{}, false
-}
-
-// Read implements runner.Transcripts.
-func (p *player) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
-	return fs.ErrNotExist
-}
-
-// Copy implements runner.Transcripts.
-func (p *player) Copy(runner.Conversation, int64, string, string) (string, error) {
-	return "", runner.ErrCantCopy
-}
-
-// Place implements runner.Transcripts.
-func (p *player) Place(runner.Conversation, string) error { return nil }
-
-// Clear implements runner.Transcripts.
-func (p *player) Clear(runner.Conversation, *runner.Mark) error { return nil }

@@ -42,12 +42,10 @@ type checked interface {
 
 func (r *reader) problem(n *yaml.Node, code, format string, args ...any) *protocol.Problem {
 	r.problems = append(r.problems, protocol.Problem{
-		Pos: posOf(n), Code: code, Message: fmt.Sprintf(format, args...),
+		Pos: protocol.PosOf(n), Code: code, Message: fmt.Sprintf(format, args...),
 	})
 	return &r.problems[len(r.problems)-1]
 }
-
-func posOf(n *yaml.Node) protocol.Pos { return protocol.Pos{Line: n.Line, Col: n.Column} }
 
 // parse returns the one document of the file; nil after a problem.
 func (r *reader) parse(data []byte) *yaml.Node {
@@ -131,7 +129,7 @@ func (r *reader) entries(n *yaml.Node, what string, v reflect.Value) {
 // items reads a list, which must not be empty.
 func (r *reader) items(n *yaml.Node, what string, v reflect.Value) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		r.problem(n, "wrong-type", "%s is %s, want a list that is not empty", what, describe(n))
+		r.problem(n, "wrong-type", "%s is %s, want a list that is not empty", what, protocol.Describe(n))
 		return
 	}
 	v.Set(reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content)))
@@ -143,12 +141,12 @@ func (r *reader) items(n *yaml.Node, what string, v reflect.Value) {
 // pairs calls f for the keys of a map, which must be strings.
 func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		r.problem(n, "wrong-type", "%s is %s, want a map", what, describe(n))
+		r.problem(n, "wrong-type", "%s is %s, want a map", what, protocol.Describe(n))
 		return
 	}
 	eachPair(n, func(key, value *yaml.Node) {
 		if key.Kind != yaml.ScalarNode || key.ShortTag() != "!!str" || key.Value == "" {
-			r.problem(key, "wrong-type", "a key of %s is %s, want a string", what, describe(key))
+			r.problem(key, "wrong-type", "a key of %s is %s, want a string", what, protocol.Describe(key))
 			return
 		}
 		f(key, value)
@@ -157,7 +155,7 @@ func (r *reader) pairs(n *yaml.Node, what string, f func(key, value *yaml.Node))
 
 func (r *reader) text(n *yaml.Node, what string) string {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
-		p := r.problem(n, "wrong-type", "%s is %s, want a string", what, describe(n))
+		p := r.problem(n, "wrong-type", "%s is %s, want a string", what, protocol.Describe(n))
 		if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 			p.Hint = "put it in quotes"
 		}
@@ -168,34 +166,15 @@ func (r *reader) text(n *yaml.Node, what string) string {
 func (r *reader) number(n *yaml.Node, what string) int {
 	i, err := strconv.Atoi(n.Value)
 	if err != nil || n.ShortTag() != "!!int" || strconv.Itoa(i) != n.Value {
-		r.problem(n, "wrong-type", "%s is %s, want a whole number", what, describe(n))
+		r.problem(n, "wrong-type", "%s is %s, want a whole number", what, protocol.Describe(n))
 	}
 	return i
-}
-
-// describe names what a node is.
-func describe(n *yaml.Node) string {
-	switch {
-	case n.Kind == yaml.MappingNode:
-		return "a map"
-	case n.Kind == yaml.SequenceNode && len(n.Content) == 0:
-		return "an empty list"
-	case n.Kind == yaml.SequenceNode:
-		return "a list"
-	case n.ShortTag() == "!!null":
-		return "null"
-	}
-	value := []rune(n.Value)
-	if len(value) > 60 {
-		value = append(value[:60], '…')
-	}
-	return fmt.Sprintf("%q", string(value))
 }
 
 func (c *Cost) read(r *reader, n *yaml.Node, what string) {
 	usd, err := state.ParseUSD(n.Value)
 	if tag := n.ShortTag(); err != nil || n.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" {
-		r.problem(n, "wrong-value", "%s is %s, want a number of US dollars such as 0.25", what, describe(n))
+		r.problem(n, "wrong-value", "%s is %s, want a number of US dollars such as 0.25", what, protocol.Describe(n))
 	}
 	*c = Cost(usd)
 }
@@ -203,7 +182,7 @@ func (c *Cost) read(r *reader, n *yaml.Node, what string) {
 func (d *Delay) read(r *reader, n *yaml.Node, what string) {
 	v, err := time.ParseDuration(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || strings.HasPrefix(n.Value, "-") {
-		r.problem(n, "wrong-value", "%s is %s, want a duration such as 90s or 10m", what, describe(n))
+		r.problem(n, "wrong-value", "%s is %s, want a duration such as 90s or 10m", what, protocol.Describe(n))
 	}
 	*d = Delay(v)
 }
@@ -241,7 +220,7 @@ func (r *reader) path(n *yaml.Node, what string) (list []string) {
 		if !printable(st) {
 			r.problem(n.Content[i], "wrong-value", "%q is no name of a state", st)
 		}
-		r.names = append(r.names, name{posOf(n.Content[i]), st, false})
+		r.names = append(r.names, name{protocol.PosOf(n.Content[i]), st, false})
 	}
 	return list
 }
@@ -266,7 +245,7 @@ func (*Replies) check(rd *reader, n *yaml.Node) {
 		if !agentName().MatchString(agent) || st == "" || strings.Contains(st, "/") || !printable(key.Value) {
 			rd.problem(key, "wrong-value", "%q is neither STATE nor AGENT/STATE", key.Value)
 		}
-		rd.names = append(rd.names, name{posOf(key), st, true})
+		rd.names = append(rd.names, name{protocol.PosOf(key), st, true})
 	})
 }
 
