@@ -100,16 +100,15 @@ func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 
 // vendors gives a loop two agent CLIs: claude, which takes our ids, and codex, which tells its
 // own of a new conversation as soon as it runs, and takes ours for a branch.
-func (l *loop) vendors() (*disk, *vendor) {
-	d := &disk{talks: map[string]string{}}
+func (l *loop) vendors() *loop {
+	l.disk = &disk{talks: map[string]string{}}
 	all := runner.Abilities{ChoosesID: true, TellsUSD: true}
 	first, second := all, all
 	first.Backend, second.Backend, second.ChoosesID = protocol.BackendClaude, protocol.BackendCodex, false
-	codex := &vendor{cast: l.cast, disk: d, can: second}
 	l.cfg.Agents = map[string]runner.Agent{
-		protocol.BackendClaude: &vendor{cast: l.cast, disk: d, can: first}, protocol.BackendCodex: codex,
+		protocol.BackendClaude: &vendor{cast: l.cast, disk: l.disk, can: first}, protocol.BackendCodex: &vendor{cast: l.cast, disk: l.disk, can: second},
 	}
-	return d, codex
+	return l
 }
 
 // mixed is a workflow in which two agent CLIs take turns in all ways that there are, with
@@ -133,7 +132,7 @@ func mixed(t *testing.T) *loop {
 	l.says["W.md"] = []string{"no tag", "<goto>W2</goto>"}
 	l.says["WSUB.md"] = []string{"transient!died", "<goto>WEND</goto>"}
 	l.passes = map[string]int{"C.md": 2}
-	return l
+	return l.vendors()
 }
 
 // by says for each prompt which agent CLI ran it, with which model and effort.
@@ -153,7 +152,6 @@ func by(l *loop) []string {
 func TestWhoRunsAPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mixed(t)
-		l.vendors()
 		l.drive(false, state.Completed)
 		same(t, "prompts", []string{
 			"main A claude m high", "main B claude m high", "main B2 claude m high", "main B3 claude m high", "main C codex",
@@ -176,33 +174,18 @@ func TestWhoRunsAPrompt(t *testing.T) {
 // the note about the interruption. No prompt stands twice in a conversation.
 func TestAKillAmongTwoAgents(t *testing.T) {
 	const note = "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
-	told := func(d *disk) []string {
-		var out []string
-		for _, text := range d.heard {
-			out = append(out, strings.ReplaceAll(text, note, ""))
-		}
-		slices.Sort(out)
-		return slices.Compact(out)
-	}
 	var want []string
-	saves := 0
-	synctest.Test(t, func(t *testing.T) {
-		l := mixed(t)
-		d, _ := l.vendors()
-		l.drive(false, state.Completed)
-		want, saves = told(d), len(l.store.saves)
+	killedAnywhere(t, mixed, toTheEnd, func(l *loop, cut *state.Run) {
+		var got []string
+		for _, text := range l.disk.heard {
+			got = append(got, strings.ReplaceAll(text, note, ""))
+		}
+		slices.Sort(got)
+		if got = slices.Compact(got); cut == nil {
+			want = got
+		}
+		same(t, "what the models were told", want, got)
 	})
-	for n := 1; n < saves; n++ {
-		synctest.Test(t, func(t *testing.T) {
-			l := mixed(t)
-			d, _ := l.vendors()
-			if !l.crashes(n) {
-				return
-			}
-			l.drive(true, state.Completed)
-			same(t, fmt.Sprintf("killed after save %d of %d: what the models were told", n, saves), want, told(d))
-		})
-	}
 }
 
 // TestTheIDThatAnAgentTellsIsSavedAtOnce, before the invocation ends.
@@ -224,27 +207,18 @@ func TestTheIDThatAnAgentTellsIsSavedAtOnce(t *testing.T) {
 	})
 }
 
-// TestAConversationStaysWithItsAgent: a state that names another one fails the agent before
-// any prompt of it, and again at each resume.
-func TestAConversationStaysWithItsAgent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": "<goto>X</goto>", "X": "---\nagent: codex\n---\n<result>x</result>"}, nil)
-		l.vendors()
-		l.drive(false, state.Failed)
-		l.drive(true, state.Failed)
-		same(t, "prompts", []string{"main A claude"}, by(l))
-	})
-}
-
-// TestAnAgentThatTheRunDoesNotHave fails the agent that needs it.
-func TestAnAgentThatTheRunDoesNotHave(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": "---\nagent: gemini\n---\n<result>a</result>"}, nil)
-		l.vendors()
-		l.drive(false, state.Failed)
-		same(t, "prompts", 0, len(l.orders))
-		if got := l.run.Agents[0].Failure.Message; !strings.Contains(got, "gemini") {
-			t.Errorf("failure: got %q, want it to name gemini", got)
-		}
-	})
+// TestAnotherAgentIsNeeded than the one whose conversation it is, or one that the run has: that fails the agent before any prompt
+// of the state, and again at each resume.
+func TestAnotherAgentIsNeeded(t *testing.T) {
+	for _, name := range []string{"codex", "gemini"} { // the run has the first
+		synctest.Test(t, func(t *testing.T) {
+			l := newLoop(t, flow{"A": "<goto>X</goto>", "X": "---\nagent: " + name + "\n---\n<result>x</result>"}, nil).vendors()
+			l.drive(false, state.Failed)
+			l.drive(true, state.Failed)
+			same(t, "prompts", []string{"main A claude"}, by(l))
+			if got := l.run.Agents[0].Failure.Message; !strings.Contains(got, name) {
+				t.Errorf("failure: got %q, want it to name %s", got, name)
+			}
+		})
+	}
 }

@@ -1,8 +1,8 @@
 package runner_test
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,41 +114,30 @@ func TestCrashAnywhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var whole *loop
-			synctest.Test(t, func(t *testing.T) {
-				whole = start(t)
-				whole.drive(false, state.Completed)
+			killedAnywhere(t, start, toTheEnd, func(l *loop, cut *state.Run) {
+				if cut == nil {
+					whole = l
+				}
+				wantAsWhole(t, whole, l, cut)
 			})
-			for n := 1; n < len(whole.store.saves); n++ {
-				synctest.Test(t, func(t *testing.T) { crashAfter(t, start(t), n, whole) })
-			}
 		})
 	}
 }
 
-// crashAfter lets the save after the n-th fail, and resumes from the n-th.
-func crashAfter(t *testing.T, l *loop, n int, whole *loop) {
-	if !l.crashes(n) {
-		return
-	}
+// wantAsWhole compares a run that was cut off with one that wasn't.
+func wantAsWhole(t *testing.T, whole, l *loop, cut *state.Run) {
 	wantRuns, wantChecks := len(whole.orders), len(whole.checks)
-	for _, a := range l.run.Agents {
+	for _, a := range (cmp.Or(cut, &state.Run{})).Agents {
 		if a.Status == state.Busy && a.Exec.Phase == state.PhaseVerify {
 			wantChecks++
 		} else if a.Status == state.Busy {
 			wantRuns++
 		}
 	}
-	l.drive(true, state.Completed)
-	label := fmt.Sprintf("crash after save %d", n)
-	same(t, label+": deeds", deeds(whole), deeds(l))
-	same(t, label+": agent runs, verifications", []int{wantRuns, wantChecks}, []int{len(l.orders), len(l.checks)})
-	same(t, label+": flakes, ended agents", []any{whole.end().FlakeRetries, ended(whole.run)}, []any{l.end().FlakeRetries, ended(l.run)})
-	same(t, label+": cost", state.USD(wantExact(l))*state.Dollar/10, l.run.Progress.TotalUSD)
-	for k, e := range l.log.events {
-		if e.Seq != k+1 {
-			t.Fatalf("%s: event %d of the log has seq %d", label, k+1, e.Seq)
-		}
-	}
+	same(t, "deeds", deeds(whole), deeds(l))
+	same(t, "agent runs, verifications", []int{wantRuns, wantChecks}, []int{len(l.orders), len(l.checks)})
+	same(t, "flakes, ended agents", []any{whole.end().FlakeRetries, ended(whole.run)}, []any{l.end().FlakeRetries, ended(l.run)})
+	same(t, "cost", state.USD(wantExact(l))*state.Dollar/10, l.run.Progress.TotalUSD)
 }
 
 // wantExact counts the processes that told what they cost.

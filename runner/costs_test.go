@@ -17,55 +17,35 @@ func tokensOnly(t *testing.T, f flow, change func(*state.Options)) *loop {
 	return l
 }
 
-// TestTokensArePriced: what a CLI tells in tokens costs exactly what its model's price makes
-// of it; without a price the tokens are booked beside the dollars.
+// TestTokensArePriced: what a CLI tells in tokens costs what its model's price makes of it, exactly; what a key proxy has
+// counted beyond that is added, with what it knows of the requests. A model without a price is the dearest of its vendor, or,
+// of nobody known, booked in tokens beside the dollars.
 func TestTokensArePriced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := flow{"A": "---\nmodel: dear\n---\n<reset>B.md</reset>", "B": "<result>done</result>"}
-		l := tokensOnly(t, f, func(o *state.Options) { o.BudgetUSD = 0 })
-		l.drive(false, state.Completed)
-		cost := state.USD(10*1000+5*200+100*50) * state.Dollar / 1e6
-		same(t, "spent", state.Spent{USD: cost, Unpriced: 1250}, l.run.Spent())
-		same(t, "entries", []state.CostKind{state.Exact, state.Exact}, []state.CostKind{l.run.Ledger[0].Kind, l.run.Ledger[1].Kind})
-		same(t, "tokens told", state.Tokens{Input: 1000, Cached: 200, Output: 50}, *told[*state.StateFinished](l)[0].Tokens)
-	})
-}
-
-// TestMeteredTokensWithoutDollars: what a key proxy has counted beyond what the CLI tells is
-// added at the price of the model.
-func TestMeteredTokensWithoutDollars(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := tokensOnly(t, flow{"A": "---\nmodel: dear\n---\n<result>done</result>"}, nil)
-		l.metered = []state.Usage{{Model: "dear", Input: 2000, CacheRead: 200, Output: 50}}
-		l.drive(false, state.Completed)
-		cost := state.USD(10*2000+5*200+100*50) * state.Dollar / 1e6
-		same(t, "entry", []any{state.Estimated, cost}, []any{l.run.Ledger[0].Kind, l.run.Ledger[0].CostUSD})
-	})
-}
-
-// TestSurchargesAreOfTheTokensThatAreTold: what the proxy knows of the requests, as that one was long, is in the cost.
-func TestSurchargesAreOfTheTokensThatAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := tokensOnly(t, flow{"A": "---\nmodel: dear\n---\n<result>done</result>"}, nil)
-		l.metered = []state.Usage{{Model: "dear", Input: 1000, CacheRead: 200, Output: 50, Surcharge: 1234}}
-		l.drive(false, state.Completed)
-		cost := state.USD(10*1000+5*200+100*50)*state.Dollar/1e6 + 1234
-		same(t, "entry", []any{state.Exact, cost}, []any{l.run.Ledger[0].Kind, l.run.Ledger[0].CostUSD})
-	})
-}
-
-// TestAModelWithoutAPriceIsTheDearestOfItsVendor: its tokens are booked at the dearest rate, as an estimate, and so is
-// what the key proxy has counted beyond them.
-func TestAModelWithoutAPriceIsTheDearestOfItsVendor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := tokensOnly(t, flow{"A": "---\nmodel: claude-next\n---\n<result>done</result>"}, func(o *state.Options) { o.BudgetUSD = 0 })
-		l.cfg.ListPrice = prices.Book{}.Of
-		l.metered = []state.Usage{{Model: "claude-next", Input: 2000, CacheRead: 200, Output: 50}}
-		l.drive(false, state.Completed)
-		dearest, hasPrice := prices.Book{}.Of(l.metered[0])
-		same(t, "spent", state.Spent{USD: dearest, Estimated: true}, l.run.Spent())
-		same(t, "dear, without a price", []bool{true, false}, []bool{dearest > 3*state.Dollar/100, hasPrice})
-	})
+	told := state.Usage{Input: 1000, CacheRead: 200, Output: 50}
+	seen := func(model string, input int64, surcharge state.USD) []state.Usage {
+		return []state.Usage{{Model: model, Input: input, CacheRead: 200, Output: 50, Surcharge: surcharge}}
+	}
+	dear := func(input int64) state.USD { return (10*state.USD(input) + 5*200 + 100*50) * state.Dollar / 1e6 }
+	dearest, hasPrice := prices.Book{}.Of(seen("claude-next", 2000, 0)[0])
+	same(t, "claude-next: dear, without a price", []bool{true, false}, []bool{dearest > 3*state.Dollar/100, hasPrice})
+	for name, c := range map[string]struct {
+		model   string
+		metered []state.Usage
+		want    state.Spent
+	}{
+		"with a price":      {"dear", nil, state.Spent{USD: dear(1000)}},
+		"more than is told": {"dear", seen("dear", 2000, 0), state.Spent{USD: dear(2000), Estimated: true}},
+		"a surcharge":       {"dear", seen("dear", 1000, 1234), state.Spent{USD: dear(1000) + 1234}},
+		"of a known vendor": {"claude-next", seen("claude-next", 2000, 0), state.Spent{USD: dearest, Estimated: true}},
+		"of nobody known":   {"unheard-of", nil, state.Spent{Unpriced: told.All()}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := tokensOnly(t, flow{"A": "---\nmodel: " + c.model + "\n---\n<result>done</result>"}, func(o *state.Options) { o.BudgetUSD = 0 })
+			l.metered = c.metered
+			l.drive(false, state.Completed)
+			same(t, name, c.want, l.run.Spent())
+		})
+	}
 }
 
 // TestBudgetNeedsAPrice: under a budget no invocation starts of which nobody could say what

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -230,6 +231,7 @@ type loop struct {
 	ids   int
 	over  *state.Options // of the next resume
 	base  *state.Run     // as which a rerun began; nil for none
+	disk  *disk          // of vendors
 }
 
 // flow is the text of each state, by its name without extension. Agents say the
@@ -331,6 +333,36 @@ func (l *loop) crashes(n int) bool {
 	l.restore(l.store.saves[n-1])
 	return true
 }
+
+// killedAnywhere drives a run to its end, and then for each of its saves one that is cut off after that and resumed. check
+// is told the run as it was cut off; nil for the first, which wasn't.
+func killedAnywhere(t *testing.T, start func(*testing.T) *loop, finish func(l *loop, resumed bool), check func(l *loop, cut *state.Run)) {
+	t.Helper()
+	saves := 0
+	for n := 0; n == 0 || n < saves; n++ {
+		synctest.Test(t, func(t *testing.T) {
+			l := start(t)
+			var cut *state.Run
+			if n > 0 {
+				if !l.crashes(n) {
+					return
+				}
+				cut = l.run
+			}
+			finish(l, n > 0)
+			if n == 0 {
+				saves = len(l.store.saves)
+			}
+			check(l, cut)
+		})
+		if t.Failed() {
+			t.Fatalf("killed after save %d of %d", n, saves)
+		}
+	}
+}
+
+// toTheEnd is what finishes a run that can be completed in one go.
+func toTheEnd(l *loop, resumed bool) { l.drive(resumed, state.Completed) }
 
 // restore gives the loop a run that was saved. Agents go on with what they say after
 // the invocations that the told events show to have ended.

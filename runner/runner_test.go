@@ -86,6 +86,8 @@ func TestDeadline(t *testing.T) {
 		same(t, "limits told", 1, len(told[*state.Limit](l)))
 		same(t, "executions, of which the last finished in the grace", []any{4, state.Ready},
 			[]any{l.run.Progress.Iterations, l.run.Agents[0].Status})
+		session := l.run.Agents[0].Session
+		same(t, "length of the transcript at its end", int64(len(session.ID)), *session.End)
 	})
 }
 

@@ -134,29 +134,13 @@ func (l *loop) wantWaiters() {
 
 // TestAKillAnywhereBetweenWaits ends as if it hadn't been: at each save of the run.
 func TestAKillAnywhereBetweenWaits(t *testing.T) {
-	saves := 0
-	synctest.Test(t, func(t *testing.T) {
-		l := newWaiters(t, 2)
+	killedAnywhere(t, func(t *testing.T) *loop { return newWaiters(t, 2) }, func(l *loop, resumed bool) {
 		began := time.Now()
-		l.drive(false, state.Completed)
-		l.wantWaiters()
-		same(t, "took: the answer, the timeout, the wait of the poll", 27*time.Minute, time.Since(began).Round(time.Minute))
-		saves = len(l.store.saves)
-	})
-	for n := 1; n < saves; n++ {
-		synctest.Test(t, func(t *testing.T) {
-			l := newWaiters(t, 2)
-			if !l.crashes(n) {
-				return
-			}
-			l.cfg.People = octocat()
-			l.drive(true, state.Completed)
-			l.wantWaiters()
-			if t.Failed() {
-				t.Fatalf("killed after save %d of %d", n, saves)
-			}
-		})
-	}
+		l.cfg.People = octocat()
+		if l.drive(resumed, state.Completed); !resumed {
+			same(t, "took: the answer, the timeout, the wait of the poll", 27*time.Minute, time.Since(began).Round(time.Minute))
+		}
+	}, func(l *loop, _ *state.Run) { l.wantWaiters() })
 }
 
 // TestARunInFivePartsIsOneRun: cut by deadlines, it has the results, the money, the joins and the
@@ -268,15 +252,17 @@ func TestPeopleCanEndAQuestion(t *testing.T) {
 // TestAKillAnywhereBetweenJobs: each agent is handed over once, and each state runs in its
 // own job.
 func TestAKillAnywhereBetweenJobs(t *testing.T) {
-	handing := func(t *testing.T) *loop {
+	killedAnywhere(t, func(t *testing.T) *loop {
 		l := newLoop(t, flow{
 			"A": `<fork next="B">PUB</fork>`, "B": `<join>END</join>`, "PUB": "---\njob: publish\n---\n<goto>MORE</goto>",
 			"MORE": "---\njob: publish\n---\n<result>published</result>", "END": "joined {{result}}\n<result>end</result>",
 		}, func(o *state.Options) { o.MaxParallel = 2 })
 		l.cfg.Jobs = []string{"main"}
 		return l
-	}
-	publish := func(l *loop) {
+	}, func(l *loop, resumed bool) {
+		l.drive(resumed, state.Suspended)
+		same(l.t, "handed over, states of the other job", []int{1, 0}, []int{l.run.Agents[1].Handed, len(l.asked("PUB"))})
+	}, func(l *loop, _ *state.Run) {
 		l.cfg.Jobs = []string{"publish"}
 		l.drive(true, state.Suspended)
 		same(l.t, "handed back", []string{"main"}, l.run.NextJobs())
@@ -284,24 +270,5 @@ func TestAKillAnywhereBetweenJobs(t *testing.T) {
 		l.drive(true, state.Completed)
 		same(l.t, "results", []string{"main=end", "main_pub1=published"}, ended(l.run))
 		same(l.t, "cost", 5*state.Dollar/10, l.run.Progress.TotalUSD)
-	}
-	saves := 0
-	synctest.Test(t, func(t *testing.T) {
-		l := handing(t)
-		l.drive(false, state.Suspended)
-		saves = len(l.store.saves)
-		publish(l)
 	})
-	for n := 1; n < saves; n++ {
-		synctest.Test(t, func(t *testing.T) {
-			l := handing(t)
-			if !l.crashes(n) {
-				return
-			}
-			l.drive(true, state.Suspended)
-			same(t, fmt.Sprintf("handed over, killed after save %d", n), 1, l.run.Agents[1].Handed)
-			same(t, "nothing of another job ran", 0, len(l.asked("PUB")))
-			publish(l)
-		})
-	}
 }

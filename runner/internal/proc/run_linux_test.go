@@ -214,21 +214,6 @@ func TestATracedChildHasNotEnded(t *testing.T) {
 	wantGone(t, pid)
 }
 
-func TestPatience(t *testing.T) {
-	const limit = time.Minute
-	for _, c := range []struct{ silence, want time.Duration }{
-		{0, limit},
-		{20 * time.Second, 40 * time.Second},
-		{limit, 0},
-		{limit + time.Second, -time.Second},
-		{limit + time.Hour, limit}, // this process did not run
-	} {
-		if got := patience(c.silence, limit); got != c.want {
-			t.Errorf("silent for %v of %v: got %v, want %v", c.silence, limit, got, c.want)
-		}
-	}
-}
-
 // fussy is a writer that takes only so much.
 type fussy struct{ left int }
 

@@ -7,13 +7,8 @@ import (
 	"time"
 )
 
-const (
-	// reapEvery bounds how many dead orphans of a long-lived child pile up.
-	reapEvery = 5 * time.Second
-	// stalled is how late an idle timer must be to show that this process itself
-	// was stopped, and the silence with it.
-	stalled = 2 * time.Second
-)
+// reapEvery bounds how many dead orphans of a long-lived child pile up.
+const reapEvery = 5 * time.Second
 
 // rungs are the signals of a ladder, in order.
 var rungs = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
@@ -128,22 +123,12 @@ func (w *watch) finished() {
 
 // lookForOutput ends the child when it was silent for too long.
 func (w *watch) lookForOutput() {
-	wait := patience(w.c.silence(), w.c.options.Idle)
+	wait := w.c.options.Idle - w.c.silence()
 	if wait <= 0 {
 		w.end(ByIdle, w.c.options.Ladder)
 		return
 	}
 	w.idle = time.Now().Add(wait)
-}
-
-// patience says how much longer a child may stay silent, which it has been for
-// silence, when limit is the most. A timer that comes much too late means that
-// this process did not run either and could not have heard anything.
-func patience(silence, limit time.Duration) time.Duration {
-	if silence > limit+stalled {
-		return limit
-	}
-	return limit - silence
 }
 
 // end begins to end the child. When that has begun already it is only hastened.
