@@ -74,7 +74,7 @@ func (w *Workflow) decideImplicit(s *State, text string, found scanned) (Decisio
 		return Decision{Spawns: spawn, Then: move}, nil
 	}
 	p := Problem{Code: NoTag, Message: "there is no transition tag"}
-	near := w.NearTag(text)
+	near := w.nearTag(text, true)
 	switch u := found.unclosed; {
 	case u != nil:
 		p.Message += fmt.Sprintf(": <%s> at %s is not closed", u.Verb, u.Pos)
@@ -93,12 +93,16 @@ var element = pattern(`<([A-Za-z]{3,12})(?:\s[^<>]*)?>([^<>\n]*)</([A-Za-z]{3,12
 
 // NearTag returns a Problem about the first thing in a text that looks like a tag with a misspelled name, with its place;
 // nil when there is none. What names no state of the workflow is other XML.
-func (w *Workflow) NearTag(text string) *Problem {
+func (w *Workflow) NearTag(text string) *Problem { return w.nearTag(text, false) }
+
+// nearTag is NearTag. With isMessage, what the text ends with was meant as a tag, whatever is in it.
+func (w *Workflow) nearTag(text string, isMessage bool) *Problem {
 	for _, m := range element().FindAllStringSubmatchIndex(text, -1) {
 		name, target := text[m[2]:m[3]], text[m[4]:m[5]]
 		verb := Verb(Nearest(name, verbNames()))
 		isNear := name == text[m[6]:m[7]] && verb != "" && !slices.Contains(verbs, Verb(name)) && distance(strings.ToLower(name), string(verb)) <= 2
-		if isNear && verb.HasTarget() && w.catalog.find(target) != "" {
+		isLast := isMessage && !verb.MustBeNamed() && strings.TrimSpace(text[m[1]:]) == ""
+		if isNear && (isLast || verb.HasTarget() && w.catalog.find(target) != "") {
 			place := placer{text: text, pos: Pos{1, 1}}
 			return &Problem{Pos: place.at(m[0]), Code: "near-tag", Message: fmt.Sprintf("<%s> is not a tag", name), Hint: fmt.Sprintf("did you mean <%s>", verb)}
 		}

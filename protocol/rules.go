@@ -63,7 +63,7 @@ func (r *ruleReader) read(n *yaml.Node) Rule {
 	for _, isTag := range []bool{true, false} { // what the others may be depends on the tag
 		for i := 0; i < len(n.Content); i += 2 {
 			if key := n.Content[i]; (key.Value == "tag") == isTag && r.state.checkKey(key) {
-				r.set(key, value{state: r.state, name: key.Value, node: n.Content[i+1]})
+				r.set(value{state: r.state, name: key.Value, node: n.Content[i+1]})
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (r *ruleReader) read(n *yaml.Node) Rule {
 	return r.rule
 }
 
-func (r *ruleReader) set(key *yaml.Node, v value) {
+func (r *ruleReader) set(v value) {
 	switch v.name {
 	case "tag":
 		r.rule.Tag, _ = v.verb()
@@ -93,7 +93,7 @@ func (r *ruleReader) set(key *yaml.Node, v value) {
 	case "many":
 		r.rule.Many = v.boolean()
 	default:
-		r.setAttribute(key, v)
+		r.setAttribute(v)
 	}
 }
 
@@ -105,11 +105,7 @@ func (r *ruleReader) setState(v value) {
 	}
 }
 
-func (r *ruleReader) setAttribute(key *yaml.Node, v value) {
-	if isWrongCase(v.name) {
-		r.state.addProblem(PosOf(key), "wrong-case", "unknown key %s", Quote(v.name)).Hint = "write " + strings.ToLower(v.name)
-		return
-	}
+func (r *ruleReader) setAttribute(v value) {
 	if r.rule.Tag == Ask && v.name == partTimeoutNext {
 		r.setState(v)
 		return
@@ -148,20 +144,13 @@ func (r *ruleReader) checkValue(key, node *yaml.Node) {
 
 // checkTakes adds a problem for a key that the tag of the entry can't have.
 func (r *ruleReader) checkTakes(key *yaml.Node) {
-	if r.rule.takes(key.Value) || isWrongCase(key.Value) {
+	if r.rule.takes(key.Value) {
 		return
 	}
 	problem := r.state.addProblem(PosOf(key), "wrong-value", "%s has no %s", r.rule.name(), Quote(key.Value))
 	if !slices.Contains(ruleKeys, key.Value) {
 		problem.Hint = DidYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.rule.Tag]))
 	}
-}
-
-// isWrongCase reports whether a key of an entry differs from one of ours in
-// nothing but case.
-func isWrongCase(key string) bool {
-	lower := strings.ToLower(key)
-	return lower != key && slices.Contains(ruleKeys, lower)
 }
 
 // verbs returns the tags that an entry may allow.

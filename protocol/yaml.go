@@ -133,6 +133,19 @@ func keyTwice(n *yaml.Node) *Problem {
 	return nil
 }
 
+// Entry is what a map has under a key; nil without it.
+func Entry(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
 // PosOf is where a node begins.
 func PosOf(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }
 

@@ -42,51 +42,50 @@ type Step struct {
 
 // ReadJobFile reads the text of a workflow file.
 func ReadJobFile(path string, text []byte) (*JobFile, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return nil, err
+	root, problem := protocol.ParseYAML(string(text))
+	if problem != nil {
+		return nil, errors.New(problem.String())
 	}
-	if len(doc.Content) != 1 || entry(doc.Content[0], "jobs") == nil {
+	f := &JobFile{Path: path, on: protocol.Entry(root, "on"), needs: map[string][]string{}}
+	jobs := protocol.Entry(root, "jobs")
+	if jobs == nil {
 		return nil, errors.New("it has no jobs")
 	}
-	root := doc.Content[0]
-	f := &JobFile{Path: path, on: entry(root, "on"), needs: map[string][]string{}}
-	jobs := entry(root, "jobs")
 	if jobs.Kind != yaml.MappingNode {
 		return nil, fmt.Errorf("line %d: jobs is no mapping", jobs.Line)
 	}
 	for i := 0; i+1 < len(jobs.Content); i += 2 {
-		f.addJob(jobs.Content[i].Value, resolved(jobs.Content[i+1]))
+		f.addJob(jobs.Content[i].Value, jobs.Content[i+1])
 	}
 	return f, nil
 }
 
 func (f *JobFile) addJob(id string, body *yaml.Node) {
-	f.needs[id] = texts(entry(body, "needs"))
-	of := Step{Job: id, If: scalar(entry(body, "if")), file: f}
-	if entry(body, "uses") != nil {
+	f.needs[id] = texts(protocol.Entry(body, "needs"))
+	of := Step{Job: id, If: scalar(protocol.Entry(body, "if")), file: f}
+	if protocol.Entry(body, "uses") != nil {
 		of.Calls = true
 		f.addStep(of, body)
 		return
 	}
-	steps := entry(body, "steps")
+	steps := protocol.Entry(body, "steps")
 	if steps == nil || steps.Kind != yaml.SequenceNode {
 		return
 	}
 	for i, step := range steps.Content {
 		of.Step = i
-		f.addStep(of, resolved(step))
+		f.addStep(of, step)
 	}
 }
 
 // addStep adds a step with what its mapping says.
 func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	s.HasSecret = hasSecret(body)
-	s.ID, s.at, s.with = scalar(entry(body, "id")), posOf(body), map[string]*yaml.Node{}
-	s.Action, _, _ = strings.Cut(scalar(entry(body, "uses")), "@")
-	if with := entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
+	s.ID, s.at, s.with = scalar(protocol.Entry(body, "id")), posOf(body), map[string]*yaml.Node{}
+	s.Action, _, _ = strings.Cut(scalar(protocol.Entry(body, "uses")), "@")
+	if with := protocol.Entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(with.Content); i += 2 {
-			s.with[strings.ToLower(with.Content[i].Value)] = resolved(with.Content[i+1])
+			s.with[strings.ToLower(with.Content[i].Value)] = with.Content[i+1]
 		}
 	}
 	f.Steps = append(f.Steps, s)
@@ -115,13 +114,13 @@ func (f *JobFile) HasNoSchedule() bool { return f.on != nil && !f.has("schedule"
 
 // has reports whether an event starts the workflow.
 func (f *JobFile) has(event string) bool {
-	return slices.Contains(texts(f.on), event) || entry(f.on, event) != nil
+	return slices.Contains(texts(f.on), event) || protocol.Entry(f.on, event) != nil
 }
 
 // hasDispatchInput reports whether somebody who starts the workflow by workflow_dispatch
 // can give an input.
 func (f *JobFile) hasDispatchInput(name string) bool {
-	return entry(entry(entry(f.on, "workflow_dispatch"), "inputs"), name) != nil
+	return protocol.Entry(protocol.Entry(protocol.Entry(f.on, "workflow_dispatch"), "inputs"), name) != nil
 }
 
 // follows reports whether a step comes after another one, in the same job or
@@ -192,27 +191,6 @@ func posOf(n *yaml.Node) protocol.Pos {
 	return protocol.Pos{Line: max(1, n.Line), Col: max(1, n.Column)}
 }
 
-// entry is what a mapping has under a key; nil without it.
-func entry(n *yaml.Node, key string) *yaml.Node {
-	if n = resolved(n); n == nil || n.Kind != yaml.MappingNode {
-		return nil
-	}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return resolved(n.Content[i+1])
-		}
-	}
-	return nil
-}
-
-// resolved is the node that an alias stands for.
-func resolved(n *yaml.Node) *yaml.Node {
-	if n != nil && n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
 // scalar is the text of a scalar; "" for anything else.
 func scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
@@ -231,7 +209,7 @@ func texts(n *yaml.Node) []string {
 	}
 	var list []string
 	for _, c := range n.Content {
-		list = append(list, scalar(resolved(c)))
+		list = append(list, scalar(c))
 	}
 	return list
 }

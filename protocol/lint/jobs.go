@@ -79,21 +79,8 @@ func (c *jobs) checkRun() {
 	}
 	first := append(slices.Clone(c.steps), Step{file: c.files[0], at: protocol.Pos{Line: 1, Col: 1}})[0]
 	for _, job := range slices.Sorted(maps.Keys(left)) {
-		c.aboutStep(Error, first, "job", protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s, to which %s", job, belong(left[job])),
+		c.aboutStep(Error, first, "job", protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s of %s", job, strings.Join(left[job], ", ")),
 			Hint: "a step of the action runs it with the input job: " + job})
-	}
-}
-
-// belong says that states belong to something, of many the first three by name.
-func belong(states []string) string {
-	const most = 3
-	switch n := len(states); {
-	case n == 1:
-		return states[0] + " belongs"
-	case n > most:
-		return fmt.Sprintf("%s and %d more states belong", strings.Join(states[:most], ", "), n-most)
-	default:
-		return strings.Join(states[:n-1], ", ") + " and " + states[n-1] + " belong"
 	}
 }
 

@@ -193,10 +193,10 @@ func (a *Answer) read(r *reader, n *yaml.Node, what string) {
 		return
 	}
 	r.fields(n, what, reflect.ValueOf(a).Elem())
-	if agent := child(n, "agent"); agent != nil {
+	if agent := protocol.Entry(n, "agent"); agent != nil {
 		r.checkAgent(agent, a.Agent)
 	}
-	if child(n, "text") == nil {
+	if protocol.Entry(n, "text") == nil {
 		r.problem(n, "wrong-value", "%s has no text", what)
 	}
 }
@@ -232,12 +232,12 @@ func (r *reader) checkAgent(n *yaml.Node, name string) {
 }
 
 func (*Replies) check(rd *reader, n *yaml.Node) {
-	eachPair(child(n, "meta"), func(key, _ *yaml.Node) {
+	eachPair(protocol.Entry(n, "meta"), func(key, _ *yaml.Node) {
 		if !metaKey().MatchString(key.Value) {
 			rd.problem(key, "wrong-value", "meta key %q has more than letters, digits and _", key.Value)
 		}
 	})
-	eachPair(child(n, "states"), func(key, _ *yaml.Node) {
+	eachPair(protocol.Entry(n, "states"), func(key, _ *yaml.Node) {
 		agent, st, both := strings.Cut(key.Value, "/")
 		if !both {
 			agent, st = "main", key.Value
@@ -254,17 +254,6 @@ func printable(name string) bool {
 	return name != "" && strings.IndexFunc(name, unicode.IsControl) < 0
 }
 
-// child returns the value of a key of a map, nil when there is none.
-func child(n *yaml.Node, key string) *yaml.Node {
-	var found *yaml.Node
-	eachPair(n, func(k, v *yaml.Node) {
-		if k.Value == key {
-			found = v
-		}
-	})
-	return found
-}
-
 func eachPair(n *yaml.Node, f func(key, value *yaml.Node)) {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return
@@ -275,7 +264,7 @@ func eachPair(n *yaml.Node, f func(key, value *yaml.Node)) {
 }
 
 func (p *Reply) check(r *reader, n *yaml.Node) {
-	if p.Error != nil && (child(n, "text") != nil || p.Checks != nil) {
+	if p.Error != nil && (protocol.Entry(n, "text") != nil || p.Checks != nil) {
 		r.problem(n, "wrong-value", "a reply has an error and text or checks too").Hint = "an invocation that fails has no answer"
 	}
 	if len(p.Checks) > maxChecks {
@@ -296,10 +285,10 @@ func (e *Error) check(r *reader, n *yaml.Node) {
 }
 
 func (e *Expect) check(r *reader, n *yaml.Node) {
-	if child(n, "status") != nil {
+	if protocol.Entry(n, "status") != nil {
 		r.oneOf(n, "status", e.Status, Statuses())
 	}
-	if child(n, "outcome") != nil {
+	if protocol.Entry(n, "outcome") != nil {
 		r.oneOf(n, "outcome", e.Outcome, Outcomes())
 	}
 }
@@ -309,7 +298,7 @@ func (r *reader) oneOf(n *yaml.Node, key, got string, words []string) {
 	if slices.Contains(words, got) {
 		return
 	}
-	at := child(n, key)
+	at := protocol.Entry(n, key)
 	if at == nil {
 		r.problem(n, "wrong-value", "the error has no %s", key).Hint = "want one of " + strings.Join(words, ", ")
 		return

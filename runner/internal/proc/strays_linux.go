@@ -169,9 +169,8 @@ func caged(test func(mark uint64) bool) iter.Seq[processes.Process] {
 }
 
 // owns says whether a stray comes from k, or is dying and due to be collected.
-// Its process group or its mark tells. A stray that hides both belongs to k if k,
-// and no running sibling, is old enough to be its ancestor; otherwise the last of
-// those siblings will end it.
+// Its cage, its process group or its mark tells. One that hides all of them is ended with
+// the last of the children under way.
 func (k *kin) owns(p processes.Process, siblings []sibling) bool {
 	apart := p.Group != syscall.Getpgrp()
 	if p.Dying {
@@ -180,31 +179,13 @@ func (k *kin) owns(p processes.Process, siblings []sibling) bool {
 	if mark := cage.MarkOf(p.PID); mark != 0 {
 		return mark == k.caged
 	}
-	if len(siblings) == 0 && (p.Group == k.pid || apart && k.couldHaveStarted(p, siblings)) {
-		return true // whatever its environment says, which may take a moment to show
-	}
-	env := settledEnviron(p.PID)
-	for _, s := range siblings {
-		if p.Group == s.pid || env.has(s.mark) {
-			return false
-		}
-	}
-	if p.Group == k.pid || env.has(k.mark) {
+	if p.Group == k.pid {
 		return true
 	}
-	return apart && k.couldHaveStarted(p, siblings)
-}
-
-// couldHaveStarted says whether k, and no running sibling, is as old as p.
-func (k *kin) couldHaveStarted(p processes.Process, siblings []sibling) bool {
-	for _, s := range siblings {
-		other, ok := processes.Stat(s.pid)
-		if ok && !s.ended && other.Born <= p.Born {
-			return false
-		}
+	if !slices.ContainsFunc(siblings, func(s sibling) bool { return !s.ended }) {
+		return apart
 	}
-	own, _ := processes.Stat(k.pid)
-	return own.Born <= p.Born
+	return settledEnviron(p.PID).has(k.mark)
 }
 
 // marked returns the live processes that carry the mark of k.
