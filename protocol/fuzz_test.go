@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
 
 // seeds adds one file of every pair in a folder of testdata.
@@ -21,7 +23,7 @@ func seeds(f *testing.F, folder, file string) {
 		}
 		for _, part := range archive.Files {
 			if strings.HasPrefix(part.Name, file) {
-				f.Add(bytesOf(string(part.Data)))
+				f.Add(goldentest.Bytes(string(part.Data)))
 			}
 		}
 	}

@@ -2,61 +2,16 @@ package protocol
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
-	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
-
-var update = flag.Bool("update", false, "rewrite what the files of testdata want")
-
-// golden runs a function for every file pair of a folder. The function gets the
-// files by name, without the ones that steer the test, and returns what it found.
-func golden(t *testing.T, folder string, found func(t *testing.T, files map[string]string) string) {
-	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("testdata/%s: no files (%v)", folder, err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files := map[string]string{}
-			for _, f := range archive.Files {
-				files[f.Name] = string(f.Data)
-			}
-			compare(t, path, archive, found(t, files))
-		})
-	}
-}
-
-func compare(t *testing.T, path string, archive *txtar.Archive, got string) {
-	last := &archive.Files[len(archive.Files)-1]
-	if last.Name != "want" {
-		t.Fatalf("%s: the last file is %q, not want", path, last.Name)
-	}
-	if got == string(last.Data) {
-		return
-	}
-	if !*update {
-		t.Errorf("%s\ninput:\n%s\ngot:\n%s\nwant:\n%s", path, txtar.Format(&txtar.Archive{Files: archive.Files[:len(archive.Files)-1]}), got, last.Data)
-		return
-	}
-	last.Data = []byte(got)
-	if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // take removes a file that steers a test and returns its trimmed text.
 func take(files map[string]string, name string) string {
@@ -65,15 +20,10 @@ func take(files map[string]string, name string) string {
 	return strings.TrimSpace(text)
 }
 
-// bytesOf undoes the escapes that a text file of testdata needs for other bytes.
-func bytesOf(text string) []byte {
-	return []byte(strings.NewReplacer("<CR>", "\r", "<BOM>", "\ufeff", "<FF>", "\xff", "<NUL>", "\x00").Replace(text))
-}
-
 func mapFS(files map[string]string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for name, text := range files {
-		file := &fstest.MapFile{Data: bytesOf(text)}
+		file := &fstest.MapFile{Data: goldentest.Bytes(text)}
 		if target, ok := strings.CutPrefix(text, "LINK "); ok {
 			file = &fstest.MapFile{Data: []byte(strings.TrimSpace(target)), Mode: fs.ModeSymlink}
 		}
@@ -100,7 +50,7 @@ func listing(title string, problems []Problem) string {
 
 // TestDecide keeps what messages amount to, and the reminders for bad ones.
 func TestDecide(t *testing.T) {
-	golden(t, "decide", func(t *testing.T, files map[string]string) string {
+	goldentest.Each(t, "testdata/decide/*.txtar", func(t *testing.T, files map[string]string) string {
 		o := optionsOf(files)
 		from, returns, message := take(files, "from"), take(files, "returns"), files["message"]
 		meta := map[string]string{}
@@ -108,12 +58,11 @@ func TestDecide(t *testing.T) {
 			meta[name] = ""
 		}
 		delete(files, "message")
-		delete(files, "want")
 		w, problems := Load(mapFS(files), o)
 		if problems != nil {
 			t.Fatalf("load: %v", problems)
 		}
-		d, problems := w.Decide(from, string(bytesOf(strings.TrimSuffix(message, "\n"))), returns, meta)
+		d, problems := w.Decide(from, string(goldentest.Bytes(strings.TrimSuffix(message, "\n"))), returns, meta)
 		if problems == nil {
 			return showDecision(d)
 		}
@@ -155,9 +104,8 @@ func showDecision(d Decision) string {
 
 // TestLoad keeps which states a scope has, and what forbids a start.
 func TestLoad(t *testing.T) {
-	golden(t, "load", func(_ *testing.T, files map[string]string) string {
+	goldentest.Each(t, "testdata/load/*.txtar", func(_ *testing.T, files map[string]string) string {
 		o := optionsOf(files)
-		delete(files, "want")
 		w, problems := Load(mapFS(files), o)
 		text := fmt.Sprintf("entry %q\nnames %q\nreachable %q\nscripts %v\n", w.Entry(), w.Names(), w.Reachable(), w.HasScripts())
 		text += listing("problem", problems)
@@ -180,14 +128,11 @@ func TestLoad(t *testing.T) {
 
 // TestFrontmatter keeps what one state file says, and what is wrong with it.
 func TestFrontmatter(t *testing.T) {
-	golden(t, "frontmatter", func(t *testing.T, files map[string]string) string {
+	goldentest.Each(t, "testdata/frontmatter/*.txtar", func(t *testing.T, files map[string]string) string {
 		var b strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			if name == "want" {
-				continue
-			}
 			s := newState(name)
-			s.parse(bytesOf(files[name]))
+			s.parse(goldentest.Bytes(files[name]))
 			policy, err := json.MarshalIndent(s.Policy, "", " ")
 			if err != nil {
 				t.Fatal(err)

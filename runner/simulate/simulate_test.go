@@ -3,10 +3,7 @@ package simulate_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,56 +11,13 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/rogpeppe/go-internal/txtar"
-
+	"github.com/raymond-action/raymond-action/internal/goldentest"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-var update = flag.Bool("update", false, "rewrite what the files of testdata want")
-
-// golden runs a function for every file pair of a folder of testdata.
-func golden(t *testing.T, folder string, found func(t *testing.T, files map[string]string) string) {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("testdata/%s: no files (%v)", folder, err)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			last := &archive.Files[len(archive.Files)-1]
-			if last.Name != "want" {
-				t.Fatalf("%s: the last file is %q, not want", path, last.Name)
-			}
-			got := found(t, files(archive))
-			switch {
-			case got == string(last.Data):
-			case !*update:
-				t.Errorf("%s\n%s\ngot:\n%s\nwant:\n%s", path, archive.Comment, got, last.Data)
-			default:
-				last.Data = []byte(got)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func files(a *txtar.Archive) map[string]string {
-	found := map[string]string{}
-	for _, f := range a.Files[:len(a.Files)-1] {
-		found[f.Name] = string(f.Data)
-	}
-	return found
-}
 
 // epoch is when all simulations begin.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -224,7 +178,7 @@ func (p *play) String() string {
 
 // TestRuns simulates the workflows of testdata/run.
 func TestRuns(t *testing.T) {
-	golden(t, "run", func(t *testing.T, files map[string]string) string {
+	goldentest.Each(t, "testdata/run/*.txtar", func(t *testing.T, files map[string]string) string {
 		return perform(t, files, func(o *state.Options, cfg *runner.Config) {
 			flags := files["flags"]
 			for name, set := range map[string]func(){
@@ -292,9 +246,8 @@ func written(t *testing.T, r *simulate.Replies) string {
 // TestReplies reads the replies files of testdata/replies: what is wrong with
 // each is found, with its place.
 func TestReplies(t *testing.T) {
-	golden(t, "replies", func(t *testing.T, files map[string]string) string {
-		text := strings.NewReplacer("<TAB>", "\t", "<FF>", "\xff").Replace(files["replies.yaml"])
-		r, problems, err := simulate.Read(strings.NewReader(text))
+	goldentest.Each(t, "testdata/replies/*.txtar", func(t *testing.T, files map[string]string) string {
+		r, problems, err := simulate.Read(bytes.NewReader(goldentest.Bytes(files["replies.yaml"])))
 		if err != nil {
 			t.Fatal(err)
 		}
