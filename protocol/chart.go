@@ -23,12 +23,35 @@ func (w *Workflow) Chart() *Chart {
 	return c
 }
 
-// From returns the states that some states lead to, themselves among them, as States does for the entry.
-func (c *Chart) From(states ...string) []string { return c.w.walk(states, c.exits, c.isUnclear) }
+// From returns the states that some states lead to, themselves among them, in the order in which it comes to them: by exits, and
+// by all that a state names. One of which it is unclear where it leads may lead to any file that is meant as a state.
+func (c *Chart) From(states ...string) []string {
+	var found []string
+	seen := map[string]bool{"": true}
+	for queue := slices.Clone(states); len(queue) > 0; queue = queue[1:] {
+		name := queue[0]
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		found = append(found, name)
+		for _, e := range c.exits[name] {
+			queue = append(queue, e.Target.State, e.After.State)
+		}
+		for _, target := range c.w.states[name].named() {
+			files, _ := c.w.catalog.candidates(target) // several when the name is ambiguous
+			queue = append(queue, files...)
+		}
+		if c.isUnclear(name) {
+			queue = append(queue, c.w.meant...)
+		}
+	}
+	return found
+}
 
 // States returns the states that the entry leads to by tags and policies, the entry
 // first. If a target is known only when its state runs, these are all files that are
-// meant as states. The list has everything in Reachable, and may have more.
+// meant as states; files that document the workflow are none.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
 
 // Reaches reports whether the entry leads to a state.

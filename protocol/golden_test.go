@@ -107,7 +107,7 @@ func TestLoad(t *testing.T) {
 	goldentest.Each(t, "testdata/load/*.txtar", func(_ *testing.T, files map[string]string) string {
 		o := optionsOf(files)
 		w, problems := Load(mapFS(files), o)
-		text := fmt.Sprintf("entry %q\nnames %q\nreachable %q\nscripts %v\n", w.Entry(), w.Names(), w.Reachable(), w.HasScripts())
+		text := fmt.Sprintf("entry %q\nnames %q\nreachable %q\nscripts %v\n", w.Entry(), w.Names(), slices.Sorted(slices.Values(w.reachable)), w.HasScripts())
 		text += listing("problem", problems)
 		for _, name := range w.Names() {
 			s, _ := w.State(name)

@@ -191,12 +191,6 @@ func (s *State) named() []string {
 	return names
 }
 
-// isDynamic reports whether a name is only known when the state runs: it has a
-// template, a variable or a substitution in it.
-func isDynamic(name string) bool {
-	return strings.Contains(name, "{{") || strings.ContainsAny(name, "$`%")
-}
-
 // unescaped returns the body in which blanks replace the escapes that a shell needs in a
 // tag, so that every place remains the same.
 func unescaped(s *State) string {

@@ -16,7 +16,7 @@ type Workflow struct {
 	entry     string
 	states    map[string]*State
 	meant     []string // the files that are meant as states, sorted
-	reachable []string // sorted
+	reachable []string // in the order of Chart.States
 	hasJoin   bool
 	schemas   map[string]string // SHA-256, in hex, of each file with a schema
 }
@@ -61,9 +61,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 		return w, []Problem{*problem}
 	}
 	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeant(name) })
-	w.reachable = slices.Sorted(slices.Values(w.walk([]string{w.entry}, nil, func(name string) bool {
-		return slices.ContainsFunc(w.states[name].named(), isDynamic)
-	})))
+	w.reachable = w.Chart().order
 	return w, w.problems()
 }
 
@@ -124,40 +122,6 @@ func (w *Workflow) Forbids(name string, p Problem) bool {
 	return slices.Contains(w.reachable, name) || s.Claims.Owned && p.Code != "empty"
 }
 
-// walk returns the states from which next leads to others, and those others, in the order in which
-// it comes to them.
-func walk(from []string, next func(name string) []string) []string {
-	var found []string
-	seen := map[string]bool{"": true}
-	for queue := from; len(queue) > 0; queue = queue[1:] {
-		if name := queue[0]; !seen[name] {
-			seen[name] = true
-			found = append(found, name)
-			queue = append(queue, next(name)...)
-		}
-	}
-	return found
-}
-
-// walk returns the states that some states lead to, in the order in which it comes to them: by exits,
-// and by all that a state names. Where it is unclear, and its policy has no list, it may lead to any
-// file that is meant as a state.
-func (w *Workflow) walk(from []string, exits map[string][]Exit, isUnclear func(name string) bool) []string {
-	return walk(from, func(name string) (next []string) {
-		for _, e := range exits[name] {
-			next = append(next, e.Target.State, e.After.State)
-		}
-		for _, target := range w.states[name].named() {
-			files, _ := w.catalog.candidates(target) // several when the name is ambiguous
-			next = append(next, files...)
-		}
-		if w.states[name].Policy.Transitions.Targets == nil && isUnclear(name) {
-			next = append(next, w.meant...)
-		}
-		return next
-	})
-}
-
 // documentation matches the names of files that document a workflow. They show tags
 // without being states.
 var documentation = pattern(
@@ -200,12 +164,6 @@ func (w *Workflow) Hashes() map[string]string {
 	}
 	return sums
 }
-
-// Reachable returns the file names of the states that the entry leads to,
-// sorted: through the tags that a body or a script shows, through policies and
-// through on_exhausted. Where a target is known only when its state runs, these are all files
-// that are meant as states; files that document the workflow are none.
-func (w *Workflow) Reachable() []string { return slices.Clone(w.reachable) }
 
 // HasScripts reports whether a script can be reached.
 func (w *Workflow) HasScripts() bool {

@@ -80,7 +80,7 @@ func surelyNeeded(in job.Settings, o *options.Options, f *scope.Scope) []string 
 	own := cmp.Or(o.Alone().Backend, protocol.DefaultBackend)
 	var named []string
 	isOpen, entry := false, false
-	for _, name := range f.Workflow.Reachable() {
+	for _, name := range f.Workflow.Chart().States() {
 		st, ok := f.Workflow.State(name)
 		isHere := o.Jobs == nil || slices.Contains(o.Jobs, f.Workflow.JobOf(name))
 		switch {
