@@ -181,9 +181,12 @@ func (r *Rule) suitsVerb(v Verb) bool {
 
 // takes reports whether the tag of the entry can have the key.
 func (r *Rule) takes(key string) bool {
+	lower := strings.ToLower(key)
 	switch {
 	case key == "tag":
 		return true
+	case lower != key && slices.Contains(ruleKeys, lower): // in the wrong case
+		return false
 	case r.Tag == "":
 		return slices.Contains(ruleKeys, key) || isVariable(key)
 	case key == "target":
