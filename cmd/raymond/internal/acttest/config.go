@@ -33,7 +33,6 @@ type Config struct {
 	// folder see the artifacts of each other's run ids. "" for a new folder.
 	Artifacts string
 	Results   Results  // a stand-in for the results service instead
-	Node      string   // the path of node; "" for the pinned one
 	Path      []string // folders that come first on PATH
 }
 
@@ -122,11 +121,7 @@ func (c Config) env() map[string]string {
 // environ is the whole environment of act, all of which steps get.
 func (m *machine) environ(c Config) []string {
 	m.t.Helper()
-	node := c.Node
-	if node == "" {
-		node = installtest.Node(m.t)
-	}
-	path := append(c.Path[:len(c.Path):len(c.Path)], filepath.Dir(node), "/usr/local/bin", "/usr/bin", "/bin")
+	path := append(c.Path[:len(c.Path):len(c.Path)], filepath.Dir(installtest.Node(m.t)), "/usr/local/bin", "/usr/bin", "/bin")
 	env := []string{
 		"HOME=" + m.path("home"), "PATH=" + strings.Join(path, string(filepath.ListSeparator)), "LANG=C.UTF-8",
 		markVar + "=" + m.root,
