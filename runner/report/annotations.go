@@ -182,16 +182,19 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	}
 	n := a.about(LevelError, e, "failed")
 	agent := a.model.agents[e.Agent]
-	wrote := agent.outputs
 	n.Text = agent.why()
-	for _, one := range wrote.list() {
-		n.Text += "\n" + one.name + ":\n" + text.End(one.text, maxWritten/len(wrote.list()))
+	outputs := agent.last.outputs()
+	for _, one := range outputs {
+		n.Text += "\n" + one.name + ":\n" + text.End(one.text, maxWritten/len(outputs))
 	}
 	if last := agent.last.verdict(); last != nil {
 		n.Text += "\n" + failedOutput(last)
 	}
 	if n.File != "" {
-		n.Line = lineIn(fault+"\n"+wrote.stderr, e.State)
+		n.Line = lineIn(fault, e.State)
+		for _, one := range outputs {
+			n.Line = cmp.Or(n.Line, lineIn(one.text, e.State))
+		}
 	}
 	a.Annotate(n)
 }

@@ -337,7 +337,6 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 		x.Total = m.spent.total().USD
 		asked, ms = x.Model, x.DurationMS
 	}
-	a.outputs = outputsOf(b)
 	if !b.OK && !state.IsExhausted(b.Error) { // a later event tells whether the agent fails
 		a.fail(e, b.Error)
 	}

@@ -43,8 +43,7 @@ type Agent struct {
 	last      *Exec // the newest
 	move      *state.Transition
 	hasResult bool
-	outputs   outputs // of its last state, a script that failed
-	ended     Spent   // in executions that ended
+	ended     Spent // in executions that ended
 	talk      talk
 }
 

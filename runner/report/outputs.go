@@ -1,39 +1,27 @@
 package report
 
-import (
-	"strings"
+import "strings"
 
-	"github.com/raymond-action/raymond-action/state"
-)
-
-// outputs are the last lines that a failed script wrote.
-type outputs struct{ stdout, stderr string }
-
-// outputsOf returns the outputs of a state, which are empty unless a script failed.
-func outputsOf(b *state.StateFinished) outputs { return outputs{b.StdoutTail, b.StderrTail} }
-
-// output is one of them.
+// output is what a failed script wrote last.
 type output struct{ name, text string }
 
-// list returns those that are not blank.
-func (o outputs) list() []output {
+// outputs are those of an execution that are not blank; none for none.
+func (x *Exec) outputs() []output {
 	var all []output
-	for _, one := range []output{{"stdout", o.stdout}, {"stderr", o.stderr}} {
-		if strings.TrimSpace(one.text) != "" {
-			all = append(all, one)
-		}
+	if x != nil && strings.TrimSpace(x.Stdout) != "" {
+		all = append(all, output{"stdout", x.Stdout})
+	}
+	if x != nil && strings.TrimSpace(x.Stderr) != "" {
+		all = append(all, output{"stderr", x.Stderr})
 	}
 	return all
 }
 
-// without returns an error without its quotes of the outputs, which are shown beside
-// it.
-func (o outputs) without(fault string) string {
-	first := len(fault)
-	for _, one := range o.list() {
-		if at := strings.Index(fault, "; "+one.name+": "); at >= 0 {
-			first = min(first, at)
-		}
+// why is the reason why the agent failed, without its quotes of the outputs, which are shown beside it.
+func (a *Agent) why() string {
+	why := a.Error
+	for _, one := range a.last.outputs() {
+		why, _, _ = strings.Cut(why, "; "+one.name+": ")
 	}
-	return fault[:first]
+	return why
 }

@@ -60,9 +60,6 @@ func listFailures(w *writer, failed []*Agent, most int) {
 	w.write("- " + strings.Join(FirstOf(lines, most), "\n- ") + "\n\n")
 }
 
-// why is the reason why the agent failed, without the outputs that are shown beside it.
-func (a *Agent) why() string { return a.outputs.without(a.Error) }
-
 // writeFailure writes why an agent failed, in some lines: its error, its last
 // output, the command that failed in its last attempt, and the tools that it was
 // refused.
@@ -72,7 +69,7 @@ func (a *Agent) writeFailure(w *writer, lines int) {
 		what += fmt.Sprintf(", attempt %d", a.last.attempt)
 	}
 	excerpt{what: what, text: a.why(), lines: lines}.write(w)
-	for _, one := range a.outputs.list() {
+	for _, one := range a.last.outputs() {
 		excerpt{what: "The last it wrote to " + one.name, text: one.text, lines: lines}.write(w)
 	}
 	a.last.explain(w, lines)
@@ -103,17 +100,9 @@ func (s *Summary) reason(w *writer) {
 	if w.short > 0 {
 		width = min(width, w.short)
 	}
-	if end := s.model.Ending; end != nil && end.Reason != "" && !s.hasToldWaits(end) {
+	if end := s.model.Ending; end != nil && end.Reason != "" {
 		w.printf("Why: %s\n\n", code(cutMiddle(end.Reason, width), width))
 	}
-}
-
-// hasToldWaits reports whether the reason why a run is suspended is that agents wait, of
-// which more was said before.
-func (s *Summary) hasToldWaits(end *state.RunFinished) bool {
-	return end.Status == state.Suspended && slices.ContainsFunc(s.waits(), func(w Wait) bool {
-		return strings.HasPrefix(end.Reason, w.Agent+" waits ")
-	})
 }
 
 // excerpt is a text of others shown in a few lines and, on a page, folded if those are not all.

@@ -214,31 +214,12 @@ func hostile() *insight.Report {
 	evil := "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=1\">" +
 		"<a href=\"javascript:window.hacked=1\">x</a>{{.}}</pre></details></section><style>*{display:none}</style>" +
 		"\x1b[31mred\x1b]0;title\x07\x00\u202Egnp.exe\u2066\u200b<!--\xff\xfe]]>"
-	s := newStory(evil)
-	s.Scope, s.Entry, s.Reason, s.Result, s.Outcome = evil, evil, evil, evil, evil
-	s.Meta = map[string]string{evil: evil}
-	e := s.ran(evil, time.Second, 3, evil)
-	e.Agent, e.Kind, e.Error, e.Model, e.AgentCLI, e.SessionID, e.Cwd = evil, evil, evil, evil, evil, evil, evil
-	e.Status = evil
-	e.Messages = []runner.Message{
-		{From: runner.FromUser, Text: evil}, {From: runner.FromAgent, Text: evil, Model: evil}, {From: runner.Speaker(evil), Text: evil},
-		{From: runner.FromTool, Tool: evil, Input: evil, Text: evil}, {From: runner.FromTool, Tool: evil, Input: `{"command":` + fmt.Sprintf("%q", evil) + `}`, Text: evil},
-		{From: runner.FromAgent, Subagent: evil, Text: evil}, {From: runner.FromAgent, Text: strings.Repeat("w", 100<<10)},
-		{From: runner.FromTool, Tool: strings.Repeat("t", 10<<10), Input: `{"` + strings.Repeat("[", 100_000)},
-	}
-	e.Files = []report.File{{Path: evil, Change: evil, Diff: "+" + evil}}
-	e.Refusals = []state.Refusal{{Use: evil, Reason: evil, Allow: []string{evil}}}
-	e.Retries, e.Reminders = []report.Moment{{Text: evil}}, []report.Moment{{Text: evil}}
-	e.Interruptions = []report.Interruption{{AttemptInterrupted: state.AttemptInterrupted{Reason: evil}}}
-	e.Attempts = []report.Attempt{{NodeAttempt: state.NodeAttempt{Reason: evil, Results: []state.CommandResult{{Cmd: evil, RC: 1, Tail: evil}}}}}
-	e.Output, e.Stdout, e.Stderr, e.Signal = []string{evil}, evil, evil, evil
-	s.Agents = []report.Agent{
-		{ID: "a", Parent: "b"}, {ID: "b", Parent: "a", Vars: map[string]string{evil: evil}, Status: evil, Result: evil, Error: evil}, {ID: evil, Parent: evil},
-	}
-	s.Waits = []report.Wait{{Agent: evil, State: evil, Answer: evil, By: evil, AgentWaits: state.AgentWaits{For: state.ForAnswer, Question: evil}}, {AgentWaits: state.AgentWaits{For: state.ForTime}}}
-	s.Limits, s.LeftOut = []report.Limit{{Limit: state.Limit{Which: evil}}}, []string{evil}
-	s.ran("MARKER.md", time.Second, 1, "").Messages = []runner.Message{{From: runner.FromAgent, Text: "the needle in the haystack"}}
-	r := s.ends(evil)
-	r.Costs.ByState = []report.Sum{{Name: evil}}
+	r := filled(evil, 1)
+	last := r.Executions[0]
+	last.N, last.State = 2, "MARKER.md"
+	last.Messages = []runner.Message{{From: runner.FromAgent, Text: "the needle in the haystack"}, {From: runner.FromAgent, Text: strings.Repeat("w", 100<<10)}, {
+		From: runner.FromTool, Tool: strings.Repeat("t", 10<<10), Input: `{"` + strings.Repeat("[", 100_000),
+	}}
+	r.Executions = append(r.Executions, last)
 	return r
 }

@@ -9,14 +9,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 const trick = "\"'`</script></style></title></pre><b onclick=x>\x1b[31m\x00\u202e\u200b\x07\xff-->{{.}}"
 
 // fill sets every text within a value to a trick, every list and map to one of it, and
 // every number to n.
-func fill(v reflect.Value, n int64) {
+func fill(v reflect.Value, trick string, n int64) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(trick)
@@ -28,14 +30,14 @@ func fill(v reflect.Value, n int64) {
 		v.SetFloat(float64(n))
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), n)
+		fill(v.Elem(), trick, n)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), n)
+		fill(v.Index(0), trick, n)
 	case reflect.Map:
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		fill(key, n)
-		fill(value, n)
+		fill(key, trick, n)
+		fill(value, trick, n)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
@@ -45,28 +47,32 @@ func fill(v reflect.Value, n int64) {
 		}
 		for i := range v.NumField() {
 			if v.Field(i).CanSet() {
-				fill(v.Field(i), n)
+				fill(v.Field(i), trick, n)
 			}
 		}
 	}
 }
 
+// filled is a report of tricks, with a message of each kind.
+func filled(trick string, n int64) *insight.Report {
+	var r insight.Report
+	fill(reflect.ValueOf(&r).Elem(), trick, n)
+	x := &r.Executions[0]
+	for _, from := range []runner.Speaker{runner.FromUser, runner.FromAgent, runner.FromTool} {
+		m := x.Messages[0]
+		m.Subagent, m.From = "", from
+		x.Messages = append(x.Messages, m)
+	}
+	r.Waits[0].For = state.ForAnswer
+	return &r
+}
+
 // TestEveryTextIsEscaped fills all that a report has with tricks, whatever it has.
 func TestEveryTextIsEscaped(t *testing.T) {
 	for _, n := range []int64{1, 0, -1, 1 << 62} {
-		var r insight.Report
-		fill(reflect.ValueOf(&r).Elem(), n)
-		// One message of each kind, in the place of one without a kind.
-		talk := r.Executions[0].Messages
-		for _, from := range []string{"user", "agent", "tool", "cli"} {
-			m := talk[0]
-			m.Subagent = ""
-			reflect.ValueOf(&m.From).Elem().SetString(from)
-			r.Executions[0].Messages = append(r.Executions[0].Messages, m)
-		}
-		r.Waits[0].For = "answer"
+		r := filled(trick, n)
 		r.Result = "https://evil.example/" + trick + " <https://evil.example/?x=" + trick
-		checkHarmless(t, pageOf(t, &r))
+		checkHarmless(t, pageOf(t, r))
 	}
 }
 
