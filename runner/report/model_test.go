@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -41,26 +42,40 @@ func TestModelGolden(t *testing.T) {
 	}
 }
 
-// TestRenumberedExecutionsAreOne: an execution that was under way when parts of a matrix were
-// joined goes on under another number, and is one row with that.
-func TestRenumberedExecutionsAreOne(t *testing.T) {
-	begins, ends := &state.StateStarted{Kind: "prompt"}, &state.StateFinished{OK: true, DurationMS: 1000}
-	for name, bodies := range map[string][]state.Body{
-		"started again": {begins, &state.AttemptInterrupted{Attempt: 1}, begins, ends}, "a reminder was pending": {begins, &state.Reminder{N: 1}, ends},
+// TestOneExecutionForAllParts: an execution that goes on in a later part of the run is one row, with its
+// costs and the time worked on it, whatever was pending, also under another number, which it gets
+// when parts of a matrix are joined.
+func TestOneExecutionForAllParts(t *testing.T) {
+	begins, stops := &state.StateStarted{Kind: "prompt"}, &state.RunFinished{Status: state.Suspended, CostUSD: 1, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", CostUSD: 1}}}
+	again, goesOn := &state.AttemptInterrupted{Attempt: 1}, &state.RunStarted{Resumed: true}
+	for name, c := range map[string]struct {
+		bodies []state.Body // an hour apart after each RunStarted, else a second
+		want   int64        // milliseconds
+	}{
+		"cut off":                {[]state.Body{&state.RunStarted{}, begins, stops, goesOn, again, begins, &state.StateFinished{OK: true, CostUSD: 3, DurationMS: 5000}}, 6000},
+		"killed":                 {[]state.Body{&state.RunStarted{}, begins, &state.AgentOutput{}, goesOn, again, begins, &state.StateFinished{OK: true, CostUSD: 3, DurationMS: 5000}}, 6000},
+		"a reminder was pending": {[]state.Body{&state.RunStarted{}, begins, &state.Reminder{N: 1}, stops, goesOn, &state.StateFinished{OK: true, CostUSD: 3, DurationMS: 5000}}, 5000},
 	} {
-		m := NewModel()
-		for i, body := range bodies {
-			exec := 9
-			if i == 0 {
-				exec = 2
+		m, at, exec := NewModel(), nine, 2
+		for i, body := range c.bodies {
+			e := state.Event{Seq: i + 1, Time: at, Body: body}
+			at = at.Add(time.Second)
+			switch body.(type) {
+			case *state.RunStarted:
+				if i > 0 {
+					exec = 9
+				}
+				e.Time = at.Add(time.Hour)
+				at = e.Time
+			case *state.RunFinished:
+			default:
+				e.Agent, e.State, e.Exec = "main", "A.md", exec
 			}
-			m.Add(state.Event{Seq: 2*i + 1, Time: nine, Agent: "main", State: "A.md", Exec: exec, Body: body})
-			if i == 0 {
-				m.Add(state.Event{Seq: 2, Time: nine, Body: &state.RunFinished{Status: state.Suspended}})
-			}
+			m.Add(e)
 		}
-		if rows := m.Rows(false); len(rows) != 1 || rows[0].N != 9 || rows[0].Status != Completed {
-			t.Errorf("%s: got %+v, want one completed execution 9", name, rows)
+		rows := m.Rows(false)
+		if len(rows) != 1 || rows[0].N != 9 || rows[0].Status != Completed || rows[0].DurationMS != c.want || rows[0].Spent.USD != 3 || m.spent.total().USD != 3 {
+			t.Errorf("%s: got %+v and %s, want one completed execution 9 of %d ms", name, rows, m.spent.total(), c.want)
 		}
 	}
 }

@@ -179,16 +179,6 @@ func TestExportOfARun(t *testing.T) {
 	}
 }
 
-// TestUnsavedAndUnfinishedIsNotExported: a span is sent only when its end was saved.
-func TestUnsavedAndUnfinishedIsNotExported(t *testing.T) {
-	c := tracestest.New(t)
-	exported(t, newRun(), Options{Environ: c.Environ()},
-		of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}),
-		of(1, 2, &state.StateFinished{OK: true, Attempt: 1}),
-		of(2, 3, &state.StateStarted{Kind: "script", Attempt: 1}))
-	wantTree(t, c, "script A.md 1-2\n  attempt 1 1-2\n")
-}
-
 // TestLaterJobsAddToTheTrace: the first job is killed while a state runs, and the second one
 // does it again.
 func TestLaterJobsAddToTheTrace(t *testing.T) {
