@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +40,9 @@ type Console struct {
 	active []*agentView // in the order in which they began
 	model  *Model
 	live   display
+	// pending is the line of a state that ended. It waits for the transition, which
+	// comes with the same step.
+	pending *line
 }
 
 // agentView is what the console remembers of an agent.
@@ -51,9 +53,6 @@ type agentView struct {
 	attempt   int       // the last one that ended
 	doing     doing
 	failure   string // of the state that just failed
-	// pending is the line of a state that ended. It waits for the transition, which
-	// comes with the same step.
-	pending *line
 }
 
 // NewConsole returns a Console on w, to which it writes whole lines.
@@ -70,7 +69,12 @@ func (c *Console) Report(e state.Event) error {
 	if e.Time.After(c.now) {
 		c.now = e.Time
 	}
-	c.printPending(e)
+	switch e.Body.(type) {
+	case *state.Transition, *state.AgentFinished:
+	case *state.AgentStarted: // it comes before the transition that forks it
+	default:
+		c.printPending()
+	}
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
 		c.end(e, b)
@@ -130,7 +134,7 @@ func (c *Console) Tick(now time.Time) error {
 		last = c.now
 	}
 	c.now, c.ticked = now, now
-	c.printAllPending()
+	c.printPending()
 	if !c.o.Terminal && !c.o.Quiet {
 		c.printProgress(now.Sub(last))
 	}
@@ -140,7 +144,7 @@ func (c *Console) Tick(now time.Time) error {
 // Close prints what is left and erases the live lines.
 func (c *Console) Close() error {
 	c.active, c.live.at = nil, time.Time{}
-	c.printAllPending()
+	c.printPending()
 	return c.flush()
 }
 
@@ -153,41 +157,28 @@ func (c *Console) view(agent string) *agentView {
 	return v
 }
 
-// printPending prints the lines that wait for a transition, if e shows that none
-// comes.
-func (c *Console) printPending(e state.Event) {
-	switch e.Body.(type) {
-	case *state.RunFinished:
-		c.printAllPending()
-	case *state.Transition, *state.AgentFinished:
-	default:
-		if v, ok := c.agents[e.Agent]; ok {
-			v.rewordPending()
-			c.printEnd(v)
-		}
+// printPending prints the line that waits for a transition, since none comes. That of a state which
+// has no attempts left is worded anew: its agent has not failed, so that the workflow suspends the run.
+func (c *Console) printPending() {
+	l := c.pending
+	if l == nil {
+		return
 	}
+	if c.pending = nil; l.mark == gaveUp {
+		l.mark, l.rank, l.text = mark(state.Suspended), usual, l.text+"; the agent waits"
+	}
+	c.print(*l)
 }
 
-// rewordPending changes the line of a state that has no attempts left, if its agent
-// has not failed and no other state came next: then the workflow suspends the run.
-func (v *agentView) rewordPending() {
-	if v.pending != nil && v.pending.mark == gaveUp {
-		v.pending.mark, v.pending.rank, v.pending.text = mark(state.Suspended), usual, v.pending.text+"; the agent waits"
+// takePending returns the line of an agent that waits for what follows, nil for none.
+func (c *Console) takePending(agent string) *line {
+	l := c.pending
+	if l == nil || l.agent != agent {
+		c.printPending()
+		return nil
 	}
-}
-
-func (c *Console) printAllPending() {
-	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
-		c.agents[id].rewordPending()
-		c.printEnd(c.agents[id])
-	}
-}
-
-func (c *Console) printEnd(v *agentView) {
-	if l := v.pending; l != nil {
-		v.pending = nil
-		c.print(*l)
-	}
+	c.pending = nil
+	return l
 }
 
 // firstAgent is the agent whose result is the result of the run.
@@ -209,7 +200,7 @@ func (c *Console) note(e state.Event, l line) {
 	case *state.StateStarted:
 		v := c.view(e.Agent)
 		c.deactivate(v)
-		*v = agentView{id: v.id, said: v.said, pending: v.pending}
+		*v = agentView{id: v.id, said: v.said}
 		c.activate(e.Agent, e.State).began = e.Time
 	case *state.AgentOutput:
 		c.activate(e.Agent, e.State).doing.said(b.Text, c.now)
@@ -252,45 +243,45 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 	if a := c.model.agents[e.Agent]; a != nil {
 		l.text = state.InWords(b.Error, a.last.verdict())
 	}
-	if b.OK {
-		v.pending = &l
-		return
-	}
-	if l.mark == gaveUp {
-		v.pending = &l
+	if b.OK || l.mark == gaveUp {
+		c.pending = &l
 		return
 	}
 	c.print(l)
 }
 
 func (c *Console) move(e state.Event, b *state.Transition) {
-	v := c.view(e.Agent)
-	if v.pending == nil || v.pending.mark == gaveUp {
-		c.printEnd(v)
+	l := c.takePending(e.Agent)
+	switch {
+	case l == nil:
 		c.print(moveLine(e, b))
-		return
+	case l.mark == gaveUp:
+		c.print(*l)
+		c.print(moveLine(e, b))
+	default:
+		l.text = moveText(b)
+		c.print(*l)
 	}
-	v.pending.text = moveText(b)
-	c.printEnd(v)
 }
 
 func (c *Console) finish(e state.Event, b *state.AgentFinished) {
-	v := c.view(e.Agent)
+	l, isTold := c.takePending(e.Agent), b.Error != "" && b.Error == c.view(e.Agent).failure
 	c.failed = c.failed || b.Error != ""
-	defer delete(c.agents, e.Agent)
-	if isTold := b.Error != "" && b.Error == v.failure; isTold {
-		if v.pending != nil {
-			v.pending.mark = failed
+	delete(c.agents, e.Agent)
+	if l != nil {
+		if isTold {
+			l.mark = failed
 		}
-		c.printEnd(v)
+		c.print(*l)
+	}
+	if isTold {
 		return
 	}
-	c.printEnd(v)
-	l := finishLine(e, b)
+	end := finishLine(e, b)
 	if c.isJob && e.Agent == firstAgent && b.Result != nil && *b.Result != "" {
-		l.text, l.isOurs = "with the result of the run", true
+		end.text, end.isOurs = "with the result of the run", true
 	}
-	c.print(l)
+	c.print(end)
 }
 
 // print adds a line to what the next flush writes, if this reader wants to see it.

@@ -286,7 +286,7 @@ func (a *activity) title() string { return name(a.agent) + " at " + name(a.state
 // finish shows how the run ended.
 func (j *Job) finish(e state.Event, b *state.RunFinished) error {
 	j.interruptAll()
-	j.open.printAllPending()
+	j.open.printPending()
 	if b.Result != nil && *b.Result != "" {
 		if err := j.open.flush(); err != nil {
 			return err
