@@ -92,7 +92,7 @@ func endIdle(s *step, l lookup, b *readyRun, err error) *ending {
 	if !errors.Is(err, errNotDue) {
 		return e
 	}
-	e.run, e.isIdle, e.isBlind = l.was, true, l.isBlind
+	e.run, e.isIdle, e.isBlind = l.was, true, l.isBlind()
 	if b != nil { // with what was joined, though that is not stored
 		e.run, e.flow = b.run, b.flow
 	}

@@ -98,25 +98,21 @@ func surelyNeeded(in job.Settings, o *options.Options, f *scope.Scope) []string 
 	return slices.Compact(named)
 }
 
-// login is how people log in with an agent CLI without a key that is ours to see.
+// login is how people log in with an agent CLI without a key that is ours to see: by variables that the job names for it, which
+// begin so, or by its folder, in the home folder or where a variable says.
 type login struct {
-	prefixes []string // of variables that the job may name for it
-	variable string   // with its folder
-	folder   string   // in the home folder, without that variable
-	files    []string // of that folder, or of the home folder
+	prefixes         []string
+	variable, folder string
 }
 
 // logins are those of the agent CLIs that ask an API, by protocol.Backends.
 var logins = map[string]login{
-	protocol.BackendClaude: {
-		[]string{"ANTHROPIC_", "CLAUDE_", "AWS_"}, "CLAUDE_CONFIG_DIR", ".claude", []string{".credentials.json", "settings.json", "~/.claude.json"},
-	},
-	protocol.BackendCodex:  {[]string{"OPENAI_", "CODEX_"}, "CODEX_HOME", ".codex", []string{"auth.json", "config.toml"}},
-	protocol.BackendGemini: {[]string{"GEMINI_", "GOOGLE_"}, "", ".gemini", []string{"oauth_creds.json", "settings.json", ".env"}},
+	protocol.BackendClaude: {[]string{"ANTHROPIC_", "CLAUDE_", "AWS_"}, "CLAUDE_CONFIG_DIR", ".claude"},
+	protocol.BackendCodex:  {[]string{"OPENAI_", "CODEX_"}, "CODEX_HOME", ".codex"},
+	protocol.BackendGemini: {[]string{"GEMINI_", "GOOGLE_"}, "", ".gemini"},
 }
 
-// mayLogIn reports whether an agent CLI may have credentials that are not ours to
-// see: files of its own, or variables that the job names for it.
+// mayLogIn reports whether an agent CLI may have credentials that are not ours to see.
 func mayLogIn(env Env, in job.Settings, backend string) bool {
 	l := logins[backend]
 	for _, name := range in.Env {
@@ -124,19 +120,12 @@ func mayLogIn(env Env, in job.Settings, backend string) bool {
 			return true
 		}
 	}
-	home := cmp.Or(env.Getenv("HOME"), env.Getenv("USERPROFILE"))
-	dir := filepath.Join(home, l.folder)
+	dir := filepath.Join(cmp.Or(env.Getenv("HOME"), env.Getenv("USERPROFILE")), l.folder)
 	if l.variable != "" {
 		dir = cmp.Or(env.Getenv(l.variable), dir)
 	}
-	for _, file := range l.files {
-		path := filepath.Join(dir, file)
-		if rest, isHome := strings.CutPrefix(file, "~/"); isHome {
-			path = filepath.Join(home, rest)
-		}
-		if _, err := os.Stat(path); err == nil {
-			return true
-		}
+	if _, err := os.Stat(dir); err == nil {
+		return true
 	}
 	hasSettings := func(arg string) bool { return strings.Contains(arg, "--settings") }
 	return backend == protocol.BackendClaude && slices.ContainsFunc(job.Arguments(env.Getenv), hasSettings)

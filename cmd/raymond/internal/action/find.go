@@ -27,8 +27,6 @@ type lookup struct {
 	how      course               // what becomes of it
 	why      string               // what is different from what was, for people; "" for nothing
 	claim    *checkpoints.Claim   // of the key; nil when it is not claimed yet
-	warning  string               // what a later workflow run can't do; "" for nothing
-	isBlind  bool                 // later workflow runs can't look for the run
 }
 
 // course is what a step makes of the run that it has found.
@@ -44,6 +42,17 @@ const (
 
 // isStored reports whether the run was found in a checkpoint.
 func (l lookup) isStored() bool { return l.found != nil && l.was != nil }
+
+// warning is what a later workflow run can't do; "" for nothing.
+func (l lookup) warning() string {
+	if l.found == nil {
+		return ""
+	}
+	return l.found.Warning
+}
+
+// isBlind reports whether later workflow runs can't look for the run.
+func (l lookup) isBlind() bool { return l.warning() != "" && l.found.NoAccess }
 
 // isResumed reports whether the step's own run is the one that was found.
 func (l lookup) isResumed() bool { return l.how == resumes || l.how == shows }
@@ -109,7 +118,6 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 		for _, n := range l.found.Notices {
 			s.log.notice(n)
 		}
-		l.warning, l.isBlind = l.found.Warning, l.found.Warning != "" && l.found.NoAccess
 		facts.Follows, facts.Digest = named, l.found.Digest
 		if m := l.manifest; m != nil && toldKey(s.event, s.in) != "" && !mayTake(s.event, s.in, m) {
 			return l, s.log.skip(notTaken(s.log, m))

@@ -43,7 +43,7 @@ type ending struct {
 
 // newEnding is the end of a run that is about to be driven or shown.
 func newEnding(s *step, p prepared, b *readyRun) *ending {
-	return &ending{flow: b.flow, jobFile: readJobFile(s.in, s.dirs.top, s.event.Workflow, p.isTrusted), isBlind: b.isBlind, file: b.file, to: b.to}
+	return &ending{flow: b.flow, jobFile: readJobFile(s.in, s.dirs.top, s.event.Workflow, p.isTrusted), isBlind: b.isBlind(), file: b.file, to: b.to}
 }
 
 // atEnd has something done when the end is told, before what was to be done so far.

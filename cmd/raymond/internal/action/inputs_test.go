@@ -133,20 +133,6 @@ Say <goto>GONE.md</goto>.
 	}
 }
 
-// TestLintErrorsStopAStep: before anything is started, unless skip-lint is true.
-func TestLintErrorsStopAStep(t *testing.T) {
-	t.Parallel()
-	f := sitetest.NewForge(t)
-	repo := folder(t, `-- flows/wf/START.sh --
-[ -z "" ] || echo '<goto>NOPE</goto>'
-echo '<result>done</result>'
-`)
-	e := newJob(t, f, repo, 1).with("workflow", "flows/wf").do(problem.ExitCodes[problem.ClassWorkflow])
-	e.WantOutputs(t, "error-class", "workflow", "status", "", "workflow-id", "")
-	e = newJob(t, f, repo, 2).with("workflow", "flows/wf").with("skip-lint", "true").do(0)
-	e.WantOutputs(t, "status", "completed", "result", "done")
-}
-
 // TestSudoAndACageExcludeEachOther: who gains privileges can leave it.
 func TestSudoAndACageExcludeEachOther(t *testing.T) {
 	t.Parallel()

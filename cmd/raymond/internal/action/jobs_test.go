@@ -119,23 +119,3 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 		t.Errorf("whose key the run has: got %+v, want %+v", got, want)
 	}
 }
-
-// TestNobodyHasAPromptRunWhereScriptsPublish: not by a state file in which an agent stands
-// at one, beside another one that is to publish.
-func TestNobodyHasAPromptRunWhereScriptsPublish(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.Replace(handed, "echo '<goto>PUBLISH</goto>'", "echo '<fork next=\"PUBLISH\">EVIL</fork>'", 1)+`-- wf/EVIL.md --
----
-job: publish
----
-log: asked
-reply:
-<result>done</result>
-end.
-`)
-	s.job(1, "key", "k").do(0).WantOutputs(t, "next-jobs", `["publish"]`)
-	e := s.other(1, "publish").do(problem.ExitCodes[problem.ClassDenied])
-	e.WantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
-	e.WantSays(t, "error", "denied", "EVIL.md")
-	s.wantDone("start")
-}
