@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -137,27 +136,4 @@ func checkDecision(t *testing.T, w *Workflow, d Decision) {
 	if d.Then.Verb == Fork || len(d.Spawns) > 0 && (d.Then.Verb != Goto || d.Then.To != d.Spawns[0].Next) {
 		t.Errorf("decision %+v\nwant a goto to the next of its forks", d)
 	}
-}
-
-// FuzzFrontmatter tries files as prompts and as scripts.
-func FuzzFrontmatter(f *testing.F) {
-	seeds(f, "frontmatter", "")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, name := range []string{"S.md", "S.sh", "S.bat", "S.ps1"} {
-			s := newState(name)
-			s.parse(data)
-			if s.Line < 1 || !strings.HasSuffix(string(data), s.Body) {
-				t.Errorf("file %q\ngot  line %d, body %q\nwant the end of the file", data, s.Line, s.Body)
-			}
-			lines := 1 + bytes.Count(data, []byte("\n"))
-			for _, p := range append(s.Problems, s.Warnings...) {
-				if p.File != name || p.Message == "" || p.Pos.Line > lines {
-					t.Errorf("file %q\ngot  %+v\nwant a place in its %d lines", data, p, lines)
-				}
-			}
-			if c := s.Policy.Convergence; c != nil && len(s.Problems) == 0 && (len(c.DoneWhen) == 0 || c.MaxAttempts < 1 || c.Timeout <= 0) {
-				t.Errorf("file %q\ngot  %+v\nwant a policy that can be carried out", data, c)
-			}
-		}
-	})
 }

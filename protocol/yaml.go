@@ -12,11 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Limits on YAML, far above what an author needs.
-const (
-	maxCopied = 20_000 // nodes in place of aliases
-	maxDepth  = 50
-)
+// maxCopied is how many nodes may stand in place of aliases, far above what an author needs.
+const maxCopied = 20_000
 
 // ParseYAML returns the root of the one document of text, nil when there is none. Aliases in it
 // are replaced by what they stand for. The Problem, of code "yaml" or "duplicate-key", has the
@@ -38,7 +35,7 @@ func ParseYAML(text string) (*yaml.Node, *Problem) {
 		return nil, malformed(line, message)
 	}
 	e := expander{left: maxCopied}
-	return e.expand(doc.Content[0], 0, false), e.problem
+	return e.expand(doc.Content[0], false), e.problem
 }
 
 func malformed(line int, message string) *Problem {
@@ -92,21 +89,21 @@ type expander struct {
 
 // expand returns a copy of the tree in which aliases are replaced by their values. It returns nil
 // when that grows without bound or a map has a key twice.
-func (e *expander) expand(n *yaml.Node, depth int, isAlias bool) *yaml.Node {
+func (e *expander) expand(n *yaml.Node, isAlias bool) *yaml.Node {
 	if isAlias {
 		e.left--
 	}
-	if e.left < 0 || depth > maxDepth {
-		e.problem = &Problem{Pos: PosOf(n), Code: "yaml", Message: "the YAML is nested too deep or its aliases expand without bound"}
+	if e.left < 0 {
+		e.problem = &Problem{Pos: PosOf(n), Code: "yaml", Message: "the aliases of the YAML expand without bound"}
 		return nil
 	}
 	if n.Kind == yaml.AliasNode {
-		return e.expand(n.Alias, depth+1, true)
+		return e.expand(n.Alias, true)
 	}
 	c := *n
 	c.Content = make([]*yaml.Node, 0, len(n.Content))
 	for _, child := range n.Content {
-		copied := e.expand(child, depth+1, isAlias)
+		copied := e.expand(child, isAlias)
 		if copied == nil {
 			return nil
 		}

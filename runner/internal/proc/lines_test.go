@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,20 +15,16 @@ type record struct {
 	cut  bool
 }
 
-// collect writes text in chunks of the given sizes, over and over.
-func collect(text []byte, limit int, sizes []byte) (got []record, most int) {
-	l := &Lines{Max: limit, Line: func(line []byte, cut bool) { got = append(got, record{string(line), cut}) }}
+// write writes text in chunks of the given sizes, over and over.
+func write(w io.Writer, text, sizes []byte) {
 	for i := 0; len(text) > 0; i++ {
 		n := len(text)
 		if len(sizes) > 0 {
 			n = min(n, 1+int(sizes[i%len(sizes)]))
 		}
-		_, _ = l.Write(text[:n])
-		most = max(most, cap(l.buf))
+		_, _ = w.Write(text[:n])
 		text = text[n:]
 	}
-	l.Flush()
-	return got, most
 }
 
 // wanted is what Lines must deliver, said in a simple way.
@@ -50,7 +47,11 @@ func FuzzLinesDoNotDependOnTheChunks(f *testing.F) {
 	f.Add([]byte(strings.Repeat("x", 300)+"\ny"), 100, []byte{255, 0})
 	f.Fuzz(func(t *testing.T, text []byte, limit int, sizes []byte) {
 		limit = 1 + (limit&0x7fffffff)%512
-		got, most := collect(text, limit, sizes)
+		var got []record
+		l := &Lines{Max: limit, Line: func(line []byte, cut bool) { got = append(got, record{string(line), cut}) }}
+		write(l, text, sizes)
+		most := cap(l.buf)
+		l.Flush()
 		if want := wanted(text, limit); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q, at most %d, chunks %v\ngot  %+v\nwant %+v", text, limit, sizes, got, want)
 		}
@@ -70,15 +71,7 @@ func FuzzTailIsTheEnd(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, limit int, sizes []byte) {
 		limit = (limit & 0x7fffffff) % 64
 		tail := &Tail{Max: limit}
-		rest := text
-		for i := 0; len(rest) > 0; i++ {
-			n := len(rest)
-			if len(sizes) > 0 {
-				n = min(n, 1+int(sizes[i%len(sizes)]))
-			}
-			_, _ = tail.Write(rest[:n])
-			rest = rest[n:]
-		}
+		write(tail, text, sizes)
 		got := tail.Bytes()
 		switch {
 		case !bytes.HasSuffix(text, got) || len(got) > limit || tail.Truncated() != (len(text) > limit):

@@ -74,15 +74,15 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 }
 
 func TestRecordingNeverFailsARun(t *testing.T) {
-	dir := t.TempDir()
+	taken := t.TempDir()
 	for _, name := range []string{"stdout.txt", "stderr.txt", "prompt.md"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+		if err := os.Mkdir(filepath.Join(taken, name), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, dir := range []string{"", "/no/such/folder", dir} {
-		s := part("print", "hello")
+	for _, dir := range []string{"", "/no/such/folder", taken} {
 		var out strings.Builder
+		s := part("print", "hello")
 		s.Stdout = &out
 		r := NewRecorder(dir)
 		r.Prompt("x")
