@@ -29,13 +29,19 @@ const maxRecorded = 32 << 20
 
 // NewRecorder returns a Recorder for the next invocation in dir, which must
 // exist. It returns nil for an empty dir and for one that can't be written.
-func NewRecorder(dir string) *Recorder {
+func NewRecorder(dir string) *Recorder { return newRecorder(dir, "command", ".json") }
+
+// RecordPrompt writes the prompt of an invocation that starts nothing.
+func RecordPrompt(dir, text string) { newRecorder(dir, "prompt", ".md").Prompt(text) }
+
+// newRecorder returns a Recorder with the first number whose file of a name is not there.
+func newRecorder(dir, name, extension string) *Recorder {
 	if dir == "" {
 		return nil
 	}
 	for n := 1; n <= maxRecorders; n++ {
 		r := &Recorder{dir: dir, n: n}
-		f, err := r.create("command", ".json", os.O_EXCL)
+		f, err := r.create(name, extension, os.O_EXCL)
 		if err == nil {
 			f.Close()
 			return r
