@@ -63,18 +63,14 @@ func newConsumer(t testing.TB, archive string) *consumer {
 	return c
 }
 
-// start makes the event happen; change, unless nil, may alter it before.
-func (c *consumer) start(change func(*acttest.Config)) *acttest.Running {
+// start makes the event happen.
+func (c *consumer) start() *acttest.Running {
 	c.t.Helper()
-	config := c.Config
-	if change != nil {
-		change(&config)
-	}
 	// Act's server breaks off at a run that has no folder yet, and fills its log.
-	if err := os.MkdirAll(filepath.Join(config.Artifacts, "1"), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.Artifacts, "1"), 0o755); err != nil {
 		c.t.Fatal(err)
 	}
-	return acttest.Start(c.t, config)
+	return acttest.Start(c.t, c.Config)
 }
 
 // stored reads the checkpoints that act's artifact server has of one run id, the

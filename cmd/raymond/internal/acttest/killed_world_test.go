@@ -102,7 +102,7 @@ func TestKilledStepIsStoredByPost(t *testing.T) {
 			t.Parallel()
 			c := newConsumer(t, busy)
 			c.Env["NODE_OPTIONS"] = shim.options
-			r := c.start(nil)
+			r := c.start()
 			pids := c.pids(r, "script", "daemon")
 			if err := os.WriteFile(c.keep("go"), nil, 0o644); err != nil {
 				t.Fatal(err)

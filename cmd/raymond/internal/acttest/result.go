@@ -25,7 +25,6 @@ type Result struct {
 // steps.
 type Step struct {
 	Job, ID string // the ids in the workflow file; without one the step's number
-	Matrix  map[string]any
 	Stage   string // "Pre", "Main" or "Post"
 	Result  string // "success" or "failure"; "" until it ends
 	Took    time.Duration
@@ -105,7 +104,6 @@ func newLines(out io.Reader) *bufio.Scanner {
 type line struct {
 	Msg      string            `json:"msg"`
 	Job      string            `json:"jobID"`
-	Matrix   map[string]any    `json:"matrix"`
 	IDs      []string          `json:"stepID"`
 	Stage    string            `json:"stage"`
 	IsOutput bool              `json:"raw_output"`
@@ -135,11 +133,11 @@ func (r *Result) take(data []byte) {
 func (r *Result) step(l line) *Step {
 	id := strings.Join(l.IDs, ".")
 	for _, s := range r.Steps {
-		if s.Job == l.Job && s.ID == id && s.Stage == l.Stage && fmt.Sprint(s.Matrix) == fmt.Sprint(l.Matrix) {
+		if s.Job == l.Job && s.ID == id && s.Stage == l.Stage {
 			return s
 		}
 	}
-	s := &Step{Job: l.Job, ID: id, Matrix: l.Matrix, Stage: l.Stage, Outputs: map[string]string{}}
+	s := &Step{Job: l.Job, ID: id, Stage: l.Stage, Outputs: map[string]string{}}
 	r.Steps = append(r.Steps, s)
 	return s
 }
