@@ -1,0 +1,31 @@
+package protocol_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// TestFrontmatterCostsLittle, whatever is in it: agents may have written it.
+func TestFrontmatterCostsLittle(t *testing.T) {
+	const size = 60 << 10
+	for name, text := range map[string]string{
+		"lists":   "x: " + strings.Repeat("[", size),
+		"members": "x: [" + strings.Repeat("{},", size/3) + "{}]",
+		"keys":    "x: {" + strings.Repeat("? ,", size/3) + "}",
+		"items":   "x:\n" + strings.Repeat("- -\n", size/4),
+		"aliases": "a: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d]\n",
+	} {
+		fsys := fstest.MapFS{"START.md": {Data: []byte("---\n" + text + "\n---\nprompt\n")}}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		protocol.Load(fsys, protocol.LoadOptions{})
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
+			t.Errorf("%s: got %d MiB used, want at most 64", name, used>>20)
+		}
+	}
+}
