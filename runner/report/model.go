@@ -68,9 +68,9 @@ func (m *Model) Resume(run *state.Run) {
 		if s.Exec == nil || s.Status == state.Stuck {
 			continue
 		}
-		isNew := m.Last(s.ID) == nil
+		before := m.Last(s.ID)
 		m.addState(s, func(text string) string { return text })
-		if x := m.Last(s.ID); isNew && x.isOpen() {
+		if x := m.Last(s.ID); x != before {
 			x.work.isPaused = true
 		}
 	}

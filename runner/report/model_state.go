@@ -55,12 +55,18 @@ func (m *Model) addState(s *state.Agent, hide func(string) string) {
 	default:
 		a.Status = Running
 	}
-	e := s.Exec
-	if e == nil {
-		return
+	if s.Exec != nil {
+		m.addExec(s, a, s.Exec)
 	}
+}
+
+// addExec takes what the state has of an execution that has not ended.
+func (m *Model) addExec(s *state.Agent, a *Agent, e *state.Exec) {
 	x := a.last
-	if x == nil || x.N != e.Iteration {
+	switch {
+	case x.isOpen() && x.State == s.State:
+		x.N = e.Iteration // parts of a matrix were joined since its last event
+	case x == nil || x.N != e.Iteration:
 		x = m.begin(state.Event{Agent: s.ID, State: s.State, Exec: e.Iteration, Time: e.Started}, a)
 		x.Kind, x.attempt = kindOf(e), e.Attempt
 	}

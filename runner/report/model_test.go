@@ -79,3 +79,17 @@ func TestOneExecutionForAllParts(t *testing.T) {
 		}
 	}
 }
+
+// TestResumedExecutions: what goes on is known from the state where no event told of it, and is the
+// execution of the events where one did.
+func TestResumedExecutions(t *testing.T) {
+	run := &state.Run{Agents: []*state.Agent{{ID: "main", State: "A.md", Exec: &state.Exec{Iteration: 4, Attempt: 2, Started: nine}}}}
+	told := NewLiveModel()
+	told.Add(state.Event{Time: nine, Agent: "main", State: "A.md", Exec: 2, Body: &state.StateStarted{Kind: "prompt"}})
+	for name, m := range map[string]*Model{"the state alone": NewLiveModel(), "with events": told} {
+		m.Resume(run)
+		if x := m.Last("main"); len(m.Executions) != 1 || x.N != 4 || !x.Started.Equal(nine) || x.isActive() != (m == told) {
+			t.Errorf("%s: got %d executions, the last is %+v, want one with the number 4", name, len(m.Executions), x)
+		}
+	}
+}

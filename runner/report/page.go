@@ -273,11 +273,8 @@ func (s *Summary) notes() []string {
 		lines = append(lines, "Agent CLI: "+code(s.model.CLI, widestNote))
 	}
 	lines = append(lines, s.model.checkpointNotes()...)
-	for _, note := range s.o.Notes[:min(len(s.o.Notes), maxNotes)] {
+	for _, note := range FirstOf(s.o.Notes, maxNotes) {
 		lines = append(lines, prose(note, widestNote))
-	}
-	if n := len(s.o.Notes) - maxNotes; n > 0 {
-		lines = append(lines, fmt.Sprintf("%s more", count(n, "note")))
 	}
 	return lines
 }

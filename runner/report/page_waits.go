@@ -31,15 +31,7 @@ func (s *Summary) waits() []Wait {
 	if end := s.model.Ending; end != nil && end.Status == state.Completed {
 		return nil
 	}
-	all := slices.DeleteFunc(s.model.openWaits(), func(w Wait) bool { return !isMember(w.Agent, s.o.Place.Part) })
-	for i, w := range all {
-		if w.For == state.ForAgents && w.Agents == 0 {
-			all[i].Agents = countBelow(s.model.Agents, w.Agent, func(a *Agent) (string, string, bool) {
-				return a.ID, a.Parent, a.Status == Running || a.Status == agentWaits
-			})
-		}
-	}
-	return all
+	return slices.DeleteFunc(s.model.openWaits(), func(w Wait) bool { return !isMember(w.Agent, s.o.Place.Part) })
 }
 
 // writeWaits writes the open questions, each with the words that answer it, and then who
@@ -62,7 +54,7 @@ func (s *Summary) writeWaits(w *writer) {
 	if more := len(open) - shown; more > 0 {
 		w.printf("Also open: %s.\n\n", count(more, "more question"))
 	}
-	lines := slices.Concat(t.timeLines(timed(all)), t.jobLines(jobs(all)), t.joinLines(ofKind(all, state.ForAgents)))
+	lines := slices.Concat(t.timeLines(timed(all)), t.jobLines(jobs(all)), joinLines(ofKind(all, state.ForAgents)))
 	if len(lines) > 0 {
 		w.write("Waiting:\n\n- " + strings.Join(FirstOf(lines, named), "\n- ") + "\n\n")
 	}
@@ -203,15 +195,11 @@ func (t *waitText) howJob(job string) string {
 		code("needs: "+t.place.Job, widestLine), code("if: "+condition, 2*widestLine), code("job: "+job, widestLine))
 }
 
-// joinLines say for how many agents others wait.
-func (t *waitText) joinLines(all []Wait) []string {
+// joinLines say who waits for other agents.
+func joinLines(all []Wait) []string {
 	var lines []string
 	for i := range all {
-		what := "the agents that it forked"
-		if n := all[i].Agents; n > 0 {
-			what = count(n, "agent") + " to end"
-		}
-		lines = append(lines, fmt.Sprintf("for %s: %s.", what, all[i].next()))
+		lines = append(lines, fmt.Sprintf("for the agents that it forked: %s.", all[i].next()))
 	}
 	return lines
 }

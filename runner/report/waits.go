@@ -16,8 +16,6 @@ type Wait struct {
 	Agent string    `json:"agent"`
 	State string    `json:"state"` // which starts when the wait ends
 	Since time.Time `json:"since"`
-	// Agents is for how many agents it waits, 0 for not known or none.
-	Agents int `json:"agents,omitempty"`
 	// Comment is the one that asks the question; 0 where there is none, or it isn't known.
 	Comment int64 `json:"comment,omitempty"`
 	// Error is why it waits for a job again: it failed there.
@@ -47,9 +45,6 @@ func WaitsOf(run *state.Run) []Wait {
 			w.Number, w.Question, w.Where, w.Comment = q.Number, string(q.Text), q.Where, q.Comment
 			w.Choices, w.TimeoutNext, w.From = q.Choices, q.TimeoutNext, q.From
 		}
-		if w.For == state.ForAgents {
-			w.Agents = countBelow(run.Agents, a.ID, func(a *state.Agent) (string, string, bool) { return a.ID, a.Parent, a.Status != state.Stuck })
-		}
 		all = append(all, w)
 	}
 	return all
@@ -73,23 +68,6 @@ func partOf(run *state.Run) []string {
 // always true.
 func isMember(agent string, part []string) bool {
 	return part == nil || slices.ContainsFunc(part, func(p string) bool { return agent == p || strings.HasPrefix(agent, p+"_") })
-}
-
-// countBelow counts the agents that an agent forked, and theirs, that have neither ended nor
-// failed. kin tells of an agent, and parents come first.
-func countBelow[T any](all []T, id string, kin func(T) (id, parent string, isOpen bool)) int {
-	below, n := map[string]bool{id: true}, 0
-	for _, a := range all {
-		id, parent, isOpen := kin(a)
-		if !below[parent] {
-			continue
-		}
-		below[id] = true
-		if isOpen {
-			n++
-		}
-	}
-	return n
 }
 
 // addWait takes an event about an agent that may begin to wait, or no longer waits.
