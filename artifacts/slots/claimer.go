@@ -2,6 +2,7 @@ package slots
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,10 +31,6 @@ type Claimer struct {
 // looked before it was there may have replaced it.
 const confirmDelay = time.Second
 
-// contentionPauses are the pauses after which a key is claimed again whose name was
-// taken meanwhile.
-var contentionPauses = []time.Duration{2 * time.Second, 4 * time.Second}
-
 func (c *Claimer) sleep(ctx context.Context, d time.Duration) error {
 	if c.Sleep == nil {
 		return forge.Sleep(ctx, d)
@@ -42,39 +39,34 @@ func (c *Claimer) sleep(ctx context.Context, d time.Duration) error {
 }
 
 // Take stores the claim. A *Conflict says that somebody else has the key; any
-// other error is one of the service.
+// other error is one of the service, which may be asked again later.
 func (c *Claimer) Take(ctx context.Context) error {
 	c.Mine.Schema = claimSchema
 	if err := c.lookElsewhere(ctx); err != nil {
 		return err
 	}
-	for n := 0; ; n++ {
-		began := time.Now()
-		replaced, err := c.clear(ctx)
-		if err != nil {
+	began := time.Now()
+	replaced, err := c.clear(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.store(ctx, replaced)
+	// Where names are replaced, somebody who begins to store takes away what is being
+	// stored: there is nothing to finish then.
+	if errors.Is(err, artifacts.ErrExists) || c.Query.SameIDs && forge.IsMissing(err) {
+		_, whose := c.clear(ctx)
+		err = cmp.Or(whose, err)
+	}
+	if err != nil {
+		return fmt.Errorf("store the claim: %w", err)
+	}
+	if replaced || c.Query.SameIDs {
+		// Somebody who looked before this claim was there may take as long as this one did.
+		if err := c.sleep(ctx, min(confirmDelay+2*time.Since(began), 5*confirmDelay)); err != nil {
 			return err
 		}
-		err = c.store(ctx)
-		// Where names are replaced, somebody who begins to store takes away what is being
-		// stored: there is nothing to finish then.
-		contended := errors.Is(err, artifacts.ErrExists) || c.Query.SameIDs && forge.IsMissing(err)
-		if contended && n < len(contentionPauses) {
-			if err := c.sleep(ctx, contentionPauses[n]); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("store the claim: %w", err)
-		}
-		if replaced || c.Query.SameIDs {
-			// Somebody who looked before this claim was there may take as long as this one did.
-			if err := c.sleep(ctx, min(confirmDelay+2*time.Since(began), 5*confirmDelay)); err != nil {
-				return err
-			}
-		}
-		return c.look(ctx)
 	}
+	return c.look(ctx)
 }
 
 // name is the name of the claim.
@@ -144,12 +136,13 @@ func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 	return replaced, nil
 }
 
-func (c *Claimer) store(ctx context.Context) error {
+// store stores the claim, under a name that may have been freed by a delete.
+func (c *Claimer) store(ctx context.Context, isFreed bool) error {
 	data, err := packed(claimFile, c.Mine)
 	if err != nil {
 		return err
 	}
-	n := artifacts.New{Name: c.name(), Content: bytes.NewReader(data), Size: int64(len(data))}
+	n := artifacts.New{Name: c.name(), Content: bytes.NewReader(data), Size: int64(len(data)), Freed: isFreed}
 	if c.Retention > 0 {
 		n.Expires = time.Now().Add(c.Retention)
 	}
