@@ -65,12 +65,8 @@ func (k *Keys) Values() []string {
 	return texts
 }
 
-// Fingerprint names the key that seals, in 16 hex digits from which nothing about
-// it can be told.
-func (k *Keys) Fingerprint() string { return fingerprint(k.all[0]) }
-
 // String implements fmt.Stringer without any secret.
-func (k *Keys) String() string { return fmt.Sprintf("%d keys, first %s", len(k.all), k.Fingerprint()) }
+func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
 
 // GoString implements fmt.GoStringer without any secret.
 func (k *Keys) GoString() string { return k.String() }

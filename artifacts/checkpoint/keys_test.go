@@ -15,11 +15,8 @@ func TestKeyFiles(t *testing.T) {
 	_, lines := newKeys(t, 2)
 	text := "# created: today\r\n# public key: age1…\r\n\n  " + lines[0] + "  \r\n\n" + lines[1]
 	keys := parseKeys(t, text)
-	if !slices.Equal(keys.Values(), lines) || keys.Fingerprint() != parseKeys(t, lines[0]).Fingerprint() {
-		t.Errorf("got %d values and fingerprint %s, want the 2 keys and that of the first", len(keys.Values()), keys.Fingerprint())
-	}
-	if a, b := parseKeys(t, lines[0]).Fingerprint(), parseKeys(t, lines[1]).Fingerprint(); a == b || len(a) != 16 {
-		t.Errorf("fingerprints: got %q and %q, want 16 digits and no two alike", a, b)
+	if !slices.Equal(keys.Values(), lines) {
+		t.Errorf("got %d values, want the 2 keys", len(keys.Values()))
 	}
 	for _, tt := range []struct{ bad, want string }{
 		{"hunter2", "line 3 "}, {lines[1][:40], "line 3 "}, {strings.ToLower(lines[1]) + "x", "line 3 "}, {lines[1] + lines[0], "line 3 "},

@@ -48,21 +48,22 @@ func ParseNamed(text string) (Named, error) {
 // checkFollows returns why a checkpoint is neither the one that the job was told of nor
 // a later one of the same run; "" if it is. m is nil where none was found.
 func (f Facts) checkFollows(m *checkpoint.Manifest) string {
-	n := f.Follows
-	named := fmt.Sprintf("checkpoint %d of run %s", n.Generation, n.WorkflowID)
+	n, what := f.Follows, ""
 	switch {
 	case n == (Named{}):
 		return ""
 	case m == nil:
-		return named + " was to be resumed, or a later one, and there is none"
+		what = "there is none"
 	case m.WorkflowID != n.WorkflowID:
-		return fmt.Sprintf("%s was to be resumed, or a later one, but the newest checkpoint is of run %s", named, m.WorkflowID)
+		what = "the newest checkpoint is of run " + m.WorkflowID
 	case m.Generation < n.Generation:
-		return fmt.Sprintf("%s was to be resumed, or a later one, but the newest one that is there is checkpoint %d: somebody stored an older one again", named, m.Generation)
+		what = fmt.Sprintf("the newest one that is there is checkpoint %d: somebody stored an older one again", m.Generation)
 	case m.Generation == n.Generation && f.Digest != n.Digest, m.Generation == n.Generation+1 && m.Previous != n.Digest:
-		return fmt.Sprintf("%s was to be resumed, or a later one, but what is stored is another checkpoint %d, made from other work", named, m.Generation)
+		what = fmt.Sprintf("what is stored is another checkpoint %d, made from other work", m.Generation)
+	default:
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("checkpoint %d of run %s was to be resumed, or a later one, but %s", n.Generation, n.WorkflowID, what)
 }
 
 // followsHint says what to do about a checkpoint that was not to be resumed.
