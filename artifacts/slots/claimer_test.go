@@ -101,23 +101,6 @@ func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
 	})
 }
 
-// TestAClaimWhoseAnswerIsLostIsOurs, at each request.
-func TestAClaimWhoseAnswerIsLostIsOurs(t *testing.T) {
-	for _, op := range []string{"CreateArtifact", "FinalizeArtifact", "ListArtifacts"} {
-		for _, status := range []int{0, 500, 503} {
-			s := newScene(t)
-			s.Fail(artifactstest.Fault{Op: op, Times: 1, Status: status, After: true})
-			c := s.claimer("one", nil)
-			if err := c.Take(t.Context()); err != nil {
-				t.Errorf("%s, status %d: Take = %v", op, status, err)
-			}
-			if err := c.Release(t.Context()); err != nil || len(s.All()) > 0 {
-				t.Errorf("%s, status %d: Release = %v, %d artifacts left", op, status, err, len(s.All()))
-			}
-		}
-	}
-}
-
 // TestARefusalWithNothingThereIsAFailedSave, and so is a claim that can't be
 // fetched: neither says that somebody else has the key.
 func TestARefusalWithNothingThereIsAFailedSave(t *testing.T) {
