@@ -1,7 +1,6 @@
 package slots
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -37,15 +36,15 @@ type PartsQuery struct {
 // deleted counts as not stored.
 func (f *Finder) Parts(ctx context.Context, q PartsQuery) ([]PartFound, error) {
 	s := newSearch(f, q.Query)
-	lists, err := s.listParts(ctx, q)
+	runs, err := s.withParts(ctx, q)
 	if err != nil {
 		return nil, err
 	}
 	var all []PartFound
 	for _, p := range q.Parts {
 		found := PartFound{Part: p}
-		for _, group := range lists[p.Name] {
-			if err := s.findPart(ctx, q, &found, group); err != nil {
+		for _, run := range runs {
+			if err := s.findPart(ctx, q, &found, Place{q.Key, p.Name}.of(run)); err != nil {
 				for _, other := range append(all, found) {
 					other.Remove()
 				}
@@ -65,8 +64,9 @@ func (f *Finder) HasParts(ctx context.Context, q PartsQuery) (bool, error) {
 	if len(q.Parts) == 0 {
 		return false, nil
 	}
-	lists, err := newSearch(f, q.Query).listParts(ctx, q)
-	return len(lists) > 0, err
+	runs, err := newSearch(f, q.Query).withParts(ctx, q)
+	all := slices.Concat(runs...)
+	return slices.ContainsFunc(q.Parts, func(p state.Part) bool { return len(Place{q.Key, p.Name}.of(all)) > 0 }), err
 }
 
 // Remove removes what was downloaded.
@@ -76,42 +76,27 @@ func (p *PartFound) Remove() {
 	}
 }
 
-// listParts lists what is stored of parts, by name of the part: what each workflow run
-// has, newest first.
-func (s *search) listParts(ctx context.Context, q PartsQuery) (map[string][][]candidate, error) {
-	part := map[string]string{} // by name of an artifact
-	for _, p := range q.Parts {
-		for _, name := range (Place{q.Key, p.Name}).Names() {
-			part[name] = p.Name
-		}
-	}
-	lists := map[string][][]candidate{}
-	add := func(list []candidate) {
-		groups := map[string][]candidate{}
-		for _, c := range list {
-			if name := part[c.Name]; name != "" {
-				groups[name] = append(groups[name], c)
-			}
-		}
-		for name, group := range groups {
-			slices.SortFunc(group, func(a, b candidate) int { return cmp.Compare(b.ID, a.ID) })
-			lists[name] = append(lists[name], group)
-		}
-	}
+// withParts lists what each workflow run has that may have run parts, newest first.
+func (s *search) withParts(ctx context.Context, q PartsQuery) (runs [][]candidate, err error) {
 	here, err := s.allHere(ctx)
 	if err != nil {
 		return nil, err
 	}
-	add(here)
+	runs = append(runs, here)
 	if q.Base.InThisRun && !q.Origin.Gitea || q.Base.RunID == 0 {
-		return lists, nil
+		return runs, nil
 	}
 	there, err := s.allOf(ctx, artifacts.RunInfo{ID: q.Base.RunID, URL: q.Base.RunURL, Status: q.Base.RunStatus})
 	if isNoAccess(err) && q.Base.InThisRun {
-		return lists, nil // of Gitea, where earlier attempts are seen by the API alone
+		return runs, nil // of Gitea, where earlier attempts are seen by the API alone
 	}
-	add(there)
-	return lists, err
+	return append(runs, there), err
+}
+
+// of are those of some artifacts that are checkpoints of the place.
+func (p Place) of(list []candidate) []candidate {
+	names := p.Names()
+	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !slices.Contains(names[:], c.Name) })
 }
 
 // allHere lists what the present workflow run has.

@@ -118,18 +118,12 @@ func (s *search) here(ctx context.Context) ([]candidate, error) {
 	if isNoAccess(err) {
 		return list, nil
 	}
-	for _, c := range all {
-		if !known[c.ID] && s.q.isNamed(c) {
+	for _, c := range s.q.place().of(all) {
+		if !known[c.ID] {
 			list = append(list, c)
 		}
 	}
 	return list, err
-}
-
-// isNamed reports whether something is under one of the names of the place.
-func (q *Query) isNamed(c candidate) bool {
-	names := q.place().Names()
-	return slices.Contains(names[:], c.Name)
 }
 
 // ofThisRun is what the results service of the present workflow run has listed.
@@ -187,7 +181,7 @@ func (s *search) screen(ctx context.Context, a artifacts.Stored) ([]candidate, e
 		return []candidate{c}, nil
 	}
 	all, err := s.allOf(ctx, c.run)
-	all = slices.DeleteFunc(all, func(other candidate) bool { return !s.q.isNamed(other) })
+	all = s.q.place().of(all)
 	for i := range all {
 		all[i].bySeal = c.bySeal
 	}
