@@ -110,30 +110,58 @@ func (c *Claimer) lookAt(ctx context.Context, s *search, a artifacts.Stored) err
 	return other.conflict(a.Name, 0)
 }
 
+// found is a claim that is stored under the name.
+type found struct {
+	artifacts.Artifact
+	claim Claim
+}
+
+// there returns what is stored under the name, as far as it is claims. One that was removed
+// meanwhile is none.
+func (c *Claimer) there(ctx context.Context) (all []found, err error) {
+	list, err := c.Finder.Service.List(ctx, c.name())
+	if err != nil {
+		return nil, fmt.Errorf("look for a claim: %w", err)
+	}
+	for _, a := range list {
+		f, failed := found{a, c.Mine}, error(nil)
+		if isMine := a.ID == c.stored.ID && a.Digest != "" && a.Digest == c.stored.Digest; !isMine {
+			f.claim, failed = c.fetch(a, func(f *os.File) (int64, error) { return c.Finder.Service.Download(ctx, a, 2*maxClaim, f) })
+		}
+		switch {
+		case failed == nil:
+			all = append(all, f)
+		case !forge.IsMissing(failed):
+			err = cmp.Or(err, failed)
+		}
+	}
+	return all, err
+}
+
+// remove removes a claim that may be gone already.
+func (c *Claimer) remove(ctx context.Context, f found) error {
+	if err := c.Finder.Service.Delete(ctx, f.Artifact); err != nil && !forge.IsMissing(err) {
+		return fmt.Errorf("remove a claim: %w", err)
+	}
+	return nil
+}
+
 // clear looks at what is stored under the name, and removes claims that no longer
 // count.
 func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
-	list, err := c.Finder.Service.List(ctx, c.name())
+	all, err := c.there(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look for a claim: %w", err)
+		return false, err
 	}
-	for _, a := range list {
-		other, err := c.read(ctx, a)
-		if forge.IsMissing(err) {
-			continue // it was removed meanwhile
+	for _, f := range all {
+		if f.claim.ID != c.Mine.ID && !c.hasEnded(ctx, f.claim) {
+			return false, f.claim.conflict(f.Name, f.ID)
 		}
-		if err != nil {
+		if err := c.remove(ctx, f); err != nil {
 			return false, err
 		}
-		if other.ID != c.Mine.ID && !c.hasEnded(ctx, other) {
-			return false, other.conflict(a.Name, a.ID)
-		}
-		if err := c.Finder.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
-			return false, fmt.Errorf("replace a claim: %w", err)
-		}
-		replaced = true
 	}
-	return replaced, nil
+	return len(all) > 0, nil
 }
 
 // store stores the claim, under a name that may have been freed by a delete.
@@ -168,51 +196,30 @@ func (c *Claimer) Check(ctx context.Context) error {
 }
 
 func (c *Claimer) look(ctx context.Context) error {
-	list, err := c.Finder.Service.List(ctx, c.name())
-	if err != nil {
-		return fmt.Errorf("look at the claim: %w", err)
-	}
-	for _, a := range list {
-		if a.ID == c.stored.ID && a.Digest != "" && a.Digest == c.stored.Digest {
-			return nil
-		}
-		other, err := c.read(ctx, a)
-		switch {
-		case forge.IsMissing(err):
-			continue
-		case err != nil:
-			return err
-		case other.ID == c.Mine.ID:
-			return nil
-		}
-		return other.conflict(a.Name, a.ID)
-	}
-	return errClaimGone
-}
-
-// Release removes the claim, and no other.
-func (c *Claimer) Release(ctx context.Context) error {
-	list, err := c.Finder.Service.List(ctx, c.name())
-	if err != nil {
-		return fmt.Errorf("look at the claim: %w", err)
-	}
-	for _, a := range list {
-		if other, err := c.read(ctx, a); err != nil || other.ID != c.Mine.ID {
-			continue
-		}
-		if err := c.Finder.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
-			return fmt.Errorf("remove the claim: %w", err)
-		}
+	all, err := c.there(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(all) == 0:
+		return errClaimGone
+	case all[0].claim.ID != c.Mine.ID:
+		return all[0].claim.conflict(all[0].Name, all[0].ID)
 	}
 	return nil
 }
 
-// read fetches a claim. One that is none of this action is a *Conflict.
-func (c *Claimer) read(ctx context.Context, a artifacts.Artifact) (Claim, error) {
-	return c.fetch(a, func(f *os.File) (int64, error) { return c.Finder.Service.Download(ctx, a, 2*maxClaim, f) })
+// Release removes the claim, and no other.
+func (c *Claimer) Release(ctx context.Context) error {
+	all, err := c.there(ctx)
+	for _, f := range all {
+		if f.claim.ID == c.Mine.ID {
+			err = errors.Join(err, c.remove(ctx, f))
+		}
+	}
+	return err
 }
 
-// fetch downloads a claim and reads it.
+// fetch downloads a claim and reads it. What is none of this action is a *Conflict.
 func (c *Claimer) fetch(a artifacts.Artifact, download func(*os.File) (int64, error)) (Claim, error) {
 	f, err := os.CreateTemp(c.Query.Temp, "claim-*.zip")
 	if err != nil {

@@ -169,25 +169,20 @@ const maxNotices = 3
 // passedOver collects what was passed over, once for each workflow run.
 type passedOver struct {
 	seen  map[int64]bool
-	texts []string
+	texts []string // of the first
 }
 
 func (p *passedOver) add(a artifacts.Stored, url, why string) {
-	if p.seen[a.RunID] {
-		return
-	}
-	if p.seen == nil {
-		p.seen = map[int64]bool{}
+	if !p.seen[a.RunID] && len(p.texts) < maxNotices {
+		p.texts = append(p.texts, fmt.Sprintf("artifact %q of %s is passed over: %s", a.Name, runName(a.RunID, url), why))
 	}
 	p.seen[a.RunID] = true
-	p.texts = append(p.texts, fmt.Sprintf("artifact %q of %s is passed over: %s", a.Name, runName(a.RunID, url), why))
 }
 
 // notices returns the first texts, and how many more there are.
 func (p *passedOver) notices() []string {
-	if len(p.texts) <= maxNotices {
-		return p.texts
+	if more := len(p.seen) - len(p.texts); more > 0 {
+		return append(p.texts, "passed over besides: artifacts of "+state.Count(more, "more workflow run"))
 	}
-	more := fmt.Sprintf("passed over besides: artifacts of %s", state.Count(len(p.texts)-maxNotices, "more workflow run"))
-	return append(append([]string{}, p.texts[:maxNotices]...), more)
+	return p.texts
 }

@@ -24,7 +24,7 @@ type search struct {
 
 func newSearch(f *Finder, q Query) *search {
 	ask := &requests{service: f.Service, archive: f.Archive, act: q.Act, left: lookFor, runs: map[int64]artifacts.RunInfo{}}
-	return &search{q: &q, ask: ask, passed: &passedOver{}, found: &Found{}}
+	return &search{q: &q, ask: ask, passed: &passedOver{seen: map[int64]bool{}}, found: &Found{}}
 }
 
 // find fills in what is found, in this workflow run or else in the others.
