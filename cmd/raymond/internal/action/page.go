@@ -127,11 +127,10 @@ func (p *page) finishComment(since func() time.Duration) {
 	ctx, cancel := commentTime(since)
 	defer cancel()
 	err := p.comment.poster.Finish(ctx, p.comment.text())
-	var unfinished *ask.Unfinished
-	if err != nil && !errors.As(err, &unfinished) {
+	p.owed.Comment = errors.Is(err, ask.ErrUnfinished)
+	if err != nil && !p.owed.Comment {
 		p.step.log.warn(commentRefused(p.step.event.Kind, err))
 	}
-	p.owed.Comment = errors.As(err, &unfinished)
 	_ = p.note()
 }
 

@@ -120,22 +120,12 @@ func (c *Comment) put(n news) {
 	c.news <- n
 }
 
-// Unfinished is the error of Finish when time ran out: a later Comment can still write
+// ErrUnfinished is the error of Finish when time ran out: a later Comment can still write
 // the body.
-type Unfinished struct{ Err error } // Err: the last error, nil for none
-
-func (e *Unfinished) Error() string {
-	if e.Err == nil {
-		return "there was no time to bring the comment up to date"
-	}
-	return "bring the comment up to date: " + e.Err.Error()
-}
-
-// Unwrap returns the last error.
-func (e *Unfinished) Unwrap() error { return e.Err }
+var ErrUnfinished = errors.New("there was no time to bring the comment up to date")
 
 // Finish gives the comment its last body, and waits until that is written or the context
-// ends. An empty body leaves the comment as it is. The error is an *Unfinished unless
+// ends. An empty body leaves the comment as it is. The error is ErrUnfinished unless
 // another request could not help.
 func (c *Comment) Finish(ctx context.Context, body string) error {
 	c.put(news{body, true})
@@ -150,8 +140,10 @@ func (c *Comment) Finish(ctx context.Context, body string) error {
 		return fmt.Errorf("comment: %w", c.err)
 	case c.want.final && c.isCurrent():
 		return nil
+	case c.err != nil:
+		return fmt.Errorf("%w: %w", ErrUnfinished, c.err)
 	}
-	return &Unfinished{c.err}
+	return ErrUnfinished
 }
 
 // run brings the comment up to date whenever that is due, until the last text is shown or

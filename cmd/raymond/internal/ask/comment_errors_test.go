@@ -58,8 +58,7 @@ func TestARefusalIsFinal(t *testing.T) {
 			}
 			err := s.finish(p, "ended")
 			var e *forge.Error
-			var unfinished *Unfinished
-			if !errors.As(err, &e) || errors.As(err, &unfinished) || s.count(at) != 1 {
+			if !errors.As(err, &e) || errors.Is(err, ErrUnfinished) || s.count(at) != 1 {
 				t.Errorf("at %s: got %v and %q, want the refusal once", at, err, s.asked)
 			}
 		})

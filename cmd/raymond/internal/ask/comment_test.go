@@ -101,8 +101,7 @@ func TestShowNeverWaits(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			t.Errorf("1000 texts: got %v, want no time", took)
 		}
-		var unfinished *Unfinished
-		if err := s.finish(p, "ended"); !errors.As(err, &unfinished) {
+		if err := s.finish(p, "ended"); !errors.Is(err, ErrUnfinished) {
 			t.Errorf("Finish: got %v, want it unfinished", err)
 		}
 		if took := time.Since(began); took != 30*time.Second {

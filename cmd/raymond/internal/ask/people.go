@@ -241,17 +241,18 @@ func (p *People) run() {
 	defer close(p.done)
 	for p.ctx.Err() == nil {
 		t := p.next()
-		wait := time.Until(t.at)
-		switch {
-		case t.do == nil:
-			if p.isOver() {
-				return
-			}
-			p.rest(nil)
-		case wait > 0:
-			p.rest(time.After(wait))
-		default:
+		if t.do == nil && p.isOver() {
+			return
+		}
+		var due <-chan time.Time
+		if t.do != nil {
+			due = time.After(time.Until(t.at))
+		}
+		select {
+		case <-due:
 			t.do(p.ctx)
+		case <-p.wake:
+		case <-p.ctx.Done():
 		}
 	}
 }
@@ -263,28 +264,9 @@ func (p *People) isOver() bool {
 	heard, isEnding := p.board.heard(), p.board.isEnding
 	p.mu.Unlock()
 	if heard {
-		p.tell(runner.Update{})
+		p.send(runner.Update{})
 	}
 	return isEnding
-}
-
-// rest waits for something to do, or a time.
-func (p *People) rest(at <-chan time.Time) {
-	select {
-	case <-at:
-	case <-p.wake:
-	case <-p.ctx.Done():
-	}
-}
-
-// tell tells the owner something, unless the run has stopped.
-func (p *People) tell(u runner.Update) {
-	p.mu.Lock()
-	isEnding := p.board.isEnding
-	p.mu.Unlock()
-	if !isEnding {
-		p.send(u)
-	}
 }
 
 // post posts a question.
@@ -307,7 +289,7 @@ func (p *People) post(ctx context.Context, q *question) {
 	p.mu.Unlock()
 	switch {
 	case err == nil:
-		p.tell(runner.Update{Agent: q.agent, Number: q.Number, Comment: id})
+		p.send(runner.Update{Agent: q.agent, Number: q.Number, Comment: id})
 	case isGiven:
 		p.o.Tell(fmt.Sprintf("question %d could not be asked: %s", q.Number, explained(err)))
 	}
@@ -343,7 +325,7 @@ func (p *People) lookUp(ctx context.Context) {
 	}
 	p.noteAnswers(answers, err, began)
 	for _, u := range answers {
-		p.tell(u)
+		p.send(u)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 
 // queue brings the owner of a run what a goroutine has learnt from people.
 type queue struct {
-	updates chan runner.Update
-	wake    chan struct{}   // something has changed; has room for one
-	ctx     context.Context // ends when the goroutine is to end
+	updates chan runner.Update // after the run has stopped nobody receives
+	wake    chan struct{}      // something has changed; has room for one
+	ctx     context.Context    // ends when the goroutine is to end
 	stop    context.CancelFunc
 	mu      sync.Mutex // guards what whoever has a queue knows of the run
 }

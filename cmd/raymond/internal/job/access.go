@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -54,10 +55,7 @@ type Denied struct {
 
 // Remedy says what would allow it.
 func (d *Denied) Remedy() string {
-	if d.Who == "" {
-		return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", d.Event, d.Setting)
-	}
-	return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", shorten(d.Who), d.Setting)
+	return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", cmp.Or(shorten(d.Who), d.Event), d.Setting)
 }
 
 // Error is the denial in one line, without its setting.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -151,4 +152,35 @@ func (f *Files) update(name string, data func(*commandFile) []byte) error {
 		_ = os.RemoveAll(c.path) // or else put says what is in the way
 	}
 	return c.put(data(c))
+}
+
+// newMode is the mode of a command file that was not there.
+const newMode fs.FileMode = 0o644
+
+// put makes data the content of the file. A new file is moved to its place, so
+// that nothing is written through a link that somebody has put there.
+func (c *commandFile) put(data []byte) (err error) {
+	mode := newMode
+	if c.now.info != nil {
+		mode = c.now.info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.path), ".raymond-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode))
+	info, statErr := f.Stat()
+	if err = errors.Join(err, statErr, f.Close()); err != nil {
+		return err
+	}
+	if err = files.Rename(f.Name(), c.path); err == nil {
+		c.now = content{info, data}
+	}
+	return err
 }
