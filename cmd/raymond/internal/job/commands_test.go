@@ -18,7 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// attacks are texts that somebody hopes the runner takes for commands.
+// attacks are texts that somebody hopes the runner takes for commands. TOKEN stands for the one that resumes commands: it
+// is in the runner's log, where an agent may find it.
 var attacks = []string{
 	"::error::x", "  ::error::x", "\t::add-mask::e", "\u2003::set-output name=a::b", "\u200b::error::x", "\ufeff::error::x",
 	"\r::error::x", "a\r::error::x", "a\r\n::error::x", "a\n::error::x", "a\u2028::error::x", "a\u2029::error::x", "a\u0085::error::x",
@@ -27,12 +28,15 @@ var attacks = []string{
 	"##\x00[error]x", "##\x1b[0m[error]x", "##\u00ad[set-output name=a]b", "#\xff#[error]x", "##[\u2028error]x", "::stop-commands::me",
 	"::stop-commands::me\n::me::\n::error::x", "::::", "::", "", " ", "\n\n", "│ ::error::x", strings.Repeat("x", maxLine-2) + "##[error]y",
 	strings.Repeat(" ", maxLine) + "::error::x", strings.Repeat("é", maxLine), "::ERROR::x", "::error file=a,line=1::x",
+	"::TOKEN::\n::error::x", "  ::TOKEN::\n::error::x", "\u2003::TOKEN::\n::error::x", "\r::TOKEN::\r::error::x", "##[TOKEN]\n##[error]x", "x ##[TOKEN]y\n::error::x",
+	"##[TOKEN]\r##[error]x", "\x1b[0m::TOKEN::\n::error::x", "::TOKEN::x\n::error::x", "\u200b::TOKEN::\n::error::x", "##\u200b[TOKEN]\n::error::x",
 }
 
 // session writes what a run could write, with one hostile text in every place.
 func session(text string) (output string, wantCommands []string) {
 	var b bytes.Buffer
 	c := NewCommands(&b, "/w")
+	text = strings.ReplaceAll(text, "TOKEN", c.token)
 	c.Print(text)
 	c.Print("more")
 	c.Group(text)
@@ -140,33 +144,6 @@ func TestOneTokenAStep(t *testing.T) {
 	for token := range tokens {
 		if strings.Contains(other, token) {
 			t.Errorf("token %s: got it in another step too, want a new one", token)
-		}
-	}
-}
-
-// TestWhoKnowsTheTokenResumesNothing: the token stands in the log of the runner,
-// where an agent may find it.
-func TestWhoKnowsTheTokenResumesNothing(t *testing.T) {
-	for _, form := range []string{
-		"::%s::", "  ::%s::", "\u2003::%s::", "\r::%s::", "##[%s]", "x ##[%s]y", "::%s::\n::error::x", "##[%s]\r##[error]x", "\x1b[0m::%s::",
-		"::%s::x", "\u200b::%s::", "##\u200b[%s]",
-	} {
-		for _, spell := range []func(string) string{strings.ToLower, strings.ToUpper} {
-			var b bytes.Buffer
-			c := NewCommands(&b, "/w")
-			text := strings.ReplaceAll(form, "%s", spell(c.token)) + "\n::error::x"
-			c.Print(text)
-			c.Paint(text)
-			c.Say(text)
-			c.Print("::error::x\n##[error]x")
-			for _, ignorable := range []bool{false, true} {
-				h := jobtest.Runner{Ignorable: ignorable}
-				h.Read(b.String())
-				if len(h.Ran) > 0 || h.Token != c.token {
-					t.Errorf("%q, ignorable %v: got commands %q and the token %q, want none obeyed and commands stopped; output:\n%s",
-						text, ignorable, commandNames(h.Ran), h.Token, b.String())
-				}
-			}
 		}
 	}
 }
