@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -15,7 +14,7 @@ import (
 )
 
 // Record turns what is known of a finished run into replies that bring the same run about, with
-// its path, and how it ended, as what is expected. What a resume repeated is in them once. What
+// its path, and how it ended, as what is expected. What a resume, a retry or a reminder repeated is in them once. What
 // people answered is in them too, and a question that timed out is not: it must have been the
 // last of its agent. The run's input and limits are not in them: they must be given again.
 //
@@ -98,101 +97,54 @@ func answered(waits []report.Wait) []Answer {
 	return out
 }
 
-// told is an invocation of an execution, as the events tell it.
-type told struct {
-	at    time.Time
-	reply Reply
-	// texts says that the invocation brought a message, which the conversation has.
-	texts bool
-}
-
-// spoken returns what the invocations of an execution brought. The second value is false where
+// spoken returns what an execution brought: a reply for each attempt, or one. The second value is false where
 // the last message of one that succeeded is not known. result is its agent's, if it ended here.
 func spoken(x report.Exec, result string) (list []Reply, isWhole bool) {
-	var all []told
-	for _, m := range x.Retries {
-		all = append(all, told{at: m.Time, reply: failed(runner.Transient, m.Text)})
+	said := lastWords(x.Messages)
+	if said == "" {
+		said = tagOf(x.Transition, result)
 	}
-	for _, m := range x.Reminders {
-		all = append(all, told{at: m.Time, texts: true})
-	}
-	usd := x.Spent.USD
+	left := x.Spent.USD
 	for _, a := range x.Attempts {
-		all, usd = append(all, verdict(a)), max(0, usd-a.CostUSD)
+		list, left = append(list, verdict(a, Text(said))), max(0, left-a.CostUSD)
 	}
-	slices.SortStableFunc(all, func(a, b told) int { return a.at.Compare(b.at) })
-	texts := messages(x.Messages)
-	if len(x.Attempts) == 0 {
-		all = append(all, ending(x, texts, all))
+	switch {
+	case len(list) > 0:
+	case x.Status == report.Completed:
+		list = []Reply{{Text: Text(said)}}
+	default:
+		list = []Reply{failed(cmp.Or(x.Error, "not started"))}
 	}
-	for i := len(all) - 1; i >= 0; i-- { // what came last is surely there
-		switch n := len(texts); {
-		case !all[i].texts:
-		case n > 0:
-			all[i].reply.Text, texts = Text(texts[n-1]), texts[:n-1]
-			isWhole = isWhole || i == len(all)-1
-		case i == len(all)-1:
-			tag := tagOf(x.Transition, result)
-			all[i].reply.Text, isWhole = Text(tag), tag != ""
-		case len(all[i].reply.Checks) > 0: // it failed, so that what it would have done next does not count
-			all[i].reply.Text = all[len(all)-1].reply.Text
-		}
-	}
-	all[len(all)-1].reply.Cost += Cost(usd)
-	for _, t := range all {
-		list = append(list, t.reply)
-	}
-	return list, isWhole || x.Status != report.Completed
+	list[len(list)-1].Cost += Cost(left)
+	return list, said != "" || x.Status != report.Completed
 }
 
-// ending is the last invocation of an execution without attempts.
-func ending(x report.Exec, texts []string, before []told) told {
-	refused := 0
-	for _, t := range before {
-		if t.texts {
-			refused++
-		}
-	}
-	if x.Status == report.Completed || len(texts) > refused {
-		return told{texts: true}
-	}
-	return told{reply: failed(runner.Fatal, cmp.Or(x.Error, "not started"))}
-}
-
-// verdict is the last invocation of an attempt.
-func verdict(a report.Attempt) told {
-	t := told{at: a.Ended, texts: true, reply: Reply{Cost: Cost(a.CostUSD)}}
-	for _, c := range a.Results {
-		t.reply.Checks = append(t.reply.Checks, min(max(c.RC, 0), maxCode))
-	}
+// verdict is the last invocation of an attempt. What one that failed would have done next does not count.
+func verdict(a report.Attempt, said Text) Reply {
 	if len(a.Results) == 0 && !a.Converged {
-		t.texts, t.reply.Error = false, failed(runner.Fatal, cmp.Or(a.Reason, "failed")).Error
+		r := failed(cmp.Or(a.Reason, "failed"))
+		r.Cost = Cost(a.CostUSD)
+		return r
 	}
-	return t
+	r := Reply{Text: said, Cost: Cost(a.CostUSD)}
+	for _, c := range a.Results {
+		r.Checks = append(r.Checks, min(max(c.RC, 0), maxCode))
+	}
+	return r
 }
 
-func failed(class runner.Class, why string) Reply {
-	return Reply{Error: &Error{Class: string(class), Message: Text(why)}}
+func failed(why string) Reply {
+	return Reply{Error: &Error{Class: string(runner.Fatal), Message: Text(why)}}
 }
 
-// messages returns the final message of each invocation of a conversation.
-func messages(all []runner.Message) []string {
-	var out []string
-	said, asked := "", false
-	for _, m := range all {
-		switch {
-		case m.Subagent != "":
-		case m.From == runner.FromAgent && m.Text != "":
-			said = m.Text
-		case m.From == runner.FromUser && asked && said != "":
-			out, said = append(out, said), ""
+// lastWords returns the last message of a conversation's agent.
+func lastWords(all []runner.Message) string {
+	for _, m := range slices.Backward(all) {
+		if m.From == runner.FromAgent && m.Subagent == "" && m.Text != "" {
+			return m.Text
 		}
-		asked = asked || m.From == runner.FromUser
 	}
-	if said != "" {
-		out = append(out, said)
-	}
-	return out
+	return ""
 }
 
 // resultOf is the result of the agent that ended with an execution, "" for any other.

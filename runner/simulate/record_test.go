@@ -28,10 +28,6 @@ const ofRun = `meta:
   k: v
 states:
   A.md:
-    - error:
-        class: transient
-        message: it died
-    - text: hm
     - text: <goto>B.md</goto>
       cost: 1
   B.md:
@@ -61,8 +57,8 @@ expect:
     - F.md
 `
 
-// TestRecord has a reply for each invocation: those that failed, refused answers, failed
-// attempts and the last one, whose text comes from the conversation.
+// TestRecord has a reply for each execution and each of its attempts, whose text is the last of the conversation; what was
+// repeated is not in it.
 func TestRecord(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
