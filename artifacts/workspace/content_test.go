@@ -163,6 +163,8 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+remote, "sub")
 	git(t, dir, "commit", "-q", "-m", "submodule")
 	write(t, dir, "sub/a", "changed\n")
+	write(t, dir, "a", "stashed\n")
+	git(t, dir, "stash", "-q")
 	git(t, dir, "init", "-q", "nested")
 	write(t, dir, "nested/x", "x\n")
 	write(t, dir, "secret", "x\n")
@@ -171,7 +173,7 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	}
 	saved, _ := moveTo(t, old, here, base, dir)
 	notes := strings.Join(saved.Notes, "\n")
-	wants := []string{"of its submodules only those are saved that an agent works in", `"nested/" is a repository of its own`}
+	wants := []string{"of its submodules only those are saved that an agent works in", `"nested/" is a repository of its own`, "stash is not saved"}
 	if os.Getuid() != 0 {
 		wants = append(wants, `"secret" is not saved: permission denied`)
 	}

@@ -8,10 +8,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
@@ -52,23 +51,22 @@ const (
 
 // kept are the settings of a repository that git is told, and the values that they may
 // have. None of them names a file, a program or a server.
-var kept = sync.OnceValue(func() map[string]*regexp.Regexp {
-	return map[string]*regexp.Regexp{
-		"core.filemode": boolean(), "core.symlinks": boolean(), "core.ignorecase": boolean(), "core.precomposeunicode": boolean(),
-		"core.trustctime": boolean(), "core.sparsecheckout": boolean(), "core.sparsecheckoutcone": boolean(), "core.longpaths": boolean(),
-		"index.sparse": boolean(), "core.autocrlf": regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0|input)$`),
-		"core.eol":       regexp.MustCompile(`(?i)^(lf|crlf|native)$`),
-		"core.checkstat": regexp.MustCompile(`(?i)^(default|minimal)$`),
-	}
-})
+var kept = map[string][]string{
+	"core.filemode": booleans, "core.symlinks": booleans, "core.ignorecase": booleans, "core.precomposeunicode": booleans,
+	"core.trustctime": booleans, "core.sparsecheckout": booleans, "core.sparsecheckoutcone": booleans, "core.longpaths": booleans,
+	"index.sparse": booleans, "core.autocrlf": append([]string{"input"}, booleans...), "core.eol": {"lf", "crlf", "native"}, "core.checkstat": {"default", "minimal"},
+}
 
-var (
-	boolean   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|1|0)$`) })
-	isTrue    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^(true|yes|on|1)$`) })
-	extension = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]*$`) })
-	version   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]$`) })
-	filterOf  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9:=]+$`) })
-)
+var booleans = []string{"true", "false", "yes", "no", "on", "off", "1", "0"}
+
+func isTrue(value string) bool {
+	return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
+}
+
+// isWord reports whether a value has letters, digits and some marks alone.
+func isWord(value string) bool {
+	return strings.Trim(strings.ToLower(value), "abcdefghijklmnopqrstuvwxyz0123456789._-:=") == ""
+}
 
 // home looks at a repository's own folder once, and makes what git is shown of it.
 func (t *tool) home(ctx context.Context, dir string) (*home, error) {
@@ -112,17 +110,17 @@ func (h *home) read(list []setting) (string, error) {
 	for _, s := range list {
 		name, isExtension := strings.CutPrefix(s.key, "extensions.")
 		switch {
-		case s.key == "core.repositoryformatversion" && version().MatchString(s.value):
+		case s.key == "core.repositoryformatversion" && (s.value == "0" || s.value == "1"):
 			text += "\trepositoryFormatVersion = " + s.value + "\n"
 		case s.key == "core.bare":
-			h.bare = isTrue().MatchString(s.value)
+			h.bare = isTrue(s.value)
 		case s.key == "core.worktree":
 			h.worktree = s.value
 		case s.key == "extensions.objectformat" && !strings.EqualFold(s.value, "sha1"):
 			return "", fmt.Errorf("%s: a repository with %s object ids can be worked in, but not saved or restored", h.dir, s.value)
 		case s.key == "extensions.worktreeconfig":
-			h.perTree = isTrue().MatchString(s.value)
-		case isExtension && name != "partialclone" && extension().MatchString(name) && extension().MatchString(s.value):
+			h.perTree = isTrue(s.value)
+		case isExtension && name != "partialclone" && isWord(name) && isWord(s.value):
 			text += "[extensions]\n\t" + name + " = " + s.value + "\n[core]\n"
 			h.reftable = h.reftable || name == "refstorage" && strings.EqualFold(s.value, "reftable")
 		}
@@ -137,8 +135,8 @@ func (o *origin) read(s setting) {
 	case s.key == "remote.origin.url" && o.url == "":
 		o.url = s.value
 	case s.key == "remote.origin.promisor":
-		o.partial = isTrue().MatchString(s.value)
-	case s.key == "remote.origin.partialclonefilter" && filterOf().MatchString(s.value):
+		o.partial = isTrue(s.value)
+	case s.key == "remote.origin.partialclonefilter" && isWord(s.value):
 		o.filter = s.value
 	}
 }
@@ -146,7 +144,7 @@ func (o *origin) read(s setting) {
 func keptOf(list []setting) []setting {
 	var keep []setting
 	for _, s := range list {
-		if values := kept()[s.key]; values != nil && values.MatchString(s.value) {
+		if slices.Contains(kept[s.key], strings.ToLower(s.value)) {
 			keep = append(keep, s)
 		}
 	}

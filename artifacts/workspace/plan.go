@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -113,12 +114,8 @@ func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
 
 // number reads the number of a worktree.
 func number(s string, n int) (int, bool) {
-	for i := range n {
-		if fmt.Sprint(i) == s {
-			return i, true
-		}
-	}
-	return 0, false
+	i, err := strconv.Atoi(s)
+	return i, err == nil && i >= 0 && i < n && strconv.Itoa(i) == s
 }
 
 // add reports whether there is a place for an entry.

@@ -119,8 +119,11 @@ func TestWhatWasThereComesBack(t *testing.T) {
 				for range 10 + a.IntN(50) {
 					a.act()
 				}
-				to := t.TempDir()
+				to, before := t.TempDir(), traces(t, old.root)
 				save(t, &workspace.Git{}, workspace.Saving{Dirs: a.trees, Base: base, To: to})
+				if diff := cmp.Diff(before, traces(t, old.root)); diff != "" {
+					t.Errorf("checkout and worktrees after a save (-before +after):\n%s", diff)
+				}
 				for range 2 {
 					mustRestore(t, to, old, here)
 					compareAll(t, a, here)
@@ -131,6 +134,19 @@ func TestWhatWasThereComesBack(t *testing.T) {
 			})
 		}
 	}
+}
+
+// traces is everything in a folder, and of git's objects which there are: git may say of one that it is still needed, by
+// its time.
+func traces(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := everything(t, dir)
+	for path := range all {
+		if strings.Contains(path, ".git/objects/") {
+			all[path] = ""
+		}
+	}
+	return all
 }
 
 // pointing cleans a file as git LFS does, and a pointer stays what it is.

@@ -94,42 +94,6 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	}
 }
 
-// TestVariablesOfTheCallerAreNoMatter has git's own variables point elsewhere.
-func TestVariablesOfTheCallerAreNoMatter(t *testing.T) {
-	old, here := clone(t, sharedRemote(t)), clone(t, sharedRemote(t))
-	write(t, old.checkout(), "x", "x\n")
-	env := append(os.Environ(), "GIT_DIR=/nowhere", "GIT_WORK_TREE=/nowhere", "GIT_INDEX_FILE=/nowhere/index", "GIT_OBJECT_DIRECTORY=/nowhere",
-		"GIT_NAMESPACE=x", "GIT_CONFIG_PARAMETERS='core.bare'='true'", "GIT_EXTERNAL_DIFF=false", "GIT_ALLOW_PROTOCOL=ext", "GIT_GLOB_PATHSPECS=1", "LC_ALL=de_DE.UTF-8")
-	g, to := &workspace.Git{Env: env}, t.TempDir()
-	save(t, g, workspace.Saving{Dirs: []string{old.checkout()}, Base: head(t, old.checkout()), To: to})
-	if _, err := g.Restore(t.Context(), workspace.Restoring{From: to, Dir: relocated(old, here)}); err != nil {
-		t.Fatal(err)
-	}
-	same(t, old.checkout(), here.checkout())
-}
-
-// TestSaveHasNoNetwork has a repository that would fetch what it lacks.
-func TestSaveHasNoNetwork(t *testing.T) {
-	remote := ownRemote(t)
-	git(t, remote, "config", "uploadpack.allowFilter", "true")
-	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
-	s := clone(t, remote, "--filter=blob:none")
-	mark := filepath.Join(s.root, "mark")
-	git(t, s.checkout(), "remote", "set-url", "origin", "ssh://localhost/x")
-	git(t, s.checkout(), "config", "core.sshCommand", "touch '"+mark+"';")
-	base := head(t, s.checkout())
-	absent := strings.TrimSpace(git(t, s.checkout(), "rev-parse", "HEAD~1:a"))
-	git(t, s.checkout(), "update-index", "--cacheinfo", "100644,"+absent+",a")
-	write(t, s.checkout(), ".git/info/attributes", "a filter=lfs\n") // has the blob looked into
-	_, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()})
-	if _, statErr := os.Stat(mark); statErr == nil {
-		t.Errorf("program for the network: it was run (save: %v)", err)
-	}
-	if err != nil && !strings.Contains(err.Error(), "save ") {
-		t.Errorf("error: got %v, want one that names the repository, or none", err)
-	}
-}
-
 // TestSettingsThatGitRefusesAreNotKept: an agent can't keep work from being saved by a
 // setting that git dies of.
 func TestSettingsThatGitRefusesAreNotKept(t *testing.T) {

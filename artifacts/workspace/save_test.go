@@ -12,35 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
-
-func TestSaveLeavesNoTrace(t *testing.T) {
-	s := clone(t, sharedRemote(t))
-	dir, beside := s.checkout(), filepath.Join(s.root, "beside")
-	write(t, dir, "a", "stashed\n")
-	git(t, dir, "stash", "-q")
-	git(t, dir, "worktree", "add", "-q", "-b", "side", beside)
-	write(t, dir, "a", "staged\n")
-	git(t, dir, "add", "a")
-	write(t, dir, "a", "unstaged\n")
-	write(t, dir, "new", "untracked\n")
-	write(t, beside, "new", "beside\n")
-	before := everything(t, s.root)
-	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, beside}, Base: head(t, dir)})
-	if diff := cmp.Diff(before, everything(t, s.root)); diff != "" {
-		t.Errorf("checkout and worktree after a save (-before +after):\n%s", diff)
-	}
-	if !saved.Held {
-		t.Error("held: got false, want true for changed files")
-	}
-	if notes := strings.Join(saved.Notes, "; "); !strings.Contains(notes, "stash is not saved") {
-		t.Errorf("notes: got %q, want one on the stash", notes)
-	}
-}
 
 func TestHeld(t *testing.T) {
 	t.Parallel()

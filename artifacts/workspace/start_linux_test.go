@@ -33,16 +33,20 @@ func TestGitIsBound(t *testing.T) {
 	notes, limit := filepath.Join(s.root, "notes"), fmt.Sprint(2<<30)
 	// The limit is set when it has started.
 	g := standIn(t, "for ((i = 0; i < 600; i++)); do grep -q 'Max data.* "+limit+"' /proc/self/limits && break; sleep 0.1; done; { grep NoNewPrivs /proc/self/status; grep 'Max data' /proc/self/limits; env; } >>'"+notes+"'; exit 1")
-	g.Env = append(homeWith(t, ""), "PATH="+s.root+"/bin:.:"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL="+s.root, "GIT_SSH_COMMAND=odd")
+	g.Env = append(homeWith(t, ""), "PATH="+s.root+"/bin:.:"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL="+s.root, "GIT_SSH_COMMAND=odd",
+		"GIT_DIR=/nowhere", "GIT_WORK_TREE=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_NAMESPACE=nowhere", "GIT_CONFIG_PARAMETERS='nowhere'='true'", "GIT_EXTERNAL_DIFF=nowhere")
 	g.Base(t.Context(), s.checkout(), "")
 	got := read(t, s.root, "notes")
 	for _, want := range []string{
 		"NoNewPrivs:\t1\n", "\nGIT_CONFIG_NOSYSTEM=1\n", "\nGIT_CONFIG_GLOBAL=/dev/null\n", "\nHOME=/dev/null\n", "\nXDG_CONFIG_HOME=/dev/null\n",
-		"\nGIT_ATTR_NOSYSTEM=1\n", "\nGIT_SSH_COMMAND=ssh -F none -o BatchMode=yes\n",
+		"\nGIT_ATTR_NOSYSTEM=1\n", "\nGIT_ALLOW_PROTOCOL=none\n", "\nLC_ALL=C\n", "\nGIT_SSH_COMMAND=ssh -F none -o BatchMode=yes\n",
 	} {
 		if !strings.Contains("\n"+got, want) {
 			t.Errorf("a run of git: got\n%s\nwant %q in it", got, want)
 		}
+	}
+	if strings.Contains(got, "nowhere") {
+		t.Errorf("a run of git: got\n%s\nwant it without the variables of the caller", got)
 	}
 	if !strings.Contains(got, limit) {
 		t.Errorf("a run of git: got\n%s\nwant a limit of %s bytes", got, limit)
