@@ -57,7 +57,12 @@ func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, e
 // compare finds what is to be written and removed, and what is in the way.
 func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if t.isNew {
-		t.write = slices.Sorted(maps.Keys(t.want.work))
+		for p, want := range t.want.work {
+			if want.mode != modeSub { // what is in a submodule is its own
+				t.write = append(t.write, p)
+			}
+		}
+		slices.Sort(t.write)
 		return nil
 	}
 	if err := w.readTree(ctx, t); err != nil {

@@ -72,6 +72,9 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 		return s, other, sub
 	}
 	old, other, sub := at()
+	git(t, old.checkout(), "commit", "-q", "-m", "submodule")
+	tree := filepath.Join(old.root, "tree") // which has the submodule without its files
+	git(t, old.checkout(), "worktree", "add", "-q", "-b", "tree", tree)
 	beside := filepath.Join(old.root, "beside other")
 	git(t, other, "worktree", "add", "-q", "-b", "side", beside)
 	write(t, other, "a", "changed\n")
@@ -81,14 +84,14 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 	git(t, beside, "commit", "-q", "-m", "new")
 	to := t.TempDir()
 	// The agent's directory is in the linked worktree alone.
-	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub}, To: to})
+	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
 	if !saved.Held || strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved") {
 		t.Errorf("saved: got held %t and notes %q", saved.Held, saved.Notes)
 	}
 	here, _, _ := at()
 	for range 2 {
 		mustRestore(t, to, old, here)
-		for _, dir := range []string{old.checkout(), other, beside, sub} {
+		for _, dir := range []string{old.checkout(), other, beside, sub, tree} {
 			same(t, dir, relocated(old, here)(dir))
 		}
 	}

@@ -110,7 +110,7 @@ func (h *home) read(list []setting) (string, error) {
 	for _, s := range list {
 		name, isExtension := strings.CutPrefix(s.key, "extensions.")
 		switch {
-		case s.key == "core.repositoryformatversion" && (s.value == "0" || s.value == "1"):
+		case s.key == "core.repositoryformatversion" && slices.Contains([]string{"0", "1"}, s.value):
 			text += "\trepositoryFormatVersion = " + s.value + "\n"
 		case s.key == "core.bare":
 			h.bare = isTrue(s.value)
