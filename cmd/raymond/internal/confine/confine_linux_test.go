@@ -403,25 +403,19 @@ func TestRefusedFilesAreTold(t *testing.T) {
 	}
 }
 
-// TestAPIsAreReached whatever the user names: those of this machine at their ports.
-func TestAPIsAreReached(t *testing.T) {
+// TestPortsOfThisMachineAreReached past the proxy, which is for HTTP alone: those of APIs, whatever the user names, and those
+// that are listed, as that of a database beside the job.
+func TestPortsOfThisMachineAreReached(t *testing.T) {
 	m := newMachine(t)
 	m.at.Needs.Hosts = []string{"127.0.0.1:4711", "gate.example:8443"}
-	c := m.cages(options.Cage{Mode: options.CageOn, Network: "none"})
-	if got := c.policy.Network.Ports; !slices.Contains(got, 4711) || slices.Contains(got, 8443) {
-		t.Errorf("ports: got %d, want that of the API on this machine among them", got)
+	for network, want := range map[string][]uint16{"none": {4711}, "127.0.0.1:5432 example.com": {4711, 5432}} {
+		c := m.cages(options.Cage{Mode: options.CageOn, Network: network})
+		if got := c.policy.Network.Ports; !slices.Equal(got, append(want, c.proxy.Port())) {
+			t.Errorf("network %s: got the ports %d, want %d and that of the proxy", network, got, want)
+		}
 	}
-	if ports, hosts := apart(m.at.Needs.Hosts); !slices.Equal(ports, []uint16{4711}) || !slices.Equal(hosts, []string{"gate.example:8443"}) {
-		t.Errorf("APIs: got the ports %d and the hosts %q, want each apart", ports, hosts)
-	}
-}
-
-// TestListedPortsOfThisMachineAreReached, as that of a database beside the job, which no
-// proxy for HTTP is of use for.
-func TestListedPortsOfThisMachineAreReached(t *testing.T) {
-	c := newMachine(t).cages(options.Cage{Mode: options.CageOn, Network: "127.0.0.1:5432 example.com"})
-	if got := c.policy.Network.Ports; !slices.Contains(got, 5432) || slices.Contains(got, 443) {
-		t.Errorf("ports: got %d, want 5432 among them", got)
+	if _, hosts := apart(m.at.Needs.Hosts); !slices.Equal(hosts, []string{"gate.example:8443"}) {
+		t.Errorf("hosts for the proxy: got %q", hosts)
 	}
 }
 
