@@ -195,7 +195,6 @@ func TestModels(t *testing.T) {
 func TestNamesOfForks(t *testing.T) {
 	fork := func(to string) protocol.Spawn { return protocol.Spawn{State: to, Next: "A.md"} }
 	p := newPlay(t, nil)
-	p.run.Files["b1_c.md"] = p.run.Files["A.md"]
 	p.turn("main", goTo("A.md"), fork("B.md"), fork("C.md"), fork("B.md"))
 	p.turn("main_b1", goTo("A.md"), fork("B.md"), fork("B.md"), fork("B.md"), fork("C.md"), fork("C.md"))
 	p.turn("main_b1_c4", result("r"))

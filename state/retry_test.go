@@ -1,6 +1,7 @@
 package state_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -35,49 +36,35 @@ func TestRetriesBackOff(t *testing.T) {
 
 // TestWhatIsNotRetried: these fail the agent at once, and a script for anything.
 func TestWhatIsNotRetried(t *testing.T) {
-	for _, class := range []state.Class{state.Fatal, state.Machine} {
-		p := newPlay(t, nil)
-		p.ends("main", fail(class, "no"))
-		equal(t, string(class)+": status", p.agent("main").Status, state.Stuck)
+	for _, c := range []struct {
+		state   string
+		class   state.Class
+		retries int
+	}{
+		{"A.md", state.Fatal, 2}, {"A.md", state.Machine, 2}, {"A.md", state.Transient, 0},
+		{"S.sh", state.Transient, 2}, {"S.sh", state.TimedOut, 2}, {"S.sh", state.Fatal, 2},
+	} {
+		p := newPlay(t, func(o *state.Options) { o.MaxRetries = c.retries })
+		p.turn("main", goTo(c.state))
+		p.ends("main", fail(c.class, "no"))
+		equal(t, fmt.Sprint(c), p.status("main"), state.Stuck)
 	}
-	for _, class := range []state.Class{state.Transient, state.TimedOut, state.Fatal} {
-		p := newPlay(t, nil)
-		p.turn("main", goTo("S.sh"))
-		p.ends("main", fail(class, "no"))
-		equal(t, string(class)+" of a script: status", p.agent("main").Status, state.Stuck)
-	}
-	p := newPlay(t, func(o *state.Options) { o.MaxRetries = 0 })
-	p.ends("main", fail(state.Transient, "no"))
-	equal(t, "without retries: status", p.agent("main").Status, state.Stuck)
 }
 
 // TestSessionsOfRetries: a fresh state gets a new session, a branched one
 // branches again from the caller's, one of a goto is cut back to where it was.
 func TestSessionsOfRetries(t *testing.T) {
 	p := newPlay(t, nil)
-	first := p.start("main")
-	p.end("main", fail(state.Transient, "x"))
-	p.now = p.now.Add(time.Hour)
-	again := p.start("main")
-	equal(t, "fresh: modes", []state.SessionMode{first.Mode, again.Mode}, []state.SessionMode{state.Fresh, state.Fresh})
-	equal(t, "fresh: ids", []string{first.SessionID, again.SessionID}, []string{"s1", "s2"})
-
-	p.end("main", moves(0, goTo("B.md")))
-	first = p.start("main")
-	equal(t, "goto", []any{first.Mode, first.SessionID, *first.Length}, []any{state.Resume, "s2", int64(100)})
-	p.end("main", fail(state.Transient, "x"))
-	p.now = p.now.Add(time.Hour)
-	if cut := p.plan("main").Cut; cut == nil || *cut != 100 {
-		t.Errorf("goto: cut back to %v, want 100", cut)
+	var got []string
+	var cuts []*int64
+	for _, move := range []protocol.Move{goTo("B.md"), call("C.md", "A.md"), result("r")} {
+		got = append(got, how(p.ends("main", fail(state.Transient, "x"))))
+		p.now = p.now.Add(time.Hour)
+		cuts = append(cuts, p.plan("main").Cut)
+		got = append(got, how(p.turn("main", move)))
 	}
-	p.turn("main", call("C.md", "A.md"))
-
-	first = p.start("main")
-	p.end("main", fail(state.Transient, "x"))
-	p.now = p.now.Add(time.Hour)
-	again = p.start("main")
-	equal(t, "branch", []any{first.Mode, first.From, first.SessionID}, []any{state.Branch, "s2", "s3"})
-	equal(t, "branch again", []any{again.Mode, again.From, again.SessionID}, []any{state.Branch, "s2", "s4"})
+	equal(t, "invocations", got, []string{"fresh s1", "fresh s2", "resume s2", "resume s2", "branch s3 s2", "branch s4 s2"})
+	equal(t, "cut back to", cuts, []*int64{nil, new(int64(100)), nil})
 }
 
 // TestStoppedIsNotAFailure: what was cut off stays running in the file, counts no

@@ -192,6 +192,7 @@ func stored(t *testing.T) (dir string) {
 	return dir
 }
 
+// TestTwoOwnersOfOneRun: the lock is the first one's until it gives it back, and an id is that of one run.
 func TestTwoOwnersOfOneRun(t *testing.T) {
 	dir := stored(t)
 	f, _, err := state.Open(dir, "run-1", "the first")
@@ -199,29 +200,19 @@ func TestTwoOwnersOfOneRun(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(dir, "run-1.lock")); err != nil || info.Size() > 0 {
 		t.Errorf("the locked file, which Windows lets nobody write: got %v, %v, want it empty", info, err)
 	}
-	_, _, err = state.Open(dir, "run-1", "the second")
 	var locked *state.LockedError
-	if !errors.As(err, &locked) || !strings.Contains(locked.Error(), "the first") {
+	if _, _, err := state.Open(dir, "run-1", "the second"); !errors.As(err, &locked) || !strings.Contains(locked.Error(), "the first") {
 		t.Errorf("second Open: %v, want LockedError by the first", err)
-	}
-	if _, err := state.Create(dir, "run-1", "a third"); !errors.As(err, &locked) {
-		t.Errorf("Create: %v, want LockedError", err)
 	}
 	must(t, f.Close())
 	if _, err := os.Stat(filepath.Join(dir, "run-1.holder")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the name of who gave the lock back: got %v, want it gone", err)
 	}
-}
-
-func TestCreateNeedsAFreshID(t *testing.T) {
-	dir := stored(t)
 	if _, err := state.Create(dir, "run-1", "me"); !errors.Is(err, state.ErrExists) {
 		t.Errorf("Create: %v, want ErrExists", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "run-1.json")))
-	f, err := state.Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatalf("Create beside a lock that nobody holds: %v", err)
-	}
-	f.Close()
+	f, err = state.Create(dir, "run-1", "me")
+	must(t, err) // beside a lock that nobody holds
+	must(t, f.Close())
 }
