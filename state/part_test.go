@@ -358,6 +358,22 @@ func TestForgedPartsAreNotRead(t *testing.T) {
 	}
 }
 
+// TestAnAgentIsTakenWithTheNumberItStandsAt: of a part that has two of them one was handed over again meanwhile.
+func TestAnAgentIsTakenWithTheNumberItStandsAt(t *testing.T) {
+	p := matrixRun(t, 2)
+	part := p.handOver(1)[0]
+	q := &play{t: t, now: p.now, run: leave(part.Begin(p.run), "main_b1", "main_b2"), policies: p.policies}
+	for _, id := range []string{"main_b1", "main_b2"} {
+		q.turn(id, goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
+	}
+	again := *p.agent("main_b1")
+	again.Handed++
+	p.run = p.run.With(&state.Delta{Progress: p.run.Progress, Agents: []*state.Agent{&again}})
+	p.run = p.join(state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Run
+	equal(t, "of the one", []any{p.status("main_b1"), p.agent("main_b1").State}, []any{state.Waiting, "B.md"})
+	equal(t, "of the other", []any{p.agent("main_b2").State, p.agent("main_b2_c1").State, len(p.run.Agents)}, []any{"C.md", "C.md", 4})
+}
+
 // TestANameThatIsTaken by another agent is a conflict: nothing is joined.
 func TestANameThatIsTaken(t *testing.T) {
 	p := matrixRun(t, 2)
