@@ -32,6 +32,7 @@ func TestNoHistory(t *testing.T) {
 	}
 	save(true)
 	save(true)
+	must(t, f.Fold(run, nil, nil)) // as on another machine
 	equal(t, "steps", r.wantTruth(t, "whole"), []int{1, 2})
 	must(t, f.Close())
 	must(t, os.Remove(file))

@@ -201,12 +201,12 @@ func TestAJoinDeliversFailuresOnce(t *testing.T) {
 	p := newPlay(t, func(o *state.Options) { o.KeepGoing = true })
 	bad, good := p.fork("main"), p.fork("main")
 	child := p.fork(bad)
-	p.turn(child, result("child"))
 	p.ends(bad, fail(state.Fatal, "no such model"))
 	p.turn("main", join("C.md"))
-	p.settle(anywhere)
-	equal(t, "with one left", p.status("main"), state.Waiting)
 	p.turn(good, result("good"))
+	p.settle(anywhere)
+	equal(t, "with what the failed one has forked", p.status("main"), state.Waiting)
+	p.turn(child, result("child"))
 	p.settle(anywhere)
 	equal(t, "delivered", p.delivered("main"), []string{
 		"main_b1 failed no such model 0.01", "main_b1_b1 completed child 0.01", "main_b2 completed good 0.01",
