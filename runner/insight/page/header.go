@@ -31,7 +31,7 @@ type header struct {
 }
 
 // widestQuestion is how much of the first open question stands in the headline.
-const widestQuestion = 100
+const widestQuestion = 60
 
 // fact is a number with what it means.
 type fact struct{ Name, Value, More string }

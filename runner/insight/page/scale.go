@@ -139,15 +139,18 @@ type tick struct {
 // apart is how far the moments that the axis names are apart.
 const apart = whole / 8
 
-// ticks returns moments that lie apart on the timeline, with the date where a day begins.
+// ticks returns moments that lie apart on the timeline: with seconds within a day, else with the
+// date where one begins.
 func (s scale) ticks() []tick {
 	var out []tick
 	day := ""
 	for left := 0; left < whole-apart/2 && len(s.stretches) > 0; left += apart {
 		t := s.moment(left).UTC()
 		text := t.Format("15:04:05")
-		if today := t.Format("2 Jan "); today != day {
-			text, day = today+text, today
+		if today := t.Format("2 Jan "); s.moment(0).UTC().YearDay() != s.moment(whole).UTC().YearDay() {
+			if text = t.Format("15:04"); today != day {
+				text, day = today+text, today
+			}
 		}
 		out = append(out, tick{left, text})
 	}
