@@ -269,6 +269,9 @@ func TestHugeRunsAreBounded(t *testing.T) {
 	if size := sizeOf(t, r); size > 14<<20 {
 		t.Errorf("got %d bytes, want at most 14 MiB", size)
 	}
+	if x := r.Executions[0]; x.Stdout != "" || !x.IsCut {
+		t.Errorf("got the output of an execution that 19,000 others followed, want a note that it is left out: they would not fit into memory")
+	}
 	if sum := r.Costs.ByState[0]; sum.Executions != n || sum.Failed != 1 || sum.Spent.USD != n*1000 {
 		t.Errorf("sum of the state: got %+v, want that of all executions", sum)
 	}
