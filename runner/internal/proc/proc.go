@@ -106,12 +106,10 @@ type Exit struct {
 	Signal string // "SIGKILL"; "" when it exited
 	// Ended says what made Run end it. A child that exits with code 0 while it
 	// is being ended has Ended set all the same.
-	Ended           End
-	Began, Finished time.Time
-	StderrTail      []byte        // at most StderrTailSize bytes, cut at a character
-	Swept           int           // processes that it left behind and that were ended
-	Left            int           // those of them that could not be ended: not ours to kill
-	CPU             time.Duration // user and system time of the child and what it waited for
+	Ended      End
+	StderrTail []byte // at most StderrTailSize bytes, cut at a character
+	Swept      int    // processes that it left behind and that were ended
+	Left       int    // those of them that could not be ended: not ours to kill
 }
 
 // Code of a shell whose command was killed: 128 and the number of SIGKILL.

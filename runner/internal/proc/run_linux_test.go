@@ -36,9 +36,6 @@ func TestExitTellsHowTheChildEnded(t *testing.T) {
 		if e.Code != c.want.Code || e.Signal != c.want.Signal || e.Ended != ByItself || !bytes.Equal(e.StderrTail, c.want.StderrTail) {
 			t.Errorf("%s %s\ngot  %+v\nwant %+v", c.role, c.args, e, c.want)
 		}
-		if e.Finished.Before(e.Began) || e.CPU <= 0 {
-			t.Errorf("%s %s: times %v to %v, CPU %v", c.role, c.args, e.Began, e.Finished, e.CPU)
-		}
 	}
 }
 
@@ -137,7 +134,7 @@ func TestStopBeforeTheStartStartsNothing(t *testing.T) {
 	s := part("print", "x")
 	var out bytes.Buffer
 	s.Stdout = &out
-	if e, err := Run(ctx, s); err != nil || e.Ended != ByStop || out.Len() > 0 || !e.Began.IsZero() {
+	if e, err := Run(ctx, s); err != nil || e.Ended != ByStop || out.Len() > 0 {
 		t.Errorf("got %+v, %v, %q", e, err, out.String())
 	}
 }
@@ -170,7 +167,8 @@ func TestTimesEndTheChild(t *testing.T) {
 	} {
 		s := part("linger", "")
 		change(&s)
-		if e := run(t, s); e.Ended != want || e.Finished.Sub(e.Began) < limit {
+		began := time.Now()
+		if e := run(t, s); e.Ended != want || time.Since(began) < limit {
 			t.Errorf("got %+v, want it ended by %v", e, want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -193,7 +192,7 @@ func (k *kin) signal(sig syscall.Signal, group bool) {
 
 // finish ends what the child left and collects it. After a forced end it looks
 // everywhere; else only if the child has left an orphan.
-func (k *kin) finish(forced bool) ending {
+func (k *kin) finish(forced bool) Exit {
 	if k.leave != nil {
 		defer k.leave()
 	}
@@ -205,44 +204,40 @@ func (k *kin) finish(forced bool) ending {
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	e := k.collect()
-	e.swept, e.left = swept, len(left)
+	e.Swept, e.Left = swept, len(left)
 	return e
 }
 
 // collectIfAlone collects the child when nothing shows that it left anything.
-func (k *kin) collectIfAlone(forced bool) (ending, bool) {
+func (k *kin) collectIfAlone(forced bool) (Exit, bool) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	k.ended = true
 	if forced {
-		return ending{}, false
+		return Exit{}, false
 	}
 	if orphans, settled := strays(); len(orphans) > 0 || !settled {
-		return ending{}, false
+		return Exit{}, false
 	}
 	for range k.inmates() {
-		return ending{}, false
+		return Exit{}, false
 	}
 	return k.collect(), true
 }
 
 // collect takes the child, which has exited, from the kernel and the family.
 // The caller holds family.mu.
-func (k *kin) collect() ending {
+func (k *kin) collect() Exit {
 	defer delete(family.kin, k.pid)
 	var status syscall.WaitStatus
-	var used syscall.Rusage
 	for {
-		_, err := syscall.Wait4(k.pid, &status, 0, &used)
+		_, err := syscall.Wait4(k.pid, &status, 0, nil)
 		if errors.Is(err, syscall.EINTR) || err == nil && status.Stopped() {
 			continue
 		}
 		if err != nil {
-			return ending{code: -1}
+			return Exit{Code: -1} // somebody else has collected it
 		}
-		return ending{
-			code: status.ExitStatus(), signal: signalName(status),
-			cpu: time.Duration(used.Utime.Nano() + used.Stime.Nano()),
-		}
+		return Exit{Code: status.ExitStatus(), Signal: signalName(status)}
 	}
 }

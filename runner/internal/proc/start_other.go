@@ -50,11 +50,10 @@ func (k *kin) signal(sig syscall.Signal, group bool) {
 }
 
 // finish ends what is left of the group.
-func (k *kin) finish(bool) ending {
-	e := ending{code: -1, swept: k.group.end()}
+func (k *kin) finish(bool) Exit {
+	e := Exit{Code: -1, Swept: k.group.end()}
 	if k.state != nil {
-		e.code, e.cpu = k.state.ExitCode(), k.state.UserTime()+k.state.SystemTime()
-		e.signal = signalOf(k.state)
+		e.Code, e.Signal = k.state.ExitCode(), signalOf(k.state)
 	}
 	return e
 }

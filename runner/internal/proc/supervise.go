@@ -33,21 +33,10 @@ func (c *child) supervise(ctx context.Context) Exit {
 
 // conclude collects a child that has exited and everything it left behind.
 func (c *child) conclude(ended End) Exit {
-	finished := time.Now()
-	end := c.kin.finish(ended != ByItself)
+	exit := c.kin.finish(ended != ByItself)
 	c.drain()
-	return Exit{
-		Code: end.code, Signal: end.signal, CPU: end.cpu, Ended: ended, Began: c.began, Finished: finished,
-		StderrTail: c.tail.Bytes(), Swept: end.swept, Left: end.left,
-	}
-}
-
-// ending is how a child has ended, and what clearing up behind it brought.
-type ending struct {
-	code        int // -1 without one, as when somebody else had collected the child
-	signal      string
-	cpu         time.Duration
-	swept, left int
+	exit.Ended, exit.StderrTail = ended, c.tail.Bytes()
+	return exit
 }
 
 func (c *child) newWatch() *watch {
