@@ -96,9 +96,6 @@ type Cost struct {
 	// are not replaced by what other invocations have cost. The runner sets both.
 	Unpriced int64
 	Listed   bool
-	// Reached is how far the agent CLI's own count of the conversation has come;
-	// nil when it begins anew with each process, or is not known.
-	Reached *Reached
 }
 
 // ModelCost is one model's share of a cost.

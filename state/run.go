@@ -230,18 +230,9 @@ type Session struct {
 	// Chosen says that some state picked a model for it, so that states without
 	// one must ask for Model again.
 	Chosen bool `json:"chosen,omitempty"`
-	// Reached is how far the agent CLI's own count of the conversation has come, of
-	// a CLI that continues to count when a conversation is resumed or branched.
-	Reached *Reached `json:"reached,omitempty"`
 	// End is the length of its transcript in bytes when the last invocation in it had ended;
 	// nil when that is not known.
 	End *int64 `json:"end,omitempty"`
-}
-
-// Reached is what an agent CLI has counted for a conversation so far.
-type Reached struct {
-	USD    USD         `json:"usd"`              // in all
-	Models []ModelCost `json:"models,omitempty"` // by model
 }
 
 // Frame is where a call or function returns to.
