@@ -17,6 +17,7 @@ import (
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -90,6 +91,11 @@ func shown(o runner.Order, line string, truncated bool) string {
 
 // options says how the script of an order is started.
 func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
+	script, _, err := files.Open(o.Script.Path) // an agent may have put a pipe there, for which the shell would wait
+	if err != nil {
+		return proc.Options{}, failf(runner.Fatal, "read script: %v", err)
+	}
+	script.Close()
 	how, f := interpreterOf(o.Script.Path)
 	if f != nil {
 		return proc.Options{}, f

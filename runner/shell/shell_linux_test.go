@@ -290,6 +290,11 @@ func TestScriptsThatCannotStart(t *testing.T) {
 		says   string
 	}{
 		{func(o *runner.Order) { o.Dir = "/no/such/dir" }, runner.Fatal, "/no/such/dir"},
+		{func(o *runner.Order) { o.Script.Path = "/no/such/A.sh" }, runner.Fatal, "/no/such/A.sh"},
+		{func(o *runner.Order) {
+			o.Script.Path = filepath.Join(t.TempDir(), "PIPE.sh")
+			must(t, syscall.Mkfifo(o.Script.Path, 0o600))
+		}, runner.Fatal, "PIPE.sh"},
 		{func(o *runner.Order) { o.Env = []string{"A=" + strings.Repeat("x", 1<<20)} }, runner.Fatal, "argument list too long"},
 		{func(o *runner.Order) { o.Env = []string{"A=x\x00y"} }, runner.Fatal, "invalid argument"},
 		{func(o *runner.Order) { rename(t, o, ".bat") }, runner.Machine, "cmd.exe not found; batch files run on Windows only"},
