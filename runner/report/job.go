@@ -291,12 +291,12 @@ func (j *Job) finish(e state.Event, b *state.RunFinished) error {
 		if err := j.open.flush(); err != nil {
 			return err
 		}
-		half := runner.ExcerptLimit{Bytes: maxReel / 2}
-		lines := runner.Excerpt{First: half, Last: half}
+		j.log.endGroup()
+		j.log.beginGroup("result")
 		for line := range strings.Lines(middleOut(string(*b.Result), maxReel)) {
-			lines.Add(cutOutput(line, vitalText))
+			j.log.print(cutOutput(line, vitalText))
 		}
-		j.log.printGroup("result", &lines)
+		j.log.endGroup()
 	}
 	return j.open.Report(e)
 }

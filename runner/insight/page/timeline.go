@@ -189,11 +189,10 @@ type spending struct {
 func newSpending(r *insight.Report, s scale) spending {
 	ended := slices.DeleteFunc(slices.Clone(r.Executions), func(e report.Exec) bool { return e.Ended.IsZero() })
 	slices.SortStableFunc(ended, func(a, b report.Exec) int { return a.Ended.Compare(b.Ended) })
-	var most state.USD
+	most := r.Spent.USD
 	for _, e := range ended {
-		most = most.Plus(e.Spent.USD)
+		most = max(most, e.Total)
 	}
-	most = max(most, r.Spent.USD)
 	if most == 0 || len(ended) == 0 {
 		return spending{}
 	}
@@ -202,13 +201,11 @@ func newSpending(r *insight.Report, s scale) spending {
 		most, m.Budget = max(most, r.BudgetUSD), "budget "+r.BudgetUSD.Dollars()
 	}
 	var line strings.Builder
-	var sum state.USD
 	y, last := 100.0, -1
 	line.WriteString("M0 100")
 	for _, e := range ended {
-		sum = sum.Plus(e.Spent.USD)
 		x := s.at(e.Ended)
-		if high := 100 - 94*float64(sum)/float64(most); high != y && (x-last >= 5 || y-high > 1) {
+		if high := 100 - 94*float64(e.Total)/float64(most); high != y && (x-last >= 5 || y-high > 1) {
 			fmt.Fprintf(&line, "H%dV%.1f", x, high)
 			y, last = high, x
 		}
