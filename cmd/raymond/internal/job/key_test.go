@@ -14,7 +14,7 @@ func TestKeysNameWhatARunIsAbout(t *testing.T) {
 		{Event{Subject: Subject{Kind: "issue", Number: 7}}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_JOB", "build"}, "agent.v2-build.issue-7", ".github/workflows/agent.v2.yml"},
 		{Event{Subject: Subject{Kind: "pr", Number: 8}}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_REF_NAME", "8/merge", "GITHUB_JOB", "a_b"}, "agent.v2-a_b.pr-8", ".github/workflows/agent.v2.yml"},
 		{Event{}, []string{"GITHUB_WORKFLOW_REF", ref, "GITHUB_REF_NAME", "feature/x"}, "agent.v2.ref-feature/x", ".github/workflows/agent.v2.yml"},
-		{Event{}, []string{"GITHUB_WORKFLOW_REF", "o/r/.github/workflows/a.yaml@refs/heads/b@refs/c", "GITHUB_REF_NAME", "b@refs/c"}, "a.ref-b@refs/c", ".github/workflows/a.yaml"},
+		{Event{}, []string{"GITHUB_WORKFLOW_REF", "o/r/.github/workflows/a.yaml@refs/heads/x.yml@c", "GITHUB_REF_NAME", "x.yml@c"}, "a.ref-x.yml@c", ".github/workflows/a.yaml"},
 		{Event{}, []string{"GITHUB_WORKFLOW_REF", "o/r/.github/workflows/a.yml@0123abcd", "GITHUB_REF_NAME", "v1"}, "a.ref-v1", ".github/workflows/a.yml"},
 		{Event{}, []string{"GITHUB_WORKFLOW", "My CI: build/test!", "GITHUB_REF_NAME", "main"}, "My-CI-build-test.ref-main", ""},
 		{Event{}, []string{"GITHUB_WORKFLOW", "ci.yml", "GITEA_ACTIONS", "true", "GITHUB_REF_NAME", "main"}, "ci.ref-main", "ci.yml"},

@@ -206,7 +206,7 @@ func (r *reader) combinations(s Settings) {
 		clash{!isLocal && s.StateDir != "" && !r.faulty("store"), "state-dir", "is of no use with store " + s.Store, "it goes with store: local"},
 	)
 	for _, c := range all {
-		if c.isThere && !r.faulty(c.input) {
+		if c.isThere {
 			r.fault(c.input, c.what, c.hint)
 		}
 	}

@@ -101,7 +101,9 @@ func TestWrongInputsAreFaults(t *testing.T) {
 	}{
 		{"workflow=", []string{"workflow: is missing; name the folder, archive or state file to run"}},
 		{"answer-prefix=two words", []string{`answer-prefix: "two words": want one word of at most 50 bytes that begins with neither > nor <`}},
-		{"mode=simulated", []string{`mode: "simulated": want one of run, lint, diagram, simulate; did you mean simulate?`}},
+		{"mode=simulated|replies=r.yaml|store=loca|state-dir=/s", []string{
+			`mode: "simulated": want one of run, lint, diagram, simulate; did you mean simulate?`, `store: "loca": want one of artifact, local; did you mean local?`,
+		}},
 		{"replies=r.yaml", []string{`replies: "r.yaml": is of no use with mode run; it goes with mode: simulate`}},
 		{"store=local", []string{"state-dir: is missing; store local needs a folder"}},
 		{"resume=Always", []string{`resume: "Always": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
