@@ -228,15 +228,15 @@ func suffer(t *testing.T, what string, d *faultyDisk) {
 		t.Fatalf("%s: got %v, want a run that can be read", what, err)
 	}
 	defer f.Close()
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
+		t.Errorf("%s: got %q left, want nothing", what, left)
+	}
 	if seq := run.Progress.Seq; seq < acknowledged || seq > len(saved) || run.Validate() != nil {
 		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
 	more, _, err := saves(f, run, false, true, false)
 	if err != nil {
 		t.Fatalf("%s: it goes on: %v", what, err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
-		t.Errorf("%s: got %q left, want nothing", what, left)
 	}
 	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*Run{run}, more))
 }

@@ -108,6 +108,11 @@ func acquire(dir, id, holder string) (*File, error) {
 	if err := f.take(holder); err != nil {
 		return nil, err
 	}
+	for _, ext := range []string{".json", JournalExt} { // of a killed process, which may have been the last one to write
+		if err := ignoreMissing(disk.remove(f.path(ext) + tempExt)); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
 	return f, nil
 }
 
