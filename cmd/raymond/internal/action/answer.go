@@ -21,7 +21,7 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 		return l, c.err
 	}
 	if c.isFollowUp {
-		if err := c.noteKey(s); err != nil || !c.isStored() {
+		if err := c.noteKey(s.note); err != nil || !c.isStored() {
 			c.how = follows
 			return c.lookup, err
 		}
@@ -45,7 +45,7 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 // facts are those of a step that continues a run and begins none.
 func (c *call) facts(s *step, f *flow) slots.Facts {
 	facts := factsOf(s, c.lookup, f)
-	facts.Mode = c.mode(s)
+	facts.Mode = c.mode(s.in.Resume)
 	if m := c.manifest; m != nil {
 		facts.Number = m.Number // the question stands here
 	}
@@ -53,8 +53,8 @@ func (c *call) facts(s *step, f *flow) slots.Facts {
 }
 
 // noteKey notes for the post part whose claim this step may have.
-func (c *call) noteKey(s *step) error {
-	return s.note.change(func(d *noteData) { d.Key, d.Called = c.key, true })
+func (c *call) noteKey(note *stepNote) error {
+	return note.change(func(d *noteData) { d.Key, d.Called = c.key, true })
 }
 
 // How long a step waits for a job that may be about to leave, and how long it waits
@@ -100,7 +100,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 
 // claimKey claims the key of the run; there is no claim where another job has it.
 func (c *call) claimKey(ctx context.Context, s *step) (err error) {
-	if err = c.noteKey(s); err == nil {
+	if err = c.noteKey(s.note); err == nil {
 		c.claim, err = claimNow(ctx, s)
 	}
 	return err
@@ -125,7 +125,7 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 		return
 	}
 	var gone *slots.Gone
-	token, why := c.token(s), problem.All(err)[0]
+	token, why := c.token(s.key), problem.All(err)[0]
 	if token == "" || !errors.As(err, &gone) && (why.Class == problem.ClassStore || why.Class == problem.ClassRuntime) {
 		return
 	}
@@ -142,12 +142,12 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 }
 
 // token is that of the question that the remark is about.
-func (c *call) token(s *step) string {
+func (c *call) token(key string) string {
 	if len(c.open) > 0 {
 		return c.open[0].Waits.Question.Token
 	}
 	for _, p := range c.posted {
-		if p.Key == c.key || p.Key == s.key {
+		if p.Key == c.key || p.Key == key {
 			return p.Token
 		}
 	}

@@ -196,7 +196,7 @@ func fresh(s *step, b *readyRun) error {
 // beginRun makes the run that the options describe.
 func beginRun(s *step, b *readyRun, input string) error {
 	o := s.options
-	o.WorkflowID, o.Input = newID(s), input
+	o.WorkflowID, o.Input = newID(s.key), input
 	run, warnings, err := session.NewRun(o, b.flow.Scope, s.dirs.work)
 	if err != nil {
 		return err
@@ -204,20 +204,20 @@ func beginRun(s *step, b *readyRun, input string) error {
 	if err := session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs); err != nil {
 		return err
 	}
-	tellWarnings(s, warnings)
+	tellWarnings(s.env, s.options.Quiet, warnings)
 	return keep(s, b, run)
 }
 
 // newID is the id of a new run.
-func newID(s *step) string { return job.WorkflowID(s.key, uuid.NewString()[:8]) }
+func newID(key string) string { return job.WorkflowID(key, uuid.NewString()[:8]) }
 
 // tellWarnings tells what is odd about a new run, unless the step is quiet.
-func tellWarnings(s *step, warnings []string) {
-	if s.options.Quiet {
+func tellWarnings(env Env, isQuiet bool, warnings []string) {
+	if isQuiet {
 		return
 	}
 	for _, w := range warnings {
-		s.env.warn(w)
+		env.warn(w)
 	}
 }
 

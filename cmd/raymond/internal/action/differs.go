@@ -45,19 +45,19 @@ func differences(log *jobLog, input string, l lookup, base string) {
 
 // takeMeta gives a run the template variables that are given again: from its next
 // state on.
-func takeMeta(s *step, run *state.Run) {
+func takeMeta(log *jobLog, given map[string]string, run *state.Run) {
 	meta := map[string]string{}
 	maps.Copy(meta, run.Meta)
 	var changed []string
-	for _, name := range slices.Sorted(maps.Keys(s.options.Meta)) {
-		if was, ok := meta[name]; !ok || was != s.options.Meta[name] {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if was, ok := meta[name]; !ok || was != given[name] {
 			changed = append(changed, name)
 		}
-		meta[name] = s.options.Meta[name]
+		meta[name] = given[name]
 	}
 	if len(changed) > 0 {
 		run.Meta = meta
-		s.log.say("meta has changed, and counts from the next state on: " + strings.Join(changed, ", "))
+		log.say("meta has changed, and counts from the next state on: " + strings.Join(changed, ", "))
 	}
 }
 

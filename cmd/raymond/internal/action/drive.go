@@ -50,7 +50,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	}
 	e.atEnd(func() { e.page.written() })
 	e.atEnd(e.told.Close)
-	e.tell = func(context.Context) error { return tellNext(s, e) }
+	e.tell = func(context.Context) error { return tellNext(s.log, e) }
 	o := &e.told.Config
 	o.Began, o.Continuations = p.jobBegan(), s.in.Continuations
 	if s.env.Clock.Now != nil {
@@ -72,7 +72,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 func setup(s *step, b *readyRun, a *agents) session.Setup {
 	u := session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), Changed: b.changed,
-		Others: session.Others{Part: partAgents(s.part()), Matrix: matrixOf(s), HandOver: b.checkout.HandOver(s.git)},
+		Others: session.Others{Part: partAgents(s.part()), Matrix: matrixOf(s.in, s.part()), HandOver: b.checkout.HandOver(s.git)},
 		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.dirs.run(b.run.WorkflowID),
 		Hide: session.Hide{Printed: a.redact, Events: s.log.shown},
 		Out: session.Out{
@@ -118,13 +118,13 @@ func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err e
 }
 
 // tellNext tells everybody what can be done with a run that has stopped.
-func tellNext(s *step, e *ending) error {
+func tellNext(log *jobLog, e *ending) error {
 	if e.page != nil {
-		e.page.summary.SetNotes(s.log.notes...)
+		e.page.summary.SetNotes(log.notes...)
 		e.page.summary.SetReport(e.kept.report)
 	}
 	e.told.Events.Model.Know(report.WaitsOf(e.run))
-	e.told.Events.Next(s.log.shown(e.next.Text))
+	e.told.Events.Next(log.shown(e.next.Text))
 	return nil
 }
 

@@ -110,7 +110,7 @@ func (c *call) find(ctx context.Context, s *step) error {
 	}
 	c.posted, c.err = place.Posted, nil
 	if isNone {
-		own = c.expired(s)
+		own = c.expired(s.event, s.key)
 	}
 	for _, key := range c.keys(s) {
 		if c.lookAt(ctx, s, key); c.isFound() {
@@ -128,9 +128,9 @@ func (c *call) find(ctx context.Context, s *step) error {
 
 // expired is the error of a question of the step's own key that is open here, and of
 // which there is no checkpoint any more; nil when there is none.
-func (c *call) expired(s *step) error {
+func (c *call) expired(e job.Event, key string) error {
 	for _, p := range c.posted {
-		if p.IsOpen && p.Key == s.key && p.Workflow == s.event.Workflow {
+		if p.IsOpen && p.Key == key && p.Workflow == e.Workflow {
 			return &slots.Gone{Name: "the checkpoint of run " + p.Run}
 		}
 	}
@@ -155,12 +155,12 @@ func (c *call) isFound() bool { return len(c.open) > 0 || c.isHanded }
 
 // isLeft reports whether an earlier job of this event, or an earlier attempt of this one,
 // has taken the answer and left the run to this step.
-func (c *call) isLeft(s *step) bool {
+func (c *call) isLeft(e job.Event, in job.Settings, jobs []string) bool {
 	if found := c.found; found != nil {
-		return found.OlderHere || found.InThisRun && (c.manifest.Status != state.Completed || s.event.Attempt > 1)
+		return found.OlderHere || found.InThisRun && (c.manifest.Status != state.Completed || e.Attempt > 1)
 	}
-	return s.in.NamesJob && slices.ContainsFunc(c.was.Agents, func(a *state.Agent) bool {
-		return a.Waits != nil && a.Waits.For == state.ForJob && slices.Contains(s.options.Jobs, a.Waits.Job)
+	return in.NamesJob && slices.ContainsFunc(c.was.Agents, func(a *state.Agent) bool {
+		return a.Waits != nil && a.Waits.For == state.ForJob && slices.Contains(jobs, a.Waits.Job)
 	})
 }
 
@@ -170,7 +170,7 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 	c.remove()
 	var err error
 	c.key, c.open, c.isHanded = key, nil, false
-	if c.lookup, err = look(ctx, s, key, c.mode(s)); err != nil {
+	if c.lookup, err = look(ctx, s, key, c.mode(s.in.Resume)); err != nil {
 		c.err = errors.Join(c.err, err)
 		return
 	}
@@ -179,11 +179,11 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 		return
 	}
 	for _, a := range c.was.OpenQuestions() {
-		if c.isHere(s, a.Waits.Question, m.Number) {
+		if c.isHere(s.event.Number, a.Waits.Question, m.Number) {
 			c.open = append(c.open, a)
 		}
 	}
-	c.isHanded = c.isLeft(s)
+	c.isHanded = c.isLeft(s.event, s.in, s.options.Jobs)
 	isOthers := c.isStored() && key != s.key && !mayTake(s.event, s.in, m)
 	if isOthers && c.isFound() {
 		c.others, c.open, c.isHanded = notTaken(s.log, m), nil, false
@@ -194,18 +194,17 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 }
 
 // mode is the input resume of a step that continues a run and begins none.
-func (c *call) mode(s *step) string {
-	if s.in.Resume == job.ResumeAuto || s.in.Resume == job.ResumeNever {
+func (c *call) mode(resume string) string {
+	if resume == job.ResumeAuto || resume == job.ResumeNever {
 		return job.ResumeRequire
 	}
-	return s.in.Resume
+	return resume
 }
 
 // isHere reports whether a question is asked on the issue that the event is about. number
 // is that of the step that stored the run. A comment proves nothing by what it says, so it
 // has to be the very one that the run knows.
-func (c *call) isHere(s *step, q *state.Question, number int) bool {
-	here := s.event.Number
+func (c *call) isHere(here int, q *state.Question, number int) bool {
 	switch {
 	case q.Where != 0:
 		return q.Where == here

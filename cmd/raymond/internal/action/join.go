@@ -79,7 +79,7 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 // join merges the parts that were found.
 func (j *merged) join(s *step, b *readyRun) error {
 	for _, f := range j.found {
-		ran, err := readPart(s, j.run, f)
+		ran, err := readPart(s.log, s.places, j.run, f)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (j *merged) takeLogs(to string) error {
 
 // bringWork says what was joined, and adds the work of each part as branches raymond/AGENT, for a script to merge.
 func (j *merged) bringWork(ctx context.Context, s *step) error {
-	j.tell(s)
+	j.say(s.log, s.options.Jobs)
 	for i, found := range j.taken() {
 		if !j.took[i] || s.in.Workspace == job.WorkspaceNone {
 			continue
@@ -154,9 +154,9 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 
 // placeTranscripts puts the conversations of the parts' agents where the agent CLIs of this
 // machine look for them.
-func (j *merged) placeTranscripts(s *step, agents map[string]runner.Agent, talks *checkpoints.Talks) error {
+func (j *merged) placeTranscripts(here checkpoint.Places, agents map[string]runner.Agent, talks *checkpoints.Talks) error {
 	for i, found := range j.taken() {
-		where, err := relocation(s.places, found)
+		where, err := relocation(here, found)
 		if err != nil {
 			return err
 		}
@@ -190,8 +190,8 @@ func branchesOf(ran state.Ran) map[string]string {
 	return branches
 }
 
-// tell says what was joined, and of which parts the end is not known.
-func (j *merged) tell(s *step) {
+// say says what was joined, and of which parts the end is not known.
+func (j *merged) say(log *jobLog, jobs []string) {
 	taken, missing, running := 0, 0, 0
 	var lost []string
 	for i, ran := range j.ran {
@@ -203,11 +203,11 @@ func (j *merged) tell(s *step) {
 			if m := j.found[i].All[0].Manifest; m.Status == state.Running && !m.Ended {
 				lost = append(lost, fmt.Sprintf("%s (unknown since %s)", ran.Part.Label(), m.Created.UTC().Format("15:04:05 UTC")))
 			}
-		case !ran.Part.Earlier && !slices.Contains(s.options.Jobs, ran.Part.Job): // or else this step runs them
+		case !ran.Part.Earlier && !slices.Contains(jobs, ran.Part.Job): // or else this step runs them
 			missing++
 		}
 		for _, n := range j.found[i].Notices {
-			s.log.notice(n)
+			log.notice(n)
 		}
 	}
 	if taken+missing+running == 0 {
@@ -223,18 +223,18 @@ func (j *merged) tell(s *step) {
 	if len(lost) > 0 {
 		text += "; what jobs that were lost have done and spent is not known after their last checkpoint: " + strings.Join(lost, ", ")
 	}
-	s.log.say(text)
+	log.say(text)
 }
 
 // readPart reads what the jobs of a part have stored. Its error is a *state.FileError that names the
 // artifact, or one of openPart.
-func readPart(s *step, base *state.Run, f slots.PartFound) (state.Ran, error) {
+func readPart(log *jobLog, here checkpoint.Places, base *state.Run, f slots.PartFound) (state.Ran, error) {
 	ran := state.Ran{Part: f.Part, Running: f.Running}
 	if f.Running {
 		return ran, nil
 	}
 	for i, stored := range f.All {
-		run, err := openPart(s, stored)
+		run, err := openPart(log, here, stored)
 		if err == nil {
 			err = within(stored.Artifact.Name, f.Part.Check(base, run))
 		}
@@ -252,17 +252,17 @@ func readPart(s *step, base *state.Run, f slots.PartFound) (state.Ran, error) {
 }
 
 // openPart reads the run of a part, and moves it to this machine.
-func openPart(s *step, f *slots.Found) (*state.Run, error) {
+func openPart(log *jobLog, here checkpoint.Places, f *slots.Found) (*state.Run, error) {
 	run, err := readState(f)
 	if err != nil {
 		return nil, err
 	}
-	where, err := relocation(s.places, f)
+	where, err := relocation(here, f)
 	if err != nil {
 		return nil, err
 	}
 	if f.Manifest.PartName() != "" && len(f.Manifest.Lacks()) > 0 {
-		s.log.warn(fmt.Sprintf("the part in %s was stored without its %s: %s", f.Artifact.Name, strings.Join(f.Manifest.Lacks(), " and "), strings.Join(f.Manifest.Causes(), "; ")))
+		log.warn(fmt.Sprintf("the part in %s was stored without its %s: %s", f.Artifact.Name, strings.Join(f.Manifest.Lacks(), " and "), strings.Join(f.Manifest.Causes(), "; ")))
 		run.Forget(func(string) bool { return true })
 	}
 	return run.Relocate(where)

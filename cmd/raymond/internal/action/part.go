@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -113,9 +114,9 @@ func agentsOf(p state.Part) []string {
 }
 
 // matrixOf says for which matrix the step hands agents over. A part hands over none.
-func matrixOf(s *step) *runner.Matrix {
-	if s.part() != nil {
+func matrixOf(in job.Settings, part *state.Part) *runner.Matrix {
+	if part != nil {
 		return nil
 	}
-	return &runner.Matrix{Job: s.in.MatrixJob, MaxJobs: s.in.MaxJobs}
+	return &runner.Matrix{Job: in.MatrixJob, MaxJobs: in.MaxJobs}
 }

@@ -32,7 +32,7 @@ func Post(e Env) error {
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
 		p = forJob(s.log, p)
-		annotate(s, source{}, nil, p)
+		annotate(s.log, "", false, p)
 		all = append(all, p)
 	}
 	return errors.Join(joined(all), s.log.out.Close())

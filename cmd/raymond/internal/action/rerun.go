@@ -72,13 +72,13 @@ func readable(s *step, l lookup) (string, error) {
 // rerunOf makes the new run, with the conversations and the directories of the one before.
 func rerunOf(s *step, b *readyRun, point runs.Point) (*state.Run, error) {
 	o := s.options
-	o.WorkflowID = newID(s)
+	o.WorkflowID = newID(s.key)
 	run, warnings, err := session.NewRerun(o, b.flow.Scope, point.Run, point.Exec)
 	if err != nil {
 		return nil, err
 	}
 	run.Options = s.options.Alone() // never what a history says, which agents could have written
-	tellWarnings(s, warnings)
+	tellWarnings(s.env, s.options.Quiet, warnings)
 	return run, session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs)
 }
 

@@ -72,7 +72,7 @@ func openRun(s *step, b *readyRun) (err error) {
 		return err
 	}
 	b.file.SetSeal(s.note.seals)
-	takeMeta(s, b.run)
+	takeMeta(s.log, s.options.Meta, b.run)
 	if toldKey(s.event, s.in) == "" { // somebody else has continued the run
 		b.run.Progress.Continuations = 0
 	}
@@ -85,7 +85,7 @@ func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err err
 	if b.run, err = bringBack(ctx, s, b, joined); err != nil {
 		return err
 	}
-	if err := install(s, b.run, b.found.Dir); err != nil || s.in.Workspace == job.WorkspaceNone {
+	if err := install(s.dirs, s.note, b.run, b.found.Dir); err != nil || s.in.Workspace == job.WorkspaceNone {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
@@ -150,7 +150,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 	}
 	agents := conversationsOf(s)
 	own := placing{agents: agents, talks: b.talks, found: b.found, where: joined.where}
-	if err := errors.Join(own.all(), joined.placeTranscripts(s, agents, b.talks)); err != nil {
+	if err := errors.Join(own.all(), joined.placeTranscripts(s.places, agents, b.talks)); err != nil {
 		return nil, err
 	}
 	if slices.Contains(b.found.Manifest.Lacks(), "transcripts") {
@@ -277,26 +277,26 @@ func moveIfThere(from, to string) error {
 }
 
 // install writes the files of a run that is resumed.
-func install(s *step, run *state.Run, from string) error {
-	dir := s.dirs.run(run.WorkflowID)
+func install(dirs folders, note *stepNote, run *state.Run, from string) error {
+	dir := dirs.run(run.WorkflowID)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 		return err
 	}
 	err := moveIfThere(filepath.Join(from, "logs"), filepath.Join(dir, "logs"))
-	if err = errors.Join(err, s.note.seals.Place(filepath.Join(from, "events.jsonl"), s.dirs.events(run.WorkflowID))); err != nil {
+	if err = errors.Join(err, note.seals.Place(filepath.Join(from, "events.jsonl"), dirs.events(run.WorkflowID))); err != nil {
 		return err
 	}
 	// What an earlier try of this step left is of no more use than its machine.
-	if err := os.RemoveAll(filepath.Join(s.dirs.state, run.WorkflowID+".json")); err != nil {
+	if err := os.RemoveAll(filepath.Join(dirs.state, run.WorkflowID+".json")); err != nil {
 		return err
 	}
-	file, err := state.Create(s.dirs.state, run.WorkflowID, session.Holder())
+	file, err := state.Create(dirs.state, run.WorkflowID, session.Holder())
 	if err != nil {
 		return err
 	}
-	file.SetSeal(s.note.seals)
+	file.SetSeal(note.seals)
 	// From its journal, which came along, it goes on as that of this machine.
-	err = s.note.seals.Place(filepath.Join(from, checkpoint.HistoryName), filepath.Join(s.dirs.state, run.WorkflowID+state.JournalExt))
+	err = note.seals.Place(filepath.Join(from, checkpoint.HistoryName), filepath.Join(dirs.state, run.WorkflowID+state.JournalExt))
 	if err == nil {
 		err = file.Fold(run, nil, nil)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -15,17 +16,17 @@ import (
 // checks them with; nil where nothing is sealed: without a token of the job, in a folder
 // that jobs share, and under act or what is made of it: act gives each part another
 // token, and of Gitea's runner it is not known.
-func sealKey(s *step, own string) (seal.Key, error) {
-	token := s.env.Getenv("ACTIONS_RUNTIME_TOKEN")
-	if token == "" || s.in.IsLocal() || s.event.ByAct {
+func sealKey(env Env, in job.Settings, e job.Event, own string) (seal.Key, error) {
+	token := env.Getenv("ACTIONS_RUNTIME_TOKEN")
+	if token == "" || in.IsLocal() || e.ByAct {
 		return nil, nil
 	}
-	return seal.NewKey(token, s.event.StepID()+"/"+filepath.Base(own))
+	return seal.NewKey(token, e.StepID()+"/"+filepath.Base(own))
 }
 
 // openSeals begins to seal what the main part writes to its own folder.
 func openSeals(s *step, own string) error {
-	key, err := sealKey(s, own)
+	key, err := sealKey(s.env, s.in, s.event, own)
 	if err == nil && key != nil {
 		s.note.seals, err = seal.New(own, key)
 	}
@@ -45,7 +46,7 @@ const (
 // checkSeals says what the main part has not left as it is now: its error is the
 // *problem.Problem of altered.
 func checkSeals(s *step) error {
-	key, err := sealKey(s, s.dirs.own)
+	key, err := sealKey(s.env, s.in, s.event, s.dirs.own)
 	if err != nil || key == nil {
 		return err
 	}
@@ -89,6 +90,6 @@ func isDenied(err error) bool {
 // isIntact reports whether a file of the main part is as it was written, whatever
 // became of others.
 func isIntact(s *step, name string) bool {
-	key, err := sealKey(s, s.dirs.own)
+	key, err := sealKey(s.env, s.in, s.event, s.dirs.own)
 	return err == nil && key != nil && seal.Intact(s.dirs.own, key, name)
 }

@@ -134,7 +134,7 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 	if p.isTrusted {
 		return from, nil
 	}
-	if file := job.Value(s.env.Getenv, "prices"); file != "" && s.isCheckedOut(file) {
+	if file := job.Value(s.env.Getenv, "prices"); file != "" && isCheckedOut(s.dirs.top, file) {
 		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
 			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}
 	}
@@ -145,11 +145,11 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 }
 
 // isCheckedOut reports whether a file that an input names lies in the workspace, or is reached through it.
-func (s *step) isCheckedOut(file string) bool {
+func isCheckedOut(top, file string) bool {
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(s.dirs.top, file)
+		file = filepath.Join(top, file)
 	}
-	return cage.IsWithin(filepath.Clean(file), s.dirs.top) || cage.IsWithin(cage.Resolve(file), cage.Resolve(s.dirs.top))
+	return cage.IsWithin(filepath.Clean(file), top) || cage.IsWithin(cage.Resolve(file), cage.Resolve(top))
 }
 
 // committedSource is the source as the workflow's own commit has it: from a checkout

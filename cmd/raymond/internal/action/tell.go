@@ -25,11 +25,11 @@ func tell(s *step, from prepared, e *ending, err error) error {
 		all = append(all, forJob(s.log, p))
 	}
 	if e.run != nil && e.run.Progress.Status != state.Completed && e.run.Progress.Status != state.Running && e.conflict() == nil {
-		all = append(all, outcome(s, e))
+		all = append(all, outcome(s.log, e))
 	}
 	all = append(all, checkCommandFiles(s.files)...)
 	for _, p := range all {
-		annotate(s, from.source, e.run, p)
+		annotate(s.log, from.source.path, e.run != nil && s.in.Annotations, p)
 	}
 	if err := writeOutputs(s, e, all); err != nil {
 		all = append(all, &problem.Problem{Class: problem.ClassRuntime, Where: "outputs", What: err.Error()})
@@ -84,11 +84,11 @@ func inputsNamed(text string) string {
 }
 
 // outcome says why the run is not completed, for somebody who reads a job.
-func outcome(s *step, e *ending) *problem.Problem {
-	p := forJob(s.log, session.Outcome(e.run, ""))
-	p.Hint = "next: " + s.log.shown(e.next.Plain())
+func outcome(log *jobLog, e *ending) *problem.Problem {
+	p := forJob(log, session.Outcome(e.run, ""))
+	p.Hint = "next: " + log.shown(e.next.Plain())
 	if p.Class == problem.ClassCancelled {
-		p.What, p.Code = s.log.shown(e.run.Progress.Reason), e.stops.ExitCode()
+		p.What, p.Code = log.shown(e.run.Progress.Reason), e.stops.ExitCode()
 	}
 	return p
 }
@@ -114,22 +114,22 @@ func checkCommandFiles(files *job.Files) []*problem.Problem {
 }
 
 // annotate makes an annotation of a problem. What the run's own events have told
-// is not told again.
-func annotate(s *step, from source, run *state.Run, p *problem.Problem) {
+// is not told again, where isShown says that annotations show them.
+func annotate(log *jobLog, source string, isShown bool, p *problem.Problem) {
 	if p.Told {
 		return
 	}
 	switch p.Class {
 	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
-		if run != nil && s.in.Annotations {
+		if isShown {
 			return
 		}
 	}
 	a := report.Annotation{Level: report.LevelError, Title: "raymond: " + string(p.Class), Text: p.Error()}
 	if p.Class == problem.ClassWorkflow {
-		a.File, a.Line = placeOf(from.path, p.Where)
+		a.File, a.Line = placeOf(source, p.Where)
 	}
-	s.log.out.Annotate(a)
+	log.out.Annotate(a)
 }
 
 // placeOf finds file and line in what a problem of a workflow says about where.
