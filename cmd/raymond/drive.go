@@ -69,7 +69,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	}
 	if s.IsIdle() {
 		s.Close()
-		return errors.Join(session.Tidy(u.Dir), stopped(o, u.Run))
+		return errors.Join(session.Tidy(u.Dir), session.Outcome(u.Run, o.StateDir))
 	}
 	s.Events.Model.Resume(u.Run)
 	people.console = report.NewConsole(a.Stderr, s.Events.Model, shown)
@@ -82,7 +82,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	if run.Progress.Status == state.Completed {
 		return session.PrintResult(a.Stdout, o.Events, run)
 	}
-	p := stopped(o, run)
+	p := session.Outcome(run, o.StateDir)
 	if p.Class == problem.ClassCancelled {
 		p.Code = u.Stops.ExitCode()
 	}
@@ -182,11 +182,6 @@ func paths(o *options.Options, getenv func(string) string) map[string]string {
 		}
 	}
 	return paths
-}
-
-// stopped says why a run that has stopped is not completed.
-func stopped(o *options.Options, run *state.Run) *problem.Problem {
-	return session.Outcome(run, o.StateDir)
 }
 
 // screened are People who may share the screen with a console.
