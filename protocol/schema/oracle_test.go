@@ -42,7 +42,7 @@ func ofLibrary(t testing.TB, schema, text string) (isSchema bool, found []string
 func told(err *jsonschema.ValidationError) []string {
 	isLeaf := len(err.Causes) == 0
 	switch err.ErrorKind.(type) {
-	case *kind.AnyOf, *kind.OneOf:
+	case *kind.AnyOf, *kind.OneOf, *kind.Contains, *kind.MinContains, *kind.PropertyNames:
 		isLeaf = true
 	}
 	if !isLeaf {
@@ -54,6 +54,9 @@ func told(err *jsonschema.ValidationError) []string {
 	}
 	_, escaped, _ := strings.Cut(err.SchemaURL, "#")
 	rule, _ := url.PathUnescape(escaped)
+	if _, ok := err.ErrorKind.(*kind.PropertyNames); ok { // the place is lost
+		return []string{"a name " + rule}
+	}
 	return []string{pointer(err.InstanceLocation) + " " + rule + pointer(err.ErrorKind.KeywordPath())}
 }
 
@@ -77,7 +80,11 @@ func ofOurs(s *Schema, text string) []string {
 	}
 	var found []string
 	for _, f := range s.failures(value) {
-		found = append(found, f.at+" "+f.schema+f.keyword)
+		place := f.at
+		if f.keyword == "/propertyNames" {
+			place = "a name"
+		}
+		found = append(found, place+" "+f.schema+f.keyword)
 	}
 	return distinct(found)
 }
@@ -112,6 +119,9 @@ func isStricter(v *Violation) bool {
 
 // TestLikeTheLibrary tries random schemas with random texts.
 func TestLikeTheLibrary(t *testing.T) {
+	for _, text := range []string{"[1]", "[1,1]", "[]"} { // random ones seldom have as many
+		agrees(t, `{"contains":{"const":1},"minContains":0,"maxContains":1}`, text)
+	}
 	for seed := range uint64(400) {
 		g := generator{rand.New(rand.NewPCG(seed, 18))}
 		schema := g.schema(3)
@@ -176,13 +186,16 @@ func (g generator) schema(depth int) string {
 		"minimum": g.numeric, "exclusiveMinimum": g.numeric, "maximum": g.numeric, "exclusiveMaximum": g.numeric,
 		"multipleOf": func() string { return g.pick("2", "0.1", "1e3", "0") },
 		"minLength":  number, "maxLength": number, "minItems": number, "maxItems": number, "minProperties": number, "maxProperties": number,
+		"contains":             func() string { return inner() + g.pick("", `,"minContains":2`, `,"minContains":0,"maxContains":1`) },
 		"uniqueItems":          func() string { return g.pick("true", "true", "false", "1") },
 		"pattern":              func() string { return g.pick(`"^a"`, `"b$"`, `"é"`, `"("`) },
 		"required":             func() string { return g.pick(`[]`, `["a"]`, `["a","b","c/d"]`, `["a","a"]`) },
 		"properties":           func() string { return g.object(3, inner) },
 		"patternProperties":    func() string { return `{` + g.pick(`"^a"`, `"/"`, `""`) + `:` + inner() + `}` },
-		"additionalProperties": inner,
-		"prefixItems":          some, "items": inner, "not": inner, "if": inner, "then": inner, "else": inner,
+		"additionalProperties": inner, "propertyNames": inner,
+		"dependentSchemas":  func() string { return g.object(2, inner) },
+		"dependentRequired": func() string { return g.pick(`{"a":["b"]}`, `{"c/d":["a","ab"]}`) },
+		"prefixItems":       some, "items": inner, "not": inner, "if": inner, "then": inner, "else": inner,
 		"allOf": some, "anyOf": some, "oneOf": some,
 		"$ref": func() string { return g.pick(`"#/$defs/a"`, `"#/$defs/b~1c%20%25"`, `"#"`, `"#x"`) }, "title": func() string { return g.pick(`"a"`, `"b"`, `1`) },
 	}

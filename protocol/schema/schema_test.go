@@ -40,7 +40,7 @@ func TestParseRefuses(t *testing.T) {
 		{`{"$ref":"#a"}`, `at /$ref: there is no schema at "#a"`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#"}`, "at /$schema: only https://json-schema.org/draft/2020-12/schema is possible, at the top"},
 		{`{"not":{"$id":"https://example.com/a"}}`, "at /not/$id: only the whole schema can have an id"},
-		{`{"items":{"contains":{}}}`, "at /items/contains: the keyword is not known here: docs/language.md#answers-that-are-checked names those that are"},
+		{`{"items":{"unevaluatedItems":{}}}`, "at /items/unevaluatedItems: the keyword is not known here: docs/language.md#answers-that-are-checked names those that are not"},
 		{`{"maximum":1e999999999}`, "at /maximum: the number is too large"},
 	}
 	for _, test := range tests {

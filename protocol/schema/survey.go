@@ -13,15 +13,15 @@ import (
 
 // unknown are keywords that are not looked at, which people may expect to work: some of this draft, and those of earlier ones.
 var unknown = []string{
-	"unevaluatedProperties", "unevaluatedItems", "contains", "minContains", "maxContains", "propertyNames", "dependentSchemas", "dependentRequired",
-	"$anchor", "$dynamicAnchor", "$dynamicRef", "dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor",
+	"unevaluatedProperties", "unevaluatedItems", "$anchor", "$dynamicAnchor", "$dynamicRef",
+	"dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor",
 }
 
 // The keywords that have a schema, a list of schemas, and schemas by name.
 var (
-	withOne   = []string{"additionalProperties", "items", "not", "if", "then", "else"}
+	withOne   = []string{"additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else"}
 	withList  = []string{"prefixItems", "allOf", "anyOf", "oneOf"}
-	withNamed = []string{"properties", "patternProperties", "$defs", "definitions"}
+	withNamed = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 )
 
 // node is one schema of a document.
@@ -106,7 +106,7 @@ func checkKeywords(n node, object map[string]any) *Violation {
 	}
 	for _, key := range unknown {
 		if _, ok := object[key]; ok {
-			return n.refused(key, "the keyword is not known here: docs/language.md#answers-that-are-checked names those that are")
+			return n.refused(key, "the keyword is not known here: docs/language.md#answers-that-are-checked names those that are not")
 		}
 	}
 	return nil

@@ -28,6 +28,28 @@ func (c *check) checkObject(object map[string]any) {
 		c.fail("/required", "missing properties %v", list(missing))
 	}
 	c.checkMembers(object)
+	if says, ok := c.object["propertyNames"]; ok {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if failures := c.of(c.in(says, "propertyNames"), name, below(c.at, name)); len(failures) > 0 {
+				c.fail("/propertyNames", "invalid propertyName %v", quoted(name)).tried = failures[:1]
+			}
+		}
+	}
+	c.checkDependent(object)
+}
+
+// checkDependent holds the object to what a member of it asks for.
+func (c *check) checkDependent(object map[string]any) {
+	schemas, _ := c.object["dependentSchemas"].(map[string]any)
+	required, _ := c.object["dependentRequired"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if says, ok := schemas[name]; ok {
+			c.require(c.in(says, "dependentSchemas", name))
+		}
+		if missing := lacking(object, required[name]); missing != nil {
+			c.fail(below("/dependentRequired", name), "properties %v required, if %v exists", list(missing), quoted(name))
+		}
+	}
 }
 
 // lacking returns those of a list of names that an object has no members of.
@@ -88,6 +110,27 @@ func (c *check) checkArray(array []any) {
 		case hasRest:
 			c.part(c.in(rest, "items"), name, item)
 		}
+	}
+	if says, ok := c.object["contains"]; ok {
+		c.checkContains(c.in(says, "contains"), array)
+	}
+}
+
+// checkContains holds the array to contains, minContains and maxContains.
+func (c *check) checkContains(n node, array []any) {
+	matched := 0
+	for i, item := range array {
+		if len(c.of(n, item, below(c.at, strconv.Itoa(i)))) == 0 {
+			matched++
+		}
+	}
+	if least, ok := c.object["minContains"].(float64); ok && float64(matched) < least {
+		c.fail("/minContains", "%d items match the schema of contains, want at least %s", matched, shown(least))
+	} else if !ok && matched == 0 {
+		c.fail("/contains", "no items match contains schema")
+	}
+	if most, ok := c.object["maxContains"].(float64); ok && float64(matched) > most {
+		c.fail("/maxContains", "%d items match the schema of contains, want at most %s", matched, shown(most))
 	}
 }
 
