@@ -126,7 +126,7 @@ func (e entry) step(past, now *Run) HistoryStep {
 	switch {
 	case e.damage != nil || e.seq > now.Progress.Seq:
 	case e.isRun:
-		if r, err := Decode(e.data); err == nil {
+		if r, err := Decode(e.data); err == nil && r.WorkflowID == now.WorkflowID {
 			return HistoryStep{Run: r}
 		}
 	case past != nil:
