@@ -88,11 +88,12 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 	if !saved.Held || strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved") {
 		t.Errorf("saved: got held %t and notes %q", saved.Held, saved.Notes)
 	}
-	here, _, _ := at()
-	for range 2 {
-		mustRestore(t, to, old, here)
+	there, _, _ := at()
+	here := clone(t, remote) // where they have to be made
+	for _, s := range []site{there, here, here} {
+		mustRestore(t, to, old, s)
 		for _, dir := range []string{old.checkout(), other, beside, sub, tree} {
-			same(t, dir, relocated(old, here)(dir))
+			same(t, dir, relocated(old, s)(dir))
 		}
 	}
 	if got, want := git(t, relocated(old, here)(beside), "log", "--format=%H"), git(t, beside, "log", "--format=%H"); got != want {

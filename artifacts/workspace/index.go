@@ -70,7 +70,9 @@ type repository struct {
 	SHA256 string `json:"sha256"` // of the file
 	Save   string `json:"save"`   // the commit that holds everything
 	// Needs are the commits that the bundle builds on.
-	Needs    []string `json:"needs,omitempty"`
+	Needs []string `json:"needs,omitempty"`
+	// Shallow are the commits whose parents the repository lacks, where all that it has is in the bundle.
+	Shallow  []string `json:"shallow,omitempty"`
 	Branches []branch `json:"branches,omitempty"`
 	Trees    []Tree   `json:"trees"`
 	Held     bool     `json:"held"`

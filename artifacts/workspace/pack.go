@@ -55,13 +55,18 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 		return nil, err
 	}
 	p := &packer{git: w.git, src: s, call: call{dir: bare, bare: bare}, at: at, ref: saveRef, stamps: newStamps(nil, time.Time{})}
-	if p.has, err = w.git.known(ctx, &s.place, at, w.Base); err != nil {
+	r := &repository{Main: s.main, Branches: at.branches}
+	if s.main {
+		p.has, err = w.git.known(ctx, &s.place, at, w.Base)
+	} else { // nobody knows whether it will be there, so all of it is packed
+		r.Shallow, err = readShallow(s.common)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if slices.Contains(p.has, w.Base) {
 		s.base = w.Base
 	}
-	r := &repository{Main: s.main, Branches: at.branches}
 	for _, wt := range s.trees {
 		r.Trees = append(r.Trees, wt.Tree)
 	}

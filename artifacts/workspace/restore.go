@@ -200,11 +200,33 @@ func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 		return nil, err
 	}
 	if here == nil || !sameDir(here.top, p.dir) || here.linked() {
-		return nil, &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into; a step before this one has to clone it there, or to make it"}
+		if here, err = w.create(ctx, p); err != nil {
+			return nil, err
+		}
 	}
 	p.common = here.common
 	p.at, err = w.git.refs(ctx, here)
 	return p, err
+}
+
+// create makes a repository that is not here: one that an agent has made or cloned, which was saved whole.
+func (w *restorer) create(ctx context.Context, p *plan) (*place, error) {
+	if p.saved.Main || len(p.saved.Needs) > 0 {
+		return nil, &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into"}
+	}
+	if err := errors.Join(vacant(p.dir), os.MkdirAll(p.dir, 0o777)); err != nil {
+		return nil, err
+	}
+	if err := w.git.run(ctx, call{dir: p.dir, alone: true}, "init", "--quiet", "--template=", "--object-format=sha1", "."); err != nil {
+		return nil, err
+	}
+	w.note("%s: the repository was made from the saved commits; it has no remote", p.dir)
+	delete(w.git.places, p.dir) // that of the repository around it
+	here, err := w.git.place(ctx, p.dir)
+	if err == nil && here == nil {
+		err = fmt.Errorf("%s: git has made no repository that can be used", p.dir)
+	}
+	return here, err
 }
 
 // vacant returns a *Conflict when there is anything at a folder's place but an empty
@@ -231,6 +253,9 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	defer f.Close()
 	if _, err := toPack(f); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
+	}
+	if err := w.git.deepen(ctx, r.Shallow, common); err != nil {
+		return err
 	}
 	if err := w.git.takePack(ctx, common, f, "--fix-thin", fsck); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)

@@ -54,9 +54,9 @@ func (r *repository) validate() error {
 	c.want(r.Size > 0, "size %d of the bundle is not positive", r.Size)
 	c.want(len(r.SHA256) == 64 && isHex(r.SHA256), "%q is no SHA-256", r.SHA256)
 	c.want(r.Seen == "" || len(r.Seen) == 64 && isHex(r.Seen), "%q is no SHA-256", r.Seen)
-	c.want(max(len(r.Branches), len(r.Needs)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
+	c.want(max(len(r.Branches), len(r.Needs), len(r.Shallow)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
 	c.want(len(r.Trees) > 0 && len(r.Trees) <= maxNumber, "it has %d trees, want 1 to %d", len(r.Trees), maxNumber)
-	for _, id := range slices.Concat([]string{r.Save}, r.Needs) {
+	for _, id := range slices.Concat([]string{r.Save}, r.Needs, r.Shallow) {
 		c.want(isID(id), "%q is no object id", id)
 	}
 	branches := map[string]string{}
