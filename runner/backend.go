@@ -156,8 +156,11 @@ type PromptOrder struct {
 	Cut           *int64 // Resume: cut the transcript back to this length first; nil: leave it
 	Model, Effort string // "" for the CLI's own
 	Permissions   Permissions
-	BudgetCap     state.USD  // 0: none
-	Cage          *cage.Cage // what the agent runs in; nil: none
+	BudgetCap     state.USD // 0: none
+	// Reached is how far the agent CLI's own count of the session that is resumed or
+	// branched from has come, as far as the run knows.
+	Reached state.Reached
+	Cage    *cage.Cage // what the agent runs in; nil: none
 	// IsChecked says that commands decide about the work, so that they must be able to run.
 	IsChecked bool
 	// TellsTools asks for every use of a tool (Progress.Tool), whatever Order.Telling says.

@@ -48,6 +48,19 @@ func TestTokensArePriced(t *testing.T) {
 	}
 }
 
+// TestAnOrderTellsWhatItsConversationHadReached, by the agent CLI's own count: where it is resumed and where it is branched.
+func TestAnOrderTellsWhatItsConversationHadReached(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": `<call return="C">S</call>`, "S": "<result>s</result>", "C": "<reset>D</reset>", "D": "<result>d</result>"}, nil)
+		l.drive(false, state.Completed)
+		var cents []state.USD
+		for _, o := range l.orders {
+			cents = append(cents, o.Prompt.Reached.USD*100/state.Dollar)
+		}
+		same(t, "cents: fresh, resumed, branched, resumed, fresh", []state.USD{0, 10, 20, 20, 0}, cents)
+	})
+}
+
 // TestBudgetNeedsAPrice: under a budget no invocation starts of which nobody could say what
 // it costs, and the reason says how to give a price.
 func TestBudgetNeedsAPrice(t *testing.T) {

@@ -159,7 +159,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 		IsChecked: policy.Convergence != nil,
 	}
 	if plan.Session != nil {
-		o.CLIID = plan.Session.CLIID
+		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID
 	}
 	return o
 }

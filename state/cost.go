@@ -96,6 +96,9 @@ type Cost struct {
 	// are not replaced by what other invocations have cost. The runner sets both.
 	Unpriced int64
 	Listed   bool
+	// Reached is how far the agent CLI's own count of the conversation has come, of a
+	// CLI that continues to count when a conversation is resumed or branched.
+	Reached Reached
 }
 
 // ModelCost is one model's share of a cost.

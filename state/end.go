@@ -103,7 +103,7 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry
 	next := Session{
 		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.Process.CLIID, r.CLIID),
-		Model: r.Model, Chosen: r.Model != "", End: o.Process.End,
+		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached, End: o.Process.End,
 	}
 	if next.CLIID == "" && o.Session != "" && next.BackendName() != protocol.DefaultBackend {
 		next.CLIID = next.ID // the CLI says that it is the same

@@ -230,9 +230,17 @@ type Session struct {
 	// Chosen says that some state picked a model for it, so that states without
 	// one must ask for Model again.
 	Chosen bool `json:"chosen,omitempty"`
+	// Reached is that of the cost of the last invocation in it.
+	Reached Reached `json:"reached,omitzero"`
 	// End is the length of its transcript in bytes when the last invocation in it had ended;
 	// nil when that is not known.
 	End *int64 `json:"end,omitempty"`
+}
+
+// Reached is what an agent CLI has counted for a conversation so far.
+type Reached struct {
+	USD    USD         `json:"usd"`              // in all
+	Models []ModelCost `json:"models,omitempty"` // by model
 }
 
 // Frame is where a call or function returns to.

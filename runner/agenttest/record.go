@@ -138,6 +138,9 @@ func describeCost(b *strings.Builder, c state.Cost) {
 	if c.Silent {
 		b.WriteString("  nothing came from the model\n")
 	}
+	if r := c.Reached; r.USD != 0 {
+		fmt.Fprintf(b, "  reached %s\n", r.USD)
+	}
 }
 
 // CostText says what an invocation has cost in a few words.

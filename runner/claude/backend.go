@@ -38,6 +38,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn {
 	s := newStream(o, tell)
+	s.costs.prior = b.priorCount(o)
 	s.timer = newResultTimer(b.resultGrace())
 	return program.Turn{
 		Stream: s.Stream,

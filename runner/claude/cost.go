@@ -32,7 +32,7 @@ var counting = program.Version{2, 1, 277}
 type costs struct {
 	meter   meter
 	proxy   counter         // what the key proxy has counted
-	goesOn  bool            // the process has taken up a conversation
+	prior   priorCount      // how far the CLI's count had come when it began
 	version program.Version // of the CLI, as it says itself
 
 	last    *result    // the newest result record
@@ -79,13 +79,21 @@ func (c *costs) reported() state.Cost {
 	}
 	cost := state.Cost{Kind: state.Exact}
 	total, valid := program.Dollars(c.last.TotalCost)
-	switch isOfAll := c.goesOn && !c.version.Before(counting); {
+	models := byModel(c.last.ModelUsage)
+	goesOn := valid && !c.version.Before(counting)
+	if goesOn {
+		cost.Reached = state.Reached{USD: total, Models: models}
+	}
+	switch {
 	case c.shared == c.results:
 		cost.USD, cost.Usage = c.share.USD, c.share.Usage
-	case !valid, isOfAll: // nobody says what of it this process has cost
+	case !valid:
 		return state.Cost{}
+	case goesOn:
+		before := c.prior.read()
+		cost.USD, cost.Usage = max(0, total-before.USD), since(models, before.Models)
 	default:
-		cost.USD, cost.Usage = total, byModel(c.last.ModelUsage)
+		cost.USD, cost.Usage = total, models
 	}
 	if !c.last.lacksCost() {
 		return cost
@@ -136,6 +144,22 @@ func plus(list []state.ModelCost, m state.ModelCost) []state.ModelCost {
 	}
 	x := &list[i]
 	x.Usage, x.CostUSD = x.Plus(m.Usage), x.CostUSD.Plus(m.CostUSD)
+	return list
+}
+
+// since returns what models have reached less what they had reached before.
+func since(now, before []state.ModelCost) []state.ModelCost {
+	var list []state.ModelCost
+	for _, m := range now {
+		for _, b := range before {
+			if b.Model == m.Model {
+				m.Usage, m.CostUSD = m.Less(b.Usage), max(0, m.CostUSD-b.CostUSD)
+			}
+		}
+		if m.CostUSD > 0 || m.Usage != (state.Usage{Model: m.Model}) {
+			list = append(list, m)
+		}
+	}
 	return list
 }
 

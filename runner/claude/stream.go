@@ -29,7 +29,7 @@ type stream struct {
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{costs: costs{proxy: (*keyproxy.Account)(nil), goesOn: o.Prompt.Session == state.Resume || o.Prompt.Session == state.Branch}}
+	s := &stream{costs: costs{proxy: (*keyproxy.Account)(nil)}}
 	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }

@@ -26,6 +26,7 @@ func TestHostileTranscripts(t *testing.T) {
 	}{
 		"sparse":          {fmt.Sprintf(spoke, "a", 1), 10 << 40},
 		"many values":     {`{"type":"assistant","message":{"id":"x","a":[` + empty + `{}]}}` + "\n", 0},
+		"many counts":     {`{"type":"cost-state","totalCostUSD":1,"modelUsage":{"m":{},"a":[` + empty + `{}]}}` + "\n", 0},
 		"many messages":   {messages.String(), 0},
 		"names like text": {fmt.Sprintf(spoke, strings.Repeat("a", maxNames), 1), 0},
 	} {
@@ -35,6 +36,9 @@ func TestHostileTranscripts(t *testing.T) {
 		}
 		if usage, ok := d.Usage(runner.Conversation{ID: id, Dir: dir}, 0); ok {
 			t.Errorf("%s: the usage is %v", name, usage)
+		}
+		if count := (priorCount{path: path, size: int64(len(c.text))}).read(); count.Models != nil {
+			t.Errorf("%s: a count %v", name, count)
 		}
 		if ok, err := holdsPrompt(path, math.MaxInt64); ok || err != nil {
 			t.Errorf("%s: holds a prompt: %v, %v", name, ok, err)

@@ -2,9 +2,13 @@ package claude
 
 import (
 	"fmt"
+	"os"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -23,38 +27,73 @@ func resultLine(total, share int) string {
 		chosen, total/100, total%100, usage(total), since)
 }
 
-// TestShares: whatever a version of the CLI counts, what is booked is the share of the process,
-// in all and by model; where nobody tells it, nothing is exact.
+// TestShares: whatever a version of the CLI counts, what is booked is the share of
+// the process, in all and by model.
 func TestShares(t *testing.T) {
+	reached := func(cents int64) state.Reached {
+		usd := state.USD(cents) * state.Dollar / 100
+		u := state.Usage{Model: "opus", Input: 10 * cents, Output: cents}
+		return state.Reached{USD: usd, Models: []state.ModelCost{{Usage: u, CostUSD: usd}}}
+	}
 	for _, c := range []struct {
 		name, version string
-		session       state.SessionMode
+		before        int64
 		results       []string
-		want          int64 // cents; -1: not exact
+		want          int64
 	}{
-		{"of the process", "2.1.276", state.Resume, []string{resultLine(125, -1)}, 125},
-		{"no version", "", state.Branch, []string{resultLine(125, -1)}, 125},
-		{"goes on counting", "2.1.277", state.Resume, []string{resultLine(250, -1)}, -1},
-		{"goes on counting, begins", "2.1.278", state.Fresh, []string{resultLine(125, -1)}, 125},
-		{"tells its share", "2.1.330", state.Branch, []string{resultLine(375, 125)}, 125},
-		{"tells two shares", "2.1.330", state.Resume, []string{resultLine(300, 50), resultLine(375, 75)}, 125},
-		{"tells one of two shares", "2.1.330", state.Resume, []string{resultLine(300, 50), resultLine(375, -1)}, -1},
-		{"a share of nothing", "2.1.330", state.Resume, []string{resultLine(250, 0)}, 0},
+		{"of the process", "2.1.276", 125, []string{resultLine(125, -1)}, 125},
+		{"no version", "", 125, []string{resultLine(125, -1)}, 125},
+		{"goes on counting", "2.1.277", 125, []string{resultLine(250, -1)}, 125},
+		{"goes on counting, begins", "2.1.278", 0, []string{resultLine(125, -1)}, 125},
+		{"counted less than before", "2.1.278", 300, []string{resultLine(250, -1)}, 0},
+		{"two results in one count", "2.1.278", 125, []string{resultLine(200, -1), resultLine(250, -1)}, 125},
+		{"tells its share", "2.1.330", 250, []string{resultLine(375, 125)}, 125},
+		{"tells two shares", "2.1.330", 250, []string{resultLine(300, 50), resultLine(375, 75)}, 125},
+		{"a share of nothing", "2.1.330", 250, []string{resultLine(250, 0)}, 0},
 	} {
-		s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: c.session, SessionID: chosen}}, nil)
-		s.Write([]byte(`{"type":"system","subtype":"init","session_id":"` + chosen + `","claude_code_version":"` + c.version + `"}` + "\n"))
+		b, dir, _ := conversation(t, chosen, "")
+		turn := b.turn(runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: reached(c.before)}}, nil)
+		turn.Stream.Write([]byte(`{"type":"system","subtype":"init","session_id":"` + chosen + `","claude_code_version":"` + c.version + `"}` + "\n"))
 		for _, line := range c.results {
-			s.Write([]byte(line + "\n"))
+			turn.Stream.Write([]byte(line + "\n"))
 		}
-		got := s.costs.total()
-		byModel := state.USD(0)
+		a, _ := turn.Answer(proc.Exit{})
+		got, want := a.Cost, reached(c.want)
+		byModel := int64(0)
 		for _, m := range got.Usage {
-			byModel += m.CostUSD
+			byModel += int64(m.CostUSD)
 		}
-		isExact := got.Kind == state.Exact && got.USD == byModel && len(got.Beyond) == 0
-		if want := state.USD(c.want) * state.Dollar / 100; isExact != (c.want >= 0) || isExact && got.USD != want {
-			t.Errorf("%s: got %+v, want exactly $%s by model, or nothing exact for less than nothing", c.name, got, want)
+		if got.Kind != state.Exact || got.USD != want.USD || byModel != int64(want.USD) || len(got.Beyond) > 0 {
+			t.Errorf("%s: got %+v, want exactly $%s, by model too", c.name, got, want.USD)
 		}
+	}
+}
+
+// TestReachedIsInTheTranscript: what the conversation had reached is the newest
+// count in its transcript as it was when the process began; the run's own knowledge
+// counts where there is none.
+func TestReachedIsInTheTranscript(t *testing.T) {
+	b, dir, file := conversation(t, chosen, "")
+	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: state.Reached{USD: 7}}, Dir: dir}
+	if got := b.priorCount(o).read(); got.USD != 7 {
+		t.Errorf("without a count: got $%s, want what the run knows", got.USD)
+	}
+	count := `{"type":"cost-state","totalCostUSD":%s,"modelUsage":{"opus":{"costUSD":%[1]s}}}` + "\n"
+	lines := `{"type":"user"}` + "\n" + fmt.Sprintf(count, "1.25") + fmt.Sprintf(count, "2.50") + fmt.Sprintf(count, `"x"`)
+	must(t, os.WriteFile(file, []byte(lines), 0o644))
+	before := b.priorCount(o)
+	branch := o
+	branch.Prompt.Session, branch.Prompt.From, branch.Prompt.SessionID = state.Branch, chosen, uuid.NewString()
+	beforeBranch := b.priorCount(branch)
+	must(t, os.WriteFile(file, []byte(lines+fmt.Sprintf(count, "9.75")), 0o644))
+	for what, p := range map[string]priorCount{"resumed": before, "branched": beforeBranch} {
+		if got := p.read(); got.USD != 5*state.Dollar/2 || len(got.Models) != 1 {
+			t.Errorf("%s: got %+v, want $2.50", what, got)
+		}
+	}
+	o.Prompt.Session = state.Fresh
+	if got := b.priorCount(o).read(); got.USD != 0 {
+		t.Errorf("fresh: got $%s, want 0", got.USD)
 	}
 }
 
