@@ -183,9 +183,9 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	n := a.about(LevelError, e, "failed")
 	agent := a.model.agents[e.Agent]
 	n.Text = agent.why()
-	outputs := agent.last.outputs()
+	outputs := agent.last.Outputs()
 	for _, one := range outputs {
-		n.Text += "\n" + one.name + ":\n" + text.End(one.text, maxWritten/len(outputs))
+		n.Text += "\n" + one.Name + ":\n" + text.End(one.Text, maxWritten/len(outputs))
 	}
 	if last := agent.last.verdict(); last != nil {
 		n.Text += "\n" + failedOutput(last)
@@ -193,7 +193,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	if n.File != "" {
 		n.Line = lineIn(fault, e.State)
 		for _, one := range outputs {
-			n.Line = cmp.Or(n.Line, lineIn(one.text, e.State))
+			n.Line = cmp.Or(n.Line, lineIn(one.Text, e.State))
 		}
 	}
 	a.Annotate(n)

@@ -1,18 +1,25 @@
 package report
 
-import "strings"
+import (
+	"strings"
 
-// output is what a failed script wrote last.
-type output struct{ name, text string }
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
 
-// outputs are those of an execution that are not blank; none for none.
-func (x *Exec) outputs() []output {
-	var all []output
+// Output is what a failed script wrote last, from the beginning of a line on.
+type Output struct{ Name, Text string }
+
+// maxOutputEnd is less than an event has of an output that is longer, so that its quote begins at a line.
+const maxOutputEnd = 4000
+
+// Outputs are those of an execution that are not blank; none for none.
+func (x *Exec) Outputs() []Output {
+	var all []Output
 	if x != nil && strings.TrimSpace(x.Stdout) != "" {
-		all = append(all, output{"stdout", x.Stdout})
+		all = append(all, Output{"stdout", text.End(x.Stdout, maxOutputEnd)})
 	}
 	if x != nil && strings.TrimSpace(x.Stderr) != "" {
-		all = append(all, output{"stderr", x.Stderr})
+		all = append(all, Output{"stderr", text.End(x.Stderr, maxOutputEnd)})
 	}
 	return all
 }
@@ -20,8 +27,8 @@ func (x *Exec) outputs() []output {
 // why is the reason why the agent failed, without its quotes of the outputs, which are shown beside it.
 func (a *Agent) why() string {
 	why := a.Error
-	for _, one := range a.last.outputs() {
-		why, _, _ = strings.Cut(why, "; "+one.name+": ")
+	for _, one := range a.last.Outputs() {
+		why, _, _ = strings.Cut(why, "; "+one.Name+": ")
 	}
 	return why
 }

@@ -69,8 +69,8 @@ func (a *Agent) writeFailure(w *writer, lines int) {
 		what += fmt.Sprintf(", attempt %d", a.last.attempt)
 	}
 	excerpt{what: what, text: a.why(), lines: lines}.write(w)
-	for _, one := range a.last.outputs() {
-		excerpt{what: "The last it wrote to " + one.name, text: one.text, lines: lines}.write(w)
+	for _, one := range a.last.Outputs() {
+		excerpt{what: "The last it wrote to " + one.Name, text: one.Text, lines: lines}.write(w)
 	}
 	a.last.explain(w, lines)
 	if len(a.talk.refused) > 0 && w.short == 0 {

@@ -31,3 +31,14 @@ func TestExcerpt(t *testing.T) {
 		}
 	}
 }
+
+// TestQuotesBeginAtALine: the end of an output that an event has begins anywhere.
+func TestQuotesBeginAtALine(t *testing.T) {
+	lines := strings.Repeat("a long line\n", 341)
+	want := lines[len(lines)-maxOutputEnd/12*12:]
+	for _, one := range (&Exec{Stdout: "ine\n" + lines, Stderr: "ine\n" + lines}).Outputs() {
+		if one.Text != want {
+			t.Errorf("%s: got %d bytes %.30q, want %d", one.Name, len(one.Text), one.Text, len(want))
+		}
+	}
+}

@@ -117,6 +117,7 @@ func TestTailsOfOutputs(t *testing.T) {
 		"longest":             {"head -c 4096 /dev/zero | tr '\\0' x", strings.Repeat("x", 4096)},
 		"one more":            {"printf y; head -c 4096 /dev/zero | tr '\\0' x", strings.Repeat("x", 4096)},
 		"characters":          {"for i in {1..2100}; do printf é; done; printf x", strings.Repeat("é", 2047) + "x"},
+		"lines":               {"for i in {1..400}; do echo a long line; done", "ine\n" + strings.Repeat("a long line\n", 341)},
 		"no UTF-8":            {`printf 'a\xffb'`, "a\ufffdb"},
 		"a secret":            {"echo key $API_KEY", "key ***\n"},
 		"secrets":             {"for i in {1..3000}; do printf '%s ' $API_KEY; done", strings.Repeat("*** ", 700)},

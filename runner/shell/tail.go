@@ -30,7 +30,7 @@ func (b Backend) end(o runner.Order, output string) string {
 	if o.Hide != nil {
 		output = o.Hide(output)
 	}
-	return text.End(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
+	return text.After(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
 }
 
 // lastWords are the ends of both outputs in one line, as the end of an error.

@@ -121,8 +121,10 @@ func roughEdges(e *report.Exec) string {
 // lastOutput returns the end of what a failed execution printed, or the first command that failed in
 // its last attempt.
 func lastOutput(e *report.Exec) string {
-	out := cmp.Or(e.Stderr, e.Stdout)
-	if n := len(e.Attempts); out == "" && n > 0 {
+	out := ""
+	if all := e.Outputs(); len(all) > 0 {
+		out = all[len(all)-1].Text
+	} else if n := len(e.Attempts); n > 0 {
 		if i := slices.IndexFunc(e.Attempts[n-1].Results, func(c state.CommandResult) bool { return c.RC != 0 }); i >= 0 {
 			out = e.Attempts[n-1].Results[i].Tail
 		}
