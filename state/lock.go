@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/raymond-action/raymond-action/internal/processes"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
@@ -45,6 +46,12 @@ func driverOf(line string) Driver {
 	return d
 }
 
+// mayLive reports whether the process is not known to have ended. Of those on other machines nothing is known.
+func (d Driver) mayLive() bool {
+	host, err := os.Hostname()
+	return d.PID > 0 && (err != nil || d.Host != host || !processes.IsDead(d.PID))
+}
+
 // DrivenBy returns the process that drives a run, nil when nobody does. It does not
 // write, and keeps no process from driving the run.
 func DrivenBy(dir, id string) (*Driver, error) {
@@ -57,8 +64,12 @@ func DrivenBy(dir, id string) (*Driver, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
 		}
-		if d := driverOf(holderIn(dir, id)); d.PID > 0 || lockClock.now().Sub(began) >= patience {
+		d := driverOf(holderIn(dir, id))
+		switch isLate := lockClock.now().Sub(began) >= patience; {
+		case d.mayLive() || isLate && d.PID == 0:
 			return &d, nil
+		case isLate:
+			return nil, nil
 		}
 	}
 }
@@ -99,12 +110,14 @@ func holderIn(dir, id string) string {
 	return string(line)
 }
 
-// patience is how long a lock is waited for, and the name of its holder, which is written just after the lock was
-// taken. A process that asks who drives a run has the lock for a moment, and one that dies between fork and exec of a
-// child leaves it to that child for some milliseconds.
+// These are the times for which a lock is waited for.
 const (
-	patience = time.Second
-	lockPoll = 10 * time.Millisecond
+	// patience is for a lock beside which no living process is named: its holder has yet to write its name, or died
+	// between fork and exec of a child, which has the lock for some milliseconds more.
+	patience = 5 * time.Second
+	// patienceWithLiving is for others: a process that asks who drives a run has the lock for a moment, too.
+	patienceWithLiving = 50 * time.Millisecond
+	lockPoll           = 10 * time.Millisecond
 )
 
 // lockClock is the clock for waiting for locks.
@@ -128,8 +141,12 @@ func (f *File) take(holder string) error {
 		if ok {
 			break
 		}
-		if lockClock.now().Sub(began) >= patience {
-			return errors.Join(&LockedError{ID: f.id, Holder: holderIn(f.dir, f.id)}, f.lock.Close())
+		line, most := holderIn(f.dir, f.id), patience
+		if driverOf(line).mayLive() {
+			most = patienceWithLiving
+		}
+		if lockClock.now().Sub(began) >= most {
+			return errors.Join(&LockedError{ID: f.id, Holder: line}, f.lock.Close())
 		}
 		lockClock.sleep(lockPoll)
 	}

@@ -4,11 +4,15 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
 )
+
+// never is more than a process id can be on Linux.
+const never = 1 << 30
 
 func holderLine(t *testing.T, pid int) string {
 	t.Helper()
@@ -47,22 +51,51 @@ func fakeLockTime(t *testing.T, each func(time.Duration)) (waited *time.Duration
 	return waited
 }
 
-// TestALockIsWaitedForAWhile: whoever asks who drives a run has the lock for a moment, and a child of a process that
-// was killed may have it for some milliseconds more.
-func TestALockIsWaitedForAWhile(t *testing.T) {
-	line := holderLine(t, os.Getpid())
-	dir, lock := held(t, line)
-	waited := fakeLockTime(t, func(time.Duration) {})
-	var locked *LockedError
-	if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != line || *waited > time.Second {
-		t.Errorf("Create: %v after %v, want LockedError by %q after a second at most", err, *waited, line)
+// TestALockIsWaitedForNoLongerThanNeeded: until its holder has written its name, or a child of a dead one has
+// given it up. A living one is not waited for.
+func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
+	alive := holderLine(t, os.Getpid())
+	for name, c := range map[string]struct {
+		line   string
+		waited time.Duration
+		driver int // as DrivenBy tells it; -1 for none
+	}{
+		"alive":            {alive, 50 * time.Millisecond, os.Getpid()},
+		"elsewhere":        {Holder(never, "another.example", time.Now()) + "\n", 50 * time.Millisecond, never},
+		"without its name": {"", 5 * time.Second, 0},
+		"half its name":    {alive[:len(alive)/4], 5 * time.Second, 0},
+		"dead":             {holderLine(t, never), 5 * time.Second, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "dead" && runtime.GOOS != "linux" {
+				t.Skip("only Linux tells who is dead")
+			}
+			dir, lock := held(t, c.line)
+			waited := fakeLockTime(t, func(time.Duration) {})
+			var locked *LockedError
+			if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != c.line || *waited != c.waited {
+				t.Errorf("Create: %v after %v, want LockedError by %q after %v", err, *waited, c.line, c.waited)
+			}
+			driver := -1
+			d, err := DrivenBy(dir, "run-1")
+			if d != nil {
+				driver = d.PID
+			}
+			if err != nil || driver != c.driver {
+				t.Errorf("DrivenBy: got %v, %v, want process %d", d, err, c.driver)
+			}
+			fakeLockTime(t, func(waited time.Duration) {
+				if waited >= c.waited-lockPoll {
+					lock.Close()
+				}
+			})
+			f, err := Create(dir, "run-1", "me")
+			if err != nil {
+				t.Fatalf("Create, when the lock is given back meanwhile: %v", err)
+			}
+			f.Close()
+		})
 	}
-	fakeLockTime(t, func(time.Duration) { lock.Close() })
-	f, err := Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatalf("Create, when the lock is given back meanwhile: %v", err)
-	}
-	f.Close()
 }
 
 func TestDrivenByAsksTheLock(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestWhatCannotBeEndedIsNamed: a process with other rights refuses every signal, one that hangs in the
@@ -28,4 +30,27 @@ func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 		t.Errorf("what heeds signals: got %q left, want none", left)
 	}
 	_ = cmd.Wait()
+}
+
+// TestWhoWaitsToBeCollectedIsDead: its parent may take its time.
+func TestWhoWaitsToBeCollectedIsDead(t *testing.T) {
+	cmd := exec.Command("sleep", "300")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	if IsDead(pid) {
+		t.Error("while it runs: got dead")
+	}
+	_ = cmd.Process.Kill()
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+		continue // until it has ended
+	}
+	if !IsDead(pid) {
+		t.Error("before it is collected: got alive")
+	}
+	_ = cmd.Wait()
+	if !IsDead(pid) {
+		t.Error("after that: got alive")
+	}
 }

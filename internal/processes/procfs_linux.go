@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // Process is what /proc/PID/stat says of a process.
@@ -48,6 +49,15 @@ func Stat(pid int) (Process, bool) {
 	p.Group, _ = strconv.Atoi(f[2])
 	p.Born, _ = strconv.ParseUint(f[19], 10, 64)
 	return p, true
+}
+
+// IsDead reports whether a process has ended, also while its parent hasn't collected it.
+func IsDead(pid int) bool {
+	p, ok := Stat(pid)
+	if !ok { // /proc may hide what is another user's
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	}
+	return p.Dead
 }
 
 // Children returns the ids of the children of this process that its first thread
