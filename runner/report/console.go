@@ -53,6 +53,7 @@ type agentView struct {
 	attempt   int       // the last one that ended
 	doing     doing
 	failure   string // of the state that just failed
+	unseen    []line // of the output, which a quiet reader sees if the state fails
 }
 
 // NewConsole returns a Console on w, to which it writes whole lines.
@@ -103,8 +104,8 @@ func (c *Console) Note(agent, state, text string) error {
 	return c.flush()
 }
 
-// Doing prints a line that a script wrote, which is not an event. What an agent is busy with is
-// shown while it is.
+// Doing prints a line that a script wrote, which is not an event. A quiet reader sees it only if
+// the script fails. What an agent is busy with is shown while it is.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
@@ -112,7 +113,14 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if c.does(agent, stateName, p); p.Text == "" {
 		return nil
 	}
-	c.print(line{agent: agent, state: stateName, mark: says, text: p.Text})
+	l := line{agent: agent, state: stateName, mark: says, text: p.Text}
+	if c.o.Quiet {
+		l.rank = vital
+		v := c.view(agent)
+		v.unseen = append(v.unseen, l)
+		return nil
+	}
+	c.print(l)
 	return c.flush()
 }
 
@@ -238,6 +246,9 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 	}
 	if b.OK && c.minRank() > usual {
 		return
+	}
+	for _, output := range v.unseen {
+		c.print(output)
 	}
 	l := endLine(e, b)
 	if a := c.model.agents[e.Agent]; a != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -184,4 +186,34 @@ func atoi(t *testing.T, s string) int {
 	n, err := strconv.Atoi(s)
 	must(t, err)
 	return n
+}
+
+// TestConsoleShowsOutput: the lines of a script are shown as they come. A quiet reader sees them if
+// the script fails, before the failure.
+func TestConsoleShowsOutput(t *testing.T) {
+	for name, c := range map[string]struct {
+		quiet bool
+		want  []string
+	}{
+		"usual": {false, []string{"fine", "FAIL: one", "it ends", "exit code 1"}},
+		"quiet": {true, []string{"it ends", "FAIL: one", "exit code 1"}},
+	} {
+		var out bytes.Buffer
+		console := NewConsole(&out, NewLiveModel(), ConsoleOptions{Quiet: c.quiet})
+		script := func(says string, end *state.StateFinished) {
+			report(t, console, state.Event{Agent: "main", State: "A.sh", Body: &state.StateStarted{Kind: "script", Attempt: 1}})
+			must(t, console.Doing("main", "A.sh", runner.Progress{Text: says}))
+			if end.Error != "" {
+				out.WriteString("it ends\n")
+			}
+			report(t, console, state.Event{Agent: "main", State: "A.sh", Body: end})
+		}
+		script("fine", &state.StateFinished{OK: true})
+		script("FAIL: \x1b[31mone", &state.StateFinished{Error: "exit code 1"})
+		closed(t, console)
+		shown := regexp.MustCompile("fine|FAIL: one|it ends|exit code 1").FindAllString(out.String(), -1)
+		if !slices.Equal(shown, c.want) {
+			t.Errorf("%s: got %q, want %q, in\n%s", name, shown, c.want, &out)
+		}
+	}
 }
