@@ -136,36 +136,67 @@ type tick struct {
 	Text string
 }
 
-// apart is how far the moments that the axis names are apart.
-const apart = whole / 8
+// Names on the axis are this far apart, those with a date farther.
+const (
+	apart     = whole / 12
+	apartDate = whole / 7
+)
 
-// ticks returns moments that lie apart on the timeline: with seconds within a day, else with the
-// date where one begins.
+// units are the round times of which one lies between two names on the axis.
+var units = []time.Duration{
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
+	10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
+}
+
+// ticks returns the first moment, and round times that lie apart on the timeline: with the date
+// where one begins, if there are several.
 func (s scale) ticks() []tick {
+	if len(s.stretches) == 0 {
+		return nil
+	}
+	const date = "2 Jan "
+	from, to := s.stretches[0].from.UTC(), s.stretches[len(s.stretches)-1].to.UTC()
+	unit, day, layout := s.unit(), "", "15:04"
+	if unit < time.Minute {
+		layout = "15:04:05"
+	}
+	if from.YearDay() == to.YearDay() {
+		day = from.Format(date)
+	}
 	var out []tick
-	day := ""
-	for left := 0; left < whole-apart/2 && len(s.stretches) > 0; left += apart {
-		t := s.moment(left).UTC()
-		text := t.Format("15:04:05")
-		if today := t.Format("2 Jan "); s.moment(0).UTC().YearDay() != s.moment(whole).UTC().YearDay() {
-			if text = t.Format("15:04"); today != day {
-				text, day = today+text, today
-			}
+	next := 0
+	add := func(t time.Time) {
+		at, text, distance := s.at(t), t.UTC().Format(layout), apart
+		if at < next || at > whole-apart/2 {
+			return
 		}
-		out = append(out, tick{left, text})
+		if today := t.UTC().Format(date); today != day {
+			day, text, distance = today, today+text, apartDate
+		}
+		out, next = append(out, tick{at, text}), at+distance
+	}
+	add(from)
+	for _, x := range s.stretches {
+		for t := x.from.Truncate(unit).Add(unit); !x.isCut && !t.After(x.to); t = t.Add(unit) {
+			add(t)
+		}
 	}
 	return out
 }
 
-// moment is the inverse of at.
-func (s scale) moment(left int) time.Time {
-	place := float64(left) / whole
-	i, isThere := slices.BinarySearchFunc(s.stretches, place, func(x stretch, place float64) int { return cmp.Compare(x.left, place) })
-	if !isThere {
-		i--
+// unit returns the round time of which about eight fit into what is drawn in its length.
+func (s scale) unit() time.Duration {
+	var busy time.Duration
+	for _, x := range s.stretches {
+		if !x.isCut {
+			busy += x.to.Sub(x.from)
+		}
 	}
-	x := s.stretches[i]
-	return x.from.Add(time.Duration((place - x.left) / x.width * float64(x.to.Sub(x.from))))
+	i := slices.IndexFunc(units, func(unit time.Duration) bool { return busy <= 10*unit })
+	if i < 0 {
+		i = len(units) - 1
+	}
+	return units[i]
 }
 
 // pauses returns the times without work that are drawn shorter than they were.

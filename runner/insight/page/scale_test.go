@@ -1,0 +1,32 @@
+package page
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTheAxisHasRoundTimes: the first moment and round ones, none of them in a time that is drawn
+// short, with the date where a day begins in a run that takes several.
+func TestTheAxisHasRoundTimes(t *testing.T) {
+	begin := time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
+	for _, c := range []struct {
+		pause, work time.Duration
+		want        string
+	}{
+		{0, 300 * time.Millisecond, "09:14:03"},
+		{0, 12 * time.Second, "09:14:03 09:14:05 09:14:10 09:14:15 09:14:20 09:14:25"},
+		{0, 30 * time.Minute, "09:14 09:20 09:30 09:40 09:50 10:00 10:10"},
+		{19 * time.Hour, 30 * time.Minute, "9 Mar 09:14 09:30 09:40 10 Mar 04:50 05:00 05:10"},
+	} {
+		again := begin.Add(c.work + c.pause)
+		s := newScale(map[int]shift{1: {begin, begin.Add(c.work)}, 2: {again, again.Add(c.work)}})
+		var got []string
+		for _, tick := range s.ticks() {
+			got = append(got, tick.Text)
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("work of %v, a pause of %v: %s, want %s", c.work, c.pause, got, c.want)
+		}
+	}
+}
