@@ -9,8 +9,9 @@ import (
 // Output is what a failed script wrote last, from the beginning of a line on.
 type Output struct{ Name, Text string }
 
-// maxOutputEnd is less than an event has of an output that is longer, so that its quote begins at a line.
-const maxOutputEnd = 4000
+// maxOutputEnd is just less than the 4096 bytes, cut at a character, that an event has of an output
+// that is longer: the quote of such an output begins at a line, and that of any other is whole.
+const maxOutputEnd = 4092
 
 // Outputs are those of an execution that are not blank; none for none.
 func (x *Exec) Outputs() []Output {

@@ -75,8 +75,8 @@ func (s *Summary) section(a *Agent, w *writer, isTold bool) string {
 	if a.Status != Failed || !isTold {
 		a.writeEnd(w)
 	}
-	if len(a.talk.said) > 0 {
-		writeText(w, "What it said last", strings.Join(a.talk.said, "\n"))
+	if said := strings.Join(a.talk.said, "\n"); said != "" {
+		writeText(w, "What it said last", said)
 	}
 	a.talk.writeRefused(w)
 	s.writeAttempts(w, a)

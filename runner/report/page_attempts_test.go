@@ -38,7 +38,8 @@ func TestCostByModel(t *testing.T) {
 	}
 }
 
-// TestSummaryTellsOfAttempts states that the last twenty attempts have rows.
+// TestSummaryTellsOfAttempts states that the last twenty attempts have rows, and that a blank line alone
+// is nothing that an agent said.
 func TestSummaryTellsOfAttempts(t *testing.T) {
 	var p page
 	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
@@ -46,6 +47,7 @@ func TestSummaryTellsOfAttempts(t *testing.T) {
 		report(t, s, state.Event{Time: nine, Agent: "main", State: "BUILD.md", Body: b})
 	}
 	about(&state.StateStarted{Kind: "prompt"})
+	about(&state.AgentOutput{})
 	for i := range 30 {
 		about(&state.NodeAttempt{Attempt: i + 1, DurationS: 60, CostUSD: state.Dollar / 10, Results: []state.CommandResult{
 			{Cmd: "go vet"}, {Cmd: "go test", RC: 1, Tail: fmt.Sprintf("%s\nFAIL number %d\n", strings.Repeat("=\n", 2000), i+1)}, {Cmd: "lint", RC: 2, Tail: "lint!"},
@@ -57,7 +59,7 @@ func TestSummaryTellsOfAttempts(t *testing.T) {
 	const row = "\n| %d | `BUILD.md` | 1m00s | $0.1000 | `go test` ended with exit code 1, and 1 more command failed |\n"
 	for want, times := range map[string]int{
 		"| `BUILD.md` | 1m00s |": 19, "\n| 31 | `BUILD.md` | 0.0s | $0.0000 | done at attempt 31 |\n": 1, "| … | 11 attempts before these |": 1,
-		fmt.Sprintf(row, 11): 0, fmt.Sprintf(row, 12): 1, "The end of what": 0,
+		fmt.Sprintf(row, 11): 0, fmt.Sprintf(row, 12): 1, "The end of what": 0, "What it said": 0,
 	} {
 		if got := strings.Count(p.text, want); got != times {
 			t.Errorf("got %d times %q, want %d times, in\n%s", got, want, times, p.text)

@@ -32,13 +32,15 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// TestQuotesBeginAtALine: the end of an output that an event has begins anywhere.
+// TestQuotesBeginAtALine: the end of an output that an event has begins anywhere. An output that is
+// shorter than such an end is quoted whole.
 func TestQuotesBeginAtALine(t *testing.T) {
 	lines := strings.Repeat("a long line\n", 341)
-	want := lines[len(lines)-maxOutputEnd/12*12:]
-	for _, one := range (&Exec{Stdout: "ine\n" + lines, Stderr: "ine\n" + lines}).Outputs() {
-		if one.Text != want {
-			t.Errorf("%s: got %d bytes %.30q, want %d", one.Name, len(one.Text), one.Text, len(want))
+	for output, want := range map[string]string{"ine\n" + lines: lines, " line\n" + lines[12:]: " line\n" + lines[12:]} {
+		for _, one := range (&Exec{Stdout: output, Stderr: output}).Outputs() {
+			if one.Text != want {
+				t.Errorf("%s: got %d bytes %.30q, want %d", one.Name, len(one.Text), one.Text, len(want))
+			}
 		}
 	}
 }
