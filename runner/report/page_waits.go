@@ -39,9 +39,9 @@ func (s *Summary) waits() []Wait {
 func (s *Summary) writeWaits(w *writer) {
 	all := s.waits()
 	t := waitText{place: s.o.Place, site: s.o.Site, room: maxText}
-	shown, named := 10, 2*maxNamed
+	shown, named := 10, maxNamed
 	if w.short > 0 {
-		t.room, shown, named = w.short, 3, 3
+		t.room, shown, named = w.short, 3, 2
 	}
 	open := questions(all)
 	for i := range open[:min(len(open), shown)] {
@@ -54,9 +54,12 @@ func (s *Summary) writeWaits(w *writer) {
 	if more := len(open) - shown; more > 0 {
 		w.printf("Also open: %s.\n\n", count(more, "more question"))
 	}
-	lines := slices.Concat(t.timeLines(timed(all)), t.jobLines(jobs(all)), joinLines(ofKind(all, state.ForAgents)))
+	var lines []string // of each kind the first: many agents that wait for a time hide no job
+	for _, kind := range [][]string{t.timeLines(timed(all)), t.jobLines(jobs(all)), joinLines(ofKind(all, state.ForAgents))} {
+		lines = append(lines, FirstOf(kind, named)...)
+	}
 	if len(lines) > 0 {
-		w.write("Waiting:\n\n- " + strings.Join(FirstOf(lines, named), "\n- ") + "\n\n")
+		w.write("Waiting:\n\n- " + strings.Join(lines, "\n- ") + "\n\n")
 	}
 }
 
