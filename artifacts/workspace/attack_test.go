@@ -253,6 +253,26 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 	}
 }
 
+// TestAPipeBehindALinkIsFound puts a pipe where git looks behind a link to a folder.
+func TestAPipeBehindALinkIsFound(t *testing.T) {
+	s := clone(t, sharedRemote(t))
+	dir, base := s.checkout(), head(t, s.checkout())
+	for _, name := range []string{"objects/pack", "refs", "worktrees"} {
+		folder, elsewhere := filepath.Join(dir, ".git", name), filepath.Join(dir, "elsewhere", name)
+		fifo(t, filepath.Join(elsewhere, "odd"))
+		os.Rename(folder, elsewhere+".own")
+		if err := os.Symlink(elsewhere, folder); err != nil {
+			t.Fatal(err)
+		}
+		_, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
+		if err == nil || !strings.Contains(err.Error(), "no regular file") {
+			t.Errorf("save with a pipe in what %s leads to: got error %v, want that it is found", name, err)
+		}
+		os.Remove(folder)
+		os.Rename(elsewhere+".own", folder)
+	}
+}
+
 // TestGitEndsInTime has git wait where nobody looked before: it ends after its time, and
 // with the context, with all that it has started.
 func TestGitEndsInTime(t *testing.T) {

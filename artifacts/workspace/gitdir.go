@@ -214,7 +214,7 @@ var (
 func check(dir string, names ...string) error {
 	n := 0
 	for _, name := range names {
-		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(name)), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(resolved(filepath.Join(dir, filepath.FromSlash(name))), func(path string, d fs.DirEntry, err error) error {
 			if n++; n > maxFiles {
 				return fmt.Errorf("%q has more than %d files", dir, maxFiles)
 			}
