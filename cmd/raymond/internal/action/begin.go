@@ -117,7 +117,7 @@ func lastPart(l lookup) (job.Subject, bool) {
 // baseOf is the commit that the job was checked out at: the remote has it, whatever
 // is committed on top of it. It is "" outside of a repository.
 func baseOf(ctx context.Context, s *step) string {
-	if s.in.Workspace != job.WorkspaceGit || s.in.IsLocal() {
+	if s.in.Workspace != job.WorkspaceGit {
 		return ""
 	}
 	return s.git.Base(ctx, s.dirs.work, s.env.Getenv("GITHUB_SHA"))
@@ -158,10 +158,10 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 // manifest says of a checkpoint.
 const localFile = "key.json"
 
-// noteLocal keeps what later parts of a run have to know that is kept on this machine, and says what is not kept.
+// noteLocal keeps what later parts of a run have to know that is kept on this machine.
 func noteLocal(s *step, b *readyRun) error {
-	if s.in.Workspace == job.WorkspaceGit && b.how != shows && b.flow.HasPromptsOf(s.options.Jobs) {
-		s.log.warn("store: local keeps the run and its conversations, but not what agents change in the checkout: a later job has only what its own checkout leaves there; workspace: none says that this is meant")
+	if s.in.Workspace == job.WorkspaceGit && s.git.Path == noGit && expectsPrompts(b.flow, b.run) {
+		s.log.warn(losesFiles)
 	}
 	dir := s.dirs.run(b.run.WorkflowID)
 	err := seal.WriteNote(filepath.Join(dir, localFile), checkpoint.Manifest{
@@ -171,7 +171,7 @@ func noteLocal(s *step, b *readyRun) error {
 	if _, isKept := snapshots.Kept(dir); err == nil && !isKept && b.checkout.Base != "" {
 		err = b.checkout.Keep(dir)
 	}
-	return err
+	return errors.Join(err, s.note.change(func(d *noteData) { d.Local = true }))
 }
 
 // readLocalNote returns the note of a run in the state folder; the zero value where it
@@ -236,7 +236,7 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 // noteRun keeps which run the step drives.
 func noteRun(s *step, run *state.Run) error {
 	if isBuiltin(s.in.Workflow) {
-		for _, dir := range []string{s.dirs.run(run.WorkflowID), s.dirs.state} { // where copies of it are made
+		for _, dir := range []string{s.dirs.run(run.WorkflowID), s.dirs.own} { // where copies of it are made
 			s.log.rename(filepath.Join(dir, "scope"), s.in.Workflow)
 		}
 	}
@@ -269,6 +269,8 @@ func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 		if before, err = bringBack(ctx, s, b, joined); err != nil {
 			return err
 		}
+	} else if err := bringLocalWork(ctx, s, b, before); err != nil {
+		return err
 	}
 	if err := beginRun(s, b, ask.Payload(s.event.About, s.in.AnswerPrefix, next.Kind == protocol.Prompt)); err != nil {
 		return err

@@ -258,6 +258,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 	if l.was != nil {
 		m, p := l.manifest, &l.was.Progress
 		m.WorkflowID, m.Status, m.Reason, m.Seq = l.was.WorkflowID, p.Status, p.Reason, p.Seq
+		m.LeftOut = checkpoints.ReadLocal(filepath.Join(dir, m.WorkflowID)).LeftOut
 		m.TotalUSD, m.Estimated, m.Iterations = p.TotalUSD, l.was.Spent().Estimated, l.was.Begun()
 	}
 	return l, nil

@@ -140,7 +140,7 @@ const anothers = "another job drives a run with this key, so nothing of this one
 // storeEnd stores a run that has stopped.
 func storeEnd(ctx context.Context, s *step, e *ending) error {
 	if e.to == nil {
-		return e.unstored
+		return errors.Join(e.unstored, keepLocalWork(ctx, s, e))
 	}
 	e.kept.named = lastOf(e.to.store.Chain(), e.run)
 	limit, ok := e.within(lastSave)

@@ -41,6 +41,8 @@ type noteData struct {
 	Report string `json:"report,omitempty"`
 	// Owed is what the step has begun to show and not brought to its end.
 	Owed owed `json:"owed,omitzero"`
+	// Local says that the run is one of this machine, whose work was in place when it began to be driven.
+	Local bool `json:"local,omitempty"`
 	// Called says that Key is that of the run whose question a comment answers.
 	Called bool `json:"called,omitempty"`
 }

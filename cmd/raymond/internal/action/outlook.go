@@ -5,6 +5,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -112,7 +113,7 @@ func (e *ending) whereKept(s *step, run *state.Run) (where ask.Kept, why string)
 func (e *ending) lacks(s *step, run *state.Run) []checkpoint.LeftOut {
 	switch {
 	case s.in.IsLocal():
-		return nil
+		return checkpoints.ReadLocal(s.dirs.run(run.WorkflowID)).LeftOut
 	case s.event.IsForks():
 		return []checkpoint.LeftOut{{What: "workspace", Why: checkpoint.FromFork}}
 	case e.to == nil:

@@ -53,7 +53,10 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 	if b.how == shows {
 		return nil
 	}
-	return openRun(s, b)
+	if err := openRun(s, b); err != nil || b.isStored() {
+		return err
+	}
+	return bringLocalWork(ctx, s, b, b.run) // nobody else changes it any more
 }
 
 // openRun opens the state of a run that is in its place, with the options of the step.
@@ -131,7 +134,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 	case s.in.Workspace == job.WorkspaceNone:
 		s.log.note("The work in the workspace was not put back: `workspace: none`.")
 	default:
-		if err := b.flow.Freeze(filepath.Join(s.dirs.state, "scope")); err != nil {
+		if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope")); err != nil {
 			return nil, err
 		}
 		notes, err := s.git.Restore(ctx, s.restoring(b.found, joined.where))
@@ -171,7 +174,7 @@ func restored(log *jobLog, notes []string, err error) error {
 	var conflict *workspace.Conflict
 	if errors.As(err, &conflict) {
 		return &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
-			Hint: "check the repository out afresh; nothing was overwritten"}
+			Hint: "check the repository out afresh, or go on with the files as they are with workspace: none; nothing was overwritten"}
 	}
 	if err != nil {
 		return machineProblem("workspace", err)

@@ -1,0 +1,57 @@
+package action
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// keepLocalWork keeps the work of a run that has stopped beside its state on this machine. What the main part had no time
+// for is left to the post part, unless somebody has driven the run on since. Where the work was never put back, what is kept
+// of it stays.
+func keepLocalWork(ctx context.Context, s *step, e *ending) error {
+	limit, ok := e.within(lastSave)
+	dir := s.dirs.run(e.run.WorkflowID)
+	if !ok || s.in.Workspace != job.WorkspaceGit || !s.note.get().Local || s.isPost && checkpoints.ReadLocal(dir).Seq == e.run.Progress.Seq {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	notes, err := checkpoints.Local{Git: s.git, Base: baseOf(ctx, s), Dir: dir, Last: !e.isCancelled()}.Keep(ctx, e.run)
+	s.log.note(notes...)
+	if err != nil && e.stops.Since() >= 0 {
+		return nil
+	}
+	return storeProblem(err)
+}
+
+// bringLocalWork puts the work of a run that is kept on this machine back where it was.
+func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) error {
+	dir := s.dirs.run(run.WorkflowID)
+	kept := checkpoints.ReadLocal(dir)
+	if s.in.Workspace != job.WorkspaceGit || len(kept.LeftOut) > 0 {
+		return nil // which was said
+	}
+	if now := run.Progress.Seq; kept.Seq != now {
+		s.log.say(fmt.Sprintf("run %s is at step %d, and its work was last stored at step %d: agents do not find what was changed in between, unless it is in the checkout",
+			run.WorkflowID, now, kept.Seq))
+	}
+	if kept.Folder == "" {
+		return nil
+	}
+	from := filepath.Join(dir, filepath.Base(kept.Folder))
+	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope")); err != nil {
+		return err
+	}
+	notes, err := s.git.Restore(ctx, workspace.Restoring{From: from, Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL")})
+	b.hasWork = workspace.Held(from)
+	if err := restored(s.log, notes, err); err != nil {
+		return err
+	}
+	return makeDirs(run)
+}
