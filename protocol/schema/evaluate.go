@@ -28,13 +28,15 @@ type failure struct {
 	at      string // JSON pointer to the value
 	keyword string // JSON pointer from the schema
 	message string
+	about   string    // description of the schema
 	tried   []failure // the first failure of each alternative
 }
 
 // fail says that the value is not as a keyword demands.
 func (c *check) fail(keyword, format string, args ...any) *failure {
-	message := shorten(fmt.Sprintf(format, args...))
-	c.failures = append(c.failures, failure{schema: c.place, at: c.at, keyword: keyword, message: message})
+	f := failure{schema: c.place, at: c.at, keyword: keyword, message: shorten(fmt.Sprintf(format, args...))}
+	f.about, _ = c.object["description"].(string)
+	c.failures = append(c.failures, f)
 	return &c.failures[len(c.failures)-1]
 }
 

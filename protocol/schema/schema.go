@@ -20,6 +20,8 @@ type Violation struct {
 	// text is no JSON that this package reads.
 	Rule    string
 	Message string
+	// About is what the schema with the rule describes, in the schema's own words.
+	About string
 }
 
 // String says what is wrong, where, and by which rule.
@@ -47,7 +49,7 @@ func Parse(text string) (*Schema, *Violation) {
 	if v != nil {
 		return nil, v
 	}
-	if found := schemaOfSchemas().hold(doc); found != nil {
+	if found := schemaOfSchemas().CheckValue(doc); found != nil {
 		found[0].Rule = "" // of a schema that nobody has at hand
 		return nil, &found[0]
 	}
@@ -61,10 +63,10 @@ func (s *Schema) Check(text string) []Violation {
 	if v != nil {
 		return []Violation{*v}
 	}
-	return s.hold(value)
+	return s.CheckValue(value)
 }
 
-// hold is Check for a value.
-func (s *Schema) hold(value any) []Violation { return violations(s.failures(value)) }
+// CheckValue is Check for a value, as encoding/json reads it.
+func (s *Schema) CheckValue(value any) []Violation { return violations(s.failures(value)) }
 
 func (s *Schema) failures(value any) []failure { return (&check{Schema: s}).of(s.nodes[""], value, "") }

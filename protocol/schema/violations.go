@@ -28,7 +28,7 @@ func violations(failures []failure) []Violation {
 }
 
 func (f failure) violation() Violation {
-	return Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried)}
+	return Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried), About: f.about}
 }
 
 // tried says why none of some alternatives is met, each reason once, of many the first ones.

@@ -4,20 +4,13 @@
 package simulate
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"io"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -35,7 +28,7 @@ type Replies struct {
 	Answers []Answer `yaml:"answers,omitempty"`
 	Expect  *Expect  `yaml:"expect,omitempty"` // what should come of the run; without it only the run's own status counts
 
-	names []name // of states, where they stand in the file
+	root *yaml.Node // of the file
 }
 
 // Reply is what one invocation of an agent brings.
@@ -87,86 +80,8 @@ type Expect struct {
 	Cost    *Cost  `yaml:"cost,omitempty"`    // of the whole run, in US dollars
 }
 
-// Classes returns the classes of failure that a reply may have.
-func Classes() []string {
-	var names []string
-	for _, c := range []runner.Class{runner.Transient, runner.Service, runner.TimedOut, runner.Fatal, runner.UsageLimit, runner.OverBudget} {
-		names = append(names, string(c))
-	}
-	return names
-}
-
-// Statuses returns how a run may be expected to end.
-func Statuses() []string {
-	var names []string
-	for _, s := range []state.Status{
-		state.Completed, state.Failed, state.OverBudget, state.OverIterations, state.Suspended, state.Cancelled,
-	} {
-		names = append(names, string(s))
-	}
-	return names
-}
-
-// Outcomes returns the outcomes that may be expected.
-func Outcomes() []string {
-	return append([]string{"clean", "clean_with_flake"}, Statuses()[1:]...)
-}
-
-// Bounds of a replies file.
-const (
-	maxReplies = 16 << 20 // bytes
-	maxChecks  = 64       // done_when commands
-	maxCode    = 255      // of a process
-)
-
-var (
-	agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`) })
-	metaKey   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]+$`) })
-)
-
-// Read reads a replies file strictly. The problems are what the author of the
-// file must fix, each with its place; without any the replies are good.
-func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
-	data, err := io.ReadAll(io.LimitReader(in, maxReplies+1))
-	if err != nil {
-		return nil, nil, err
-	}
-	out, r := new(Replies), &reader{}
-	root := r.parse(data)
-	if root == nil {
-		return nil, r.problems, nil
-	}
-	r.read(root, "the file", out)
-	out.names = r.names
-	if len(r.problems) == 0 && out.States == nil && out.Answers == nil && out.Expect == nil {
-		r.problem(root, "empty", "the file has neither states nor answers nor expect")
-	}
-	slices.SortStableFunc(r.problems, func(a, b protocol.Problem) int { return inOrder(a.Pos, b.Pos) })
-	slices.SortStableFunc(out.names, func(a, b name) int { return inOrder(a.pos, b.pos) })
-	return out, r.problems, nil
-}
-
-func inOrder(a, b protocol.Pos) int { return cmp.Or(a.Line-b.Line, a.Col-b.Col) }
-
-// Check returns what in the file does not match a workflow: replies for what is no
-// prompt state of it, and expected states that it does not have.
-func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
-	var problems []protocol.Problem
-	for _, n := range r.names {
-		st, ok := w.State(n.state)
-		p := protocol.Problem{Pos: n.pos, Code: "no-state", Message: fmt.Sprintf("the workflow has no state %q", n.state)}
-		switch full, other := w.Resolve(n.state); {
-		case ok && n.asked && st.Kind != protocol.Prompt:
-			p.Message, p.Hint = fmt.Sprintf("%s is a script, which runs as it is", n.state), "only prompts have replies"
-		case ok:
-			continue
-		case other == nil:
-			p.Hint = "write " + full
-		}
-		problems = append(problems, p)
-	}
-	return problems
-}
+// maxCode is the largest exit code of a process.
+const maxCode = 255
 
 // Write writes a replies file.
 func (r *Replies) Write(w io.Writer) error {

@@ -233,7 +233,8 @@ func (r *reference) replies() {
 		r.table([]string{"key", "meaning"}, rows)
 	}
 	r.line("")
-	r.line("Classes of errors: %s. Status: %s. Outcome: %s.", words(simulate.Classes()), words(simulate.Statuses()), words(simulate.Outcomes()))
+	r.line("Classes of errors: %s. Status: %s. Outcome: %s.",
+		words(schema.Defs["error"].Properties["class"].Enum), words(schema.Defs["expect"].Properties["status"].Enum), words(schema.Defs["expect"].Properties["outcome"].Enum))
 }
 
 func (r *reference) environment() {

@@ -3,7 +3,6 @@ package repotest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +12,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/simulate"
 )
 
 // schema reads one of docs/schema.
@@ -131,44 +129,4 @@ func entryOf(verb, one, other string) string {
 	}
 	parts := slices.DeleteFunc([]string{"tag: " + verb, one, other}, func(p string) bool { return p == "" || p == "tag: " })
 	return "{" + strings.Join(parts, ", ") + "}"
-}
-
-// TestSchemaOfRepliesAgreesWithTheProgram tries every value for every key of a
-// replies file, and the files of testdata.
-func TestSchemaOfRepliesAgreesWithTheProgram(t *testing.T) {
-	t.Parallel()
-	s := schema(t, "replies")
-	agree := func(text string) {
-		_, problems, err := simulate.Read(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := validYAML(t, s, text); (len(problems) == 0) != (err == nil) {
-			t.Errorf("%s\nthe program says %v\nthe schema says %v", text, problems, err)
-		}
-	}
-	forms := []string{
-		"{expect: {}, input: %s}", "{expect: {}, meta: %s}", "{expect: {}, meta: {key: %s}}", "states: %s", "expect: %s", "other: %s",
-		"states: {A.md: %s}", "states: {A.md: [%s]}", "states: {main_a1/A.md: [%s]}", "states: {a/A.md: [%s]}",
-	}
-	for _, key := range []string{"text", "cost", "denied", "error", "delay", "checks", "other"} {
-		forms = append(forms, "states: {A.md: [{"+key+": %s}]}")
-	}
-	for _, key := range []string{"status", "outcome", "result", "path", "cost", "other"} {
-		forms = append(forms, "expect: {"+key+": %s}")
-	}
-	forms = append(forms, "expect: {path: {main: %s}}", "expect: {path: {other: %s}}",
-		"states: {A.md: [{error: {class: %s, message: x}}]}", "states: {A.md: [{error: {class: fatal, message: %s}}]}")
-	more := []string{"0.25", "1e9", "1e10", "[0, 255]", "[256]", "[-1]", "[1, x]", "[text]", "{error: {class: fatal, message: x}}", "{class: fatal, message: x}"}
-	for _, words := range [][]string{simulate.Classes(), simulate.Statuses(), simulate.Outcomes()} {
-		more = append(more, words...)
-	}
-	for _, form := range forms {
-		for _, v := range slices.Concat(values, more) {
-			agree(fmt.Sprintf(form, v))
-		}
-	}
-	for _, pair := range []string{"text: x", `text: ""`, "checks: [0]", "cost: 1", "delay: 1s"} {
-		agree("states: {A.md: [{error: {class: fatal, message: x}, " + pair + "}]}")
-	}
 }
