@@ -53,7 +53,7 @@ func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
 func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 	var stored []string
 	for _, path := range t.write {
-		if want := t.want.work[path]; want == t.want.index[path] && want.mode != modeLink {
+		if want := t.want.work[path]; want == t.want.index[slot{path, 0}] && want.mode != modeLink {
 			stored = append(stored, path)
 		}
 	}
@@ -69,7 +69,8 @@ func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 // so that git need not read all files again. Whatever writes an index may have to
 // look into files, and so runs filters.
 func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
-	if err := w.git.readIndexOf(ctx, t); err != nil {
+	var err error
+	if t.now, err = w.git.indexOf(ctx, t.dir); err != nil {
 		return err
 	}
 	off, err := w.git.filtersOff(ctx, t.dir)
@@ -95,39 +96,30 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	return err
 }
 
-// indexChanges returns, for git update-index, the entries to remove and then those to
+// indexChanges returns, for git update-index, the paths to remove and then the entries to
 // add: a folder can take a file's place.
 func (t *treePlan) indexChanges() string {
-	var remove, add strings.Builder
-	gone := func(path string) {
-		fmt.Fprintf(&remove, "0 %s\t%s\x00", nullID, path)
-	}
-	for path, have := range t.now {
-		if want, ok := t.want.index[path]; !ok || want.mode != have.mode && want.mode == modeSub {
-			gone(path)
+	differ := map[string]bool{}
+	for at, have := range t.now {
+		if t.want.index[at] != have {
+			differ[at.path] = true
 		}
 	}
-	for path, have := range t.stages {
-		if t.want.stages[path] != have {
-			gone(path)
+	for at, want := range t.want.index {
+		if t.now[at] != want {
+			differ[at.path] = true
 		}
 	}
-	for path, want := range t.want.index {
-		if t.now[path] != want {
-			fmt.Fprintf(&add, "%s %s 0\t%s\x00", want.mode, want.id, path)
+	var in strings.Builder
+	for path := range differ {
+		in.WriteString(removal(path))
+	}
+	for at, want := range t.want.index {
+		if differ[at.path] {
+			fmt.Fprintf(&in, "%s %s %d\t%s\x00", want.mode, want.id, at.stage, at.path)
 		}
 	}
-	for path, want := range t.want.stages {
-		if t.stages[path] == want {
-			continue
-		}
-		for i, s := range want {
-			if s.mode != "" {
-				fmt.Fprintf(&add, "%s %s %d\t%s\x00", s.mode, s.id, i+1, path)
-			}
-		}
-	}
-	return remove.String() + add.String()
+	return in.String()
 }
 
 // setHead makes HEAD point to the branch or the commit that it pointed to.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
 // Bringing is work that is added to the repositories here as branches.
@@ -40,7 +41,7 @@ func (w *restorer) bring(ctx context.Context, r *repository, branches map[string
 	if len(wanted) == 0 {
 		return nil
 	}
-	if err := w.check(r); err != nil {
+	if _, err := w.weigh(r); err != nil {
 		return err
 	}
 	p, err := w.locate(ctx, r)
@@ -75,8 +76,7 @@ func (w *restorer) wanted(r *repository, branches map[string]string) []branchOf 
 		best := -1
 		for i, t := range r.Trees {
 			top := w.Dir(t.Dir)
-			isIn := dir == top || strings.HasPrefix(dir, strings.TrimRight(top, `/\`)+string(filepath.Separator))
-			if isIn && (best < 0 || len(top) > len(w.Dir(r.Trees[best].Dir))) {
+			if cage.IsWithin(dir, top) && (best < 0 || len(top) > len(w.Dir(r.Trees[best].Dir))) {
 				best = i
 			}
 		}

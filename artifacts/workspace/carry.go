@@ -227,7 +227,7 @@ func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) err
 		if here.Dir == s.Dir && here.Common == s.Common {
 			continue
 		}
-		if err := t.rewrite(ctx, &in, here); err != nil {
+		if err := here.write(&in); err != nil {
 			return err
 		}
 	}
@@ -241,12 +241,8 @@ func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) err
 	return t.git.moveRefs(ctx, t.call(), "", gone)
 }
 
-// rewrite writes, for git fast-import, a snapshot with another message.
-func (t *shotTool) rewrite(ctx context.Context, in *strings.Builder, s Snapshot) error {
-	tree, err := t.git.id(ctx, t.call(), s.commit+"^{tree}")
-	if err != nil {
-		return err
-	}
+// write writes a snapshot as git fast-import reads it.
+func (s *Snapshot) write(in *strings.Builder) error {
 	about, err := s.message()
 	if err != nil {
 		return err
@@ -255,7 +251,7 @@ func (t *shotTool) rewrite(ctx context.Context, in *strings.Builder, s Snapshot)
 	if s.Head != "" {
 		fmt.Fprintf(in, "from %s\n", s.Head)
 	}
-	fmt.Fprintf(in, "deleteall\nM 040000 %s \"\"\n\n", tree)
+	fmt.Fprintf(in, "deleteall\nM 040000 %s \"\"\n\n", s.tree)
 	return nil
 }
 

@@ -65,19 +65,23 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 		slices.Sort(t.write)
 		return nil
 	}
-	if err := w.readTree(ctx, t); err != nil {
-		return err
-	}
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	filters, err := w.git.filtered(ctx, t.dir, slices.Collect(maps.Keys(t.changed)))
+	c := &comparison{treePlan: t, disk: newDisk(root), staged: map[string]bool{}, changed: map[string]bool{}}
+	entries, _, err := w.git.status(ctx, t.dir)
 	if err != nil {
 		return err
 	}
-	c := &comparison{tree: t, disk: newDisk(root), filters: filters}
+	for _, e := range entries {
+		c.staged[e.path] = e.kind == 'u' || e.kind == '1' && e.staged != '.'
+		c.changed[e.path] = e.kind == 'u' || e.kind == '1' && e.changed != '.'
+	}
+	if t.now, err = w.git.indexOf(ctx, t.dir); err != nil {
+		return err
+	}
 	for _, p := range c.paths() {
 		if err := c.path(p); err != nil {
 			return err
@@ -86,108 +90,73 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	return c.room()
 }
 
-// readTree reads the index and the status of a worktree.
-func (w *restorer) readTree(ctx context.Context, t *treePlan) error {
-	entries, _, err := w.git.status(ctx, t.dir)
-	if err != nil {
-		return err
-	}
-	t.staged, t.changed = map[string]*entry{}, map[string]*entry{}
-	for i := range entries {
-		e := &entries[i]
-		if e.kind == 'u' || e.kind == '1' && e.staged != '.' {
-			t.staged[e.path] = e
-		}
-		if e.kind == 'u' || e.kind == '1' && e.changed != '.' {
-			t.changed[e.path] = e
-		}
-	}
-	return w.git.readIndexOf(ctx, t)
-}
-
-func (t *tool) readIndexOf(ctx context.Context, p *treePlan) error {
-	out, err := t.output(ctx, call{dir: p.dir}, "ls-files", "--stage", "-z")
-	if err != nil {
-		return err
-	}
-	p.now, p.stages = map[string]item{}, map[string][3]item{}
+// indexOf reads the index of a worktree.
+func (t *tool) indexOf(ctx context.Context, dir string) (map[slot]item, error) {
+	out, err := t.output(ctx, call{dir: dir}, "ls-files", "--stage", "-z")
+	all := map[slot]item{}
 	for line := range strings.SplitSeq(string(out), "\x00") {
-		what, path, ok := strings.Cut(line, "\t")
-		f := strings.Fields(what)
-		if !ok || len(f) != 3 {
-			continue
+		what, path, _ := strings.Cut(line, "\t")
+		if f := strings.Fields(what); len(f) == 3 {
+			all[slot{path, int(f[2][0] - '0')}] = item{f[0], f[1]}
 		}
-		if f[2] == "0" {
-			p.now[path] = item{f[0], f[1]}
-			continue
-		}
-		s := p.stages[path]
-		s[f[2][0]-'1'] = item{f[0], f[1]}
-		p.stages[path] = s
 	}
-	return nil
+	return all, err
 }
 
 // comparison compares a worktree with what it should be.
 type comparison struct {
-	tree    *treePlan
+	*treePlan
 	disk    *disk
-	filters map[string]string
+	staged  map[string]bool // the index is not as HEAD has it
+	changed map[string]bool // the file is not as the index has it
 }
 
 // paths returns every path that is in the index or should be a file.
 func (c *comparison) paths() []string {
 	all := map[string]bool{}
-	for p := range c.tree.want.work {
+	for p := range c.want.work {
 		all[p] = true
 	}
-	for p := range c.tree.now {
-		all[p] = true
-	}
-	for p := range c.tree.stages {
-		all[p] = true
+	for at := range c.now {
+		all[at.path] = true
 	}
 	return slices.Sorted(maps.Keys(all))
 }
 
 func (c *comparison) path(p string) error {
-	want, wanted := c.tree.want.work[p]
-	have, tracked := c.tree.now[p]
-	clean := tracked && c.tree.changed[p] == nil
-	if c.foreignStage(p) {
-		c.tree.inTheWay = append(c.tree.inTheWay, p)
-		return nil
-	}
+	want, wanted := c.want.work[p]
+	have, tracked := c.now[slot{p, 0}]
+	clean := tracked && !c.changed[p]
 	switch {
+	case c.staged[p] && c.isForeign(p):
+		c.inTheWay = append(c.inTheWay, p)
+		return nil
 	case want.mode == modeSub || !wanted && have.mode == modeSub:
 		return nil // what is in a submodule is its own
-	case clean && wanted && want == have && c.tree.want.index[p] == have:
+	case clean && wanted && want == have && c.want.index[slot{p, 0}] == have:
 		return nil
 	case clean && !wanted:
-		c.tree.remove = append(c.tree.remove, p)
+		c.remove = append(c.remove, p)
 		return nil
 	}
 	return c.file(p, clean)
 }
 
-// foreignStage reports whether the index has an entry at a path that is neither what
-// the checkout's commit has nor what it should be. An entry that is missing loses
-// nothing.
-func (c *comparison) foreignStage(p string) bool {
-	e := c.tree.staged[p]
-	if e == nil {
-		return false
+// isForeign reports whether the index has an entry at a path that is not what it should
+// be. One that is missing loses nothing.
+func (c *comparison) isForeign(p string) bool {
+	for stage := range 4 {
+		at := slot{p, stage}
+		if have, is := c.now[at]; is && have != c.want.index[at] {
+			return true
+		}
 	}
-	if e.kind == 'u' {
-		return c.tree.want.stages[p] != c.tree.stages[p]
-	}
-	have, tracked := c.tree.now[p]
-	return tracked && have != c.tree.want.index[p]
+	return false
 }
 
 // file looks at a file that has to be replaced, or is not as the index has it.
 func (c *comparison) file(p string, clean bool) error {
-	want, wanted := c.tree.want.work[p]
+	want, wanted := c.want.work[p]
 	have, err := c.disk.at(p)
 	if err != nil {
 		return err
@@ -195,14 +164,10 @@ func (c *comparison) file(p string, clean bool) error {
 	switch {
 	case have == want: // also when there should be none, and there is none
 	case have.mode == modeDir && !wanted: // the file is gone
-	case have == (item{}) && wanted, clean:
-		c.tree.write = append(c.tree.write, p)
-	case have.mode == modeDir && wanted: // what is in it is looked at later
-		c.tree.write = append(c.tree.write, p)
-	case c.filters[p] != "" && want == c.tree.now[p] && want == c.tree.want.index[p]:
-		// It looks changed because its filter was not run.
+	case wanted && (have == item{} || have.mode == modeDir), clean: // what is in a folder is looked at later
+		c.write = append(c.write, p)
 	default:
-		c.tree.inTheWay = append(c.tree.inTheWay, p)
+		c.inTheWay = append(c.inTheWay, p)
 	}
 	return nil
 }
@@ -211,17 +176,17 @@ func (c *comparison) file(p string, clean bool) error {
 // have to be.
 func (c *comparison) room() error {
 	gone := map[string]bool{}
-	for _, p := range c.tree.remove {
+	for _, p := range c.remove {
 		gone[p] = true
 	}
-	for _, p := range c.tree.write {
+	for _, p := range c.write {
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 			info, err := c.disk.root.Lstat(dir)
 			switch {
 			case err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err):
 				return err
 			case err == nil && !info.IsDir() && !gone[dir]:
-				c.tree.inTheWay = append(c.tree.inTheWay, dir)
+				c.inTheWay = append(c.inTheWay, dir)
 			}
 		}
 		if err := c.inside(p, gone); err != nil {
@@ -244,7 +209,7 @@ func (c *comparison) inside(p string, gone map[string]bool) error {
 		}
 		rel, err := filepath.Rel(top, name)
 		if rel = filepath.ToSlash(rel); err == nil && !gone[rel] {
-			c.tree.inTheWay = append(c.tree.inTheWay, rel)
+			c.inTheWay = append(c.inTheWay, rel)
 		}
 		return err
 	})

@@ -49,12 +49,14 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 			write(t, dir, "a", "mine\n")
 		}, []string{"a", "loose/0", "loose/1", "loose/2", "loose/3", "loose/4", "loose/5", "loose/6"}},
 		{"branch with commits", func(dir string) {
-			git(t, dir, "checkout", "-q", "-b", "side")
+			git(t, dir, "checkout", "-q", "-b", "some/side")
 			git(t, dir, "commit", "-q", "--allow-empty", "-m", "mine")
 			git(t, dir, "checkout", "-q", "main")
 		}, nil},
 		{"something in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside/mine", "mine\n") }, []string{"mine"}},
 		{"a file in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside", "mine\n") }, nil},
+		{"a branch in place of a folder of branches", func(dir string) { git(t, dir, "branch", "some") }, nil},
+		{"a folder of branches in place of a branch", func(dir string) { git(t, dir, "branch", "some/side/x") }, nil},
 	}) {
 		t.Run(test.name, func(t *testing.T) {
 			here := clone(t, remote, "--depth=1")
@@ -105,8 +107,8 @@ func TestWhatIsNotInTheWayStays(t *testing.T) {
 		{"the same file", func(dir string) { write(t, dir, "loose", "untracked\n") }},
 		{"the same change, staged", func(dir string) { write(t, dir, "a", "committed\n"); git(t, dir, "add", "a") }},
 		{"a file that is gone", func(dir string) { os.Remove(filepath.Join(dir, "run.sh")) }},
-		{"an empty folder", func(dir string) { os.MkdirAll(filepath.Join(dir, "loose/empty"), 0o777) }},
-		{"a branch at the checkout's commit", func(dir string) { git(t, dir, "branch", "side") }},
+		{"an empty folder", func(dir string) { os.Mkdir(filepath.Join(dir, "loose"), 0o777) }},
+		{"a branch at the checkout's commit", func(dir string) { git(t, dir, "branch", "some/side") }},
 		{"an empty folder for the worktree", func(dir string) { os.Mkdir(filepath.Join(filepath.Dir(dir), "beside"), 0o777) }},
 		{"touched files", func(dir string) { write(t, dir, "run.sh", "#!/bin/sh\n") }},
 		{"a detached HEAD", func(dir string) { git(t, dir, "checkout", "-q", "--detach") }},

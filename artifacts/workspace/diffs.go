@@ -3,7 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"io"
 	"strings"
 )
 
@@ -11,23 +10,25 @@ import (
 const diffFactor = 8
 
 // diffs adds diffs, as far as there is room. Git writes them in the order of the snapshots and of their files.
-func (t *shotTool) diffs(ctx context.Context, c call, all []*compared, most Most) error {
+func (t *shotTool) diffs(ctx context.Context, c call, found []*compared, most Most) error {
 	c.settings = []setting{{"core.bigFileThreshold", "1m"}}
-	var out bytes.Buffer
-	err := t.git.piped(ctx, c, func(r io.Reader) error {
-		_, err := io.Copy(&out, io.LimitReader(r, diffFactor*most.All))
+	var all bytes.Buffer
+	out := &bounded{w: &all, left: diffFactor * most.All}
+	c.out = out
+	err := t.git.run(ctx, c, "diff-tree", "--stdin", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3")
+	if err != nil && !out.full {
 		return err
-	}, "diff-tree", "--stdin", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3")
-	text := out.String()
-	for i, one := range all {
+	}
+	text := all.String()
+	for i, one := range found {
 		own := strings.TrimPrefix(text, one.line)
-		if i+1 < len(all) { // its line follows, on a line of its own as no line of a file is
-			own, text, _ = strings.Cut("\n"+own, "\n"+all[i+1].line)
-			text = all[i+1].line + text
+		if i+1 < len(found) { // its line follows, on a line of its own as no line of a file is
+			own, text, _ = strings.Cut("\n"+own, "\n"+found[i+1].line)
+			text = found[i+1].line + text
 		}
 		most.All -= one.addDiffs(strings.Split("\n"+own, "\ndiff --git ")[1:], most)
 	}
-	return err
+	return ctx.Err()
 }
 
 // addDiffs gives the diffs of a snapshot to its files, and returns how much of the room they take: all of it, where

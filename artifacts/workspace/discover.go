@@ -51,6 +51,7 @@ type source struct {
 type worktree struct {
 	*place
 	Tree
+	tree   string // that of HEAD, "" for none; known to those that write a commit
 	status []entry
 	raw    []byte // what git said of the status
 }

@@ -3,14 +3,14 @@
 //
 // Of each repository a save has one git bundle with a single commit of our own. Its
 // parents are the commits of HEAD and the local branches, and its tree has for
-// every worktree the index and the files as they were, byte for byte:
+// every worktree the index and the files as they were, byte for byte where git takes them for changed:
 //
 //	{n}/index/…    entries of the index
 //	{n}/work/…     files, tracked and untracked, that are not ignored
 //	{n}/stage/1/…  entries of an unfinished merge, stages 1 to 3
 //
-// In a worktree that has to be made, files that git takes for unchanged come back as git stores them: line ends
-// may differ from those that a setting gave them.
+// Files that git takes for unchanged come back as git stores them: line ends may differ from those that a setting gave
+// them.
 //
 // The commit is made in a bare repository beside the bundle that borrows the objects
 // of the real one. So nothing is written to the repository that is saved: no object, no

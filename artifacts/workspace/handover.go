@@ -235,7 +235,7 @@ func (x *giver) changes(ctx context.Context, all []*given, b *given, status []en
 			gone.WriteString(removal(e.path))
 			continue
 		case e.kind == '1' && e.staged != '.':
-			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index.mode, e.index.id, e.path)
+			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index[0].mode, e.index[0].id, e.path)
 		}
 		if e.changed == '.' || e.mode == modeSub { // what the index has is all
 			continue
@@ -314,14 +314,14 @@ func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) erro
 		switch {
 		case !x.Workflows && isOfForge(d.path):
 			x.lacks[b.label(d.path)] = ofForge
-			if d.to.mode == modeNone {
+			if d.to.mode == "" {
 				gone.WriteString(removal(d.path))
 			} else {
 				fmt.Fprintf(&back, "%s %s\t%s\x00", d.to.mode, d.to.id, d.path)
 			}
 		case d.from.mode == modeSub:
 			x.lacks[b.label(d.path)] = inSubmodule
-		case d.from.mode != modeNone:
+		case d.from.mode != "":
 			paths = append(paths, d.path)
 		}
 	}
@@ -335,6 +335,32 @@ func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) erro
 		}
 	}
 	return x.putBack(ctx, c, b, putting{ends, gone.String() + back.String()})
+}
+
+// difference is a path in which two trees differ.
+type difference struct {
+	from, to item
+	path     string
+}
+
+// differences compares two trees, or those of commits.
+func (t *tool) differences(ctx context.Context, c call, from, to string) ([]difference, error) {
+	out, err := t.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", from, to)
+	if err != nil {
+		return nil, err
+	}
+	var all []difference
+	for d := range slices.Chunk(strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), 2) {
+		f := strings.Fields(strings.TrimPrefix(d[0], ":"))
+		switch {
+		case len(out) == 0:
+		case len(f) != 5 || len(d) != 2:
+			return nil, fmt.Errorf("git diff-tree: %.80q is unknown", d[0])
+		default:
+			all = append(all, difference{itemOf(f[0], f[2]), itemOf(f[1], f[3]), d[1]})
+		}
+	}
+	return all, nil
 }
 
 // putting are the commits that the history begins with, and the entries of .github that change back.

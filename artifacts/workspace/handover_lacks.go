@@ -39,12 +39,12 @@ func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 
 // submodules names those in a worktree in which something was done.
 func (x *giver) submodules(ctx context.Context, b *given) error {
-	listed := &treePlan{dir: b.top}
-	if err := x.git.readIndexOf(ctx, listed); err != nil {
+	index, err := x.git.indexOf(ctx, b.top)
+	if err != nil {
 		return err
 	}
-	for path, have := range listed.now {
-		dir := filepath.Join(b.top, filepath.FromSlash(path))
+	for at, have := range index {
+		dir := filepath.Join(b.top, filepath.FromSlash(at.path))
 		if have.mode != modeSub || !cage.IsWithin(resolved(dir), resolved(b.top)) {
 			continue
 		}
@@ -60,7 +60,7 @@ func (x *giver) submodules(ctx context.Context, b *given) error {
 			return err
 		}
 		if len(wt.status) > 0 || wt.Head != have.id {
-			x.lacks[b.label(path)] = inSubmodule
+			x.lacks[b.label(at.path)] = inSubmodule
 		}
 	}
 	return nil

@@ -199,7 +199,7 @@ func work(t testing.TB, s site, remote, to string) {
 	git(t, dir, "rm", "-q", "crlf")
 	write(t, dir, "dir/b", "unstaged\n")
 	write(t, dir, "loose", "untracked\n")
-	git(t, dir, "worktree", "add", "-q", "-b", "side", filepath.Join(s.root, "beside"))
+	git(t, dir, "worktree", "add", "-q", "-b", "some/side", filepath.Join(s.root, "beside"))
 	write(t, filepath.Join(s.root, "beside"), "a", "beside\n")
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, filepath.Join(s.root, "beside")}, Base: base, To: to})
 }

@@ -26,7 +26,6 @@ type home struct {
 	dir      string // the repository's own folder, what all its worktrees share
 	shield   string // the folder that git is shown in its place; "" where links can't be made
 	isOurs   bool   // nobody but us writes to it
-	reftable bool
 	bare     bool
 	worktree string // core.worktree, as submodules have it
 	perTree  bool   // worktrees have settings of their own
@@ -122,7 +121,6 @@ func (h *home) read(list []setting) (string, error) {
 			h.perTree = isTrue(s.value)
 		case isExtension && name != "partialclone" && isWord(name) && isWord(s.value):
 			text += "[extensions]\n\t" + name + " = " + s.value + "\n[core]\n"
-			h.reftable = h.reftable || name == "refstorage" && strings.EqualFold(s.value, "reftable")
 		}
 		h.origin.read(s)
 	}

@@ -73,7 +73,7 @@ func (t *tool) withoutLFS(ctx context.Context, dir string, entries []entry) ([]e
 }
 
 func (e *entry) pointsElsewhere() bool {
-	return e.kind == '1' && e.changed == 'M' && !e.isSubmodule && e.mode == e.index.mode && e.mode != modeLink
+	return e.kind == '1' && e.changed == 'M' && !e.isSubmodule && e.mode == e.index[0].mode && e.mode != modeLink
 }
 
 var pointerForm = sync.OnceValue(func() *regexp.Regexp {
@@ -82,7 +82,7 @@ var pointerForm = sync.OnceValue(func() *regexp.Regexp {
 
 // isPointed reports whether the index entry of a path is the LFS pointer to its file.
 func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, error) {
-	pointer, err := t.output(ctx, call{dir: root.Name()}, "cat-file", "blob", e.index.id)
+	pointer, err := t.output(ctx, call{dir: root.Name()}, "cat-file", "blob", e.index[0].id)
 	if err != nil {
 		return false, err
 	}

@@ -5,18 +5,31 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 )
 
 // planBranches finds the branches that have to be moved. One with commits that would
-// be lost is a *Conflict.
+// be lost is a *Conflict, and so is one that another can't be made beside, as feat and feat/x.
 func (w *restorer) planBranches(ctx context.Context, p *plan) error {
-	now := map[string]string{}
+	now, within := map[string]string{}, map[string]string{} // within: a branch in a folder of the refs
 	for _, b := range p.at.branches {
 		now[b.Name] = b.ID
+		for dir := path.Dir(b.Name); dir != "."; dir = path.Dir(dir) {
+			within[dir] = b.Name
+		}
 	}
 	for _, b := range p.saved.Branches {
+		other := within[b.Name]
+		for dir := path.Dir(b.Name); dir != "."; dir = path.Dir(dir) {
+			if now[dir] != "" {
+				other = dir
+			}
+		}
+		if other != "" {
+			return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q is in the way of the saved branch %q", other, b.Name)}
+		}
 		if now[b.Name] != b.ID {
 			p.moves = append(p.moves, move{"refs/heads/" + b.Name, cmp.Or(now[b.Name], nullID), b.ID})
 		}
@@ -61,24 +74,16 @@ type treePlan struct {
 	isNew bool   // it has to be made
 	want  *listing
 
-	now     map[string]item    // the index as it is
-	staged  map[string]*entry  // what in it is not as HEAD has it
-	changed map[string]*entry  // files that are not as the index has them
-	stages  map[string][3]item // of paths that are unmerged
-
-	write    []string // files, by path
+	now      map[slot]item // the index as it is
+	write    []string      // files, by path
 	remove   []string
 	inTheWay []string
 }
 
-// listing is what the commit of a save has of one worktree, by path.
+// listing is what the commit of a save has of one worktree.
 type listing struct {
-	index, work map[string]item
-	stages      map[string][3]item
-}
-
-func newListing() *listing {
-	return &listing{map[string]item{}, map[string]item{}, map[string][3]item{}}
+	index map[slot]item
+	work  map[string]item
 }
 
 // maxPaths is how many paths the commit of a save may have, of files and in indexes.
@@ -88,7 +93,7 @@ const maxPaths = 2 << 20
 func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
 	all := make([]*listing, len(p.saved.Trees))
 	for i := range all {
-		all[i] = newListing()
+		all[i] = &listing{map[slot]item{}, map[string]item{}}
 	}
 	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common}, "ls-tree", "-r", "-z", "--full-tree", p.saved.Save)
 	if err != nil {
@@ -120,28 +125,21 @@ func number(s string, n int) (int, bool) {
 
 // add reports whether there is a place for an entry.
 func (l *listing) add(path string, it item) bool {
-	part, rest, _ := strings.Cut(path, "/")
-	stage := -1
-	if part == "stage" {
-		n, r, _ := strings.Cut(rest, "/")
-		i, ok := number(n, 4)
-		if !ok || i == 0 {
-			return false
+	part, path, _ := strings.Cut(path, "/")
+	stage := 0
+	if part == stagePart {
+		n, rest, _ := strings.Cut(path, "/")
+		if i, ok := number(n, 4); ok {
+			stage, path = i, rest
 		}
-		stage, rest = i-1, r
-	}
-	if !isPlainPath(rest) {
-		return false
 	}
 	switch {
-	case stage >= 0:
-		s := l.stages[rest]
-		s[stage] = it
-		l.stages[rest] = s
-	case part == "index":
-		l.index[rest] = it
-	case part == "work":
-		l.work[rest] = it
+	case !isPlainPath(path):
+		return false
+	case part == workPart:
+		l.work[path] = it
+	case part == indexPart, stage > 0:
+		l.index[slot{path, stage}] = it
 	default:
 		return false
 	}

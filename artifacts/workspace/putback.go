@@ -29,7 +29,8 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 	if one.Head == "" {
 		tree.Branch = "rerun" // which is as new as the only one there is
 	}
-	return t.put(ctx, &one, placing{tree: tree, dir: dir, plan: plan{dir: one.Common, common: one.Common, at: &refs{}}})
+	p := &plan{dir: one.Common, common: one.Common, at: &refs{}, saved: &repository{Save: one.commit, Trees: []Tree{tree}}}
+	return t.put(ctx, &one, p, dir)
 }
 
 // PutBack makes a worktree that is there what a snapshot of it was: files, index, branch and
@@ -48,39 +49,30 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 	if here == nil || !sameDir(here.top, one.Dir) || here.common != one.Common {
 		return nil, fmt.Errorf("%s: %w", one.Dir, ErrNoWorktree)
 	}
-	p := placing{dir: one.Dir, plan: plan{dir: one.Dir, common: here.common}}
+	tree := Tree{Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation}
+	p := &plan{dir: one.Dir, common: here.common, saved: &repository{Save: one.commit, Trees: []Tree{tree}}}
+	if one.Branch != "" && one.Head != "" {
+		p.saved.Branches = []branch{{one.Branch, one.Head}}
+	}
 	if p.at, err = t.git.refs(ctx, here); err != nil {
 		return nil, err
 	}
-	p.tree = Tree{Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation}
-	if one.Branch != "" && one.Head != "" {
-		p.branches = []branch{{one.Branch, one.Head}}
-	}
-	return t.put(ctx, &one, p)
-}
-
-// placing is what becomes of a snapshot.
-type placing struct {
-	plan
-	tree     Tree
-	dir      string
-	branches []branch
+	return t.put(ctx, &one, p, one.Dir)
 }
 
 // put restores a snapshot, as if it were a save.
-func (t *shotTool) put(ctx context.Context, one *Snapshot, p placing) (notes []string, err error) {
+func (t *shotTool) put(ctx context.Context, one *Snapshot, p *plan, dir string) (notes []string, err error) {
 	if err := t.lend(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
-	p.saved = &repository{Save: one.commit, Trees: []Tree{p.tree}, Branches: p.branches}
-	w := &restorer{git: t.git, limit: defaultLimit, Restoring: Restoring{Dir: func(string) string { return p.dir }}}
-	if err := w.planBranches(ctx, &p.plan); err != nil {
+	w := &restorer{git: t.git, limit: defaultLimit, Restoring: Restoring{Dir: func(string) string { return dir }}}
+	if err := w.planBranches(ctx, p); err != nil {
 		return nil, err
 	}
-	if err := w.planTrees(ctx, &p.plan); err != nil {
+	if err := w.planTrees(ctx, p); err != nil {
 		return nil, err
 	}
-	err = w.apply(ctx, &p.plan)
+	err = w.apply(ctx, p)
 	return w.notes, err
 }
 

@@ -60,7 +60,7 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err err
 	}
 	defer w.git.close()
 	for i := range all {
-		if err := w.check(&all[i]); err != nil {
+		if _, err := w.weigh(&all[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -112,29 +112,8 @@ func (w *restorer) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// check compares a bundle with what the index says of it, and weighs what it holds.
-func (w *restorer) check(r *repository) error {
-	if r.Size > w.limit {
-		return fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, r.Size, w.limit)
-	}
-	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	n, err := io.Copy(sum, io.LimitReader(f, r.Size+1))
-	if err != nil {
-		return err
-	}
-	if n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.SHA256 {
-		return fmt.Errorf("read %s: it is not the bundle that %s describes", r.Bundle, indexName)
-	}
-	_, err = w.weigh(r)
-	return err
-}
-
-// weigh reads the head of a bundle, and weighs what it holds.
+// weigh reads the head of a bundle, which has to be the one that the index describes if there is one, and weighs what
+// it holds.
 func (w *restorer) weigh(r *repository) (header, error) {
 	f, info, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
@@ -143,6 +122,14 @@ func (w *restorer) weigh(r *repository) (header, error) {
 	defer f.Close()
 	if info.Size() > w.limit {
 		return header{}, fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, info.Size(), w.limit)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(f, info.Size()))
+	if err != nil {
+		return header{}, err
+	}
+	if r.SHA256 != "" && (n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.SHA256) {
+		return header{}, fmt.Errorf("read %s: it is not the bundle that %s describes", r.Bundle, indexName)
 	}
 	head, size, err := weighBundle(f, w.limit, w.inflated)
 	if err != nil {

@@ -129,46 +129,37 @@ func (w *saver) patiently(ctx context.Context, s *source) (r *repository, err er
 	return r, nil
 }
 
-// once saves a repository, or returns errMovedNow.
+// once saves a repository as it is at a moment, or takes it from the last save. If it moves meanwhile that is errMovedNow.
 func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	before, err := w.git.refs(ctx, &s.place, s.trees...)
 	if err != nil {
 		return nil, err
 	}
-	r, isReused, err := w.repository(ctx, s, before)
-	if isReused {
+	if err := w.scan(ctx, s, before); err != nil {
+		return nil, err
+	}
+	seen, err := w.seen(s, before)
+	if err != nil {
+		return nil, err
+	}
+	if r := w.reuse(s, seen); r != nil {
 		return r, nil
 	}
+	r, err := w.pack(ctx, s, before)
 	if ctx.Err() != nil || errors.Is(err, ErrTooLarge) {
 		return nil, cmp.Or(err, ctx.Err())
 	}
 	after, readErr := w.git.refs(ctx, &s.place, s.trees...)
-	if readErr != nil {
+	switch {
+	case readErr != nil:
 		return nil, readErr
-	}
-	if after.raw != before.raw {
+	case after.raw != before.raw:
 		return nil, errMovedNow
-	}
-	return r, err
-}
-
-// repository saves a repository as it was at a moment, or takes it from the last save.
-func (w *saver) repository(ctx context.Context, s *source, at *refs) (r *repository, isReused bool, err error) {
-	if err := w.scan(ctx, s, at); err != nil {
-		return nil, false, err
-	}
-	seen, err := w.seen(s, at)
-	if err != nil {
-		return nil, false, err
-	}
-	if r := w.reuse(s, seen); r != nil {
-		return r, true, nil
-	}
-	if r, err = w.pack(ctx, s, at); err != nil {
-		return nil, false, err
+	case err != nil:
+		return nil, err
 	}
 	r.Seen = seen
-	return r, false, nil
+	return r, nil
 }
 
 // scan finds what each worktree of a repository differs in from its commit.

@@ -92,6 +92,7 @@ type Snapshot struct {
 	Base  string `json:"base,omitempty"`
 
 	commit string
+	tree   string
 	from   string // the commit of the snapshot before; "" where that is not there
 }
 
@@ -161,18 +162,18 @@ func (t *shotTool) shieldOwn() error {
 
 // list reads what the commits say of themselves. What no Take writes is passed over.
 func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
-	out, err := t.git.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(refname) %(contents:subject)", shotRefs, startRefs)
+	out, err := t.git.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(tree) %(refname) %(contents:subject)", shotRefs, startRefs)
 	if err != nil {
 		return nil, err
 	}
 	var all []Snapshot
 	for line := range strings.SplitSeq(string(out), "\n") {
-		f := strings.SplitN(line, " ", 4)
-		if len(f) != 4 || f[1] != "commit" {
+		f := strings.SplitN(line, " ", 5)
+		if len(f) != 5 || f[1] != "commit" {
 			continue
 		}
-		one := Snapshot{commit: f[0]}
-		if json.Unmarshal([]byte(f[3]), &one) == nil && one.isValid() && one.ref() == f[2] {
+		one := Snapshot{commit: f[0], tree: f[2]}
+		if json.Unmarshal([]byte(f[4]), &one) == nil && one.isValid() && one.ref() == f[3] {
 			all = append(all, one)
 		}
 	}

@@ -16,17 +16,30 @@ const (
 	modeSub  = "160000"
 )
 
-// item is an entry of a tree or an index.
+// item is an entry of a tree or an index; the zero value is none.
 type item struct{ mode, id string }
+
+// itemOf is an entry as git names it.
+func itemOf(mode, id string) item {
+	if mode == modeNone {
+		return item{}
+	}
+	return item{mode, id}
+}
+
+// slot is where an index has an entry: at 0, or at a stage of an unfinished merge, 1 to 3.
+type slot struct {
+	path  string
+	stage int
+}
 
 // entry is a line of git's status: a path that is not as HEAD and the index have it.
 type entry struct {
-	kind        byte // '1' changed, 'u' unmerged, '?' untracked
-	staged      byte // how the index differs from HEAD: '.', 'M', 'T', 'A', 'D'
-	changed     byte // how the file differs from the index: the same
-	index       item
+	kind        byte    // '1' changed, 'u' unmerged, '?' untracked
+	staged      byte    // how the index differs from HEAD: '.', 'M', 'T', 'A', 'D'
+	changed     byte    // how the file differs from the index: the same
+	index       [4]item // what the index has: at 0, or of an unmerged path at its stages
 	mode        string  // of the file; modeNone when it is gone
-	stages      [3]item // of an unmerged path
 	path        string
 	isSubmodule bool
 }
@@ -98,7 +111,7 @@ func parseEntry(line string) (entry, error) {
 	switch f := strings.SplitN(line, " ", 9); {
 	case len(f) == 9 && f[0] == "1" && len(f[1]) == 2:
 		return entry{kind: '1', staged: f[1][0], changed: f[1][1], isSubmodule: f[2] != "N...",
-			index: item{f[4], f[7]}, mode: f[5], path: f[8]}, nil
+			index: [4]item{itemOf(f[4], f[7])}, mode: f[5], path: f[8]}, nil
 	case f[0] != "u":
 		return entry{}, bad
 	}
@@ -107,5 +120,5 @@ func parseEntry(line string) (entry, error) {
 		return entry{}, bad
 	}
 	return entry{kind: 'u', staged: f[1][0], changed: f[1][1], isSubmodule: f[2] != "N...",
-		stages: [3]item{{f[3], f[7]}, {f[4], f[8]}, {f[5], f[9]}}, mode: f[6], path: f[10]}, nil
+		index: [4]item{1: itemOf(f[3], f[7]), 2: itemOf(f[4], f[8]), 3: itemOf(f[5], f[9])}, mode: f[6], path: f[10]}, nil
 }

@@ -177,25 +177,9 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
 		return err
 	}
-	if one.IsStart && one.from != "" && one.Head == s.before.newest[p.top].Head {
-		if same, err := t.isSame(ctx, &one); err != nil || same {
-			return err
-		}
-	}
 	s.before.add(&one)
 	s.before.known = known.next()
 	return nil
-}
-
-// isSame reports whether a snapshot has nothing but what the one before it has, and takes
-// it back then.
-func (t *shotTool) isSame(ctx context.Context, s *Snapshot) (bool, error) {
-	out, err := t.git.output(ctx, t.call(), "rev-parse", s.commit+"^{tree}", s.from+"^{tree}")
-	ids := strings.Fields(string(out))
-	if err != nil || len(ids) != 2 || ids[0] != ids[1] {
-		return false, err
-	}
-	return true, t.git.run(ctx, t.call(), "update-ref", "-d", s.ref(), s.commit)
 }
 
 // message is what the commit of a snapshot says.

@@ -4,32 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// files are the paths of a worktree whose files are read.
-func (t *treeStream) files() iter.Seq[string] {
-	all := maps.Clone(t.extra)
-	for _, e := range t.status {
-		if e.changed != '.' {
-			all[e.path] = item{}
-		}
-	}
-	return maps.Keys(all)
-}
-
 // weigh adds up the files that will be read, before anything is written.
-func weigh(trees []*treeStream, limit int64) error {
+func weigh(trees []*worktree, limit int64) error {
 	var all []heavy
 	for _, t := range trees {
-		for path := range t.files() {
-			if info, err := os.Lstat(filepath.Join(t.Dir, filepath.FromSlash(path))); err == nil && info.Mode().IsRegular() {
-				all = append(all, heavy{path, info.Size()})
+		for _, e := range t.status {
+			info, err := os.Lstat(filepath.Join(t.Dir, filepath.FromSlash(e.path)))
+			if e.changed != '.' && err == nil && info.Mode().IsRegular() {
+				all = append(all, heavy{e.path, info.Size()})
 			}
 		}
 	}

@@ -61,15 +61,15 @@ func removeFile(root *os.Root, p string) error {
 	return nil
 }
 
-// replaceFile writes a file or a link in place of whatever is there. Empty folders
-// give way.
+// replaceFile writes a file or a link in place of whatever is there. An empty folder
+// gives way.
 func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	dir := path.Dir(p)
 	if err := makeDir(root, dir); err != nil {
 		return err
 	}
 	if info, err := root.Lstat(p); err == nil && info.IsDir() {
-		if err := removeEmpty(root, p); err != nil {
+		if err := root.Remove(p); err != nil {
 			return err
 		}
 	}
@@ -109,26 +109,6 @@ func makeDir(root *os.Root, dir string) error {
 		}
 	}
 	return nil
-}
-
-// removeEmpty removes a folder that has only folders in it.
-func removeEmpty(root *os.Root, dir string) error {
-	f, err := root.Open(dir)
-	if err != nil {
-		return err
-	}
-	entries, err := f.ReadDir(-1)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			if err := removeEmpty(root, path.Join(dir, e.Name())); err != nil {
-				return err
-			}
-		}
-	}
-	return root.Remove(dir)
 }
 
 const maxLink = 1 << 16
