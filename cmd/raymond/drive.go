@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 
@@ -14,10 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -35,29 +32,23 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		return err
 	}
 	u.Store.SetHistory(o.History)
-	env := session.Environ(a.Environ)
-	u.Env = session.Env{Common: env, Trusted: env}
-	if !o.Cage.IsOff() {
-		u.Env.Common = session.Without(env, o.ScriptEnv)
-	}
-	u.Agents = &agents.Config{Env: u.Env.Common, Paths: paths(o, a.Getenv), Folder: cliFolder(o, u.Dir)}
-	u.Hide.Printed, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
-	u.Out = session.Out{
-		Stdout: a.Stdout, Stderr: a.Stderr, Traces: session.Traces{Environ: a.Environ, Version: toldVersion()},
-	}
+	u.Agents = a.clis(o, u.Dir)
+	u.Env = session.Env{Common: u.Agents.Env, Trusted: session.Environ(a.Environ)}
+	u.Config.Redact, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
+	u.Stdout, u.Stderr, u.TracesTo, u.Version = a.Stdout, a.Stderr, a.Environ, toldVersion()
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
-	people := &screened{Shell: ask.NewShell(given, a.terminal(shown.Terminal, u.Hide.Printed)), isShared: shown.Terminal}
+	people := &screened{Shell: ask.NewShell(given, a.terminal(shown.Terminal, u.Config.Redact)), isShared: shown.Terminal}
 	defer people.Close()
-	u.Others.People = people
-	u.Others.Snapshots = a.newSnapshots(o, u.Dir)
-	if u.Others.HandOver, err = a.handOver(u); err != nil {
-		return err
+	u.Config.People = people
+	if o.Workspace == options.WorkspaceGit {
+		if u.Snapshots, err = a.snapshots(u.Dir, o.Cage.IsOff()); err != nil {
+			a.warn("--workspace git: no snapshots are taken: " + err.Error())
+		}
 	}
-	needs, err := needsOf(u)
-	if err != nil {
-		return err
+	if u.Config.HandOver, err = a.handOver(u); err != nil {
+		return problem.OfMachine("work=true", err)
 	}
-	cages, err := a.newCages(o, needs, u)
+	cages, err := a.newCages(u)
 	if err != nil {
 		return err
 	}
@@ -89,38 +80,27 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	return p
 }
 
-// cliFolder is where the agent CLIs of the run whose own folder is dir have folders of their own; "" for those of the user.
-func cliFolder(o *options.Options, dir string) string {
-	if o.Cage.IsOff() || cage.Program == "" {
-		return ""
+// clis are the agent CLIs of the run whose own folder is dir. In a cage they have folders of their own there.
+func (a *App) clis(o *options.Options, dir string) *agents.Config {
+	c := &agents.Config{Env: session.Environ(a.Environ), Paths: o.Paths(a.Getenv)}
+	if !o.Cage.IsOff() {
+		c.Env = session.Without(c.Env, o.ScriptEnv)
+		if cage.Program != "" {
+			c.Folder = session.CLIFolder(dir)
+		}
 	}
-	return session.CLIFolder(dir)
+	return c
 }
 
-// bring brings the conversations that a run needs to where its agent CLIs look for them, from where they keep them in other
-// folders; "" is the user's home.
-func bring(to agents.Config, run *state.Run, folders ...string) error {
-	from := to
+// bring brings the conversations that a run needs to where its agent CLIs look for them, from where they keep them for the
+// user, and in the folder of a run.
+func bring(to *agents.Config, run *state.Run, dir string) error {
+	from := *to
 	var errs []error
-	for _, from.Folder = range folders {
-		errs = append(errs, checkpoints.BringTalks(agents.New(from), agents.New(to), run))
+	for _, from.Folder = range []string{"", session.CLIFolder(dir)} {
+		errs = append(errs, checkpoints.BringTalks(agents.New(from), agents.New(*to), run))
 	}
-	if err := errors.Join(errs...); err != nil {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "conversations", What: err.Error()}
-	}
-	return nil
-}
-
-// needsOf has the agent CLIs of a run find its conversations, and returns what they need in a cage.
-func needsOf(u session.Setup) (runner.Needs, error) {
-	if err := bring(*u.Agents, u.Run, "", session.CLIFolder(u.Dir)); err != nil || u.Agents.Folder == "" {
-		return runner.Needs{}, err
-	}
-	needs, err := session.Needs(*u.Agents, u.Now(), u.Scope, u.Options.Jobs)
-	if err != nil {
-		err = &problem.Problem{Class: problem.ClassRuntime, Where: "agent CLIs", What: err.Error()}
-	}
-	return needs, err
+	return problem.OfMachine("conversations", errors.Join(errs...))
 }
 
 // handOver is what hands the agents' work over to scripts; nil where no script gets it.
@@ -128,60 +108,44 @@ func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, stri
 	if !u.Scope.HandsOver(u.Options.Jobs) {
 		return nil, nil
 	}
-	g, err := gitOf(u.Options, a.Environ)
-	if err != nil {
-		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "work=true", What: err.Error(), Hint: "install git"}
-	}
-	found, isKept := snapshots.Kept(u.Dir)
-	if !isKept {
-		if found, err = snapshots.Look(context.Background(), g, u.Run.Dir, ""); err == nil {
-			err = errors.Join(os.MkdirAll(u.Dir, 0o700), found.Keep(u.Dir))
-		}
-	}
-	if err != nil {
-		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "work=true", What: err.Error()}
-	}
-	return found.HandOver(g), nil
-}
-
-// newSnapshots keeps the files that agents work on, below the run's own folder; nil where
-// that is not wanted.
-func (a *App) newSnapshots(o *options.Options, dir string) snapshots.Taker {
-	if o.Workspace != options.WorkspaceGit {
-		return nil
-	}
-	all, err := snapshotsIn(dir, o, a.Environ)
-	if err != nil {
-		a.warn("--workspace git: no snapshots are taken: " + err.Error())
-		return nil
-	}
-	return all
-}
-
-// snapshotsIn returns the snapshots of the run whose own folder is dir.
-func snapshotsIn(dir string, o *options.Options, environ []string) (*workspace.Snapshots, error) {
-	g, err := gitOf(o, environ)
+	g, err := a.git(u.Options.Cage.IsOff())
 	if err != nil {
 		return nil, err
 	}
-	return g.OpenSnapshots(snapshots.Path(dir)), nil
-}
-
-// gitOf is git as it is used beside a run.
-func gitOf(o *options.Options, environ []string) (*workspace.Git, error) {
-	path, err := workspace.Find(environ)
-	return &workspace.Git{Path: path, Env: environ, IsFree: o.Cage.IsOff()}, err
-}
-
-// paths are those of the agent CLIs that a flag or the environment names.
-func paths(o *options.Options, getenv func(string) string) map[string]string {
-	paths := maps.Clone(o.CLIs)
-	for _, backend := range protocol.Backends() {
-		if path := getenv(options.CLIVar(backend)); path != "" && paths[backend] == "" {
-			paths[backend] = path
+	found, isKept := session.KeptCheckout(u.Dir)
+	if !isKept {
+		if found, err = session.LookAtCheckout(context.Background(), g, u.Run.Dir, ""); err == nil {
+			err = errors.Join(os.MkdirAll(u.Dir, 0o700), found.Keep(u.Dir))
 		}
 	}
-	return paths
+	return found.HandOver(g), err
+}
+
+// git is git as it is used beside a run, in a cage of its own unless it is free.
+func (a *App) git(isFree bool) (*workspace.Git, error) {
+	path, err := workspace.Find(a.Environ)
+	return &workspace.Git{Path: path, Env: a.Environ, IsFree: isFree}, err
+}
+
+// snapshots returns the snapshots of the run whose own folder is dir, of which there may be none.
+func (a *App) snapshots(dir string, isFree bool) (*workspace.Snapshots, error) {
+	g, err := a.git(isFree)
+	if err != nil {
+		return nil, err
+	}
+	return g.OpenSnapshots(session.SnapshotsPath(dir)), nil
+}
+
+// keptSnapshots returns the snapshots that were taken of a run's files; nil where there are none.
+func (a *App) keptSnapshots(stateDir, id string, isFree bool) (*workspace.Snapshots, error) {
+	dir, err := session.Dir(stateDir, id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Lstat(session.SnapshotsPath(dir)); err != nil {
+		return nil, nil
+	}
+	return a.snapshots(dir, isFree)
 }
 
 // screened are People who may share the screen with a console.
@@ -212,24 +176,31 @@ func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
 	return ask.NewTerminal(a.Stdin, a.Stdin, hide)
 }
 
-// newCages makes the cages of a run at a shell. The caller closes them.
-func (a *App) newCages(o *options.Options, needs runner.Needs, u session.Setup) (*confine.Cages, error) {
+// newCages makes the cages of a run at a shell, whose agent CLIs find its conversations then. The caller closes them.
+func (a *App) newCages(u session.Setup) (*confine.Cages, error) {
+	o := u.Options
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
+		return nil, problem.OfMachine("working directory", err)
+	}
+	if err := bring(u.Agents, u.Run, u.Dir); err != nil {
+		return nil, err
+	}
+	var needs runner.Needs
+	if u.Agents.Folder != "" {
+		if needs, err = session.Needs(*u.Agents, u.Now(), u.Scope, o.Jobs); err != nil {
+			return nil, problem.OfMachine("agent CLIs", err)
+		}
 	}
 	var hidden []string
 	for _, path := range []string{o.StateDir, o.DebugDir, o.Events} {
-		if path != "" && path != "-" && !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
 		if path != "" && path != "-" {
-			hidden = append(hidden, path)
+			abs, _ := filepath.Abs(path) // the working directory is known
+			hidden = append(hidden, abs)
 		}
 	}
 	return confine.New(o.Cage, confine.Site{
-		Environ: u.Env.Common, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden,
-		Needs: needs,
-		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
+		Environ: u.Env.Common, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden, Needs: needs,
+		Label: o.Called, Tell: func(line string) { a.warn(line) },
 	})
 }

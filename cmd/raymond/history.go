@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
@@ -21,7 +22,18 @@ func (a *App) historyCommand() *cobra.Command {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return runs.Folder{Dir: o.StateDir, Environ: a.Environ}.PrintHistory(a.Stdout, args[0], *asJSON)
+		shots, err := a.keptSnapshots(o.StateDir, args[0], false)
+		if err != nil {
+			return problem.OfMachine("git", err)
+		}
+		list, err := runs.History(o.StateDir, args[0], shots)
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return runs.PrintJSON(a.Stdout, list)
+		}
+		return runs.PrintHistory(a.Stdout, list)
 	}
 	return cmd
 }

@@ -7,13 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/agents"
-	"github.com/raymond-action/raymond-action/state"
+	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
 func (a *App) reportCommand() *cobra.Command {
@@ -24,32 +23,37 @@ func (a *App) reportCommand() *cobra.Command {
 			"there are snapshots, the files that changed.",
 	}
 	o, asJSON := a.addFlags(cmd)
-	out := runs.Output{Stdout: a.Stdout}
-	cmd.Flags().StringVarP(&out.File, "output", "o", "", "write to `FILE` (-: stdout, which is the default of --json)")
+	file := cmd.Flags().StringP("output", "o", "", "write to `FILE` (-: stdout, which is the default of --json)")
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		out.AsJSON = *asJSON
-		if cmd.Flags().Changed("output") && out.File == "" {
+		if cmd.Flags().Changed("output") && *file == "" {
 			o.Reject(problem.Usage("--output", "is empty", "name a file, or - for stdout"))
 		}
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
 			return err
 		}
-		return runs.PrintReport(out, a.source(o.StateDir, args[0]), args[0])
+		r, err := a.readReport(o.StateDir, args[0])
+		if err != nil {
+			return err
+		}
+		return runs.WriteReport(a.Stdout, *file, *asJSON, r)
 	}
 	return cmd
 }
 
-// source is where the report of a run in a state folder comes from. Its conversations are in its own folder, if it ran in a
+// readReport gathers what is known of a run in a state folder. Its conversations are in its own folder, if it ran in a
 // cage.
-func (a *App) source(stateDir, id string) runs.Source {
+func (a *App) readReport(stateDir, id string) (*insight.Report, error) {
+	run, driver, err := runs.Read(stateDir, id)
+	if err != nil {
+		return nil, err
+	}
 	c := agents.Config{Env: session.Environ(a.Environ), Folder: session.CLIFolder(filepath.Join(stateDir, id))}
 	if _, err := os.Stat(c.Folder); err != nil {
 		c.Folder = ""
 	}
-	s := runs.Source{StateDir: stateDir, Agents: agents.New(c), Hide: secrets.NewRedactor(a.Environ).Text,
-		Next: func(run *state.Run) string { return session.Outcome(run, stateDir).Hint }}
-	if path, err := workspace.Find(a.Environ); err == nil {
-		s.Git = &workspace.Git{Path: path, Env: a.Environ}
-	}
-	return s
+	shots, _ := a.keptSnapshots(stateDir, id, false) // without git the report has none
+	return runs.BuildReport(runs.Source{
+		StateDir: stateDir, Run: run, IsDriven: driver != nil, Agents: agents.New(c), Snapshots: shots,
+		Hide: secrets.NewRedactor(a.Environ).Text, Next: session.Outcome(run, stateDir).Hint,
+	})
 }

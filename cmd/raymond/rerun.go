@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -15,9 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -52,7 +49,7 @@ func (a *App) rerunCommand() *cobra.Command {
 }
 
 func (a *App) rerun(o *options.Options, id, from string) error {
-	point, err := runs.Original{StateDir: o.StateDir, ID: id, Where: "--from"}.Find(from)
+	point, err := runs.Find(o.StateDir, id, from, "--from")
 	if err != nil {
 		return err
 	}
@@ -73,22 +70,14 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 	if !o.Quiet {
 		a.warn(warnings...)
 	}
-	clis, err := a.clisOfRerun(o, id, run)
+	ready, err := a.prepare(o, point, run)
 	if err != nil {
 		return err
 	}
-	means := runs.Means{Agents: clis, NewID: uuid.NewString}
-	if means.Snapshots, err = a.snapshotsOf(o, id); err != nil {
-		return err
-	}
-	ready, err := point.Prepare(context.Background(), run, means)
-	if err != nil {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "rerun of " + id, What: err.Error()}
-	}
-	for _, line := range ready.Notes(point) {
+	for _, line := range ready.Notes {
 		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped(line))
 	}
-	if ready.Worktrees.IsMade() {
+	if ready.HasWorktrees {
 		o.Workspace = options.WorkspaceGit // as in the run before
 	}
 	err = a.drive(session.Setup{Options: o, Scope: s, Run: ready.Run, Store: store}, nil)
@@ -98,30 +87,24 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 	return err
 }
 
-// clisOfRerun returns the agent CLIs of a run that begins as another one, whose conversations they have.
-func (a *App) clisOfRerun(o *options.Options, id string, run *state.Run) (map[string]runner.Agent, error) {
+// prepare makes what a run needs that begins at a point of another one.
+func (a *App) prepare(o *options.Options, point runs.Point, run *state.Run) (*runs.Prepared, error) {
+	id := point.Run.WorkflowID
 	before, err := session.Dir(o.StateDir, id)
 	now, more := session.Dir(o.StateDir, run.WorkflowID)
 	if err = errors.Join(err, more); err != nil {
 		return nil, err
 	}
-	c := agents.Config{Env: session.Environ(a.Environ), Paths: paths(o, a.Getenv), Folder: cliFolder(o, now)}
-	return agents.New(c), bring(c, run, "", session.CLIFolder(before))
-}
-
-// snapshotsOf returns the snapshots that were taken of a run's files; nil where there are none,
-// or the files are to be as they are.
-func (a *App) snapshotsOf(o *options.Options, id string) (*workspace.Snapshots, error) {
-	dir, err := session.Dir(o.StateDir, id)
-	if err != nil {
+	clis := a.clis(o, now)
+	if err := bring(clis, run, before); err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(snapshots.Path(dir)); err != nil || o.IsGiven("workspace") && o.Workspace == options.WorkspaceNone {
-		return nil, nil
+	var shots *workspace.Snapshots
+	if !o.IsGiven("workspace") || o.Workspace != options.WorkspaceNone {
+		if shots, err = a.keptSnapshots(o.StateDir, id, o.Cage.IsOff()); err != nil {
+			return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none leaves the files as they are"}
+		}
 	}
-	all, err := snapshotsIn(dir, o, a.Environ)
-	if err != nil {
-		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none leaves the files as they are"}
-	}
-	return all, nil
+	ready, err := point.Prepare(context.Background(), run, agents.New(*clis), shots)
+	return ready, problem.OfMachine("rerun of "+id, err)
 }

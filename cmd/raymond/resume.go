@@ -53,7 +53,7 @@ func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 			return err
 		}
 		return session.ShowCompleted(session.Setup{
-			Options: o, Run: run, Store: store, Resumed: true, Dir: dir, Out: session.Out{Stdout: a.Stdout, Stderr: a.Stderr},
+			Options: o, Run: run, Store: store, Resumed: true, Dir: dir, Stdout: a.Stdout, Stderr: a.Stderr,
 		})
 	}
 	s, err := session.Reopen(run)

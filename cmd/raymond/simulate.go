@@ -9,7 +9,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -69,7 +68,7 @@ func (a *App) record(stateDir, id string) error {
 	if !state.ValidID(id) {
 		return unknown
 	}
-	report, err := runs.ReadReport(a.source(stateDir, id), id)
+	report, err := a.readReport(stateDir, id)
 	if errors.Is(err, state.ErrNotFound) {
 		return unknown
 	}

@@ -76,8 +76,8 @@ func (a *asking) join(u *session.Setup) {
 	if a == nil {
 		return
 	}
-	u.Others.People = a
-	if p, ok := u.Others.Checkpoints.(*periodic); ok {
+	u.Config.People = a
+	if p, ok := u.Config.Checkpoints.(*periodic); ok {
 		p.asks, a.periodic = a, p
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -32,7 +31,7 @@ type readyRun struct {
 	base     string             // the commit that the job was checked out at; "" for none
 	talks    *checkpoints.Talks // nil: nobody removes the conversations
 	hasWork  bool               // work that agents may have done was put into the workspace
-	checkout snapshots.Checkout // zero where no script gets the agents' work
+	checkout session.Checkout   // zero where no script gets the agents' work
 	to       *storage           // nil: nothing is stored
 }
 
@@ -133,10 +132,10 @@ func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 		return nil
 	}
 	if b.isResumed() && !b.isStored() { // on this machine, where agents have been
-		b.checkout, _ = snapshots.Kept(s.dirs.run(b.was.WorkflowID))
+		b.checkout, _ = session.KeptCheckout(s.dirs.run(b.was.WorkflowID))
 		return nil
 	}
-	if b.checkout, err = snapshots.Look(ctx, s.git, s.dirs.work, s.env.Getenv("GITHUB_SHA")); err != nil {
+	if b.checkout, err = session.LookAtCheckout(ctx, s.git, s.dirs.work, s.env.Getenv("GITHUB_SHA")); err != nil {
 		return machineProblem("the checkout", err)
 	}
 	return nil
@@ -168,7 +167,7 @@ func noteLocal(s *step, b *readyRun) error {
 		Key: s.key, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Untrusted: s.note.get().Untrusted,
 		KeyOf: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input,
 	})
-	if _, isKept := snapshots.Kept(dir); err == nil && !isKept && b.checkout.Base != "" {
+	if _, isKept := session.KeptCheckout(dir); err == nil && !isKept && b.checkout.Base != "" {
 		err = b.checkout.Keep(dir)
 	}
 	return errors.Join(err, s.note.change(func(d *noteData) { d.Local = true }))

@@ -9,7 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 	clis "github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -39,7 +38,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	}
 	stops := session.StopOptions{Gone: s.gone, InJob: true, Signals: s.env.Process.Signals}
 	if b.to != nil {
-		u.Others.Checkpoints = &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
+		u.Config.Checkpoints = &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
 		stops.Asked = b.to.claim.Asked()
 	}
 	e.stops = session.Listen(stops)
@@ -72,15 +71,12 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 func setup(s *step, b *readyRun, a *agents) session.Setup {
 	u := session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), Changed: b.changed,
-		Others: session.Others{Part: partAgents(s.part()), Matrix: matrixOf(s.in, s.part()), HandOver: b.checkout.HandOver(s.git)},
+		Config: runner.Config{Part: partAgents(s.part()), Matrix: matrixOf(s.in, s.part()), HandOver: b.checkout.HandOver(s.git), Redact: a.redact},
 		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.dirs.run(b.run.WorkflowID),
-		Hide: session.Hide{Printed: a.redact, Events: s.log.shown},
-		Out: session.Out{
-			Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals, Traces: session.Traces{Environ: s.env.Environ, Version: s.env.Version},
-		},
+		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Hide: s.log.shown, Seal: s.note.seals, TracesTo: s.env.Environ, Version: s.env.Version,
 	}
 	if s.in.Workspace == job.WorkspaceGit {
-		u.Others.Snapshots = s.git.OpenSnapshots(snapshots.Path(u.Dir))
+		u.Snapshots = s.git.OpenSnapshots(session.SnapshotsPath(u.Dir))
 	}
 	return u
 }
@@ -134,7 +130,7 @@ func showAgain(s *step, p prepared, b *readyRun) (*ending, error) {
 	e := newEnding(s, p, b)
 	o, err := session.Replay(session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.dirs.run(b.run.WorkflowID),
-		Hide: session.Hide{Events: s.log.shown}, Out: session.Out{Stdout: s.env.Stdout, Stderr: s.env.Stderr, Seal: s.note.seals},
+		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Hide: s.log.shown, Seal: s.note.seals,
 	})
 	if err != nil {
 		return e, err

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	webpage "github.com/raymond-action/raymond-action/runner/insight/page"
@@ -80,7 +80,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	defer os.Remove(f.Name())
 	defer f.Close()
 	from := sourceOf(s, run)
-	from.Next = func(*state.Run) string { return next }
+	from.Next = next
 	if err := writeReport(f, from); err != nil {
 		return report.Link{}, err
 	}
@@ -106,7 +106,7 @@ func sourceOf(s *step, run *state.Run) runs.Source {
 		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return mask(logins(text)) },
 	}
 	if s.in.Workspace == job.WorkspaceGit {
-		from.Snapshots = s.git.OpenSnapshots(snapshots.Path(s.dirs.run(run.WorkflowID)))
+		from.Snapshots = s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(run.WorkflowID)))
 	}
 	return from
 }

@@ -7,15 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/google/uuid"
-
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -27,7 +24,7 @@ func beginRerun(ctx context.Context, s *step, b *readyRun) error {
 	if err != nil {
 		return err
 	}
-	point, err := runs.Original{StateDir: dir, ID: b.was.WorkflowID, Where: "input resume"}.Find(s.in.Rerun)
+	point, err := runs.Find(dir, b.was.WorkflowID, s.in.Rerun, "input resume")
 	if err != nil {
 		return err
 	}
@@ -98,7 +95,7 @@ func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 	} else if err := bringLocal(s, b.was.WorkflowID, run); err != nil {
 		return nil, err
 	}
-	copies, err := runs.Copier{Agents: agents, Where: where, NewID: uuid.NewString}.Copy(run)
+	copies, err := runs.CopyConversations(run, agents, where)
 	if err != nil {
 		return nil, machineProblem("conversations", err)
 	}
@@ -164,9 +161,9 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 // machine.
 func snapshotsOf(ctx context.Context, s *step, b *readyRun, point runs.Point) (*workspace.Snapshots, error) {
 	if !b.isStored() {
-		return s.git.OpenSnapshots(snapshots.Path(s.dirs.run(b.was.WorkflowID))), nil
+		return s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(b.was.WorkflowID))), nil
 	}
-	all := s.git.OpenSnapshots(snapshots.Path(b.found.Dir))
+	all := s.git.OpenSnapshots(session.SnapshotsPath(b.found.Dir))
 	where, err := relocation(s.places, b.found)
 	if err != nil {
 		return nil, err

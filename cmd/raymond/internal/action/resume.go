@@ -15,7 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	clis "github.com/raymond-action/raymond-action/runner/agents"
@@ -93,7 +92,7 @@ func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err err
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
 	defer cancel()
-	shots := s.git.OpenSnapshots(snapshots.Path(s.dirs.run(b.run.WorkflowID)))
+	shots := s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(b.run.WorkflowID)))
 	if err := s.unpackSnapshots(ctx, shots, b.found, checkpoints.Dirs(b.run)); err != nil { // the run can do without
 		s.log.note("The snapshots of the files were not put back: " + err.Error() + ".")
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -73,7 +73,7 @@ func newStore(s *step, o checkpoints.Options) *checkpoints.Store {
 	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
 	if s.in.Workspace == job.WorkspaceGit {
 		o.Git = s.git
-		o.Snapshots = o.Git.OpenSnapshots(snapshots.Path(o.Dir))
+		o.Snapshots = o.Git.OpenSnapshots(session.SnapshotsPath(o.Dir))
 	}
 	return checkpoints.New(o)
 }

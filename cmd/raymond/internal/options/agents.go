@@ -1,6 +1,7 @@
 package options
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 
@@ -10,22 +11,22 @@ import (
 
 var permissionModes = protocol.PermissionModes()
 
-// CLIVar is the variable of the environment that names the path of an agent CLI where no flag
-// does, by protocol.Backends; "" for an agent that has none.
-func CLIVar(backend string) string {
-	for _, c := range clis {
-		if c.backend == backend {
-			return c.variable
-		}
-	}
-	return ""
-}
-
 // clis are the agent CLIs whose path can be named.
 var clis = []struct{ backend, variable, title string }{
 	{protocol.BackendClaude, "RAYMOND_CLAUDE", "Claude Code CLI"},
 	{protocol.BackendCodex, "RAYMOND_CODEX", "Codex CLI"},
 	{protocol.BackendGemini, "RAYMOND_GEMINI", "Gemini CLI"},
+}
+
+// Paths are those of the agent CLIs that a flag or the environment names, by protocol.Backends.
+func (o *Options) Paths(getenv func(string) string) map[string]string {
+	paths := map[string]string{}
+	for _, c := range clis {
+		if path := cmp.Or(o.CLIs[c.backend], getenv(c.variable)); path != "" {
+			paths[c.backend] = path
+		}
+	}
+	return paths
 }
 
 // addAgents defines the flags that say what runs prompts, and what it may do.

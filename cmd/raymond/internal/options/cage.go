@@ -65,11 +65,11 @@ func isPath(s string) error {
 // checkCage reports flags that need a cage.
 func (o *Options) checkCage() {
 	if o.Cage.IsOff() && o.Cage.Network != "" {
-		o.Reject(problem.Usage(o.called("network"), "needs a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
+		o.Reject(problem.Usage(o.Called("network"), "needs a cage", fmt.Sprintf("set %s to on or require", o.Called("cage"))))
 	}
 	for flag, paths := range map[string][]string{"cage-write": o.Cage.Writable, "cage-read": o.Cage.Readable} {
 		if o.Cage.IsOff() && len(paths) > 0 {
-			o.Reject(problem.Usage(o.called(flag), "is of no use without a cage", fmt.Sprintf("set %s to on or require", o.called("cage"))))
+			o.Reject(problem.Usage(o.Called(flag), "is of no use without a cage", fmt.Sprintf("set %s to on or require", o.Called("cage"))))
 		}
 	}
 }

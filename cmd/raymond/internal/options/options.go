@@ -117,7 +117,7 @@ func (v *value) Type() string { return v.kind }
 func (v *value) Set(s string) error {
 	v.o.given[v.name] = true
 	if err := v.set(s); err != nil {
-		v.o.errs = append(v.o.errs, problem.Usage(v.o.called(v.name), fmt.Sprintf("%q: %v", problem.Shorten(s), err), ""))
+		v.o.errs = append(v.o.errs, problem.Usage(v.o.Called(v.name), fmt.Sprintf("%q: %v", problem.Shorten(s), err), ""))
 	}
 	return nil
 }
@@ -133,8 +133,8 @@ func (o *Options) Words(flag string) []string {
 	return words
 }
 
-// called is what the user calls a flag.
-func (o *Options) called(name string) string {
+// Called is what the user calls a flag.
+func (o *Options) Called(name string) string {
 	if o.Label != nil {
 		return o.Label(name)
 	}
@@ -270,13 +270,13 @@ func (o *Options) Verbose() bool { return o.Telling == runner.TellAll }
 // Check reports everything that is wrong with the flags.
 func (o *Options) Check() error {
 	if o.given["input"] && o.given["input-file"] {
-		o.errs = append(o.errs, problem.Usage(o.called("input-file"), "--input is given too", "give one of them"))
+		o.errs = append(o.errs, problem.Usage(o.Called("input-file"), "--input is given too", "give one of them"))
 	}
 	if o.given["name"] && o.given["workflow-id"] {
-		o.errs = append(o.errs, problem.Usage(o.called("name"), "--workflow-id is given too", "give one of them"))
+		o.errs = append(o.errs, problem.Usage(o.Called("name"), "--workflow-id is given too", "give one of them"))
 	}
 	if o.Quiet && o.Verbose() {
-		o.errs = append(o.errs, problem.Usage(o.called("quiet"), "--verbose is given too", "give one of them"))
+		o.errs = append(o.errs, problem.Usage(o.Called("quiet"), "--verbose is given too", "give one of them"))
 	}
 	o.checkCage()
 	return errors.Join(o.errs...)

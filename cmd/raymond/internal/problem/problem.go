@@ -109,6 +109,14 @@ func Usage(where, what, hint string) error {
 	return &Problem{Class: ClassUsage, Where: where, What: what, Hint: hint}
 }
 
+// OfMachine is an error of the machine, such as a full disk; nil for a nil error.
+func OfMachine(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &Problem{Class: ClassRuntime, Where: where, What: err.Error()}
+}
+
 // All flattens an error into the lines to print. An error that nobody gave a
 // class is judged by what is known of it.
 func All(err error) []*Problem {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,83 +12,80 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Folder is a state folder whose runs are shown with the files that they changed.
-type Folder struct {
-	Dir     string
-	Environ []string // in which git is found
+// Execution is one state execution of a run, as history shows it.
+type Execution struct {
+	Exec       int               `json:"exec"` // its number: they are counted in the order in which they start
+	Agent      string            `json:"agent"`
+	State      string            `json:"state"`
+	Status     string            `json:"status"`
+	CostUSD    state.USD         `json:"cost_usd"`
+	Started    time.Time         `json:"started"`
+	DurationMS int64             `json:"duration_ms"` // of the work in it, 0 while it goes on
+	Attempts   int               `json:"attempts"`    // the verdicts on it; 1 where there are none
+	SessionID  string            `json:"session_id"`  // "" of a script
+	Transition *state.Transition `json:"transition"`  // nil while there is none; the last one of a state that forked several agents
+	Files      []string          `json:"files"`       // that it has changed; nil where there are no snapshots of them
+
+	of report.Exec
 }
 
-// PrintHistory prints the state executions of a run.
-func (f Folder) PrintHistory(out io.Writer, id string, asJSON bool) error {
-	_, list, err := ReadExecutions(f.Dir, id)
-	if err == nil {
-		err = f.addFiles(list, id)
-	}
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return PrintJSON(out, list)
-	}
-	return showHistory(out, list)
+// ModelOf reads what is known of a run from its event log and its state file.
+func ModelOf(stateDir string, run *state.Run) (*report.Model, error) {
+	return report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
 }
 
-// addFiles adds the files that the executions changed.
-func (f Folder) addFiles(list []Execution, id string) error {
-	own, err := filepath.Abs(filepath.Join(f.Dir, id))
-	if err != nil {
-		return err
-	}
-	if _, err := os.Lstat(snapshots.Path(own)); err != nil {
-		return nil // none are kept
-	}
-	path, err := workspace.Find(f.Environ)
-	if err != nil {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error()}
-	}
-	git := workspace.Git{Path: path, Env: f.Environ, IsFree: true}
-	changes, err := git.OpenSnapshots(snapshots.Path(own)).Changes(context.Background(), workspace.Most{})
-	if err != nil {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "snapshots of " + id, What: err.Error()}
-	}
-	for i := range list {
-		list[i].add(changes)
-	}
-	return nil
-}
-
-// add adds the files that the execution changed.
-func (e *Execution) add(changes map[int]workspace.Changes) {
-	found, ok := changes[e.Exec]
-	if !ok {
-		return
-	}
-	e.Files = []string{}
-	for _, c := range found.Files {
-		if !slices.Contains(e.Files, c.Path) { // a file that has become a folder is told twice
-			e.Files = append(e.Files, c.Path)
-		}
-	}
-}
-
-// ReadExecutions reads a run and its state executions, without its lock.
-func ReadExecutions(dir, id string) (*state.Run, []Execution, error) {
-	run, driver, err := Read(dir, id)
+// executions reads a run, without its lock, and what it did, in the order of the numbers.
+func executions(stateDir, id string) (*state.Run, []Execution, error) {
+	run, driver, err := Read(stateDir, id)
 	if err != nil {
 		return nil, nil, err
 	}
-	list, err := executionsOf(dir, run, driver != nil)
-	return run, list, err
+	m, err := ModelOf(stateDir, run)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := []Execution{}
+	for _, x := range m.Rows(driver != nil) {
+		list = append(list, Execution{
+			Exec: x.N, Agent: x.Agent, State: x.State, Status: x.Status, CostUSD: x.Spent.USD, SessionID: x.SessionID, Transition: x.Transition,
+			Started: x.Started, DurationMS: x.DurationMS, Attempts: max(1, len(x.Attempts)), of: x,
+		})
+	}
+	return run, list, nil
 }
 
-// showHistory prints a line for each execution.
-func showHistory(out io.Writer, list []Execution) error {
+// History returns the state executions of a run of a state folder, with the files that they changed where
+// shots, which may be nil, has them.
+func History(stateDir, id string, shots *workspace.Snapshots) ([]Execution, error) {
+	_, list, err := executions(stateDir, id)
+	if err != nil || shots == nil {
+		return list, err
+	}
+	changes, err := shots.Changes(context.Background(), workspace.Most{})
+	if err != nil {
+		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "snapshots of " + id, What: err.Error()}
+	}
+	for i := range list {
+		found, ok := changes[list[i].Exec]
+		if !ok {
+			continue
+		}
+		files := []string{}
+		for _, c := range found.Files {
+			files = append(files, c.Path)
+		}
+		list[i].Files = slices.Compact(files) // a file that has become a folder is told twice
+	}
+	return list, nil
+}
+
+// PrintHistory prints a line for each execution.
+func PrintHistory(out io.Writer, list []Execution) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "EXEC\tAGENT\tSTATE\tSTATUS\tCOST\tTIME\tATTEMPTS\tSESSION\tTRANSITION\tFILES")
 	for _, e := range list {
@@ -98,7 +94,7 @@ func showHistory(out io.Writer, list []Execution) error {
 			took = report.Span(time.Duration(e.DurationMS) * time.Millisecond)
 		}
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\n", e.Exec, text.Escaped(e.Agent), text.Escaped(e.State), e.Status,
-			e.spent, orDash(took), e.Attempts, e.again, orDash(e.SessionID), orDash(e.next()), orDash(fileNames(e.Files)))
+			e.of.Spent.Spent, orDash(took), e.Attempts, e.again(), orDash(e.SessionID), orDash(e.next()), orDash(fileNames(e.Files)))
 	}
 	return w.Flush()
 }
@@ -111,23 +107,29 @@ func orDash(s string) string {
 	return text.Escaped(s)
 }
 
-// next says where the execution led, and why it failed if it did.
-func (e *Execution) next() string {
-	if e.Status == report.Failed {
-		return problem.Shorten(e.err)
+// again says what was done again in an execution besides attempts.
+func (e *Execution) again() (text string) {
+	for _, c := range []struct {
+		n     int
+		thing string
+	}{{len(e.of.Retries), "retry"}, {len(e.of.Reminders), "reminder"}, {len(e.of.Interruptions), "interruption"}} {
+		if c.n > 0 {
+			text += ", " + state.Count(c.n, c.thing)
+		}
 	}
-	return arrow(e.Transition)
+	return text
 }
 
-// arrow shows a transition in a few words.
-func arrow(t *state.Transition) string {
-	if t == nil {
+// next says where the execution led, and why it failed if it did.
+func (e *Execution) next() string {
+	t := e.Transition
+	switch {
+	case e.Status == report.Failed:
+		return problem.Shorten(e.of.Error)
+	case t == nil:
 		return ""
 	}
-	words := t.Tag
-	if t.Target != "" {
-		words += " " + t.Target
-	}
+	words := strings.TrimSpace(t.Tag + " " + t.Target)
 	for _, after := range []string{t.Return, t.Next} {
 		if after != "" {
 			words += ", then " + after

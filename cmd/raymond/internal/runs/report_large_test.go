@@ -150,5 +150,5 @@ func (l *large) save() runs.Source {
 	l.must(err)
 	l.must(f.Fold(l.run, nil, nil))
 	l.must(f.Close())
-	return runs.Source{StateDir: folder, Agents: agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + l.config}})}
+	return runs.Source{StateDir: folder, Run: l.run, Agents: agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + l.config}})}
 }

@@ -2,26 +2,19 @@ package runs_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
-	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
 // TestReportOfAStateFolder: what a report says comes from the state, the event log and the
 // transcripts of a folder, and it is a file that only its owner can read.
 func TestReportOfAStateFolder(t *testing.T) {
-	source := newLarge(t, 2, 5_000)
-	var stdout bytes.Buffer
-	if err := runs.PrintReport(runs.Output{AsJSON: true, Stdout: &stdout}, source, "large"); err != nil {
-		t.Fatal(err)
-	}
-	var r insight.Report
-	if err := json.Unmarshal(stdout.Bytes(), &r); err != nil {
+	r, err := runs.BuildReport(newLarge(t, 2, 5_000))
+	if err != nil {
 		t.Fatal(err)
 	}
 	if len(r.Executions) != 4 || len(r.Agents) != 3 || r.Status != "completed" || len(r.LeftOut) > 0 {
@@ -34,8 +27,8 @@ func TestReportOfAStateFolder(t *testing.T) {
 	}
 
 	page := filepath.Join(t.TempDir(), "page.html")
-	stdout.Reset()
-	if err := runs.PrintReport(runs.Output{File: page, Stdout: &stdout}, source, "large"); err != nil {
+	var stdout bytes.Buffer
+	if err := runs.WriteReport(&stdout, page, false, r); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(page)
@@ -45,7 +38,7 @@ func TestReportOfAStateFolder(t *testing.T) {
 	if info, err := os.Stat(page); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("got the mode %v, %v, want a file for its owner", info.Mode(), err)
 	}
-	if err := runs.PrintReport(runs.Output{File: t.TempDir(), Stdout: &stdout}, source, "large"); err == nil {
+	if err := runs.WriteReport(&stdout, t.TempDir(), false, r); err == nil {
 		t.Error("a folder in place of the file: got no error")
 	}
 }

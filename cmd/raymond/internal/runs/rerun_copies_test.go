@@ -51,12 +51,7 @@ func talking() *state.Run {
 
 // prepare copies the conversations of a run with c.
 func prepare(c *copyist, r *state.Run) (*runs.Copies, error) {
-	n := 0
-	return runs.Copier{
-		Agents: map[string]runner.Agent{"claude": c},
-		Where:  func(dir string) string { return "/new" + dir },
-		NewID:  func() string { n++; return fmt.Sprint("copy-", n) },
-	}.Copy(r)
+	return runs.CopyConversations(r, map[string]runner.Agent{"claude": c}, func(dir string) string { return "/new" + dir })
 }
 
 // TestConversationsAreCopied: each once, as far as the run needs it, and wherever it is named.
@@ -66,12 +61,13 @@ func TestConversationsAreCopied(t *testing.T) {
 	if err != nil || len(copies.Notes) > 0 {
 		t.Fatalf("got the notes %q (%v), want none", copies.Notes, err)
 	}
-	want := []string{"copy 70 of caller in /work to copy-1 in /new/work", "copy -1 of other in /work to copy-2 in /new/work"}
+	a := r.Agents[0]
+	of, other := a.Session.ID, a.Stack[1].Session.ID
+	want := []string{"copy 70 of caller in /work to " + of + " in /new/work", "copy -1 of other in /work to " + other + " in /new/work"}
 	if diff := cmp.Diff(want, c.done); diff != "" {
 		t.Errorf("done (-want +got):\n%s", diff)
 	}
-	a := r.Agents[0]
-	if a.Session.ID != "copy-1" || a.Session.CLIID != "cli-copy-1" || a.Stack[0].Session.ID != "copy-1" || a.Stack[1].Session.ID != "copy-2" || !a.Branch || !a.Stack[1].Branch {
+	if of == "caller" || a.Session.CLIID != "cli-"+of || a.Stack[0].Session.ID != of || !a.Branch || !a.Stack[1].Branch {
 		t.Errorf("got the agent %+v, want it in the copies", a)
 	}
 }
@@ -95,7 +91,7 @@ func TestConversationsThatCantBeCopiedBeginAnew(t *testing.T) {
 func TestCopiesOfARunThatCantBeginAreRemoved(t *testing.T) {
 	full := errors.New("disk full")
 	c := &copyist{wrong: map[string]error{"other": full}}
-	if _, err := prepare(c, talking()); !errors.Is(err, full) || c.done[len(c.done)-1] != "remove copy-1 cli-copy-1" {
+	if _, err := prepare(c, talking()); !errors.Is(err, full) || len(c.done) != 2 || !strings.HasPrefix(c.done[1], "remove ") {
 		t.Errorf("got %v after %q, want the error, and the copy removed", err, c.done)
 	}
 }

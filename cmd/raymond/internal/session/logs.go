@@ -6,12 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -23,7 +22,7 @@ const EventsFile = "events.jsonl"
 // after an error; the log is nil for a run that has none of its own.
 func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 	events = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(u.Out.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()+"; nothing more goes there"))
+		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()+"; nothing more goes there"))
 	})
 	if u.Store != nil || u.Resumed { // a simulation has no log of its own
 		if !u.Resumed {
@@ -31,7 +30,7 @@ func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 				return events, nil, err
 			}
 		}
-		if log, err = OpenLog(u.Dir, u.Run, u.Hide.Events, u.Out.Seal); err != nil {
+		if log, err = OpenLog(u.Dir, u.Run, u.Hide, u.Seal); err != nil {
 			return events, nil, err
 		}
 		events.Add("event log", log)
@@ -72,17 +71,11 @@ func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.S
 // setAside keeps the log of an earlier run of the same id whose state file is
 // gone: the new run's begins with number 1.
 func setAside(path string) error {
-	for n := 1; ; n++ {
-		next := fmt.Sprintf("%s.%d", path, n)
-		if _, err := os.Lstat(next); err == nil {
-			continue
-		}
-		err := files.Rename(path, next)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		return err
+	err := files.Rename(path, path+"."+time.Now().UTC().Format("20060102T150405.000"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
+	return err
 }
 
 // copyLog opens what --events names.
@@ -91,7 +84,7 @@ func copyLog(u Setup, events *report.Fanout) error {
 	case "":
 		return nil
 	case "-":
-		events.Add("--events", report.NewLog(u.Out.Stdout, u.Run.WorkflowID, u.Run.Progress.Events))
+		events.Add("--events", report.NewLog(u.Stdout, u.Run.WorkflowID, u.Run.Progress.Events))
 		return nil
 	}
 	log, err := report.OpenLog(u.Options.Events, u.Run.WorkflowID)

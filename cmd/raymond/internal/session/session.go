@@ -1,5 +1,5 @@
 // Package session drives one run, wired to everything it needs: its folders, its
-// logs, the agent CLI, scripts, signals. The command line, the Action and
+// logs, the agent CLI, scripts, signals, snapshots of its files. The command line, the Action and
 // simulations all use it.
 //
 // NewRun makes a run from flags and a workflow, CheckResume says whether an
@@ -23,7 +23,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -47,7 +46,7 @@ type Session struct {
 
 	setup Setup
 	clis  map[string]runner.Agent // as they are before anybody wraps them
-	files *snapshots.Keeper       // nil: no snapshots are taken
+	files *snapshots              // nil: none are taken
 	log   *report.Log             // the run's own; nil for a run of which no state is kept
 }
 
@@ -60,40 +59,38 @@ func newToken() string {
 
 // Open ends what an earlier process has left of the run, and prepares folders and
 // logs. The caller closes the session.
-func Open(s Setup) (*Session, error) {
-	if s.Resumed {
-		if err := Sweep(s.Run.Mark); err != nil {
+func Open(u Setup) (*Session, error) {
+	if u.Resumed {
+		if err := Sweep(u.Run.Mark); err != nil {
 			return nil, err
 		}
 	}
-	o := &Session{setup: s, Config: runner.Config{
-		Workflow: s.Scope.Workflow, NewID: uuid.NewString, NewToken: newToken, Clock: runner.RealClock(), Telling: s.Options.Telling,
-		Deadline: s.Options.Deadline, Cancel: s.Stops.Reasons(), Redact: s.Hide.Printed, Checkpoints: s.Others.Checkpoints, ListPrice: Prices(s.Now()).Of,
-		Cages: s.Env.Cages, People: s.Others.People, Jobs: s.Options.Jobs, Part: s.Others.Part, Matrix: s.Others.Matrix, Hold: s.Options.Hold,
-		PayloadDir: filepath.Join(s.private(), "payload"), OwnDir: filepath.Join(s.private(), "scripts"), LogDir: filepath.Join(s.Dir, "logs"), CopyDir: filepath.Join(s.Dir, "protected"),
-		HandOver: s.Others.HandOver,
-	}}
+	s := &Session{setup: u, Config: u.Config}
 	if err := shell.Adopt(); err != nil {
-		o.note("what a state leaves in the background may outlive it: " + err.Error())
+		s.note("what a state leaves in the background may outlive it: " + err.Error())
 	}
-	folderErr := o.makeFolders()
+	folderErr := s.makeFolders()
 	var err error
-	if o.Events, o.log, err = openLogs(s); err != nil || folderErr != nil {
-		o.Close()
+	if s.Events, s.log, err = openLogs(u); err != nil || folderErr != nil {
+		s.Close()
 		return nil, errors.Join(folderErr, err)
 	}
-	if o.Config.DebugDir != "" {
-		o.Events.Add("debug folder", report.NewDebug(o.Config.DebugDir, o.Events.Model))
+	c := &s.Config
+	c.Workflow, c.Cages, c.Clock = u.Scope.Workflow, u.Env.Cages, runner.RealClock()
+	c.Telling, c.Deadline, c.Jobs, c.Hold = u.Options.Telling, u.Options.Deadline, u.Options.Jobs, u.Options.Hold
+	c.NewID, c.NewToken, c.Cancel, c.ListPrice = uuid.NewString, newToken, u.Stops.Reasons(), Prices(u.Now()).Of
+	if c.DebugDir != "" {
+		s.Events.Add("debug folder", report.NewDebug(c.DebugDir, s.Events.Model))
 	}
-	o.Config.Reporter = reporter(o.Events, s.Hide.Events)
+	c.Reporter = reporter(s.Events, u.Hide)
 	// Snapshots are of what prompts have done.
-	if s.Others.Snapshots != nil && s.Scope.HasPrompts() {
-		o.files = snapshots.New(s.Others.Snapshots, o.Config.Reporter)
-		o.Config.Snapshots = o.files
+	if u.Snapshots != nil && u.Scope.HasPrompts() {
+		s.files = newSnapshots(u.Snapshots.Take, c.Reporter)
+		c.Snapshots = s.files
 	}
-	o.setBackends()
-	o.addTraces(time.Now())
-	return o, nil
+	s.setBackends()
+	s.addTraces(time.Now())
+	return s, nil
 }
 
 // Sweep ends the processes that a run which was killed has left behind.
@@ -113,12 +110,12 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	// Where no file leads to a prompt, a run starts without the git processes of a first
 	// snapshot. A prompt that comes nevertheless is the first one then.
 	if s.files != nil && s.setup.Scope.LeadsToPrompt() {
-		s.files.Start(s.setup.Run)
+		s.files.start(s.setup.Run)
 	}
 	r := runner.New(s.Config, s.setup.Run)
 	err := r.Run(ctx, s.setup.Resumed, s.setup.Changed)
 	if s.files != nil {
-		s.files.Close(r.State().Progress.Status == state.Cancelled)
+		s.files.close(r.State().Progress.Status == state.Cancelled)
 	}
 	if c := s.setup.Agents; c != nil && c.Folder != "" {
 		err = errors.Join(err, agents.Empty(*c))
@@ -142,6 +139,14 @@ func (s *Session) Close() {
 	}
 }
 
+// note prints a line for people.
+func (s *Session) note(line string) {
+	if s.setup.Hide != nil {
+		line = s.setup.Hide(line)
+	}
+	fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escaped(line))
+}
+
 // Tidy removes what only a run under way needs from its own folder.
 func Tidy(dir string) error {
 	var errs []error
@@ -153,16 +158,19 @@ func Tidy(dir string) error {
 
 // makeFolders makes the folders that the run needs.
 func (s *Session) makeFolders() (err error) {
-	for _, dir := range []string{s.Config.PayloadDir, s.Config.OwnDir} {
+	u, c := &s.setup, &s.Config
+	c.LogDir, c.CopyDir = filepath.Join(u.Dir, "logs"), filepath.Join(u.Dir, "protected")
+	c.PayloadDir, c.OwnDir = filepath.Join(u.private(), "payload"), filepath.Join(u.private(), "scripts")
+	for _, dir := range []string{c.PayloadDir, c.OwnDir} {
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 			return err
 		}
 	}
-	if dir := s.setup.Options.DebugDir; dir != "" {
-		if s.Config.DebugDir, err = filepath.Abs(dir); err != nil {
+	if dir := u.Options.DebugDir; dir != "" {
+		if c.DebugDir, err = filepath.Abs(dir); err != nil {
 			return err
 		}
-		if err := os.MkdirAll(s.Config.DebugDir, 0o700); err != nil {
+		if err := os.MkdirAll(c.DebugDir, 0o700); err != nil {
 			return problem.Usage("--debug-dir", err.Error(), "")
 		}
 	}
@@ -181,7 +189,7 @@ func (s *Session) copyScope() error {
 	if err == nil {
 		s.Config.ScriptDir = dir
 		if note := files.Partial(); note != "" {
-			fmt.Fprintln(s.setup.Out.Stderr, "raymond: note: "+text.Escaped(note))
+			fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escaped(note))
 		}
 	}
 	if files.Workflow.HasScripts() {
@@ -192,21 +200,27 @@ func (s *Session) copyScope() error {
 
 // setBackends says what prompts and scripts are run with.
 func (s *Session) setBackends() {
-	u := &s.setup
-	b := u.Backends.withDefaults(u.Agents != nil && u.Agents.NoNewPrivs)
-	s.Config.Scripts, s.Config.Verifier = b.Scripts(u.Env), b.Checks(u.Env.Common)
+	u, c := &s.setup, &s.Config
+	noNewPrivs := u.Agents != nil && u.Agents.NoNewPrivs
+	c.Scripts, c.Verifier = shell.Backend{Env: u.Env.Common, Trusted: u.Env.Trusted}, shell.Verifier{Env: u.Env.Common, NoNewPrivs: noNewPrivs}
 	if u.Store != nil {
-		s.Config.Store = &keeper{File: u.Store, log: s.log}
+		c.Store = &keeper{File: u.Store, log: s.log}
+	}
+	if u.Backends.Scripts != nil {
+		c.Scripts, c.Verifier = u.Backends.Scripts(u.Env), u.Backends.Checks(u.Env.Common)
 	}
 	if u.Agents == nil {
 		return
 	}
-	run, cfg := u.Now(), *u.Agents
+	run, cfg, newAgents := u.Now(), *u.Agents, agents.New
 	cfg.ClaudeArgs, cfg.Command = run.ClaudeArgs, run.Command
-	s.Config.Agents = b.Agents(cfg)
-	s.clis = maps.Clone(s.Config.Agents)
+	if u.Backends.Agents != nil {
+		newAgents = u.Backends.Agents
+	}
+	c.Agents = newAgents(cfg)
+	s.clis = maps.Clone(c.Agents)
 	if cfg.Proxy != nil {
-		s.Config.Meter = cfg.Proxy
+		c.Meter = cfg.Proxy
 	}
 }
 
@@ -233,5 +247,5 @@ func ShowCompleted(u Setup) error {
 	if err := Tidy(u.Dir); err != nil {
 		return err
 	}
-	return PrintResult(u.Out.Stdout, u.Options.Events, u.Run)
+	return PrintResult(u.Stdout, u.Options.Events, u.Run)
 }

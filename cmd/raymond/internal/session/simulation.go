@@ -112,8 +112,8 @@ func (s Simulation) take(replies *simulate.Replies) {
 func (s Simulation) drive(ctx context.Context, u Setup, replies *simulate.Replies) error {
 	env := Environ(s.Environ)
 	stops := Listen(StopOptions{})
-	u.Env, u.Hide.Printed, u.Stops = Env{Common: env, Trusted: env}, secrets.NewRedactor(s.Environ).Text, stops
-	u.Out = Out{Stdout: s.Stdout, Stderr: s.Stderr}
+	u.Env, u.Config.Redact, u.Stops = Env{Common: env, Trusted: env}, secrets.NewRedactor(s.Environ).Text, stops
+	u.Stdout, u.Stderr = s.Stdout, s.Stderr
 	o, err := Open(u)
 	if err != nil {
 		return err

@@ -1,10 +1,8 @@
 package session
 
 import (
-	"fmt"
 	"time"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/traces"
 )
 
@@ -12,11 +10,11 @@ import (
 // a note: no run fails because of it.
 func (s *Session) addTraces(now time.Time) {
 	u := &s.setup
-	if u.Out.Traces.Environ == nil {
+	if u.TracesTo == nil {
 		return
 	}
 	r, err := traces.Open(u.Run, u.Resumed, traces.Options{
-		Environ: u.Out.Traces.Environ, Version: u.Out.Traces.Version, Providers: s.providers(), Part: u.Others.Part, Now: now, Model: s.Events.Model, Note: s.note,
+		Environ: u.TracesTo, Version: u.Version, Providers: s.providers(), Part: u.Config.Part, Now: now, Model: s.Events.Model, Note: s.note,
 	})
 	switch {
 	case err != nil:
@@ -34,12 +32,4 @@ func (s *Session) providers() map[string]string {
 		all[name] = a.Abilities().Provider
 	}
 	return all
-}
-
-// note prints a line for people.
-func (s *Session) note(line string) {
-	if hide := s.setup.Hide.Events; hide != nil {
-		line = hide(line)
-	}
-	fmt.Fprintln(s.setup.Out.Stderr, "raymond: note: "+text.Escaped(line))
 }

@@ -1,4 +1,4 @@
-package snapshots_test
+package session
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -25,7 +24,7 @@ type taker struct {
 	err   error
 }
 
-func (f *taker) Take(ctx context.Context, s workspace.Shot) error {
+func (f *taker) take(ctx context.Context, s workspace.Shot) error {
 	if f.busy {
 		return errors.New("two at once")
 	}
@@ -51,8 +50,8 @@ func (n *notes) Note(_, _, text string) { n.list = append(n.list, text) }
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := new(taker), new(notes)
-		k := snapshots.New(f, n)
-		k.Start(&state.Run{
+		k := newSnapshots(f.take, n)
+		k.start(&state.Run{
 			Dir: "/w", Progress: state.Progress{Iterations: 7},
 			Agents: []*state.Agent{{Dir: "/w/tree", Stack: []state.Frame{{Dir: "/w"}, {}}}},
 		})
@@ -67,7 +66,7 @@ func TestOneAtATime(t *testing.T) {
 				t.Errorf("snapshot %d is taken after %v, want %v", i, got, want)
 			}
 		}
-		k.Close(false)
+		k.close(false)
 		want := []workspace.Shot{
 			{Exec: 7, IsStart: true, Dir: "/w"}, {Exec: 7, IsStart: true, Dir: "/w/tree"},
 			{Exec: 8, Agent: "main", State: "A.md", Dir: "/w"}, {Exec: 9, Agent: "main", State: "A.md", Dir: "/w"},
@@ -86,11 +85,11 @@ func TestOneAtATime(t *testing.T) {
 func TestFailuresAreNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{err: errors.New("the disk is full")}, new(notes)
-		k := snapshots.New(f, n)
+		k := newSnapshots(f.take, n)
 		for i := range 3 {
 			<-k.Take(runner.Shot{Exec: i + 1})
 		}
-		k.Close(false)
+		k.close(false)
 		if want := []string{"no snapshot of the files: the disk is full"}; !slices.Equal(n.list, want) || len(f.shots) != 3 {
 			t.Errorf("notes: got %q, want %q; %d snapshots were tried, want 3", n.list, want, len(f.shots))
 		}
@@ -101,12 +100,12 @@ func TestFailuresAreNotes(t *testing.T) {
 func TestSlowOnesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{lasts: time.Hour}, new(notes)
-		k := snapshots.New(f, n)
+		k := newSnapshots(f.take, n)
 		began := time.Now()
 		for i := range 4 {
 			<-k.Take(runner.Shot{Exec: i + 1})
 		}
-		k.Close(false)
+		k.close(false)
 		if took := time.Since(began); took != 40*time.Second {
 			t.Errorf("it took %v, want 40s", took)
 		}
@@ -122,10 +121,10 @@ func TestTheEndWaitsALittle(t *testing.T) {
 	for isCancelled, want := range map[bool]time.Duration{false: 3 * time.Second, true: 300 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &taker{lasts: 10 * time.Second}
-			k := snapshots.New(f, new(notes))
+			k := newSnapshots(f.take, new(notes))
 			k.Take(runner.Shot{Exec: 1})
 			began := time.Now()
-			k.Close(isCancelled)
+			k.close(isCancelled)
 			if took := time.Since(began); took != want || len(f.shots) != 0 || f.busy {
 				t.Errorf("cancelled %t: the end waited %v, want %v; snapshots %v, under way %v", isCancelled, took, want, f.shots, f.busy)
 			}

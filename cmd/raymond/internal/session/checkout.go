@@ -1,4 +1,4 @@
-package snapshots
+package session
 
 import (
 	"context"
@@ -17,9 +17,9 @@ type Checkout struct {
 	Untracked []string `json:"untracked"` // files that no commit has
 }
 
-// Look looks at a directory in which no agent has been yet. started is the commit that the job says it
+// LookAtCheckout looks at a directory in which no agent has been yet. started is the commit that the job says it
 // checked out, "" where nobody says so.
-func Look(ctx context.Context, g *workspace.Git, dir, started string) (Checkout, error) {
+func LookAtCheckout(ctx context.Context, g *workspace.Git, dir, started string) (Checkout, error) {
 	known, err := g.Untracked(ctx, dir)
 	return Checkout{g.Base(ctx, dir, started), known}, err
 }
@@ -31,8 +31,8 @@ const (
 	maxCheckout  = 64 << 20
 )
 
-// Kept returns what was kept in the run's own folder, and false where nothing was.
-func Kept(runDir string) (c Checkout, ok bool) {
+// KeptCheckout returns what was kept in the run's own folder, and false where nothing was.
+func KeptCheckout(runDir string) (c Checkout, ok bool) {
 	data, _, err := files.Read(filepath.Join(runDir, checkoutFile), maxCheckout)
 	return c, err == nil && json.Unmarshal(data, &c) == nil
 }

@@ -1,10 +1,9 @@
-package snapshots_test
+package session
 
 import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/snapshots"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -12,7 +11,7 @@ import (
 func TestARepositoryThatAgentsTookAwayIsAnError(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "4b825dc642cb6eb9a060e54bf8d69288fbee4904": false} {
 		g := &workspace.Git{Temp: t.TempDir()}
-		got, err := snapshots.Checkout{Base: base}.HandOver(g)(t.Context(), runner.Work{Dir: t.TempDir()}, t.TempDir())
+		got, err := Checkout{Base: base}.HandOver(g)(t.Context(), runner.Work{Dir: t.TempDir()}, t.TempDir())
 		if (err == nil) != want || got != (runner.HandedOver{}) {
 			t.Errorf("begun at %q: got %+v, %v", base, got, err)
 		}
