@@ -19,33 +19,19 @@ type routes struct {
 }
 
 func newRoutes(up upstream, dial func(context.Context, string, string) (net.Conn, error)) *routes {
-	const idle = time.Minute
-	return &routes{
-		upstream: up,
-		direct:   &http.Transport{DialContext: dial, IdleConnTimeout: idle, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders},
-		// The job's own proxy may be at any address.
-		via: &http.Transport{
-			Proxy:           func(r *http.Request) (*url.URL, error) { return up(r.URL) },
-			IdleConnTimeout: idle, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders,
-		},
-	}
+	direct := &http.Transport{DialContext: dial, IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders}
+	via := direct.Clone()
+	via.DialContext = nil // the job's own proxy may be at any address
+	via.Proxy = func(r *http.Request) (*url.URL, error) { return up(r.URL) }
+	return &routes{up, direct, via}
 }
 
 // RoundTrip passes on a request, through the job's own proxy if it has one.
 func (r *routes) RoundTrip(request *http.Request) (*http.Response, error) {
-	proxy, err := r.upstream(request.URL)
-	switch {
-	case err != nil:
-		return nil, err
-	case proxy != nil:
-		return r.via.RoundTrip(request)
+	if proxy, err := r.upstream(request.URL); err != nil || proxy != nil {
+		return r.via.RoundTrip(request) // which asks again
 	}
 	return r.direct.RoundTrip(request)
-}
-
-func (r *routes) close() {
-	r.direct.CloseIdleConnections()
-	r.via.CloseIdleConnections()
 }
 
 // dial connects to the target of a tunnel, through the job's own proxy if it has one.

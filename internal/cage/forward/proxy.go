@@ -11,6 +11,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
@@ -53,7 +54,7 @@ type Proxy struct {
 	server   *http.Server
 	running  context.Context    // of all requests and tunnels
 	stop     context.CancelFunc // ends it
-	serving  serving
+	passing  sync.RWMutex       // held for reading by what passes, and for writing once nothing is to pass any more
 }
 
 // Start starts a proxy on a port of 127.0.0.1.
@@ -82,7 +83,7 @@ func Start(o Options) (*Proxy, error) {
 		Handler:     p, ErrorLog: quiet, MaxHeaderBytes: mostHeaders,
 		ReadHeaderTimeout: headerTime, IdleTimeout: clientTime,
 	}
-	p.serving.group.Go(func() { _ = p.server.Serve(netutil.LimitListener(listener, mostClients)) })
+	go func() { _ = p.server.Serve(netutil.LimitListener(listener, mostClients)) }()
 	return p, nil
 }
 
@@ -116,16 +117,17 @@ func (p *Proxy) Port() uint16 {
 func (p *Proxy) Close() {
 	p.stop() // tunnels as well, which the server knows nothing of
 	p.server.Close()
-	p.serving.end()
-	p.routes.close()
+	p.passing.Lock()
+	p.routes.direct.CloseIdleConnections()
+	p.routes.via.CloseIdleConnections()
 }
 
 // ServeHTTP passes on a request of a client.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.serving.begin() {
+	if !p.passing.TryRLock() {
 		return
 	}
-	defer p.serving.group.Done()
+	defer p.passing.RUnlock()
 	switch {
 	case r.Method == http.MethodConnect:
 		if t, ok := p.admit(w, r.Host, 443); ok {

@@ -57,29 +57,3 @@ func closeAll(ends []net.Conn) {
 		end.Close()
 	}
 }
-
-// serving is what has to end when the proxy does.
-type serving struct {
-	group    sync.WaitGroup // of requests, and of the server itself
-	lock     sync.Mutex
-	isClosed bool
-}
-
-// begin reports whether a request may still be served. The caller then says Done to the
-// group.
-func (s *serving) begin() bool {
-	s.lock.Lock()
-	defer s.lock.Unlock()
-	if !s.isClosed {
-		s.group.Add(1)
-	}
-	return !s.isClosed
-}
-
-// end waits until all that began has ended. Nothing begins any more.
-func (s *serving) end() {
-	s.lock.Lock()
-	s.isClosed = true
-	s.lock.Unlock()
-	s.group.Wait()
-}

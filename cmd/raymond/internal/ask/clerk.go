@@ -21,16 +21,17 @@ const lookBack = 10 * time.Minute
 type clerk struct {
 	o       *Options
 	us      account
-	seen    map[string]bool     // names of remarks that are answers already, or have had a reply
-	places  map[int64]int       // where comments with questions are
-	authors map[int]job.Account // those of issues, by number
-	noted   map[string]bool     // what was told already
+	seen    map[string]bool        // names of remarks that are answers already, or have had a reply
+	places  map[int64]int          // where comments with questions are
+	authors map[int]job.Account    // those of issues, by number
+	denied  map[string]*job.Denied // what is known of people, by login and type; nil: they may answer
+	noted   map[string]bool        // what was told already
 }
 
 func newClerk(o *Options) *clerk {
 	return &clerk{
 		o: o, us: account{of: o.Forum},
-		seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, noted: map[string]bool{},
+		seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, denied: map[string]*job.Denied{}, noted: map[string]bool{},
 	}
 }
 
@@ -114,9 +115,8 @@ func (c *clerk) lookUp(ctx context.Context, open []*question, asked []report.Wai
 		}
 	}
 	var answers []runner.Update
-	denied := map[string]*job.Denied{}
 	for _, number := range slices.Sorted(maps.Keys(places)) {
-		r := &reading{clerk: c, number: number, here: places[number], asked: asked, denied: denied}
+		r := &reading{clerk: c, number: number, here: places[number], asked: asked}
 		err := r.read(ctx)
 		answers = append(answers, r.answers...)
 		if err != nil {

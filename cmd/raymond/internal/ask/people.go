@@ -2,12 +2,11 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -43,6 +42,10 @@ type Options struct {
 	Asked     []report.Wait       // the questions of the run so far, open or not
 }
 
+// maxUnstored is how many saves may fail before the run no longer waits for one that has
+// a question.
+const maxUnstored = 3
+
 // People asks the questions of a run in comments, and reads the answers, from a goroutine
 // of its own. It implements runner.People, and report.Reporter, by which it learns what is
 // stored. The methods are for the owner of the run.
@@ -53,9 +56,37 @@ type People struct {
 	done  chan struct{}
 
 	// The queue's mutex guards what follows.
-	board board
-	model *report.Model // tells what was asked; nil until Listen
-	err   error         // why it is not known whether there are answers
+	model  *report.Model   // tells what was asked; nil until Listen
+	old    map[string]bool // tokens of the questions that the run brought with it
+	open   []*question     // in the order of their numbers
+	closed []*question     // whose comments are to say how they were answered
+
+	seq      int  // of the last step
+	stored   int  // the step that the last checkpoint has
+	unstored int  // saves that have failed since a question was asked
+	quiet    int  // the first step since which all agents wait; 0: some work
+	isEnding bool // the run has stopped
+
+	reading reads
+	err     error // why it is not known whether there are answers
+	waits   bool  // the owner waits to hear of something new
+	isNew   bool  // there is something new that the owner has not heard of
+}
+
+// reads is how far the answers of people are known. A look has all that came before it began.
+type reads struct {
+	noted  time.Time // when the run was last seen
+	wanted time.Time // a look that begins then at the earliest is wanted
+	known  time.Time // when the last one that succeeded began
+	tried  time.Time // when the last one ended
+	tries  attempts
+}
+
+// want asks for a look that has all that came before a time.
+func (r *reads) want(t time.Time) {
+	if t.After(r.wanted) {
+		r.wanted = t
+	}
 }
 
 var _ runner.People = (*People)(nil)
@@ -63,7 +94,10 @@ var _ runner.People = (*People)(nil)
 // New returns People for a run as it is before it is driven. They make no request before a
 // question is open. The caller must end them with Finish.
 func New(o Options, run *state.Run) *People {
-	p := &People{queue: newQueue(100), o: o, clerk: newClerk(&o), done: make(chan struct{}), board: newBoard(run)}
+	p := &People{queue: newQueue(100), o: o, clerk: newClerk(&o), done: make(chan struct{}), old: map[string]bool{}}
+	for _, q := range openOf(run) {
+		p.old[q.Token] = true
+	}
 	go p.run()
 	return p
 }
@@ -94,88 +128,138 @@ func HaveAnswers(ctx context.Context, o Options, run *state.Run) bool {
 func (p *People) Open(run *state.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.board.note(run, time.Now(), p.o.IsKept)
-	for _, q := range p.board.open {
-		q.toPrompt = p.o.IsPrompt(q.next)
-		if q.seq == p.board.seq && !q.isOld {
-			p.warnOfRetention(q)
+	now := time.Now()
+	p.seq, p.reading.noted = run.Progress.Seq, now
+	if p.o.IsKept {
+		p.stored = p.seq
+	}
+	if slices.ContainsFunc(run.Agents, func(a *state.Agent) bool { return a.Status == state.Ready || a.Status == state.Busy }) {
+		p.quiet = 0
+	} else if p.quiet == 0 {
+		p.quiet = p.seq
+	}
+	open := openOf(run)
+	for i, q := range open {
+		open[i] = p.see(q, now)
+	}
+	for _, q := range p.open {
+		if isOver := q.answer != nil || !q.until.IsZero() && !now.Before(q.until); !slices.Contains(open, q) && q.Comment != 0 && isOver {
+			q.post = attempts{}
+			p.closed = append(p.closed, q)
 		}
 	}
+	p.open = open
 	p.rouse()
+}
+
+// see returns what is known of a question, which may be a new one.
+func (p *People) see(q *question, now time.Time) *question {
+	if i := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {
+		known := p.open[i]
+		if known.isSaved = q.isSaved; q.isSaved {
+			known.Comment = q.Comment
+		}
+		return known
+	}
+	q.seq, q.isOld, q.toPrompt = p.seq, p.old[q.Token], p.o.IsPrompt(q.next)
+	if q.isOld {
+		p.reading.want(now)
+	} else {
+		p.unstored = 0
+		p.warnOfRetention(q)
+	}
+	return q
 }
 
 // warnOfRetention warns of a question that may be open for longer than the run is stored.
 func (p *People) warnOfRetention(q *question) {
-	const usual = 14 * 24 * time.Hour
+	const day, usual = 24 * time.Hour, 14 * 24 * time.Hour
 	wait := usual
 	if !q.until.IsZero() {
 		wait = q.until.Sub(q.since)
 	}
 	if p.o.Retention > 0 && wait > p.o.Retention {
-		p.o.Tell(fmt.Sprintf("question %d may be open for %s, and the run is stored for %s: an answer that comes later can't be taken; "+
-			"a larger retention-days keeps it longer", q.Number, days(wait), days(p.o.Retention)))
+		p.o.Tell(fmt.Sprintf("question %d may be open for longer than the %d days for which the run is stored: an answer that comes later can't be taken; "+
+			"a larger retention-days keeps it longer", q.Number, p.o.Retention/day))
 	}
-}
-
-// days is a time in whole days, or as it is where it is shorter.
-func days(d time.Duration) string {
-	const day = 24 * time.Hour
-	if d%day != 0 {
-		return d.String()
-	}
-	return fmt.Sprintf("%d days", d/day)
 }
 
 // IsAsked reports whether questions are known to be open.
 func (p *People) IsAsked() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.board.open) > 0
+	return len(p.open) > 0
 }
 
 // IsSettled implements runner.People. Answers are read once more before it is true.
 func (p *People) IsSettled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := &p.board
-	if len(b.open) > 0 && b.quiet == 0 {
-		b.quiet = b.seq
+	if len(p.open) > 0 && p.quiet == 0 {
+		p.quiet = p.seq
 	}
-	if b.isSettled() {
+	if p.isSettled() {
 		return true
 	}
-	b.isAsked = true
-	b.reading.want(b.reading.noted)
-	p.rouse()
+	p.await(p.reading.noted)
 	return false
+}
+
+// isSettled reports whether nothing more is to come soon.
+func (p *People) isSettled() bool {
+	for _, q := range p.open {
+		if q.answer != nil || q.Comment != 0 && !q.isSaved {
+			return false // the owner is about to take that
+		}
+		if q.Comment == 0 && !q.post.isGiven && p.unstored < maxUnstored {
+			return false
+		}
+	}
+	isRead := !p.reading.known.Before(p.reading.noted) || p.reading.tries.isGiven
+	return len(p.open) == 0 || isRead && !p.needsCheckpoint()
 }
 
 // HasRead implements runner.People.
 func (p *People) HasRead(before time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := &p.board
-	if b.hasRead(before) {
+	if !p.reading.known.Before(before) && len(p.unanswered()) == len(p.open) {
 		return true
 	}
-	b.reading.awaited = before
-	b.reading.want(before)
-	p.rouse()
+	p.await(before)
 	return false
 }
 
-// NeedsCheckpoint reports whether the run is to be stored as soon as possible.
+// await has the owner told when there is something new, as what came before a time.
+func (p *People) await(t time.Time) {
+	p.waits = true
+	p.reading.want(t)
+	p.rouse()
+}
+
+// NeedsCheckpoint reports whether the run is to be stored as soon as possible: for the token
+// of a question, or so that a job which is started by an answer sees that this one may leave.
 func (p *People) NeedsCheckpoint() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.board.needsCheckpoint()
+	return p.needsCheckpoint()
 }
+
+func (p *People) needsCheckpoint() bool {
+	if len(p.open) == 0 || p.unstored >= maxUnstored {
+		return false
+	}
+	return p.quiet > p.stored || slices.ContainsFunc(p.open, func(q *question) bool { return !p.isStored(q) && !q.post.isGiven })
+}
+
+// isStored reports whether the token of a question is where a later job finds it.
+func (p *People) isStored(q *question) bool { return q.isOld || p.stored >= q.seq }
 
 // GiveUpStoring says that nothing more is stored before the run ends.
 func (p *People) GiveUpStoring() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.board.unstored = maxUnstored
+	p.unstored, p.isNew = maxUnstored, true
 	p.rouse()
 }
 
@@ -188,10 +272,11 @@ func (p *People) Report(e state.Event) error {
 		p.o.Asked = p.model.Asked()
 	case *state.Checkpoint:
 		if b.Error == "" {
-			p.board.stored = max(p.board.stored, b.SeqStored)
+			p.stored = max(p.stored, b.SeqStored)
 		} else {
-			p.board.unstored++
+			p.unstored++
 		}
+		p.isNew = true
 		p.rouse()
 	}
 	return nil
@@ -201,7 +286,9 @@ func (p *People) Report(e state.Event) error {
 func (p *People) Tick(now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.board.poll(now); p.board.reading.wanted.After(p.board.reading.known) {
+	if len(p.open) > 0 && now.Sub(p.reading.tried) >= pollEvery {
+		p.reading.tries = attempts{}
+		p.reading.want(now)
 		p.rouse()
 	}
 	return nil
@@ -216,9 +303,9 @@ func (p *People) Close() error { return nil }
 // that are still open.
 func (p *People) Finish(ctx context.Context, isStored bool) error {
 	p.mu.Lock()
-	p.board.isEnding = true
+	p.isEnding = true
 	if isStored {
-		p.board.stored = p.board.seq
+		p.stored = p.seq
 	}
 	p.mu.Unlock()
 	p.rouse()
@@ -230,134 +317,8 @@ func (p *People) Finish(ctx context.Context, isStored bool) error {
 	<-p.done // requests heed the context
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.board.open) == 0 {
+	if len(p.open) == 0 {
 		return nil
 	}
 	return p.err
-}
-
-// run does what is next, until there is nothing left to do after Finish.
-func (p *People) run() {
-	defer close(p.done)
-	for p.ctx.Err() == nil {
-		t := p.next()
-		if t.do == nil && p.isOver() {
-			return
-		}
-		var due <-chan time.Time
-		if t.do != nil {
-			due = time.After(time.Until(t.at))
-		}
-		select {
-		case <-due:
-			t.do(p.ctx)
-		case <-p.wake:
-		case <-p.ctx.Done():
-		}
-	}
-}
-
-// isOver reports whether the run has stopped, now that there is nothing to do. The owner is
-// told what it waits to hear.
-func (p *People) isOver() bool {
-	p.mu.Lock()
-	heard, isEnding := p.board.heard(), p.board.isEnding
-	p.mu.Unlock()
-	if heard {
-		p.send(runner.Update{})
-	}
-	return isEnding
-}
-
-// post posts a question.
-func (p *People) post(ctx context.Context, q *question) {
-	p.mu.Lock()
-	copied := *q
-	p.mu.Unlock()
-	id, err := p.clerk.post(ctx, &copied)
-	if ctx.Err() != nil {
-		return
-	}
-	p.mu.Lock()
-	q.isOld = q.isOld || copied.isOld
-	if err == nil {
-		q.Comment, q.created = id, copied.created
-	} else {
-		q.post.fail(time.Now(), forge.IsPassing(err))
-	}
-	isGiven := q.post.isGiven
-	p.mu.Unlock()
-	switch {
-	case err == nil:
-		p.send(runner.Update{Agent: q.agent, Number: q.Number, Comment: id})
-	case isGiven:
-		p.o.Tell(fmt.Sprintf("question %d could not be asked: %s", q.Number, explained(err)))
-	}
-}
-
-// edit has the comment of a question say how it was answered.
-func (p *People) edit(ctx context.Context, q *question) {
-	err := p.o.Forum.Edit(ctx, q.Comment, p.o.question(p.clerk.pointer(q), q, p.o.answered(q)))
-	if ctx.Err() != nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if q.post.isGiven = err == nil; err != nil {
-		q.post.fail(time.Now(), forge.IsPassing(err))
-	}
-}
-
-// lookUp looks for answers.
-func (p *People) lookUp(ctx context.Context) {
-	p.mu.Lock()
-	var open []*question
-	for _, q := range p.board.unanswered() {
-		copied := *q
-		open = append(open, &copied)
-	}
-	asked := p.o.Asked
-	p.mu.Unlock()
-	began := time.Now()
-	answers, err := p.clerk.lookUp(ctx, open, asked)
-	if ctx.Err() != nil {
-		return
-	}
-	p.noteAnswers(answers, err, began)
-	for _, u := range answers {
-		p.send(u)
-	}
-}
-
-// noteAnswers notes what came of looking for answers, and when that began.
-func (p *People) noteAnswers(answers []runner.Update, err error, began time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := &p.board.reading
-	for _, u := range answers {
-		for _, q := range p.board.open {
-			if q.Number == u.Number {
-				q.answer = u.Answer
-			}
-		}
-	}
-	r.tried, p.err = time.Now(), err
-	if err == nil {
-		r.known, r.tries = began, attempts{}
-		return
-	}
-	r.tries.fail(r.tried, forge.IsPassing(err))
-	if !forge.IsPassing(err) {
-		p.o.Tell("answers can't be read: " + explained(err))
-		p.err = nil // nobody will ever find one there
-	}
-}
-
-// explained says what may be done about an error of the forge.
-func explained(err error) string {
-	var e *forge.Error
-	if errors.As(err, &e) && (e.Kind == forge.Denied || e.Kind == forge.Missing) {
-		return err.Error() + "; give the job permissions: issues: write, or pull-requests: write on pull requests"
-	}
-	return err.Error()
 }

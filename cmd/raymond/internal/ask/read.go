@@ -17,8 +17,7 @@ type reading struct {
 	number  int
 	here    []*question // that are open at this place, and have no answer yet
 	list    []job.Remark
-	asked   []report.Wait          // all questions of the run
-	denied  map[string]*job.Denied // what is known of people, by login
+	asked   []report.Wait // all questions of the run
 	answers []runner.Update
 }
 

@@ -11,8 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxAuthors is of how many people a permission is asked for at most each time that
-// answers are read, besides those that are known.
+// maxAuthors is of how many people a step asks for a permission at most.
 const maxAuthors = 100
 
 // may reports whether somebody may answer a question. An error says that this can't be
@@ -31,7 +30,8 @@ func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, 
 		r.tell(fmt.Sprintf("an answer of %s to question %d does not count: it is for others", who.Login, q.Number))
 		return false, nil
 	}
-	denied, isKnown := r.denied[who.Login+"/"+who.Type]
+	name := who.Login + "/" + who.Type
+	denied, isKnown := r.denied[name]
 	if !isKnown {
 		if len(r.denied) >= maxAuthors {
 			r.tell(fmt.Sprintf("more than %d people have tried to answer; the answers of the others are not looked at in this step", maxAuthors))
@@ -41,7 +41,7 @@ func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, 
 		if denied != nil && denied.Unanswered {
 			return false, &forge.Error{Op: "ask who may answer", Err: denied}
 		}
-		r.denied[who.Login+"/"+who.Type] = denied
+		r.denied[name] = denied
 	}
 	if denied != nil {
 		r.tell(fmt.Sprintf("an answer to question %d does not count: %s", q.Number, denied))

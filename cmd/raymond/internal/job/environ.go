@@ -11,7 +11,7 @@ import (
 
 // common is what every program may see of the job's environment. Toolchains'
 // places (JAVA_HOME, GOROOT, …) are not in it: the input env names them.
-var common = names(`
+var common = strings.Fields(`
 	PATH HOME USER LOGNAME SHELL TERM TZ LANG LANGUAGE TMPDIR TMP TEMP
 	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy
 	SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE GIT_SSL_CAINFO
@@ -22,7 +22,7 @@ var common = names(`
 	GITHUB_WORKSPACE`)
 
 // windows is what programs there don't start or work without.
-var windows = names(`
+var windows = strings.Fields(`
 	SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT OS USERPROFILE USERNAME USERDOMAIN HOMEDRIVE HOMEPATH
 	APPDATA LOCALAPPDATA PROGRAMDATA ALLUSERSPROFILE PUBLIC COMPUTERNAME PSMODULEPATH
 	PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 COMMONPROGRAMFILES COMMONPROGRAMFILES(X86) COMMONPROGRAMW6432
@@ -36,31 +36,31 @@ var prefixes = []string{"LC_", "RAYMOND_"}
 type provider struct {
 	backend  string // of the CLI
 	when     string // the variable that turns it on
-	names    map[string]bool
+	names    []string
 	prefixes []string
 }
 
 var providers = []provider{
 	{
 		protocol.BackendClaude, "CLAUDE_CODE_USE_BEDROCK",
-		names("CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL"), []string{"AWS_"},
+		strings.Fields("CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL"), []string{"AWS_"},
 	},
 	{
 		protocol.BackendClaude, "CLAUDE_CODE_USE_VERTEX",
-		names("CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_SKIP_VERTEX_AUTH CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT"),
+		strings.Fields("CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_SKIP_VERTEX_AUTH CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT"),
 		[]string{"ANTHROPIC_VERTEX_", "VERTEX_REGION_"},
 	},
 	{
 		protocol.BackendClaude, "CLAUDE_CODE_USE_FOUNDRY",
-		names("CLAUDE_CODE_USE_FOUNDRY CLAUDE_CODE_SKIP_FOUNDRY_AUTH"), []string{"ANTHROPIC_FOUNDRY_", "AZURE_"},
+		strings.Fields("CLAUDE_CODE_USE_FOUNDRY CLAUDE_CODE_SKIP_FOUNDRY_AUTH"), []string{"ANTHROPIC_FOUNDRY_", "AZURE_"},
 	},
-	{protocol.BackendClaude, "ANTHROPIC_BASE_URL", names("ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS"), nil},
+	{protocol.BackendClaude, "ANTHROPIC_BASE_URL", strings.Fields("ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS"), nil},
 	{
 		protocol.BackendGemini, "GOOGLE_GENAI_USE_VERTEXAI",
-		names("GOOGLE_GENAI_USE_VERTEXAI GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_CLOUD_LOCATION GOOGLE_VERTEX_BASE_URL"), nil,
+		strings.Fields("GOOGLE_GENAI_USE_VERTEXAI GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_CLOUD_LOCATION GOOGLE_VERTEX_BASE_URL"), nil,
 	},
-	{protocol.BackendGemini, "GOOGLE_GEMINI_BASE_URL", names("GOOGLE_GEMINI_BASE_URL"), nil},
-	{protocol.BackendCodex, "OPENAI_BASE_URL", names("OPENAI_BASE_URL"), nil},
+	{protocol.BackendGemini, "GOOGLE_GEMINI_BASE_URL", strings.Fields("GOOGLE_GEMINI_BASE_URL"), nil},
+	{protocol.BackendCodex, "OPENAI_BASE_URL", strings.Fields("OPENAI_BASE_URL"), nil},
 }
 
 // HasProvider reports whether an environment turns on a provider for an agent CLI other
@@ -72,34 +72,22 @@ func HasProvider(backend string, environ []string) bool {
 // UsesVertex reports whether an environment has an agent CLI log in with the credentials of Google's cloud.
 func UsesVertex(environ []string) bool {
 	return slices.ContainsFunc(providers, func(p provider) bool {
-		return p.names["GOOGLE_APPLICATION_CREDENTIALS"] && isOn(runtime.GOOS, environ, p.when)
+		return slices.Contains(p.names, "GOOGLE_APPLICATION_CREDENTIALS") && isOn(runtime.GOOS, environ, p.when)
 	})
 }
 
 // own are the variables that an agent CLI reads in any case.
-var own = map[string]map[string]bool{
-	protocol.BackendClaude: names("CLAUDE_CONFIG_DIR"),
-	protocol.BackendCodex:  names("CODEX_HOME"),
-	protocol.BackendGemini: names("GEMINI_CLI_HOME"),
+var own = map[string][]string{
+	protocol.BackendClaude: {"CLAUDE_CONFIG_DIR"},
+	protocol.BackendCodex:  {"CODEX_HOME"},
+	protocol.BackendGemini: {"GEMINI_CLI_HOME"},
 }
 
 // models are the names of models, which other providers have their own of.
-var models = map[string]map[string]bool{
-	protocol.BackendClaude: names(`
+var models = map[string][]string{
+	protocol.BackendClaude: strings.Fields(`
 		ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION
 		ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL`),
-}
-
-func names(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, n := range strings.Fields(list) {
-		set[n] = true
-	}
-	return set
-}
-
-func hasPrefix(name string, list []string) bool {
-	return slices.ContainsFunc(list, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // AgentEnviron is what of an environment an agent CLI may see: the allow list, the
@@ -111,21 +99,20 @@ func AgentEnviron(backend string, environ, allowed []string) []string {
 }
 
 func agentEnviron(system, backend string, environ, allowed []string) []string {
-	f := newFilter(system, allowed)
-	f.also = append(f.also, own[backend])
+	allowed, families := slices.Concat(allowed, own[backend]), prefixes
 	for _, p := range providers {
 		if p.backend == backend && isOn(system, environ, p.when) {
-			f.also = append(f.also, p.names, models[backend])
-			f.prefixes = append(f.prefixes, p.prefixes...)
+			allowed = slices.Concat(allowed, p.names, models[backend])
+			families = slices.Concat(families, p.prefixes)
 		}
 	}
-	return f.keep(environ)
+	return keep(system, environ, allowed, families)
 }
 
 // ScriptEnviron is what of an environment scripts may see: the allow list and the
 // variables of given names. Withheld names never are in it.
 func ScriptEnviron(environ, allowed []string) []string {
-	return newFilter(runtime.GOOS, allowed).keep(environ)
+	return keep(runtime.GOOS, environ, allowed, prefixes)
 }
 
 // isOn reports whether a variable is set to anything but no.
@@ -148,37 +135,23 @@ func spelled(system, name string) string {
 	return name
 }
 
-// filter is an allow list for one system.
-type filter struct {
-	system   string
-	also     []map[string]bool
-	prefixes []string
-}
-
-func newFilter(system string, allowed []string) *filter {
-	f := &filter{system: system, also: []map[string]bool{common}, prefixes: slices.Clone(prefixes)}
+// keep returns what everybody may see of an environment, and the variables of the given names and families.
+func keep(system string, environ, allowed, families []string) (kept []string) {
+	allowed = slices.Concat(common, allowed)
 	if system == "windows" {
-		f.also = append(f.also, windows)
+		allowed = append(allowed, windows...)
 	}
-	named := map[string]bool{}
-	for _, n := range allowed {
-		named[spelled(system, n)] = true
-	}
-	f.also = append(f.also, named)
-	return f
-}
-
-func (f *filter) keep(environ []string) []string {
-	var out []string
 	for _, kv := range environ {
 		name, _, ok := strings.Cut(kv, "=")
-		if ok && !secrets.IsWithheld(name) && f.allows(spelled(f.system, name)) {
-			out = append(out, kv)
+		if !ok || secrets.IsWithheld(name) {
+			continue
+		}
+		name = spelled(system, name)
+		isIt := func(n string) bool { return spelled(system, n) == name }
+		isOf := func(family string) bool { return strings.HasPrefix(name, family) }
+		if slices.ContainsFunc(allowed, isIt) || slices.ContainsFunc(families, isOf) {
+			kept = append(kept, kv)
 		}
 	}
-	return out
-}
-
-func (f *filter) allows(name string) bool {
-	return slices.ContainsFunc(f.also, func(set map[string]bool) bool { return set[name] }) || hasPrefix(name, f.prefixes)
+	return kept
 }

@@ -14,18 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Of what was said since some time so many pages of a hundred are read, the first and the
-// last ones.
-const (
-	firstPages = 20
-	lastPages  = 10
-)
+// maxPages is how many pages of a hundred are read of what was said. GitHub takes 2,500 comments on an issue.
+const maxPages = 50
 
 // Remarks returns what was said on an issue or a pull request, and changed since a time at
 // the earliest: comments, reviews and comments on lines, the oldest first. It may return
 // some that are older. The token may lack the permission to read reviews; then there are none.
 func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Remark, error) {
-	all, err := g.pages(ctx, func(page int) (list []Remark, last int, err error) { return g.comments(ctx, number, since, page) })
+	all, err := pages(func(page int) ([]Remark, int, error) { return g.comments(ctx, number, since, page) })
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +29,7 @@ func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Re
 		func(page int) ([]Remark, int, error) { return g.reviews(ctx, number, page) },
 		func(page int) ([]Remark, int, error) { return g.onLines(ctx, number, since, page) },
 	} {
-		more, err := g.pages(ctx, read)
+		more, err := pages(read)
 		if isNoPull(err) {
 			break
 		}
@@ -46,10 +42,9 @@ func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Re
 	return all, nil
 }
 
-// Comments returns the comments on an issue or a pull request, the oldest first. Of very many it
-// leaves out some in the middle.
+// Comments returns the comments on an issue or a pull request, the oldest first.
 func (g *GitHub) Comments(ctx context.Context, number int) ([]Remark, error) {
-	return g.pages(ctx, func(page int) ([]Remark, int, error) { return g.comments(ctx, number, time.Time{}, page) })
+	return pages(func(page int) ([]Remark, int, error) { return g.comments(ctx, number, time.Time{}, page) })
 }
 
 // isNoPull reports whether the forge has said that there is no such pull request, or that
@@ -60,18 +55,13 @@ func isNoPull(err error) bool {
 }
 
 // pages reads a list, page by page.
-func (g *GitHub) pages(ctx context.Context, read func(page int) ([]Remark, int, error)) ([]Remark, error) {
-	all, last, err := read(1)
-	for page := 2; err == nil && page <= last && ctx.Err() == nil; page++ {
-		if page > firstPages {
-			page = max(page, last-lastPages+1)
+func pages(read func(page int) (list []Remark, last int, err error)) (all []Remark, err error) {
+	for page, last := 1, 1; page <= min(last, maxPages); page++ {
+		list, n, err := read(page)
+		if err != nil {
+			return nil, err
 		}
-		var more []Remark
-		more, _, err = read(page)
-		all = append(all, more...)
-	}
-	if err != nil {
-		return nil, err
+		all, last = append(all, list...), max(last, n)
 	}
 	return all, nil
 }

@@ -4,8 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sethvargo/go-githubactions"
-
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -31,7 +29,7 @@ const hostedDeadline = "5h30m"
 // Value returns an input as the runner hands it over, without white space around
 // it. getenv looks up an environment variable.
 func Value(getenv func(string) string, name string) string {
-	return githubactions.New(githubactions.WithGetenv(getenv)).GetInput(name)
+	return strings.TrimSpace(getenv(variable(name)))
 }
 
 // variable is the environment variable that an input comes in: the runner turns

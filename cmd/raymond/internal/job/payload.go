@@ -37,9 +37,15 @@ func (p payload) id(keys ...string) int64 {
 	return int64(n)
 }
 
+// below is the part of the payload below keys.
+func (p payload) below(keys ...string) payload {
+	object, _ := p.at(keys...).(map[string]any)
+	return object
+}
+
 func (p payload) account(keys ...string) Account {
-	below := func(key string) []string { return append(keys[:len(keys):len(keys)], key) }
-	return Account{Login: p.text(below("login")...), Type: p.text(below("type")...)}
+	who := p.below(keys...)
+	return Account{Login: who.text("login"), Type: who.text("type")}
 }
 
 // private tells whether outsiders can't read the repository; nil if unknown.
@@ -84,12 +90,12 @@ func (p payload) number() (kind string, n int) {
 func (p payload) origin(event string) (fork, known bool) {
 	switch {
 	case event == "workflow_run":
-		return !p.sameRepository([]string{"workflow_run", "head_repository"}, []string{"repository"}), true
+		return !sameRepository(p.below("workflow_run", "head_repository"), p.below("repository")), true
 	case p.at("pull_request") != nil || strings.HasPrefix(event, "pull_request"):
 		if p.at("pull_request", "head") == nil && event == "pull_request_comment" {
 			return false, false
 		}
-		return !p.sameRepository([]string{"pull_request", "head", "repo"}, []string{"pull_request", "base", "repo"}), true
+		return !sameRepository(p.below("pull_request", "head", "repo"), p.below("pull_request", "base", "repo")), true
 	}
 	kind, _ := p.number()
 	return false, kind != KindPullRequest && (ofPeople[event] || ofNobody[event])
@@ -97,11 +103,10 @@ func (p payload) origin(event string) (fork, known bool) {
 
 // sameRepository compares two repositories by id, or by name where ids are
 // missing. What can't be compared is not the same.
-func (p payload) sameRepository(a, b []string) bool {
-	below := func(keys []string, key string) []string { return append(keys[:len(keys):len(keys)], key) }
-	if x, y := p.id(below(a, "id")...), p.id(below(b, "id")...); x != 0 && y != 0 {
+func sameRepository(a, b payload) bool {
+	if x, y := a.id("id"), b.id("id"); x != 0 && y != 0 {
 		return x == y
 	}
-	x, y := p.text(below(a, "full_name")...), p.text(below(b, "full_name")...)
+	x, y := a.text("full_name"), b.text("full_name")
 	return x != "" && strings.EqualFold(x, y)
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -119,6 +120,15 @@ func (r *reader) boolean(name string) bool {
 	return b
 }
 
+// choice is a truth value, or nil when nothing is written.
+func (r *reader) choice(name string) *bool {
+	if r.value(name) == "" {
+		return nil
+	}
+	b := r.boolean(name)
+	return &b
+}
+
 // path is an input of one line.
 func (r *reader) path(name string) string {
 	v := r.value(name)
@@ -143,12 +153,6 @@ func (r *reader) key(name string) string {
 		r.fault(name, fmt.Sprintf("has %d bytes, want at most %d", len(v), maxKey), "")
 	}
 	return v
-}
-
-// toldKey is a key that comes by an expression.
-func (r *reader) toldKey(name string) string {
-	r.key(name)
-	return r.told(name)
 }
 
 // told is an input whose default is an expression; "" on a runner that leaves it
@@ -188,9 +192,9 @@ func (r *reader) token(name string) string {
 }
 
 // versions reads the exact versions of agent CLIs that are given, by backend.
-func (r *reader) versions(backends ...string) map[string]string {
+func (r *reader) versions() map[string]string {
 	given := map[string]string{}
-	for _, b := range backends {
+	for _, b := range slices.Sorted(maps.Keys(vendors)) {
 		name := b + "-version"
 		v := r.value(name)
 		if v == "" {

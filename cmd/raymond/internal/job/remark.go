@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -37,33 +38,29 @@ func (r Remark) Name() string { return fmt.Sprintf("%s-%d", r.Kind, r.ID) }
 // remark is what the event is about, when that is something that somebody has said. Of
 // what is said elsewhere than on an issue or a pull request there is only the text.
 func (p payload) remark(event string, number int) Remark {
-	where, when := "comment", "created_at"
+	said, when := p.below("comment"), "created_at"
 	var r Remark
 	switch event {
 	case "issue_comment", "pull_request_comment":
 		r.Kind = OnIssue
 	case "pull_request_review_comment":
 		r.Kind = OnLine
-		r.File, r.Hunk = p.text(where, "path"), p.text(where, "diff_hunk")
-		if r.Line = int(p.id(where, "line")); r.Line == 0 {
-			r.Line = int(p.id(where, "original_line"))
-		}
+		r.File, r.Hunk = said.text("path"), said.text("diff_hunk")
+		r.Line = int(cmp.Or(said.id("line"), said.id("original_line")))
 	case "pull_request_review":
 		r.Kind = Review
-		where, when = "review", "submitted_at"
+		said, when = p.below("review"), "submitted_at"
 	}
-	r.Body = p.text(where, "body")
+	r.Body = said.text("body")
 	if r.Kind == "" {
 		return r
 	}
-	r.ID, r.Number, r.Author = p.id(where, "id"), number, p.account(where, "user")
-	if r.Body == "" {
-		r.Body = p.text(where, "content") // Gitea's reviews
-	}
+	r.ID, r.Number, r.Author = said.id("id"), number, said.account("user")
+	r.Body = cmp.Or(r.Body, said.text("content")) // Gitea's reviews
 	if r.ID == 0 && r.Body == "" {
 		return Remark{}
 	}
-	if t, err := time.Parse(time.RFC3339, p.text(where, when)); err == nil {
+	if t, err := time.Parse(time.RFC3339, said.text(when)); err == nil {
 		r.Created = t
 	}
 	return r

@@ -1,8 +1,6 @@
 package job
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -129,7 +127,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
 		Comment:            r.word("comment", CommentNone, CommentSticky),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
-		Versions:           r.versions(slices.Sorted(maps.Keys(vendors))...),
+		Versions:           r.versions(),
 		ModelKeys:          r.keys(),
 		GitHubToken:        r.token("github-token"),
 	}
@@ -140,10 +138,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	s.BudgetPerKey, s.BudgetPerDay = r.amount("budget-per-key"), r.amount("budget-per-day")
 	s.MaxJobs = r.number("max-jobs", 1, 256)
 	s.AnswerPrefix = r.prefix("answer-prefix")
-	if r.value("report") != "" {
-		wanted := r.boolean("report")
-		s.Report = &wanted
-	}
+	s.Report = r.choice("report")
 	r.keeping(&s)
 	r.security(&s)
 	r.combinations(s)
@@ -160,7 +155,8 @@ func (r *reader) keeping(s *Settings) {
 	if r.word("continue", ContinueNone, ContinueRedispatch) == ContinueNone {
 		s.Continuations = 0
 	}
-	s.RaymondKey = r.toldKey(dispatchInput)
+	r.key(dispatchInput)
+	s.RaymondKey = r.told(dispatchInput)
 	s.Store = r.word("store", StoreArtifact, StoreLocal)
 	s.StateDir = r.path("state-dir")
 	s.StateKey = r.value("state-key")
@@ -178,10 +174,7 @@ func (r *reader) security(s *Settings) {
 		AllowEvents: r.names("allow-events", eventName(), "want names of events such as pull_request_target"),
 	}
 	s.OnDenied = r.word("on-denied", OnDeniedFail, OnDeniedSkip)
-	if r.value("trust-checkout") != "" {
-		trust := r.boolean("trust-checkout")
-		s.TrustCheckout = &trust
-	}
+	s.TrustCheckout = r.choice("trust-checkout")
 	s.APITools = r.names("api-tools", variableName(), "want names such as web_search")
 	s.AllowSudo, s.TrustSelf = r.boolean("allow-sudo"), r.boolean("trust-self")
 	s.Sandboxed = r.boolean("sandboxed")
