@@ -66,7 +66,7 @@ const NoTag = "no-tag"
 
 // decideImplicit handles a message without a tag.
 func (w *Workflow) decideImplicit(s *State, text string, found scanned) (Decision, []Problem) {
-	if t, ok := s.Policy.Transitions.implicit(w.catalog); ok {
+	if t, ok := (matcher{catalog: w.catalog}).implicit(&s.Policy.Transitions); ok {
 		move, spawn, problems := w.transition(s, Written{Tag: t})
 		if len(problems) > 0 {
 			return Decision{}, problems
@@ -164,7 +164,7 @@ func (w *Workflow) transition(s *State, t Written) (Move, []Spawn, []Problem) {
 	if len(problems) > 0 {
 		return Move{}, nil, problems
 	}
-	states := map[string]string{} // by the part that names them
+	m, states := matcher{catalog: w.catalog}, map[string]string{} // by the part that names them
 	for _, part := range t.StateParts() {
 		name, more := w.runnable(t.Tag, part.Name, part.State)
 		states[part.Name] = name
@@ -172,10 +172,10 @@ func (w *Workflow) transition(s *State, t Written) (Move, []Spawn, []Problem) {
 	}
 	switch {
 	case len(problems) > 0:
-	case s.Kind == Prompt && !s.Policy.Transitions.allows(w.catalog, t.Tag):
+	case s.Kind == Prompt && !m.allows(&s.Policy.Transitions, t.Tag):
 		problems = []Problem{NotAllowed(t.Tag)}
 	default:
-		problems = w.barred(s, t.Tag, states, func(Rule) Tag { return t.Tag })
+		problems = w.barred(m, s, t.Tag, states)
 	}
 	if len(problems) > 0 {
 		return Move{}, nil, problems

@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -83,7 +82,7 @@ func (d *Reading) Barred(t Tag) []Problem {
 			states[part.Name] = name
 		}
 	}
-	return d.w.barred(d.State, t, states, func(r Rule) Tag { return d.closed(t, r) })
+	return d.w.barred(d.matcher(), d.State, t, states)
 }
 
 // exitsOf returns the way in which a tag ends the state: of an ask with a timeout, both. goal returns
@@ -118,7 +117,7 @@ func (d *Reading) policyExits() []Exit {
 	p := &d.State.Policy.Transitions
 	var exits []Exit
 	for _, r := range p.Allowed {
-		covered := slices.ContainsFunc(d.shown, func(t Written) bool { return d.mayFit(r, t.Tag) })
+		covered := slices.ContainsFunc(d.shown, func(t Written) bool { return d.matcher().fits(r, t.Tag) })
 		if !covered {
 			exits = append(exits, d.exitsOfRule(r)...)
 		}
@@ -211,34 +210,10 @@ func openMove(moves []Verb, to Goal) Exit {
 // known only when the state runs fits anything, and so does the text of a result.
 func (d *Reading) Permits(t Tag) bool {
 	p := &d.State.Policy.Transitions
-	return !p.Restricted && d.State.Kind == Script || p.allowsAs(d.w.catalog, t, func(r Rule) Tag { return d.closed(t, r) })
+	return !p.Restricted && d.State.Kind == Script || d.matcher().allows(p, t)
 }
 
-// mayFit reports whether a tag that the text of the state shows may match a rule.
-func (d *Reading) mayFit(r Rule, t Tag) bool { return r.fits(d.w.catalog, d.closed(t, r)) }
-
-// closed returns the tag in which the values that the rule wants replace those that are
-// known only when the state runs.
-func (d *Reading) closed(t Tag, r Rule) Tag {
-	t.Attrs = maps.Clone(t.Attrs)
-	switch {
-	case t.Verb == Result && r.Payload != nil:
-		t.Body = *r.Payload
-	case t.Verb.HasTarget() && r.States[partTarget] != "" && d.Goal(t.Body).Open:
-		t.Body = r.States[partTarget]
-	}
-	for _, part := range []string{requiredOf[t.Verb], partTimeoutNext} {
-		if name, ok := t.Attrs[part]; ok && r.States[part] != "" && d.Goal(name).Open {
-			t.Attrs[part] = r.States[part]
-		}
-	}
-	for name, value := range r.Attrs {
-		if got, ok := t.Attrs[name]; ok && IsOpen(got) {
-			t.Attrs[name] = value
-		}
-	}
-	return t
-}
+func (d *Reading) matcher() matcher { return matcher{d.w.catalog, d} }
 
 // Goal returns what a name in the text or the policy means.
 func (d *Reading) Goal(name string) Goal {

@@ -10,38 +10,35 @@ func (p *Transitions) AllowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
-// allows reports whether the policy of a prompt allows a tag.
-func (p *Transitions) allows(states catalog, t Tag) bool {
-	return p.allowsAs(states, t, func(Rule) Tag { return t })
+// matcher compares tags with what policies name. Of a tag in the text of a state, which reading is then,
+// what is known only when the state runs fits anything, and so does the text of a result.
+type matcher struct {
+	catalog
+	reading *Reading
 }
 
-// allowsAs is allows for a tag of which not all is known; as returns what is compared with a rule.
-// If the policy has both the long and the short form, both must allow the tag. Who is asked, and
-// where, is only for entries of the long form to say.
-func (p *Transitions) allowsAs(states catalog, t Tag, as func(Rule) Tag) bool {
-	if !p.Restricted {
+// isOpen reports whether a name of a tag may turn out to be any state.
+func (m matcher) isOpen(name string) bool { return m.reading != nil && m.reading.Goal(name).Open }
+
+// allows reports whether the policy of a prompt allows a tag. If it has both the long and the short form,
+// both must allow the tag. Who is asked, and where, is only for entries of the long form to say.
+func (m matcher) allows(p *Transitions, t Tag) bool {
+	switch {
+	case !p.Restricted:
 		return !t.isAddressed()
-	}
-	if p.Tags != nil && !slices.Contains(p.Tags, t.Verb) {
+	case p.Tags != nil && !slices.Contains(p.Tags, t.Verb), p.Targets != nil && !m.inTargets(p.Targets, t):
 		return false
 	}
-	if p.Targets != nil {
-		one := slices.Concat(p.Targets, []string{""})[0]
-		if !inTargets(states, p.Targets, as(Rule{States: map[string]string{partTarget: one, partReturn: one, partNext: one}})) {
-			return false
-		}
-	}
-	return p.isShort() && !t.isAddressed() ||
-		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.fits(states, as(r)) })
+	return p.isShort() && !t.isAddressed() || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return m.fits(r, t) })
 }
 
 // isShort reports whether the policy has the short form alone.
 func (p *Transitions) isShort() bool { return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) }
 
 // inTargets reports whether every state that a tag names is in the list.
-func inTargets(states catalog, targets []string, t Tag) bool {
+func (m matcher) inTargets(targets []string, t Tag) bool {
 	isForeign := func(part StatePart) bool {
-		return !slices.ContainsFunc(targets, func(target string) bool { return states.same(target, part.State) })
+		return !m.isOpen(part.State) && !slices.ContainsFunc(targets, func(target string) bool { return m.same(target, part.State) })
 	}
 	if part := requiredOf[t.Verb]; part != "" && t.Attrs[part] == "" {
 		return false
@@ -50,15 +47,15 @@ func inTargets(states catalog, targets []string, t Tag) bool {
 }
 
 // fits reports whether a tag matches a rule on every key that the rule names.
-func (r *Rule) fits(states catalog, t Tag) bool {
+func (m matcher) fits(r Rule, t Tag) bool {
 	switch {
 	case r.Tag != t.Verb && (r.Tag != "" || t.Verb.MustBeNamed()),
-		r.Payload != nil && (t.Verb != Result || *r.Payload != t.Body),
+		r.Payload != nil && (t.Verb != Result || *r.Payload != t.Body && m.reading == nil),
 		r.Many && t.Verb != Fork:
 		return false
 	}
 	for name, value := range r.Attrs {
-		if got, ok := t.Attrs[name]; !ok || got != value {
+		if got, ok := t.Attrs[name]; !ok || got != value && (m.reading == nil || !IsOpen(got)) {
 			return false
 		}
 	}
@@ -67,31 +64,32 @@ func (r *Rule) fits(states catalog, t Tag) bool {
 			return false
 		}
 	}
-	return r.fitsStates(states, t)
-}
-
-// fitsStates reports whether a tag names the states that a rule names.
-func (r *Rule) fitsStates(states catalog, t Tag) bool {
 	named := map[string]string{}
 	for _, part := range t.StateParts() {
 		named[part.Name] = part.State
 	}
 	for part, state := range r.States {
-		if !states.same(state, named[part]) {
+		if name, ok := named[part]; !ok || !m.same(state, name) && !m.isOpen(name) {
 			return false
 		}
 	}
 	return true
 }
 
+// vouches reports whether the policy, which allows a tag, itself names the state of one of its
+// parts.
+func (m matcher) vouches(p *Transitions, part string, t Tag) bool {
+	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.States[part] != "" && m.fits(r, t) })
+}
+
 // implicit returns the tag that a message without a tag means: the only one that the
 // policy allows, if that leaves nothing open.
-func (p *Transitions) implicit(states catalog) (Tag, bool) {
+func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	var t Tag
 	switch {
 	case len(p.Allowed) == 1:
 		t = p.Allowed[0].Described()
-	case p.Allowed == nil && len(p.Tags) == 1 && areOne(states, p.Targets):
+	case p.Allowed == nil && len(p.Tags) == 1 && m.areOne(p.Targets):
 		t = Tag{Verb: p.Tags[0], Body: p.Targets[0]}
 	default:
 		return Tag{}, false
@@ -101,15 +99,15 @@ func (p *Transitions) implicit(states catalog) (Tag, bool) {
 	case t.Verb == "" || t.Verb == Ask:
 		return Tag{}, false
 	case t.Verb == Result:
-		return t, len(p.Allowed) == 1 && p.Allowed[0].Payload != nil && p.allows(states, t)
+		return t, len(p.Allowed) == 1 && p.Allowed[0].Payload != nil && m.allows(p, t)
 	}
 	complete := t.Body != "" && (part == "" || t.Attrs[part] != "")
-	return t, complete && p.allows(states, t)
+	return t, complete && m.allows(p, t)
 }
 
 // areOne reports whether a list of targets names exactly one state.
-func areOne(states catalog, targets []string) bool {
-	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t string) bool { return !states.same(targets[0], t) })
+func (m matcher) areOne(targets []string) bool {
+	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t string) bool { return !m.same(targets[0], t) })
 }
 
 // Described returns the tag that a rule describes. Its Verb is empty when the rule

@@ -9,8 +9,8 @@ import (
 
 // barred says what keeps a state from writing a tag that its policy allows: the options of a
 // script, and that a script which is trusted is reached only where the workflow names it. states
-// are those that the tag names, resolved, by part; as is that of allowsAs.
-func (w *Workflow) barred(s *State, t Tag, states map[string]string, as func(Rule) Tag) []Problem {
+// are those that the tag names, resolved, by part.
+func (w *Workflow) barred(m matcher, s *State, t Tag, states map[string]string) []Problem {
 	var problems []Problem
 	add := func(code, hint, format string, args ...any) {
 		problems = append(problems, Problem{Pos: t.Pos, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
@@ -19,14 +19,14 @@ func (w *Workflow) barred(s *State, t Tag, states map[string]string, as func(Rul
 	for _, part := range slices.Sorted(maps.Keys(states)) {
 		name := states[part]
 		where := fmt.Sprintf("%s of <%s>: %s", part, t.Verb, Quote(name))
-		isListed := slices.ContainsFunc(p.Targets, func(target string) bool { return w.catalog.same(target, name) })
+		isListed := slices.ContainsFunc(p.Targets, func(target string) bool { return m.same(target, name) })
 		switch isTrusted := w.states[name].Trusted; {
 		case s.Kind == Script && p.Targets != nil && !isListed:
 			add("forbidden", "write # raymond: targets="+strings.Join(append(slices.Clone(p.Targets), name), ","), "%s is not among the targets of this script", where)
 		case s.Kind == Script && p.Targets == nil && isTrusted:
 			add("trusted", "write # raymond: targets="+name+", with all other states that the script leads to",
 				"%s is trusted, and this script doesn't name it", where)
-		case s.Kind == Prompt && isTrusted && !p.vouches(w.catalog, part, as):
+		case s.Kind == Prompt && isTrusted && !m.vouches(p, part, t):
 			add("trusted", fmt.Sprintf("that takes an entry of allowed_transitions such as {tag: %s, %s: %s}", t.Verb, part, name),
 				"%s is trusted, and the policy of this state doesn't name it", where)
 		}
@@ -60,10 +60,4 @@ func Shadowing(vars map[string]string, meta []string) string {
 		}
 	}
 	return ""
-}
-
-// vouches reports whether the policy, which allows a tag, itself names the state of one of its
-// parts.
-func (p *Transitions) vouches(states catalog, part string, as func(Rule) Tag) bool {
-	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.States[part] != "" && r.fits(states, as(r)) })
 }
