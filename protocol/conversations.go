@@ -8,43 +8,90 @@ import (
 // Conversations say which agent CLIs may hold the conversation of an agent at a state, as
 // far as the files show.
 type Conversations struct {
+	// Beginnings are the ways in which one may begin. What is known only when the workflow runs is left out.
+	Beginnings []Beginning
 	// IsVague says that a script may lead anywhere, so that not everything is known.
 	IsVague bool
 
-	chart *Chart
-	run   string // the agent CLI of the run
-	// Both are by state and name agent CLIs: those that the state may run with, and those
-	// with which a conversation may have begun when it starts, where "" is for none.
-	runs, held map[string]backendSet
+	chart      *Chart
+	run, model string                     // the agent CLI of the run, and its model
+	after      map[string]map[string]bool // what After returns, by state
+}
+
+// Beginning is a way in which a conversation may begin at a prompt state.
+type Beginning struct {
+	State   string
+	Pos     Pos    // of the function that names Backend or Model, in the file From; else zero
+	From    string // "" when it is the state itself that names them, or nobody
+	Backend string // the agent CLI
+	Model   string // "" when none is named
 }
 
 // AnyBackend stands for an agent CLI that is known only when the workflow runs.
 const AnyBackend = "*"
 
-// backendSet has names of agent CLIs.
-type backendSet = map[string]bool
-
-// Conversations returns those of a run with an agent CLI; "" is the default one.
-func (c *Chart) Conversations(run string) *Conversations {
-	run = cmp.Or(run, DefaultBackend)
-	v := &Conversations{chart: c, run: run, runs: map[string]backendSet{}, held: map[string]backendSet{}}
-	for name := range c.w.states {
-		v.runs[name], v.held[name] = backendSet{}, backendSet{}
-		v.IsVague = v.IsVague || c.Reaches(name) && c.isUnclear(name)
-	}
-	if c.w.entry == "" {
-		return v
-	}
-	v.enter(c.w.entry, backendSet{"": true})
-	for changed := true; changed; {
-		changed = false
-		for _, name := range c.order {
-			for _, e := range c.exits[name] {
-				changed = v.follow(name, e) || changed
+// Conversations returns those of a run with an agent CLI and a model; "" is the default CLI, and
+// no model.
+func (c *Chart) Conversations(run, model string) *Conversations {
+	v := &Conversations{chart: c, run: cmp.Or(run, DefaultBackend), model: model, after: map[string]map[string]bool{}}
+	v.enter("", Beginning{State: c.w.entry})
+	for _, name := range c.order {
+		v.IsVague = v.IsVague || c.isUnclear(name)
+		for _, e := range c.exits[name] {
+			switch {
+			case e.Verb == Function && e.Backend+e.Model != "":
+				v.enter("", Beginning{State: e.Target.State, Pos: e.Pos, From: name, Backend: e.Backend, Model: e.Model})
+			case e.Verb == Function || e.Verb == Reset || e.Verb == Fork || e.OnExhausted:
+				v.enter("", Beginning{State: e.Target.State})
 			}
 		}
 	}
 	return v
+}
+
+// enter notes that a state may start in a conversation that an agent CLI holds or, with "", in none:
+// then one begins, of which b has what is named for it. What the state hands on starts too.
+func (v *Conversations) enter(held string, b Beginning) {
+	s, ok := v.chart.w.states[b.State]
+	if !ok {
+		return
+	}
+	after := held
+	if s.Kind == Prompt {
+		isOpen := IsOpen(b.Backend) || IsOpen(b.Model)
+		b.Backend = cmp.Or(b.Backend, v.BackendOf(s.Name, held))
+		switch {
+		case held != "" && b.Backend != held:
+			return // it can't start so
+		case held == "" && !isOpen:
+			v.begin(b)
+		}
+		if after = b.Backend; !IsBackend(after) {
+			after = AnyBackend
+		}
+	}
+	switch was := v.after[s.Name]; {
+	case was[after]:
+		return
+	case was == nil:
+		v.after[s.Name] = map[string]bool{}
+	}
+	v.after[s.Name][after] = true
+	for _, e := range v.chart.exits[s.Name] {
+		for _, to := range e.Continued() {
+			v.enter(after, Beginning{State: to})
+		}
+	}
+}
+
+func (v *Conversations) begin(b Beginning) {
+	b.Model = cmp.Or(b.Model, v.chart.w.states[b.State].Policy.Model)
+	if b.Backend == v.run {
+		b.Model = cmp.Or(b.Model, v.model)
+	}
+	if !slices.Contains(v.Beginnings, b) {
+		v.Beginnings = append(v.Beginnings, b)
+	}
 }
 
 // BackendOf is the agent CLI that runs a state in the conversation of another one, "" for
@@ -55,53 +102,7 @@ func (v *Conversations) BackendOf(name, held string) string {
 
 // After returns the agent CLIs that may hold the conversation when a state has ended, "" for none.
 // Scripts leave it as it is.
-func (v *Conversations) After(name string) map[string]bool {
-	if v.chart.w.states[name].Kind == Prompt {
-		return v.runs[name]
-	}
-	return v.held[name]
-}
-
-// enter notes which conversations a state may start with, and reports whether that is new.
-// It leaves out those with which the state can't start.
-func (v *Conversations) enter(name string, held backendSet) bool {
-	if name == "" {
-		return false
-	}
-	before := len(v.held[name]) + len(v.runs[name])
-	for backend := range held {
-		if by := v.BackendOf(name, backend); backend == "" || by == backend || v.chart.w.states[name].Kind == Script {
-			v.held[name][backend], v.runs[name][by] = true, true
-		}
-	}
-	return len(v.held[name])+len(v.runs[name]) > before
-}
-
-// enterBy notes that a function begins a state with an agent CLI, which may be known only
-// when it runs, and reports whether that is new.
-func (v *Conversations) enterBy(name, backend string) bool {
-	before := len(v.held[name]) + len(v.runs[name])
-	if !IsBackend(backend) {
-		backend = AnyBackend
-	}
-	v.held[name][""], v.runs[name][backend] = true, true
-	return len(v.held[name])+len(v.runs[name]) > before
-}
-
-// follow enters the states that a transition leads to, and reports whether anything is new.
-func (v *Conversations) follow(from string, e Exit) bool {
-	changed := false
-	for _, name := range e.Continued() {
-		changed = v.enter(name, v.After(from)) || changed
-	}
-	switch {
-	case e.Verb == Function && e.Backend != "" && e.Target.State != "":
-		changed = v.enterBy(e.Target.State, e.Backend) || changed
-	case e.Verb == Reset || e.Verb == Function || e.Verb == Fork || e.OnExhausted:
-		changed = v.enter(e.Target.State, backendSet{"": true}) || changed
-	}
-	return changed
-}
+func (v *Conversations) After(name string) map[string]bool { return v.after[name] }
 
 // Continued returns the states that start in the conversation of the state with the exit,
 // or in a branch of it.

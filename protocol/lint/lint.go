@@ -244,7 +244,7 @@ func (l *linter) checkTemplates(d reading) {
 
 // checkAgents checks that no conversation comes to a state that another agent CLI runs.
 func (l *linter) checkAgents() {
-	v := l.chart.Conversations(l.o.Backend)
+	v := l.chart.Conversations(l.o.Backend, "")
 	told := false
 	for _, name := range l.chart.States() {
 		if l.chart.Reading(name).State.Kind == protocol.Script && v.IsVague {

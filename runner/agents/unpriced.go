@@ -11,7 +11,7 @@ import (
 // price. Under a budget they are refused.
 func Unpriced(w *protocol.Workflow, run *state.Options, book prices.Book) []protocol.Beginning {
 	var list []protocol.Beginning
-	for _, b := range w.Chart().Beginnings(run.Backend, run.Model) {
+	for _, b := range w.Chart().Conversations(run.Backend, run.Model).Beginnings {
 		if can, ok := Of(b.Backend); !ok || can.TellsUSD {
 			continue
 		}
