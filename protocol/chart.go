@@ -38,7 +38,7 @@ func (c *Chart) From(states ...string) []string {
 		for _, e := range c.exits[name] {
 			queue = append(queue, e.Target.State, e.After.State)
 		}
-		for _, target := range c.w.states[name].named() {
+		for _, target := range c.w.states[name].names() {
 			files, _ := c.w.catalog.candidates(target) // several when the name is ambiguous
 			queue = append(queue, files...)
 		}

@@ -43,7 +43,8 @@ func (w *Workflow) Loop(c Convergence) bool {
 	return true
 }
 
-func (c *Convergence) readDoneWhen(v value) {
+func (v value) readDoneWhen() {
+	c := v.state.Policy.Convergence
 	switch v.node.Kind {
 	case yaml.ScalarNode:
 		if command, ok := v.text(); ok {
@@ -64,7 +65,8 @@ func (c *Convergence) readDoneWhen(v value) {
 	}
 }
 
-func (c *Convergence) readBackoff(v value) {
+func (v value) readBackoff() {
+	c := v.state.Policy.Convergence
 	if v.node.Kind != yaml.MappingNode {
 		if v.node.Kind == yaml.ScalarNode && v.node.Value == "none" {
 			c.Backoff = Backoff{}
@@ -88,21 +90,19 @@ func (c *Convergence) readBackoff(v value) {
 	}
 }
 
-func (c *Convergence) readOnExhausted(v value) {
+func (v value) readOnExhausted() {
 	text, ok := v.text()
-	if !ok {
-		return
-	}
 	text = strings.TrimSpace(text)
-	c.OnExhausted = text
-	if text != "fail" && text != "suspend" {
-		v.state.refer("on_exhausted", text, PosOf(v.node))
+	v.state.Policy.Convergence.OnExhausted = text
+	if ok && text != "fail" && text != "suspend" {
+		v.refer(text)
 	}
 }
 
-func (c *Convergence) readProtect(v value) {
-	c.Protect, _ = v.texts()
-	for i, pattern := range c.Protect {
+func (v value) readProtect() {
+	patterns, _ := v.texts()
+	v.state.Policy.Convergence.Protect = patterns
+	for i, pattern := range patterns {
 		checkPattern(pattern, v.entry("an entry of protect", v.node.Content[i]))
 	}
 }

@@ -11,10 +11,10 @@ import (
 // maxFront is the largest size of a frontmatter in bytes, far above what a workflow needs.
 const maxFront = 64 << 10
 
-// key is a key of a frontmatter. What it means is in docs/reference.md.
+// key is a key of a frontmatter, or an option of a script. What it means is in docs/reference.md.
 type key struct {
 	name string
-	read func(*front, value)
+	read func(value)
 	// own says that the key means that a file is a state of ours: other tools that read
 	// frontmatter don't have it.
 	own bool
@@ -24,36 +24,36 @@ type key struct {
 
 // keys are those of a frontmatter, in the order in which people read of them.
 var keys = []key{
-	{name: "allowed_transitions", own: true, read: func(f *front, v value) { f.state.readRules(v) }},
-	{name: "allowed_tags", own: true, read: func(f *front, v value) { f.state.readTags(v) }},
-	{name: "allowed_targets", own: true, read: func(f *front, v value) { f.state.readTargets(v) }},
+	{name: "allowed_transitions", own: true, read: value.readRules},
+	{name: "allowed_tags", own: true, read: value.readTags},
+	{name: "allowed_targets", own: true, read: value.readTargets},
 
-	{name: "agent", read: func(f *front, v value) { f.policy().Backend, _ = v.choice(Backends()) }},
-	{name: "model", read: func(f *front, v value) { f.policy().Model = v.model() }},
-	{name: "effort", read: func(f *front, v value) { f.policy().Effort, _ = v.text() }},
-	{name: "timeout", read: func(f *front, v value) { f.policy().Timeout = v.optionalDuration() }},
-	{name: "idle_timeout", read: func(f *front, v value) { f.policy().IdleTimeout = v.optionalDuration() }},
-	{name: "permission_mode", own: true, read: func(f *front, v value) { f.policy().PermissionMode, _ = v.choice(permissionModes) }},
-	{name: "allowed_tools", own: true, read: func(f *front, v value) { f.policy().AllowedTools = v.tools() }},
-	{name: "disallowed_tools", own: true, read: func(f *front, v value) { f.policy().DisallowedTools = v.tools() }},
+	{name: "agent", read: func(v value) { v.state.Policy.Backend, _ = v.choice(Backends()) }},
+	{name: "model", read: func(v value) { v.state.Policy.Model = v.model() }},
+	{name: "effort", read: func(v value) { v.state.Policy.Effort, _ = v.text() }},
+	{name: "timeout", read: func(v value) { v.state.Policy.Timeout = v.optionalDuration() }},
+	{name: "idle_timeout", read: func(v value) { v.state.Policy.IdleTimeout = v.optionalDuration() }},
+	{name: "permission_mode", own: true, read: func(v value) { v.state.Policy.PermissionMode, _ = v.choice(permissionModes) }},
+	{name: "allowed_tools", own: true, read: func(v value) { v.state.Policy.AllowedTools = v.tools() }},
+	{name: "disallowed_tools", own: true, read: func(v value) { v.state.Policy.DisallowedTools = v.tools() }},
 
-	{name: "done_when", own: true, read: func(f *front, v value) { f.convergence.readDoneWhen(v) }},
-	{name: "max_attempts", own: true, attempts: true, read: func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) }},
-	{name: "max_ralph_iters", own: true, attempts: true, read: func(f *front, v value) { f.convergence.MaxAttempts = v.count(maxAttemptsCap) }},
-	{name: "backoff", attempts: true, read: func(f *front, v value) { f.convergence.readBackoff(v) }},
-	{name: "attempt_context", attempts: true, read: func(f *front, v value) { f.convergence.AttemptContext, _ = v.choice(attemptContexts) }},
-	{name: "done_when_timeout", attempts: true, read: func(f *front, v value) { f.convergence.Timeout, _ = v.duration() }},
-	{name: "on_exhausted", own: true, attempts: true, read: func(f *front, v value) { f.convergence.readOnExhausted(v) }},
-	{name: "protect", attempts: true, read: func(f *front, v value) { f.convergence.readProtect(v) }},
+	{name: "done_when", own: true, read: value.readDoneWhen},
+	{name: "max_attempts", own: true, attempts: true, read: func(v value) { v.state.Policy.Convergence.MaxAttempts = v.count(maxAttemptsCap) }},
+	{name: "max_ralph_iters", own: true, attempts: true, read: func(v value) { v.state.Policy.Convergence.MaxAttempts = v.count(maxAttemptsCap) }},
+	{name: "backoff", attempts: true, read: value.readBackoff},
+	{name: "attempt_context", attempts: true, read: func(v value) { v.state.Policy.Convergence.AttemptContext, _ = v.choice(attemptContexts) }},
+	{name: "done_when_timeout", attempts: true, read: func(v value) { v.state.Policy.Convergence.Timeout, _ = v.duration() }},
+	{name: "on_exhausted", own: true, attempts: true, read: value.readOnExhausted},
+	{name: "protect", attempts: true, read: value.readProtect},
 
-	{name: keyResultSchema, own: true, read: func(f *front, v value) { f.state.readSchema(v) }},
-	{name: keyInputSchema, read: func(f *front, v value) { f.state.readSchema(v) }},
-	{name: "job", read: func(f *front, v value) { f.state.readJob(v) }},
-	{name: partOnComment, read: func(f *front, v value) { f.state.readOnComment(v) }},
+	{name: keyResultSchema, own: true, read: value.readSchema},
+	{name: keyInputSchema, read: value.readSchema},
+	{name: "job", read: value.readJob},
+	{name: partOnComment, read: value.readOnComment},
 }
 
-// keyNamed returns the key of a name; the zero key if there is none.
-func keyNamed(name string) key {
+// named returns the key of a name; the zero key if there is none.
+func named(keys []key, name string) key {
 	if i := slices.IndexFunc(keys, func(k key) bool { return k.name == name }); i >= 0 {
 		return keys[i]
 	}
@@ -80,13 +80,14 @@ func (s *State) parseFrontmatter(text string) {
 		s.addProblem(PosOf(root), "wrong-type", "the frontmatter is %s, not a map of keys", Describe(root))
 		return
 	}
-	f := front{state: s, seen: map[string]*yaml.Node{}, convergence: NewConvergence(nil)}
+	convergence, seen := NewConvergence(nil), map[string]*yaml.Node{} // the known keys that are set
+	s.Policy.Convergence = &convergence
 	for i := 0; i < len(root.Content); i += 2 {
 		if key := root.Content[i]; s.checkKey(key) {
-			f.read(key, root.Content[i+1])
+			s.readKey(key, root.Content[i+1], seen)
 		}
 	}
-	f.finish()
+	s.finishPolicy(seen)
 }
 
 // claim notes which keys the lines of a frontmatter name that can't be read.
@@ -108,7 +109,7 @@ func keyOf(line string) key {
 	if name == line {
 		return key{}
 	}
-	return keyNamed(strings.ToLower(strings.Trim(name, " \t\"'{")))
+	return named(keys, strings.ToLower(strings.Trim(name, " \t\"'{")))
 }
 
 // checkKey reports whether a key is a plain string, and adds a problem if not.
@@ -124,53 +125,44 @@ func (s *State) checkKey(key *yaml.Node) bool {
 	return false
 }
 
-// front reads the keys of a frontmatter.
-type front struct {
-	state       *State
-	seen        map[string]*yaml.Node // the known keys that are set
-	convergence Convergence
-}
-
 // otherSpelling has the keys that have two names.
 var otherSpelling = map[string]string{"max_attempts": "max_ralph_iters", "max_ralph_iters": "max_attempts"}
 
-func (f *front) policy() *Policy { return &f.state.Policy }
-
-// read reads one key.
-func (f *front) read(at, node *yaml.Node) {
-	s, name, pos := f.state, at.Value, PosOf(at)
-	known, meant := keyNamed(name), keyNamed(strings.ToLower(name))
+// readKey reads one key.
+func (s *State) readKey(at, node *yaml.Node, seen map[string]*yaml.Node) {
+	name, pos := at.Value, PosOf(at)
+	known, meant := named(keys, name), named(keys, strings.ToLower(name))
 	s.claimKey(meant)
-	if known.name != "" {
-		f.seen[name] = at
-	}
 	switch {
 	case known.name != "" && isNull(node):
 		s.addProblem(pos, "wrong-type", "%s has no value", name)
-	case known.name != "" && f.seen[otherSpelling[name]] != nil:
+	case known.name != "" && seen[otherSpelling[name]] != nil:
 		s.addProblem(PosOf(node), "duplicate-key", "max_attempts and max_ralph_iters are the same key").Hint = "write max_attempts only"
 	case known.name != "":
-		known.read(f, value{state: s, name: name, node: node})
+		known.read(value{state: s, name: name, node: node})
 	case meant.name != "":
 		s.addProblem(pos, "wrong-case", "unknown key %s", Quote(name)).Hint = "write " + meant.name
 	default:
 		s.addWarning(pos, "unknown-key", "unknown key %s", Quote(name)).Hint = DidYouMean(name, slices.Sorted(slices.Values(Keys())))
 	}
+	if known.name != "" {
+		seen[name] = at
+	}
 }
 
-// finish decides what depends on several keys.
-func (f *front) finish() {
-	s, p := f.state, &f.state.Policy.Transitions
-	transitions, tags, targets := f.seen["allowed_transitions"], f.seen["allowed_tags"], f.seen["allowed_targets"]
+// finishPolicy decides what depends on several keys.
+func (s *State) finishPolicy(seen map[string]*yaml.Node) {
+	p := &s.Policy.Transitions
+	transitions, tags, targets := seen["allowed_transitions"], seen["allowed_tags"], seen["allowed_targets"]
 	p.Restricted = transitions != nil || tags != nil || targets != nil
 	if len(s.Problems) == 0 && (transitions != nil && len(p.Allowed) == 0 || tags != nil && len(p.Tags) == 0) {
 		s.addWarning(PosOf(cmp.Or(transitions, tags)), "nothing-allowed", "no transition is allowed, so the state can't end")
 	}
-	if f.convergence.DoneWhen != nil {
-		s.Policy.Convergence = &f.convergence
+	if s.Policy.Convergence.DoneWhen == nil {
+		s.Policy.Convergence = nil
 	}
 	for _, k := range keys {
-		if at := f.seen[k.name]; k.attempts && at != nil && f.seen["done_when"] == nil {
+		if at := seen[k.name]; k.attempts && at != nil && seen["done_when"] == nil {
 			s.addWarning(PosOf(at), "no-done-when", "%s has no effect without done_when", k.name)
 		}
 	}

@@ -1,8 +1,6 @@
 package protocol
 
-import (
-	"strings"
-)
+import "strings"
 
 // jobName matches the names of jobs, which are those of GitHub Actions.
 var jobName = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
@@ -11,27 +9,24 @@ var jobName = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 func IsJobName(name string) bool { return jobName().MatchString(name) }
 
 // readJob reads which job runs a state.
-func (s *State) readJob(v value) {
-	if text, ok := v.text(); ok {
-		s.setJob(text, PosOf(v.node), "wrong-value")
+func (v value) readJob() {
+	text, ok := v.text()
+	switch {
+	case !ok:
+	case !IsJobName(text):
+		v.problem("wrong-value", "job is %s, which can't be the name of a job", Quote(text)).Hint =
+			"write at most 64 letters, digits, _ and -, beginning with a letter or _"
+	default:
+		v.state.Job = text
 	}
 }
 
 // readOnComment reads what a comment continues its run with.
-func (s *State) readOnComment(v value) {
+func (v value) readOnComment() {
 	if text, ok := v.text(); ok {
-		s.OnComment = strings.TrimSpace(text)
-		s.refer(v.name, text, PosOf(v.node))
+		v.state.OnComment = strings.TrimSpace(text)
+		v.refer(text)
 	}
-}
-
-func (s *State) setJob(name string, pos Pos, code string) {
-	if !IsJobName(name) {
-		s.addProblem(pos, code, "job is %s, which can't be the name of a job", Quote(name)).Hint =
-			"write at most 64 letters, digits, _ and -, beginning with a letter or _"
-		return
-	}
-	s.Job = name
 }
 
 // JobOf returns the job that runs a state: MainJob where its file names none, and for a

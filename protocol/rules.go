@@ -8,7 +8,7 @@ import (
 )
 
 // readTags, readTargets and readRules read what an agent may do at the end of a state.
-func (s *State) readTags(v value) {
+func (v value) readTags() {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "allowed_tags is %s, not a list", Describe(v.node)).Hint = "write allowed_tags: [goto, result]"
 		return
@@ -19,19 +19,19 @@ func (s *State) readTags(v value) {
 			tags = append(tags, verb)
 		}
 	}
-	s.Policy.Transitions.Tags = tags
+	v.state.Policy.Transitions.Tags = tags
 }
 
-func (s *State) readTargets(v value) {
+func (v value) readTargets() {
 	targets, _ := v.texts()
 	for i, target := range targets {
 		targets[i] = strings.TrimSpace(target)
-		s.refer("target", target, PosOf(v.node.Content[i]))
+		v.entry(partTarget, v.node.Content[i]).refer(target)
 	}
-	s.Policy.Transitions.Targets = targets
+	v.state.Policy.Transitions.Targets = targets
 }
 
-func (s *State) readRules(v value) {
+func (v value) readRules() {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "allowed_transitions is %s, not a list", Describe(v.node)).Hint =
 			"write - {tag: goto, target: STATE}"
@@ -39,117 +39,99 @@ func (s *State) readRules(v value) {
 	}
 	rules := []Rule{}
 	for _, item := range v.node.Content {
+		entry := v.entry("an entry of allowed_transitions", item)
 		if item.Kind != yaml.MappingNode {
-			s.addProblem(PosOf(item), "wrong-type", "an entry of allowed_transitions is %s, not a map", Describe(item)).Hint =
-				"write {tag: goto, target: STATE}"
+			entry.problem("wrong-type", "%s is %s, not a map", entry.name, Describe(item)).Hint = "write {tag: goto, target: STATE}"
 			continue
 		}
-		r := ruleReader{state: s, rule: Rule{States: map[string]string{}, Pos: PosOf(item)}}
-		rules = append(rules, r.read(item))
+		rules = append(rules, entry.rule())
 	}
-	s.Policy.Transitions.Allowed = rules
+	v.state.Policy.Transitions.Allowed = rules
 }
 
 // ruleKeys are what an entry of allowed_transitions may say beside attributes.
 var ruleKeys = []string{"tag", "target", "return", "next", "payload", "many"}
 
-// ruleReader reads one entry of allowed_transitions.
-type ruleReader struct {
-	state *State
-	rule  Rule
-}
-
-func (r *ruleReader) read(n *yaml.Node) Rule {
-	for _, isTag := range []bool{true, false} { // what the others may be depends on the tag
-		for i := 0; i < len(n.Content); i += 2 {
-			if key := n.Content[i]; (key.Value == "tag") == isTag && r.state.checkKey(key) {
-				r.set(value{state: r.state, name: key.Value, node: n.Content[i+1]})
+// rule reads an entry of allowed_transitions.
+func (v value) rule() Rule {
+	r := Rule{States: map[string]string{}, Pos: PosOf(v.node)}
+	if tag := Entry(v.node, "tag"); tag != nil { // what the others may be depends on it
+		r.Tag, _ = v.entry("tag", tag).verb()
+	}
+	for i := 0; i < len(v.node.Content); i += 2 {
+		if key := v.node.Content[i]; key.Value != "tag" && v.state.checkKey(key) {
+			r.set(v.entry(key.Value, v.node.Content[i+1]))
+		}
+	}
+	can := r.verbs()
+	for i := 0; i < len(v.node.Content); i += 2 {
+		key, node := v.node.Content[i], v.node.Content[i+1]
+		v.checkTakes(&r, key)
+		if text, ok := r.Attrs[key.Value]; ok && len(can) == 1 {
+			if why := checkAttributeValue(can[0], key.Value, text); why != "" {
+				v.entry(key.Value, node).problem("wrong-value", "%s", why)
 			}
 		}
 	}
-	for i := 0; i < len(n.Content); i += 2 {
-		r.checkTakes(n.Content[i])
-		r.checkValue(n.Content[i], n.Content[i+1])
+	if why := namesAuthor(r.Attrs); why != "" && r.Tag == Ask {
+		v.problem("wrong-value", "%s", why)
 	}
-	if why := namesAuthor(r.rule.Attrs); why != "" && r.rule.Tag == Ask {
-		r.state.addProblem(PosOf(n), "wrong-value", "%s", why)
+	if len(can) == 0 {
+		v.problem("wrong-value", "no transition has everything that this entry names")
 	}
-	if len(r.rule.verbs()) == 0 {
-		r.state.addProblem(PosOf(n), "wrong-value", "no transition has everything that this entry names")
-	}
-	return r.rule
+	return r
 }
 
-func (r *ruleReader) set(v value) {
+// set reads a key of an entry.
+func (r *Rule) set(v value) {
+	isState := r.Tag == Ask && v.name == partTimeoutNext
 	switch v.name {
-	case "tag":
-		r.rule.Tag, _ = v.verb()
-	case partTarget, partReturn, partNext:
-		r.setState(v)
 	case "payload":
 		if text, ok := v.anyText(); ok {
-			r.rule.Payload = &text
+			r.Payload = &text
 		}
+		return
 	case "many":
-		r.rule.Many = v.boolean()
-	default:
-		r.setAttribute(v)
-	}
-}
-
-// setState reads the name of a state.
-func (r *ruleReader) setState(v value) {
-	if text, ok := v.text(); ok {
-		r.rule.States[v.name] = strings.TrimSpace(text)
-		r.state.refer(v.name, text, PosOf(v.node))
-	}
-}
-
-func (r *ruleReader) setAttribute(v value) {
-	if r.rule.Tag == Ask && v.name == partTimeoutNext {
-		r.setState(v)
+		r.Many = v.boolean()
 		return
+	case partTarget, partReturn, partNext:
+		isState = true
 	}
-	text, ok := r.attributeText(v)
-	if !ok {
-		return
+	if isState {
+		if text, ok := v.text(); ok {
+			r.States[v.name] = strings.TrimSpace(text)
+			v.refer(text)
+		}
+	} else if text, ok := r.attribute(v); ok {
+		if r.Attrs == nil {
+			r.Attrs = map[string]string{}
+		}
+		r.Attrs[v.name] = text
 	}
-	if r.rule.Attrs == nil {
-		r.rule.Attrs = map[string]string{}
-	}
-	r.rule.Attrs[v.name] = text
 }
 
-// attributeText reads the value of an attribute. Those of an ask that are a number, true or
+// attribute reads the value of an attribute. Those of an ask that are a number, true or
 // false may be written so.
-func (r *ruleReader) attributeText(v value) (string, bool) {
+func (r *Rule) attribute(v value) (string, bool) {
 	tag := v.node.ShortTag()
-	if r.rule.Tag == Ask && (v.name == "where" && tag == "!!int" || v.name == "untrusted" && tag == "!!bool") {
+	if r.Tag == Ask && (v.name == "where" && tag == "!!int" || v.name == "untrusted" && tag == "!!bool") {
 		return strings.ToLower(v.node.Value), true
 	}
 	return v.anyText()
 }
 
-// checkValue adds a problem for a value with which no tag of the entry can be right.
-func (r *ruleReader) checkValue(key, node *yaml.Node) {
-	text, ok := r.rule.Attrs[key.Value]
-	verb := r.rule.Tag
-	if can := r.rule.verbs(); len(can) == 1 {
-		verb = can[0]
-	}
-	if why := checkAttributeValue(verb, key.Value, text); ok && why != "" {
-		r.state.addProblem(PosOf(node), "wrong-value", "%s", why)
-	}
-}
-
-// checkTakes adds a problem for a key that the tag of the entry can't have.
-func (r *ruleReader) checkTakes(key *yaml.Node) {
-	if r.rule.takes(key.Value) {
+// checkTakes adds a problem for a key that the tag of an entry can't have.
+func (v value) checkTakes(r *Rule, key *yaml.Node) {
+	if r.takes(key.Value) {
 		return
 	}
-	problem := r.state.addProblem(PosOf(key), "wrong-value", "%s has no %s", r.rule.name(), Quote(key.Value))
+	of := "a transition"
+	if r.Tag != "" {
+		of = "<" + string(r.Tag) + ">"
+	}
+	problem := v.entry(key.Value, key).problem("wrong-value", "%s has no %s", of, Quote(key.Value))
 	if !slices.Contains(ruleKeys, key.Value) {
-		problem.Hint = DidYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.rule.Tag]))
+		problem.Hint = DidYouMean(key.Value, slices.Concat(ruleKeys, attributesOf[r.Tag]))
 	}
 }
 
@@ -197,11 +179,4 @@ func (r *Rule) takes(key string) bool {
 		return r.Tag == Fork
 	}
 	return checkAttribute(r.Tag, key) == ""
-}
-
-func (r *Rule) name() string {
-	if r.Tag == "" {
-		return "a transition"
-	}
-	return "<" + string(r.Tag) + ">"
 }

@@ -30,11 +30,10 @@ func (p *Policy) setSchema(key string, s *schema.Schema) {
 	p.InputSchema = s
 }
 
-// readSchema reads the value of a key: a schema, or the name of a file that schemaReader
-// will read.
-func (s *State) readSchema(v value) {
+// readSchema reads a schema, or the name of a file that schemaReader will read.
+func (v value) readSchema() {
 	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() != "!!bool" {
-		s.readSchemaName(v)
+		v.readSchemaName()
 		return
 	}
 	var tree any
@@ -49,17 +48,17 @@ func (s *State) readSchema(v value) {
 		v.problem("schema", "%s: %v", v.name, wrong)
 		return
 	}
-	s.Policy.setSchema(v.name, parsed)
+	v.state.Policy.setSchema(v.name, parsed)
 }
 
-func (s *State) readSchemaName(v value) {
+func (v value) readSchemaName() {
 	name, ok := v.text()
 	switch {
 	case !ok:
 	case !strings.HasSuffix(strings.ToLower(name), ".json") || strings.ContainsAny(name, "/\\\x00"):
 		v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, Quote(name))
 	default:
-		s.SchemaFiles = append(s.SchemaFiles, SchemaFile{v.name, name, PosOf(v.node)})
+		v.state.SchemaFiles = append(v.state.SchemaFiles, SchemaFile{v.name, name, PosOf(v.node)})
 	}
 }
 

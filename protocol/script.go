@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gopkg.in/yaml.v3"
 )
 
 // parseScript reads the options comments among the first ten lines of a script.
@@ -60,101 +62,65 @@ func commentIn(line, ext string) (string, bool) {
 	return comment, ok && strings.EqualFold(word, "rem")
 }
 
-// option is a place in the options comment of a script.
-type option struct {
-	state       *State
-	pos         Pos
-	name, value string
-}
-
 // scriptOptions are those that an options comment may set, in the order in which people read of them.
-var scriptOptions = []struct {
-	name string
-	set  func(o option)
-}{
-	{"timeout", func(o option) { o.state.Policy.Timeout = o.duration() }},
-	{"idle_timeout", func(o option) { o.state.Policy.IdleTimeout = o.duration() }},
-	{"many_forks", func(o option) { o.state.Policy.Transitions.ManyForks = o.boolean() }},
-	{"trusted", func(o option) { o.state.Trusted = o.boolean() }},
-	{"work", func(o option) { o.state.Work = o.boolean() }},
-	{"workflows", func(o option) { o.state.Workflows = o.boolean() }},
-	{"targets", func(o option) { o.state.Policy.Transitions.Targets = o.targets() }},
-	{"ask", func(o option) { o.state.Policy.Transitions.Asks = o.asks() }},
-	{"cd", func(o option) { o.state.Policy.Transitions.Dirs = o.boolean() }},
-	{"job", func(o option) { o.state.setJob(o.value, o.pos, "option") }},
-	{partOnComment, func(o option) {
-		o.state.OnComment = o.value
-		o.state.refer(o.name, o.value, o.pos)
+var scriptOptions = []key{
+	{name: "timeout", read: func(v value) { v.state.Policy.Timeout = v.optionalDuration() }},
+	{name: "idle_timeout", read: func(v value) { v.state.Policy.IdleTimeout = v.optionalDuration() }},
+	{name: "many_forks", read: func(v value) { v.state.Policy.Transitions.ManyForks = v.boolean() }},
+	{name: "trusted", read: func(v value) { v.state.Trusted = v.boolean() }},
+	{name: "work", read: func(v value) { v.state.Work = v.boolean() }},
+	{name: "workflows", read: func(v value) { v.state.Workflows = v.boolean() }},
+	{name: "targets", read: func(v value) {
+		v.state.Policy.Transitions.Targets = listOf(v.node.Value)
+		for _, name := range v.state.Policy.Transitions.Targets {
+			v.refer(name)
+		}
 	}},
+	{name: "ask", read: func(v value) {
+		v.state.Policy.Transitions.Asks = listOf(v.node.Value)
+		for _, name := range v.state.Policy.Transitions.Asks {
+			if !slices.Contains(addressingAttributes, name) {
+				v.problem("option", "ask names %s, not where, from or untrusted", Quote(name))
+			}
+		}
+	}},
+	{name: "cd", read: func(v value) { v.state.Policy.Transitions.Dirs = v.boolean() }},
+	{name: "job", read: value.readJob},
+	{name: partOnComment, read: value.readOnComment},
 }
 
 func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
+	before := len(s.Problems)
 	for _, option := range strings.Fields(options) {
-		name, value, ok := strings.Cut(option, "=")
+		name, text, ok := strings.Cut(option, "=")
+		known := named(scriptOptions, name)
 		switch {
 		case !ok:
 			s.addProblem(pos, "option", "option %s is not written name=value", Quote(option))
 		case seen[name].Line > 0:
 			s.addProblem(pos, "option", "option %s appears twice", Quote(name))
+		case known.name == "":
+			s.unknownOption(name, pos)
 		default:
-			seen[name] = pos
-			s.setOption(name, value, pos)
+			node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: pos.Line}
+			if isBoolean(text) {
+				node.Tag = "!!bool"
+			}
+			known.read(value{state: s, name: name, node: node})
 		}
+		seen[name] = pos
+	}
+	for i := range s.Problems[before:] {
+		s.Problems[before+i].Code = "option"
 	}
 }
 
-func (s *State) setOption(name, value string, pos Pos) {
-	for _, known := range scriptOptions {
-		if known.name == name {
-			known.set(option{s, pos, name, value})
-			return
-		}
-	}
+func (s *State) unknownOption(name string, pos Pos) {
 	hint := DidYouMean(name, ScriptOptions())
 	if name == "cage" {
 		hint = "scripts are confined unless they say trusted=true"
 	}
 	s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = hint
-}
-
-func (o option) wrong(format string, args ...any) {
-	o.state.addProblem(o.pos, "option", format, args...)
-}
-
-func (o option) boolean() bool {
-	if !isBoolean(o.value) {
-		o.wrong("%s is %s, not true or false", o.name, Quote(o.value))
-	}
-	return o.value == "true"
-}
-
-func (o option) duration() *time.Duration {
-	d, ok := parseDuration(o.value)
-	if !ok {
-		o.wrong("%s is %s, not a duration above zero such as 90s, 10m or 1h30m", o.name, Quote(o.value))
-		return nil
-	}
-	return &d
-}
-
-// asks reads which of the attributes that say who is asked, and where, a script may write.
-func (o option) asks() []string {
-	names := listOf(o.value)
-	for _, name := range names {
-		if !slices.Contains(addressingAttributes, name) {
-			o.wrong("ask names %s, not where, from or untrusted", Quote(name))
-		}
-	}
-	return names
-}
-
-// targets reads the states that the tags of a script may name.
-func (o option) targets() []string {
-	names := listOf(o.value)
-	for _, name := range names {
-		o.state.refer(o.name, name, o.pos)
-	}
-	return names
 }
 
 // parseDuration reads a Go duration that is longer than zero.

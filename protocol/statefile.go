@@ -172,13 +172,8 @@ func (s *State) isComment(line string) bool {
 	return ok && s.Kind == Script
 }
 
-// refer adds a reference of the policy to another state.
-func (s *State) refer(part, name string, pos Pos) {
-	s.References = append(s.References, Reference{Part: part, Name: strings.TrimSpace(name), Pos: pos})
-}
-
-// named returns the states that the policy and the tags of the text name, as they are written.
-func (s *State) named() []string {
+// names returns the states that the policy and the tags of the text name, as they are written.
+func (s *State) names() []string {
 	var names []string
 	for _, r := range s.References {
 		names = append(names, r.Name)

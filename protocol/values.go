@@ -22,6 +22,11 @@ func (v value) problem(code, format string, args ...any) *Problem {
 	return v.state.addProblem(PosOf(v.node), code, format, args...)
 }
 
+// refer adds a reference of the policy to another state.
+func (v value) refer(name string) {
+	v.state.References = append(v.state.References, Reference{Part: v.name, Name: strings.TrimSpace(name), Pos: PosOf(v.node)})
+}
+
 // entry is a value inside this one.
 func (v value) entry(name string, n *yaml.Node) value {
 	return value{state: v.state, name: name, node: n}
