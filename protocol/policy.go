@@ -54,13 +54,18 @@ func (m matcher) fits(r Rule, t Tag) bool {
 		r.Many && t.Verb != Fork:
 		return false
 	}
-	for name, value := range r.Attrs {
-		if got, ok := t.Attrs[name]; !ok || got != value && (m.reading == nil || !IsOpen(got)) {
+	for _, name := range t.addressing() {
+		if _, spelled := r.Attrs[name]; !spelled {
 			return false
 		}
 	}
-	for _, name := range t.addressing() {
-		if _, spelled := r.Attrs[name]; !spelled {
+	return m.fitsValues(r, t)
+}
+
+// fitsValues reports whether a tag has the attributes and names the states that a rule names.
+func (m matcher) fitsValues(r Rule, t Tag) bool {
+	for name, value := range r.Attrs {
+		if got, ok := t.Attrs[name]; !ok || got != value && (m.reading == nil || !IsOpen(got)) {
 			return false
 		}
 	}
