@@ -3,7 +3,6 @@ package processes
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -27,18 +26,21 @@ const (
 	limit = time.Minute
 )
 
-// End ends what find yields: it is asked to end, then stopped, so that it starts no others and
+// Finder calls a function with each process that it finds, parents before their children.
+type Finder func(each func(Process))
+
+// End ends what find finds: it is asked to end, then stopped, so that it starts no others and
 // keeps its place among the processes that the user may have, and killed, until two looks in a
 // row find nothing: what one has left comes to light a moment later. It returns how many it
-// ended, and those that it could not end. A process that is dying is waited for. find yields
-// parents before their children, neither this process nor a child that somebody awaits, and
-// collects the dead children of this process.
-func End(find iter.Seq[Process], stop <-chan struct{}) (ended int, left []Process) {
+// ended, and those that it could not end. A process that is dying is waited for. find finds
+// neither this process nor a child that somebody awaits, and collects the dead children of this
+// process.
+func End(find Finder) (ended int, left []Process) {
 	h := hunt{find: find, patience: patience, signal: (*os.Process).Signal}
-	return h.end(stop)
+	return h.end()
 }
 
-func (h *hunt) end(stop <-chan struct{}) (ended int, left []Process) {
+func (h *hunt) end() (ended int, left []Process) {
 	h.hits, h.pending, h.stopped, h.refused = map[Process]bool{}, map[Process]bool{}, map[Process]bool{}, map[Process]bool{}
 	began := time.Now()
 	last := began // when another one was found
@@ -52,16 +54,17 @@ func (h *hunt) end(stop <-chan struct{}) (ended int, left []Process) {
 		if len(h.hits) > before {
 			last, pause = time.Now(), time.Millisecond // what forks is looked at again at once
 		}
-		if time.Since(last) > h.patience || time.Since(began) > limit || !rest(pause, stop) {
+		if time.Since(last) > h.patience || time.Since(began) > limit {
 			return len(h.hits), h.remaining()
 		}
+		time.Sleep(pause)
 	}
 	return len(h.hits), slices.Collect(maps.Keys(h.refused))
 }
 
 // hunt is one End under way. A process in it is named by PID and Born alone.
 type hunt struct {
-	find     iter.Seq[Process]
+	find     Finder
 	hits     map[Process]bool // signalled at least once
 	pending  map[Process]bool // signalled, and not gone when it was looked at last
 	stopped  map[Process]bool
@@ -88,16 +91,16 @@ func (h *hunt) look(after time.Duration) int {
 // each signals what is found, as soon as it is, but not those that are in done, to which it adds
 // them. It returns how many may be ended yet.
 func (h *hunt) each(sig syscall.Signal, done map[Process]bool) (found int) {
-	for p := range h.find {
+	h.find(func(p Process) {
 		id := Process{PID: p.PID, Born: p.Born}
 		if h.refused[id] {
-			continue
+			return
 		}
 		found++
 		if !p.Dying && !done[id] && h.hit(id, sig) && done != nil {
 			done[id] = true
 		}
-	}
+	})
 	return found
 }
 
@@ -133,22 +136,8 @@ func (h *hunt) remaining() []Process {
 	h.lingering()
 	left := maps.Clone(h.refused)
 	maps.Copy(left, h.pending)
-	for p := range h.find {
-		left[Process{PID: p.PID, Born: p.Born}] = true
-	}
+	h.find(func(p Process) { left[Process{PID: p.PID, Born: p.Born}] = true })
 	return slices.Collect(maps.Keys(left))
-}
-
-// rest waits, and returns false when it was stopped.
-func rest(d time.Duration, stop <-chan struct{}) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-stop:
-		return false
-	}
 }
 
 // EndDescendants ends everything that descends from this process, whatever its group, session,
@@ -156,13 +145,13 @@ func rest(d time.Duration, stop <-chan struct{}) bool {
 // is for the end of a program that orphans come to (PR_SET_CHILD_SUBREAPER), and must not be
 // called while anything of it starts or awaits a child.
 func EndDescendants() []string {
-	_, left := End(descendants, nil)
+	_, left := End(descendants)
 	return named(left)
 }
 
-// descendants yields the processes that descend from this one and live, and collects its dead
+// descendants finds the processes that descend from this one and live, and collects its dead
 // children.
-func descendants(yield func(Process) bool) {
+func descendants(each func(Process)) {
 	for pid := 1; pid > 0; {
 		pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
 	}
@@ -177,9 +166,7 @@ func descendants(yield func(Process) bool) {
 				if !ok {
 					p = Process{PID: child, Dying: true} // what it had started is to be looked for
 				}
-				if !yield(p) {
-					return
-				}
+				each(p)
 				found = append(found, child)
 			}
 		}

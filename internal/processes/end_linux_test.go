@@ -21,7 +21,7 @@ func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 	}
 	for what, answer := range map[string]error{"refuses": syscall.EPERM, "hangs": nil} {
 		h := hunt{find: descendants, patience: 50 * time.Millisecond, signal: func(*os.Process, os.Signal) error { return answer }}
-		_, left := h.end(nil)
+		_, left := h.end()
 		if want := fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid); !slices.Contains(named(left), want) {
 			t.Errorf("%s: got %q, want %q in it", what, named(left), want)
 		}

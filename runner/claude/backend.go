@@ -42,9 +42,9 @@ func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn 
 	s.timer = newResultTimer(b.resultGrace())
 	return program.Turn{
 		Stream: s.Stream,
-		Start: func(account *keyproxy.Account) (program.Invocation, *runner.Failure) {
+		Start: func(account *keyproxy.Account) (proc.Options, *runner.Failure) {
 			s.costs.proxy = account
-			return program.Invocation{Args: b.args(s.Order), Env: b.env(s.Order.Env), Finished: s.timer.done}, nil
+			return proc.Options{Args: b.args(s.Order), Env: b.env(s.Order.Env), Finished: s.timer.done}, nil
 		},
 		Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {
 			s.timer.stop()

@@ -52,11 +52,11 @@ func (b *Backend) turn(s *stream, databases string) program.Turn {
 	var account *keyproxy.Account
 	return program.Turn{
 		Stream: s.Stream,
-		Start: func(a *keyproxy.Account) (program.Invocation, *runner.Failure) {
+		Start: func(a *keyproxy.Account) (proc.Options, *runner.Failure) {
 			account = a
 			env := b.env(s.Order.Env)
 			s.Order.Prompt.Cage = s.turn.confine(s.Order.Prompt.Cage, b.kept(env))
-			return program.Invocation{Args: b.args(s.turn, env, setting("sqlite_home", databases)), Env: env}, b.checkLogin(env)
+			return proc.Options{Args: b.args(s.turn, env, setting("sqlite_home", databases)), Env: env}, b.checkLogin(env)
 		},
 		Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {
 			a, fail := s.answer(exit)

@@ -95,11 +95,11 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	s.costs.proxied = open(b.Proxy, s.Order.Mark)
 	defer s.costs.proxied.close()
 	defer s.costs.proxied.follow(s.Display.Usage)()
-	exit, fail := s.Run(ctx, program.Invocation{
+	exit, fail := s.Run(ctx, proc.Options{
 		Path: bash, Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
 		// The shell waits for what it runs before it looks at a signal.
 		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs,
-	})
+	}, "")
 	if fail != nil {
 		return program.Nothing, fail
 	}

@@ -105,9 +105,9 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		s := newStream(o, tell)
 		return program.Turn{
 			Stream: s.Stream,
-			Start: func(account *keyproxy.Account) (program.Invocation, *runner.Failure) {
+			Start: func(account *keyproxy.Account) (proc.Options, *runner.Failure) {
 				s.costs.proxy = account
-				return program.Invocation{Args: b.args(s.Order.Prompt, ready.rules), Env: b.env(s.Order.Env), Finished: s.finished}, nil
+				return proc.Options{Args: b.args(s.Order.Prompt, ready.rules), Env: b.env(s.Order.Env), Finished: s.finished}, nil
 			},
 			Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {
 				return s.final(exit, b.said(s.Order, ready.from))

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // runCaged runs a script of bash that may write to a folder.
@@ -24,8 +24,9 @@ func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if left := slices.Collect(caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") })); exit.Left != 0 || len(left) > 0 {
-		t.Errorf("left: got %v, %v, want none", exit.Left, left)
+	caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") }, func(p processes.Process) { t.Errorf("left: got %v, want none", p) })
+	if exit.Left != 0 {
+		t.Errorf("left: got %d, want none", exit.Left)
 	}
 	return exit, out.String()
 }

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,30 +18,34 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// child is a started process with our ends of its pipes.
+// child is a started process with our ends of its pipes, each served by a goroutine.
 type child struct {
 	options  Options
 	kin      *kin
 	began    time.Time
 	activity atomic.Int64 // when there was output last, in nanoseconds after began
 	tail     Tail
-	pipes    pipes
+
+	in       *os.File      // nil: the null device
+	fed      chan struct{} // closed when all that can be is written to in
+	out, err *stream
 }
 
-// begin starts the child, and the goroutines that serve it where there are any.
+// begin starts the child, and the goroutines that serve it.
 func begin(s Options) (*child, error) {
-	p, err := openPipes(s)
+	theirs, ours, err := openPipes(s)
 	if err != nil {
 		return nil, err
 	}
+	s.Ladder = cmp.Or(s.Ladder, DefaultLadder)
 	c := &child{options: s, began: time.Now(), tail: Tail{Max: StderrTailSize}}
-	c.kin, err = s.launch(p.theirs[:])
-	p.closeTheirs()
+	c.kin, err = s.launch(theirs[:])
+	closeAll(theirs)
 	if err != nil {
-		p.closeOurs()
+		closeAll(ours)
 		return nil, s.explain(err)
 	}
-	c.attach(p)
+	c.attach(ours)
 	return c, nil
 }
 

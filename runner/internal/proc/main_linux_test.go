@@ -168,7 +168,7 @@ func playConductor(args []string) {
 
 // playSweeper sweeps for its own mark.
 func playSweeper(args []string) {
-	n, err := Sweep(context.Background(), markVar, args[0])
+	n, err := Sweep(markVar, args[0])
 	fmt.Println(n, err)
 }
 

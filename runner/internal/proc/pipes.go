@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"context"
 	"io"
 	"os"
 	"sync"
@@ -24,108 +23,56 @@ const (
 	drainMax   = 10 * time.Second // in all
 )
 
-// plumbing is the set of files that a child is started with.
-type plumbing struct {
-	theirs       [3]*os.File // stdin, stdout, stderr of the child
-	in, out, err *os.File    // our ends; in is nil without Options.Stdin
-}
-
-// openPipes opens the pipes of a child.
-func openPipes(s Options) (p plumbing, err error) {
+// openPipes opens the pipes of a child: stdin, stdout and stderr of it, and our ends of them. Ours of stdin is nil without
+// Options.Stdin.
+func openPipes(s Options) (theirs, ours [3]*os.File, err error) {
 	if len(s.Stdin) > 0 {
-		p.theirs[0], p.in, err = os.Pipe()
+		theirs[0], ours[0], err = os.Pipe()
 	} else {
-		p.theirs[0], err = os.Open(os.DevNull)
+		theirs[0], err = os.Open(os.DevNull)
 	}
 	if err == nil {
-		p.out, p.theirs[1], err = os.Pipe()
+		ours[1], theirs[1], err = os.Pipe()
 	}
 	if err == nil {
-		p.err, p.theirs[2], err = os.Pipe()
+		ours[2], theirs[2], err = os.Pipe()
 	}
 	if err != nil {
-		p.closeTheirs()
-		p.closeOurs()
-		return p, err
+		closeAll(theirs)
+		closeAll(ours)
+	} else if s.MergeStderr {
+		theirs[2].Close()
+		theirs[2] = theirs[1]
 	}
-	if s.MergeStderr {
-		p.theirs[2].Close()
-		p.theirs[2] = p.theirs[1]
-	}
-	return p, nil
+	return theirs, ours, err
 }
 
-// closeTheirs closes the ends of the child. Closing one twice does nothing.
-func (p plumbing) closeTheirs() { closeAll(p.theirs[:]) }
-
-// closeOurs closes our ends, of a child that did not start.
-func (p plumbing) closeOurs() { closeAll([]*os.File{p.in, p.out, p.err}) }
-
-// closeAll closes files, of which some may be nil.
-func closeAll(files []*os.File) {
+// closeAll closes files, some of which may be nil, or stand there twice: that does nothing.
+func closeAll(files [3]*os.File) {
 	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
+		f.Close()
 	}
 }
 
-// pipes are our ends of the pipes of a child, with a goroutine for each.
-type pipes struct {
-	in       *os.File        // nil: the null device
-	fed      <-chan struct{} // closed when in is
-	out, err *stream
-}
-
-// attach starts the goroutines that serve the pipes.
-func (c *child) attach(p plumbing) {
-	c.pipes = pipes{
-		in:  p.in,
-		out: newStream(p.out, c.options.Stdout, c.touch),
-		err: newStream(p.err, &stderrSink{tail: &c.tail, w: c.options.Stderr}, c.touch),
-	}
-	if p.in != nil {
-		c.pipes.fed = feed(p.in, c.options.Stdin)
-	}
-}
-
-// untilExit returns when the child has exited, by itself or because of w.
-func (c *child) untilExit(ctx context.Context, w *watch) {
-	exited := make(chan struct{})
+// attach starts the goroutines that serve our ends of the pipes.
+func (c *child) attach(ours [3]*os.File) {
+	c.out = newStream(ours[1], c.options.Stdout, c.touch)
+	c.err = newStream(ours[2], &stderrSink{tail: &c.tail, w: c.options.Stderr}, c.touch)
+	c.in, c.fed = ours[0], make(chan struct{})
 	go func() {
-		c.kin.await()
-		close(exited)
+		defer close(c.fed)
+		defer c.in.Close()
+		_, _ = c.in.Write(c.options.Stdin) // a child that stops reading has read what it wanted
 	}()
-	timer := time.NewTimer(time.Until(w.alarm()))
-	defer timer.Stop()
-	stopped, finished, failed := ctx.Done(), c.options.Finished, c.pipes.out.failed
-	for {
-		select {
-		case <-exited:
-			return
-		case <-stopped:
-			stopped = nil
-			w.stopped(ctx)
-		case <-finished:
-			finished = nil
-			w.finished()
-		case <-failed:
-			failed = nil
-			w.refused()
-		case <-timer.C:
-			w.ring(time.Now())
-		}
-		timer.Reset(time.Until(w.alarm()))
-	}
 }
 
 // drain waits for the ends of the pipes of a child that has exited.
 func (c *child) drain() {
-	if in := c.pipes.in; in != nil && in.SetWriteDeadline(time.Unix(1, 0)) == nil { // whoever still holds the other end
-		<-c.pipes.fed
+	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil { // whoever still holds the other end
+		<-c.fed
 	}
-	c.drainOne(c.pipes.out)
-	c.drainOne(c.pipes.err)
+	c.drainOne(c.out)
+	c.drainOne(c.err)
 }
 
 // stream carries what a child writes into one pipe to a writer.
@@ -204,24 +151,8 @@ func (c *child) drainOne(s *stream) {
 			}
 		}
 	}
-	s.abandon()
-}
-
-// abandon ends the reading of a pipe that does not end by itself. Where a read
-// can't be interrupted (Windows) its goroutine stays until the pipe ends.
-func (s *stream) abandon() {
+	// Where a read can't be interrupted (Windows) its goroutine stays until the pipe ends.
 	if s.r.SetReadDeadline(time.Unix(1, 0)) == nil {
 		<-s.done
 	}
-}
-
-// feed writes a text into the stdin of a child. A child that stops reading has read what it wanted.
-func feed(w *os.File, text []byte) (done <-chan struct{}) {
-	end := make(chan struct{})
-	go func() {
-		defer close(end)
-		defer w.Close()
-		_, _ = w.Write(text)
-	}()
-	return end
 }

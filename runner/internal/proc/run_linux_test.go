@@ -149,8 +149,7 @@ func TestOutputIsNoSilence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.kin.await()
-		c.conclude(c.newWatch().ended)
+		c.supervise(t.Context())
 		if got := c.activity.Load() > 0; got != want {
 			t.Errorf("%s: output was heard: %v, want %v", role, got, want)
 		}

@@ -69,21 +69,10 @@ func (s Options) attributes() *syscall.SysProcAttr {
 // so that it can't join the group of any other.
 func confine(a *syscall.SysProcAttr) { a.Setpgid, a.Setsid = false, true }
 
-// request asks a starter for a process.
-type request struct {
-	start
-	reply chan<- reply // has room for the reply
-}
-
-type reply struct {
-	kin *kin
-	err error
-}
-
 // starter is a thread that starts children and lives as long as this process: the
 // death signal of a child is sent when the thread that forked it ends, and the
-// threads of goroutines come and go.
-type starter func() chan<- request
+// threads of goroutines come and go. It calls what it is sent with why it can start nothing, if so.
+type starter func() chan<- func(unfit error)
 
 var (
 	plainStarter = newStarter(func() error { return nil })
@@ -95,41 +84,37 @@ var (
 	})
 )
 
-// newStarter returns a starter whose thread begins with prepare. When that does
-// not work it starts nothing.
+// newStarter returns a starter whose thread begins with prepare.
 func newStarter(prepare func() error) starter {
-	return sync.OnceValue(func() chan<- request {
-		requests := make(chan request)
+	return sync.OnceValue(func() chan<- func(error) {
+		work := make(chan func(error))
 		go func() {
 			runtime.LockOSThread()
 			unfit := prepare()
-			for r := range requests {
-				k, err := r.forkUnless(unfit)
-				r.reply <- reply{k, err}
+			for do := range work {
+				do(unfit)
 			}
 		}()
-		return requests
+		return work
 	})
 }
 
-func fork(s start) (*kin, error) {
+func fork(s start) (k *kin, err error) {
 	// Without adoption the search for the mark still finds nearly everything.
 	_ = Adopt()
 	by := plainStarter
 	if s.bound {
 		by = boundStarter
 	}
-	c := make(chan reply, 1)
-	by() <- request{s, c}
-	r := <-c
-	return r.kin, r.err
-}
-
-func (s start) forkUnless(unfit error) (*kin, error) {
-	if unfit != nil {
-		return nil, unfit
+	done := make(chan struct{})
+	by() <- func(unfit error) {
+		defer close(done)
+		if err = unfit; err == nil {
+			k, err = s.fork()
+		}
 	}
-	return s.fork()
+	<-done
+	return k, err
 }
 
 // fork starts the process and enters it into the family, in one step for others.
@@ -200,7 +185,7 @@ func (k *kin) finish(forced bool) Exit {
 	if e, done := k.collectIfAlone(all); done {
 		return e
 	}
-	swept, left := processes.End(k.leftovers(all), nil)
+	swept, left := processes.End(func(each func(processes.Process)) { k.leftovers(all, each) })
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	e := k.collect()
@@ -219,7 +204,9 @@ func (k *kin) collectIfAlone(forced bool) (Exit, bool) {
 	if orphans, settled := strays(); len(orphans) > 0 || !settled {
 		return Exit{}, false
 	}
-	for range k.inmates() {
+	alone := true
+	k.inmates(func(processes.Process) { alone = false })
+	if !alone {
 		return Exit{}, false
 	}
 	return k.collect(), true

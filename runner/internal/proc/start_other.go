@@ -3,7 +3,6 @@
 package proc
 
 import (
-	"context"
 	"os"
 	"syscall"
 )
@@ -68,4 +67,4 @@ func Adopt() error { return nil }
 func Undumpable() error { return nil }
 
 // Sweep does nothing: only Linux shows the environment of other processes.
-func Sweep(context.Context, string, string) (int, error) { return 0, nil }
+func Sweep(string, string) (int, error) { return 0, nil }

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"iter"
 	"slices"
 	"syscall"
 
@@ -48,6 +47,13 @@ func listed() (found []int, collected bool) {
 	return found, collected
 }
 
+// collectZombie collects a child if it is dead, and says whether it was.
+func collectZombie(pid int) bool {
+	var status syscall.WaitStatus
+	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+	return err == nil && got == pid && !status.Stopped()
+}
+
 // reapStrays collects the orphans that have died meanwhile.
 func reapStrays() {
 	family.mu.Lock()
@@ -55,115 +61,74 @@ func reapStrays() {
 	strays()
 }
 
-// sibling is another child that was not collected yet.
-type sibling struct {
-	pid   int
-	mark  string
-	ended bool // it is clearing up itself
-}
-
-// around returns the strays and the siblings of k, as of one moment, and whether the
-// strays are settled.
-func (k *kin) around() (found []int, siblings []sibling, settled bool) {
+// around returns the strays, whether they are settled, and whether a child is under way that
+// isn't clearing up itself, as of one moment.
+func (k *kin) around() (found []int, settled, hasOthers bool) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	for pid, other := range family.kin {
-		if other != k {
-			siblings = append(siblings, sibling{pid, other.mark, other.ended})
-		}
+	for _, other := range family.kin {
+		hasOthers = hasOthers || other != k && !other.ended
 	}
 	found, settled = strays()
-	return found, siblings, settled
+	return found, settled, hasOthers
 }
 
-// leftovers looks for what a child that has exited left behind: what is in its cage, its
-// orphans with all their descendants and, if everywhere, whatever carries its mark. Each
-// is yielded as soon as it is found. A process that is dying stands for those that another
-// look may find.
-func (k *kin) leftovers(everywhere bool) iter.Seq[processes.Process] {
-	return func(yield func(processes.Process) bool) {
-		alone := true
-		for p := range k.inmates() {
-			if alone = false; !yield(p) {
-				return
-			}
-		}
-		pids, siblings, settled := k.around()
-		if len(pids) == 0 && settled && alone && !everywhere {
-			return
-		}
-		if !settled && !yield(processes.Process{PID: k.pid, Dying: true}) {
-			return
-		}
-		for p := range k.orphans(pids, siblings) {
-			if !yield(p) {
-				return
-			}
-		}
-		if !everywhere {
-			return
-		}
-		for _, p := range k.marked(siblings) {
-			if !yield(p) {
-				return
-			}
-		}
+// leftovers finds what a child that has exited left behind: what is in its cage, its
+// orphans with all their descendants and, if everywhere, whatever carries its mark. A process
+// that is dying stands for those that another look may find.
+func (k *kin) leftovers(everywhere bool, each func(processes.Process)) {
+	k.inmates(each)
+	pids, settled, hasOthers := k.around()
+	if !settled {
+		each(processes.Process{PID: k.pid, Dying: true})
+	}
+	k.orphans(pids, hasOthers, each)
+	if everywhere {
+		carriers(processes.All(), k.isOurs, each)
 	}
 }
 
-// orphans yields those of the strays that come from k, then what descends from them, those
-// nearest to this process first: who is stopped when it is yielded has all the children that
-// it will ever have when these are looked for. Of a dying one only itself is yielded, which
+// orphans finds those of the strays that come from k, then what descends from them, those
+// nearest to this process first: who is stopped when it is found has all the children that
+// it will ever have when these are looked for. Of a dying one only itself is found, which
 // shows that another look is due: what it had started may be a sibling's.
-func (k *kin) orphans(strays []int, siblings []sibling) iter.Seq[processes.Process] {
-	return func(yield func(processes.Process) bool) {
-		known := map[int]bool{}
-		for next, isStray := strays, true; len(next) > 0; isStray = false {
-			var found []int
-			for _, pid := range next {
-				p, ok := processes.Stat(pid)
-				if !ok { // it has ended since, and what it had started is to be looked for
-					p = processes.Process{PID: pid, Dying: true}
-				}
-				if known[pid] || isStray && ok && !k.owns(p, siblings) {
-					continue
-				}
-				known[pid] = true
-				if !yield(p) {
-					return
-				}
-				if !p.Dying {
-					found = append(found, processes.ChildrenOf(pid)...)
-				}
-			}
-			next = found
-		}
-	}
-}
-
-// inmates are the live processes in the cage of k, wherever they have gone.
-func (k *kin) inmates() iter.Seq[processes.Process] {
-	if k.caged == 0 {
-		return func(func(processes.Process) bool) {}
-	}
-	return caged(func(mark uint64) bool { return mark == k.caged })
-}
-
-// caged looks for the live processes whose mark passes the test, and yields each as soon
-// as it is found.
-func caged(test func(mark uint64) bool) iter.Seq[processes.Process] {
-	return func(yield func(processes.Process) bool) {
-		for pid := range processes.All() {
-			if !test(cage.MarkOf(pid)) {
-				continue
-			}
+func (k *kin) orphans(strays []int, hasOthers bool, each func(processes.Process)) {
+	known := map[int]bool{}
+	for next, isStray := strays, true; len(next) > 0; isStray = false {
+		var found []int
+		for _, pid := range next {
 			p, ok := processes.Stat(pid)
-			if !ok || p.Dead {
+			if !ok { // it has ended since, and what it had started is to be looked for
+				p = processes.Process{PID: pid, Dying: true}
+			}
+			if known[pid] || isStray && ok && !k.owns(p, hasOthers) {
 				continue
 			}
-			if !yield(p) {
-				return
+			known[pid] = true
+			each(p)
+			if !p.Dying {
+				found = append(found, processes.ChildrenOf(pid)...)
 			}
+		}
+		next = found
+	}
+}
+
+// inmates finds the live processes in the cage of k, wherever they have gone.
+func (k *kin) inmates(each func(processes.Process)) {
+	if k.caged != 0 {
+		caged(func(mark uint64) bool { return mark == k.caged }, each)
+	}
+}
+
+// caged finds the live processes in cages whose mark passes the test.
+func caged(test func(mark uint64) bool, each func(processes.Process)) {
+	for pid := range processes.All() {
+		if !test(cage.MarkOf(pid)) {
+			continue
+		}
+		if p, ok := processes.Stat(pid); ok && !p.Dead {
+			each(p)
 		}
 	}
 }
@@ -171,7 +136,7 @@ func caged(test func(mark uint64) bool) iter.Seq[processes.Process] {
 // owns says whether a stray comes from k, or is dying and due to be collected.
 // Its cage, its process group or its mark tells. One that hides all of them is ended with
 // the last of the children under way.
-func (k *kin) owns(p processes.Process, siblings []sibling) bool {
+func (k *kin) owns(p processes.Process, hasOthers bool) (is bool) {
 	apart := p.Group != syscall.Getpgrp()
 	if p.Dying {
 		return apart
@@ -182,17 +147,12 @@ func (k *kin) owns(p processes.Process, siblings []sibling) bool {
 	if p.Group == k.pid {
 		return true
 	}
-	if !slices.ContainsFunc(siblings, func(s sibling) bool { return !s.ended }) {
+	if !hasOthers {
 		return apart
 	}
-	return settledEnviron(p.PID).has(k.mark)
+	carriers(slices.Values([]int{p.PID}), k.isOurs, func(processes.Process) { is = true })
+	return is
 }
 
-// marked returns the live processes that carry the mark of k.
-func (k *kin) marked(siblings []sibling) []processes.Process {
-	if k.mark == "" || slices.ContainsFunc(siblings, func(s sibling) bool { return s.mark == k.mark }) {
-		return nil
-	}
-	found := carriers(slices.Collect(processes.All()), func(env environ) bool { return env.has(k.mark) })
-	return slices.DeleteFunc(found, func(p processes.Process) bool { return p.PID == syscall.Getpid() })
-}
+// isOurs reports whether an entry of an environment is the mark of k.
+func (k *kin) isOurs(entry string) bool { return k.mark != "" && entry == k.mark }

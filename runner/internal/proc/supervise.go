@@ -26,28 +26,49 @@ type watch struct {
 
 // supervise waits for the child, ends it if need be, and clears up behind it.
 func (c *child) supervise(ctx context.Context) Exit {
-	w := c.newWatch()
-	c.untilExit(ctx, w)
-	return c.conclude(w.ended)
-}
-
-// conclude collects a child that has exited and everything it left behind.
-func (c *child) conclude(ended End) Exit {
-	exit := c.kin.finish(ended != ByItself)
-	c.drain()
-	exit.Ended, exit.StderrTail = ended, c.tail.Bytes()
-	return exit
-}
-
-func (c *child) newWatch() *watch {
-	w := &watch{c: c, reap: c.began.Add(reapEvery)}
+	w := &watch{c: c, ladder: c.options.Ladder, reap: c.began.Add(reapEvery)}
 	if t := c.options.Timeout; t > 0 {
 		w.timeout = c.began.Add(t)
 	}
 	if t := c.options.Idle; t > 0 {
 		w.idle = c.began.Add(t)
 	}
-	return w
+	w.untilExit(ctx)
+	exit := c.kin.finish(w.ended != ByItself)
+	c.drain()
+	exit.Ended, exit.StderrTail = w.ended, c.tail.Bytes()
+	return exit
+}
+
+// untilExit returns when the child has exited, by itself or because it was ended.
+func (w *watch) untilExit(ctx context.Context) {
+	exited := make(chan struct{})
+	go func() {
+		w.c.kin.await()
+		close(exited)
+	}()
+	timer := time.NewTimer(time.Until(w.alarm()))
+	defer timer.Stop()
+	stopped, finished, failed := ctx.Done(), w.c.options.Finished, w.c.out.failed
+	for {
+		select {
+		case <-exited:
+			return
+		case <-stopped:
+			stopped = nil
+			w.end(ByStop, w.patience(context.Cause(ctx)))
+		case <-finished:
+			finished = nil
+			w.timeout, w.idle = time.Time{}, time.Time{}
+			w.end(ByLateExit, w.ladder)
+		case <-failed:
+			failed = nil
+			w.end(ByWriter, w.ladder)
+		case <-timer.C:
+			w.ring(time.Now())
+		}
+		timer.Reset(time.Until(w.alarm()))
+	}
 }
 
 // alarm is the time at which there is something to do next.
@@ -68,10 +89,14 @@ func (w *watch) ring(now time.Time) {
 		reapStrays()
 	}
 	if take(&w.timeout, now) {
-		w.end(ByTimeout, w.c.options.Ladder)
+		w.end(ByTimeout, w.ladder)
 	}
 	if take(&w.idle, now) {
-		w.lookForOutput()
+		if wait := w.c.options.Idle - w.c.silence(); wait > 0 {
+			w.idle = now.Add(wait)
+		} else {
+			w.end(ByIdle, w.ladder)
+		}
 	}
 	if take(&w.due, now) {
 		w.climb()
@@ -87,80 +112,45 @@ func take(at *time.Time, now time.Time) bool {
 	return true
 }
 
-// stopped is called when the context is done.
-func (w *watch) stopped(ctx context.Context) { w.end(ByStop, w.ladderOf(context.Cause(ctx))) }
-
-// refused is called when Options.Stdout takes no more.
-func (w *watch) refused() { w.end(ByWriter, w.c.options.Ladder) }
-
-func (w *watch) ladderOf(cause error) Ladder {
+// patience is the ladder that the cause of a stop asks for, or that of the options.
+func (w *watch) patience(cause error) Ladder {
 	var p interface {
 		Patience() (term, kill time.Duration)
 	}
 	if !errors.As(cause, &p) {
-		return w.c.options.Ladder
+		return w.ladder
 	}
 	term, kill := p.Patience()
 	return Ladder{Term: term, Kill: kill}
 }
 
-// finished is called when all that matters was said, and the child has not exited since.
-func (w *watch) finished() {
-	w.timeout, w.idle = time.Time{}, time.Time{}
-	w.end(ByLateExit, w.c.options.Ladder)
-}
-
-// lookForOutput ends the child when it was silent for too long.
-func (w *watch) lookForOutput() {
-	wait := w.c.options.Idle - w.c.silence()
-	if wait <= 0 {
-		w.end(ByIdle, w.c.options.Ladder)
-		return
-	}
-	w.idle = time.Now().Add(wait)
-}
-
-// end begins to end the child. When that has begun already it is only hastened.
+// end begins to end the child. When that has begun already it is only hastened: the ladder is at most as slow as l
+// from now on.
 func (w *watch) end(why End, l Ladder) {
-	if l == (Ladder{}) {
-		l = DefaultLadder
-	}
-	if w.next > 0 {
-		w.hasten(l)
-		return
-	}
-	if w.c.kin.exited() {
-		return // it was faster
-	}
-	w.ended, w.ladder = why, l
-	w.climb()
-}
-
-// hasten makes the ladder at most as slow as l, from now on.
-func (w *watch) hasten(l Ladder) {
-	w.ladder = Ladder{Term: min(w.ladder.Term, l.Term), Kill: min(w.ladder.Kill, l.Kill)}
-	if w.next < len(rungs) && time.Now().Add(w.wait()).Before(w.due) {
-		w.arm()
+	switch {
+	case w.next > 0:
+		w.ladder = Ladder{Term: min(w.ladder.Term, l.Term), Kill: min(w.ladder.Kill, l.Kill)}
+		if at := w.nextStep(); at.Before(w.due) {
+			w.due = at
+		}
+	case !w.c.kin.exited(): // else it was faster
+		w.ended, w.ladder = why, l
+		w.climb()
 	}
 }
 
 // climb sends the next signal and arms the one after it.
 func (w *watch) climb() {
 	w.c.kin.signal(rungs[w.next], w.c.options.InterruptGroup)
-	w.next++
-	if w.next < len(rungs) {
-		w.arm()
+	if w.next++; w.next < len(rungs) {
+		w.due = w.nextStep()
 	}
 }
 
-// wait is the time before the next rung.
-func (w *watch) wait() time.Duration {
+// nextStep is when the next rung is due, counted from now.
+func (w *watch) nextStep() time.Time {
 	if w.next == 1 {
-		return w.ladder.Term
+		return time.Now().Add(w.ladder.Term)
 	}
-	return w.ladder.Kill
-}
-
-func (w *watch) arm() {
-	w.due = time.Now().Add(w.wait())
+	return time.Now().Add(w.ladder.Kill)
 }

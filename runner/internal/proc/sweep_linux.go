@@ -1,12 +1,9 @@
 package proc
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/processes"
@@ -16,29 +13,22 @@ import (
 // environment whose value is prefix, or begins with it and then has anything but a
 // letter or digit, and every process in a cage of a child whose Options.Mark was
 // prefix, a dot and a number. It returns how many it ended, when they are gone. This
-// process, its children under way and its ancestors are left alone. The error is
-// that of ctx, or says how many could not be ended.
+// process, its children under way and its ancestors are left alone. The error says how
+// many could not be ended.
 //
 // It is for what a crashed process left behind; after a Run nothing is left.
-func Sweep(ctx context.Context, markVar, prefix string) (int, error) {
+func Sweep(markVar, prefix string) (int, error) {
 	spared := untouchable()
-	find := func(yield func(processes.Process) bool) {
+	swept, left := processes.End(func(each func(processes.Process)) {
 		reapStrays()
-		for p := range caged(func(mark uint64) bool { return cage.IsOf(mark, prefix) }) {
-			if !spared[p.PID] && !yield(p) {
-				return
+		unspared := func(p processes.Process) {
+			if !spared[p.PID] {
+				each(p)
 			}
 		}
-		for _, p := range marked(markVar+"="+prefix, spared) {
-			if !yield(p) {
-				return
-			}
-		}
-	}
-	swept, left := processes.End(find, ctx.Done())
-	if err := ctx.Err(); err != nil && len(left) > 0 {
-		return swept, fmt.Errorf("sweep processes: %w", err)
-	}
+		caged(func(mark uint64) bool { return cage.IsOf(mark, prefix) }, unspared)
+		carriers(processes.All(), func(entry string) bool { return beginsWith(entry, markVar+"="+prefix) }, unspared)
+	})
 	if len(left) > 0 {
 		return swept, fmt.Errorf("sweep processes: %d can't be ended", len(left))
 	}
@@ -62,31 +52,12 @@ func untouchable() map[int]bool {
 	return ids
 }
 
-// marked finds the live processes that carry a mark.
-func marked(entry string, spared map[int]bool) []processes.Process {
-	candidates := slices.DeleteFunc(slices.Collect(processes.All()), func(pid int) bool { return spared[pid] })
-	return carriers(candidates, func(env environ) bool {
-		return env.some(func(e []byte) bool { return beginsWith(e, entry) })
-	})
-}
-
 // beginsWith says whether an entry is mark, or mark and something after a boundary.
-func beginsWith(entry []byte, mark string) bool {
-	rest, ok := strings.CutPrefix(string(entry), mark)
+func beginsWith(entry, mark string) bool {
+	rest, ok := strings.CutPrefix(entry, mark)
 	return ok && (rest == "" || !isWord(rest[0]))
 }
 
 func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
-}
-
-// collectZombie collects a dead child that is not in the family, and says whether
-// there was one. The caller holds family.mu.
-func collectZombie(pid int) bool {
-	if family.kin[pid] != nil {
-		return false
-	}
-	var status syscall.WaitStatus
-	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
-	return err == nil && got == pid && !status.Stopped()
 }

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -212,7 +211,7 @@ func crash(t *testing.T, env string) {
 	if !alive(tool) {
 		t.Error("the tool should have survived the crash, for the sake of this test")
 	}
-	n, err := Sweep(context.Background(), markVar, mark)
+	n, err := Sweep(markVar, mark)
 	if n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}
@@ -222,7 +221,7 @@ func crash(t *testing.T, env string) {
 
 func TestSweepKnowsTheBoundary(t *testing.T) {
 	for suffix, want := range map[string]bool{"": true, ".1": true, "-b": true, "1": false, "y": false, "é": false} {
-		if got := beginsWith([]byte("M=12.3"+suffix), "M=12.3"); got != want {
+		if got := beginsWith("M=12.3"+suffix, "M=12.3"); got != want {
 			t.Errorf("a mark with %q after it: got %v, want %v", suffix, got, want)
 		}
 	}
@@ -253,7 +252,7 @@ func TestSweepFindsWhatIsInACage(t *testing.T) {
 	if err := errors.Join(cmd.Start(), e.Follow()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := Sweep(context.Background(), markVar, run); n != 1 || err != nil {
+	if n, err := Sweep(markVar, run); n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}
 	_ = cmd.Wait()

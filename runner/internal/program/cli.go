@@ -43,7 +43,7 @@ type Turn struct {
 	Stream *Stream // reads the output
 	// Start returns what the CLI is started with, but for the fields that are the same for all CLIs. The order of the stream
 	// has the variables of the key proxy then; there may be no account with it.
-	Start func(*keyproxy.Account) (Invocation, *runner.Failure)
+	Start func(*keyproxy.Account) (proc.Options, *runner.Failure)
 	// Answer says what a process brought that has ended.
 	Answer func(proc.Exit) (runner.Answer, *runner.Failure)
 }
@@ -83,8 +83,8 @@ func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.An
 	if fail != nil {
 		return Nothing, fail
 	}
-	in.Path, in.Stdout, in.HowTo, in.NoNewPrivs = found.Path, t.Stream, s.HowTo, c.NoNewPrivs
-	exit, fail := t.Stream.Run(ctx, in)
+	in.Path, in.Stdout, in.NoNewPrivs = found.Path, t.Stream, c.NoNewPrivs
+	exit, fail := t.Stream.Run(ctx, in, s.HowTo)
 	if fail != nil {
 		return Nothing, fail
 	}

@@ -7,7 +7,6 @@ package program
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	untrusted "github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -18,23 +17,6 @@ import (
 
 // Nothing is what an invocation brings that did not start: it costs nothing.
 var Nothing = runner.Answer{Cost: state.Cost{Silent: true}}
-
-// Invocation is how an agent CLI is started for an order. The order has the rest: the prompt,
-// which is written to stdin, the directory, the limits of time, the cage and the debug folder.
-type Invocation struct {
-	Path   string
-	Args   []string  // without argv[0]
-	Env    []string  // the whole environment, with the order's
-	Stdout io.Writer // from one goroutine; an error ends the process
-	// Finished is closed when the CLI has said all that matters; one that has not exited then
-	// is ended at once. Nil: it ends by itself.
-	Finished <-chan struct{}
-	// NoNewPrivs keeps the process, and all that it starts, from gaining privileges. Linux only.
-	NoNewPrivs bool
-	// InterruptGroup sends SIGINT and SIGTERM to all processes of the group, as for a shell.
-	InterruptGroup bool
-	HowTo          string // install the CLI, for a message; "" when nothing can be installed
-}
 
 // MaxMessage is the longest final message that is accepted, in bytes.
 const MaxMessage = 10 << 20

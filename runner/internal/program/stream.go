@@ -79,31 +79,24 @@ func (s *Stream) Note(format string, args ...any) {
 }
 
 // Run starts an agent CLI for the order, and returns when it, and everything that it started, is gone. It is ended when nothing
-// can come of it any more. The failure says why it could not be started.
-func (s *Stream) Run(ctx context.Context, in Invocation) (proc.Exit, *runner.Failure) {
+// can come of it any more. in has what the order doesn't say. The failure says why it could not be started; howTo is how it is
+// installed, or "".
+func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.Exit, *runner.Failure) {
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 	s.Abort = abort
 	o := s.Order
-	options := proc.Options{
-		Path: in.Path, Args: in.Args, Dir: o.Dir, Env: in.Env,
-		MarkVar: runner.MarkVar, Mark: o.Mark,
-		Stdin: []byte(o.Prompt.Text), Stdout: in.Stdout,
-		Timeout: o.Timeout, Idle: o.Idle,
-		// An orphaned CLI would continue to the end of its turn and spend money.
-		DeathSignal:    syscall.SIGINT,
-		InterruptGroup: in.InterruptGroup,
-		Finished:       in.Finished,
-		NoNewPrivs:     in.NoNewPrivs,
-		Cage:           o.Prompt.Cage,
-	}
+	in.Dir, in.MarkVar, in.Mark = o.Dir, runner.MarkVar, o.Mark
+	in.Stdin = []byte(o.Prompt.Text)
+	in.Timeout, in.Idle, in.Cage = o.Timeout, o.Idle, o.Prompt.Cage
+	in.DeathSignal = syscall.SIGINT // an orphaned CLI would continue to the end of its turn and spend money
 	rec := proc.NewRecorder(o.DebugDir)
 	rec.Prompt(o.Prompt.Text)
-	rec.Record(&options, ".jsonl")
+	rec.Record(&in, ".jsonl")
 	defer rec.Close()
-	exit, err := proc.Run(ctx, options)
+	exit, err := proc.Run(ctx, in)
 	if err != nil {
-		return exit, NotStarted(err, in.HowTo)
+		return exit, NotStarted(err, howTo)
 	}
 	return exit, nil
 }

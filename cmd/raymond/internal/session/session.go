@@ -95,7 +95,7 @@ func Open(u Setup) (*Session, error) {
 
 // Sweep ends the processes that a run which was killed has left behind.
 func Sweep(mark string) error {
-	if _, err := shell.Sweep(context.Background(), mark); err != nil {
+	if _, err := shell.Sweep(mark); err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "left-over processes", What: err.Error(), Hint: "end them by hand, then resume again"}
 	}
 	return nil
