@@ -143,35 +143,6 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 	}
 }
 
-// TestCommittedFilesAreNotFiltered has a checkout change what is taken from a commit: by
-// a filter, by attributes that are in no commit, and by the user's settings.
-func TestCommittedFilesAreNotFiltered(t *testing.T) {
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
-	write(t, dir, "wf/START.sh", "committed $Id$ $Format:%H$\n")
-	write(t, dir, "wf/.gitattributes", "* filter=committed\n")
-	git(t, dir, "add", "wf")
-	git(t, dir, "commit", "-q", "-m", "states")
-	mark := filepath.Join(s.root, "mark")
-	evil := fmt.Sprintf("[filter \"odd\"]\n\tsmudge = echo evil; touch '%s'\n\trequired\n[filter \"committed\"]\n\tsmudge = echo evil; touch '%s'\n"+
-		"[core]\n\tattributesFile = %s\n[tar \"tar\"]\n\tcommand = touch '%[2]s'\n", mark, mark, filepath.Join(s.root, "attributes"))
-	write(t, s.root, "attributes", "* filter=odd ident export-subst\n")
-	write(t, dir, ".git/info/attributes", "* filter=odd ident export-subst\nwf/OTHER.sh export-ignore\n")
-	write(t, dir, ".git/config", read(t, dir, ".git/config")+evil)
-	part := workspace.Committed{Dir: dir, Commit: head(t, dir), Name: "wf"}
-	to := filepath.Join(t.TempDir(), "to")
-	g := &workspace.Git{Env: homeWith(t, evil)}
-	if err := g.Extract(t.Context(), part, to); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, to, "wf/START.sh"); got != "committed $Id$ $Format:%H$\n" {
-		t.Errorf("file of a commit: got %q, want it as it was committed", got)
-	}
-	if _, err := os.Stat(mark); err == nil {
-		t.Error("filter of the checkout: it was run")
-	}
-}
-
 // sparse makes a file that seems to be of a size.
 func sparse(t *testing.T, path string, size int64) {
 	t.Helper()
@@ -255,8 +226,7 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 
 // TestAPipeBehindALinkIsFound puts a pipe where git looks behind a link to a folder.
 func TestAPipeBehindALinkIsFound(t *testing.T) {
-	s := clone(t, sharedRemote(t))
-	dir, base := s.checkout(), head(t, s.checkout())
+	_, dir, base := checkout(t)
 	for _, name := range []string{"objects/pack", "refs", "worktrees"} {
 		folder, elsewhere := filepath.Join(dir, ".git", name), filepath.Join(dir, "elsewhere", name)
 		fifo(t, filepath.Join(elsewhere, "odd"))
@@ -276,8 +246,7 @@ func TestAPipeBehindALinkIsFound(t *testing.T) {
 // TestGitEndsInTime has git wait where nobody looked before: it ends after its time, and
 // with the context, with all that it has started.
 func TestGitEndsInTime(t *testing.T) {
-	s := clone(t, sharedRemote(t))
-	dir, base := s.checkout(), head(t, s.checkout())
+	_, dir, base := checkout(t)
 	pipe := filepath.Join(dir, "dir/.gitignore")
 	fifo(t, pipe)
 	write(t, dir, "dir/new", "new\n")

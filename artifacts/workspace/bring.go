@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -37,80 +37,70 @@ func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error)
 
 // bring adds the work in one repository.
 func (w *restorer) bring(ctx context.Context, r *repository, branches map[string]string) error {
-	wanted := w.wanted(r, branches)
-	if len(wanted) == 0 {
-		return nil
-	}
-	if _, err := w.weigh(r); err != nil {
-		return err
-	}
-	p, err := w.locate(ctx, r)
-	if errors.As(err, new(*Conflict)) {
-		w.note("the work in %s is not brought back: there is no such repository here", w.Dir(r.Trees[0].Dir))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := w.receive(ctx, p); err != nil {
-		return err
-	}
-	for _, n := range wanted {
-		if err := w.branch(ctx, p, n); err != nil {
+	var p *plan
+	for _, name := range slices.Sorted(maps.Keys(branches)) {
+		tree := w.treeAround(r, branches[name])
+		if tree < 0 || !isBranch(name) {
+			continue
+		}
+		if p == nil {
+			var err error
+			if p, err = w.arrive(ctx, r); p == nil || err != nil {
+				return err
+			}
+		}
+		if err := w.branch(ctx, p, name, tree); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// branchOf is a branch that gets the files of a worktree.
-type branchOf struct {
-	name string
-	tree int // of the repository
+// arrive adds the objects of a save to its repository here; without that there is a note.
+func (w *restorer) arrive(ctx context.Context, r *repository) (*plan, error) {
+	if _, err := w.weigh(r); err != nil {
+		return nil, err
+	}
+	p, err := w.locate(ctx, r)
+	if errors.As(err, new(*Conflict)) {
+		w.note("the work in %s is not brought back: there is no such repository here", w.Dir(r.Trees[0].Dir))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, w.receive(ctx, p)
 }
 
-// wanted are the branches that are made of worktrees of a repository, by name.
-func (w *restorer) wanted(r *repository, branches map[string]string) []branchOf {
-	var list []branchOf
-	for name, dir := range branches {
-		best := -1
-		for i, t := range r.Trees {
-			top := w.Dir(t.Dir)
-			if cage.IsWithin(dir, top) && (best < 0 || len(top) > len(w.Dir(r.Trees[best].Dir))) {
-				best = i
-			}
-		}
-		if best >= 0 && isBranch(name) {
-			list = append(list, branchOf{name, best})
+// treeAround returns the number of the worktree that a directory here lies in; -1 for none.
+func (w *restorer) treeAround(r *repository, dir string) int {
+	best := -1
+	for i, t := range r.Trees {
+		top := w.Dir(t.Dir)
+		if cage.IsWithin(dir, top) && (best < 0 || len(top) > len(w.Dir(r.Trees[best].Dir))) {
+			best = i
 		}
 	}
-	slices.SortFunc(list, func(a, b branchOf) int { return strings.Compare(a.name, b.name) })
-	return list
+	return best
 }
 
 // branch makes one branch, in place of an older one of its name.
-func (w *restorer) branch(ctx context.Context, p *plan, b branchOf) error {
+func (w *restorer) branch(ctx context.Context, p *plan, name string, tree int) error {
 	c := call{dir: p.common, bare: p.common}
-	head := p.saved.Trees[b.tree].Head
-	files, err := w.git.id(ctx, c, fmt.Sprintf("%s:%d/work", p.saved.Save, b.tree))
+	head := p.saved.Trees[tree].Head
+	files, err := w.git.id(ctx, c, fmt.Sprintf("%s:%d/work", p.saved.Save, tree))
 	if err != nil {
 		return nil //nolint:nilerr // a worktree without files has nothing to be brought
 	}
 	commit := head
 	if top, err := w.git.id(ctx, c, head+"^{tree}"); head == "" || err != nil || top != files {
-		args := []string{"commit-tree", files, "-m", "Work of " + b.name}
-		if head != "" {
-			args = append(args, "-p", head)
-		}
-		out, err := w.git.output(ctx, c, args...)
-		if err != nil {
+		if commit, err = w.git.commitTree(ctx, c, files, made{"Work of " + name, head}); err != nil {
 			return err
 		}
-		commit = strings.TrimSpace(string(out))
 	}
-	err = w.git.moveRefs(ctx, call{dir: p.dir}, "join", []move{{"refs/heads/" + b.name, "", commit}})
+	err = w.git.moveRefs(ctx, call{dir: p.dir}, "join", []move{{"refs/heads/" + name, "", commit}})
 	if err != nil {
-		w.note("the branch %s could not be made: %s", b.name, err)
+		w.note("the branch %s could not be made: %s", name, err)
 	}
 	return ctx.Err()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,17 +82,11 @@ func (t *shotTool) pack(ctx context.Context, p Packing, shots []Snapshot, known 
 
 // Arrival says where snapshots come from, and where what they are of lies here.
 type Arrival struct {
-	Bundle string // the file that Pack wrote, on this machine or another one
-	Limit  int64  // its bytes at most
+	Restoring       // from a folder with a bundle named BundleName, which Pack wrote on this machine or another one
+	Limit     int64 // bytes of the bundle at most
 	// Dirs are the directories in which the run works here. Snapshots of other repositories
 	// are left out.
 	Dirs []string
-	// Dir returns where a directory of the machine that packed it lies here; nil for the
-	// same place.
-	Dir func(string) string
-	// Token is shown to the server at ServerURL, and to no other, when commits have to be
-	// fetched; "" for none.
-	Token, ServerURL string
 }
 
 // Unpack makes the repository of a bundle. Nothing in that is trusted; with an error there
@@ -105,22 +98,18 @@ func (s *Snapshots) Unpack(ctx context.Context, a Arrival) error {
 	}
 	defer plain.close()
 	t := &shotTool{git: plain, dir: s.dir}
-	if a.Dir == nil {
-		a.Dir = func(dir string) string { return dir }
-	}
-	err = t.arrive(ctx, &a)
-	if err != nil {
+	if err = t.arrive(ctx, newRestorer(plain, a.Restoring, a.Limit), a.Dirs); err != nil {
 		err = errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return err
 }
 
-func (t *shotTool) arrive(ctx context.Context, a *Arrival) error {
+func (t *shotTool) arrive(ctx context.Context, w *restorer, dirs []string) error {
 	if err := os.RemoveAll(t.dir); err != nil {
 		return err
 	}
 	var commons []string
-	for _, dir := range a.Dirs {
+	for _, dir := range dirs {
 		p, err := t.git.place(ctx, dir)
 		if err != nil {
 			return err
@@ -136,28 +125,26 @@ func (t *shotTool) arrive(ctx context.Context, a *Arrival) error {
 	if len(commons) == 0 {
 		return ErrNoWorktree
 	}
-	if err := t.unpack(ctx, a, commons[0]); err != nil {
+	if err := t.unpack(ctx, w, &plan{saved: &repository{Bundle: BundleName}, dir: dirs[0], common: commons[0]}); err != nil {
 		return err
 	}
-	return t.settle(ctx, a, commons)
+	return t.settle(ctx, w, commons)
 }
 
 // unpack adds what a bundle has, each object checked, and makes its refs.
-func (t *shotTool) unpack(ctx context.Context, a *Arrival, common string) error {
-	w := &restorer{git: t.git, limit: a.Limit, Restoring: Restoring{From: filepath.Dir(a.Bundle), Token: a.Token, ServerURL: a.ServerURL}}
-	r := &repository{Bundle: filepath.Base(a.Bundle)}
-	head, err := w.weigh(r)
+func (t *shotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
+	head, err := w.weigh(p.saved)
 	if err != nil {
 		return err
 	}
 	if err := head.check(); err != nil {
 		return err
 	}
-	r.Needs = head.needs
-	if err := w.provide(ctx, &plan{saved: r, dir: a.Dirs[0], common: common}); err != nil {
+	p.saved.Needs = head.needs
+	if err := w.provide(ctx, p); err != nil {
 		return err
 	}
-	if err := w.unpack(ctx, r, t.dir); err != nil {
+	if err := w.unpack(ctx, p.saved, t.dir); err != nil {
 		return err
 	}
 	return t.makeRefs(ctx, head)
@@ -203,13 +190,12 @@ func (t *shotTool) makeRefs(ctx context.Context, h header) error {
 			return fmt.Errorf("%.80q is no commit of a snapshot", line)
 		}
 	}
-	c.in = strings.NewReader(lines(tips...) + without(h.needs))
-	return errors.Join(t.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin"), t.git.moveRefs(ctx, t.call(), "", moves))
+	return errors.Join(t.git.areWhole(ctx, c, lines(tips...)+without(h.needs)), t.git.moveRefs(ctx, c, "", moves))
 }
 
 // settle has the snapshots name the folders of this machine. Those of repositories that the
 // run does not work in are left out.
-func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) error {
+func (t *shotTool) settle(ctx context.Context, w *restorer, commons []string) error {
 	all, err := t.list(ctx)
 	if err != nil {
 		return err
@@ -218,8 +204,8 @@ func (t *shotTool) settle(ctx context.Context, a *Arrival, commons []string) err
 	var in strings.Builder
 	for _, s := range all {
 		here := s
-		here.Dir = a.Dir(s.Dir)
-		here.Common = resolved(a.Dir(s.Common))
+		here.Dir = w.Dir(s.Dir)
+		here.Common = resolved(w.Dir(s.Common))
 		if !slices.Contains(commons, here.Common) {
 			gone = append(gone, move{s.ref(), s.commit, ""})
 			continue

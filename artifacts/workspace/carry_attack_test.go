@@ -52,8 +52,8 @@ func forgeShots(t *testing.T, remote string, s site, f forging) string {
 		ref = "refs/raymond/snapshots/1"
 	}
 	data := "# v2 git bundle\n-" + needs + "\n" + commit + " " + ref + "\n\n" + pipe(t, dir, objects, "pack-objects", "-q", "--stdout")
-	write(t, s.root, "forged.bundle", data)
-	return filepath.Join(s.root, "forged.bundle")
+	write(t, s.root, workspace.BundleName, data)
+	return filepath.Join(s.root, workspace.BundleName)
 }
 
 // TestForgedSnapshots are refused, or have nothing that could be checked out.
@@ -92,7 +92,7 @@ func TestForgedSnapshots(t *testing.T) {
 			before := withoutObjects(t, s.checkout())
 			at := filepath.Join(t.TempDir(), "snapshots.git")
 			shots := new(workspace.Git).OpenSnapshots(at)
-			err := shots.Unpack(t.Context(), workspace.Arrival{Bundle: bundle, Limit: mebi, Dirs: []string{s.checkout()}})
+			err := shots.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle)}, Limit: mebi, Dirs: []string{s.checkout()}})
 			list, listErr := shots.List(t.Context())
 			if listErr != nil {
 				t.Fatal(listErr)
@@ -130,7 +130,7 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	bundle, _ := packed(t, shots, 16*mebi)
 	here := clone(t, remote)
 	there := snapshots(t, new(workspace.Git))
-	err := there.Unpack(t.Context(), workspace.Arrival{Bundle: bundle, Limit: mebi, Dirs: []string{here.checkout()}, Dir: relocated(s, here)})
+	err := there.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(s, here)}, Limit: mebi, Dirs: []string{here.checkout()}})
 	if err == nil || !strings.Contains(err.Error(), "when unpacked") {
 		t.Errorf("unpacked: got %v, want an error", err)
 	}

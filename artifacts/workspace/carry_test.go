@@ -31,7 +31,7 @@ func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, work
 func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots {
 	t.Helper()
 	shots := snapshots(t, new(workspace.Git))
-	err := shots.Unpack(t.Context(), workspace.Arrival{Bundle: bundle, Limit: mebi, Dirs: []string{here.checkout()}, Dir: relocated(old, here)})
+	err := shots.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(old, here)}, Limit: mebi, Dirs: []string{here.checkout()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // commit makes the commit that holds everything, and returns its id.
 func (p *packer) commit(ctx context.Context, limit int64) (id string, err error) {
-	if err := weigh(p.src.trees, limit); err != nil {
+	if p.largest, err = weigh(p.src.trees, limit); err != nil {
 		return "", err
 	}
 	for _, wt := range p.src.trees {

@@ -71,12 +71,9 @@ type committedFile struct {
 // committed returns the regular files of a part, whose name becomes that in the repository, and a repository of ours
 // that has them.
 func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list []committedFile, err error) {
-	p, err := t.place(ctx, c.Dir)
+	p, err := t.worktree(ctx, c.Dir)
 	if err != nil {
 		return "", nil, err
-	}
-	if p == nil {
-		return "", nil, fmt.Errorf("%q is in no git worktree", c.Dir)
 	}
 	if bare, err = t.shadow(ctx, filepath.Join(t.temp, "committed"), p.common); err != nil {
 		return "", nil, err

@@ -1,6 +1,9 @@
+//go:build unix
+
 package workspace_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,30 +12,39 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestExtractTakesWhatWasCommitted: neither the working tree, nor a replaced object,
-// nor a link changes what comes out.
-func TestExtractTakesWhatWasCommitted(t *testing.T) {
-	dir := clone(t, sharedRemote(t)).checkout()
-	write(t, dir, "wf/START.sh", "committed\n")
+// TestCommittedFilesAreNotFiltered: what is taken from a commit is changed neither by the working tree, nor by a
+// replaced object, a link, a filter, attributes that are in no commit, or the user's settings.
+func TestCommittedFilesAreNotFiltered(t *testing.T) {
+	s := clone(t, sharedRemote(t))
+	dir, mark := s.checkout(), filepath.Join(s.root, "mark")
+	write(t, dir, "wf/START.sh", "committed $Id$ $Format:%H$\n")
+	write(t, dir, "wf/.gitattributes", "* filter=committed\n")
 	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "wf/LINK.sh")); err != nil {
 		t.Fatal(err)
 	}
 	git(t, dir, "add", "wf")
 	git(t, dir, "commit", "-q", "-m", "states")
-	commit := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+	commit := head(t, dir)
 	write(t, dir, "wf/START.sh", "edited\n")
 	git(t, dir, "commit", "-q", "-a", "-m", "other")
 	git(t, dir, "replace", commit, "HEAD")
+	evil := fmt.Sprintf("[filter \"odd\"]\n\tsmudge = echo evil; touch '%s'\n\trequired\n[filter \"committed\"]\n\tsmudge = echo evil; touch '%[1]s'\n"+
+		"[core]\n\tattributesFile = %s\n[tar \"tar\"]\n\tcommand = touch '%[1]s'\n", mark, filepath.Join(s.root, "attributes"))
+	write(t, s.root, "attributes", "* filter=odd ident export-subst\n")
+	write(t, dir, ".git/info/attributes", "* filter=odd ident export-subst\nwf/OTHER.sh export-ignore\n")
+	write(t, dir, ".git/config", read(t, dir, ".git/config")+evil)
 	to := filepath.Join(t.TempDir(), "to")
-	g := &workspace.Git{}
+	g := &workspace.Git{Env: homeWith(t, evil)}
 	if err := g.Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "wf"}, to); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := os.ReadFile(filepath.Join(to, "wf/START.sh")); err != nil || string(got) != "committed\n" {
-		t.Errorf("wf/START.sh: got %q (%v), want what was committed", got, err)
+	if got := read(t, to, "wf/START.sh"); got != "committed $Id$ $Format:%H$\n" {
+		t.Errorf("wf/START.sh: got %q, want it as it was committed", got)
 	}
-	if _, err := os.Lstat(filepath.Join(to, "wf/LINK.sh")); err == nil {
-		t.Error("wf/LINK.sh: got the link, want nothing")
+	for _, path := range []string{mark, filepath.Join(to, "wf/LINK.sh")} {
+		if _, err := os.Lstat(path); err == nil {
+			t.Errorf("%s is there: a filter was run, or the link came out", path)
+		}
 	}
 	for _, wrong := range []workspace.Committed{
 		{Dir: dir, Commit: commit[:10], Name: "wf"}, {Dir: dir, Commit: "--output=/dev/null", Name: "wf"},

@@ -50,7 +50,10 @@ func (d *disk) at(p string) (item, error) {
 	case info.IsDir():
 		return item{mode: modeDir}, nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		return d.link(p)
+		target, err := d.root.Readlink(p)
+		h := blobHash(int64(len(target)))
+		_, _ = io.WriteString(h, target) // a hash takes all
+		return item{modeLink, hex.EncodeToString(h.Sum(nil))}, err
 	case !info.Mode().IsRegular():
 		return item{mode: "special"}, nil
 	}
@@ -62,16 +65,6 @@ func (d *disk) at(p string) (item, error) {
 	h := blobHash(info.Size())
 	_, err = io.CopyN(h, f, info.Size())
 	return item{fileMode(info), hex.EncodeToString(h.Sum(nil))}, err
-}
-
-func (d *disk) link(p string) (item, error) {
-	target, err := d.root.Readlink(p)
-	if err != nil {
-		return item{}, err
-	}
-	h := blobHash(int64(len(target)))
-	_, _ = io.WriteString(h, target) // a hash takes all
-	return item{modeLink, hex.EncodeToString(h.Sum(nil))}, nil
 }
 
 // isDir reports whether a path is a folder that is reached through folders alone.

@@ -249,12 +249,9 @@ func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 		}
 		env, settings = append(env, h.environ(h.dir, "")...), slices.Concat(settings, h.settings)
 	default:
-		p, err := t.place(ctx, c.dir)
+		p, err := t.worktree(ctx, c.dir)
 		if err != nil {
 			return nil, err
-		}
-		if p == nil {
-			return nil, fmt.Errorf("%q is in no worktree", c.dir)
 		}
 		env = append(env, p.home.environ(p.gitDir, p.top)...)
 		settings = slices.Concat(settings, p.home.settings, p.settings)

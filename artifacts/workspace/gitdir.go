@@ -36,6 +36,15 @@ func (t *tool) place(ctx context.Context, dir string) (*place, error) {
 	return p, nil
 }
 
+// worktree is place for a directory that has to lie in a worktree; else the error is ErrNoWorktree.
+func (t *tool) worktree(ctx context.Context, dir string) (*place, error) {
+	p, err := t.place(ctx, dir)
+	if err == nil && p == nil {
+		err = fmt.Errorf("%q: %w", dir, ErrNoWorktree)
+	}
+	return p, err
+}
+
 func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
 	inside, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -129,9 +129,9 @@ func (x *giver) all(ctx context.Context, to string) error {
 
 // places finds the worktrees whose work is handed over.
 func (x *giver) places(ctx context.Context) ([]*given, error) {
-	p, err := x.git.place(ctx, x.Dir)
-	if err != nil || p == nil {
-		return nil, cmp.Or(err, fmt.Errorf("%q: %w", x.Dir, ErrNoWorktree))
+	p, err := x.git.worktree(ctx, x.Dir)
+	if err != nil {
+		return nil, err
 	}
 	all := []*given{{branch{Name: "work"}, p}}
 	for _, name := range slices.Sorted(maps.Keys(x.Others)) {
@@ -152,7 +152,17 @@ func (x *giver) places(ctx context.Context) ([]*given, error) {
 // made is a commit that is made; parent is "" for none.
 type made struct{ message, parent string }
 
-// commit makes a commit, with the author and the date of all.
+// commitTree makes a commit, and returns its id.
+func (t *tool) commitTree(ctx context.Context, c call, tree string, m made) (string, error) {
+	args := []string{"commit-tree", tree, "-m", m.message}
+	if m.parent != "" {
+		args = append(args, "-p", m.parent)
+	}
+	out, err := t.output(ctx, c, args...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// commit makes a commit with the author and the date of all.
 func (x *giver) commit(ctx context.Context, repository, tree string, m made) (string, error) {
 	c := call{dir: repository, bare: repository}
 	at := fmt.Sprintf("_DATE=@%d +0000", max(x.At.Unix(), 0))
@@ -160,12 +170,7 @@ func (x *giver) commit(ctx context.Context, repository, tree string, m made) (st
 	for _, who := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
 		c.env = append(c.env, who+at, who+name, who+email)
 	}
-	args := []string{"commit-tree", tree, "-m", m.message}
-	if m.parent != "" {
-		args = append(args, "-p", m.parent)
-	}
-	out, err := x.git.output(ctx, c, args...)
-	return strings.TrimSpace(string(out)), err
+	return x.git.commitTree(ctx, c, tree, m)
 }
 
 // tip returns the commit with the work in a worktree: HEAD, or one on top that has what isn't committed.

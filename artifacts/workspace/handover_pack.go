@@ -85,5 +85,5 @@ func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []s
 	if err := x.git.takePack(ctx, to, f, fsck); err != nil {
 		return err
 	}
-	return x.git.run(ctx, call{dir: to, bare: to, in: strings.NewReader(tips)}, "rev-list", "--objects", "--quiet", "--stdin")
+	return x.git.areWhole(ctx, call{dir: to, bare: to}, tips)
 }

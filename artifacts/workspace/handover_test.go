@@ -135,8 +135,7 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 			git(t, dir, "merge", "-q", "--no-edit", "main")
 		},
 	} {
-		s := clone(t, sharedRemote(t), map[bool]string{true: "--depth=2", false: "--no-single-branch"}[name != "merged"])
-		dir, base := s.checkout(), head(t, s.checkout())
+		_, dir, base := checkout(t, map[bool]string{true: "--depth=2", false: "--no-single-branch"}[name != "merged"])
 		do(dir)
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 		if got, want := git(t, repository, "rev-parse", "work"), git(t, dir, "rev-parse", "HEAD"); got != want || lacks != "" || head(t, repository) != base {
@@ -246,8 +245,7 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 			git(t, dir, "commit", "-q", "-m", "evil")
 		},
 	} {
-		s := clone(t, sharedRemote(t))
-		dir, base := s.checkout(), head(t, s.checkout())
+		_, dir, base := checkout(t)
 		do(dir)
 		write(t, dir, "plain", "x\n")
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
@@ -340,8 +338,7 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen //
 // to half a gigabyte.
 func TestObjectsThatLie(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir, base := s.checkout(), head(t, s.checkout())
+	_, dir, base := checkout(t)
 	const bomb = 513 << 20 // more than one object may have
 	kib := strings.Repeat("\x00", 64<<10)
 	var delta bytes.Buffer
@@ -349,15 +346,15 @@ func TestObjectsThatLie(t *testing.T) {
 	for range bomb / len(kib) {
 		delta.WriteByte(0x80) // copies 64 KiB from the beginning
 	}
-	id := fmt.Sprintf("%x", sha1.Sum([]byte("blob 65536\x00"+kib)))
+	reference := sha1.Sum([]byte("blob 65536\x00" + kib))
+	id := fmt.Sprintf("%x", reference)
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", bomb)
 	for range bomb / len(kib) {
 		io.WriteString(h, kib)
 	}
 	large := fmt.Sprintf("%x", h.Sum(nil))
-	reference, _ := hexBytes(id)
-	pack := packOf(object(3, 64<<10, "", kib), object(7, delta.Len(), reference, delta.String()))
+	pack := packOf(object(3, 64<<10, "", kib), object(7, delta.Len(), string(reference[:]), delta.String()))
 	sum := sha1.Sum([]byte(pack))
 	pipe(t, dir, pack+string(sum[:]), "index-pack", "--stdin")
 	tree := mktree(t, dir, "100644 blob "+large+"\tlarge\n100644 blob "+id+"\tsmall\n")
@@ -370,8 +367,7 @@ func TestObjectsThatLie(t *testing.T) {
 		t.Errorf("deltas that burst: got %v, want an error", err)
 	}
 
-	s = clone(t, sharedRemote(t))
-	dir, base = s.checkout(), head(t, s.checkout())
+	_, dir, base = checkout(t)
 	write(t, dir, "a", "changed\n")
 	git(t, dir, "commit", "-q", "-a", "-m", "x")
 	var loose bytes.Buffer
@@ -387,17 +383,10 @@ func TestObjectsThatLie(t *testing.T) {
 	}
 }
 
-func hexBytes(s string) (string, error) {
-	var b []byte
-	_, err := fmt.Sscanf(s, "%x", &b)
-	return string(b), err
-}
-
 // TestTooMuchIsNotHandedOver: neither what is committed nor what is not.
 func TestTooMuchIsNotHandedOver(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir, base := s.checkout(), head(t, s.checkout())
+	_, dir, base := checkout(t)
 	g := &workspace.Git{}
 	g.Handed(64 << 10)
 	write(t, dir, "noise", noise(100<<10))

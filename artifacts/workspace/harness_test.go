@@ -219,6 +219,13 @@ func clone(t testing.TB, remote string, args ...string) site {
 	return s
 }
 
+// checkout is a clone of the shared remote, with its folder and its commit.
+func checkout(t testing.TB, args ...string) (s site, dir, base string) {
+	t.Helper()
+	s = clone(t, sharedRemote(t), args...)
+	return s, s.checkout(), head(t, s.checkout())
+}
+
 func (s site) clone(t testing.TB, remote string, args ...string) {
 	t.Helper()
 	from := func(dir string) {

@@ -268,6 +268,14 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 			x := change(t, read(t, dir, "index.json"), []any{"repositories", 0, "branches", 0, "id"}, strings.Repeat("12", 20))
 			write(t, dir, "index.json", change(t, x, []any{"repositories", 0, "trees", 0, "head"}, strings.Repeat("12", 20)))
 		},
+		"a branch at a commit that was not saved": func(dir string) {
+			x, foreign := read(t, dir, "index.json"), strings.TrimSpace(git(t, remote, "rev-parse", "main~2"))
+			for i := range 2 {
+				x = change(t, x, []any{"repositories", 0, "branches", i, "id"}, foreign)
+				x = change(t, x, []any{"repositories", 0, "trees", i, "head"}, foreign)
+			}
+			write(t, dir, "index.json", x)
+		},
 		"no needs": func(dir string) {
 			write(t, dir, "index.json", change(t, read(t, dir, "index.json"), []any{"repositories", 0, "needs"}, []string{strings.Repeat("12", 20)}))
 		},
@@ -286,24 +294,6 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 	old, saved := worked(t)
 	if _, err := (&workspace.Git{Limit: 100}).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, clone(t, remote))}); err == nil {
 		t.Error("bundle over the limit: got no error, want one")
-	}
-}
-
-// TestABranchOfAForeignCommit names a commit that is here, but not in the save.
-func TestABranchOfAForeignCommit(t *testing.T) {
-	remote := sharedRemote(t)
-	old, saved := worked(t)
-	here := clone(t, remote)
-	foreign := strings.TrimSpace(git(t, here.checkout(), "rev-parse", "HEAD~2"))
-	x := read(t, saved, "index.json")
-	for i := range 2 {
-		x = change(t, x, []any{"repositories", 0, "branches", i, "id"}, foreign)
-		x = change(t, x, []any{"repositories", 0, "trees", i, "head"}, foreign)
-	}
-	write(t, saved, "index.json", x)
-	_, err := restore(t, saved, old, here)
-	if err == nil || isConflict(err) {
-		t.Errorf("error: got %v, want one that is no conflict", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,9 +90,9 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	var over *inflatedError
 	switch {
 	case errors.Is(err, errFull):
-		return p.tooLarge(ctx, "commits and changed files are over "+sizes(w.limit), "objectsize:disk")
+		return fmt.Errorf("%w: commits and changed files are over %s%s", ErrTooLarge, sizes(w.limit), p.largest)
 	case errors.As(err, &over):
-		return p.tooLarge(ctx, over.Error(), "objectsize")
+		return fmt.Errorf("%w: %w%s", ErrTooLarge, over, p.largest)
 	}
 	r.Size, r.SHA256, r.Needs = made.size, made.sum, made.needs
 	return err
@@ -109,6 +110,7 @@ type packer struct {
 	about    string    // its message
 	settings []setting // of git when it writes the commit
 	stamps   *stamps   // of files that are in the repository already
+	largest  string    // words on the largest changed files
 }
 
 // known finds the commits that need not be packed: that of the checkout, those that

@@ -198,6 +198,11 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 			return fmt.Errorf("commit %s is not among those that were saved", id)
 		}
 	}
-	c.in = strings.NewReader(p.saved.Save + "\n" + without(p.saved.Needs))
-	return w.git.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
+	return w.git.areWhole(ctx, c, lines(p.saved.Save)+without(p.saved.Needs))
+}
+
+// areWhole returns an error if a repository lacks anything that commits reach, which are named as git rev-list reads them.
+func (t *tool) areWhole(ctx context.Context, c call, commits string) error {
+	c.in = strings.NewReader(commits)
+	return t.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
 }

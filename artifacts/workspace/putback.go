@@ -42,11 +42,11 @@ func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, 
 		return nil, cmp.Or(err, ErrNoSnapshot)
 	}
 	defer t.git.close()
-	here, err := t.git.place(ctx, one.Dir)
+	here, err := t.git.worktree(ctx, one.Dir)
 	if err != nil {
 		return nil, err
 	}
-	if here == nil || !sameDir(here.top, one.Dir) || here.common != one.Common {
+	if !sameDir(here.top, one.Dir) || here.common != one.Common {
 		return nil, fmt.Errorf("%s: %w", one.Dir, ErrNoWorktree)
 	}
 	tree := Tree{Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation}
@@ -65,7 +65,7 @@ func (t *shotTool) put(ctx context.Context, one *Snapshot, p *plan, dir string) 
 	if err := t.lend(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
-	w := &restorer{git: t.git, limit: defaultLimit, Restoring: Restoring{Dir: func(string) string { return dir }}}
+	w := newRestorer(t.git, Restoring{Dir: func(string) string { return dir }}, defaultLimit)
 	if err := w.planBranches(ctx, p); err != nil {
 		return nil, err
 	}

@@ -102,10 +102,14 @@ func (g *Git) begin(r Restoring, what string) (*restorer, []repository, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s the work in git worktrees: %w", what, err)
 	}
+	return newRestorer(t, r, g.limit()), x.Repositories, nil
+}
+
+func newRestorer(t *tool, r Restoring, limit int64) *restorer {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
-	return &restorer{git: t, Restoring: r, limit: g.limit()}, x.Repositories, nil
+	return &restorer{git: t, Restoring: r, limit: limit}
 }
 
 func (w *restorer) note(format string, args ...any) {

@@ -138,10 +138,7 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	if err := w.scan(ctx, s, before); err != nil {
 		return nil, err
 	}
-	seen, err := w.seen(s, before)
-	if err != nil {
-		return nil, err
-	}
+	seen := w.seen(s, before)
 	if r := w.reuse(s, seen); r != nil {
 		return r, nil
 	}

@@ -93,7 +93,7 @@ func TestTooLargeNamesWhatIsLarge(t *testing.T) {
 		want    string
 	}{
 		{"file", 300 << 10, noise, false, `"dir/big" has 300 KiB`},
-		{"commit", 300 << 10, noise, true, `"dir/big" has 300 KiB`},
+		{"commit", 300 << 10, noise, true, "commits and changed files are over 200 KiB"},
 		{"file over the bound", 1 << 20, noise, false, `"dir/big" has 1024 KiB`},
 		{"much, but little when packed", 600 << 10, func(n int) string { return strings.Repeat("x", n) }, false, ""},
 		{"the same, committed", 750 << 10, func(n int) string { return strings.Repeat("x", n) }, true, ""},
@@ -216,8 +216,7 @@ func TestMovedRefs(t *testing.T) {
 		{"another branch, always", 9, "branch moved$n", workspace.ErrMoved},
 		{"nothing", 9, "status -s", nil},
 	}) {
-		s := clone(t, sharedRemote(t))
-		dir, base := s.checkout(), head(t, s.checkout())
+		s, dir, base := checkout(t)
 		write(t, dir, "x", "x\n")
 		count := filepath.Join(s.root, "count")
 		g := wrapped(t, fmt.Sprintf(`if [ "$1" = fast-import ]; then

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"hash"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,44 +22,25 @@ func (g *Git) unreliableFor() time.Duration {
 // seen returns a hash of all that a save of the repository depends on: refs, status,
 // and the times and sizes of the changed files. It is "" when a file changed so
 // recently that another change could leave no trace.
-func (w *saver) seen(s *source, at *refs) (string, error) {
+func (w *saver) seen(s *source, at *refs) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %q %q %v %q %q\n", schema, s.top, w.Base, s.main, at.raw, s.notes)
 	since := time.Now().Add(-w.unreliable)
 	for _, wt := range s.trees {
 		fmt.Fprintf(h, "%q %q %q\n", wt.Dir, wt.Operation, wt.raw)
-		steady, err := stamp(h, wt, since)
-		if err != nil || !steady {
-			return "", err
+		for path, info := range wt.changed() {
+			if info == nil {
+				fmt.Fprintf(h, "%q gone\n", path)
+				continue
+			}
+			is := stampOf(info)
+			if is.isAfter(since) {
+				return ""
+			}
+			fmt.Fprintf(h, "%q %v\n", path, is)
 		}
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// stamp hashes the times and sizes of the files that differ from the index. It reports
-// whether all of them were left alone since a time.
-func stamp(h hash.Hash, wt *worktree, since time.Time) (bool, error) {
-	root, err := os.OpenRoot(wt.Dir)
-	if err != nil {
-		return false, err
-	}
-	defer root.Close()
-	for _, e := range wt.status {
-		if e.changed == '.' {
-			continue
-		}
-		info, err := root.Lstat(e.path)
-		if err != nil {
-			fmt.Fprintf(h, "%q gone\n", e.path)
-			continue
-		}
-		is := stampOf(info)
-		if is.isAfter(since) {
-			return false, nil
-		}
-		fmt.Fprintf(h, "%q %v\n", e.path, is)
-	}
-	return true, nil
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // reuse takes a repository from the save before; nil when it has changed, or the

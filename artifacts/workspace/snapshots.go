@@ -38,9 +38,6 @@ type last struct {
 	newest map[string]Snapshot // by worktree
 	heads  map[string]string   // by repository: where HEAD was at its first snapshot
 	known  map[string]stamped
-
-	weighed int   // how often
-	full    error // there is no room for more
 }
 
 // OpenSnapshots returns the snapshots in a folder, which the first Take makes.
@@ -54,8 +51,6 @@ func (s *Snapshots) limit() int64 { return min(s.git.limit(), shotLimit) }
 
 // allFactor is how much larger than one all snapshots of a run may be, on the disk.
 const allFactor = 16
-
-func (s *Snapshots) most() int64 { return allFactor * s.limit() }
 
 // weighEvery is after how many snapshots the size of all is looked at.
 const weighEvery = 8

@@ -25,12 +25,9 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 		return err
 	}
 	defer plain.close()
-	p, err := plain.place(ctx, shot.Dir)
+	p, err := plain.worktree(ctx, shot.Dir)
 	if err != nil {
 		return err
-	}
-	if p == nil {
-		return fmt.Errorf("%q: %w", shot.Dir, ErrNoWorktree)
 	}
 	t := &shotTool{git: plain, dir: s.dir}
 	if err := t.prepare(ctx, p); err != nil {
@@ -51,10 +48,11 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 	return err
 }
 
-// weigh looks every now and then how large the repository has become.
+// weigh looks every now and then how large the repository has become. When it is too large it gets no more, so
+// that the next one looks too.
 func (s *Snapshots) weigh() error {
-	if s.before.weighed++; s.before.weighed%weighEvery != 1 {
-		return s.before.full
+	if s.before.seq%weighEvery != 0 {
+		return nil
 	}
 	var n int64
 	err := filepath.WalkDir(filepath.Join(s.dir, "objects"), func(_ string, d fs.DirEntry, err error) error {
@@ -65,11 +63,10 @@ func (s *Snapshots) weigh() error {
 		}
 		return nil // it is gone meanwhile
 	})
-	s.before.full = nil
-	if n > s.most() {
-		s.before.full = fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, sizes(s.most()))
+	if most := allFactor * s.limit(); n > most {
+		return fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, sizes(most))
 	}
-	return errors.Join(err, s.before.full)
+	return err
 }
 
 // prepare makes the repository, unless it is there whole, and has it borrow the objects of

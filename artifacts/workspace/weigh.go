@@ -1,84 +1,55 @@
 package workspace
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// weigh adds up the files that will be read, before anything is written.
-func weigh(trees []*worktree, limit int64) error {
-	var all []heavy
-	for _, t := range trees {
-		for _, e := range t.status {
-			info, err := os.Lstat(filepath.Join(t.Dir, filepath.FromSlash(e.path)))
-			if e.changed != '.' && err == nil && info.Mode().IsRegular() {
-				all = append(all, heavy{e.path, info.Size()})
+// changed are the files that differ from the index, each with what is there now: nil for nothing.
+func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
+	return func(yield func(string, os.FileInfo) bool) {
+		for _, e := range wt.status {
+			if e.changed == '.' {
+				continue
+			}
+			info, _ := os.Lstat(filepath.Join(wt.Dir, filepath.FromSlash(e.path)))
+			if !yield(e.path, info) {
+				return
 			}
 		}
 	}
-	if most := limit * rawFactor; total(all) > most {
-		return fmt.Errorf("%w: changed files of %s (%s), over %s", ErrTooLarge, sizes(total(all)), largest(all), sizes(most))
-	}
-	return nil
 }
 
-// heavy is something large.
-type heavy struct {
-	path string
-	size int64
-}
-
-func total(all []heavy) (n int64) {
-	for _, h := range all {
-		n += h.size
+// weigh adds up the files that will be read, before anything is written. It returns words on the largest three.
+func weigh(trees []*worktree, limit int64) (largest string, err error) {
+	type file struct {
+		path string
+		size int64
 	}
-	return n
-}
-
-// largest names the three that matter most.
-func largest(all []heavy) string {
-	slices.SortStableFunc(all, func(a, b heavy) int { return int(min(max(b.size-a.size, -1), 1)) })
-	var names []string
-	for _, h := range all[:min(3, len(all))] {
-		names = append(names, fmt.Sprintf("%q has %s", h.path, sizes(h.size)))
-	}
-	return strings.Join(names, ", ")
-}
-
-// tooLarge names the largest of what a bundle would hold, by one of the sizes that git
-// knows of an object.
-func (p *packer) tooLarge(ctx context.Context, why, bySize string) error {
-	c := p.call
-	c.in = strings.NewReader(p.reach(saveRef))
-	objects, err := p.git.output(ctx, c, "rev-list", "--objects", "--stdin")
-	if err != nil {
-		return errors.Join(ErrTooLarge, err)
-	}
-	lines, err := p.git.objects(ctx, c, "%("+bySize+") %(rest)", strings.Split(strings.TrimSpace(string(objects)), "\n"))
-	if err != nil {
-		return errors.Join(ErrTooLarge, err)
-	}
-	var all []heavy
-	for _, line := range lines {
-		var h heavy
-		size, path, _ := strings.Cut(line, " ")
-		if _, err := fmt.Sscan(size, &h.size); err == nil && path != "" {
-			h.path = withoutPlace(path)
-			all = append(all, h)
+	var all []file
+	var total int64
+	for _, wt := range trees {
+		for path, info := range wt.changed() {
+			if info != nil && info.Mode().IsRegular() {
+				all, total = append(all, file{path, info.Size()}), total+info.Size()
+			}
 		}
 	}
-	return fmt.Errorf("%w: %s (%s)", ErrTooLarge, why, largest(all))
-}
-
-// withoutPlace takes the part of a path off that says where it is in our commit.
-func withoutPlace(path string) string {
-	if parts := strings.SplitN(path, "/", 3); len(parts) == 3 && (parts[1] == "work" || parts[1] == "index") {
-		return parts[2]
+	slices.SortStableFunc(all, func(a, b file) int { return cmp.Compare(b.size, a.size) })
+	var names []string
+	for _, f := range all[:min(3, len(all))] {
+		names = append(names, fmt.Sprintf("%q has %s", f.path, sizes(f.size)))
 	}
-	return path
+	if len(names) > 0 {
+		largest = " (" + strings.Join(names, ", ") + ")"
+	}
+	if most := limit * rawFactor; total > most {
+		return "", fmt.Errorf("%w: changed files of %s%s, over %s", ErrTooLarge, sizes(total), largest, sizes(most))
+	}
+	return largest, nil
 }

@@ -117,9 +117,7 @@ func (s *step) unpackSnapshots(ctx context.Context, to *workspace.Snapshots, fou
 	if err != nil {
 		return err
 	}
-	return to.Unpack(ctx, workspace.Arrival{
-		Bundle: bundle, Limit: maxSnapshots, Dirs: dirs, Dir: where, Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL"),
-	})
+	return to.Unpack(ctx, workspace.Arrival{Restoring: s.restoring(found, where), Limit: maxSnapshots, Dirs: dirs})
 }
 
 // bringBack brings what a run that is resumed or followed needs from its checkpoint to this
