@@ -13,7 +13,7 @@ func (p *Transitions) scanMessage(text string) scanned {
 		return scan(text, p.Names)
 	}
 	tokens := tokensOf(text, anyVerb)
-	if !slices.ContainsFunc(tokens, func(t token) bool { return verbs[t.verb].MustBeNamed() }) {
+	if !slices.ContainsFunc(tokens, func(t token) bool { return t.verb.MustBeNamed() }) {
 		return pairUp(text, tokens)
 	}
 	if meant := pairUp(text, meantAsTags(tokens)).onlyNew(); len(meant.tags) > 0 {
@@ -69,7 +69,7 @@ func meantAsTags(tokens []token) []token {
 	depth := 0
 	for _, t := range tokens {
 		switch {
-		case verbs[t.verb] != Ask:
+		case t.verb != Ask:
 		case t.closes:
 			depth = max(0, depth-1)
 		case t.head == nil && depth == 0:

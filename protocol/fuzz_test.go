@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -25,44 +24,6 @@ func seeds(f *testing.F, folder, file string) {
 				f.Add(goldentest.Bytes(string(part.Data)))
 			}
 		}
-	}
-}
-
-func FuzzScan(f *testing.F) {
-	seeds(f, "decide", "message")
-	f.Fuzz(func(t *testing.T, data []byte) {
-		text := string(data)
-		tags, problems := scanText(text)
-		var last Pos
-		for _, tag := range tags {
-			checkPlace(t, text, tag)
-			if tag.Pos.Line < last.Line || tag.Pos.Line == last.Line && tag.Pos.Col <= last.Col {
-				t.Errorf("text %q\ngot  %v after %v\nwant ascending places", text, tag.Pos, last)
-			}
-			last = tag.Pos
-			again, faults := scanText(tag.String())
-			if tag.Verb == Result && (len(again) != 1 || again[0].Body != tag.Body || faults != nil) {
-				t.Errorf("tag %q\ngot  %v %v\nwant the same", tag, again, faults)
-			}
-		}
-		for _, p := range problems {
-			if p.Pos.Line < 1 || p.Pos.Col < 1 || p.Code != "bad-tag" || p.Message == "" {
-				t.Errorf("text %q\ngot  %+v\nwant a place and a message", text, p)
-			}
-		}
-	})
-}
-
-// checkPlace says when a tag does not begin where it claims to.
-func checkPlace(t *testing.T, text string, tag Tag) {
-	lines := strings.SplitAfter(text, "\n")
-	line := lines[tag.Pos.Line-1]
-	for range tag.Pos.Col - 1 {
-		_, size := utf8.DecodeRuneInString(line)
-		line = line[size:]
-	}
-	if !strings.HasPrefix(line, "<"+string(tag.Verb)) {
-		t.Errorf("text %q\ngot  %v at %v\nwant its opening there", text, tag.Verb, tag.Pos)
 	}
 }
 

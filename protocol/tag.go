@@ -48,14 +48,14 @@ func pairUp(text string, tokens []token) scanned {
 	var s scanned
 	for _, p := range pairs {
 		if loose >= 0 && loose < p.open {
-			s.unclosed, loose = &Tag{Verb: verbs[tokens[loose].verb], Pos: place.at(tokens[loose].start)}, -1
+			s.unclosed, loose = &Tag{Verb: tokens[loose].verb, Pos: place.at(tokens[loose].start)}, -1
 		}
 		open, end := tokens[p.open], tokens[p.end]
-		t := Tag{Verb: verbs[open.verb], Body: text[open.end:end.start], Pos: place.at(open.start)}
+		t := Tag{Verb: open.verb, Body: text[open.end:end.start], Pos: place.at(open.start)}
 		s.tags = append(s.tags, checkTag(t, open.head))
 	}
 	if loose >= 0 {
-		s.unclosed = &Tag{Verb: verbs[tokens[loose].verb], Pos: place.at(tokens[loose].start)}
+		s.unclosed = &Tag{Verb: tokens[loose].verb, Pos: place.at(tokens[loose].start)}
 	}
 	return s
 }
@@ -64,7 +64,10 @@ func pairUp(text string, tokens []token) scanned {
 // no closing and is not quoted in another tag, or -1.
 func match(tokens []token) (pairs []pair, loose int) {
 	closing := balance(tokens)
-	open := slices.Repeat([]int{-1}, len(verbs)) // by verb
+	open := map[Verb]int{}
+	for _, v := range verbs {
+		open[v] = -1
+	}
 	loose = -1
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
@@ -73,7 +76,7 @@ func match(tokens []token) (pairs []pair, loose int) {
 		case closing[i] > 0:
 			pairs = append(pairs, pair{i, closing[i]})
 			i = closing[i]
-		case verbs[t.verb].quotes() && !t.closes:
+		case t.verb.quotes() && !t.closes:
 			loose = i
 		case !t.closes:
 			loose = max(loose, begin)
@@ -93,11 +96,11 @@ func match(tokens []token) (pairs []pair, loose int) {
 // closing, and 0 for every other.
 func balance(tokens []token) []int {
 	closing := make([]int, len(tokens))
-	openOf := make([][]int, len(verbs))
+	openOf := map[Verb][]int{}
 	for i, t := range tokens {
 		open := openOf[t.verb]
 		switch {
-		case !verbs[t.verb].quotes():
+		case !t.verb.quotes():
 		case !t.closes:
 			openOf[t.verb] = append(open, i)
 		case len(open) > 0:
