@@ -1,9 +1,6 @@
 package protocol
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // The agent CLIs that a workflow can name, as the key and the attribute agent spell them.
 const (
@@ -28,11 +25,9 @@ func IsBackend(name string) bool { return slices.Contains(Backends(), name) }
 // ModelNames says how the names of models are written.
 const ModelNames = "a name of at most 128 letters, digits and . _ : / @ [ ] -, the first of which is a letter or a digit"
 
+// modelName is as ModelNames says.
+var modelName = pattern(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,127}$`)
+
 // IsModel reports whether a text can be the name of a model. It ends up on the command line of an
 // agent CLI, and an agent may have written it.
-func IsModel(name string) bool {
-	const most = 128
-	isPlain := func(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
-	return name != "" && len(name) <= most && isPlain(rune(name[0])) &&
-		!strings.ContainsFunc(name, func(r rune) bool { return !isPlain(r) && !strings.ContainsRune("._:/@[]-", r) })
-}
+func IsModel(name string) bool { return modelName().MatchString(name) }

@@ -1,24 +1,20 @@
 package protocol
 
-import (
-	"strings"
-	"unicode"
-)
+import "strings"
+
+// template is one {{name}}: letters, digits and _, and after the first of them also - and dots.
+var template = pattern(`\{\{[ \t]*([_\pL\p{Nd}][_\pL\p{Nd}.-]*)[ \t]*\}\}`)
 
 // Render returns body with every {{name}} replaced by the value that lookup has for the
 // name. Blanks around the name are allowed. Names that lookup does not have remain as
 // they are, and templates in a value are not replaced.
 func Render(body string, lookup func(name string) (string, bool)) string {
-	var b strings.Builder
-	eachTemplate(body, func(before, whole, name string) {
-		b.WriteString(before)
-		if value, ok := lookup(name); ok && name != "" {
-			b.WriteString(value)
-			return
+	return template().ReplaceAllStringFunc(body, func(whole string) string {
+		if value, ok := lookup(strings.Trim(whole, "{ \t}")); ok {
+			return value
 		}
-		b.WriteString(whole)
+		return whole
 	})
-	return b.String()
 }
 
 // Template is one {{name}} of a text.
@@ -31,59 +27,9 @@ type Template struct {
 // Templates returns those of body, in order.
 func Templates(body string) []Template {
 	var list []Template
-	place, offset := placer{text: body, pos: Pos{1, 1}}, 0
-	eachTemplate(body, func(before, whole, name string) {
-		at := offset + len(before)
-		offset = at + len(whole)
-		if name != "" {
-			list = append(list, Template{name, place.at(at), strings.HasSuffix(before, "$")})
-		}
-	})
+	place := placer{text: body, pos: Pos{1, 1}}
+	for _, m := range template().FindAllStringSubmatchIndex(body, -1) {
+		list = append(list, Template{body[m[2]:m[3]], place.at(m[0]), strings.HasSuffix(body[:m[0]], "$")})
+	}
 	return list
-}
-
-// eachTemplate calls yield for every {{name}} with the text before it and the template
-// itself, and at the end with the rest of the body and no name.
-func eachTemplate(body string, yield func(before, whole, name string)) {
-	from := 0
-	for at := 0; ; {
-		i := strings.Index(body[at:], "{{")
-		if i < 0 {
-			yield(body[from:], "", "")
-			return
-		}
-		at += i
-		name, length := templateAt(body[at:])
-		if name == "" {
-			at++
-			continue
-		}
-		yield(body[from:at], body[at:at+length], name)
-		at += length
-		from = at
-	}
-}
-
-// templateAt returns the name in the {{name}} that s begins with and the length
-// of the whole, or "" when s begins with something else.
-func templateAt(s string) (name string, length int) {
-	inner := strings.TrimLeft(s[len("{{"):], " \t")
-	n := nameLength(inner)
-	rest, ok := strings.CutPrefix(strings.TrimLeft(inner[n:], " \t"), "}}")
-	if !ok {
-		return "", 0
-	}
-	return inner[:n], len(s) - len(rest)
-}
-
-// nameLength counts the bytes of the name that s begins with: letters, digits
-// and _, and after the first of them also - and dots.
-func nameLength(s string) int {
-	for i, r := range s {
-		word := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
-		if !word && (i == 0 || r != '-' && r != '.') {
-			return i
-		}
-	}
-	return len(s)
 }

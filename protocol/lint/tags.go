@@ -17,13 +17,12 @@ func pattern(expr string) func() *regexp.Regexp {
 
 // checkTags checks the tags in the text of a state.
 func (l *linter) checkTags(d reading) {
-	code := d.code()
 	for _, t := range d.Tags {
 		if isExample(t) {
 			continue
 		}
 		severity := Error
-		if d.State.Policy.Transitions.Restricted || t.Verb.MustBeNamed() || l.isUnreached(d) || code.has(t.Pos) {
+		if d.State.Policy.Transitions.Restricted || t.Verb.MustBeNamed() || l.isUnreached(d) || d.isInCode(t.Pos) {
 			severity = Warning // perhaps it only talks about tags
 		}
 		for _, p := range slices.Concat(t.Problems, shownProblems(t.Tag)) {
@@ -165,57 +164,19 @@ func (d reading) place(line, at int) protocol.Pos {
 	return protocol.Pos{Line: d.State.Line + line, Col: 1 + len([]rune(d.Lines[line][:at]))}
 }
 
-// codeLines says where the text of a prompt is code: fenced lines by number in
-// the file, and spans of columns in the others. Both count from 1.
-type codeLines map[int][]codeSpan
+// ticks begin and end code in a line of Markdown.
+var ticks = pattern("`+")
 
-// codeSpan is the columns of a code span, the end not among them.
-type codeSpan struct{ from, to int }
-
-// has reports whether a place lies in code.
-func (c codeLines) has(pos protocol.Pos) bool {
-	return slices.ContainsFunc(c[pos.Line], func(s codeSpan) bool { return s.from <= pos.Col && pos.Col < s.to })
-}
-
-// code returns where the text of a prompt is code.
-func (d reading) code() codeLines {
+// isInCode reports whether a place in the text of a prompt is code: in a fenced block, or behind ticks that have no
+// counterpart before it.
+func (d reading) isInCode(pos protocol.Pos) bool {
 	if d.State.Kind != protocol.Prompt {
-		return nil
+		return false
 	}
-	code := codeLines{}
-	fence := protocol.CodeFence("")
-	for i, line := range d.Lines {
-		was := fence
+	at, fence := pos.Line-d.State.Line, protocol.CodeFence("")
+	for _, line := range d.Lines[:at] {
 		fence = fence.After(line)
-		if code[d.State.Line+i] = codeSpans([]rune(line)); was != "" || fence != "" {
-			code[d.State.Line+i] = []codeSpan{{1, 1 << 30}}
-		}
 	}
-	return code
-}
-
-// codeSpans returns the code spans of a line: the text between two runs of
-// equally many backticks.
-func codeSpans(line []rune) []codeSpan {
-	type run struct{ at, length int }
-	var runs []run
-	for at := 0; at < len(line); at++ {
-		begin := at
-		for at < len(line) && line[at] == '`' {
-			at++
-		}
-		if at > begin {
-			runs = append(runs, run{begin, at - begin})
-		}
-	}
-	var spans []codeSpan
-	for len(runs) > 1 {
-		first := runs[0]
-		end := slices.IndexFunc(runs[1:], func(r run) bool { return r.length == first.length })
-		if end >= 0 {
-			spans = append(spans, codeSpan{first.at + 1, runs[1+end].at + 1})
-		}
-		runs = runs[2+end:] // behind the closing one, or the next one
-	}
-	return spans
+	before := string([]rune(d.Lines[at])[:pos.Col-1])
+	return fence != "" || len(ticks().FindAllString(before, -1))%2 == 1
 }

@@ -21,12 +21,12 @@ import (
 // Where the transcript of a conversation is missing, the reply is the tag alone that the run
 // followed, and the states of which not even that is known are returned.
 func Record(r *insight.Report) (replies *Replies, unknown []string) {
-	out := &Replies{Meta: map[string]Text{}, States: map[string][]Reply{}, Answers: answered(r.Waits), Expect: &Expect{Path: Path{}}}
+	out := &Replies{Meta: map[string]Text{}, States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
 	for k, v := range r.Meta {
 		out.Meta[k] = Text(v)
 	}
 	all := withoutRepeated(r.Executions)
-	shared := usedByMany(all)
+	isAlone := !slices.ContainsFunc(all, func(x report.Exec) bool { return x.Agent != all[0].Agent })
 	for _, x := range all {
 		out.Expect.Path[x.Agent] = append(out.Expect.Path[x.Agent], x.State)
 		if x.Kind != string(protocol.Prompt) {
@@ -37,11 +37,12 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 			unknown = append(unknown, x.State)
 		}
 		key := x.State
-		if shared[key] {
+		if !isAlone {
 			key = x.Agent + "/" + key
 		}
 		out.States[key] = append(out.States[key], list...)
 	}
+	out.Answers = answered(r.Waits, isAlone)
 	if r.Status == string(state.Completed) || r.Status == string(state.Failed) {
 		out.Expect.Status = r.Status
 	}
@@ -67,32 +68,17 @@ func withoutRepeated(all []report.Exec) []report.Exec {
 	return kept
 }
 
-// usedByMany names the states that several agents went through.
-func usedByMany(all []report.Exec) map[string]bool {
-	agent, many := map[string]string{}, map[string]bool{}
-	for _, x := range all {
-		if first, ok := agent[x.State]; ok && first != x.Agent {
-			many[x.State] = true
-		}
-		agent[x.State] = x.Agent
-	}
-	return many
-}
-
-// answered are the answers to questions, in the order of the questions.
-func answered(waits []report.Wait) []Answer {
+// answered are the answers to questions, in the order of the questions; isAlone says that one agent asks them all.
+func answered(waits []report.Wait, isAlone bool) []Answer {
 	waits = slices.DeleteFunc(slices.Clone(waits), func(w report.Wait) bool { return w.For != state.ForAnswer || w.By == "" || w.Answer == "" })
 	slices.SortStableFunc(waits, func(a, b report.Wait) int { return a.Number - b.Number })
 	var out []Answer
-	isOne := true
 	for _, w := range waits {
-		out = append(out, Answer{Agent: w.Agent, Text: Text(w.Answer)})
-		isOne = isOne && w.Agent == waits[0].Agent
-	}
-	for i := range out {
-		if isOne {
-			out[i].Agent = ""
+		a := Answer{Agent: w.Agent, Text: Text(w.Answer)}
+		if isAlone {
+			a.Agent = ""
 		}
+		out = append(out, a)
 	}
 	return out
 }
