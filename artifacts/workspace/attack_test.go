@@ -111,18 +111,23 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	}
 }
 
+// fetching restores a save, with a token for a server, to a checkout of another history whose origin is at an address.
+func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site, err error) {
+	t.Helper()
+	old, saved := worked(t)
+	here = clone(t, otherRemote(t, "x"))
+	git(t, here.checkout(), "remote", "set-url", "origin", origin)
+	_, err = g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: server})
+	return here, err
+}
+
 // TestATokenDoesNotFollowARedirection has the server name another one.
 func TestATokenDoesNotFollowARedirection(t *testing.T) {
-	old, saved := worked(t)
 	thief, stolen := listener(t, http.NotFound)
 	forge, asked := listener(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, thief.URL+r.URL.String(), http.StatusMovedPermanently)
 	})
-	here := clone(t, otherRemote(t, "x"))
-	git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
-	_, err := new(workspace.Git).Restore(t.Context(), workspace.Restoring{
-		From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: forge.URL,
-	})
+	_, err := fetching(t, new(workspace.Git), forge.URL+"/owner/repo", forge.URL)
 	if err == nil || len(asked.hosts) == 0 || len(stolen.hosts) > 0 {
 		t.Errorf("restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(asked.hosts), stolen.headers)
 	}
@@ -130,14 +135,9 @@ func TestATokenDoesNotFollowARedirection(t *testing.T) {
 
 // TestTheProxyOfTheJobIsUsed: it is named by a variable, which agents can't set.
 func TestTheProxyOfTheJobIsUsed(t *testing.T) {
-	old, saved := worked(t)
 	proxy, asked := listener(t, http.NotFound)
-	here := clone(t, otherRemote(t, "x"))
-	git(t, here.checkout(), "remote", "set-url", "origin", "http://forge.invalid/owner/repo")
 	g := &workspace.Git{Env: append(homeWith(t, ""), "http_proxy="+proxy.URL)}
-	_, err := g.Restore(t.Context(), workspace.Restoring{
-		From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: "http://forge.invalid",
-	})
+	_, err := fetching(t, g, "http://forge.invalid/owner/repo", "http://forge.invalid")
 	if err == nil || len(asked.hosts) == 0 || asked.hosts[0] != "forge.invalid" {
 		t.Errorf("proxy of the job: got requests for %q (restore: %v), want one for forge.invalid", asked.hosts, err)
 	}

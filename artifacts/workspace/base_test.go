@@ -53,20 +53,22 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 	}
 }
 
-func TestBaseThatIsGoneIsAConflict(t *testing.T) {
+// TestWhatTheSaveBuildsOnIsGone: the commit of the checkout, or its repository.
+func TestWhatTheSaveBuildsOnIsGone(t *testing.T) {
 	old, saved := worked(t)
 	other := otherRemote(t, "another history\n")
-	for name, here := range map[string]site{"other origin": clone(t, other), "no origin": clone(t, other)} {
-		t.Run(name, func(t *testing.T) {
-			if name == "no origin" {
-				git(t, here.checkout(), "remote", "remove", "origin")
-			}
-			_, err := restore(t, saved, old, here)
-			var conflict *workspace.Conflict
-			if !errors.As(err, &conflict) || !strings.Contains(conflict.What, "is neither in the repository nor available from origin") {
-				t.Errorf("error: got %v, want a conflict about the missing commit", err)
-			}
-		})
+	without := clone(t, other)
+	git(t, without.checkout(), "remote", "remove", "origin")
+	const gone = "is neither in the repository nor available from origin"
+	for name, test := range map[string]struct {
+		here site
+		want string
+	}{"other origin": {clone(t, other), gone}, "no origin": {without, gone}, "no repository": {site{t.TempDir()}, "there is no git repository"}} {
+		_, err := restore(t, saved, old, test.here)
+		var conflict *workspace.Conflict
+		if !errors.As(err, &conflict) || conflict.Dir != test.here.checkout() || !strings.Contains(conflict.What, test.want) {
+			t.Errorf("%s: got error %v, want a conflict at %s with %q", name, err, test.here.checkout(), test.want)
+		}
 	}
 }
 

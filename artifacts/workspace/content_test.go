@@ -2,7 +2,6 @@ package workspace_test
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -98,16 +97,6 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 	}
 	if got, want := git(t, relocated(old, here)(beside), "log", "--format=%H"), git(t, beside, "log", "--format=%H"); got != want {
 		t.Errorf("history: got %q, want %q", got, want)
-	}
-}
-
-func TestNoRepositoryToRestoreTo(t *testing.T) {
-	old, saved := worked(t)
-	here := site{t.TempDir()}
-	_, err := restore(t, saved, old, here)
-	var conflict *workspace.Conflict
-	if !errors.As(err, &conflict) || conflict.Dir != here.checkout() {
-		t.Errorf("error: got %v, want a conflict at %s", err, here.checkout())
 	}
 }
 

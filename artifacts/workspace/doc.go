@@ -12,7 +12,7 @@
 // Files that git takes for unchanged come back as git stores them: line ends may differ from those that a setting gave
 // them.
 //
-// The commit is made in a bare repository beside the bundle that borrows the objects
+// The commit is made in a bare repository of our own that borrows the objects
 // of the real one. So nothing is written to the repository that is saved: no object, no
 // ref, no index. index.json says what the bundles hold; like them, it is not trusted
 // when it comes back.

@@ -70,10 +70,7 @@ func isWithin(file string, folders []string) bool {
 
 // resolved is a path without links; one that does not exist stays as it is.
 func resolved(path string) string {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		return target
-	}
-	return path
+	return cmp.Or(cage.Resolve(path), path)
 }
 
 // canReplace reports whether this user may write a program, or to a folder that it is

@@ -374,12 +374,9 @@ func everything(t testing.TB, dir string) map[string]string {
 		if err != nil {
 			return err
 		}
-		rel, _ := filepath.Rel(dir, path)
-		all[rel] = info.Mode().String()
+		all[strings.TrimPrefix(path, dir)] = info.Mode().String()
 		if info.Mode().IsRegular() {
-			data, err := os.ReadFile(path)
-			all[rel] += fmt.Sprintf(" %v %q", info.ModTime(), data)
-			return err
+			all[strings.TrimPrefix(path, dir)] += fmt.Sprintf(" %v %q", info.ModTime(), read(t, path, ""))
 		}
 		return nil
 	})

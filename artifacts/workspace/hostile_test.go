@@ -93,28 +93,6 @@ func TestIndexThatNoSaveWrites(t *testing.T) {
 	}
 }
 
-func FuzzIndex(f *testing.F) {
-	f.Add([]byte(`{"schema":1,"repositories":[{"main":true,"bundle":"repo-0.bundle","size":1,"sha256":"` +
-		strings.Repeat("0", 64) + `","save":"` + zeros + `","needs":["` + zeros + `"],"branches":[{"name":"main","id":"` + zeros +
-		`"}],"trees":[{"dir":"/a","main":true,"branch":"main","head":"` + zeros + `","operation":"merge"}],"held":true}]}`))
-	f.Add([]byte(`{"schema":1,"repositories":[]}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "index.json"), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		trees, err := workspace.Trees(dir)
-		if err != nil {
-			return
-		}
-		for _, tree := range trees {
-			if tree.Branch == "" && tree.Head == "" || strings.HasPrefix(tree.Branch, "-") || strings.Contains(tree.Dir, "..") && filepath.Clean(tree.Dir) != tree.Dir {
-				t.Errorf("index %q: got tree %+v, want an error", data, tree)
-			}
-		}
-	})
-}
-
 // forger makes saves with a commit of its own making.
 type forger struct {
 	old     site   // of which there is a save

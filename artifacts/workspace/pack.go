@@ -46,12 +46,7 @@ func readShallow(common string) ([]string, error) {
 
 // pack writes the bundle of a repository.
 func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, error) {
-	dir, err := os.MkdirTemp(w.temp, "repo-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	bare, err := w.git.shadow(ctx, filepath.Join(dir, "git"), s.common)
+	bare, err := w.git.shadow(ctx, filepath.Join(w.git.temp, w.bundle+".git"), s.common)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 )
@@ -60,10 +59,6 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	}
 	w := &saver{git: t, Saving: s, limit: g.limit(), unreliable: g.unreliableFor()}
 	w.last, _ = readIndex(s.Last) // without one, everything is packed again
-	if w.temp, err = os.MkdirTemp(s.To, "git-"); err != nil {
-		return Saved{}, err
-	}
-	defer os.RemoveAll(w.temp)
 	saved, err := w.all(ctx, sources)
 	saved.Notes = append(notes, saved.Notes...)
 	return saved, err
@@ -73,7 +68,6 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 type saver struct {
 	git *tool
 	Saving
-	temp       string
 	limit      int64 // bytes of bundles
 	used       int64
 	unreliable time.Duration

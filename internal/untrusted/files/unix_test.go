@@ -78,16 +78,16 @@ func TestNothingIsCreatedThroughALink(t *testing.T) {
 	}
 }
 
-// swapped is a folder in which something else takes a file's place just before the
-// file is opened.
-type swapped struct {
-	folder
-	swap func(path string)
+// busy is the machine, on which something happens just before a file is opened.
+type busy struct {
+	machine
+	before  func(path string)
+	without int // flags that the system doesn't have
 }
 
-func (s swapped) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	s.swap(name)
-	return s.folder.OpenFile(name, flag&^(dontFollow), perm) // as on a system that has no such flag
+func (b busy) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	b.before(name)
+	return b.machine.OpenFile(name, flag&^b.without, perm)
 }
 
 // What takes a file's place between the look and the opening is noticed, also where
@@ -103,12 +103,12 @@ func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
 	for what, put := range others {
 		for how, flag := range flags {
 			path := place(t, "seen")
-			from := swapped{machine{}, func(path string) {
+			from := busy{before: func(path string) {
 				// Renamed, since a new file could get the number of one that is removed.
 				if err := errors.Join(os.Rename(path, path+".old"), put(path)); err != nil {
 					t.Error(err)
 				}
-			}}
+			}, without: dontFollow}
 			soon(t, what, func() {
 				if f, _, err := open(from, path, flag, 0o600); !errors.Is(err, ErrNotRegular) {
 					t.Errorf("%s, %s: got %v, %v, want %v", what, how, f, err, ErrNotRegular)
@@ -121,18 +121,8 @@ func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
 // Where nothing was, only the flags of the system keep from following a link.
 func TestALinkThatAppearsMeanwhileIsNotFollowed(t *testing.T) {
 	path, victim := filepath.Join(t.TempDir(), "file"), place(t, "secret")
-	from := appearing{func() { _ = os.Symlink(victim, path) }}
+	from := busy{before: func(string) { _ = os.Symlink(victim, path) }}
 	if f, _, err := open(from, path, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {
 		t.Errorf("got %v, want an error", f.Name())
 	}
-}
-
-// appearing is the machine, on which something happens just before a file is opened.
-type appearing struct{ before func() }
-
-func (appearing) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
-
-func (a appearing) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	a.before()
-	return os.OpenFile(name, flag, perm)
 }

@@ -17,8 +17,18 @@ var hostile = []string{
 	"```\n````text\n\u202e", "`", "a\tb\vc\fd", "a\n````\nb", "`````text\n``````", "a\n\n", "``` ` ````",
 }
 
+// becomes compares what a function makes of texts with what it should.
+func becomes(t *testing.T, of func(string) string, texts map[string]string) {
+	t.Helper()
+	for s, want := range texts {
+		if got := of(s); got != want {
+			t.Errorf("%q: got %q, want %q", s, got, want)
+		}
+	}
+}
+
 func TestPrintable(t *testing.T) {
-	for s, want := range map[string]string{
+	becomes(t, Printable, map[string]string{
 		"a\r\nb\rc\u2028d\ve":                    "a\nb\nc\nd\ne",
 		"  keep\tinside  \n":                     "  keep\tinside  \n",
 		"\x1b[1;31mred\x1b[0m\x07 and\ttab":      "red and\ttab",
@@ -32,15 +42,11 @@ func TestPrintable(t *testing.T) {
 		"select\ufe0f\U000E0101ors \u3164.":  "selectors .",
 		"private \ue000\U0010fffd, \u0378 .": "private ,  .",
 		"a\u00a0b\u3000c":                    "a\u00a0b\u3000c",
-	} {
-		if got := Printable(s); got != want {
-			t.Errorf("%q: got %q, want %q", s, got, want)
-		}
-	}
+	})
 }
 
 func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
-	for s, want := range map[string]string{
+	becomes(t, WithoutHidden, map[string]string{
 		"plain text":                       "plain text",
 		"a <!-- hidden\n --> b":            "a  b",
 		"a <!-- hidden for ever":           "a",
@@ -59,26 +65,18 @@ func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
 		"bad \xff":                         "bad \uFFFD",
 		"\n\n keep\tinside \n":             "keep\tinside",
 		"\u0601 is to be seen, é too":      "\u0601 is to be seen, é too",
-	} {
-		if got := WithoutHidden(s); got != want {
-			t.Errorf("%q: got %q, want %q", s, got, want)
-		}
-	}
+	})
 }
 
 func TestEscaped(t *testing.T) {
-	for s, want := range map[string]string{
+	becomes(t, Escaped, map[string]string{
 		"plain text":               "plain text",
 		"two\nlines\r\n\tand more": `two\nlines\r\n\tand more`,
 		"\x1b[2J\x00\x7f\u009b":    `\x1b[2J\x00\x7f\u009b`,
 		"a\u200b\u202e\u2028":      `a\u200b\u202e\u2028`,
 		`C:\new`:                   `C:\new`,
 		"é 中文 \xff":                "é 中文 \uFFFD",
-	} {
-		if got := Escaped(s); got != want {
-			t.Errorf("%q: got %q, want %q", s, got, want)
-		}
-	}
+	})
 }
 
 // FuzzText holds the promises of all that makes texts fit to be shown.
@@ -206,7 +204,7 @@ func TestInvisibleKnowsWhatUnicodeIgnores(t *testing.T) {
 }
 
 func TestBrief(t *testing.T) {
-	for s, want := range map[string]string{
+	becomes(t, func(s string) string { return Brief(s, 10) }, map[string]string{
 		"":                                 "",
 		" a\tb\r\n\n c ":                   "a b c",
 		"exactly te":                       "exactly te",
@@ -216,9 +214,5 @@ func TestBrief(t *testing.T) {
 		"ééééééééééé":                      "éééééééééé…",
 		"\x1b[31mred\x1b[0m\u200b":         "red",
 		strings.Repeat("\u200b", 50) + "a": "a",
-	} {
-		if got := Brief(s, 10); got != want {
-			t.Errorf("%q: got %q, want %q", s, got, want)
-		}
-	}
+	})
 }
