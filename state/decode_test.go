@@ -36,7 +36,7 @@ func FuzzDecode(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(walked(f, seed, 4*int(seed)))
 	}
-	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":3}`, `{"schema":4}`, `{"schema":5}`, `{"schema":6}`, `{"schema":7}`, `{"schema":8}`, `{"schema":1e0}`, "\xff"} {
+	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":3}`, `{"schema":4}`, `{"schema":5}`, `{"schema":6}`, `{"schema":7}`, `{"schema":8}`, `{"schema":9}`, `{"schema":1e0}`, "\xff"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

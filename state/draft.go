@@ -128,7 +128,7 @@ func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // ledger returns the ledger with the entries of this step.
 func (d *draft) ledger() ledger {
-	return ledger{total: d.delta.Progress.TotalUSD, past: d.run.Past, saved: d.run.Ledger, added: d.delta.Ledger}
+	return ledger{total: d.delta.Progress.TotalUSD, saved: d.run.Ledger, added: d.delta.Ledger}
 }
 
 // limits returns what the run may use and what it has used so far.

@@ -12,36 +12,39 @@ import (
 // ledger has the cost of every agent process of a run, in the parts in which it is kept.
 type ledger struct {
 	total        USD
-	past         *Past   // older entries, added up
 	saved, added []Entry // those of the run, and those of the step under way
 }
 
 // spent adds up what the run has cost, and how well that is known.
 func (l ledger) spent() Spent {
 	all := Spent{}
-	for sum := range l.sums() {
-		all = all.Plus(sum.spent())
+	for e := range l.entries() {
+		all = all.Plus(e.spent())
 	}
 	all.USD = l.total
 	return all
 }
 
-// sums returns all that the ledger has: what is added up, and each entry.
-func (l ledger) sums() iter.Seq[Sum] {
-	return func(yield func(Sum) bool) {
-		for _, sum := range l.past.sums() {
-			if !yield(sum) {
-				return
-			}
-		}
+// entries returns all that the ledger has.
+func (l ledger) entries() iter.Seq[*Entry] {
+	return func(yield func(*Entry) bool) {
 		for _, entries := range [][]Entry{l.saved, l.added} {
 			for i := range entries {
-				if !yield(entries[i].sum()) {
+				if !yield(&entries[i]) {
 					return
 				}
 			}
 		}
 	}
+}
+
+// spent is the entry as people are told it.
+func (e *Entry) spent() Spent {
+	s := Spent{USD: e.CostUSD, Estimated: e.Kind == Estimated, Unpriced: e.Unpriced}
+	if e.Kind == Unknown {
+		s.Unknown = 1
+	}
+	return s
 }
 
 // entry returns the entry for an agent's invocation that ended. It has what the process
@@ -88,8 +91,8 @@ func (o Outcome) hasFees() bool {
 // byAgent returns what each agent has cost.
 func (l ledger) byAgent() map[string]USD {
 	costs := map[string]USD{}
-	for sum := range l.sums() {
-		costs[sum.Agent] = costs[sum.Agent].Plus(sum.CostUSD)
+	for e := range l.entries() {
+		costs[e.Agent] = costs[e.Agent].Plus(e.CostUSD)
 	}
 	return costs
 }
@@ -119,9 +122,9 @@ func (l ledger) estimate(used []ModelCost) []ModelCost {
 
 // rate sums what the exact entries of a model cost and used.
 func (l ledger) rate(model string) (cost USD, units int64) {
-	for sum := range l.sums() {
-		for _, m := range sum.Models {
-			if sum.Kind == Exact && SameModel(m.Model, model) {
+	for e := range l.entries() {
+		for _, m := range e.Models {
+			if e.Kind == Exact && SameModel(m.Model, model) {
 				cost = cost.Plus(m.CostUSD)
 				units += m.units()
 			}
@@ -149,7 +152,7 @@ func (d *draft) charge(a *Agent, o Outcome) bool {
 
 // charge adds an entry of the ledger to what the execution and its attempt cost.
 func (e *Exec) charge(entry Entry) {
-	spent := entry.sum().spent()
+	spent := entry.spent()
 	e.Spent, e.AttemptSpent = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent)
 	e.Models = withShares(e.Models, entry.Models)
 }
@@ -223,14 +226,14 @@ func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 func (r *Run) Spent() Spent { return r.ledger().spent() }
 
 func (r *Run) ledger() ledger {
-	return ledger{total: r.Progress.TotalUSD, past: r.Past, saved: r.Ledger}
+	return ledger{total: r.Progress.TotalUSD, saved: r.Ledger}
 }
 
 // Tokens returns the tokens that the run is known to have used, those of all models together.
 func (r *Run) Tokens() Tokens {
 	var all Tokens
-	for sum := range r.ledger().sums() {
-		for _, m := range sum.Models {
+	for _, e := range r.Ledger {
+		for _, m := range e.Models {
 			all = all.plus(m.Usage)
 		}
 	}

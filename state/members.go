@@ -21,16 +21,15 @@ func (d *draft) members() iter.Seq[*Agent] {
 	}
 }
 
-// isMember reports whether the step is about an agent: it was handed over, or has been forked by one of the members.
+// isMember reports whether the step is about an agent: it was handed over, or has been forked since the part began
+// by one of the members. Those that were forked before may be another part's.
 func (d *draft) isMember(a *Agent) bool {
-	for d.part != nil && !slices.Contains(d.part, a.ID) {
-		parent, alive := d.Agent(a.Parent)
-		if !alive {
-			return slices.ContainsFunc(d.part, func(id string) bool { return isOf(a.Parent, id) })
-		}
-		a = parent
+	if d.part == nil || slices.Contains(d.part, a.ID) {
+		return true
 	}
-	return true
+	own, _ := d.run.Parts.Own()
+	isNew := own.Began == nil || a.N > own.Began.Created
+	return isNew && slices.ContainsFunc(d.part, func(id string) bool { return isOf(a.ID, id) })
 }
 
 // earliest returns the earliest time that a wait of the members has which counts; zero when none has.

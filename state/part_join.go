@@ -177,12 +177,10 @@ func (m *merge) finish() {
 	slices.SortFunc(r.Agents, func(a, b *Agent) int { return a.N - b.N })
 	p := &r.Progress
 	p.TotalUSD = 0
-	for _, s := range r.Sums() {
-		p.TotalUSD = p.TotalUSD.Plus(s.CostUSD)
+	for _, e := range r.Ledger {
+		p.TotalUSD = p.TotalUSD.Plus(e.CostUSD)
 	}
-	if forgotten := p.Created - len(r.Agents) - len(r.Ended); forgotten != r.Forgotten() { // some of a part were not taken
-		r.Past = &Past{Agents: forgotten, Sums: r.Past.sums()}
-	}
+	r.Forgotten = p.Created - len(r.Agents) - len(r.Ended) // with those of a part that were not taken
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}

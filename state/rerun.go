@@ -64,9 +64,6 @@ func Rerun(r *Run, n int, as Renewal) (*Run, error) {
 	}
 	next.InheritedUSD = r.InheritedUSD.Plus(r.Progress.TotalUSD)
 	next.Trace, next.Parts, next.Events, next.Ledger, next.Used = nil, nil, nil, nil, nil
-	if forgotten := r.Forgotten(); next.Past != nil {
-		next.Past = &Past{Agents: forgotten}
-	}
 	p := r.Progress
 	next.Progress = Progress{
 		Status: Running, Started: next.Created, Iterations: n - 1, LastBegun: first.N - 1,

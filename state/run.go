@@ -9,7 +9,7 @@ import (
 
 // Schema is the version of the state file that this program writes, and the only one
 // that it reads.
-const Schema = 8
+const Schema = 9
 
 // Status says whether a run is under way, and if not, why.
 type Status string
@@ -64,9 +64,10 @@ type Run struct {
 	Progress Progress `json:"progress"`
 	Agents   []*Agent `json:"agents"`           // in order of creation; ended ones are gone
 	Ended    []Ending `json:"ended,omitempty"`  // in order of ending; the last thousand, and main
-	Ledger   []Entry  `json:"ledger,omitempty"` // the newest thousand entries
-	Past     *Past    `json:"past,omitempty"`   // what is no longer kept one by one
-	Events   []Event  `json:"events" is:"-"`    // those of the last save, which are only reported again
+	Ledger   []Entry  `json:"ledger,omitempty"`
+	Events   []Event  `json:"events" is:"-"` // those of the last save, which are only reported again
+	// Forgotten counts the agents that ended and whose results are no longer kept.
+	Forgotten int `json:"forgotten,omitempty"`
 
 	// Last is where main ended; set when the entry state can be continued by comments.
 	Last *Last `json:"last,omitempty"`

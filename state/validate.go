@@ -92,7 +92,7 @@ func (v validation) checkHead() {
 
 func (v validation) checkProgress() {
 	p := &v.run.Progress
-	there := len(v.run.Agents) + len(v.run.Ended) + v.run.Forgotten()
+	there := len(v.run.Agents) + len(v.run.Ended) + v.run.Forgotten
 	v.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
 	v.want((p.Status == Completed) == (len(v.run.Agents) == 0), "progress.status",
 		"is %q with %d agents left", p.Status, len(v.run.Agents))
@@ -100,9 +100,6 @@ func (v validation) checkProgress() {
 
 func (v validation) checkLedger() {
 	sum := USD(0)
-	for _, s := range v.run.Past.sums() {
-		sum = sum.Plus(s.CostUSD)
-	}
 	for _, e := range v.run.Ledger {
 		sum = sum.Plus(e.CostUSD)
 	}

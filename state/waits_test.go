@@ -325,6 +325,26 @@ func TestAPartLeavesOthersAlone(t *testing.T) {
 	equal(t, "end", []any{p.run.Progress.Status, p.status("main")}, []any{state.Suspended, state.Waiting})
 }
 
+// TestEachAgentIsOfOnePart: a child that was handed over is not its parent's part's, too.
+func TestEachAgentIsOfOnePart(t *testing.T) {
+	p := newPlay(t, nil)
+	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
+	jobOf := func(string) string { return "work" }
+	p.do(func(s *state.Step) {
+		s.Settle(state.Here{Jobs: []string{"plan"}, JobOf: jobOf})
+		s.Close(s.Closing(nil))
+		s.HandOver("work", 2)
+	})
+	for _, part := range p.run.Parts.Matrix() {
+		s := part.Begin(p.run).Step(p.now)
+		mine := part.Agents[0].Agent
+		s.Settle(state.Here{Jobs: []string{"work"}, JobOf: jobOf, Part: []string{mine}})
+		for a := range s.Agents() {
+			equal(t, a.ID+" runs in the part of "+mine, a.Status == state.Ready, a.ID == mine)
+		}
+	}
+}
+
 // TestHowARunOfWaitsEnds: suspended, until the first time that comes, with at most three
 // reasons; a limit, a failure and a cancel come first.
 func TestHowARunOfWaitsEnds(t *testing.T) {

@@ -20,7 +20,7 @@ func (f *findings) money(l Left) {
 		before = run
 	}
 	f.told(l)
-	if l.Run != nil && l.Run.Past == nil {
+	if l.Run != nil {
 		f.booked(l)
 	}
 }
@@ -50,8 +50,8 @@ func (f *findings) ledger(run *state.Run) {
 		}
 	}
 	sum, unpriced := state.USD(0), int64(0)
-	for _, s := range run.Sums() {
-		sum, unpriced = sum+s.CostUSD, unpriced+s.Unpriced
+	for _, e := range run.Ledger {
+		sum, unpriced = sum+e.CostUSD, unpriced+e.Unpriced
 	}
 	if spent := run.Spent(); spent.Unpriced != unpriced {
 		f.add("P-5", "step %d: %d tokens without a price are told, and the ledger adds up to %d", run.Progress.Seq, spent.Unpriced, unpriced)
@@ -68,9 +68,6 @@ func (f *findings) grows(before, run *state.Run) {
 	}
 	if run.Progress.TotalUSD < before.Progress.TotalUSD {
 		f.add("P-5", "the total fell from $%s to $%s", before.Progress.TotalUSD, run.Progress.TotalUSD)
-	}
-	if run.Past != nil {
-		return
 	}
 	for i, e := range before.Ledger {
 		if i >= len(run.Ledger) || !reflect.DeepEqual(e, run.Ledger[i]) {

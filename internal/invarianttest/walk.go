@@ -289,7 +289,7 @@ func (w *walk) agentsFit(what string, run *state.Run, at map[string]walker) {
 		ended[e.Agent]++
 	}
 	for _, id := range slices.Sorted(maps.Keys(at)) {
-		forgotten := run.Past != nil && run.Past.Agents > 0 && at[id].ended
+		forgotten := run.Forgotten > 0 && at[id].ended
 		n, m := alive[id], ended[id]
 		if n+m != 1 && !(forgotten && n+m == 0) || (m == 1) != at[id].ended && !forgotten {
 			w.f.add("P-3", "%s: the agent %s is there %d times and ended %d times, by the log it has ended: %v", what, id, n, m, at[id].ended)
