@@ -6,62 +6,75 @@ import (
 	"time"
 )
 
+// partMerge is the merge of one part.
+type partMerge struct {
+	*merge
+	from  *Run // the part's own
+	began *Began
+	at    Progress // of the run when the part's numbers follow its own
+	part  Part
+	given map[string]bool // agents that are taken
+}
+
+// takes reports whether an agent comes from this part: it was handed over to it, or its
+// number says that it was created there.
+func (o *partMerge) takes(id string, n int) bool {
+	if o.given[id] {
+		return true
+	}
+	for g := range o.given {
+		if n > o.began.Created && isOf(id, g) {
+			return true
+		}
+	}
+	return false
+}
+
 // addAgents puts the part's agents in the place of those that were handed over, and adds
 // those that were created in it.
-func (o *partMerge) addAgents() error {
+func (o *partMerge) addAgents() {
 	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.given[a.ID] })
 	for _, a := range o.from.Agents {
-		if !o.takes(a.ID, a.N) {
-			continue
+		if o.takes(a.ID, a.N) {
+			o.run.Agents = append(o.run.Agents, o.agent(a))
 		}
-		if err := o.checkNew(a.ID); a.N > o.began.Created && err != nil {
-			return err
-		}
-		o.run.Agents = append(o.run.Agents, o.agent(a))
 	}
 	if o.given[mainAgent] {
 		o.run.Last = o.from.Last
 	}
-	return nil
 }
 
 // agent returns an agent of the part as the run has it from now on.
 func (o *partMerge) agent(from *Agent) *Agent {
-	a := *from
-	a.N = after(a.N, o.began.Created, o.by.agents)
-	if from.Exec != nil {
-		e := *from.Exec
-		e.Iteration = after(e.Iteration, o.began.Iterations, o.by.iterations)
-		if e.Running != nil {
-			running := *e.Running
-			running.N = after(running.N, o.began.Launches, o.by.launches)
-			e.Running = &running
+	a := new(*from)
+	a.N = after(a.N, o.began.Created, o.at.Created)
+	if a.Exec != nil {
+		a.Exec = new(*a.Exec)
+		a.Exec.Iteration = after(a.Exec.Iteration, o.began.Iterations, o.at.Iterations)
+		if r := a.Exec.Running; r != nil {
+			a.Exec.Running = new(*r)
+			a.Exec.Running.N = after(r.N, o.began.Launches, o.at.Launches)
 		}
-		a.Exec = &e
 	}
-	if w := from.Waits; w != nil {
-		waits := *w
-		if w.Question != nil {
-			q := *w.Question
-			q.Number = after(q.Number, o.began.Questions, o.by.questions)
-			waits.Question = &q
-		}
-		a.Waits = &waits
+	if q := a.asks(); q != nil {
+		a.Waits = new(*a.Waits)
+		a.Waits.Question = new(*q)
+		a.Waits.Question.Number = after(q.Number, o.began.Questions, o.at.Questions)
 	}
 	if a.Status == Stuck {
-		o.waitAgain(&a)
+		o.waitAgain(a)
 	}
 	// Whoever runs the part too late must not be taken for one that runs it now.
-	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == from.ID }); i >= 0 {
+	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == a.ID }); i >= 0 {
 		a.Handed = max(a.Handed, o.part.Agents[i].Number+1)
 	}
-	return &a
+	return a
 }
 
-// after moves a number of the part's own behind those of the run.
-func after(n, began, by int) int {
+// after moves a number of the part's own, which began to count at one number, behind those of the run.
+func after(n, began, at int) int {
 	if n > began {
-		return n + by
+		return n - began + at
 	}
 	return n
 }
@@ -69,10 +82,7 @@ func after(n, began, by int) int {
 // waitAgain has an agent that failed in the part wait for the job again, which begins its
 // state anew.
 func (o *partMerge) waitAgain(a *Agent) {
-	why := ""
-	if a.Failure != nil {
-		why = a.Failure.Message
-	}
+	why := a.Failure.Message
 	if a.Exec != nil {
 		a.Cut, a.Exec = a.Exec.EntryLen, nil
 	}
@@ -83,47 +93,39 @@ func (o *partMerge) waitAgain(a *Agent) {
 }
 
 // addEnded adds the agents that ended in the part. They are its last ones.
-func (o *partMerge) addEnded() error {
+func (o *partMerge) addEnded() {
 	var delivered []string
-	before, ended := o.from.Ended[:o.began.Ended], o.from.Ended[o.began.Ended:]
-	for _, e := range before {
+	for _, e := range o.from.Ended[:o.began.Ended] {
 		if e.Delivered && o.part.Has(e.Agent) {
 			delivered = append(delivered, e.Agent)
 		}
 	}
 	o.run.Ended = markDelivered(o.run.Ended, delivered)
-	for _, e := range ended {
-		switch {
-		case o.given[e.Agent]:
-		case o.base[e.Agent] && e.N <= o.began.Created, !o.takes(e.Agent, o.began.Created+1):
-			continue // it ended before the part, or is not of those that are taken
-		default:
-			if err := o.checkNew(e.Agent); err != nil {
-				return err
-			}
+	for _, e := range o.from.Ended[o.began.Ended:] {
+		if o.takes(e.Agent, e.N) {
+			e.Dir, e.N = "", after(e.N, o.began.Created, o.at.Created)
+			o.run.Ended = append(o.run.Ended, e)
 		}
-		e.Dir, e.N = "", after(e.N, o.began.Created, o.by.agents)
-		o.run.Ended = append(o.run.Ended, e)
 	}
-	return nil
 }
 
 // addLedger adds what the part has cost, and what jobs have spent that ran it once more.
-func (o *partMerge) addLedger(others []*Run) {
-	o.addEntries(o.from, func(Entry) bool { return true })
-	o.run.Progress.Launches += o.from.Progress.Launches - o.began.Launches
+func (o *partMerge) addLedger(runs []*Run) {
 	known := map[entryKey]bool{}
-	for _, e := range o.from.Ledger {
-		known[keyOf(e)] = true
-	}
-	for _, other := range others {
-		own, _ := other.Parts.Own()
-		again := *o
-		again.began, again.by.launches = own.Began, o.run.Progress.Launches-own.Began.Launches
-		if again.addEntries(other, func(e Entry) bool { return !known[keyOf(e)] }) {
-			o.run.Progress.Launches += other.Progress.Launches - own.Began.Launches
+	for i, run := range runs {
+		part, _ := run.Parts.Own()
+		began, at, isNew := part.Began.Launches, o.run.Progress.Launches, i == 0
+		for _, e := range run.Ledger {
+			if e.N > began && !known[keyOf(e)] {
+				isNew = true
+				e.N = after(e.N, began, at)
+				o.run.Ledger = append(o.run.Ledger, e)
+			}
 		}
-		for _, e := range other.Ledger {
+		if isNew {
+			o.run.Progress.Launches += run.Progress.Launches - began
+		}
+		for _, e := range run.Ledger {
 			known[keyOf(e)] = true
 		}
 	}
@@ -138,17 +140,6 @@ type entryKey struct {
 }
 
 func keyOf(e Entry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD, e.Unpriced} }
-
-// addEntries adds a part's own entries of the ledger, and reports whether there were any.
-func (o *partMerge) addEntries(from *Run, isNew func(Entry) bool) (added bool) {
-	for _, e := range from.Ledger {
-		if e.N > o.began.Launches && isNew(e) {
-			e.N, added = e.N+o.by.launches, true
-			o.run.Ledger = append(o.run.Ledger, e)
-		}
-	}
-	return added
-}
 
 // addProgress counts what was done in the part.
 func (o *partMerge) addProgress() {

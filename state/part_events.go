@@ -18,38 +18,25 @@ func (o *partMerge) checkEvents(events []Event) error {
 	return c.result()
 }
 
-// events returns the part's events with the numbers that they have in the run.
-// Those of agents that are not taken are left out.
+// events returns the part's events with the numbers that they have in the run, with those of the part's last
+// save, which its log may lack. Those of agents that are not taken are left out.
 func (o *partMerge) events(own []Event) []Event {
 	var out []Event
-	for _, e := range o.withLast(own) {
-		if e.Agent != "" && !o.takes(e.Agent, o.began.Created+1) {
+	last := o.began.Events
+	for _, e := range slices.Concat(own, o.from.Events) {
+		if e.Seq <= last || e.Agent != "" && !o.takes(e.Agent, o.began.Created+1) {
 			continue
 		}
-		e.Exec = after(e.Exec, o.began.Iterations, o.by.iterations)
+		last = e.Seq
+		e.Exec = after(e.Exec, o.began.Iterations, o.at.Iterations)
 		if b, ok := e.Body.(*AgentWaits); ok {
-			c := *b
-			c.Number = after(b.Number, o.began.Questions, o.by.questions)
-			e.Body = &c
+			b = new(*b)
+			b.Number = after(b.Number, o.began.Questions, o.at.Questions)
+			e.Body = b
 		}
 		out = append(out, e)
 	}
 	return out
-}
-
-// withLast adds the events of the part's last save, which its log may lack.
-func (o *partMerge) withLast(own []Event) []Event {
-	last := o.began.Events
-	if len(own) > 0 {
-		last = own[len(own)-1].Seq
-	}
-	own = slices.Clone(own)
-	for _, e := range o.from.Events {
-		if e.Seq > last && (e.Agent == "" || o.part.Has(e.Agent)) {
-			own, last = append(own, e), e.Seq
-		}
-	}
-	return own
 }
 
 // mergeEvents puts logs together by time, each in its own order, and numbers them anew.

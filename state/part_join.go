@@ -1,7 +1,6 @@
 package state
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,20 +42,14 @@ type Joined struct {
 	Took   []bool  // which of the parts were merged
 }
 
-// PartConflict says that two parts have taken the same agent over, or, where its Number is 0, that
-// an agent was created whose name the run has already.
+// PartConflict says that two parts can't both be joined.
 type PartConflict struct {
-	Handover
-	Parts [2]string // their names
+	Agent string // that both have
+	what  string
 }
 
 // Error implements error.
-func (e *PartConflict) Error() string {
-	if e.Number == 0 {
-		return fmt.Sprintf("there are two agents of the name %s, one of %s and one of the part %s", e.Agent, e.Parts[0], e.Parts[1])
-	}
-	return fmt.Sprintf("agent %s was handed over once (number %d), and two parts have it: %s and %s", e.Agent, e.Number, e.Parts[0], e.Parts[1])
-}
+func (e *PartConflict) Error() string { return "agent " + e.Agent + " " + e.what }
 
 // Join returns the base with the work of its parts. Agents stand where their part has left
 // them, and those of parts that have stored nothing where they were handed over. Agents
@@ -77,7 +70,9 @@ func (j Joining) Join() (*Joined, error) {
 		}
 		logs, out.Took = append(logs, own), append(out.Took, took)
 	}
-	m.finish()
+	if err := m.finish(); err != nil {
+		return nil, err
+	}
 	out.Run, out.Events = m.run, mergeEvents(j.Base.Progress.Events, logs)
 	m.run.Progress.Events += len(out.Events)
 	m.run.Events = m.told
@@ -129,19 +124,19 @@ func (m *merge) join(ran Ran) (took bool, events []Event, err error) {
 		switch {
 		case !given[a.Agent]:
 		case twice:
-			return false, nil, &PartConflict{a, [2]string{other, ran.Part.Name}}
+			return false, nil, &PartConflict{a.Agent, fmt.Sprintf("was handed over once (number %d), and two parts have it: %s and %s", a.Number, other, p.Name)}
 		default:
 			m.took[a.Agent] = ran.Part.Name
 		}
 	}
-	o := m.open(given, ran)
+	own, _ := ran.Runs[0].Parts.Own()
+	o := &partMerge{merge: m, from: ran.Runs[0], began: own.Began, at: m.run.Progress, part: ran.Part, given: given}
 	if err := o.checkEvents(ran.Events); err != nil {
 		return false, nil, err
 	}
-	if err := errors.Join(o.addAgents(), o.addEnded()); err != nil {
-		return false, nil, err
-	}
-	o.addLedger(ran.Runs[1:])
+	o.addAgents()
+	o.addEnded()
+	o.addLedger(ran.Runs)
 	o.addProgress()
 	return true, o.events(ran.Events), nil
 }
@@ -160,9 +155,21 @@ func (p *Part) given(r *Run) map[string]bool {
 }
 
 // finish numbers the agents of parts that have stored nothing anew, since a job that
-// comes too late must not be taken for one that runs them now, and counts.
-func (m *merge) finish() {
-	r := m.run
+// comes too late must not be taken for one that runs them now, and counts. Its error is a *PartConflict: names
+// of states can be such that agents of two parents get one name.
+func (m *merge) finish() error {
+	r, names := m.run, map[string]int{}
+	for _, a := range r.Agents {
+		names[a.ID]++
+	}
+	for _, e := range r.Ended {
+		names[e.Agent]++
+	}
+	for id, n := range names {
+		if n > 1 {
+			return &PartConflict{id, "is there twice: two agents were given one name in two jobs"}
+		}
+	}
 	for _, p := range r.Parts {
 		for _, h := range p.Agents {
 			at := slices.IndexFunc(r.Agents, func(a *Agent) bool { return a.ID == h.Agent })
@@ -185,4 +192,5 @@ func (m *merge) finish() {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}
 	r.fold()
+	return nil
 }

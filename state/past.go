@@ -40,15 +40,3 @@ func (r *Run) fold() {
 func (r *Run) mayDrop(e Ending) bool {
 	return e.Agent != mainAgent && (!r.Progress.HasJoin || e.Delivered || e.Parent == "")
 }
-
-// namesOf has the agents of a run and those whose results are kept.
-func namesOf(r *Run) map[string]bool {
-	names := map[string]bool{}
-	for _, a := range r.Agents {
-		names[a.ID] = true
-	}
-	for _, e := range r.Ended {
-		names[e.Agent] = true
-	}
-	return names
-}

@@ -62,8 +62,8 @@ type Run struct {
 	Used []string `json:"used,omitempty" is:"file"`
 
 	Progress Progress `json:"progress"`
-	Agents   []*Agent `json:"agents"`           // in order of creation; ended ones are gone
-	Ended    []Ending `json:"ended,omitempty"`  // in order of ending; the last thousand, and main
+	Agents   []*Agent `json:"agents"`          // in order of creation; ended ones are gone
+	Ended    []Ending `json:"ended,omitempty"` // in order of ending; the last thousand, and main
 	Ledger   []Entry  `json:"ledger,omitempty"`
 	Events   []Event  `json:"events" is:"-"` // those of the last save, which are only reported again
 	// Forgotten counts the agents that ended and whose results are no longer kept.

@@ -6,29 +6,6 @@ import (
 	"strings"
 )
 
-// partMerge is the merge of one part.
-type partMerge struct {
-	*merge
-	from  *Run // the part's own
-	began *Began
-	part  Part
-	given map[string]bool // agents that are taken
-	base  map[string]bool // names that the run had before this part
-	by    numbers         // what is added to the part's own numbers
-}
-
-// numbers are added to those of a part, so that they follow the ones that are there.
-type numbers struct{ agents, iterations, launches, questions int }
-
-func (m *merge) open(given map[string]bool, ran Ran) *partMerge {
-	own, _ := ran.Runs[0].Parts.Own()
-	b, now := own.Began, m.run.Progress
-	return &partMerge{
-		merge: m, from: ran.Runs[0], began: b, part: ran.Part, given: given, base: namesOf(m.run),
-		by: numbers{now.Created - b.Created, now.Iterations - b.Iterations, now.Launches - b.Launches, now.Questions - b.Questions},
-	}
-}
-
 // Check returns a *FileError unless run can be that of this part of r.
 func (p *Part) Check(r, run *Run) error {
 	c := &checker{}
@@ -81,26 +58,3 @@ func (p *Part) Has(id string) bool {
 // isOf reports whether an agent is the other one, or was forked by it or by one of those
 // that it has forked.
 func isOf(id, ancestor string) bool { return id == ancestor || strings.HasPrefix(id, ancestor+"_") }
-
-// takes reports whether an agent comes from this part: it was handed over to it, or its
-// number says that it was created there.
-func (o *partMerge) takes(id string, n int) bool {
-	if o.given[id] {
-		return true
-	}
-	for g := range o.given {
-		if n > o.began.Created && isOf(id, g) {
-			return true
-		}
-	}
-	return false
-}
-
-// checkNew returns a *PartConflict where an agent that was created in the part has the name of
-// another one: names of states can be such that agents of two parents get one.
-func (o *partMerge) checkNew(id string) error {
-	if o.base[id] {
-		return &PartConflict{Handover{Agent: id}, [2]string{"the run", o.part.Name}}
-	}
-	return nil
-}
