@@ -192,9 +192,9 @@ type Decision struct {
 
 // Spawn is one fork tag.
 type Spawn struct {
-	State string            `json:"state"`         // resolved
-	Next  string            `json:"next"`          // resolved; where the parent continues
-	Dir   string            `json:"dir,omitempty"` // cd, as written
+	State string            `json:"state" is:"file"` // resolved
+	Next  string            `json:"next" is:"file"`  // resolved; where the parent continues
+	Dir   string            `json:"dir,omitempty"`   // cd, as written
 	Input string            `json:"input,omitempty"`
 	Vars  map[string]string `json:"vars,omitempty"`
 }
@@ -203,10 +203,10 @@ type Spawn struct {
 // and a Goto.
 type Move struct {
 	Verb   Verb   `json:"verb"`
-	To     string `json:"to,omitempty"`     // resolved; "" for Result
-	Return string `json:"return,omitempty"` // resolved; Call and Function
-	Dir    string `json:"dir,omitempty"`    // Reset: cd, as written
-	Model  string `json:"model,omitempty"`  // Function
+	To     string `json:"to,omitempty" is:"file?"`     // resolved; "" for Result
+	Return string `json:"return,omitempty" is:"file?"` // resolved; Call and Function
+	Dir    string `json:"dir,omitempty"`               // Reset: cd, as written
+	Model  string `json:"model,omitempty"`             // Function
 	// Backend is the agent CLI that runs To, as the attribute agent names it; Function.
 	Backend string `json:"backend,omitempty"`
 	Input   string `json:"input,omitempty"`
@@ -227,7 +227,7 @@ type Question struct {
 	// Timeout is how long it waits for an answer, 0 for ever; TimeoutNext is the state,
 	// resolved, that comes then.
 	Timeout     time.Duration `json:"timeout,omitempty"`
-	TimeoutNext string        `json:"timeout_next,omitempty"`
+	TimeoutNext string        `json:"timeout_next,omitempty" is:"file?"`
 	Where       int           `json:"where,omitempty"` // number of the issue or pull request; 0 for that of the event
 	From        []string      `json:"from,omitempty"`  // logins that may answer; nil for all who may start the run
 	// Untrusted says that From may name the author of the issue, whoever that is.

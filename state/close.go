@@ -128,18 +128,18 @@ func (s *Step) Close(c Closing) {
 }
 
 // tellLimits tells which limit ended the run, or was passed by its last state.
-func (d *draft) tellLimits() {
-	limits := d.limits()
+func (s *Step) tellLimits() {
+	limits := s.limits()
 	// A state that cost much told it when it was booked, which may be in this step.
-	told := slices.ContainsFunc(d.delta.Events, func(e Event) bool {
+	told := slices.ContainsFunc(s.delta.Events, func(e Event) bool {
 		b, ok := e.Body.(*Limit)
 		return ok && b.Which == "budget"
 	})
 	if limits.overBudget() != "" && (!told || limits.overCap() != nil) {
-		d.tell(nil, limits.overEvent())
+		s.tell(nil, limits.overEvent())
 	}
 	if limits.progress.Status == OverIterations {
-		d.tell(nil, limits.iterationsEvent())
+		s.tell(nil, limits.iterationsEvent())
 	}
 }
 

@@ -239,7 +239,7 @@ func TestExhausted(t *testing.T) {
 	p.try("work spoil work slip")
 	const both = "`check` ended with exit code 1, and it changed protected files, which were put back: a_test.go"
 	equal(t, "fails", p.closed(nil).Reason, "agent main in state A.md: not done after 2 attempts: "+both+" (max_ralph_iters_reached)")
-	if told := p.agent("main").Exec.Verdict.Report(2); !strings.Contains(told, "(a_test.go); they are as they were again, and these checks failed.\n\nCommand: check\n") {
+	if told := p.agent("main").Exec.Verdict.Report(2); !strings.Contains(told, "it changed protected files, which were put back: a_test.go.\n\nCommand: check\n") {
 		t.Errorf("the agent is told %q, want that its change was undone, and which command failed", told)
 	}
 

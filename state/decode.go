@@ -31,9 +31,6 @@ func (e *FileError) Error() string {
 // Encode returns the bytes of the state file.
 func (r *Run) Encode() ([]byte, error) {
 	c := *r
-	if c.Agents == nil {
-		c.Agents = []*Agent{}
-	}
 	if c.Events == nil {
 		c.Events = []Event{}
 	}

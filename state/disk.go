@@ -24,7 +24,6 @@ type fileSystem interface {
 type opened interface {
 	WriteAt(data []byte, at int64) (int, error)
 	Sync() error
-	Truncate(size int64) error
 	Close() error
 }
 

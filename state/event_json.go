@@ -33,9 +33,6 @@ func (e Event) Line(workflowID string) ([]byte, error) {
 func (e Event) MarshalJSON() ([]byte, error) { return e.encode("") }
 
 func (e Event) encode(workflowID string) ([]byte, error) {
-	if e.Body == nil {
-		return nil, fmt.Errorf("event %d has no body", e.Seq)
-	}
 	line, err := marshal(envelope{
 		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(), WorkflowID: workflowID,
 		Agent: e.Agent, State: e.State, Exec: e.Exec,

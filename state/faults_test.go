@@ -109,10 +109,6 @@ func (f faultyFile) WriteAt(data []byte, at int64) (int, error) {
 
 func (f faultyFile) Sync() error { return f.disk.do(func() error { return nil }) }
 
-func (f faultyFile) Truncate(size int64) error {
-	return f.disk.do(func() error { return f.opened.Truncate(size) })
-}
-
 func (f faultyFile) Close() error {
 	if f.disk.fails() {
 		f.disk.closing = true

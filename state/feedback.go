@@ -15,7 +15,7 @@ const maxReport = 16 << 10
 // labelled as data, because it is not an instruction.
 func (n *NodeAttempt) Report(maxAttempts int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, n.explain())
+	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, text.Before(n.Lack(), 2048))
 	var failed []CommandResult
 	for _, r := range n.Results {
 		if r.RC != 0 {
@@ -29,21 +29,6 @@ func (n *NodeAttempt) Report(maxAttempts int) string {
 		b.WriteString(part)
 	}
 	return b.String()
-}
-
-func (n *NodeAttempt) explain() string {
-	why := "these checks failed"
-	switch {
-	case n.Reason == reasonNoTag:
-		why = "every check passed, but the final message had no allowed transition tag"
-	case len(n.Protected) > 0:
-		files := "files that must not change did change (" + text.Before(strings.Join(n.Protected, ", "), 2048) + "); they are as they were again"
-		if n.Reason != reasonCommands {
-			return files
-		}
-		why = files + ", and " + why
-	}
-	return why
 }
 
 // report describes one failed command in at most limit bytes, which must be 200 or

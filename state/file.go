@@ -234,31 +234,16 @@ func List(dir string) ([]string, error) {
 // old snapshot is replaced; when it returns an error that is kept.
 func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 	data, err := r.Encode()
-	if err != nil {
-		return fmt.Errorf("encode state: %w", err)
+	if err == nil {
+		err = f.note(r, d)
 	}
-	if err := f.fold(r, d, func() error { return f.replace(f.path(".json"), data, ready) }); err != nil {
+	if err == nil {
+		err = f.replace(f.path(".json"), data, ready)
+	}
+	if err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	f.snapshot = int64(len(data))
-	return nil
-}
-
-func (f *File) fold(r *Run, d *Delta, replace func() error) error {
-	known := f.seq
-	if d == nil { // of another machine, with the steps that have led to it there
-		known = r.Progress.Seq
-	}
-	if err := f.openJournal(known); err != nil {
-		return err
-	}
-	if err := f.note(r, d); err != nil {
-		return err
-	}
-	if err := replace(); err != nil {
-		return err
-	}
-	f.seq, f.entered, f.journal.unfolded = r.Progress.Seq, true, 0
+	f.seq, f.entered, f.journal.unfolded, f.snapshot = r.Progress.Seq, true, 0, int64(len(data))
 	if f.journal.size > f.most {
 		return f.shorten(r)
 	}

@@ -17,12 +17,12 @@ func (r *Run) FollowUp(entry, login string, last Last) {
 }
 
 // keepLast notes where the conversation of main has ended, if that is to be kept.
-func (d *draft) keepLast(a *Agent) {
-	if a.ID != mainAgent || d.run.Last == nil {
+func (s *Step) keepLast(a *Agent) {
+	if a.ID != mainAgent || s.run.Last == nil {
 		return
 	}
-	d.delta.Last = &Last{Session: a.Session, Dir: a.Dir}
+	s.delta.Last = &Last{Session: a.Session, Dir: a.Dir}
 	if a.Session != nil {
-		d.delta.Last.Model = a.Session.Model
+		s.delta.Last.Model = a.Session.Model
 	}
 }

@@ -93,49 +93,53 @@ const maxCount = 1 << 53
 // amounts are the types with limits of their own.
 var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
 
-// walk checks each field in v, a value at a place of a run, against the form that the field's tag is
-// names; "?" after that says that the text may be missing. Of a time the tag says that it is set, of a number
-// that it is positive, or signed: as exit codes, where -1 means a signal. Other numbers are not
+// eachField calls do with each text, number and time in v, a value at a place of a run, and with what its field's
+// tag is names: the form of a text, where "?" after that says that it may be missing; of a time that it is set; of a
+// number that it is positive, or signed: as exit codes, where -1 means a signal. Other numbers are not
 // negative, which would make the next file unreadable. "-" says that the field isn't looked at.
-func (c *checker) walk(v reflect.Value, at string) {
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		switch {
-		case !field.IsExported() || name == "-" || field.Tag.Get("is") == "-":
-		case field.Anonymous:
-			c.walk(v.Field(i), at)
-		default:
-			c.value(v.Field(i), field.Tag.Get("is"), strings.TrimPrefix(at+"."+name, "."))
+func eachField(v reflect.Value, is, at string, do func(v reflect.Value, is, at string)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachField(v.Elem(), is, at, do)
 		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachField(v.Index(i), is, fmt.Sprintf("%s[%d]", at, i), do)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			eachField(v.MapIndex(key), is, at+"."+key.String(), do)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			do(v, is, at)
+			return
+		}
+		for field, inner := range v.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			switch {
+			case !field.IsExported() || name == "-" || field.Tag.Get("is") == "-":
+			case field.Anonymous:
+				eachField(inner, "", at, do)
+			default:
+				eachField(inner, field.Tag.Get("is"), strings.TrimPrefix(at+"."+name, "."), do)
+			}
+		}
+	default:
+		do(v, is, at)
 	}
 }
 
-// value checks what is in a field, or in the lists in it.
-func (c *checker) value(v reflect.Value, is, at string) {
+// field checks a text, a number or a time.
+func (c *checker) field(v reflect.Value, is, at string) {
 	switch v.Kind() {
 	case reflect.String:
 		c.text(v.String(), is, at)
 	case reflect.Int, reflect.Int64:
 		c.number(v, is, at)
-	case reflect.Pointer:
-		if !v.IsNil() {
-			c.value(v.Elem(), is, at)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			c.value(v.Index(i), is, fmt.Sprintf("%s[%d]", at, i))
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			c.value(v.MapIndex(key), is, at+"."+key.String())
-		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			c.want(is == "" || !v.Interface().(time.Time).IsZero(), at, "is missing")
-			return
-		}
-		c.walk(v, at)
+		c.want(is == "" || !v.Interface().(time.Time).IsZero(), at, "is missing")
 	}
 }
 

@@ -66,12 +66,16 @@ func (f *File) Append(d *Delta) error {
 // Full reports whether it is time for a new snapshot.
 func (f *File) Full() bool { return f.journal.unfolded > max(foldMin, foldFactor*f.snapshot) }
 
-// note adds the step that a new snapshot is about to have to the journal: d, or where that can't
+// note adds the step that a new snapshot is about to have to the journal, if steps are kept: d, or where that can't
 // follow the last line, all of r. It need not be on the disk before the snapshot is: a last line
 // that is damaged counts as not written.
 func (f *File) note(r *Run, d *Delta) error {
-	if f.most == 0 {
-		return nil
+	known := f.seq
+	if d == nil { // of another machine, with the steps that have led to it there
+		known = r.Progress.Seq
+	}
+	if err := f.openJournal(known); err != nil || f.most == 0 {
+		return err
 	}
 	if j := &f.journal; d == nil || d.Progress.Seq != j.last+1 || !j.whole {
 		return f.write(r, r.Progress.Seq)
@@ -87,6 +91,9 @@ func (f *File) openJournal(seq int) error {
 	}
 	path := f.path(JournalExt)
 	j, rest, err := survey(path, seq)
+	if err == nil && rest {
+		err = f.cut(path, j.size)
+	}
 	if err != nil {
 		return err
 	}
@@ -94,13 +101,7 @@ func (f *File) openJournal(seq int) error {
 	if err != nil {
 		return err
 	}
-	if rest {
-		err = f.cut(w, j.size)
-	}
-	if err == nil {
-		err = f.seal.Adopt(path)
-	}
-	if err != nil {
+	if err := f.seal.Adopt(path); err != nil {
 		return errors.Join(err, w.Close())
 	}
 	f.journal = j
@@ -108,24 +109,17 @@ func (f *File) openJournal(seq int) error {
 	return nil
 }
 
-// cut cuts the open journal off, as its seal says before it is so.
-func (f *File) cut(w opened, size int64) error {
-	path := f.path(JournalExt)
+// cut replaces a journal by its first bytes.
+func (f *File) cut(path string, size int64) error {
 	from, _, err := files.Open(path)
 	if err != nil {
 		return err
 	}
-	kept, err := io.ReadAll(io.NewSectionReader(from, 0, size))
+	kept, err := io.ReadAll(io.LimitReader(from, size))
 	if err := errors.Join(err, from.Close()); err != nil {
 		return err
 	}
-	if err := f.seal.Replace(path, kept); err != nil {
-		return err
-	}
-	if err := w.Truncate(size); err != nil {
-		return err
-	}
-	return f.seal.Done(path)
+	return f.replace(path, kept, nil)
 }
 
 // survey looks through a journal up to the last line whose step is not after seq, and reports

@@ -135,17 +135,17 @@ func (l ledger) rate(model string) (cost USD, units int64) {
 
 // charge adds what an agent's invocation has cost to the ledger, and reports whether all
 // of that is known. Once in a run it adds the event about 80 % of the budget.
-func (d *draft) charge(a *Agent, o Outcome) bool {
-	entry, delta := d.ledger().entry(a, o), &d.delta
+func (s *Step) charge(a *Agent, o Outcome) bool {
+	entry, delta := s.ledger().entry(a, o), &s.delta
 	delta.Ledger = append(delta.Ledger, entry)
 	delta.Progress.TotalUSD = delta.Progress.TotalUSD.Plus(entry.CostUSD)
 	a.Exec.charge(entry)
 	a.Exec.count(o)
-	if limits := d.limits(); limits.nearBudget() && !delta.Progress.Warned {
+	if limits := s.limits(); limits.nearBudget() && !delta.Progress.Warned {
 		delta.Progress.Warned = true
 		e := about(nil, limits.budgetEvent())
 		e.Exec = a.Exec.Iteration
-		d.record(e)
+		s.record(e)
 	}
 	return entry.Kind != Unknown && entry.Unpriced == 0
 }

@@ -56,22 +56,18 @@ func (d Driver) mayLive() bool {
 // write, and keeps no process from driving the run.
 func DrivenBy(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")
-	for began := lockClock.now(); ; lockClock.sleep(lockPoll) {
-		free, err := isFree(path)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && free {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
-		}
-		d := driverOf(holderIn(dir, id))
-		switch isLate := lockClock.now().Sub(began) >= patience; {
-		case d.mayLive() || isLate && d.PID == 0:
-			return &d, nil
-		case isLate:
-			return nil, nil
-		}
+	free, line, err := awaitLock(dir, id, 0, func() (bool, error) { return isFree(path) })
+	if errors.Is(err, fs.ErrNotExist) || free {
+		return nil, nil
 	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
+	}
+	d := driverOf(line)
+	if d.PID > 0 && !d.mayLive() {
+		return nil, nil
+	}
+	return &d, nil
 }
 
 // isFree reports whether nobody has a lock.
@@ -126,29 +122,35 @@ var lockClock = struct {
 	sleep func(time.Duration)
 }{time.Now, time.Sleep}
 
+// awaitLock tries to get a lock until try has it, or its holder has had it for too long: living is for one that may be
+// alive. Then it returns the line that names the holder.
+func awaitLock(dir, id string, living time.Duration, try func() (bool, error)) (ok bool, holder string, err error) {
+	for began := lockClock.now(); ; lockClock.sleep(lockPoll) {
+		if ok, err = try(); ok || err != nil {
+			return ok, "", err
+		}
+		most := patience
+		if holder = holderIn(dir, id); driverOf(holder).mayLive() {
+			most = living
+		}
+		if lockClock.now().Sub(began) >= most {
+			return false, holder, nil
+		}
+	}
+}
+
 // take takes the lock of the run for holder, or fails with *LockedError.
 func (f *File) take(holder string) error {
 	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
 	if err := ignoreMissing(checkLock(f.path(".lock"))); err != nil {
 		return err
 	}
-	began := lockClock.now()
-	for {
-		ok, err := f.lock.TryLock()
-		if err != nil {
-			return fmt.Errorf("lock run %q: %w", f.id, err)
-		}
-		if ok {
-			break
-		}
-		line, most := holderIn(f.dir, f.id), patience
-		if driverOf(line).mayLive() {
-			most = patienceWithLiving
-		}
-		if lockClock.now().Sub(began) >= most {
-			return errors.Join(&LockedError{ID: f.id, Holder: line}, f.lock.Close())
-		}
-		lockClock.sleep(lockPoll)
+	ok, other, err := awaitLock(f.dir, f.id, patienceWithLiving, f.lock.TryLock)
+	if err != nil {
+		return fmt.Errorf("lock run %q: %w", f.id, err)
+	}
+	if !ok {
+		return errors.Join(&LockedError{ID: f.id, Holder: other}, f.lock.Close())
 	}
 	// On a full disk a run is driven without the name.
 	_ = files.Write(f.path(holderExt), []byte(holder+"\n"), 0o600)

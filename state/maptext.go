@@ -5,9 +5,6 @@ import "reflect"
 // Map returns a copy of the event with f applied to every text of its body, including
 // the names of files and models, but not to the keys of variables.
 func (e Event) Map(f func(string) string) Event {
-	if e.Body == nil {
-		return e
-	}
 	body := reflect.New(reflect.TypeOf(e.Body).Elem())
 	body.Elem().Set(mapTexts(reflect.ValueOf(e.Body).Elem(), f))
 	e.Body = body.Interface().(Body)

@@ -8,13 +8,13 @@ import (
 
 // members returns the agents that the step is about, those of a part of a matrix or all, in order
 // of creation. They must not be changed.
-func (d *draft) members() iter.Seq[*Agent] {
-	if d.part == nil {
-		return d.Agents()
+func (s *Step) members() iter.Seq[*Agent] {
+	if s.part == nil {
+		return s.Agents()
 	}
 	return func(yield func(*Agent) bool) {
-		for a := range d.Agents() {
-			if d.isMember(a) && !yield(a) {
+		for a := range s.Agents() {
+			if s.isMember(a) && !yield(a) {
 				return
 			}
 		}
@@ -23,19 +23,19 @@ func (d *draft) members() iter.Seq[*Agent] {
 
 // isMember reports whether the step is about an agent: it was handed over, or has been forked since the part began
 // by one of the members. Those that were forked before may be another part's.
-func (d *draft) isMember(a *Agent) bool {
-	if d.part == nil || slices.Contains(d.part, a.ID) {
+func (s *Step) isMember(a *Agent) bool {
+	if s.part == nil || slices.Contains(s.part, a.ID) {
 		return true
 	}
-	own, _ := d.run.Parts.Own()
+	own, _ := s.run.Parts.Own()
 	isNew := own.Began == nil || a.N > own.Began.Created
-	return isNew && slices.ContainsFunc(d.part, func(id string) bool { return isOf(a.ID, id) })
+	return isNew && slices.ContainsFunc(s.part, func(id string) bool { return isOf(a.ID, id) })
 }
 
 // earliest returns the earliest time that a wait of the members has which counts; zero when none has.
-func (d *draft) earliest(counts func(*Waits) bool) time.Time {
+func (s *Step) earliest(counts func(*Waits) bool) time.Time {
 	var first time.Time
-	for a := range d.members() {
+	for a := range s.members() {
 		if w := a.Waits; w != nil && !w.Until.IsZero() && (first.IsZero() || w.Until.Before(first)) && counts(w) {
 			first = w.Until
 		}

@@ -93,16 +93,12 @@ func (s Spent) Exactly() string {
 // Dollars returns an amount as people read it: from a dollar up to the cent, below that
 // to a hundredth of a cent.
 func (u USD) Dollars() string {
-	sign := ""
-	if u < 0 {
-		sign, u = "-", -u
-	}
 	step, decimals := Dollar/10_000, 4
 	if u+step/2 >= Dollar {
 		step, decimals = Dollar/100, 2
 	}
 	n, per := (u+step/2)/step, Dollar/step
-	return fmt.Sprintf("%s$%d.%0*d", sign, n/per, decimals, n%per)
+	return fmt.Sprintf("$%d.%0*d", n/per, decimals, n%per)
 }
 
 // ParseUSD reads a plain decimal number of dollars ("10", "0.25"). Digits
@@ -128,11 +124,7 @@ var isPlain = matches(`^(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-2]?[0-9])?$`)
 
 // String returns the amount in dollars with as many decimals as it needs.
 func (u USD) String() string {
-	sign := ""
-	if u < 0 {
-		sign, u = "-", -u
-	}
-	out := sign + strconv.FormatInt(int64(u/Dollar), 10)
+	out := strconv.FormatInt(int64(u/Dollar), 10)
 	if frac := u % Dollar; frac != 0 {
 		digits := strconv.FormatInt(int64(Dollar+frac), 10)[1:]
 		out += "." + strings.TrimRight(digits, "0")

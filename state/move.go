@@ -46,14 +46,14 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 }
 
 // spawn creates the agent that a fork tag asks for.
-func (d *draft) spawn(parent *Agent, f protocol.Spawn) {
-	child := &Agent{ID: d.newName(parent, f.State), Parent: parent.ID, By: parent.By, Vars: f.Vars}
+func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
+	child := &Agent{ID: s.newName(parent, f.State), Parent: parent.ID, By: parent.By, Vars: f.Vars}
 	if f.Dir != "" {
-		child.Dir = parent.resolve(f.Dir, d.run.Dir)
+		child.Dir = parent.resolve(f.Dir, s.run.Dir)
 	}
 	child.enter(f.State, f.Input)
-	d.add(child)
-	d.tell(child, child.started())
+	s.add(child)
+	s.tell(child, child.started())
 }
 
 // started is the event about an agent that begins.
@@ -66,11 +66,11 @@ func (a *Agent) started() *AgentStarted {
 }
 
 // newName returns the name of the next agent that parent forks.
-func (d *draft) newName(parent *Agent, state string) string {
+func (s *Step) newName(parent *Agent, state string) string {
 	for {
 		parent.Forks++
 		id := fmt.Sprintf("%s_%s%d", parent.ID, abbrev(state), parent.Forks)
-		if !d.isTaken(id) {
+		if !s.isTaken(id) {
 			return id
 		}
 	}

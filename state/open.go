@@ -97,36 +97,36 @@ func (s *Step) Charge(lost map[string]Lost) {
 
 // triesAgain reports whether a resume tries what has failed again in any case. Otherwise it
 // doesn't while other agents wait for something that the resume may bring.
-func (d *draft) triesAgain() bool {
-	status := d.run.Progress.Status
-	return !d.Options().KeepGoing || status != Suspended && status != Running
+func (s *Step) triesAgain() bool {
+	status := s.run.Progress.Status
+	return !s.Options().KeepGoing || status != Suspended && status != Running
 }
 
-func (d *draft) open(resumed bool) {
-	p, run := &d.delta.Progress, d.run
+func (s *Step) open(resumed bool) {
+	p, run := &s.delta.Progress, s.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
 	p.Moved, p.Continuing = false, ""
 	if run.Progress.Status != Suspended {
 		p.Suspensions = 0
 	}
-	p.Started = stamp(d.now)
+	p.Started = stamp(s.now)
 	started := &RunStarted{
 		Scope: run.Scope, Entry: run.Entry, Resumed: resumed,
-		BudgetUSD: d.Options().BudgetUSD, MaxParallel: d.Options().MaxParallel, InheritedUSD: run.InheritedUSD,
+		BudgetUSD: s.Options().BudgetUSD, MaxParallel: s.Options().MaxParallel, InheritedUSD: run.InheritedUSD,
 	}
 	if of := run.RerunOf; of != nil {
 		started.RerunOf, started.RerunExec = of.WorkflowID, of.Exec
 	}
-	d.tell(nil, started)
+	s.tell(nil, started)
 }
 
 // idleTime is how long nobody has driven the run, as far as its last events tell.
-func (d *draft) idleTime() time.Duration {
-	events := d.run.Events
+func (s *Step) idleTime() time.Duration {
+	events := s.run.Events
 	if len(events) == 0 {
 		return 0
 	}
-	return max(0, d.now.Sub(events[len(events)-1].Time))
+	return max(0, s.now.Sub(events[len(events)-1].Time))
 }
 
 // leaveOut leaves a time in which nobody drove the run, or an agent CLI was installed, out
@@ -140,17 +140,17 @@ func (e *Exec) leaveOut(idle time.Duration, now time.Time) {
 }
 
 // interrupt makes an agent that was cut off ready to repeat its invocation.
-func (d *draft) interrupt(a *Agent, lost Lost) {
+func (s *Step) interrupt(a *Agent, lost Lost) {
 	e := a.Exec
 	if e.Interrupted == "" {
 		e.Interrupted = "raymond was killed"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
-		d.charge(a, Outcome{Session: e.Running.SessionID, Used: lost.Used, Cost: Cost{Silent: lost.Used == nil, Listed: lost.Listed, Unpriced: lost.Unpriced}})
+		s.charge(a, Outcome{Session: e.Running.SessionID, Used: lost.Used, Cost: Cost{Silent: lost.Used == nil, Listed: lost.Listed, Unpriced: lost.Unpriced}})
 	}
 	e.undoInvocation()
 	a.Status = Ready
-	d.tell(a, e.interruption())
+	s.tell(a, e.interruption())
 }
 
 // interruption tells that the attempt under way was cut off.

@@ -131,8 +131,6 @@ func (all Parts) Matrix() []Part {
 // Label names a part for people: its agents, or the first of many.
 func (p *Part) Label() string {
 	switch n := len(p.Agents); {
-	case n == 0:
-		return p.Name
 	case n <= 3:
 		var names []string
 		for _, a := range p.Agents {
@@ -214,7 +212,7 @@ func (all Parts) check(c *checker) {
 // *FileError.
 func (p *Part) Validate() error {
 	c := &checker{}
-	c.walk(reflect.ValueOf(p).Elem(), "part")
+	eachField(reflect.ValueOf(p), "", "part", c.field)
 	p.check(c, "part")
 	return c.result()
 }

@@ -1,6 +1,9 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Place is a field of a run that names a state.
 type Place struct {
@@ -13,37 +16,11 @@ type Place struct {
 func (r *Run) Places() []Place {
 	var places []Place
 	for i, a := range r.Agents {
-		at := fmt.Sprintf("agents[%d]", i)
-		places = append(places, Place{at + ".state", a.State})
-		for j, f := range a.Stack {
-			places = append(places, Place{fmt.Sprintf("%s.stack[%d].state", at, j), f.State})
-		}
-		if q := a.asks(); q != nil && q.TimeoutNext != "" {
-			places = append(places, Place{at + ".waits.question.timeout_next", q.TimeoutNext})
-		}
-		if a.Exec != nil && a.Exec.Asked != nil {
-			places = append(places, a.Exec.awaited(at+".exec.asked")...)
-		}
-	}
-	return places
-}
-
-// awaited returns the states in the move that waits for a verdict.
-func (e *Exec) awaited(at string) []Place {
-	var places []Place
-	add := func(field, name string) {
-		if name != "" {
-			places = append(places, Place{at + field, name})
-		}
-	}
-	add(".then.to", e.Asked.Then.To)
-	add(".then.return", e.Asked.Then.Return)
-	if q := e.Asked.Then.Question; q != nil {
-		add(".then.question.timeout_next", q.TimeoutNext)
-	}
-	for i, f := range e.Asked.Spawns {
-		add(fmt.Sprintf(".spawns[%d].state", i), f.State)
-		add(fmt.Sprintf(".spawns[%d].next", i), f.Next)
+		eachField(reflect.ValueOf(a), "", fmt.Sprintf("agents[%d]", i), func(v reflect.Value, is, at string) {
+			if (is == "file" || is == "file?") && v.String() != "" {
+				places = append(places, Place{at, v.String()})
+			}
+		})
 	}
 	return places
 }

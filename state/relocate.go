@@ -1,5 +1,7 @@
 package state
 
+import "reflect"
+
 // Relocate returns a copy of the run for another machine. where returns the path that a
 // directory has there. What agents said, and variables, stay as they are, even if they
 // contain paths. The copy shares nothing with r.
@@ -12,24 +14,10 @@ func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	move := func(path *string) {
-		if *path != "" {
-			*path = where(*path)
+	eachField(reflect.ValueOf(c), "", "", func(v reflect.Value, is, _ string) {
+		if (is == "path" || is == "path?") && v.String() != "" {
+			v.SetString(where(v.String()))
 		}
-	}
-	move(&c.Scope)
-	move(&c.Dir)
-	if c.Last != nil {
-		move(&c.Last.Dir)
-	}
-	for i := range c.Ended {
-		move(&c.Ended[i].Dir)
-	}
-	for _, a := range c.Agents {
-		move(&a.Dir)
-		for i := range a.Stack {
-			move(&a.Stack[i].Dir)
-		}
-	}
+	})
 	return c, nil
 }

@@ -135,11 +135,11 @@ func (s *Step) NoteProgress(id string, used []Usage, cliID string) {
 }
 
 // newExec begins an execution of the state that an agent is in.
-func (d *draft) newExec(a *Agent, l Launch) *Exec {
-	p := &d.delta.Progress
+func (s *Step) newExec(a *Agent, l Launch) *Exec {
+	p := &s.delta.Progress
 	p.Iterations++
 	p.LastBegun = a.N
-	d.markUsed(a.State)
+	s.markUsed(a.State)
 	e := &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
 	if l.Plan.Mode == Resume {
 		e.EntryLen = l.Length

@@ -30,7 +30,7 @@ func (r *Run) Validate() error {
 	c := &checker{}
 	v := validation{r, c}
 	v.checkHead()
-	v.walk(reflect.ValueOf(v.run).Elem(), "")
+	eachField(reflect.ValueOf(r), "", "", c.field)
 	v.checkProgress()
 	seen := map[string]bool{}
 	v.checkEnded(seen)
