@@ -13,8 +13,7 @@
 //	P-10  nothing is left: no process, no temporary file, no secret in what is sealed
 //
 // Waits are part of these: an agent that waits runs nothing (P-1), each wait ends once, and
-// a join delivers once each agent that has ended (P-4), of which none is left (P-3). So are
-// conversations: each stays with the agent CLI that began it (P-4).
+// a join delivers once each agent that has ended (P-4), of which none is left (P-3).
 //
 // A step is committed when it was saved.
 package invarianttest
@@ -127,7 +126,6 @@ func Check(l Left) []Violation {
 	f.money(l)
 	f.checkpoints(l)
 	f.saved(l, w)
-	f.owners(l)
 	f.ends(l)
 	f.remains(l)
 	return f.list

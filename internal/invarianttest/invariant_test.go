@@ -193,11 +193,6 @@ var forged = []struct {
 	{"P-4", "a payload with another byte", func(_ *testing.T, l *Left) {
 		l.Effects[4].Line = strings.Replace(l.Effects[4].Line, "of the call", "of the cal\x00", 1)
 	}},
-	{"P-4", "a conversation that its agent CLI knows by another id", func(t *testing.T, l *Left) {
-		for i, id := range []string{"one", "two"} {
-			l.Rests[i].Run = altered(t, l.Rests[i].Run, func(r *state.Run) { r.Agents[0].Session = &state.Session{ID: "s1", CLIID: id} })
-		}
-	}},
 	{"P-5", "a total that does not add up", func(t *testing.T, l *Left) {
 		l.Run = altered(t, l.Run, func(r *state.Run) { r.Progress.TotalUSD++ })
 	}},

@@ -1,7 +1,6 @@
 package invarianttest
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -25,81 +24,80 @@ func ran(effects []Effect) map[place]int {
 
 // announced counts the invocations at each place that the log has after an event.
 func announced(events []state.Event, after int) map[place]int {
-	n := map[place]int{}
-	p := pending{cut: map[place]bool{}, open: map[place]bool{}, failed: map[place]bool{}, reopened: map[place]bool{}, continued: map[place]bool{}}
+	n, known, closed := map[place]int{}, map[place]*pending{}, false
 	for _, e := range events {
 		at := place{e.Agent, e.State}
-		more := p.unannounced(e, at) + p.announces(e, at)
-		if e.Seq > after {
-			n[at] += more
+		if known[at] == nil {
+			known[at] = &pending{}
+		}
+		switch b := e.Body.(type) {
+		case *state.RunStarted:
+			for _, p := range known {
+				p.resume(closed)
+			}
+			closed = false
+		case *state.RunFinished:
+			closed = true
+		default:
+			if more := known[at].takes(b); e.Seq > after {
+				n[at] += more
+			}
 		}
 	}
 	return n
 }
 
-// pending is what the log says of executions that have not ended well.
+// pending is what the log says of an execution that has not ended well.
 type pending struct {
-	cut       map[place]bool // interrupted, and not begun again
-	open      map[place]bool // begun, and not ended
-	failed    map[place]bool
-	reopened  map[place]bool // had failed, and the run was resumed since
-	continued map[place]bool // was open when a part of the run ended in order, and the run was resumed since
-	closed    bool           // this part of the run has ended in order
+	cut       bool // interrupted, and not begun again
+	open      bool // begun, and not ended
+	failed    bool
+	reopened  bool // had failed, and the run was resumed since
+	continued bool // was open when a part of the run ended in order, and the run was resumed since
 }
 
-// unannounced counts invocations that come without a begin of their own: what failed or
-// was stopped in the middle may go on after a resume. Only the next event of it tells.
-func (p *pending) unannounced(e state.Event, at place) int {
-	_, begins := e.Body.(*state.StateStarted)
-	_, interrupted := e.Body.(*state.AttemptInterrupted)
-	more := 0
-	if p.reopened[at] && !begins || p.continued[at] && !begins && !interrupted {
-		more = 1
+// resume takes that the run was resumed, after an end in order or not.
+func (p *pending) resume(closed bool) {
+	p.reopened, p.failed = p.reopened || p.failed, false
+	p.continued = p.continued || closed && p.open
+}
+
+// takes counts the invocations that an event announces, and those that come without a begin of their own: what
+// failed or was stopped in the middle may go on after a resume. Only the next event of it tells.
+func (p *pending) takes(body state.Body) int {
+	_, begins := body.(*state.StateStarted)
+	_, interrupted := body.(*state.AttemptInterrupted)
+	n := 0
+	if p.reopened && !begins || p.continued && !begins && !interrupted {
+		n++
 	}
-	delete(p.reopened, at)
-	delete(p.continued, at)
-	return more
+	p.reopened, p.continued = false, false
+	if p.announces(body) {
+		n++
+	}
+	return n
 }
 
-// announces counts the invocations that an event announces.
-func (p *pending) announces(e state.Event, at place) int {
-	switch b := e.Body.(type) {
-	case *state.RunStarted:
-		maps.Copy(p.reopened, p.failed)
-		clear(p.failed)
-		if p.closed {
-			maps.Copy(p.continued, p.open)
-		}
-		p.closed = false
-	case *state.RunFinished:
-		p.closed = true
+// announces reports whether an event announces an invocation.
+func (p *pending) announces(body state.Body) bool {
+	switch b := body.(type) {
 	case *state.StateStarted:
-		begun := !p.cut[at]
-		p.open[at], p.cut[at] = true, false
-		if begun {
-			return 1
-		}
+		begun := !p.cut
+		p.open, p.cut = true, false
+		return begun
 	case *state.AttemptInterrupted:
-		p.cut[at] = true
-		return 1
+		p.cut = true
+		return true
 	case *state.StateFinished:
-		delete(p.open, at)
-		delete(p.cut, at)
-		if !b.OK {
-			p.failed[at] = true
-		}
+		p.open, p.cut, p.failed = false, false, p.failed || !b.OK
 	case *state.Retry, *state.Reminder:
-		return 1
+		return true
 	case *state.AgentGoesOn:
-		if p.open[at] { // after a usage limit, in the middle of a state
-			return 1
-		}
+		return p.open // after a usage limit, in the middle of a state
 	case *state.NodeAttempt:
-		if !b.Converged {
-			return 1
-		}
+		return !b.Converged
 	}
-	return 0
+	return false
 }
 
 // repeats checks what was really done: nothing that the log doesn't announce, nothing

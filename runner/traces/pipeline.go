@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -22,19 +21,16 @@ const (
 
 // pipeline sends spans that have ended, in the background.
 type pipeline struct {
-	client  *client
-	about   resource
-	scope   scope
-	abort   context.CancelFunc // ends all requests
-	full    chan struct{}      // has a value when a request's worth of spans waits
-	last    sync.Once          // closes closing
-	closing chan struct{}      // closed once nothing more comes: what fails then is not repeated
-	done    chan struct{}      // closed once all was sent, or given up
+	client *client
+	about  resource
+	scope  scope
+	abort  context.CancelFunc // ends all requests
+	spans  chan *span         // that have ended; closed once nothing more comes
+	closed bool
+	ended  int           // spans
+	done   chan struct{} // closed once all was sent, or given up; until then what follows is work's
 
-	mu      sync.Mutex // guards what follows
-	waiting []*span
-	ended   int // spans
-	arrived int
+	arrived int   // spans
 	why     error // the first reason why some did not arrive
 }
 
@@ -43,86 +39,63 @@ func newPipeline(s *settings, transport http.RoundTripper, about resource, versi
 	ctx, abort := context.WithCancel(context.Background())
 	p := &pipeline{
 		client: newClient(ctx, s, transport), about: about, scope: scope{"github.com/raymond-action/raymond-action", version},
-		abort: abort, full: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
+		abort: abort, spans: make(chan *span, mostWaiting), done: make(chan struct{}),
 	}
 	go p.work()
 	return p
 }
 
-// end ends a span, which is then sent. Nobody changes it any more.
+// end ends a span, which is then sent, unless too many wait. Nobody changes it any more.
 func (p *pipeline) end(s *span, at time.Time) {
 	s.End = at.UnixNano()
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	p.ended++
-	if len(p.waiting) < mostWaiting {
-		p.waiting = append(p.waiting, s)
-	}
-	if len(p.waiting) < mostAtOnce {
+	if p.closed {
 		return
 	}
 	select {
-	case p.full <- struct{}{}:
+	case p.spans <- s:
 	default:
 	}
 }
 
-// work sends what waits, again and again until nothing more comes and nothing is left.
+// work sends what has ended, again and again until nothing more comes.
 func (p *pipeline) work() {
 	defer close(p.done)
+	ticker := time.NewTicker(longestWait)
+	defer ticker.Stop()
+	var waiting []*span
 	for isOpen := true; isOpen; {
-		timer := time.NewTimer(longestWait)
+		var s *span
 		select {
-		case <-timer.C:
-		case <-p.full:
-		case <-p.closing:
-			isOpen = false
+		case s, isOpen = <-p.spans:
+			if isOpen {
+				waiting = append(waiting, s)
+			}
+			if isOpen && len(waiting)%mostAtOnce != 0 {
+				continue
+			}
+		case <-ticker.C:
 		}
-		timer.Stop()
-		p.send(!isOpen)
+		waiting = p.send(waiting, !isOpen)
 	}
 }
 
-// send sends all that waits. What may pass later goes on waiting, unless this is its last chance.
-func (p *pipeline) send(isLast bool) {
-	for spans := p.next(); len(spans) > 0; spans = p.next() {
-		arrived, err := p.export(spans)
-		if isBusy := p.book(arrived, err); isBusy && !isLast && p.putBack(spans) {
-			return
+// send sends spans and returns those that wait for another time: what may pass later, unless this is its last
+// chance or too many wait.
+func (p *pipeline) send(spans []*span, isLast bool) []*span {
+	for len(spans) > 0 {
+		n := min(len(spans), mostAtOnce)
+		arrived, err := p.export(spans[:n])
+		p.arrived += arrived
+		if p.why == nil {
+			p.why = err
 		}
+		if errors.As(err, &busy{}) && !isLast && len(spans) < mostWaiting {
+			return spans
+		}
+		spans = spans[n:]
 	}
-}
-
-// book notes how many spans of a request have arrived, and reports whether the others may later.
-func (p *pipeline) book(arrived int, err error) (isBusy bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.arrived += arrived
-	if p.why == nil {
-		p.why = err
-	}
-	return errors.As(err, &busy{})
-}
-
-// putBack lets spans wait once more, if there is room for them.
-func (p *pipeline) putBack(spans []*span) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.waiting)+len(spans) > mostWaiting {
-		return false
-	}
-	p.waiting = append(spans, p.waiting...)
-	return true
-}
-
-// next takes the oldest spans that wait, at most as many as one request has.
-func (p *pipeline) next() []*span {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := min(len(p.waiting), mostAtOnce)
-	spans := p.waiting[:n:n]
-	p.waiting = p.waiting[n:]
-	return spans
+	return nil
 }
 
 // export returns how many of the spans have arrived, and why others have not.
@@ -138,8 +111,13 @@ func (p *pipeline) export(spans []*span) (arrived int, err error) {
 	return len(spans) - int(min(refused, int64(len(spans)))), err
 }
 
-// close has what is left sent. No span ends after it.
-func (p *pipeline) close() { p.last.Do(func() { close(p.closing) }) }
+// close has what is left sent.
+func (p *pipeline) close() {
+	if !p.closed {
+		p.closed = true
+		close(p.spans)
+	}
+}
 
 // wait waits until all was sent after close, for at most so long. It returns a line about what
 // did not arrive; "" when all did.
