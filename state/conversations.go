@@ -1,49 +1,46 @@
 package state
 
-import (
-	"iter"
-)
-
 // LengthOf returns how much of the transcript of a conversation the run needs, in bytes; -1 for
 // all of it, where that is not known.
 func (r *Run) LengthOf(session string) int64 {
 	length := int64(-1)
-	for s := range r.sessions() {
+	r.eachSession(func(s *Session, _ string) {
 		if s.ID == session && s.End != nil {
 			length = max(length, *s.End)
 		}
-	}
+	})
 	return length
 }
 
 // RenameSession gives a conversation another id, and the agent CLI's own one of that. It changes the
 // run, which nobody else may use meanwhile.
 func (r *Run) RenameSession(session, id, cliID string) {
-	for s := range r.sessions() {
+	r.eachSession(func(s *Session, _ string) {
 		if s.ID == session {
 			s.ID, s.CLIID = id, cliID
 		}
-	}
+	})
 }
 
-// sessions are the conversations that the run may continue or branch from, each as often as it is
+// eachSession calls do with the conversations that the run may continue or branch from, each as often as it is
 // named, with the directory of whoever has it; "" for the run's own.
-func (r *Run) sessions() iter.Seq2[*Session, string] {
-	return func(yield func(*Session, string) bool) {
-		each := func(s *Session, dir string) bool { return s == nil || yield(s, dir) }
-		for _, a := range r.Agents {
-			for _, f := range a.Stack {
-				if !each(f.Session, f.Dir) {
-					return
-				}
-			}
-			if !each(a.Session, a.Dir) || a.Exec != nil && !each(a.Exec.Session, a.Dir) {
-				return
-			}
+func (r *Run) eachSession(do func(s *Session, dir string)) {
+	each := func(s *Session, dir string) {
+		if s != nil {
+			do(s, dir)
 		}
-		if r.Last != nil {
-			each(r.Last.Session, r.Last.Dir)
+	}
+	for _, a := range r.Agents {
+		for _, f := range a.Stack {
+			each(f.Session, f.Dir)
 		}
+		each(a.Session, a.Dir)
+		if a.Exec != nil {
+			each(a.Exec.Session, a.Dir)
+		}
+	}
+	if r.Last != nil {
+		each(r.Last.Session, r.Last.Dir)
 	}
 }
 

@@ -84,12 +84,12 @@ func PastConversations(from io.Reader) ([]PastConversation, error) {
 		if e.damage != nil || json.Unmarshal(e.data, &step) != nil {
 			continue
 		}
-		for s, dir := range (&Run{Agents: step.Agents}).sessions() {
+		(&Run{Agents: step.Agents}).eachSession(func(s *Session, dir string) {
 			if ValidSession(s.ID) {
 				n++
 				order[s.ID], found[s.ID] = n, PastConversation{*s, dir}
 			}
-		}
+		})
 	}
 	return slices.SortedFunc(maps.Values(found), func(a, b PastConversation) int {
 		return cmp.Compare(order[b.Session.ID], order[a.Session.ID])
