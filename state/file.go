@@ -234,6 +234,9 @@ func List(dir string) ([]string, error) {
 // old snapshot is replaced; when it returns an error that is kept.
 func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 	data, err := r.Encode()
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it has %d bytes, and more than %d are never read", len(data), maxFile)
+	}
 	if err == nil {
 		err = f.note(r, d)
 	}

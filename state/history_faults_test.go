@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -51,6 +52,21 @@ func TestNoHistory(t *testing.T) {
 	equal(t, "what is left of it", len(readFile(t, file)), 0)
 	equal(t, "the run", r.wantTruth(t, "no size"), []int{8})
 	must(t, f.Close())
+}
+
+// TestAHugeRunIsNotSaved, since nobody could read it again: what is there stays.
+func TestAHugeRunIsNotSaved(t *testing.T) {
+	dir := stored(t)
+	f, run, err := state.Open(dir, "run-1", "me")
+	must(t, err)
+	defer f.Close()
+	run.Meta = map[string]string{"huge": strings.Repeat("x", 64<<20)}
+	if err := f.Fold(run, nil, nil); err == nil || !strings.Contains(err.Error(), "bytes, and more than 67108864 are never read") {
+		t.Errorf("got %v, want it refused", err)
+	}
+	if now, err := state.Read(dir, "run-1"); err != nil || now.Meta != nil {
+		t.Errorf("then: got %v, want the run as it was", err)
+	}
 }
 
 // TestALongHistory is cut at its beginning, however much was added since the last snapshot, and an
