@@ -114,20 +114,24 @@ func eachField(v reflect.Value, is, at string, do func(v reflect.Value, is, at s
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
 			do(v, is, at)
-			return
-		}
-		for field, inner := range v.Fields() {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			switch {
-			case !field.IsExported() || name == "-" || field.Tag.Get("is") == "-":
-			case field.Anonymous:
-				eachField(inner, "", at, do)
-			default:
-				eachField(inner, field.Tag.Get("is"), strings.TrimPrefix(at+"."+name, "."), do)
-			}
+		} else {
+			eachOfStruct(v, at, do)
 		}
 	default:
 		do(v, is, at)
+	}
+}
+
+func eachOfStruct(v reflect.Value, at string, do func(v reflect.Value, is, at string)) {
+	for field, inner := range v.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case !field.IsExported() || name == "-" || field.Tag.Get("is") == "-":
+		case field.Anonymous:
+			eachField(inner, "", at, do)
+		default:
+			eachField(inner, field.Tag.Get("is"), strings.TrimPrefix(at+"."+name, "."), do)
+		}
 	}
 }
 

@@ -133,6 +133,8 @@ func TestIterationsCountExecutions(t *testing.T) {
 	p.turn("main", goTo("C.md"))
 	equal(t, "a third", p.next(0), "")
 	equal(t, "end", p.closed(nil).Status, state.OverIterations)
+	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
+	equal(t, "told", *bodies[*state.Limit](p)[0], state.Limit{Which: "iterations", Value: 2, Max: 2})
 	p.resume(func(o *state.Options) { o.MaxIterations = 3 })
 	equal(t, "with more", p.next(0), "main")
 }

@@ -18,32 +18,3 @@ func TestTraceparentsAreReadAsTheyAreWritten(t *testing.T) {
 		}
 	}
 }
-
-// TestSpansOfARunDiffer: jobs find the same ids for the same things, and no two things have
-// the same one. A run that somebody's trace starts is part of that.
-func TestSpansOfARunDiffer(t *testing.T) {
-	a, b := NewTrace("a", SpanRef{}), NewTrace("b", SpanRef{})
-	if a != NewTrace("a", SpanRef{}) {
-		t.Error("another trace of the same run")
-	}
-	parent, _ := ParseTraceparent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00")
-	child := NewTrace("a", parent)
-	if want := (Trace{ID: parent.Trace, Parent: parent.Span, Dropped: true}); child != want {
-		t.Errorf("got %+v, want %+v", child, want)
-	}
-	seen := map[string]bool{}
-	for _, of := range []Trace{a, b, child} {
-		for _, ref := range []SpanRef{
-			of.OfRun(), of.OfPart("1"), of.OfPart("2"), of.OfExec("main", 1), of.OfExec("main", 11), of.OfExec("main_a1", 1),
-			of.OfAttempt("main", 1, 1), of.OfAttempt("main", 1, 2), of.OfAttempt("main", 11, 2), of.OfAttempt("main_a1", 1, 1),
-		} {
-			if seen[ref.Span] || ref.Trace != of.ID || ref.Sampled == of.Dropped {
-				t.Errorf("%+v comes twice, or is of another trace", ref)
-			}
-			seen[ref.Span] = true
-			if back, ok := ParseTraceparent(ref.String()); !ok || back != ref {
-				t.Errorf("%+v is read back as %+v", ref, back)
-			}
-		}
-	}
-}
