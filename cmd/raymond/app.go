@@ -22,25 +22,24 @@ func (a *App) Main() (code int) {
 			code = a.explain(fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	args, unknown := a.Args, []error(nil)
-	for {
-		err := a.execute(args, unknown)
-		var flag *unknownFlag
-		if !errors.As(err, &flag) {
+	for args := a.Args; ; {
+		err := a.execute(args)
+		flag, isUnknown := errors.AsType[*unknownFlag](err)
+		if !isUnknown {
 			return a.explain(err)
 		}
-		unknown = append(unknown, flag.fault)
+		// The flag library stops at the first: what else is wrong is found without it.
+		a.unknown = append(a.unknown, flag.fault)
 		rest := slices.DeleteFunc(slices.Clone(args), flag.is)
 		if len(rest) == len(args) {
-			return a.explain(errors.Join(unknown...))
+			return a.explain(errors.Join(a.unknown...))
 		}
 		args = rest
 	}
 }
 
-// execute runs the command that args name. When unknown has faults it starts
-// nothing, and returns them with whatever else is wrong.
-func (a *App) execute(args []string, unknown []error) error {
+// execute runs the command that args name. Those with options start nothing where there are unknown flags.
+func (a *App) execute(args []string) error {
 	root := a.commands()
 	root.SetArgs(args)
 	root.InitDefaultHelpCmd()
@@ -49,15 +48,6 @@ func (a *App) execute(args []string, unknown []error) error {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		a.addCompletion()
 	}
-	if len(unknown) == 0 {
-		return root.Execute()
-	}
-	cmd, _, err := root.Find(args)
-	o := a.flags[cmd]
-	if err != nil || o == nil {
-		return errors.Join(unknown...)
-	}
-	o.Reject(unknown...)
 	return root.Execute()
 }
 
@@ -99,49 +89,45 @@ func (a *App) commands() *cobra.Command {
 	return root
 }
 
-// unknownFlag is a flag that a command does not have. The flag library stops at
-// the first.
+// unknownFlag is a flag that a command with options does not have.
 type unknownFlag struct {
 	fault error
-	short string // without the dash; "" for a long flag
-	name  string // without the dashes
+	arg   string // the flag with its dashes
 }
 
 func (u *unknownFlag) Error() string { return u.fault.Error() }
 
 // is reports whether arg is the flag.
 func (u *unknownFlag) is(arg string) bool {
-	if u.short != "" {
-		return arg == "-"+u.short
-	}
 	name, _, _ := strings.Cut(arg, "=")
-	return name == "--"+u.name
+	return arg == u.arg || strings.HasPrefix(u.arg, "--") && name == u.arg
 }
 
 // flagFault words an error of the flag library.
 func (a *App) flagFault(cmd *cobra.Command, err error) error {
-	var missing *pflag.NotExistError
-	if !errors.As(err, &missing) {
-		fault := problem.Usage("arguments", strings.TrimPrefix(err.Error(), "flag "), "see "+cmd.CommandPath()+" --help")
-		var bare *pflag.ValueRequiredError
-		if errors.As(err, &bare) {
-			fault = problem.Usage("--"+bare.GetSpecifiedName(), "needs a value", "see "+cmd.CommandPath()+" --help")
+	o, help := a.flags[cmd], "see "+cmd.CommandPath()+" --help"
+	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		flag := "--" + missing.GetSpecifiedName()
+		if short := missing.GetSpecifiedShortnames(); short != "" {
+			flag = "-" + short
 		}
-		if o := a.flags[cmd]; o != nil {
-			o.Reject(fault)
-			return o.Check()
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		fault := problem.Usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(missing.GetSpecifiedName(), known, "--"))
+		if o == nil {
+			return fault
 		}
+		return &unknownFlag{fault, flag}
+	}
+	fault := problem.Usage("arguments", strings.TrimPrefix(err.Error(), "flag "), help)
+	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		fault = problem.Usage("--"+bare.GetSpecifiedName(), "needs a value", help)
+	}
+	if o == nil {
 		return fault
 	}
-	u := &unknownFlag{name: missing.GetSpecifiedName(), short: missing.GetSpecifiedShortnames()}
-	flag := "--" + u.name
-	if u.short != "" {
-		flag = "-" + u.short
-	}
-	var known []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-	u.fault = problem.Usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(u.name, known, "--"))
-	return u
+	o.Reject(fault)
+	return o.Check()
 }
 
 // runTool runs a command of the program for a step of a job.

@@ -57,7 +57,7 @@ var badArguments = map[string][]struct{ line, names string }{
 	"raymond simulate": {
 		{"", "PATH"}, {"flow", "--replies"}, {"flow --replies nothing", "--replies"}, {"flow --replies dir", "--replies"},
 		{"flow --replies ''", "--replies"}, {"nothing --replies text", "PATH"}, {"'' --replies text", "PATH"}, {"text", "PATH"},
-		{"--record nothing", "--record"}, {"--record text", "--record"}, {"--record ''", "--record"}, {"flow --record dir", "--record"},
+		{"--record nothing", "WORKFLOW_ID"}, {"--record ../a", "--record"}, {"--record ''", "--record"}, {"flow --record dir", "--record"},
 	},
 	"raymond keygen":                {{"x", "arguments"}, {"''", "arguments"}, {"-x", "-x"}},
 	"raymond cage":                  {{"", "COMMAND"}, {"--", "COMMAND"}, {"-- no-such-command", "COMMAND"}, {"--network=open.example:x -- true", "--network"}, {"--cage=off -- true", "--cage"}, {"-x", "-x"}, {"--cage=maybe -- true", "--cage"}},

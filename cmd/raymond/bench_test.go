@@ -11,14 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/raymond-action/raymond-action/internal/measuretest"
 )
-
-// earlierVar is the variable by which .ci/bench names an earlier version of raymond.
-const earlierVar = "RAYMOND_BENCH_EARLIER"
 
 // job is a workflow in the folder wf.
 type job struct {
@@ -35,29 +29,8 @@ if [ "$n" -lt %d ]; then echo "<fork next=\"START.sh\" item=\"$n\">%s</fork>"; e
 `, n, worker)
 }
 
-// program is the raymond that is measured, and floor the least that such a program could do:
-// see testdata/floor.
-var (
-	program = sync.OnceValues(func() (string, error) {
-		return measuretest.Program(filepath.Join(os.TempDir(), "raymond-measured"))
-	})
-	floor = sync.OnceValues(func() (string, error) {
-		path := filepath.Join(os.TempDir(), "raymond-floor")
-		return path, measuretest.Build(path, "./testdata/floor")
-	})
-)
-
-func must(b *testing.B, path func() (string, error)) string {
-	b.Helper()
-	p, err := path()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return p
-}
-
 // do measures a command at the job, without any state of earlier runs.
-func (j job) do(b *testing.B, dir string, command ...string) measuretest.Used {
+func (j job) do(b *testing.B, dir string, command ...string) used {
 	b.Helper()
 	forget(b, filepath.Join(dir, ".raymond"))
 	write(b, dir, j.files, "count")
@@ -66,10 +39,10 @@ func (j job) do(b *testing.B, dir string, command ...string) measuretest.Used {
 	for _, e := range j.env {
 		cmd.Env = append(cmd.Env, strings.ReplaceAll(e, "$DIR", dir))
 	}
-	return measuretest.Run(b, cmd)
+	return measure(b, cmd)
 }
 
-func (j job) raymond(b *testing.B, path, dir string) measuretest.Used {
+func (j job) raymond(b *testing.B, path, dir string) used {
 	b.Helper()
 	return j.do(b, dir, append([]string{path, "run", "wf", "--quiet"}, j.args...)...)
 }
@@ -79,16 +52,16 @@ func (j job) raymond(b *testing.B, path, dir string) measuretest.Used {
 func compare(b *testing.B, name string, j job, command ...string) {
 	dir := b.TempDir()
 	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
-	ours := func() measuretest.Used { return j.raymond(b, must(b, program), dir) }
+	ours := func() used { return j.raymond(b, program(), dir) }
 	b.Run(name, func(b *testing.B) {
-		measuretest.Compare(b, ours, func() measuretest.Used { return j.do(b, dir, command...) })
+		inTurn(b, ours, func() used { return j.do(b, dir, command...) })
 	})
 	b.Run("earlier", func(b *testing.B) {
 		earlier := os.Getenv(earlierVar)
 		if earlier == "" {
 			b.Skip("not asked for: .ci/bench --against REV")
 		}
-		measuretest.Compare(b, ours, func() measuretest.Used { return j.raymond(b, earlier, dir) })
+		inTurn(b, ours, func() used { return j.raymond(b, earlier, dir) })
 	})
 }
 
@@ -122,7 +95,7 @@ func forget(b *testing.B, dir string) {
 // BenchmarkStartUp is a whole workflow of one script, from the start of the program to its
 // end, against a bare Go program that starts bash and saves one file durably.
 func BenchmarkStartUp(b *testing.B) {
-	compare(b, "floor", job{files: map[string]string{"wf/START.sh": "echo '<result>x</result>'\n"}}, must(b, floor))
+	compare(b, "floor", job{files: map[string]string{"wf/START.sh": "echo '<result>x</result>'\n"}}, floor())
 }
 
 // BenchmarkScriptLoop is a loop of 301 script states, against a bash loop that starts the same
@@ -201,9 +174,9 @@ func BenchmarkForks(b *testing.B) {
 func forks(b *testing.B, j job) {
 	dir := b.TempDir()
 	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
-	s := measuretest.Series{}
+	s := series{}
 	for b.Loop() {
-		u := j.raymond(b, must(b, program), dir)
+		u := j.raymond(b, program(), dir)
 		data, err := os.ReadFile(filepath.Join(dir, "peak"))
 		if err != nil {
 			b.Fatal(err)
@@ -212,12 +185,10 @@ func forks(b *testing.B, j job) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s.Add("peak-MiB", kib/1024)
-		s.Add("written-MB", u.Wrote/1e6)
-		s.Add("dirtied-MB", u.Dirtied/1e6)
-		s.AddTimes("", u)
+		s.add("peak-MiB", kib/1024)
+		s.addTimes("", u.wall, u.cpu)
 	}
-	s.Report(b)
+	s.report(b)
 }
 
 // BenchmarkCagedStates compares a loop of 100 script states in cages with the same loop
@@ -228,21 +199,21 @@ if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$
 `}}
 	dir := b.TempDir()
 	write(b, dir, j.files, "wf/START.sh")
-	s := measuretest.Series{}
+	s := series{}
 	for b.Loop() {
-		free := j.raymond(b, must(b, program), dir)
-		caged := job{files: j.files, args: []string{"--cage", "on"}}.raymond(b, must(b, program), dir)
-		s.AddTimes("more-", free.Until(caged, 101))
+		free := j.raymond(b, program(), dir)
+		caged := job{files: j.files, args: []string{"--cage", "on"}}.raymond(b, program(), dir)
+		s.addTimes("more-", (caged.wall-free.wall)/101, (caged.cpu-free.cpu)/101)
 	}
-	s.Report(b)
+	s.report(b)
 }
 
 // BenchmarkCageCommand compares raymond cage with the command alone.
 func BenchmarkCageCommand(b *testing.B) {
-	dir, s := b.TempDir(), measuretest.Series{}
+	dir, s := b.TempDir(), series{}
 	for b.Loop() {
-		bare, caged := job{}.do(b, dir, "/bin/true"), job{}.do(b, dir, must(b, program), "cage", "--", "/bin/true")
-		s.AddTimes("more-", bare.Until(caged, 1))
+		bare, caged := job{}.do(b, dir, "/bin/true"), job{}.do(b, dir, program(), "cage", "--", "/bin/true")
+		s.addTimes("more-", caged.wall-bare.wall, caged.cpu-bare.cpu)
 	}
-	s.Report(b)
+	s.report(b)
 }

@@ -4,14 +4,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/raymond-action/raymond-action/examples"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// addCompletion has a shell complete the ids of runs, the names of examples, and flags that take one of some words.
-// Everything else is the name of a file.
+// addCompletion has a shell complete the ids of runs and the names of examples. Everything else is the name of a file.
 func (a *App) addCompletion() {
 	for cmd, o := range a.flags {
 		switch {
@@ -23,11 +21,6 @@ func (a *App) addCompletion() {
 		case strings.Contains(cmd.Use, "EXAMPLE"):
 			cmd.ValidArgsFunction = first(examples.Names)
 		}
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if words := o.Words(f.Name); words != nil {
-				_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
-			}
-		})
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -22,14 +21,7 @@ func (a *App) diagramCommand() *cobra.Command {
 			"of a run, how often it took each arrow, and where it failed; PATH may then be left out.",
 	}
 	o := a.newOptions(cmd)
-	run := ""
-	o.Add("run", "WORKFLOW_ID", "show what this run did", func(s string) error {
-		run = s
-		if !state.ValidID(s) {
-			return errors.New("is no workflow id; raymond list shows the runs")
-		}
-		return nil
-	})
+	run := addRunFlag(o, "run", "show what this run did")
 	o.AddStateDir()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 0 && !o.IsGiven("run") {
@@ -39,7 +31,7 @@ func (a *App) diagramCommand() *cobra.Command {
 		if err := o.Check(); err != nil {
 			return err
 		}
-		return a.diagram(o.StateDir, run, args)
+		return a.diagram(o.StateDir, *run, args)
 	}
 	return cmd
 }

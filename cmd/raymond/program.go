@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,7 +29,8 @@ type App struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 
-	flags map[*cobra.Command]*options.Options // of each command
+	flags   map[*cobra.Command]*options.Options // of each command
+	unknown []error                             // flags that the command does not have
 }
 
 // Getenv returns a variable of the program's environment.
@@ -35,6 +39,7 @@ func (a *App) Getenv(name string) string { return action.Env{Environ: a.Environ}
 // newOptions returns the options that the flags of a command will hold.
 func (a *App) newOptions(cmd *cobra.Command) *options.Options {
 	o := options.New(cmd.Flags())
+	o.Reject(a.unknown...)
 	a.flags[cmd] = o
 	return o
 }
@@ -96,30 +101,27 @@ func checkID(args []string) error {
 	return nil
 }
 
+// addRunFlag defines a flag that names a run.
+func addRunFlag(o *options.Options, name, text string) *string {
+	id := new(string)
+	o.Add(name, "WORKFLOW_ID", text, func(s string) error {
+		*id = s
+		if !state.ValidID(s) {
+			return errors.New("is no workflow id; raymond list shows the runs")
+		}
+		return nil
+	})
+	return id
+}
+
 // didYouMean is the hint that names the nearest of the known names.
 func didYouMean(name string, known []string, prefix string) string {
 	best := protocol.Nearest(name, known)
-	if best == "" {
-		best = longestStart(name, known)
+	if at := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, name) }); best == "" && at >= 0 && name != "" {
+		best = known[at] // people shorten names
 	}
 	if best == "" {
 		return "see --help"
 	}
 	return "did you mean " + prefix + best + "?"
-}
-
-// longestStart returns the known name that begins most like name: people shorten
-// names, and mistype what comes later.
-func longestStart(name string, known []string) string {
-	best, longest := "", 0
-	for _, k := range known {
-		n := 0
-		for n < min(len(k), len(name)) && k[n] == name[n] {
-			n++
-		}
-		if n > longest {
-			best, longest = k, n
-		}
-	}
-	return best
 }

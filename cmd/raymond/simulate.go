@@ -13,7 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/simulate"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // simulateCommand runs a workflow with scripted replies, or makes the file of
@@ -30,21 +29,18 @@ func (a *App) simulateCommand() *cobra.Command {
 	o := a.newOptions(cmd)
 	session.AddSimulationFlags(o)
 	o.AddStateDir()
-	var replies, record string
+	var replies string
 	o.Add("replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return options.NotEmpty(s) })
-	o.Add("record", "WORKFLOW_ID", "print the replies file of a finished run", func(s string) error { record = s; return options.NotEmpty(s) })
+	record := addRunFlag(o, "record", "print the replies file of a finished run")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.IsGiven("record") {
-			if record == "" {
-				return o.Check()
-			}
 			if len(args) > 0 || o.IsGiven("replies") {
-				return errors.Join(o.Check(), problem.Usage("--record", "goes with neither PATH nor --replies", ""))
+				o.Reject(problem.Usage("--record", "goes with neither PATH nor --replies", ""))
 			}
 			if err := o.Check(); err != nil {
 				return err
 			}
-			return a.record(o.StateDir, record)
+			return a.record(o.StateDir, *record)
 		}
 		if !o.IsGiven("replies") {
 			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record"))
@@ -64,14 +60,7 @@ func (a *App) simulateCommand() *cobra.Command {
 
 // record prints a replies file, made from what is kept of a run.
 func (a *App) record(stateDir, id string) error {
-	unknown := problem.Usage("--record", fmt.Sprintf("%q is no run of %s", problem.Shorten(id), stateDir), "raymond list shows the runs")
-	if !state.ValidID(id) {
-		return unknown
-	}
 	report, err := a.readReport(stateDir, id)
-	if errors.Is(err, state.ErrNotFound) {
-		return unknown
-	}
 	if err != nil {
 		return err
 	}

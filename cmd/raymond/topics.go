@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -58,28 +59,15 @@ func environmentTopic() *cobra.Command {
 // exitCodesTopic is help on the exit codes.
 func exitCodesTopic() *cobra.Command {
 	rows := []entry{{Name: "0", Meaning: "completed"}}
-	for _, c := range classesByCode() {
-		rows = append(rows, entry{Name: codeText(c), Meaning: fmt.Sprintf("%s: %s", c, problem.Meanings[c])})
+	byCode := func(a, b problem.Class) int { return problem.ExitCodes[a] - problem.ExitCodes[b] }
+	for _, c := range slices.SortedFunc(maps.Keys(problem.ExitCodes), byCode) {
+		code := fmt.Sprint(problem.ExitCodes[c])
+		if c == problem.ClassCancelled {
+			code = "130, 143"
+		}
+		rows = append(rows, entry{Name: code, Meaning: fmt.Sprintf("%s: %s", c, problem.Meanings[c])})
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "list the exit codes and the classes of errors", Long: columns(rows)}
-}
-
-// classesByCode returns the classes in the order of their exit codes.
-func classesByCode() []problem.Class {
-	var classes []problem.Class
-	for c := range problem.ExitCodes {
-		classes = append(classes, c)
-	}
-	slices.SortFunc(classes, func(a, b problem.Class) int { return problem.ExitCodes[a] - problem.ExitCodes[b] })
-	return classes
-}
-
-// codeText is the exit code of a class.
-func codeText(c problem.Class) string {
-	if c == problem.ClassCancelled {
-		return "130, 143"
-	}
-	return fmt.Sprint(problem.ExitCodes[c])
 }
 
 func columns(rows []entry) string {

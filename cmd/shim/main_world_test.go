@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"strconv"
@@ -15,21 +14,20 @@ import (
 	"testing"
 )
 
-// Variables that make the test program a stand-in for the Go program.
 const (
-	reportVar = "SHIMTEST_REPORT" // the file that says how it was started
-	actVar    = "SHIMTEST_ACT"    // "exit N", "die N" or "wait"
-	waited    = 7                 // the exit code after a wait
+	// actVar makes the test program a stand-in for the Go program: "exit N", "die N" or "wait".
+	actVar = "SHIMTEST_ACT"
+	waited = 7 // the exit code after a wait
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(reportVar) != "" {
+	if os.Getenv(actVar) != "" {
 		os.Exit(standIn())
 	}
 	os.Exit(m.Run())
 }
 
-// report is how a stand-in was started.
+// report is how a stand-in was started: the first line that it prints.
 type report struct {
 	Args        []string
 	PID, Parent int
@@ -44,16 +42,7 @@ func standIn() int {
 		name, value, _ := strings.Cut(entry, "=")
 		r.Env[name] = value
 	}
-	data, err := json.Marshal(r)
-	if err != nil {
-		panic(err)
-	}
-	// Who sees the file sees all of it.
-	path := os.Getenv(reportVar)
-	if err := os.WriteFile(path+".part", data, 0o600); err != nil {
-		panic(err)
-	}
-	if err := os.Rename(path+".part", path); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
 		panic(err)
 	}
 	verb, number, _ := strings.Cut(os.Getenv(actVar), " ")
@@ -81,13 +70,4 @@ func awaitEnd(signals <-chan os.Signal) string {
 		}()
 	}
 	return <-end
-}
-
-// with returns the variables of both, the later ones winning.
-func with(vars ...map[string]string) map[string]string {
-	all := map[string]string{}
-	for _, v := range vars {
-		maps.Copy(all, v)
-	}
-	return all
 }

@@ -3,8 +3,10 @@
 package shim_test
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,14 +15,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/shim"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
-
-// patience bounds every wait of these tests, of which some build a program.
-const patience = 5 * time.Minute
 
 // node is a way to run JavaScript.
 type node struct {
@@ -62,8 +60,7 @@ func newAction(t *testing.T) *action {
 	t.Helper()
 	a := &action{t: t, dir: filepath.Join(t.TempDir(), "action"), env: map[string]string{
 		"PATH": t.TempDir(), "HOME": t.TempDir(), "RUNNER_TEMP": t.TempDir(), "ACTIONS_RUNTIME_TOKEN": "token",
-		"GITHUB_STATE": filepath.Join(t.TempDir(), "state"),
-		reportVar:      filepath.Join(t.TempDir(), "report"), actVar: "exit 0",
+		"GITHUB_STATE": filepath.Join(t.TempDir(), "state"), actVar: "exit 0",
 		// A race must not pass for an exit code of ours, nor cost a second at exit.
 		"GORACE": "atexit_sleep_ms=0",
 	}}
@@ -84,17 +81,11 @@ func (a *action) shipped() string {
 	return a.path("cmd/shim/bin/" + name)
 }
 
-// ship puts the stand-in there.
-func (a *action) ship(mode os.FileMode) {
-	a.t.Helper()
-	program(a.t, a.shipped())
-	if err := os.Chmod(a.shipped(), mode); err != nil {
-		a.t.Fatal(err)
-	}
-}
+// ship puts the stand-in there, without the executable bit, as it comes out of a zip archive.
+func (a *action) ship() { program(a.t, a.shipped(), 0o600) }
 
 // program makes path the stand-in.
-func program(t *testing.T, path string) {
+func program(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -105,7 +96,7 @@ func program(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	write(t, path, string(data))
-	if err := os.Chmod(path, 0o755); err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -122,11 +113,19 @@ func write(t *testing.T, path, text string) {
 
 // step is a started main.js or post.js.
 type step struct {
-	a      *action
+	t      *testing.T
 	cmd    *exec.Cmd
-	stdout bytes.Buffer
+	ran    bool // the stand-in was started, as report says
+	report report
+	more   *bufio.Reader
+	stdout string // without the report
 	stderr bytes.Buffer
-	done   chan struct{}
+}
+
+// run runs a script to its end, and that of all that holds its output open.
+func (a *action) run(n node, script string) *step {
+	a.t.Helper()
+	return a.start(n, script).wait()
 }
 
 func (a *action) start(n node, script string) *step {
@@ -134,26 +133,47 @@ func (a *action) start(n node, script string) *step {
 	return a.begin(append(slices.Clone(n.argv), a.path("cmd/shim/"+script)))
 }
 
+// begin starts a command, and returns when it has printed a line, which is the stand-in's first, or has ended.
 func (a *action) begin(argv []string) *step {
 	a.t.Helper()
-	s := &step{a: a, done: make(chan struct{})}
-	s.cmd = exec.Command(argv[0], argv[1:]...)
+	s := &step{t: a.t, cmd: exec.Command(argv[0], argv[1:]...)}
 	for name, value := range a.env {
 		s.cmd.Env = append(s.cmd.Env, name+"="+value)
 	}
-	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
-	if err := s.cmd.Start(); err != nil {
+	s.cmd.Stderr = &s.stderr
+	out, err := s.cmd.StdoutPipe()
+	if err == nil {
+		err = s.cmd.Start()
+	}
+	if err != nil {
 		a.t.Fatal(err)
 	}
-	go func() {
-		_ = s.cmd.Wait()
-		close(s.done)
-	}()
-	a.t.Cleanup(func() {
-		_ = s.cmd.Process.Kill()
-		<-s.done
-	})
+	a.t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	s.more = bufio.NewReader(out)
+	line, _ := s.more.ReadString('\n')
+	if s.ran = json.Unmarshal([]byte(line), &s.report) == nil; !s.ran {
+		s.stdout = line
+	}
 	return s
+}
+
+func (s *step) wait() *step {
+	s.t.Helper()
+	rest, err := io.ReadAll(s.more)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.stdout += string(rest)
+	_ = s.cmd.Wait()
+	return s
+}
+
+// status is how the process ended: its exit code, or 128 and the signal.
+func (s *step) status() int {
+	if w, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.cmd.ProcessState.ExitCode() < 0 {
+		return 128 + int(w.Signal())
+	}
+	return s.cmd.ProcessState.ExitCode()
 }
 
 // both runs the main part and then the post part, which the runner tells what the main
@@ -176,75 +196,4 @@ func (a *action) tell() {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
 		a.env["STATE_"+name] = value
 	}
-}
-
-// run starts a script and waits for its end, and that of all that holds its
-// output open.
-func (a *action) run(n node, script string) *step {
-	a.t.Helper()
-	return a.start(n, script).wait()
-}
-
-func (s *step) wait() *step {
-	s.a.t.Helper()
-	select {
-	case <-s.done:
-	case <-time.After(patience):
-		s.a.t.Fatalf("%q: got no end within %v", s.cmd.Args, patience)
-	}
-	return s
-}
-
-// status is how the process ended: its exit code, or 128 and the signal.
-func (s *step) status() int {
-	if w, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.cmd.ProcessState.ExitCode() < 0 {
-		return 128 + int(w.Signal())
-	}
-	return s.cmd.ProcessState.ExitCode()
-}
-
-// report waits until the stand-in has been started.
-func (s *step) report() report {
-	s.a.t.Helper()
-	giveUp := time.After(patience)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ended := s.ended()
-		if r, ok := s.a.reported(); ok {
-			return r
-		}
-		if ended {
-			s.a.t.Fatalf("%q: got an end without a start of the program\n%s%s", s.cmd.Args, s.stdout.String(), s.stderr.String())
-		}
-		select {
-		case <-tick.C:
-		case <-giveUp:
-			s.a.t.Fatalf("%q: got no start of the program within %v", s.cmd.Args, patience)
-		}
-	}
-}
-
-// ended says whether the script has ended, and all that holds its output open.
-func (s *step) ended() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// reported returns what a stand-in has said, if there was one.
-func (a *action) reported() (report, bool) {
-	a.t.Helper()
-	data, err := os.ReadFile(a.env[reportVar])
-	if err != nil {
-		return report{}, false
-	}
-	var r report
-	if err := json.Unmarshal(data, &r); err != nil {
-		a.t.Fatal(err)
-	}
-	return r, true
 }

@@ -124,15 +124,6 @@ func New(c Config) map[string]runner.Agent {
 	return all
 }
 
-// Abilities returns what the agent CLIs can do, the default one first.
-func Abilities() []runner.Abilities {
-	var all []runner.Abilities
-	for _, l := range lines {
-		all = append(all, l.abilities)
-	}
-	return all
-}
-
 // Of returns what one agent CLI can do, and false when this program has no such agent.
 func Of(backend string) (runner.Abilities, bool) {
 	for _, l := range lines {

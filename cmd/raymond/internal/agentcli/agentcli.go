@@ -142,33 +142,22 @@ func (c Install) cage(npm string, folders ...string) *cage.Cage {
 	return cage.New(cage.Policy{Readable: read, Writable: append(folders, os.DevNull, "/dev/tty"), Network: cage.Network{IsOpen: true}})
 }
 
-// npmPrefixes begin the lines of npm that say what is wrong, in its newer and older
-// versions.
-var npmPrefixes = []string{"npm error ", "npm ERR! "}
-
 // mostNPM is how many bytes of what npm says are told.
 const mostNPM = 400
 
-// npmReason is what npm says is wrong: code and reason, without what it says of its
-// log file. It is one line.
+// npmReason is what npm, in its newer and older versions, says is wrong: code and reason, without what it says of its
+// log file, or else all that it says. It is one line.
 func npmReason(out string) string {
-	var said, other []string
+	var said []string
 	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		rest := line
-		for _, p := range npmPrefixes {
-			rest = strings.TrimSpace(strings.TrimPrefix(rest+" ", p))
-		}
-		switch {
-		case rest == "" || strings.Contains(rest, "complete log of this run"):
-		case rest != line:
-			said = append(said, rest)
-		default:
-			other = append(other, rest)
+		for _, prefix := range []string{"npm error ", "npm ERR! "} {
+			if rest, ok := strings.CutPrefix(line, prefix); ok && strings.TrimSpace(rest) != "" && !strings.Contains(rest, "complete log of this run") {
+				said = append(said, strings.TrimSpace(rest))
+			}
 		}
 	}
 	if len(said) == 0 {
-		said = other[max(0, len(other)-3):]
+		return text.Shortened(strings.Join(strings.Fields(out), " "), mostNPM)
 	}
 	return text.Shortened(strings.Join(said, "; "), mostNPM)
 }

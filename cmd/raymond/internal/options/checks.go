@@ -14,14 +14,7 @@ func OneOf(s string, words ...string) error {
 	if slices.Contains(words, s) {
 		return nil
 	}
-	return otherWord(words)
-}
-
-// otherWord is the error of a value that is none of some words.
-type otherWord []string
-
-func (w otherWord) Error() string {
-	return "want " + strings.Join(w[:len(w)-1], ", ") + " or " + w[len(w)-1]
+	return fmt.Errorf("want %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
 }
 
 // checkLogFile says why events can't be appended to a file, though it may be

@@ -122,17 +122,6 @@ func (v *value) Set(s string) error {
 	return nil
 }
 
-// Words are the values that a flag takes which takes one of some words; nil for any other flag.
-func (o *Options) Words(flag string) []string {
-	was := *o
-	defer func() { *o = was }() // the question is asked with a value that fits nothing
-	var words otherWord
-	if v, ok := o.flags.Lookup(flag).Value.(*value); ok {
-		errors.As(v.set(""), &words)
-	}
-	return words
-}
-
 // Called is what the user calls a flag.
 func (o *Options) Called(name string) string {
 	if o.Label != nil {

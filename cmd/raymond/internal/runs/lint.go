@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path/filepath"
@@ -169,26 +168,11 @@ func (l *Lint) aboutState(f flow, found lint.Finding) {
 		}
 		r.File = filepath.Join(dir, found.File)
 		if _, known := l.lines[r.File]; !known {
-			l.lines[r.File] = linesOf(f.FS, found.File)
+			data, _ := fs.ReadFile(f.FS, found.File) // what can't be read is not shown
+			l.lines[r.File] = strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
 		}
 	}
 	l.add(r)
-}
-
-// maxExcerpted bounds a file of which lines are shown, in bytes.
-const maxExcerpted = 10 << 20
-
-// linesOf returns the lines of a file, none when it can't be read.
-func linesOf(fsys fs.FS, name string) []string {
-	info, err := fs.Stat(fsys, name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxExcerpted {
-		return nil
-	}
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return nil
-	}
-	return strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
 }
 
 // verdict is the error of a lint that found some.
@@ -212,12 +196,8 @@ func (l *Lint) count(s lint.Severity) (n int) {
 func (l *Lint) summary() string {
 	var parts []string
 	for _, s := range []lint.Severity{lint.Error, lint.Warning, lint.Hint} {
-		switch n := l.count(s); n {
-		case 0:
-		case 1:
-			parts = append(parts, "1 "+string(s))
-		default:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, s))
+		if n := l.count(s); n > 0 {
+			parts = append(parts, state.Count(n, string(s)))
 		}
 	}
 	return cmp.Or(strings.Join(parts, ", "), "no problems")

@@ -45,8 +45,8 @@ type Listing struct {
 	RerunOf       string         `json:"rerun_of,omitempty"`   // of a rerun: the run before
 	RerunExec     int            `json:"rerun_exec,omitempty"` // and the state execution that this one began with
 
+	spent state.Spent   // what it has cost, and how well that is known
 	waits []report.Wait // the same as Waiting, for people
-	next  string        // what to do, where it is resumable
 }
 
 // interrupted is the status of a run whose state file says that it runs, but that
@@ -67,11 +67,6 @@ type AgentListing struct {
 	why string // the same in words
 }
 
-// spent is what the run has cost, and how well that is known.
-func (l *Listing) spent() state.Spent {
-	return state.Spent{USD: l.CostUSD, Estimated: l.CostEstimated, Unknown: l.CostUnknown, Unpriced: l.CostUnpriced}
-}
-
 // Read reads a run, without its lock, and asks that who drives it; nobody does when driver is
 // nil.
 func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
@@ -88,33 +83,26 @@ func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 	return run, driver, err
 }
 
-// inspect is a run of a state folder as it is shown.
-func inspect(dir, id string) (Listing, error) {
-	run, driver, err := Read(dir, id)
-	if err != nil {
-		return Listing{}, err
-	}
-	return list(run, driver), nil
-}
-
 // list is a run as it is shown; driver is nil when nobody drives it.
 func list(run *state.Run, driver *state.Driver) Listing {
 	p, spent := &run.Progress, run.Spent()
+	isInterrupted := p.Status == state.Running && driver == nil
+	if isInterrupted {
+		spent.Unknown += cutOff(run) // a resume books what was seen of them
+	}
 	l := Listing{
 		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
-		Iterations: run.Begun(), InheritedUSD: run.InheritedUSD, CostUSD: p.TotalUSD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, CostUnpriced: spent.Unpriced, BudgetUSD: run.Options.BudgetUSD,
+		Iterations: run.Begun(), InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
+		CostUSD: spent.USD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, CostUnpriced: spent.Unpriced, spent: spent,
 		Resumable: p.Status != state.Completed && driver == nil,
-		Agents:    []AgentListing{}, Waiting: run.Waiting(), Ended: []state.Ending{},
+		Agents:    []AgentListing{}, Waiting: run.Waiting(), waits: report.WaitsOf(run), Ended: append([]state.Ending{}, run.Ended...),
 	}
-	l.waits = report.WaitsOf(run)
+	if isInterrupted {
+		l.Status = interrupted
+	}
 	if of := run.RerunOf; of != nil {
 		l.RerunOf, l.RerunExec = of.WorkflowID, of.Exec
 	}
-	if p.Status == state.Running && driver == nil {
-		l.Status = interrupted
-		l.CostUnknown += cutOff(run) // a resume books what was seen of them
-	}
-	l.Ended = append(l.Ended, run.Ended...)
 	if !p.Until.IsZero() {
 		l.Until = &p.Until
 	}
@@ -159,15 +147,16 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 	runs := []Listing{}
 	var broken []error
 	for _, id := range ids {
-		l, err := inspect(dir, id)
+		run, driver, err := Read(dir, id)
 		if err != nil {
 			broken = append(broken, err)
-			l = Listing{
+			runs = append(runs, Listing{
 				WorkflowID: id, Status: "invalid", Error: err.Error(),
 				Agents: []AgentListing{}, Waiting: []state.Wait{}, Ended: []state.Ending{},
-			}
+			})
+			continue
 		}
-		runs = append(runs, l)
+		runs = append(runs, list(run, driver))
 	}
 	if asJSON {
 		return errors.Join(PrintJSON(out, runs), errors.Join(broken...))
@@ -179,7 +168,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 		if r.Created != nil {
 			created = r.Created.Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent(), created, kinds(r.Waiting))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent, created, kinds(r.Waiting))
 	}
 	return errors.Join(w.Flush(), errors.Join(broken...))
 }
@@ -214,14 +203,14 @@ func Print(out io.Writer, dir, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	l := list(run, driver)
+	l, next := list(run, driver), ""
 	if l.Resumable {
-		l.next = report.ResumeHint(run, dir)
+		next = report.ResumeHint(run, dir)
 	}
 	if asJSON {
 		return PrintJSON(out, l)
 	}
-	return showStatus(out, l)
+	return showStatus(out, l, next)
 }
 
 // reason is why the run stopped, "" where the row of an agent says it.
@@ -251,7 +240,8 @@ func (a *AgentListing) now(isDriven bool) string {
 	return what
 }
 
-func showStatus(out io.Writer, l Listing) error {
+// showStatus prints a run for people, and what to do next.
+func showStatus(out io.Writer, l Listing, next string) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
@@ -271,7 +261,7 @@ func showStatus(out io.Writer, l Listing) error {
 	if l.RerunOf != "" {
 		row("rerun of", fmt.Sprintf("%s from state execution %d", l.RerunOf, l.RerunExec))
 	}
-	cost := l.spent().String()
+	cost := l.spent.String()
 	if l.BudgetUSD > 0 {
 		cost += " of " + l.BudgetUSD.Dollars()
 	}
@@ -293,6 +283,6 @@ func showStatus(out io.Writer, l Listing) error {
 		}
 		row("agent "+e.Agent, what)
 	}
-	row("resume", l.next)
+	row("resume", next)
 	return w.Flush()
 }

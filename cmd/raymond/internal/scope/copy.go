@@ -30,7 +30,7 @@ func (s *Scope) PrivateCopy(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	c := &copier{path: s.Path, from: s.FS, to: dir, skip: s.inside(filepath.Dir(dir), filepath.Dir(filepath.Dir(dir)))}
+	c := &copier{path: s.Path, from: s.FS, to: dir, dir: s.dir, skip: []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))}}
 	err := error(nil)
 	if !s.partial {
 		err = fs.WalkDir(s.FS, ".", c.visit)
@@ -66,18 +66,6 @@ func (s *Scope) Partial() string {
 		"scripts run from a copy of its state files alone", s.Path, maxScopeFiles, maxScopeBytes>>20)
 }
 
-// inside returns those of some folders that lie in the scope's, as fs.FS names
-// them: what runs keep there is no part of a workflow.
-func (s *Scope) inside(folders ...string) []string {
-	var names []string
-	for _, f := range folders {
-		if rel, err := filepath.Rel(s.dir, f); s.dir != "" && err == nil && rel != "." && filepath.IsLocal(rel) {
-			names = append(names, filepath.ToSlash(rel))
-		}
-	}
-	return names
-}
-
 // Freeze has later copies made of what the scope folder holds now: work that is
 // put back may change the folder after the workflow was read. dir is for the
 // files.
@@ -100,7 +88,8 @@ type copier struct {
 	path           string // of the scope
 	from           fs.FS
 	to             string
-	skip           []string // folders
+	dir            string   // where from is, absolute; "" for an archive
+	skip           []string // folders in which runs keep things: no part of a workflow
 	files, folders int
 	bytes          int64
 }
@@ -110,7 +99,7 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 		return err
 	}
 	if d.IsDir() {
-		if base := d.Name(); base == ".git" || base == ".raymond" || base == "node_modules" || slices.Contains(c.skip, name) {
+		if base := d.Name(); base == ".git" || base == ".raymond" || base == "node_modules" || name != "." && slices.Contains(c.skip, filepath.Join(c.dir, filepath.FromSlash(name))) {
 			return fs.SkipDir
 		}
 		if c.folders++; c.folders > maxScopeFiles {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
@@ -15,21 +13,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// CheckAgents reports the agent CLIs that a run with these options needs, as far as the files of
-// the workflow show, and that can't be run: this program has none of the name, or it is not told
-// what to run. Only the states of the jobs count; nil is all.
+// CheckAgents reports that a run with these options needs the agent command, as far as the files of
+// the workflow show, and that nobody says what it is. Only the states of the jobs count; nil is all.
 func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
-	var out []error
 	for _, n := range s.Agents(cmp.Or(now.Backend, protocol.DefaultBackend), jobs) {
-		_, isKnown := agents.Of(n.Backend)
-		switch {
-		case !isKnown:
-			out = append(out, problem.Usage(n.State, fmt.Sprintf("this version of raymond can't run the agent %s", n.Backend), "name one of "+listed(agents.Abilities())))
-		case n.Backend == protocol.BackendCommand && now.Command == "":
-			out = append(out, problem.Usage(n.State, "nobody says which program the agent "+n.Backend+" is", "name it with --agent-command, in a job with the input agent-command"))
+		if n.Backend == protocol.BackendCommand && now.Command == "" {
+			return problem.Usage(n.State, "nobody says which program the agent "+n.Backend+" is", "name it with --agent-command, in a job with the input agent-command")
 		}
 	}
-	return errors.Join(out...)
+	return nil
 }
 
 // checkCLIs reports the agent CLIs that the run will come to, as far as the files of the workflow show, and that this machine
@@ -59,13 +51,4 @@ func Needs(c agents.Config, now state.Options, s *scope.Scope, jobs []string) (r
 	}
 	c.ClaudeArgs, c.Command = now.ClaudeArgs, now.Command
 	return agents.Needs(c, used)
-}
-
-// listed names agent CLIs.
-func listed(all []runner.Abilities) string {
-	var names []string
-	for _, a := range all {
-		names = append(names, a.Backend)
-	}
-	return strings.Join(names, ", ")
 }

@@ -25,15 +25,11 @@ func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) er
 	if !run.HasBudget() {
 		return nil
 	}
-	where := "--budget"
-	if o.Label != nil {
-		where = o.Label("budget")
-	}
 	var out []error
 	for _, u := range agents.Unpriced(w, &run, Prices(run)) {
 		if o.Jobs == nil || slices.Contains(o.Jobs, w.JobOf(u.State)) {
 			what := fmt.Sprintf("%s (in the state %s)", runner.NoPrice(u.Backend, u.Model), u.State)
-			out = append(out, problem.Usage(where, what, runner.NoPriceHint))
+			out = append(out, problem.Usage(o.Called("budget"), what, runner.NoPriceHint))
 		}
 	}
 	return errors.Join(out...)

@@ -31,10 +31,7 @@ func Unheld() string {
 // CheckScriptEnv reports variables for trusted scripts that no script of the run's jobs would get, or that
 // its agents could get as well. unheld says why agents aren't held, "" where they are.
 func CheckScriptEnv(o *options.Options, s *scope.Scope, hasPrompts bool, unheld string) error {
-	where := "--script-env"
-	if o.Label != nil {
-		where = o.Label("script-env")
-	}
+	where := o.Called("script-env")
 	switch {
 	case len(o.ScriptEnv) == 0:
 		return nil

@@ -1,4 +1,21 @@
-package main
+package mutanttest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mutant is a function that does something else.
+type mutant struct {
+	pkg      string // its folder
+	function string // its name, after that of its receiver's type and a dot
+	instead  string // statements that are run before its own, and return
+}
 
 // mutants are the functions that a test must miss, most of them barriers of the table
 // in SECURITY.md.
@@ -42,4 +59,38 @@ var mutants = []mutant{
 	{"cmd/raymond/internal/job", "commandFile.intact", "return true"},
 	{"cmd/raymond/internal/job", "fenced", "return s"},
 	{"cmd/raymond/internal/ask", "isFrom", "return true"},
+}
+
+// change returns the file that has the function, and its text with the mutant in it. The
+// function's own statements stay, so that nothing is unused.
+func (m mutant) change() (path string, text []byte, err error) {
+	receiver, name, isMethod := strings.Cut(m.function, ".")
+	head := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(receiver) + `\(.*\{`)
+	if isMethod {
+		head = regexp.MustCompile(`(?m)^func \((?:\w+ )?\*?` + receiver + `\) ` + name + `\(.*\{`)
+	}
+	paths, err := filepath.Glob(filepath.Join(filepath.FromSlash(m.pkg), "*.go"))
+	if err != nil {
+		return "", nil, err
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", nil, err
+		}
+		if at := head.FindIndex(text); at != nil && !strings.HasSuffix(path, "_test.go") {
+			return path, slices.Insert(text, at[1], []byte(" if true { "+m.instead+" };")...), nil
+		}
+	}
+	return "", nil, fmt.Errorf("%s has no function %s", m.pkg, m.function)
+}
+
+// TestEachFunctionIsThere: a mutant of a function that has another name by now tries nothing.
+func TestEachFunctionIsThere(t *testing.T) {
+	t.Chdir("../../../..")
+	for _, m := range mutants {
+		if _, _, err := m.change(); err != nil {
+			t.Error(err)
+		}
+	}
 }

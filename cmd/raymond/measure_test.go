@@ -1,0 +1,102 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Variables by which .ci/bench names the raymond that is measured, and an earlier version of it.
+const (
+	programVar = "RAYMOND_BENCH_PROGRAM"
+	earlierVar = "RAYMOND_BENCH_EARLIER"
+)
+
+// program is the raymond that is measured, and floor the least that such a program could do:
+// see testdata/floor.
+var (
+	program = sync.OnceValue(func() string {
+		if given := os.Getenv(programVar); given != "" {
+			return given
+		}
+		return build("raymond-measured", ".")
+	})
+	floor = sync.OnceValue(func() string { return build("raymond-floor", "./testdata/floor") })
+)
+
+// build builds a program as a release does.
+func build(name, pkg string) string {
+	path := filepath.Join(os.TempDir(), name)
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", path, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	return path
+}
+
+// used is what a command and everything that it waited for have used.
+type used struct{ wall, cpu time.Duration }
+
+// measure runs a command to its successful end.
+func measure(b *testing.B, cmd *exec.Cmd) used {
+	b.Helper()
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	began := time.Now()
+	if err := cmd.Run(); err != nil {
+		b.Fatalf("%q: %v\n%s", cmd.Args, err, &stderr)
+	}
+	return used{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+}
+
+// series collects the figures of a benchmark by unit, and reports the median of each.
+type series map[string][]float64
+
+func (s series) add(unit string, figure float64) { s[unit] = append(s[unit], figure) }
+
+// addTimes adds times in milliseconds, under names that begin with prefix.
+func (s series) addTimes(prefix string, wall, cpu time.Duration) {
+	s.add(prefix+"wall-ms", wall.Seconds()*1000)
+	s.add(prefix+"cpu-ms", cpu.Seconds()*1000)
+}
+
+// report reports the medians. The time of an iteration, in which several commands
+// run, says nothing and is left out.
+func (s series) report(b *testing.B) {
+	for unit, figures := range s {
+		slices.Sort(figures)
+		b.ReportMetric(figures[len(figures)/2], unit)
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// pairs counts, for each benchmark, the pairs so far.
+var pairs = map[string]int{}
+
+// inTurn measures two commands that do the same work, in turn: in every second
+// pair the other one comes first. It reports wall-ratio and cpu-ratio, ours divided
+// by the other's of the same pair, and the times of both.
+func inTurn(b *testing.B, ours, other func() used) {
+	s := series{}
+	for b.Loop() {
+		var with, without used
+		if pairs[b.Name()]++; pairs[b.Name()]%2 == 0 {
+			with, without = ours(), other()
+		} else {
+			without, with = other(), ours()
+		}
+		s.add("wall-ratio", with.wall.Seconds()/without.wall.Seconds())
+		s.add("cpu-ratio", with.cpu.Seconds()/without.cpu.Seconds())
+		s.addTimes("", with.wall, with.cpu)
+		s.addTimes("other-", without.wall, without.cpu)
+	}
+	s.report(b)
+}
