@@ -20,10 +20,10 @@ type mutant struct {
 // mutants are the functions that a test must miss, most of them barriers of the table
 // in SECURITY.md.
 var mutants = []mutant{
-	{"protocol", "Transitions.allows", "return true"},
+	{"protocol", "matcher.allows", "return true"},
 	{"protocol", "Transitions.AllowsManyForks", "return true"},
-	{"protocol", "Rule.fits", "return true"},
-	{"protocol", "inTargets", "return true"},
+	{"protocol", "matcher.fits", "return true"},
+	{"protocol", "matcher.inTargets", "return true"},
 	{"protocol", "areLogins", "return true"},
 	{"state", "limits.overBudget", `return ""`},
 	{"state", "limits.overIterations", "return false"},
@@ -55,7 +55,7 @@ var mutants = []mutant{
 	{"artifacts/slots", "mayBeForks", "return false"},
 	{"artifacts/checkpoint", "unpacked.verify", "return nil"},
 	{"artifacts/checkpoint", "Manifest.validate", "return nil"},
-	{"cmd/raymond/internal/job", "filter.allows", "return true"},
+	{"cmd/raymond/internal/job", "keep", "return environ"},
 	{"cmd/raymond/internal/job", "commandFile.intact", "return true"},
 	{"cmd/raymond/internal/job", "fenced", "return s"},
 	{"cmd/raymond/internal/ask", "isFrom", "return true"},
