@@ -11,9 +11,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // The repository of every stage, and its id.
@@ -23,27 +23,25 @@ const (
 )
 
 // Forge is the stand-in for GitHub: the REST API of one repository, its git over
-// HTTP, and the results service. Whoever asks for anything needs the token.
+// HTTP, and the results service. Whoever asks for anything needs the token. Who may do what, comments,
+// runs and artifacts are those of package sitetest.
 type Forge struct {
 	*httptest.Server
 	// Token is that of every job.
 	Token string
 	// Bare is the folder of the repository, without a work tree.
 	Bare string
-	// Levels are the permissions of people by login: "write", "read" and so on.
-	Levels map[string]string
 	// Checks are the check runs of any commit, as the API tells them.
 	Checks []any
 
-	t         testing.TB
-	artifacts *artifactstest.Server
-	rest      http.Handler
+	site *sitetest.Forge
+	t    testing.TB
+	rest http.Handler
 
 	mu     sync.Mutex // guards what follows
 	calls  []Request
 	issues []*Issue
 	pulls  []*Pull
-	last   struct{ pull, comment int } // numbers
 	before func(Request)
 }
 
@@ -58,24 +56,14 @@ func (r Request) String() string {
 	return r.Method + " " + r.Path
 }
 
-// Issue is an issue of the forge. Its JSON is what the REST API tells of it.
+// Issue is an issue of the forge.
 type Issue struct {
 	Number int
 	Title  string
 	Body   string
 	State  string // "open" or "closed"
-	Author string
 	Labels []string
-	Notes  []Comment
 	IsPull bool // the API tells pull requests as issues too
-}
-
-// Comment is one on an issue.
-type Comment struct {
-	ID      int
-	Author  string
-	Body    string
-	Created time.Time
 }
 
 // Pull is a pull request of the forge.
@@ -88,11 +76,8 @@ type Pull struct {
 // newForge starts a forge that ends with the test.
 func newForge(t testing.TB) *Forge {
 	t.Helper()
-	f := &Forge{
-		t: t, Token: "ghs_" + rand.Text(), Bare: filepath.Join(t.TempDir(), "acme", "consumer.git"),
-		Levels: map[string]string{"ann": "write", "eve": "read"}, artifacts: artifactstest.New(t),
-	}
-	f.last.pull, f.rest = 100, f.api()
+	f := &Forge{t: t, Token: "ghs_" + rand.Text(), Bare: filepath.Join(t.TempDir(), "acme", "consumer.git"), site: sitetest.NewForge(t)}
+	f.rest = f.api()
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(f.Close)
 	return f
@@ -113,17 +98,12 @@ func (f *Forge) Issue(number int) Issue {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := *f.issue(strconv.Itoa(number))
-	c.Labels, c.Notes = slices.Clone(c.Labels), slices.Clone(c.Notes)
+	c.Labels = slices.Clone(c.Labels)
 	return c
 }
 
-// Say adds a comment of somebody to an issue or a pull request, and returns it as the
-// event tells it.
-func (f *Forge) Say(number int, author, body string) any {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.note(f.issue(strconv.Itoa(number)), author, body)
-}
+// said are the comments that jobs made on an issue.
+func (f *Forge) said(number int) []sitetest.Said { return f.site.Talk.By(number, sitetest.JobsAccount) }
 
 // Pulls are the pull requests as they are now.
 func (f *Forge) Pulls() []Pull {
@@ -173,18 +153,19 @@ func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 	case token != f.Token:
 		w.Header().Set("WWW-Authenticate", `Basic realm="forge"`)
 		w.WriteHeader(http.StatusUnauthorized)
-	case strings.HasPrefix(path, "/actions/"):
-		r.URL.Path = "/api/repos/o/r" + path
-		r.Header.Set("Authorization", "Bearer "+artifactstest.APIToken)
-		f.artifacts.Config.Handler.ServeHTTP(w, r)
 	case isAPI:
 		r.URL.Path, r.URL.RawPath = cmp.Or(path, "/"), ""
 		f.rest.ServeHTTP(w, r)
 	case strings.HasPrefix(r.URL.Path, "/"+Repository+".git/"):
 		f.git(w, r)
-	case r.URL.Path == "/graphql": // who is asking
-		send(w, http.StatusOK, object{"data": object{"viewer": object{"login": bot}}})
-	default: // such as /user, which the token of a job may not ask
-		send(w, http.StatusForbidden, object{"message": "Resource not accessible by integration"})
+	default: // who is asking
+		f.ask(w, r, "/api/"+filepath.Base(r.URL.Path))
 	}
+}
+
+// ask hands a request on to the site.
+func (f *Forge) ask(w http.ResponseWriter, r *http.Request, path string) {
+	r.URL.Path = path
+	r.Header.Set("Authorization", "Bearer "+artifactstest.APIToken)
+	f.site.API.Config.Handler.ServeHTTP(w, r)
 }

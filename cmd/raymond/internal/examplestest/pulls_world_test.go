@@ -138,13 +138,14 @@ func TestAnIssueBecomesAPullRequest(t *testing.T) {
 func (s *Stage) answer(t *testing.T, number int, text string) *acttest.Result {
 	t.Helper()
 	issue := s.Forge.Issue(number)
-	return s.Run("issue_comment", payload(t, map[string]any{"action": "created", "comment": s.Forge.Say(number, "ann", text), "issue": issue.json()}))
+	return s.Run("issue_comment", payload(t, map[string]any{"action": "created", "issue": issue.json(),
+		"comment": s.Forge.site.Talk.Say(sitetest.Said{Number: number, Author: "ann", Body: text})}))
 }
 
 // wantSticky checks the one comment on the issue.
 func wantSticky(t *testing.T, s *Stage, text string) {
 	t.Helper()
-	if notes := s.Forge.Issue(7).Notes; len(notes) != 1 || !strings.Contains(notes[0].Body, text) {
+	if notes := s.Forge.said(7); len(notes) != 1 || !strings.Contains(notes[0].Body, text) {
 		t.Errorf("comments on the issue: got %+v, want one with %q", notes, text)
 	}
 }

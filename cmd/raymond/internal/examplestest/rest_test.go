@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // object is a JSON object.
@@ -18,34 +17,23 @@ type object = map[string]any
 type answers func(r *http.Request, fields object) (int, any)
 
 // api has what workflows ask of the REST API, below that of the repository. What is not known
-// here is not found, and the test that asks for it fails.
+// here, the site is asked for.
 func (f *Forge) api() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { f.ask(w, r, "/api/repos/o/r"+r.URL.Path) })
 	for pattern, answer := range map[string]answers{
-		"GET /{$}": always(object{"id": RepositoryID, "full_name": Repository, "private": true, "default_branch": "main"}),
-		"GET /collaborators/{login}/permission": func(r *http.Request, _ object) (int, any) {
-			if level := f.Levels[r.PathValue("login")]; level != "" {
-				return http.StatusOK, object{"permission": level}
-			}
-			return refused(http.StatusNotFound, "Not Found")
-		},
+		"GET /{$}":                  always(object{"id": RepositoryID, "full_name": Repository, "private": true, "default_branch": "main"}),
 		"GET /commits/{sha}/status": always(object{"state": "pending", "statuses": []any{}}),
 		"GET /commits/{sha}/check-runs": func(*http.Request, object) (int, any) {
 			return http.StatusOK, object{"total_count": len(f.Checks), "check_runs": f.Checks}
 		},
 		"GET /issues":                           f.listIssues,
 		"GET /issues/{number}":                  f.ofIssue((*Issue).tell),
-		"/issues/{a}/{b}":                       f.onComments,
 		"DELETE /issues/{number}/labels/{name}": f.ofIssue((*Issue).unlabel),
 		"GET /pulls":                            f.listPulls,
 		"POST /pulls":                           f.createPull,
 		"GET /pulls/{number}":                   f.editPull,
 		"PATCH /pulls/{number}":                 f.editPull,
-		"GET /pulls/{number}/{said}":            always([]any{}), // reviews, and comments on lines
-		"/": func(r *http.Request, _ object) (int, any) {
-			f.t.Errorf("forge: got the request %s %s, which it doesn't know", r.Method, r.URL)
-			return refused(http.StatusNotFound, "Not Found")
-		},
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			var fields object
@@ -104,39 +92,6 @@ func (i *Issue) unlabel(r *http.Request) (int, any) {
 	return http.StatusOK, i.labels()
 }
 
-// onComments answers /issues/NUMBER/comments, the comments of an issue, or one more of them, and
-// /issues/comments/ID, one of any issue, also with another text or for the last time.
-func (f *Forge) onComments(r *http.Request, fields object) (int, any) {
-	if i := f.issue(r.PathValue("a")); i != nil && r.PathValue("b") == "comments" {
-		if r.Method != http.MethodPost {
-			return http.StatusOK, pageOf(r, i.Notes)
-		}
-		return http.StatusCreated, f.note(i, bot, text(fields["body"]))
-	}
-	for _, i := range f.issues {
-		at := slices.IndexFunc(i.Notes, func(c Comment) bool { return strconv.Itoa(c.ID) == r.PathValue("b") })
-		switch {
-		case at < 0:
-			continue
-		case r.Method == http.MethodDelete:
-			i.Notes = slices.Delete(i.Notes, at, at+1)
-			return http.StatusNoContent, nil
-		case r.Method == http.MethodPatch:
-			i.Notes[at].Body = text(fields["body"])
-		}
-		return http.StatusOK, i.Notes[at]
-	}
-	return refused(http.StatusNotFound, "Not Found")
-}
-
-// note adds a comment.
-func (f *Forge) note(i *Issue, author, body string) Comment {
-	f.last.comment++
-	c := Comment{ID: 9000 + f.last.comment, Author: author, Body: body, Created: time.Now()}
-	i.Notes = append(i.Notes, c)
-	return c
-}
-
 // listIssues are the open ones that have all the labels that are asked for, the oldest first.
 func (f *Forge) listIssues(r *http.Request, _ object) (int, any) {
 	found := []any{}
@@ -149,22 +104,9 @@ func (f *Forge) listIssues(r *http.Request, _ object) (int, any) {
 	return http.StatusOK, found
 }
 
-// pageOf is the part of a list that a request asks for.
-func pageOf[T any](r *http.Request, all []T) []T {
-	number := func(name string, otherwise int) int {
-		if n, err := strconv.Atoi(r.URL.Query().Get(name)); err == nil && n > 0 {
-			return n
-		}
-		return otherwise
-	}
-	size := min(number("per_page", 30), 100)
-	from := min((number("page", 1)-1)*size, len(all))
-	return append([]T{}, all[from:min(from+size, len(all))]...) // never null
-}
-
 func (i *Issue) json() any {
 	fields := object{
-		"number": i.Number, "title": i.Title, "body": i.Body, "state": i.State, "labels": i.labels(), "user": account(i.Author), "comments": len(i.Notes),
+		"number": i.Number, "title": i.Title, "body": i.Body, "state": i.State, "labels": i.labels(),
 	}
 	if i.IsPull {
 		fields["pull_request"] = object{}
@@ -178,21 +120,6 @@ func (i *Issue) labels() []any {
 		list = append(list, object{"name": l})
 	}
 	return list
-}
-
-// bot is the login of the token's account.
-const bot = "github-actions[bot]"
-
-func account(login string) object {
-	if strings.HasSuffix(login, "[bot]") {
-		return object{"login": login, "type": "Bot"}
-	}
-	return object{"login": login, "type": "User"}
-}
-
-// MarshalJSON has the form of the REST API.
-func (c Comment) MarshalJSON() ([]byte, error) {
-	return json.Marshal(object{"id": c.ID, "body": c.Body, "user": account(c.Author), "created_at": c.Created.UTC().Format(time.RFC3339)})
 }
 
 func (f *Forge) listPulls(r *http.Request, _ object) (int, any) {
@@ -226,10 +153,9 @@ func (f *Forge) createPull(_ *http.Request, fields object) (int, any) {
 	case slices.ContainsFunc(f.pulls, same):
 		return refused(http.StatusUnprocessableEntity, "A pull request already exists for "+p.Head)
 	}
-	f.last.pull++
-	p.Number = f.last.pull
+	p.Number = 101 + len(f.pulls)
 	f.pulls = append(f.pulls, p)
-	f.issues = append(f.issues, &Issue{Number: p.Number, Title: p.Title, State: "open", Author: bot, IsPull: true})
+	f.issues = append(f.issues, &Issue{Number: p.Number, Title: p.Title, State: "open", IsPull: true})
 	return http.StatusCreated, f.pullJSON(p)
 }
 

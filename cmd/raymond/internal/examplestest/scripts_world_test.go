@@ -12,11 +12,10 @@ import (
 func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p := newScripted(t, "scheduled-poll")
-	var many []Comment
-	for i := range 120 {
-		many = append(many, Comment{ID: i + 1, Author: "eve", Body: "me too"})
+	for range 120 {
+		p.forge.site.Talk.Add(7, "eve", "me too")
 	}
-	p.forge.AddIssue(Issue{Number: 7, Title: "a & b", Body: "<c>\r\nd <!-- e -->\u202e", Labels: []string{"examine"}, Notes: many})
+	p.forge.AddIssue(Issue{Number: 7, Title: "a & b", Body: "<c>\r\nd <!-- e -->\u202e", Labels: []string{"examine"}})
 	const asked = "<function return=\"ANSWER.sh\" input=\"&gt; a &amp; b\n&gt; \n&gt; &lt;c&gt;\n&gt; d \">EXAMINE.md</function>\n"
 	for _, run := range []string{"a-1", "b-2", "b-2", "c-3"} {
 		p.env["RAYMOND_WORKFLOW_ID"] = run
@@ -26,10 +25,9 @@ func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
 	p.env["RAYMOND_WORKFLOW_ID"] = "d-4"
 	p.want("ITEM.sh", "", "<result>issue 7: nothing left to do</result>\n")
 	p.want("1_START.sh", "", "<result>nothing to do</result>\n")
-	i := p.forge.Issue(7)
-	if len(i.Notes) != 121 || !strings.Contains(i.Notes[120].Body, "3 times and came to no end") || len(i.Labels) > 0 {
-		t.Errorf("issue: got the labels %q and %d comments, the last one %+v; want no label and one more comment, which says why",
-			i.Labels, len(i.Notes), i.Notes[len(i.Notes)-1])
+	i, said := p.forge.Issue(7), p.forge.said(7)
+	if len(said) != 1 || !strings.Contains(said[0].Body, "3 times and came to no end") || len(i.Labels) > 0 {
+		t.Errorf("issue: got the labels %q and the comments %+v; want no label and one comment, which says why", i.Labels, said)
 	}
 }
 
@@ -44,8 +42,8 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 	for _, text := range []string{"first", "second"} {
 		p.want("ANSWER.sh", text, "<result>issue 7: answered</result>\n")
 	}
-	if i := p.forge.Issue(7); len(i.Notes) != 1 || !strings.Contains(i.Notes[0].Body, "```text\nfirst\n```") || len(i.Labels) > 0 {
-		t.Errorf("issue: got %+v, want the first answer and no label", i)
+	if i, said := p.forge.Issue(7), p.forge.said(7); len(said) != 1 || !strings.Contains(said[0].Body, "```text\nfirst\n```") || len(i.Labels) > 0 {
+		t.Errorf("issue: got %+v and the comments %+v, want the first answer and no label", i, said)
 	}
 	for _, n := range []string{"8", "9"} {
 		p.env["RAYMOND_VAR_ISSUE"] = n

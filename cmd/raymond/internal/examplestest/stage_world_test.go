@@ -102,13 +102,13 @@ func (setup Setup) files(t testing.TB) string {
 func (s *Stage) Run(event, payload string) *acttest.Result {
 	s.t.Helper()
 	s.run++
-	s.Forge.artifacts.ChangeRun(s.run, func(r *artifactstest.Run) {
+	s.Forge.site.Server.ChangeRun(s.run, func(r *artifactstest.Run) {
 		*r = artifactstest.Run{ID: s.run, Event: event, Status: "in_progress", Path: s.Workflow, HeadBranch: "main", HeadRepository: RepositoryID}
 	})
 	c := s.Config
 	c.Event, c.Payload, c.RunID = event, payload, s.run
-	c.Results = acttest.Results{URL: s.Forge.artifacts.URL, Token: artifactstest.Token(s.run)}
+	c.Results = acttest.Results{URL: s.Forge.site.Server.URL, Token: artifactstest.Token(s.run)}
 	res := acttest.Run(s.t, c)
-	s.Forge.artifacts.ChangeRun(s.run, func(r *artifactstest.Run) { r.Status = "completed" })
+	s.Forge.site.Server.ChangeRun(s.run, func(r *artifactstest.Run) { r.Status = "completed" })
 	return res
 }

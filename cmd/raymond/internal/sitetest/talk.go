@@ -145,10 +145,15 @@ func (k *Talk) onIssue(r *http.Request, number int, body string) (any, int) {
 	if r.Method == http.MethodPost {
 		return k.add(Said{Body: body, Author: JobsAccount, Number: number}), http.StatusCreated
 	}
-	since, _ := time.Parse(time.RFC3339, r.URL.Query().Get("since")) // zero for none
-	return k.only(func(c Said) bool {
+	query := r.URL.Query()
+	since, _ := time.Parse(time.RFC3339, query.Get("since")) // zero for none
+	list := k.only(func(c Said) bool {
 		return c.Number == number && (!c.At.Before(since) || c.Edits > 0)
-	}), http.StatusOK
+	})
+	size, _ := strconv.Atoi(query.Get("per_page")) // 0 for all
+	page, _ := strconv.Atoi(query.Get("page"))
+	from := min((max(page, 1)-1)*size, len(list))
+	return list[from:min(from+cmp.Or(size, len(list)), len(list))], http.StatusOK
 }
 
 // only are the remarks that fit; never nil.
