@@ -16,7 +16,7 @@ func TestBeginnings(t *testing.T) {
 		"B.md": "---\nmodel: b\n---\n<fork next=\"B.md\">E.md</fork> <function return=\"B.md\" agent=\"{{x}}\">E.md</function>",
 		"C.md": "---\nagent: gemini\n---\n<function return=\"B.md\" model=\"n\">C.md</function>",
 		"D.md": "---\nagent: gemini\nmodel: d\n---\n<result>x</result>",
-		"E.md": "---\nagent: codex\n---\n<goto>F.sh</goto>",
+		"E.md": "---\nagent: codex\nmodel: e\n---\n<goto>F.sh</goto>",
 		"F.sh": "echo '<reset>G.sh</reset>'",
 		"G.sh": "echo '<goto>H.md</goto>'",
 		"H.md": "<result>x</result>",
@@ -29,8 +29,8 @@ func TestBeginnings(t *testing.T) {
 		t.Fatal(problems)
 	}
 	for run, want := range map[string][]string{
-		"claude": {"A.md claude run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex ", "H.md claude run"},
-		"codex":  {"A.md codex run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex run", "H.md codex run"},
+		"claude": {"A.md claude run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex e", "H.md claude run"},
+		"codex":  {"A.md codex run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex e", "H.md codex run"},
 	} {
 		var got []string
 		for _, b := range w.Chart().Conversations(run, "run").Beginnings {

@@ -44,17 +44,11 @@ func TestOpenZipLayouts(t *testing.T) {
 		{[]string{"flow/START.md", "flow/b.txt"}, "START.md b.txt"},
 		{[]string{"flow/", "flow/START.md", "flow/sub/", "__MACOSX/", "__MACOSX/flow/._START.md", ".DS_Store", "flow/.DS_Store"}, "START.md"},
 		{nil, "! the archive is empty"},
-		{[]string{"flow/"}, "! the archive is empty"},
 		{[]string{".DS_Store", "__MACOSX/x"}, "! the archive is empty"},
 		{[]string{"a/START.md", "b/C.md"}, `! entry "b/C.md" of the archive does not lie beside "a/START.md"`},
-		{[]string{"START.md", "b/C.md"}, `! entry "b/C.md" of the archive does not lie beside "START.md"`},
 		{[]string{"b/C.md", "START.md"}, `! entry "START.md" of the archive does not lie beside "b/C.md"`},
-		{[]string{"a/START.md", "a/b/C.md"}, `! entry "a/b/C.md" of the archive is nested too deep`},
 		{[]string{"a/b/START.md"}, `! entry "a/b/START.md" of the archive is nested too deep`},
 		{[]string{"START.md", "START.md"}, `! entry "START.md" of the archive is there twice`},
-		{[]string{"a/START.md", "a/START.md"}, `! entry "a/START.md" of the archive is there twice`},
-		{[]string{"../START.md"}, `! entry "../START.md" of the archive has a name that is no path`},
-		{[]string{"/START.md"}, `! entry "/START.md" of the archive has an absolute name`},
 	} {
 		fsys, problems := openBytes(makeZip(t, "text", c.names...))
 		if got := zipSummary(t, fsys, problems); got != c.want && (c.want[0] != '!' || !strings.HasPrefix(got, c.want)) {
