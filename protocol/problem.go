@@ -47,14 +47,6 @@ func Quote(s string) string {
 	return strconv.Quote(strings.ToValidUTF8(s[:shown], "")) + "…"
 }
 
-// shorten returns s cut to the length that a message may repeat.
-func shorten(s string) string {
-	if len(s) <= shown {
-		return s
-	}
-	return strings.ToValidUTF8(s[:shown], "") + "…"
-}
-
 // QuoteAll joins at most ten names, each quoted, and says how many are left out.
 func QuoteAll(names []string) string {
 	const most = 10

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -74,7 +75,7 @@ func (r schemaReader) read(s *State) {
 		entry, ok := r.files[f.Name]
 		switch {
 		case !ok:
-			s.addProblem(f.Pos, "schema", "%s: there is no file %s beside the states", f.Key, Quote(f.Name)).Hint = DidYouMean(f.Name, r.jsonFiles())
+			s.addProblem(f.Pos, "schema", "%s: there is no file %s beside the states", f.Key, Quote(f.Name)).Hint = DidYouMean(f.Name, slices.Sorted(maps.Keys(r.files)))
 			continue
 		case !entry.Type().IsRegular():
 			s.addProblem(f.Pos, "schema", "%s: %s is not a regular file", f.Key, Quote(f.Name))
@@ -94,15 +95,4 @@ func (r schemaReader) read(s *State) {
 		}
 		s.Policy.setSchema(f.Key, parsed)
 	}
-}
-
-func (r schemaReader) jsonFiles() []string {
-	var names []string
-	for name := range r.files {
-		if strings.HasSuffix(strings.ToLower(name), ".json") {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

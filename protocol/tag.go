@@ -204,7 +204,7 @@ func checkVariables(t Tag) string {
 	for _, name := range slices.Sorted(maps.Keys(t.Variables())) {
 		key := VariableName(name)
 		if other, taken := names[key]; taken {
-			return fmt.Sprintf("the attributes %s and %s are the same variable, RAYMOND_VAR_%s, to a script", Quote(other), Quote(name), shorten(key))
+			return fmt.Sprintf("the attributes %s and %s are the same variable to a script, %s", Quote(other), Quote(name), Quote("RAYMOND_VAR_"+key))
 		}
 		names[key] = name
 	}

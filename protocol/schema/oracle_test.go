@@ -122,6 +122,8 @@ func TestLikeTheLibrary(t *testing.T) {
 	for _, text := range []string{"[1]", "[1,1]", "[]"} { // random ones seldom have as many
 		agrees(t, `{"contains":{"const":1},"minContains":0,"maxContains":1}`, text)
 	}
+	agrees(t, `{"patternProperties":{"^a":true},"additionalProperties":false}`, `{"a":1,"b":2}`)
+	agrees(t, `{"properties":{"$id":{"const":{"not":{"a":1}}},"not":{"enum":[{"items":{"b":1}}]}}}`, `{"$id":1,"not":{"items":{"b":2}}}`) // names are no keywords
 	for seed := range uint64(400) {
 		g := generator{rand.New(rand.NewPCG(seed, 18))}
 		schema := g.schema(3)

@@ -59,19 +59,3 @@ func TestClockLetsGoOfWhatIsStopped(t *testing.T) {
 		}
 	})
 }
-
-// TestAlarmThatHasRungRingsOnce: the owner may take in a message of a worker
-// although its alarm has rung, and then wait for the same alarm.
-func TestAlarmThatHasRungRingsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		clock := simulate.NewClock(epoch)
-		owner := clock.Runner()
-		alarm := owner.After(time.Hour)
-		owner.Idle(0)
-		owner.Now()
-		owner.Idle(0)
-		if got := (<-alarm).Sub(epoch); got != time.Hour {
-			t.Errorf("alarm: got it after %v, want an hour", got)
-		}
-	})
-}

@@ -12,23 +12,19 @@ import (
 // People answers the questions of a run with the answers of a replies file, as soon as
 // they are asked. A question that has no answer left waits for its timeout.
 type People struct {
-	answers  []Answer
-	used     []bool
-	updates  chan runner.Update // has room for all answers
-	asked    int                // number of the newest question
-	answered map[int]bool       // questions, by number
-	timed    bool               // a question is open that only its timeout ends
-	wrong    []string
+	answers []Answer
+	used    []bool
+	updates chan runner.Update // has room for all answers
+	asked   int                // number of the newest question
+	timed   bool               // a question is open that its timeout may end
+	wrong   []string
 }
 
 var _ runner.People = (*People)(nil)
 
 // NewPeople returns People who give the answers of a file, each once.
 func NewPeople(r *Replies) *People {
-	return &People{
-		answers: r.Answers, used: make([]bool, len(r.Answers)),
-		updates: make(chan runner.Update, len(r.Answers)), answered: map[int]bool{},
-	}
+	return &People{answers: r.Answers, used: make([]bool, len(r.Answers)), updates: make(chan runner.Update, len(r.Answers))}
 }
 
 // Open implements runner.People.
@@ -40,7 +36,7 @@ func (p *People) Open(run *state.Run) {
 			p.asked = q.Number
 			p.answer(a.ID, q)
 		}
-		p.timed = p.timed || !p.answered[q.Number] && !a.Waits.Until.IsZero()
+		p.timed = p.timed || !a.Waits.Until.IsZero()
 	}
 }
 
@@ -57,7 +53,6 @@ func (p *People) answer(agent string, q *state.Question) {
 				i+1, given.Text, q.Number, agent, strings.Join(q.Choices, ", ")))
 			return
 		}
-		p.answered[q.Number] = true
 		p.updates <- runner.Update{Agent: agent, Number: q.Number, Answer: &state.Answer{Text: text, By: "cli"}}
 		return
 	}
