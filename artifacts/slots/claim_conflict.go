@@ -79,7 +79,7 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 		return nil
 	}
 	s := newSearch(c.Finder, c.Query)
-	for a, err := range s.ask.named(c.Mine.RunID, c.name()).from(ctx) {
+	for a, err := range s.from(ctx, named(s.Archive, c.Mine.RunID, c.name())) {
 		if err == nil {
 			err = c.lookAt(ctx, s, a)
 		}
@@ -95,16 +95,16 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 
 // lookAt looks at a claim of another workflow run. It counts as long as that is in progress.
 func (c *Claimer) lookAt(ctx context.Context, s *search, a artifacts.Stored) error {
-	if err := s.ask.classify(ofLists, "", s.learnWorkflow(ctx)); err != nil || a.Expired {
-		return err
+	if a.Expired {
+		return nil
 	}
 	from, ok, err := s.accept(ctx, a)
 	if err != nil || !ok || from.run.Status == completed {
 		return err
 	}
-	other, err := c.fetch(a.Artifact, func(f *os.File) (int64, error) { return s.ask.archive.Download(ctx, a, 2*maxClaim, f) })
+	other, err := c.fetch(a.Artifact, func(f *os.File) (int64, error) { return s.Archive.Download(ctx, a, 2*maxClaim, f) })
 	if err != nil || c.hasEnded(ctx, other) {
-		return s.ask.classify(ofListed, from.name(), err)
+		return s.classify(ofListed, from.name(), err)
 	}
 	other.RunURL = from.run.URL
 	return other.conflict(a.Name, 0)

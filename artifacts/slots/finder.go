@@ -94,6 +94,13 @@ type Found struct {
 	Existing []artifacts.Artifact
 }
 
+// Remove removes the files, also of a nil Found. What is left of them goes with the job's temporary folder.
+func (f *Found) Remove() {
+	if f != nil {
+		_ = os.RemoveAll(f.Dir)
+	}
+}
+
 // Find looks in the present workflow run, and then in others, for the newest checkpoint
 // of the key that comes from where this workflow's own runs store theirs. Where another
 // workflow run has continued the run that is found, its checkpoint counts. Artifacts of another origin are passed over with a notice. When the
@@ -108,17 +115,20 @@ type Found struct {
 // found is a *checkpoint.Invalid.
 func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 	s := newSearch(f, q)
-	err := s.find(ctx)
-	s.found.Notices = s.passed.notices()
+	found, err := s.find(ctx)
+	if found == nil {
+		found = &Found{}
+	}
+	found.Notices, found.Existing = s.passed.notices(), s.existing
 	switch {
 	case err == nil:
-		return s.found, nil
+		return found, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("look for a checkpoint: %w", context.Cause(ctx))
 	case q.Mode == Auto && (isNoAccess(err) || isGone(err) || errors.Is(err, ErrListTooLong)):
-		s.found.Warning = err.Error() + "; a new run starts"
-		s.found.NoAccess = isNoAccess(err)
-		return s.found, nil
+		found.Warning = err.Error() + "; a new run starts"
+		found.NoAccess = isNoAccess(err)
+		return found, nil
 	}
 	return nil, err
 }
@@ -126,7 +136,6 @@ func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 // Existing returns what is stored under the names of a place in the present workflow
 // run, oldest first by their ids: for a job that does not look for a run to resume.
 func (f *Finder) Existing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
-	s := newSearch(f, q)
-	err := s.listHere(ctx)
-	return s.found.Existing, err
+	list, err := newSearch(f, q).here(ctx)
+	return existing(q.place().of(list)), err
 }

@@ -13,16 +13,16 @@ import (
 // jobStatus returns the status of the job that wrote a manifest in the present
 // workflow run; "" where it is not known. An earlier attempt is over, and so is an
 // earlier step of the same job; of others the REST API is asked.
-func (r *requests) jobStatus(ctx context.Context, q *Query, m *checkpoint.Manifest) string {
+func (s *search) jobStatus(ctx context.Context, m *checkpoint.Manifest) string {
 	switch {
-	case m.RunAttempt < q.Job.Attempt:
+	case m.RunAttempt < s.q.Job.Attempt:
 		return completed
-	case m.Job == q.Job.ID && m.Runner == q.Job.Runner && m.RunAttempt == q.Job.Attempt:
+	case m.Job == s.q.Job.ID && m.Runner == s.q.Job.Runner && m.RunAttempt == s.q.Job.Attempt:
 		return completed
-	case r.archive == nil:
+	case s.Archive == nil:
 		return ""
 	}
-	jobs, err := within(ctx, r, func(ctx context.Context) ([]artifacts.JobInfo, error) { return r.archive.Jobs(ctx, q.Job.RunID) })
+	jobs, err := within(ctx, s, func(ctx context.Context) ([]artifacts.JobInfo, error) { return s.Archive.Jobs(ctx, s.q.Job.RunID) })
 	if err != nil {
 		return ""
 	}

@@ -44,10 +44,13 @@ func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, boo
 		s.passed.add(a, "", why)
 		return candidate{}, false, nil
 	}
-	info, err := s.ask.run(ctx, a.RunID)
+	if err := s.learnWorkflow(ctx); err != nil {
+		return candidate{}, false, err
+	}
+	info, err := s.run(ctx, a.RunID)
 	if err != nil {
 		name := candidate{Stored: a, run: artifacts.RunInfo{ID: a.RunID}}.name()
-		return candidate{}, false, s.ask.classify(ofListed, name, err)
+		return candidate{}, false, s.classify(ofListed, name, err)
 	}
 	if why = s.q.Origin.foreignRun(info, a.Repository); why != "" {
 		s.passed.add(a, info.URL, why)
@@ -62,9 +65,9 @@ func (s *search) learnWorkflow(ctx context.Context) error {
 	if s.q.Origin.Workflow != "" || s.q.Job.RunID == 0 {
 		return nil
 	}
-	own, err := s.ask.run(ctx, s.q.Job.RunID)
+	own, err := s.run(ctx, s.q.Job.RunID)
 	s.q.Origin.Workflow = own.Path
-	return err
+	return s.classify(ofLists, "", err)
 }
 
 // foreignArtifact says why an artifact is not one of this repository's own runs,

@@ -34,26 +34,25 @@ type PartsQuery struct {
 // Parts finds what is stored of parts: in the present workflow run, and in that which
 // stored the run's own checkpoint. Errors are those of Find. One that expired or was
 // deleted counts as not stored.
-func (f *Finder) Parts(ctx context.Context, q PartsQuery) ([]PartFound, error) {
+func (f *Finder) Parts(ctx context.Context, q PartsQuery) (all []PartFound, err error) {
 	s := newSearch(f, q.Query)
-	runs, err := s.withParts(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	var all []PartFound
+	s.q.Mode = q.Base.Manifest.WorkflowID
+	runs, err := s.withParts(ctx, q.Base)
 	for _, p := range q.Parts {
-		found := PartFound{Part: p}
-		for _, run := range runs {
-			if err := s.findPart(ctx, q, &found, Place{q.Key, p.Name}.of(run)); err != nil {
-				for _, other := range append(all, found) {
-					other.Remove()
-				}
-				return nil, err
-			}
+		if err != nil {
+			break
 		}
-		slices.SortStableFunc(found.All, func(a, b *Found) int { return b.Manifest.Created.Compare(a.Manifest.Created) })
+		s.q.Part = p
+		found := PartFound{Part: p}
+		err = s.findPart(ctx, &found, runs)
 		found.Running = q.mayRun(&found)
 		all = append(all, found)
+	}
+	if err != nil {
+		for _, p := range all {
+			p.Remove()
+		}
+		return nil, err
 	}
 	return all, nil
 }
@@ -61,10 +60,7 @@ func (f *Finder) Parts(ctx context.Context, q PartsQuery) ([]PartFound, error) {
 // HasParts reports whether anything is stored of the parts, and asks for no content. A
 // service that can't be asked is an error, as for Parts.
 func (f *Finder) HasParts(ctx context.Context, q PartsQuery) (bool, error) {
-	if len(q.Parts) == 0 {
-		return false, nil
-	}
-	runs, err := newSearch(f, q.Query).withParts(ctx, q)
+	runs, err := newSearch(f, q.Query).withParts(ctx, q.Base)
 	all := slices.Concat(runs...)
 	return slices.ContainsFunc(q.Parts, func(p state.Part) bool { return len(Place{q.Key, p.Name}.of(all)) > 0 }), err
 }
@@ -72,25 +68,18 @@ func (f *Finder) HasParts(ctx context.Context, q PartsQuery) (bool, error) {
 // Remove removes what was downloaded.
 func (p *PartFound) Remove() {
 	for _, f := range p.All {
-		(&opened{dir: f.Dir}).remove()
+		f.Remove()
 	}
 }
 
 // withParts lists what each workflow run has that may have run parts, newest first.
-func (s *search) withParts(ctx context.Context, q PartsQuery) (runs [][]candidate, err error) {
-	here, err := s.allHere(ctx)
-	if err != nil {
-		return nil, err
+func (s *search) withParts(ctx context.Context, base *Found) (runs [][]candidate, err error) {
+	here, err := s.here(ctx)
+	if err != nil || base.InThisRun || base.RunID == 0 {
+		return [][]candidate{here}, err
 	}
-	runs = append(runs, here)
-	if q.Base.InThisRun && !q.Origin.Gitea || q.Base.RunID == 0 {
-		return runs, nil
-	}
-	there, err := s.allOf(ctx, artifacts.RunInfo{ID: q.Base.RunID, URL: q.Base.RunURL, Status: q.Base.RunStatus})
-	if isNoAccess(err) && q.Base.InThisRun {
-		return runs, nil // of Gitea, where earlier attempts are seen by the API alone
-	}
-	return append(runs, there), err
+	there, err := s.allOf(ctx, artifacts.RunInfo{ID: base.RunID, URL: base.RunURL, Status: base.RunStatus})
+	return [][]candidate{here, there}, err
 }
 
 // of are those of some artifacts that are checkpoints of the place.
@@ -99,55 +88,23 @@ func (p Place) of(list []candidate) []candidate {
 	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !slices.Contains(names[:], c.Name) })
 }
 
-// allHere lists what the present workflow run has.
-func (s *search) allHere(ctx context.Context) (list []candidate, err error) {
-	if s.ask.service == nil {
-		return nil, nil
-	}
-	all, err := s.ask.all(ctx)
-	for _, a := range all {
-		list = append(list, s.ofThisRun(a))
-	}
-	return list, err
-}
-
-// allOf lists what a workflow run has whose origin is accepted.
-func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (list []candidate, err error) {
-	if s.ask.archive == nil {
-		return nil, &NoAccess{}
-	}
-	for a, err := range newList(s.ask, 0, s.ask.archive.ListRun(run.ID)).from(ctx) {
-		if err != nil {
-			return list, err
-		}
-		if a.RunID == 0 || a.RunID == run.ID {
-			list = append(list, candidate{Stored: a, run: run})
+// findPart reads the newest checkpoint of a part that each workflow run has.
+func (s *search) findPart(ctx context.Context, to *PartFound, runs [][]candidate) error {
+	for _, run := range runs {
+		group := s.q.place().of(run)
+		newest, err := s.newest(ctx, group)
+		switch {
+		case isGone(err):
+			to.Notices = append(to.Notices, err.Error())
+		case err != nil:
+			return err
+		case newest != nil:
+			s.askJob(ctx, newest)
+			newest.Existing = existing(group)
+			to.All = append(to.All, newest)
 		}
 	}
-	return list, nil
-}
-
-// findPart reads the newest checkpoint of a part that a workflow run has.
-func (s *search) findPart(ctx context.Context, q PartsQuery, to *PartFound, group []candidate) error {
-	query, own := q.Query, *s
-	query.Part, query.Mode = to.Part, q.Base.Manifest.WorkflowID
-	own.q = &query
-	best, _, err := own.newest(ctx, group)
-	switch {
-	case isGone(err):
-		to.Notices = append(to.Notices, err.Error())
-		return nil
-	case err != nil || best == nil:
-		return err
-	}
-	found := &Found{}
-	own.describe(ctx, found, best)
-	if found.InThisRun {
-		for _, c := range slices.Backward(group) {
-			found.Existing = append(found.Existing, c.Artifact)
-		}
-	}
-	to.All = append(to.All, found)
+	slices.SortStableFunc(to.All, func(a, b *Found) int { return b.Manifest.Created.Compare(a.Manifest.Created) })
 	return nil
 }
 

@@ -37,54 +37,46 @@ func runName(id int64, url string) string {
 	return fmt.Sprintf("workflow run %d (%s)", id, url)
 }
 
-// opened is a candidate that was downloaded and verified.
-type opened struct {
-	candidate
-	manifest checkpoint.Manifest
-	digest   string
-	dir      string
-}
-
-// remove removes the files. What is left of them goes with the job's temporary folder.
-func (o *opened) remove() {
-	if o != nil {
-		_ = os.RemoveAll(o.dir)
-	}
-}
-
 // errUnread says that a candidate was downloaded, and is none that this job can verify.
 var errUnread = errors.New("it can't be verified")
 
 // newest reads candidates of one workflow run, the newest by id first, and returns the
 // newest that is of the run that is looked for; nil for none. Where ids don't tell the newest,
-// it reads all of them. It returns the manifests too, by artifact.
-func (s *search) newest(ctx context.Context, group []candidate) (*opened, map[int64]checkpoint.Manifest, error) {
-	var best *opened
-	manifests := map[int64]checkpoint.Manifest{}
+// it reads all of them, and puts them in the order that their manifests tell.
+func (s *search) newest(ctx context.Context, group []candidate) (best *Found, err error) {
+	read := map[int64]*checkpoint.Manifest{}
 	for _, c := range withoutExpired(group) {
-		o, err := s.read(ctx, c)
+		f, err := s.read(ctx, c)
 		if c.bySeal && errors.Is(err, errUnread) {
 			s.passed.add(c.Stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
 			continue
 		}
 		if err != nil {
-			best.remove()
+			best.Remove()
 			if !isGone(err) { // which has the name
 				err = fmt.Errorf("%s: %w", c.name(), err)
 			}
-			return nil, nil, err
+			return nil, err
 		}
-		manifests[c.ID] = o.manifest
-		if !s.q.wants(o.manifest) || best != nil && compareAge(o.manifest, best.manifest) <= 0 {
-			o.remove()
+		read[c.ID] = f.Manifest
+		if !s.q.wants(f.Manifest) || best != nil && compareAge(f.Manifest, best.Manifest) <= 0 {
+			f.Remove()
 			continue
 		}
-		best.remove()
-		if best = o; !s.q.SameIDs {
-			break
+		best.Remove()
+		if best = f; !s.q.SameIDs {
+			return best, nil
 		}
 	}
-	return best, manifests, nil
+	if s.q.SameIDs {
+		slices.SortStableFunc(group, func(a, b candidate) int {
+			if read[a.ID] == nil || read[b.ID] == nil { // it was passed over, or has expired
+				return 0
+			}
+			return compareAge(read[b.ID], read[a.ID])
+		})
+	}
+	return best, nil
 }
 
 // withoutExpired leaves out what has expired, unless all has.
@@ -96,15 +88,9 @@ func withoutExpired(group []candidate) []candidate {
 	return rest
 }
 
-// sortByAge puts artifacts in the order of age that their manifests tell. Those
-// without a manifest count as the oldest.
-func sortByAge(list []artifacts.Artifact, manifests map[int64]checkpoint.Manifest) {
-	slices.SortStableFunc(list, func(a, b artifacts.Artifact) int { return compareAge(manifests[a.ID], manifests[b.ID]) })
-}
-
 // compareAge orders checkpoints of one workflow run by age, the oldest first. Clocks
 // are asked only where generations don't tell.
-func compareAge(a, b checkpoint.Manifest) int {
+func compareAge(a, b *checkpoint.Manifest) int {
 	if a.WorkflowID == b.WorkflowID && a.Generation != b.Generation {
 		return cmp.Compare(a.Generation, b.Generation)
 	}
@@ -112,7 +98,7 @@ func compareAge(a, b checkpoint.Manifest) int {
 }
 
 // read downloads a candidate and verifies it.
-func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
+func (s *search) read(ctx context.Context, c candidate) (*Found, error) {
 	if c.Expired {
 		return nil, &Gone{Name: c.name()}
 	}
@@ -122,7 +108,7 @@ func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	size, err := s.ask.download(ctx, c, f)
+	size, err := s.download(ctx, c, f)
 	if err != nil {
 		return nil, err
 	}
@@ -130,30 +116,33 @@ func (s *search) read(ctx context.Context, c candidate) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &opened{candidate: c, dir: dir}
-	if o.manifest, o.digest, err = s.q.Read(f, size, dir); err == nil {
-		err = s.q.checkPlace(o)
+	found := &Found{
+		Dir: dir, Artifact: c.Artifact, RunID: c.run.ID, RunURL: c.run.URL, RunStatus: c.run.Status, InThisRun: c.run.ID == s.q.Job.RunID,
+	}
+	m, digest, err := s.q.Read(f, size, dir)
+	if found.Manifest, found.Digest = &m, digest; err == nil {
+		err = s.q.checkPlace(found)
 	}
 	if err != nil && c.bySeal {
 		err = fmt.Errorf("%w: %w", errUnread, err)
 	}
 	if err != nil {
-		o.remove()
+		found.Remove()
 		return nil, err
 	}
-	return o, nil
+	return found, nil
 }
 
 // wants reports whether a checkpoint is of the run that is looked for.
-func (q *Query) wants(m checkpoint.Manifest) bool { return !q.byID() || q.Mode == m.WorkflowID }
+func (q *Query) wants(m *checkpoint.Manifest) bool { return !q.byID() || q.Mode == m.WorkflowID }
 
 // byID reports whether a run is looked for by its id.
 func (q *Query) byID() bool { return q.Mode != Auto && q.Mode != Require }
 
 // checkPlace checks that a manifest agrees with the place where it was found: a
 // checkpoint that was copied there from elsewhere does not count.
-func (q *Query) checkPlace(o *opened) error {
-	m, at := o.manifest, o.Name
+func (q *Query) checkPlace(f *Found) error {
+	m, at := f.Manifest, f.Artifact.Name
 	switch {
 	case m.Key != q.Key:
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the key %q, not of %q", m.Key, q.Key)}
@@ -161,8 +150,8 @@ func (q *Query) checkPlace(o *opened) error {
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the part %q of a matrix, not of %q", m.PartName(), q.Part.Name)}
 	case m.RepositoryID != q.Origin.RepositoryID && q.Origin.RepositoryID != 0:
 		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the repository with id %d, not of %d", m.RepositoryID, q.Origin.RepositoryID)}
-	case m.RunID != o.run.ID && o.run.ID != 0:
-		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it says workflow run %d, but %d stored it", m.RunID, o.run.ID)}
+	case m.RunID != f.RunID && f.RunID != 0:
+		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it says workflow run %d, but %d stored it", m.RunID, f.RunID)}
 	}
 	return nil
 }

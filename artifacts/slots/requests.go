@@ -1,67 +1,42 @@
 package slots
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// requests asks the services, within the time that there is for a search.
-type requests struct {
-	service Service
-	archive Archive
-	act     bool
-	left    time.Duration // for all requests but downloads
-	runs    map[int64]artifacts.RunInfo
-}
-
 // within makes requests at the same time, each for a minute at most, within the time
 // that is left.
-func within[T any](ctx context.Context, r *requests, do func(context.Context) (T, error)) (T, error) {
-	began, limit := time.Now(), min(requestFor, r.left)
+func within[T any](ctx context.Context, s *search, do func(context.Context) (T, error)) (T, error) {
+	began, limit := time.Now(), min(requestFor, s.left)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no usable answer came within %v", limit))
 	defer cancel()
 	answer, err := do(limited)
-	r.left = max(0, r.left-time.Since(began))
+	s.left = max(0, s.left-time.Since(began))
 	return answer, err
 }
 
-// existing lists what the present workflow run has under the names.
-func (r *requests) existing(ctx context.Context, names [3]string) ([3][]artifacts.Artifact, error) {
-	answers, err := within(ctx, r, func(ctx context.Context) (answers [3][]artifacts.Artifact, err error) {
-		var errs [3]error
-		var all sync.WaitGroup
-		for i, name := range names {
-			all.Go(func() { answers[i], errs[i] = r.service.List(ctx, name) })
-		}
-		all.Wait()
-		return answers, cmp.Or(errs[:]...)
-	})
-	return answers, r.classify(ofThisRun, "", err)
-}
-
-// all lists everything that the present workflow run has.
-func (r *requests) all(ctx context.Context) (list []artifacts.Artifact, err error) {
-	list, err = within(ctx, r, func(ctx context.Context) ([]artifacts.Artifact, error) { return r.service.List(ctx, "") })
-	return list, r.classify(ofThisRun, "", err)
+// stored lists everything that the present workflow run has, newest first.
+func (s *search) stored(ctx context.Context) ([]artifacts.Artifact, error) {
+	list, err := within(ctx, s, func(ctx context.Context) ([]artifacts.Artifact, error) { return s.Service.List(ctx, "") })
+	return list, s.classify(ofThisRun, "", err)
 }
 
 // run asks for a workflow run, once for each.
-func (r *requests) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
-	if known, ok := r.runs[id]; ok {
+func (s *search) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
+	if known, ok := s.runs[id]; ok {
 		return known, nil
 	}
-	info, err := within(ctx, r, func(ctx context.Context) (artifacts.RunInfo, error) { return r.archive.Run(ctx, id) })
+	info, err := within(ctx, s, func(ctx context.Context) (artifacts.RunInfo, error) { return s.Archive.Run(ctx, id) })
 	if err == nil {
-		r.runs[id] = info
+		s.runs[id] = info
 	}
 	return info, err
 }
@@ -70,13 +45,13 @@ func (r *requests) run(ctx context.Context, id int64) (artifacts.RunInfo, error)
 const maxSize = 512 << 20
 
 // download fetches the content of a candidate, however long that takes.
-func (r *requests) download(ctx context.Context, c candidate, f *os.File) (size int64, err error) {
+func (s *search) download(ctx context.Context, c candidate, f *os.File) (size int64, err error) {
 	if c.here {
-		size, err = r.service.Download(ctx, c.Artifact, maxSize, f)
-		return size, r.classify(ofThisRun, c.name(), err)
+		size, err = s.Service.Download(ctx, c.Artifact, maxSize, f)
+		return size, s.classify(ofThisRun, c.name(), err)
 	}
-	size, err = r.archive.Download(ctx, c.Stored, maxSize, f)
-	return size, r.classify(ofListed, c.name(), err)
+	size, err = s.Archive.Download(ctx, c.Stored, maxSize, f)
+	return size, s.classify(ofListed, c.name(), err)
 }
 
 // subject is what a request asks for.
@@ -90,7 +65,7 @@ const (
 
 // classify gives an error of a service its kind. name says what was asked for, for
 // people. Contents that are not what they should be keep their own errors.
-func (r *requests) classify(what subject, name string, err error) error {
+func (s *search) classify(what subject, name string, err error) error {
 	var told *forge.Error
 	isContent := errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge)
 	switch {
@@ -102,7 +77,7 @@ func (r *requests) classify(what subject, name string, err error) error {
 	isRefused := errors.Is(err, artifacts.ErrRefused) // by the storage, which knows no permissions
 	isList404 := what == ofLists && told.Status == http.StatusNotFound
 	switch {
-	case r.act && told.Kind == forge.Unanswered && told.Status == 0:
+	case s.q.Act && told.Kind == forge.Unanswered && told.Status == 0:
 		return &NoAccess{Err: err, Act: true}
 	case told.Kind == forge.Denied && what != ofThisRun && !isRefused, isList404:
 		return &NoAccess{Err: err}

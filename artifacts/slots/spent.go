@@ -63,10 +63,10 @@ type spending struct {
 
 // elsewhere adds up what all workflow runs have stored.
 func (s *spending) elsewhere(ctx context.Context) error {
-	if err := s.ask.classify(ofLists, "", s.learnWorkflow(ctx)); err != nil {
+	if err := s.learnWorkflow(ctx); err != nil {
 		return err
 	}
-	for a, err := range newList(s.ask, 0, s.ask.archive.ListAll(spentPages)).from(ctx) {
+	for a, err := range s.from(ctx, &list{each: []pages{{next: s.Archive.ListAll(spentPages)}}}) {
 		if errors.Is(err, ErrListTooLong) {
 			s.sum.Minimum = fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages)
 			return nil
@@ -122,9 +122,9 @@ func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) 
 	if a.HeadRepository != 0 {
 		return true, nil
 	}
-	info, err := s.ask.run(ctx, a.RunID)
+	info, err := s.run(ctx, a.RunID)
 	if err != nil {
-		err = s.ask.classify(ofListed, a.Name, err)
+		err = s.classify(ofListed, a.Name, err)
 		if isGone(err) {
 			return false, nil // a run that was deleted takes its artifacts along
 		}
@@ -135,7 +135,7 @@ func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) 
 
 // inThisRun adds up what the present workflow run has stored.
 func (s *spending) inThisRun(ctx context.Context) error {
-	list, err := s.ask.all(ctx)
+	list, err := s.stored(ctx)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/state"
@@ -13,67 +14,64 @@ import (
 // maxReads is how many candidates are downloaded in search of a run's id.
 const maxReads = 9
 
-// search is one call of Find.
+// search is one call of a Finder.
 type search struct {
-	q      *Query
-	ask    *requests
-	passed *passedOver
-	found  *Found
-	others *list // of other workflow runs; nil before they are asked for
+	*Finder
+
+	q        Query
+	left     time.Duration // for all requests but downloads
+	runs     map[int64]artifacts.RunInfo
+	passed   passedOver
+	others   *list                // of other workflow runs; nil before they are asked for
+	existing []artifacts.Artifact // of this one, oldest first
 }
 
 func newSearch(f *Finder, q Query) *search {
-	ask := &requests{service: f.Service, archive: f.Archive, act: q.Act, left: lookFor, runs: map[int64]artifacts.RunInfo{}}
-	return &search{q: &q, ask: ask, passed: &passedOver{seen: map[int64]bool{}}, found: &Found{}}
+	return &search{Finder: f, q: q, left: lookFor, runs: map[int64]artifacts.RunInfo{}, passed: passedOver{seen: map[int64]bool{}}}
 }
 
-// find fills in what is found, in this workflow run or else in the others.
-func (s *search) find(ctx context.Context) error {
-	if err := s.listHere(ctx); err != nil {
-		return err
-	}
-	chosen, err := s.findHere(ctx)
-	if err == nil && chosen == nil {
-		if err = s.listElsewhere(ctx); err == nil {
-			chosen, err = s.findElsewhere(ctx)
-		}
-	}
-	if err != nil || chosen == nil {
-		return err
-	}
-	isHere := s.isHere(chosen)
-	newest, err := s.newestOfRun(ctx, chosen)
-	if err != nil {
-		return err
-	}
-	s.describe(ctx, s.found, newest)
-	s.found.OlderHere = isHere && !s.found.InThisRun
-	return nil
-}
-
-// findHere returns the newest checkpoint of the present workflow run; nil for none.
-func (s *search) findHere(ctx context.Context) (*opened, error) {
-	list, err := s.here(ctx)
+// find returns what is found, in this workflow run or else in the others; nil for nothing.
+func (s *search) find(ctx context.Context) (*Found, error) {
+	here, err := s.here(ctx)
 	if err != nil {
 		return nil, err
 	}
-	best, manifests, err := s.newest(ctx, list)
-	if s.q.SameIDs {
-		sortByAge(s.found.Existing, manifests)
+	here = s.q.place().of(here)
+	chosen, err := s.newest(ctx, here)
+	s.existing = existing(here)
+	if err == nil && chosen == nil {
+		chosen, err = s.findElsewhere(ctx, len(here))
 	}
-	return best, err
+	if err != nil || chosen == nil {
+		return nil, err
+	}
+	newest, err := s.newestOfRun(ctx, chosen)
+	if err != nil {
+		return nil, err
+	}
+	newest.OlderHere = chosen.InThisRun && !newest.InThisRun
+	s.askJob(ctx, newest)
+	return newest, nil
 }
 
-// findElsewhere tries the candidates of other workflow runs, the newest first. By an
+// findElsewhere tries the candidates of other workflow runs, the newest first: one after the other,
+// or, where only manifests tell the newest of a workflow run, all of one together. By an
 // id the search continues after one that is gone, which may have been another run's.
-func (s *search) findElsewhere(ctx context.Context) (*opened, error) {
+func (s *search) findElsewhere(ctx context.Context, reads int) (*Found, error) {
 	var gone error // of the newest that could not be read
-	reads := len(s.found.Existing)
-	for group, err := range s.screened(ctx) {
-		var best *opened
+	taken := map[int64]bool{}
+	for a, err := range s.elsewhere(ctx) {
+		if err == nil && taken[a.RunID] {
+			continue
+		}
+		var group []candidate
 		if err == nil {
-			reads += len(group)
-			best, _, err = s.newest(ctx, group)
+			group, err = s.screen(ctx, a)
+			taken[a.RunID] = s.q.SameIDs
+		}
+		var best *Found
+		if err == nil {
+			best, err = s.newest(ctx, group)
 		}
 		switch {
 		case isGone(err) && s.q.byID():
@@ -81,93 +79,75 @@ func (s *search) findElsewhere(ctx context.Context) (*opened, error) {
 		case err != nil || best != nil:
 			return best, err
 		}
-		if reads >= maxReads {
+		if reads += len(group); reads >= maxReads {
 			break
 		}
 	}
 	return nil, gone
 }
 
-// listHere lists what the present workflow run has, oldest first.
-func (s *search) listHere(ctx context.Context) error {
-	if s.ask.service == nil {
-		return nil
-	}
-	answers, err := s.ask.existing(ctx, s.q.place().Names())
-	if err != nil {
-		return err
-	}
-	s.found.Existing = slices.Concat(answers[:]...)
-	slices.SortFunc(s.found.Existing, func(a, b artifacts.Artifact) int { return cmp.Compare(a.ID, b.ID) })
-	return nil
-}
-
-// here returns the candidates of the present workflow run, newest first. Gitea's results
-// service has nothing of its earlier attempts, but its API does.
-func (s *search) here(ctx context.Context) ([]candidate, error) {
-	var list []candidate
+// here lists what the present workflow run has, newest first. Gitea's results service has
+// nothing of its earlier attempts, but its API does.
+func (s *search) here(ctx context.Context) (list []candidate, err error) {
+	own := artifacts.RunInfo{ID: s.q.Job.RunID}
 	known := map[int64]bool{}
-	for _, a := range slices.Backward(s.found.Existing) {
-		known[a.ID] = true
-		list = append(list, s.ofThisRun(a))
+	if s.Service != nil {
+		stored, err := s.stored(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range stored {
+			known[a.ID] = true
+			list = append(list, candidate{Stored: artifacts.Stored{Artifact: a}, run: own, here: true})
+		}
 	}
-	if !s.q.Origin.Gitea || s.ask.archive == nil {
+	if !s.q.Origin.Gitea || s.Archive == nil {
 		return list, nil
 	}
-	all, err := s.allOf(ctx, artifacts.RunInfo{ID: s.q.Job.RunID})
+	all, err := s.allOf(ctx, own)
 	if isNoAccess(err) {
 		return list, nil
 	}
-	for _, c := range s.q.place().of(all) {
-		if !known[c.ID] {
-			list = append(list, c)
+	return append(list, slices.DeleteFunc(all, func(c candidate) bool { return known[c.ID] })...), err
+}
+
+// existing are those of some candidates, the newest first, that the results service of the present
+// workflow run has listed. They come oldest first.
+func existing(list []candidate) (all []artifacts.Artifact) {
+	for _, c := range slices.Backward(list) {
+		if c.here {
+			all = append(all, c.Artifact)
 		}
 	}
-	return list, err
+	return all
 }
 
-// ofThisRun is what the results service of the present workflow run has listed.
-func (s *search) ofThisRun(a artifacts.Artifact) candidate {
-	return candidate{Stored: artifacts.Stored{Artifact: a}, run: artifacts.RunInfo{ID: s.q.Job.RunID}, here: true}
+// elsewhere goes through what other workflow runs have under the names, newest first.
+func (s *search) elsewhere(ctx context.Context) iter.Seq2[artifacts.Stored, error] {
+	if s.Archive == nil {
+		return func(yield func(artifacts.Stored, error) bool) { yield(artifacts.Stored{}, &NoAccess{}) }
+	}
+	if s.others == nil {
+		names := s.q.place().Names()
+		s.others = named(s.Archive, s.q.Job.RunID, names[:]...)
+	}
+	return s.from(ctx, s.others)
 }
 
-// listElsewhere begins to list what other workflow runs have.
-func (s *search) listElsewhere(ctx context.Context) error {
-	if s.ask.archive == nil {
-		return &NoAccess{}
+// allOf lists what a workflow run has whose origin is accepted.
+func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (all []candidate, err error) {
+	if s.Archive == nil {
+		return nil, &NoAccess{}
 	}
-	if s.others != nil {
-		return nil
-	}
-	names := s.q.place().Names()
-	s.others = s.ask.named(s.q.Job.RunID, names[:]...)
-	_, more, err := s.others.at(ctx, 0)
-	if err != nil || !more {
-		return err
-	}
-	return s.ask.classify(ofLists, "", s.learnWorkflow(ctx))
-}
-
-// screened goes through what other workflow runs have, and whose origin is accepted: one
-// candidate after the other, or, where only manifests tell the newest of a workflow run,
-// all of one together. It continues after an error, but for one of the list.
-func (s *search) screened(ctx context.Context) iter.Seq2[[]candidate, error] {
-	return func(yield func([]candidate, error) bool) {
-		taken := map[int64]bool{} // workflow runs
-		for a, err := range s.others.from(ctx) {
-			if err == nil && taken[a.RunID] {
-				continue
-			}
-			var group []candidate
-			if err == nil {
-				group, err = s.screen(ctx, a)
-				taken[a.RunID] = s.q.SameIDs
-			}
-			if (err != nil || group != nil) && !yield(group, err) {
-				return
-			}
+	for a, err := range s.from(ctx, &list{each: []pages{{next: s.Archive.ListRun(run.ID)}}}) {
+		if err != nil {
+			return all, err
+		}
+		if a.RunID == 0 || a.RunID == run.ID {
+			all = append(all, candidate{Stored: a, run: run})
 		}
 	}
+	return all, nil
 }
 
 // screen asks where an artifact comes from, and returns nothing if it is passed over. Where
@@ -188,14 +168,9 @@ func (s *search) screen(ctx context.Context, a artifacts.Stored) ([]candidate, e
 	return all, err
 }
 
-// isHere reports whether a checkpoint is of the present workflow run.
-func (s *search) isHere(o *opened) bool { return o.run.ID == s.q.Job.RunID }
-
-// describe fills in what is found: a checkpoint, and who has stored it.
-func (s *search) describe(ctx context.Context, f *Found, o *opened) {
-	f.Manifest, f.Digest, f.Dir, f.Artifact = &o.manifest, o.digest, o.dir, o.Artifact
-	f.RunID, f.RunURL, f.RunStatus, f.InThisRun = o.run.ID, o.run.URL, o.run.Status, s.isHere(o)
-	if f.InThisRun && o.manifest.Status == state.Running {
-		f.JobStatus = s.ask.jobStatus(ctx, s.q, &o.manifest)
+// askJob fills in what became of the job that stored a checkpoint.
+func (s *search) askJob(ctx context.Context, f *Found) {
+	if f.InThisRun && f.Manifest.Status == state.Running {
+		f.JobStatus = s.jobStatus(ctx, f.Manifest)
 	}
 }

@@ -51,7 +51,7 @@ func newestOf(goesWithout bool, p slots.PartFound) *slots.Found {
 		return nil
 	}
 	for _, older := range p.All[1:] {
-		(&slots.PartFound{All: []*slots.Found{older}}).Remove()
+		older.Remove()
 	}
 	return p.All[0]
 }
