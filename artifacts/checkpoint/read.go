@@ -38,22 +38,22 @@ func Read(r Reading) (Manifest, string, error) {
 
 func (r Reading) read() (m Manifest, d string, err error) {
 	files, err := r.entries()
-	if err != nil {
-		return m, "", err
-	}
-	u := unpacked{sums: map[string]*sum{}}
-	if r.Keys == nil {
-		err = invalid("", u.unpack(r.File, r.Size, r.Dir))
-	} else {
-		err = u.unseal(r, files)
+	plain, size, from := io.ReaderAt(r.File), r.Size, ""
+	if err == nil && r.Keys != nil {
+		from = bundleName
+		plain, size, err = r.Keys.open(r.File, files)
 	}
 	if err != nil {
 		return m, "", err
 	}
-	if m, err = decodeManifest(u.manifest.Bytes()); err != nil {
+	data, sums, err := unpack(plain, size, r.Dir)
+	if err != nil {
+		return m, "", invalid(from, err)
+	}
+	if m, err = decodeManifest(data); err != nil {
 		return m, "", err
 	}
-	return m, digest(u.manifest.Bytes()), u.verify(&m)
+	return m, digest(data), m.verify(sums)
 }
 
 // entries looks at the directory of the archive, and at nothing in it.
@@ -81,60 +81,43 @@ func (r Reading) entries() (map[string]*zip.File, error) {
 	return files, nil
 }
 
-// unpacked is what the archive of a run's files has been unpacked to.
-type unpacked struct {
-	manifest bytes.Buffer
-	sums     map[string]*sum // of the other files, by their names
-}
-
-// unseal unpacks a sealed checkpoint.
-func (u *unpacked) unseal(r Reading, files map[string]*zip.File) error {
-	box, err := openSealed(r.Keys, files)
-	if err != nil {
-		return err
-	}
-	plain, size, err := box.decrypt(r.File)
-	if err != nil {
-		return err
-	}
-	return invalid(bundleName, u.unpack(plain, size, r.Dir))
-}
-
-// unpack unpacks an archive of the run's files and the manifest, of which the folder
-// gets the files alone.
-func (u *unpacked) unpack(r io.ReaderAt, size int64, dir string) error {
+// unpack unpacks an archive of the run's files and the manifest. It returns the manifest, and
+// what the other files hold, by their names; the folder gets these alone.
+func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*sum, error) {
+	var manifest bytes.Buffer
+	sums := map[string]*sum{}
 	lim := limits(manifestName)
 	lim.Also = func(name string) io.Writer {
 		if name == manifestName {
-			return &u.manifest
+			return &manifest
 		}
-		u.sums[name] = &sum{Hash: sha256.New()}
-		return u.sums[name]
+		sums[name] = &sum{Hash: sha256.New()}
+		return sums[name]
 	}
 	if err := archive.Unpack(r, size, dir, lim); err != nil {
-		return err
+		return nil, nil, err
 	}
 	err := os.Remove(filepath.Join(dir, manifestName))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // the manifest is empty then
+		err = nil // the manifest is empty then
 	}
-	return err
+	return manifest.Bytes(), sums, err
 }
 
 // verify holds what was unpacked against the manifest: all of its files are there, and
 // no others.
-func (u *unpacked) verify(m *Manifest) error {
+func (m *Manifest) verify(sums map[string]*sum) error {
 	for _, f := range m.Files {
-		sum, ok := u.sums[f.Name]
+		sum, ok := sums[f.Name]
 		switch {
 		case !ok:
 			return &Invalid{fmt.Sprintf("%q", f.Name), "is in the manifest, but not in the archive"}
 		case sum.n != f.Size || sum.hex() != f.SHA256:
 			return &Invalid{fmt.Sprintf("%q", f.Name), "has not the size and SHA-256 that the manifest gives"}
 		}
-		delete(u.sums, f.Name)
+		delete(sums, f.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(u.sums)) {
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		return &Invalid{fmt.Sprintf("%q", name), "is in the archive, but not in the manifest"}
 	}
 	return nil

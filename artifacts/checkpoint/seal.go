@@ -68,58 +68,48 @@ func (p *packing) seal(w io.Writer) error {
 	return errors.Join(err, z.Close())
 }
 
-// sealed is a sealed archive whose header is known to be ours.
-type sealed struct {
-	header header
-	id     *age.X25519Identity
-	bundle *zip.File
-}
-
-// openSealed reads the header of a sealed archive and finds the key that it was
-// signed with.
-func openSealed(keys *Keys, files map[string]*zip.File) (*sealed, error) {
-	h, b := files[headerName], files[bundleName]
-	if h == nil || b == nil || len(files) != 2 {
-		return nil, &Invalid{What: fmt.Sprintf("holds other files than %s and %s", headerName, bundleName)}
-	}
-	s := &sealed{bundle: b}
-	data, err := archive.Read(h, entryLimit(headerName))
+// readHeader reads the header of a sealed archive, and finds the key that it was signed with.
+func (k *Keys) readHeader(f *zip.File) (h header, id *age.X25519Identity, err error) {
+	data, err := archive.Read(f, entryLimit(headerName))
 	if err != nil {
-		return nil, invalid(headerName, err)
+		return h, nil, invalid(headerName, err)
 	}
-	if err := decodeJSON(headerName, data, &s.header); err != nil {
-		return nil, err
+	if err := decodeJSON(headerName, data, &h); err != nil {
+		return h, nil, err
 	}
-	id, ok := keys.find(s.header.Key)
+	id, ok := k.find(h.Key)
 	if !ok {
-		return nil, &Invalid{headerName, fmt.Sprintf("sealed with the key %q, which is none of the %d in state-key", s.header.Key, len(keys.all))}
+		return h, nil, &Invalid{headerName, fmt.Sprintf("sealed with the key %q, which is none of the %d in state-key", h.Key, len(k.all))}
 	}
-	s.id = id
-	want, err := s.header.sign(id)
-	if err != nil {
-		return nil, err
+	want, err := h.sign(id)
+	if err == nil && !hmac.Equal(want, data) {
+		err = &Invalid{headerName, "has not the MAC of its key: it was changed, or made by somebody else"}
 	}
-	if !hmac.Equal(want, data) {
-		return nil, &Invalid{headerName, "has not the MAC of its key: it was changed, or made by somebody else"}
-	}
-	return s, nil
+	return h, id, err
 }
 
-// decrypt returns what bundle.age in the archive holds, when each byte of it is held against the header, and
+// open returns what bundle.age in a sealed archive holds, when each byte of it is held against the header, and
 // the size. Each piece is decrypted when it is read, so that it lies nowhere in clear before it is unpacked.
-func (s *sealed) decrypt(file io.ReaderAt) (io.ReaderAt, int64, error) {
-	at, err := s.bundle.DataOffset()
+func (k *Keys) open(file io.ReaderAt, files map[string]*zip.File) (io.ReaderAt, int64, error) {
+	if files[headerName] == nil || files[bundleName] == nil || len(files) != 2 {
+		return nil, 0, &Invalid{What: fmt.Sprintf("holds other files than %s and %s", headerName, bundleName)}
+	}
+	h, id, err := k.readHeader(files[headerName])
+	if err != nil {
+		return nil, 0, err
+	}
+	at, err := files[bundleName].DataOffset()
 	if err != nil {
 		return nil, 0, invalid(bundleName, err)
 	}
-	bundle, sum := io.NewSectionReader(file, at, s.header.Size), &sum{Hash: sha256.New()}
+	bundle, sum := io.NewSectionReader(file, at, h.Size), &sum{Hash: sha256.New()}
 	if _, err := io.Copy(sum, bundle); err != nil {
 		return nil, 0, invalid(bundleName, err)
 	}
-	if sum.hex() != s.header.SHA256 || sum.n != s.header.Size {
+	if sum.hex() != h.SHA256 || sum.n != h.Size {
 		return nil, 0, &Invalid{bundleName, "is not the one that the header is of"}
 	}
-	plain, size, err := age.DecryptReaderAt(bundle, s.header.Size, s.id)
+	plain, size, err := age.DecryptReaderAt(bundle, h.Size, id)
 	return plain, size, invalid(bundleName, err)
 }
 
