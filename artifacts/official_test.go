@@ -5,97 +5,138 @@ package artifacts_test
 import (
 	zipper "archive/zip"
 	"bytes"
+	"encoding/json"
 	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"testing/fstest"
 
-	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/artifacts/officialtest"
-	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// both are our client and the official one, in one job.
-type both struct {
-	ours   *artifacts.Runtime
-	theirs *officialtest.Client
+// official is the official client in a job.
+type official struct {
+	t   *testing.T
+	cmd []string
+	env []string
 }
 
-func pack(t *testing.T, dir string) []byte {
+func officialOf(t *testing.T, s *artifactstest.Server) official {
 	t.Helper()
-	var zip bytes.Buffer
-	w := zipper.NewWriter(&zip)
-	if err := errors.Join(w.AddFS(os.DirFS(dir)), w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return zip.Bytes()
+	pins := installtest.NPM{Name: "artifact-v6", Files: os.DirFS("testdata/official"), Dir: "artifacts/testdata/official"}
+	return official{t, []string{installtest.Node(t), "testdata/official/drive.mjs", pins.Install(t)}, []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_WORKSPACE=" + t.TempDir(),
+		"ACTIONS_RESULTS_URL=" + s.URL, "ACTIONS_RUNTIME_TOKEN=" + artifactstest.Token(7),
+		// Without it the client takes the service for one of GitHub Enterprise Server, and does nothing.
+		"GITHUB_SERVER_URL=https://github.com",
+	}}
 }
 
-func unpack(t *testing.T, zip []byte) string {
-	t.Helper()
-	dir := t.TempDir()
-	limits := archive.Limits{Entries: 100, Entry: 1 << 30, Total: 1 << 30}
-	if err := archive.Unpack(bytes.NewReader(zip), int64(len(zip)), dir, limits); err != nil {
-		t.Fatal(err)
+// do has the client do something, and reads what it answers.
+func (o official) do(what map[string]any, to any) {
+	o.t.Helper()
+	input, err := json.Marshal(what)
+	if err != nil {
+		o.t.Fatal(err)
 	}
-	return dir
+	answer := filepath.Join(o.t.TempDir(), "answer")
+	cmd := exec.CommandContext(o.t.Context(), o.cmd[0], append(o.cmd[1:], answer)...)
+	cmd.Env, cmd.Stdin = o.env, bytes.NewReader(input)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		o.t.Fatalf("%v: %v\n%s", what, err, out)
+	}
+	data, err := os.ReadFile(answer)
+	told := struct {
+		OK    any    `json:"ok"`
+		Error string `json:"error"`
+	}{OK: to}
+	if err := errors.Join(err, json.Unmarshal(data, &told)); err != nil || told.Error != "" {
+		o.t.Fatalf("%v: %v %s", what, err, told.Error)
+	}
 }
 
-// TestTheOfficialClientSeesTheSame: what the one stores the other lists, reads and deletes.
+// told is an artifact as the client tells it.
+type told struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+}
+
+func (o official) list() (list []told) {
+	o.do(map[string]any{"action": "list"}, &list)
+	return list
+}
+
+// TestTheOfficialClientSeesTheSame: what the one stores the other lists, reads and deletes, on
+// both sides of the 8 MiB that go into one block of an upload.
 func TestTheOfficialClientSeesTheSame(t *testing.T) {
 	s := artifactstest.New(t)
-	b := both{runtimeOf(t, s, 7, &waits{}, nil), officialtest.New(t, s.URL, artifactstest.Token(7))}
-	for name, folder := range officialtest.Folders() {
-		b.exchange(t, name, folder)
+	ours, theirs := runtimeOf(t, s, 7, &waits{}, nil), officialOf(t, s)
+	noise := make([]byte, 17<<20)                   // no compression makes it smaller
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
+	for name, files := range map[string]map[string]string{
+		"nothing in it":         {"empty": ""},
+		"raymond-größe-日本語 (1)": {"state.json": "{}", "logs/ä/日本.jsonl": string(noise[:70_000])},
+		"blocks":                {"a": string(noise[:8<<20+1]), "b/c": string(noise[8<<20:])},
+	} {
+		root, tree := t.TempDir(), fstest.MapFS{}
+		for path, content := range files {
+			tree[path] = &fstest.MapFile{Data: []byte(content), Mode: 0o600}
+		}
+		var zip bytes.Buffer
+		w := zipper.NewWriter(&zip)
+		if err := errors.Join(os.CopyFS(root, tree), w.AddFS(tree), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := upload(t, ours, name, zip.Bytes())
+		if list := theirs.list(); err != nil || len(list) != 1 || list[0] != (told{stored.ID, name, stored.Size}) {
+			t.Fatalf("%s: their list: got %+v, %v, want %+v alone", name, list, err, stored)
+		}
+		to := t.TempDir()
+		theirs.do(map[string]any{"action": "download", "id": stored.ID, "root": to}, &struct{}{})
+		checkFiles(t, name+", read by them", os.DirFS(to), files)
+		theirs.do(map[string]any{"action": "delete", "name": name}, &struct{}{})
+
+		var again told
+		theirs.do(map[string]any{"action": "upload", "name": name, "root": root}, &again)
+		all, err := ours.List(t.Context(), "")
+		if err != nil || len(all) != 1 || all[0].ID != again.ID || all[0].Name != name || all[0].Size != again.Size {
+			t.Fatalf("%s: our list: got %+v, %v, want %+v alone", name, all, err, again)
+		}
+		data, err := download(t, func(f *os.File) (int64, error) { return ours.Download(t.Context(), all[0], 1<<30, f) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := zipper.NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFiles(t, name+", read by us", z, files)
+		if err := ours.Delete(t.Context(), all[0]); err != nil || len(theirs.list()) > 0 {
+			t.Errorf("%s: after our delete they list %+v (%v), want none", name, theirs.list(), err)
+		}
 	}
 }
 
-// exchange has each of them store a folder and the other one read and delete it.
-func (b both) exchange(t *testing.T, name string, folder officialtest.Folder) {
+// checkFiles holds the files of a tree against those that are wanted.
+func checkFiles(t *testing.T, what string, tree fs.FS, want map[string]string) {
 	t.Helper()
-	stored, err := upload(t, b.ours, name, pack(t, folder.Write(t)))
-	if err != nil {
-		t.Fatal(err)
+	got := map[string]string{}
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(tree, name)
+		got[name] = string(data)
+		return err
+	})
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%s: got %d files (%v), want %d with the right bytes", what, len(got), err, len(want))
 	}
-	list, err := b.theirs.List()
-	if err != nil || len(list) != 1 || list[0].ID != stored.ID || list[0].Name != name || list[0].Size != stored.Size {
-		t.Fatalf("%s: their list: got %+v, %v, want %+v alone", name, list, err, stored)
-	}
-	to := t.TempDir()
-	if err := b.theirs.Download(stored.ID, to); err != nil {
-		t.Errorf("%s: %v", name, err)
-	}
-	folder.Check(t, to)
-	if err := b.theirs.Delete(name); err != nil {
-		t.Fatal(err)
-	}
-	told, err := b.theirs.Upload(name, folder.Write(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := b.ours.List(t.Context(), "")
-	if err != nil || len(all) != 1 || all[0].ID != told.ID || all[0].Name != name || all[0].Size != told.Size {
-		t.Fatalf("%s: our list: got %+v, %v, want %+v alone", name, all, err, told)
-	}
-	folder.Check(t, unpack(t, b.read(t, name)))
-	if err := b.ours.Delete(t.Context(), all[0]); err != nil {
-		t.Fatal(err)
-	}
-	if left, err := b.theirs.List(); err != nil || len(left) > 0 {
-		t.Errorf("%s: their list after our delete: got %+v, %v, want none", name, left, err)
-	}
-}
-
-// read returns the content of an artifact.
-func (b both) read(t *testing.T, name string) []byte {
-	t.Helper()
-	list, err := b.ours.List(t.Context(), name)
-	if err != nil || len(list) != 1 {
-		t.Fatalf("%s: got list %+v, %v, want one", name, list, err)
-	}
-	data, err := download(t, func(f *os.File) (int64, error) { return b.ours.Download(t.Context(), list[0], 1<<30, f) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
