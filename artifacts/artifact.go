@@ -2,8 +2,6 @@ package artifacts
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -34,19 +32,3 @@ var (
 // ForbiddenInName are the characters that names of artifacts can't have: a limit of
 // the results service.
 const ForbiddenInName = "\":<>|*?\r\n\\/"
-
-// maxName is the longest name that every service takes, in bytes.
-const maxName = 255
-
-// CheckName reports why s can't be the name of an artifact.
-func CheckName(s string) error {
-	switch {
-	case s == "":
-		return errors.New("the name is empty")
-	case len(s) > maxName:
-		return fmt.Errorf("the name has %d bytes, more than %d", len(s), maxName)
-	case strings.ContainsAny(s, ForbiddenInName):
-		return fmt.Errorf("the name %q has one of the characters %q", s, ForbiddenInName)
-	}
-	return nil
-}

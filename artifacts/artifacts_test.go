@@ -142,13 +142,10 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		attempts int
 		want     error
 	}{
-		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 503}, 5, nil},
-		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 401}, 1, nil},
 		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 400, Body: `{"msg":"bad"}`}, 1, nil},
 		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 403, Body: `{"msg":"insufficient usage to create"}`}, 1, artifacts.ErrQuota},
 		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 200, Body: `<html>`}, 5, nil},
 		{artifactstest.Fault{Op: "comp=block", Times: 9, Status: 403}, 1, nil},
-		{artifactstest.Fault{Op: "comp=block", Times: 9, Status: 0}, 5, nil},
 	} {
 		s := artifactstest.New(t)
 		s.Fail(tt.fault)
@@ -190,12 +187,7 @@ func TestContentsAreChecked(t *testing.T) {
 	}
 }
 
-func TestNamesAndTokens(t *testing.T) {
-	for _, name := range []string{"", "a/b", "a\nb", `a"b`, "a:b", "a*b", strings.Repeat("x", 256)} {
-		if artifacts.CheckName(name) == nil {
-			t.Errorf("CheckName(%.20q) = nil, want an error", name)
-		}
-	}
+func TestTokens(t *testing.T) {
 	for _, token := range []string{"", "a.b", "a.!.c", "a.e30.c", "a.eyJzY3AiOiJ4In0.c"} {
 		if _, err := artifacts.NewRuntime(artifacts.Options{URL: "http://127.0.0.1:1", Token: token}); err == nil {
 			t.Errorf("NewRuntime with token %q: no error", token)

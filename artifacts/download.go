@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
@@ -83,11 +84,9 @@ func (d downloads) get(ctx context.Context, address string, w wanted, p *forge.P
 
 // maskSignature tells mask the secret part of a signed address.
 func maskSignature(signed string, mask func(string)) {
-	u, err := url.Parse(signed)
-	if err != nil {
-		return
-	}
-	if sig := u.Query().Get("sig"); sig != "" {
+	_, query, _ := strings.Cut(signed, "?")
+	values, _ := url.ParseQuery(query) // of what is well-formed
+	if sig := values.Get("sig"); sig != "" {
 		mask(sig)
 		mask(url.QueryEscape(sig))
 	}

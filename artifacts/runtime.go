@@ -73,15 +73,12 @@ func scopes(token string) (run, job string, err error) {
 	if len(parts) != 3 {
 		return "", "", errors.New("it is no JSON web token")
 	}
-	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil {
-		return "", "", errors.New("its claims are not base64")
-	}
 	var claims struct {
 		Scopes string `json:"scp"`
 	}
-	if err := json.Unmarshal(data, &claims); err != nil {
-		return "", "", errors.New("its claims are not JSON")
+	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil || json.Unmarshal(data, &claims) != nil {
+		return "", "", errors.New("its claims are not JSON in base64")
 	}
 	for _, s := range strings.Fields(claims.Scopes) {
 		if ids := strings.Split(s, ":"); len(ids) == 3 && ids[0] == "Actions.Results" {
@@ -123,7 +120,9 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	resp, err := r.http.Do(req)
 	if err != nil {
 		e := forge.NoAnswer(0, err)
-		e.Final = r.act && q.method == listArtifacts && dropped(err)
+		if r.act && q.method == listArtifacts && (errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), "EOF")) {
+			e.Kind = forge.Missing // act drops the connection while a run has no artifact
+		}
 		return e
 	}
 	defer resp.Body.Close()
@@ -176,8 +175,9 @@ func ids(run, job string) map[string]any {
 // those of the given name unless it is empty.
 func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
 	var out listing
-	if err := r.call(ctx, r.lists(name), &out); err != nil {
-		return nil, r.noneYet(err)
+	err := r.call(ctx, r.lists(name), &out)
+	if err != nil && !forge.IsMissing(err) { // Gitea finds nothing while a run has no artifact
+		return nil, err
 	}
 	return out.named(name), nil
 }
@@ -215,21 +215,6 @@ func (l *listing) named(name string) []Artifact {
 	}
 	slices.SortFunc(list, func(a, b Artifact) int { return cmp.Compare(b.ID, a.ID) }) // the order of the services differs
 	return list
-}
-
-// noneYet forgives the services that fail while a run has no artifact: Gitea
-// finds nothing then, and act drops the connection.
-func (r *Runtime) noneYet(err error) error {
-	var e *forge.Error
-	if forge.IsMissing(err) || r.act && errors.As(err, &e) && e.Status == 0 && dropped(e.Err) {
-		return nil
-	}
-	return err
-}
-
-// dropped reports whether a connection ended before an answer came.
-func dropped(err error) bool {
-	return errors.Is(err, io.EOF) || err != nil && strings.HasSuffix(err.Error(), "EOF")
 }
 
 // Delete removes an artifact that List returned.

@@ -49,9 +49,6 @@ type New struct {
 // Upload stores a new artifact of the present run. It fails with ErrExists where
 // the run has one of that name.
 func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
-	if err := CheckName(n.Name); err != nil {
-		return Artifact{}, err
-	}
 	body := ids(r.run, r.job)
 	body["name"], body["version"] = n.Name, 4
 	if !n.Expires.IsZero() {
@@ -88,7 +85,7 @@ func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
 }
 
 // put sends content block by block, one after another: act appends in the order
-// of arrival.
+// of arrival. Signed addresses have parameters, which must stay as they are.
 func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, size int64) error {
 	var blocks []string
 	buf := make([]byte, min(blockSize, max(1, size)))
@@ -102,40 +99,21 @@ func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, siz
 		}
 		id := blockID(len(blocks))
 		blocks = append(blocks, id)
-		if err := r.send(ctx, with(signed, "comp=block&blockid="+url.QueryEscape(id)), buf[:n], nil); err != nil {
+		if err := r.send(ctx, signed+"&comp=block&blockid="+url.QueryEscape(id), buf[:n], nil); err != nil {
 			return err
 		}
 		if n < len(buf) {
 			break
 		}
 	}
-	list, err := blockList(blocks)
-	if err != nil {
-		return err
-	}
+	list := []byte(xml.Header + "<BlockList><Latest>" + strings.Join(blocks, "</Latest><Latest>") + "</Latest></BlockList>")
 	header := map[string]string{"Content-Type": "application/xml", "x-ms-blob-content-type": "application/zip"}
-	return r.send(ctx, with(signed, "comp=blocklist"), list, header)
+	return r.send(ctx, signed+"&comp=blocklist", list, header)
 }
 
 // blockID names a block; all names of a blob must be equally long.
 func blockID(n int) string {
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%036d%012d", 0, n))
-}
-
-// with adds parameters to a signed address, whose own ones must stay as they are.
-func with(signed, parameters string) string {
-	if strings.Contains(signed, "?") {
-		return signed + "&" + parameters
-	}
-	return signed + "?" + parameters
-}
-
-func blockList(blocks []string) ([]byte, error) {
-	data, err := xml.Marshal(struct {
-		XMLName xml.Name `xml:"BlockList"`
-		Latest  []string `xml:"Latest"`
-	}{Latest: blocks})
-	return append([]byte(xml.Header), data...), err
 }
 
 // send puts one part of a blob. No token goes along: the address has its own.

@@ -1,8 +1,10 @@
 package artifactstest
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -68,25 +70,15 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 	w.Write(data)
 }
 
+var field = regexp.MustCompile(`"[a-z_]+":`)
+
 // camel turns the names of fields from snake case into camel case.
 func camel(data []byte) []byte {
-	var out []byte
-	upper, inName := false, false
-	for i, c := range data {
-		if c == '"' {
-			rest := data[i+1:]
-			end := strings.IndexByte(string(rest), '"')
-			inName = end >= 0 && end+1 < len(rest) && rest[end+1] == ':' && !inName
+	return field.ReplaceAllFunc(data, func(name []byte) []byte {
+		words := bytes.Split(name, []byte("_"))
+		for _, word := range words[1:] {
+			word[0] -= 'a' - 'A'
 		}
-		if inName && c == '_' {
-			upper = true
-			continue
-		}
-		if upper && c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		upper = false
-		out = append(out, c)
-	}
-	return out
+		return bytes.Join(words, nil)
+	})
 }
