@@ -62,19 +62,6 @@ func flipped(data []byte, at int, rnd *rand.Rand) []byte {
 	return changed
 }
 
-// TestCutOff: a checkpoint that ends early is refused, wherever.
-func TestCutOff(t *testing.T) {
-	keys, _ := newKeys(t, 1)
-	for _, k := range []*checkpoint.Keys{nil, keys} {
-		data, _ := write(t, writing(k))
-		for n := range len(data) {
-			if n%41 == 0 || n > len(data)-30 {
-				refused(t, fmt.Sprintf("the first %d of %d bytes", n, len(data)), data[:n], k, "")
-			}
-		}
-	}
-}
-
 // TestRotation: a key put in front seals from then on, and the ones behind it
 // still open; a key that is taken away doesn't.
 func TestRotation(t *testing.T) {

@@ -20,7 +20,7 @@ type Session struct {
 // a comment may continue it. Those of other agents that have ended, and of failed attempts
 // that nothing refers to any more, are not among them.
 func Sessions(run *state.Run) []Session {
-	c := &collection{at: map[string]int{}}
+	c := &collection{}
 	for _, a := range run.Agents {
 		c.agent(a, run.Dir)
 	}
@@ -31,10 +31,7 @@ func Sessions(run *state.Run) []Session {
 }
 
 // collection is a list of sessions under construction.
-type collection struct {
-	all []Session
-	at  map[string]int
-}
+type collection struct{ all []Session }
 
 // agent adds the sessions of an agent. One that was sent to another directory may
 // still go back to a conversation of its caller's, or branch off its parent's,
@@ -69,10 +66,9 @@ func (c *collection) add(session Session, dirs []string) {
 	if session.ID == "" {
 		return
 	}
-	n, known := c.at[session.ID]
-	if !known {
+	n := slices.IndexFunc(c.all, func(s Session) bool { return s.ID == session.ID })
+	if n < 0 {
 		n = len(c.all)
-		c.at[session.ID] = n
 		c.all = append(c.all, session)
 	}
 	s := &c.all[n]

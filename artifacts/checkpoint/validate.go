@@ -57,11 +57,10 @@ func (m *Manifest) checkHead(c *checker) {
 	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
 	c.want(m.Status.IsKnown(), "status", "%q is unknown", m.Status)
 	c.want(m.Previous == "" || digestForm().MatchString(m.Previous), "previous", "%q is no digest", m.Previous)
-	base := Base{}
-	if m.Base != nil {
-		base = *m.Base
+	if base := m.Base; base != nil {
+		c.want(base.Digest == "" || digestForm().MatchString(base.Digest), "base.digest", "%q is no digest", base.Digest)
+		c.want(base.ArtifactID >= 0 && base.RunID >= 0, "base", "has a negative id")
 	}
-	c.want(base.Digest == "" || digestForm().MatchString(base.Digest), "base.digest", "%q is no digest", base.Digest)
 	c.want(slices.Contains([]string{"", "issue", "pr"}, m.Kind), "kind", "%q is unknown", m.Kind)
 	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
 	c.want(m.Input == "" || hashForm().MatchString(m.Input), "input_sha256", "is no SHA-256 in hex")
@@ -69,7 +68,7 @@ func (m *Manifest) checkHead(c *checker) {
 		at string
 		is int64
 	}{
-		{"base.artifact_id", base.ArtifactID}, {"base.run_id", base.RunID}, {"repository_id", m.RepositoryID}, {"run_id", m.RunID},
+		{"repository_id", m.RepositoryID}, {"run_id", m.RunID},
 		{"run_attempt", int64(m.RunAttempt)}, {"number", int64(m.Number)}, {"interval_ms", m.IntervalMS}, {"seq", int64(m.Seq)},
 		{"total_usd", int64(m.TotalUSD)}, {"iterations", int64(m.Iterations)},
 	} {

@@ -10,7 +10,7 @@
 //   - Calls, here, makes one request again while the service fails, within a Policy.
 //     It alone knows of Retry-After, rate limits and pauses between requests. A name
 //     that the service still refuses after its delete is also waited for here.
-//   - slots.Saver, above it, never repeats a request. A save that failed is over; the
+//   - checkpoints.Saver, above it, never repeats a request. A save that failed is over; the
 //     next one, of a newer state of the run, begins at the next state or after a pause.
 //
 // What looks like a third layer is none: slots.Slots turns to another slot when a name

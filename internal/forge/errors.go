@@ -134,8 +134,12 @@ func classify(resp *github.Response, err error) *Error {
 	}
 	var answer *github.ErrorResponse
 	var address *url.Error
-	if limited, wait := limitTold(err); limited {
-		e.Kind, e.Wait = Limited, cmp.Or(e.Wait, wait)
+	var primary *github.RateLimitError // also without a request, while the library knows of a limit
+	var secondary *github.AbuseRateLimitError
+	if errors.As(err, &primary) {
+		e.Kind, e.Wait = Limited, cmp.Or(e.Wait, max(0, time.Until(primary.Rate.Reset.Time)))
+	} else if errors.As(err, &secondary) {
+		e.Kind = Limited
 	}
 	switch {
 	case e.Kind == Limited:
@@ -151,21 +155,6 @@ func classify(resp *github.Response, err error) *Error {
 		e.Err = errors.New("the rate limit is used up")
 	}
 	return e
-}
-
-// limitTold reports whether an error of the library is about a rate limit, and how
-// long that lasts. The library makes no request while it knows of a limit: then there
-// is no answer to look at.
-func limitTold(err error) (limited bool, wait time.Duration) {
-	var primary *github.RateLimitError
-	var secondary *github.AbuseRateLimitError
-	switch {
-	case errors.As(err, &primary) && !primary.Rate.Reset.IsZero():
-		return true, max(0, time.Until(primary.Rate.Reset.Time))
-	case errors.As(err, &secondary) && secondary.RetryAfter != nil:
-		return true, *secondary.RetryAfter
-	}
-	return primary != nil || secondary != nil, 0
 }
 
 // maxMessage is how much of a service's own message is repeated, in bytes.
