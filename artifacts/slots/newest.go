@@ -73,13 +73,14 @@ func (s *search) continued(ctx context.Context, chosen *Found) (others []*Found,
 // after that which its job resumed: first the one that did so soonest, and of each the
 // newest by its id.
 func (s *search) storedSince(ctx context.Context, chosen *Found) (list []artifacts.Stored, err error) {
+	names := s.q.place().Names()
 	since, base := chosen.Artifact.ID, chosen.Manifest.Base
 	omit := map[int64]bool{chosen.RunID: true}
 	if base != nil {
 		since = base.ArtifactID
 		omit[base.RunID] = omit[base.RunID] || s.q.SameIDs // all that it has may be older than the base
 	}
-	for a, err := range s.elsewhere(ctx) {
+	for a, err := range s.elsewhere(ctx, names[:]...) {
 		if err != nil && !errors.Is(err, ErrListTooLong) { // runs that are older than 3,000 artifacts no longer matter
 			return nil, err
 		}

@@ -18,28 +18,6 @@ func took(base int64, run int64, generation int) func(*checkpoint.Manifest) {
 	}
 }
 
-// TestTwoWithOnePredecessorAreAConflict: runs 2 and 3 both went on with what run 1
-// left, for a while or not.
-func TestTwoWithOnePredecessorAreAConflict(t *testing.T) {
-	for _, previous := range []string{"", "sha256:2-2"} {
-		behaving(t, func(s *scene) {
-			for id := int64(1); id <= 3; id++ {
-				s.addRun(id, nil)
-			}
-			base := s.put(1, 1, nil)
-			s.put(2, 2, took(base, 1, 1))
-			if previous != "" {
-				s.put(2, 3, func(m *checkpoint.Manifest) { took(base, 1, 1)(m); m.Previous = previous })
-			}
-			s.put(3, 2, took(base, 1, 1))
-			_, err := s.find(s.query(slots.Auto))
-			if !isConflict(err) || !strings.Contains(err.Error(), "workflow run 2 ("+s.URL) || !strings.Contains(err.Error(), "workflow run 3") {
-				s.t.Errorf("previous %q: %v, want a *Conflict that names both runs", previous, err)
-			}
-		})
-	}
-}
-
 // TestNoConflict: runs in one line, runs of others and runs that nobody believes.
 func TestNoConflict(t *testing.T) {
 	for name, second := range map[string]func(s *scene, base int64){
@@ -48,9 +26,6 @@ func TestNoConflict(t *testing.T) {
 		"another id":     func(s *scene, base int64) { s.put(2, 2, other(took(base, 1, 1))); s.put(3, 3, took(base, 1, 1)) },
 		"a fork's":       func(s *scene, base int64) { s.put(66, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
 		"the same run's": func(s *scene, base int64) { s.put(3, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
-		"another job's of the same run": func(s *scene, base int64) {
-			s.put(3, 3, took(s.put(3, 2, took(base, 1, 1)), 3, 2))
-		},
 		"an unreadable": func(s *scene, base int64) {
 			s.Put(artifactstest.Stored{Run: 2, Name: names[2], Content: []byte("x")})
 			s.put(3, 3, took(base, 1, 1))
@@ -139,28 +114,44 @@ func TestTheNewestGenerationCounts(t *testing.T) {
 	}
 }
 
-// TestWhoWentOnBesideAnotherIsAConflict: what this workflow run has, and what another one
-// has made of an older part of that.
+// TestWhoWentOnBesideAnotherIsAConflict: two workflow runs have resumed one checkpoint, or one
+// of them what the other left on its way; this one may be among them.
 func TestWhoWentOnBesideAnotherIsAConflict(t *testing.T) {
-	for name, put := range map[string]func(s *scene, base int64){
-		"the other is newer": func(s *scene, base int64) {
+	for name, tt := range map[string]struct {
+		mode string
+		put  func(s *scene, base int64)
+	}{
+		"two others": {"other", func(s *scene, _ int64) {
+			base := s.put(101, 1, other(func(*checkpoint.Manifest) {}))
+			s.put(102, 2, other(took(base, 101, 1)))
+			s.put(103, 2, other(took(base, 101, 1)))
+		}},
+		"two others that resumed this one's, of which one has gone on": {slots.Auto, func(s *scene, base int64) {
+			s.put(101, 2, took(base, 100, 1))
+			s.put(101, 3, func(m *checkpoint.Manifest) { took(base, 100, 1)(m); m.Previous = "sha256:101-2" })
+			s.put(102, 2, took(base, 100, 1))
+		}},
+		"another one, which is newer": {slots.Auto, func(s *scene, base int64) {
 			s.put(100, 2, nil)
 			s.put(101, 2, took(base, 100, 1))
 			s.put(101, 3, took(base, 100, 1))
-		},
-		"it is older": func(s *scene, base int64) {
+		}},
+		"another one, which is older": {slots.Auto, func(s *scene, base int64) {
 			s.put(101, 2, took(base, 100, 1))
 			s.put(100, 2, took(base, 100, 1))
 			s.put(100, 3, took(base, 100, 1))
-		},
-		"two joined at once": func(s *scene, base int64) { s.put(100, 2, took(base, 100, 1)); s.put(101, 2, took(base, 100, 1)) },
+		}},
+		"another one, as new": {slots.Auto, func(s *scene, base int64) { s.put(100, 2, took(base, 100, 1)); s.put(101, 2, took(base, 100, 1)) }},
 	} {
-		s := newScene(t)
-		s.addRun(101, nil)
-		put(s, s.put(100, 1, nil))
-		_, err := s.find(s.query(slots.Auto))
-		if !isConflict(err) || !strings.Contains(err.Error(), "workflow run 100") || !strings.Contains(err.Error(), "workflow run 101") {
-			t.Errorf("%s: %v, want a *Conflict that names both runs", name, err)
-		}
+		behaving(t, func(s *scene) {
+			for run := int64(101); run <= 103; run++ {
+				s.addRun(run, nil)
+			}
+			tt.put(s, s.put(100, 1, nil))
+			_, err := s.find(s.query(tt.mode))
+			if !isConflict(err) || strings.Count(err.Error(), "workflow run 10") != 2 {
+				s.t.Errorf("%s: %v, want a *Conflict that names both runs", name, err)
+			}
+		})
 	}
 }

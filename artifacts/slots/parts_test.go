@@ -79,8 +79,6 @@ func TestPartsInAForeignPlace(t *testing.T) {
 	for name, edit := range map[string]func(*checkpoint.Manifest){
 		"the run itself": func(m *checkpoint.Manifest) { m.Part = nil },
 		"another part":   func(m *checkpoint.Manifest) { p := partsOf(2)[1]; m.Part = &p },
-		"another key":    func(m *checkpoint.Manifest) { m.Key = "other" },
-		"another run":    func(m *checkpoint.Manifest) { m.RunID = 7 },
 	} {
 		s := newScene(t)
 		s.put(100, 1, nil)

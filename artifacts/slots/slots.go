@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -23,77 +22,54 @@ var ErrFull = fmt.Errorf("this job has stored %d checkpoints, the most it may", 
 // ownKeys is what to do about two that store under the same names.
 const ownKeys = "give each job and step that runs at the same time a key of its own"
 
-// SlotsOptions are what Slots need.
-type SlotsOptions struct {
+// Slots are the three artifacts of the present workflow run in which the
+// checkpoints of a key are stored. Nothing that is in them is adopted at first. One goroutine
+// at a time may use them; Stored may be called at any time.
+type Slots struct {
 	Service Service
-	Key     string
-	Part    string // of a matrix; "" for the run itself
+	Place   Place
 	// Retention is how long the service is to keep a checkpoint; 0 leaves that to
 	// the service.
 	Retention time.Duration
-	// Stored is how many checkpoints this job has stored already.
-	Stored int
-	// Ours says that an earlier process of this job may have begun to store under
-	// the names: a name that the service refuses is then not a sign of somebody else.
-	Ours bool
-}
 
-// Slots are the three artifacts of the present workflow run in which the
-// checkpoints of a key are stored. One goroutine at a time may use them; Stored may
-// be called at any time.
-type Slots struct {
-	o      SlotsOptions
-	names  [3]string
 	stored atomic.Int64
-	isOurs bool  // so are all names, whatever the service has there
-	own    []own // by age, the oldest first
+	isOurs bool // so are all names, whatever the service has there
+	// own is what this run stored, or adopted, or began to store, the oldest first. Where the
+	// service did not confirm that it has arrived, it has no ID. A service may refuse the
+	// name of such for a while although it lists nothing there.
+	own []artifacts.Artifact
 }
 
-// own is what this run stored, or adopted, or began to store. A service may refuse the
-// name of such for a while although it lists nothing there.
-type own struct {
-	id     int64 // 0 where the service did not confirm that it has arrived
-	name   string
-	digest string // "" where the service does not say
-}
-
-// is reports whether an artifact is this one. A service that is asked to finish a store a
-// second time makes two of it; one that tells no digest is believed.
-func (o own) is(a artifacts.Artifact) bool {
-	if o.digest != "" && a.Digest != "" {
-		return o.name == a.Name && o.digest == a.Digest
+// isSame reports whether an artifact is one of ours. A service that is asked to finish a store a
+// second time makes two of it; one that tells no digest is believed. What an earlier process was
+// storing has no name.
+func isSame(own, a artifacts.Artifact) bool {
+	hasName := own.Name == "" || own.Name == a.Name
+	if own.Digest != "" && a.Digest != "" {
+		return hasName && own.Digest == a.Digest
 	}
-	return o.id == a.ID || o.id == 0 && o.name == a.Name
-}
-
-// NewSlots returns the slots of a key. Nothing that is in them is adopted.
-func NewSlots(o SlotsOptions) *Slots {
-	s := &Slots{o: o, names: Place{o.Key, o.Part}.Names(), isOurs: o.Ours}
-	s.stored.Store(int64(o.Stored))
-	return s
+	return own.ID == a.ID || own.ID == 0 && hasName
 }
 
 // Adopt makes existing artifacts in the slots this run's own, so that they may be
-// replaced: those of the run that is resumed, or that were there when a new one began.
-// They come oldest first, as Found.Existing has them. The names are this run's own
-// from then on, also one that the job before was cut off in storing.
+// replaced: those of the run that is resumed, or that were there when a new one began,
+// or that an earlier process of this step has stored, or was about to: of such a one the
+// digest is enough. They come oldest first, as Found.Existing has them. The names are this
+// run's own from then on, also one that the job before was cut off in storing.
 func (s *Slots) Adopt(existing []artifacts.Artifact) {
 	s.isOurs = s.isOurs || len(existing) > 0
-	for _, a := range existing {
-		s.own = append(s.own, own{a.ID, a.Name, a.Digest})
-	}
+	s.own = append(s.own, existing...)
 }
+
+// Own returns what may be replaced, as Adopt wants it.
+func (s *Slots) Own() []artifacts.Artifact { return slices.Clone(s.own) }
+
+// Count counts what an earlier process of this job has stored.
+func (s *Slots) Count(stored int) { s.stored.Add(int64(stored)) }
 
 // Stored returns how many artifacts this job has stored, those included whose
 // arrival is not sure.
 func (s *Slots) Stored() int { return int(s.stored.Load()) }
-
-// Content is what is stored.
-type Content struct {
-	Data   io.ReaderAt
-	Size   int64
-	Digest string // "sha256:…" of Data
-}
 
 // Store stores a generation: in the slot generation modulo 3, as long as every
 // save before it succeeded. In general it is the first empty slot from there on,
@@ -106,9 +82,9 @@ type Content struct {
 // oldest, the newest is alone for the time of the store; the newest itself is never
 // deleted.
 //
-// Errors are ErrFull, *Conflict where somebody else uses the slots, and else have
+// Of what is stored, the content, its size and digest are needed. Errors are ErrFull, *Conflict where somebody else uses the slots, and else have
 // a *forge.Error inside.
-func (s *Slots) Store(ctx context.Context, generation int, content Content) (artifacts.Artifact, error) {
+func (s *Slots) Store(ctx context.Context, generation int, content artifacts.New) (artifacts.Artifact, error) {
 	if s.Stored() >= MaxStores {
 		return artifacts.Artifact{}, ErrFull
 	}
@@ -135,8 +111,8 @@ type slot struct {
 // list lists the slots, and fails where something is stored that is not ours.
 func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 	var slots [3]slot
-	for i, name := range s.names {
-		entries, err := s.o.Service.List(ctx, name)
+	for i, name := range s.Place.Names() {
+		entries, err := s.Service.List(ctx, name)
 		if err != nil {
 			return slots, fmt.Errorf("list checkpoints: %w", err)
 		}
@@ -152,11 +128,11 @@ func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 
 // checkOwn fails for an artifact that is not ours.
 func (s *Slots) checkOwn(a artifacts.Artifact) error {
-	at := slices.IndexFunc(s.own, func(o own) bool { return o.is(a) })
+	at := slices.IndexFunc(s.own, func(own artifacts.Artifact) bool { return isSame(own, a) })
 	if at < 0 {
 		return &Conflict{a.Name, a.ID, "it was stored by somebody else in this workflow run; " + ownKeys}
 	}
-	s.own[at].id = a.ID
+	s.own[at].ID, s.own[at].Name = a.ID, a.Name
 	return nil
 }
 
@@ -179,7 +155,7 @@ func (s *Slots) inOrder(slots [3]slot, generation int) []slot {
 // age is how many artifacts are this run's own since that in a slot.
 func (s *Slots) age(at slot) int {
 	for i, o := range slices.Backward(s.own) {
-		if o.id == at.entries[0].ID {
+		if o.ID == at.entries[0].ID {
 			return len(s.own) - i
 		}
 	}
@@ -188,18 +164,18 @@ func (s *Slots) age(at slot) int {
 
 // replace stores under one name, after what is there was deleted. It fails with
 // ErrExists where the service still refuses the name.
-func (s *Slots) replace(ctx context.Context, at slot, c Content) (artifacts.Artifact, error) {
+func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifacts.Artifact, error) {
 	for _, a := range at.entries {
-		if err := s.o.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
+		if err := s.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
 			return artifacts.Artifact{}, fmt.Errorf("delete the oldest checkpoint: %w", err)
 		}
 	}
-	isOurs := s.isOurs || slices.ContainsFunc(s.own, func(o own) bool { return o.name == at.name })
-	n := artifacts.New{Name: at.name, Content: c.Data, Size: c.Size, Digest: c.Digest, Freed: isOurs}
-	if s.o.Retention > 0 {
-		n.Expires = time.Now().Add(s.o.Retention)
+	isOurs := s.isOurs || slices.ContainsFunc(s.own, func(own artifacts.Artifact) bool { return own.Name == at.name })
+	n.Name, n.Freed = at.name, isOurs
+	if s.Retention > 0 {
+		n.Expires = time.Now().Add(s.Retention)
 	}
-	a, err := s.o.Service.Upload(ctx, n)
+	a, err := s.Service.Upload(ctx, n)
 	isRefused := errors.Is(err, artifacts.ErrExists)
 	if isRefused && !isOurs && !wasRetried(err) {
 		return a, &Conflict{Name: n.Name, What: "somebody else in this workflow run is storing it; " + ownKeys}
@@ -207,7 +183,7 @@ func (s *Slots) replace(ctx context.Context, at slot, c Content) (artifacts.Arti
 	if !isRefused {
 		s.stored.Add(1)
 	}
-	s.own = append(s.own, own{a.ID, n.Name, c.Digest})
+	s.own = append(s.own, artifacts.Artifact{ID: a.ID, Name: n.Name, Digest: n.Digest})
 	if err != nil {
 		return a, fmt.Errorf("store checkpoint %q: %w", n.Name, err)
 	}

@@ -42,12 +42,12 @@ var names = (slots.Place{Key: key}).Names()
 func digestOf(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
 
 func slotsOf(service slots.Service) *slots.Slots {
-	return slots.NewSlots(slots.SlotsOptions{Service: service, Key: key})
+	return &slots.Slots{Service: service, Place: slots.Place{Key: key}}
 }
 
 func store(ctx context.Context, s *slots.Slots, generation int) error {
 	content := fmt.Sprintf("generation %d", generation)
-	_, err := s.Store(ctx, generation, slots.Content{Data: strings.NewReader(content), Size: int64(len(content)), Digest: digestOf(content)})
+	_, err := s.Store(ctx, generation, artifacts.New{Content: strings.NewReader(content), Size: int64(len(content)), Digest: digestOf(content)})
 	return err
 }
 
@@ -96,25 +96,6 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 		if after := len(s.All()); after != before {
 			t.Errorf("%s: %d artifacts before, %d after", tt.name, before, after)
 		}
-	}
-}
-
-// TestASecondOfOurOwnIsOurs: a service that was asked twice to finish one store
-// may make two artifacts of it. Both are replaced in their turn.
-func TestASecondOfOurOwnIsOurs(t *testing.T) {
-	s := artifactstest.New(t)
-	rotated := slotsOf(runtimeOf(t, s, 7))
-	if err := store(t.Context(), rotated, 1); err != nil {
-		t.Fatal(err)
-	}
-	s.Put(artifactstest.Stored{Run: 7, Name: names[1], Content: []byte("generation 1")})
-	for g := 2; g < 6; g++ {
-		if err := store(t.Context(), rotated, g); err != nil {
-			t.Fatalf("generation %d: %v", g, err)
-		}
-	}
-	if n := len(s.All()); n != 3 {
-		t.Errorf("%d artifacts after five generations, want the three slots", n)
 	}
 }
 
@@ -189,16 +170,8 @@ func TestALostAnswerIsNoConflict(t *testing.T) {
 func TestOwnNamesAreNoConflict(t *testing.T) {
 	for name, prepare := range map[string]func(s *artifactstest.Server) *slots.Slots{
 		"earlier process": func(s *artifactstest.Server) *slots.Slots {
-			return slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Ours: true})
-		},
-		"earlier attempt": func(s *artifactstest.Server) *slots.Slots {
-			s.Put(artifactstest.Stored{Run: 7, Name: names[0], Content: []byte("generation 3")})
-			rotated, r := slotsOf(runtimeOf(t, s, 7)), runtimeOf(t, s, 7)
-			list, err := r.List(t.Context(), names[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			rotated.Adopt(list)
+			rotated := slotsOf(runtimeOf(t, s, 7))
+			rotated.Adopt([]artifacts.Artifact{{Digest: digestOf("what it was storing")}})
 			return rotated
 		},
 		"lost answer": func(s *artifactstest.Server) *slots.Slots {
@@ -217,7 +190,8 @@ func TestOwnNamesAreNoConflict(t *testing.T) {
 
 func TestAJobStoresFourHundred(t *testing.T) {
 	s := artifactstest.New(t)
-	rotated := slots.NewSlots(slots.SlotsOptions{Service: runtimeOf(t, s, 7), Key: key, Stored: 398})
+	rotated := slotsOf(runtimeOf(t, s, 7))
+	rotated.Count(398)
 	for g, want := range []error{nil, nil, slots.ErrFull, slots.ErrFull} {
 		if err := store(t.Context(), rotated, 399+g); !errors.Is(err, want) {
 			t.Errorf("checkpoint %d of the job: %v, want %v", 399+g, err, want)
@@ -231,7 +205,8 @@ func TestAJobStoresFourHundred(t *testing.T) {
 func TestRetentionIsAskedFor(t *testing.T) {
 	const retention = 14 * 24 * time.Hour
 	service, began := &forgetful{Runtime: runtimeOf(t, artifactstest.New(t), 7)}, time.Now()
-	rotated := slots.NewSlots(slots.SlotsOptions{Service: service, Key: key, Retention: retention})
+	rotated := slotsOf(service)
+	rotated.Retention = retention
 	if err := store(t.Context(), rotated, 1); err != nil {
 		t.Fatal(err)
 	}

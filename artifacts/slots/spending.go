@@ -86,17 +86,9 @@ func parseSpent(name string) (s spent, ok bool) {
 	return spent{file: parts[1], key: parts[2], usd: state.USD(micro) * microDollar, run: run}, true
 }
 
-// Storing is where a spending is stored.
-type Storing struct {
-	Service Service
-	Expires time.Time
-	// Note is told the name before anything is stored under it; its error ends the attempt.
-	Note func(name string) error
-}
-
-// Store stores the spending under the first of its names that the workflow run does not
-// have.
-func (x Spending) Store(ctx context.Context, to Storing) error {
+// Store stores the spending until a time, under the first of its names that the workflow run
+// does not have. note is told the name before anything is stored under it; its error ends that.
+func (x Spending) Store(ctx context.Context, to Service, expires time.Time, note func(name string) error) error {
 	data, err := packed("spent.json", struct { // no more than its name says
 		Schema  int       `json:"schema"`
 		CostUSD state.USD `json:"cost_usd"`
@@ -106,17 +98,17 @@ func (x Spending) Store(ctx context.Context, to Storing) error {
 	}
 	for n := 1; n <= maxAlike; n++ {
 		name := x.name(n)
-		there, err := HasStored(ctx, to.Service, name)
+		there, err := HasStored(ctx, to, name)
 		if err != nil {
 			return err
 		}
 		if there {
 			continue
 		}
-		if err := to.Note(name); err != nil {
+		if err := note(name); err != nil {
 			return err
 		}
-		_, err = to.Service.Upload(ctx, artifacts.New{Name: name, Content: bytes.NewReader(data), Size: int64(len(data)), Expires: to.Expires})
+		_, err = to.Upload(ctx, artifacts.New{Name: name, Content: bytes.NewReader(data), Size: int64(len(data)), Expires: expires})
 		if !errors.Is(err, artifacts.ErrExists) {
 			return err
 		}

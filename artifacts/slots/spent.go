@@ -78,7 +78,8 @@ func (s *spending) elsewhere(ctx context.Context) error {
 			return nil // the rest is older still
 		}
 		x, ok := parseSpent(a.Name)
-		if !ok || x.run != a.RunID || !s.counts(x) {
+		ofFile, ofKey := s.counts(x)
+		if !ok || x.run != a.RunID || !ofFile && !ofKey {
 			continue
 		}
 		isOwn, err := s.isOwn(ctx, a)
@@ -92,21 +93,19 @@ func (s *spending) elsewhere(ctx context.Context) error {
 	return nil
 }
 
-// counts reports whether a spending is of the key or of the workflow file.
-func (s *spending) counts(x spent) bool {
-	return x.file == hashOfFile(s.q.Origin.Workflow) || x.key == hashOf(s.q.Key) && s.isAccepted(x)
-}
-
-// isAccepted reports whether a spending is of a workflow file whose runs may have the key.
-func (s *spending) isAccepted(x spent) bool {
-	return slices.ContainsFunc(s.q.Origin.files(), func(file string) bool { return hashOfFile(file) == x.file })
+// counts reports whether a spending is of the workflow file, and whether it is of the key, and of a file whose runs may
+// have that.
+func (s *spending) counts(x spent) (ofFile, ofKey bool) {
+	isAccepted := slices.ContainsFunc(s.q.Origin.files(), func(file string) bool { return hashOfFile(file) == x.file })
+	return x.file == hashOfFile(s.q.Origin.Workflow), isAccepted && x.key == hashOf(s.q.Key)
 }
 
 func (s *spending) add(x spent) {
-	if x.file == hashOfFile(s.q.Origin.Workflow) {
+	ofFile, ofKey := s.counts(x)
+	if ofFile {
 		s.sum.File = s.sum.File.Plus(x.usd)
 	}
-	if x.key == hashOf(s.q.Key) && s.isAccepted(x) {
+	if ofKey {
 		s.sum.Key = s.sum.Key.Plus(x.usd)
 	}
 }

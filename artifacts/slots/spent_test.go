@@ -22,10 +22,10 @@ func (s *scene) spend(run int64, x slots.Spending) (names []string) {
 		x.Workflow = ownFile
 	}
 	x.Job.RunID, x.Job.ID = run, "build"
-	err := x.Store(s.t.Context(), slots.Storing{Service: runtimeOf(s.t, s.Server, run), Note: func(name string) error {
+	err := x.Store(s.t.Context(), runtimeOf(s.t, s.Server, run), time.Time{}, func(name string) error {
 		names = append(names, name)
 		return nil
-	}})
+	})
 	if err != nil {
 		s.t.Fatal(err)
 	}

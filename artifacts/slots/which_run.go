@@ -59,8 +59,9 @@ func (s *search) find(ctx context.Context) (*Found, error) {
 // id the search continues after one that is gone, which may have been another run's.
 func (s *search) findElsewhere(ctx context.Context, reads int) (*Found, error) {
 	var gone error // of the newest that could not be read
+	names := s.q.place().Names()
 	taken := map[int64]bool{}
-	for a, err := range s.elsewhere(ctx) {
+	for a, err := range s.elsewhere(ctx, names[:]...) {
 		if err == nil && taken[a.RunID] {
 			continue
 		}
@@ -122,14 +123,16 @@ func existing(list []candidate) (all []artifacts.Artifact) {
 	return all
 }
 
-// elsewhere goes through what other workflow runs have under the names, newest first.
-func (s *search) elsewhere(ctx context.Context) iter.Seq2[artifacts.Stored, error] {
+// elsewhere goes through what other workflow runs have under some names, always the same, newest first.
+func (s *search) elsewhere(ctx context.Context, names ...string) iter.Seq2[artifacts.Stored, error] {
 	if s.Archive == nil {
 		return func(yield func(artifacts.Stored, error) bool) { yield(artifacts.Stored{}, &NoAccess{}) }
 	}
 	if s.others == nil {
-		names := s.q.place().Names()
-		s.others = named(s.Archive, s.q.Job.RunID, names[:]...)
+		s.others = &list{omit: s.q.Job.RunID}
+		for _, name := range names {
+			s.others.each = append(s.others.each, pages{next: s.Archive.List(name)})
+		}
 	}
 	return s.from(ctx, s.others)
 }

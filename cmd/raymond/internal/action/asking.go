@@ -104,7 +104,7 @@ func (a *asking) Open(run *state.Run) {
 // Tick is called about once a second.
 func (a *asking) Tick(now time.Time) error {
 	if a.periodic != nil {
-		a.periodic.again(now)
+		a.periodic.again()
 	}
 	return a.People.Tick(now)
 }

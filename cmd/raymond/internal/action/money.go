@@ -129,11 +129,8 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 	if part := s.part(); part != nil {
 		x.Part = part.Name
 	}
-	err := x.Store(ctx, slots.Storing{
-		Service: s.stored.runtime, Expires: time.Now().Add(keptSpending),
-		Note: func(name string) error {
-			return s.note.change(func(d *noteData) { d.Booking.Name, d.Booking.StoredUSD, d.Booking.IsStored = name, usd, false })
-		},
+	err := x.Store(ctx, s.stored.runtime, time.Now().Add(keptSpending), func(name string) error {
+		return s.note.change(func(d *noteData) { d.Booking.Name, d.Booking.StoredUSD, d.Booking.IsStored = name, usd, false })
 	})
 	if err != nil {
 		return err

@@ -220,7 +220,7 @@ func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
 	if errors.Is(err, syscall.ENOSPC) {
 		err = nil // the next job completes it
 	}
-	if err := errors.Join(store.AdoptSent(ctx), err); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return &storage{store: store, saver: store.NewSaver(s.in.CheckpointInterval)}, nil

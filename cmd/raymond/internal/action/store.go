@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -20,7 +19,7 @@ import (
 // storage is where the checkpoints of a run go while it is driven.
 type storage struct {
 	store *checkpoints.Store
-	saver *slots.Saver[*checkpoints.Snapshot]
+	saver *checkpoints.Saver
 	claim *checkpoints.Claim // this step's hold on the key
 }
 
@@ -69,7 +68,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 func newStore(s *step, o checkpoints.Options) *checkpoints.Store {
 	o.Service, o.Query, o.Keys, o.Mask, o.Origin = s.stored.runtime, s.query(), s.keys, s.log.mask, s.origin()
 	o.Seals = s.note.seals
-	o.IsOpen, o.Temp, o.Warn, o.Ours = sync.OnceValue(func() bool { return s.keys == nil && isPublic(s.event, s.in, s.api) }), s.dirs.state, s.log.warn, s.isPost
+	o.IsOpen, o.Temp, o.Warn = sync.OnceValue(func() bool { return s.keys == nil && isPublic(s.event, s.in, s.api) }), s.dirs.state, s.log.warn
 	o.Retention = time.Duration(s.in.RetentionDays) * 24 * time.Hour
 	if s.in.Workspace == job.WorkspaceGit {
 		o.Git = s.git
@@ -151,7 +150,7 @@ func (b *periodic) Offer(run *state.Run, now time.Time) (taken bool) {
 	}
 	if isUrgent {
 		b.urgent = shot
-		b.again(now)
+		b.again()
 	} else {
 		b.to.saver.Start(shot)
 	}
@@ -159,14 +158,14 @@ func (b *periodic) Offer(run *state.Run, now time.Time) (taken bool) {
 }
 
 // again stores what is urgent, also after a save that failed.
-func (b *periodic) again(now time.Time) {
+func (b *periodic) again() {
 	switch {
 	case b.urgent == nil:
 	case !b.asks.NeedsCheckpoint():
 		b.urgent = nil
 	case b.to.saver.IsSpent():
 		b.asks.GiveUpStoring()
-	case b.to.saver.IsFree(now):
+	default:
 		b.to.saver.Start(b.urgent)
 	}
 }

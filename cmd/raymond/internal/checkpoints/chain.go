@@ -28,11 +28,10 @@ type Chain struct {
 	Began      Began            `json:"began"`
 	Name       string           `json:"name"`   // of the artifact
 	Stored     int              `json:"stored"` // artifacts by this job
-	// Existing are the artifacts that this part of the run may replace, oldest first.
+	// Existing are the artifacts that this part of the run may replace, as slots.Slots.Own has
+	// them. The last may be an archive that was being stored, and of which it is not known
+	// whether it has arrived.
 	Existing []artifacts.Artifact `json:"standing"`
-	// Sending is the digest of an archive that was being stored, and of which it is not
-	// known whether it has arrived; "" for none.
-	Sending string `json:"sending,omitempty"`
 	// Sessions are the conversations that the run needs, as this part of it has left
 	// them; nil before its end is stored.
 	Sessions map[string]left `json:"sessions,omitempty"`
@@ -46,16 +45,4 @@ const ChainFile = "checkpoint.json"
 func ReadChain(dir string) (c Chain, err error) {
 	err = seal.ReadNote(filepath.Join(dir, ChainFile), &c)
 	return c, err
-}
-
-// write keeps the chain for ReadChain.
-func (c *Chain) write(dir string, seals *seal.Seals) error {
-	return seals.Note(filepath.Join(dir, ChainFile), c)
-}
-
-// add makes a checkpoint that was stored as an artifact the last one of the chain.
-func (c *Chain) add(a artifacts.Artifact, m made) {
-	last := m.Manifest
-	c.Generation, c.Digest, c.Seq, c.Status = last.Generation, m.Digest, last.Seq, last.Status
-	c.Name, c.Sending, c.Existing, c.Sessions = a.Name, "", append(c.Existing, a), m.sessions
 }

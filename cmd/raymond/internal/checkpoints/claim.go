@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,22 +26,17 @@ func lostKey(key string) string { return fmt.Sprintf("a conflict about the key %
 
 // Claim is the hold of a run on its key, so that no other job drives a run with the same key
 // meanwhile. A key is claimed beside the run: scripts don't wait for it, and prompts, which
-// cost money, do for a time. All methods may be called at any time by
-// any goroutine. A nil *Claim is that of a run which needs none: it is never lost, and
-// nobody waits for it.
+// cost money, do for a time. Check and Release are for one goroutine at a time, the other
+// methods for any.
 type Claim struct {
-	warn    func(string)
-	lost    func()
-	asked   chan string // brings the reason to end the run
-	end     context.CancelFunc
-	ended   chan struct{} // closed when nobody tries to claim the key any more
-	decided chan struct{} // closed when the key is this run's, or somebody else's
-	begun   time.Time
-
-	using   sync.Mutex // guards claimer, which takes its time
-	claimer *slots.Claimer
-
-	isOurs   atomic.Bool                    // the claim was stored
+	warn     func(string)
+	lost     func()
+	asked    chan string // brings the reason to end the run
+	end      context.CancelFunc
+	ended    chan struct{} // closed when nobody tries to claim the key any more
+	decided  chan struct{} // closed when the key is this run's, or somebody else's
+	begun    time.Time
+	claimer  *slots.Claimer                 // of the goroutine that claims the key, until that has ended
 	conflict atomic.Pointer[slots.Conflict] // with somebody else; nil for none
 }
 
@@ -52,8 +46,8 @@ type Claim struct {
 func StartClaim(claimer *slots.Claimer, warn func(string), lost func()) *Claim {
 	ctx, end := context.WithCancel(context.Background())
 	c := &Claim{
-		warn: warn, lost: lost, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}), begun: time.Now(),
-		claimer: claimer,
+		warn: warn, lost: lost, asked: make(chan string, 1), end: end, ended: make(chan struct{}), decided: make(chan struct{}),
+		begun: time.Now(), claimer: claimer,
 	}
 	go func() {
 		defer close(c.ended)
@@ -65,7 +59,7 @@ func StartClaim(claimer *slots.Claimer, warn func(string), lost func()) *Claim {
 // take claims the key, again and again where the service fails.
 func (c *Claim) take(ctx context.Context) {
 	for pause, warned := firstRetry, false; ; pause = min(2*pause, lastRetry) {
-		err := c.try(ctx)
+		err := c.claimer.Take(ctx)
 		var conflict *slots.Conflict
 		switch {
 		case err == nil:
@@ -87,15 +81,6 @@ func (c *Claim) take(ctx context.Context) {
 	}
 }
 
-// try claims the key once.
-func (c *Claim) try(ctx context.Context) error {
-	c.using.Lock()
-	defer c.using.Unlock()
-	err := c.claimer.Take(ctx)
-	c.isOurs.Store(err == nil)
-	return err
-}
-
 // lose notes that somebody else has the key, and asks for the end of the run. Only
 // the first conflict counts.
 func (c *Claim) lose(conflict *slots.Conflict) {
@@ -106,19 +91,11 @@ func (c *Claim) lose(conflict *slots.Conflict) {
 }
 
 // Asked brings the reason to end the run, once, when somebody else has the key. The
-// channel is never closed; it is nil for a nil Claim.
-func (c *Claim) Asked() <-chan string {
-	if c == nil {
-		return nil
-	}
-	return c.asked
-}
+// channel is never closed.
+func (c *Claim) Asked() <-chan string { return c.asked }
 
 // Wait returns when it is decided who has the key, after d, or when the context ends.
 func (c *Claim) Wait(ctx context.Context, d time.Duration) {
-	if c == nil {
-		return
-	}
 	select {
 	case <-c.decided:
 	case <-time.After(d):
@@ -126,7 +103,7 @@ func (c *Claim) Wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Conflict is who has the key instead, as far as it is known; nil for nobody.
+// Conflict is who has the key instead, as far as it is known; nil for nobody, also of a nil Claim.
 func (c *Claim) Conflict() *slots.Conflict {
 	if c == nil {
 		return nil
@@ -142,11 +119,11 @@ func (c *Claim) Check(ctx context.Context) error {
 	if conflict := c.Conflict(); conflict != nil {
 		return conflict
 	}
-	if c == nil || !c.isOurs.Load() {
+	select {
+	case <-c.decided:
+	default:
 		return nil
 	}
-	c.using.Lock()
-	defer c.using.Unlock()
 	err := c.claimer.Check(ctx)
 	var conflict *slots.Conflict
 	if !errors.As(err, &conflict) {
@@ -159,12 +136,7 @@ func (c *Claim) Check(ctx context.Context) error {
 // Release stops claiming the key and removes this run's claim, and nobody else's. An
 // error is one of the service: the claim then stays until its job is over.
 func (c *Claim) Release(ctx context.Context) error {
-	if c == nil {
-		return nil
-	}
 	c.end()
 	<-c.ended
-	c.using.Lock()
-	defer c.using.Unlock()
 	return c.claimer.Release(ctx)
 }

@@ -16,9 +16,8 @@ import (
 type made struct {
 	checkpoint.Written
 	archive  io.ReaderAt
-	remove   func()               // the archive
-	leftOut  []checkpoint.LeftOut // what it lacks of what there was
-	notes    []string             // what it lacks, for people
+	remove   func()   // the archive
+	notes    []string // what it lacks, for people
 	sessions map[string]left
 }
 
@@ -45,78 +44,71 @@ func (s *Store) writeFile(shot *Snapshot, w work) (made, error) {
 	if err != nil {
 		return made{}, errors.Join(err, os.RemoveAll(temp))
 	}
-	m, err := s.writeWhole(f, shot, w)
-	m.archive, m.remove = f, func() { _ = errors.Join(f.Close(), os.RemoveAll(temp)) }
+	m := made{archive: f, remove: func() { _ = errors.Join(f.Close(), os.RemoveAll(temp)) }}
+	what, notes, err := s.whole(shot, w, temp)
+	if m.notes = notes; err == nil {
+		m.Written, err = checkpoint.Write(f, what)
+	}
 	if err != nil {
 		m.remove()
 	}
 	return m, err
 }
 
-// writeWhole writes all that may be stored of a run. With an error it still returns
-// the notes.
-func (s *Store) writeWhole(to *os.File, shot *Snapshot, w work) (made, error) {
-	out, isOpen := made{notes: w.notes}, s.o.IsOpen()
+// whole says what a checkpoint of all that may be stored of a run has, with notes. What is made for
+// it is put into a folder.
+func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writing, notes []string, err error) {
+	isOpen := s.o.IsOpen()
 	parts, err := shot.logs()
 	if err != nil {
-		return out, fmt.Errorf("read logs: %w", err)
+		return what, w.notes, fmt.Errorf("read logs: %w", err)
 	}
-	parts = append(parts, checkpoint.Part{Name: "state.json", Data: shot.state})
-	past, notes := shot.addHistory(filepath.Dir(to.Name()), !isOpen)
-	parts, out.notes = append(parts, past...), append(slices.Clone(out.notes), notes...)
-	if shot.events.Path != "" {
+	past, notes := shot.addHistory(temp, !isOpen)
+	notes = slices.Concat(w.notes, notes)
+	if parts = append(parts, past...); shot.events.Path != "" {
 		parts = append(parts, shot.events)
 	}
-	m, transcripts := s.manifest(shot), shot.transcripts
-	switch {
-	case isOpen:
+	m := s.manifest(shot)
+	if isOpen {
 		m.Transcripts = nil
 		m.LeftOut = []checkpoint.LeftOut{
-			{What: "transcripts", Held: len(transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Held: w.held, Why: checkpoint.NoKey},
+			{What: "transcripts", Held: len(shot.transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Held: w.held, Why: checkpoint.NoKey},
 		}
-		out.notes = append(slices.Clone(out.notes), openNotes(m.LeftOut)...)
-	default:
-		parts = append(append(parts, transcripts...), w.parts...)
+		for _, lost := range m.Lacks() {
+			notes = append(notes, "The checkpoint lacks the "+lost+", since anybody may read artifacts of a public repository.")
+		}
+	} else {
+		parts = slices.Concat(parts, shot.transcripts, w.parts)
 		if w.lost != "" {
-			m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: w.lost})
+			m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: w.lost}}
 		}
 	}
-	out.leftOut = slices.DeleteFunc(slices.Clone(m.LeftOut), func(l checkpoint.LeftOut) bool { return !l.Held })
-	hide := s.o.Mask.Sparing(slices.Concat(shot.dirs, w.names))
-	out.Written, err = checkpoint.Write(to, checkpoint.Writing{Manifest: m, Parts: parts, Keys: s.o.Keys, Mask: hide.Fill})
-	return out, err
+	return s.writing(shot, m, parts, w.names), notes, nil
+}
+
+// writing is a checkpoint of a snapshot with its state and more parts. Names are what must stay as it is.
+func (s *Store) writing(shot *Snapshot, m checkpoint.Manifest, more []checkpoint.Part, names []string) checkpoint.Writing {
+	parts := append(more, checkpoint.Part{Name: "state.json", Data: shot.state})
+	return checkpoint.Writing{Manifest: m, Parts: parts, Keys: s.o.Keys, Mask: s.o.Mask.Sparing(slices.Concat(shot.dirs, names)).Fill}
 }
 
 // writeState makes a checkpoint of the state alone, in memory, as the disk may be full; why says why the rest could not be packed.
 func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
-	out := made{remove: func() {}, notes: []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."}}
+	m := s.manifest(shot)
+	m.Transcripts = nil
 	if len(shot.transcripts) > 0 {
-		out.leftOut = append(out.leftOut, checkpoint.LeftOut{What: "transcripts", Held: true, Why: checkpoint.Unpacked})
+		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "transcripts", Held: true, Why: checkpoint.Unpacked})
 	}
 	if w.held {
-		out.leftOut = append(out.leftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.Unpacked})
+		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.Unpacked})
 	}
-	m := s.manifest(shot)
-	m.Transcripts, m.LeftOut = nil, out.leftOut
-	var err error
 	var to bytes.Buffer
-	out.Written, err = checkpoint.Write(&to, checkpoint.Writing{
-		Manifest: m, Parts: []checkpoint.Part{{Name: "state.json", Data: shot.state}}, Keys: s.o.Keys, Mask: s.o.Mask.Sparing(shot.dirs).Fill,
-	})
+	written, err := checkpoint.Write(&to, s.writing(shot, m, nil, nil))
 	if err != nil {
 		return made{}, errors.Join(why, err)
 	}
-	out.archive = bytes.NewReader(to.Bytes())
-	return out, nil
-}
-
-// openNotes says what a checkpoint that anybody may read lacks.
-func openNotes(left []checkpoint.LeftOut) []string {
-	var notes []string
-	for _, l := range left {
-		if l.Held {
-			notes = append(notes, "The checkpoint lacks the "+l.What+", since anybody may read artifacts of a public repository.")
-		}
-	}
-	return notes
+	return made{
+		Written: written, archive: bytes.NewReader(to.Bytes()), remove: func() {},
+		notes: []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."},
+	}, nil
 }

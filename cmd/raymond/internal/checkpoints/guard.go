@@ -11,12 +11,7 @@ import (
 // Guard returns a backend of prompts that starts none before the key is known to be
 // this run's. Where the service does not say so within maxWait of Start, prompts
 // start all the same. None does once somebody else has the key.
-func (c *Claim) Guard(b runner.Backend) runner.Backend {
-	if c == nil {
-		return b
-	}
-	return &guarded{b, c}
-}
+func (c *Claim) Guard(b runner.Backend) runner.Backend { return &guarded{b, c} }
 
 // guarded is the backend that Guard returns.
 type guarded struct {

@@ -1,11 +1,12 @@
 package checkpoints
 
 import (
-	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // ThisProcess tells this process from all others, earlier ones with its id included.
@@ -25,14 +26,9 @@ func ThisProcess() slots.Process {
 // startOf is when a process was started, in ticks since the machine was; "" for one
 // that has ended.
 func startOf(pid int) string {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
+	p, ok := processes.Stat(pid)
+	if !ok || p.Dead {
 		return ""
 	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(after)
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return ""
-	}
-	return fields[19]
+	return strconv.FormatUint(p.Born, 10)
 }

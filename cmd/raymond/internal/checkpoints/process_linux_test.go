@@ -3,29 +3,28 @@ package checkpoints
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
 func TestProcessesAreToldApart(t *testing.T) {
-	if alive, known := Alive(ThisProcess()); !alive || !known {
-		t.Errorf("this process: got %v, %v; want it alive, and known", alive, known)
-	}
-	earlier := ThisProcess()
-	earlier.Started += "0"
-	if alive, known := Alive(earlier); alive || !known {
-		t.Errorf("an earlier one of this id: got %v, %v; want it over, and known", alive, known)
-	}
-	far := ThisProcess()
-	far.Machine = "another"
-	if _, known := Alive(far); known {
-		t.Error("a process of another machine: got that it is known, want not")
-	}
 	over := exec.Command("true")
 	if err := over.Run(); err != nil {
 		t.Fatal(err)
 	}
-	gone := ThisProcess()
-	gone.PID = over.Process.Pid
-	if alive, known := Alive(gone); alive || !known {
-		t.Errorf("a process that has ended: got %v, %v; want it over, and known", alive, known)
+	for name, c := range map[string]struct {
+		edit         func(*slots.Process)
+		alive, known bool
+	}{
+		"this process":                 {func(*slots.Process) {}, true, true},
+		"an earlier one of this id":    {func(p *slots.Process) { p.Started += "0" }, false, true},
+		"a process of another machine": {func(p *slots.Process) { p.Machine = "another" }, false, false},
+		"a process that has ended":     {func(p *slots.Process) { p.PID = over.Process.Pid }, false, true},
+	} {
+		p := ThisProcess()
+		c.edit(&p)
+		if alive, known := Alive(p); alive != c.alive || known != c.known {
+			t.Errorf("%s: got %v, %v; want %v, %v", name, alive, known, c.alive, c.known)
+		}
 	}
 }

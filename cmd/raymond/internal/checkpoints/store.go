@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // Options are what a Store needs.
@@ -31,19 +33,18 @@ type Options struct {
 	Temp      string // folder for checkpoints in the making
 	// Origin is what all checkpoints of this job say of it.
 	Origin checkpoint.Manifest
-	Chain  Chain // how far the checkpoints have come; of a run without any, how it began
+	// Chain is how far the checkpoints have come; of a run without any, how it began.
+	Chain Chain
 	// Retention is how long the service is to keep a checkpoint; 0 leaves that to the
 	// service.
 	Retention time.Duration
-	// Ours says that an earlier process of this step may have begun to store under the
-	// names of the key.
-	Ours  bool
-	Seals *seal.Seals  // of the file with the chain; nil for none
-	Warn  func(string) // is told at once what the last checkpoint lacks
+	Seals     *seal.Seals  // of the file with the chain; nil for none
+	Warn      func(string) // is told at once what the last checkpoint lacks
 }
 
 // Store makes checkpoints of a run and stores them as artifacts. Before the first
-// Save one of Continue, Begin, Ask and AdoptSent says what is stored already. One
+// Save one of Continue, Begin and Ask says what is stored already; for the post part of a
+// step its chain does. One
 // goroutine at a time may use a Store; IsOpen and HasWork may be called at any time.
 // Once there is a saver, only that may use the Store until its Final or Stop returns.
 type Store struct {
@@ -56,16 +57,17 @@ type Store struct {
 	last     made                        // the last checkpoint that was written, stored or not
 }
 
-// New returns a store that has stored nothing.
+// New returns a store that has stored nothing itself.
 func New(o Options) *Store {
-	return &Store{
+	s := &Store{
 		o: o, chain: o.Chain,
 		packer: packer{git: o.Git, shots: o.Snapshots, base: o.Base, temp: o.Temp},
 		check:  func(context.Context) error { return nil },
-		slots: slots.NewSlots(slots.SlotsOptions{
-			Service: o.Service, Key: o.Query.Key, Part: o.Query.Part.Name, Retention: o.Retention, Stored: o.Chain.Stored, Ours: o.Ours,
-		}),
+		slots:  &slots.Slots{Service: o.Service, Place: slots.Place{Key: o.Query.Key, Part: o.Query.Part.Name}, Retention: o.Retention},
 	}
+	s.slots.Count(o.Chain.Stored)
+	s.slots.Adopt(o.Chain.Existing)
+	return s
 }
 
 // Continue is for a run that is resumed from the checkpoint found: the next one
@@ -82,7 +84,7 @@ func (s *Store) Continue(found *slots.Found, began Began) error {
 // Begin is for a new run: the existing artifacts of the key, oldest first, may be
 // replaced. It writes the chain.
 func (s *Store) Begin(existing []artifacts.Artifact) error {
-	s.adopt(existing)
+	s.slots.Adopt(existing)
 	return s.writeChain()
 }
 
@@ -93,54 +95,22 @@ func (s *Store) Ask() error {
 	return s.writeChain()
 }
 
-// AdoptSent is for the post part of a step, whose chain says what may be replaced. It
-// asks the service whether the checkpoint that the main part was storing when it
-// ended has arrived: that one may be replaced, too. Services that tell no digest leave
-// nothing but the name to go by. An error is one of the service.
-func (s *Store) AdoptSent(ctx context.Context) error {
-	existing := s.chain.Existing
-	if s.chain.Sending != "" {
-		list, err := s.look(ctx)
-		if err != nil {
-			return err
-		}
-		for _, sent := range list {
-			if sent.Digest == "" || sent.Digest == s.chain.Sending {
-				existing = append(existing, sent)
-			}
-		}
-	}
-	s.adopt(existing)
-	return nil
-}
-
-// adopt makes artifacts those that may be replaced.
-func (s *Store) adopt(existing []artifacts.Artifact) {
-	s.chain.Existing = existing
-	s.slots.Adopt(existing)
-}
-
-// look lists the artifacts of the key in the present workflow run.
-func (s *Store) look(ctx context.Context) ([]artifacts.Artifact, error) {
-	return (&slots.Finder{Service: s.o.Service}).Existing(ctx, s.o.Query)
-}
-
 // SetCheck has check called before each Save, which an error of it ends. It is to
 // tell whether the key is still the run's.
 func (s *Store) SetCheck(check func(context.Context) error) { s.check = check }
 
 // Save stores a snapshot as the next checkpoint and writes the chain. Its errors are
 // those of SetCheck's function, of making the checkpoint and of slots.Store.
-func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) {
+func (s *Store) Save(ctx context.Context, shot *Snapshot) (stored state.Checkpoint, err error) {
 	if err := s.check(ctx); err != nil {
-		return slots.Result{}, err
+		return stored, err
 	}
 	if s.isUnseen {
-		list, err := s.look(ctx)
+		list, err := (&slots.Finder{Service: s.o.Service}).Existing(ctx, s.o.Query)
 		if err != nil {
-			return slots.Result{}, err
+			return stored, err
 		}
-		s.adopt(list)
+		s.slots.Adopt(list)
 		s.isUnseen = false
 	}
 	if shot.Last {
@@ -148,24 +118,23 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (slots.Result, error) 
 	}
 	m, err := s.write(ctx, shot)
 	if err != nil {
-		return slots.Result{}, err
+		return stored, err
 	}
 	defer m.remove()
-	// Another process may have to find out whether it has arrived.
-	s.chain.Sending = m.SHA256
-	if err := s.writeChain(); err != nil && !shot.Last {
-		return slots.Result{}, err
+	// Another process may have to know it when it has arrived. On a full disk the end is stored all the same.
+	if err := s.writeChain(artifacts.Artifact{Digest: m.SHA256}); err != nil && !shot.Last {
+		return stored, err
 	}
-	a, err := s.slots.Store(ctx, m.Manifest.Generation, slots.Content{Data: m.archive, Size: m.Size, Digest: m.SHA256})
+	a, err := s.slots.Store(ctx, m.Manifest.Generation, artifacts.New{Content: m.archive, Size: m.Size, Digest: m.SHA256})
 	if err != nil {
-		return slots.Result{}, err
+		return stored, err
 	}
-	s.chain.add(a, m)
-	s.chain.Stored = s.slots.Stored()
-	if err := s.writeChain(); err != nil && !shot.Last { // on a full disk the end is stored all the same
-		return slots.Result{}, err
+	c, last := &s.chain, m.Manifest
+	c.Generation, c.Digest, c.Seq, c.Status, c.Name, c.Sessions = last.Generation, m.Digest, last.Seq, last.Status, a.Name, m.sessions
+	if err := s.writeChain(); err != nil && !shot.Last {
+		return stored, err
 	}
-	return slots.Result{Store: a.Name, SeqStored: m.Manifest.Seq, Bytes: m.Size}, nil
+	return state.Checkpoint{Store: a.Name, SeqStored: last.Seq, Bytes: m.Size}, nil
 }
 
 // write makes a checkpoint. Of the last snapshot the state alone is worth storing, where the
@@ -190,7 +159,7 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 		s.warn(m.notes)
 	}
 	if shot.Last {
-		isLost := slices.ContainsFunc(m.leftOut, func(l checkpoint.LeftOut) bool { return l.What == "transcripts" && l.Why == checkpoint.Unpacked })
+		isLost := slices.ContainsFunc(m.Manifest.LeftOut, func(l checkpoint.LeftOut) bool { return l.What == "transcripts" && l.Why == checkpoint.Unpacked })
 		m.sessions = leftBehind(shot.transcripts, !isLost)
 	}
 	s.last = m
@@ -203,13 +172,19 @@ func (s *Store) warn(notes []string) {
 	}
 }
 
-func (s *Store) writeChain() error { return s.chain.write(s.o.Dir, s.o.Seals) }
+// writeChain keeps the chain for ReadChain, with what is about to be stored.
+func (s *Store) writeChain(sent ...artifacts.Artifact) error {
+	s.chain.Stored, s.chain.Existing = s.slots.Stored(), append(s.slots.Own(), sent...)
+	return s.o.Seals.Note(filepath.Join(s.o.Dir, ChainFile), s.chain)
+}
 
 // Chain returns how far the checkpoints have come.
 func (s *Store) Chain() Chain { return s.chain }
 
 // LeftOut returns what there was of the run that the last checkpoint lacks.
-func (s *Store) LeftOut() []checkpoint.LeftOut { return s.last.leftOut }
+func (s *Store) LeftOut() []checkpoint.LeftOut {
+	return slices.DeleteFunc(slices.Clone(s.last.Manifest.LeftOut), func(l checkpoint.LeftOut) bool { return !l.Held })
+}
 
 // Notes returns what the last checkpoint lacks, and why, as sentences for people. It
 // has them also for a checkpoint that could not be made.
@@ -221,9 +196,3 @@ func (s *Store) IsOpen() bool { return s.o.IsOpen() }
 // HasWork reports whether there is work in directories that is in no commit of the
 // remote, and that would have to be stored. What can't be looked at counts.
 func (s *Store) HasWork(ctx context.Context, dirs []string) bool { return s.packer.hasWork(ctx, dirs) }
-
-// NewSaver returns a saver that stores snapshots beside the run; the interval is that
-// of slots.SaverOptions.
-func (s *Store) NewSaver(interval time.Duration) *slots.Saver[*Snapshot] {
-	return slots.NewSaver(slots.SaverOptions[*Snapshot]{Save: s.Save, Stored: s.slots.Stored, Interval: interval})
-}

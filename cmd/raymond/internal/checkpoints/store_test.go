@@ -5,7 +5,9 @@ package checkpoints
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -42,37 +44,40 @@ func served(t *testing.T, server *artifactstest.Server) Options {
 	return o
 }
 
-// before is an artifact of an earlier attempt of the workflow run.
-func before(server *artifactstest.Server) artifacts.Artifact {
-	id := server.Put(artifactstest.Stored{Run: 1, Name: (slots.Place{Key: key}).Names()[1], Content: []byte("of before")})
-	return artifacts.Artifact{ID: id, Name: (slots.Place{Key: key}).Names()[1]}
-}
-
 // TestAStoreContinuesWhereItsRunBegins: what was there may be replaced, whoever said
-// so; what nobody told of is a conflict.
+// so; what nobody told of is a conflict. The post part goes by the digest that the main part, which
+// was killed, has noted before it stored a checkpoint.
 func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 	base := &checkpoint.Manifest{Generation: 4, RunID: 9, Seq: 2}
+	sent := func(digest string) Chain { return Chain{Existing: []artifacts.Artifact{{Digest: digest}}} }
 	for name, c := range map[string]struct {
+		chain Chain
 		begin func(s *Store, existing artifacts.Artifact) error
 		want  int // the generation of the first checkpoint; 0 for a conflict
 	}{
-		"a new run": {func(s *Store, a artifacts.Artifact) error { return s.Begin([]artifacts.Artifact{a}) }, 1},
-		"a resumed run": {func(s *Store, a artifacts.Artifact) error {
+		"a new run": {Chain{}, func(s *Store, a artifacts.Artifact) error { return s.Begin([]artifacts.Artifact{a}) }, 1},
+		"a resumed run": {Chain{}, func(s *Store, a artifacts.Artifact) error {
 			return s.Continue(&slots.Found{Manifest: base, Digest: digest, Artifact: a, Existing: []artifacts.Artifact{a}}, Began{Checkout: commit})
 		}, 5},
-		"a run for which nobody has looked": {func(s *Store, _ artifacts.Artifact) error { return s.Ask() }, 1},
-		"nothing said":                      {func(s *Store, _ artifacts.Artifact) error { return s.Begin(nil) }, 0},
+		"a run for which nobody has looked": {Chain{}, func(s *Store, _ artifacts.Artifact) error { return s.Ask() }, 1},
+		"nothing said":                      {Chain{}, func(s *Store, _ artifacts.Artifact) error { return s.Begin(nil) }, 0},
+		"the post part":                     {sent(digestOf("of before")), nil, 1},
+		"the post part, of another content": {sent(digest), nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := artifactstest.New(t)
 			o := served(t, server)
+			o.Chain = c.chain
 			s := New(o)
-			if err := c.begin(s, before(server)); err != nil {
-				t.Fatal(err)
-			}
-			noted, err := ReadChain(o.Dir)
-			if err != nil || noted.Generation != max(0, c.want-1) {
-				t.Errorf("noted: got %+v, %v; want generation %d", noted, err, max(0, c.want-1))
+			there := artifacts.Artifact{Name: (slots.Place{Key: key}).Names()[1]}
+			there.ID = server.Put(artifactstest.Stored{Run: 1, Name: there.Name, Content: []byte("of before")})
+			if c.begin != nil {
+				if err := c.begin(s, there); err != nil {
+					t.Fatal(err)
+				}
+				if noted, err := ReadChain(o.Dir); err != nil || noted.Generation != max(0, c.want-1) {
+					t.Errorf("noted: got %+v, %v; want generation %d", noted, err, max(0, c.want-1))
+				}
 			}
 			got, err := s.Save(t.Context(), shotIn(o.Dir))
 			var conflict *slots.Conflict
@@ -85,8 +90,8 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 			if err != nil || got.SeqStored != 1 || got.Store == "" {
 				t.Fatalf("got %+v, %v; want step 1", got, err)
 			}
-			noted, err = ReadChain(o.Dir)
-			if err != nil || noted.Generation != c.want || noted.Name != got.Store || noted.Stored != 1 || noted.Sending != "" || len(noted.Existing) != 2 {
+			noted, err := ReadChain(o.Dir)
+			if err != nil || noted.Generation != c.want || noted.Name != got.Store || noted.Stored != 1 || len(noted.Existing) != 2 {
 				t.Errorf("noted: got %+v, %v; want generation %d as %s", noted, err, c.want, got.Store)
 			}
 			if isResumed := c.want == 5; isResumed != (noted.Base != nil) || isResumed != (noted.Began.Checkout == commit) {
@@ -96,37 +101,7 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 	}
 }
 
-// TestThePostPartAdoptsWhatWasSent: the main part was killed before it knew that a
-// checkpoint had arrived. Another content under the name is somebody else's.
-func TestThePostPartAdoptsWhatWasSent(t *testing.T) {
-	for _, isOurs := range []bool{true, false} {
-		server := artifactstest.New(t)
-		o := served(t, server)
-		main := New(o)
-		if err := main.Begin(nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := main.Save(t.Context(), shotIn(o.Dir)); err != nil {
-			t.Fatal(err)
-		}
-		stored := server.All()[0]
-		o.Chain = Chain{Sending: stored.Digest}
-		if !isOurs {
-			o.Chain.Sending = "sha256:other"
-		}
-		post := New(o)
-		if err := post.AdoptSent(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		shot := shotIn(o.Dir)
-		shot.Last = true
-		_, err := post.Save(t.Context(), shot)
-		var conflict *slots.Conflict
-		if isOurs && err != nil || !isOurs && !errors.As(err, &conflict) {
-			t.Errorf("what was sent is ours: %v; got %v", isOurs, err)
-		}
-	}
-}
+func digestOf(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
 
 // TestNothingIsStoredUnderAKeyThatIsLost, and what is in the making when the service
 // fails is known to the post part.
@@ -147,7 +122,7 @@ func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
 	if _, err := s.Save(t.Context(), shotIn(o.Dir)); err == nil {
 		t.Error("without a service: got no error, want one")
 	}
-	if c, err := ReadChain(o.Dir); err != nil || c.Sending == "" || c.Generation != 0 || !slices.Equal(c.Existing, s.Chain().Existing) {
+	if c, err := ReadChain(o.Dir); err != nil || c.Generation != 0 || len(c.Existing) != 1 || c.Existing[0].Digest == "" {
 		t.Errorf("noted: got %+v, %v; want what is being sent", c, err)
 	}
 }
@@ -164,9 +139,6 @@ func TestOnAFullDiskTheEndIsStoredFromMemory(t *testing.T) {
 	o.Temp, o.Dir = filepath.Join(file, "temp"), filepath.Join(file, "run")
 	o.Git = &workspace.Git{Env: os.Environ()}
 	s := New(o)
-	if err := s.AdoptSent(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	shot := shotIn(t.TempDir())
 	if _, err := s.Save(t.Context(), shot); err == nil || len(server.All()) > 0 {
 		t.Fatalf("beside the run: got %v and %d artifacts, want an error and none", err, len(server.All()))

@@ -25,33 +25,19 @@ const maxTalks = 16 << 20
 // Talks notes in a file which conversations are a step's own, for the post part of the
 // step. Its methods may be called by any goroutine. A nil *Talks notes nothing.
 type Talks struct {
-	file   string
-	seals  *seal.Seals // of the file; nil for none
-	mu     sync.Mutex  // guards what follows, and the file
-	known  map[known]bool
-	broken bool // the file may have half a line at its end
+	file  string
+	seals *seal.Seals // of the file; nil for none
+	mu    sync.Mutex  // guards the file
 }
-
-// known is what a note tells a conversation by. One is noted again when the agent CLI has told
-// its own id of it.
-type known struct{ id, cliID string }
 
 // NewTalks adds to a file, which need not be there, and seals what it adds.
-func NewTalks(file string, seals *seal.Seals) *Talks {
-	return &Talks{file: file, seals: seals, known: map[known]bool{}}
-}
+func NewTalks(file string, seals *seal.Seals) *Talks { return &Talks{file: file, seals: seals} }
 
 // add notes a conversation, and is for before anybody can speak in it. One that can't
 // be noted is not removed later.
 func (n *Talks) add(o Own) {
-	if n == nil {
-		return
-	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.known[known{o.ID, o.CLIID}] || n.broken {
-		return
-	}
 	line, err := json.Marshal(o)
 	if err != nil {
 		return
@@ -62,12 +48,9 @@ func (n *Talks) add(o Own) {
 	}
 	defer f.Close()
 	line = append(line, '\n')
-	if n.seals.Append(n.file, line) != nil {
-		return
+	if n.seals.Append(n.file, line) == nil {
+		_, _ = f.Write(line) // else the seal doesn't fit, and nothing is removed
 	}
-	_, err = f.Write(line)
-	n.broken = err != nil
-	n.known[known{o.ID, o.CLIID}] = err == nil
 }
 
 // AddPlaced notes the conversation of an agent CLI that was put back.
@@ -105,9 +88,10 @@ func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 		return b.Backend.Run(ctx, o, tell)
 	}
 	b.notes.add(own)
+	var once sync.Once
 	return b.Backend.Run(ctx, o, func(p runner.Progress) { // called by several goroutines
 		if p.CLIID != "" && p.CLIID != own.ID {
-			b.notes.add(Own{ID: own.ID, Backend: own.Backend, CLIID: p.CLIID})
+			once.Do(func() { b.notes.add(Own{ID: own.ID, Backend: own.Backend, CLIID: p.CLIID}) })
 		}
 		tell(p)
 	})

@@ -1,4 +1,4 @@
-package slots_test
+package checkpoints
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
@@ -32,7 +33,8 @@ type depot struct {
 	fail  func(image, try int) error // nil for never
 }
 
-func (d *depot) save(ctx context.Context, image int) (slots.Result, error) {
+func (d *depot) save(ctx context.Context, shot *Snapshot) (state.Checkpoint, error) {
+	image := shot.manifest.Seq
 	d.mu.Lock()
 	d.images, d.at = append(d.images, image), append(d.at, time.Now())
 	try := len(d.images)
@@ -49,37 +51,42 @@ func (d *depot) save(ctx context.Context, image int) (slots.Result, error) {
 	if err == nil {
 		d.stored++
 	}
-	return slots.Result{Store: "artifact", SeqStored: image, Bytes: 10}, err
+	return state.Checkpoint{Store: "artifact", SeqStored: image, Bytes: 10}, err
 }
 
-func (d *depot) saver(interval time.Duration) *slots.Saver[int] {
-	return slots.NewSaver(slots.SaverOptions[int]{Save: d.save, Interval: interval, Stored: func() int {
+func (d *depot) saver(interval time.Duration) *Saver {
+	s := (&Store{slots: &slots.Slots{}}).NewSaver(interval)
+	s.save, s.stored = d.save, func() int {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return d.stored
-	}})
+	}
+	return s
 }
+
+// image is a snapshot of a step.
+func image(seq int) *Snapshot { return &Snapshot{manifest: checkpoint.Manifest{Seq: seq}} }
 
 // drive plays an owner that commits a step every given time, and returns the
 // images that it had saved. It fails the test when the saver delays it.
-func drive(t *testing.T, s *slots.Saver[int], steps int, every time.Duration) []int {
+func drive(t *testing.T, s *Saver, steps int, every time.Duration) []int {
 	t.Helper()
 	var begun []int
 	for i := 1; i <= steps; i++ {
 		before := time.Now()
 		if s.Due(before) {
-			s.Start(i)
+			s.Start(image(i))
 			begun = append(begun, i)
 		}
 		if waited := time.Since(before); waited > 0 {
 			t.Errorf("step %d: the owner was held up for %v", i, waited)
 		}
-		pass(every)
+		time.Sleep(every)
 	}
 	return begun
 }
 
-func told(s *slots.Saver[int]) []*state.Checkpoint {
+func told(s *Saver) []*state.Checkpoint {
 	var list []*state.Checkpoint
 	for {
 		select {
@@ -99,7 +106,7 @@ func TestSavingNeverDelaysTheOwner(t *testing.T) {
 			d := &depot{takes: takes}
 			s := d.saver(time.Minute)
 			begun := drive(t, s, 200, 7*time.Second)
-			event, err := s.Final(t.Context(), 999)
+			event, err := s.Final(t.Context(), image(999))
 			if err != nil || event.SeqStored != 999 || event.Error != "" {
 				t.Errorf("%v: Final = %+v, %v", takes, event, err)
 			}
@@ -160,9 +167,9 @@ func TestAConflictEndsTheSaving(t *testing.T) {
 		d := &depot{fail: func(int, int) error { return fmt.Errorf("save: %w", conflict) }}
 		s := d.saver(time.Second)
 		drive(t, s, 100, time.Second)
-		event, err := s.Final(t.Context(), 999)
-		if !errors.Is(s.Err(), conflict) || !errors.Is(err, conflict) || event.Error == "" {
-			t.Errorf("Err = %v, Final = %+v, %v; want the conflict", s.Err(), event, err)
+		event, err := s.Final(t.Context(), image(999))
+		if !errors.Is(s.err, conflict) || !errors.Is(err, conflict) || event.Error == "" {
+			t.Errorf("Err = %v, Final = %+v, %v; want the conflict", s.err, event, err)
 		}
 		if !slices.Equal(d.images, []int{1}) || len(told(s)) != 1 {
 			t.Errorf("tried %v, want the first only", d.images)
@@ -179,7 +186,7 @@ func TestTheLastSaveHasRoom(t *testing.T) {
 		if len(begun) >= slots.MaxStores || len(begun) < slots.MaxStores-20 {
 			t.Errorf("%d saves beside the run, want some less than %d", len(begun), slots.MaxStores)
 		}
-		if _, err := s.Final(t.Context(), 999); err != nil {
+		if _, err := s.Final(t.Context(), image(999)); err != nil {
 			t.Errorf("Final: %v", err)
 		}
 	})
@@ -197,10 +204,10 @@ func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := &depot{takes: tt.takes}
 			s := d.saver(time.Minute)
-			s.Start(1)
-			pass(3 * time.Second)
+			s.Start(image(1))
+			time.Sleep(3 * time.Second)
 			began := time.Now()
-			if _, err := s.Final(t.Context(), 2); err != nil {
+			if _, err := s.Final(t.Context(), image(2)); err != nil {
 				t.Errorf("takes %v: Final: %v", tt.takes, err)
 			}
 			if waited := time.Since(began); waited != tt.waited || d.most != 1 {
@@ -212,7 +219,7 @@ func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
 			if s.Due(time.Now().Add(time.Hour)) {
 				t.Error("a save is due after the last")
 			}
-			if s.Start(3); len(d.images) != 2 {
+			if s.Start(image(3)); len(d.images) != 2 {
 				t.Errorf("saved %v, want nothing after the last", d.images)
 			}
 		})
@@ -226,7 +233,7 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 		s := d.saver(time.Minute)
 		s.Stop()
 		s = d.saver(time.Minute)
-		s.Start(1)
+		s.Start(image(1))
 		synctest.Wait()
 		began := time.Now()
 		s.Stop()
@@ -235,6 +242,3 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 		}
 	})
 }
-
-// pass lets time go by, which costs none in a synctest bubble.
-func pass(d time.Duration) { <-time.After(d) }
