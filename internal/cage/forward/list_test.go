@@ -3,7 +3,6 @@ package forward
 import (
 	"net"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -74,16 +73,6 @@ func TestParseErrors(t *testing.T) {
 		if list, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, %v, want %q", text, list, err, want)
 		}
-	}
-}
-
-func TestLoopbackPorts(t *testing.T) {
-	list, err := Parse("127.0.0.1:5432 127.0.0.2:1 [::1]:2 example.com:3 127.0.0.1:6379")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := list.LoopbackPorts(); !slices.Equal(got, []uint16{5432, 6379}) {
-		t.Errorf("got %d", got)
 	}
 }
 

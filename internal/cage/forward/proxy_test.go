@@ -339,27 +339,6 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 	return conn.(*net.TCPConn), reader
 }
 
-// TestServersEndTunnels has a server that closes its end first.
-func TestServersEndTunnels(t *testing.T) {
-	server := httptest.NewServer(http.NotFoundHandler())
-	defer server.Close()
-	list, err := Parse(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Start(Options{List: list})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	conn, reader := openTunnel(t, p, server.Listener.Addr().String())
-	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(hang))
-	if text, err := io.ReadAll(reader); err != nil || !strings.Contains(string(text), "400 Bad Request") {
-		t.Errorf("got %q, %v", text, err)
-	}
-}
-
 // TestCloseEndsTunnels also lets one end close its half of a tunnel.
 func TestCloseEndsTunnels(t *testing.T) {
 	goroutines := runtime.NumGoroutine()

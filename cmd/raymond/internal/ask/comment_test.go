@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -89,27 +88,6 @@ func TestLongRunsAreToldOfLessOften(t *testing.T) {
 	})
 }
 
-// TestShowNeverWaits: Show returns at once while the service does not answer.
-func TestShowNeverWaits(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		s.fate = func(string) fate { return fate{takes: time.Hour} }
-		p, began := s.start(), time.Now()
-		for n := range 1000 {
-			p.Show(body(fmt.Sprint(n)))
-			synctest.Wait()
-		}
-		if took := time.Since(began); took > 0 {
-			t.Errorf("1000 texts: got %v, want no time", took)
-		}
-		if err := s.finish(p, "ended"); !errors.Is(err, ErrUnfinished) {
-			t.Errorf("Finish: got %v, want it unfinished", err)
-		}
-		if took := time.Since(began); took != 30*time.Second {
-			t.Errorf("Finish: got it after %v, want after 30 s", took)
-		}
-	})
-}
-
 // TestOthersCommentsStay: no comment of somebody else is changed, whatever is in it.
 func TestOthersCommentsStay(t *testing.T) {
 	foreign := []struct{ author, text string }{
@@ -131,18 +109,6 @@ func TestOthersCommentsStay(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestARemovedCommentComesBack with the next text.
-func TestARemovedCommentComesBack(t *testing.T) {
-	inBubble(t, func(s *scene) {
-		p := s.start()
-		p.Show(body("one"))
-		s.wait(time.Minute)
-		s.take(s.wantOne("one").ID)
-		s.wantNoError(s.finish(p, "ended"))
-		s.wantOne("ended")
-	})
 }
 
 // TestTwoPostersAgree: two posters keep the older of two comments.

@@ -176,23 +176,6 @@ func TestAForgeThatHangs(t *testing.T) {
 	})
 }
 
-// TestWhatWasSaidBefore a question is no answer to it.
-func TestWhatWasSaidBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &service{self: ours}
-		run := asks(state.Question{Number: 2, Text: "What?", Token: token, Comment: 2})
-		f.add("ann", "/raymond early")
-		f.add(ours, questionMark+token+" e30 -->")
-		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "" || err != nil {
-			t.Errorf("got %q, %v; want no answer", answer, err)
-		}
-		f.add("ann", "/raymond late")
-		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "late" || err != nil {
-			t.Errorf("got %q, %v; want the later one", answer, err)
-		}
-	})
-}
-
 // TestWhoAnswers: a question may be for some, and only an untrusted one for whoever has
 // opened the issue.
 func TestWhoAnswers(t *testing.T) {

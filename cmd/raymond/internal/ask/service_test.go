@@ -159,11 +159,6 @@ func (s *service) said(author, body string) job.Remark {
 	return r
 }
 
-// take removes a comment, as a person may.
-func (s *service) take(id int64) {
-	s.locked(func() { s.all = slices.DeleteFunc(s.all, func(c job.Remark) bool { return c.ID == id }) })
-}
-
 // of returns the comments of an author.
 func (s *service) of(author string) []job.Remark {
 	s.mu.Lock()

@@ -103,18 +103,6 @@ jobs:
 	}
 }
 
-// TestSuccessorOfOneOfSeveral steps is not known where none has an id.
-func TestSuccessorOfOneOfSeveral(t *testing.T) {
-	const file = `
-jobs:
-  one: {steps: [{uses: o/a@v1, with: {key: k}}, {uses: o/a@v1, with: {key: other}}]}
-  two: {needs: one, steps: [{uses: o/a@v1, with: {key: k}}]}
-`
-	if got := ask.Successor([]byte(file), ask.Ending{Job: "one", Step: "__o_a", Key: "k", Status: state.Suspended}); got != "" {
-		t.Errorf("got %q, want none", got)
-	}
-}
-
 // TestSuccessorRunsTheJob: of a run whose agents wait it is a job that one of them waits for.
 func TestSuccessorRunsTheJob(t *testing.T) {
 	const file = `

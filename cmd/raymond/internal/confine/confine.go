@@ -126,19 +126,25 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	at.own = c.own
 	at.Read = slices.Concat(at.Read, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
 	at.write = slices.Concat(at.Needs.Write, writable)
-	plan, err := planOf(at)
-	if err != nil {
+	git, commons := workspace.Folders(cage.Resolve(at.Dir))
+	k := keep{at.kept(), cage.Resolved(at.Hidden)}
+	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Read)
+	c.policy, c.commons = at.files(git, shown, k), commons
+	if err := at.makeHome(append(shown, at.write...)); err != nil {
 		return machineProblem("home folder of the agents", err)
 	}
-	c.policy, c.commons, c.env = plan.Files, plan.Commons, append(c.env, plan.Env...)
+	c.env = append(c.env, at.variables()...)
 	if slices.ContainsFunc(c.agents(), func(w string) bool { return cage.IsWithin(c.private, w) }) {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "temporary folder", What: filepath.Dir(c.private) + " lies where agents can write", Hint: "set TMPDIR to a folder elsewhere"}
 	}
-	c.tellUnseen(plan.Unseen, at)
+	if unseen := at.unseen(); at.Temp != "" && len(unseen) > 0 {
+		at.Tell("cage: agents don't see " + strings.Join(unseen, ", ") + "; " + c.told.label("cage-write") + ": " + unseen[0] +
+			" gives them one, and what they put there is used by later steps")
+	}
 	for _, path := range at.inReach(c.policy.Writable) {
 		c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")
 	}
-	for _, top := range outermost(append(plan.Commons, at.Dir)) {
+	for _, top := range outermost(append(slices.Clone(commons), at.Dir)) {
 		if err := unlink(top); err != nil {
 			c.told.note("cage: files of " + top + " may be files of other folders as well, which agents can write then: " + err.Error())
 		}
@@ -154,14 +160,6 @@ func (at Site) inReach(writable []string) (found []string) {
 		}
 	}
 	return found
-}
-
-// tellUnseen tells, in a job, which caches agents have none of, and how they get one.
-func (c *Cages) tellUnseen(caches []string, at Site) {
-	if at.Temp != "" && len(caches) > 0 {
-		at.Tell("cage: agents don't see " + strings.Join(caches, ", ") + "; " + c.told.label("cage-write") + ": " + caches[0] +
-			" gives them one, and what they put there is used by later steps")
-	}
 }
 
 // setNetwork says what can be reached, and starts the proxy that knows the list.

@@ -89,7 +89,7 @@ func toolchains(home string) (paths []string) {
 
 // onPath are the folders of programs, with what these need beside them, and the tool caches. A folder in which
 // something kept lies is none of them.
-func onPath(at Site, k keep) (paths []string) {
+func (at *Site) onPath(k keep) (paths []string) {
 	add := func(path string) {
 		if path = absolute(path); path != "" && !k.holds(path) {
 			paths = append(paths, path)
@@ -128,7 +128,7 @@ var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERT
 
 // fromVariables is what variables name: in a job, whose variables are chosen for agents, each file, as the payload of the event,
 // and each folder in the job's temporary folder; elsewhere certificates.
-func fromVariables(at Site, k keep) (paths []string) {
+func (at *Site) fromVariables(k keep) (paths []string) {
 	temp := cage.Resolve(at.Temp)
 	for _, kv := range at.Environ {
 		name, v, _ := strings.Cut(kv, "=")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
 // TestNoLinkOfAgentsShowsMore: what PATH and variables name in the workspace leads nowhere else, whether an earlier agent
@@ -39,16 +41,17 @@ func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 			"FILE=" + in("home/work/file"), "LATER=" + in("home/work/later.pem"),
 		},
 	}
-	plan, err := planOf(at)
-	must(err)
+	git, _ := workspace.Folders(at.Dir)
+	k := keep{at.kept(), nil}
+	files := at.files(git, at.onPath(k), k)
 	must(os.RemoveAll(in("home/work/later")))
 	must(os.Remove(in("home/work/later.pem")))
 	must(os.Mkdir(in("home/work/later"), 0o700))
 	link("home/work/later/bin", "home/.ssh")
 	link("home/work/later.pem", "home/.ssh/id")
 	for path, want := range map[string]bool{"home/.ssh/id": false, "home/.local/share/keyrings/login": false, "tools/bin/tool": true} {
-		if got := plan.Files.CanRead(in(path)); got != want {
-			t.Errorf("%s: got it readable %v, want %v; %q", path, got, want, plan.Files.Readable)
+		if got := files.CanRead(in(path)); got != want {
+			t.Errorf("%s: got it readable %v, want %v; %q", path, got, want, files.Readable)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // makeHome makes the home folder of agents, with links to those paths that are below the real one, and the folder for
 // temporary files beside it.
-func makeHome(at Site, paths []string) error {
+func (at *Site) makeHome(paths []string) error {
 	root, err := os.OpenRoot(at.own)
 	if err != nil {
 		return err

@@ -5,17 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
-
-// plan is what agents get.
-type plan struct {
-	Files   cage.Policy // without a network
-	Env     []string    // variables that lead programs to their places
-	Commons []string    // folders of git that linked worktrees share
-	Unseen  []string    // caches of this machine that agents have none of
-}
 
 // makeOwn makes a temporary folder for a run, below another one; "" is the system's.
 // Its path is short, since sockets in it have paths of 108 bytes at most.
@@ -34,19 +25,12 @@ func makeOwn(temp string) (string, error) {
 	return own, nil
 }
 
-// planOf returns what agents at a site get, and makes the home folder that they have.
-func planOf(at Site) (plan, error) {
-	git, commons := workspace.Folders(cage.Resolve(at.Dir))
-	k := keep{at.kept(), cage.Resolved(at.Hidden)}
-	p := plan{Commons: commons}
-	p.Files.Writable = outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
-	fromHome := slices.Concat(toolchains(at.home()), onPath(at, k), at.Read)
-	p.Files.Readable = at.fixed(p.Files.Writable, slices.Concat(cage.System(), linksIn("/etc"), fromHome, fromVariables(at, k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")}))
-	p.Files.Hidden = k.kept
-	err := makeHome(at, append(fromHome, at.write...))
-	p.Env = at.variables()
-	p.Unseen = at.unseen()
-	return p, err
+// files says which files agents at a site read and write. git's folders are those that they work with; shown is what
+// they are shown of the home folder and beside it.
+func (at *Site) files(git, shown []string, k keep) cage.Policy {
+	writable := outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
+	readable := slices.Concat(cage.System(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
+	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.kept}
 }
 
 // kept is what is nobody's, whatever lies around it: but for what is named below it.
