@@ -200,6 +200,9 @@ func TestNamesLeadNowhereInside(t *testing.T) {
 					t.Errorf("%s %q: got %d %q", scheme, answers, status, text)
 				}
 			}
+			if told := s.toldOf(); len(told) != 3 {
+				t.Errorf("%s %q: told of %q, want each one", scheme, answers, told)
+			}
 		}
 	}
 }
@@ -337,6 +340,27 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 		t.Fatal(err)
 	}
 	return conn.(*net.TCPConn), reader
+}
+
+// TestServersEndTunnels has a server that closes its end first.
+func TestServersEndTunnels(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	list, err := Parse(server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(Options{List: list})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	conn, reader := openTunnel(t, p, server.Listener.Addr().String())
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(hang))
+	if text, err := io.ReadAll(reader); err != nil || !strings.Contains(string(text), "400 Bad Request") {
+		t.Errorf("got %q, %v", text, err)
+	}
 }
 
 // TestCloseEndsTunnels also lets one end close its half of a tunnel.
