@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // maxText bounds what a comment shows of a question, in bytes. GitHub accepts 65,536
@@ -47,7 +48,7 @@ func (o *Options) howToAnswer(q *question) []string {
 	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example),
 		fmt.Sprintf("The state %s follows.", code(q.next)))
 	if len(q.From) > 0 {
-		lines = append(lines, "It waits for an answer of "+names(q.From)+".")
+		lines = append(lines, "It waits for an answer of "+code(report.Joined(q.From, "or"))+".")
 	}
 	if !q.until.IsZero() {
 		lines = append(lines, fmt.Sprintf("It waits until %s; then %s follows.", q.until.UTC().Format(time.RFC1123), code(q.TimeoutNext)))
@@ -101,14 +102,6 @@ func Stuck(mark, why string) string {
 
 // StuckMark is how a comment begins that says why the answer to a question can't be taken.
 func StuckMark(token string) string { return replyMark(token, "stuck") }
-
-func names(list []string) string {
-	var out []string
-	for _, name := range list {
-		out = append(out, code(name))
-	}
-	return strings.Join(out, " or ")
-}
 
 // code is a text as a code span, which nothing in it can end.
 func code(s string) string { return text.Code(text.Brief(s, 200)) }

@@ -60,22 +60,12 @@ const (
 	limitPause = time.Minute     // after a rate limit that does not say how long
 )
 
-// Comments are the comments on issues and pull requests, as *job.GitHub has them.
-// Its errors are of type *forge.Error.
-type Comments interface {
-	Comments(ctx context.Context, number int) ([]job.Remark, error)
-	Say(ctx context.Context, number int, body string) (job.Remark, error)
-	Edit(ctx context.Context, id int64, body string) error
-	Delete(ctx context.Context, id int64) error
-	Self(context.Context) (login string, err error)
-}
-
 // Comment is one comment on an issue or a pull request that is kept up to date, from a
 // goroutine of its own: found again by its marker, created if there is none, edited in
 // place. A second one that two steps or a lost answer have made is deleted. One goroutine
 // at a time may call its methods.
 type Comment struct {
-	in     Comments
+	in     Forum
 	number int       // of the issue or pull request
 	marker string    // each body begins with it
 	news   chan news // the newest, not taken yet
@@ -100,7 +90,7 @@ type news struct {
 
 // StartComment returns a Comment on the issue or pull request of a number, which makes no
 // request before there is something to show. The caller must end it with Finish.
-func StartComment(in Comments, number int, marker string) *Comment {
+func StartComment(in Forum, number int, marker string) *Comment {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &Comment{in: in, number: number, marker: marker, news: make(chan news, 1), done: make(chan struct{}), stop: stop, self: account{of: in}}
 	go c.run(ctx)

@@ -12,9 +12,7 @@ import (
 // account is that of the token, which writes our comments. Anybody can write the text of
 // one of ours, but not under our name.
 type account struct {
-	of interface {
-		Self(context.Context) (string, error)
-	}
+	of    Forum
 	login string // "" for not known
 }
 

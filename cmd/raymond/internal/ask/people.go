@@ -12,14 +12,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Forum is where questions are asked, as *job.GitHub is one. Each method takes a bounded
+// Forum is where people are asked and told, as *job.GitHub is one. Each method takes a bounded
 // time; their errors are of type *forge.Error.
 type Forum interface {
 	Remarks(ctx context.Context, number int, since time.Time) ([]job.Remark, error)
+	Comments(ctx context.Context, number int) ([]job.Remark, error)
 	Comment(ctx context.Context, id int64) (job.Remark, error)
 	Say(ctx context.Context, number int, body string) (job.Remark, error)
 	Edit(ctx context.Context, id int64, body string) error
-	Self(ctx context.Context) (string, error)
+	Delete(ctx context.Context, id int64) error
+	Self(ctx context.Context) (login string, err error)
 	Author(ctx context.Context, number int) (job.Account, error)
 }
 

@@ -39,13 +39,11 @@ func (q *queue) rouse() {
 	}
 }
 
-// send tells the owner something; false when the goroutine is to end.
-func (q *queue) send(u runner.Update) bool {
+// send tells the owner something, unless the goroutine is to end.
+func (q *queue) send(u runner.Update) {
 	select {
 	case q.updates <- u:
-		return true
 	case <-q.ctx.Done():
-		return false
 	}
 }
 

@@ -63,23 +63,15 @@ func (p *Shell) Close() { p.stop() }
 
 // serve asks until nothing more is typed or the run has stopped.
 func (p *Shell) serve() {
-	shown := 0 // number of the last question that was
-	for {
-		q := p.next()
-		if q == nil {
-			return
-		}
-		if q.Number != shown {
-			p.at.show(q)
-			shown = q.Number
-		}
-		answer, err := p.at.read()
-		if err != nil {
-			p.leave()
-			return
-		}
-		if u := p.take(q, answer); u != nil && !p.send(*u) {
-			return
+	for q := p.next(); q != nil; q = p.next() {
+		p.at.show(q)
+		for isTaken := false; !isTaken; {
+			answer, err := p.at.read()
+			if err != nil {
+				p.leave()
+				return
+			}
+			isTaken = p.take(q, answer)
 		}
 	}
 }
@@ -110,25 +102,29 @@ func (p *Shell) unanswered() *question {
 	return nil
 }
 
-// take returns the answer that was typed to a question; nil when it is none. The question
-// is then asked again, if it is still open: what is typed counts for no other one.
-func (p *Shell) take(q *question, answer string) *runner.Update {
+// take takes what was typed to a question, which counts for no other one. It returns false
+// when the question is still to be answered.
+func (p *Shell) take(q *question, answer string) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	isOpen := slices.ContainsFunc(p.open, func(open *question) bool { return open.Number == q.Number })
+	p.mu.Unlock()
 	chosen, fits := q.Choose(answer)
 	switch {
-	case !slices.ContainsFunc(p.open, func(open *question) bool { return open.Number == q.Number }):
+	case !isOpen:
 		p.at.say("Question %d is no longer open.", q.Number)
-		return nil
+		return true
 	case !fits:
 		p.at.say("That is none of the choices. Try again.")
-		return nil
+		return false
 	case strings.TrimSpace(answer) == "":
 		p.at.say("That is no answer. Try again.")
-		return nil
+		return false
 	}
+	p.mu.Lock()
 	p.answered[q.Number] = true
-	return &runner.Update{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}}
+	p.mu.Unlock()
+	p.send(runner.Update{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}})
+	return true
 }
 
 // leave notes that nothing more is typed.
