@@ -1,10 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
-
-	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // InputSpec is one input of the Action, as action.yml declares it.
@@ -16,7 +15,8 @@ type InputSpec struct {
 	Lines    bool   // one value a line
 	Bool     bool   // true or false
 	Required bool
-	Secret   bool // its value is in no message
+	Secret   bool  // its value is in no message
+	check    check // of a value that is not the default; nil: anything is right, or it is a flag
 }
 
 // OutputSpec is one output of the Action, as action.yml declares it.
@@ -65,7 +65,7 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 	case in.Lines:
 		return lines(v)
 	}
-	if b, err := parseBool(v); in.Bool && err == nil {
+	if b, ok := truth(v); in.Bool && ok {
 		v = strconv.FormatBool(b)
 	}
 	return []string{v}
@@ -111,11 +111,8 @@ func UnknownInputs(environ []string) []InputProblem {
 			continue
 		}
 		name := strings.ToLower(rest)
-		f := InputProblem{Input: name, What: "is no input of this action", Hint: "docs/inputs.md has all of them"}
-		if near := protocol.Nearest(name, names); near != "" {
-			f.Hint = "did you mean " + near + "?"
-		}
-		problems = append(problems, f)
+		hint := cmp.Or(nearest(name, names), "docs/inputs.md has all of them")
+		problems = append(problems, InputProblem{Input: name, What: "is no input of this action", Hint: hint})
 	}
 	return problems
 }

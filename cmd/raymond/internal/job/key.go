@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -70,24 +69,21 @@ func LegKey(key, matrix string) string {
 }
 
 // matrixDigest is a short digest of the values of a matrix's leg, the same however
-// they are written; "" where there is no matrix.
-func matrixDigest(values string) (string, error) {
-	if strings.TrimSpace(values) == "" {
-		return "", nil
+// they are written; "" where there is no matrix. It is false for what is no JSON.
+func matrixDigest(values string) (digest string, ok bool) {
+	if values == "" {
+		return "", true
 	}
 	var v any
 	if err := json.Unmarshal([]byte(values), &v); err != nil {
-		return "", errors.New("want the values of the matrix as JSON")
+		return "", false
 	}
 	if m, ok := v.(map[string]any); v == nil || ok && len(m) == 0 {
-		return "", nil
+		return "", true
 	}
-	same, err := json.Marshal(v) // sorts the names
-	if err != nil {
-		return "", err
-	}
+	same, _ := json.Marshal(v) // sorts the names, and can't fail: it was read
 	sum := sha256.Sum256(same)
-	return hex.EncodeToString(sum[:4]), nil
+	return hex.EncodeToString(sum[:4]), true
 }
 
 // isCalled reports whether the job is one of a reusable workflow: its own file is

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"path"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -115,30 +117,31 @@ type InputProblem struct {
 // wrong with them at once. With problems the settings are not to be used.
 func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	r := &reader{getenv: getenv}
+	r.check()
 	s := Settings{
-		Mode:             r.word("mode", ModeRun, ModeLint, ModeDiagram, ModeSimulate),
-		Workflow:         r.path("workflow"),
-		Replies:          r.path("replies"),
-		WorkingDirectory: r.path("working-directory"),
+		Mode:             r.value("mode"),
+		Workflow:         r.value("workflow"),
+		Replies:          r.value("replies"),
+		WorkingDirectory: r.value("working-directory"),
 		Input:            r.value("input"),
-		Key:              r.key("key"),
-		Matrix:           r.matrix("matrix-values"),
-		IsCalled:         isCalled(getenv, r.told("job-workflow-ref")),
-		Summary:          r.boolean("summary"), Annotations: r.boolean("annotations"),
-		Comment:            r.word("comment", CommentNone, CommentSticky),
+		Key:              r.value("key"),
+		IsCalled:         isCalled(getenv, r.value("job-workflow-ref")),
+		Part:             r.list("part"),
+		MatrixJob:        r.value("matrix-job"),
+		MaxJobs:          r.number("max-jobs"),
+		NamesJob:         r.value("job") != "",
+		NoPrompts:        !r.boolean("prompts"),
+		BudgetPerKey:     r.amount("budget-per-key"), BudgetPerDay: r.amount("budget-per-day"),
+		Summary: r.boolean("summary"), Annotations: r.boolean("annotations"),
 		SuspendedIsFailure: r.boolean("suspended-is-failure"),
+		Report:             r.choice("report"),
+		Comment:            r.value("comment"),
+		AnswerPrefix:       r.value("answer-prefix"),
 		Versions:           r.versions(),
 		ModelKeys:          r.keys(),
-		GitHubToken:        r.token("github-token"),
+		GitHubToken:        r.value("github-token"),
 	}
-	s.NamesJob = r.value("job") != ""
-	s.NoPrompts = !r.boolean("prompts")
-	s.Part = r.names("part", agentName(), "want names of agents, as the output matrix has them")
-	s.MatrixJob = r.jobName("matrix-job")
-	s.BudgetPerKey, s.BudgetPerDay = r.amount("budget-per-key"), r.amount("budget-per-day")
-	s.MaxJobs = r.number("max-jobs", 1, 256)
-	s.AnswerPrefix = r.prefix("answer-prefix")
-	s.Report = r.choice("report")
+	s.Matrix, _ = matrixDigest(r.value("matrix-values")) // as it was checked
 	r.keeping(&s)
 	r.security(&s)
 	r.combinations(s)
@@ -146,36 +149,32 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 }
 
 func (r *reader) keeping(s *Settings) {
-	s.Resume, s.Rerun = r.resume("resume")
-	s.ResumeFrom = r.workflowFiles("resume-from")
-	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
-	s.ChangedWorkflow = r.word("changed-workflow", ChangedTake, ChangedNew, ChangedRefuse)
-	s.Follows = r.value("follows")
-	s.Continuations = r.number("max-continuations", 1, 1000)
-	if r.word("continue", ContinueNone, ContinueRedispatch) == ContinueNone {
-		s.Continuations = 0
+	s.Resume, s.Rerun, _ = strings.Cut(r.value("resume"), "@")
+	for _, file := range r.list("resume-from") {
+		s.ResumeFrom = append(s.ResumeFrom, workflowPath(r.getenv, path.Base(file)))
 	}
-	r.key(dispatchInput)
-	s.RaymondKey = r.told(dispatchInput)
-	s.Store = r.word("store", StoreArtifact, StoreLocal)
-	s.StateDir = r.path("state-dir")
+	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
+	s.ChangedWorkflow = r.value("changed-workflow")
+	s.Follows = r.value("follows")
+	if r.value("continue") == ContinueRedispatch {
+		s.Continuations = r.number("max-continuations")
+	}
+	s.RaymondKey = r.value(dispatchInput)
+	s.Store = r.value("store")
+	s.StateDir = r.value("state-dir")
 	s.StateKey = r.value("state-key")
-	s.CheckpointInterval = r.interval("checkpoint-interval")
-	s.RetentionDays = r.number("retention-days", 1, 400)
-	s.Workspace = r.word("workspace", WorkspaceGit, WorkspaceNone)
+	s.CheckpointInterval, _ = time.ParseDuration(r.value("checkpoint-interval")) // as it was checked
+	s.RetentionDays = r.number("retention-days")
+	s.Workspace = r.value("workspace")
 }
 
 func (r *reader) security(s *Settings) {
-	s.Env = r.variables("env")
-	s.ScriptEnv = r.variables("script-env")
-	s.Rules = Rules{
-		AllowActors: r.names("allow-actors", actorName(), "want logins of people; bots go into allow-bots"),
-		AllowBots:   r.names("allow-bots", botName(), "want logins of bots, or * for all of them"),
-		AllowEvents: r.names("allow-events", eventName(), "want names of events such as pull_request_target"),
-	}
-	s.OnDenied = r.word("on-denied", OnDeniedFail, OnDeniedSkip)
+	s.Env = r.list("env")
+	s.ScriptEnv = r.list("script-env")
+	s.Rules = Rules{AllowActors: r.list("allow-actors"), AllowBots: r.list("allow-bots"), AllowEvents: r.list("allow-events")}
+	s.OnDenied = r.value("on-denied")
 	s.TrustCheckout = r.choice("trust-checkout")
-	s.APITools = r.names("api-tools", variableName(), "want names such as web_search")
+	s.APITools = r.list("api-tools")
 	s.AllowSudo, s.TrustSelf = r.boolean("allow-sudo"), r.boolean("trust-self")
 	s.Sandboxed = r.boolean("sandboxed")
 }

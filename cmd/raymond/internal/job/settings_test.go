@@ -124,8 +124,8 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"job=publish", []string{"key: is missing: a step with the input job shares its run with other jobs, and the default key is this job's alone; give the same key to all jobs of the run"}},
 		{"anthropic-api-key=sk-hunter2 x", []string{"anthropic-api-key: has blanks, line breaks or other characters in it that no key has"}},
 		{"mode=x|retention-days=x|summary=x", []string{
-			`mode: "x": want one of run, lint, diagram, simulate`, `summary: "x": want true or false`,
-			`retention-days: "x": want a whole number from 1 to 400`,
+			`mode: "x": want one of run, lint, diagram, simulate`, `retention-days: "x": want a whole number from 1 to 400`,
+			`summary: "x": want true or false`,
 		}},
 	} {
 		var pairs, got []string
