@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,51 +13,22 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// forum is a server with so many pages of comments, or one that answers every
-// request in the same way.
-type forum struct {
-	pages  int
-	status int // 0: as it should be
-	body   string
-	asked  []string
-}
-
-func (f *forum) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.asked = append(f.asked, r.Method+" "+r.URL.RequestURI())
-	if f.status != 0 {
-		w.WriteHeader(f.status)
-		fmt.Fprint(w, f.body)
-		return
-	}
-	page, err := strconv.Atoi(r.URL.Query().Get("page"))
-	if err != nil || r.URL.Query().Get("per_page") != "100" {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	if page < f.pages {
-		w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next", <http://%s%s?page=%d>; rel="last"`, r.Host, r.URL.Path, page+1, r.Host, r.URL.Path, f.pages))
-	}
-	fmt.Fprintf(w, `[{"id":%d,"body":"of page %d","user":{"login":"ann"}},{"id":%d}]`, page*10, page, page*10+1)
-}
-
-// client returns a client of the server.
-func (f *forum) client(t *testing.T, graphql string) *GitHub {
-	t.Helper()
-	server := httptest.NewServer(f)
-	t.Cleanup(server.Close)
-	if graphql != "" && !strings.Contains(graphql, ":") {
-		graphql = server.URL + graphql
-	}
-	return clientOf(t, forge.Options{URL: server.URL + "/api", GraphQL: graphql, Token: "ghs_x"})
-}
-
 // TestCommentsAreListedPageByPage, more than GitHub takes on one issue.
 func TestCommentsAreListedPageByPage(t *testing.T) {
 	for pages, want := range map[int]int{1: 1, 4: 4, 99: maxPages} {
-		f := &forum{pages: pages}
-		list, err := f.client(t, "").Comments(t.Context(), 7)
-		if err != nil || len(list) != 2*want || f.asked[0] != "GET /api/repos/o/r/issues/7/comments?page=1&per_page=100" {
-			t.Fatalf("%d pages: got %d comments, %v by %q; want those of %d pages", pages, len(list), err, f.asked[0], want)
+		list, err := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			page, err := strconv.Atoi(r.URL.Query().Get("page"))
+			if err != nil || r.URL.Query().Get("per_page") != "100" {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			if page < pages {
+				w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="last"`, r.Host, r.URL.Path, pages))
+			}
+			fmt.Fprintf(w, `[{"id":%d,"body":"of page %d","user":{"login":"ann"}},{"id":%d}]`, page*10, page, page*10+1)
+		}), "").Comments(t.Context(), 7)
+		if err != nil || len(list) != 2*want {
+			t.Fatalf("%d pages: got %d comments, %v; want those of %d pages", pages, len(list), err, want)
 		}
 		for i := 0; i < len(list); i += 2 {
 			page := int64(i/2 + 1)
@@ -72,16 +42,16 @@ func TestCommentsAreListedPageByPage(t *testing.T) {
 
 // ways are all requests about comments.
 var ways = map[string]func(*GitHub, context.Context) error{
-	"GET /api/repos/o/r/issues/7/comments?page=1&per_page=100": func(g *GitHub, ctx context.Context) error {
+	"GET /api/v3/repos/o/r/issues/7/comments?page=1&per_page=100": func(g *GitHub, ctx context.Context) error {
 		_, err := g.Comments(ctx, 7)
 		return err
 	},
-	"POST /api/repos/o/r/issues/7/comments": func(g *GitHub, ctx context.Context) error {
+	"POST /api/v3/repos/o/r/issues/7/comments": func(g *GitHub, ctx context.Context) error {
 		_, err := g.Say(ctx, 7, "text")
 		return err
 	},
-	"PATCH /api/repos/o/r/issues/comments/5":  func(g *GitHub, ctx context.Context) error { return g.Edit(ctx, 5, "text") },
-	"DELETE /api/repos/o/r/issues/comments/5": func(g *GitHub, ctx context.Context) error { return g.Delete(ctx, 5) },
+	"PATCH /api/v3/repos/o/r/issues/comments/5":  func(g *GitHub, ctx context.Context) error { return g.Edit(ctx, 5, "text") },
+	"DELETE /api/v3/repos/o/r/issues/comments/5": func(g *GitHub, ctx context.Context) error { return g.Delete(ctx, 5) },
 }
 
 // TestTroubleHasKinds by what the API answers beyond status and header, which package
@@ -100,14 +70,14 @@ func TestTroubleHasKinds(t *testing.T) {
 		{451, `{"message":"` + strings.Repeat("x", 500) + `"}`, forge.Refused, "x…"},
 	} {
 		for request, ask := range ways {
-			f := &forum{status: test.status, body: test.body}
-			err := ask(f.client(t, ""), t.Context())
+			f := &api{answer: fmt.Sprint(test.status, " ", test.body)}
+			err := ask(clientOf(t, f, ""), t.Context())
 			var e *forge.Error
 			if !errors.As(err, &e) || e.Kind != test.kind || !strings.Contains(e.Error(), test.what) {
 				t.Errorf("%d %q to %s: got %+v, want kind %d, %q", test.status, test.body, request, err, test.kind, test.what)
 				continue
 			}
-			if len(f.asked) != 1 || f.asked[0] != request || strings.Contains(e.Error(), "127.0.0.1") || len(e.Error()) > 300 {
+			if len(f.asked) != 1 || f.asked[0] != request+" Bearer ghs_x" || strings.Contains(e.Error(), "127.0.0.1") || len(e.Error()) > 300 {
 				t.Errorf("%d to %s: got %q by %q, want one request, and no address", test.status, request, e.Error(), f.asked)
 			}
 		}
@@ -116,7 +86,7 @@ func TestTroubleHasKinds(t *testing.T) {
 
 // TestSelfIsAskedOf GraphQL, and else REST.
 func TestSelfIsAskedOf(t *testing.T) {
-	const graphql, user = "POST /api/graphql", "GET /api/user"
+	const graphql, user = "POST /api/graphql Bearer ghs_x", "GET /api/v3/user Bearer ghs_x"
 	for _, test := range []struct {
 		graphql string
 		status  int
@@ -131,8 +101,8 @@ func TestSelfIsAskedOf(t *testing.T) {
 		{"/api/graphql", 502, ``, "", []string{graphql}},
 		{"http://elsewhere.invalid:80/graphql", 0, `{"login":"ann"}`, "ann", []string{user}},
 	} {
-		f := &forum{status: max(200, test.status), body: test.body}
-		got, err := f.client(t, test.graphql).Self(t.Context())
+		f := &api{answer: fmt.Sprint(max(200, test.status), " ", test.body)}
+		got, err := clientOf(t, f, test.graphql).Self(t.Context())
 		if got != test.login || (err != nil) != (test.login == "") || !slices.Equal(f.asked, test.asked) {
 			t.Errorf("%q, %d %s: got %q, %v by %q; want %q by %q", test.graphql, test.status, test.body, got, err, f.asked, test.login, test.asked)
 		}

@@ -27,19 +27,18 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body))
 }
 
-// client returns a client of a server that answers so.
-func (a *api) client(t *testing.T) *GitHub {
+// clientOf returns a client of a server for the repository o/r. Its GraphQL may be a path of the server.
+func clientOf(t *testing.T, h http.Handler, graphql string) *GitHub {
 	t.Helper()
-	server := httptest.NewServer(a)
+	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	return clientOf(t, forge.Options{URL: server.URL + "/api/v3/", Token: "ghs_x", Calls: forge.Calls{Sleep: func(context.Context, time.Duration) error { return nil }}})
-}
-
-// clientOf returns a client for the repository o/r.
-func clientOf(t *testing.T, o forge.Options) *GitHub {
-	t.Helper()
-	o.Repository = "o/r"
-	c, err := forge.New(o)
+	if strings.HasPrefix(graphql, "/") {
+		graphql = server.URL + graphql
+	}
+	c, err := forge.New(forge.Options{
+		URL: server.URL + "/api/v3/", GraphQL: graphql, Token: "ghs_x", Repository: "o/r",
+		Calls: forge.Calls{Sleep: func(context.Context, time.Duration) error { return nil }},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
 		`404 {}`: "knows no such person", `200 {}`: "names no permission",
 	} {
 		a := &api{answer: answer}
-		got, err := a.client(t).Permission(t.Context(), "ann")
+		got, err := clientOf(t, a, "").Permission(t.Context(), "ann")
 		if isPassing := strings.HasPrefix(answer, "500"); forge.IsPassing(err) != isPassing {
 			t.Errorf("%s: passing: %t, want %t", answer, !isPassing, isPassing)
 		}
@@ -88,7 +87,7 @@ func TestHeadsAreLookedUp(t *testing.T) {
 	} {
 		a := &api{answer: test.answer}
 		e := test.event
-		err := a.client(t).FindHead(t.Context(), &e)
+		err := clientOf(t, a, "").FindHead(t.Context(), &e)
 		if e.Code.Fork != test.fork || e.Code.Known != test.known || (err != nil) != test.failed {
 			t.Errorf("%+v, %s: got %+v, %v; want fork %v, known %v, error %v", test.event, test.answer, e, err, test.fork, test.known, test.failed)
 		}
@@ -104,7 +103,7 @@ func TestPrivacyIsAskedOfTheAPI(t *testing.T) {
 		`200 {"private":true}`: "true", `200 {"private":false}`: "false", `200 {}`: "false", `404 {}`: "the API knows no such",
 	} {
 		a := &api{answer: answer}
-		private, err := a.client(t).Private(t.Context())
+		private, err := clientOf(t, a, "").Private(t.Context())
 		got := fmt.Sprint(private)
 		if err != nil {
 			got = err.Error()
