@@ -77,36 +77,24 @@ func readLog(dir string, key Key) (map[string]*sealed, error) {
 		if line[len(line)-1] != '\n' {
 			break // it was cut off, and what it seals was never written
 		}
-		text, mac, _ := cutLast(string(line[:len(line)-1]))
+		mac, text, _ := strings.Cut(string(line[:len(line)-1]), " ")
 		last = code(key, last, text)
 		if got, err := hex.DecodeString(mac); err != nil || !hmac.Equal(got, last) {
 			return nil, &Altered{logName, "is not what was written"}
 		}
-		var kind, name, sum string
+		var kind, name string
 		var v version
-		if _, err := fmt.Sscanf(text, "%s %q %d %s", &kind, &name, &v.size, &sum); err != nil {
+		var sum []byte
+		if _, err := fmt.Sscanf(text, "%s %q %d %x", &kind, &name, &v.size, &sum); err != nil {
 			return nil, &Altered{logName, "has a line of another form"}
 		}
-		raw, err := hex.DecodeString(sum)
-		if err != nil || len(raw) != sha256.Size {
-			return nil, &Altered{logName, "has a line of another form"}
-		}
-		v.sum = [sha256.Size]byte(raw)
+		v.sum = [sha256.Size]byte(sum)
 		if all[name] == nil {
 			all[name] = &sealed{versions: []version{{0, sha256.Sum256(nil)}}} // it is not there yet
 		}
 		all[name].change(kind, v)
 	}
 	return all, nil
-}
-
-// cutLast cuts a text at its last blank.
-func cutLast(text string) (before, after string, ok bool) {
-	i := strings.LastIndexByte(text, ' ')
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+1:], true
 }
 
 // change is what a seal does to what a file may have.

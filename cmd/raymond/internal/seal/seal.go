@@ -213,7 +213,7 @@ func (s *Seals) put(kind, path string, v version) error {
 	}
 	text := fmt.Sprintf("%s %q %d %x", kind, filepath.ToSlash(name), v.size, v.sum)
 	last := code(s.key, s.last, text)
-	n, err := s.log.WriteAt(fmt.Appendf(nil, "%s %x\n", text, last), s.end)
+	n, err := s.log.WriteAt(fmt.Appendf(nil, "%x %s\n", last, text), s.end)
 	if err != nil { // as on a full disk: the next line is not to follow half of one
 		return fmt.Errorf("seal %s: %w", name, errors.Join(err, s.log.Truncate(s.end)))
 	}
