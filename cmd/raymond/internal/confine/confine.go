@@ -49,7 +49,7 @@ type Site struct {
 	write []string // what a user lets agents write, without links, and what agent CLIs need
 }
 
-// Cages are the cages of a run. They may be used by many goroutines; nil is none.
+// Cages are the cages of a run. They may be used by many goroutines.
 type Cages struct {
 	isOff   bool   // nobody wants one
 	none    string // why there is none; "" where there is
@@ -218,16 +218,11 @@ func (c *Cages) compare(mode string) error {
 }
 
 // Env implements runner.Cages.
-func (c *Cages) Env() []string {
-	if c == nil {
-		return nil
-	}
-	return c.env
-}
+func (c *Cages) Env() []string { return c.env }
 
 // Agent implements runner.Cages.
 func (c *Cages) Agent(dir string) *cage.Cage {
-	if c == nil || c.isOff || c.none != "" {
+	if c.isOff || c.none != "" {
 		return nil
 	}
 	p, err := c.in(dir)
@@ -239,7 +234,7 @@ func (c *Cages) Agent(dir string) *cage.Cage {
 
 // Script implements runner.Cages.
 func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
-	if c == nil || c.isOff {
+	if c.isOff {
 		return nil
 	}
 	if c.none != "" {
@@ -295,12 +290,7 @@ func (c *Cages) Refused(path string) {
 
 // Notes are what people are told of the cage at the end: what it didn't hold, and what
 // it refused, each once.
-func (c *Cages) Notes() []string {
-	if c == nil {
-		return nil
-	}
-	return c.told.all()
-}
+func (c *Cages) Notes() []string { return c.told.all() }
 
 // removal is how long the end of a run waits for its temporary folder to be removed.
 const removal = 5 * time.Second
@@ -308,9 +298,6 @@ const removal = 5 * time.Second
 // Close ends the proxy and removes the run's own folder, when all that ran in the
 // cages has ended.
 func (c *Cages) Close() {
-	if c == nil {
-		return
-	}
 	if c.proxy != nil {
 		c.proxy.Close()
 	}

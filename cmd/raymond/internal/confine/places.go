@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +20,7 @@ func makeOwn(temp string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if target := cage.Resolve(own); target != "" {
-		return target, nil
-	}
-	return own, nil
+	return cmp.Or(cage.Resolve(own), own), nil
 }
 
 // files says which files agents at a site read and write. git's folders are those that they work with; shown is what

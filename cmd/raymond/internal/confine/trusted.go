@@ -9,16 +9,11 @@ import (
 )
 
 // Private is a folder of the run that nobody in a cage sees, which Close removes; "" without a cage.
-func (c *Cages) Private() string {
-	if c == nil {
-		return ""
-	}
-	return c.private
-}
+func (c *Cages) Private() string { return c.private }
 
 // Trusted implements runner.Cages: such a script comes across nothing that an agent can have written.
 func (c *Cages) Trusted(s runner.ScriptOrder) *cage.Cage {
-	if c == nil || c.isOff || c.isClean {
+	if c.isOff || c.isClean {
 		return nil
 	}
 	if c.none != "" {
