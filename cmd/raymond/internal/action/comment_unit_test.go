@@ -17,7 +17,10 @@ import (
 )
 
 // oneComment is a forge with one comment at most.
-type oneComment struct{ body string }
+type oneComment struct {
+	ask.Forum // of which a comment needs no more
+	body      string
+}
 
 func (o *oneComment) Comments(context.Context, int) ([]job.Remark, error) { return nil, nil }
 
@@ -30,10 +33,6 @@ func (o *oneComment) Edit(_ context.Context, _ int64, body string) error {
 	o.body = body
 	return nil
 }
-
-func (o *oneComment) Delete(context.Context, int64) error { panic("there is none too many") }
-
-func (o *oneComment) Self(context.Context) (string, error) { panic("there is no other comment") }
 
 // deafForge is a forge that never answers.
 type deafForge struct{ oneComment }
@@ -48,7 +47,7 @@ func (*deafForge) Comments(ctx context.Context, _ int) ([]job.Remark, error) {
 func TestACancelledStepHasSecondsForTheComment(t *testing.T) {
 	const never = time.Hour
 	for _, tt := range []struct {
-		api               ask.Comments
+		api               ask.Forum
 		signalled, leaves time.Duration
 		isOwed            bool
 	}{

@@ -194,8 +194,9 @@ func TestWhoAnswers(t *testing.T) {
 			run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, From: test.from, Untrusted: test.untrusted})
 			f.add(ours, questionMark+token+" e30 -->")
 			f.add(test.who, "/raymond x")
-			if answer, err := drive(t.Context(), f, run, copied(run)); answer != test.want || err != nil {
-				t.Errorf("%+v: got %q, %v; want %q", test, answer, err, test.want)
+			answer, err := drive(t.Context(), f, run, copied(run))
+			if isTold := strings.Contains(f.all[0].Body, "\n`"+test.who+"` has answered.\n"+answeredMark); answer != test.want || err != nil || isTold != (answer != "") {
+				t.Errorf("%+v: got %q, %v and told so %t; want %q", test, answer, err, isTold, test.want)
 			}
 		})
 	}
@@ -236,6 +237,21 @@ func TestAWrongChoiceGetsOneReply(t *testing.T) {
 		f.add("ann", "/raymond YES")
 		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "yes" || err != nil {
 			t.Errorf("got %q, %v; want the choice as the question spells it", answer, err)
+		}
+	})
+}
+
+// TestAnAnswerToSeveralQuestionsGetsAReply that asks for which one it is.
+func TestAnAnswerToSeveralQuestionsGetsAReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &service{self: ours}
+		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
+		run.Agents = append(run.Agents, asks(state.Question{Number: 2, Text: "Who?", Token: "other", Comment: 2}).Agents...)
+		f.add(ours, questionMark+token+" e30 -->")
+		f.add(ours, questionMark+"other e30 -->")
+		f.add("ann", "/raymond yes")
+		if answer, err := drive(t.Context(), f, run, run); answer != "" || err != nil || len(f.all) != 4 || !strings.Contains(f.all[3].Body, "- `/raymond 2 …`: `Who?`") {
+			t.Errorf("got %q, %v; want a reply that names both questions\n%+v", answer, err, f.all)
 		}
 	})
 }
