@@ -28,7 +28,6 @@ type Step struct {
 	Job    string // the id of the job
 	If     string // of the job
 	Step   int    // its place among the steps of the job
-	ID     string // of the step; "" for none
 	Action string // without its version; "" for a command
 	// Calls says that the job calls a workflow: what runs in it is not known.
 	Calls bool
@@ -81,7 +80,7 @@ func (f *JobFile) addJob(id string, body *yaml.Node) {
 // addStep adds a step with what its mapping says.
 func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	s.HasSecret = hasSecret(body)
-	s.ID, s.at, s.with = scalar(protocol.Entry(body, "id")), posOf(body), map[string]*yaml.Node{}
+	s.at, s.with = posOf(body), map[string]*yaml.Node{}
 	s.Action, _, _ = strings.Cut(scalar(protocol.Entry(body, "uses")), "@")
 	if with := protocol.Entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(with.Content); i += 2 {

@@ -45,7 +45,7 @@ func (e *ending) outlook(s *step, run *state.Run) ask.Outlook {
 	}
 	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
 	f.Successor = ask.Successor(e.jobFile, ask.Ending{
-		Job: s.event.Job, Step: s.event.Step, Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
+		Job: s.event.Job, Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
 	})
 	return ask.OutlookOf(f)
 }

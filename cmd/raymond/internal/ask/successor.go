@@ -15,7 +15,6 @@ import (
 // Ending is how a step of a job ends. Which jobs start next depends on it.
 type Ending struct {
 	Job    string // its id
-	Step   string // its id, as GITHUB_ACTION has it
 	Key    string // the input of the step; "" for the default, which no other job has
 	Status state.Status
 	IsRed  bool // the step fails
@@ -47,10 +46,11 @@ func Successor(file []byte, e Ending) string {
 	if e.Key == "" || err != nil {
 		return ""
 	}
-	mine, wanted := findStep(f, e), e.jobs()
+	wanted := e.jobs()
 	var found []string
 	for _, s := range f.Steps {
-		isOne := mayResume(s) && slices.ContainsFunc(wanted, s.MayRun) && shares(s, mine, e.Key)
+		shares := func(mine lint.Step) bool { return mine.Job == e.Job && share(mine, s, e.Key) }
+		isOne := mayResume(s) && slices.ContainsFunc(wanted, s.MayRun) && slices.ContainsFunc(f.Steps, shares)
 		if isOne && f.Needs(s.Job, e.Job) && startsAfter(s.If, e) {
 			found = append(found, s.Job)
 		}
@@ -59,25 +59,6 @@ func Successor(file []byte, e Ending) string {
 		return ""
 	}
 	return slices.Min(found)
-}
-
-// findStep finds the step that ends, by its id or else as the only one of its job; it returns
-// the zero step where it could be one of several.
-func findStep(f *lint.JobFile, e Ending) lint.Step {
-	var mine []lint.Step
-	for _, s := range f.Steps {
-		if s.Job != e.Job || s.Calls {
-			continue
-		}
-		if s.ID != "" && s.ID == e.Step {
-			return s
-		}
-		mine = append(mine, s)
-	}
-	if len(mine) != 1 {
-		return lint.Step{}
-	}
-	return mine[0]
 }
 
 // perJob matches an expression that has another value in another job.
@@ -90,17 +71,17 @@ func mayResume(s lint.Step) bool {
 	return slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume"))
 }
 
-// shares reports whether a step of another job has the same key: because that key is
-// written there, or because both write the same expression, which has the same value in
-// all jobs.
-func shares(s, mine lint.Step, key string) bool {
+// share reports whether a step of another job has the key of one of this job: because that
+// key is written there, or because both write the same expression, which has the same value
+// in all jobs.
+func share(mine, other lint.Step, key string) bool {
 	switch {
-	case s.Calls || s.Action == "" || s.Action != mine.Action:
+	case mine.Calls || other.Calls || mine.Action == "" || mine.Action != other.Action:
 		return false
-	case s.Input("key") == key:
-		return true
+	case !other.IsOpen("key"):
+		return other.Input("key") == key
 	}
-	return s.Key() == mine.Key() && !perJob().MatchString(s.Input("key"))
+	return mine.Key() == other.Key() && !perJob().MatchString(other.Key())
 }
 
 // startsAfter reports whether a job with a condition may start after an ending.

@@ -34,7 +34,7 @@ func TestSuccessor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	green := ask.Ending{Job: "begin", Step: "raymond", Key: "survey-main", Status: state.Suspended}
+	green := ask.Ending{Job: "begin", Key: "survey-main", Status: state.Suspended}
 	if got := ask.Successor(example, green); got != "go-on" {
 		t.Errorf("the example: got %q, want go-on", got)
 	}
@@ -96,7 +96,7 @@ jobs:
 		{"k", "k", "key: k, resume: require", "two"},
 	} {
 		text := strings.NewReplacer("KEY", c.key, "TWO", c.two).Replace(file)
-		e := ask.Ending{Job: "one", Step: "a", Key: c.given, Status: state.Suspended}
+		e := ask.Ending{Job: "one", Key: c.given, Status: state.Suspended}
 		if got := ask.Successor([]byte(text), e); got != c.want {
 			t.Errorf("%+v: got %q, want %q", c, got, c.want)
 		}
