@@ -18,11 +18,11 @@ const maxCompared = 5
 // with *Conflict when two workflow runs continued the same checkpoint: each has work that
 // the other lacks.
 func (s *search) newestOfRun(ctx context.Context, chosen *Found) (*Found, error) {
-	all, err := s.continued(ctx, chosen)
+	others, err := s.continued(ctx, chosen)
 	if isNoAccess(err) && chosen.InThisRun {
 		err = nil // what this workflow run has can be resumed without the API
 	}
-	all = append(all, chosen)
+	all := append([]*Found{chosen}, others...)
 	newest := slices.MaxFunc(all, func(a, b *Found) int { return compareAge(a.Manifest, b.Manifest) })
 	for _, f := range all {
 		if err == nil && f != newest && f.partedFrom(newest) {

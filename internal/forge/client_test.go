@@ -44,21 +44,13 @@ func TestTheTokenFollowsNoRedirection(t *testing.T) {
 
 // TestAnEndedContextEndsACall, in a pause too.
 func TestAnEndedContextEndsACall(t *testing.T) {
-	asked := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	c, err := New(Options{URL: server.URL, Repository: "o/r", Calls: Calls{Sleep: func(ctx context.Context, _ time.Duration) error {
+	asked, calls := 0, Calls{Sleep: func(ctx context.Context, _ time.Duration) error {
 		cancel()
 		return Sleep(ctx, time.Hour)
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Get(ctx, "ask", "x", new(any)); !errors.Is(err, context.Canceled) || asked != 1 {
+	}}
+	err := calls.Do(ctx, Steady, "ask", func(context.Context, *Progress) *Error { asked++; return &Error{Status: 503} })
+	if !errors.Is(err, context.Canceled) || asked != 1 {
 		t.Errorf("got %v after %d requests, want it cancelled after one", err, asked)
 	}
 }
