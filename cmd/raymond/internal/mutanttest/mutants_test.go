@@ -53,7 +53,7 @@ var mutants = []mutant{
 	{"artifacts/slots", "Origin.foreignRun", `return ""`},
 	{"artifacts/slots", "Origin.foreignBranch", `return ""`},
 	{"artifacts/slots", "mayBeForks", "return false"},
-	{"artifacts/checkpoint", "unpacked.verify", "return nil"},
+	{"artifacts/checkpoint", "Manifest.verify", "return nil"},
 	{"artifacts/checkpoint", "Manifest.validate", "return nil"},
 	{"cmd/raymond/internal/job", "keep", "return environ"},
 	{"cmd/raymond/internal/job", "commandFile.intact", "return true"},
