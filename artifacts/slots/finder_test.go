@@ -12,26 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-func TestTheNewestIsFound(t *testing.T) {
-	behaving(t, func(s *scene) {
-		s.expect("nothing stored", slots.Auto, 0, 0)
-		s.addRun(1, nil)
-		s.addRun(2, nil)
-		for g := 1; g <= 4; g++ {
-			s.put(1, g, nil)
-		}
-		s.Put(artifactstest.Stored{Run: 1, Name: "raymond-" + key + "-extra"})
-		found := s.expect("one run", slots.Auto, 1, 4)
-		if len(found.Notices)+len(found.Existing) != 0 || found.Warning != "" || found.RunStatus != "completed" ||
-			found.RunURL != s.URL+"/runs/1" || found.Digest != "sha256:1-4" {
-			s.t.Errorf("found %+v", found)
-		}
-		s.put(2, 5, nil)
-		s.put(2, 6, nil)
-		s.expect("two runs", slots.Require, 2, 6)
-	})
-}
-
 // TestIDsMayLie: on some services a name keeps its id, and the newest of a run is
 // not the one with the highest.
 func TestIDsMayLie(t *testing.T) {

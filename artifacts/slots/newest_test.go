@@ -37,7 +37,8 @@ func TestNoConflict(t *testing.T) {
 			}
 			s.addRun(66, func(r *artifactstest.Run) { r.HeadRepository = 666 })
 			second(s, s.put(1, 1, nil))
-			if found, err := s.find(s.query(slots.Auto)); err != nil || found.RunID != 3 {
+			found, err := s.find(s.query(slots.Auto))
+			if err != nil || found.RunID != 3 || found.RunStatus != "completed" || found.RunURL != s.URL+"/runs/3" || found.Warning != "" {
 				s.t.Errorf("%s: %+v, %v; want run 3", name, found, err)
 			}
 		})
