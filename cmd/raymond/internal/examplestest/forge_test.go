@@ -56,23 +56,6 @@ func (r Request) String() string {
 	return r.Method + " " + r.Path
 }
 
-// Issue is an issue of the forge.
-type Issue struct {
-	Number int
-	Title  string
-	Body   string
-	State  string // "open" or "closed"
-	Labels []string
-	IsPull bool // the API tells pull requests as issues too
-}
-
-// Pull is a pull request of the forge.
-type Pull struct {
-	Number            int
-	Title, Body       string
-	Head, Base, State string
-}
-
 // newForge starts a forge that ends with the test.
 func newForge(t testing.TB) *Forge {
 	t.Helper()
@@ -83,12 +66,13 @@ func newForge(t testing.TB) *Forge {
 	return f
 }
 
-// AddIssue makes an issue, open unless it says otherwise.
-func (f *Forge) AddIssue(i Issue) {
+// AddIssue makes an issue, open unless it says otherwise, with some labels.
+func (f *Forge) AddIssue(i Issue, labels ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if i.State == "" {
-		i.State = "open"
+	i.State, i.Labels = cmp.Or(i.State, "open"), []Label{}
+	for _, name := range labels {
+		i.Labels = append(i.Labels, Label{name})
 	}
 	f.issues = append(f.issues, &i)
 }
@@ -97,9 +81,7 @@ func (f *Forge) AddIssue(i Issue) {
 func (f *Forge) Issue(number int) Issue {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := *f.issue(strconv.Itoa(number))
-	c.Labels = slices.Clone(c.Labels)
-	return c
+	return *f.issue(strconv.Itoa(number))
 }
 
 // said are the comments that jobs made on an issue.

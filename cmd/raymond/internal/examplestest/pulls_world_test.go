@@ -138,7 +138,7 @@ func TestAnIssueBecomesAPullRequest(t *testing.T) {
 func (s *Stage) answer(t *testing.T, number int, text string) *acttest.Result {
 	t.Helper()
 	issue := s.Forge.Issue(number)
-	return s.Run("issue_comment", payload(t, map[string]any{"action": "created", "issue": issue.json(),
+	return s.Run("issue_comment", payload(t, map[string]any{"action": "created", "issue": issue,
 		"comment": s.Forge.site.Talk.Say(sitetest.Said{Number: number, Author: "ann", Body: text})}))
 }
 
@@ -171,7 +171,7 @@ func wantNotToldTo(t *testing.T, api *model, token string) {
 func wantPull(t *testing.T, s *Stage, title string, parts ...string) {
 	t.Helper()
 	pulls := s.Forge.Pulls()
-	if len(pulls) != 1 || pulls[0].Head != "raymond/issue-7" || pulls[0].Base != "main" || pulls[0].Title != title || pulls[0].State != "open" {
+	if len(pulls) != 1 || pulls[0].Head.Ref != "raymond/issue-7" || pulls[0].Base.Ref != "main" || pulls[0].Title != title || pulls[0].State != "open" {
 		t.Fatalf("pull requests: got %+v, want one of raymond/issue-7 for main, called %q", pulls, title)
 	}
 	for _, part := range append(parts, "Closes #7.\n") {

@@ -3,8 +3,8 @@ package examplestest
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +13,47 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// answers answers a request that has the given fields with a status and a value.
-type answers func(r *http.Request, fields object) (int, any)
+// Issue is an issue of the forge, as the REST API tells it.
+type Issue struct {
+	Number int     `json:"number"`
+	Title  string  `json:"title"`
+	Body   string  `json:"body"`
+	State  string  `json:"state"` // "open" or "closed"
+	Labels []Label `json:"labels"`
+	Pull   *object `json:"pull_request,omitempty"` // of a pull request, which the API tells as an issue too
+}
+
+// Label is one of an issue.
+type Label struct {
+	Name string `json:"name"`
+}
+
+// Pull is a pull request of the forge, as the REST API tells it.
+type Pull struct {
+	Number int    `json:"number"`
+	Title  string `json:"title"`
+	Body   string `json:"body"`
+	State  string `json:"state"`
+	URL    string `json:"html_url"`
+	Head   Branch `json:"head"`
+	Base   Branch `json:"base"`
+}
+
+// Branch is one of the forge's repository.
+type Branch struct {
+	Ref  string `json:"ref"`
+	Repo struct {
+		ID int64 `json:"id"`
+	} `json:"repo"`
+}
+
+func branch(ref string) (b Branch) {
+	b.Ref, b.Repo.ID = ref, RepositoryID
+	return b
+}
+
+// answers answers a request that has the given body with a status and a value.
+type answers func(r *http.Request, body []byte) (int, any)
 
 // api has what workflows ask of the REST API, below that of the repository. What is not known
 // here, the site is asked for.
@@ -24,23 +63,24 @@ func (f *Forge) api() http.Handler {
 	for pattern, answer := range map[string]answers{
 		"GET /{$}":                  always(object{"id": RepositoryID, "full_name": Repository, "private": true, "default_branch": "main"}),
 		"GET /commits/{sha}/status": always(object{"state": "pending", "statuses": []any{}}),
-		"GET /commits/{sha}/check-runs": func(*http.Request, object) (int, any) {
+		"GET /commits/{sha}/check-runs": func(*http.Request, []byte) (int, any) {
 			return http.StatusOK, object{"total_count": len(f.Checks), "check_runs": f.Checks}
 		},
-		"GET /issues":                           f.listIssues,
-		"GET /issues/{number}":                  f.ofIssue((*Issue).tell),
-		"DELETE /issues/{number}/labels/{name}": f.ofIssue((*Issue).unlabel),
+		"GET /issues": f.listIssues,
+		"GET /issues/{number}": func(r *http.Request, _ []byte) (int, any) {
+			return http.StatusOK, f.issue(r.PathValue("number"))
+		},
+		"DELETE /issues/{number}/labels/{name}": f.unlabel,
 		"GET /pulls":                            f.listPulls,
 		"POST /pulls":                           f.createPull,
 		"GET /pulls/{number}":                   f.editPull,
 		"PATCH /pulls/{number}":                 f.editPull,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			var fields object
-			_ = json.NewDecoder(r.Body).Decode(&fields) // without a body there are none
+			body, _ := io.ReadAll(r.Body) // what is missing is empty
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			status, v := answer(r, fields)
+			status, v := answer(r, body)
 			send(w, status, v)
 		})
 	}
@@ -48,142 +88,81 @@ func (f *Forge) api() http.Handler {
 }
 
 func send(w http.ResponseWriter, status int, v any) {
-	if status == http.StatusNoContent {
-		w.WriteHeader(status)
-		return
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // a client that is gone needs no answer
 }
 
 func always(v any) answers {
-	return func(*http.Request, object) (int, any) { return http.StatusOK, v }
+	return func(*http.Request, []byte) (int, any) { return http.StatusOK, v }
 }
 
-func refused(status int, text string) (int, any) { return status, object{"message": text} }
+func refused(text string) (int, any) { return http.StatusUnprocessableEntity, object{"message": text} }
 
-// ofIssue answers what is about an issue.
-func (f *Forge) ofIssue(answer func(*Issue, *http.Request) (int, any)) answers {
-	return func(r *http.Request, _ object) (int, any) {
-		if i := f.issue(r.PathValue("number")); i != nil {
-			return answer(i, r)
-		}
-		return refused(http.StatusNotFound, "Not Found")
-	}
-}
-
+// issue is the one of a number, which there must be.
 func (f *Forge) issue(number string) *Issue {
-	at := slices.IndexFunc(f.issues, func(i *Issue) bool { return strconv.Itoa(i.Number) == number })
-	if at < 0 {
-		return nil
-	}
-	return f.issues[at]
+	return f.issues[slices.IndexFunc(f.issues, func(i *Issue) bool { return strconv.Itoa(i.Number) == number })]
 }
 
-func (i *Issue) tell(*http.Request) (int, any) { return http.StatusOK, i.json() }
-
-func (i *Issue) unlabel(r *http.Request) (int, any) {
-	at := slices.Index(i.Labels, r.PathValue("name"))
+func (f *Forge) unlabel(r *http.Request, _ []byte) (int, any) {
+	i := f.issue(r.PathValue("number"))
+	at := slices.Index(i.Labels, Label{r.PathValue("name")})
 	if at < 0 {
-		return refused(http.StatusNotFound, "Label does not exist")
+		return http.StatusNotFound, object{"message": "Label does not exist"}
 	}
 	i.Labels = slices.Delete(i.Labels, at, at+1)
-	return http.StatusOK, i.labels()
+	return http.StatusOK, i.Labels
 }
 
 // listIssues are the open ones that have all the labels that are asked for, the oldest first.
-func (f *Forge) listIssues(r *http.Request, _ object) (int, any) {
-	found := []any{}
+func (f *Forge) listIssues(r *http.Request, _ []byte) (int, any) {
+	found := []*Issue{}
 	for _, i := range f.issues {
-		lacks := func(label string) bool { return label != "" && !slices.Contains(i.Labels, label) }
+		lacks := func(label string) bool { return label != "" && !slices.Contains(i.Labels, Label{label}) }
 		if i.State == "open" && !slices.ContainsFunc(strings.Split(r.URL.Query().Get("labels"), ","), lacks) {
-			found = append(found, i.json())
+			found = append(found, i)
 		}
 	}
 	return http.StatusOK, found
 }
 
-func (i *Issue) json() any {
-	fields := object{
-		"number": i.Number, "title": i.Title, "body": i.Body, "state": i.State, "labels": i.labels(),
-	}
-	if i.IsPull {
-		fields["pull_request"] = object{}
-	}
-	return fields
-}
-
-func (i *Issue) labels() []any {
-	list := []any{}
-	for _, l := range i.Labels {
-		list = append(list, object{"name": l})
-	}
-	return list
-}
-
-func (f *Forge) listPulls(r *http.Request, _ object) (int, any) {
-	v, found := r.URL.Query(), []any{}
-	for _, p := range f.pulls {
-		if p.fits(v) && (p.State == "open" || v.Get("state") == "all") {
-			found = append(found, f.pullJSON(p))
-		}
-	}
-	return http.StatusOK, found
-}
-
-func (p *Pull) fits(v url.Values) bool {
+func (f *Forge) listPulls(r *http.Request, _ []byte) (int, any) {
+	v, found := r.URL.Query(), []*Pull{}
 	is := func(name, value string) bool { return v.Get(name) == "" || v.Get(name) == value }
-	return is("head", "acme:"+p.Head) && is("base", p.Base)
+	for _, p := range f.pulls {
+		if is("head", "acme:"+p.Head.Ref) && is("base", p.Base.Ref) && (p.State == "open" || v.Get("state") == "all") {
+			found = append(found, p)
+		}
+	}
+	return http.StatusOK, found
 }
 
 // createPull refuses what GitHub refuses.
-func (f *Forge) createPull(_ *http.Request, fields object) (int, any) {
+func (f *Forge) createPull(_ *http.Request, body []byte) (int, any) {
+	var sent struct{ Title, Body, Head, Base string }
+	_ = json.Unmarshal(body, &sent) // what is malformed has no title
+	n := 101 + len(f.pulls)
 	p := &Pull{
-		Title: text(fields["title"]), Body: text(fields["body"]), State: "open",
-		Head: text(fields["head"]), Base: text(fields["base"]),
+		Number: n, Title: sent.Title, Body: sent.Body, State: "open", Head: branch(sent.Head), Base: branch(sent.Base),
+		URL: fmt.Sprintf("%s/%s/pull/%d", f.URL, Repository, n),
 	}
-	head, base := f.commit(p.Head), f.commit(p.Base)
-	same := func(o *Pull) bool { return o.State == "open" && o.Head == p.Head && o.Base == p.Base }
+	head, base := f.commit(sent.Head), f.commit(sent.Base)
 	switch {
 	case p.Title == "" || head == "" || base == "":
-		return refused(http.StatusUnprocessableEntity, "Validation Failed")
+		return refused("Validation Failed")
 	case head == base:
-		return refused(http.StatusUnprocessableEntity, "No commits between "+p.Base+" and "+p.Head)
-	case slices.ContainsFunc(f.pulls, same):
-		return refused(http.StatusUnprocessableEntity, "A pull request already exists for "+p.Head)
+		return refused("No commits between " + sent.Base + " and " + sent.Head)
+	case slices.ContainsFunc(f.pulls, func(o *Pull) bool { return o.State == "open" && o.Head == p.Head && o.Base == p.Base }):
+		return refused("A pull request already exists for " + sent.Head)
 	}
-	p.Number = 101 + len(f.pulls)
 	f.pulls = append(f.pulls, p)
-	f.issues = append(f.issues, &Issue{Number: p.Number, Title: p.Title, State: "open", IsPull: true})
-	return http.StatusCreated, f.pullJSON(p)
+	f.issues = append(f.issues, &Issue{Number: n, Title: p.Title, State: "open", Labels: []Label{}, Pull: &object{}})
+	return http.StatusCreated, p
 }
 
 // editPull tells a pull request, with fields that are changed before.
-func (f *Forge) editPull(r *http.Request, fields object) (int, any) {
-	at := slices.IndexFunc(f.pulls, func(p *Pull) bool { return strconv.Itoa(p.Number) == r.PathValue("number") })
-	if at < 0 {
-		return refused(http.StatusNotFound, "Not Found")
-	}
-	p := f.pulls[at]
-	for name, field := range map[string]*string{"title": &p.Title, "body": &p.Body, "state": &p.State} {
-		if value, ok := fields[name]; ok {
-			*field = text(value)
-		}
-	}
-	return http.StatusOK, f.pullJSON(p)
-}
-
-func (f *Forge) pullJSON(p *Pull) any {
-	return object{
-		"number": p.Number, "title": p.Title, "body": p.Body, "state": p.State,
-		"html_url": fmt.Sprintf("%s/%s/pull/%d", f.URL, Repository, p.Number),
-		"head":     object{"ref": p.Head, "repo": object{"id": RepositoryID}},
-		"base":     object{"ref": p.Base, "repo": object{"id": RepositoryID}},
-	}
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
+func (f *Forge) editPull(r *http.Request, body []byte) (int, any) {
+	p := f.pulls[slices.IndexFunc(f.pulls, func(p *Pull) bool { return strconv.Itoa(p.Number) == r.PathValue("number") })]
+	_ = json.Unmarshal(body, p) // none of a GET
+	return http.StatusOK, p
 }

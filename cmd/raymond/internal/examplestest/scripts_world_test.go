@@ -15,7 +15,7 @@ func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
 	for range 120 {
 		p.forge.site.Talk.Add(7, "eve", "me too")
 	}
-	p.forge.AddIssue(Issue{Number: 7, Title: "a & b", Body: "<c>\r\nd <!-- e -->\u202e", Labels: []string{"examine"}})
+	p.forge.AddIssue(Issue{Number: 7, Title: "a & b", Body: "<c>\r\nd <!-- e -->\u202e"}, "examine")
 	const asked = "<function return=\"ANSWER.sh\" input=\"&gt; a &amp; b\n&gt; \n&gt; &lt;c&gt;\n&gt; d \">EXAMINE.md</function>\n"
 	for _, run := range []string{"a-1", "b-2", "b-2", "c-3"} {
 		p.env["RAYMOND_WORKFLOW_ID"] = run
@@ -36,8 +36,8 @@ func TestAnIssueThatBringsNoAnswerIsGivenUp(t *testing.T) {
 func TestAnAnswerIsGivenOnce(t *testing.T) {
 	t.Parallel()
 	p := newScripted(t, "scheduled-poll")
-	p.forge.AddIssue(Issue{Number: 7, Title: "a", Labels: []string{"examine"}})
-	p.forge.AddIssue(Issue{Number: 8, Title: "b", Labels: []string{"examine"}, State: "closed"})
+	p.forge.AddIssue(Issue{Number: 7, Title: "a"}, "examine")
+	p.forge.AddIssue(Issue{Number: 8, Title: "b", State: "closed"}, "examine")
 	p.forge.AddIssue(Issue{Number: 9, Title: "c"})
 	for _, text := range []string{"first", "second"} {
 		p.want("ANSWER.sh", text, "<result>issue 7: answered</result>\n")
