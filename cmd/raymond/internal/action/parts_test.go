@@ -140,15 +140,11 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	parts := legs(t, f.plan(1).do(0))
 	f.touch(".hold", true)
 	for i, part := range parts {
-		j := f.of(1, part)
-		if i != 2 {
-			j.do(0)
-			continue
+		if i == 2 {
+			f.dies(part)
+		} else {
+			f.of(1, part).do(0)
 		}
-		c := j.start()
-		c.Until("the job to be held", func() bool { return strings.Contains(f.done(), "held") && f.hasStored("main_work3", "main_work11") })
-		c.Kill()
-		j.end(c)
 	}
 	f.touch(".hold", false)
 	join := f.joins(1).do(0)
@@ -159,6 +155,34 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	}
 	f.of(1, parts[2]).set("GITHUB_RUN_ATTEMPT", "2").do(0)
 	f.joins(1).set("GITHUB_RUN_ATTEMPT", "2").do(0).WantOutputs(t, "status", "completed")
+	f.eachOnce()
+}
+
+// dies kills the job of the third part after what it has done but for agent 7 is stored.
+func (f *fanned) dies(part string) {
+	f.t.Helper()
+	j := f.of(1, part)
+	c := j.start()
+	c.Until("the job to be held", func() bool { return strings.Contains(f.done(), "held") && f.hasStored("main_work3", "main_work11") })
+	c.Kill()
+	j.end(c)
+}
+
+// TestAPartGoesOnWhereItsJobDied when that job is run again before anybody has joined it, once more than is needed.
+func TestAPartGoesOnWhereItsJobDied(t *testing.T) {
+	t.Parallel()
+	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
+	parts := legs(t, f.plan(1).do(0))
+	f.touch(".hold", true)
+	f.dies(parts[2])
+	f.touch(".hold", false)
+	for _, attempt := range []string{"2", "3"} {
+		f.of(1, parts[2]).set("GITHUB_RUN_ATTEMPT", attempt).do(0).WantOutputs(t, "status", "suspended", "iterations", "8")
+	}
+	for _, i := range []int{0, 1, 3} {
+		f.of(1, parts[i]).do(0)
+	}
+	f.joins(1).do(0).WantOutputs(t, "status", "completed")
 	f.eachOnce()
 }
 

@@ -56,6 +56,21 @@ func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	}
 }
 
+// TestWorkThatAnybodyMayReadIsNotPromised: nor is it put back where the job wants none of it.
+func TestWorkThatAnybodyMayReadIsNotPromised(t *testing.T) {
+	t.Parallel()
+	s := newGitScene(t, strings.Replace(leavesWork, "echo '<goto>", "[ -e \"$EFFECTS.go\" ] || late; echo '<goto>", 1))
+	e := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
+	e.WantSays(t, "error", "without a state-key its work in the workspace can't be stored")
+	s.letGo()
+	s.stops(2, 1, "key", "private")
+	e = s.job(3, "key", "private", "max-iterations", "9", "workspace", "none").do(0)
+	e.WantOutputs(t, "result", "")
+	if !strings.Contains(e.Summary, "The work in the workspace was not put back") {
+		t.Errorf("summary: got %q, want what was not put back", e.Summary)
+	}
+}
+
 // TestRunsOfForksPromiseNothing: that they can't be resumed is said from the start.
 func TestRunsOfForksPromiseNothing(t *testing.T) {
 	t.Parallel()
