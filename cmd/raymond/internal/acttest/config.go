@@ -28,10 +28,8 @@ type Config struct {
 	Secrets  map[string]string // GITHUB_TOKEN is one of them
 	// Actions are the folders of the actions that the workflow uses by name: the
 	// key is as in "acme/raymond-action@v1".
-	Actions map[string]string
-	// Artifacts is where act's own artifact server keeps them: runs with one
-	// folder see the artifacts of each other's run ids. "" for a new folder.
-	Artifacts string
+	Actions   map[string]string
+	Artifacts string   // the folder of act's own artifact server
 	Results   Results  // a stand-in for the results service instead
 	Path      []string // folders that come first on PATH
 }
@@ -58,6 +56,7 @@ func newMachine(t testing.TB) *machine {
 		t.Fatal(err)
 	}
 	m := &machine{t: t, root: root}
+	t.Cleanup(m.remove)
 	m.write("home/.config/act/actrc", "")
 	return m
 }

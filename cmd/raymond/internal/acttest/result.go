@@ -3,16 +3,13 @@
 package acttest
 
 import (
-	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Result is what happened in a workflow run.
@@ -27,46 +24,32 @@ type Step struct {
 	Job, ID string // the ids in the workflow file; without one the step's number
 	Stage   string // "Pre", "Main" or "Post"
 	Result  string // "success" or "failure"; "" until it ends
-	Took    time.Duration
 	Outputs map[string]string
 
 	log []string // lines, the commands among them as they were written
 }
 
-// Post returns the post part of a step, and nil while there is none.
-func (r *Result) Post(job, id string) *Step { return r.find(job, id, "Post") }
-
-func (r *Result) find(job, id, stage string) *Step {
-	for _, s := range r.Steps {
-		if s.Job == job && s.ID == id && s.Stage == stage {
-			return s
-		}
-	}
-	return nil
-}
-
 // WantStep checks the result of the main part of a step, JOB/ID: "success" or "failure", and
-// some of its outputs, in pairs of name and value. It returns the step.
-func (r *Result) WantStep(t testing.TB, step, result string, outputs ...string) *Step {
+// some of its outputs, in pairs of name and value.
+func (r *Result) WantStep(t testing.TB, step, result string, outputs ...string) {
 	t.Helper()
 	job, id, _ := strings.Cut(step, "/")
-	s := r.find(job, id, "Main")
-	if s == nil || s.Result != result {
+	i := slices.IndexFunc(r.Steps, func(s *Step) bool { return s.Job == job && s.ID == id && s.Stage == "Main" })
+	if i < 0 || r.Steps[i].Result != result {
 		t.Fatalf("step %s: got %v\nwant %s", step, r, result)
 	}
-	for i := 0; i < len(outputs); i += 2 {
-		if got := s.Outputs[outputs[i]]; got != outputs[i+1] {
-			t.Errorf("step %s: output %s: got %q, want %q\n%v", step, outputs[i], got, outputs[i+1], r)
+	for want := range slices.Chunk(outputs, 2) {
+		if got := r.Steps[i].Outputs[want[0]]; got != want[1] {
+			t.Errorf("step %s: output %s: got %q, want %q\n%v", step, want[0], got, want[1], r)
 		}
 	}
-	return s
 }
 
 // String shows a result in a failure, without the secrets that steps named.
 func (r *Result) String() string {
 	var b strings.Builder
 	for _, s := range r.Steps {
-		fmt.Fprintf(&b, "--- job %s, step %s %s: %q after %v\n", s.Job, s.ID, s.Stage, s.Result, s.Took.Round(time.Millisecond))
+		fmt.Fprintf(&b, "--- job %s, step %s %s: %q\n", s.Job, s.ID, s.Stage, s.Result)
 		for _, line := range s.log {
 			if !strings.HasPrefix(line, "::add-mask::") {
 				fmt.Fprintln(&b, line)
@@ -79,25 +62,14 @@ func (r *Result) String() string {
 	return b.String()
 }
 
-// clone returns a copy that does not change when the original does.
-func (r *Result) clone() *Result {
-	c := *r
-	c.Steps = nil
-	for _, s := range r.Steps {
-		step := *s
-		step.Outputs, step.log = maps.Clone(s.Outputs), slices.Clone(s.log)
-		c.Steps = append(c.Steps, &step)
+// newResult reads act's output.
+func newResult(out []byte, stderr string) *Result {
+	r := &Result{}
+	for line := range bytes.Lines(out) {
+		r.take(line)
 	}
-	return &c
-}
-
-// maxLine is the longest line of act's output: one line has a whole summary.
-const maxLine = 64 << 20
-
-func newLines(out io.Reader) *bufio.Scanner {
-	s := bufio.NewScanner(out)
-	s.Buffer(nil, maxLine)
-	return s
+	r.act += stderr
+	return r
 }
 
 // line is a line of act's output.
@@ -113,7 +85,6 @@ type line struct {
 	Arg      string            `json:"arg"`
 	Pairs    map[string]string `json:"kvPairs"`
 	Result   string            `json:"stepResult"`
-	Took     time.Duration     `json:"executionTime"`
 }
 
 // take adds a line to what happened.
@@ -121,7 +92,7 @@ func (r *Result) take(data []byte) {
 	var l line
 	switch err := json.Unmarshal(data, &l); {
 	case err != nil:
-		r.act += string(data) + "\n" // before its log begins act writes plain text
+		r.act += string(data) // before its log begins act writes plain text
 	case len(l.IDs) == 0 || l.Stage == "":
 		r.act += l.Msg + "\n"
 	default:
@@ -150,7 +121,7 @@ func (s *Step) take(l line) {
 		s.log = append(s.log, strings.TrimRight(l.Raw, "\r\n"))
 	}
 	if l.Result != "" {
-		s.Result, s.Took = l.Result, l.Took
+		s.Result = l.Result
 	}
 	if l.Command == "set-output" {
 		s.Outputs[cmp.Or(l.Name, l.Pairs["name"])] = l.Arg
