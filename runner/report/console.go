@@ -54,6 +54,11 @@ type agentView struct {
 	doing     doing
 	failure   string // of the state that just failed
 	unseen    []line // of the output, which a quiet reader sees if the state fails
+
+	// What a job log shows of it in groups.
+	lines  runner.Excerpt
+	facts  string // to be shown before anything else
+	opened int    // how often its group was
 }
 
 // NewConsole returns a Console on w, to which it writes whole lines.

@@ -20,20 +20,10 @@ import (
 // of groups says of each active agent what it does. It interrupts the group that is
 // open, which continues after it in a new one.
 type Job struct {
-	log    *groupLog
-	o      ConsoleOptions
-	live   *activity   // the one whose lines are shown as they come
-	active []*activity // in the order in which they began
-	open   *Console    // writes the lines outside of groups, and knows what agents do
-}
-
-// activity is a state execution that a job log shows.
-type activity struct {
-	agent, state string
-	began        time.Time
-	lines        runner.Excerpt
-	facts        string // to be shown before anything else
-	opened       int    // how often its group was
+	log  *groupLog
+	o    ConsoleOptions
+	live *agentView // the one whose lines are shown as they come
+	open *Console   // writes the lines outside of groups, and knows what agents do
 }
 
 const (
@@ -64,11 +54,11 @@ func (j *Job) Report(e state.Event) error {
 	case *state.StateStarted:
 		return j.begin(e, b)
 	case *state.AgentOutput, *state.Reminder, *state.Retry, *state.NodeAttempt:
-		return j.tell(j.activity(e.Agent, e.State), e)
+		return j.tell(j.view(e.Agent, e.State), e)
 	case *state.StateFinished:
 		j.end(e, b)
 	case *state.AgentFinished:
-		j.interrupt(e.Agent)
+		j.interrupt(j.find(e.Agent))
 	case *state.RunFinished:
 		return j.finish(e, b)
 	}
@@ -77,8 +67,8 @@ func (j *Job) Report(e state.Event) error {
 
 // Note shows a line about an agent that is not an event.
 func (j *Job) Note(agent, stateName, text string) error {
-	if a := j.find(agent); a != nil {
-		j.print(a, j.paint(noted, string(noted))+" "+j.said(text))
+	if v := j.find(agent); v != nil {
+		j.print(v, j.paint(noted, string(noted))+" "+j.said(text))
 		return nil
 	}
 	return j.open.Note(agent, stateName, text)
@@ -89,7 +79,7 @@ func (j *Job) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
 	}
-	j.activity(agent, stateName)
+	j.view(agent, stateName)
 	j.open.does(agent, stateName, p)
 	return nil
 }
@@ -112,72 +102,69 @@ func (j *Job) Close() error {
 	return j.open.Close()
 }
 
-// find returns the activity of an agent, nil for none.
-func (j *Job) find(agent string) *activity {
-	i := slices.IndexFunc(j.active, func(a *activity) bool { return a.agent == agent })
-	if i < 0 {
-		return nil
+// find returns what is known of an agent at work, nil for none.
+func (j *Job) find(agent string) *agentView {
+	if v := j.open.agents[agent]; slices.Contains(j.open.active, v) {
+		return v
 	}
-	return j.active[i]
+	return nil
 }
 
-// activity returns the activity of an agent. It begins one if there is none: after a
-// resume, a state may have begun before the first event here.
-func (j *Job) activity(agent, stateName string) *activity {
-	if a := j.find(agent); a != nil {
-		return a
+// view is find for an agent that may be at work since before the first event here, as after a resume.
+func (j *Job) view(agent, stateName string) *agentView {
+	if v := j.find(agent); v != nil {
+		return v
 	}
 	return j.add(agent, stateName)
 }
 
-// add adds an activity. Its lines are shown as they come if it is alone.
-func (j *Job) add(agent, stateName string) *activity {
+// add begins to show what an agent does. Its lines are shown as they come if it is alone.
+func (j *Job) add(agent, stateName string) *agentView {
 	j.log.endGroup()
 	j.live = nil
-	a := &activity{agent: agent, state: stateName, began: j.open.now}
+	v := j.open.activate(agent, stateName)
 	half := runner.ExcerptLimit{Bytes: maxReel / 2}
 	if j.o.Verbose {
 		half.Bytes = maxVerbose / 2
 	}
-	a.lines.First, a.lines.Last = half, half
-	j.active = append(j.active, a)
-	if len(j.active) == 1 {
-		j.live = a
+	v.lines.First, v.lines.Last = half, half
+	if len(j.open.active) == 1 {
+		j.live = v
 	}
-	return a
+	return v
 }
 
 // begin shows that a state begins.
 func (j *Job) begin(e state.Event, b *state.StateStarted) error {
-	j.interrupt(e.Agent)
+	j.interrupt(j.find(e.Agent))
 	err := j.open.Report(e)
-	a := j.add(e.Agent, e.State)
-	a.began, a.facts = e.Time, folder(b)
+	v := j.add(e.Agent, e.State)
+	v.facts = folder(b)
 	if b.SessionID != "" {
-		a.facts = "session " + b.SessionID + ", " + a.facts
+		v.facts = "session " + b.SessionID + ", " + v.facts
 	}
 	if j.o.Verbose {
-		j.printFacts(a)
+		j.printFacts(v)
 	}
 	return err
 }
 
-// tell shows an event of an activity: verdicts outside of groups, all else in its
+// tell shows an event of an agent at work: verdicts outside of groups, all else in its
 // group.
-func (j *Job) tell(a *activity, e state.Event) error {
+func (j *Job) tell(v *agentView, e state.Event) error {
 	l := j.open.o.describe(e)
 	switch b := e.Body.(type) {
 	case *state.AgentOutput:
 		j.open.note(e, l)
-		j.print(a, j.said(l.text))
+		j.print(v, j.said(l.text))
 	case *state.NodeAttempt:
 		for text := range strings.Lines(block(failedOutput(b))) {
-			j.print(a, cutOutput(text, vitalText))
+			j.print(v, cutOutput(text, vitalText))
 		}
 		return j.open.Report(e)
 	default:
 		j.open.note(e, l)
-		j.print(a, j.paint(l.mark, string(l.mark))+" "+cutMiddle(l.text, vitalText))
+		j.print(v, j.paint(l.mark, string(l.mark))+" "+cutMiddle(l.text, vitalText))
 	}
 	return nil
 }
@@ -191,30 +178,30 @@ func (j *Job) said(text string) string {
 }
 
 // printFacts begins a group with where its state works, once.
-func (j *Job) printFacts(a *activity) {
-	if facts := a.facts; facts != "" {
-		a.facts = ""
+func (j *Job) printFacts(v *agentView) {
+	if facts := v.facts; facts != "" {
+		v.facts = ""
 		line := j.dim(cutMiddle(facts, vitalText))
 		switch {
-		case j.live != a:
-			j.print(a, line)
-		case a.lines.Takes(line):
-			j.beginGroup(a)
+		case j.live != v:
+			j.print(v, line)
+		case v.lines.Takes(line):
+			j.beginGroup(v)
 			j.log.log.Say(visible(line))
 		}
 	}
 }
 
-// print shows a line of the activity that is live, and keeps that of others. Its
+// print shows a line of the agent that is live, and keeps that of others. Its
 // text is plain. A state without lines has no group.
-func (j *Job) print(a *activity, line string) {
-	j.printFacts(a)
-	if j.live != a {
-		a.lines.Add(j.dim(name(a.agent)+" │") + " " + line)
+func (j *Job) print(v *agentView, line string) {
+	j.printFacts(v)
+	if j.live != v {
+		v.lines.Add(j.dim(name(v.id)+" │") + " " + line)
 		return
 	}
-	if a.lines.Takes(line) {
-		j.beginGroup(a)
+	if v.lines.Takes(line) {
+		j.beginGroup(v)
 		j.log.print(line)
 	}
 }
@@ -226,42 +213,42 @@ func (j *Job) dim(text string) string { return j.paint(began, text) }
 
 // end closes or prints the group of a state that ended.
 func (j *Job) end(e state.Event, b *state.StateFinished) {
-	a := j.find(e.Agent)
-	if a == nil {
+	v := j.find(e.Agent)
+	if v == nil {
 		return
 	}
 	word := "ok"
 	if !b.OK {
 		word = "failed"
 	}
-	j.remove(a, fmt.Sprintf("%s: %s after %s, %s", a.title(), word, millis(b.DurationMS), b.Spent()))
+	j.remove(v, fmt.Sprintf("%s: %s after %s, %s", v.title(), word, millis(b.DurationMS), b.Spent()))
 }
 
-// interrupt ends the activity of an agent that was cut off, if there is one.
-func (j *Job) interrupt(agent string) {
-	if a := j.find(agent); a != nil {
-		j.print(a, j.paint(rerun, "interrupted"))
-		j.remove(a, a.title()+": interrupted")
+// interrupt ends what is shown of an agent that was cut off; nil for none.
+func (j *Job) interrupt(v *agentView) {
+	if v != nil {
+		j.print(v, j.paint(rerun, "interrupted"))
+		j.remove(v, v.title()+": interrupted")
 	}
 }
 
 func (j *Job) interruptAll() {
-	for len(j.active) > 0 {
-		j.interrupt(j.active[0].agent)
+	for _, v := range slices.Clone(j.open.active) {
+		j.interrupt(v)
 	}
 }
 
-// remove removes an activity, and prints the lines of it that were kept.
-func (j *Job) remove(a *activity, title string) {
-	j.active = slices.DeleteFunc(j.active, func(other *activity) bool { return other == a })
-	isLive := j.live == a
+// remove ends what is shown of an agent, and prints the lines of it that were kept.
+func (j *Job) remove(v *agentView, title string) {
+	j.open.deactivate(v)
+	isLive := j.live == v
 	switch {
-	case a.lines.IsEmpty():
+	case v.lines.IsEmpty():
 	case isLive:
-		j.beginGroup(a)
-		a.lines.Each(j.log.print)
+		j.beginGroup(v)
+		v.lines.Each(j.log.print)
 	default:
-		j.log.printGroup(title, &a.lines)
+		j.log.printGroup(title, &v.lines)
 	}
 	if isLive {
 		j.log.endGroup()
@@ -269,19 +256,19 @@ func (j *Job) remove(a *activity, title string) {
 	}
 }
 
-// beginGroup opens the group of the activity that is live, unless it is open.
-func (j *Job) beginGroup(a *activity) {
+// beginGroup opens the group of the agent that is live, unless it is open.
+func (j *Job) beginGroup(v *agentView) {
 	if j.log.isOpen {
 		return
 	}
-	title := a.title()
-	if a.opened++; a.opened > 1 {
-		title += ", after " + clock(j.open.now.Sub(a.began))
+	title := v.title()
+	if v.opened++; v.opened > 1 {
+		title += ", after " + clock(j.open.now.Sub(v.began))
 	}
 	j.log.beginGroup(title)
 }
 
-func (a *activity) title() string { return name(a.agent) + " at " + name(a.state) }
+func (v *agentView) title() string { return name(v.id) + " at " + name(v.state) }
 
 // finish shows how the run ended.
 func (j *Job) finish(e state.Event, b *state.RunFinished) error {
