@@ -54,7 +54,7 @@ func play(t *testing.T, version, script string) *Backend {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
 	installtest.WriteProgram(t, path, "#!/bin/sh\n[ \"$1\" = --version ] && { echo "+version+"; exit; }\ncat >/dev/null\n"+script)
-	return &Backend{CLI: program.CLI{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}}, ResultGrace: patience}
+	return &Backend{CLI: program.CLI{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, ResultGrace: patience}}
 }
 
 // current is the version of a CLI that is new enough.

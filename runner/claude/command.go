@@ -6,6 +6,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -108,13 +109,7 @@ var nested = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSI
 // env returns the CLI's environment: the switches, the base environment over
 // them, and the order's own variables over both.
 func (b *Backend) env(order []string) []string {
-	env := slices.Clone(switches)
-	for _, entry := range b.Env {
-		name, _, _ := strings.Cut(entry, "=")
-		if !slices.Contains(nested, name) {
-			env = append(env, entry)
-		}
-	}
+	env := append(slices.Clone(switches), program.Without(b.Env, nested...)...)
 	if b.IsSandboxed {
 		env = append(env, "IS_SANDBOX=1")
 	}

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -14,7 +13,6 @@ import (
 const (
 	maxReasons    = 1000 // uses of tools of which it is kept why they failed
 	longestReason = 8192
-	reasonWidth   = 300 // of the shown part
 )
 
 // reasons are why uses of tools failed, in the words of the CLI, by the use's id.
@@ -33,19 +31,11 @@ func (r *reasons) add(use, why string) {
 }
 
 // refusals says of refused uses of tools why they were, and by which rule they are allowed.
-func (r reasons) refusals(all []denial, o runner.Order, d *program.Display) []runner.Refusal {
+func (s *stream) refusals(all []denial) []runner.Refusal {
 	var list []runner.Refusal
 	for _, use := range all[:min(len(all), state.MaxRefusals)] {
-		why := r[use.Use]
-		refusal := runner.Refusal{Use: toolUse(d, use.Tool, use.Input), Reason: program.OneLine(d.Hide(why), reasonWidth)}
-		for _, rule := range rulesFor(use, why) {
-			// A rule with a secret in it would be of no use without it.
-			isKnown := slices.Contains(refusal.Allow, rule) || slices.Contains(o.Prompt.Permissions.AllowedTools, rule)
-			if !isKnown && d.Hide(rule) == rule {
-				refusal.Allow = append(refusal.Allow, rule)
-			}
-		}
-		list = append(list, refusal)
+		why := s.reasons[use.Use]
+		list = append(list, s.Refusal(toolUse(&s.Display, use.Tool, use.Input), why, rulesFor(use, why)...))
 	}
 	return list
 }
@@ -72,9 +62,7 @@ func rulesFor(use denial, why string) []string {
 	}
 	var rules []string
 	for _, command := range commands[:min(len(commands), maxRules)] {
-		if rule := program.PlainRule(use.Tool, command); rule != "" {
-			rules = append(rules, rule)
-		}
+		rules = append(rules, program.PlainRule(use.Tool, command))
 	}
 	return rules
 }

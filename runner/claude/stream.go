@@ -20,8 +20,6 @@ import (
 // bounded by program.Stream and program.MaxMessage.
 type stream struct {
 	*program.Stream
-	timer *resultTimer // is told when turns begin and end; nil for nobody
-
 	thread  thread  // the conversation and its newest message
 	costs   costs   // what it costs
 	reasons reasons // why uses of tools failed
@@ -71,7 +69,7 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	kind := typeOf(head)
 	switch kind {
 	case "user":
-		s.timer.turn(true)
+		s.GoOn()
 		s.Display.Forget() // this is a result of one of them, and nobody knows which
 		s.thread.text.Reset()
 	case "assistant":
@@ -88,10 +86,10 @@ func (s *stream) take(r *record) {
 	case "system":
 		s.system(r)
 	case "assistant":
-		s.timer.turn(true)
+		s.GoOn()
 		s.assistant(r)
 	case "user":
-		s.timer.turn(true)
+		s.GoOn()
 		s.user(r)
 	case "rate_limit_event":
 		s.verdict.api.limit(r.RateLimit)
@@ -103,7 +101,7 @@ func (s *stream) take(r *record) {
 func (s *stream) system(r *record) {
 	switch r.Subtype {
 	case "init":
-		s.timer.turn(true)
+		s.GoOn()
 		s.thread.model = r.Model
 		s.costs.version, _ = program.ParseVersion([]byte(r.Version))
 		s.Display.Doing()
@@ -173,7 +171,7 @@ func (s *stream) tellRefused(why string) {
 }
 
 func (s *stream) result(r *record) {
-	s.timer.turn(false)
+	s.Settle()
 	last := &r.result
 	last.Subtype, last.hasText = r.Subtype, s.thread.text.Len() > 0
 	s.costs.add(last)
@@ -198,7 +196,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	a.Text, a.SessionID, a.Model, a.Cost = s.thread.text.String(), s.thread.session, s.thread.model, s.costs.total()
 	if last := s.verdict.last; last != nil {
 		a.Turns, a.Denied = last.NumTurns, denied(&s.Display, last.Denials)
-		a.Refusals = s.reasons.refusals(last.Denials, s.Order, &s.Display)
+		a.Refusals = s.refusals(last.Denials)
 	}
 	if fail == nil {
 		a.Text = *s.verdict.final

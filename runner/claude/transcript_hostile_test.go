@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 // Agents can write transcripts. One that seems to have terabytes, or whose lines would
@@ -17,7 +18,7 @@ func TestHostileTranscripts(t *testing.T) {
 	empty := strings.Repeat("{},", 200_000)
 	spoke := `{"type":"assistant","message":{"id":"%s%d","model":"m","usage":{"input_tokens":1}}}` + "\n"
 	var messages strings.Builder
-	for i := range maxMessages + 1 {
+	for i := range transcripts.MaxMessages + 1 {
 		fmt.Fprintf(&messages, spoke, "msg", i)
 	}
 	for name, c := range map[string]struct {
@@ -28,7 +29,7 @@ func TestHostileTranscripts(t *testing.T) {
 		"many values":     {`{"type":"assistant","message":{"id":"x","a":[` + empty + `{}]}}` + "\n", 0},
 		"many counts":     {`{"type":"cost-state","totalCostUSD":1,"modelUsage":{"m":{},"a":[` + empty + `{}]}}` + "\n", 0},
 		"many messages":   {messages.String(), 0},
-		"names like text": {fmt.Sprintf(spoke, strings.Repeat("a", maxNames), 1), 0},
+		"names like text": {fmt.Sprintf(spoke, strings.Repeat("a", transcripts.MaxNames), 1), 0},
 	} {
 		d, dir, path := homeWith(t, id, c.text)
 		if err := os.Truncate(path, max(c.length, int64(len(c.text)))); err != nil {

@@ -20,10 +20,7 @@ const (
 // args returns the command line for an order. env is the whole environment of the process.
 func (b *Backend) args(t turn, env []string, more ...string) []string {
 	args := []string{"exec"}
-	switch {
-	case t.isFork:
-		args = append(args, "fork")
-	case t.resumed != "":
+	if t.resumed != "" {
 		args = append(args, "resume")
 	}
 	args = append(args, "--json", "--skip-git-repo-check")
@@ -115,12 +112,5 @@ var nested = []string{"CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_CI", "CODEX_
 // env returns the CLI's environment: the base environment, and the order's own variables
 // over it.
 func (b *Backend) env(order []string) []string {
-	var env []string
-	for _, entry := range b.Env {
-		name, _, _ := strings.Cut(entry, "=")
-		if !slices.Contains(nested, name) {
-			env = append(env, entry)
-		}
-	}
-	return append(env, order...)
+	return append(program.Without(b.Env, nested...), order...)
 }

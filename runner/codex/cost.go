@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
@@ -65,13 +64,11 @@ func (b *Backend) refusals(a *runner.Answer, s *stream) {
 		use := s.Display.ToolUse(r.Tool, r.Input)
 		a.Denied = append(a.Denied, use)
 		if len(a.Refusals) < state.MaxRefusals {
-			refusal := runner.Refusal{Use: use, Reason: program.OneLine(s.Display.Hide(r.Reason), 300)}
-			// Its sandbox knows no single commands.
-			refusal.Allow = []string{"Bash"}
+			rule := "Bash" // its sandbox knows no single commands
 			if strings.Contains(r.Reason, "read-only sandbox") {
-				refusal.Allow = []string{"Edit"}
+				rule = "Edit"
 			}
-			a.Refusals = append(a.Refusals, refusal)
+			a.Refusals = append(a.Refusals, s.Refusal(use, r.Reason, rule))
 		}
 	}
 }

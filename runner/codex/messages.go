@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/tally"
@@ -27,14 +28,9 @@ type entry struct {
 
 // doneItem is something that the CLI has told as done.
 type doneItem struct {
-	Type    string  `json:"type"`
-	Content []piece `json:"content"`
-	Status  string  `json:"status"` // of a command
-}
-
-// piece is a part of a message, or of what a tool brought.
-type piece struct {
-	Text string `json:"text"`
+	Type    string         `json:"type"`
+	Content jsontext.Value `json:"content"`
+	Status  string         `json:"status"` // of a command
 }
 
 // shown are words of which each line that is shown has one.
@@ -102,16 +98,12 @@ func (r *reader) tell(e entry, m runner.Message) error {
 
 // done tells of something that the CLI has told as done.
 func (r *reader) done(i doneItem, m runner.Message) error {
-	var text strings.Builder
-	for _, p := range i.Content {
-		text.WriteString(p.Text)
-	}
 	switch i.Type {
 	case "UserMessage":
-		return r.say(m, runner.FromUser, text.String())
+		return r.say(m, runner.FromUser, transcripts.TextOf(i.Content))
 	case "AgentMessage":
 		m.Model = r.model
-		return r.say(m, runner.FromAgent, text.String())
+		return r.say(m, runner.FromAgent, transcripts.TextOf(i.Content))
 	case "CommandExecution":
 		r.failed = r.failed || i.Status == "failed"
 	}

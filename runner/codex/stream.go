@@ -94,10 +94,7 @@ func (s *stream) started(id string) {
 	case !state.ValidSession(id):
 		s.Give(program.CantKeep("the CLI named its thread", id))
 		return
-	case s.turn.isFork && id == s.turn.resumed:
-		s.Give(program.Fatal("thread %s was continued, not branched", id))
-		return
-	case s.turn.resumed != "" && id != s.turn.resumed && !s.turn.isFork:
+	case s.turn.resumed != "" && id != s.turn.resumed:
 		s.Give(program.Fatal("thread %s was replaced by %s", s.turn.resumed, id))
 		return
 	}

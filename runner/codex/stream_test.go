@@ -77,8 +77,6 @@ func TestTheThreadIsToldAtOnce(t *testing.T) {
 		{turn{}, recordedThread, true},
 		{turn{resumed: recordedThread}, recordedThread, true},
 		{turn{resumed: recordedThread}, other, false},
-		{turn{resumed: recordedThread, isFork: true}, other, true},
-		{turn{resumed: recordedThread, isFork: true}, recordedThread, false},
 		{turn{}, "../../x", false},
 	} {
 		told := ""

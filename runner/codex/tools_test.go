@@ -117,9 +117,9 @@ func TestArguments(t *testing.T) {
 		t.Errorf("arguments without a key: got %q, want the CLI's own provider, and the directory trusted", got)
 	}
 	b.IsUntrusted = true
-	got = b.args(turn{dir: "/w\"", resumed: "T", isFork: true}, []string{"OPENAI_API_KEY=secret", "OPENAI_BASE_URL=http://x/v1"})
+	got = b.args(turn{dir: "/w\"", resumed: "T"}, []string{"OPENAI_API_KEY=secret", "OPENAI_BASE_URL=http://x/v1"})
 	for _, want := range []string{
-		"fork", `projects={"/w\""={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false", "features.shell_tool=false",
+		`projects={"/w\""={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false", "features.shell_tool=false",
 		`model_providers.raymond.base_url="http://x/v1"`, `shell_environment_policy.set.OPENAI_API_KEY=""`,
 	} {
 		if !slices.Contains(got, want) {

@@ -18,7 +18,6 @@ import (
 type turn struct {
 	dir     string
 	resumed string // the thread that is resumed; "" for a fresh one
-	isFork  bool   // it is branched by the CLI itself
 	start   int64  // the size of its rollout
 	before  count  // what that tells
 	model   string // to ask for; "" for the CLI's own
@@ -37,34 +36,17 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 		t.may.web = false
 		t.may.note("allowed_tools: WebSearch is run by the API: the input api-tools has to name web_search")
 	}
-	if p := o.Prompt; p.Session != state.Fresh {
-		if err := b.Kept().Check(cmp.Or(p.CLIID, p.From, p.SessionID)); err != nil {
-			return t, program.Fatal("session gone: %v", err)
-		}
+	var path string
+	if t.resumed, path, fail = b.Kept().Take(o.Prompt, ""); fail != nil || t.resumed == "" {
+		return t, fail
 	}
-	switch p := o.Prompt; p.Session {
-	case state.Resume:
-		t.resumed = cmp.Or(p.CLIID, p.SessionID)
-		// Where there is no rollout, the CLI itself says so.
-		if path, _, ok := b.Kept().Path(t.resumed); ok && p.Cut != nil {
-			if err := transcripts.CutBack(path, *p.Cut); err != nil {
-				return t, program.Fatal("cut back transcript: %v", err)
-			}
-		}
-	case state.Branch:
-		from := cmp.Or(p.CLIID, p.From)
-		if _, _, ok := b.Kept().Path(from); !ok {
-			t.resumed, t.isFork = from, true // the CLI may know where it is, or says that it is gone
-			return t, nil
-		}
-		t.resumed = p.SessionID
+	if from := t.resumed; o.Prompt.Session == state.Branch {
+		t.resumed = o.Prompt.SessionID
 		if err := b.Kept().Branch(runner.Conversation{ID: from}, -1, t.resumed, ""); err != nil {
-			return t, program.Fatal("branch thread %.80q: %v", from, err)
+			return t, program.Fatal("session gone: branch it: %v", err)
 		}
-	default:
-		return t, nil
+		path, _, _ = b.Kept().Path(t.resumed)
 	}
-	path, _, _ := b.Kept().Path(t.resumed)
 	t.start, _ = transcripts.Size(path)
 	t.before = readCount(path, math.MaxInt64)
 	// Resumed with another model, the CLI first has the conversation summed up.

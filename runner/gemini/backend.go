@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +106,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 			Stream: s.Stream,
 			Start: func(account *keyproxy.Account) (proc.Options, *runner.Failure) {
 				s.costs.proxy = account
-				return proc.Options{Args: b.args(s.Order.Prompt, ready.rules), Env: b.env(s.Order.Env), Finished: s.finished}, nil
+				return proc.Options{Args: b.args(s.Order.Prompt, ready.rules), Env: b.env(s.Order.Env)}, nil
 			},
 			Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {
 				return s.final(exit, b.said(s.Order, ready.from))
@@ -171,37 +170,29 @@ func (h home) open(o *runner.Order) (from int64, notes []string, _ *runner.Failu
 	if err := transcripts.OnlyFiles(h.ours(chats(o.Dir)), "session-*"); err != nil { // the CLI looks for one in all of them
 		return 0, nil, program.Fatal("session gone: %v", err)
 	}
-	switch o.Prompt.Session {
-	case state.Fresh:
+	if o.Prompt.Session == state.Fresh {
 		// An invocation that was killed may have left one in which nobody has said anything: the CLI can neither resume
 		// nor begin it.
 		if err := kept.Clear(runner.Conversation{ID: id}, nil); err != nil {
 			return 0, nil, program.Machine("remove what is left of session %s: %v", id, err)
 		}
 		return 0, nil, nil
-	case state.Branch:
+	}
+	_, path, fail := kept.Take(o.Prompt, o.Dir)
+	if fail == nil && o.Prompt.Session == state.Branch {
 		if err := kept.Branch(runner.Conversation{ID: o.Prompt.From, Dir: o.Dir}, -1, id, o.Dir); err != nil {
 			return 0, nil, program.Fatal("session gone: branch it: %v", err)
 		}
+		path, _, _ = kept.Path(id, o.Dir)
 	}
-	path, _, ok := kept.Path(id, o.Dir)
-	if !ok {
-		return 0, nil, nil // the CLI itself says so
-	}
-	if o.Prompt.Cut != nil && o.Prompt.Session == state.Resume {
-		if err := transcripts.CutBack(path, *o.Prompt.Cut); err != nil {
-			return 0, nil, program.Fatal("cut back transcript: %v", err)
-		}
+	if fail != nil || path == "" {
+		return 0, nil, fail
 	}
 	return h.resumable(id, path, o.Dir)
 }
 
-// resumable checks that a conversation can be resumed in a directory, and returns how long its
-// transcript is.
+// resumable makes the transcript of a conversation one that can be resumed in a directory, and returns how long it is.
 func (h home) resumable(id, path, dir string) (int64, []string, *runner.Failure) {
-	if ok, err := holdsPrompt(path, math.MaxInt64); err == nil && !ok {
-		return 0, nil, program.Fatal("session gone: the transcript of %s holds no prompt", id)
-	}
 	if err := complete(path); err != nil {
 		return 0, nil, program.Fatal("resume session %s: %v", id, err)
 	}
@@ -289,13 +280,6 @@ func (b *Backend) versionEnv() []string {
 
 // said is what the transcript has as the model's last words in an invocation.
 func (b *Backend) said(o runner.Order, from int64) string {
-	path, _, ok := b.Kept().Path(o.Prompt.SessionID, o.Dir)
-	if !ok {
-		return ""
-	}
-	all, err := messages(path, from)
-	if err != nil {
-		return ""
-	}
-	return finalText(all)
+	path, _, _ := b.Kept().Path(o.Prompt.SessionID, o.Dir)
+	return finalText(path, from)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // A conversation is a file of JSON lines in the chats folder of the directory in which it is
@@ -28,11 +27,7 @@ func (h home) kept() transcripts.Kept {
 		// The CLI notes the id again each time that it resumes. A quotation mark within a text has a
 		// backslash before it: only members are renamed.
 		Named: func(id string) string { return `"sessionId":"` + id + `"` },
-		Used: func(path string, from int64) ([]state.Usage, error) {
-			all, err := messages(path, from)
-			return used(all), err
-		},
-		Told: tell,
+		Used:  used, Told: tell,
 	}
 	k.New = func(id, dir string) (string, error) {
 		if _, err := h.prepare(dir); err != nil {

@@ -63,7 +63,7 @@ type teller struct {
 // line takes a line. The CLI writes a message again when tools have brought something.
 func (t *teller) line(text []byte, m runner.Message) error {
 	var l line
-	if json.Unmarshal(text, &l, tally.Loose) != nil || len(t.told) > maxMessages || speakers[l.Type] == "" {
+	if json.Unmarshal(text, &l, tally.Loose) != nil || len(t.told) > transcripts.MaxMessages || speakers[l.Type] == "" {
 		return nil
 	}
 	m.From, m.Time = speakers[l.Type], transcripts.Moment(l.Time)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
@@ -13,16 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resultGrace is how long the CLI may take to exit after its result before it is ended.
-const resultGrace = 10 * time.Second
-
 // stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
 // goroutine; its memory is bounded by program.Stream and program.MaxMessage.
 type stream struct {
 	*program.Stream
-	finished chan struct{} // closed some time after the result
-	timer    *time.Timer   // that does it; nil before the result
-
 	answer answer
 	uses   map[string]use // of tools, under way
 	costs  costs
@@ -53,7 +46,7 @@ const (
 )
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{finished: make(chan struct{}), uses: map[string]use{}}
+	s := &stream{uses: map[string]use{}}
 	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }
@@ -101,9 +94,7 @@ func (s *stream) take(r *record) {
 		s.answer.warning = r.Message
 		s.Display.Line(program.OneLine(s.Display.Hide(r.Message), 500), "")
 	case "result":
-		if s.answer.result == nil {
-			s.timer = time.AfterFunc(resultGrace, func() { close(s.finished) })
-		}
+		s.Settle()
 		s.answer.result = r
 	}
 }
@@ -186,24 +177,18 @@ func isOutside(why string) bool {
 
 // refusal says of a refused use of a tool why it was, and by which rule it is allowed.
 func (s *stream) refusal(u use, why string) runner.Refusal {
-	r := runner.Refusal{Use: u.text, Reason: program.OneLine(s.Display.Hide(why), 300)}
-	rule := program.PlainRule(names[u.tool], u.input)
 	isOther := func(words string) bool { return strings.Contains(why, words) }
-	if rule == "" || s.Display.Hide(rule) != rule || s.isListed(u, rule) || slices.ContainsFunc(otherReasons, isOther) {
-		return r
+	if s.isDenied(u) || slices.ContainsFunc(otherReasons, isOther) {
+		return s.Refusal(u.text, why)
 	}
-	r.Allow = []string{rule}
-	return r
+	return s.Refusal(u.text, why, program.PlainRule(names[u.tool], u.input))
 }
 
 // otherReasons are words of refusals that no rule would cure.
 var otherReasons = []string{"build configuration", " path", "Plan Mode"}
 
-// isListed reports whether a list has the rule already, or denies the use.
-func (s *stream) isListed(u use, rule string) bool {
-	if slices.Contains(s.Order.Prompt.Permissions.AllowedTools, rule) {
-		return true
-	}
+// isDenied reports whether the order denies the use.
+func (s *stream) isDenied(u use) bool {
 	return slices.ContainsFunc(s.Order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
 		r, _ := parseRule(denied)
 		return slices.Contains(r.tools, u.tool)
@@ -218,9 +203,6 @@ var names = map[string]string{
 // final returns the answer for a process that has ended.
 func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Failure) {
 	s.showRest()
-	if s.timer != nil {
-		s.timer.Stop()
-	}
 	a := s.Answer(exit, "agent CLI")
 	a.SessionID, a.Model, a.Turns = s.answer.session, s.costs.model(s.answer.result, s.answer.model), 1
 	a.Cost = s.costs.total(s.answer.result, s.answer.spoke)

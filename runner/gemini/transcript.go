@@ -1,21 +1,12 @@
 package gemini
 
 import (
-	"errors"
-	"slices"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
-)
-
-const (
-	// A transcript that is no such thing must not cost more memory than this.
-	maxMessages = 1 << 20
-	maxNames    = 1024
 )
 
 // said is a message in a transcript. The CLI writes one again when it learns more about it.
@@ -51,54 +42,38 @@ func (m said) isSaid() bool { return m.Type == "user" || m.Type == "gemini" }
 // text is what the message says.
 func (m said) text() string { return transcripts.TextOf(m.Content) }
 
-// messages returns what was said in a transcript from a byte on, in order, each message as it was
-// written last.
-func messages(path string, from int64) ([]said, error) {
-	var all []said
-	at := map[string]int{}
+// used returns the tokens that a transcript shows from a byte on, by model. Each message counts once, as it was written last.
+func used(path string, from int64) ([]state.Usage, error) {
+	return transcripts.Usage(path, from, func(line []byte) (string, state.Usage, bool) {
+		var m said
+		if json.Unmarshal(line, &m, tally.Loose) != nil || !m.isSaid() {
+			return "", state.Usage{}, false
+		}
+		return m.ID, m.Tokens.usage(m.Model), true
+	})
+}
+
+// finalText is what the model has said last in a transcript from a byte on, after its last use of a tool; "" for nothing that
+// can be read.
+func finalText(path string, from int64) string {
+	before, now, last := "", "", ""
 	err := transcripts.EachLine(path, from, func(line []byte, truncated bool) error {
 		var m said
 		if truncated || json.Unmarshal(line, &m, tally.Loose) != nil || !m.isSaid() {
 			return nil
 		}
-		if len(m.ID)+len(m.Model) > maxNames || len(all) >= maxMessages {
-			return errors.New("this is no transcript of the CLI")
+		if m.ID != last {
+			before, last = before+now, m.ID
 		}
-		m.Content, m.Tools = slices.Clone(m.Content), slices.Clone(m.Tools)
-		if i, known := at[m.ID]; known {
-			all[i] = m
-			return nil
+		if now = m.text(); m.Type != "gemini" || len(m.Tools) > 0 && string(m.Tools) != "null" && string(m.Tools) != "[]" {
+			before, now = "", ""
 		}
-		at[m.ID] = len(all)
-		all = append(all, m)
 		return nil
 	})
-	return all, err
-}
-
-// finalText is what the model has said last, after its last use of a tool.
-func finalText(all []said) string {
-	text := ""
-	for _, m := range all {
-		switch {
-		case m.Type != "gemini", len(m.Tools) > 0 && string(m.Tools) != "null" && string(m.Tools) != "[]":
-			text = ""
-		default:
-			text += m.text()
-		}
+	if err != nil {
+		return ""
 	}
-	return text
-}
-
-// used adds up the tokens of messages, in order of the models' names.
-func used(all []said) []state.Usage {
-	return tally.ByModel(func(yield func(state.Usage) bool) {
-		for _, m := range all {
-			if !yield(m.Tokens.usage(m.Model)) {
-				return
-			}
-		}
-	})
+	return before + now
 }
 
 // Words are those of every transcript, without which the CLI can't read it.

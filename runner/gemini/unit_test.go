@@ -162,11 +162,11 @@ func TestTranscripts(t *testing.T) {
 no JSON
 {"id":"4","type":"info","content":"note"}
 {"id":"5","type":"gemini","content":"!","model":"m"}`), 0o600))
-	all, err := messages(path, int64(len(head)))
+	got, err := used(path, int64(len(head)))
 	must(t, err)
 	want := []state.Usage{{Model: "m", Input: 712, CacheRead: 300, Output: 25}}
-	if diff := cmp.Diff(want, used(all)); diff != "" || finalText(all) != "done!" {
-		t.Errorf("said last: got %q, tokens (-want +got):\n%s", finalText(all), diff)
+	if diff := cmp.Diff(want, got); diff != "" || finalText(path, int64(len(head))) != "done!" {
+		t.Errorf("said last: got %q, tokens (-want +got):\n%s", finalText(path, int64(len(head))), diff)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,6 +77,36 @@ func (k Kept) Check(id string) error {
 		return nil // then there is none
 	}
 	return OnlyFiles(k.Top, k.Folders+"/"+k.File(id))
+}
+
+// Take makes the file of the conversation that an order takes up ready: one that is resumed is cut back as the order says.
+// It returns what the CLI calls the conversation, and its file; "" for none, of which the CLI itself says so. A conversation in
+// which nobody has said anything, as a kill may leave it, can't be resumed.
+func (k Kept) Take(p runner.PromptOrder, dir string) (id, path string, _ *runner.Failure) {
+	switch p.Session {
+	case state.Resume:
+		id = k.id(runner.Conversation{ID: p.SessionID, CLI: p.CLIID})
+	case state.Branch:
+		id = k.id(runner.Conversation{ID: p.From, CLI: p.CLIID})
+	default:
+		return "", "", nil
+	}
+	err := k.Check(id)
+	if err == nil {
+		path, _, _ = k.Path(id, dir)
+	}
+	if path != "" && p.Session == state.Resume && p.Cut != nil {
+		err = CutBack(path, *p.Cut)
+	}
+	if path != "" && err == nil {
+		if holds, oops := k.Holds(path, math.MaxInt64); oops == nil && !holds {
+			err = fmt.Errorf("the transcript of %s holds no prompt", id)
+		}
+	}
+	if err != nil {
+		return "", "", &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf("session gone: %v", err)}
+	}
+	return id, path, nil
 }
 
 // Length implements runner.Transcripts.

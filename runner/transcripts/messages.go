@@ -1,8 +1,10 @@
 package transcripts
 
 import (
+	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // What a Feed keeps at most while uses of tools have not brought anything yet.
@@ -137,6 +140,33 @@ func TextOf(content jsontext.Value) string {
 		}
 	}
 	return text
+}
+
+// The limits of what is kept while a transcript is summed up: one that is no such thing must not cost more memory.
+const (
+	MaxMessages = 100_000
+	MaxNames    = 512 // bytes of the id and the model of a message
+)
+
+// Usage adds up what the lines of a transcript tell from a byte on, one element a model, in order of name. told returns the
+// tokens of the message of a line and its id, and false for a line without; of a message the last line counts.
+func Usage(path string, from int64, told func(line []byte) (id string, u state.Usage, ok bool)) ([]state.Usage, error) {
+	messages := map[string]state.Usage{}
+	err := EachLine(path, from, func(line []byte, truncated bool) error {
+		if truncated {
+			return nil
+		}
+		id, u, ok := told(line)
+		switch {
+		case !ok:
+			return nil
+		case len(id)+len(u.Model) > MaxNames || len(messages) >= MaxMessages:
+			return errors.New("this is no transcript of the CLI")
+		}
+		messages[id] = u
+		return nil
+	})
+	return tally.ByModel(maps.Values(messages)), err
 }
 
 // Holds reports whether one of the lines that begin in the first length bytes of a transcript

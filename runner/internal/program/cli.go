@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -25,6 +26,9 @@ type CLI struct {
 	// IsUntrusted says that nothing in the working directory is obeyed: instructions, settings, hooks, servers.
 	IsUntrusted bool
 	Proxy       *keyproxy.Proxy // that it asks the API through; nil for nothing
+	// ResultGrace is how long the CLI may take to exit after its result before it is ended; 0 means 10 s, which covers the 5 s
+	// that Claude Code gives its own background shells.
+	ResultGrace time.Duration
 
 	mu      sync.Mutex // guards what follows, and keeps the check of the version to one at a time
 	found   Found
@@ -75,6 +79,7 @@ func (c *CLI) Run(ctx context.Context, o runner.Order, tell func(runner.Progress
 // ask starts the CLI, which asks through the proxy where there is one, and says what came of it.
 func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.Answer, *runner.Failure) {
 	o := &t.Stream.Order
+	t.Stream.grace = cmp.Or(c.ResultGrace, 10*time.Second)
 	account := c.Proxy.Open(s.Backend, o.Mark)
 	defer account.Close()
 	defer account.Follow(t.Stream.Display.Usage)()

@@ -19,6 +19,14 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
+// Without returns an environment without some variables.
+func Without(environ []string, names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains(names, name)
+	})
+}
+
 // HomeVar is the variable with the home folder.
 func HomeVar() string {
 	if runtime.GOOS == "windows" {

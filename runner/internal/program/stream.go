@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
@@ -26,13 +29,17 @@ type Stream struct {
 	Notes   []string        // what was odd
 
 	lines proc.Lines
+
+	grace    time.Duration // after Settle
+	late     *time.Timer   // that closes finished; nil before Settle
+	finished chan struct{}
 }
 
 // NewStream returns what reads the output of an invocation. Its lines that are not blank are handed to take, which reports
 // false for one that is no record. Of one that does not fit, or would cost too much to decode, the beginning is handed to
 // long, with the failure of a CLI of which it can't be done without.
 func NewStream(o runner.Order, tell func(runner.Progress), take func(line []byte) bool, long func(head []byte, fail *runner.Failure) bool) *Stream {
-	s := &Stream{Order: o, Display: NewDisplay(o, tell), Abort: func(error) {}}
+	s := &Stream{Order: o, Display: NewDisplay(o, tell), Abort: func(error) {}, finished: make(chan struct{})}
 	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: func(line []byte, truncated bool) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			return
@@ -73,6 +80,21 @@ func (s *Stream) Give(f *runner.Failure) {
 	}
 }
 
+// Settle says that the CLI has told its result. It is ended if it is still there after a while in which it does not go on.
+func (s *Stream) Settle() {
+	if s.late == nil {
+		s.late = time.AfterFunc(s.grace, sync.OnceFunc(func() { close(s.finished) }))
+	}
+	s.late.Reset(s.grace)
+}
+
+// GoOn says that the CLI has more to tell: there are several turns when work in the background ends after the first.
+func (s *Stream) GoOn() {
+	if s.late != nil {
+		s.late.Stop()
+	}
+}
+
 // Note notes what was odd.
 func (s *Stream) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
@@ -90,10 +112,12 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	in.Stdin = []byte(o.Prompt.Text)
 	in.Timeout, in.Idle, in.Cage = o.Timeout, o.Idle, o.Prompt.Cage
 	in.DeathSignal = syscall.SIGINT // an orphaned CLI would continue to the end of its turn and spend money
+	in.Finished = s.finished
 	rec := proc.NewRecorder(o.DebugDir)
 	rec.Prompt(o.Prompt.Text)
 	rec.Record(&in, ".jsonl")
 	defer rec.Close()
+	defer s.GoOn()
 	exit, err := proc.Run(ctx, in)
 	if err != nil {
 		return exit, NotStarted(err, howTo)
@@ -112,4 +136,17 @@ func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 // CantKeep is the failure of a CLI whose name for a conversation can't be kept. what it named says who has, too.
 func CantKeep(what, id string) *runner.Failure {
 	return Fatal("%s %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of them at most", what, id)
+}
+
+// Refusal says of a refused use of a tool why it was, and by which of the rules it is allowed: those that the order has not,
+// and without a secret, since a rule would be of no use without it.
+func (s *Stream) Refusal(use, why string, rules ...string) runner.Refusal {
+	r := runner.Refusal{Use: use, Reason: OneLine(s.Display.Hide(why), 300)}
+	for _, rule := range rules {
+		isKnown := slices.Contains(r.Allow, rule) || slices.Contains(s.Order.Prompt.Permissions.AllowedTools, rule)
+		if rule != "" && !isKnown && s.Display.Hide(rule) == rule {
+			r.Allow = append(r.Allow, rule)
+		}
+	}
+	return r
 }

@@ -40,19 +40,18 @@ func TestCutBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b, dir, file := conversation(t, chosen, tt.content)
-		notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, Dir: dir})
+		_, path, f := b.Kept().Take(runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, dir)
 		got, err := os.ReadFile(file)
-		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || len(notes) > 0 || f != nil && f.Class != runner.Fatal {
-			t.Errorf("%s: got %q, %v, %v, %v, want %q, failure %v", tt.name, got, err, notes, f, tt.want, tt.wantFail)
+		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || (path == file) == tt.wantFail || f != nil && f.Class != runner.Fatal {
+			t.Errorf("%s: got %q, %v, %q, %v, want %q, failure %v", tt.name, got, err, path, f, tt.want, tt.wantFail)
 		}
 	}
-	b, dir, _ := conversation(t, chosen, whole)
-	notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "other", Cut: at(5)}, Dir: dir})
-	if len(notes) != 1 || f != nil {
-		t.Errorf("cut back a transcript that is not there: got %q, %v, want one note", notes, f)
-	}
-	if notes, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Branch, SessionID: "new", From: chosen, Cut: at(1)}, Dir: dir}); len(notes) > 0 || f != nil {
-		t.Errorf("branch: got %q, %v, want the caller's transcript left alone", notes, f)
+	b, dir, file := conversation(t, chosen, whole)
+	for id, o := range map[string]runner.PromptOrder{"other": {Session: state.Resume, SessionID: "other", Cut: at(5)}, chosen: {Session: state.Branch, SessionID: "new", From: chosen, Cut: at(1)}} {
+		got, _, f := b.Kept().Take(o, dir)
+		if text, err := os.ReadFile(file); got != id || f != nil || string(text) != whole || err != nil {
+			t.Errorf("%s of %s: got %q, %v, and %q, %v, want the transcript left alone", o.Session, id, got, f, text, err)
+		}
 	}
 }
 
@@ -61,11 +60,8 @@ func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	b, dir, file := conversation(t, chosen, prompted)
 	must(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
 	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: chosen}, {Session: state.Branch, SessionID: "new", From: chosen}} {
-		if _, f := b.prepare(runner.Order{Prompt: o, Dir: dir}); f == nil || f.Class != runner.Fatal {
+		if _, _, f := b.Kept().Take(o, dir); f == nil || f.Class != runner.Fatal {
 			t.Errorf("%s: got %v, want it refused", o.Session, f)
 		}
-	}
-	if _, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Session: state.Fresh, SessionID: "other"}, Dir: dir}); f != nil {
-		t.Errorf("another session: got %v, want it begun", f)
 	}
 }

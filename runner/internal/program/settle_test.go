@@ -1,0 +1,39 @@
+package program
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
+
+// TestSettle: a CLI is done when nothing follows its result for a while, and a further turn may take its time.
+func TestSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewStream(runner.Order{}, nil, nil, nil)
+		s.grace = 10 * time.Second
+		for i, step := range []struct {
+			tell   func()
+			wait   time.Duration
+			isDone bool // after the wait
+		}{
+			{s.GoOn, time.Hour, false}, {s.Settle, 9 * time.Second, false}, {s.GoOn, time.Hour, false}, {s.Settle, 9 * time.Second, false},
+			{s.Settle, 9 * time.Second, false}, // a second result begins the wait again
+			{s.Settle, 11 * time.Second, true}, {s.GoOn, time.Second, true}, {s.Settle, time.Hour, true},
+		} {
+			step.tell()
+			time.Sleep(step.wait) // of the bubble's clock
+			synctest.Wait()
+			isDone := false
+			select {
+			case <-s.finished:
+				isDone = true
+			default:
+			}
+			if isDone != step.isDone {
+				t.Errorf("step %d: got done %v, want %v", i, isDone, step.isDone)
+			}
+		}
+	})
+}
