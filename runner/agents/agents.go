@@ -63,7 +63,7 @@ type line struct {
 	pin       *pinned.CLI // nil for what can't be installed
 	// words are those of its transcripts, without which it can't read them.
 	words func() []string
-	make  func(Config) runner.Agent
+	make  func(Config) (cli, runner.Transcripts)
 	api   keyproxy.API // that it asks; nil for none
 }
 
@@ -79,11 +79,14 @@ var lines = []line{
 type agent struct {
 	cli
 	runner.Transcripts
+	abilities runner.Abilities
 }
+
+// Abilities implements runner.Agent.
+func (a agent) Abilities() runner.Abilities { return a.abilities }
 
 type cli interface {
 	runner.Backend
-	Abilities() runner.Abilities
 	Needs() runner.Needs
 }
 
@@ -95,31 +98,32 @@ func (c Config) cli(backend string, pin pinned.CLI) program.CLI {
 	}
 }
 
-func newClaude(c Config) runner.Agent {
+func newClaude(c Config) (cli, runner.Transcripts) {
 	b := &claude.Backend{CLI: c.cli(protocol.BackendClaude, pinned.Claude), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
-	return agent{b, b.Kept()}
+	return b, b.Kept()
 }
 
-func newCodex(c Config) runner.Agent {
+func newCodex(c Config) (cli, runner.Transcripts) {
 	b := &codex.Backend{CLI: c.cli(protocol.BackendCodex, pinned.Codex)}
-	return agent{b, b.Kept()}
+	return b, b.Kept()
 }
 
-func newGemini(c Config) runner.Agent {
+func newGemini(c Config) (cli, runner.Transcripts) {
 	b := &gemini.Backend{CLI: c.cli(protocol.BackendGemini, pinned.Gemini)}
-	return agent{b, b.Kept()}
+	return b, b.Kept()
 }
 
-func newCommand(c Config) runner.Agent {
+func newCommand(c Config) (cli, runner.Transcripts) {
 	b := &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
-	return agent{b, b.Kept()}
+	return b, b.Kept()
 }
 
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.
 func New(c Config) map[string]runner.Agent {
 	all := map[string]runner.Agent{}
 	for _, l := range lines {
-		all[l.abilities.Backend] = l.make(c)
+		cli, kept := l.make(c)
+		all[l.abilities.Backend] = agent{cli, kept, l.abilities}
 	}
 	return all
 }

@@ -16,8 +16,5 @@ func Abilities() runner.Abilities {
 	}
 }
 
-// Abilities implements runner.Agent.
-func (b *Backend) Abilities() runner.Abilities { return Abilities() }
-
 // Kept are the CLI's conversations.
 func (b *Backend) Kept() transcripts.Kept { return keptOf(b.Env) }

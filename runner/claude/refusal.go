@@ -35,7 +35,7 @@ func (s *stream) refusals(all []denial) []runner.Refusal {
 	var list []runner.Refusal
 	for _, use := range all[:min(len(all), state.MaxRefusals)] {
 		why := s.reasons[use.Use]
-		list = append(list, s.Refusal(toolUse(&s.Display, use.Tool, use.Input), why, rulesFor(use, why)...))
+		list = append(list, s.Refusal(s.Display.ToolUse(use.Tool, telling(use.Input)), why, rulesFor(use, why)...))
 	}
 	return list
 }

@@ -3,7 +3,6 @@ package claude
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
@@ -20,10 +19,13 @@ import (
 // bounded by program.Stream and program.MaxMessage.
 type stream struct {
 	*program.Stream
-	thread  thread  // the conversation and its newest message
-	costs   costs   // what it costs
-	reasons reasons // why uses of tools failed
-	verdict verdict // whether it went well
+	session string          // as the CLI reports it
+	model   string          // that it names first
+	text    program.Message // of the main thread, since the last tool result
+	costs   costs           // what it costs, with the newest result record
+	reasons reasons         // why uses of tools failed
+	api     apiError        // what the CLI said of errors
+	final   *string         // the message of the newest good result
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
@@ -71,7 +73,7 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	case "user":
 		s.GoOn()
 		s.Display.Forget() // this is a result of one of them, and nobody knows which
-		s.thread.text.Reset()
+		s.text.Reset()
 	case "assistant":
 		s.costs.meter.spoke = true
 		s.Give(fail)
@@ -92,7 +94,7 @@ func (s *stream) take(r *record) {
 		s.GoOn()
 		s.user(r)
 	case "rate_limit_event":
-		s.verdict.api.limit(r.RateLimit)
+		s.api.limit(r.RateLimit)
 	case "result":
 		s.result(r)
 	}
@@ -102,7 +104,7 @@ func (s *stream) system(r *record) {
 	switch r.Subtype {
 	case "init":
 		s.GoOn()
-		s.thread.model = r.Model
+		s.model = r.Model
 		s.costs.version, _ = program.ParseVersion([]byte(r.Version))
 		s.Display.Doing()
 		s.checkSession(r.SessionID)
@@ -117,28 +119,45 @@ func (s *stream) system(r *record) {
 	}
 }
 
+// checkSession compares the session that the CLI works in with the one that was asked for. Another one for a fresh session is
+// worth a note.
 func (s *stream) checkSession(id string) {
-	note, fail := s.thread.checkSession(id, s.Order.Prompt)
-	if fail != nil {
-		s.Give(fail)
+	asked := s.Order.Prompt
+	if id == "" || id == s.session {
+		return
 	}
-	if note != "" {
-		s.Note("%s", note)
+	if !state.ValidSession(id) {
+		s.Give(program.CantKeep("the CLI named its session", id))
+		return
+	}
+	switch s.session = id; {
+	case id == asked.SessionID:
+	case asked.Session == state.Resume:
+		s.Give(program.Fatal("session %s was replaced by %q", asked.SessionID, id))
+	case id == asked.From:
+		s.Give(program.Fatal("session %s was continued, not branched", id))
+	default:
+		s.Note("the CLI chose session %q itself, not %s", id, asked.SessionID)
 	}
 }
 
 func (s *stream) assistant(r *record) {
 	if r.Message.Model == synthetic {
-		s.verdict.api.kind = r.Error
+		s.api.kind = r.Error
 		return
 	}
 	if s.costs.meter.spoken(r.Parent, &r.Message) {
 		s.tellUsage()
 	}
 	for _, b := range r.Message.Content {
-		show(&s.Display, b)
-		if b.Type == "text" && r.Parent == "" && !s.thread.text.Add(b.Text) {
-			s.Give(program.TooLong())
+		switch b.Type {
+		case "tool_use":
+			s.Display.Begin(b.ID, b.Name, telling(b.Input))
+		case "text":
+			s.Display.Text(b.Text)
+			if r.Parent == "" && !s.text.Add(b.Text) {
+				s.Give(program.TooLong())
+			}
 		}
 	}
 }
@@ -146,17 +165,21 @@ func (s *stream) assistant(r *record) {
 // user takes a message to the model. When a tool result is in it, the text before
 // was not final.
 func (s *stream) user(r *record) {
-	isResult := func(b block) bool { return b.Type == "tool_result" }
+	var ended []string
 	for _, b := range r.Message.Content {
-		if isResult(b) && b.Failed {
+		if b.Type != "tool_result" {
+			continue
+		}
+		ended = append(ended, b.Use)
+		if b.Failed {
 			why := transcripts.TextOf(b.Said)
 			s.reasons.add(b.Use, why)
 			s.tellRefused(why)
 		}
 	}
-	endUses(&s.Display, r.Message.Content)
-	if r.Parent == "" && slices.ContainsFunc(r.Message.Content, isResult) {
-		s.thread.text.Reset()
+	s.Display.End(ended...)
+	if r.Parent == "" && len(ended) > 0 {
+		s.text.Reset()
 	}
 }
 
@@ -173,33 +196,31 @@ func (s *stream) tellRefused(why string) {
 func (s *stream) result(r *record) {
 	s.Settle()
 	last := &r.result
-	last.Subtype, last.hasText = r.Subtype, s.thread.text.Len() > 0
+	last.Subtype, last.hasText = r.Subtype, s.text.Len() > 0
 	s.costs.add(last)
-	s.verdict.last = last
 	if last.isGood() {
 		s.checkSession(r.SessionID)
-		text := s.thread.text.String()
-		s.verdict.final = &text
+		text := s.text.String()
+		s.final = &text
 	}
 }
 
 // answer says what the invocation brought, once the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
-	fail := s.Early
-	if fail == nil {
-		fail = s.verdict.failure(exit, s.Order, s.Records)
-	}
+	fail := s.failure(exit)
 	if fail == nil {
 		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
 	}
 	a := s.Answer(exit, "agent CLI")
-	a.Text, a.SessionID, a.Model, a.Cost = s.thread.text.String(), s.thread.session, s.thread.model, s.costs.total()
-	if last := s.verdict.last; last != nil {
-		a.Turns, a.Denied = last.NumTurns, denied(&s.Display, last.Denials)
-		a.Refusals = s.refusals(last.Denials)
+	a.Text, a.SessionID, a.Model, a.Cost = s.text.String(), s.session, s.model, s.costs.total()
+	if last := s.costs.last; last != nil {
+		a.Turns, a.Refusals = last.NumTurns, s.refusals(last.Denials)
+		for _, use := range last.Denials[:min(len(last.Denials), maxDenied)] {
+			a.Denied = append(a.Denied, s.Display.ToolUse(use.Tool, telling(use.Input)))
+		}
 	}
 	if fail == nil {
-		a.Text = *s.verdict.final
+		a.Text = *s.final
 	}
 	return a, fail
 }

@@ -24,29 +24,25 @@ func (r *result) isCut() bool {
 
 func (r *result) isRefusal() bool { return string(r.StopReason) == `"refusal"` }
 
-// verdict is whether an invocation went well, and why not.
-type verdict struct {
-	last  *result  // the newest result record
-	final *string  // the message of the newest good one
-	api   apiError // what the CLI said of errors before the last record
-}
-
 // failure returns nil when there is a good answer. A turn that began after a
 // good result and was cut off by us does not spoil it.
-func (v *verdict) failure(exit proc.Exit, o runner.Order, records int) *runner.Failure {
+func (s *stream) failure(exit proc.Exit) *runner.Failure {
+	last, o := s.costs.last, s.Order
 	switch {
-	case v.last != nil && v.last.isGood():
+	case s.Early != nil:
+		return s.Early
+	case last != nil && last.isGood():
 		return nil
-	case v.final != nil && exit.Ended != proc.ByItself:
+	case s.final != nil && exit.Ended != proc.ByItself:
 		return nil
 	case program.Ended(exit, o) != nil:
 		return program.Ended(exit, o)
-	case v.last != nil:
-		return v.api.classify(v.last, v.last.words(program.Hider(o)))
-	case records == 0 && strings.Contains(string(exit.StderrTail), "Input must be provided either through stdin"):
+	case last != nil:
+		return s.api.classify(last, last.words(s.Display.Hide))
+	case s.Records == 0 && strings.Contains(string(exit.StderrTail), "Input must be provided either through stdin"):
 		// It waits three seconds for its prompt, which it always gets: the machine stood still.
 		return program.Transient("the agent CLI took its prompt for missing: %s", program.Ending(exit, o))
-	case records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail):
+	case s.Records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail):
 		// It would say so again.
 		return program.Fatal("the agent CLI refuses to start: %s", program.Ending(exit, o))
 	}

@@ -29,9 +29,6 @@ func Abilities() runner.Abilities {
 	}
 }
 
-// Abilities implements runner.Agent.
-func (b *Backend) Abilities() runner.Abilities { return Abilities() }
-
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	api := program.API{

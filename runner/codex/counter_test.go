@@ -16,75 +16,53 @@ const (
 	completed = `{"type":"response.completed","response":{"id":"r1","model":"m-2026-01-01","output":[{"text":"\"usage\":{\"input_tokens\":1}"}],` + counts + `}}`
 )
 
-// sumOf is what a counter has counted, of a request of 400 bytes for model m.
-func sumOf(count func(*counter)) tally.Sum {
-	c := &counter{tally.Answer{Model: "m", Asked: 400}}
-	if count(c); c.Message() == nil {
-		return tally.Sum{}
-	}
-	return tally.Sums{}.Add(c.Message())["m"]
-}
-
 // TestAnswersAreCounted: what is cached is a part of the input, and is not counted twice. Of
 // an answer that breaks off the tokens are estimated. The model is the one asked for.
 func TestAnswersAreCounted(t *testing.T) {
 	all := tally.Sum{Usage: state.Usage{Model: "m", Input: 600, Output: 50, CacheRead: 300, CacheWrite: 100}}
+	asked := tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}
 	metadata := `,"user":null,"metadata":{"usage":"{\"input_tokens\":1}"}}}`
 	for name, c := range map[string]struct {
-		events []string
+		events []string // of one that is too long its beginning and its end, with a zero byte between them
 		want   tally.Sum
+		whole  string // instead of events: an answer that is no stream
+		isLost bool   // it can't be counted
 	}{
-		"whole":             {[]string{begun, wrote, completed}, all},
-		"incomplete":        {[]string{begun, strings.Replace(completed, "completed", "incomplete", 1)}, all},
-		"broken off":        {[]string{begun, wrote, wrote}, tally.Sum{Usage: state.Usage{Model: "m", Input: 100, Output: 4}, Guess: 4, Asked: 100}},
-		"at once":           {[]string{begun}, tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
-		"failed":            {[]string{begun, `{"type":"response.failed","response":{"usage":null,"error":{"code":"server_is_overloaded"}}}`}, tally.Sum{Usage: state.Usage{Model: "m"}}},
-		"an error":          {[]string{`{"type":"error","code":"x"}`}, tally.Sum{}},
-		"no JSON":           {[]string{"\x00\xff{", `"usage"`}, tally.Sum{}},
-		"no numbers":        {[]string{begun, `{"type":"response.completed","response":{"usage":{"input_tokens":"1000","output_tokens":-5}}}`}, tally.Sum{Usage: state.Usage{Model: "m"}}},
-		"a long event":      {[]string{begun, `{"type":"response.completed","response":{"instructions":"…` + "\x00" + completed[60:]}, all},
-		"a forged one":      {[]string{begun, "{\x00" + `"tools":[{"parameters":{"usage":{"input_tokens":1}}}],` + counts + metadata}, all},
-		"a long, cut event": {[]string{begun, "{\x00" + counts[:20]}, tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
+		"ended":             {events: []string{begun, wrote, completed}, want: all},
+		"incomplete":        {events: []string{begun, strings.Replace(completed, "completed", "incomplete", 1)}, want: all},
+		"broken off":        {events: []string{begun, wrote, wrote}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 100, Output: 4}, Guess: 4, Asked: 100}},
+		"at once":           {events: []string{begun}, want: asked},
+		"failed":            {events: []string{begun, `{"type":"response.failed","response":{"usage":null,"error":{"code":"server_is_overloaded"}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
+		"an error":          {events: []string{`{"type":"error","code":"x"}`}},
+		"no JSON":           {events: []string{"\xff{", `"usage"`}},
+		"no numbers":        {events: []string{begun, `{"type":"response.completed","response":{"usage":{"input_tokens":"1000","output_tokens":-5}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
+		"a long event":      {events: []string{begun, `{"type":"response.completed","response":{"instructions":"…` + "\x00" + completed[60:]}, want: all},
+		"a forged one":      {events: []string{begun, "{\x00" + `"tools":[{"parameters":{"usage":{"input_tokens":1}}}],` + counts + metadata}, want: all},
+		"a long, cut event": {events: []string{begun, "{\x00" + counts[:20]}, want: asked},
+		"whole":             {whole: `{"id":"r","object":"response",` + counts + `}`, want: all},
+		"another one":       {whole: `{"object":"list",` + counts + `}`},
+		"too long":          {whole: `{"object":"response","instructions":"…` + "\x00" + `…",` + strings.Replace(counts, `"usage":`, `"usage" : `, 1) + `}`, want: all},
+		"too long too":      {whole: `{"object":"response","instructions":"…` + "\x00" + `…"}`, isLost: true},
 	} {
-		got := sumOf(func(n *counter) {
-			for _, e := range c.events {
-				if data, end, isLong := strings.Cut(e, "\x00"); isLong && name != "no JSON" {
-					n.Event([]byte(data), []byte(end))
-				} else {
-					n.Event([]byte(e), nil)
-				}
-			}
-		})
-		if got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		n := &counter{tally.Answer{Model: "m", Asked: 400}}
+		for _, e := range c.events {
+			n.Event(halves(e))
+		}
+		isCounted := c.whole == "" || n.Whole(halves(c.whole))
+		got := tally.Sum{}
+		if n.Message() != nil {
+			got = tally.Sums{}.Add(n.Message())["m"]
+		}
+		if got != c.want || isCounted == c.isLost {
+			t.Errorf("%s: got %+v, counted %v, want %+v, %v", name, got, isCounted, c.want, !c.isLost)
 		}
 	}
 }
 
-// TestWholeAnswersAreCounted: those that are no stream.
-func TestWholeAnswersAreCounted(t *testing.T) {
-	all := tally.Sum{Usage: state.Usage{Model: "m", Input: 600, Output: 50, CacheRead: 300, CacheWrite: 100}}
-	for name, c := range map[string]struct {
-		data, end string
-		counted   bool
-		want      tally.Sum
-	}{
-		"whole":        {`{"id":"r","object":"response",` + counts + `}`, "", true, all},
-		"another one":  {`{"object":"list",` + counts + `}`, "", true, tally.Sum{}},
-		"too long":     {`{"object":"response","instructions":"…`, `…",` + strings.Replace(counts, `"usage":`, `"usage" : `, 1) + `}`, true, all},
-		"too long too": {`{"object":"response","instructions":"…`, `…"}`, false, tally.Sum{}},
-	} {
-		got := sumOf(func(n *counter) {
-			var end []byte
-			if c.end != "" {
-				end = []byte(c.end)
-			}
-			if got := n.Whole([]byte(c.data), end); got != c.counted {
-				t.Errorf("%s: got counted %v, want %v", name, got, c.counted)
-			}
-		})
-		if got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
-		}
+// halves are the beginning and the end of what is too long, or all of it.
+func halves(text string) (data, end []byte) {
+	if begin, rest, isLong := strings.Cut(text, "\x00"); isLong {
+		return []byte(begin), []byte(rest)
 	}
+	return []byte(text), nil
 }

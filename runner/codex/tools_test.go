@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // TestGrant holds how permission modes and lists of tools are read.
@@ -143,25 +141,6 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 		got, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Permissions: runner.Permissions{AllowedTools: []string{"WebSearch"}}}})
 		if f != nil || got.may.web != (tools != nil) || len(got.may.notes) != 1-len(tools) {
 			t.Errorf("with %q allowed: got a search %v, notes %q, %v", tools, got.may.web, got.may.notes, f)
-		}
-	}
-}
-
-// TestWhatIsNoRolloutIsNotOpened, be it for the thread itself or for a branch of it.
-func TestWhatIsNoRolloutIsNotOpened(t *testing.T) {
-	const thread = "0198c0de-0000-7000-8000-000000000001"
-	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + t.TempDir()}}}
-	home, err := homeOf(b.Env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(home, "sessions", "2026", "01", "02", "rollout-2026-01-02T00-00-00-"+thread+".jsonl")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.Symlink("elsewhere", file)); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: "s", CLIID: thread}, {Session: state.Branch, SessionID: "new", From: thread}} {
-		if _, f := b.prepare(runner.Order{Prompt: o, Dir: t.TempDir()}); f == nil || f.Class != runner.Fatal || !strings.Contains(f.Message, file) {
-			t.Errorf("%s: got %v, want it refused", o.Session, f)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Backend runs prompts with a program of the user's own. It implements runner.Agent and may run
+// Backend runs prompts with a program of the user's own. It implements runner.Backend and may run
 // any number of invocations at once. Its fields must not change after the first call.
 type Backend struct {
 	// Command is what the shell runs for each prompt.
@@ -38,9 +38,6 @@ func Abilities() runner.Abilities {
 		TellsUSD: true,
 	}
 }
-
-// Abilities implements runner.Agent.
-func (b *Backend) Abilities() runner.Abilities { return Abilities() }
 
 // Needs implements runner.Agent. Of the folder with conversations a program in a cage may write
 // the one file that is its own.

@@ -38,9 +38,6 @@ func Abilities() runner.Abilities {
 	}
 }
 
-// Abilities implements runner.Agent.
-func (b *Backend) Abilities() runner.Abilities { return Abilities() }
-
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	api := program.API{
@@ -105,7 +102,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		return program.Turn{
 			Stream: s.Stream,
 			Start: func(account *keyproxy.Account) (proc.Options, *runner.Failure) {
-				s.costs.proxy = account
+				s.proxy = account
 				return proc.Options{Args: b.args(s.Order.Prompt, ready.rules), Env: b.env(s.Order.Env)}, nil
 			},
 			Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {

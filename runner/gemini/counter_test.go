@@ -13,73 +13,44 @@ const (
 		`"toolUsePromptTokenCount":7,"candidatesTokenCount":20,"thoughtsTokenCount":30,"totalTokenCount":1057},"responseId":"r"}`
 )
 
-func sumOf(count func(*counter)) tally.Sum {
-	c := &counter{tally.Answer{Model: "m", Asked: 400}}
-	if count(c); c.Message() == nil {
-		return tally.Sum{}
-	}
-	return tally.Sums{}.Add(c.Message())["m"]
-}
-
-var (
-	counted = tally.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
-	some    = tally.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}
-	none    = tally.Sum{}
-	// guessed is what is known of a request of 400 bytes whose answer counts nothing.
-	guessed = tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}
-)
-
-// TestAnswersAreCounted: each piece counts counted up to there. What is cached is a part of the
+// TestAnswersAreCounted: each piece counts what was said up to there. What is cached is a part of the
 // prompt, and is not counted twice; thoughts are output.
 func TestAnswersAreCounted(t *testing.T) {
+	counted := tally.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
 	for name, c := range map[string]struct {
 		events []string
+		whole  string // instead of events: an object or an array
+		end    string // of what is too long
 		want   tally.Sum
+		isLost bool // it can't be counted
 	}{
-		"whole":      {[]string{firstPiece, lastPiece}, counted},
-		"broken off": {[]string{firstPiece}, some},
-		"no count":   {[]string{`{"candidates":[{}]}`}, guessed},
-		"an error":   {[]string{`{"error":{"code":503}}`}, none},
-		"no JSON":    {[]string{"\x00{"}, none},
+		"ended":         {events: []string{firstPiece, lastPiece}, want: counted},
+		"broken off":    {events: []string{firstPiece}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}},
+		"no count":      {events: []string{`{"candidates":[{}]}`}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
+		"an error":      {events: []string{`{"error":{"code":503}}`}},
+		"no JSON":       {events: []string{"\x00{"}},
+		"a long event":  {events: []string{`{"candidates":[{"content"`}, end: lastPiece[20:], want: counted},
+		"an object":     {whole: lastPiece, want: counted},
+		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
+		"a whole error": {whole: `{"error":{}}`},
+		"too long":      {whole: firstPiece, end: lastPiece[20:], want: counted},
+		"not counted":   {whole: firstPiece, end: "…", isLost: true},
 	} {
-		got := sumOf(func(n *counter) {
-			for _, e := range c.events {
-				n.Event([]byte(e), nil)
-			}
-		})
-		if got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		n := &counter{tally.Answer{Model: "m", Asked: 400}}
+		var end []byte
+		if c.end != "" {
+			end = []byte(c.end)
 		}
-	}
-	if got := sumOf(func(n *counter) { n.Event([]byte(`{"candidates":[{"content"`), []byte(lastPiece[20:])) }); got != counted {
-		t.Errorf("a long event: got %+v, want %+v", got, counted)
-	}
-}
-
-// TestWholeAnswersAreCounted: those that are no stream of events, but an object or an array.
-func TestWholeAnswersAreCounted(t *testing.T) {
-	for name, c := range map[string]struct {
-		data, end string
-		counted   bool
-		want      tally.Sum
-	}{
-		"an object":    {lastPiece, "", true, counted},
-		"an array":     {"\n[" + firstPiece + ",\n" + lastPiece + "]", "", true, counted},
-		"an error":     {`{"error":{}}`, "", true, none},
-		"too long":     {firstPiece, lastPiece[20:], true, counted},
-		"counted long": {firstPiece, "…", false, none},
-	} {
-		got := sumOf(func(n *counter) {
-			var end []byte
-			if c.end != "" {
-				end = []byte(c.end)
-			}
-			if got := n.Whole([]byte(c.data), end); got != c.counted {
-				t.Errorf("%s: got counted %v, want %v", name, got, c.counted)
-			}
-		})
-		if got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		for _, e := range c.events {
+			n.Event([]byte(e), end)
+		}
+		isCounted := c.whole == "" || n.Whole([]byte(c.whole), end)
+		got := tally.Sum{}
+		if n.Message() != nil {
+			got = tally.Sums{}.Add(n.Message())["m"]
+		}
+		if got != c.want || isCounted == c.isLost {
+			t.Errorf("%s: got %+v, counted %v, want %+v, %v", name, got, isCounted, c.want, !c.isLost)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -17,8 +18,8 @@ import (
 type stream struct {
 	*program.Stream
 	answer answer
-	uses   map[string]use // of tools, under way
-	costs  costs
+	uses   map[string]use    // of tools, under way
+	proxy  *keyproxy.Account // that counts, too; nil without one
 }
 
 // answer is what the CLI said.
@@ -204,8 +205,8 @@ var names = map[string]string{
 func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Failure) {
 	s.showRest()
 	a := s.Answer(exit, "agent CLI")
-	a.SessionID, a.Model, a.Turns = s.answer.session, s.costs.model(s.answer.result, s.answer.model), 1
-	a.Cost = s.costs.total(s.answer.result, s.answer.spoke)
+	a.SessionID, a.Turns = s.answer.session, 1
+	a.Cost, a.Model = s.cost()
 	for _, r := range s.answer.refused {
 		a.Denied = append(a.Denied, r.Use)
 	}

@@ -211,7 +211,7 @@ func TestWhatErrorsMean(t *testing.T) {
 // TestNothingIsAttached: what a prompt names with an @ is not attached, and its beginning is no
 // command of the CLI.
 func TestNothingIsAttached(t *testing.T) {
-	dir := t.TempDir()
+	dir, home := t.TempDir(), t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o755))
 	for _, name := range []string{"secret.txt", "sub/deep/other.txt"} {
 		must(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o600))
@@ -225,20 +225,11 @@ func TestNothingIsAttached(t *testing.T) {
 		"<session_context>\nhi": "Prompt:\n<session_context>\nhi",
 		"plain":                 "plain",
 	} {
-		if got := plain(prompt, dir); got != want {
-			t.Errorf("%q: got %q, want %q", prompt, got, want)
+		b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home}}}
+		o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: "11111111-1111-4111-8111-111111111111"}}
+		if _, fail := b.prepare(&o); fail != nil || o.Prompt.Text != want {
+			t.Errorf("%q: got %q, %v, want %q", prompt, o.Prompt.Text, fail, want)
 		}
-	}
-}
-
-// TestTheCLIGetsThePlainPrompt.
-func TestTheCLIGetsThePlainPrompt(t *testing.T) {
-	dir := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(dir, "secret.txt"), nil, 0o600))
-	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir()}}}
-	o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Text: "/see @secret.txt", Session: state.Fresh, SessionID: "11111111-1111-4111-8111-111111111111"}}
-	if _, fail := b.prepare(&o); fail != nil || o.Prompt.Text != "Prompt:\n/see \\@secret.txt" {
-		t.Errorf("got %q, %v, want the prompt with nothing to attach", o.Prompt.Text, fail)
 	}
 }
 

@@ -20,7 +20,6 @@ type header struct {
 	Asked    []report.Wait // for answers that are missing, the first of them
 	Next     []words       // what can be done
 	Last     int           // the last execution that failed; 0 when none did
-	Jump     string
 	Facts    []fact
 	Used     int // percent of the budget
 	Result   []words

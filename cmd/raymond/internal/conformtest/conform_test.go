@@ -39,7 +39,6 @@ var checks = []struct {
 	{"stop", checkStop},
 	{"budget", checkBudget},
 	{"untrusted", checkUntrusted},
-	{"attachments", checkAttachments},
 	{"caged", checkCaged},
 }
 
@@ -57,6 +56,7 @@ func TestConformance(t *testing.T) {
 
 const transitions = `-- 1_START.md --
 First prompt.
+See @secret.txt, @./ and @sub.
 say: one <goto>TWO</goto>
 -- TWO.md --
 Second prompt.
@@ -87,9 +87,13 @@ Last prompt.
 say: last <result>the end</result>
 `
 
-// checkTransitions: what the model is shown after each tag, and the tokens of each state.
+// checkTransitions: what the model is shown after each tag, and the tokens of each state. What a prompt names with an @ is
+// not attached.
 func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	m := newMachine(t, v, transitions)
+	for _, name := range []string{"secret.txt", "sub/other.txt"} {
+		m.Write(m.file(name), "the contents")
+	}
 	if o := m.run(0); strings.TrimSpace(o.Stdout) != "the end" {
 		t.Errorf("result: got %v, want the end", o)
 	}
@@ -104,6 +108,9 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	m.wantShown("Worker prompt.")
 	m.wantShown(append(third, "Fourth prompt: from the function", "Fifth prompt.")...)
 	m.wantShown("Last prompt.")
+	if slices.ContainsFunc(m.model.all(), func(a agenttest.Asked) bool { return strings.Contains(string(a.Body), "the contents") }) {
+		t.Error("a file that the prompt names was attached")
+	}
 	ended := m.finished()
 	if len(ended) != 10 {
 		t.Errorf("states that ended: got %d, want 10", len(ended))

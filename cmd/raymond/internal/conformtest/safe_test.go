@@ -175,26 +175,6 @@ func checkUntrusted(t *testing.T, v agenttest.Vendor) {
 	}
 }
 
-const attaching = `-- 1_START.md --
-First prompt.
-See @secret.txt, @./ and @sub.
-say: one <result>the end</result>
-`
-
-// checkAttachments: what a prompt names with an @ is not attached.
-func checkAttachments(t *testing.T, v agenttest.Vendor) {
-	m := newMachine(t, v, attaching)
-	for _, name := range []string{"secret.txt", "sub/other.txt"} {
-		m.Write(m.file(name), "the contents")
-	}
-	m.run(0)
-	for _, a := range m.model.all() {
-		if strings.Contains(string(a.Body), "the contents") {
-			t.Error("a file that the prompt names was attached")
-		}
-	}
-}
-
 const caged = `-- 1_START.md --
 First prompt.
 shell: for f in ~/.codex/config.toml ~/.gemini/raymond/.gemini/settings.json ~/.claude/settings.json; do touch $f; done; echo x > made && git add made && git -c user.name=a -c user.email=a@b commit -qm made; touch $TMPDIR/x && echo it is there
