@@ -35,17 +35,7 @@ type costs struct {
 	prior   priorCount      // how far the CLI's count had come when it began
 	version program.Version // of the CLI, as it says itself
 
-	last    *result    // the newest result record
-	results int        // how many there were
-	shared  int        // how many of them told their share
-	share   state.Cost // the sum of the shares
-}
-
-// add takes in a result record.
-func (c *costs) add(r *result) {
-	c.last = r
-	c.results++
-	c.addShare(r.Share)
+	last *result // the newest result record
 }
 
 // total is the cost of the process.
@@ -80,20 +70,14 @@ func (c *costs) reported() state.Cost {
 	cost := state.Cost{Kind: state.Exact}
 	total, valid := program.Dollars(c.last.TotalCost)
 	models := byModel(c.last.ModelUsage)
-	goesOn := valid && !c.version.Before(counting)
-	if goesOn {
-		cost.Reached = state.Reached{USD: total, Models: models}
-	}
-	switch {
-	case c.shared == c.results:
-		cost.USD, cost.Usage = c.share.USD, c.share.Usage
-	case !valid:
+	if !valid {
 		return state.Cost{}
-	case goesOn:
+	}
+	cost.USD, cost.Usage = total, models
+	if !c.version.Before(counting) {
 		before := c.prior.read()
+		cost.Reached = state.Reached{USD: total, Models: models}
 		cost.USD, cost.Usage = max(0, total-before.USD), since(models, before.Models)
-	default:
-		cost.USD, cost.Usage = total, models
 	}
 	if !c.last.lacksCost() {
 		return cost
@@ -111,40 +95,6 @@ func (c *costs) reported() state.Cost {
 func (r *result) lacksCost() bool {
 	brokeOff := r.Subtype == "success" && r.IsError && r.hasText && !r.isRefusal()
 	return brokeOff || r.isCut() || r.TerminalReason == "aborted_streaming"
-}
-
-// addShare takes in what a result record says of what came since the one before.
-func (c *costs) addShare(raw jsontext.Value) {
-	var reported map[string]modelUsage
-	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &reported, loose) != nil {
-		return
-	}
-	sum := state.USD(0)
-	for _, u := range reported {
-		usd, ok := program.Dollars(u.CostUSD)
-		if !ok {
-			return
-		}
-		sum = sum.Plus(usd)
-	}
-	c.shared++
-	c.share.USD = c.share.USD.Plus(sum)
-	for _, m := range byModel(raw) {
-		c.share.Usage = plus(c.share.Usage, m)
-	}
-}
-
-// plus adds what a model used and cost to a list in order of name.
-func plus(list []state.ModelCost, m state.ModelCost) []state.ModelCost {
-	i, found := slices.BinarySearchFunc(list, m.Model, func(x state.ModelCost, name string) int {
-		return strings.Compare(x.Model, name)
-	})
-	if !found {
-		return slices.Insert(list, i, m)
-	}
-	x := &list[i]
-	x.Usage, x.CostUSD = x.Plus(m.Usage), x.CostUSD.Plus(m.CostUSD)
-	return list
 }
 
 // since returns what models have reached less what they had reached before.
@@ -170,14 +120,14 @@ func byModel(raw jsontext.Value) []state.ModelCost {
 	if len(raw) == 0 || json.Unmarshal(raw, &reported, loose) != nil {
 		return nil
 	}
-	var list []state.ModelCost
-	for _, name := range slices.Sorted(maps.Keys(reported)) {
-		u := reported[name]
+	models := map[string]state.ModelCost{}
+	for name, u := range reported {
 		usd, _ := program.Dollars(u.CostUSD)
-		list = plus(list, state.ModelCost{CostUSD: usd, Usage: state.Usage{
-			Model: messages.Bare(name), Input: tally.Count(u.Input), Output: tally.Count(u.Output),
+		name = messages.Bare(name)
+		models[name] = state.ModelCost{CostUSD: models[name].CostUSD.Plus(usd), Usage: state.Usage{
+			Model: name, Input: tally.Count(u.Input), Output: tally.Count(u.Output),
 			CacheRead: tally.Count(u.CacheRead), CacheWrite: tally.Count(u.CacheWrite),
-		}})
+		}.Plus(models[name].Usage)}
 	}
-	return list
+	return slices.SortedFunc(maps.Values(models), func(a, b state.ModelCost) int { return strings.Compare(a.Model, b.Model) })
 }

@@ -56,29 +56,6 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 	}
 }
 
-// TestProgress holds that what is told are single lines, and few of them.
-func TestProgress(t *testing.T) {
-	text := func(s string) string {
-		return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":%q}]}}`, s)
-	}
-	lines := []string{text("one\n\n two \t three\r\n"), `{"type":"assistant","parent_tool_use_id":"x","message":{"content":[` +
-		`{"type":"tool_use","name":"Bash","input":{"description":"d","command":"ls\n  -l"}},` +
-		`{"type":"tool_use","name":"Odd","input":{"a":[1]}},{"type":"tool_use","name":"None","input":{}}]}}`, text(strings.Repeat("line\n", 1000))}
-	want := []string{"one", "two three", "Bash(ls -l)", `Odd({"a":[1]})`, "None()", "line"}
-	var got []string
-	for _, p := range told(runner.Order{Telling: runner.TellAll}, 100, lines...) {
-		got = append(got, p.Text)
-	}
-	if len(got) < len(want) || !slices.Equal(got[:len(want)], want) || len(got) > 250 {
-		t.Errorf("told %d lines: got %q, want %q first and at most 250", len(got), got[:min(len(got), 8)], want)
-	}
-	for _, p := range told(runner.Order{Telling: runner.TellNothing}, 100, lines...) {
-		if p.Text != "" || p.Doing == "" {
-			t.Errorf("told without being asked: got %+v, want what is done alone", p)
-		}
-	}
-}
-
 // TestSecretsAreHiddenBeforeTheyAreCut: nothing that is told has a part of a
 // secret, wherever lines, pieces of the stream and cuts fall.
 func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {

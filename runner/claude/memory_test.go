@@ -23,14 +23,10 @@ type hose struct {
 // TestMemoryIsBounded feeds streams of 40 MB and looks at the heap on the way.
 func TestMemoryIsBounded(t *testing.T) {
 	filler, good := strings.Repeat("x", mib), "\n"+hello+"\n"+goodbye+"\n"
-	toolResult := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + filler + `"}]}}` + "\n"
 	said := `{"type":"assistant","message":{"content":[{"type":"text","text":"` + filler + `"}]}}` + "\n"
 	tooLong := "the message is over 10 MiB"
 	for _, h := range []hose{
-		{"tool results", hello + "\n", toolResult, good, ""},
 		{"one tool result", hello + "\n" + `{"type":"user","message":{"content":[{"type":"tool_result","content":"`, filler, good, ""},
-		{"one unknown record", `{"a":{"type":1},"type":"zzz","b":"`, filler, good, ""},
-		{"no line at all", "", filler, good, ""},
 		{"an endless message", "", said, good, tooLong},
 		{"one endless block", `{"type":"assistant","message":{"content":[{"type":"text","text":"`, filler, good, tooLong},
 		{"one endless result", `{"type":"result","result":"`, filler, good, tooLong},
@@ -72,14 +68,7 @@ func TestLinesOfManyValuesAreNotDecoded(t *testing.T) {
 	for _, h := range []hose{
 		{"blocks of an answer", `{"type":"assistant","message":{"content":[`, `{},`, `{}]}}`, tooMany},
 		{"blocks of a tool result", `{"type":"user","message":{"content":[`, `{},`, `{}]}}`, ""},
-		{"results within a result", `{"type":"user","message":{"content":[{"type":"tool_result","is_error":true,"tool_use_id":"x","content":[`, `{},`, `{}]}]}}`, ""},
-		{"refusals", `{"type":"result","permission_denials":[`, `{},`, `{}]}`, tooMany},
-		{"errors", `{"type":"result","errors":[`, `"",`, `""]}`, tooMany},
-		{"models", `{"type":"result","modelUsage":{`, `"":{},`, `"":{}}}`, tooMany},
-		{"input of a tool", `{"type":"assistant","message":{"content":[{"type":"tool_use","input":{`, `"":0,`, `"":0}}]}}`, tooMany},
 		{"deep input of a tool", `{"type":"assistant","message":{"content":[{"type":"tool_use","input":`, `[`, ``, tooDeep},
-		{"a list", ``, `[{}],`, ``, ""},
-		{"an unknown type", `{"type":"zzz","content":[`, `{},`, `{}]}`, ""},
 	} {
 		h.checkLine(t)
 	}

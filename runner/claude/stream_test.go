@@ -43,19 +43,13 @@ const (
 // the answer being lost, and what makes it no answer.
 func TestOddResults(t *testing.T) {
 	tests := []struct{ name, fields, wantCost, wantFail string }{
-		{"no stop reason", `"total_cost_usd":0.25`, "exact 0.25", ""},
 		{"null stop reason", `"stop_reason":null,"total_cost_usd":0`, "not told", "transient: no complete answer: the stream broke off"},
 		{"null stop reason, some cost", `"stop_reason":null,"total_cost_usd":1`, "estimated 1", "transient: no complete answer: the stream broke off"},
 		{"cost as a string", `"total_cost_usd":"0.25"`, "not told", ""},
 		{"negative cost", `"total_cost_usd":-1`, "not told", ""},
 		{"null cost", `"total_cost_usd":null`, "not told", ""},
-		{"cost as an object", `"total_cost_usd":{"usd":1}`, "not told", ""},
 		{"cost beyond reason", `"total_cost_usd":1e12`, "exact 1000000000", ""},
-		{"cost beyond numbers", `"total_cost_usd":1e999`, "exact 1000000000", ""},
-		{"no cost", `"num_turns":1`, "not told", ""},
 		{"tiny cost", `"total_cost_usd":1e-7`, "exact 0.0000001", ""},
-		{"free of charge", `"total_cost_usd":0`, "exact 0", ""},
-		{"broken shares", `"total_cost_usd":1,"modelUsage":{"m":{"inputTokens":"many"}}`, "exact 1", ""},
 		{"names twice", `"total_cost_usd":1,"total_cost_usd":2`, "exact 2", ""},
 		{"no word whether it failed", `"total_cost_usd":1,"is_error":"yes"`, "estimated 1", "transient: the agent CLI reports: success"},
 		{"unknown subtype of error", `"is_error":true,"errors":["x\ny"]`, "not told", "transient: the agent CLI reports: x y"},

@@ -13,18 +13,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resultLine is a result record as a version of the CLI writes it: total and share are
-// in cents; of a share below zero nothing is said.
-func resultLine(total, share int) string {
-	usage := func(cents int) string {
-		return fmt.Sprintf(`{"opus":{"inputTokens":%d,"outputTokens":%d,"costUSD":%d.%02d}}`, cents*10, cents, cents/100, cents%100)
-	}
-	since := ""
-	if share >= 0 {
-		since = `,"model_usage_since_last_result":` + usage(share)
-	}
-	return fmt.Sprintf(`{"type":"result","subtype":"success","stop_reason":"end_turn","session_id":%q,"total_cost_usd":%d.%02d,"modelUsage":%s%s}`,
-		chosen, total/100, total%100, usage(total), since)
+// resultLine is a result record with a total in cents.
+func resultLine(cents int) string {
+	usd := fmt.Sprintf("%d.%02d", cents/100, cents%100)
+	return fmt.Sprintf(`{"type":"result","subtype":"success","stop_reason":"end_turn","session_id":%q,"total_cost_usd":%s,"modelUsage":{"opus":{"inputTokens":%d,"outputTokens":%d,"costUSD":%[2]s}}}`,
+		chosen, usd, cents*10, cents)
 }
 
 // TestShares: whatever a version of the CLI counts, what is booked is the share of
@@ -41,15 +34,12 @@ func TestShares(t *testing.T) {
 		results       []string
 		want          int64
 	}{
-		{"of the process", "2.1.276", 125, []string{resultLine(125, -1)}, 125},
-		{"no version", "", 125, []string{resultLine(125, -1)}, 125},
-		{"goes on counting", "2.1.277", 125, []string{resultLine(250, -1)}, 125},
-		{"goes on counting, begins", "2.1.278", 0, []string{resultLine(125, -1)}, 125},
-		{"counted less than before", "2.1.278", 300, []string{resultLine(250, -1)}, 0},
-		{"two results in one count", "2.1.278", 125, []string{resultLine(200, -1), resultLine(250, -1)}, 125},
-		{"tells its share", "2.1.330", 250, []string{resultLine(375, 125)}, 125},
-		{"tells two shares", "2.1.330", 250, []string{resultLine(300, 50), resultLine(375, 75)}, 125},
-		{"a share of nothing", "2.1.330", 250, []string{resultLine(250, 0)}, 0},
+		{"of the process", "2.1.276", 125, []string{resultLine(125)}, 125},
+		{"no version", "", 125, []string{resultLine(125)}, 125},
+		{"goes on counting", "2.1.277", 125, []string{resultLine(250)}, 125},
+		{"goes on counting, begins", "2.1.278", 0, []string{resultLine(125)}, 125},
+		{"counted less than before", "2.1.278", 300, []string{resultLine(250)}, 0},
+		{"two results in one count", "2.1.278", 125, []string{resultLine(200), resultLine(250)}, 125},
 	} {
 		b, dir, _ := conversation(t, chosen, "")
 		turn := b.turn(runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: reached(c.before)}}, nil)
@@ -117,7 +107,7 @@ func TestProxyCountsBeforeTheStream(t *testing.T) {
 		}
 		s.Write([]byte(streamed + "\n"))
 		if c.share >= 0 {
-			s.Write([]byte(resultLine(c.share, c.share) + "\n"))
+			s.Write([]byte(resultLine(c.share) + "\n"))
 		}
 		got := int64(0)
 		for _, u := range s.costs.total().Beyond {
