@@ -42,11 +42,8 @@ func (b *Backend) priorCount(o runner.Order) priorCount {
 // knows: it has processes that were killed too, and is cut back with the conversation.
 // Of a very long one only the end is read.
 func (p priorCount) read() state.Reached {
-	last, at := p.known, max(0, p.size-transcripts.MaxRead)
-	_ = transcripts.EachLine(p.path, at, func(line []byte, truncated bool) error {
-		if at += int64(len(line)) + 1; at > p.size+1 {
-			return transcripts.ErrStop
-		}
+	last := p.known
+	_ = transcripts.Read(p.path, max(0, p.size-transcripts.MaxRead), p.size, func(_ int64, line []byte, truncated bool) error {
 		if truncated || !bytes.Contains(line, []byte(`"cost-state"`)) || typeOf(line) != "cost-state" {
 			return nil
 		}

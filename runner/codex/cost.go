@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"math"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -14,7 +13,7 @@ import (
 // the thread: what counts is the difference to the one of the rollout when it was taken up.
 func (b *Backend) book(a *runner.Answer, s *stream) {
 	path, _, _ := b.Kept().Path(s.thread)
-	after := readCount(path, math.MaxInt64)
+	after := readCount(path, -1)
 	a.Model = after.Model
 	used, _ := b.Kept().Usage(runner.Conversation{ID: s.thread}, s.turn.start)
 	if s.end.sum == nil {

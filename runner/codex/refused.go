@@ -47,7 +47,7 @@ type call struct {
 // readRefused returns the uses of tools that a rollout shows as refused from a byte on.
 func readRefused(path string, from int64) []refusedUse {
 	calls, list := map[string]refusedUse{}, []refusedUse(nil)
-	_ = transcripts.EachLine(path, from, func(text []byte, truncated bool) error {
+	_ = transcripts.Read(path, from, -1, func(_ int64, text []byte, truncated bool) error {
 		if truncated || !bytes.Contains(text, []byte(`"call_id"`)) {
 			return nil
 		}

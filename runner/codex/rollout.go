@@ -41,7 +41,7 @@ func keptOf(env []string) transcripts.Kept {
 
 // begins reports whether a rollout has its first line, without which it can't be resumed.
 func begins(path string) (ok bool) {
-	err := transcripts.EachLine(path, 0, func(line []byte, truncated bool) error {
+	err := transcripts.Read(path, 0, -1, func(_ int64, line []byte, truncated bool) error {
 		var l struct {
 			Type string `json:"type"`
 		}

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"cmp"
-	"math"
 	"path/filepath"
 	"slices"
 
@@ -48,7 +47,7 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 		path, _, _ = b.Kept().Path(t.resumed)
 	}
 	t.start, _ = transcripts.Size(path)
-	t.before = readCount(path, math.MaxInt64)
+	t.before = readCount(path, -1)
 	// Resumed with another model, the CLI first has the conversation summed up.
 	t.model = cmp.Or(t.model, t.before.Model)
 	return t, nil

@@ -61,10 +61,7 @@ const (
 
 // readCount returns what the first size bytes of a rollout tell.
 func readCount(path string, size int64) (c count) {
-	_ = each(path, func(end int64, l line) error { // what can't be read tells nothing
-		if end > size {
-			return transcripts.ErrStop
-		}
+	_ = each(path, size, func(_ int64, l line) error { // what can't be read tells nothing
 		c.take(l)
 		return nil
 	})
@@ -87,8 +84,8 @@ func (c *count) take(l line) tokens {
 // used returns the tokens that a rollout tells from a byte on, one element a model, in order of name.
 func used(path string, from int64) ([]state.Usage, error) {
 	c, models := count{}, map[string]state.Usage{}
-	err := each(path, func(end int64, l line) error {
-		if added := c.take(l); end > from && added != (tokens{}) {
+	err := each(path, -1, func(at int64, l line) error {
+		if added := c.take(l); at >= from && added != (tokens{}) {
 			models[c.Model] = added.Usage(c.Model).Plus(models[c.Model])
 		}
 		if len(models) > maxModels {
@@ -99,11 +96,9 @@ func used(path string, from int64) ([]state.Usage, error) {
 	return tally.ByModel(maps.Values(models)), err
 }
 
-// each calls take with the lines of a rollout that count, and the byte after each.
-func each(path string, take func(end int64, l line) error) error {
-	end := int64(0)
-	return transcripts.EachLine(path, 0, func(text []byte, truncated bool) error {
-		end += int64(len(text)) + 1
+// each calls take with the lines in the first size bytes of a rollout that count, and the place of each; size < 0 is all.
+func each(path string, size int64, take func(at int64, l line) error) error {
+	return transcripts.Read(path, 0, size, func(at int64, text []byte, truncated bool) error {
 		if truncated || !bytes.Contains(text, []byte(`"token_count"`)) && !bytes.Contains(text, []byte(`"turn_context"`)) {
 			return nil
 		}
@@ -111,6 +106,6 @@ func each(path string, take func(end int64, l line) error) error {
 		if json.Unmarshal(text, &l, tally.Loose) != nil {
 			return nil
 		}
-		return take(end, l)
+		return take(at, l)
 	})
 }

@@ -57,7 +57,7 @@ func used(path string, from int64) ([]state.Usage, error) {
 // can be read.
 func finalText(path string, from int64) string {
 	before, now, last := "", "", ""
-	err := transcripts.EachLine(path, from, func(line []byte, truncated bool) error {
+	err := transcripts.Read(path, from, -1, func(_ int64, line []byte, truncated bool) error {
 		var m said
 		if truncated || json.Unmarshal(line, &m, tally.Loose) != nil || !m.isSaid() {
 			return nil

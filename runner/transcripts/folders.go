@@ -77,22 +77,6 @@ func Bring(path string, to func(io.Reader) error) error {
 	return to(in)
 }
 
-// BringHead is Bring for the whole lines within the first length bytes of a transcript, of all
-// when length < 0. to is told how many bytes these are. The error has fs.ErrNotExist in it when
-// the transcript is shorter: what was said until then is gone.
-func BringHead(path string, length int64, to func(head io.Reader, size int64) error) error {
-	f, info, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	head, size, err := head(f, info.Size(), length)
-	if err != nil {
-		return err
-	}
-	return to(head, size)
-}
-
 // Install puts a file into a folder, with mode 0600, and replaces one that is there. It is
 // complete or not there at all.
 func Install(folder *os.Root, name string, in io.Reader) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -176,15 +177,22 @@ func (k Kept) Branch(c runner.Conversation, length int64, id, dir string) error 
 	if !ok {
 		return gone(c.ID)
 	}
-	return BringHead(path, length, func(head io.Reader, size int64) error {
-		if ok, err := k.Holds(path, size); err != nil || !ok {
-			return errors.Join(err, errors.New("nothing was said in it until then"))
-		}
-		if k.Named != nil {
-			head = Renamed(head, k.Named(c.ID), k.Named(id))
-		}
-		return k.Install(id, dir, head)
-	})
+	f, info, err := files.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	said, size, err := head(f, info.Size(), length)
+	if err != nil {
+		return err
+	}
+	if ok, err := k.Holds(path, size); err != nil || !ok {
+		return errors.Join(err, errors.New("nothing was said in it until then"))
+	}
+	if k.Named != nil {
+		said = Renamed(said, k.Named(c.ID), k.Named(id))
+	}
+	return k.Install(id, dir, said)
 }
 
 // Place implements runner.Transcripts. A conversation that could not be resumed is not put there, which is no error.

@@ -152,7 +152,7 @@ const (
 // tokens of the message of a line and its id, and false for a line without; of a message the last line counts.
 func Usage(path string, from int64, told func(line []byte) (id string, u state.Usage, ok bool)) ([]state.Usage, error) {
 	messages := map[string]state.Usage{}
-	err := EachLine(path, from, func(line []byte, truncated bool) error {
+	err := Read(path, from, -1, func(_ int64, line []byte, truncated bool) error {
 		if truncated {
 			return nil
 		}
@@ -169,35 +169,8 @@ func Usage(path string, from int64, told func(line []byte) (id string, u state.U
 	return tally.ByModel(maps.Values(messages)), err
 }
 
-// Holds reports whether one of the lines that begin in the first length bytes of a transcript
-// is of a kind.
-func Holds(path string, length int64, is func(line []byte, truncated bool) bool) (found bool, err error) {
-	err = EachLineAt(path, 0, func(at int64, line []byte, truncated bool) error {
-		if found = at < length && is(line, truncated); found || at >= length {
-			return ErrStop
-		}
-		return nil
-	})
-	return found, err
-}
-
-// Read calls take for each line of a transcript that begins in the bytes from from to before
-// to, with its place; to < 0 is the end. A line that began before from is passed over. Of lines
-// that are truncated only the beginning is there.
-func Read(path string, from, to int64, take func(at int64, line []byte, truncated bool) error) error {
-	first := max(0, from-1) // the byte before tells whether a line begins
-	return EachLineAt(path, first, func(at int64, line []byte, truncated bool) error {
-		if at < from {
-			return nil
-		}
-		if to >= 0 && at >= to {
-			return ErrStop
-		}
-		return take(at, line, truncated)
-	})
-}
-
-// head returns a reader for BringHead.
+// head returns a reader for the whole lines within the first length bytes of a transcript, of all when length < 0, and how many
+// bytes these are. The error has fs.ErrNotExist in it when the transcript is shorter: what was said until then is gone.
 func head(f io.ReaderAt, size, length int64) (io.Reader, int64, error) {
 	if length < 0 {
 		length = size

@@ -52,7 +52,7 @@ func (t *Teller) tell(path string, from, to int64, of *runner.Message) error {
 // follow reads the transcript of the agent that a use of a tool has started. Links are passed over.
 func (t *Teller) follow(use string, m runner.Message) error {
 	path, name := t.Agent(use)
-	if t.read[path] || !IsFolder(filepath.Dir(path)) || !IsFile(path) {
+	if _, isFile := Size(path); !isFile || t.read[path] || !IsFolder(filepath.Dir(path)) {
 		return nil
 	}
 	if t.read == nil {

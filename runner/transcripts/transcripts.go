@@ -33,7 +33,7 @@ const (
 	MaxRead = 512 << 20
 )
 
-// ErrStop ends the reading of EachLine early.
+// ErrStop ends a Read early.
 var ErrStop = errors.New("stop")
 
 // MarkOf returns the mark of a regular file, which is not reached through a link.
@@ -69,28 +69,28 @@ func CutBack(path string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync())
 }
 
-// EachLine calls take for each line in at most MaxRead bytes of a file from a byte on, until take
-// returns an error, which is returned; ErrStop ends the reading without one. Lines over MaxLine,
-// of which take gets the beginning, and those that would cost too much to decode as JSON are
-// truncated. The bytes of a line are valid only during the call.
-func EachLine(path string, from int64, take func(line []byte, truncated bool) error) error {
-	return EachLineAt(path, from, func(_ int64, line []byte, truncated bool) error { return take(line, truncated) })
-}
-
-// EachLineAt is EachLine with the byte of the file at which each line begins.
-func EachLineAt(path string, from int64, take func(at int64, line []byte, truncated bool) error) error {
+// Read calls take for each line of a transcript that begins in the bytes from from to before to, with its place, until take
+// returns an error, which is returned; ErrStop ends the reading without one. to < 0 is the end, and at most MaxRead bytes are
+// read. A line that began before from is passed over. Lines over MaxLine, of which take gets the beginning, and those that would
+// cost too much to decode as JSON are truncated. The bytes of a line are valid only during the call.
+func Read(path string, from, to int64, take func(at int64, line []byte, truncated bool) error) error {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := f.Seek(from, io.SeekStart); err != nil {
+	begin := max(0, from-1) // the byte before tells whether a line begins
+	if _, err := f.Seek(begin, io.SeekStart); err != nil {
 		return err
 	}
 	var stop error
-	begin, at := from, from
+	at := begin
 	lines := proc.Lines{Max: MaxLine, Line: func(line []byte, truncated bool) {
-		if stop == nil {
+		switch {
+		case stop != nil || begin < from:
+		case to >= 0 && begin >= to:
+			stop = ErrStop
+		default:
 			stop = take(begin, line, truncated || jsonstrict.CheckSize(line) != nil)
 		}
 	}}
@@ -115,6 +115,18 @@ func EachLineAt(path string, from int64, take func(at int64, line []byte, trunca
 	return errors.Join(err, stop)
 }
 
+// Holds reports whether one of the lines that begin in the first length bytes of a transcript
+// is of a kind.
+func Holds(path string, length int64, is func(line []byte, truncated bool) bool) (found bool, err error) {
+	err = Read(path, 0, length, func(_ int64, line []byte, truncated bool) error {
+		if found = is(line, truncated); found {
+			return ErrStop
+		}
+		return nil
+	})
+	return found, err
+}
+
 // Begins reports whether a regular file begins with all that another one has.
 func Begins(path, with string) bool {
 	long, _, err := files.Open(path)
@@ -136,12 +148,6 @@ func Begins(path, with string) bool {
 		sums[i] = sum.Sum(nil)
 	}
 	return bytes.Equal(sums[0], sums[1])
-}
-
-// IsFile reports whether a path is a regular file, and no link to one.
-func IsFile(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // IsFolder reports whether a path is a folder, and no link to one.
@@ -177,7 +183,7 @@ func Newest(folder, pattern string, test func(path string) bool) (string, bool) 
 // no regular file: a CLI that opens a pipe waits for whoever writes to it, and a link leads anywhere.
 func OnlyFiles(folder, pattern string) error {
 	for _, path := range Glob(folder, pattern) {
-		if !IsFile(path) {
+		if _, ok := Size(path); !ok {
 			return fmt.Errorf("%q is no regular file, as a transcript is", path)
 		}
 	}
