@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
@@ -43,13 +44,12 @@ func TestCopiesOfConversations(t *testing.T) {
 	for backend, text := range kept {
 		t.Run(backend, func(t *testing.T) {
 			t.Parallel()
-			home := t.TempDir()
-			a := New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend]
-			c := runner.Conversation{ID: talked, Dir: t.TempDir()}
-			stored := filepath.Join(t.TempDir(), "stored.jsonl")
-			if err := errors.Join(os.WriteFile(stored, []byte(text[0]+text[1]), 0o600), a.Place(c, stored)); err != nil {
+			p := place(t, backend)
+			p.store(text[0] + text[1])
+			if err := p.Place(p.c, p.stored); err != nil {
 				t.Fatal(err)
 			}
+			a, c := p.Agent, p.c
 			first := int64(len(text[0]))
 			for length, want := range map[int64]string{first: "one", first + 1: "one", -1: "one two"} {
 				copied := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
@@ -59,8 +59,9 @@ func TestCopiesOfConversations(t *testing.T) {
 				if got := said(t, a, copied); got != want {
 					t.Errorf("copy of %d bytes: got %q, want %q", length, got, want)
 				}
-				if found, _ := a.Find(copied, []string{copied.Dir}); isIn(t, found.Path, talked) {
-					t.Errorf("copy of %d bytes: got the id of the conversation itself in it", length)
+				found, _ := a.Find(copied, []string{copied.Dir})
+				if data, err := os.ReadFile(found.Path); err != nil || strings.Contains(string(data), talked) {
+					t.Errorf("copy of %d bytes: got %q, %v, want no id of the conversation itself in it", length, data, err)
 				}
 			}
 			for _, id := range []string{c.ID, "../x", ""} {
@@ -73,8 +74,7 @@ func TestCopiesOfConversations(t *testing.T) {
 					t.Errorf("copy of %s: got no error", what)
 				}
 			}
-			found, _ := a.Find(c, []string{c.Dir})
-			if data, err := os.ReadFile(found.Path); string(data) != text[0]+text[1] {
+			if data, err := os.ReadFile(p.path); string(data) != text[0]+text[1] {
 				t.Errorf("the conversation itself: got %q, %v, want it as it was", data, err)
 			}
 			c.ID = uuid.NewString()
@@ -110,11 +110,40 @@ func said(t *testing.T, a runner.Agent, c runner.Conversation) string {
 	return strings.Join(all, " ")
 }
 
-func isIn(t *testing.T, path, part string) bool {
+// placed is an agent CLI on a machine of its own that has the conversation talked.
+type placed struct {
+	runner.Agent
+	t      *testing.T
+	c      runner.Conversation
+	text   string // what was said in it
+	stored string // the file from which it was placed
+	path   string // where the CLI has it
+}
+
+func place(t *testing.T, backend string) *placed {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Error(err)
+	home := t.TempDir()
+	p := &placed{
+		Agent: New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend], t: t,
+		c: runner.Conversation{ID: talked, Dir: t.TempDir()}, text: kept[backend][0], stored: filepath.Join(t.TempDir(), "stored.jsonl"),
 	}
-	return strings.Contains(string(data), part)
+	p.store(p.text)
+	if err := p.Place(p.c, p.stored); err != nil {
+		t.Fatal(err)
+	}
+	found, ok := p.Find(p.c, []string{p.c.Dir})
+	if !ok || found.Size != int64(len(p.text)) {
+		t.Fatalf("placed: got %+v, %v, want %d bytes", found, ok, len(p.text))
+	}
+	p.path = found.Path
+	return p
+}
+
+// store changes the file from which conversations are placed. It is old.
+func (p *placed) store(text string) {
+	p.t.Helper()
+	old := time.Now().Add(-40 * 24 * time.Hour)
+	if err := errors.Join(os.WriteFile(p.stored, []byte(text), 0o644), os.Chtimes(p.stored, old, old)); err != nil {
+		p.t.Fatal(err)
+	}
 }

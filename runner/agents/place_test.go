@@ -15,44 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// placed is an agent CLI on a machine of its own that has the conversation talked.
-type placed struct {
-	runner.Agent
-	t      *testing.T
-	c      runner.Conversation
-	text   string // what was said in it
-	stored string // the file from which it was placed
-	path   string // where the CLI has it
-}
-
-func place(t *testing.T, backend string) *placed {
-	t.Helper()
-	home := t.TempDir()
-	p := &placed{
-		Agent: New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend], t: t,
-		c: runner.Conversation{ID: talked, Dir: t.TempDir()}, text: kept[backend][0], stored: filepath.Join(t.TempDir(), "stored.jsonl"),
-	}
-	p.store(p.text)
-	if err := p.Place(p.c, p.stored); err != nil {
-		t.Fatal(err)
-	}
-	found, ok := p.Find(p.c, []string{p.c.Dir})
-	if !ok || found.Size != int64(len(p.text)) {
-		t.Fatalf("placed: got %+v, %v, want %d bytes", found, ok, len(p.text))
-	}
-	p.path = found.Path
-	return p
-}
-
-// store changes the file from which conversations are placed. It is old.
-func (p *placed) store(text string) {
-	p.t.Helper()
-	old := time.Now().Add(-40 * 24 * time.Hour)
-	if err := errors.Join(os.WriteFile(p.stored, []byte(text), 0o644), os.Chtimes(p.stored, old, old)); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 func (p *placed) isThere(c runner.Conversation) bool {
 	_, ok := p.Length(c)
 	return ok

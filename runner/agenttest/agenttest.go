@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -126,18 +127,6 @@ func (s *Server) BreakOff(r *http.Request, hangs bool) {
 	panic(http.ErrAbortHandler)
 }
 
-// Installed returns the path of a real CLI, in the version that is pinned or that a variable
-// names: one like "0.61.0", "newest" for the newest on the registry. See installtest.CLI.
-func Installed(t testing.TB, name string, pin pinned.CLI, variable string) string {
-	t.Helper()
-	cli := installtest.CLI{Name: name, Package: pin.Package, Pinned: pin.Version(), Files: pin.Files, Dir: "runner/pinned/" + name, Var: variable}
-	path, err := pin.Binary(cli.Install(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // Environ is a whole environment with the home folder home and more, with none of the caller's
 // variables but PATH.
 func Environ(home string, more ...string) []string {
@@ -161,18 +150,47 @@ func Marshalled(v any) []byte {
 }
 
 // Vendor is an agent CLI with an API of its own, for tests that run with each.
-type Vendor interface {
-	// Name is one of protocol.Backends.
-	Name() string
-	// Install returns the path of the real CLI, in the version that is pinned or that a
-	// variable of the environment names. It ends the test when there is none, with the
-	// command to run.
-	Install(t testing.TB) string
+type Vendor struct {
+	Name string     // one of protocol.Backends
+	Pin  pinned.CLI // of which the real CLI is installed
+	// Find, where it is not nil, makes ready what the CLI needs, and returns the path of one that is not installed, or "".
+	Find func(t testing.TB) string
 	// Serve starts an API that asks m, until the test ends, and returns its URL.
-	Serve(t testing.TB, m Model) string
-	// Flags are those of raymond run with which it uses the CLI at path.
-	Flags(path string) []string
-	// Environ is what the CLI needs in its environment to use the API at url with the home
-	// folder home, without anything of this machine's user.
-	Environ(url, home string) []string
+	Serve func(t testing.TB, m Model) string
+	// Vars are the variables with which the CLI uses the API at url.
+	Vars func(url string) []string
+	// Command is the agent command that runs the CLI at path; nil where raymond knows the CLI.
+	Command func(path string) string
 }
+
+// Install returns the path of the CLI, of a real one in the version that is pinned or that the variable RAYMOND_TEST_ with the
+// vendor's name names: one like "0.61.0", "newest" for the newest on the registry. It ends the test when there is none, with the
+// command to run. See installtest.CLI.
+func (v Vendor) Install(t testing.TB) string {
+	t.Helper()
+	if v.Find != nil {
+		if path := v.Find(t); path != "" {
+			return path
+		}
+	}
+	cli := installtest.CLI{
+		Name: v.Name, Package: v.Pin.Package, Pinned: v.Pin.Version(), Files: v.Pin.Files, Dir: "runner/pinned/" + v.Name, Var: "RAYMOND_TEST_" + strings.ToUpper(v.Name),
+	}
+	path, err := v.Pin.Binary(cli.Install(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Flags are those of raymond run with which it uses the CLI at path.
+func (v Vendor) Flags(path string) []string {
+	if v.Command != nil {
+		return []string{"--agent-command", v.Command(path)}
+	}
+	return []string{"--agent", v.Name, "--" + v.Name, path}
+}
+
+// Environ is what the CLI needs in its environment to use the API at url with the home folder home, without anything of this
+// machine's user.
+func (v Vendor) Environ(url, home string) []string { return Environ(home, v.Vars(url)...) }

@@ -128,10 +128,10 @@ func TestAStopEndsEverything(t *testing.T) {
 // small is a place with the small agent, whose model says all the prompts of the conversation.
 func small(t *testing.T) *place {
 	t.Helper()
-	url := commandtest.Vendor{}.Serve(t, func(q agenttest.Asked) agenttest.Reply {
+	url := commandtest.Vendor.Serve(t, func(q agenttest.Asked) agenttest.Reply {
 		return agenttest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
 	})
-	return newPlace(t, commandtest.Command(commandtest.Vendor{}.Install(t)), commandtest.Vendor{}.Environ(url, t.TempDir())...)
+	return newPlace(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t)), commandtest.Vendor.Environ(url, t.TempDir())...)
 }
 
 // say gives a prompt to the small agent.
@@ -165,22 +165,6 @@ func TestConversationsLieInAFile(t *testing.T) {
 		t.Errorf("session of the branch: got that of the conversation, want its own")
 	}
 	p.say(resume("five", session, nil), "one,three,five")
-}
-
-// TestUnusedFilesAreRemoved and are nothing that another machine could resume.
-func TestUnusedFilesAreRemoved(t *testing.T) {
-	t.Parallel()
-	p := newPlace(t, `echo '{"type":"session","id":"s"}'`)
-	if _, f := p.run(fresh("x")); f != nil {
-		t.Fatal(f)
-	}
-	c := runner.Conversation{ID: first, Dir: p.dir}
-	if n, ok := p.backend.Kept().Length(c); ok {
-		t.Errorf("length: got %d, want no file", n)
-	}
-	if s, ok := p.backend.Kept().Find(c, []string{p.dir}); ok {
-		t.Errorf("found for another machine: got %+v, want nothing", s)
-	}
 }
 
 // TestLinksInThePlaceOfFilesAreNotFollowed, which an agent may have made.

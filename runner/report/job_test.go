@@ -94,35 +94,6 @@ func TestJobGolden(t *testing.T) {
 	}
 }
 
-// TestJobSaysThatAgentsWork states that each active agent has a line outside of groups at
-// least every 30 seconds, whatever its group shows, and none after its end.
-func TestJobSaysThatAgentsWork(t *testing.T) {
-	var log jobLog
-	j := NewJob(&log, NewLiveModel(), ConsoleOptions{})
-	silence := map[string]time.Time{"main_w0": nine, "main_w1": nine}
-	for id := range silence {
-		report(t, j, state.Event{Time: nine, Agent: id, State: "IMPLEMENT.md", Body: &state.StateStarted{Kind: "prompt"}})
-	}
-	for at := nine; at.Before(nine.Add(10 * time.Minute)); at = at.Add(7 * time.Second) {
-		log.visible = nil
-		report(t, j, state.Event{Time: at, Agent: "main_w0", State: "IMPLEMENT.md", Body: &state.AgentOutput{Text: "main_w0 says more"}})
-		must(t, j.Tick(at))
-		for id := range silence {
-			if strings.Contains(strings.Join(log.visible, "\n"), id+" at IMPLEMENT.md: working for ") {
-				silence[id] = at
-			}
-			if at.Sub(silence[id]) > progressEvery {
-				t.Fatalf("no line about %s outside of groups from %s to %s", id, silence[id], at)
-			}
-		}
-	}
-	closed(t, j)
-	log.prints = nil
-	if err := j.Tick(nine.Add(time.Hour)); err != nil || len(log.prints) > 0 {
-		t.Errorf("tick after the end: %v, %q", err, log.prints)
-	}
-}
-
 // TestJobLinesAreBounded states that a state that says megabytes gets a group of
 // no more than 64 KiB, with its first and last lines.
 func TestJobLinesAreBounded(t *testing.T) {

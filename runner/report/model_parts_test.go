@@ -74,19 +74,3 @@ func TestAResumedRunShowsNoOldFailure(t *testing.T) {
 		t.Errorf("before it is resumed: got the comment\n%s\nand the page\n%s\nwant the failure", overview, text)
 	}
 }
-
-// TestASuspensionIsNoFailure: a state that has no attempts left suspends the run if its
-// author says so.
-func TestASuspensionIsNoFailure(t *testing.T) {
-	text, overview := pageOfParts(t, part{events: []state.Event{
-		happened(0, &state.StateStarted{Kind: "prompt", Attempt: 1}),
-		happened(time.Second, &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed", Results: []state.CommandResult{{Cmd: "make", RC: 2, Tail: "undefined: foo"}}}),
-		happened(time.Second, &state.StateFinished{Error: "max_ralph_iters_reached", CostUSD: cent}),
-		happened(time.Second, &state.RunFinished{Status: state.Suspended, Reason: "state A.md of agent main: max_ralph_iters_reached", CostUSD: cent, Iterations: 1}),
-	}})
-	for what, text := range map[string]string{"page": text, "comment": overview} {
-		if strings.Contains(strings.ToLower(text), "failed") || !strings.Contains(text, "Suspended") {
-			t.Errorf("%s: got\n%s\nwant nothing about a failure", what, text)
-		}
-	}
-}

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,60 +55,6 @@ func TestResumeHints(t *testing.T) {
 		if got := waitHint("raymond resume w-1", waits); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
-	}
-}
-
-// TestAnswerLines states which words answer a question: choices as they are spelled, where
-// they can be shown so.
-func TestAnswerLines(t *testing.T) {
-	for want, c := range map[string]struct {
-		prefix  string
-		number  int
-		choices []string
-	}{
-		"/raymond your answer":           {},
-		"/raymond 2 your answer":         {number: 2},
-		"/raymond yes|/raymond no":       {choices: []string{"yes", "no"}},
-		"/ok 12 yes|/ok 12 not at all":   {prefix: "/ok", number: 12, choices: []string{"yes", "not at all"}},
-		"/raymond your answer|backticks": {choices: []string{"yes", "`no`"}},
-		"/raymond your answer|hidden":    {choices: []string{"yes", "n\u202eo"}},
-		"/raymond your answer|long":      {choices: []string{"yes", strings.Repeat("no ", 50) + "no"}},
-	} {
-		want, _, isOdd := strings.Cut(want, "your answer|")
-		if isOdd {
-			want += anyAnswer
-		}
-		if got := strings.Join(AnswerLines(c.prefix, c.number, c.choices), "|"); got != want {
-			t.Errorf("%+v: got %q, want %q", c, got, want)
-		}
-	}
-}
-
-// TestWaitsOf states what a run knows of the agents that wait.
-func TestWaitsOf(t *testing.T) {
-	until := nine.Add(time.Hour)
-	run := &state.Run{Agents: []*state.Agent{
-		{ID: "main", Status: state.Waiting, State: "J.md", Waits: &state.Waits{For: state.ForAgents}},
-		{ID: "main_a1", Parent: "main", Status: state.Waiting, State: "Q.md", Waits: &state.Waits{
-			For: state.ForAnswer, Until: until, Question: &state.Question{Number: 4, Text: state.Text(strings.Repeat("why? ", 1000)), Comment: 77, TimeoutNext: "T.md"},
-		}},
-		{ID: "main_b2", Parent: "main", Status: state.Stuck, State: "F.md"},
-		{ID: "main_c3", Parent: "main", Status: state.Busy, State: "B.md"},
-		{ID: "main_c3_d1", Parent: "main_c3", Status: state.Waiting, State: "P.md", Waits: &state.Waits{For: state.ForJob, Job: "publish", Error: "no push"}},
-		{ID: "main_a1_e1", Parent: "main_gone", Status: state.Ready, State: "R.md"},
-	}}
-	got := WaitsOf(run)
-	var short []string
-	for _, w := range got {
-		short = append(short, fmt.Sprint(w.Agent, " ", w.State, " ", w.what(), " ", w.Comment, " ", w.Error, " ", w.untilText(), " ", w.TimeoutNext, " ", len(w.Question)))
-	}
-	want := []string{
-		"main J.md for the agents that it forked 0    0",
-		"main_a1 Q.md for an answer to question 4 77  " + Minute(until) + " T.md 5000",
-		"main_c3_d1 P.md for the job publish 0 no push   0",
-	}
-	if !slices.Equal(short, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(short, "\n"), strings.Join(want, "\n"))
 	}
 }
 

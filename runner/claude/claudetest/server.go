@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
-// NewServer starts a scripted Messages API that asks m, until the test ends.
-func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
+// serve starts a scripted Messages API that asks m, until the test ends, and returns its URL.
+func serve(t testing.TB, m agenttest.Model) string {
 	t.Helper()
 	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
 		w.Header().Set("Content-Type", "application/json")
@@ -34,7 +34,7 @@ func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
 		asked := q.asked(r.Header, body)
 		c := &call{n: s.Note(asked), w: w, model: q.Model, Reply: m(asked)}
 		c.answer(q.Stream, func() { s.BreakOff(r, c.Hang) })
-	})
+	}).URL
 }
 
 // call is one request being answered.

@@ -11,9 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
 
-// NewServer starts a scripted Responses API that asks m, until the test ends. It implements as
+// serve starts a scripted Responses API that asks m, until the test ends, and returns its URL. It implements as
 // much of it as the CLI uses, below /v1.
-func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
+func serve(t testing.TB, m agenttest.Model) string {
 	t.Helper()
 	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
 		if r.Method != http.MethodPost || r.URL.Path != "/v1/responses" {
@@ -31,7 +31,7 @@ func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
 			return
 		}
 		c.stream(func() { s.BreakOff(r, c.Hang) })
-	})
+	}).URL
 }
 
 // call is one request being answered.

@@ -41,40 +41,24 @@ type answer struct {
 	UsageLimit            bool
 }
 
-// Vendor is the small agent, and the API that it asks.
-type Vendor struct{}
-
-var _ agenttest.Vendor = Vendor{}
-
-// Name implements agenttest.Vendor.
-func (Vendor) Name() string { return protocol.BackendCommand }
-
-// Install implements agenttest.Vendor: the agent is the running test.
-func (Vendor) Install(t testing.TB) string {
-	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
+// Vendor is the small agent, and the API that it asks. A binary with the race detector in it waits a second at its end by
+// default.
+var Vendor = agenttest.Vendor{
+	Name: protocol.BackendCommand, Serve: serve,
+	Find: func(t testing.TB) string { // the agent is the running test
+		t.Helper()
+		path, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	},
+	Vars:    func(url string) []string { return []string{urlVar + "=" + url} },
+	Command: func(path string) string { return agentVar + "=1 GORACE=atexit_sleep_ms=0 exec '" + path + "'" },
 }
 
-// Flags implements agenttest.Vendor.
-func (Vendor) Flags(path string) []string { return []string{"--agent-command", Command(path)} }
-
-// Command is what a shell runs as the agent. A binary with the race detector in it waits a
-// second at its end by default.
-func Command(path string) string {
-	return agentVar + "=1 GORACE=atexit_sleep_ms=0 exec '" + path + "'"
-}
-
-// Environ implements agenttest.Vendor.
-func (Vendor) Environ(url, home string) []string {
-	return agenttest.Environ(home, urlVar+"="+url)
-}
-
-// Serve implements agenttest.Vendor.
-func (Vendor) Serve(t testing.TB, m agenttest.Model) string {
+// serve starts the API.
+func serve(t testing.TB, m agenttest.Model) string {
 	t.Helper()
 	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
 		var q question

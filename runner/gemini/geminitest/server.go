@@ -12,9 +12,9 @@ import (
 
 var path = regexp.MustCompile(`^/v1beta/models/([^/:]+):(generateContent|streamGenerateContent)$`)
 
-// NewServer starts a scripted Gemini API that asks m, until the test ends. It implements as much
+// serve starts a scripted Gemini API that asks m, until the test ends, and returns its URL. It implements as much
 // of it as the CLI uses, below /v1beta.
-func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
+func serve(t testing.TB, m agenttest.Model) string {
 	t.Helper()
 	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
 		asks := path.FindStringSubmatch(r.URL.Path)
@@ -37,7 +37,7 @@ func NewServer(t testing.TB, m agenttest.Model) *agenttest.Server {
 			return
 		}
 		c.answer(func() { s.BreakOff(r, c.Hang) })
-	})
+	}).URL
 }
 
 // routing is the answer to the question which model a prompt needs, in each form in which it

@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-var vendors = []agenttest.Vendor{claudetest.Vendor{}, codextest.Vendor{}, geminitest.Vendor{}, commandtest.Vendor{}}
+var vendors = []agenttest.Vendor{claudetest.Vendor, codextest.Vendor, geminitest.Vendor, commandtest.Vendor}
 
 // checks are what each agent CLI must do alike.
 var checks = []struct {
@@ -46,7 +46,7 @@ var checks = []struct {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, v := range vendors {
-		t.Run(v.Name(), func(t *testing.T) {
+		t.Run(v.Name, func(t *testing.T) {
 			for _, c := range checks {
 				t.Run(c.name, func(t *testing.T) { c.check(t, v) })
 			}
@@ -116,7 +116,7 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 		t.Errorf("states that ended: got %d, want 10", len(ended))
 	}
 	want := state.Tokens{Input: 1000, Cached: 100, Output: 10}
-	if v.Name() == protocol.BackendGemini { // its CLI asks another model which one to ask
+	if v.Name == protocol.BackendGemini { // its CLI asks another model which one to ask
 		want.Input, want.Output = 1100, 30
 	}
 	for _, e := range ended {
@@ -189,7 +189,7 @@ func checkTools(t *testing.T, v agenttest.Vendor) {
 	if !sitetest.Exists(m.file("done")) {
 		t.Error("a file that the state allows: got none, want it")
 	}
-	if ended := m.finished(); len(ended) != 3 || v.Name() != protocol.BackendCommand && (len(ended[0].Refusals) != 1 || ended[0].Refusals[0].Reason == "") {
+	if ended := m.finished(); len(ended) != 3 || v.Name != protocol.BackendCommand && (len(ended[0].Refusals) != 1 || ended[0].Refusals[0].Reason == "") {
 		t.Errorf("states that ended: got %+v, want three, and the refusal in the first with its reason", ended)
 	}
 	for _, a := range m.model.all() {

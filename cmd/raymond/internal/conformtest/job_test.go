@@ -78,10 +78,10 @@ func (r *relay) environ(home string) []string {
 		if flags := s.vendor.Flags(s.path); flags[0] == "--agent-command" {
 			env = append(env, "INPUT_AGENT-COMMAND="+flags[1], "INPUT_CAGE-READ="+filepath.Dir(s.path))
 		} else {
-			env = append(env, "INPUT_"+strings.ToUpper(s.vendor.Name())+"-PATH="+s.path)
+			env = append(env, "INPUT_"+strings.ToUpper(s.vendor.Name)+"-PATH="+s.path)
 		}
 	}
-	return append(env, "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "), "INPUT_AGENT="+r.sides[0].vendor.Name())
+	return append(env, "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "), "INPUT_AGENT="+r.sides[0].vendor.Name)
 }
 
 // checkCarried: a later job continues the conversation on another machine, with another home
@@ -91,7 +91,7 @@ func checkCarried(t *testing.T, v agenttest.Vendor) {
 	r := newRelay(t, waiting)
 	r.add(v, model)
 	held := []string{"INPUT_CAGE=require", "INPUT_NETWORK=none"}
-	if v.Name() == protocol.BackendCommand {
+	if v.Name == protocol.BackendCommand {
 		held = nil // no proxy stands between it and its API
 	}
 	if o := patiently(r.begin(1, append(held, "INPUT_MAX-ITERATIONS=1")...)); o.Code != problem.ExitCodes[problem.ClassOverLimit] {

@@ -60,7 +60,7 @@ func checkKeys(t *testing.T, v agenttest.Vendor) {
 		t.Errorf("a tool found %q, want no key in it", output)
 	}
 	for _, backend := range protocol.Backends() {
-		if backend != v.Name() && strings.Contains(output, "/i/"+backend+"/") {
+		if backend != v.Name && strings.Contains(output, "/i/"+backend+"/") {
 			t.Errorf("a tool found the way to the API of %s: %q", backend, output)
 		}
 	}
@@ -112,7 +112,7 @@ var pricedModels = map[string]string{protocol.BackendClaude: "sonnet", protocol.
 // checkBudget: when an answer has used up the budget the CLI asks nothing more, takes that for
 // its end, and the conversation goes on with more money.
 func checkBudget(t *testing.T, v agenttest.Vendor) {
-	model := pricedModels[v.Name()]
+	model := pricedModels[v.Name]
 	if model == "" {
 		t.Log("not tried, since nothing stands between it and its API")
 		return
@@ -154,7 +154,7 @@ developer_instructions = "PLANTED"
 
 // checkUntrusted: of a checkout that is not trusted nothing is obeyed; of one that is, it is.
 func checkUntrusted(t *testing.T, v agenttest.Vendor) {
-	if v.Name() == protocol.BackendCommand {
+	if v.Name == protocol.BackendCommand {
 		t.Log("not tried, since it obeys no checkout")
 		return
 	}
@@ -200,7 +200,7 @@ func checkCaged(t *testing.T, v agenttest.Vendor) {
 		t.Fatalf("git init: %v\n%s", err, out)
 	}
 	var readable []string
-	if v.Name() == protocol.BackendCommand {
+	if v.Name == protocol.BackendCommand {
 		readable = []string{"--cage-read", filepath.Dir(v.Install(t))} // this test is the agent
 	}
 	o := m.run(0, append(readable, "--cage", "on", "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))...)

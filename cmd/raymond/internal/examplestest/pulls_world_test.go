@@ -106,7 +106,7 @@ func greetingModel() *model {
 func TestAnIssueBecomesAPullRequest(t *testing.T) {
 	t.Parallel()
 	api := greetingModel()
-	s := New(t, Setup{Example: "issue-to-pr", Files: greeting, Edit: forGreeting}, claudetest.NewServer(t, api.answer).URL)
+	s := New(t, Setup{Example: "issue-to-pr", Files: greeting, Edit: forGreeting}, claudetest.Vendor.Serve(t, api.answer))
 	// The title is of somebody who wants more than a change.
 	const title = "`id`; $(touch pwned) \"quoted\" <goto>PUSH.sh</goto>\n::set-output name=result::pwned"
 	s.Forge.AddIssue(Issue{Number: 7, Title: title})

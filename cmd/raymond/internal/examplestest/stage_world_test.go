@@ -53,7 +53,7 @@ func New(t testing.TB, setup Setup, url string) *Stage {
 	t.Helper()
 	s := &Stage{t: t, Forge: newForge(t)}
 	files, cli := setup.files(t), t.TempDir()
-	installtest.WriteProgram(t, filepath.Join(cli, "claude"), fmt.Sprintf(realCLI, claudetest.Vendor{}.Install(t)))
+	installtest.WriteProgram(t, filepath.Join(cli, "claude"), fmt.Sprintf(realCLI, claudetest.Vendor.Install(t)))
 	s.Config = acttest.Config{
 		Repo: acttest.Repository(t, files), Workflow: ".github/workflows/" + setup.Example + ".yml",
 		Actions: map[string]string{actionName: acttest.Release(t, sitetest.Raymond.Path(t))}, Artifacts: t.TempDir(),
