@@ -21,28 +21,10 @@ const Origin = "https://github.com/acme/consumer"
 func Repository(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
-	initialize(t, filepath.Join(dir, ".git"))
+	git(t, dir, "init", "--quiet", "--initial-branch=main", "--template=") // jobs copy all of it
+	git(t, dir, "remote", "add", "origin", Origin)
 	Commit(t, dir, archive)
 	return dir
-}
-
-// initialize makes what git init does and a remote named origin, without the files that are no
-// more than examples: jobs copy all of it.
-func initialize(t testing.TB, dir string) {
-	t.Helper()
-	for _, name := range []string{"hooks", "objects/info", "objects/pack", "refs/heads", "refs/tags"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, text := range map[string]string{
-		"HEAD":   "ref: refs/heads/main\n",
-		"config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\turl = " + Origin + "\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // Commit writes the files of a txtar archive into a repository and commits all

@@ -33,8 +33,6 @@ var checks = []struct {
 	{"gone", checkGone},
 	{"carried", checkCarried},
 	{"again", checkAgain},
-	{"turns", checkTurns},
-	{"failed", checkFailed},
 	{"keys", checkKeys},
 	{"stop", checkStop},
 	{"budget", checkBudget},

@@ -26,8 +26,6 @@ type player struct {
 	hangs bool
 	input int              // tokens of the input, of what asks for a tool
 	fails *agenttest.Reply // what every request gets
-	// breaks is what requests get whose newest prompt begins with a line, after its tools.
-	breaks map[string]agenttest.Reply
 }
 
 // set changes what the model does from now on.
@@ -58,9 +56,6 @@ func (p *player) answer(a agenttest.Asked) agenttest.Reply {
 		return agenttest.Reply{Write: write}
 	case shell != "" && a.Output == "":
 		return agenttest.Reply{Shell: shell, Input: p.input, Output: min(p.input, 10)}
-	}
-	if broken, ok := p.breaks[firstLines([]string{a.Last()})[0]]; ok {
-		return broken
 	}
 	return agenttest.Reply{Text: say(a), Input: 1000, Cached: 100, Output: 10}
 }
