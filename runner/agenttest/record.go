@@ -1,22 +1,16 @@
 package agenttest
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/rogpeppe/go-internal/txtar"
-
+	"github.com/raymond-action/raymond-action/internal/goldentest"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-var update = flag.Bool("update", false, "rewrite the wanted parts of testdata/stream")
 
 // Case is an invocation of the CLI, shortened.
 type Case struct {
@@ -38,57 +32,23 @@ type Brought struct {
 }
 
 // Replay compares what play reads from each recording in testdata/stream with what the
-// recording wants. The second line of a file says how the process ended.
+// recording wants. Its file how says how the process ended.
 func Replay(t *testing.T, play func(*testing.T, Case) Brought) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/stream/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("recordings: got %v, %v, want some", files, err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) { replay(t, file, play) })
-	}
-}
-
-func replay(t *testing.T, file string, play func(*testing.T, Case) Brought) {
-	t.Helper()
-	ar, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var c Case
-	var ended string
-	_, how, _ := strings.Cut(string(ar.Comment), "\n")
-	if _, err := fmt.Sscanf(strings.ReplaceAll(how, "ended=\n", "ended=-\n"), "mode=%s code=%d ended=%s\n", &c.Mode, &c.Exit.Code, &ended); err != nil {
-		t.Fatalf("%s: %q: %v", file, how, err)
-	}
-	c.Exit.Ended = proc.End(strings.Trim(ended, "-"))
-	c.Stdout, c.Exit.StderrTail, c.Before, c.After = part(ar, "stdout"), part(ar, "stderr"), part(ar, "before"), part(ar, "after")
-	c.Beside = map[string][]byte{}
-	for _, f := range ar.Files {
-		if filepath.Ext(f.Name) == ".jsonl" {
-			c.Beside[f.Name] = f.Data
+	goldentest.Each(t, "testdata/stream/*.txtar", func(t *testing.T, files map[string]string) string {
+		c := Case{Stdout: []byte(files["stdout"]), Before: []byte(files["before"]), After: []byte(files["after"]), Beside: map[string][]byte{}}
+		var ended string
+		if _, err := fmt.Sscanf(strings.ReplaceAll(files["how"], "ended=\n", "ended=-\n"), "mode=%s code=%d ended=%s\n", &c.Mode, &c.Exit.Code, &ended); err != nil {
+			t.Fatalf("how %q: %v", files["how"], err)
 		}
-	}
-	got := describe(play(t, c))
-	if *update {
-		ar.Files[len(ar.Files)-1].Data = []byte(got)
-		if err := os.WriteFile(file, txtar.Format(ar), 0o644); err != nil {
-			t.Fatal(err)
+		c.Exit.Ended, c.Exit.StderrTail = proc.End(strings.Trim(ended, "-")), []byte(files["stderr"])
+		for name, text := range files {
+			if filepath.Ext(name) == ".jsonl" {
+				c.Beside[name] = []byte(text)
+			}
 		}
-	}
-	if diff := cmp.Diff(string(part(ar, "want")), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
-}
-
-func part(ar *txtar.Archive, name string) []byte {
-	for _, f := range ar.Files {
-		if f.Name == name {
-			return f.Data
-		}
-	}
-	return nil
+		return describe(play(t, c))
+	})
 }
 
 // describe writes down everything an invocation brought.

@@ -113,20 +113,17 @@ var markup = []string{
 	"https://example.com", "www.example.com", "a@example.com", ":bug:", "$x$", "$$", "\t", "    code", "\r", "~~~", "[^1]", "\n+++",
 }
 
-// sameSkeleton checks that what others wrote is shown and never read as Markdown: the
-// document around it is the same as around as many plain lines.
-func sameSkeleton(t *testing.T, text string) {
+// shownAsItIs checks that what others wrote is shown and never read as Markdown: outside of code and fences there is none of it.
+func shownAsItIs(t *testing.T, text string) {
 	t.Helper()
-	got, overview := markdownOf(t, "M"+text+"M")
-	want, wantOverview := markdownOf(t, "MwordM"+strings.Repeat("\nMwordM", strings.Count(block("M"+text+"M"), "\n")))
-	for what, diff := range map[string]string{
-		"summary": otherLine(skeleton(t, want), skeleton(t, got)), "overview": otherLine(skeleton(t, wantOverview), skeleton(t, overview)),
-	} {
-		if diff != "" {
-			t.Errorf("%s of %q everywhere: %s\n%s\n%s", what, text, diff, got, overview)
+	const mark = "Ω"
+	summary, overview := markdownOf(t, mark+text+mark)
+	for what, got := range map[string]string{"summary": summary, "overview": overview} {
+		if bones := skeleton(t, got); strings.Contains(bones, mark) {
+			t.Errorf("%s of %q everywhere: got it outside of code in\n%s\n%s", what, text, bones, got)
 		}
 	}
-	sameWidth(t, text, got)
+	sameWidth(t, text, summary)
 }
 
 // sameWidth checks that each row of a table has as many cells as its header.
@@ -147,19 +144,6 @@ func sameWidth(t *testing.T, text, markdown string) {
 			t.Errorf("summary of %q everywhere has a row with %d bars, want %d: %s", text, n, want, line)
 		}
 	}
-}
-
-func otherLine(want, got string) string {
-	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("line %d of its skeleton is %q, want %q", i+1, b[i], a[i])
-		}
-	}
-	if len(a) != len(b) {
-		return fmt.Sprintf("its skeleton has %d lines, want %d", len(b), len(a))
-	}
-	return ""
 }
 
 // TestProse states that in a line of our own only pairs of backticks mean
@@ -217,8 +201,8 @@ func crowd(text string, agents int) []state.Event {
 	return append(events, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Failed, Reason: text, Result: &result}})
 }
 
-// summaryOf returns what a summary of the events says in the end.
-func summaryOf(t testing.TB, events []state.Event, text string) string {
+// summaryOf returns what a summary of the events says in the end, and its overview.
+func summaryOf(t testing.TB, events []state.Event, text string) (summary, overview string) {
 	t.Helper()
 	var p page
 	s := NewSummary(NewLiveModel(), SummaryOptions{
@@ -229,13 +213,13 @@ func summaryOf(t testing.TB, events []state.Event, text string) string {
 		must(t, s.Replay(e))
 	}
 	must(t, errors.Join(s.Next(text), s.Close()))
-	return p.text
+	return p.text, s.Overview()
 }
 
 // fillers are texts that make a summary much longer than they are.
 var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", "`\n", "|", "🙂", "a@", "\x1b[", "\u0301"}
 
-// TestSummaryStaysBelowTheLimit states that no summary is longer than GitHub accepts, that
+// TestSummaryStaysBelowTheLimit states that no summary and no comment is longer than GitHub accepts, that
 // it says so if it was cut, that status, money, failures, result, what to do next, path
 // and table are always there, and that the document is whole.
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
@@ -244,18 +228,23 @@ func TestSummaryStaysBelowTheLimit(t *testing.T) {
 		for _, filler := range some {
 			size := 700_000 / (agents * 10) // of each of the texts
 			text := "begin" + strings.Repeat(filler, max(1, size/len(filler))) + "end"
-			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), summaryOf(t, crowd(text, agents), text), agents > 100)
+			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), crowd(text, agents), text, agents > 100)
 		}
 	}
 	tails := strings.Repeat("=== RUN   `TestIt`\n", 220)
-	fits(t, "120 agents with 4 KiB in each place, tails of attempts among them", summaryOf(t, crowd(tails, 120), tails), true)
-	fits(t, "5 agents with little to say", summaryOf(t, crowd(strings.Repeat("word ", 800), 5), "x"), false)
+	fits(t, "120 agents with 4 KiB in each place, tails of attempts among them", crowd(tails, 120), tails, true)
+	fits(t, "5 agents with little to say", crowd(strings.Repeat("word ", 800), 5), "x", false)
 	noise := strings.Repeat("`noise` \xff\n", 5_000)
-	fits(t, "noise", summaryOf(t, crowd(noise, 1), noise), false)
+	fits(t, "noise", crowd(noise, 1), noise, false)
 }
 
-func fits(t *testing.T, what, got string, isCut bool) {
+func fits(t *testing.T, what string, events []state.Event, text string, isCut bool) {
 	t.Helper()
+	got, overview := summaryOf(t, events, text)
+	bones := skeleton(t, overview)
+	if len(overview) >= 8<<10 || !utf8.ValidString(overview) || strings.Contains(bones, "mermaid") || strings.Contains(bones, "| ") || strings.Contains(bones, "<details>") {
+		t.Errorf("%s: an overview of %d bytes, want less than 8 KiB without what is folded:\n%s", what, len(overview), overview)
+	}
 	for _, want := range []string{
 		"## ❌ Failed: ", " of $1.00** (", " in state ", "\n**Result**:", "\n**Next:** ", "\n### Path\n\n```mermaid\n", "\n### States\n\n", "\n| # |",
 	} {
@@ -266,7 +255,7 @@ func fits(t *testing.T, what, got string, isCut bool) {
 	if isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries, "); isTold != isCut || isCut && len(got) < 500_000 {
 		t.Errorf("%s: a summary of %d bytes says that it was cut: %t, want %t", what, len(got), isTold, isCut)
 	}
-	bones := skeleton(t, got)
+	bones = skeleton(t, got)
 	open, shut := strings.Count(bones, "<details>"), strings.Count(bones, "</details>\n")
 	if len(got) >= 1_000_000 || !utf8.ValidString(got) || open != shut {
 		t.Errorf("%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)
@@ -283,10 +272,10 @@ func FuzzSummary(f *testing.F) {
 			return
 		}
 		if columns(plain(text)) < widestCell-2 {
-			sameSkeleton(t, text)
+			shownAsItIs(t, text)
 		}
 		long := strings.Repeat(text, int(times)%200)
-		got := summaryOf(t, crowd(long, int(agents)%16), long)
+		got, _ := summaryOf(t, crowd(long, int(agents)%16), long)
 		if len(got) >= 1_000_000 || !utf8.ValidString(got) {
 			t.Errorf("%d agents with %d times %q: a summary of %d bytes, valid UTF-8 %t", agents%16, int(times)%200, text, len(got), utf8.ValidString(got))
 		}
