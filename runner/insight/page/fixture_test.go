@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,46 +28,6 @@ var fixtures = map[string]func() *insight.Report{
 	"empty":   func() *insight.Report { return &insight.Report{WorkflowID: "empty", Status: "running", Created: began} },
 }
 
-// story builds a report, one state execution after the other.
-type story struct {
-	*insight.Report
-	now time.Time
-}
-
-func newStory(id string) *story {
-	return &story{&insight.Report{
-		WorkflowID: id, Scope: "examples/issue-to-pr", Entry: "PLAN.md", Created: began, BudgetUSD: 5 * state.Dollar,
-		Parts: []report.Part{{Started: began}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
-	}, began}
-}
-
-// ran adds a completed execution.
-func (s *story) ran(name string, takes time.Duration, cents float64, to string) *report.Exec {
-	e := report.Exec{
-		N: len(s.Executions) + 1, Agent: "main", State: name, Kind: "prompt", Status: "completed", Started: s.now, Ended: s.now.Add(takes),
-		Transition: &state.Transition{Tag: "goto", Target: to, From: name},
-	}
-	if strings.HasSuffix(name, ".sh") {
-		e.Kind = "script"
-	} else {
-		e.Spent.USD = state.USD(cents * float64(state.Dollar) / 100)
-	}
-	if to == "" {
-		e.Transition.Tag = "result"
-	}
-	s.Spent.USD = s.Spent.USD.Plus(e.Spent.USD)
-	e.Total = s.Spent.USD
-	s.now = e.Ended.Add(40 * time.Millisecond)
-	s.Executions = append(s.Executions, e)
-	return &s.Executions[len(s.Executions)-1]
-}
-
-// ends ends the run.
-func (s *story) ends(status string) *insight.Report {
-	s.Status, s.Finished, s.Parts[len(s.Parts)-1].Ended = status, s.now, s.now
-	return s.Report
-}
-
 // recorded is a report as raymond report --json writes it.
 func recorded(name string) *insight.Report {
 	data, err := os.ReadFile("testdata/" + name + ".json")
@@ -80,39 +41,43 @@ func recorded(name string) *insight.Report {
 // manyAgents is a run whose first agent forks many others, of which a few fail.
 func manyAgents(n int) *insight.Report {
 	random := rand.New(rand.NewPCG(3, 4))
-	s := newStory("fan-out-nightly-51c9e0d2")
-	s.Scope, s.Entry, s.BudgetUSD = "examples/fan-out", "LIST.sh", 500*state.Dollar
-	s.ran("LIST.sh", 3*time.Second, 0, "WORK.md")
-	free := make([]time.Time, 32)
-	for i := range free {
-		free[i] = s.now
+	r := &insight.Report{
+		WorkflowID: "fan-out-nightly-51c9e0d2", Status: "completed", Scope: "examples/fan-out", Entry: "LIST.sh", Created: began, BudgetUSD: 500 * state.Dollar,
+		Parts: []report.Part{{Started: began}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
+		LeftOut: []string{"Of the conversations, 12 MiB of 50 MiB are shown: those of failed and of the newest executions."},
 	}
+	ran := func(agent, name string, from time.Time, takes time.Duration) *report.Exec {
+		e := report.Exec{
+			N: len(r.Executions) + 1, Agent: agent, State: name, Kind: "prompt", Status: "completed", Started: from, Ended: from.Add(takes),
+			Transition: &state.Transition{Tag: "goto", Target: "CHECK.sh", From: name},
+		}
+		e.Spent.USD = state.USD(random.Int64N(int64(state.Dollar / 10)))
+		r.Spent.USD = r.Spent.USD.Plus(e.Spent.USD)
+		e.Total, r.Finished = r.Spent.USD, later(r.Finished, e.Ended)
+		r.Executions = append(r.Executions, e)
+		return &r.Executions[len(r.Executions)-1]
+	}
+	began := ran("main", "LIST.sh", began, 3*time.Second).Ended
+	free := slices.Repeat([]time.Time{began}, 32)
 	for i := range n {
-		agent := fmt.Sprintf("main.item%d", i+1)
-		status := "ended"
+		agent, status, at := fmt.Sprintf("main.item%d", i+1), "ended", &free[i%len(free)]
 		if i%97 == 50 {
 			status = "failed"
 		}
-		s.Agents = append(s.Agents, report.Agent{ID: agent, Parent: "main", Status: status, Vars: map[string]string{"item": fmt.Sprintf("module-%03d", i)}})
-		lane := i % len(free)
-		s.now = free[lane]
+		r.Agents = append(r.Agents, report.Agent{ID: agent, Parent: "main", Status: status, Vars: map[string]string{"item": fmt.Sprintf("module-%03d", i)}})
 		for _, name := range []string{"WORK.md", "CHECK.sh", "SUM-UP.md"} {
-			e := s.ran(name, time.Duration(2+random.IntN(90))*time.Second, 2+10*random.Float64(), "CHECK.sh")
-			e.Agent = agent
+			e := ran(agent, name, *at, time.Duration(2+random.IntN(90))*time.Second)
 			e.Messages = []runner.Message{{From: runner.FromUser, Text: "Work on module " + agent}, {From: runner.FromAgent, Text: strings.Repeat("Some words about it. ", 20)}}
 			if status == "failed" && name == "SUM-UP.md" {
 				e.Status, e.Transition, e.Error = "failed", nil, "the agent CLI ended with exit code 1: context is full"
 			}
+			*at = e.Ended.Add(40 * time.Millisecond)
 		}
-		free[lane] = s.now
 	}
-	for _, at := range free {
-		s.now = later(s.now, at)
-	}
-	s.Waits = append(s.Waits, report.Wait{Agent: "main", State: "LIST.sh", Since: s.Executions[0].Ended, To: s.now, By: "agents", AgentWaits: state.AgentWaits{For: state.ForAgents}})
-	s.ran("REPORT.md", 95*time.Second, 33, "")
-	s.LeftOut = []string{"Of the conversations, 12 MiB of 50 MiB are shown: those of failed and of the newest executions."}
-	return s.ends("completed")
+	r.Waits = append(r.Waits, report.Wait{Agent: "main", State: "LIST.sh", Since: began, To: r.Finished, By: "agents", AgentWaits: state.AgentWaits{For: state.ForAgents}})
+	ran("main", "REPORT.md", r.Finished, 95*time.Second)
+	r.Parts[0].Ended = r.Finished
+	return r
 }
 
 // hostile has every trick that we know of in every text.
