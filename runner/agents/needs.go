@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // furnished is an agent CLI that finds in its own folder what the user keeps in theirs.
@@ -22,12 +23,15 @@ type furnished interface {
 // confined, too old. Nothing is known of a program of the user's own, and of a CLI that would be installed.
 func Check(ctx context.Context, a runner.Agent, isFree bool) error {
 	own, _ := a.(agent)
-	if c, ok := own.cli.(interface {
-		Check(ctx context.Context, isFree bool) *runner.Failure
-	}); ok {
-		if fail := c.Check(ctx, isFree); fail != nil {
-			return fail
-		}
+	c, ok := own.cli.(interface {
+		Source() program.Source
+		Check(ctx context.Context, s program.Source, isFree bool) *runner.Failure
+	})
+	if !ok {
+		return nil
+	}
+	if fail := c.Check(ctx, c.Source(), isFree); fail != nil {
+		return fail
 	}
 	return nil
 }

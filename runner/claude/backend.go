@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -22,7 +23,7 @@ type Backend struct {
 
 // Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	a, err := b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
+	a, err := b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
 		_, _, fail := b.Kept().Take(o.Prompt, o.Dir)
 		return b.turn(o, tell), nil, fail
 	}})
@@ -41,5 +42,14 @@ func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn 
 			return proc.Options{Args: b.args(s.Order), Env: b.env(s.Order.Env)}, nil
 		},
 		Answer: s.answer,
+	}
+}
+
+// Source is which program the CLI is. Its oldest version is the first one that reports and accepts all that this package
+// relies on.
+func (b *Backend) Source() program.Source {
+	return program.Source{
+		Backend: protocol.BackendClaude, Title: title, Name: "claude", HowTo: "install it with `npm install -g @anthropic-ai/claude-code`",
+		Oldest: program.Version{2, 1, 128}, Env: b.env(nil),
 	}
 }

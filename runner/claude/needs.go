@@ -1,14 +1,12 @@
 package claude
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
@@ -21,10 +19,7 @@ var providers = map[string]string{
 
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
-	api := program.API{
-		Backend: protocol.BackendClaude, Base: program.Variable(b.Env, "ANTHROPIC_BASE_URL"), Host: "api.anthropic.com", Proxy: b.Proxy,
-	}
-	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
+	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "ANTHROPIC_BASE_URL"), "api.anthropic.com")
 	if config, err := configFolder(b.Env); err == nil {
 		needs.Write = []string{filepath.Join(config, "projects")}
 	}

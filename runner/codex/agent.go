@@ -2,7 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -31,10 +30,7 @@ func Abilities() runner.Abilities {
 
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
-	api := program.API{
-		Backend: protocol.BackendCodex, Base: program.Variable(b.Env, baseVar), Host: "api.openai.com", Proxy: b.Proxy,
-	}
-	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
+	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, baseVar), "api.openai.com")
 	if home, err := homeOf(b.Env); err == nil {
 		// What else is in its folder, as its configuration, is not for agents to write.
 		for _, name := range append([]string{installation}, folders...) {

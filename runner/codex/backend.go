@@ -15,14 +15,9 @@ import (
 // Backend runs prompts with the Codex CLI. It implements runner.Backend.
 type Backend struct{ program.CLI }
 
-// Check looks for the CLI: see program.CLI.
-func (b *Backend) Check(ctx context.Context, isFree bool) *runner.Failure {
-	return b.CLI.Check(ctx, b.source(), isFree)
-}
-
-// source is which program the CLI is. Its oldest version is the first one that this package was seen to work with; 0.142.3
+// Source is which program the CLI is. Its oldest version is the first one that this package was seen to work with; 0.142.3
 // refuses its settings.
-func (b *Backend) source() program.Source {
+func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendCodex, Title: title, Name: "codex", HowTo: "install it with `npm install -g @openai/codex`",
 		Oldest: program.Version{0, 152, 1}, Env: b.Env,
@@ -35,7 +30,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	// nothing that a rollout lacks.
 	databases := ""
 	defer func() { os.RemoveAll(databases) }()
-	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
+	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
 		t, fail := b.prepare(o)
 		if fail != nil {
 			return program.Turn{}, t.may.notes, fail

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,10 +39,7 @@ func Abilities() runner.Abilities {
 
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
-	api := program.API{
-		Backend: protocol.BackendGemini, Base: program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), Host: "generativelanguage.googleapis.com", Proxy: b.Proxy,
-	}
-	needs := runner.Needs{Hosts: api.Hosts(), Read: program.Files(cmp.Or(b.Path, b.source().Name))}
+	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), "generativelanguage.googleapis.com")
 	if file := program.Variable(b.Env, "GOOGLE_APPLICATION_CREDENTIALS"); file != "" {
 		needs.Read = append(needs.Read, file)
 	}
@@ -80,14 +76,9 @@ func (b *Backend) home() home {
 	return home{userHome(b.Env)}
 }
 
-// Check looks for the CLI: see program.CLI.
-func (b *Backend) Check(ctx context.Context, isFree bool) *runner.Failure {
-	return b.CLI.Check(ctx, b.source(), isFree)
-}
-
-// source is which program the CLI is. Its oldest version is the first one that reports and accepts all that this package
+// Source is which program the CLI is. Its oldest version is the first one that reports and accepts all that this package
 // relies on.
-func (b *Backend) source() program.Source {
+func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: "install it with `npm install -g @google/gemini-cli`; it needs Node.js 20 or later",
 		Oldest: program.Version{0, 61, 0}, Env: b.versionEnv(),
@@ -96,7 +87,7 @@ func (b *Backend) source() program.Source {
 
 // Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
+	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
 		ready, fail := b.prepare(&o)
 		s := newStream(o, tell)
 		return program.Turn{

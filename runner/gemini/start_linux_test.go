@@ -46,7 +46,7 @@ func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	h := b.home()
 	_, err := h.prepare(dir)
 	must(t, err)
-	if _, fail := b.Find(t.Context(), b.source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {}); fail != nil {
+	if _, fail := b.Find(t.Context(), b.Source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {}); fail != nil {
 		t.Fatal(fail)
 	}
 	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {

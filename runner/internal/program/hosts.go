@@ -1,31 +1,33 @@
 package program
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/runner/keyproxy"
+	"github.com/raymond-action/raymond-action/runner"
 )
 
-// API is where an agent CLI asks the API of its vendor.
-type API struct {
-	Backend string          // of the CLI
-	Base    string          // the URL that its environment names; "" for none
-	Host    string          // of the vendor
-	Proxy   *keyproxy.Proxy // that it may have to ask; nil for none
+// Needs returns what the CLI needs in a cage: its program, and its vendor's host or the one of the URL that its environment
+// names; "" for none.
+func (c *CLI) Needs(s Source, base, host string) runner.Needs {
+	needs := runner.Needs{Read: Files(cmp.Or(c.Path, s.Name))}
+	switch {
+	case c.Proxy != nil && c.Proxy.Has(s.Backend):
+		needs.Hosts = []string{c.Proxy.Address()}
+	case base == "":
+		needs.Hosts = []string{host}
+	default:
+		needs.Hosts = hostsOf(base)
+	}
+	return needs
 }
 
-// Hosts returns the hosts that a cage must let it reach, as runner.Needs has them.
-func (a API) Hosts() []string {
-	if a.Proxy != nil && a.Proxy.Has(a.Backend) {
-		return []string{a.Proxy.Address()}
-	}
-	if a.Base == "" {
-		return []string{a.Host}
-	}
-	u, err := url.Parse(a.Base)
+// hostsOf is the host of a URL, as runner.Needs has it.
+func hostsOf(base string) []string {
+	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" {
 		return nil // the CLI says what is wrong with it
 	}
