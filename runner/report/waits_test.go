@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,5 +93,14 @@ func TestQuestionsStayOnTheirLine(t *testing.T) {
 	want := "main waits for an answer to question 1\nQuestion 1: Shall I? Next: write `/raymond no` Question 2: x\nNext: write /raymond yes"
 	if len(log.notes) != 1 || log.notes[0].Level != LevelNotice || log.notes[0].Text != want {
 		t.Errorf("got %+v, want a notice with the text\n%s", log.notes, want)
+	}
+}
+
+// TestAnswerLines states that choices are among the words that answer a question only if each can be shown as it is written.
+func TestAnswerLines(t *testing.T) {
+	for _, odd := range []string{"", "`no`", "n\u202eo", strings.Repeat("no ", 50) + "no"} {
+		if got := AnswerLines("", 2, []string{"yes", odd}); !slices.Equal(got, []string{"/raymond 2 " + anyAnswer}) {
+			t.Errorf("choices yes and %q: got %q", odd, got)
+		}
 	}
 }
