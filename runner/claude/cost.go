@@ -35,7 +35,18 @@ type costs struct {
 	prior   priorCount      // how far the CLI's count had come when it began
 	version program.Version // of the CLI, as it says itself
 
-	last *result // the newest result record
+	last     *result // the newest result record
+	share    shares  // the sum of what each says of what came since the one before
+	unshared bool    // one of them doesn't say it
+}
+
+// add takes in a result record.
+func (c *costs) add(r *result) {
+	if c.last == nil {
+		c.share = shares{}
+	}
+	c.last = r
+	c.unshared = !c.share.add(r.Share) || c.unshared
 }
 
 // total is the cost of the process.
@@ -68,16 +79,25 @@ func (c *costs) reported() state.Cost {
 		return state.Cost{}
 	}
 	cost := state.Cost{Kind: state.Exact}
-	total, valid := program.Dollars(c.last.TotalCost)
+	total, isTotal := program.Dollars(c.last.TotalCost)
 	models := byModel(c.last.ModelUsage)
-	if !valid {
-		return state.Cost{}
-	}
-	cost.USD, cost.Usage = total, models
-	if !c.version.Before(counting) {
-		before := c.prior.read()
+	goesOn := isTotal && !c.version.Before(counting)
+	if goesOn {
 		cost.Reached = state.Reached{USD: total, Models: models}
+	}
+	switch {
+	case !c.unshared:
+		cost.Usage = c.share.list()
+		for _, m := range cost.Usage {
+			cost.USD = cost.USD.Plus(m.CostUSD)
+		}
+	case goesOn:
+		before := c.prior.read()
 		cost.USD, cost.Usage = max(0, total-before.USD), since(models, before.Models)
+	case isTotal:
+		cost.USD, cost.Usage = total, models
+	default:
+		return state.Cost{}
 	}
 	if !c.last.lacksCost() {
 		return cost
@@ -113,21 +133,36 @@ func since(now, before []state.ModelCost) []state.ModelCost {
 	return list
 }
 
-// byModel reads the shares of the models, in order of name. Names of one model
-// with and without a suffix are added up.
-func byModel(raw jsontext.Value) []state.ModelCost {
+// shares is what models used and cost, by name; a name with and without a suffix is one.
+type shares map[string]state.ModelCost
+
+// add adds what a record says of models, and reports whether it says of each what it cost.
+func (s shares) add(raw jsontext.Value) bool {
 	var reported map[string]modelUsage
 	if len(raw) == 0 || json.Unmarshal(raw, &reported, loose) != nil {
-		return nil
+		return false
 	}
-	models := map[string]state.ModelCost{}
+	isValid := reported != nil
 	for name, u := range reported {
-		usd, _ := program.Dollars(u.CostUSD)
+		usd, ok := program.Dollars(u.CostUSD)
+		isValid = isValid && ok
 		name = messages.Bare(name)
-		models[name] = state.ModelCost{CostUSD: models[name].CostUSD.Plus(usd), Usage: state.Usage{
+		s[name] = state.ModelCost{CostUSD: s[name].CostUSD.Plus(usd), Usage: state.Usage{
 			Model: name, Input: tally.Count(u.Input), Output: tally.Count(u.Output),
 			CacheRead: tally.Count(u.CacheRead), CacheWrite: tally.Count(u.CacheWrite),
-		}.Plus(models[name].Usage)}
+		}.Plus(s[name].Usage)}
 	}
-	return slices.SortedFunc(maps.Values(models), func(a, b state.ModelCost) int { return strings.Compare(a.Model, b.Model) })
+	return isValid
+}
+
+// list returns them in order of name.
+func (s shares) list() []state.ModelCost {
+	return slices.SortedFunc(maps.Values(s), func(a, b state.ModelCost) int { return strings.Compare(a.Model, b.Model) })
+}
+
+// byModel is what one record says of models.
+func byModel(raw jsontext.Value) []state.ModelCost {
+	s := shares{}
+	s.add(raw)
+	return s.list()
 }

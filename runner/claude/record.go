@@ -55,6 +55,7 @@ type result struct {
 	// Kept as they are: what is wrong in them must not cost the answer.
 	TotalCost  jsontext.Value `json:"total_cost_usd"`
 	ModelUsage jsontext.Value `json:"modelUsage"`
+	Share      jsontext.Value `json:"model_usage_since_last_result"`
 }
 
 type message struct {

@@ -197,7 +197,7 @@ func (s *stream) result(r *record) {
 	s.Settle()
 	last := &r.result
 	last.Subtype, last.hasText = r.Subtype, s.text.Len() > 0
-	s.costs.last = last
+	s.costs.add(last)
 	if last.isGood() {
 		s.checkSession(r.SessionID)
 		text := s.text.String()

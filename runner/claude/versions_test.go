@@ -13,11 +13,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resultLine is a result record with a total in cents.
-func resultLine(cents int) string {
-	usd := fmt.Sprintf("%d.%02d", cents/100, cents%100)
-	return fmt.Sprintf(`{"type":"result","subtype":"success","stop_reason":"end_turn","session_id":%q,"total_cost_usd":%s,"modelUsage":{"opus":{"inputTokens":%d,"outputTokens":%d,"costUSD":%[2]s}}}`,
-		chosen, usd, cents*10, cents)
+// resultLine is a result record with a total, and a share if there is one, in cents.
+func resultLine(cents int, share ...int) string {
+	usage := func(cents int) string {
+		return fmt.Sprintf(`{"opus":{"inputTokens":%d,"outputTokens":%d,"costUSD":%d.%02d}}`, cents*10, cents, cents/100, cents%100)
+	}
+	since := ""
+	for _, s := range share {
+		since = `,"model_usage_since_last_result":` + usage(s)
+	}
+	return fmt.Sprintf(`{"type":"result","subtype":"success","stop_reason":"end_turn","session_id":%q,"total_cost_usd":%d.%02d,"modelUsage":%s%s}`,
+		chosen, cents/100, cents%100, usage(cents), since)
 }
 
 // TestShares: whatever a version of the CLI counts, what is booked is the share of
@@ -40,6 +46,9 @@ func TestShares(t *testing.T) {
 		{"goes on counting, begins", "2.1.278", 0, []string{resultLine(125)}, 125},
 		{"counted less than before", "2.1.278", 300, []string{resultLine(250)}, 0},
 		{"two results in one count", "2.1.278", 125, []string{resultLine(200), resultLine(250)}, 125},
+		{"tells two shares", "2.1.330", 200, []string{resultLine(300, 50), resultLine(375, 75)}, 125},
+		{"tells only one", "2.1.330", 250, []string{resultLine(300), resultLine(375, 75)}, 125},
+		{"a share of nothing", "2.1.330", 250, []string{resultLine(300, 0)}, 0},
 	} {
 		b, dir, _ := conversation(t, chosen, "")
 		turn := b.turn(runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: reached(c.before)}}, nil)
