@@ -72,12 +72,14 @@ func (g *Git) HandOver(ctx context.Context, h Handing) (HandedOver, error) {
 // giver hands over.
 type giver struct {
 	Handing
-	git   *tool
-	lent  string // a repository of ours with the commits on top, which borrows all else
-	most  int64
-	size  int64             // of the files so far
-	lacks map[string]string // why something is not there, by its name
-	known map[string]bool
+	git      *tool
+	lent     string // a repository of ours with the commits on top, which borrows all else
+	branches []*given
+	ends     []string // the commits that the history begins with
+	most     int64
+	size     int64             // of the files so far
+	lacks    map[string]string // why something is not there, by its name
+	known    map[string]bool
 }
 
 // given is a branch that is handed over.
@@ -92,11 +94,11 @@ func (b *given) label(path string) string {
 }
 
 func (x *giver) all(ctx context.Context, to string) error {
-	branches, err := x.places(ctx)
+	err := x.places(ctx)
 	if err != nil {
 		return err
 	}
-	p := branches[0].place
+	p := x.branches[0].place
 	if x.lent, err = x.git.shadow(ctx, filepath.Join(x.git.temp, "lent"), p.common); err != nil {
 		return err
 	}
@@ -104,22 +106,21 @@ func (x *giver) all(ctx context.Context, to string) error {
 	if err != nil || len(missing) > 0 {
 		return cmp.Or(err, fmt.Errorf("%s: the repository has no commit of a checkout (%q) that the work could be shown against", p.top, x.Base))
 	}
-	for _, b := range branches {
-		if b.ID, err = x.tip(ctx, branches, b); err != nil {
+	for _, b := range x.branches {
+		if b.ID, err = x.tip(ctx, b); err != nil {
 			return fmt.Errorf("%s: %w", b.top, err)
 		}
 	}
-	ends, err := x.ends(ctx, branches)
-	if err != nil {
+	if err := x.findEnds(ctx); err != nil {
 		return err
 	}
-	if err := x.copy(ctx, to, branches, ends); err != nil {
+	if err := x.copy(ctx, to); err != nil {
 		return err
 	}
 	c := call{dir: to, bare: to}
 	var moves []move
-	for _, b := range branches {
-		if err := x.clean(ctx, c, b, ends); err != nil {
+	for _, b := range x.branches {
+		if err := x.clean(ctx, c, b); err != nil {
 			return err
 		}
 		moves = append(moves, move{"refs/heads/" + b.Name, "", b.ID})
@@ -128,25 +129,25 @@ func (x *giver) all(ctx context.Context, to string) error {
 }
 
 // places finds the worktrees whose work is handed over.
-func (x *giver) places(ctx context.Context) ([]*given, error) {
+func (x *giver) places(ctx context.Context) error {
 	p, err := x.git.worktree(ctx, x.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	all := []*given{{branch{Name: "work"}, p}}
+	x.branches = []*given{{branch{Name: "work"}, p}}
 	for _, name := range slices.Sorted(maps.Keys(x.Others)) {
 		b := &given{branch: branch{Name: "raymond/" + name}}
 		if b.place, err = x.git.place(ctx, x.Others[name]); err != nil {
-			return nil, err
+			return err
 		}
 		switch {
 		case b.place == nil || b.common != p.common || !isBranch(b.Name):
 			x.lacks[b.label(x.Others[name])] = "it is in no worktree of the repository"
-		case !slices.ContainsFunc(all, func(other *given) bool { return other.gitDir == b.gitDir }):
-			all = append(all, b)
+		case !slices.ContainsFunc(x.branches, func(other *given) bool { return other.gitDir == b.gitDir }):
+			x.branches = append(x.branches, b)
 		}
 	}
-	return all, nil
+	return nil
 }
 
 // made is a commit that is made; parent is "" for none.
@@ -174,12 +175,12 @@ func (x *giver) commit(ctx context.Context, repository, tree string, m made) (st
 }
 
 // tip returns the commit with the work in a worktree: HEAD, or one on top that has what isn't committed.
-func (x *giver) tip(ctx context.Context, all []*given, b *given) (string, error) {
+func (x *giver) tip(ctx context.Context, b *given) (string, error) {
 	wt := worktreeAt(b.place)
 	if err := errors.Join(x.git.look(ctx, wt), x.submodules(ctx, b)); err != nil {
 		return "", err
 	}
-	staged, added, err := x.changes(ctx, all, b, wt.status)
+	staged, added, err := x.changes(ctx, b, wt.status)
 	if err != nil || staged+added == "" {
 		return cmp.Or(wt.Head, x.Base), err
 	}
@@ -218,7 +219,7 @@ func (x *giver) tree(ctx context.Context, c call, entries, paths string) (string
 }
 
 // changes are what isn't committed, for git update-index: entries that are staged or gone, and paths of files.
-func (x *giver) changes(ctx context.Context, all []*given, b *given, status []entry) (staged, added string, err error) {
+func (x *giver) changes(ctx context.Context, b *given, status []entry) (staged, added string, err error) {
 	root, err := os.OpenRoot(b.top)
 	if err != nil {
 		return "", "", err
@@ -230,7 +231,7 @@ func (x *giver) changes(ctx context.Context, all []*given, b *given, status []en
 	}
 	var gone, entries, names strings.Builder
 	for _, e := range status {
-		if why := x.leftOut(all, b, e); why != "" {
+		if why := x.leftOut(b, e); why != "" {
 			x.lacks[b.label(e.path)] = why
 			continue
 		}
@@ -280,14 +281,14 @@ const (
 func removal(path string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID, path) }
 
 // leftOut says why something that isn't committed stays away as a whole; "" where it doesn't.
-func (x *giver) leftOut(all []*given, b *given, e entry) string {
+func (x *giver) leftOut(b *given, e entry) string {
 	isNew := e.kind == '?' || e.staged == 'A' || e.changed == 'A'
 	switch {
 	case !x.Workflows && isOfForge(e.path):
 		return ofForge
 	case isNew && x.isKnown(filepath.Join(resolved(b.top), filepath.FromSlash(e.path))):
 		return "it was there before the first agent, and in no commit"
-	case e.kind == '?' && strings.HasSuffix(e.path, "/") && slices.ContainsFunc(all, func(o *given) bool { return sameDir(o.top, filepath.Join(b.top, e.path)) }):
+	case e.kind == '?' && strings.HasSuffix(e.path, "/") && slices.ContainsFunc(x.branches, func(o *given) bool { return sameDir(o.top, filepath.Join(b.top, e.path)) }):
 		return "a worktree, which is a branch of its own"
 	}
 	return ""
@@ -308,7 +309,7 @@ func (x *giver) isKnown(path string) bool {
 
 // clean names what a branch lacks, and puts back what is below .github: by one commit in the place of all where commits have changed that,
 // since a forge refuses each of them.
-func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) error {
+func (x *giver) clean(ctx context.Context, c call, b *given) error {
 	all, err := x.git.differences(ctx, c, b.ID, x.Base)
 	if err != nil {
 		return err
@@ -339,7 +340,7 @@ func (x *giver) clean(ctx context.Context, c call, b *given, ends []string) erro
 			x.lacks[b.label(path)] = keptByLFS
 		}
 	}
-	return x.putBack(ctx, c, b, putting{ends, gone.String() + back.String()})
+	return x.putBack(ctx, c, b, gone.String()+back.String())
 }
 
 // difference is a path in which two trees differ.
@@ -368,20 +369,14 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 	return all, nil
 }
 
-// putting are the commits that the history begins with, and the entries of .github that change back.
-type putting struct {
-	ends    []string
-	entries string
-}
-
-// putBack is clean for what is below .github.
-func (x *giver) putBack(ctx context.Context, c call, b *given, p putting) error {
+// putBack is clean for what is below .github: entries are those that change back.
+func (x *giver) putBack(ctx context.Context, c call, b *given, entries string) error {
 	if x.Workflows {
 		return nil
 	}
-	c.in = strings.NewReader(b.ID + "\n" + without(p.ends))
+	c.in = strings.NewReader(b.ID + "\n" + without(x.ends))
 	touched, err := x.git.output(ctx, c, "rev-list", "--max-count=1", "--full-history", "--stdin", "--", ".github")
-	if err != nil || p.entries == "" && len(touched) == 0 {
+	if err != nil || entries == "" && len(touched) == 0 {
 		return err
 	}
 	x.lacks[b.label("its commits")] = "they are one, since some change .github"
@@ -389,7 +384,7 @@ func (x *giver) putBack(ctx context.Context, c call, b *given, p putting) error 
 	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
 		return err
 	}
-	tree, err := x.tree(ctx, c, p.entries, "")
+	tree, err := x.tree(ctx, c, entries, "")
 	if err != nil {
 		return err
 	}

@@ -12,20 +12,20 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// ends finds the commits that the history begins with: that of the checkout, and those that the work leads to behind it or beside it.
-func (x *giver) ends(ctx context.Context, branches []*given) ([]string, error) {
+// findEnds finds the commits that the history begins with: that of the checkout, and those that the work leads to behind it or beside it.
+func (x *giver) findEnds(ctx context.Context) error {
 	in := "^" + x.Base + "\n"
-	for _, b := range branches {
+	for _, b := range x.branches {
 		in += b.ID + "\n"
 	}
 	c := call{dir: x.lent, bare: x.lent, in: strings.NewReader(in)}
 	out, err := x.git.output(ctx, c, "rev-list", "--boundary", "--stdin")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	cut, err := readShallow(x.lent)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	isCut, isNew, ends := map[string]bool{}, map[string]bool{}, []string{x.Base}
 	for _, id := range cut {
@@ -37,26 +37,26 @@ func (x *giver) ends(ctx context.Context, branches []*given) ([]string, error) {
 			ends = append(ends, id)
 		}
 	}
-	for _, b := range branches {
+	for _, b := range x.branches {
 		if !isNew[b.ID] {
 			ends = append(ends, b.ID)
 		}
 	}
 	slices.Sort(ends)
-	ends = slices.Compact(ends)
-	return ends, writeShallow(x.lent, ends)
+	x.ends = slices.Compact(ends)
+	return writeShallow(x.lent, x.ends)
 }
 
 // copy makes the repository, with all objects that the branches reach. The agents' may lie about each of them: what
 // leaves the cage is weighed before it is unpacked, and what is unpacked there is whole, or there is nothing.
-func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []string) error {
+func (x *giver) copy(ctx context.Context, to string) error {
 	f, _, err := files.OpenFile(filepath.Join(x.git.temp, "work.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	tips := strings.Join(ends, "\n") + "\n"
-	for _, b := range branches {
+	tips := lines(x.ends...)
+	for _, b := range x.branches {
 		tips += b.ID + "\n"
 	}
 	out := &bounded{w: f, left: x.most}
@@ -79,7 +79,7 @@ func (x *giver) copy(ctx context.Context, to string, branches []*given, ends []s
 	if _, err := x.git.shadow(ctx, to, ""); err != nil {
 		return err
 	}
-	if err := writeShallow(to, ends); err != nil {
+	if err := writeShallow(to, x.ends); err != nil {
 		return err
 	}
 	if err := x.git.takePack(ctx, to, f, fsck); err != nil {

@@ -91,18 +91,6 @@ func (t *tool) home(ctx context.Context, dir string) (*home, error) {
 	return h, t.show(h, text)
 }
 
-// show has git be shown a repository's own folder with these settings.
-func (t *tool) show(h *home, text string) error {
-	if runtime.GOOS != "windows" {
-		h.shield = filepath.Join(t.temp, fmt.Sprint(len(t.homes)), ".git")
-		if err := h.raise(text); err != nil {
-			return err
-		}
-	}
-	t.homes[h.dir] = h
-	return nil
-}
-
 // read takes what is kept of a repository's settings. It returns the text of ours.
 func (h *home) read(list []setting) (string, error) {
 	text := "[core]\n\tlogAllRefUpdates = true\n"
@@ -149,9 +137,14 @@ func keptOf(list []setting) []setting {
 	return keep
 }
 
-// raise makes the folder that git is shown. A file that isn't there yet is linked to as
+// show has git be shown a repository's own folder with these settings. A file that isn't there yet is linked to as
 // well; a folder only when it is.
-func (h *home) raise(text string) error {
+func (t *tool) show(h *home, text string) error {
+	t.homes[h.dir] = h
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	h.shield = filepath.Join(t.temp, fmt.Sprint(len(t.homes)), ".git")
 	if err := os.MkdirAll(h.shield, 0o700); err != nil {
 		return err
 	}

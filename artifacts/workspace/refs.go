@@ -35,29 +35,23 @@ func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, e
 		at.raw += "\x00" + string(head)
 	}
 	for line := range strings.Lines(string(out)) {
-		if id, ref, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
-			at.add(id, ref)
+		id, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch name, isBranchRef := strings.CutPrefix(ref, "refs/heads/"); {
+		case isBranchRef && isBranch(name):
+			at.branches = append(at.branches, branch{name, id})
+		case isBranchRef:
+			at.others++
+		case ref == "refs/stash":
+			at.stash = true
+		// Checkouts of pull requests are at refs/remotes/pull/N/merge. Origin does not have
+		// the commits of other remotes.
+		case strings.HasPrefix(ref, "refs/remotes/origin/"), strings.HasPrefix(ref, "refs/remotes/pull/"):
+			at.remote = append(at.remote, id)
 		}
 	}
 	slices.Sort(at.remote)
 	at.remote = slices.Compact(at.remote)
 	return at, nil
-}
-
-func (at *refs) add(id, ref string) {
-	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok {
-		if isBranch(name) {
-			at.branches = append(at.branches, branch{name, id})
-		} else {
-			at.others++
-		}
-	}
-	// Checkouts of pull requests are at refs/remotes/pull/N/merge. Origin does not have
-	// the commits of other remotes.
-	if strings.HasPrefix(ref, "refs/remotes/origin/") || strings.HasPrefix(ref, "refs/remotes/pull/") {
-		at.remote = append(at.remote, id)
-	}
-	at.stash = at.stash || ref == "refs/stash"
 }
 
 // move is a ref that gets another commit, or none for "". From is the one that it has: any for "", and none

@@ -12,12 +12,14 @@ import (
 // need not be read again.
 type stamps struct {
 	since time.Time // what has changed after it may change again without a trace
-	had   map[string]stamped
-	now   map[string]stamped // what is read meanwhile
+	known map[string]stamped
 }
 
+// newStamps begins with the files that a repository had before.
 func newStamps(had map[string]stamped, since time.Time) *stamps {
-	return &stamps{since, had, map[string]stamped{}}
+	s := &stamps{since, map[string]stamped{}}
+	maps.Copy(s.known, had)
+	return s
 }
 
 // stamped is a file with its object id, at a time.
@@ -37,7 +39,7 @@ func (s stamped) isAfter(t time.Time) bool { return max(s.modified, s.since) > t
 
 // id returns the object id of a file that is as it was, else "".
 func (s *stamps) id(path string, info os.FileInfo) string {
-	was, is := s.had[path], stampOf(info)
+	was, is := s.known[path], stampOf(info)
 	is.id = was.id
 	if was != is {
 		return ""
@@ -52,13 +54,5 @@ func (s *stamps) read(path string, info os.FileInfo, h hash.Hash) {
 		return
 	}
 	is.id = hex.EncodeToString(h.Sum(nil))
-	s.now[path] = is
-}
-
-// next are the stamps for the next time, when what was read has been kept.
-func (s *stamps) next() map[string]stamped {
-	all := map[string]stamped{}
-	maps.Copy(all, s.had)
-	maps.Copy(all, s.now)
-	return all
+	s.known[path] = is
 }

@@ -175,7 +175,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 		return err
 	}
 	s.before.add(&one)
-	s.before.known = known.next()
+	s.before.known = known.known
 	return nil
 }
 
