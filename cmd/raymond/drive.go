@@ -28,9 +28,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	for _, job := range u.Scope.WithoutStates(o.Jobs) {
 		a.warn("--job " + job + ": no state of the workflow belongs to this job")
 	}
-	if u.Dir, err = session.Dir(o.StateDir, u.Run.WorkflowID); err != nil {
-		return err
-	}
+	u.Dir = session.Dir(o.StateDir, u.Run.WorkflowID)
 	u.Store.SetHistory(o.History)
 	u.Agents = a.clis(o, u.Dir)
 	u.Env = session.Env{Common: u.Agents.Env, Trusted: session.Environ(a.Environ)}
@@ -138,10 +136,7 @@ func (a *App) snapshots(dir string, isFree bool) (*workspace.Snapshots, error) {
 
 // keptSnapshots returns the snapshots that were taken of a run's files; nil where there are none.
 func (a *App) keptSnapshots(stateDir, id string, isFree bool) (*workspace.Snapshots, error) {
-	dir, err := session.Dir(stateDir, id)
-	if err != nil {
-		return nil, err
-	}
+	dir := session.Dir(stateDir, id)
 	if _, err := os.Lstat(session.SnapshotsPath(dir)); err != nil {
 		return nil, nil
 	}

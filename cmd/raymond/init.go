@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +31,7 @@ func (a *App) initCommand() *cobra.Command {
 	}
 	o.Add("ref", "REF", "commit or tag of the action in the workflow file (default: v1 once there is a release)", func(s string) error {
 		ref = s
-		if !isRef().MatchString(s) {
+		if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`).MatchString(s) {
 			return errors.New("want a commit or a tag")
 		}
 		return nil
@@ -56,8 +53,6 @@ func (a *App) initCommand() *cobra.Command {
 	}
 	return cmd
 }
-
-var isRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`) })
 
 // init writes an example below a directory, if none of its files is there, and says what is left to do.
 func (a *App) init(name, ref, dir string) error {
@@ -90,22 +85,13 @@ func writeNew(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o644)
-	if bytes.HasPrefix(data, []byte("#!")) {
-		mode = 0o755
-	}
-	return files.WriteNew(path, data, mode)
+	return files.WriteNew(path, data, 0o644)
 }
-
-var (
-	secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)`) })
-	budgetOf   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *budget: "?([0-9.]+)`) })
-)
 
 // nextSteps says what to set, what to push, and what it costs.
 func nextSteps(workflow []byte) string {
 	var needed, may []string
-	for _, m := range secretName().FindAllStringSubmatch(string(workflow), -1) {
+	for _, m := range regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)`).FindAllStringSubmatch(string(workflow), -1) {
 		list := &needed
 		if m[1] == "RAYMOND_STATE_KEY" {
 			list = &may
@@ -117,7 +103,7 @@ func nextSteps(workflow []byte) string {
 	set, cost := "set: nothing", "cost: no agent, so nothing but the job's minutes"
 	if len(needed) > 0 {
 		most := "10.00"
-		if m := budgetOf().FindSubmatch(workflow); m != nil {
+		if m := regexp.MustCompile(`(?m)^ *budget: "?([0-9.]+)`).FindSubmatch(workflow); m != nil {
 			most = string(m[1])
 		}
 		set, cost = "set: secret "+strings.Join(needed, ", secret "), "cost: at most about $"+most+" for each run, the budget in the workflow file"

@@ -90,13 +90,9 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 // prepare makes what a run needs that begins at a point of another one.
 func (a *App) prepare(o *options.Options, point runs.Point, run *state.Run) (*runs.Prepared, error) {
 	id := point.Run.WorkflowID
-	before, err := session.Dir(o.StateDir, id)
-	now, more := session.Dir(o.StateDir, run.WorkflowID)
-	if err = errors.Join(err, more); err != nil {
-		return nil, err
-	}
-	clis := a.clis(o, now)
-	if err := bring(clis, run, before); err != nil {
+	clis := a.clis(o, session.Dir(o.StateDir, run.WorkflowID))
+	err := bring(clis, run, session.Dir(o.StateDir, id))
+	if err != nil {
 		return nil, err
 	}
 	var shots *workspace.Snapshots

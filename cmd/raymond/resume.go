@@ -48,12 +48,8 @@ func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 		return err
 	}
 	if run.Progress.Status == state.Completed {
-		dir, err := session.Dir(o.StateDir, id)
-		if err != nil {
-			return err
-		}
 		return session.ShowCompleted(session.Setup{
-			Options: o, Run: run, Store: store, Resumed: true, Dir: dir, Stdout: a.Stdout, Stderr: a.Stderr,
+			Options: o, Run: run, Store: store, Resumed: true, Dir: session.Dir(o.StateDir, id), Stdout: a.Stdout, Stderr: a.Stderr,
 		})
 	}
 	s, err := session.Reopen(run)

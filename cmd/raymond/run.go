@@ -30,14 +30,14 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	if err := a.checkPath(cmd, args); err != nil {
 		return err
 	}
-	if o.HasProblems() {
-		return scope.CheckPath(args[0])
-	}
 	s, err := scope.Open(args[0])
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	if o.HasProblems() {
+		return nil
+	}
 	run, warnings, err := session.NewRun(o, s, ".")
 	if err != nil {
 		return err

@@ -49,7 +49,11 @@ func (a *App) simulateCommand() *cobra.Command {
 			return errors.Join(o.Check(), a.checkPath(cmd, args))
 		}
 		if err := o.Check(); err != nil {
-			return errors.Join(err, scope.CheckPath(args[0]))
+			s, more := scope.Find(args[0])
+			if more == nil {
+				s.Close()
+			}
+			return errors.Join(err, more)
 		}
 		return session.Simulation{
 			Options: o, Path: args[0], Replies: replies, Environ: a.Environ, Console: a.consoleOptions(o, ""), Stdout: a.Stdout, Stderr: a.Stderr,

@@ -36,7 +36,9 @@ type Reporter interface {
 // Fanout passes every event to several reporters, in the order in which they were
 // added. It never calls one again that failed: a full disk must not end a run.
 type Fanout struct {
-	Model   *Model // has each event before a member is told it
+	Model *Model // has each event before a member is told it
+	// Hide replaces secrets in the texts of all events, notes and the like, whoever is told them; nil leaves them as they are.
+	Hide    func(string) string
 	members []*member
 	warn    func(name string, err error)
 }
@@ -60,6 +62,9 @@ func (f *Fanout) Add(name string, to Reporter) {
 
 // Report tells every member the event.
 func (f *Fanout) Report(e state.Event) {
+	if f.Hide != nil {
+		e = e.Map(f.Hide)
+	}
 	f.Model.Add(e)
 	each(f, func(r Reporter) error { return r.Report(e) })
 }
@@ -73,6 +78,9 @@ func (f *Fanout) Tick(now time.Time) {
 // Note passes a line that is not an event to the members that have a method
 // Note(agent, state, text string) error.
 func (f *Fanout) Note(agent, state, text string) {
+	if f.Hide != nil {
+		text = f.Hide(text)
+	}
 	each(f, func(r interface {
 		Note(agent, state, text string) error
 	}) error {
@@ -83,6 +91,13 @@ func (f *Fanout) Note(agent, state, text string) {
 // Doing passes what an agent is doing, or the use of a tool, to the members that have a method
 // Doing(agent, state string, p runner.Progress) error.
 func (f *Fanout) Doing(agent, state string, p runner.Progress) {
+	if f.Hide != nil {
+		use := p.Tool
+		p = runner.Progress{Text: f.Hide(p.Text), Doing: f.Hide(p.Doing)}
+		if use != nil {
+			p.Tool = &runner.ToolUse{Name: f.Hide(use.Name), Input: f.Hide(use.Input)}
+		}
+	}
 	each(f, func(r interface {
 		Doing(agent, state string, p runner.Progress) error
 	}) error {

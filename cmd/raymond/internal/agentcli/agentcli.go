@@ -56,7 +56,6 @@ func (c Install) Install(ctx context.Context, say func(string)) (string, error) 
 	say("installing " + c.Pin.Title + " " + version + " with npm, since there is none on PATH")
 	began := time.Now()
 	if err := c.fill(ctx, tmp, version); err != nil {
-		say(fmt.Sprintf("installing %s %s failed after %.1f s", c.Pin.Title, version, time.Since(began).Seconds()))
 		return "", err
 	}
 	say(fmt.Sprintf("installed %s %s in %.1f s", c.Pin.Title, version, time.Since(began).Seconds()))

@@ -167,6 +167,17 @@ func TestWhatACageKeepsFromAgents(t *testing.T) {
 	}
 }
 
+// wantPage checks that the step summary has each of some texts.
+func (j *bareJob) wantPage(parts ...string) {
+	j.T.Helper()
+	page := strings.ReplaceAll(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), `\`, "") // nothing in it is Markdown
+	for _, part := range parts {
+		if !strings.Contains(page, part) {
+			j.T.Errorf("step summary: got %s, want %q in it", page, part)
+		}
+	}
+}
+
 // TestAgentsAtOnceDoNotReachEachOther, as they do without a cage.
 func TestAgentsAtOnceDoNotReachEachOther(t *testing.T) {
 	t.Parallel()

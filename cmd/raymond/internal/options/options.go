@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -219,13 +218,11 @@ func NotEmpty(s string) error {
 }
 
 // IsMetaKey reports whether a template variable may have this name.
-func IsMetaKey(name string) bool { return metaKey().MatchString(name) }
-
-var metaKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]+$`) })
+func IsMetaKey(name string) bool { return regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name) }
 
 func (o *Options) addMeta(s string) error {
 	key, v, ok := strings.Cut(s, "=")
-	if !ok || !metaKey().MatchString(key) {
+	if !ok || !IsMetaKey(key) {
 		return errors.New("want KEY=VALUE with a key of letters, digits and _")
 	}
 	if _, twice := o.Meta[key]; twice {

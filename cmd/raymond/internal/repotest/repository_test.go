@@ -1,11 +1,9 @@
 package repotest
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -82,5 +80,3 @@ func rewrite(t *testing.T, name, text string) {
 		t.Fatal(err)
 	}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -177,16 +177,10 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 func kinds(waiting []state.Wait) string {
 	var all []string
 	for _, w := range waiting {
-		kind := string(w.For)
-		if w.Job != "" {
-			kind += " " + w.Job
-		}
-		if !slices.Contains(all, kind) {
-			all = append(all, kind)
-		}
+		all = append(all, strings.TrimSpace(string(w.For)+" "+w.Job))
 	}
 	slices.Sort(all)
-	return strings.Join(all, ", ")
+	return strings.Join(slices.Compact(all), ", ")
 }
 
 // PrintJSON prints a value for programs.

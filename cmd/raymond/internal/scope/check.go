@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -121,11 +120,6 @@ func readScripts(scripts []script) []lint.Finding {
 
 const bash = "/bin/bash"
 
-var (
-	bashFault = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)line (\d+): (.*)$`) })
-	departs   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(exit|exec)\b`) })
-)
-
 // readScript has bash read a script without running any of it; it returns what
 // bash does not understand, and an error when bash could not be asked.
 func readScript(st *protocol.State) (*lint.Finding, error) {
@@ -143,10 +137,10 @@ func readScript(st *protocol.State) (*lint.Finding, error) {
 	cmd.Stderr = &stderr
 	err := cmd.Run()
 	var exit *exec.ExitError
-	if err == nil || err != nil && !errors.As(err, &exit) {
+	if err == nil || !errors.As(err, &exit) {
 		return nil, err
 	}
-	m := bashFault().FindStringSubmatch(stderr.String())
+	m := regexp.MustCompile(`(?m)line (\d+): (.*)$`).FindStringSubmatch(stderr.String())
 	if m == nil {
 		return nil, fmt.Errorf("%s: %w", problem.Shorten(strings.TrimSpace(stderr.String())), err)
 	}
@@ -156,7 +150,7 @@ func readScript(st *protocol.State) (*lint.Finding, error) {
 	f := &lint.Finding{Severity: lint.Error, Problem: protocol.Problem{
 		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + problem.Shorten(m[2]),
 	}}
-	if departs().MatchString(strings.Join(lines[:line-1], "\n")) {
+	if regexp.MustCompile(`(?m)^(exit|exec)\b`).MatchString(strings.Join(lines[:line-1], "\n")) {
 		f.Severity = lint.Warning // perhaps it never gets there
 	}
 	return f, nil

@@ -88,16 +88,6 @@ func Find(path string) (*Scope, error) {
 	return s, nil
 }
 
-// CheckPath reports why a path names no workflow, without a look at its state
-// files.
-func CheckPath(path string) error {
-	s, err := Find(path)
-	if err == nil {
-		s.Close()
-	}
-	return err
-}
-
 // openDir opens a folder so that no link leads out of it.
 func (s *Scope) openDir(dir string) error {
 	root, err := os.OpenRoot(dir)

@@ -24,6 +24,7 @@ func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 	events = report.NewFanout(func(name string, err error) {
 		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()+"; nothing more goes there"))
 	})
+	events.Hide = u.Hide
 	if u.Store != nil || u.Resumed { // a simulation has no log of its own
 		if !u.Resumed {
 			if err := setAside(filepath.Join(u.Dir, EventsFile)); err != nil {

@@ -30,8 +30,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Dir is a run's own folder below a state folder, absolute.
-func Dir(stateDir, id string) (string, error) { return filepath.Abs(filepath.Join(stateDir, id)) }
+// Dir is a run's own folder below a state folder, absolute unless nobody knows the working directory, in which nothing is
+// driven then.
+func Dir(stateDir, id string) string {
+	dir := filepath.Join(stateDir, id)
+	if abs, err := filepath.Abs(dir); err == nil {
+		return abs
+	}
+	return dir
+}
 
 // CLIFolder is where agent CLIs that run in a cage have folders of their own, below that of a run or of a step.
 func CLIFolder(dir string) string { return filepath.Join(dir, "clis") }
@@ -82,7 +89,7 @@ func Open(u Setup) (*Session, error) {
 	if c.DebugDir != "" {
 		s.Events.Add("debug folder", report.NewDebug(c.DebugDir, s.Events.Model))
 	}
-	c.Reporter = reporter(s.Events, u.Hide)
+	c.Reporter = s.Events
 	// Snapshots are of what prompts have done.
 	if u.Snapshots != nil && u.Scope.HasPrompts() {
 		s.files = newSnapshots(u.Snapshots.Take, c.Reporter)

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -83,13 +82,12 @@ func newID(o *options.Options, s *scope.Scope) string {
 // newMark is the mark of all processes of a new run.
 func newMark() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
 
-var notID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9-]+`) })
-
 // idPrefix is the readable part of a workflow id: the name, or the scope's, with
 // what ids can't hold replaced, at most 40 characters.
 func idPrefix(name, scope string) string {
+	notID := regexp.MustCompile(`[^a-z0-9-]+`)
 	for _, s := range []string{name, scope} {
-		s = strings.Trim(notID().ReplaceAllString(strings.ToLower(s), "-"), "-")
+		s = strings.Trim(notID.ReplaceAllString(strings.ToLower(s), "-"), "-")
 		if len(s) > 40 {
 			s = strings.Trim(s[:40], "-")
 		}
