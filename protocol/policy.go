@@ -40,7 +40,8 @@ func (m matcher) inTargets(targets []string, t Tag) bool {
 	isForeign := func(part StatePart) bool {
 		return !m.isOpen(part.State) && !slices.ContainsFunc(targets, func(target string) bool { return m.same(target, part.State) })
 	}
-	if part := requiredOf[t.Verb]; part != "" && t.Attrs[part] == "" {
+	part := requiredOf[t.Verb]
+	if name, ok := t.Attrs[part]; part != "" && (!ok || name == "" && !m.isOpen(name)) {
 		return false
 	}
 	return !slices.ContainsFunc(t.StateParts(), isForeign)
