@@ -25,14 +25,14 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 		{"modified, needed", func(dir string) { write(t, dir, "a", "mine\n") }, []string{"a"}},
 		{"modified, not needed", func(dir string) { write(t, dir, "run.sh", "mine\n") }, []string{"run.sh"}},
 		{"modified, to be removed", func(dir string) { write(t, dir, "crlf", "mine\n") }, []string{"crlf"}},
-		{"mode", func(dir string) { os.Chmod(filepath.Join(dir, "a"), 0o755) }, []string{"a"}},
-		{"staged", func(dir string) { write(t, dir, "a", "mine\n"); git(t, dir, "add", "a") }, []string{"a"}},
 		{"staged alone", func(dir string) {
 			write(t, dir, "run.sh", "mine\n")
 			git(t, dir, "add", "run.sh")
 			write(t, dir, "run.sh", "#!/bin/sh\n")
 			os.Chmod(filepath.Join(dir, "run.sh"), 0o755)
 		}, []string{"run.sh"}},
+		{"mode", func(dir string) { os.Chmod(filepath.Join(dir, "a"), 0o755) }, []string{"a"}},
+		{"staged", func(dir string) { write(t, dir, "a", "mine\n"); git(t, dir, "add", "a") }, []string{"a"}},
 		{"untracked", func(dir string) { write(t, dir, "loose", "mine\n") }, []string{"loose"}},
 		{"ignored", func(dir string) {
 			write(t, dir, ".git/info/exclude", "loose\n")
