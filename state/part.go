@@ -20,14 +20,8 @@ const mostEarlier = 1024
 // Began is how far a run had come when a part of it began: what comes after it in the
 // part's own run is the part's own.
 type Began struct {
-	Seq          int `json:"seq"`
-	Events       int `json:"events"`
-	Iterations   int `json:"iterations"`
-	Created      int `json:"created"`
-	Launches     int `json:"launches"`
-	FlakeRetries int `json:"flake_retries"`
-	Questions    int `json:"questions"`
-	Ended        int `json:"ended"` // agents that had ended, and whose results were kept
+	Progress
+	Ended int `json:"ended"` // agents that had ended, and whose results were kept
 }
 
 // HandOver packs the agents that wait for a job into at most so many parts of a matrix,
@@ -159,14 +153,11 @@ func PartOf(agents []*Agent, names, jobs []string) Part {
 
 // Begin returns the run with which the part of r begins.
 func (p Part) Begin(r *Run) *Run {
-	next, at := *r, &r.Progress
+	next := *r
 	next.byID = nil
 	next.Agents = slices.Clone(r.Agents)
 	p.Earlier, p.Running = false, false
-	p.Began = &Began{
-		Seq: at.Seq, Events: at.Events, Iterations: at.Iterations, Created: at.Created, Launches: at.Launches,
-		FlakeRetries: at.FlakeRetries, Questions: at.Questions, Ended: len(r.Ended),
-	}
+	p.Began = &Began{Progress: r.Progress, Ended: len(r.Ended)}
 	next.Parts = []Part{p}
 	next.Mark = p.mark(r)
 	return &next
