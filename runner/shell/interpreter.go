@@ -11,14 +11,8 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
-
-// interpreter is how a script is started.
-type interpreter struct {
-	path        string
-	args        []string
-	commandLine string // Windows: instead of both
-}
 
 // The interpreters, by extension, and how to get them.
 var candidates = map[string]struct {
@@ -31,33 +25,33 @@ var candidates = map[string]struct {
 }
 
 // interpreterOf returns how a script is started, by its extension.
-func interpreterOf(script string) (interpreter, *runner.Failure) {
+func interpreterOf(script string) (proc.Options, *runner.Failure) {
 	ext := strings.ToLower(filepath.Ext(script))
 	kind, ok := candidates[ext]
 	if !ok {
-		return interpreter{}, failf(runner.Fatal, "script %q: no interpreter for %q", filepath.Base(script), ext)
+		return proc.Options{}, failf(runner.Fatal, "script %q: no interpreter for %q", filepath.Base(script), ext)
 	}
 	for _, name := range kind.names {
 		if path, err := exec.LookPath(name); err == nil {
 			return command(ext, path, script), nil
 		}
 	}
-	return interpreter{}, failf(runner.Machine, "%s not found; %s", strings.Join(kind.names, " and "), kind.hint)
+	return proc.Options{}, failf(runner.Machine, "%s not found; %s", strings.Join(kind.names, " and "), kind.hint)
 }
 
-func command(ext, path, script string) interpreter {
+func command(ext, path, script string) proc.Options {
 	switch ext {
 	case ".bat":
 		// cmd.exe takes the outer quotes off and the rest as it stands, whatever
 		// blanks, brackets or ampersands the path has.
-		return interpreter{
-			path: path, args: []string{"/d", "/s", "/c", script},
-			commandLine: `"` + path + `" /d /s /c ""` + script + `""`,
+		return proc.Options{
+			Path: path, Args: []string{"/d", "/s", "/c", script},
+			CommandLine: `"` + path + `" /d /s /c ""` + script + `""`,
 		}
 	case ".ps1":
-		return interpreter{path: path, args: []string{"-NoProfile", "-NonInteractive", "-File", script}}
+		return proc.Options{Path: path, Args: []string{"-NoProfile", "-NonInteractive", "-File", script}}
 	default:
-		return interpreter{path: path, args: []string{script}}
+		return proc.Options{Path: path, Args: []string{script}}
 	}
 }
 
@@ -66,9 +60,8 @@ func command(ext, path, script string) interpreter {
 // machine's.
 func notStarted(o runner.Order, err error) *runner.Failure {
 	class := runner.Machine
-	var path *fs.PathError
-	inDir := errors.As(err, &path) && path.Path == o.Dir
-	if inDir || errors.Is(err, syscall.E2BIG) || errors.Is(err, syscall.EINVAL) {
+	path, ok := errors.AsType[*fs.PathError](err)
+	if ok && path.Path == o.Dir || errors.Is(err, syscall.E2BIG) || errors.Is(err, syscall.EINVAL) {
 		class = runner.Fatal
 	}
 	return failf(class, "start script %q: %v", filepath.Base(o.Script.Path), err)

@@ -127,16 +127,10 @@ func TestPatterns(t *testing.T) {
 	dir := tree(t)
 	for pattern, want := range map[string][]string{
 		"*_test.go":         {"a_test.go", "link_test.go", `"line\nbreak_test.go"`, `"bytes\xff_test.go"`},
-		"sub/*_test.go":     {"sub/b_test.go"},
 		"sub/**":            {"sub/b_test.go", "sub/deep/c.go", "sub/deep/c_test.go"},
-		"**/c_test.go":      {"sub/deep/c_test.go"},
 		"**/a_test.go":      {"a_test.go"},
 		"sub/**/*_test.go":  {"sub/b_test.go", "sub/deep/c_test.go"},
-		"**/deep/*.go":      {"sub/deep/c.go", "sub/deep/c_test.go"},
 		"**/*.{golden,txt}": {"testdata/x.golden"},
-		"a.?o":              {"a.go"},
-		"[a-b].go":          {"a.go"},
-		"nothing":           nil,
 		"sub":               nil,
 		"/a.go":             nil,
 		".git/**":           nil,

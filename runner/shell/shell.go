@@ -51,23 +51,24 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	if failure != nil {
 		return runner.Answer{ExitCode: -1}, failure
 	}
-	stdout, stderr := &message{}, &proc.Tail{Max: window}
+	said, stdout, stderr := &message{}, newTail(), newTail()
 	live := [2]proc.Lines{} // each is written to by a goroutine of its own
 	for i := range live {
 		live[i] = proc.Lines{Max: maxLine, Line: func(line []byte, truncated bool) {
 			tell(runner.Progress{Text: shown(o, string(line), truncated)})
 		}}
 	}
-	options.Stdout, options.Stderr = io.MultiWriter(stdout, &live[0]), io.MultiWriter(stderr, &live[1])
+	options.Stdout, options.Stderr = io.MultiWriter(said, stdout, &live[0]), io.MultiWriter(stderr, &live[1])
 	rec := proc.NewRecorder(o.DebugDir)
 	rec.Record(&options, ".txt")
 	exit, err := proc.Run(ctx, options)
 	rec.Close()
 	live[0].Flush()
 	live[1].Flush()
-	answer := runner.Answer{Text: stdout.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: exit.Leftovers("script")}
-	answer.Script.StdoutTail = b.end(o, stdout.String())
-	answer.Script.StderrTail = b.end(o, string(stderr.Bytes()))
+	answer := runner.Answer{Text: said.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: exit.Leftovers("script")}
+	env := slices.Concat(b.Env, b.Trusted)
+	answer.Script.StdoutTail, _ = end(stdout, env, o.Hide)
+	answer.Script.StderrTail, _ = end(stderr, env, o.Hide)
 	answer.Script.LastWords = lastWords(answer.Script.StdoutTail, answer.Script.StderrTail)
 	if err != nil {
 		return answer, notStarted(o, err)
@@ -107,17 +108,12 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 			env = append(slices.Clone(env), seenPath(env, o.Script.Cage.Policy().Hidden))
 		}
 	}
-	return proc.Options{
-		Path: how.path, Args: how.args, CommandLine: how.commandLine,
-		Dir:     o.Dir,
-		Env:     append(env[:len(env):len(env)], o.Env...),
-		MarkVar: runner.MarkVar, Mark: o.Mark,
-		Timeout: o.Timeout, Idle: o.Idle,
-		// bash waits for the command it runs before it looks at a signal.
-		InterruptGroup: true,
-		DeathSignal:    syscall.SIGTERM,
-		Cage:           o.Script.Cage,
-	}, nil
+	how.Dir, how.Env = o.Dir, append(env[:len(env):len(env)], o.Env...)
+	how.MarkVar, how.Mark, how.Cage = runner.MarkVar, o.Mark, o.Script.Cage
+	how.Timeout, how.Idle = o.Timeout, o.Idle
+	how.InterruptGroup = true // bash waits for the command it runs before it looks at a signal
+	how.DeathSignal = syscall.SIGTERM
+	return how, nil
 }
 
 // seenPath is the PATH of an environment without the folders that are hidden: what a shell finds there it can't start,

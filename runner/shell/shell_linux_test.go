@@ -141,18 +141,6 @@ func TestTailsOfOutputs(t *testing.T) {
 	}
 }
 
-func TestFailedScriptKeepsItsMessage(t *testing.T) {
-	t.Parallel()
-	answer, _ := failure(t, order(t, "A.sh", "echo partly; exit 4"))
-	if answer.Text != "partly\n" || answer.ExitCode != 4 {
-		t.Errorf("got %+v", answer)
-	}
-	answer, _ = failure(t, order(t, "A.sh", "kill -TERM $$"))
-	if answer.Signal != "SIGTERM" || answer.ExitCode != -1 {
-		t.Errorf("got %+v", answer)
-	}
-}
-
 func TestTimeoutsAreFatal(t *testing.T) {
 	t.Parallel()
 	o := order(t, "A.sh", "echo before >&2; sleep 100")

@@ -1,14 +1,12 @@
 package shell
 
 import (
-	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
 const (
@@ -22,15 +20,22 @@ const (
 	window = 4 * tailSize
 )
 
-// end returns the last bytes of an output, with secrets hidden before it is cut.
-func (b Backend) end(o runner.Order, output string) string {
-	if len(output) >= window-utf8.UTFMax {
-		output = secrets.NewRedactor(slices.Concat(b.Env, b.Trusted)).End(output[max(0, len(output)-window):])
+// newTail keeps the end of an output.
+func newTail() *proc.Tail { return &proc.Tail{Max: window} }
+
+// end returns the last tailSize bytes of an output, with secrets hidden before it is cut, and whether any before them were
+// dropped. hide may be nil; env is the environment in which the secrets are.
+func end(output *proc.Tail, env []string, hide func(string) string) (string, bool) {
+	said := string(output.Bytes())
+	if output.Truncated() {
+		said = secrets.NewRedactor(env).End(said)
 	}
-	if o.Hide != nil {
-		output = o.Hide(output)
+	if hide != nil {
+		said = hide(said)
 	}
-	return text.After(strings.ToValidUTF8(output, string(unicode.ReplacementChar)), tailSize)
+	said = strings.ToValidUTF8(said, string(unicode.ReplacementChar))
+	last := text.After(said, tailSize)
+	return last, output.Truncated() || len(last) < len(said)
 }
 
 // lastWords are the ends of both outputs in one line, as the end of an error.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"syscall"
 	"time"
 
@@ -14,10 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// slack is kept before the tail, so that what hiding secrets takes away leaves a
-// tail of its size.
-const slack = 4096
 
 // Exit codes of commands that had none of their own, as shells give them.
 const (
@@ -55,12 +52,12 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.
 	for _, cmd := range c.Commands {
 		tell(runner.Progress{Doing: "checking " + cmd})
 		r := v.command(ctx, c, run{cmd, hide, log})
-		if path := refusedPath(c, r); path != "" {
+		if path := cage.Denied(r.Tail); path != "" && c.Cage != nil {
 			tell(runner.Progress{Refused: path})
 		}
-		if cause := stopped(ctx); cause != "" {
-			log.printf("stopped: %s\n", cause)
-			return state.Verification{Stopped: cause}
+		if cause := context.Cause(ctx); cause != nil {
+			fmt.Fprintf(log, "stopped: %v\n", cause)
+			return state.Verification{Stopped: cause.Error()}
 		}
 		out.Results = append(out.Results, r)
 	}
@@ -68,44 +65,27 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.
 		out.Changed = changed(c.Protected, digests(c.Dir, c.Protect, func(string, string, fs.DirEntry) {}))
 		out.Lost = putBack(c, out.Changed)
 	}
-	log.verdict(c, out)
+	logVerdict(log, c, out)
 	return out
-}
-
-// refusedPath is the path of a file that a failed command in a cage was refused, as its
-// output says; else "".
-func refusedPath(c runner.Checks, r state.CommandResult) string {
-	if c.Cage == nil || r.RC == 0 {
-		return ""
-	}
-	return cage.Denied(r.Tail)
-}
-
-// stopped says why the run ends commands, or "".
-func stopped(ctx context.Context) string {
-	if cause := context.Cause(ctx); cause != nil {
-		return cause.Error()
-	}
-	return ""
 }
 
 // run is one command to run.
 type run struct {
 	cmd  string
 	hide secrets.Redactor
-	log  *logFile
+	log  *os.File
 }
 
 // command runs one command.
 func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.CommandResult {
 	tail := newTail()
-	r.log.printf("\n$ %s\n", r.cmd)
+	fmt.Fprintf(r.log, "\n$ %s\n", r.cmd)
 	bash, _ := Bash() // else nothing is started, which tells
 	options := proc.Options{
 		Path: bash, Args: []string{"-c", r.cmd}, Dir: c.Dir,
 		Env:     append(secrets.Without(v.Env), c.Env...),
 		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
-		Stdout: io.MultiWriter(tail, r.log.bounded()), MergeStderr: true,
+		Stdout: io.MultiWriter(tail, &proc.Capped{W: r.log, Room: maxLogged}), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM, NoNewPrivs: v.NoNewPrivs, Cage: c.Cage,
 		Ladder: proc.Ladder{Term: time.Second, Kill: time.Second},
 	}
@@ -114,29 +94,14 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 	took := time.Since(started).Round(time.Millisecond)
 	if err != nil {
 		fmt.Fprint(tail, err)
-		r.log.printf("%v\n", err)
+		fmt.Fprintln(r.log, err)
 	}
 	out := state.CommandResult{Cmd: r.cmd, RC: code(exit, err), DurationS: took.Seconds()}
 	if out.RC != 0 {
-		out.Tail, out.Truncated = end(tail, r.hide)
+		out.Tail, out.Truncated = end(tail, v.Env, r.hide.Text)
 	}
-	r.log.printf("rc: %d (%.1fs)\n", out.RC, out.DurationS)
+	fmt.Fprintf(r.log, "rc: %d (%.1fs)\n", out.RC, out.DurationS)
 	return out
-}
-
-// newTail keeps the end of a command's output.
-func newTail() *proc.Tail { return &proc.Tail{Max: tailSize + slack} }
-
-// end returns the last tailSize bytes of an output without secrets, and whether any
-// before them were dropped.
-func end(output *proc.Tail, hide secrets.Redactor) (string, bool) {
-	said := hide.Text
-	if output.Truncated() {
-		said = hide.End
-	}
-	last := &proc.Tail{Max: tailSize}
-	fmt.Fprint(last, said(string(output.Bytes())))
-	return string(last.Bytes()), output.Truncated() || last.Truncated()
 }
 
 // code is the exit code that a shell would tell.

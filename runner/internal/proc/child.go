@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,30 +63,15 @@ func (s Options) launch(files []*os.File) (*kin, error) {
 			return nil, err
 		}
 	}
-	order := start{
-		path:  path,
-		argv:  append([]string{s.Path}, s.Args...),
-		dir:   s.Dir,
-		env:   s.environment(),
-		files: files,
-		sys:   s.attributes(),
-		mark:  s.markEntry(),
-		bound: s.NoNewPrivs,
-	}
+	order := start{options: s, path: path, argv: append([]string{s.Path}, s.Args...), files: files, sys: s.attributes()}
 	if s.Cage != nil {
 		return s.launchCaged(order)
 	}
 	return fork(order)
 }
 
-// BatchError says that a batch file can't get an argument.
-type BatchError struct{ Path, Argument string }
-
-// Error implements error.
-func (e *BatchError) Error() string {
-	return fmt.Sprintf("%s is a batch file, and cmd.exe would take a part of the argument %.200q for a command: it may not have any of %s or a line break; "+
-		"leave them out, or name a program that is an .exe file", e.Path, e.Argument, strings.Join(strings.Split(batchSyntax, ""), " "))
-}
+// ErrBatch says that a batch file can't get an argument.
+var ErrBatch = errors.New("cmd.exe would take a part of it for a command")
 
 // batchSyntax is what cmd.exe obeys in the arguments of a batch file, in quotes or not. Quotes
 // are not among it: without one of these they begin and end nothing but arguments, and agent
@@ -101,7 +85,8 @@ func checkBatch(path string, args []string) error {
 	case ".cmd", ".bat":
 		for _, a := range args {
 			if strings.ContainsAny(a, batchSyntax+"\r\n") {
-				return &BatchError{path, a}
+				return fmt.Errorf("%s is a batch file, and can't get the argument %.200q: %w; leave out line breaks and %s, or name a program that is an .exe file",
+					path, a, ErrBatch, strings.Join(strings.Split(batchSyntax, ""), " "))
 			}
 		}
 	}
@@ -137,15 +122,12 @@ func (s Options) launchCaged(order start) (*kin, error) {
 
 // start is one order to start a process.
 type start struct {
-	path  string
-	argv  []string
-	dir   string
-	env   []string
-	files []*os.File // stdin, stdout, stderr and what else the process inherits
-	sys   *syscall.SysProcAttr
-	mark  string // "VAR=value", "" without a mark
-	bound bool   // Options.NoNewPrivs
-	caged uint64 // mark of the cage, 0 without one
+	options Options
+	path    string
+	argv    []string
+	files   []*os.File // stdin, stdout, stderr and what else the process inherits
+	sys     *syscall.SysProcAttr
+	caged   uint64 // mark of the cage, 0 without one
 }
 
 // explain says what an error means that the operating system reports as one of the program: the
@@ -167,6 +149,7 @@ func (s Options) explain(err error) error {
 	return err
 }
 
+// markEntry is "VAR=value", "" without a mark.
 func (s Options) markEntry() string {
 	if s.MarkVar == "" {
 		return ""
@@ -213,20 +196,4 @@ func (c *child) touch() { c.activity.Store(int64(time.Since(c.began))) }
 // silence is how long there was no output.
 func (c *child) silence() time.Duration {
 	return time.Since(c.began) - time.Duration(c.activity.Load())
-}
-
-// stderrSink keeps the tail of stderr and passes it on until w fails.
-type stderrSink struct {
-	tail *Tail
-	w    io.Writer
-}
-
-// Write implements io.Writer. It never fails.
-func (s *stderrSink) Write(p []byte) (int, error) {
-	if s.w != nil {
-		if _, err := s.w.Write(p); err != nil {
-			s.w = nil
-		}
-	}
-	return s.tail.Write(p)
 }

@@ -12,8 +12,7 @@ func TestArgumentsOfBatchFilesAreNoCommands(t *testing.T) {
 			"x&calc": true, "%PATH%": true, "a|b": true, "a^b": true, "!a!": true, "a>b": true, "a<b": true, "a\nb": true, "a\rb": true,
 		} {
 			err := checkBatch(path, []string{"--model", argument})
-			var refused *BatchError
-			if want := isSyntax && path != `C:\npm\claude.exe`; errors.As(err, &refused) != want {
+			if want := isSyntax && path != `C:\npm\claude.exe`; errors.Is(err, ErrBatch) != want {
 				t.Errorf("%s %q: got %v, want an error: %v", path, argument, err, want)
 			}
 		}

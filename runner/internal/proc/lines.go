@@ -3,10 +3,9 @@ package proc
 import "bytes"
 
 // Lines is an io.Writer that cuts what is written into lines of any length, in
-// bounded memory. Its Write never fails. The zero Lines with Line set is ready
-// for use; it is not safe for concurrent use.
+// bounded memory. Its Write never fails. It is not safe for concurrent use.
 type Lines struct {
-	// Max is how many bytes of a line are kept; 0 means 1 MiB.
+	// Max is how many bytes of a line are kept.
 	Max int
 	// Line gets each line without its line feed. The bytes are valid only during
 	// the call. Of a longer line it gets the first Max bytes, and truncated.
@@ -48,8 +47,8 @@ func (l *Lines) deliver(rest []byte) {
 		l.hold(rest)
 		line = l.buf
 	}
-	cut := l.cut || len(line) > l.max()
-	l.Line(line[:min(len(line), l.max())], cut)
+	cut := l.cut || len(line) > l.Max
+	l.Line(line[:min(len(line), l.Max)], cut)
 	l.buf, l.cut = l.buf[:0], false
 	if cap(l.buf) > keptBuffer {
 		l.buf = nil
@@ -58,26 +57,9 @@ func (l *Lines) deliver(rest []byte) {
 
 // hold appends p to the current line as far as there is room.
 func (l *Lines) hold(p []byte) {
-	room := l.max() - len(l.buf)
+	room := l.Max - len(l.buf)
 	if len(p) > room {
 		p, l.cut = p[:room], true
 	}
-	l.grow(len(l.buf) + len(p))
 	l.buf = append(l.buf, p...)
-}
-
-// grow makes room for size bytes, and never for more than Max.
-func (l *Lines) grow(size int) {
-	if size <= cap(l.buf) {
-		return
-	}
-	room := min(max(size, 2*cap(l.buf), 4<<10), l.max())
-	l.buf = append(make([]byte, 0, room), l.buf...)
-}
-
-func (l *Lines) max() int {
-	if l.Max <= 0 {
-		return 1 << 20
-	}
-	return l.Max
 }

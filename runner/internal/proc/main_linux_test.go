@@ -216,6 +216,7 @@ type announcements struct {
 
 func announced() *announcements {
 	a := &announcements{pids: make(chan int, 16)}
+	a.lines.Max = 100
 	a.lines.Line = func(line []byte, _ bool) { a.pids <- number(string(line)) }
 	return a
 }

@@ -2,7 +2,6 @@ package proc
 
 import (
 	"os"
-	"sync"
 	"time"
 )
 
@@ -14,23 +13,12 @@ const watchEvery = time.Second
 // as one outside its container, is not watched, and neither is an output of which
 // the system doesn't tell.
 func Gone(out *os.File) <-chan struct{} {
-	gone := make(chan struct{})
-	end := sync.OnceFunc(func() { close(gone) })
-	if parent := os.Getppid(); parent > 0 {
-		go func() {
-			for os.Getppid() == parent {
-				time.Sleep(watchEvery)
-			}
-			end()
-		}()
-	}
-	if out != nil && tellsReader {
-		go func() {
-			for hasReader(out) {
-				time.Sleep(watchEvery)
-			}
-			end()
-		}()
-	}
+	gone, parent := make(chan struct{}), os.Getppid()
+	go func() {
+		defer close(gone)
+		for (parent <= 0 || os.Getppid() == parent) && hasReader(out) {
+			time.Sleep(watchEvery)
+		}
+	}()
 	return gone
 }

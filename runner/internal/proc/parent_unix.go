@@ -8,11 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tellsReader says that the system tells whether an output has a reader.
-const tellsReader = true
-
 // hasReader reports whether somebody holds the other end of a pipe or a terminal.
-// A file always has one.
+// A file always has one, and so has what isn't there.
 func hasReader(out *os.File) bool {
 	raw, err := out.SyscallConn()
 	if err != nil {

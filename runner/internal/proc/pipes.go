@@ -56,8 +56,8 @@ func closeAll(files [3]*os.File) {
 
 // attach starts the goroutines that serve our ends of the pipes.
 func (c *child) attach(ours [3]*os.File) {
-	c.out = newStream(ours[1], c.options.Stdout, c.touch)
-	c.err = newStream(ours[2], &stderrSink{tail: &c.tail, w: c.options.Stderr}, c.touch)
+	c.out = newStream(ours[1], c.options.Stdout, nil, c.touch)
+	c.err = newStream(ours[2], c.options.Stderr, &c.tail, c.touch)
 	c.in, c.fed = ours[0], make(chan struct{})
 	go func() {
 		defer close(c.fed)
@@ -80,12 +80,13 @@ type stream struct {
 	r      *os.File
 	done   chan struct{} // closed when the pipe has ended
 	failed chan struct{} // closed when the writer refused
-	mu     sync.Mutex    // guards w
+	mu     sync.Mutex    // guards what follows
 	w      io.Writer     // nil: drop what comes
+	tail   *Tail         // keeps the end of what comes, whatever w does; nil for none
 }
 
-func newStream(r *os.File, w io.Writer, touch func()) *stream {
-	s := &stream{r: r, w: w, done: make(chan struct{}), failed: make(chan struct{})}
+func newStream(r *os.File, w io.Writer, tail *Tail, touch func()) *stream {
+	s := &stream{r: r, w: w, tail: tail, done: make(chan struct{}), failed: make(chan struct{})}
 	go s.carry(touch)
 	return s
 }
@@ -113,6 +114,9 @@ func (s *stream) carry(touch func()) {
 func (s *stream) pass(p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.tail != nil {
+		_, _ = s.tail.Write(p)
+	}
 	if s.w == nil {
 		return
 	}
@@ -122,11 +126,11 @@ func (s *stream) pass(p []byte) {
 	}
 }
 
-// drop makes sure that the writer is not called any more.
+// drop makes sure that the writer and the tail are not written to any more.
 func (s *stream) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.w = nil
+	s.w, s.tail = nil, nil
 }
 
 // drainOne waits for the end of the pipe, and gives up when nothing comes any more. It looks

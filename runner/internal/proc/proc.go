@@ -19,7 +19,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -107,7 +106,7 @@ type Exit struct {
 	// Ended says what made Run end it. A child that exits with code 0 while it
 	// is being ended has Ended set all the same.
 	Ended      End
-	StderrTail []byte // at most StderrTailSize bytes, cut at a character
+	StderrTail []byte // at most StderrTailSize bytes
 	Swept      int    // processes that it left behind and that were ended
 	Left       int    // those of them that could not be ended: not ours to kill
 }
@@ -146,7 +145,7 @@ const StderrTailSize = 4096
 // that nobody could find any more.
 func (e Exit) LastWords() []byte {
 	tail := e.StderrTail
-	if len(tail) <= StderrTailSize-utf8.UTFMax {
+	if len(tail) < StderrTailSize {
 		return tail
 	}
 	half := len(tail) / 2

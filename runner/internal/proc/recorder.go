@@ -28,29 +28,21 @@ const maxRecorders = 10_000
 const maxRecorded = 32 << 20
 
 // NewRecorder returns a Recorder for the next invocation in dir, which must
-// exist. It returns nil for an empty dir and for one that can't be written.
-func NewRecorder(dir string) *Recorder { return newRecorder(dir, "command", ".json") }
-
-// RecordPrompt writes the prompt of an invocation that starts nothing.
-func RecordPrompt(dir, text string) { newRecorder(dir, "prompt", ".md").Prompt(text) }
-
-// newRecorder returns a Recorder with the first number whose file of a name is not there.
-func newRecorder(dir, name, extension string) *Recorder {
+// exist: the first number of which there is nothing. It returns nil for an empty dir.
+func NewRecorder(dir string) *Recorder {
 	if dir == "" {
 		return nil
 	}
-	for n := 1; n <= maxRecorders; n++ {
-		r := &Recorder{dir: dir, n: n}
-		f, err := r.create(name, extension, os.O_EXCL)
-		if err == nil {
-			f.Close()
-			return r
-		}
-		if !os.IsExist(err) {
-			return nil
-		}
+	r := &Recorder{dir: dir, n: 1}
+	for r.n < maxRecorders && (r.has("command", ".json") || r.has("prompt", ".md")) {
+		r.n++
 	}
-	return nil
+	return r
+}
+
+func (r *Recorder) has(name, extension string) bool {
+	_, err := os.Lstat(r.path(name, extension))
+	return err == nil
 }
 
 // Record writes what is about to be started, and makes s write its output to
@@ -95,7 +87,7 @@ func (r *Recorder) command(s Options) {
 		Cwd  string            `json:"cwd"`
 		Env  map[string]string `json:"environment"`
 	}{argv, s.Dir, hide.Environ(s.environment())}
-	f, err := r.create("command", ".json", os.O_TRUNC)
+	f, err := r.create("command", ".json")
 	if err != nil {
 		return
 	}
@@ -108,7 +100,7 @@ func (r *Recorder) command(s Options) {
 
 // tee returns a writer that also writes to a file.
 func (r *Recorder) tee(w io.Writer, name, extension string) io.Writer {
-	f, err := r.create(name, extension, os.O_TRUNC)
+	f, err := r.create(name, extension)
 	if err != nil {
 		return w
 	}
@@ -120,8 +112,8 @@ func (r *Recorder) tee(w io.Writer, name, extension string) io.Writer {
 	return io.MultiWriter(file, w)
 }
 
-func (r *Recorder) create(name, extension string, flag int) (*os.File, error) {
-	f, _, err := files.OpenFile(r.path(name, extension), os.O_WRONLY|os.O_CREATE|flag, 0o600)
+func (r *Recorder) create(name, extension string) (*os.File, error) {
+	f, _, err := files.OpenFile(r.path(name, extension), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	return f, err
 }
 

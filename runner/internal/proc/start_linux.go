@@ -103,7 +103,7 @@ func fork(s start) (k *kin, err error) {
 	// Without adoption the search for the mark still finds nearly everything.
 	_ = Adopt()
 	by := plainStarter
-	if s.bound {
+	if s.options.NoNewPrivs {
 		by = boundStarter
 	}
 	done := make(chan struct{})
@@ -121,7 +121,7 @@ func fork(s start) (k *kin, err error) {
 func (s start) fork() (*kin, error) {
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	attributes := &syscall.ProcAttr{Dir: s.dir, Env: s.env, Sys: s.sys}
+	attributes := &syscall.ProcAttr{Dir: s.options.Dir, Env: s.options.environment(), Sys: s.sys}
 	for _, f := range s.files {
 		attributes.Files = append(attributes.Files, f.Fd())
 	}
@@ -129,7 +129,7 @@ func (s start) fork() (*kin, error) {
 	if err != nil {
 		return nil, &os.PathError{Op: "fork/exec", Path: s.path, Err: err}
 	}
-	k := &kin{pid: pid, mark: s.mark, caged: s.caged}
+	k := &kin{pid: pid, mark: s.options.markEntry(), caged: s.caged}
 	family.kin[pid] = k
 	return k, nil
 }

@@ -19,7 +19,7 @@ type kin struct {
 func confine(*syscall.SysProcAttr) {}
 
 func fork(s start) (*kin, error) {
-	p, err := os.StartProcess(s.path, s.argv, &os.ProcAttr{Dir: s.dir, Env: s.env, Files: s.files, Sys: s.sys})
+	p, err := os.StartProcess(s.path, s.argv, &os.ProcAttr{Dir: s.options.Dir, Env: s.options.environment(), Files: s.files, Sys: s.sys})
 	if err != nil {
 		return nil, err
 	}

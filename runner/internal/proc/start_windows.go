@@ -96,8 +96,6 @@ func signalOf(*os.ProcessState) string { return "" }
 // SignalNumber is always 0: there are no signals.
 func (e Exit) SignalNumber() int { return 0 }
 
-// tellsReader says that the system doesn't tell whether an output has a reader: a
-// failed write does.
-const tellsReader = false
-
+// hasReader is always true: the system doesn't tell whether an output has a reader. A failed
+// write does.
 func hasReader(*os.File) bool { return true }

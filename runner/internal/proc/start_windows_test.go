@@ -132,8 +132,7 @@ func TestBatchFilesRun(t *testing.T) {
 	if e, err := Run(t.Context(), Options{Path: path, Args: []string{"-p", `{"a":1}`}, Env: os.Environ(), Stdout: &out}); err != nil || !strings.Contains(out.String(), `got -p {\"a\":1}`) {
 		t.Errorf("got %q, %+v, %v", out.String(), e, err)
 	}
-	var refused *BatchError
-	if _, err := Run(t.Context(), Options{Path: path, Args: []string{"a&b"}, Env: os.Environ()}); !errors.As(err, &refused) {
+	if _, err := Run(t.Context(), Options{Path: path, Args: []string{"a&b"}, Env: os.Environ()}); !errors.Is(err, ErrBatch) {
 		t.Errorf("a&b: got %v, want a refusal", err)
 	}
 }

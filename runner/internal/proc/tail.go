@@ -1,7 +1,5 @@
 package proc
 
-import "unicode/utf8"
-
 // Tail is an io.Writer that keeps the last Max bytes written. Its Write never
 // fails. It is not safe for concurrent use.
 type Tail struct {
@@ -25,23 +23,8 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes returns what was kept. When something before it was dropped it begins at
-// the start of a UTF-8 character, as far as the text is UTF-8. The bytes are
-// valid until the next Write.
-func (t *Tail) Bytes() []byte {
-	if !t.cut {
-		return t.buf
-	}
-	for i := range min(utf8.UTFMax, len(t.buf)) {
-		if utf8.RuneStart(t.buf[i]) {
-			return t.buf[i:]
-		}
-	}
-	if len(t.buf) < utf8.UTFMax {
-		return nil // the inside of one character
-	}
-	return t.buf // no UTF-8
-}
+// Bytes returns what was kept, which may begin within a character. The bytes are valid until the next Write.
+func (t *Tail) Bytes() []byte { return t.buf }
 
 // Truncated says whether anything was dropped.
 func (t *Tail) Truncated() bool { return t.cut }

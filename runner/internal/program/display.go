@@ -19,11 +19,12 @@ const (
 // Display tells what an agent CLI says and does while it runs, as far as the order wants it. It
 // is for one goroutine, but for Usage.
 type Display struct {
-	tell    func(runner.Progress)
+	Tell func(runner.Progress) // whatever the order wants
+	Hide func(string) string   // replaces secrets; applied before a text is cut
+
 	telling runner.Telling
-	tools   bool                // each use of a tool is told as such, too
-	hide    func(string) string // replaces secrets; applied before a text is cut
-	uses    []use               // of tools, under way, in the order in which they began
+	tools   bool  // each use of a tool is told as such, too
+	uses    []use // of tools, under way, in the order in which they began
 }
 
 type use struct{ id, text string }
@@ -33,19 +34,13 @@ func NewDisplay(o runner.Order, tell func(runner.Progress)) Display {
 	if tell == nil {
 		tell = func(runner.Progress) {}
 	}
-	return Display{tell: tell, telling: o.Telling, tools: o.Prompt.TellsTools, hide: Hider(o)}
+	return Display{Tell: tell, Hide: Hider(o), telling: o.Telling, tools: o.Prompt.TellsTools}
 }
-
-// Tell passes on what is told whatever the order wants.
-func (d *Display) Tell(p runner.Progress) { d.tell(p) }
-
-// Hide replaces the secrets in a text.
-func (d *Display) Hide(text string) string { return d.hide(text) }
 
 // Usage tells the tokens that were counted so far.
 func (d *Display) Usage(counted []state.Usage) {
 	seen := runner.Metered(counted)
-	d.tell(runner.Progress{Metered: &seen})
+	d.Tell(runner.Progress{Metered: &seen})
 }
 
 // Line tells a line, in which there may be no secrets, and what is done from now on; "" for either
@@ -55,7 +50,7 @@ func (d *Display) Line(line, doing string) {
 		line = ""
 	}
 	if line != "" || doing != "" {
-		d.tell(runner.Progress{Text: line, Doing: doing})
+		d.Tell(runner.Progress{Text: line, Doing: doing})
 	}
 }
 
@@ -65,7 +60,7 @@ func (d *Display) Text(text string) {
 		return
 	}
 	n := 0
-	for line := range strings.Lines(d.hide(text)) {
+	for line := range strings.Lines(d.Hide(text)) {
 		if line = OneLine(line, shownWidth); line == "" {
 			continue
 		}
@@ -87,7 +82,7 @@ func (d *Display) Doing() { d.Line("", d.doing()) }
 // is not noticed.
 func (d *Display) Begin(id, tool, input string) {
 	if d.tools {
-		d.tell(runner.Progress{Tool: &runner.ToolUse{Name: d.short(tool), Input: d.short(input)}})
+		d.Tell(runner.Progress{Tool: &runner.ToolUse{Name: d.short(tool), Input: d.short(input)}})
 	}
 	text := d.ToolUse(tool, input)
 	if id != "" && len(d.uses) < maxUses {
@@ -128,4 +123,4 @@ func (d *Display) ToolUse(tool, input string) string {
 }
 
 // short is a text on one short line, without secrets.
-func (d *Display) short(text string) string { return OneLine(d.hide(text), inputWidth) }
+func (d *Display) short(text string) string { return OneLine(d.Hide(text), inputWidth) }

@@ -36,22 +36,16 @@ func Stopped() *runner.Failure {
 // short of processes or memory may recover. howTo is how the CLI is installed, or "".
 func NotStarted(err error, howTo string) *runner.Failure {
 	f := &runner.Failure{Class: runner.Transient, NotStarted: true, Message: fmt.Sprintf("start the agent CLI: %v", err)}
-	var refused *proc.BatchError
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
 		f.Class = runner.Machine
-		f.Message += hint(howTo)
-	case errors.Is(err, syscall.E2BIG), errors.As(err, &refused):
+		if howTo != "" {
+			f.Message += "; " + howTo
+		}
+	case errors.Is(err, syscall.E2BIG), errors.Is(err, proc.ErrBatch):
 		f.Class = runner.Fatal
 	}
 	return f
-}
-
-func hint(howTo string) string {
-	if howTo == "" {
-		return ""
-	}
-	return "; " + howTo
 }
 
 // Ended is the failure of a process that was ended before it had answered; nil for one that

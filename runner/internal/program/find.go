@@ -103,8 +103,7 @@ func (c *CLI) lookUp(ctx context.Context, s Source, say func(string)) (string, *
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		var why *exec.Error // it says the name again
-		if errors.As(err, &why) {
+		if why, ok := errors.AsType[*exec.Error](err); ok { // it says the name again
 			err = why.Err
 		}
 		return "", Machine("agent CLI %q not found: %v; %s", name, err, s.HowTo)

@@ -22,25 +22,16 @@ var Nothing = runner.Answer{Cost: state.Cost{Silent: true}}
 const MaxMessage = 10 << 20
 
 // Message is a message under way, of at most MaxMessage bytes. The zero value is empty.
-type Message struct{ text strings.Builder }
+type Message struct{ strings.Builder }
 
 // Add adds a text, and reports false, without adding it, when the message would become too long.
 func (m *Message) Add(text string) bool {
-	if m.text.Len()+len(text) > MaxMessage {
+	if m.Len()+len(text) > MaxMessage {
 		return false
 	}
-	m.text.WriteString(text)
+	m.WriteString(text)
 	return true
 }
-
-// Reset makes the message empty.
-func (m *Message) Reset() { m.text.Reset() }
-
-// String returns the message.
-func (m *Message) String() string { return m.text.String() }
-
-// Len returns its length in bytes.
-func (m *Message) Len() int { return m.text.Len() }
 
 // TooLong is the failure of an invocation whose message does not fit.
 func TooLong() *runner.Failure { return Fatal("the message is over %d MiB", MaxMessage>>20) }

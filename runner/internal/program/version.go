@@ -3,6 +3,7 @@ package program
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -14,14 +15,7 @@ type Version [3]int
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
 // Before reports whether v is older than w.
-func (v Version) Before(w Version) bool {
-	for i := range v {
-		if v[i] != w[i] {
-			return v[i] < w[i]
-		}
-	}
-	return false
-}
+func (v Version) Before(w Version) bool { return slices.Compare(v[:], w[:]) < 0 }
 
 var versionPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9-]{0,40} v?)?(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
