@@ -23,12 +23,11 @@ import (
 type Account struct {
 	proxy      *Proxy
 	vendor     *vendor
-	token      string // in its path
-	credential string // that its requests have to show
-	mark       string // of the invocation
-	opened     time.Time
-	news       chan struct{} // holds one element when a message began or ended since it was looked at
-	paid       calls         // its requests of a model
+	token      string         // in its path
+	credential string         // that its requests have to show
+	mark       string         // of the invocation
+	news       chan struct{}  // holds one element when a message began or ended since it was looked at
+	underway   sync.WaitGroup // its requests
 	room       *semaphore.Weighted
 	life       context.Context
 	end        context.CancelFunc // ends life, and with it the requests under way
@@ -44,6 +43,7 @@ type counts struct {
 	open  map[*answer]struct{} // the others
 	blind bool                 // there was an answer that could not be read
 	last  map[string]counted   // of each model the newest answer that was counted
+	pause time.Time            // until when the API asked not to be asked again; zero for never
 }
 
 // Open begins an account for an invocation of an agent CLI, which Allow knows by its mark.
@@ -58,12 +58,14 @@ func (p *Proxy) Open(backend, mark string) *Account {
 		return nil
 	}
 	a := &Account{
-		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark, opened: time.Now(),
+		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark,
 		news: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
 	}
 	a.counts.open, a.counts.last = map[*answer]struct{}{}, map[string]counted{}
 	a.life, a.end = context.WithCancel(context.Background())
-	p.accounts.add(a)
+	p.accounts.mu.Lock()
+	defer p.accounts.mu.Unlock()
+	p.accounts.byToken[a.token] = a
 	return a
 }
 
@@ -188,7 +190,7 @@ func (a *Account) closeAfter(d time.Duration) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		a.paid.underway.Wait()
+		a.underway.Wait()
 	}()
 	wait(over, d)
 	a.end()
@@ -197,8 +199,22 @@ func (a *Account) closeAfter(d time.Duration) {
 
 // shut lets no further request pass.
 func (a *Account) shut() {
-	a.paid.close()
-	a.proxy.accounts.remove(a)
+	l := &a.proxy.accounts
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, open := l.byToken[a.token]; !open {
+		return
+	}
+	delete(l.byToken, a.token)
+	if slices.Contains(l.running, a.mark) {
+		l.unbooked[a] = struct{}{}
+	}
+	l.waiting = slices.DeleteFunc(l.waiting, func(e *exchange) bool {
+		if e.account == a {
+			close(e.passes)
+		}
+		return e.account == a
+	})
 }
 
 // wait waits for the end of something, as long as a time.
@@ -211,49 +227,16 @@ func wait(over <-chan struct{}, d time.Duration) {
 	}
 }
 
-// accounts are those of the invocations under way, by token, and what they may use. The
-// zero value is ready for use, and has no limit.
+// accounts are those of the invocations under way, by token, and what they may use.
 type accounts struct {
 	mu       sync.Mutex // guards what follows; taken before that of an account's counts
 	byToken  map[string]*Account
 	left     *state.USD            // of the budget; nil: no limit
 	unbooked map[*Account]struct{} // those that were closed, and are not in what is left of the budget
-	running  map[string]bool       // marks of the invocations that are not
-	queue    queue
-}
+	running  []string              // marks of the invocations that are not
 
-func (l *accounts) add(a *Account) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byToken == nil {
-		l.byToken = map[string]*Account{}
-	}
-	l.byToken[a.token] = a
-}
-
-func (l *accounts) remove(a *Account) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, open := l.byToken[a.token]; !open {
-		return
-	}
-	delete(l.byToken, a.token)
-	if l.running[a.mark] {
-		l.unbooked[a] = struct{}{}
-	}
-	l.queue.drop(a)
-}
-
-// book learns which invocations are not in what is left of the budget yet. The caller holds mu.
-func (l *accounts) book(running []string) {
-	l.running = map[string]bool{}
-	for _, mark := range running {
-		l.running[mark] = true
-	}
-	if l.unbooked == nil {
-		l.unbooked = map[*Account]struct{}{}
-	}
-	maps.DeleteFunc(l.unbooked, func(a *Account, _ struct{}) bool { return !l.running[a.mark] })
+	// The requests of models that were not answered yet, in the order in which they came.
+	waiting, underway []*exchange
 }
 
 // unpaid are the accounts that are not in what is left of the budget yet. The caller holds mu.
@@ -264,25 +247,27 @@ func (l *accounts) unpaid() []*Account {
 // prefix is what the path of an account begins with. The name of the agent CLI follows.
 const prefix = "/i/"
 
-// of finds the account of a request and takes its path off the request's.
-func (l *accounts) of(r *http.Request) *Account {
+// enter finds the account of a request, takes its path off the request's, and counts the request in. The caller must call
+// the function that it returns when the request is answered.
+func (p *Proxy) enter(r *http.Request) (a *Account, leave func()) {
 	rest, ok := strings.CutPrefix(r.URL.Path, prefix)
 	backend, rest, _ := strings.Cut(rest, "/")
 	token, _, isBelow := strings.Cut(rest, "/")
-	if !ok || !isBelow {
-		return nil
-	}
-	l.mu.Lock()
-	a := l.byToken[token]
-	l.mu.Unlock()
-	if a == nil || a.vendor.api.Backend() != backend {
-		return nil
-	}
 	own := prefix + backend + "/" + token
-	r.URL.Path = strings.TrimPrefix(r.URL.Path, own)
-	r.URL.RawPath, ok = strings.CutPrefix(r.URL.RawPath, own)
-	if !ok && r.URL.RawPath != "" { // the account's path is written in another way
-		return nil
+	rawPath, isRaw := strings.CutPrefix(r.URL.RawPath, own)
+	if !ok || !isBelow || !isRaw && r.URL.RawPath != "" { // the account's path is written in another way
+		return nil, nil
 	}
-	return a
+	p.accounts.mu.Lock()
+	defer p.accounts.mu.Unlock()
+	if a = p.accounts.byToken[token]; a == nil || a.vendor.api.Backend() != backend {
+		return nil, nil
+	}
+	r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, own), rawPath
+	a.underway.Add(1) // while the account is open, so that nobody waits for the others yet
+	p.underway.Add(1)
+	return a, func() {
+		a.underway.Done()
+		p.underway.Done()
+	}
 }

@@ -2,6 +2,7 @@ package keyproxy
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -26,7 +27,8 @@ func (p *Proxy) Allow(left state.USD, running []string) {
 	if l.left = nil; left < state.MostUSD {
 		l.left = &left
 	}
-	l.book(running)
+	l.running = running
+	maps.DeleteFunc(l.unbooked, func(a *Account, _ struct{}) bool { return !slices.Contains(running, a.mark) })
 	p.admit()
 }
 
@@ -60,42 +62,19 @@ func (p *Proxy) cost(sums []tally.Sum) (usd state.USD) {
 	return usd
 }
 
-// queue has the requests of models, of all accounts, that were not answered yet.
-type queue struct {
-	waiting  []*turn
-	underway []*turn
-}
-
-// turn is one request of a model.
-type turn struct {
-	account *Account
-	most    state.USD // what it may cost
-	passes  chan bool // gets whether it may pass, once
-}
-
-// drop has those that wait for an account wait no more.
-func (q *queue) drop(a *Account) {
-	q.waiting = slices.DeleteFunc(q.waiting, func(t *turn) bool {
-		if t.account == a {
-			close(t.passes)
-		}
-		return t.account == a
-	})
-}
-
 // admit lets pass who may, in the order in which they came. The caller holds the accounts' mu.
 func (p *Proxy) admit() {
 	l := &p.accounts
-	for len(l.queue.waiting) > 0 {
-		next := l.queue.waiting[0]
+	for len(l.waiting) > 0 {
+		next := l.waiting[0]
 		spent, settled := p.spent()
 		isSpent := l.left != nil && spent >= *l.left
-		if !isSpent && !l.fits(settled, next.most) {
+		if !isSpent && !l.fits(settled, next.price) {
 			return
 		}
-		l.queue.waiting = l.queue.waiting[1:]
+		l.waiting = l.waiting[1:]
 		if !isSpent {
-			l.queue.underway = append(l.queue.underway, next)
+			l.underway = append(l.underway, next)
 		}
 		next.passes <- !isSpent
 	}
@@ -113,34 +92,34 @@ func (p *Proxy) spent() (all, settled state.USD) {
 
 // fits reports whether a request can be paid for beside those under way.
 func (l *accounts) fits(settled, most state.USD) bool {
-	if l.left == nil || len(l.queue.underway) == 0 {
+	if l.left == nil || len(l.underway) == 0 {
 		return true
 	}
 	sum := settled.Plus(most)
-	for _, t := range l.queue.underway {
-		sum = sum.Plus(t.most)
+	for _, e := range l.underway {
+		sum = sum.Plus(e.price)
 	}
 	return sum <= *l.left
 }
 
-// enter lets a request of a model pass, and waits until it may. It returns nil when the request
-// was answered, or has nobody left who waits for it; else the caller must call leave at its end.
-func (a *Account) enter(w http.ResponseWriter, r *http.Request, most state.USD) *turn {
-	l := &a.proxy.accounts
-	t := &turn{account: a, most: most, passes: make(chan bool, 1)}
+// isAdmitted waits until a request of a model may pass. It returns false when the request was answered, or has nobody left
+// who waits for it; else the caller must call leave at its end.
+func (e *exchange) isAdmitted(w http.ResponseWriter, r *http.Request) bool {
+	a, l := e.account, &e.account.proxy.accounts
+	e.passes = make(chan bool, 1)
 	l.mu.Lock()
 	if l.byToken[a.token] == nil {
-		close(t.passes)
+		close(e.passes)
 	} else {
-		l.queue.waiting = append(l.queue.waiting, t)
+		l.waiting = append(l.waiting, e)
 		a.proxy.admit()
 	}
 	l.mu.Unlock()
 	select {
-	case passes, isOpen := <-t.passes:
+	case passes, isOpen := <-e.passes:
 		switch {
 		case passes:
-			return t
+			return true
 		case isOpen:
 			a.isSpent.Store(true)
 			a.vendor.refuse(w, http.StatusBadRequest, spentMessage)
@@ -148,20 +127,20 @@ func (a *Account) enter(w http.ResponseWriter, r *http.Request, most state.USD) 
 			a.vendor.refuse(w, http.StatusServiceUnavailable, "the invocation is over")
 		}
 	case <-r.Context().Done():
-		a.leave(t)
+		e.leave()
 	}
-	return nil
+	return false
 }
 
 // leave takes a request out that is over, or has nobody left who waits for it.
-func (a *Account) leave(t *turn) {
-	l := &a.proxy.accounts
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	isIt := func(other *turn) bool { return other == t }
-	l.queue.waiting = slices.DeleteFunc(l.queue.waiting, isIt)
-	l.queue.underway = slices.DeleteFunc(l.queue.underway, isIt)
-	a.proxy.admit()
+func (e *exchange) leave() {
+	p := e.account.proxy
+	p.accounts.mu.Lock()
+	defer p.accounts.mu.Unlock()
+	isIt := func(other *exchange) bool { return other == e }
+	p.accounts.waiting = slices.DeleteFunc(p.accounts.waiting, isIt)
+	p.accounts.underway = slices.DeleteFunc(p.accounts.underway, isIt)
+	p.admit()
 }
 
 // dearest is what a request costs at most that may use so much: the input may be written to the cache.

@@ -112,7 +112,7 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 		until(func() bool {
 			p.accounts.mu.Lock()
 			defer p.accounts.mu.Unlock()
-			return len(p.accounts.queue.waiting) == 30-c.paid
+			return len(p.accounts.waiting) == 30-c.paid
 		})
 		a.closeAfter(0)
 		all.Wait()
@@ -133,25 +133,25 @@ func TestFirstComeFirstServed(t *testing.T) {
 	order, ends := make(chan string, 3), map[string]func(){}
 	enter := func(name string, dollars int64, waiting int) {
 		ctx, leave := context.WithCancel(t.Context())
-		passed := make(chan *turn, 1)
+		e, passed := &exchange{account: a, price: perAnswer * state.USD(dollars)}, make(chan bool, 1)
 		go func() {
 			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://x", nil)
-			in := a.enter(httptest.NewRecorder(), r, perAnswer*state.USD(dollars))
-			if in != nil {
+			isIn := e.isAdmitted(httptest.NewRecorder(), r)
+			if isIn {
 				order <- name
 			}
-			passed <- in
+			passed <- isIn
 		}()
 		ends[name] = func() {
 			leave()
-			if in := <-passed; in != nil {
-				a.leave(in)
+			if <-passed {
+				e.leave()
 			}
 		}
 		until(func() bool {
 			p.accounts.mu.Lock()
 			defer p.accounts.mu.Unlock()
-			return len(p.accounts.queue.waiting) == waiting && len(p.accounts.queue.underway) == 1
+			return len(p.accounts.waiting) == waiting && len(p.accounts.underway) == 1
 		})
 	}
 	enter("first", 6, 0)

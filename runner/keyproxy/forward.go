@@ -32,17 +32,13 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 		ErrorHandler:   p.unreachable,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		account := p.accounts.of(r)
+		account, leave := p.enter(r)
 		if account == nil {
 			p.vendors[0].refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")
 			return
 		}
+		defer leave()
 		v := account.vendor
-		if !p.calls.enter() {
-			v.refuse(w, http.StatusServiceUnavailable, "the run is over")
-			return
-		}
-		defer p.calls.underway.Done()
 		service := v.api.Service(r)
 		switch {
 		case !account.admits(r):
@@ -62,6 +58,8 @@ type exchange struct {
 	request Request
 	// The rest is of a paid one.
 	most       state.Usage // what it may use
+	price      state.USD   // what that costs at most
+	passes     chan bool   // gets whether it may pass, once; closed when the invocation is over
 	isAnswered bool        // the API has begun to answer
 }
 
@@ -74,7 +72,7 @@ func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKe
 // observe notes what an answer of the API says, before it is passed on.
 func (p *Proxy) observe(r *http.Response) error {
 	e := exchangeOf(r.Request)
-	e.account.vendor.pause.note(r)
+	e.account.notePause(r)
 	defer p.mask(r)
 	if e.isPaid {
 		e.isAnswered = true
@@ -96,27 +94,21 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
 		return
 	}
-	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, e))
+	ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 	if e.isPaid {
-		if !a.paid.enter() {
-			a.vendor.refuse(w, http.StatusServiceUnavailable, "the invocation is over")
-			return
-		}
-		defer a.paid.underway.Done()
 		e.most = a.most(e.request)
-		turn := a.enter(w, r, p.dearest(e.request, e.most))
-		if turn == nil {
+		e.price = p.dearest(e.request, e.most)
+		if !e.isAdmitted(w, r) {
 			return
 		}
-		defer a.leave(turn)
-		defer a.settle(e)
-		// What an answer costs that nobody reads counts all the same: only the end of the account ends it.
-		ctx, end := context.WithCancel(context.WithoutCancel(r.Context()))
-		defer end()
-		defer context.AfterFunc(a.life, end)()
-		r = r.WithContext(ctx)
+		defer e.leave()
+		defer e.settle()
+		ctx = context.WithoutCancel(ctx) // what an answer costs that nobody reads counts all the same
 	}
-	forward.ServeHTTP(w, r)
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(a.life, end)()
+	forward.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // read reads what a request asks for, and refuses what must not pass.
@@ -139,8 +131,8 @@ func (a *Account) read(r *http.Request, e *exchange) (err error) {
 
 // settle counts a request that the end of the account has kept from being answered as the most that
 // it may have used.
-func (a *Account) settle(e *exchange) {
-	if !e.isAnswered && a.life.Err() != nil {
+func (e *exchange) settle() {
+	if a := e.account; !e.isAnswered && a.life.Err() != nil {
 		a.counts.mu.Lock()
 		defer a.counts.mu.Unlock()
 		a.counts.sums = a.counts.sums.Add(tally.Unended(nil, e.most))

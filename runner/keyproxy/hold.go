@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-
-	"golang.org/x/sync/semaphore"
 )
 
 // The bodies of requests that are held at once, in bytes: by the proxy, and of one account, which is
@@ -31,8 +29,16 @@ func (a *Account) hold(r *http.Request) (release func(), err error) {
 	case n > maxBody:
 		return nil, &http.MaxBytesError{Limit: maxBody}
 	}
-	if release, err = take(r, n, a.room, a.proxy.room); err != nil {
+	if err := a.room.Acquire(r.Context(), n); err != nil {
 		return nil, err
+	}
+	if err := a.proxy.room.Acquire(r.Context(), n); err != nil {
+		a.room.Release(n)
+		return nil, err
+	}
+	release = func() {
+		a.proxy.room.Release(n)
+		a.room.Release(n)
 	}
 	body := make([]byte, n)
 	if _, err := io.ReadFull(r.Body, body); err != nil {
@@ -41,24 +47,6 @@ func (a *Account) hold(r *http.Request) (release func(), err error) {
 	}
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	r.Body, _ = r.GetBody()
-	return release, nil
-}
-
-// take waits for room, here and there, as long as the client does.
-func take(r *http.Request, n int64, rooms ...*semaphore.Weighted) (release func(), err error) {
-	taken := rooms[:0:0]
-	release = func() {
-		for _, room := range taken {
-			room.Release(n)
-		}
-	}
-	for _, room := range rooms {
-		if err := room.Acquire(r.Context(), n); err != nil {
-			release()
-			return nil, err
-		}
-		taken = append(taken, room)
-	}
 	return release, nil
 }
 

@@ -63,7 +63,7 @@ type Proxy struct {
 
 	room     *semaphore.Weighted // for bodies of requests
 	accounts accounts            // of the invocations under way, and what they may use
-	calls    calls               // requests under way
+	underway sync.WaitGroup      // requests
 
 	telling sync.Mutex // guards told
 	told    []string   // lines that are logged once
@@ -72,7 +72,10 @@ type Proxy struct {
 // Start starts a proxy on a free port of 127.0.0.1. The error says what is wrong
 // with the options, and never has a secret in it.
 func Start(o Options) (*Proxy, error) {
-	p := &Proxy{options: o, served: make(chan struct{}), room: semaphore.NewWeighted(maxHeld)}
+	p := &Proxy{
+		options: o, served: make(chan struct{}), room: semaphore.NewWeighted(maxHeld),
+		accounts: accounts{byToken: map[string]*Account{}, unbooked: map[*Account]struct{}{}},
+	}
 	values := map[string]string{}
 	for _, v := range o.Vendors {
 		one, err := newVendor(v)
@@ -114,7 +117,6 @@ func (p *Proxy) serve(l net.Listener) {
 // Close ends the proxy, with the requests under way, and returns when all is
 // gone.
 func (p *Proxy) Close() error {
-	p.calls.close()
 	p.accounts.mu.Lock()
 	all := p.accounts.unpaid()
 	p.accounts.mu.Unlock()
@@ -124,7 +126,7 @@ func (p *Proxy) Close() error {
 	}
 	err := p.server.Close()
 	<-p.served
-	p.calls.underway.Wait()
+	p.underway.Wait()
 	p.transport.CloseIdleConnections()
 	return err
 }
@@ -155,30 +157,4 @@ type logWriter struct{ p *Proxy }
 func (w logWriter) Write(line []byte) (int, error) {
 	w.p.tell(strings.TrimSpace(string(line)))
 	return len(line), nil
-}
-
-// calls are the requests under way.
-type calls struct {
-	mu       sync.Mutex // guards closed, and underway from growing after it is set
-	closed   bool
-	underway sync.WaitGroup
-}
-
-// enter counts a request in, unless the proxy is closing. The caller must call
-// underway.Done if it returns true.
-func (c *calls) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return false
-	}
-	c.underway.Add(1)
-	return true
-}
-
-// close lets no request enter any more.
-func (c *calls) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
 }

@@ -206,64 +206,6 @@ func TestRequestsInProxyFormAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnswersPassAsTheyAre(t *testing.T) {
-	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", "17")
-		w.Header().Add("Set-Cookie", "a=1")
-		w.Header().Add("Set-Cookie", "b=2")
-		w.Header().Set("Content-Encoding", "gzip")
-		w.Header().Set("Accepted", r.Header.Get("Accept-Encoding")+"|"+r.Header.Get("User-Agent"))
-		w.WriteHeader(429)
-		io.WriteString(w, "\x1f\x8b not looked at")
-	})
-	p := start(t, Options{Vendors: vendors(upstream.URL)})
-	answer, body := ask(t, p, func(r *http.Request) {
-		r.Header.Set("Accept-Encoding", "gzip, br, zstd")
-		r.Header.Set("User-Agent", "claude-cli/2")
-	})
-	h := answer.Header
-	got := fmt.Sprint(answer.StatusCode, h["Retry-After"], h["Set-Cookie"], h["Content-Encoding"], h["Accepted"], body)
-	if want := "429 [17] [a=1 b=2] [gzip] [identity|claude-cli/2]\x1f\x8b not looked at"; got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
-// TestAnswersAreToldAsTheyCome holds that no piece waits for the next, whatever is
-// sent: the API goes on only when the client has what came before.
-func TestAnswersAreToldAsTheyCome(t *testing.T) {
-	for _, length := range []string{"", "27"} {
-		toldAsItComes(t, length)
-	}
-}
-
-func toldAsItComes(t *testing.T, length string) {
-	read := make(chan struct{})
-	upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if length != "" {
-			w.Header().Set("Content-Length", length)
-		}
-		for i := range 3 {
-			fmt.Fprintf(w, "data: %d\n\n", i)
-			http.NewResponseController(w).Flush()
-			<-read
-		}
-	})
-	p := start(t, Options{Vendors: vendors(upstream.URL)})
-	answer, err := http.DefaultClient.Do(request(p.Open(toy, ""), "POST", "/v1/messages", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	for i := range 3 {
-		piece := make([]byte, 9)
-		if _, err := io.ReadFull(answer.Body, piece); err != nil || string(piece) != fmt.Sprintf("data: %d\n\n", i) {
-			t.Fatalf("piece %d: got %q, %v", i, piece, err)
-		}
-		read <- struct{}{}
-	}
-}
-
 // lines is a log.
 type lines struct {
 	mu  sync.Mutex // guards all
@@ -280,20 +222,6 @@ func (l *lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Join(l.all, "\n")
-}
-
-func TestUnreachableMayBeTriedAgain(t *testing.T) {
-	upstream, _ := api(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
-	log := &lines{}
-	p := start(t, Options{Vendors: vendors(upstream.URL), Log: log.add})
-	answer, body := ask(t, p, nil)
-	said := "reach the API at " + strings.TrimPrefix(upstream.URL, "http://") + ": EOF"
-	if want := `{"error":"` + said + `","status":502}` + "\n"; answer.StatusCode != 502 || body != want {
-		t.Errorf("got %s %s\nwant 502 %s", answer.Status, body, want)
-	}
-	if got := log.text(); got != said {
-		t.Errorf("log: got %q, want %q", got, said)
-	}
 }
 
 // TestNothingTellsTheKey holds it for every text that the proxy makes, should an
@@ -321,13 +249,10 @@ func TestNothingTellsTheKey(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for _, c := range []struct{ key, upstream string }{
 		{"", ""},
-		{" \n", ""},
 		{"sk-secret\nX: y", ""},
-		{"sk-secret\x00", ""},
 		{"sk-sécret", ""},
 		{"sk", "ftp://secret"},
 		{"sk", "https://"},
-		{"sk", "secret"},
 		{"sk", "https://me:secret@host"},
 		{"sk", "https://host/?secret"},
 		{"sk", "https://secret:port"},

@@ -44,14 +44,12 @@ func TestKeysDoNotComeBack(t *testing.T) {
 		if string(body) != want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", method, body, err, want)
 		}
-		if len(answer.Trailer) != 2 || answer.Header.Get("X-Request") != "key ***" {
+		if len(answer.Trailer) > 0 || answer.Header.Get("X-Request") != "key ***" {
 			t.Errorf("%s: got the header %v and the trailer %v", method, answer.Header, answer.Trailer)
 		}
-		for _, fields := range []http.Header{answer.Header, answer.Trailer} {
-			for name, values := range fields {
-				if text := strings.Join(values, " "); strings.Contains(text, realKey) || strings.Contains(text, other) {
-					t.Errorf("%s: %s: %s", method, name, text)
-				}
+		for name, values := range answer.Header {
+			if text := strings.Join(values, " "); strings.Contains(text, realKey) || strings.Contains(text, other) {
+				t.Errorf("%s: %s: %s", method, name, text)
 			}
 		}
 	}

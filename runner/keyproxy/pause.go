@@ -3,32 +3,23 @@ package keyproxy
 import (
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 )
 
 // longestWait bounds what an API may ask for.
 const longestWait = 365 * 24 * time.Hour
 
-// pause is the last one that the API asked for.
-type pause struct {
-	mu        sync.Mutex // guards what follows
-	at, until time.Time
-}
-
-// note notes the pause that an answer asks for.
-func (p *pause) note(r *http.Response) {
+// notePause notes the pause that an answer asks for.
+func (a *Account) notePause(r *http.Response) {
 	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode < 500 {
 		return
 	}
 	now := time.Now()
-	wait, ok := retryAfter(r.Header.Get("Retry-After"), now)
-	if !ok {
-		return
+	if wait, ok := retryAfter(r.Header.Get("Retry-After"), now); ok {
+		a.counts.mu.Lock()
+		defer a.counts.mu.Unlock()
+		a.counts.pause = now.Add(wait)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.at, p.until = now, now.Add(wait)
 }
 
 // retryAfter reads seconds, or a date.
@@ -42,22 +33,13 @@ func retryAfter(text string, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// RetryAfter returns until when the API asked not to be asked again. What counts is
-// the last failing answer that said so, to any invocation, since the account was
-// opened; the time is zero when there was none.
+// RetryAfter returns until when the API asked not to be asked again, by the last failing answer
+// that said so; the time is zero when there was none.
 func (a *Account) RetryAfter() time.Time {
 	if a == nil {
 		return time.Time{}
 	}
-	return a.vendor.pause.since(a.opened)
-}
-
-// since returns the end of a pause that was asked for at a time or later.
-func (p *pause) since(at time.Time) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.at.Before(at) {
-		return time.Time{}
-	}
-	return p.until
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	return a.counts.pause
 }

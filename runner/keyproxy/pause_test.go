@@ -29,12 +29,12 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 		})
 		p := start(t, Options{Vendors: vendors(upstream.URL)})
 		account := p.Open(toy, "")
-		ask(t, p, nil)
+		ask(t, p, of(account))
 		if got := account.RetryAfter(); got.IsZero() == want {
 			t.Errorf("%d: got %v, want a time: %v", status, got, want)
 		}
 		if got := p.Open(toy, "").RetryAfter(); !got.IsZero() {
-			t.Errorf("%d, for a later invocation: got %v, want none", status, got)
+			t.Errorf("%d, for another invocation: got %v, want none", status, got)
 		}
 	}
 }

@@ -13,7 +13,6 @@ type vendor struct {
 	upstream   *url.URL
 	isDirect   bool       // upstream is the vendor's own
 	credential Credential // the real one
-	pause      pause      // that the API asked for
 }
 
 // newVendor checks what the proxy is told of a vendor.
