@@ -28,10 +28,9 @@ type entry struct {
 
 // The bounds of a price file: far more than anybody needs.
 const (
-	mostBytes  = 1 << 20
-	mostModels = 1000
-	mostPrice  = 1e6 // dollars for a million tokens
-	mostTimes  = 100 // as dear, for a long prompt
+	mostBytes = 1 << 20
+	mostPrice = 1e6 // dollars for a million tokens
+	mostTimes = 100 // as dear, for a long prompt
 )
 
 // Read reads a file of prices, in YAML or JSON, as the list in this program is written. Of a
@@ -55,9 +54,6 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 	}
 	if len(file.Prices) == 0 {
 		return nil, errors.New("has no prices; want prices: {MODEL: {input: …, output: …}}, in US dollars for a million tokens")
-	}
-	if len(file.Prices) > mostModels {
-		return nil, fmt.Errorf("has %d models, more than %d", len(file.Prices), mostModels)
 	}
 	given := map[string]state.Price{}
 	for _, model := range slices.Sorted(maps.Keys(file.Prices)) {
