@@ -24,14 +24,6 @@ type Checkpoints interface {
 	CheckResumable(left []*state.Agent) error
 }
 
-// stored is Checkpoints.Stored of the configuration; nil where there are none.
-func (r *Runner) stored() <-chan *state.Checkpoint {
-	if r.cfg.Checkpoints == nil {
-		return nil
-	}
-	return r.cfg.Checkpoints.Stored()
-}
-
 // offer offers the last step until it is taken.
 func (r *Runner) offer() {
 	if r.due && r.run.Progress.Status == state.Running {

@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
@@ -26,34 +25,6 @@ func (c checkpoints) Offer(run *state.Run, now time.Time) bool {
 func (c checkpoints) Stored() <-chan *state.Checkpoint { return c.stored }
 
 func (c checkpoints) CheckResumable([]*state.Agent) error { return c.check }
-
-// TestEachSavedStepIsOffered for a checkpoint, and no step twice or unsaved.
-func TestEachSavedStepIsOffered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newWorld(t, "LOOP", nil)
-		l.slow, l.cfg.Deadline = 20*time.Second, time.Minute+time.Second
-		var seqs []int
-		l.cfg.Checkpoints = checkpoints{offer: func(run *state.Run, now time.Time) bool {
-			seqs = append(seqs, run.Progress.Seq)
-			data, err := run.Encode()
-			if last := l.store.saves[len(l.store.saves)-1]; err != nil || !bytes.Equal(data, last) {
-				t.Errorf("step %d: got a run that is not the saved one (%v)", run.Progress.Seq, err)
-			}
-			if now.IsZero() {
-				t.Error("no time was given")
-			}
-			return true
-		}}
-		l.drive(false, state.Suspended)
-		var want []int
-		for n := 1; n < l.run.Progress.Seq; n++ {
-			want = append(want, n)
-		}
-		if !slices.Equal(seqs, want) {
-			t.Errorf("steps offered: got %v, want all but the last: %v", seqs, want)
-		}
-	})
-}
 
 // TestStepIsOfferedUntilItIsTaken: what could not be stored at once need not wait
 // for the next step, which may take hours.

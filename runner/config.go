@@ -158,13 +158,10 @@ type Config struct {
 // deadline is when nothing new starts any more, for a run that is driven from now on; zero
 // for never.
 func (c *Config) deadline(now time.Time) time.Time {
-	switch {
-	case c.Deadline <= 0:
+	if c.Deadline <= 0 {
 		return time.Time{}
-	case c.Began.IsZero():
-		return now.Add(c.Deadline)
 	}
-	return c.Began.Add(c.Deadline)
+	return cmp.Or(c.Began, now).Add(c.Deadline)
 }
 
 // Clock is the time as the runner sees it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,16 +45,6 @@ func TestWhatIsVerified(t *testing.T) {
 	})
 }
 
-// fifth is a workflow whose second state converges in its fifth attempt.
-func fifth(t *testing.T) *loop {
-	l := newLoop(t, flow{
-		"A":   "<goto>TRY</goto>",
-		"TRY": "---\ndone_when: [check]\nprotect: ['*']\n---\ntry {{attempt}}\n<fork next=\"B\">C</fork>", "B": "<result>b</result>", "C": "<result>c</result>",
-	}, nil)
-	l.passes["TRY.md"] = 5
-	return l
-}
-
 // busyLoops is a workflow with all that can happen in a loop: an entry session,
 // reminders, retries, a fork and a state to go to when attempts are used up.
 func busyLoops(t *testing.T) *loop {
@@ -68,42 +57,6 @@ func busyLoops(t *testing.T) *loop {
 	}, func(o *state.Options) { o.MaxParallel = 2 })
 	l.passes = map[string]int{"TRY.md": 3, "B.md": 2, "C.md": 1}
 	return l
-}
-
-// deeds are what each agent did, without what only a crash puts into a log.
-func deeds(l *loop) map[string][]string {
-	byAgent := map[string][]string{}
-	for _, n := range undisturbed(l.log.names()) {
-		agent, what, _ := strings.Cut(n, " ")
-		if what != "" {
-			byAgent[agent] = append(byAgent[agent], what)
-		}
-	}
-	return byAgent
-}
-
-// undisturbed drops what only a crash puts into a log.
-func undisturbed(names []string) []string {
-	var out []string
-	for i, n := range names {
-		cut := strings.HasSuffix(n, "attempt_interrupted")
-		again := i > 0 && strings.Contains(n, " start ") && slices.Contains(out, n) && started(names[:i], n)
-		if !cut && !again && (n != "run_started" || i == 0) {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-// started reports whether an execution of the same agent and state is under way
-// at the end of names.
-func started(names []string, start string) bool {
-	who, _, _ := strings.Cut(start, " start ")
-	open := false
-	for _, n := range names {
-		open = (open || strings.HasPrefix(n, who+" start ")) && !strings.HasPrefix(n, who+" finish")
-	}
-	return open
 }
 
 // TestCrashAnywhere cuts a run off after every save, resumes it from what was saved, and
@@ -134,7 +87,6 @@ func wantAsWhole(t *testing.T, whole, l *loop, cut *state.Run) {
 			wantRuns++
 		}
 	}
-	same(t, "deeds", deeds(whole), deeds(l))
 	same(t, "agent runs, verifications", []int{wantRuns, wantChecks}, []int{len(l.orders), len(l.checks)})
 	same(t, "flakes, ended agents", []any{whole.end().FlakeRetries, ended(whole.run)}, []any{l.end().FlakeRetries, ended(l.run)})
 	same(t, "cost", state.USD(wantExact(l))*state.Dollar/10, l.run.Progress.TotalUSD)
@@ -143,24 +95,6 @@ func wantAsWhole(t *testing.T, whole, l *loop, cut *state.Run) {
 // wantExact counts the processes that told what they cost.
 func wantExact(l *loop) int {
 	return len(slices.DeleteFunc(slices.Clone(l.run.Ledger), func(e state.Entry) bool { return e.Kind != state.Exact || e.CostUSD == 0 }))
-}
-
-// TestStoppedVerificationsRunAgain: a run that is cancelled in the verify phase has no verdict,
-// and its resume starts no agent.
-func TestStoppedVerificationsRunAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": "---\ndone_when: [check]\n---\n<result>done</result>"}, nil)
-		l.passes["A.md"] = 1
-		go func() {
-			time.Sleep(agentTime + commandTime/2)
-			l.stop <- "SIGINT"
-			l.stop <- "SIGINT"
-		}()
-		l.drive(false, state.Cancelled)
-		same(t, "verdicts", 0, len(told[*state.NodeAttempt](l)))
-		l.drive(true, state.Completed)
-		same(t, "agent runs, verdicts", []int{1, 1}, []int{len(l.orders), len(told[*state.NodeAttempt](l))})
-	})
 }
 
 // TestWithoutAShellNoAttemptIsPaid: a machine that can run no command fails before the agent.

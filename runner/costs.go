@@ -8,24 +8,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// costs finds out what invocations used beyond what they reported themselves, and
-// what that costs at list prices.
-type costs struct {
-	agents   map[string]Agent
-	price    func(state.Usage) (state.USD, bool) // nil: no price is known
-	inTokens func(*state.Agent) bool             // the agent CLI that runs tells no dollars
-}
-
-// book returns what an invocation is booked with: what it says itself, what it used
-// beyond that, and, when it says a good deal less than the meter does, a note about it.
-func (c costs) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []state.ModelCost, string) {
+// book returns what an invocation of an agent in dir is booked with: what it says itself, what it used
+// beyond that at list prices, and, when it says a good deal less than the meter does, a note about it.
+func (c *Config) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []state.ModelCost, string) {
 	said = c.inDollars(said)
-	said.Listed = said.Listed || c.inTokens(a)
-	used := c.beyond(a, dir, said)
+	said.Listed = said.Listed || c.tellsNoDollars(a)
+	used, unpriced := c.priced(c.beyond(a, dir, said))
 	if said.Listed {
-		said.Unpriced += c.unpriced(used)
+		said.Unpriced += unpriced
 	}
-	metered := c.priced(said.Metered)
+	metered, unpriced := c.priced(said.Metered)
 	least := total(metered)
 	if said.Kind == "" || isAbout(said.USD, least) {
 		return said, used, ""
@@ -38,7 +30,7 @@ func (c costs) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []
 	// What it says is about other tokens, or has the wrong price.
 	said.Kind, said.USD, said.Usage, said.Unpriced = "", 0, nil, 0
 	if said.Listed {
-		said.Unpriced = c.unpriced(metered)
+		said.Unpriced = unpriced
 	}
 	return said, metered, note
 }
@@ -46,7 +38,7 @@ func (c costs) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []
 // inDollars adds the prices to a cost in tokens. With a price for each model it is exact,
 // since the tokens are those that the vendor bills; a model of a known vendor without a
 // price counts as the dearest of that vendor.
-func (c costs) inDollars(said state.Cost) state.Cost {
+func (c *Config) inDollars(said state.Cost) state.Cost {
 	if said.Kind != state.InTokens {
 		return said
 	}
@@ -73,23 +65,24 @@ func (c costs) inDollars(said state.Cost) state.Cost {
 	return said
 }
 
-// unpriced counts the tokens of which nobody knows what they cost.
-func (c costs) unpriced(list []state.ModelCost) int64 {
-	sum := int64(0)
-	for _, m := range list {
-		if cost, ok := c.listPrice(m.Usage); !ok && cost == 0 {
-			sum += m.All()
-		}
-	}
-	return sum
-}
-
-// listPrice is Config.ListPrice.
-func (c costs) listPrice(u state.Usage) (state.USD, bool) {
-	if c.price == nil {
+// listPrice is ListPrice.
+func (c *Config) listPrice(u state.Usage) (state.USD, bool) {
+	if c.ListPrice == nil {
 		return 0, false
 	}
-	return c.price(u)
+	return c.ListPrice(u)
+}
+
+// priced adds list prices to tokens, and counts those of which nobody knows what they cost.
+func (c *Config) priced(used []state.Usage) (list []state.ModelCost, unpriced int64) {
+	for _, u := range used {
+		cost, ok := c.listPrice(u)
+		if !ok && cost == 0 {
+			unpriced += u.All()
+		}
+		list = append(list, state.ModelCost{Usage: u, CostUSD: cost})
+	}
+	return list, unpriced
 }
 
 // isAbout reports whether a cost is at least what was metered, but for what prices of
@@ -109,60 +102,43 @@ func total(list []state.ModelCost) state.USD {
 // beyond returns what an invocation of an agent in dir used beyond what it says
 // that it cost: what was seen going by, or, when the invocation says nothing, what
 // its transcript shows.
-func (c costs) beyond(a *state.Agent, dir string, said state.Cost) []state.ModelCost {
+func (c *Config) beyond(a *state.Agent, dir string, said state.Cost) []state.Usage {
 	if len(said.Beyond) > 0 || said.Silent || said.Kind != "" {
-		return c.priced(said.Beyond)
+		return said.Beyond
 	}
-	return c.priced(c.transcript(a, dir))
+	return c.transcript(a, dir)
 }
 
 // Charge returns the step that books what a run has lost with its process, as far as it is known what the
 // invocations used.
 func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
 	step := run.Step(now)
-	step.Charge(costs{agents: c.Agents, price: c.ListPrice, inTokens: c.tellsNoDollars}.lost(run))
+	step.Charge(c.lost(run))
 	return step.Delta()
 }
 
 // lost returns, by agent, what the invocations used that the last process of the
 // run lost: what it had saved of them, else what their transcripts show.
-func (c costs) lost(run *state.Run) map[string]state.Lost {
+func (c *Config) lost(run *state.Run) map[string]state.Lost {
 	list := map[string]state.Lost{}
 	for _, a := range run.Lost() {
 		used := a.Exec.Running.Metered
-		if tokens(used) == 0 {
+		if !slices.ContainsFunc(used, func(u state.Usage) bool { return u.All() > 0 }) {
 			used = append(c.transcript(a, workDir(run, a)), used...)
 		}
-		lost := state.Lost{Used: c.priced(used), Listed: c.inTokens(a)}
+		priced, unpriced := c.priced(used)
+		lost := state.Lost{Used: priced, Listed: c.tellsNoDollars(a)}
 		if lost.Listed {
-			lost.Unpriced = c.unpriced(lost.Used)
+			lost.Unpriced = unpriced
 		}
 		list[a.ID] = lost
 	}
 	return list
 }
 
-func tokens(used []state.Usage) int64 {
-	sum := int64(0)
-	for _, u := range used {
-		sum += u.All()
-	}
-	return sum
-}
-
-// priced adds list prices to tokens.
-func (c costs) priced(used []state.Usage) []state.ModelCost {
-	var list []state.ModelCost
-	for _, u := range used {
-		cost, _ := c.listPrice(u)
-		list = append(list, state.ModelCost{Usage: u, CostUSD: cost})
-	}
-	return list
-}
-
 // transcript returns what the transcript of an agent's invocation shows. A branch
 // begins with a copy of its caller's history, which was paid for already.
-func (c costs) transcript(a *state.Agent, dir string) []state.Usage {
+func (c *Config) transcript(a *state.Agent, dir string) []state.Usage {
 	run := a.Exec.Running
 	if run.Mode == "" {
 		return nil
@@ -171,7 +147,7 @@ func (c costs) transcript(a *state.Agent, dir string) []state.Usage {
 	if run.Length != nil {
 		from = *run.Length
 	}
-	cli, ok := c.agents[run.BackendName()]
+	cli, ok := c.Agents[run.BackendName()]
 	if !ok {
 		return nil
 	}
@@ -195,7 +171,7 @@ func (c *Config) tellsNoDollars(a *state.Agent) bool {
 // checkPrice says why an agent CLI that tells tokens alone can't be held to a budget with a
 // model; "" when it can.
 func (c *Config) checkPrice(backend, model string) string {
-	if _, ok := (costs{price: c.ListPrice}).listPrice(state.Usage{Model: model}); ok && model != "" {
+	if _, ok := c.listPrice(state.Usage{Model: model}); ok && model != "" {
 		return ""
 	}
 	return NoPrice(backend, model) + "; " + NoPriceHint

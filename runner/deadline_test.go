@@ -1,37 +1,12 @@
 package runner_test
 
 import (
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// TestNothingStartsAfterTheDeadline, as what follows an answer that comes when the deadline has
-// passed and its timer has not fired.
-func TestNothingStartsAfterTheDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "<result>b</result>"}, nil)
-		var late atomic.Bool
-		l.slow, l.cfg.Deadline = 0, time.Minute
-		l.cfg.Clock.Now = func() time.Time {
-			if late.Load() {
-				return time.Now().Add(time.Hour)
-			}
-			return time.Now()
-		}
-		l.babble = func(func(runner.Progress), int) {
-			synctest.Wait() // the loop waits for the answer now, and for a timer that is in the future
-			late.Store(true)
-		}
-		l.drive(false, state.Suspended)
-		same(t, "asked for what follows", 0, len(l.asked("B")))
-		same(t, "limits told", 1, len(told[*state.Limit](l)))
-	})
-}
 
 // TestAnAnswerAtTheDeadlineCounts: one that waits for the loop when that sees the deadline is
 // applied and booked, without any grace, and not paid again.

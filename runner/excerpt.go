@@ -1,6 +1,6 @@
 package runner
 
-import "strconv"
+import "github.com/raymond-action/raymond-action/state"
 
 // ExcerptLimit is how much is kept at one end.
 type ExcerptLimit struct {
@@ -67,22 +67,10 @@ func (x *Excerpt) Each(tell func(line string)) {
 	for _, line := range x.first {
 		tell(line)
 	}
-	switch {
-	case x.dropped == 1:
-		tell("… 1 line left out …")
-	case x.dropped > 1:
-		tell("… " + thousands(x.dropped) + " lines left out …")
+	if x.dropped > 0 {
+		tell("… " + state.Count(x.dropped, "line") + " left out …")
 	}
 	for _, line := range x.last {
 		tell(line)
 	}
-}
-
-// thousands writes a number with commas between groups of three digits.
-func thousands(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
-	}
-	return text
 }

@@ -20,7 +20,7 @@ func TestExcerptKeepsBothEnds(t *testing.T) {
 		{ExcerptLimit{0, 4}, ExcerptLimit{0, 5}, "a b cc d e f", "a b …_2_lines_left_out_… e f"},
 		{ExcerptLimit{0, 4}, ExcerptLimit{0, 4}, "aa bbb c d", "aa …_1_line_left_out_… c d"},
 		{ExcerptLimit{0, 0}, ExcerptLimit{0, 0}, "a long", "…_1_line_left_out_… long"},
-		{ExcerptLimit{0, 0}, ExcerptLimit{0, 2}, strings.Repeat("x ", 1235) + "y", "…_1,235_lines_left_out_… y"},
+		{ExcerptLimit{0, 0}, ExcerptLimit{0, 2}, strings.Repeat("x ", 1235) + "y", "…_1235_lines_left_out_… y"},
 	} {
 		// The caller may show the first ones itself.
 		for _, shows := range []bool{false, true} {

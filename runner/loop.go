@@ -51,7 +51,11 @@ func take(alarm *time.Time, now time.Time) bool {
 // loop is the owner: it waits for whatever comes next, until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
 	r.alarms.tick = r.now().Add(r.cfg.Clock.tick())
-	stored, updates := r.stored(), r.asking.updates()
+	updates := r.asking.updates()
+	var stored <-chan *state.Checkpoint
+	if r.cfg.Checkpoints != nil {
+		stored = r.cfg.Checkpoints.Stored()
+	}
 	var timer <-chan time.Time
 	var due time.Time // when it fires: not every line of a flood sets a new one
 	for r.run.Progress.Status == state.Running {
@@ -59,11 +63,11 @@ func (r *Runner) loop(ctx context.Context) error {
 			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
 		}
 		if r.cfg.Clock.Idle != nil {
-			r.cfg.Clock.Idle(r.crew.busy)
+			r.cfg.Clock.Idle(r.busy)
 		}
 		var err error
 		select {
-		case m := <-r.crew.mail:
+		case m := <-r.mail:
 			err = r.receive(ctx, m)
 		case <-timer:
 			timer = nil
@@ -89,7 +93,7 @@ func (r *Runner) wakeTime(now time.Time) time.Time {
 		return time.Time{}
 	}
 	step := r.newStep(now)
-	if _, ready := step.Next(r.crew.busy); ready {
+	if _, ready := step.Next(r.busy); ready {
 		return now // its wait ended while a message was handled
 	}
 	wake, settle := step.WakeTime(), step.SettleTime(r.here)
@@ -151,7 +155,7 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 		return err
 	}
 	r.alarms.grace = r.now().Add(cancelGrace)
-	if r.crew.busy > 0 {
+	if r.busy > 0 {
 		told := fmt.Sprintf("%s: what is under way has %s to end", name, cancelGrace)
 		if name == "SIGINT" {
 			told += "; once more ends it at once"

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,14 +25,20 @@ import (
 type memory struct {
 	run   *state.Run
 	saves [][]byte
-	fail  int // the save that fails, counted from 1; 0 for none
+	whole []time.Time // when it was saved as a whole
+	fail  int         // the save that fails, counted from 1; 0 for none
 }
 
 var errDisk = errors.New("disk full")
 
-func (m *memory) Append(d *state.Delta) error { return m.Fold(m.run.With(d), d) }
+func (m *memory) Append(d *state.Delta) error { return m.save(m.run.With(d)) }
 func (m *memory) Full() bool                  { return false }
 func (m *memory) Fold(r *state.Run, _ *state.Delta) error {
+	m.whole = append(m.whole, time.Now())
+	return m.save(r)
+}
+
+func (m *memory) save(r *state.Run) error {
 	if m.fail == len(m.saves)+1 {
 		return errDisk
 	}
@@ -94,14 +99,15 @@ const (
 
 // cast plays the agents and the commands of a workflow.
 type cast struct {
-	says     map[string][]string                     // by state: the answers to its invocations; the last repeats
-	passes   map[string]int                          // by state: the attempt from which the commands pass; 0: never
-	exits    int                                     // exit code of the agent CLI
-	slow     time.Duration                           // how long agents take
-	inTokens bool                                    // the agent CLI tells tokens alone
-	metered  []state.Usage                           // with inTokens: what a key proxy has counted
-	noShell  error                                   // why there are no commands
-	babble   func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
+	runner.Agent                                         // nil: nothing else of it is called
+	says         map[string][]string                     // by state: the answers to its invocations; the last repeats
+	passes       map[string]int                          // by state: the attempt from which the commands pass; 0: never
+	exits        int                                     // exit code of the agent CLI
+	slow         time.Duration                           // how long agents take
+	inTokens     bool                                    // the agent CLI tells tokens alone
+	metered      []state.Usage                           // with inTokens: what a key proxy has counted
+	noShell      error                                   // why there are no commands
+	babble       func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
 
 	mu       sync.Mutex // guards what follows
 	orders   []runner.Order
@@ -122,19 +128,9 @@ func (c *cast) Abilities() runner.Abilities {
 	return runner.Abilities{Backend: protocol.BackendClaude, ChoosesID: true, TellsUSD: !c.inTokens}
 }
 
-// What follows implements runner.Agent: transcripts are as long as their names.
-func (c *cast) Length(k runner.Conversation) (int64, bool)                        { return int64(len(k.ID)), true }
-func (c *cast) Usage(runner.Conversation, int64) ([]state.Usage, bool)            { return nil, false }
-func (c *cast) Find(runner.Conversation, []string) (s runner.Stored, isHere bool) { return s, false }
-func (c *cast) Read(runner.Conversation, int64, int64, func(runner.Message) error) error {
-	return fs.ErrNotExist
-}
-func (c *cast) Copy(runner.Conversation, int64, string, string) (string, error) {
-	return "", runner.ErrCantCopy
-}
-func (c *cast) Place(runner.Conversation, string) error       { return nil }
-func (c *cast) Clear(runner.Conversation, *runner.Mark) error { return nil }
-func (c *cast) Needs() runner.Needs                           { return runner.Needs{} }
+// Transcripts are as long as their names.
+func (c *cast) Length(k runner.Conversation) (int64, bool)             { return int64(len(k.ID)), true }
+func (c *cast) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
 
 // hear notes an order and returns which one of its agent in its state it is, from 0.
 func (c *cast) hear(o runner.Order) int {
@@ -231,7 +227,6 @@ type loop struct {
 	run   *state.Run
 	ids   int
 	over  *state.Options // of the next resume
-	base  *state.Run     // as which a rerun began; nil for none
 	disk  *disk          // of vendors
 }
 
@@ -302,7 +297,7 @@ func (l *loop) wantInvariants() {
 	if len(l.log.events) == 0 || l.log.events[0].Seq != 1 {
 		return // it was restored without its log
 	}
-	left := invarianttest.Left{Run: l.run, Events: l.log.events, Began: l.base}
+	left := invarianttest.Left{Run: l.run, Events: l.log.events}
 	for _, o := range l.orders {
 		left.Effects = append(left.Effects, invarianttest.Effect{Agent: o.Agent, State: o.State})
 	}

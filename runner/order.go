@@ -88,14 +88,15 @@ type invocation struct {
 func (x invocation) order(step *state.Step, l state.Launch) Order {
 	a, st, opt := x.agent, x.state, step.Options()
 	o := Order{
-		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd, Mark: x.mark(),
-		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, idleTimeout(st.Kind, opt)),
+		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd, Mark: markOf(x.run, x.agent),
+		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, opt.IdleTimeout),
 		Telling: x.cfg.Telling, Hide: x.cfg.Redact,
 	}
 	if x.cfg.DebugDir != "" {
 		o.DebugDir = DebugFolder(x.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
 	}
 	if st.Kind == protocol.Script {
+		o.Idle = pick(st.Policy.IdleTimeout, 0) // that of the run is for agents
 		o.Script = ScriptOrder{
 			Path: filepath.Join(x.cfg.ScriptDir, st.Name), Payload: string(a.Payload),
 			PayloadFile: filepath.Join(x.cfg.PayloadDir, strconv.Itoa(a.Exec.Running.N)),
@@ -137,10 +138,7 @@ func (x invocation) confine(o *Order) *cage.Cage {
 	return in
 }
 
-// mark is what everything that the invocation starts carries in its environment.
-func (x invocation) mark() string { return markOf(x.run, x.agent) }
-
-// markOf returns the mark of the invocation of an agent that is under way.
+// markOf is what everything that the invocation of an agent under way starts carries in its environment.
 func markOf(run *state.Run, a *state.Agent) string {
 	return run.Mark + "." + strconv.Itoa(a.Exec.Running.N)
 }
@@ -153,7 +151,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 		effort = cmp.Or(effort, opt.Effort)
 	}
 	o := PromptOrder{
-		Backend: plan.Backend, Text: promptText{x.run, x.agent, x.state}.text(),
+		Backend: plan.Backend, Text: x.text(),
 		Session: run.Mode, SessionID: run.SessionID, From: run.From, Cut: plan.Cut,
 		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt), TellsTools: x.cfg.Traced,
 		IsChecked: policy.Convergence != nil,
@@ -162,15 +160,6 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID
 	}
 	return o
-}
-
-// idleTimeout is how long a state that does not say so itself may be silent.
-// Scripts have no limit.
-func idleTimeout(kind protocol.Kind, opt *state.Options) state.Duration {
-	if kind == protocol.Script {
-		return 0
-	}
-	return opt.IdleTimeout
 }
 
 func pick(own *time.Duration, run state.Duration) time.Duration {
@@ -218,7 +207,7 @@ func (x invocation) checks(env []string) *Checks {
 	c, e := x.state.Policy.Convergence, x.agent.Exec
 	return &Checks{
 		Agent: x.agent.ID, Commands: c.DoneWhen, Timeout: c.Timeout, Dir: workDir(x.run, x.agent), Env: env,
-		Mark: x.mark(), Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(x.agent),
+		Mark: markOf(x.run, x.agent), Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(x.agent),
 		LogFile: filepath.Join(x.cfg.LogDir, x.agent.ID, x.agent.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.Refused,
 	}
 }

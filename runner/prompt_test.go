@@ -9,8 +9,8 @@ import (
 )
 
 // promptOf is a prompt of a state with that text, in an execution that commands decide on.
-func promptOf(body, context string, e state.Exec) promptText {
-	return promptText{
+func promptOf(body, context string, e state.Exec) invocation {
+	return invocation{
 		run: &state.Run{WorkflowID: "run-1", Meta: map[string]string{"who": "meta"}},
 		agent: &state.Agent{
 			ID: "main", State: "A.md", Payload: "payload", Exec: &e, Vars: map[string]string{"failure": "none", "attempt": "7", "max_attempts": "8"},

@@ -30,8 +30,9 @@ type Runner struct {
 	cfg    Config
 	run    *state.Run
 	here   state.Here
-	crew   crew
-	starts []start // that the step in the making makes
+	mail   chan message // from the workers
+	busy   int          // workers that have not answered
+	starts []start      // that the step in the making makes
 	end    context.CancelCauseFunc
 	stop   *state.Stop // set once nothing new may start
 	alarms alarms
@@ -48,9 +49,9 @@ func New(cfg Config, run *state.Run) *Runner {
 		cfg.Redact = func(text string) string { return text }
 	}
 	return &Runner{
-		cfg: cfg, run: run, here: cfg.here(), crew: crew{mail: make(chan message, mailbox)}, asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
+		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
 		filing: newFiling(&cfg),
-		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: excerpts{}},
+		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: map[string]*Excerpt{}},
 	}
 }
 
@@ -69,7 +70,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 			step.Override(*override, r.cfg.Workflow.Hashes())
 		}
 		if resumed {
-			step.Resume(r.costs().lost(r.run))
+			step.Resume(r.cfg.lost(r.run))
 		} else {
 			step.Begin()
 		}
@@ -88,16 +89,12 @@ func (r *Runner) State() *state.Run { return r.run }
 
 func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
 
-func (r *Runner) costs() costs {
-	return costs{agents: r.cfg.Agents, price: r.cfg.ListPrice, inTokens: r.cfg.tellsNoDollars}
-}
-
 // receive handles a message of a worker, and those that came while the step before was
 // saved: all invocations that have ended meanwhile are one step.
 func (r *Runner) receive(ctx context.Context, m message) error {
-	var ends []ended
+	var ends []func(*state.Step)
 	var failed error
-	for _, m := range r.crew.waiting(m) {
+	for _, m := range r.waiting(m) {
 		if m.progress == nil {
 			ends = append(ends, r.ended(m)) // even after a failure: drain counts on it
 		} else if failed == nil {
@@ -108,8 +105,8 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 		return failed
 	}
 	return r.advance(ctx, func(step *state.Step) {
-		for _, e := range ends {
-			e.apply(step)
+		for _, end := range ends {
+			end(step)
 		}
 	})
 }
@@ -137,35 +134,19 @@ func (r *Runner) progress(m message) error {
 	return nil
 }
 
-// ended is the end of an invocation, which no step has yet.
-type ended struct {
-	agent    string
-	state    *protocol.State
-	outcome  state.Outcome
-	verified *state.Verification // instead of an outcome
-}
-
-// ended handles the last message of an invocation.
-func (r *Runner) ended(m message) ended {
+// ended handles the last message of an invocation, and returns what makes its end a part of a step.
+func (r *Runner) ended(m message) func(*state.Step) {
 	a := agentOf(r.run, m)
-	r.crew.busy--
+	r.busy--
 	for _, note := range m.answer.Notes {
 		r.teller.note(r.run, a, note)
 	}
-	e := ended{agent: a.ID, state: r.cfg.state(a), verified: m.verified}
-	if e.verified == nil {
-		e.outcome = r.outcome(a, e.state, m)
+	st := r.cfg.state(a)
+	if m.verified != nil {
+		return func(step *state.Step) { step.EndVerification(a.ID, st, *m.verified) }
 	}
-	return e
-}
-
-// apply makes the end a part of a step.
-func (e ended) apply(step *state.Step) {
-	if e.verified != nil {
-		step.EndVerification(e.agent, e.state, *e.verified)
-		return
-	}
-	step.End(e.agent, e.state, e.outcome)
+	outcome := r.outcome(a, st, m)
+	return func(step *state.Step) { step.End(a.ID, st, outcome) }
 }
 
 // saveProgress saves what was seen of the tokens of an invocation so far, or the CLI's own
@@ -195,7 +176,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	}
 	if st.Kind == protocol.Prompt {
 		var note string
-		o.Cost, o.Used, note = r.costs().book(a, workDir(r.run, a), o.Cost)
+		o.Cost, o.Used, note = r.cfg.book(a, workDir(r.run, a), o.Cost)
 		if note != "" {
 			r.teller.note(r.run, a, note)
 		}
@@ -230,7 +211,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	if r.stop == nil {
 		r.schedule(step)
 	}
-	if r.crew.busy+len(r.starts) == 0 && (r.stop != nil || !r.holds(step)) {
+	if r.busy+len(r.starts) == 0 && (r.stop != nil || !r.holds(step)) {
 		step.Close(r.closing(step))
 		if m := r.cfg.Matrix; m != nil {
 			step.HandOver(m.Job, m.MaxJobs)
@@ -244,11 +225,14 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 		r.cfg.Reporter.Report(e)
 	}
 	r.filing.note(r.run)
-	w := worker{agents: r.cfg.Agents, scripts: r.cfg.Scripts, verifier: r.cfg.Verifier, mail: r.crew.mail, kept: r.filing.kept(), ownDir: r.cfg.OwnDir, handOver: r.cfg.HandOver}
+	w := worker{cfg: &r.cfg, mail: r.mail, kept: r.filing.kept()}
 	for _, s := range r.starts {
-		r.crew.start(ctx, w, s.order)
+		r.busy++
+		go w.work(ctx, s.order)
+		if a, ok := r.run.Agent(s.order.Agent); ok && s.note != "" {
+			r.teller.note(r.run, a, s.note)
+		}
 	}
-	r.teller.noteStarts(r.run, r.starts)
 	told := r.asking.told
 	r.asking.tell(r.run)
 	r.due = r.cfg.Checkpoints != nil
@@ -282,7 +266,7 @@ func (r *Runner) step(decide func(*state.Step)) *state.Step {
 // isLast reports whether nothing can follow a step: nothing runs, and nothing may
 // start, now or later.
 func (r *Runner) isLast(step *state.Step) bool {
-	if r.crew.busy > 0 {
+	if r.busy > 0 {
 		return false
 	}
 	_, ready := step.Next(0)
@@ -292,7 +276,7 @@ func (r *Runner) isLast(step *state.Step) bool {
 // schedule starts agents as long as there is room for more.
 func (r *Runner) schedule(step *state.Step) {
 	for {
-		a, ok := step.Next(r.crew.busy + len(r.starts))
+		a, ok := step.Next(r.busy + len(r.starts))
 		if !ok {
 			return
 		}
@@ -350,11 +334,4 @@ func (r *Runner) allow() {
 		}
 	}
 	r.cfg.Meter.Allow(left, running)
-}
-
-// drain ends and waits for the workers that an error left in flight, so that
-// nothing outlives Run.
-func (r *Runner) drain() {
-	r.end(brokenStop)
-	r.crew.drain()
 }

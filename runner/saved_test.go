@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -29,41 +28,6 @@ func TestNothingStartsBeforeItIsSaved(t *testing.T) {
 			same(t, fmt.Sprintf("invocations that were started up to save %d", n), r.State().Progress.Launches, len(l.orders))
 		})
 	}
-}
-
-// snapshots is a store that notes when it is given snapshots.
-type snapshots struct {
-	*memory
-	at []time.Time
-}
-
-func (s *snapshots) Append(d *state.Delta) error { return s.memory.Append(d) }
-
-func (s *snapshots) Fold(r *state.Run, d *state.Delta) error {
-	s.at = append(s.at, time.Now())
-	return s.memory.Fold(r, d)
-}
-
-// TestASignalIsSavedAtOnce: the run is complete in one file before anything in flight is
-// waited for.
-func TestASignalIsSavedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newWorld(t, "END", nil)
-		l.slow = time.Hour
-		s := &snapshots{memory: l.store}
-		l.cfg.Store = s
-		began := time.Now()
-		go func() {
-			time.Sleep(time.Minute)
-			l.stop <- "SIGINT"
-		}()
-		l.drive(false, state.Cancelled)
-		var after []time.Duration
-		for _, at := range s.at {
-			after = append(after, at.Sub(began))
-		}
-		same(t, "snapshots: at the beginning, at the signal, at the end", []time.Duration{0, time.Minute, time.Minute + 3*time.Second}, after[:min(3, len(after))])
-	})
 }
 
 // TestWhatAKilledProcessUsedIsBooked: what was seen of an invocation that a crash cut off

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -24,41 +25,16 @@ type teller struct {
 	telling  Telling
 	redact   func(string) string
 	now      func() time.Time
-	excerpts excerpts
+	// excerpts are the first and last lines of the state executions under way, by agent.
+	excerpts map[string]*Excerpt
 }
 
-// excerpts are the first and last lines of the state executions under way, by
-// agent.
-type excerpts map[string]*Excerpt
-
-// takes reports whether a line is told now. One that is not may be among the last
-// lines, which are told when the execution ends.
-func (e excerpts) takes(agent, line string) bool {
-	r, ok := e[agent]
-	if !ok {
-		r = &Excerpt{First: saidFirst, Last: saidLast}
-		e[agent] = r
-	}
-	return r.Takes(line)
-}
-
-// ended returns the agents whose execution a step ends; all of them when it is the
-// last step.
-func (e excerpts) ended(step *state.Step, isLast bool) []string {
-	var agents []string
-	for id := range e {
-		a, ok := step.Agent(id)
-		if isLast || !ok || a.Exec == nil || a.Status == state.Stuck {
-			agents = append(agents, id)
-		}
-	}
-	slices.Sort(agents)
-	return agents
-}
-
-// endExcerpts tells the last lines of the executions that a step ends.
+// endExcerpts tells the last lines of the executions that a step ends; of all when it is the last step.
 func (t *teller) endExcerpts(run *state.Run, step *state.Step, isLast bool) {
-	for _, id := range t.excerpts.ended(step, isLast) {
+	for _, id := range slices.Sorted(maps.Keys(t.excerpts)) {
+		if now, ok := step.Agent(id); ok && !isLast && now.Exec != nil && now.Status != state.Stuck {
+			continue
+		}
 		if a, ok := run.Agent(id); ok {
 			t.excerpts[id].Each(func(line string) { t.tell(run, a, line) })
 		}
@@ -94,7 +70,12 @@ func (t *teller) say(run *state.Run, a *state.Agent, text string) bool {
 			text = string(runes[:maxSaid])
 		}
 	}
-	if t.telling != TellAll && !t.excerpts.takes(a.ID, text) {
+	x := t.excerpts[a.ID]
+	if x == nil {
+		x = &Excerpt{First: saidFirst, Last: saidLast}
+		t.excerpts[a.ID] = x
+	}
+	if t.telling != TellAll && !x.Takes(text) {
 		return false
 	}
 	t.tell(run, a, text)
@@ -118,13 +99,4 @@ func (t *teller) note(run *state.Run, a *state.Agent, text string) {
 		return
 	}
 	t.reporter.Note(a.ID, a.State, text)
-}
-
-// noteStarts tells what people should know of the invocations that a step has started.
-func (t *teller) noteStarts(run *state.Run, starts []start) {
-	for _, s := range starts {
-		if a, ok := run.Agent(s.order.Agent); ok && s.note != "" {
-			t.note(run, a, s.note)
-		}
-	}
 }

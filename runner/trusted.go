@@ -17,7 +17,7 @@ type HandedOver struct {
 // domain of its own, a home and a place for temporary files; and the agents' work, if it gets that. The caller
 // calls end when the script has ended.
 func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
-	own, err := os.MkdirTemp(w.ownDir, "s")
+	own, err := os.MkdirTemp(w.cfg.OwnDir, "s")
 	if err != nil {
 		return nil, &Failure{Class: Machine, Message: "make a folder for the script: " + err.Error()}
 	}
@@ -36,10 +36,10 @@ func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
 		end()
 		return nil, &Failure{Class: Machine, Message: "make a folder for the script: " + err.Error()}
 	}
-	if o.Script.Work == nil || w.handOver == nil {
+	if o.Script.Work == nil || w.cfg.HandOver == nil {
 		return end, nil
 	}
-	got, err := w.handOver(ctx, *o.Script.Work, folder("work"))
+	got, err := w.cfg.HandOver(ctx, *o.Script.Work, folder("work"))
 	if err != nil {
 		end()
 		return nil, &Failure{Class: Fatal, Message: "work=true: the agents' work can't be handed over: " + err.Error()}

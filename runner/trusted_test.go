@@ -19,9 +19,9 @@ func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 	own := t.TempDir()
 	var got Order
 	work := Work{Dir: "/work", Others: map[string]string{"main_fix1": "/other"}, At: time.Unix(1, 0)}
-	w := worker{
-		ownDir: own,
-		scripts: backendFunc(func(o Order) {
+	w := worker{cfg: &Config{
+		OwnDir: own,
+		Scripts: backendFunc(func(o Order) {
 			got = o
 			for _, folder := range append(valuesOf(o.Env, "HOME", "TMPDIR", "TMP", "TEMP"), o.Dir) {
 				if left, err := os.ReadDir(folder); err != nil || len(left) > 0 || !strings.HasPrefix(folder, own) {
@@ -29,13 +29,13 @@ func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 				}
 			}
 		}),
-		handOver: func(_ context.Context, w Work, to string) (HandedOver, error) {
+		HandOver: func(_ context.Context, w Work, to string) (HandedOver, error) {
 			if w.Dir != work.Dir || w.At != work.At || w.Others["main_fix1"] != "/other" {
 				t.Errorf("handed over: got %+v, want %+v", w, work)
 			}
 			return HandedOver{Repository: filepath.Join(to, "work.git"), Lacks: filepath.Join(to, "lacks")}, nil
 		},
-	}
+	}}
 	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: filepath.Join(own, "PUSH.sh"), IsTrusted: true, Cage: &cage.Cage{}, Work: &work}}
 	if _, err := w.invoke(t.Context(), o, nil); err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func (r *Runner) holds(step *state.Step) bool {
 // isOver reports whether the run, which stayed only because People had to be told of a
 // question, is to be closed now that they were.
 func (r *Runner) isOver(told int) bool {
-	if r.asking.told == told || r.crew.busy > 0 || r.run.Progress.Status != state.Running {
+	if r.asking.told == told || r.busy > 0 || r.run.Progress.Status != state.Running {
 		return false
 	}
 	return r.isLast(r.newStep(r.now()))

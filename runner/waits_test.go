@@ -143,30 +143,6 @@ func TestAKillAnywhereBetweenWaits(t *testing.T) {
 	}, func(l *loop, _ *state.Run) { l.wantWaiters() })
 }
 
-// TestARunInFivePartsIsOneRun: cut by deadlines, it has the results, the money, the joins and the
-// answers of one that isn't.
-func TestARunInFivePartsIsOneRun(t *testing.T) {
-	for _, parallel := range []int{1, 3} {
-		for _, cuts := range [][]time.Duration{
-			{2500 * time.Millisecond, 3500 * time.Millisecond, 4 * time.Minute, 6*time.Minute + 5*time.Second},
-			{500 * time.Millisecond, time.Second, 10*time.Minute + 500*time.Millisecond, 3500 * time.Millisecond},
-		} {
-			synctest.Test(t, func(t *testing.T) {
-				l := newWaiters(t, parallel)
-				for i, after := range append(cuts, 0) {
-					l.cfg.Deadline, l.cfg.People = after, octocat()
-					want := state.Suspended
-					if after == 0 {
-						want = state.Completed
-					}
-					l.drive(i > 0, want)
-				}
-				l.wantWaiters()
-			})
-		}
-	}
-}
-
 // TestHold: a run stays for a time that comes soon enough, and for a retry as long as that
 // takes; never for the timeout of a question.
 func TestHold(t *testing.T) {
@@ -246,29 +222,5 @@ func TestPeopleCanEndAQuestion(t *testing.T) {
 		}()
 		l.drive(false, state.Completed)
 		same(t, "result", []string{"main=late"}, ended(l.run))
-	})
-}
-
-// TestAKillAnywhereBetweenJobs: each agent is handed over once, and each state runs in its
-// own job.
-func TestAKillAnywhereBetweenJobs(t *testing.T) {
-	killedAnywhere(t, func(t *testing.T) *loop {
-		l := newLoop(t, flow{
-			"A": `<fork next="B">PUB</fork>`, "B": `<join>END</join>`, "PUB": "---\njob: publish\n---\n<goto>MORE</goto>",
-			"MORE": "---\njob: publish\n---\n<result>published</result>", "END": "joined {{result}}\n<result>end</result>",
-		}, func(o *state.Options) { o.MaxParallel = 2 })
-		l.cfg.Jobs = []string{"main"}
-		return l
-	}, func(l *loop, resumed bool) {
-		l.drive(resumed, state.Suspended)
-		same(l.t, "handed over, states of the other job", []int{1, 0}, []int{l.run.Agents[1].Handed, len(l.asked("PUB"))})
-	}, func(l *loop, _ *state.Run) {
-		l.cfg.Jobs = []string{"publish"}
-		l.drive(true, state.Suspended)
-		same(l.t, "handed back", []string{"main"}, l.run.NextJobs())
-		l.cfg.Jobs = []string{"main"}
-		l.drive(true, state.Completed)
-		same(l.t, "results", []string{"main=end", "main_pub1=published"}, ended(l.run))
-		same(l.t, "cost", 5*state.Dollar/10, l.run.Progress.TotalUSD)
 	})
 }

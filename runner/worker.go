@@ -14,20 +14,16 @@ import (
 // worker runs invocations. Its work is the only code of this package outside the
 // owner; the owner always receives what it sends.
 type worker struct {
-	agents   map[string]Agent
-	scripts  Backend
-	verifier Verifier
-	mail     chan<- message
-	kept     <-chan struct{} // prompts wait for it; nil: they don't
-	ownDir   string          // Config.OwnDir
-	handOver func(ctx context.Context, w Work, to string) (HandedOver, error)
+	cfg  *Config
+	mail chan<- message
+	kept <-chan struct{} // prompts wait for it; nil: they don't
 }
 
 // work runs one invocation.
 func (w worker) work(ctx context.Context, o Order) {
 	tell := func(p Progress) { w.mail <- message{agent: o.Agent, progress: &p} }
 	if o.Checks != nil {
-		v := w.verifier.Verify(ctx, *o.Checks, func(p Progress) {
+		v := w.cfg.Verifier.Verify(ctx, *o.Checks, func(p Progress) {
 			if o.Telling != TellNothing {
 				tell(p)
 			}
@@ -56,7 +52,7 @@ func (w worker) end(o Order, a Answer) *int64 {
 	if o.Prompt.Session == state.Resume && !state.ValidSession(c.CLI) {
 		c.CLI = o.Prompt.CLIID
 	}
-	n, ok := w.agents[o.Prompt.Backend].Length(c)
+	n, ok := w.cfg.Agents[o.Prompt.Backend].Length(c)
 	if !ok {
 		return nil
 	}
@@ -79,9 +75,7 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 		defer os.Remove(o.Script.PayloadFile)
 	}
 	if o.DebugDir != "" {
-		if err := os.MkdirAll(o.DebugDir, 0o700); err != nil {
-			o.DebugDir = ""
-		}
+		_ = os.MkdirAll(o.DebugDir, 0o700) // recording never fails a run
 	}
 	if o.Script.IsTrusted {
 		end, err := w.alone(ctx, &o)
@@ -91,15 +85,15 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 		defer end()
 	}
 	if o.Kind == protocol.Script {
-		return w.scripts.Run(ctx, o, tell)
+		return w.cfg.Scripts.Run(ctx, o, tell)
 	}
 	if o.Prompt.IsChecked {
-		if err := w.verifier.Ready(); err != nil {
+		if err := w.cfg.Verifier.Ready(); err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "done_when: " + err.Error()}
 		}
 	}
 	w.wait(ctx)
-	return w.agents[o.Prompt.Backend].Run(ctx, o, tell)
+	return w.cfg.Agents[o.Prompt.Backend].Run(ctx, o, tell)
 }
 
 // wait returns when the files of the workspace are kept as the prompt before has left them.
