@@ -15,7 +15,10 @@ const (
 	maxBody = maxHeld / 2
 )
 
-var errNoLength = errors.New("a request has to say its length")
+var (
+	errNoLength = errors.New("a request has to say its length")
+	errTooLong  = fmt.Errorf("the request is over %d MiB", maxBody>>20)
+)
 
 // hold reads the body of r whole and makes r one that has it at hand. The server closes the body of a
 // request as soon as its answer begins; an upstream that answers at once would otherwise lose its
@@ -27,7 +30,7 @@ func (a *Account) hold(r *http.Request) (release func(), err error) {
 	case n < 0:
 		return nil, errNoLength
 	case n > maxBody:
-		return nil, &http.MaxBytesError{Limit: maxBody}
+		return nil, errTooLong
 	}
 	if err := a.room.Acquire(r.Context(), n); err != nil {
 		return nil, err
@@ -52,10 +55,9 @@ func (a *Account) hold(r *http.Request) (release func(), err error) {
 
 // unreadable answers a request whose body could not be read.
 func (p *Proxy) unreadable(w http.ResponseWriter, r *http.Request, v *vendor, err error) {
-	var long *http.MaxBytesError
 	switch {
-	case errors.As(err, &long):
-		v.refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is over %d MiB", maxBody>>20))
+	case errors.Is(err, errTooLong):
+		v.refuse(w, http.StatusRequestEntityTooLarge, err.Error())
 	case errors.Is(err, errNoLength):
 		v.refuse(w, http.StatusLengthRequired, err.Error())
 	case r.Context().Err() != nil || errors.Is(err, io.ErrUnexpectedEOF): // the client has left

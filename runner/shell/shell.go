@@ -9,7 +9,6 @@ package shell
 
 import (
 	"context"
-	"errors"
 	"io"
 	"path/filepath"
 	"slices"
@@ -135,15 +134,12 @@ func seenPath(env, hidden []string) string {
 // message collects stdout.
 type message struct{ strings.Builder }
 
-var errTooLong = errors.New("message too long")
-
 // Write implements io.Writer. It fails when the message gets longer than
 // MaxMessage, and keeps what fits.
 func (m *message) Write(p []byte) (int, error) {
-	room := MaxMessage - m.Len()
-	if len(p) > room {
-		m.Builder.Write(p[:room])
-		return room, errTooLong
+	n, _ := m.Builder.Write(p[:min(len(p), MaxMessage-m.Len())])
+	if n < len(p) {
+		return n, io.ErrShortWrite
 	}
-	return m.Builder.Write(p)
+	return n, nil
 }
