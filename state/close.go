@@ -115,10 +115,9 @@ func (s *Step) Close(c Closing) {
 	}
 	s.tellLimits()
 	outcome, detail := outcomeOf(p, s.hasResults())
-	spent := s.ledger().spent()
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
-		CostUSD: p.TotalUSD, InheritedUSD: s.run.InheritedUSD, Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: unfinished(s.Agents()),
+		Spent: s.ledger().spent(), InheritedUSD: s.run.InheritedUSD, Unfinished: unfinished(s.Agents()),
 		Iterations: p.Iterations - s.run.RerunOf.before(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
 	}
 	if text, ok := s.result(); ok {

@@ -134,7 +134,7 @@ func (x *execution) endAttempt(failed NodeAttempt, lost ...string) {
 func (x *execution) verdict(v Verification) NodeAttempt {
 	e := x.agent.Exec
 	n := NodeAttempt{
-		Attempt: e.Attempt, CostUSD: e.AttemptSpent.USD, Estimated: e.AttemptSpent.Estimated, Unknown: e.AttemptSpent.Unknown, Unpriced: e.AttemptSpent.Unpriced, Results: append([]CommandResult{}, v.Results...),
+		Attempt: e.Attempt, Spent: e.AttemptSpent, Results: append([]CommandResult{}, v.Results...),
 		DurationS: max(0, x.now.Sub(e.AttemptStarted)).Round(time.Millisecond).Seconds(),
 	}
 	if e.Attempt > 1 {

@@ -147,7 +147,7 @@ func TestAttemptsAndBackoff(t *testing.T) {
 			if i > 0 {
 				equal(t, "wait in the event", *n.BackoffS, c.waits[i-1].Seconds())
 			}
-			equal(t, "verdict", []any{n.Attempt, n.Converged, n.CostUSD}, []any{i + 1, i+1 == c.passes, state.USD(1)})
+			equal(t, "verdict", []any{n.Attempt, n.Converged, n.USD}, []any{i + 1, i+1 == c.passes, state.USD(1)})
 		}
 		isDone := p.agent("main").State == "B.md" && len(p.run.Agents) == 2
 		equal(t, "it was done, and its move made", isDone, c.passes > 0)

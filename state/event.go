@@ -63,24 +63,21 @@ type AgentOutput struct {
 
 // StateFinished says how a state execution ended.
 type StateFinished struct {
-	OK         bool           `json:"ok"`                       // it ended in an accepted transition
-	DurationMS int64          `json:"duration_ms"`              // since it began, waits included, the time between two jobs not
-	CostUSD    USD            `json:"cost_usd"`                 // of all its invocations
-	Estimated  bool           `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
-	Unknown    int            `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
-	Unpriced   int64          `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd: their model has no price
-	Models     map[string]USD `json:"models,omitempty"`         // what of it is known by model; absent when nothing is
-	Tokens     *Tokens        `json:"tokens,omitempty"`         // of all its invocations, as far as they are known; prompts only
-	SessionID  string         `json:"session_id,omitempty"`     // prompts only
-	Turns      int            `json:"turns"`                    // of the model, in all its invocations
-	Denied     []string       `json:"denied"`                   // tool uses that were refused; never null
-	Refusals   []Refusal      `json:"refusals,omitempty"`       // the first of denied, each once, with what is known about it
-	CLI        string         `json:"agent_cli,omitempty"`      // version and path of the agent CLI, after its name unless it is the default one; prompts only
-	Error      string         `json:"error,omitempty"`          // why it is not ok
-	ExitCode   *int           `json:"exit_code,omitempty"`      // of the last invocation; -1 when a signal ended it, or it never started
-	Signal     string         `json:"signal,omitempty"`         // that ended it, as in "SIGKILL"; absent when it exited
-	StdoutTail string         `json:"stdout_tail,omitempty"`    // of a script that failed: the last 4096 bytes of its stdout
-	StderrTail string         `json:"stderr_tail,omitempty"`    // of a script that failed: the last 4096 bytes of its stderr
+	OK         bool  `json:"ok"`          // it ended in an accepted transition
+	DurationMS int64 `json:"duration_ms"` // since it began, waits included, the time between two jobs not
+	Spent
+	Models     map[string]USD `json:"models,omitempty"`      // what of it is known by model; absent when nothing is
+	Tokens     *Tokens        `json:"tokens,omitempty"`      // of all its invocations, as far as they are known; prompts only
+	SessionID  string         `json:"session_id,omitempty"`  // prompts only
+	Turns      int            `json:"turns"`                 // of the model, in all its invocations
+	Denied     []string       `json:"denied"`                // tool uses that were refused; never null
+	Refusals   []Refusal      `json:"refusals,omitempty"`    // the first of denied, each once, with what is known about it
+	CLI        string         `json:"agent_cli,omitempty"`   // version and path of the agent CLI, after its name unless it is the default one; prompts only
+	Error      string         `json:"error,omitempty"`       // why it is not ok
+	ExitCode   *int           `json:"exit_code,omitempty"`   // of the last invocation; -1 when a signal ended it, or it never started
+	Signal     string         `json:"signal,omitempty"`      // that ended it, as in "SIGKILL"; absent when it exited
+	StdoutTail string         `json:"stdout_tail,omitempty"` // of a script that failed: the last 4096 bytes of its stdout
+	StderrTail string         `json:"stderr_tail,omitempty"` // of a script that failed: the last 4096 bytes of its stderr
 
 	// Attempt is in no log: it is for the debug folder.
 	Attempt int `json:"-"`
@@ -132,17 +129,14 @@ type AgentFinished struct {
 
 // NodeAttempt is the verdict on one attempt of a state with done_when.
 type NodeAttempt struct {
-	Attempt   int             `json:"attempt"`                  // from 1
-	DurationS float64         `json:"duration_s"`               // of the agent run and the commands
-	Converged bool            `json:"converged"`                // the state is done
-	BackoffS  *float64        `json:"backoff_s,omitempty"`      // the wait before the attempt; absent for the first
-	Reason    string          `json:"reason,omitempty"`         // why it did not converge
-	Protected []string        `json:"protected,omitempty"`      // protected files that it had changed; they are as they were again
-	CostUSD   USD             `json:"cost_usd"`                 // of the attempt
-	Estimated bool            `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
-	Unknown   int             `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd
-	Unpriced  int64           `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd
-	Results   []CommandResult `json:"done_when_results"`        // of each command, in order; never null
+	Attempt   int      `json:"attempt"`             // from 1
+	DurationS float64  `json:"duration_s"`          // of the agent run and the commands
+	Converged bool     `json:"converged"`           // the state is done
+	BackoffS  *float64 `json:"backoff_s,omitempty"` // the wait before the attempt; absent for the first
+	Reason    string   `json:"reason,omitempty"`    // why it did not converge
+	Protected []string `json:"protected,omitempty"` // protected files that it had changed; they are as they were again
+	Spent
+	Results []CommandResult `json:"done_when_results"` // of each command, in order; never null
 }
 
 // CommandResult is how one done_when command ended.
@@ -190,45 +184,27 @@ func (l *Limit) Spent() Spent {
 
 // RunFinished closes the log, and each part of it before a resume.
 type RunFinished struct {
-	Status       Status       `json:"status"`                   // of the run; never running
-	Outcome      string       `json:"outcome"`                  // the status, but of a completed run "clean" or "clean_with_flake"
-	Detail       string       `json:"detail,omitempty"`         // of a failed one: "partial" when some agents ended with a result, else "catastrophic"
-	Reason       string       `json:"reason,omitempty"`         // why it is not completed
-	CostUSD      USD          `json:"cost_usd"`                 // of the whole run
-	InheritedUSD USD          `json:"inherited_usd,omitempty"`  // what the run had cost of which this one began as a copy; not in cost_usd
-	Estimated    bool         `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
-	Unknown      int          `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd: nobody knows what they cost
-	Unpriced     int64        `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd: their model has no price
-	Unfinished   []Unfinished `json:"unfinished,omitempty"`     // what was spent in state executions that a resume continues
-	Iterations   int          `json:"iterations"`               // state executions begun
-	FlakeRetries int          `json:"flake_retries"`            // state executions that were done only after a failed attempt
-	Result       *Text        `json:"result,omitempty"`         // of the first agent; absent while it has none
-	DurationMS   int64        `json:"duration_ms"`              // since this process began to drive the run
+	Status  Status `json:"status"`           // of the run; never running
+	Outcome string `json:"outcome"`          // the status, but of a completed run "clean" or "clean_with_flake"
+	Detail  string `json:"detail,omitempty"` // of a failed one: "partial" when some agents ended with a result, else "catastrophic"
+	Reason  string `json:"reason,omitempty"` // why it is not completed
+	Spent
+	InheritedUSD USD          `json:"inherited_usd,omitempty"` // what the run had cost of which this one began as a copy; not in cost_usd
+	Unfinished   []Unfinished `json:"unfinished,omitempty"`    // what was spent in state executions that a resume continues
+	Iterations   int          `json:"iterations"`              // state executions begun
+	FlakeRetries int          `json:"flake_retries"`           // state executions that were done only after a failed attempt
+	Result       *Text        `json:"result,omitempty"`        // of the first agent; absent while it has none
+	DurationMS   int64        `json:"duration_ms"`             // since this process began to drive the run
 }
 
 // Unfinished is what a state execution has cost that did not end with the run. A
 // later state_finished of it has this in it.
 type Unfinished struct {
-	Agent     string         `json:"agent"`                    // whose it is
-	State     string         `json:"state"`                    // file name
-	CostUSD   USD            `json:"cost_usd"`                 // of its invocations so far
-	Estimated bool           `json:"cost_estimated,omitempty"` // part of cost_usd is an estimate
-	Unknown   int            `json:"cost_unknown,omitempty"`   // invocations that are not in cost_usd
-	Unpriced  int64          `json:"cost_unpriced,omitempty"`  // tokens that are not in cost_usd
-	Models    map[string]USD `json:"models,omitempty"`         // what of cost_usd is known by model
+	Agent string `json:"agent"` // whose it is
+	State string `json:"state"` // file name
+	Spent
+	Models map[string]USD `json:"models,omitempty"` // what of cost_usd is known by model
 }
-
-// Spent is what the execution cost.
-func (b *StateFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
-
-// Spent is what the attempt cost.
-func (b *NodeAttempt) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
-
-// Spent is what the run cost.
-func (b *RunFinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
-
-// Spent is what the execution has cost so far.
-func (b *Unfinished) Spent() Spent { return Spent{b.CostUSD, b.Estimated, b.Unknown, b.Unpriced} }
 
 // Type implements Body.
 func (*RunStarted) Type() string { return "run_started" }

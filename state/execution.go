@@ -113,7 +113,7 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 	e := x.agent.Exec
 	f := &StateFinished{
 		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
-		CostUSD: e.Spent.USD, Estimated: e.Spent.Estimated, Unknown: e.Spent.Unknown, Unpriced: e.Spent.Unpriced, Models: e.Models, Tokens: e.Tokens,
+		Spent: e.Spent, Models: e.Models, Tokens: e.Tokens,
 		Turns: e.Turns, Denied: append([]string{}, e.Denied...), Refusals: e.Refusals, CLI: e.AgentCLI, Error: why,
 		Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}

@@ -252,9 +252,7 @@ func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 		if e == nil || a.Status == Stuck || e.Spent == (Spent{}) {
 			continue
 		}
-		list = append(list, Unfinished{
-			Agent: a.ID, State: a.State, CostUSD: e.Spent.USD, Estimated: e.Spent.Estimated, Unknown: e.Spent.Unknown, Unpriced: e.Spent.Unpriced, Models: e.Models,
-		})
+		list = append(list, Unfinished{Agent: a.ID, State: a.State, Spent: e.Spent, Models: e.Models})
 	}
 	return list
 }

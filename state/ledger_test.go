@@ -22,7 +22,7 @@ func TestEveryProcessIsBooked(t *testing.T) {
 	p.ends("main", state.Outcome{Session: "other", Cost: cost(3), Failure: &state.Failure{Class: state.Transient, Message: "x"}})
 	p.ends("main", state.Outcome{Cost: cost(5), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"})
 	p.ends("main", moves(7, goTo("S.sh")))
-	equal(t, "cost of the state", bodies[*state.StateFinished](p)[0].CostUSD, state.USD(15))
+	equal(t, "cost of the state", bodies[*state.StateFinished](p)[0].USD, state.USD(15))
 	p.turn("main", goTo("B.md"))
 	p.start("main")
 	p.resume(nil)

@@ -35,7 +35,7 @@ func TestCostByModel(t *testing.T) {
 		}
 		done := bodies[*state.StateFinished](p)
 		equal(t, "executions that ended", len(done), 3)
-		equal(t, "costs", []state.USD{done[0].CostUSD, done[1].CostUSD, done[2].CostUSD}, []state.USD{4 * state.Dollar, state.Dollar, state.Dollar})
+		equal(t, "costs", []state.USD{done[0].USD, done[1].USD, done[2].USD}, []state.USD{4 * state.Dollar, state.Dollar, state.Dollar})
 		equal(t, "by model", []map[string]state.USD{done[0].Models, done[1].Models, done[2].Models},
 			[]map[string]state.USD{{"opus": 8, "haiku": 1, "sonnet": 11}, {"opus": 2}, nil})
 	}

@@ -29,7 +29,7 @@ func TestTokensWithoutAPrice(t *testing.T) {
 	equal(t, "without a budget", p.next(0), "main")
 	equal(t, "spent", p.run.Spent(), state.Spent{Unpriced: 4 * 1234})
 	last := bodies[*state.StateFinished](p)[3]
-	equal(t, "of the state", []any{last.CostUSD, last.Unpriced, last.Unknown, *last.Tokens},
+	equal(t, "of the state", []any{last.USD, last.Unpriced, last.Unknown, *last.Tokens},
 		[]any{state.USD(0), int64(1234), 0, state.Tokens{Input: 1030, Cached: 200, Output: 4}})
 	p.ends("main", inTokens(used, 7, 0))
 	equal(t, "some with a price", p.run.Spent(), state.Spent{USD: 7, Unpriced: 4 * 1234})

@@ -82,11 +82,11 @@ func (f *findings) told(l Left) {
 	total := state.Spent{}
 	for _, e := range l.Events {
 		b, ok := e.Body.(*state.RunFinished)
-		if ok && (b.CostUSD < total.USD || b.Unpriced < total.Unpriced) {
-			f.add("P-5", "event %d: the run has cost %s, after %s", e.Seq, b.Spent(), total)
+		if ok && (b.USD < total.USD || b.Unpriced < total.Unpriced) {
+			f.add("P-5", "event %d: the run has cost %s, after %s", e.Seq, b.Spent, total)
 		}
 		if ok {
-			total = b.Spent()
+			total = b.Spent
 		}
 	}
 }

@@ -79,7 +79,7 @@ func lastEnd(events []state.Event) *state.RunFinished {
 
 func isEndOf(b *state.RunFinished, run *state.Run) bool {
 	p := run.Progress
-	return b.Status == p.Status && b.Reason == p.Reason && b.CostUSD == p.TotalUSD && b.Unknown == run.Spent().Unknown &&
+	return b.Status == p.Status && b.Reason == p.Reason && b.USD == p.TotalUSD && b.Unknown == run.Spent().Unknown &&
 		b.Iterations == run.Begun() && b.FlakeRetries == p.FlakeRetries
 }
 

@@ -76,7 +76,7 @@ func build(t *testing.T, s Source) *Report {
 // prompt adds an execution of a prompt that ends well.
 func (l *log) prompt(exec int, agent, session string) {
 	l.add(exec, agent, "A.md", &state.StateStarted{Kind: "prompt", SessionID: session, Cwd: "/d"})
-	l.add(exec, agent, "A.md", &state.StateFinished{OK: true, SessionID: session, CLI: "2.1.330 /bin/claude", CostUSD: state.Dollar})
+	l.add(exec, agent, "A.md", &state.StateFinished{OK: true, SessionID: session, CLI: "2.1.330 /bin/claude", Spent: state.Spent{USD: state.Dollar}})
 	l.add(exec, agent, "A.md", &state.Transition{Tag: "goto", Target: "A.md", From: "A.md"})
 }
 
@@ -91,10 +91,10 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	l.add(0, "", "", &state.RunStarted{Resumed: true}) // the process was lost before
 	l.add(1, "main", "A.md", &state.AttemptInterrupted{Attempt: 1, Reason: "crash"})
 	l.add(1, "main", "A.md", &state.StateStarted{Kind: "prompt", SessionID: "s"})
-	l.add(1, "main", "A.md", &state.StateFinished{OK: true, CostUSD: state.Dollar, Models: map[string]state.USD{"opus": state.Dollar}})
+	l.add(1, "main", "A.md", &state.StateFinished{OK: true, Spent: state.Spent{USD: state.Dollar}, Models: map[string]state.USD{"opus": state.Dollar}})
 	l.add(1, "main", "A.md", &state.Transition{Tag: "ask", Target: "B.sh", From: "A.md"})
 	l.add(0, "main", "B.sh", &state.AgentWaits{For: state.ForAnswer, Question: "Well?", Number: 1})
-	l.add(0, "", "", &state.RunFinished{Status: state.Suspended, CostUSD: state.Dollar})
+	l.add(0, "", "", &state.RunFinished{Status: state.Suspended, Spent: state.Spent{USD: state.Dollar}})
 	l.add(0, "", "", &state.RunStarted{Resumed: true})
 	l.add(0, "main", "B.sh", &state.AgentGoesOn{By: "alice"})
 	l.add(2, "main", "B.sh", &state.StateStarted{Kind: "script"})
@@ -246,7 +246,7 @@ func TestHugeRunsAreBounded(t *testing.T) {
 		l.add(i, agent, "A.sh", &state.StateStarted{Kind: "script"})
 		l.add(i, agent, "A.sh", &state.AgentOutput{Text: text[:1000]})
 		l.add(i, agent, "A.sh", &state.NodeAttempt{Attempt: 1, Results: []state.CommandResult{{Cmd: "x", Tail: text}}})
-		l.add(i, agent, "A.sh", &state.StateFinished{OK: i != 3, CostUSD: 1000, Error: text, StdoutTail: text, StderrTail: text})
+		l.add(i, agent, "A.sh", &state.StateFinished{OK: i != 3, Spent: state.Spent{USD: 1000}, Error: text, StdoutTail: text, StderrTail: text})
 		result := state.Text(text)
 		l.add(i, agent, "A.sh", &state.AgentFinished{Result: &result})
 	}

@@ -54,7 +54,7 @@ func asked(open []Wait) string {
 }
 
 func (a *Annotations) headline(b *state.RunFinished) string {
-	text := strings.ReplaceAll(name(string(b.Status)), "_", " ") + " in " + millis(b.DurationMS) + ", " + b.Spent().String()
+	text := strings.ReplaceAll(name(string(b.Status)), "_", " ") + " in " + millis(b.DurationMS) + ", " + b.Spent.String()
 	if budget := a.model.budget(); budget > 0 {
 		text += " of " + budget.Dollars()
 	}

@@ -49,7 +49,7 @@ func (d *Debug) Report(e state.Event) error {
 	}
 	switch b := e.Body.(type) {
 	case *state.NodeAttempt:
-		r.Finished, r.DurationMS, r.CostUSD = e.Time, int64(b.DurationS*1000), b.CostUSD
+		r.Finished, r.DurationMS, r.CostUSD = e.Time, int64(b.DurationS*1000), b.USD
 	case *state.StateFinished:
 	case *state.Transition:
 		if x.isOpen() {

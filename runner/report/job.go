@@ -221,7 +221,7 @@ func (j *Job) end(e state.Event, b *state.StateFinished) {
 	if !b.OK {
 		word = "failed"
 	}
-	j.remove(v, fmt.Sprintf("%s: %s after %s, %s", v.title(), word, millis(b.DurationMS), b.Spent()))
+	j.remove(v, fmt.Sprintf("%s: %s after %s, %s", v.title(), word, millis(b.DurationMS), b.Spent))
 }
 
 // interrupt ends what is shown of an agent that was cut off; nil for none.

@@ -155,7 +155,7 @@ func folder(b *state.StateStarted) string {
 
 func endLine(e state.Event, b *state.StateFinished) line {
 	l := line{agent: e.Agent, state: e.State, mark: fine}
-	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), b.Spent())
+	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), b.Spent)
 	if !b.OK {
 		l.mark, l.text, l.rank = failed, b.Error, vital
 	}
@@ -235,7 +235,7 @@ func verdictText(b *state.NodeAttempt) string {
 	if b.Converged {
 		word = "done"
 	}
-	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, Seconds(b.DurationS), b.Spent())
+	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, Seconds(b.DurationS), b.Spent)
 	if why := b.Lack(); why != "" {
 		text += ": " + why
 	}
@@ -283,7 +283,7 @@ func limitLine(l line, b *state.Limit) line {
 // lastLine says how the run ended. If told is true, lines before have said why agents failed.
 func lastLine(b *state.RunFinished, budget state.USD, told bool) line {
 	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
-	l.figures = "in " + millis(b.DurationMS) + ", " + b.Spent().String()
+	l.figures = "in " + millis(b.DurationMS) + ", " + b.Spent.String()
 	if budget > 0 {
 		l.figures += " of " + budget.Dollars()
 	}

@@ -145,7 +145,7 @@ func (m *Model) end(e state.Event, b *state.RunFinished) {
 	}
 	for i := range b.Unfinished {
 		if a := m.agents[b.Unfinished[i].Agent]; a != nil {
-			a.setUnfinished(b.Unfinished[i].Spent(), b.Unfinished[i].Models)
+			a.setUnfinished(b.Unfinished[i].Spent, b.Unfinished[i].Models)
 		}
 	}
 	m.pause(m.Now)
@@ -323,8 +323,8 @@ func (m *Model) start(e state.Event, b *state.StateStarted, a *Agent) {
 
 // finish takes the end of an execution.
 func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
-	m.spent.since = m.spent.since.Plus(b.Spent().Minus(a.open().spent()))
-	spent := Spent{b.Spent(), b.Tokens}
+	m.spent.since = m.spent.since.Plus(b.Spent.Minus(a.open().spent()))
+	spent := Spent{b.Spent, b.Tokens}
 	a.ended = a.ended.Plus(spent)
 	if b.CLI != "" {
 		m.CLI = b.CLI

@@ -137,7 +137,7 @@ type runCosts struct {
 
 // end takes the total that the end of a part of the run has.
 func (c *runCosts) end(b *state.RunFinished) {
-	c.counted, c.since, c.atLimit = b.Spent(), state.Spent{}, state.Spent{}
+	c.counted, c.since, c.atLimit = b.Spent, state.Spent{}, state.Spent{}
 }
 
 // total is what the run has cost so far, as far as events tell.
@@ -174,7 +174,7 @@ func (x *Exec) inAttempts(since time.Time) (sum state.Spent) {
 	}
 	for i := range x.Attempts {
 		if a := &x.Attempts[i]; !a.Ended.Before(since) {
-			sum = sum.Plus(a.Spent())
+			sum = sum.Plus(a.Spent)
 		}
 	}
 	return sum

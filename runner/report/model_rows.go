@@ -246,7 +246,7 @@ func (x *Exec) finish(e state.Event, b *state.StateFinished) {
 	if x.work.isRepeated {
 		x.DurationMS += x.work.worked.Milliseconds()
 	}
-	x.Spent, x.Models, x.Turns, x.AgentCLI = Spent{b.Spent(), b.Tokens}, b.Models, b.Turns, b.CLI
+	x.Spent, x.Models, x.Turns, x.AgentCLI = Spent{b.Spent, b.Tokens}, b.Models, b.Turns, b.CLI
 	if b.SessionID != "" {
 		x.SessionID = b.SessionID
 	}

@@ -46,15 +46,15 @@ func TestModelGolden(t *testing.T) {
 // costs and the time worked on it, whatever was pending, also under another number, which it gets
 // when parts of a matrix are joined.
 func TestOneExecutionForAllParts(t *testing.T) {
-	begins, stops := &state.StateStarted{Kind: "prompt"}, &state.RunFinished{Status: state.Suspended, CostUSD: 1, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", CostUSD: 1}}}
+	begins, stops := &state.StateStarted{Kind: "prompt"}, &state.RunFinished{Status: state.Suspended, Spent: state.Spent{USD: 1}, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", Spent: state.Spent{USD: 1}}}}
 	again, goesOn := &state.AttemptInterrupted{Attempt: 1}, &state.RunStarted{Resumed: true}
 	for name, c := range map[string]struct {
 		bodies []state.Body // an hour apart after each RunStarted, else a second
 		want   int64        // milliseconds
 	}{
-		"cut off":                {[]state.Body{&state.RunStarted{}, begins, stops, goesOn, again, begins, &state.StateFinished{OK: true, CostUSD: 3, DurationMS: 5000}}, 6000},
-		"killed":                 {[]state.Body{&state.RunStarted{}, begins, &state.AgentOutput{}, goesOn, again, begins, &state.StateFinished{OK: true, CostUSD: 3, DurationMS: 5000}}, 6000},
-		"a reminder was pending": {[]state.Body{&state.RunStarted{}, begins, &state.Reminder{N: 1}, stops, goesOn, &state.StateFinished{OK: true, CostUSD: 3, DurationMS: 5000}}, 5000},
+		"cut off":                {[]state.Body{&state.RunStarted{}, begins, stops, goesOn, again, begins, &state.StateFinished{OK: true, Spent: state.Spent{USD: 3}, DurationMS: 5000}}, 6000},
+		"killed":                 {[]state.Body{&state.RunStarted{}, begins, &state.AgentOutput{}, goesOn, again, begins, &state.StateFinished{OK: true, Spent: state.Spent{USD: 3}, DurationMS: 5000}}, 6000},
+		"a reminder was pending": {[]state.Body{&state.RunStarted{}, begins, &state.Reminder{N: 1}, stops, goesOn, &state.StateFinished{OK: true, Spent: state.Spent{USD: 3}, DurationMS: 5000}}, 5000},
 	} {
 		m, at, exec := NewModel(), nine, 2
 		for i, body := range c.bodies {

@@ -190,7 +190,7 @@ func crowd(text string, agents int) []state.Event {
 			about(&state.NodeAttempt{Attempt: n + 1, Reason: text, Results: []state.CommandResult{{Cmd: text, RC: 1, Tail: text}}})
 		}
 		models := map[string]state.USD{text: 1, text + "a": 1}
-		about(&state.StateFinished{OK: i%2 == 0, Error: text, CostUSD: 3, Models: models, Denied: []string{text, "a" + text, "Bash(" + text + ")"}})
+		about(&state.StateFinished{OK: i%2 == 0, Error: text, Spent: state.Spent{USD: 3}, Models: models, Denied: []string{text, "a" + text, "Bash(" + text + ")"}})
 		about(&state.Transition{Tag: text, Target: text})
 		end := &state.AgentFinished{Result: &result}
 		if i%2 == 1 {

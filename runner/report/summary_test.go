@@ -121,7 +121,7 @@ func TestTablesOfLongRuns(t *testing.T) {
 		for i := range n {
 			name, cost := []string{"A.md", "B.md"}[i%2], state.USD(1+i%2)*state.Dollar
 			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateStarted{Kind: "prompt"}})
-			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateFinished{OK: i != 1, CostUSD: cost, DurationMS: 1000}})
+			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateFinished{OK: i != 1, Spent: state.Spent{USD: cost}, DurationMS: 1000}})
 		}
 		closed(t, s)
 		if rows := strings.Count(p.text, "| `main` |"); rows != min(n, 200) {

@@ -41,7 +41,7 @@ func (want *Expect) Diff(run *report.Model) []string {
 		out = append(out, resultDiff(string(*want.Result), end.Result)...)
 	}
 	if want.Cost != nil {
-		field("cost", state.USD(*want.Cost).String(), end.CostUSD.String())
+		field("cost", state.USD(*want.Cost).String(), end.USD.String())
 	}
 	for _, agent := range slices.Sorted(maps.Keys(want.Path)) {
 		if diff := lineDiff(want.Path[agent], paths[agent]); diff != nil {

@@ -92,7 +92,7 @@ func spoken(x report.Exec, result string) (list []Reply, isWhole bool) {
 	}
 	left := x.Spent.USD
 	for _, a := range x.Attempts {
-		list, left = append(list, verdict(a, Text(said))), max(0, left-a.CostUSD)
+		list, left = append(list, verdict(a, Text(said))), max(0, left-a.USD)
 	}
 	switch {
 	case len(list) > 0:
@@ -109,10 +109,10 @@ func spoken(x report.Exec, result string) (list []Reply, isWhole bool) {
 func verdict(a report.Attempt, said Text) Reply {
 	if len(a.Results) == 0 && !a.Converged {
 		r := failed(cmp.Or(a.Reason, "failed"))
-		r.Cost = Cost(a.CostUSD)
+		r.Cost = Cost(a.USD)
 		return r
 	}
-	r := Reply{Text: said, Cost: Cost(a.CostUSD)}
+	r := Reply{Text: said, Cost: Cost(a.USD)}
 	for _, c := range a.Results {
 		r.Checks = append(r.Checks, min(max(c.RC, 0), maxCode))
 	}

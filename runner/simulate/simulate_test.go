@@ -51,7 +51,7 @@ func words(b state.Body) string {
 	case *state.StateStarted:
 		return "starts"
 	case *state.StateFinished:
-		return strings.TrimRight(fmt.Sprintf("ok=%t $%s %s %s", b.OK, b.CostUSD, b.Error, strings.Join(b.Denied, ", ")), " ")
+		return strings.TrimRight(fmt.Sprintf("ok=%t $%s %s %s", b.OK, b.USD, b.Error, strings.Join(b.Denied, ", ")), " ")
 	case *state.Reminder:
 		return fmt.Sprintf("reminder %d", b.N)
 	case *state.Retry:
@@ -65,7 +65,7 @@ func words(b state.Body) string {
 	case *state.AgentGoesOn:
 		return "continues by " + b.By
 	case *state.RunFinished:
-		return fmt.Sprintf("run %s, %s, $%s, %d states: %s", b.Status, b.Outcome, b.CostUSD, b.Iterations, b.Reason)
+		return fmt.Sprintf("run %s, %s, $%s, %d states: %s", b.Status, b.Outcome, b.USD, b.Iterations, b.Reason)
 	}
 	return ""
 }

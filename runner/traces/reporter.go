@@ -221,7 +221,7 @@ func (r *Reporter) stop(e state.Event, b *state.RunFinished) {
 	if r.part == nil {
 		return
 	}
-	r.part.set(slices.Concat(spent(b.Spent()), []attribute{
+	r.part.set(slices.Concat(spent(b.Spent), []attribute{
 		ofText("raymond.status", string(b.Status)), ofText("raymond.outcome", b.Outcome), ofNumber("raymond.executions", b.Iterations),
 	})...)
 	switch b.Status {

@@ -155,14 +155,14 @@ func TestExportOfARun(t *testing.T) {
 		ofRun(0, &state.RunStarted{}),
 		of(1, 1, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh, Model: "opus", Backend: "claude"}),
 		of(1, 2, &state.Retry{N: 1, Error: "reset", BackoffMS: 1000}),
-		of(1, 5, &state.NodeAttempt{Attempt: 1, DurationS: 4, Reason: "make failed \xff", CostUSD: state.Dollar}),
+		of(1, 5, &state.NodeAttempt{Attempt: 1, DurationS: 4, Reason: "make failed \xff", Spent: state.Spent{USD: state.Dollar}}),
 		of(1, 9, &state.NodeAttempt{Attempt: 2, DurationS: 3, Converged: true}),
-		of(1, 9, &state.StateFinished{OK: true, Attempt: 2, CostUSD: 2 * state.Dollar, Turns: 7, SessionID: "s1", Models: map[string]state.USD{"opus-9": state.Dollar, "haiku": 1}, Tokens: &state.Tokens{Input: 10, Cached: 5, Output: 3}}),
+		of(1, 9, &state.StateFinished{OK: true, Attempt: 2, Spent: state.Spent{USD: 2 * state.Dollar}, Turns: 7, SessionID: "s1", Models: map[string]state.USD{"opus-9": state.Dollar, "haiku": 1}, Tokens: &state.Tokens{Input: 10, Cached: 5, Output: 3}}),
 		of(1, 9, &state.Transition{Tag: "goto", Target: "B.sh"}),
 		of(2, 9, &state.StateStarted{Kind: "script", Attempt: 1}),
 		of(2, 11, &state.StateFinished{Attempt: 1, Error: "exit code 1", ExitCode: &code}),
 		ofRun(12, &state.Limit{Which: "max-cost", Value: 2, Max: 1.5}),
-		ofRun(12, &state.RunFinished{Status: state.Failed, Outcome: "failed", Reason: "main failed", CostUSD: 2 * state.Dollar, Iterations: 2}),
+		ofRun(12, &state.RunFinished{Status: state.Failed, Outcome: "failed", Reason: "main failed", Spent: state.Spent{USD: 2 * state.Dollar}, Iterations: 2}),
 	)
 	var got bytes.Buffer
 	if err := json.Indent(&got, sent, "", "\t"); err != nil {

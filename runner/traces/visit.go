@@ -32,7 +32,7 @@ func (r *Reporter) judged(x *report.Exec) {
 	b := &x.Attempts[len(x.Attempts)-1]
 	span := r.attempt(x, b.Attempt, b.Ended)
 	span.Start = max(span.Start, b.Ended.Add(-time.Duration(b.DurationS*float64(time.Second))).UnixNano())
-	span.set(spent(b.Spent())...)
+	span.set(spent(b.Spent)...)
 	span.set(ofBool("raymond.converged", b.Converged))
 	if !b.Converged {
 		span.set(ofText("error.type", "not_converged"))

@@ -95,7 +95,7 @@ func happeningsIn(e *report.Exec) []happening {
 // newStage is an attempt with its verdict.
 func newStage(a *report.Attempt, isLast bool) *stage {
 	s := &stage{
-		Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.Seconds(a.DurationS) + ", " + a.Spent().String(),
+		Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.Seconds(a.DurationS) + ", " + a.Spent.String(),
 		Results: a.Results, IsLast: isLast,
 	}
 	if !a.Converged {

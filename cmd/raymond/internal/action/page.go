@@ -195,10 +195,9 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	if err := retell(s.dirs.events(run.WorkflowID), sum.Replay); err != nil {
 		return nil, err
 	}
-	if n, spent := len(known.Parts), run.Spent(); run.Progress.Status == state.Running && n > 0 {
+	if n := len(known.Parts); run.Progress.Status == state.Running && n > 0 {
 		err := sum.Replay(state.Event{Time: known.Now, Body: &state.RunFinished{
-			Status: state.Cancelled, Reason: "the step was killed before the run had stopped", CostUSD: run.Progress.TotalUSD,
-			Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced, Unfinished: run.Unfinished(),
+			Status: state.Cancelled, Reason: "the step was killed before the run had stopped", Spent: run.Spent(), Unfinished: run.Unfinished(),
 			Iterations: run.Begun(), DurationMS: known.Now.Sub(known.Parts[n-1].Started).Milliseconds(),
 		}})
 		if err != nil {

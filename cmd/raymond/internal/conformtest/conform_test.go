@@ -122,8 +122,8 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 			t.Errorf("tokens of a state: got %+v, want %+v", e.Tokens, want)
 		}
 		// Some versions of a CLI go on counting in a conversation.
-		if e.CostUSD != ended[0].CostUSD || e.Estimated {
-			t.Errorf("cost of a state: got %s, estimated %v, want that of the first, %s", e.CostUSD, e.Estimated, ended[0].CostUSD)
+		if e.USD != ended[0].USD || e.Estimated {
+			t.Errorf("cost of a state: got %s, estimated %v, want that of the first, %s", e.USD, e.Estimated, ended[0].USD)
 		}
 	}
 }
