@@ -174,7 +174,7 @@ func (d reading) isInCode(pos protocol.Pos) bool {
 		return false
 	}
 	at, fence := pos.Line-d.State.Line, protocol.CodeFence("")
-	for _, line := range d.Lines[:at] {
+	for _, line := range d.Lines[:at+1] {
 		fence = fence.After(line)
 	}
 	before := string([]rune(d.Lines[at])[:pos.Col-1])
