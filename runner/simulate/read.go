@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,13 +73,14 @@ func plain(root *yaml.Node) (value any, err error) {
 	return value, json.Unmarshal(text, &value)
 }
 
-// placed are violations as problems of the file.
+// placed are violations as problems of the file, in the order of its lines.
 func placed(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, v := range all {
 		problems = append(problems, protocol.Problem{Pos: protocol.PosOf(nodeAt(root, v)), Code: "wrong-value", Hint: v.About,
 			Message: cmp.Or(strings.TrimPrefix(v.Place, "/"), "the file") + ": " + v.Message})
 	}
+	slices.SortStableFunc(problems, func(a, b protocol.Problem) int { return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col) })
 	return problems
 }
 
