@@ -27,11 +27,12 @@ func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, work
 	return to, c
 }
 
-// unpacked are the snapshots of a bundle on another machine.
+// unpacked are the snapshots of a bundle on another machine, where the run works in more repositories.
 func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots {
 	t.Helper()
 	shots := snapshots(t, new(workspace.Git))
-	err := shots.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(old, here)}, Limit: mebi, Dirs: []string{here.checkout()}})
+	dirs := []string{here.checkout(), clone(t, sharedRemote(t)).checkout(), clone(t, sharedRemote(t)).checkout()}
+	err := shots.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(old, here)}, Limit: mebi, Dirs: dirs})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -144,8 +144,12 @@ func (t *tool) show(h *home, text string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	h.shield = filepath.Join(t.temp, fmt.Sprint(len(t.homes)), ".git")
-	if err := os.MkdirAll(h.shield, 0o700); err != nil {
+	own, err := os.MkdirTemp(t.temp, "home-") // one each time: what has changed since is shown anew
+	if err != nil {
+		return err
+	}
+	h.shield = filepath.Join(own, ".git")
+	if err := os.Mkdir(h.shield, 0o700); err != nil {
 		return err
 	}
 	if err := files.WriteNew(filepath.Join(h.shield, "config"), []byte(text), 0o600); err != nil {
