@@ -3,9 +3,11 @@ package forge
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 )
@@ -52,5 +54,29 @@ func TestAnEndedContextEndsACall(t *testing.T) {
 	err := calls.Do(ctx, Steady, "ask", func(context.Context, *Progress) *Error { asked++; return &Error{Status: 503} })
 	if !errors.Is(err, context.Canceled) || asked != 1 {
 		t.Errorf("got %v after %d requests, want it cancelled after one", err, asked)
+	}
+}
+
+// TestALimitThatIsKnownIsWaitedFor: while it lasts the library makes no request, and there is no answer with a header.
+func TestALimitThatIsKnownIsWaitedFor(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Retry-After", "60")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = io.WriteString(w, `{"documentation_url": "https://docs.github.com/rest#about-secondary-rate-limits"}`)
+	}))
+	defer server.Close()
+	var waited []time.Duration
+	c, err := New(Options{URL: server.URL, Repository: "o/r", Calls: Calls{Sleep: func(_ context.Context, d time.Duration) error {
+		waited = append(waited, d)
+		return nil
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Get(t.Context(), "ask", "x", new(any))
+	if err == nil || asked != 1 || len(waited) < 2 || slices.Min(waited) != longestPause {
+		t.Errorf("got %v after %d requests and pauses of %v, want one, and pauses of %v", err, asked, waited, longestPause)
 	}
 }

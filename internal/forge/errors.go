@@ -140,6 +140,9 @@ func classify(resp *github.Response, err error) *Error {
 		e.Kind, e.Wait = Limited, cmp.Or(e.Wait, max(0, time.Until(primary.Rate.Reset.Time)))
 	} else if errors.As(err, &secondary) {
 		e.Kind = Limited
+		if secondary.RetryAfter != nil {
+			e.Wait = cmp.Or(e.Wait, *secondary.RetryAfter)
+		}
 	}
 	switch {
 	case e.Kind == Limited:
