@@ -48,7 +48,11 @@ func (o *Options) howToAnswer(q *question) []string {
 	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example),
 		fmt.Sprintf("The state %s follows.", code(q.next)))
 	if len(q.From) > 0 {
-		lines = append(lines, "It waits for an answer of "+code(report.Joined(q.From, "or"))+".")
+		from := slices.Clone(q.From)
+		for i, name := range from {
+			from[i] = code(name)
+		}
+		lines = append(lines, "It waits for an answer of "+report.Joined(from, "or")+".")
 	}
 	if !q.until.IsZero() {
 		lines = append(lines, fmt.Sprintf("It waits until %s; then %s follows.", q.until.UTC().Format(time.RFC1123), code(q.TimeoutNext)))

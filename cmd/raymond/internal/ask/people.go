@@ -70,9 +70,9 @@ type People struct {
 	isEnding bool // the run has stopped
 
 	reading reads
-	err     error // why it is not known whether there are answers
-	waits   bool  // the owner waits to hear of something new
-	isNew   bool  // there is something new that the owner has not heard of
+	err     error     // why it is not known whether there are answers
+	isAsked bool      // the owner waits to hear that all is settled
+	awaited time.Time // the owner waits to hear that all is read that came before; zero: it doesn't
 }
 
 // reads is how far the answers of people are known. A look has all that came before it began.
@@ -136,9 +136,12 @@ func (p *People) Open(run *state.Run) {
 		p.stored = p.seq
 	}
 	if slices.ContainsFunc(run.Agents, func(a *state.Agent) bool { return a.Status == state.Ready || a.Status == state.Busy }) {
-		p.quiet = 0
+		p.quiet, p.isAsked = 0, false
 	} else if p.quiet == 0 {
 		p.quiet = p.seq
+	}
+	if p.isAsked { // it waits to hear of this state of things
+		p.reading.want(now)
 	}
 	open := openOf(run)
 	for i, q := range open {
@@ -203,7 +206,9 @@ func (p *People) IsSettled() bool {
 	if p.isSettled() {
 		return true
 	}
-	p.await(p.reading.noted)
+	p.isAsked = true
+	p.reading.want(p.reading.noted)
+	p.rouse()
 	return false
 }
 
@@ -225,18 +230,18 @@ func (p *People) isSettled() bool {
 func (p *People) HasRead(before time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.reading.known.Before(before) && len(p.unanswered()) == len(p.open) {
+	if p.hasRead(before) {
 		return true
 	}
-	p.await(before)
+	p.awaited = before
+	p.reading.want(before)
+	p.rouse()
 	return false
 }
 
-// await has the owner told when there is something new, as what came before a time.
-func (p *People) await(t time.Time) {
-	p.waits = true
-	p.reading.want(t)
-	p.rouse()
+// hasRead reports whether the owner has been sent all answers that came before a time.
+func (p *People) hasRead(before time.Time) bool {
+	return !p.reading.known.Before(before) && len(p.unanswered()) == len(p.open)
 }
 
 // NeedsCheckpoint reports whether the run is to be stored as soon as possible: for the token
@@ -261,7 +266,7 @@ func (p *People) isStored(q *question) bool { return q.isOld || p.stored >= q.se
 func (p *People) GiveUpStoring() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.unstored, p.isNew = maxUnstored, true
+	p.unstored = maxUnstored
 	p.rouse()
 }
 
@@ -278,7 +283,6 @@ func (p *People) Report(e state.Event) error {
 		} else {
 			p.unstored++
 		}
-		p.isNew = true
 		p.rouse()
 	}
 	return nil

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -152,6 +153,32 @@ func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
 		if err := p.Finish(t.Context(), true); err != nil || f.posted() != 1 {
 			t.Errorf("when the end is stored: got %d questions, %v; want one", f.posted(), err)
 		}
+	})
+}
+
+// TestTheOwnerHearsWhatItWaitsFor and nothing else: each time that it is told something it makes a step, after which
+// answers are looked for once more.
+func TestTheOwnerHearsWhatItWaitsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &service{self: ours, fate: func(string) fate { return fate{takes: 100 * time.Millisecond} }}
+		p := New(onIssue(f), &state.Run{})
+		run, heard := asks(state.Question{}), 0
+		step := func() {
+			time.Sleep(10 * time.Millisecond) // it is saved
+			p.Open(run)
+			stored := state.Event{Body: &state.Checkpoint{SeqStored: run.Progress.Seq}}
+			time.AfterFunc(10*time.Second, func() { _ = p.Report(stored) })
+		}
+		for isOver := false; !isOver; isOver = p.IsSettled() { // which is asked before the step is told
+			step()
+			run.Agents[0].Waits.Question.Comment = cmp.Or((<-p.Updates()).Comment, run.Agents[0].Waits.Question.Comment)
+			run.Progress.Seq++
+			heard++
+		}
+		if heard != 2 || len(f.asked) > 12 {
+			t.Errorf("told of %d things after %d requests, want the comment and that all is settled: %q", heard, len(f.asked), f.asked)
+		}
+		_ = p.Finish(t.Context(), true)
 	})
 }
 

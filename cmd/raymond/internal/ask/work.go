@@ -61,15 +61,18 @@ func (p *People) run() {
 	}
 }
 
-// tellOwner tells the owner of something new, if that is waited for.
+// tellOwner tells the owner what it waits to hear, once that is true. Each time that it hears something it
+// makes a step, of which it waits to hear again: so it hears nothing else.
 func (p *People) tellOwner() {
 	p.mu.Lock()
-	tells := p.waits && p.isNew
-	if tells {
-		p.waits, p.isNew = false, false
+	isSettled := p.isAsked && p.isSettled()
+	hasRead := !p.awaited.IsZero() && p.hasRead(p.awaited)
+	p.isAsked = p.isAsked && !isSettled
+	if hasRead {
+		p.awaited = time.Time{}
 	}
 	p.mu.Unlock()
-	if tells {
+	if isSettled || hasRead {
 		p.send(runner.Update{})
 	}
 }
@@ -112,7 +115,7 @@ func (p *People) post(ctx context.Context, q *question) {
 		return
 	}
 	p.mu.Lock()
-	q.isOld, p.isNew = q.isOld || copied.isOld, true
+	q.isOld = q.isOld || copied.isOld
 	if err == nil {
 		q.Comment, q.created = id, copied.created
 	} else {
@@ -171,7 +174,7 @@ func (p *People) noteAnswers(answers []runner.Update, err error, began time.Time
 		}
 	}
 	r := &p.reading
-	r.tried, p.isNew = time.Now(), true
+	r.tried = time.Now()
 	if p.err = err; forge.IsPassing(err) {
 		r.tries.fail(r.tried, true)
 		return
