@@ -149,6 +149,9 @@ func (t *shotTool) call() call { return call{dir: t.dir, bare: t.dir} }
 // shieldOwn has git read none of the settings in the repository: what was made by us may
 // have been changed by an agent.
 func (t *shotTool) shieldOwn() error {
+	if t.git.homes[t.dir] != nil { // for another repository of the run
+		return nil
+	}
 	if err := check(t.dir, readOfCommon...); err != nil {
 		return err
 	}
