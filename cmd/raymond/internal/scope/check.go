@@ -16,6 +16,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/lint"
+	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
 // StartCheck looks through a workflow before anything is started, side by side with what the
@@ -69,11 +70,33 @@ func (s *Scope) startLint(o lint.Options) (wait func() []lint.Finding) {
 	read := make(chan []lint.Finding, 1)
 	go func() { read <- readScripts(scripts) }()
 	found := lint.Workflow(s.FS, o)
+	if o.Platform == Platform() {
+		found = append(found, unchecked(w)...)
+	}
 	return func() []lint.Finding {
 		found = append(found, <-read...)
 		lint.Sort(found)
 		return found
 	}
+}
+
+// findBash is shell.Bash but for tests.
+var findBash = shell.Bash
+
+// unchecked warns of the first state whose done_when commands this machine can't run.
+func unchecked(w *protocol.Workflow) []lint.Finding {
+	for _, name := range w.Chart().States() {
+		if st, ok := w.State(name); !ok || st.Policy.Convergence == nil {
+			continue
+		}
+		if _, err := findBash(); err != nil {
+			return []lint.Finding{{Severity: lint.Warning, Problem: protocol.Problem{
+				File: name, Pos: protocol.Pos{Line: 1, Col: 1}, Code: "no-bash", Message: "done_when: " + err.Error(),
+			}}}
+		}
+		break
+	}
+	return nil
 }
 
 // script is a state that bash reads.
