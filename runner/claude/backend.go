@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -24,12 +25,21 @@ type Backend struct {
 // Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	a, err := b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
-		_, _, fail := b.Kept().Take(o.Prompt, o.Dir)
-		return b.turn(o, tell), nil, fail
+		notes, fail := b.take(o)
+		return b.turn(o, tell), notes, fail
 	}})
 	// Events of early versions have no other CLI, and name this one so.
 	a.CLI = strings.TrimPrefix(a.CLI, title+" ")
 	return a, err
+}
+
+// take makes the conversation ready that an order takes up, with a note where there is nothing to cut back.
+func (b *Backend) take(o runner.Order) (notes []string, _ *runner.Failure) {
+	_, path, fail := b.Kept().Take(o.Prompt, o.Dir)
+	if fail == nil && path == "" && o.Prompt.Cut != nil {
+		notes = []string{fmt.Sprintf("no transcript of session %s: nothing was cut back", o.Prompt.SessionID)}
+	}
+	return notes, fail
 }
 
 func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn {

@@ -53,6 +53,11 @@ func TestCutBack(t *testing.T) {
 			t.Errorf("%s of %s: got %q, %v, and %q, %v, want the transcript left alone", o.Session, id, got, f, text, err)
 		}
 	}
+	for id, want := range map[string]int{"other": 1, chosen: 0} {
+		if notes, f := b.take(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: id, Cut: at(len(whole))}, Dir: dir}); f != nil || len(notes) != want {
+			t.Errorf("%s: got the notes %q, %v, want %d: one where there is no transcript to cut back", id, notes, f, want)
+		}
+	}
 }
 
 // TestWhatIsNoTranscriptIsNotOpened, be it for the session itself or for a branch of it.
