@@ -15,6 +15,11 @@ import (
 
 // commit makes the commit that holds everything, and returns its id.
 func (p *packer) commit(ctx context.Context, limit int64) (id string, err error) {
+	for _, wt := range p.src.trees {
+		if err = p.addLFS(ctx, wt); err != nil {
+			return "", err
+		}
+	}
 	if p.largest, err = weigh(p.src.trees, limit); err != nil {
 		return "", err
 	}

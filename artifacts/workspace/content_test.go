@@ -141,8 +141,21 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	if got := len(read(t, to, "repo-0.bundle")); got > 100<<10 {
 		t.Errorf("size of the save: got %d bytes, want less than the large file of %d", got, len(content))
 	}
+	// Of what the agent has staged or committed, nobody need have more than the pointer.
+	git(t, old.checkout(), "config", "filter.lfs.clean", "cat")
+	write(t, seed, "pointer", pointer)
+	id := strings.TrimSpace(git(t, old.checkout(), "hash-object", "-w", "--no-filters", filepath.Join(seed, "pointer")))
+	for _, name := range []string{"committed.bin", "staged.bin"} {
+		write(t, old.checkout(), name, content)
+		git(t, old.checkout(), "update-index", "--add", "--cacheinfo", "100644,"+id+","+name)
+		if name == "committed.bin" {
+			git(t, old.checkout(), "commit", "-q", "-m", "large")
+		}
+	}
+	to = t.TempDir()
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
 	mustRestore(t, to, old, here)
-	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n"} {
+	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n", "committed.bin": content, "staged.bin": content} {
 		if got := read(t, here.checkout(), name); got != want {
 			t.Errorf("file %s: got %.40q, want %.40q", name, got, want)
 		}
