@@ -29,9 +29,9 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 		}
 	}
 	head := cmp.Or(t.saved.Head, p.saved.Save) // that of a branch without commits is set later
-	// Forced, because git may still list a worktree whose folder is gone.
+	// Forced, because git may still list a worktree whose folder is gone, and twice, because that may be locked.
 	c := call{dir: t.dir, bare: p.common}
-	if err := w.git.run(ctx, c, "worktree", "add", "--quiet", "--force", "--detach", "--no-checkout", "--", t.dir, head); err != nil || h.shield == "" {
+	if err := w.git.run(ctx, c, "worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-checkout", "--", t.dir, head); err != nil || h.shield == "" {
 		return err
 	}
 	// The worktree points to the folder that git is shown.

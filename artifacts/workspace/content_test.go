@@ -89,6 +89,9 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 	}
 	there, _, _ := at()
 	here := clone(t, remote) // where they have to be made
+	lost := relocated(old, here)(tree)
+	git(t, here.checkout(), "worktree", "add", "-q", "--detach", "--lock", lost)
+	os.RemoveAll(lost)
 	for _, s := range []site{there, here, here} {
 		mustRestore(t, to, old, s)
 		for _, dir := range []string{old.checkout(), other, beside, sub, tree} {
