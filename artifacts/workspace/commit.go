@@ -16,7 +16,7 @@ import (
 // commit makes the commit that holds everything, and returns its id.
 func (p *packer) commit(ctx context.Context, limit int64) (id string, err error) {
 	for _, wt := range p.src.trees {
-		if err = p.addLFS(ctx, wt); err != nil {
+		if err = p.addConverted(ctx, wt); err != nil {
 			return "", err
 		}
 	}
@@ -49,6 +49,49 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 		return "", err
 	}
 	return p.git.id(ctx, p.call, p.ref)
+}
+
+// addConverted has files saved that git takes for unchanged although it has converted them: line ends, what git LFS or
+// another filter keeps elsewhere. The index, or a commit since the checkout, has something else of them than is there.
+func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
+	fresh, err := p.fresh(ctx, wt)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	root, err := os.OpenRoot(wt.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	d := newDisk(root)
+	for path, it := range fresh {
+		is, err := d.at(path)
+		isFile := it.mode != "" && it.mode != modeSub && it.mode != modeLink && is.mode != modeLink
+		if err == nil && isFile && is.id != "" && is.id != it.id {
+			wt.status = append(wt.status, entry{kind: '1', staged: '.', changed: 'M', index: [4]item{it}, mode: it.mode, path: path})
+		}
+	}
+	return nil
+}
+
+// fresh are entries of the index that the commit of the checkout has not, and that no file differs from.
+func (p *packer) fresh(ctx context.Context, wt *worktree) (map[string]item, error) {
+	all := map[string]item{}
+	if p.src.base != "" && wt.Head != "" && wt.Head != p.src.base {
+		since, err := p.git.differences(ctx, p.call, p.src.base, wt.Head)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range since {
+			all[d.path] = d.to
+		}
+	}
+	for _, e := range wt.status {
+		if all[e.path] = e.index[0]; e.changed != '.' {
+			delete(all, e.path)
+		}
+	}
+	return all, nil
 }
 
 var errUnread = errors.New("git has not read all")

@@ -144,7 +144,11 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	if got := len(read(t, to, "repo-0.bundle")); got > 100<<10 {
 		t.Errorf("size of the save: got %d bytes, want less than the large file of %d", got, len(content))
 	}
-	// Of what the agent has staged or committed, nobody need have more than the pointer.
+	// Of what the agent has staged or committed, nobody need have more than the pointer, or what another filter has made of it.
+	git(t, old.checkout(), "config", "filter.enc.clean", "tr a-z A-Z")
+	write(t, old.checkout(), ".git/info/attributes", "*.enc filter=enc\n")
+	write(t, old.checkout(), "by.enc", "plain\n")
+	git(t, old.checkout(), "add", "by.enc")
 	git(t, old.checkout(), "config", "filter.lfs.clean", "cat")
 	write(t, seed, "pointer", pointer)
 	id := strings.TrimSpace(git(t, old.checkout(), "hash-object", "-w", "--no-filters", filepath.Join(seed, "pointer")))
@@ -158,7 +162,7 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	to = t.TempDir()
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
 	mustRestore(t, to, old, here)
-	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n", "committed.bin": content, "staged.bin": content} {
+	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n", "committed.bin": content, "staged.bin": content, "by.enc": "plain\n"} {
 		if got := read(t, here.checkout(), name); got != want {
 			t.Errorf("file %s: got %.40q, want %.40q", name, got, want)
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -71,58 +70,6 @@ func (t *tool) withoutLFS(ctx context.Context, dir string, entries []entry) ([]e
 		}
 	}
 	return kept, nil
-}
-
-// addLFS has files saved of which the index or a commit since the checkout has the pointer of git LFS alone: no server
-// need have what it points to yet.
-func (p *packer) addLFS(ctx context.Context, wt *worktree) error {
-	fresh, err := p.fresh(ctx, wt)
-	if err != nil {
-		return err
-	}
-	filters, err := p.git.filtered(ctx, wt.Dir, slices.Sorted(maps.Keys(fresh)))
-	if err != nil || len(filters) == 0 {
-		return err
-	}
-	root, err := os.OpenRoot(wt.Dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for path, it := range fresh {
-		e := entry{kind: '1', staged: '.', changed: 'M', index: [4]item{it}, mode: it.mode, path: path}
-		if filters[path] != "lfs" || it.mode == "" || !e.pointsElsewhere() {
-			continue
-		}
-		same, err := p.git.isPointed(ctx, root, e)
-		if err != nil {
-			return err
-		}
-		if same {
-			wt.status = append(wt.status, e)
-		}
-	}
-	return nil
-}
-
-// fresh are entries of the index that the commit of the checkout has not, and that no file differs from.
-func (p *packer) fresh(ctx context.Context, wt *worktree) (map[string]item, error) {
-	all := map[string]item{}
-	if p.src.base != "" && wt.Head != "" && wt.Head != p.src.base {
-		since, err := p.git.differences(ctx, p.call, p.src.base, wt.Head)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range since {
-			all[d.path] = d.to
-		}
-	}
-	for _, e := range wt.status {
-		if all[e.path] = e.index[0]; e.changed != '.' {
-			delete(all, e.path)
-		}
-	}
-	return all, nil
 }
 
 func (e *entry) pointsElsewhere() bool {
