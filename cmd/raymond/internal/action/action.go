@@ -27,7 +27,9 @@ func Run(e Env) error {
 	s := newStep(e, out, false)
 	s.gone = gone
 	defer s.log.out.Close()
-	err = errors.Join(err, guardFiles(s), writeNobodyWaits(s))
+	files, guardErr := guardFiles(e)
+	s.files = files
+	err = errors.Join(err, guardErr, setOutputs(e, files, s.log, nobodyWaits)) // which are there even if the step is killed
 	var p prepared
 	end := &ending{}
 	if err == nil {

@@ -16,7 +16,7 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 		return s.log.skip("skipped: the event is about a comment that this action keeps")
 	}
 	if !s.event.Code.Known && p.heard == nil { // else that was tried
-		findHead(ctx, s)
+		findHead(ctx, s.api, &s.event, s.log)
 	}
 	lowest, denied := job.Authorize(ctx, s.in.Rules, s.event, s.api)
 	if denied == nil {
@@ -30,7 +30,7 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 		return storeFault("permission", denied)
 	}
 	var err error
-	if p.isAllowed, err = p.heard.admits(ctx, s, denied); err != nil || p.isAllowed {
+	if p.isAllowed, err = p.heard.admits(ctx, s.api, s.event, denied); err != nil || p.isAllowed {
 		return err
 	}
 	refused := &problem.Problem{Class: problem.ClassDenied, What: denied.Error(), Hint: denied.Remedy()}
@@ -42,9 +42,9 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 
 // findHead finds out where the code of a pull request comes from, once. That it can't be found
 // out is a warning: then it is trusted no more than a stranger's.
-func findHead(ctx context.Context, s *step) {
-	if err := s.api.FindHead(ctx, &s.event); err != nil {
-		s.log.warn("where the code of this event comes from can't be found out: " + err.Error())
+func findHead(ctx context.Context, api *job.GitHub, e *job.Event, log *jobLog) {
+	if err := api.FindHead(ctx, e); err != nil {
+		log.warn("where the code of this event comes from can't be found out: " + err.Error())
 	}
 }
 

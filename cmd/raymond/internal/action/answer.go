@@ -27,7 +27,7 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 		}
 		left := *c.manifest
 		left.Status = state.Suspended
-		err = c.take(s, slots.Decide(&left, c.facts(s, nil)), follows)
+		err = c.take(s.log, slots.Decide(&left, c.facts(s, nil)), follows)
 		return c.lookup, err
 	}
 	if err := c.hold(ctx, s); err != nil {
@@ -38,7 +38,7 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 			s.log.notice(n)
 		}
 	}
-	err = c.take(s, slots.Decide(c.manifest, c.facts(s, f)), resumes)
+	err = c.take(s.log, slots.Decide(c.manifest, c.facts(s, f)), resumes)
 	return c.lookup, err
 }
 

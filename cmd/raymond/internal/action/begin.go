@@ -147,7 +147,13 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 	if err := openBook(ctx, s, b); err != nil {
 		return err
 	}
-	if err := errors.Join(checkSandbox(s.in, b.options().SkipPermissions), checkPrompts(s, b), checkPrices(s, b)); err != nil {
+	err := checkSandbox(s.in, b.options().SkipPermissions)
+	if s.in.NoPrompts {
+		err = errors.Join(err, checkNoPrompts(s.options.Jobs, b))
+	} else {
+		err = errors.Join(err, session.CheckPrices(s.options, b.flow.Workflow, *b.options()))
+	}
+	if err != nil {
 		return err
 	}
 	return planReport(s, b)

@@ -127,9 +127,9 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	case len(s.in.Part) > 0 && l.was != nil:
 		return findPart(ctx, s, l, facts)
 	case s.in.Rerun != "":
-		return l, l.take(s, slots.DecideRerun(l.manifest, facts), reruns)
+		return l, l.take(s.log, slots.DecideRerun(l.manifest, facts), reruns)
 	}
-	return l, l.take(s, slots.Decide(l.manifest, facts), resumes)
+	return l, l.take(s.log, slots.Decide(l.manifest, facts), resumes)
 }
 
 // factsOf is what the job has to do with whether a run is resumed: beside what is known of where it was found its
@@ -154,7 +154,7 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 }
 
 // take takes the course that was decided on: how, unless another one was.
-func (l *lookup) take(s *step, d slots.Decision, how course) error {
+func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 	switch d.Action {
 	case slots.Refuse:
 		return &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}
@@ -163,11 +163,11 @@ func (l *lookup) take(s *step, d slots.Decision, how course) error {
 		if l.was, l.manifest, how = nil, nil, begins; d.Why == "" {
 			break
 		}
-		s.log.note("A new run was started: " + d.Why + ".")
+		log.note("A new run was started: " + d.Why + ".")
 		if d.Warn {
-			s.log.warn("a new run starts: " + d.Why)
+			log.warn("a new run starts: " + d.Why)
 		} else if isNews {
-			s.log.notice("a new run starts: " + d.Why)
+			log.notice("a new run starts: " + d.Why)
 		}
 	case slots.Restore:
 		if l.isStored() { // one of this machine is opened, and has nothing to do

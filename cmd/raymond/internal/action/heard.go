@@ -98,7 +98,7 @@ const otherKeys = 5
 // step's own key, or else those that the comments there point to. Without one the remark may follow a completed run, or
 // the step has nothing to do, unless the run of its own key could not be looked at.
 func (c *call) find(ctx context.Context, s *step) error {
-	findHead(ctx, s)
+	findHead(ctx, s.api, &s.event, s.log)
 	if c.lookAt(ctx, s, s.key); c.isFound() {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (c *call) find(ctx context.Context, s *step) error {
 	if isNone {
 		own = c.expired(s.event, s.key)
 	}
-	for _, key := range c.keys(s) {
+	for _, key := range c.keys(s.event.Workflow, s.key) {
 		if c.lookAt(ctx, s, key); c.isFound() {
 			return nil
 		}
@@ -139,10 +139,10 @@ func (c *call) expired(e job.Event, key string) error {
 
 // keys are those that comments here point to, of this workflow file, but for the step's
 // own, the newest first.
-func (c *call) keys(s *step) []string {
+func (c *call) keys(workflow, own string) []string {
 	var keys []string
 	for _, p := range c.posted {
-		if p.Workflow == s.event.Workflow && p.Key != s.key && !slices.Contains(keys, p.Key) && len(keys) < otherKeys {
+		if p.Workflow == workflow && p.Key != own && !slices.Contains(keys, p.Key) && len(keys) < otherKeys {
 			keys = append(keys, p.Key)
 		}
 	}
@@ -230,17 +230,17 @@ func (c *call) isFollowing(ctx context.Context, s *step) bool {
 // admits lets somebody answer who may not start the run: whoever opened the issue, where a
 // question says so. The job that took such an answer has been asked that before it left the
 // run to a later one.
-func (c *call) admits(ctx context.Context, s *step, denied *job.Denied) (bool, error) {
-	if c == nil || denied.Who != s.event.Sender.Login {
+func (c *call) admits(ctx context.Context, api *job.GitHub, e job.Event, denied *job.Denied) (bool, error) {
+	if c == nil || denied.Who != e.Sender.Login {
 		return false, nil
 	}
 	asks := func(a *state.Agent) bool { return ask.AsksAuthor(a.Waits.Question) }
 	if c.isHanded || !slices.ContainsFunc(c.open, asks) {
 		return c.isHanded, nil
 	}
-	author, err := s.api.Author(ctx, s.event.Number)
+	author, err := api.Author(ctx, e.Number)
 	if err != nil {
 		return false, storeFault("the author of the issue", err)
 	}
-	return ask.IsAuthor(author, s.event.Sender), nil
+	return ask.IsAuthor(author, e.Sender), nil
 }

@@ -69,7 +69,7 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 	if j.found, err = s.stored.finder().Parts(ctx, partsQuery(s, b.found, j.run.Parts)); err != nil {
 		return nil, err
 	}
-	if err := j.join(s, b); err != nil {
+	if err := j.join(s.log, s.places, b); err != nil {
 		j.remove()
 		return nil, err
 	}
@@ -77,9 +77,9 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 }
 
 // join merges the parts that were found.
-func (j *merged) join(s *step, b *readyRun) error {
+func (j *merged) join(log *jobLog, here checkpoint.Places, b *readyRun) error {
 	for _, f := range j.found {
-		ran, err := readPart(s.log, s.places, j.run, f)
+		ran, err := readPart(log, here, j.run, f)
 		if err != nil {
 			return err
 		}

@@ -17,19 +17,12 @@ import (
 var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": noMatrix}
 
 // guardFiles takes the runner's command files as they are before anything is started.
-func guardFiles(s *step) (err error) {
-	if s.files, err = job.Guard(s.env.Getenv); err != nil {
-		return machineProblem("command files", err)
+func guardFiles(env Env) (*job.Files, error) {
+	files, err := job.Guard(env.Getenv)
+	if err != nil {
+		err = machineProblem("command files", err)
 	}
-	return nil
-}
-
-// writeNobodyWaits writes outputs that are there even if the step is killed.
-func writeNobodyWaits(s *step) error {
-	if err := setOutputs(s.env, s.files, s.log, nobodyWaits); err != nil {
-		return machineProblem("outputs", err)
-	}
-	return nil
+	return files, err
 }
 
 // setOutputs sets outputs of the step.
@@ -39,7 +32,7 @@ func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if err := files.SetOutput(name, log.mask.Text(values[name])); err != nil {
-			return err
+			return machineProblem("outputs", err)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -156,7 +157,7 @@ func leftPage(s *step, e *ending, isLate bool) (*page, error) {
 	byPost := e.kept.byPost || isLate
 	p := &page{step: s, owed: s.note.get().Owed}
 	if p.owed == (owed{}) && !byPost {
-		return nil, linkLeft(s, e.kept.report) // nothing else is owed
+		return nil, linkLeft(s.in, s.files, s.event.Site, e.kept.report) // nothing else is owed
 	}
 	var err error
 	if p.summary, err = summaryOf(s, e.run, e.next.Text); err != nil {
@@ -175,11 +176,11 @@ func leftPage(s *step, e *ending, isLate bool) (*page, error) {
 }
 
 // linkLeft adds to the page of the main part a link to the report that the post part has stored.
-func linkLeft(s *step, l report.Link) error {
-	if l.Name == "" || !s.in.Summary {
+func linkLeft(in job.Settings, files *job.Files, site string, l report.Link) error {
+	if l.Name == "" || !in.Summary {
 		return nil
 	}
-	return s.files.WriteSummary(report.LinkText(l, s.event.Site))
+	return files.WriteSummary(report.LinkText(l, site))
 }
 
 // summaryOf is the summary of a run that has stopped or was killed. Who is killed can't tell how the run ended, and no log

@@ -21,7 +21,7 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 		return l, errDone
 	}
 	facts.Mode = l.was.WorkflowID // a part of it goes on however the run has ended
-	if err := l.take(s, slots.Decide(l.manifest, facts), resumes); err != nil || l.was == nil {
+	if err := l.take(s.log, slots.Decide(l.manifest, facts), resumes); err != nil || l.was == nil {
 		return l, err
 	}
 	found, err := s.stored.finder().Parts(ctx, partsQuery(s, l.found, []state.Part{own}))

@@ -71,7 +71,8 @@ func readNote(s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := seal.ReadNote(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
-	guardErr := guardFiles(s)
+	files, guardErr := guardFiles(s.env)
+	s.files = files
 	_, inputErr := readInputs(s)
 	if sealErr := checkSeals(s); sealErr != nil {
 		return sealErr

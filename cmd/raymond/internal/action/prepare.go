@@ -87,7 +87,8 @@ func readInputs(s *step) (from source, err error) {
 	for _, b := range append(bad, unknownInputs(s.env, s.event, s.log)...) {
 		errs = append(errs, inputProblem(b))
 	}
-	errs = append(errs, readFlags(s), readKeys(s))
+	s.keys, err = readKeys(in.StateKey)
+	errs = append(errs, readFlags(s), err)
 	if s.options.Jobs == nil && s.in.Mode == job.ModeRun {
 		s.options.Jobs = []string{protocol.MainJob}
 	}
@@ -110,7 +111,8 @@ func readInputs(s *step) (from source, err error) {
 			errs = append(errs, err)
 		}
 	}
-	return from, errors.Join(append(errs, chooseKey(s))...)
+	s.key, err = chooseKey(s.env, s.event, in)
+	return from, errors.Join(append(errs, err)...)
 }
 
 // unknownInputs are the inputs that the action doesn't have. act, and Gitea's runner,
@@ -135,15 +137,16 @@ func inputProblem(f job.InputProblem) error {
 	return problem.Usage("input "+f.Input, what, f.Hint)
 }
 
-// readKeys reads the keys that seal checkpoints, if there are any.
-func readKeys(s *step) (err error) {
-	if s.in.StateKey == "" {
-		return nil
+// readKeys reads the keys that seal checkpoints; nil where there are none.
+func readKeys(text string) (*checkpoint.Keys, error) {
+	if text == "" {
+		return nil, nil
 	}
-	if s.keys, err = checkpoint.ParseKeys(s.in.StateKey); err != nil {
-		return problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
+	keys, err := checkpoint.ParseKeys(text)
+	if err != nil {
+		return nil, problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
 	}
-	return nil
+	return keys, nil
 }
 
 // readFollows reads which checkpoint is to be followed; the zero value for none.
@@ -184,7 +187,7 @@ func locate(s *step) error {
 		return machineProblem("working directory", err)
 	}
 	s.dirs.top = cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), wd)
-	if err := enter(s); err != nil {
+	if s.dirs.work, err = enter(s.env, s.dirs.top, s.in.WorkingDirectory); err != nil {
 		return err
 	}
 	if !s.isPost {
@@ -204,22 +207,19 @@ func locate(s *step) error {
 	return err
 }
 
-// enter changes to where agents work.
-func enter(s *step) error {
-	if info, err := os.Stat(s.dirs.top); err != nil || !info.IsDir() {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", s.dirs.top),
+// enter changes to where agents work, below top or elsewhere, and returns what the system calls that.
+func enter(env Env, top, dir string) (work string, err error) {
+	if info, err := os.Stat(top); err != nil || !info.IsDir() {
+		return "", &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", top),
 			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
 	}
-	dir := s.in.WorkingDirectory
 	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(s.dirs.top, dir)
+		dir = filepath.Join(top, dir)
 	}
-	work, err := s.env.Process.Enter(dir)
-	if err != nil {
-		return problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
+	if work, err = env.Process.Enter(dir); err != nil {
+		err = problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
 	}
-	s.dirs.work = work
-	return nil
+	return work, err
 }
 
 // conceal learns what is shown and stored nowhere: secrets, and the values of all
@@ -228,7 +228,7 @@ func conceal(s *step) {
 	known := secrets.Of(withoutRunners(s.env.Environ))
 	maps.Copy(known, s.in.ModelKeys)
 	maps.Copy(known, map[string]string{"github-token": s.in.GitHubToken, "state-key": s.in.StateKey})
-	short := s.log.hide(known, namedValues(s), slices.Concat(state.Words(), clis.Words(), frame(s.env, s.in)))
+	short := s.log.hide(known, namedValues(s.in, s.inherited()), slices.Concat(state.Words(), clis.Words(), frame(s.env, s.in)))
 	if len(short) > 0 {
 		s.log.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}
@@ -236,11 +236,11 @@ func conceal(s *step) {
 
 // namedValues are the values of the variables that the inputs env and script-env name.
 // Those that every program of a job sees anyway are no secrets for being named.
-func namedValues(s *step) map[string]string {
+func namedValues(in job.Settings, environ []string) map[string]string {
 	values := map[string]string{}
-	for _, kv := range s.inherited() {
+	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		named := slices.Contains(s.in.Env, name) || slices.Contains(s.in.ScriptEnv, name)
+		named := slices.Contains(in.Env, name) || slices.Contains(in.ScriptEnv, name)
 		if named && !isRunners(name) {
 			values[name] = value
 		}

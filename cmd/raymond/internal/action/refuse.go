@@ -139,28 +139,17 @@ func checkSandbox(in job.Settings, skipPermissions bool) error {
 		Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
 }
 
-// checkPrices reports states that can't be held to the budget.
-func checkPrices(s *step, b *readyRun) error {
-	if s.in.NoPrompts {
-		return nil
-	}
-	return session.CheckPrices(s.options, b.flow.Workflow, *b.options())
-}
-
 // refusal says why a prompt state is refused.
 func refusal(name string) string {
 	return fmt.Sprintf("the prompt state %s is refused: this step has prompts: false", name)
 }
 
-// checkPrompts reports the prompt states of the jobs of this step that agents are in, or
-// return to, if the step refuses prompts. Nothing is started then.
-func checkPrompts(s *step, b *readyRun) error {
-	if !s.in.NoPrompts {
-		return nil
-	}
+// checkNoPrompts reports the prompt states of the jobs of a step that agents are in, or
+// return to, for one that refuses prompts. Nothing is started then.
+func checkNoPrompts(jobs []string, b *readyRun) error {
 	for _, p := range b.run.Places() {
 		st, ok := b.flow.Workflow.State(p.State)
-		if ok && st.Kind == protocol.Prompt && slices.Contains(s.options.Jobs, b.flow.Workflow.JobOf(p.State)) {
+		if ok && st.Kind == protocol.Prompt && slices.Contains(jobs, b.flow.Workflow.JobOf(p.State)) {
 			return &problem.Problem{Class: problem.ClassDenied, Where: b.run.WorkflowID, What: refusal(p.State),
 				Hint: "run the state in a job with prompts, which its job: names"}
 		}

@@ -20,7 +20,7 @@ import (
 // beginRerun makes a new run that begins from a state execution of the one that was found, with
 // the states and the options of now. Of that one nothing is changed.
 func beginRerun(ctx context.Context, s *step, b *readyRun) error {
-	dir, err := readable(s, b.lookup)
+	dir, err := readable(s.dirs.state, b.lookup)
 	if err != nil {
 		return err
 	}
@@ -49,9 +49,9 @@ func beginRerun(ctx context.Context, s *step, b *readyRun) error {
 }
 
 // readable returns the state folder in which a run can be read with its history.
-func readable(s *step, l lookup) (string, error) {
+func readable(here string, l lookup) (string, error) {
 	if !l.isStored() {
-		return s.dirs.state, nil
+		return here, nil
 	}
 	dir, id := filepath.Join(l.found.Dir, "state"), l.was.WorkflowID
 	err := os.MkdirAll(filepath.Join(dir, id), 0o700)

@@ -31,9 +31,7 @@ func tell(s *step, from prepared, e *ending, err error) error {
 	for _, p := range all {
 		annotate(s.log, from.source.path, e.run != nil && s.in.Annotations, p)
 	}
-	if err := writeOutputs(s, e, all); err != nil {
-		all = append(all, &problem.Problem{Class: problem.ClassRuntime, Where: "outputs", What: err.Error()})
-	}
+	all = append(all, problem.All(writeOutputs(s, e, all))...)
 	finishPage(s, from.isAllowed, e, all)
 	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !s.in.SuspendedIsFailure {
 		return nil
