@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
@@ -21,7 +22,8 @@ func (a *App) diagramCommand() *cobra.Command {
 			"of a run, how often it took each arrow, and where it failed; PATH may then be left out.",
 	}
 	o := a.newOptions(cmd)
-	run := addRunFlag(o, "run", "show what this run did")
+	run := ""
+	o.Add("run", "WORKFLOW_ID", "show what this run did", options.Into(&run, anID))
 	o.AddStateDir()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 0 && !o.IsGiven("run") {
@@ -31,7 +33,7 @@ func (a *App) diagramCommand() *cobra.Command {
 		if err := o.Check(); err != nil {
 			return err
 		}
-		return a.diagram(o.StateDir, *run, args)
+		return a.diagram(o.StateDir, run, args)
 	}
 	return cmd
 }

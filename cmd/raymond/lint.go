@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,33 +23,21 @@ func (a *App) lintCommand() *cobra.Command {
 			"that the steps of the file name.",
 	}
 	o, l := a.newOptions(cmd), &runs.Lint{Platforms: []protocol.Platform{scope.Platform()}}
-	o.Add("format", "FORMAT", "text, json, or github for annotations (default text)", func(s string) error {
-		l.Format = s
-		return options.OneOf(s, runs.LintFormats...)
-	})
+	o.Add("format", "FORMAT", "text, json, or github for annotations (default text)", options.Into(&l.Format, options.OneOf(runs.LintFormats...)))
 	o.Add("platform", "NAME", "unix, windows or all (default: this one)", func(s string) error {
 		l.Platforms = []protocol.Platform{protocol.Platform(s)}
 		if s == "all" {
 			l.Platforms = []protocol.Platform{protocol.Unix, protocol.Windows}
 		}
-		return options.OneOf(s, "unix", "windows", "all")
+		_, err := options.OneOf("unix", "windows", "all")(s)
+		return err
 	})
-	o.Add("meta", "KEY", "a key that runs are given with --meta (repeatable)", func(s string) error {
-		l.Meta = append(l.Meta, s)
-		if !options.IsMetaKey(s) {
-			return errors.New("want a key of letters, digits and _")
-		}
-		return nil
-	})
-	o.Add("agent", "NAME", "the agent of runs: "+strings.Join(protocol.Backends(), ", ")+" (default "+protocol.Backends()[0]+")", func(s string) error {
-		l.Backend = s
-		return options.OneOf(s, protocol.Backends()...)
-	})
-	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)", func(s string) error {
-		l.JobFiles = append(l.JobFiles, s)
-		return options.NotEmpty(s)
-	})
-	options.AddPrices(o)
+	o.Add("meta", "KEY", "a key that runs are given with --meta (repeatable)", options.Into(&l.Meta, options.Each(options.MetaKey)))
+	o.Add("agent", "NAME", "the agent of runs: "+strings.Join(protocol.Backends(), ", ")+" (default "+protocol.Backends()[0]+")",
+		options.Into(&l.Backend, options.OneOf(protocol.Backends()...)))
+	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)",
+		options.Into(&l.JobFiles, options.Each(options.NotEmpty)))
+	o.AddPrices()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		l.Prices = session.Prices(o.Alone())
 		if len(args) == 0 && len(l.JobFiles) == 0 {

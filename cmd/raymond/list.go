@@ -14,7 +14,7 @@ import (
 func (a *App) addFlags(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
 	o, asJSON = a.newOptions(cmd), new(bool)
 	o.AddStateDir()
-	o.Switch("json", "print JSON for programs", func(b bool) { *asJSON = b })
+	o.Switch("json", "print JSON for programs", options.Into(asJSON, options.Truth))
 	return o, asJSON
 }
 

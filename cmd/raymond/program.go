@@ -101,17 +101,12 @@ func checkID(args []string) error {
 	return nil
 }
 
-// addRunFlag defines a flag that names a run.
-func addRunFlag(o *options.Options, name, text string) *string {
-	id := new(string)
-	o.Add(name, "WORKFLOW_ID", text, func(s string) error {
-		*id = s
-		if !state.ValidID(s) {
-			return errors.New("is no workflow id; raymond list shows the runs")
-		}
-		return nil
-	})
-	return id
+// anID takes the id of a run, as the value of a flag.
+func anID(s string) (string, error) {
+	if !state.ValidID(s) {
+		return s, errors.New("is no workflow id; raymond list shows the runs")
+	}
+	return s, nil
 }
 
 // didYouMean is the hint that names the nearest of the known names.

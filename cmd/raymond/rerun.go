@@ -32,10 +32,7 @@ func (a *App) rerunCommand() *cobra.Command {
 	o := a.newOptions(cmd)
 	o.AddAll()
 	from := ""
-	o.Add("from", "WHERE", "state execution to begin with: its number, or STATE for the last one of a state, or STATE#k for the k-th", func(s string) error {
-		from = s
-		return options.NotEmpty(s)
-	})
+	o.Add("from", "WHERE", "state execution to begin with: its number, or STATE for the last one of a state, or STATE#k for the k-th", options.Into(&from, options.NotEmpty))
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if !o.IsGiven("from") {
 			o.Reject(problem.Usage("--from", "is missing", "raymond history WORKFLOW_ID lists the state executions"))

@@ -30,8 +30,9 @@ func (a *App) simulateCommand() *cobra.Command {
 	session.AddSimulationFlags(o)
 	o.AddStateDir()
 	var replies string
-	o.Add("replies", "FILE", "what the agents say (YAML)", func(s string) error { replies = s; return options.NotEmpty(s) })
-	record := addRunFlag(o, "record", "print the replies file of a finished run")
+	o.Add("replies", "FILE", "what the agents say (YAML)", options.Into(&replies, options.NotEmpty))
+	record := ""
+	o.Add("record", "WORKFLOW_ID", "print the replies file of a finished run", options.Into(&record, anID))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.IsGiven("record") {
 			if len(args) > 0 || o.IsGiven("replies") {
@@ -40,7 +41,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			if err := o.Check(); err != nil {
 				return err
 			}
-			return a.record(o.StateDir, *record)
+			return a.record(o.StateDir, record)
 		}
 		if !o.IsGiven("replies") {
 			o.Reject(problem.Usage("--replies", "is missing", "name a replies file, or make one with --record"))

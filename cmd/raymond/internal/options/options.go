@@ -5,23 +5,14 @@ package options
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 	"time"
-	"unicode"
-
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 
 	"github.com/spf13/pflag"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// maxInput bounds --input-file, in bytes: what an agent CLI takes as a prompt.
-const maxInput = 10 << 20
 
 // Options are the values of the flags of one command. Every bad value is kept, so
 // that Check reports all of them at once.
@@ -53,9 +44,20 @@ type Options struct {
 	errs    []error
 }
 
+// Cage says what agents, done_when commands and caged scripts are confined to.
+type Cage struct {
+	Mode     string   // one of the Cage constants
+	Network  string   // what forward.Parse takes; "" for open
+	Writable []string // folders that may be written too, as they were given
+	Readable []string // files and folders that may be read too, as they were given
+}
+
+// IsOff reports whether nothing is confined.
+func (c *Cage) IsOff() bool { return c.Mode == CageOff }
+
 // New returns the options that flags will hold.
 func New(flags *pflag.FlagSet) *Options {
-	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, CLIs: map[string]string{}, Cage: Cage{Mode: CageOff}, Workspace: WorkspaceNone}
+	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, CLIs: map[string]string{}, Cage: Cage{Mode: CageOff}}
 }
 
 // IsGiven reports whether a flag was given.
@@ -97,26 +99,28 @@ const jobHold = 5 * time.Minute
 // line. It must be called before the flags are read.
 func (o *Options) InJob() {
 	o.Cage.Mode, o.Hold = CageOn, jobHold
-	o.change(func(opt *state.Options) { opt.OnOverload = state.SuspendOnOverload })
+	o.change(func(run *state.Options) { run.OnOverload = state.SuspendOnOverload })
 }
+
+// change notes what a flag changes in the options of a run.
+func (o *Options) change(f func(*state.Options)) { o.changes = append(o.changes, f) }
 
 // value is a flag that never fails to parse: what is wrong is collected.
 type value struct {
 	o    *Options
 	name string
 	kind string
-	text string
 	set  func(string) error
 }
 
-func (v *value) String() string { return v.text }
+func (v *value) String() string { return "" }
 
 func (v *value) Type() string { return v.kind }
 
 func (v *value) Set(s string) error {
 	v.o.given[v.name] = true
 	if err := v.set(s); err != nil {
-		v.o.errs = append(v.o.errs, problem.Usage(v.o.Called(v.name), fmt.Sprintf("%q: %v", problem.Shorten(s), err), ""))
+		v.o.Reject(problem.Usage(v.o.Called(v.name), fmt.Sprintf("%q: %v", problem.Shorten(s), err), ""))
 	}
 	return nil
 }
@@ -129,125 +133,16 @@ func (o *Options) Called(name string) string {
 	return "--" + name
 }
 
-// AddAll defines all flags of a run.
-func (o *Options) AddAll() {
-	o.AddInput()
-	o.AddStateDir()
-	o.Add("changed-workflow", "WORD", "what a resume does if files of states have changed since the run used them: take (them as they are now; default) or refuse", func(s string) error {
-		o.RefuseChanged = s == "refuse"
-		return OneOf(s, "take", "refuse")
-	})
-	o.AddSkipLint()
-	o.AddLimits()
-	AddPrices(o)
-	o.AddWaits()
-	o.addAgents()
-	o.AddCage()
-	o.Add("script-env", "NAMES", "with a cage, variables that trusted scripts get and agents don't, separated by commas or blanks", func(s string) error {
-		o.ScriptEnv = append(o.ScriptEnv, strings.FieldsFunc(s, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })...)
-		if strings.Contains(s, "=") {
-			return errors.New("want names of variables")
-		}
-		return NotEmpty(s)
-	})
-	o.AddKept()
-	o.AddLoop()
-	o.AddOutput()
-}
-
 // Add defines one flag. What is wrong with its value, according to set, is
 // reported by Check.
 func (o *Options) Add(name, kind, text string, set func(string) error) {
 	o.flags.Var(&value{o: o, name: name, kind: kind, set: set}, name, text)
 }
 
-// AddSkipLint defines the flag that lets a workflow start though lint has errors.
-func (o *Options) AddSkipLint() {
-	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", func(b bool) { o.SkipLint = b })
-}
-
-// Switch defines one flag that is on when it is named.
-func (o *Options) Switch(name, text string, set func(bool)) {
-	o.Add(name, "", text, func(s string) error {
-		if s != "true" && s != "false" {
-			return errors.New("want true or false")
-		}
-		set(s == "true")
-		return nil
-	})
+// Switch defines one flag that is true when it is named.
+func (o *Options) Switch(name, text string, set func(string) error) {
+	o.Add(name, "", text, set)
 	o.flags.Lookup(name).NoOptDefVal = "true"
-}
-
-// change notes what a flag changes in the options of a run.
-func (o *Options) change(f func(*state.Options)) { o.changes = append(o.changes, f) }
-
-// AddInput defines the flags that say what the first state gets.
-func (o *Options) AddInput() {
-	o.Add("input", "TEXT", "payload of the first state", func(s string) error { o.Input = s; return nil })
-	o.Add("input-file", "FILE", "the same, read from a file", func(s string) error {
-		data, err := files.ReadTarget(s, maxInput)
-		o.InputFile = string(data)
-		return err
-	})
-	o.Add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
-	o.Add("name", "PREFIX", "first part of the workflow id (default: the scope's name)", func(s string) error { o.Name = s; return nil })
-	o.Add("workflow-id", "ID", "the whole id of the new run", func(s string) error {
-		o.WorkflowID = s
-		if !state.ValidID(s) {
-			return errors.New("want 1 to 64 of a-z, 0-9 and -, not beginning with -")
-		}
-		return nil
-	})
-}
-
-// AddStateDir defines the flag of the folder of state files.
-func (o *Options) AddStateDir() {
-	o.StateDir = state.DefaultDir
-	o.Add("state-dir", "DIR", "folder of the state files (default .raymond/state)", func(s string) error {
-		o.StateDir = s
-		return checkFolder(s)
-	})
-}
-
-// NotEmpty checks that a value has at least one character.
-func NotEmpty(s string) error {
-	if s == "" {
-		return errors.New("is empty")
-	}
-	return nil
-}
-
-// IsMetaKey reports whether a template variable may have this name.
-func IsMetaKey(name string) bool { return regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name) }
-
-func (o *Options) addMeta(s string) error {
-	key, v, ok := strings.Cut(s, "=")
-	if !ok || !IsMetaKey(key) {
-		return errors.New("want KEY=VALUE with a key of letters, digits and _")
-	}
-	if _, twice := o.Meta[key]; twice {
-		return fmt.Errorf("the key %s is given twice", key)
-	}
-	o.Meta[key] = v
-	return nil
-}
-
-// AddOutput defines the flags that say what is shown and logged.
-func (o *Options) AddOutput() {
-	o.Add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", func(s string) error {
-		o.Events = s
-		return checkLogFile(s)
-	})
-	o.Add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", func(s string) error {
-		o.DebugDir = s
-		return checkFolder(s)
-	})
-	o.Switch("quiet", "show only failures and the end", func(b bool) { o.Quiet = b })
-	o.Switch("verbose", "show and log what agents say", func(b bool) {
-		if o.Telling = runner.TellNothing; b {
-			o.Telling = runner.TellAll
-		}
-	})
 }
 
 // Verbose says that people see all that agents say.
@@ -255,15 +150,27 @@ func (o *Options) Verbose() bool { return o.Telling == runner.TellAll }
 
 // Check reports everything that is wrong with the flags.
 func (o *Options) Check() error {
-	if o.given["input"] && o.given["input-file"] {
-		o.errs = append(o.errs, problem.Usage(o.Called("input-file"), "--input is given too", "give one of them"))
-	}
-	if o.given["name"] && o.given["workflow-id"] {
-		o.errs = append(o.errs, problem.Usage(o.Called("name"), "--workflow-id is given too", "give one of them"))
+	for _, two := range [][2]string{{"input-file", "input"}, {"name", "workflow-id"}} {
+		if o.given[two[0]] && o.given[two[1]] {
+			o.rejectBoth(two[0], two[1])
+		}
 	}
 	if o.Quiet && o.Verbose() {
-		o.errs = append(o.errs, problem.Usage(o.Called("quiet"), "--verbose is given too", "give one of them"))
+		o.rejectBoth("quiet", "verbose")
 	}
-	o.checkCage()
+	hint := fmt.Sprintf("set %s to on or require", o.Called("cage"))
+	if o.Cage.IsOff() && o.Cage.Network != "" {
+		o.Reject(problem.Usage(o.Called("network"), "needs a cage", hint))
+	}
+	for flag, paths := range map[string][]string{"cage-write": o.Cage.Writable, "cage-read": o.Cage.Readable} {
+		if o.Cage.IsOff() && len(paths) > 0 {
+			o.Reject(problem.Usage(o.Called(flag), "is of no use without a cage", hint))
+		}
+	}
 	return errors.Join(o.errs...)
+}
+
+// rejectBoth reports a flag that does not go with another one.
+func (o *Options) rejectBoth(flag, other string) {
+	o.Reject(problem.Usage(o.Called(flag), "--"+other+" is given too", "give one of them"))
 }
