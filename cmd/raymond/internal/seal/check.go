@@ -33,6 +33,12 @@ type Altered struct {
 // Error implements error.
 func (a *Altered) Error() string { return a.Name + ": " + a.Why }
 
+// version is what a file may have.
+type version struct {
+	size int64
+	sum  [sha256.Size]byte
+}
+
 // sealed is what a file may have according to its seals.
 type sealed struct {
 	versions []version // those before and after changes of which it is not known that they were made

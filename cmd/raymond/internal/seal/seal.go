@@ -9,6 +9,7 @@
 package seal
 
 import (
+	"bytes"
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -42,12 +43,23 @@ type Seals struct {
 	dir string
 	key Key
 
-	mu    sync.Mutex // guards what follows
-	log   *os.File
-	last  []byte               // the code of the last line
-	end   int64                // of that line
-	grown map[string]hash.Hash // of files that are appended to
-	size  map[string]int64     // of these
+	mu   sync.Mutex // guards what follows
+	log  *os.File
+	last []byte // the code of the last line
+	end  int64  // of that line
+	now  map[string]content
+}
+
+// content is what a file has: so many bytes with this sum.
+type content struct {
+	size int64
+	sum  hash.Hash
+}
+
+func contentOf(from io.Reader) (content, error) {
+	sum := sha256.New()
+	size, err := io.Copy(sum, from)
+	return content{size, sum}, err
 }
 
 // The kinds of seals.
@@ -63,161 +75,118 @@ func New(dir string, key Key) (*Seals, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Seals{dir: dir, key: key, log: log, grown: map[string]hash.Hash{}, size: map[string]int64{}}, nil
+	return &Seals{dir: dir, key: key, log: log, now: map[string]content{}}, nil
 }
 
 // Replace is to be called before a file gets other content, and Done after it.
 func (s *Seals) Replace(path string, data []byte) error {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.grown, path)
-	return s.put(replaces, path, version{int64(len(data)), sha256.Sum256(data)})
+	return s.put(replaces, path, func(content) (content, error) { return contentOf(bytes.NewReader(data)) })
 }
 
 // Append is to be called before data is added to a file, which was empty when these
 // seals first heard of it, or was adopted.
 func (s *Seals) Append(path string, data []byte) error {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.grown[path] == nil {
-		s.grown[path], s.size[path] = sha256.New(), 0
-	}
-	sum, err := s.grown[path].(hash.Cloner).Clone()
-	if err != nil {
-		return err
-	}
-	sum.Write(data)
-	size := s.size[path] + int64(len(data))
-	if err := s.put(appends, path, version{size, [sha256.Size]byte(sum.Sum(nil))}); err != nil {
-		return err
-	}
-	s.grown[path], s.size[path] = sum, size
-	return nil
+	return s.put(appends, path, func(was content) (content, error) {
+		sum, err := was.sum.(hash.Cloner).Clone()
+		if err != nil {
+			return was, err
+		}
+		sum.Write(data)
+		return content{was.size + int64(len(data)), sum}, nil
+	})
 }
 
 // Done says that a file has what the last call for it named.
 func (s *Seals) Done(path string) error {
-	if s == nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.put(settles, path, version{})
+	return s.put(settles, path, func(was content) (content, error) { return was, nil })
 }
 
 // Adopt seals what a file has, so that it can be appended to. A missing file is an
 // empty one.
-func (s *Seals) Adopt(path string) error {
-	if s == nil {
-		return nil
-	}
-	return s.place(path, path)
-}
+func (s *Seals) Adopt(path string) error { return s.Place(path, path) }
 
 // Place moves a file to where it can be appended to, and seals it before it is there. It may be missing.
 func (s *Seals) Place(from, to string) error {
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if s == nil {
-		return files.Rename(from, to)
-	}
-	return s.place(from, to)
-}
-
-func (s *Seals) place(from, to string) error {
-	sum, size, err := sumOf(from)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.grown[to], s.size[to] = sum, size
-	if err := s.put(replaces, to, version{size, [sha256.Size]byte(sum.Sum(nil))}); err != nil {
-		return err
-	}
-	if from != to {
-		if err := files.Rename(from, to); err != nil {
-			return err
+	has := func(content) (content, error) {
+		f, _, err := files.Open(from)
+		if err != nil {
+			return content{}, err
 		}
+		defer f.Close()
+		return contentOf(f)
 	}
-	return s.put(settles, to, version{})
-}
-
-// Sum returns the length and the sum of a file that is appended to, as the last call for it
-// named them; -1 when there was none since it was replaced.
-func (s *Seals) Sum(path string) (int64, [sha256.Size]byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.grown[path] == nil {
-		return -1, [sha256.Size]byte{}
-	}
-	return s.size[path], [sha256.Size]byte(s.grown[path].Sum(nil))
-}
-
-// sumOf begins a sum with what a file has.
-func sumOf(path string) (sum hash.Hash, size int64, err error) {
-	sum = sha256.New()
-	f, _, err := files.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return sum, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	defer f.Close()
-	size, err = io.Copy(sum, f)
-	return sum, size, err
-}
-
-// Remove removes a file, and seals that. It may be missing.
-func (s *Seals) Remove(path string) error {
-	if err := s.Replace(path, nil); err != nil {
-		return err
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return s.Done(path)
+	return s.around(to, has, func() error {
+		if from == to {
+			return nil
+		}
+		return files.Rename(from, to)
+	})
 }
 
 // Note keeps a value as WriteNote does, and seals it.
 func (s *Seals) Note(file string, value any) error {
-	if s == nil {
-		return WriteNote(file, value)
+	has := func(content) (content, error) {
+		data, err := json.Marshal(value)
+		if err != nil {
+			return content{}, err
+		}
+		return contentOf(bytes.NewReader(data))
 	}
-	data, err := json.Marshal(value)
+	return s.around(file, has, func() error { return WriteNote(file, value) })
+}
+
+// around seals what a file is about to have, has it made, and says that it was.
+func (s *Seals) around(path string, has func(content) (content, error), do func() error) error {
+	err := s.put(replaces, path, has)
+	if err == nil {
+		err = do()
+	}
+	if err == nil {
+		err = s.Done(path)
+	}
+	return err
+}
+
+// Sum returns the length and the sum of a file, as the last call for it named them; -1 when there was none.
+func (s *Seals) Sum(path string) (int64, [sha256.Size]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, ok := s.now[path]
+	if !ok {
+		return -1, [sha256.Size]byte{}
+	}
+	return now.size, [sha256.Size]byte(now.sum.Sum(nil))
+}
+
+// put adds a line to the log of what a file has next, or nothing if that fails.
+func (s *Seals) put(kind, path string, next func(was content) (content, error)) error {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, ok := s.now[path]
+	if !ok {
+		was.sum = sha256.New()
+	}
+	has, err := next(was)
 	if err != nil {
 		return err
 	}
-	if err := s.Replace(file, data); err != nil {
-		return err
-	}
-	if err := WriteNote(file, value); err != nil {
-		return err
-	}
-	return s.Done(file)
-}
-
-// put adds a line to the log, or nothing if that fails.
-func (s *Seals) put(kind, path string, v version) error {
 	name, err := filepath.Rel(s.dir, path)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s %q %d %x", kind, filepath.ToSlash(name), v.size, v.sum)
+	text := fmt.Sprintf("%s %q %d %x", kind, filepath.ToSlash(name), has.size, has.sum.Sum(nil))
 	last := code(s.key, s.last, text)
 	n, err := s.log.WriteAt(fmt.Appendf(nil, "%x %s\n", last, text), s.end)
 	if err != nil { // as on a full disk: the next line is not to follow half of one
 		return fmt.Errorf("seal %s: %w", name, errors.Join(err, s.log.Truncate(s.end)))
 	}
-	s.last, s.end = last, s.end+int64(n)
+	s.last, s.end, s.now[path] = last, s.end+int64(n), has
 	return nil
 }
 
@@ -227,10 +196,4 @@ func code(key Key, before []byte, text string) []byte {
 	mac.Write(before)
 	mac.Write([]byte(text))
 	return mac.Sum(nil)
-}
-
-// version is what a file may have.
-type version struct {
-	size int64
-	sum  [sha256.Size]byte
 }
