@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -39,16 +37,14 @@ type snapshots struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	last     <-chan struct{} // closed when the last one that was asked for is taken
-
-	mu    sync.Mutex // guards what follows
-	slow  int
-	notes []string // all that there were
-	told  int      // how many of them were told
+	slow     int             // of those that were taken
+	noted    map[string]bool
+	notes    chan string // that are not told yet; has room for all
 }
 
 // newSnapshots returns snapshots, which have to be closed.
 func newSnapshots(takeOne func(context.Context, workspace.Shot) error, reporter runner.Reporter) *snapshots {
-	k := &snapshots{takeOne: takeOne, reporter: reporter}
+	k := &snapshots{takeOne: takeOne, reporter: reporter, noted: map[string]bool{}, notes: make(chan string, maxNotes)}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k
 }
@@ -93,47 +89,39 @@ func (k *snapshots) close(isCancelled bool) {
 	k.tell()
 }
 
+// take takes one, after all before it. Why there is none is a note, the same once.
 func (k *snapshots) take(shot workspace.Shot) {
-	if k.ctx.Err() != nil || k.isOff() {
+	if k.ctx.Err() != nil || k.slow >= maxSlow {
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(k.ctx, takeWithin, errSlow)
 	defer cancel()
-	if err := k.takeOne(ctx, shot); err != nil && k.ctx.Err() == nil {
-		k.failed(err)
+	err := k.takeOne(ctx, shot)
+	if err == nil || k.ctx.Err() != nil {
+		return
 	}
-}
-
-var errSlow = fmt.Errorf("it took more than %v", takeWithin)
-
-func (k *snapshots) isOff() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.slow >= maxSlow
-}
-
-// failed notes why there is no snapshot, the same once.
-func (k *snapshots) failed(err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	note := "no snapshot of the files: " + err.Error()
 	if errors.Is(err, errSlow) {
 		if k.slow++; k.slow >= maxSlow {
 			note += "; no more are taken"
 		}
 	}
-	if len(k.notes) < maxNotes && !slices.Contains(k.notes, note) {
-		k.notes = append(k.notes, note)
+	if len(k.noted) < maxNotes && !k.noted[note] {
+		k.noted[note] = true
+		k.notes <- note
 	}
 }
 
+var errSlow = fmt.Errorf("it took more than %v", takeWithin)
+
 // tell tells what there is to be told.
 func (k *snapshots) tell() {
-	k.mu.Lock()
-	notes := k.notes[k.told:]
-	k.told = len(k.notes)
-	k.mu.Unlock()
-	for _, note := range notes {
-		k.reporter.Note("", "", note)
+	for {
+		select {
+		case note := <-k.notes:
+			k.reporter.Note("", "", note)
+		default:
+			return
+		}
 	}
 }
