@@ -6,9 +6,7 @@ package problem
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
-	"syscall"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -135,31 +133,18 @@ func All(err error) []*Problem {
 
 // classify gives an error its class.
 func classify(err error) *Problem {
-	var known *Problem
-	var locked *state.LockedError
-	var invalid *state.FileError
-	var path *fs.PathError
-	var errno syscall.Errno
-	switch {
-	case errors.As(err, &known):
-		return known
-	case errors.As(err, &locked):
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	if locked, ok := errors.AsType[*state.LockedError](err); ok {
 		what := strings.TrimSuffix("is driven by another process: "+strings.TrimSpace(locked.Holder), ": ")
 		return &Problem{Class: ClassConflict, Where: locked.ID, What: what, Hint: "wait for it to end, or stop it"}
-	case errors.Is(err, state.ErrExists):
-		return &Problem{Class: ClassConflict, Where: "--workflow-id", What: err.Error(), Hint: "use raymond resume, or choose another id"}
-	case errors.As(err, &invalid):
-		return &Problem{Class: ClassBadState, What: invalid.Error(), Hint: "the file is left as it is"}
-	case errors.Is(err, state.ErrNotFound):
-		return &Problem{Class: ClassUsage, Where: "WORKFLOW_ID", What: err.Error(), Hint: "raymond list shows the runs; --state-dir names another folder"}
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EFBIG), errors.Is(err, syscall.EDQUOT):
-		return &Problem{Class: ClassRuntime, What: err.Error(), Hint: "free some space; the last saved state is whole"}
 	}
-	if f := ofStore(err); f != nil {
-		return f
-	}
-	if errors.As(err, &path) || errors.As(err, &errno) {
-		return &Problem{Class: ClassRuntime, What: err.Error()}
+	for _, k := range known {
+		if k.fits(err) {
+			k.What = err.Error()
+			return &k.Problem
+		}
 	}
 	return &Problem{Class: ClassInternal, What: err.Error(), Hint: "please report this"}
 }

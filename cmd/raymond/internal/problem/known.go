@@ -1,0 +1,64 @@
+package problem
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/raymond-action/raymond-action/artifacts"
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// startNew is what to do where nobody can say whether there is a run to resume.
+const startNew = "run the job again later; resume: never starts a new run without looking"
+
+// known are errors of other packages, by the first that fits. What is wrong is the error itself.
+var known = []struct {
+	fits func(error) bool
+	Problem
+}{
+	{is(state.ErrExists), Problem{Class: ClassConflict, Where: "--workflow-id", Hint: "use raymond resume, or choose another id"}},
+	{as[*state.FileError], Problem{Class: ClassBadState, Hint: "the file is left as it is"}},
+	{is(state.ErrNotFound), Problem{Class: ClassUsage, Where: "WORKFLOW_ID", Hint: "raymond list shows the runs; --state-dir names another folder"}},
+	{is(syscall.ENOSPC, syscall.EFBIG, syscall.EDQUOT), Problem{Class: ClassRuntime, Hint: "free some space; the last saved state is whole"}},
+	{as[*slots.Conflict], Problem{Class: ClassConflict, Hint: "give each use a key of its own, and the workflow a concurrency group"}},
+	{is(slots.ErrFull), Problem{Class: ClassStore, Where: "checkpoints"}},
+	{as[*slots.Unavailable], Problem{Class: ClassStore, Where: "checkpoints", Hint: startNew}},
+	{as[*slots.Gone], oldRun},
+	{is(slots.ErrListTooLong), oldRun},
+	{isOfAct, Problem{Class: ClassStore, Where: "checkpoints", Hint: startNew}},
+	{as[*slots.NoAccess], Problem{Class: ClassStore, Where: "checkpoints", Hint: "give the job permissions: actions: read"}},
+	{is(checkpoint.ErrSealed), Problem{Class: ClassDenied, Where: "checkpoint"}},
+	{is(checkpoint.ErrNotSigned), Problem{Class: ClassBadState, Where: "checkpoint", Hint: "where state-key is new, run once with resume: never"}},
+	{is(artifacts.ErrDigest, artifacts.ErrTooLarge), Problem{Class: ClassBadState, Where: "checkpoint"}},
+	{as[*checkpoint.Invalid], Problem{Class: ClassBadState, Where: "checkpoint", Hint: "it is left as it is; resume: never starts a new run"}},
+	{as[*fs.PathError], Problem{Class: ClassRuntime}},
+	{as[syscall.Errno], Problem{Class: ClassRuntime}},
+}
+
+// oldRun is where the run that would be resumed can't be had any more.
+var oldRun = Problem{Class: ClassUsage, Where: "input resume", Hint: "resume: auto or never starts a new run; retention-days says how long runs are kept"}
+
+func as[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+func is(targets ...error) func(error) bool {
+	return func(err error) bool {
+		for _, target := range targets {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// isOfAct reports whether act runs the job, which has no API.
+func isOfAct(err error) bool {
+	access, ok := errors.AsType[*slots.NoAccess](err)
+	return ok && access.Act
+}
