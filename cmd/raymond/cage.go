@@ -37,16 +37,16 @@ func (a *App) cageCommand() *cobra.Command {
 		if err := o.Check(); err != nil {
 			return err
 		}
-		return a.cage(o.Cage, args)
+		return a.cage(o, args)
 	}
 	return cmd
 }
 
 // cage runs one command. Its error has the command's exit code.
-func (a *App) cage(wish options.Cage, argv []string) error {
+func (a *App) cage(o *options.Options, argv []string) error {
 	dir, err := os.Getwd()
 	if err != nil {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
+		return problem.OfMachine("working directory", err)
 	}
 	path, err := exec.LookPath(argv[0])
 	if err == nil {
@@ -55,9 +55,9 @@ func (a *App) cage(wish options.Cage, argv []string) error {
 	if err != nil {
 		return problem.Usage("COMMAND", err.Error(), "")
 	}
-	cages, err := confine.New(wish, confine.Site{
+	cages, err := confine.New(o.Cage, confine.Site{
 		Environ: a.Environ, Dir: dir, Workspace: dir,
-		Label: func(flag string) string { return "--" + flag }, Tell: func(line string) { a.warn(line) },
+		Label: o.Called, Tell: a.warn, Warn: a.warn,
 	})
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (a *App) cage(wish options.Cage, argv []string) error {
 	run := cage.Command{Path: path, Args: argv, Env: inside.Environ()} // the later one of two values
 	code, err := superviseIn(cages.Agent(dir), run)
 	if err != nil {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: argv[0], What: err.Error()}
+		return problem.OfMachine(argv[0], err)
 	}
 	if code != 0 {
 		return &problem.Problem{Class: problem.ClassRunFailed, Where: argv[0], What: "ended with " + strconv.Itoa(code), Code: code, Told: true}

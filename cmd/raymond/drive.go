@@ -196,6 +196,6 @@ func (a *App) newCages(u session.Setup) (*confine.Cages, error) {
 	}
 	return confine.New(o.Cage, confine.Site{
 		Environ: u.Env.Common, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden, Needs: needs,
-		Label: o.Called, Tell: func(line string) { a.warn(line) },
+		Label: o.Called, Tell: a.warn, Warn: a.warn,
 	})
 }

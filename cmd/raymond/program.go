@@ -53,11 +53,9 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// warn prints warnings, a line each.
-func (a *App) warn(warnings ...string) {
-	for _, w := range warnings {
-		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(w)))
-	}
+// warn prints a warning.
+func (a *App) warn(line string) {
+	fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(line)))
 }
 
 // checkPath says what is wrong with the arguments of a command that takes one

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +14,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/agents"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // rerunCommand begins a run again from one of its state executions.
@@ -55,49 +52,34 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		return err
 	}
 	defer s.Close()
-	run, warnings, err := session.NewRerun(o, s, point.Run, point.Exec)
+	run, warnings, err := session.NewRerun(o, s, point)
 	if err != nil {
 		return err
 	}
-	store, err := create(o, s, run)
+	store, err := a.create(o, s, run, warnings)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if !o.Quiet {
-		a.warn(warnings...)
-	}
-	ready, err := a.prepare(o, point, run)
-	if err != nil {
-		return err
-	}
-	for _, line := range ready.Notes {
-		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped(line))
-	}
-	if ready.HasWorktrees {
-		o.Workspace = options.WorkspaceGit // as in the run before
-	}
-	err = a.drive(session.Setup{Options: o, Scope: s, Run: ready.Run, Store: store}, nil)
-	if _, missing := os.Lstat(filepath.Join(o.StateDir, run.WorkflowID+".json")); missing != nil { // it never began
-		return errors.Join(err, ready.Copies.Remove())
-	}
-	return err
-}
-
-// prepare makes what a run needs that begins at a point of another one.
-func (a *App) prepare(o *options.Options, point runs.Point, run *state.Run) (*runs.Prepared, error) {
-	id := point.Run.WorkflowID
 	clis := a.clis(o, session.Dir(o.StateDir, run.WorkflowID))
-	err := bring(clis, run, session.Dir(o.StateDir, id))
-	if err != nil {
-		return nil, err
+	if err := bring(clis, run, session.Dir(o.StateDir, id)); err != nil {
+		return err
 	}
 	var shots *workspace.Snapshots
 	if !o.IsGiven("workspace") || o.Workspace != options.WorkspaceNone {
 		if shots, err = a.keptSnapshots(o.StateDir, id, o.Cage.IsOff()); err != nil {
-			return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none leaves the files as they are"}
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none leaves the files as they are"}
 		}
 	}
-	ready, err := point.Prepare(context.Background(), run, agents.New(*clis), shots)
-	return ready, problem.OfMachine("rerun of "+id, err)
+	ready, told, err := point.Prepare(context.Background(), run, agents.New(*clis), shots)
+	if err != nil {
+		return problem.OfMachine("rerun of "+id, err)
+	}
+	for _, line := range told {
+		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped(line))
+	}
+	if shots != nil {
+		o.Workspace = options.WorkspaceGit // as in the run before
+	}
+	return a.drive(session.Setup{Options: o, Scope: s, Run: ready, Store: store}, nil)
 }

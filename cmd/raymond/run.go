@@ -42,14 +42,11 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	if err != nil {
 		return err
 	}
-	store, err := create(o, s, run)
+	store, err := a.create(o, s, run, warnings)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if !o.Quiet {
-		a.warn(warnings...)
-	}
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store}, nil)
 }
 
@@ -62,10 +59,16 @@ func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
 	return errors.Join(session.CheckPrices(o, s.Workflow, run), session.CheckScriptEnv(o, s, s.HasPromptsOf(o.Jobs), session.Unheld()))
 }
 
-// create takes the lock for a new run, which has all that it needs.
-func create(o *options.Options, s *scope.Scope, run *state.Run) (*state.File, error) {
+// create takes the lock for a new run, which has all that it needs, and tells what is odd about its workflow.
+func (a *App) create(o *options.Options, s *scope.Scope, run *state.Run, warnings []string) (*state.File, error) {
 	if err := checkNeeds(o, s, run.Options); err != nil {
 		return nil, err
 	}
-	return state.Create(o.StateDir, run.WorkflowID, session.Holder())
+	store, err := state.Create(o.StateDir, run.WorkflowID, session.Holder())
+	if err == nil && !o.Quiet {
+		for _, w := range warnings {
+			a.warn(w)
+		}
+	}
+	return store, err
 }

@@ -70,7 +70,7 @@ func readable(here string, l lookup) (string, error) {
 func rerunOf(s *step, b *readyRun, point runs.Point) (*state.Run, error) {
 	o := s.options
 	o.WorkflowID = newID(s.key)
-	run, warnings, err := session.NewRerun(o, b.flow.Scope, point.Run, point.Exec)
+	run, warnings, err := session.NewRerun(o, b.flow.Scope, point)
 	if err != nil {
 		return nil, err
 	}
@@ -95,16 +95,16 @@ func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 	} else if err := bringLocal(s, b.was.WorkflowID, run); err != nil {
 		return nil, err
 	}
-	copies, err := runs.CopyConversations(run, agents, where)
+	notes, err := runs.CopyConversations(run, agents, where)
 	if err != nil {
 		return nil, machineProblem("conversations", err)
 	}
-	for _, note := range copies.Notes {
+	for _, note := range notes {
 		s.log.warn(note)
 	}
 	moved, err := run.Relocate(where)
 	if err != nil {
-		return nil, errors.Join(err, copies.Remove())
+		return nil, err
 	}
 	moved.Scope, moved.Dir = b.flow.Path, s.dirs.work
 	for _, t := range checkpoint.Sessions(moved) {

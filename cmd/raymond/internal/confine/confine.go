@@ -42,7 +42,7 @@ type Site struct {
 	Label func(flag string) string
 	// Tell is told of refusals and of what is not held, a line each, from any goroutine.
 	Tell func(line string)
-	// Warn is told of what agents will miss, and of what isn't held though somebody asked for it; nil: Tell is.
+	// Warn is told of what agents will miss, and of what isn't held though somebody asked for it.
 	Warn func(line string)
 
 	own   string   // the run's own temporary folder, as makeOwn has made it
@@ -70,7 +70,7 @@ var _ runner.Cages = (*Cages)(nil)
 
 // New makes the cages of a run, before anything of it is started. The caller closes them.
 func New(wish options.Cage, at Site) (*Cages, error) {
-	c := &Cages{told: newTold(at), isClean: at.IsClean}
+	c := &Cages{told: &told{label: at.Label, tell: at.Tell, loud: at.Warn}, isClean: at.IsClean}
 	switch {
 	case wish.IsOff():
 		c.isOff = true
@@ -94,10 +94,10 @@ func New(wish options.Cage, at Site) (*Cages, error) {
 func (c *Cages) build(wish options.Cage, at Site) error {
 	var err error
 	if c.own, err = makeOwn(at.Temp); err != nil {
-		return machineProblem("temporary folder of the agents", err)
+		return problem.OfMachine("temporary folder of the agents", err)
 	}
 	if c.private, err = makeOwn(at.Temp); err != nil {
-		return machineProblem("temporary folder of the scripts", err)
+		return problem.OfMachine("temporary folder of the scripts", err)
 	}
 	if err := c.setFiles(wish, at); err != nil {
 		return err
@@ -131,18 +131,20 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Read)
 	c.policy, c.commons = at.files(git, shown, k), commons
 	if err := at.makeHome(append(shown, at.write...)); err != nil {
-		return machineProblem("home folder of the agents", err)
+		return problem.OfMachine("home folder of the agents", err)
 	}
 	c.env = append(c.env, at.variables()...)
-	if slices.ContainsFunc(c.agents(), func(w string) bool { return cage.IsWithin(c.private, w) }) {
+	if isIn(c.private, c.agents()) {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "temporary folder", What: filepath.Dir(c.private) + " lies where agents can write", Hint: "set TMPDIR to a folder elsewhere"}
 	}
 	if unseen := at.unseen(); at.Temp != "" && len(unseen) > 0 {
 		at.Tell("cage: agents don't see " + strings.Join(unseen, ", ") + "; " + c.told.label("cage-write") + ": " + unseen[0] +
 			" gives them one, and what they put there is used by later steps")
 	}
-	for _, path := range at.inReach(c.policy.Writable) {
-		c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")
+	for _, path := range slices.Concat(at.Hidden, at.Guarded) {
+		if r := cage.Resolve(path); r != "" && isIn(r, c.policy.Writable) {
+			c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")
+		}
 	}
 	for _, top := range outermost(append(slices.Clone(commons), at.Dir)) {
 		if err := unlink(top); err != nil {
@@ -150,16 +152,6 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 		}
 	}
 	return nil
-}
-
-// inReach are those of the files of the run, of the runner and of the action that agents can write.
-func (at Site) inReach(writable []string) (found []string) {
-	for _, path := range slices.Concat(at.Hidden, at.Guarded) {
-		if r := cage.Resolve(path); r != "" && slices.ContainsFunc(writable, func(w string) bool { return cage.IsWithin(r, w) }) {
-			found = append(found, path)
-		}
-	}
-	return found
 }
 
 // setNetwork says what can be reached, and starts the proxy that knows the list.
@@ -176,12 +168,12 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	ports, hosts := apart(at.Needs.Hosts)
 	all, err := withHosts(wish.Network, list, hosts)
 	if err != nil {
-		return machineProblem("the address of a model's API", err)
+		return problem.OfMachine("the address of a model's API", err)
 	}
 	getenv := func(name string) string { return value(at.Environ, name) }
 	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, Refused: c.told.refusedHost})
 	if err != nil {
-		return machineProblem("proxy of the cage", err)
+		return problem.OfMachine("proxy of the cage", err)
 	}
 	n.Ports = slices.Concat(ports, list.LoopbackPorts(), []uint16{c.proxy.Port()})
 	c.env = append(c.env, forward.Env(list, c.proxy.Port())...)
@@ -254,8 +246,7 @@ func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
 func (c *Cages) in(dir string) (cage.Policy, error) {
 	p := c.policy
 	at := cage.Resolve(dir)
-	isIn := func(folder string) bool { return cage.IsWithin(at, folder) }
-	if at == "" || slices.ContainsFunc(p.Writable, isIn) {
+	if at == "" || isIn(at, p.Writable) {
 		return p, nil
 	}
 	if top := workspace.LinkedWorktree(at, c.commons); top != "" {
@@ -278,9 +269,8 @@ func (c *Cages) Refused(path string) {
 		at = filepath.Dir(at)
 	}
 	at = cage.Resolve(at)
-	isIn := func(folder string) bool { return cage.IsWithin(at, folder) }
 	switch {
-	case at == "" || slices.ContainsFunc(c.policy.Writable, isIn):
+	case at == "" || isIn(at, c.policy.Writable):
 	case at == cage.Resolve(path) && !c.policy.CanRead(at) && canAccess(at, toRead):
 		c.told.note("cage: refused to read " + path + "; if it is needed, add it to " + c.told.label("cage-read"))
 	case canAccess(at, toWrite): // else it wasn't the cage
@@ -318,26 +308,18 @@ func (c *Cages) Close() {
 	}
 }
 
-func machineProblem(where string, err error) error {
-	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
-}
-
 // named are the paths that a user names, without links. Folders that are to be written are made where they are missing.
 func named(names []string, flag string, at Site) ([]string, error) {
 	var out []string
 	var errs []error
 	for _, name := range names {
-		isOwn := !filepath.IsAbs(at.InHome(name))
 		path, err := at.locate(name, flag == "cage-write")
 		isAround := func(k string) bool { r := cage.Resolve(k); return cage.IsWithin(r, path) || cage.IsWithin(path, r) }
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && flag == "cage-read":
 			at.Tell("cage: " + at.Label(flag) + ": " + name + " is not there")
 			continue
-		case err != nil:
-		case isOwn && !cage.IsWithin(path, cage.Resolve(at.Workspace)):
-			err = errors.New("a link leads out of the workspace; give the whole path if that is meant")
-		case flag == "cage-write" && slices.ContainsFunc(slices.Concat(at.Hidden, at.Guarded), isAround):
+		case err == nil && flag == "cage-write" && slices.ContainsFunc(slices.Concat(at.Hidden, at.Guarded), isAround):
 			err = errors.New("agents never write there: it holds files of the run, of the runner or of an action")
 		}
 		if err != nil {
@@ -349,35 +331,32 @@ func named(names []string, flag string, at Site) ([]string, error) {
 	return out, errors.Join(errs...)
 }
 
-// locate is a path that a user names, without links; a folder is made first where it is wanted and missing.
-func (at Site) locate(name string, isMade bool) (string, error) {
-	path := at.InHome(name)
-	isOwn := !filepath.IsAbs(path)
-	if isOwn {
-		path = filepath.Join(at.Workspace, path)
+// locate is a path that a user names, without links; a folder is made first where it is wanted and missing. One that is
+// relative is a folder of the workspace, and nothing is made where a link leads out of it.
+func (at Site) locate(name string, isMade bool) (path string, err error) {
+	path = at.InHome(name)
+	if filepath.IsAbs(path) {
+		if isMade {
+			err = os.MkdirAll(path, 0o755)
+		}
+		if err != nil {
+			return "", err
+		}
+		return filepath.EvalSymlinks(path)
 	}
-	var err error
-	switch {
-	case isMade && isOwn:
-		err = makeWithin(at.Workspace, name)
-	case isMade:
-		err = os.MkdirAll(path, 0o755)
+	if isMade {
+		root, err := os.OpenRoot(at.Workspace)
+		if err != nil {
+			return "", err
+		}
+		defer root.Close()
+		if err := root.MkdirAll(path, 0o755); err != nil {
+			return "", fmt.Errorf("%w; if a link leads out of the workspace and that is meant, give the whole path", err)
+		}
 	}
-	if err != nil {
-		return "", err
+	path, err = filepath.EvalSymlinks(filepath.Join(at.Workspace, path))
+	if err == nil && !cage.IsWithin(path, cage.Resolve(at.Workspace)) {
+		err = errors.New("a link leads out of the workspace; give the whole path if that is meant")
 	}
-	return filepath.EvalSymlinks(path)
-}
-
-// makeWithin makes a folder of the workspace, and nothing where a link leads out of it.
-func makeWithin(workspace, name string) error {
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := root.MkdirAll(name, 0o755); err != nil {
-		return fmt.Errorf("%w; if a link leads out of the workspace and that is meant, give the whole path", err)
-	}
-	return nil
+	return path, err
 }

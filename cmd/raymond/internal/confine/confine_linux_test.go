@@ -51,6 +51,7 @@ func newMachine(t *testing.T) *machine {
 			m.lines = append(m.lines, line)
 		},
 	}
+	m.at.Warn = m.at.Tell
 	return m
 }
 

@@ -33,10 +33,17 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
+// isIn reports whether a path is one of the folders, or lies in one.
+func isIn(path string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(path, dir) })
+}
+
 // outermost are the paths that exist, without links and without those below others: who
 // may write a folder may replace what is in it, and it must not be looked up again.
-func outermost(paths []string) []string {
-	all := cage.Resolved(paths)
+func outermost(paths []string) []string { return withoutInner(cage.Resolved(paths)) }
+
+// withoutInner leaves out the paths below others.
+func withoutInner(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
 		return slices.ContainsFunc(all, func(other string) bool { return other != p && cage.IsWithin(p, other) })
 	})
@@ -45,13 +52,10 @@ func outermost(paths []string) []string {
 // fixed are the paths without links, but for those that agents can lead elsewhere, or could when they were here before:
 // what they can write can be read anyway.
 func (at *Site) fixed(writable, paths []string) (found []string) {
-	isIn := func(path string, dirs ...string) bool {
-		return slices.ContainsFunc(dirs, func(dir string) bool { return cage.IsWithin(path, dir) })
-	}
 	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
 	for _, path := range paths {
 		target := cmp.Or(cage.Resolve(path), absolute(path)) // what is made later has its name already
-		if target != "" && !isIn(target, writable...) && (!isIn(path, theirs...) || isIn(target, theirs...)) {
+		if target != "" && !isIn(target, writable) && (!isIn(path, theirs) || isIn(target, theirs)) {
 			found = append(found, target)
 		}
 	}
@@ -119,8 +123,7 @@ type keep struct{ kept, hidden []string }
 // holds reports whether a path is hidden, or contains something kept.
 func (k keep) holds(path string) bool {
 	at := cage.Resolve(path)
-	return slices.ContainsFunc(k.kept, func(p string) bool { return at != "" && cage.IsWithin(p, at) }) ||
-		slices.ContainsFunc(k.hidden, func(p string) bool { return cage.IsWithin(at, p) })
+	return isIn(at, k.hidden) || slices.ContainsFunc(k.kept, func(p string) bool { return at != "" && cage.IsWithin(p, at) })
 }
 
 // certificates are variables that name what programs trust.

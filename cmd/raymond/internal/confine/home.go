@@ -37,15 +37,12 @@ func (at *Site) below(paths []string) (found []string) {
 		if _, missing := os.Stat(path); err != nil || missing != nil || !filepath.IsLocal(rel) || rel == "." {
 			continue
 		}
-		if !slices.ContainsFunc([]string{at.Workspace, at.Temp, at.own}, func(p string) bool { return p != "" && cage.IsWithin(path, p) }) {
+		if !isIn(path, []string{at.Workspace, at.Temp, at.own}) {
 			found = append(found, rel)
 		}
 	}
 	slices.Sort(found)
-	found = slices.Compact(found)
-	return slices.DeleteFunc(slices.Clone(found), func(rel string) bool {
-		return slices.ContainsFunc(found, func(other string) bool { return other != rel && cage.IsWithin(rel, other) })
-	})
+	return withoutInner(slices.Compact(found))
 }
 
 // maxConfig bounds what is read of git's settings, in bytes.
@@ -112,10 +109,7 @@ func (at *Site) with(name, flag string) string {
 }
 
 // isWritten reports whether a user lets agents write a path.
-func (at *Site) isWritten(path string) bool {
-	path = cage.Resolve(path)
-	return slices.ContainsFunc(cage.Resolved(at.write), func(w string) bool { return cage.IsWithin(path, w) })
-}
+func (at *Site) isWritten(path string) bool { return isIn(cage.Resolve(path), cage.Resolved(at.write)) }
 
 // goVariables have go take modules from the real module cache, as from a proxy, before it asks others: it can't change
 // them there, and checks them as it checks all modules. Its own cache can be removed.

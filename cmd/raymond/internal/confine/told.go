@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
@@ -24,14 +23,6 @@ type told struct {
 
 // maxLines bounds what is told: agents choose the names of hosts.
 const maxLines = 50
-
-func newTold(at Site) *told {
-	t := &told{label: at.Label, tell: at.Tell, loud: at.Warn}
-	if t.loud == nil {
-		t.loud = t.tell
-	}
-	return t
-}
 
 // note tells a line, unless it was told already.
 func (t *told) note(line string) { t.once(line, t.tell) }
@@ -91,7 +82,7 @@ func (t *told) refusedAddress(target string) {
 		t.note(fmt.Sprintf("cage: refused a connection to %s that does not use the proxy (HTTPS_PROXY); the hosts in %s are reached through that alone", target, t.label("network")))
 		return
 	}
-	if slices.ContainsFunc(byLibraries, func(s string) bool { return cage.IsWithin(target, s) }) {
+	if isIn(target, byLibraries) {
 		return
 	}
 	t.note(fmt.Sprintf("cage: refused the socket %s; only sockets in folders that may be written are reached, see %s", target, t.label("cage-write")))

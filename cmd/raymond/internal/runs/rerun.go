@@ -72,7 +72,10 @@ func numberOf(from string, list []Execution) (int, error) {
 		}
 		return n, nil
 	}
-	name, kth, isKth := cutLast(from, "#")
+	name, kth, isKth := from, "", false
+	if i := strings.LastIndexByte(from, '#'); i >= 0 {
+		name, kth, isKth = from[:i], from[i+1:], true
+	}
 	k, err := strconv.Atoi(kth)
 	if isKth && (err != nil || k < 1 || kth != strconv.Itoa(k)) {
 		return 0, fmt.Errorf("%q: want STATE#k, with a k of 1 or more", problem.Shorten(from))
@@ -120,13 +123,4 @@ func stateOf(name string, list []Execution) (string, error) {
 		err = fmt.Errorf("%w; did you mean %s?", err, near)
 	}
 	return "", err
-}
-
-// cutLast is strings.Cut at the last sep.
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
 }

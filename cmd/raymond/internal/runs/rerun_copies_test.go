@@ -1,7 +1,6 @@
 package runs_test
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
@@ -34,11 +33,6 @@ func (c *copyist) Copy(k runner.Conversation, length int64, id, dir string) (str
 	return "cli-" + id, nil
 }
 
-func (c *copyist) Clear(k runner.Conversation, _ *runner.Mark) error {
-	c.done = append(c.done, "remove "+k.ID+" "+k.CLI)
-	return nil
-}
-
 // talking is a run whose agent was called: it branches off the conversation to which it returns.
 func talking() *state.Run {
 	end := int64(70)
@@ -50,16 +44,16 @@ func talking() *state.Run {
 }
 
 // prepare copies the conversations of a run with c.
-func prepare(c *copyist, r *state.Run) (*runs.Copies, error) {
+func prepare(c *copyist, r *state.Run) ([]string, error) {
 	return runs.CopyConversations(r, map[string]runner.Agent{"claude": c}, func(dir string) string { return "/new" + dir })
 }
 
 // TestConversationsAreCopied: each once, as far as the run needs it, and wherever it is named.
 func TestConversationsAreCopied(t *testing.T) {
 	c, r := &copyist{}, talking()
-	copies, err := prepare(c, r)
-	if err != nil || len(copies.Notes) > 0 {
-		t.Fatalf("got the notes %q (%v), want none", copies.Notes, err)
+	notes, err := prepare(c, r)
+	if err != nil || len(notes) > 0 {
+		t.Fatalf("got the notes %q (%v), want none", notes, err)
 	}
 	a := r.Agents[0]
 	of, other := a.Session.ID, a.Stack[1].Session.ID
@@ -76,22 +70,13 @@ func TestConversationsAreCopied(t *testing.T) {
 func TestConversationsThatCantBeCopiedBeginAnew(t *testing.T) {
 	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
 		c, r := &copyist{wrong: map[string]error{"caller": why}}, talking()
-		copies, err := prepare(c, r)
-		if err != nil || len(copies.Notes) != 1 || !strings.Contains(copies.Notes[0], "caller") {
-			t.Errorf("%v: got the notes %q (%v), want one", why, copies.Notes, err)
+		notes, err := prepare(c, r)
+		if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "caller") {
+			t.Errorf("%v: got the notes %q (%v), want one", why, notes, err)
 		}
 		a := r.Agents[0]
 		if a.Session != nil || a.Branch || a.Stack[0].Session != nil || a.Stack[1].Session.ID == "other" {
 			t.Errorf("%v: got the agent %+v, want a copy of the other conversation alone", why, a)
 		}
-	}
-}
-
-// TestCopiesOfARunThatCantBeginAreRemoved.
-func TestCopiesOfARunThatCantBeginAreRemoved(t *testing.T) {
-	full := errors.New("disk full")
-	c := &copyist{wrong: map[string]error{"other": full}}
-	if _, err := prepare(c, talking()); !errors.Is(err, full) || len(c.done) != 2 || !strings.HasPrefix(c.done[1], "remove ") {
-		t.Errorf("got %v after %q, want the error, and the copy removed", err, c.done)
 	}
 }

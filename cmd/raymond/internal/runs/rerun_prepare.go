@@ -4,45 +4,75 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
+	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Prepared is a run that can begin, and what was made for it.
-type Prepared struct {
-	Run          *state.Run
-	HasWorktrees bool     // its files are in new git worktrees
-	Notes        []string // say what was made, a line each
-	Copies       *Copies
-}
-
 // Prepare makes what a run needs that begins at the point: a new git worktree beside each one of which a snapshot, of
 // all which may be nil, was taken before, with the files of then, and copies of conversations. run is what Rerun of
-// package state has made, and is used up. After an error there are no copies, while worktrees are left as they are, and
-// the error names them.
-func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runner.Agent, all *workspace.Snapshots) (*Prepared, error) {
-	out := &Prepared{Notes: []string{fmt.Sprintf("%s runs %s again from state execution %d, %s of %s", run.WorkflowID, p.Run.WorkflowID, p.Exec, p.State, p.Agent)}}
-	trees, notes, err := p.checkOut(ctx, all, run.WorkflowID)
+// package state has made, and is used up. What was made is told, a line each, and stays after an error, which names the
+// worktrees.
+func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runner.Agent, all *workspace.Snapshots) (*state.Run, []string, error) {
+	told := []string{fmt.Sprintf("%s runs %s again from state execution %d, %s of %s", run.WorkflowID, p.Run.WorkflowID, p.Exec, p.State, p.Agent)}
+	trees, files, err := p.checkOut(ctx, all, run.WorkflowID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if out.Copies, err = CopyConversations(run, clis, trees.where); err != nil {
-		return nil, err
+	talks, err := CopyConversations(run, clis, trees.where)
+	if err != nil {
+		return nil, nil, err
 	}
-	scope := run.Scope
-	if out.Run, err = run.Relocate(trees.where); err != nil {
-		return nil, errors.Join(err, out.Copies.Remove())
+	ready, err := run.Relocate(trees.where)
+	if err != nil {
+		return nil, nil, err
 	}
-	out.Run.Scope = scope // the workflow is that of now
-	if out.HasWorktrees = len(trees) > 0; !out.HasWorktrees {
-		notes = []string{"there is no snapshot of the files of then: they are as they are now in " + out.Run.Dir}
+	ready.Scope = run.Scope // the workflow is that of now
+	if len(trees) == 0 {
+		files = []string{"there is no snapshot of the files of then: they are as they are now in " + ready.Dir}
 	}
-	out.Notes = append(append(out.Notes, notes...), out.Copies.Notes...)
-	return out, nil
+	return ready, slices.Concat(told, files, talks), nil
+}
+
+// CopyConversations gives a run, which Rerun of package state has made, conversations of its own: copies
+// that end where those of the other run had ended by then. The directories of the run are still
+// those of the other one; where returns the one of the new run in the place of one of them. Conversations that can't be
+// copied begin anew, which the notes say, a line each.
+func CopyConversations(run *state.Run, clis map[string]runner.Agent, where func(dir string) string) (notes []string, err error) {
+	for _, s := range checkpoint.Sessions(run) {
+		cli, ok := clis[s.Backend]
+		if !ok {
+			return nil, fmt.Errorf("there is no agent %q", s.Backend)
+		}
+		from := runner.Conversation{ID: s.ID, CLI: s.CLIID, Dir: s.Dirs[0]}
+		if found, ok := cli.Find(from, s.Dirs); ok {
+			from.Dir = found.Dir
+		}
+		id, why := uuid.NewString(), ""
+		cliID, err := cli.Copy(from, run.LengthOf(s.ID), id, where(from.Dir))
+		switch {
+		case err == nil:
+			run.RenameSession(s.ID, id, cliID)
+			continue
+		case errors.Is(err, runner.ErrCantCopy):
+			why = "can't be copied"
+		case errors.Is(err, fs.ErrNotExist):
+			why = "is no longer there, or shorter than it was"
+		default:
+			return nil, fmt.Errorf("copy the conversation %s: %w", s.ID, err)
+		}
+		run.Forget(func(id string) bool { return id == s.ID })
+		notes = append(notes, fmt.Sprintf("the conversation %s %s: the agent %s begins a new one", s.ID, why, s.Backend))
+	}
+	return notes, nil
 }
 
 // worktrees are new git worktrees, by those in whose place they are.

@@ -8,16 +8,16 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// NewRerun makes the run that begins as another one was when its state execution n was about to
-// start, with what the flags say from there on, after a look through the whole workflow as it is
-// now. before is the other run after the step that started n. Conversations and directories are
-// still those of the other run. It returns lint's warnings too, a line each.
-func NewRerun(o *options.Options, s *scope.Scope, before *state.Run, n int) (run *state.Run, warnings []string, err error) {
-	run, err = state.Rerun(before, n, state.Renewal{WorkflowID: newID(o, s), Mark: newMark(), Now: time.Now(), Files: s.Workflow.Hashes()})
+// NewRerun makes the run that begins as another one was at a point, with what the flags say from there on, after a look
+// through the whole workflow as it is now. Conversations and directories are still those of the other run. It returns
+// lint's warnings too, a line each.
+func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run, warnings []string, err error) {
+	run, err = state.Rerun(at.Run, at.Exec, state.Renewal{WorkflowID: newID(o, s), Mark: newMark(), Now: time.Now(), Files: s.Workflow.Hashes()})
 	var gone *state.NotThereError
 	if errors.As(err, &gone) {
 		return nil, nil, &problem.Problem{Class: problem.ClassWorkflow, Where: gone.State, What: "is gone, and the run needs this state"}
@@ -25,8 +25,8 @@ func NewRerun(o *options.Options, s *scope.Scope, before *state.Run, n int) (run
 	if err != nil {
 		return nil, nil, err
 	}
-	run.Scope, run.Options = s.Path, o.Apply(before.Options)
-	run.Meta = maps.Clone(before.Meta)
+	run.Scope, run.Options = s.Path, o.Apply(at.Run.Options)
+	run.Meta = maps.Clone(at.Run.Meta)
 	for k, v := range o.Meta {
 		if run.Meta == nil {
 			run.Meta = map[string]string{}
@@ -40,7 +40,7 @@ func NewRerun(o *options.Options, s *scope.Scope, before *state.Run, n int) (run
 	if o.IsGiven("agent") || o.IsGiven("agent-command") {
 		warnings = append(warnings, leaveOthers(run, s)...)
 	}
-	return run, warnings, errors.Join(err, setInput(o, s, run, begins(before, n)))
+	return run, warnings, errors.Join(err, setInput(o, s, run, at.Agent))
 }
 
 // leaveOthers has new conversations begin in states that name no agent where one would continue
@@ -63,16 +63,6 @@ func leaveOthers(run *state.Run, s *scope.Scope) (warnings []string) {
 		}
 	}
 	return warnings
-}
-
-// begins names the agent that begins state execution n in the step after which the run is r.
-func begins(r *state.Run, n int) string {
-	for _, a := range r.Agents {
-		if a.Exec != nil && a.Exec.Iteration == n {
-			return a.ID
-		}
-	}
-	return ""
 }
 
 // setInput gives the state that is run again another payload, if a flag says so.
