@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -18,15 +16,12 @@ func (a *App) historyCommand() *cobra.Command {
 			"its conversation, where it led, and the files that it changed.",
 	}
 	o, asJSON := a.addFlags(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := errors.Join(o.Check(), checkID(args)); err != nil {
-			return err
-		}
-		shots, err := a.keptSnapshots(o.StateDir, args[0], false)
+	onRun(cmd, o, func(id string) error {
+		shots, err := a.keptSnapshots(o.StateDir, id, false)
 		if err != nil {
 			return problem.OfMachine("git", err)
 		}
-		list, err := runs.History(o.StateDir, args[0], shots)
+		list, err := runs.History(o.StateDir, id, shots)
 		switch {
 		case err != nil:
 			return err
@@ -34,6 +29,6 @@ func (a *App) historyCommand() *cobra.Command {
 			return runs.PrintJSON(a.Stdout, list)
 		}
 		return runs.PrintHistory(a.Stdout, list)
-	}
+	})
 	return cmd
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -36,11 +34,6 @@ func (a *App) listCommand() *cobra.Command {
 func (a *App) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "status WORKFLOW_ID", Short: "show the status of a run"}
 	o, asJSON := a.addFlags(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if err := errors.Join(o.Check(), checkID(args)); err != nil {
-			return err
-		}
-		return runs.Print(a.Stdout, o.StateDir, args[0], *asJSON)
-	}
+	onRun(cmd, o, func(id string) error { return runs.Print(a.Stdout, o.StateDir, id, *asJSON) })
 	return cmd
 }

@@ -99,6 +99,16 @@ func checkID(args []string) error {
 	return nil
 }
 
+// onRun has a command do something with the run that its one argument names.
+func onRun(cmd *cobra.Command, o *options.Options, do func(id string) error) {
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if err := errors.Join(o.Check(), checkID(args)); err != nil {
+			return err
+		}
+		return do(args[0])
+	}
+}
+
 // anID takes the id of a run, as the value of a flag.
 func anID(s string) (string, error) {
 	if !state.ValidID(s) {

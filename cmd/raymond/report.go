@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -24,19 +23,18 @@ func (a *App) reportCommand() *cobra.Command {
 	}
 	o, asJSON := a.addFlags(cmd)
 	file := cmd.Flags().StringP("output", "o", "", "write to `FILE` (-: stdout, which is the default of --json)")
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.PreRun = func(*cobra.Command, []string) {
 		if cmd.Flags().Changed("output") && *file == "" {
 			o.Reject(problem.Usage("--output", "is empty", "name a file, or - for stdout"))
 		}
-		if err := errors.Join(o.Check(), checkID(args)); err != nil {
-			return err
-		}
-		r, err := a.readReport(o.StateDir, args[0])
+	}
+	onRun(cmd, o, func(id string) error {
+		r, err := a.readReport(o.StateDir, id)
 		if err != nil {
 			return err
 		}
 		return runs.WriteReport(a.Stdout, *file, *asJSON, r)
-	}
+	})
 	return cmd
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -30,15 +29,12 @@ func (a *App) rerunCommand() *cobra.Command {
 	o.AddAll()
 	from := ""
 	o.Add("from", "WHERE", "state execution to begin with: its number, or STATE for the last one of a state, or STATE#k for the k-th", options.Into(&from, options.NotEmpty))
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.PreRun = func(*cobra.Command, []string) {
 		if !o.IsGiven("from") {
 			o.Reject(problem.Usage("--from", "is missing", "raymond history WORKFLOW_ID lists the state executions"))
 		}
-		if err := errors.Join(o.Check(), checkID(args)); err != nil {
-			return err
-		}
-		return a.rerun(o, args[0], from)
 	}
+	onRun(cmd, o, func(id string) error { return a.rerun(o, id, from) })
 	return cmd
 }
 

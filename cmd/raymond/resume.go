@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -23,17 +22,14 @@ func (a *App) resumeCommand() *cobra.Command {
 	o.AddAll()
 	var given ask.Given
 	given.AddFlags(o)
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
+	cmd.PreRun = func(*cobra.Command, []string) {
 		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
 			if o.IsGiven(name) {
 				o.Reject(problem.Usage("--"+name, "can't be changed by a resume", "start a new run for it"))
 			}
 		}
-		if err := errors.Join(o.Check(), checkID(args)); err != nil {
-			return err
-		}
-		return a.resume(o, args[0], given)
 	}
+	onRun(cmd, o, func(id string) error { return a.resume(o, id, given) })
 	return cmd
 }
 

@@ -85,14 +85,9 @@ const maxCode = 255
 
 // Write writes a replies file.
 func (r *Replies) Write(w io.Writer) error {
-	var b strings.Builder
-	enc := yaml.NewEncoder(&b)
+	enc := yaml.NewEncoder(w)
 	enc.SetIndent(2)
-	if err := errors.Join(enc.Encode(r), enc.Close()); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return errors.Join(enc.Encode(r), enc.Close())
 }
 
 // MarshalYAML implements yaml.Marshaler. Some texts are not read back as they were
@@ -111,12 +106,7 @@ func (t Text) MarshalYAML() (any, error) {
 
 // MarshalYAML implements yaml.Marshaler.
 func (c Cost) MarshalYAML() (any, error) {
-	text := state.USD(c).String()
-	tag := "!!int"
-	if strings.Contains(text, ".") {
-		tag = "!!float"
-	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: text}, nil
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: state.USD(c).String()}, nil
 }
 
 // MarshalYAML implements yaml.Marshaler.

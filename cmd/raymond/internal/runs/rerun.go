@@ -72,15 +72,15 @@ func numberOf(from string, list []Execution) (int, error) {
 		}
 		return n, nil
 	}
-	name, kth, isKth := from, "", false
+	name, k := from, 0 // the last one
 	if i := strings.LastIndexByte(from, '#'); i >= 0 {
-		name, kth, isKth = from[:i], from[i+1:], true
+		name = from[:i]
+		if k, _ = strconv.Atoi(from[i+1:]); k < 1 || from[i+1:] != strconv.Itoa(k) {
+			return 0, fmt.Errorf("%q: want STATE#k, with a k of 1 or more", problem.Shorten(from))
+		}
 	}
-	k, err := strconv.Atoi(kth)
-	if isKth && (err != nil || k < 1 || kth != strconv.Itoa(k)) {
-		return 0, fmt.Errorf("%q: want STATE#k, with a k of 1 or more", problem.Shorten(from))
-	}
-	if name, err = stateOf(name, list); err != nil {
+	name, err := stateOf(name, list)
+	if err != nil {
 		return 0, err
 	}
 	var numbers []int
@@ -90,7 +90,7 @@ func numberOf(from string, list []Execution) (int, error) {
 		}
 	}
 	switch {
-	case !isKth:
+	case k == 0:
 		return numbers[len(numbers)-1], nil
 	case k > len(numbers):
 		return 0, fmt.Errorf("%q: %s was run %s", problem.Shorten(from), name, state.Count(len(numbers), "time"))
