@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 )
@@ -27,7 +25,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			"events and transcripts.",
 	}
 	o := a.newOptions(cmd)
-	session.AddSimulationFlags(o)
+	o.AddSimulated()
 	o.AddStateDir()
 	var replies string
 	o.Add("replies", "FILE", "what the agents say (YAML)", options.Into(&replies, options.NotEmpty))
@@ -56,9 +54,7 @@ func (a *App) simulateCommand() *cobra.Command {
 			}
 			return errors.Join(err, more)
 		}
-		return session.Simulation{
-			Options: o, Path: args[0], Replies: replies, Environ: a.Environ, Console: a.consoleOptions(o, ""), Stdout: a.Stdout, Stderr: a.Stderr,
-		}.Run(context.Background())
+		return a.simulate(o, args[0], replies)
 	}
 	return cmd
 }

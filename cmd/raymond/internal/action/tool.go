@@ -9,7 +9,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
@@ -69,7 +68,7 @@ func inWorkspace(dirs folders, path string) string {
 // simulated are the inputs that raymond simulate has flags for.
 func simulated(getenv func(string) string, input string) []string {
 	known := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
-	session.AddSimulationFlags(options.New(known))
+	options.New(known).AddSimulated()
 	var args []string
 	for _, arg := range job.Arguments(getenv) {
 		if name, _, _ := cutFlag(arg); known.Lookup(name) != nil {

@@ -42,22 +42,27 @@ const (
 
 // AddAll defines all flags of a run.
 func (o *Options) AddAll() {
-	o.AddInput()
+	o.AddSimulated()
 	o.AddStateDir()
 	o.Add("changed-workflow", "WORD", "what a resume does if files of states have changed since the run used them: take (them as they are now; default) or refuse", func(s string) error {
 		o.RefuseChanged = s == "refuse"
 		_, err := OneOf("take", "refuse")(s)
 		return err
 	})
-	o.AddSkipLint()
-	o.AddLimits()
 	o.AddPrices()
 	o.addProcess()
 	o.addAgents()
 	o.AddCage()
 	o.Add("script-env", "NAMES", "with a cage, variables that trusted scripts get and agents don't, separated by commas or blanks", Into(&o.ScriptEnv, each(variables)))
-	o.AddLoop()
-	o.AddOutput()
+}
+
+// AddSimulated defines the flags of a run that a simulation has too.
+func (o *Options) AddSimulated() {
+	o.addInput()
+	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", Into(&o.SkipLint, Truth))
+	o.addLimits()
+	o.addLoop()
+	o.addOutput()
 }
 
 // addProcess defines the flags of runs whose agents wait, and of what is kept of a run for later. They are of this
@@ -71,8 +76,8 @@ func (o *Options) addProcess() {
 		Into(&o.Workspace, OneOf(WorkspaceGit, WorkspaceNone)))
 }
 
-// AddInput defines the flags that say what the first state gets.
-func (o *Options) AddInput() {
+// addInput defines the flags that say what the first state gets.
+func (o *Options) addInput() {
 	o.Add("input", "TEXT", "payload of the first state", Into(&o.Input, anything))
 	o.Add("input-file", "FILE", "the same, read from a file", Into(&o.InputFile, content(maxInput)))
 	o.Add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
@@ -104,11 +109,6 @@ func (o *Options) AddStateDir() {
 	o.Add("state-dir", "DIR", "folder of the state files (default .raymond/state)", Into(&o.StateDir, folder))
 }
 
-// AddSkipLint defines the flag that lets a workflow start though lint has errors.
-func (o *Options) AddSkipLint() {
-	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", Into(&o.SkipLint, Truth))
-}
-
 // AddPrices defines the flag of a file of prices. A resume without it keeps those of the run.
 func (o *Options) AddPrices() {
 	o.Add("prices", "FILE", "prices of models, which add to the list of raymond and replace it: for agents that tell tokens and no dollars", func(s string) error {
@@ -122,8 +122,8 @@ func (o *Options) AddPrices() {
 	})
 }
 
-// AddLimits defines the flags of budget, time and numbers.
-func (o *Options) AddLimits() {
+// addLimits defines the flags of budget, time and numbers.
+func (o *Options) addLimits() {
 	o.Add("budget", "USD", "limit on the cost of the run (default 10.00; 0: no limit)", ofRun(o, dollars, func(run *state.Options, v state.USD) { run.BudgetUSD = v }))
 	number := func(name, text string, least int, at func(*state.Options) *int) {
 		o.Add(name, "N", "limit on "+text, ofRun(o, from(least), func(run *state.Options, n int) { *at(run) = n }))
@@ -147,8 +147,8 @@ func (o *Options) AddLimits() {
 	o.Switch("keep-going", "let the other agents finish when one fails", ofRun(o, Truth, func(run *state.Options, b bool) { run.KeepGoing = b }))
 }
 
-// AddLoop defines the flags that make a loop of a plain prompt file.
-func (o *Options) AddLoop() {
+// addLoop defines the flags that make a loop of a plain prompt file.
+func (o *Options) addLoop() {
 	commands := Each(notBlank)
 	o.Add("done-when", "CMD", "repeat a plain prompt file until this command exits 0 (repeatable)", ofRun(o, func(s string) ([]string, error) {
 		list, err := commands(s)
@@ -231,8 +231,8 @@ func (o *Options) AddCage() {
 	o.Add("cage-read", "PATH", "with a cage, a further file or folder that may be read (repeatable)", Into(&o.Cage.Readable, Each(path)))
 }
 
-// AddOutput defines the flags that say what is shown and logged.
-func (o *Options) AddOutput() {
+// addOutput defines the flags that say what is shown and logged.
+func (o *Options) addOutput() {
 	o.Add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", Into(&o.Events, logFile))
 	o.Add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", Into(&o.DebugDir, folder))
 	o.Switch("quiet", "show only failures and the end", Into(&o.Quiet, Truth))

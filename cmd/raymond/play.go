@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/runner/shell"
+	"github.com/raymond-action/raymond-action/runner/simulate"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// simulate runs a workflow with scripted replies in the agents' place: the real engine, the real scripts, no tokens and no
+// network. Its error says what is wrong, or that the run is not as expected.
+func (a *App) simulate(o *options.Options, path, file string) error {
+	s, err := scope.Open(path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	replies, err := readReplies(file, s)
+	if err != nil {
+		return errors.Join(s.Faulty, err)
+	}
+	if !o.IsGiven("input") && !o.IsGiven("input-file") {
+		o.Input = string(replies.Input)
+	}
+	for k, v := range replies.Meta {
+		if _, given := o.Meta[k]; !given {
+			o.Meta[k] = string(v)
+		}
+	}
+	run, warnings, err := session.NewRun(o, s, ".")
+	if err != nil {
+		return err
+	}
+	if !o.Quiet {
+		if dir, err := os.Getwd(); err == nil && s.HasScripts() {
+			fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped("scripts run as in a run, in "+dir+"; only what agents say comes from "+file))
+		}
+		for _, w := range warnings {
+			a.warn(w)
+		}
+	}
+	dir, err := os.MkdirTemp("", "raymond-simulate-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	return a.play(session.Setup{Options: o, Scope: s, Run: run, Dir: dir, Stdout: a.Stdout, Stderr: a.Stderr}, replies)
+}
+
+// readReplies reads a replies file for a workflow. What is wrong with it is an
+// error of class workflow.
+func readReplies(path string, s *scope.Scope) (*simulate.Replies, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, problem.Usage("--replies", err.Error(), "")
+	}
+	defer f.Close()
+	r, problems, err := simulate.Read(f)
+	if err != nil {
+		return nil, problem.Usage("--replies", err.Error(), "")
+	}
+	if len(problems) == 0 {
+		problems = r.Check(s.Workflow)
+	}
+	return r, problem.OfWorkflow(path, problems)
+}
+
+// play drives a simulated run.
+func (a *App) play(u session.Setup, replies *simulate.Replies) error {
+	env, stops := session.Environ(a.Environ), session.Listen(session.StopOptions{})
+	u.Env, u.Config.Redact, u.Stops = session.Env{Common: env, Trusted: env}, secrets.NewRedactor(a.Environ).Text, stops
+	s, err := session.Open(u)
+	if err != nil {
+		return err
+	}
+	clock := simulate.NewClock(time.Now().Round(0))
+	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env, Trusted: env}, shell.Verifier{Env: env})
+	people := simulate.NewPeople(replies)
+	cfg := &s.Config
+	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless
+	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
+	cfg.Reporter, cfg.Cancel = timeless{s.Events}, twice(stops.Reasons())
+	*s.Events.Model = *report.NewModel() // all of the run is compared with what was expected
+	s.Events.Add("console", report.NewConsole(a.Stderr, s.Events.Model, a.consoleOptions(u.Options, "")))
+	run, err := s.Run(context.Background())
+	s.Close()
+	if err != nil {
+		return err
+	}
+	ended := session.Outcome(run, "") // without a hint: nothing is resumed
+	ended.Hint = ""
+	if run.Progress.Status == state.Cancelled {
+		ended.Code = stops.ExitCode()
+		return ended
+	}
+	for _, left := range slices.Concat(actor.Unused(), people.Unused()) {
+		a.warn("replies that were not used: " + left)
+	}
+	diff := slices.Concat(replies.Expect.Diff(s.Events.Model), added("replies that the file lacks", actor.Missing()),
+		added("answers that are none of the choices", people.Wrong()))
+	for _, line := range diff {
+		fmt.Fprintln(a.Stderr, text.Escaped(line))
+	}
+	switch {
+	case len(diff) > 0:
+		return &problem.Problem{Class: problem.ClassRunFailed, Where: run.Scope, What: "the run is not as expected (expected -, came +)",
+			Hint: "change the workflow, or the replies file"}
+	case replies.Expect == nil && run.Progress.Status != state.Completed:
+		return ended
+	}
+	return session.PrintResult(a.Stdout, u.Options.Events, run)
+}
+
+// twice passes each reason to end on a second time: a simulation has nothing to
+// keep, so the first one ends what is under way.
+func twice(reasons <-chan string) <-chan string {
+	out := make(chan string, 2)
+	go func() {
+		reason := <-reasons
+		out <- reason
+		out <- reason
+	}()
+	return out
+}
+
+// timeless tells no time: simulated minutes pass in no time at all.
+type timeless struct{ *report.Fanout }
+
+func (timeless) Tick(time.Time) {}
+
+// added are the lines of a difference of which nothing was expected.
+func added(title string, came []string) []string {
+	if len(came) == 0 {
+		return nil
+	}
+	lines := []string{title}
+	for _, line := range came {
+		lines = append(lines, "+ "+line)
+	}
+	return lines
+}
