@@ -40,47 +40,11 @@ type row struct{ name, meaning string }
 
 // rows reads what raymond prints in two columns.
 func rows(text string) []row {
-	return rowsLike(text, `(?m)^ *(\S+(?: \S+)*) {2,}(\S.*)$`)
-}
-
-func rowsLike(text, form string) []row {
 	var found []row
-	for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^ *(\S+(?: \S+)*) {2,}(\S.*)$`).FindAllStringSubmatch(text, -1) {
 		found = append(found, row{m[1], m[2]})
 	}
 	return found
-}
-
-// command is a command that can be run, as its help describes it.
-type command struct {
-	path        string // such as "raymond run"
-	usage       string // such as "raymond run PATH"
-	short, long string
-	flags       []row
-}
-
-// commands returns the command with a path and all below it.
-func commands(t *testing.T, path string) []command {
-	t.Helper()
-	help := ask(t, append(strings.Fields(path)[1:], "--help")...)
-	long, usage, ok := strings.Cut(help, "\n\nUsage:\n  ")
-	if !ok {
-		t.Fatalf("%s --help: got\n%s\nwant a part on its usage", path, help)
-	}
-	usage, _, _ = strings.Cut(usage, "\n")
-	c := command{path: path, usage: strings.TrimSuffix(usage, " [flags]"), short: long, long: long, flags: rows(section(help, "Flags"))}
-	all := []command{c}
-	for _, sub := range rowsLike(section(help, "Available Commands"), `(?m)^ +(\S+) +(.*)$`) {
-		below := commands(t, path+" "+sub.name)
-		if len(below) > 0 && below[0].path == path+" "+sub.name {
-			below[0].short = sub.meaning
-		}
-		all = append(all, below...)
-	}
-	if len(all) > 1 && c.usage == c.path {
-		return all[1:] // it only holds others
-	}
-	return all
 }
 
 // section is the part of a help text below a heading.
@@ -88,25 +52,6 @@ func section(help, heading string) string {
 	_, part, _ := strings.Cut(help, "\n"+heading+":\n")
 	part, _, _ = strings.Cut(part, "\n\n")
 	return part
-}
-
-// exitCode is an exit code as the program explains it; 0 has no class.
-type exitCode struct{ code, class, meaning string }
-
-func exitCodes(t *testing.T) []exitCode {
-	t.Helper()
-	var all []exitCode
-	for _, r := range rows(ask(t, "help", "exit-codes")) {
-		class, meaning, ok := strings.Cut(r.meaning, ": ")
-		if !ok {
-			class, meaning = "", r.meaning
-		}
-		all = append(all, exitCode{r.name, class, meaning})
-	}
-	if len(all) < 10 {
-		t.Fatalf("raymond help exit-codes: got %q, want at least 10 codes", all)
-	}
-	return all
 }
 
 // folder is a folder in which command lines of the pages are run, with raymond on

@@ -9,13 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-var updateDocs = flag.Bool("update-docs", false, "rewrite docs/reference.md from the code and the schemas")
+var updateDocs = flag.Bool("update-docs", false, "rewrite what pages show of other files")
 
 // eventBodies is one of each event, in the order of the documentation.
 var eventBodies = []state.Body{
@@ -103,16 +101,5 @@ func wantKeys(t *testing.T, what string, d described, fields []field) {
 	slices.Sort(d.Required)
 	if got := slices.Sorted(maps.Keys(d.Properties)); !slices.Equal(got, keys) || !slices.Equal(d.Required, required) {
 		t.Errorf("schema of %s: got the keys %q, of which it requires %q; want %q and %q", what, got, d.Required, keys, required)
-	}
-}
-
-// generated compares a file of docs with what the code says it is.
-func generated(t *testing.T, path, got string) {
-	t.Helper()
-	if *updateDocs && !t.Failed() {
-		rewrite(t, path, got)
-	}
-	if d := cmp.Diff(readText(t, path), got); d != "" {
-		t.Errorf("%s is not as the code has it; go test ./cmd/raymond/internal/repotest -run Reference -update-docs rewrites it (-file +code):\n%s", path, d)
 	}
 }
