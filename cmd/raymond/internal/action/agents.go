@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/agentcli"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
@@ -113,10 +112,10 @@ func priced(log *jobLog, book prices.Book) func(model string) (state.Price, bool
 func installers(s *step) map[string]clis.Installer {
 	all := map[string]clis.Installer{}
 	for name, pin := range clis.Pins() {
-		all[name] = agentcli.Install{
-			Pin: pin, Input: name + "-path", Version: s.in.Versions[name],
-			Cache: cmp.Or(s.env.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
-			Env:   job.ScriptEnviron(s.env.Environ, npmVariables), IsCaged: !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "",
+		all[name] = installation{
+			pin: pin, input: name + "-path", version: s.in.Versions[name],
+			cache: cmp.Or(s.env.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
+			env:   job.ScriptEnviron(s.env.Environ, npmVariables), isCaged: !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "",
 		}
 	}
 	return all

@@ -1,6 +1,6 @@
 //go:build unix
 
-package agentcli
+package action
 
 import (
 	"context"
@@ -18,12 +18,12 @@ import (
 
 // npm makes a stand-in for npm that runs a script, and returns the installation
 // that finds it.
-func npm(t *testing.T, script string) Install {
+func npm(t *testing.T, script string) installation {
 	t.Helper()
 	bin := t.TempDir()
 	installtest.WriteProgram(t, filepath.Join(bin, "npm"), "#!/bin/bash\n"+script)
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return Install{Pin: pinned.Claude, Cache: t.TempDir(), Env: os.Environ()}
+	return installation{pin: pinned.Claude, cache: t.TempDir(), env: os.Environ()}
 }
 
 // TestInstallationIsTold: its begin, its end and how long it took; one that is there
@@ -80,7 +80,7 @@ func TestInstallationCanBeCancelled(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("cancelled: got no error")
 	}
-	left, err := filepath.Glob(filepath.Join(c.Cache, "raymond-claude-code", "*", ".new-*"))
+	left, err := filepath.Glob(filepath.Join(c.cache, "raymond-claude-code", "*", ".new-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
 	}

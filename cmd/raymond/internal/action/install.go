@@ -1,6 +1,4 @@
-// Package agentcli gets an agent CLI where there is none: npm puts it into the
-// runner's tool cache.
-package agentcli
+package action
 
 import (
 	"bytes"
@@ -23,26 +21,26 @@ import (
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
-// Install puts an agent CLI into a runner's tool cache. It implements agents.Installer.
-type Install struct {
-	Pin     pinned.CLI
-	Input   string   // that names the path of a CLI which need not be installed, for a message
-	Cache   string   // the tool cache
-	Version string   // "" for the pinned one
-	Env     []string // of npm
-	IsCaged bool     // npm runs in a cage: where agents have run it may be one of theirs
+// installation has npm put an agent CLI into a runner's tool cache where there is none. It implements agents.Installer.
+type installation struct {
+	pin     pinned.CLI
+	input   string   // that names the path of a CLI which need not be installed, for a message
+	cache   string   // the tool cache
+	version string   // "" for the pinned one
+	env     []string // of npm
+	isCaged bool     // npm runs in a cage: where agents have run it may be one of theirs
 }
 
 // Install returns the path of the CLI, after npm has put it there unless it is
 // there already. The CLI's install script, which would download, is not run. It says
 // when npm begins, and how long it took.
-func (c Install) Install(ctx context.Context, say func(string)) (string, error) {
-	version := c.Version
+func (c installation) Install(ctx context.Context, say func(string)) (string, error) {
+	version := c.version
 	if version == "" {
-		version = c.Pin.Version()
+		version = c.pin.Version()
 	}
-	dir := filepath.Join(c.Cache, c.Pin.Folder, version, runtime.GOOS+"-"+runtime.GOARCH)
-	if path, err := c.Pin.Binary(dir); err == nil {
+	dir := filepath.Join(c.cache, c.pin.Folder, version, runtime.GOOS+"-"+runtime.GOARCH)
+	if path, err := c.pin.Binary(dir); err == nil {
 		return path, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -53,34 +51,34 @@ func (c Install) Install(ctx context.Context, say func(string)) (string, error) 
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	say("installing " + c.Pin.Title + " " + version + " with npm, since there is none on PATH")
+	say("installing " + c.pin.Title + " " + version + " with npm, since there is none on PATH")
 	began := time.Now()
 	if err := c.fill(ctx, tmp, version); err != nil {
 		return "", err
 	}
-	say(fmt.Sprintf("installed %s %s in %.1f s", c.Pin.Title, version, time.Since(began).Seconds()))
-	if _, err := c.Pin.Binary(tmp); err != nil {
+	say(fmt.Sprintf("installed %s %s in %.1f s", c.pin.Title, version, time.Since(began).Seconds()))
+	if _, err := c.pin.Binary(tmp); err != nil {
 		return "", err
 	}
 	if err := files.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		if _, there := c.Pin.Binary(dir); there != nil { // another job was faster
+		if _, there := c.pin.Binary(dir); there != nil { // another job was faster
 			return "", err
 		}
 	}
-	return c.Pin.Binary(dir)
+	return c.pin.Binary(dir)
 }
 
 // fill makes dir what npm makes of the pinned lock file, which has a checksum of
 // everything, or of another exact version.
-func (c Install) fill(ctx context.Context, dir, version string) error {
+func (c installation) fill(ctx context.Context, dir, version string) error {
 	command := "ci"
-	if version == c.Pin.Version() {
-		if err := os.CopyFS(dir, c.Pin.Files); err != nil {
+	if version == c.pin.Version() {
+		if err := os.CopyFS(dir, c.pin.Files); err != nil {
 			return err
 		}
 	} else {
 		command = "install"
-		manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{c.Pin.Package: version}})
+		manifest, err := json.Marshal(map[string]any{"private": true, "dependencies": map[string]string{c.pin.Package: version}})
 		if err != nil {
 			return err
 		}
@@ -90,21 +88,21 @@ func (c Install) fill(ctx context.Context, dir, version string) error {
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("%w; install Node.js, or name the agent CLI with %s", err, c.Input)
+		return fmt.Errorf("%w; install Node.js, or name the agent CLI with %s", err, c.input)
 	}
 	cmd := exec.CommandContext(ctx, npm, command, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	var out bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, c.Env, &out, &out
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, c.env, &out, &out
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 2*time.Second
 	if err := c.run(cmd); err != nil {
-		return fmt.Errorf("npm %s %s@%s: %w: %s", command, c.Pin.Package, version, err, npmReason(out.String()))
+		return fmt.Errorf("npm %s %s@%s: %w: %s", command, c.pin.Package, version, err, npmReason(out.String()))
 	}
 	return nil
 }
 
 // run runs npm.
-func (c Install) run(cmd *exec.Cmd) error {
-	if !c.IsCaged {
+func (c installation) run(cmd *exec.Cmd) error {
+	if !c.isCaged {
 		return cmd.Run()
 	}
 	cache, err := os.MkdirTemp(filepath.Dir(cmd.Dir), ".new-")
@@ -120,7 +118,7 @@ func (c Install) run(cmd *exec.Cmd) error {
 }
 
 // cage is that of npm: it writes its folders alone, and reads itself, node, and the settings that it is given.
-func (c Install) cage(npm string, folders ...string) *cage.Cage {
+func (c installation) cage(npm string, folders ...string) *cage.Cage {
 	read := append(cage.System(), "/etc/resolv.conf")
 	node, _ := exec.LookPath("node") // npm says so where there is none
 	for _, program := range []string{npm, node} {
@@ -130,7 +128,7 @@ func (c Install) cage(npm string, folders ...string) *cage.Cage {
 			read = append(read, at[:i+len("/node_modules")])
 		}
 	}
-	for _, kv := range c.Env {
+	for _, kv := range c.env {
 		name, value, _ := strings.Cut(kv, "=")
 		if info, err := os.Stat(value); err == nil && info.Mode().IsRegular() {
 			read = append(read, value)

@@ -1,6 +1,6 @@
 //go:build unix && world
 
-package agentcli
+package action
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 	}))
 	defer registry.Close()
 	home := t.TempDir()
-	c := Install{Pin: pinned.Claude, IsCaged: true, Cache: t.TempDir(), Env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
+	c := installation{pin: pinned.Claude, isCaged: true, cache: t.TempDir(), env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
 		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
 	path, err := c.Install(t.Context(), func(string) {})
 	if err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {
@@ -40,7 +40,7 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 	if len(asked) == 0 {
 		t.Error("requests to the registry: got none, want some")
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*/*/*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(c.cache, "*/*/*")); len(left) > 0 {
 		t.Errorf("tool cache after it: got %q, want nothing of the program", left)
 	}
 }

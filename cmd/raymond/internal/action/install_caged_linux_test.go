@@ -1,4 +1,4 @@
-package agentcli
+package action
 
 import (
 	"os"
@@ -17,11 +17,11 @@ func TestNpmIsCaged(t *testing.T) {
 	}
 	c := npm(t, `cat "$HOME/key" && exit 3; echo x >"$HOME/new" && exit 4; cat "$HOME/.npmrc" >/dev/null || exit 5; echo x >"$npm_config_cache/x" || exit 6
 mkdir -p node_modules/@anthropic-ai/claude-code-x && touch node_modules/@anthropic-ai/claude-code-x/claude`)
-	c.IsCaged, c.Env = true, append(os.Environ(), "HOME="+home)
+	c.isCaged, c.env = true, append(os.Environ(), "HOME="+home)
 	if _, err := c.Install(t.Context(), func(string) {}); err != nil {
 		t.Errorf("npm that tries to leave its folder: got %v, want it refused that and no more", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(c.Cache, "*", "*", ".new-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(c.cache, "*", "*", ".new-*")); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
 	}
 }
