@@ -18,7 +18,7 @@ import (
 func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"x":"`+strings.Repeat("x", 5<<20))
+		io.WriteString(w, `{"x":"`+strings.Repeat("x", 37<<20))
 	}))
 	defer upstream.Close()
 	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Upstream: upstream.URL, Credential: keyproxy.Credential{Text: "real"}}}})

@@ -58,46 +58,30 @@ var (
 	deltaKey = []byte(`"delta":"`)
 )
 
-// Event takes the data of an event of a stream; of one that is too long, its beginning and
-// its end. The last one repeats the request, and may be so.
-func (c *counter) Event(data, end []byte) {
-	switch {
-	case end != nil:
-		c.Begin("")
-		c.took(tally.Last[apiTokens](end, "usage"))
-	case bytes.Contains(data, usageKey), bytes.Contains(data, created):
-		var e event
-		if json.Unmarshal(data, &e, tally.Loose) != nil {
-			return
-		}
-		c.Begin(e.Response.ID)
-		if e.Response.Usage == nil && e.Type == "response.failed" {
-			e.Response.Usage = &apiTokens{} // nothing is asked for it
-		}
-		c.took(e.Response.Usage)
-	default:
+// Event takes the data of an event of a stream. The last one repeats the request.
+func (c *counter) Event(data []byte) {
+	if !bytes.Contains(data, usageKey) && !bytes.Contains(data, created) {
 		c.Message().Wrote(textSize(data))
+		return
 	}
+	var e event
+	if json.Unmarshal(data, &e, tally.Loose) != nil {
+		return
+	}
+	c.Begin(e.Response.ID)
+	if e.Response.Usage == nil && e.Type == "response.failed" {
+		e.Response.Usage = &apiTokens{} // nothing is asked for it
+	}
+	c.took(e.Response.Usage)
 }
 
-// Whole takes an answer that is no stream; of one that is too long, its beginning and its
-// end. It reports false when it can't be counted.
-func (c *counter) Whole(data, end []byte) bool {
-	if end != nil {
-		t := tally.Last[apiTokens](end, "usage")
-		if t == nil {
-			return false
-		}
-		c.Begin("")
-		c.took(t)
-		return true
-	}
+// Whole takes an answer that is no stream.
+func (c *counter) Whole(data []byte) {
 	var r response
 	if json.Unmarshal(data, &r, tally.Loose) == nil && r.Object == "response" {
 		c.Begin(r.ID)
 		c.took(r.Usage)
 	}
-	return true
 }
 
 func (c *counter) took(t *apiTokens) {

@@ -23,46 +23,36 @@ func TestAnswersAreCounted(t *testing.T) {
 	asked := tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}
 	metadata := `,"user":null,"metadata":{"usage":"{\"input_tokens\":1}"}}}`
 	for name, c := range map[string]struct {
-		events []string // of one that is too long its beginning and its end, with a zero byte between them
+		events []string
 		want   tally.Sum
 		whole  string // instead of events: an answer that is no stream
-		isLost bool   // it can't be counted
 	}{
-		"ended":             {events: []string{begun, wrote, completed}, want: all},
-		"incomplete":        {events: []string{begun, strings.Replace(completed, "completed", "incomplete", 1)}, want: all},
-		"broken off":        {events: []string{begun, wrote, wrote}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 100, Output: 4}, Guess: 4, Asked: 100}},
-		"at once":           {events: []string{begun}, want: asked},
-		"failed":            {events: []string{begun, `{"type":"response.failed","response":{"usage":null,"error":{"code":"server_is_overloaded"}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
-		"an error":          {events: []string{`{"type":"error","code":"x"}`}},
-		"no JSON":           {events: []string{"\xff{", `"usage"`}},
-		"no numbers":        {events: []string{begun, `{"type":"response.completed","response":{"usage":{"input_tokens":"1000","output_tokens":-5}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
-		"a long event":      {events: []string{begun, `{"type":"response.completed","response":{"instructions":"…` + "\x00" + completed[60:]}, want: all},
-		"a forged one":      {events: []string{begun, "{\x00" + `"tools":[{"parameters":{"usage":{"input_tokens":1}}}],` + counts + metadata}, want: all},
-		"a long, cut event": {events: []string{begun, "{\x00" + counts[:20]}, want: asked},
-		"whole":             {whole: `{"id":"r","object":"response",` + counts + `}`, want: all},
-		"another one":       {whole: `{"object":"list",` + counts + `}`},
-		"too long":          {whole: `{"object":"response","instructions":"…` + "\x00" + `…",` + strings.Replace(counts, `"usage":`, `"usage" : `, 1) + `}`, want: all},
-		"too long too":      {whole: `{"object":"response","instructions":"…` + "\x00" + `…"}`, isLost: true},
+		"ended":        {events: []string{begun, wrote, completed}, want: all},
+		"incomplete":   {events: []string{begun, strings.Replace(completed, "completed", "incomplete", 1)}, want: all},
+		"broken off":   {events: []string{begun, wrote, wrote}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 100, Output: 4}, Guess: 4, Asked: 100}},
+		"at once":      {events: []string{begun}, want: asked},
+		"failed":       {events: []string{begun, `{"type":"response.failed","response":{"usage":null,"error":{"code":"server_is_overloaded"}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
+		"an error":     {events: []string{`{"type":"error","code":"x"}`}},
+		"no JSON":      {events: []string{"\xff{", `"usage"`}},
+		"no numbers":   {events: []string{begun, `{"type":"response.completed","response":{"usage":{"input_tokens":"1000","output_tokens":-5}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
+		"a forged one": {events: []string{begun, `{"type":"response.completed","response":{"tools":[{"parameters":{"usage":{"input_tokens":1}}}],` + counts + metadata}, want: all},
+		"a cut event":  {events: []string{begun, counts[:20]}, want: asked},
+		"whole":        {whole: `{"id":"r","object":"response",` + counts + `}`, want: all},
+		"another one":  {whole: `{"object":"list",` + counts + `}`},
 	} {
 		n := &counter{tally.Answer{Model: "m", Asked: 400}}
 		for _, e := range c.events {
-			n.Event(halves(e))
+			n.Event([]byte(e))
 		}
-		isCounted := c.whole == "" || n.Whole(halves(c.whole))
+		if c.whole != "" {
+			n.Whole([]byte(c.whole))
+		}
 		got := tally.Sum{}
 		if n.Message() != nil {
 			got = tally.Sums{}.Add(n.Message())["m"]
 		}
-		if got != c.want || isCounted == c.isLost {
-			t.Errorf("%s: got %+v, counted %v, want %+v, %v", name, got, isCounted, c.want, !c.isLost)
+		if got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
-}
-
-// halves are the beginning and the end of what is too long, or all of it.
-func halves(text string) (data, end []byte) {
-	if begin, rest, isLong := strings.Cut(text, "\x00"); isLong {
-		return []byte(begin), []byte(rest)
-	}
-	return []byte(text), nil
 }

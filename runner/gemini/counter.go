@@ -42,33 +42,20 @@ type piece struct {
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
 type counter struct{ tally.Answer }
 
-// Event takes the data of an event of a stream; of one that is too long, its beginning and
-// its end.
-func (c *counter) Event(data, end []byte) {
-	if end != nil {
-		c.took(piece{Usage: tally.Last[apiTokens](end, "usageMetadata"), Candidates: jsontext.Value("[]")})
-		return
-	}
+// Event takes the data of an event of a stream.
+func (c *counter) Event(data []byte) {
 	var p piece
 	if json.Unmarshal(data, &p, tally.Loose) == nil {
 		c.took(p)
 	}
 }
 
-// Whole takes an answer that is no stream of events; of one that is too long, its beginning
-// and its end. It reports false when it can't be counted.
-func (c *counter) Whole(data, end []byte) bool {
-	if end != nil {
-		t := tally.Last[apiTokens](end, "usageMetadata")
-		if t != nil {
-			c.took(piece{Usage: t})
-		}
-		return t != nil
-	}
+// Whole takes an answer that is no stream of events.
+func (c *counter) Whole(data []byte) {
 	data = bytes.TrimSpace(data)
 	if !bytes.HasPrefix(data, []byte("[")) {
-		c.Event(data, nil)
-		return true
+		c.Event(data)
+		return
 	}
 	var counted []piece // a stream that is an array
 	if json.Unmarshal(data, &counted, tally.Loose) == nil {
@@ -76,7 +63,6 @@ func (c *counter) Whole(data, end []byte) bool {
 			c.took(p)
 		}
 	}
-	return true
 }
 
 func (c *counter) took(p piece) {

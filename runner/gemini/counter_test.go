@@ -20,37 +20,30 @@ func TestAnswersAreCounted(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []string
 		whole  string // instead of events: an object or an array
-		end    string // of what is too long
 		want   tally.Sum
-		isLost bool // it can't be counted
 	}{
 		"ended":         {events: []string{firstPiece, lastPiece}, want: counted},
 		"broken off":    {events: []string{firstPiece}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}},
 		"no count":      {events: []string{`{"candidates":[{}]}`}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
 		"an error":      {events: []string{`{"error":{"code":503}}`}},
 		"no JSON":       {events: []string{"\x00{"}},
-		"a long event":  {events: []string{`{"candidates":[{"content"`}, end: lastPiece[20:], want: counted},
 		"an object":     {whole: lastPiece, want: counted},
 		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
 		"a whole error": {whole: `{"error":{}}`},
-		"too long":      {whole: firstPiece, end: lastPiece[20:], want: counted},
-		"not counted":   {whole: firstPiece, end: "…", isLost: true},
 	} {
 		n := &counter{tally.Answer{Model: "m", Asked: 400}}
-		var end []byte
-		if c.end != "" {
-			end = []byte(c.end)
-		}
 		for _, e := range c.events {
-			n.Event([]byte(e), end)
+			n.Event([]byte(e))
 		}
-		isCounted := c.whole == "" || n.Whole([]byte(c.whole), end)
+		if c.whole != "" {
+			n.Whole([]byte(c.whole))
+		}
 		got := tally.Sum{}
 		if n.Message() != nil {
 			got = tally.Sums{}.Add(n.Message())["m"]
 		}
-		if got != c.want || isCounted == c.isLost {
-			t.Errorf("%s: got %+v, counted %v, want %+v, %v", name, got, isCounted, c.want, !c.isLost)
+		if got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
 	}
 }

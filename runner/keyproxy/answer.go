@@ -11,11 +11,9 @@ import (
 )
 
 const (
-	// longestPart is how much is looked at of the beginning and of the end of what is
-	// longer: an event of a stream, or an answer that is none. What tells usage is there.
-	longestPart = 64 << 10
-	// longestAnswer is how long an answer may be that is no stream, to be looked at whole.
-	longestAnswer = 4 << 20
+	// longestPart is how long an event of a stream may be, or an answer that is none, to be counted:
+	// some APIs repeat the request in it.
+	longestPart = maxBody + 4<<20
 	// longestRest is how much is read of an answer whose client has left.
 	longestRest = 64 << 20
 )
@@ -62,9 +60,10 @@ type answer struct {
 
 	// The rest is guarded by account.counts.mu.
 	take    func([]byte) // looks at bytes as they pass
-	kept    clipping     // the beginning of a line, or of an answer that is no stream
+	kept    []byte       // the beginning of a line, or of an answer that is no stream
 	left    int64        // bytes that are still to come; below zero when nobody knows
 	counter Counter
+	isLong  bool // there was more than longestPart at once
 	begun   bool // the model's message has begun, and who wants to know has been told
 }
 
@@ -104,7 +103,7 @@ func (w *answer) end() {
 	delete(counts.open, w)
 	m := w.counter.Message()
 	switch {
-	case w.account.life.Err() != nil: // which is why it has ended
+	case w.isLong, w.account.life.Err() != nil: // the latter is why it has ended
 		m = tally.Unended(m, w.asked.most)
 	case m != nil:
 		price, _ := w.account.proxy.price(m.Usage.Model)
@@ -118,80 +117,44 @@ func (w *answer) end() {
 		counts.last[w.asked.request.Model] = counted{m.Usage.Input + m.Usage.CacheWrite + m.Usage.CacheRead, w.asked.request.text()}
 	}
 	w.account.notify()
-	w.kept = clipping{}
+	w.kept = nil
 	w.take = func([]byte) {}
 }
 
-// clipping is the beginning of a text and, when it is longer than that, its end.
-type clipping struct {
-	head []byte
-	rest []byte // the newest of what came after it, longestPart or more
-	cut  bool   // there is more than the head
-}
-
-// add takes more of the text, of which the first bytes, up to a length, are the head.
-func (c *clipping) add(p []byte, most int) {
-	room := max(most-len(c.head), 0)
-	c.head = append(c.head, p[:min(len(p), room)]...)
-	if len(p) <= room {
-		return
-	}
-	c.cut = true
-	c.rest = append(c.rest, p[room:]...)
-	if over := len(c.rest) - longestPart; over > longestPart {
-		c.rest = append(c.rest[:0], c.rest[over:]...)
+// keep keeps more of a line or of an answer, as long as it may be counted.
+func (w *answer) keep(p []byte) {
+	if w.kept = append(w.kept, p...); len(w.kept) > longestPart {
+		w.kept, w.isLong = w.kept[:0], true
+		w.account.proxy.tellOnce("an answer of the API is too long to be counted: it counts as the most that it may cost")
 	}
 }
-
-// end is the end of a text that was cut; nil of any other.
-func (c *clipping) end() []byte {
-	if !c.cut {
-		return nil
-	}
-	return c.rest[max(len(c.rest)-longestPart, 0):]
-}
-
-func (c *clipping) reset() { c.head, c.rest, c.cut = c.head[:0], c.rest[:0], false }
 
 // events takes pieces of a stream of events; nil at its end.
 func (w *answer) events(p []byte) {
 	for {
 		line, rest, ended := bytes.Cut(p, []byte("\n"))
-		switch {
-		case !ended:
-			w.kept.add(p, longestPart)
-			return
-		case len(w.kept.head) > 0:
-			w.kept.add(line, longestPart)
-			w.event(w.kept.head, w.kept.end())
-			w.kept.reset()
-		default:
-			w.event(line, nil)
+		if len(w.kept) > 0 || !ended {
+			w.keep(line)
+			line = w.kept
 		}
-		p = rest
+		if !ended {
+			return
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			w.counter.Event(bytes.TrimSpace(data))
+			w.begin()
+		}
+		w.kept, p = w.kept[:0], rest
 	}
-}
-
-// event takes a line of a stream.
-func (w *answer) event(line, end []byte) {
-	data, ok := bytes.CutPrefix(line, []byte("data:"))
-	if !ok {
-		return
-	}
-	w.counter.Event(bytes.TrimSpace(data), end)
-	w.begin()
 }
 
 // whole takes pieces of an answer that is no stream; nil at its end.
 func (w *answer) whole(p []byte) {
-	w.kept.add(p, longestAnswer)
 	if p != nil {
+		w.keep(p)
 		return
 	}
-	if !w.counter.Whole(w.kept.head, w.kept.end()) {
-		w.account.counts.sums = w.account.counts.sums.Add(tally.Unended(nil, w.asked.most))
-		w.account.proxy.tellOnce("an answer of the API is too long to be counted: it counts as the most that it may cost")
-	}
+	w.counter.Whole(w.kept)
 	w.begin()
 }
 

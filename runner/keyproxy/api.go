@@ -77,14 +77,13 @@ type Access struct {
 	Environ    []string
 }
 
-// Counter counts the tokens of one answer as it passes. A text that is too long is given
-// as its beginning and its end; otherwise end is nil. Only one goroutine calls it at a time.
+// Counter counts the tokens of one answer as it passes. It is not given what is too long to be kept.
+// Only one goroutine calls it at a time.
 type Counter interface {
 	// Event takes the data of one event of a stream.
-	Event(data, end []byte)
-	// Whole takes an answer that is no stream, and reports false when it is too long to be
-	// counted.
-	Whole(data, end []byte) bool
+	Event(data []byte)
+	// Whole takes an answer that is no stream.
+	Whole(data []byte)
 	// Message returns what was counted so far; nil before the answer has begun. An answer
 	// of which it knows nothing yet (IsBlind) is read to its end even if the client leaves.
 	Message() *tally.Message

@@ -160,24 +160,6 @@ func HasFees(usage jsontext.Value, known ...string) bool {
 // Loose reads objects whatever else is in them.
 var Loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// Last reads the last object of a name in the end of a JSON text; nil when there is none.
-// What only looks like the name, within a string, is passed over: its quotes are escaped.
-func Last[T any](end []byte, name string) *T {
-	key := []byte(strconv.Quote(name))
-	for {
-		at := bytes.LastIndex(end, key)
-		if at < 0 {
-			return nil
-		}
-		value, isValue := bytes.CutPrefix(bytes.TrimLeft(end[at+len(key):], " \t\r\n"), []byte(":"))
-		var object *T
-		if isValue && json.UnmarshalDecode(jsontext.NewDecoder(bytes.NewReader(value), Loose), &object) == nil && object != nil {
-			return object
-		}
-		end = end[:at]
-	}
-}
-
 // Sums are what was counted, by model. The zero value is empty; Add makes it.
 type Sums map[string]Sum
 

@@ -101,9 +101,8 @@ type Counter struct{ message *tally.Message }
 // Message returns what was counted so far; nil before the answer has begun.
 func (c *Counter) Message() *tally.Message { return c.message }
 
-// Event takes the data of an event of a stream, or the beginning of one that is too long.
-// Those that count tokens are never that long.
-func (c *Counter) Event(data, _ []byte) {
+// Event takes the data of an event of a stream.
+func (c *Counter) Event(data []byte) {
 	if !Counts(data) {
 		c.message.Wrote(TextSize(data))
 		return
@@ -120,12 +119,10 @@ func (c *Counter) Event(data, _ []byte) {
 	}
 }
 
-// Whole takes an answer that is no stream, and reports false when it is too long to be
-// counted.
-func (c *Counter) Whole(data, end []byte) bool {
+// Whole takes an answer that is no stream.
+func (c *Counter) Whole(data []byte) {
 	var a Answer
 	if json.Unmarshal(data, &a, tally.Loose) == nil && a.Type == "message" {
 		c.message = a.Message(true)
 	}
-	return end == nil
 }
