@@ -2,67 +2,44 @@ package insight
 
 import (
 	"fmt"
-	"unicode/utf8"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// escapes has how many bytes a byte may take in a page or in JSON, whichever is more.
-var escapes = func() (size [256]int) {
-	for i := range size {
-		size[i] = 1
-		if i < ' ' {
-			size[i] = len(`\u0000`)
-		}
-	}
-	for i, n := range map[byte]int{'\n': 2, '\t': 2, '\r': 2, '\\': 2, '<': 4, '>': 4, '&': 5, '"': 5, '\'': 5, '+': 5} {
-		size[i] = n
-	}
-	return size
-}()
-
-// cost is how many bytes a text takes where it is shown.
-func cost(text string) int {
-	n := 0
-	for i := range len(text) {
-		n += escapes[text[i]]
+// cost is how many bytes a text takes in a page at most, where some characters are escaped.
+func cost(s string) int {
+	n := len(s)
+	for _, escaped := range []string{"<", ">", "&", `"`, "'", "+"} {
+		n += 4 * strings.Count(s, escaped)
 	}
 	return n
 }
 
 // cut returns a text without its middle when it takes more than most bytes where it is shown,
 // and how many bytes of it were left out.
-func cut(text string, most int) (string, int64) {
-	if len(text) <= most && cost(text) <= most {
-		return text, 0
+func cut(s string, most int) (string, int64) {
+	if len(s) <= most && cost(s) <= most {
+		return s, 0
 	}
-	room := most - 40 // of the words in the place of the middle
-	head, n := 0, 0
-	for head < len(text) && n+escapes[text[head]] <= room*2/3 {
-		n += escapes[text[head]]
-		head++
+	most = max(0, most-40) // the words in the place of the middle
+	for room := most; ; room = room * 3 / 4 {
+		head, tail := text.Before(s, room*2/3), text.After(s, room/3)
+		if cost(head)+cost(tail) <= most {
+			out := len(s) - len(head) - len(tail)
+			return fmt.Sprintf("%s\n[... %d bytes ...]\n%s", head, out, tail), int64(out)
+		}
 	}
-	tail := len(text)
-	for tail > head && n+escapes[text[tail-1]] <= room {
-		tail--
-		n += escapes[text[tail]]
-	}
-	for head > 0 && head < len(text) && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	out := int64(tail - head)
-	return fmt.Sprintf("%s\n[... %d bytes ...]\n%s", text[:head], out, text[tail:]), out
 }
 
 // fit shortens a text, and returns what it takes then.
-func fit(text *string, most int) int {
-	*text = short(*text, most)
-	return cost(*text)
+func fit(s *string, most int) int {
+	*s = short(*s, most)
+	return cost(*s)
 }
 
 // short is cut for a text whose length nobody needs to know.
-func short(text string, most int) string {
-	text, _ = cut(text, most)
-	return text
+func short(s string, most int) string {
+	s, _ = cut(s, most)
+	return s
 }

@@ -124,38 +124,34 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	}
 }
 
-// TestMessagesBelongToExecutions: by the places that the history has kept, which a later cut
-// makes void, and otherwise by time. What a branch has copied belongs to nobody.
+// TestMessagesBelongToExecutions by time: to the last one that began to speak in the conversation. What a
+// branch has copied belongs to nobody.
 func TestMessagesBelongToExecutions(t *testing.T) {
-	n := func(length int64) *int64 { return &length }
-	p := past{places: &places{byID: map[string]*conversation{}}}
-	start := func(exec, invocation int, i state.Invocation) {
-		i.N = invocation
+	p := &past{byID: map[string]*conversation{}}
+	start := func(exec int, i state.Invocation) {
 		p.add([]*state.Agent{{ID: "main", Exec: &state.Exec{Iteration: exec, Started: at(10 * exec), Running: &i}}})
 	}
-	start(1, 1, state.Invocation{Mode: state.Fresh, SessionID: "s"})
-	start(2, 2, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)})
-	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200)}) // a reminder
-	start(2, 3, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(200), CLIID: "x"})
-	start(3, 4, state.Invocation{Mode: state.Branch, SessionID: "b", From: "s"})
-	start(4, 5, state.Invocation{Mode: state.Resume, SessionID: "s", Length: n(100)}) // execution 2 was cut away
-	p.places.execution(&report.Exec{N: 5, SessionID: "old", Started: at(50)})
-	p.places.execution(&report.Exec{N: 6, SessionID: "old", Started: at(60)})
+	start(1, state.Invocation{SessionID: "s"})
+	start(2, state.Invocation{SessionID: "s", Length: new(int64(100))})
+	start(2, state.Invocation{SessionID: "s", CLIID: "x"}) // a reminder
+	start(3, state.Invocation{SessionID: "b", From: "s"})
+	start(4, state.Invocation{SessionID: "s", Mode: state.Resume})
 	for _, tt := range []struct {
-		session string
-		message runner.Message
-		want    int
+		session       string
+		seconds, want int // of a message, and the execution
 	}{
-		{"s", runner.Message{Offset: 0}, 1}, {"s", runner.Message{Offset: 99, Time: at(99)}, 1}, {"s", runner.Message{Offset: 100, Time: at(1)}, 4},
-		{"b", runner.Message{Offset: 5, Time: at(29)}, 0}, {"b", runner.Message{Offset: 500, Time: at(30)}, 3},
-		{"old", runner.Message{Time: at(49)}, 0}, {"old", runner.Message{Time: at(59)}, 5}, {"old", runner.Message{Time: at(60)}, 6}, {"old", runner.Message{}, 7},
+		{"s", 9, 0}, {"s", 10, 1}, {"s", 19, 1}, {"s", 20, 2}, {"s", 39, 2}, {"s", 99, 4}, {"b", 29, 0}, {"b", 30, 3},
 	} {
-		if got := p.places.of(tt.session).owner(tt.message, 7); got != tt.want {
-			t.Errorf("message of %s at byte %d, %s: got execution %d, want %d", tt.session, tt.message.Offset, tt.message.Time, got, tt.want)
+		if got := p.of(tt.session).owner(runner.Message{Time: at(tt.seconds)}, 7); got != tt.want {
+			t.Errorf("message of %s after %d seconds: got execution %d, want %d", tt.session, tt.seconds, got, tt.want)
 		}
 	}
-	if c := p.places.of("s"); c.CLI != "x" || len(c.begins) != 2 {
-		t.Errorf("got the id %q and %+v, want x and two places", c.CLI, c.begins)
+	c := p.of("s")
+	if first, second := c.owner(runner.Message{Offset: 99}, 7), c.owner(runner.Message{Offset: 100}, 7); first != 1 || second != 2 {
+		t.Errorf("messages without a time: got executions %d and %d, want 1 and 2, by their places", first, second)
+	}
+	if c.begins[0].from = unknown; c.CLI != "x" || len(c.begins) != 3 || c.owner(runner.Message{}, 7) != 7 {
+		t.Errorf("got the id %q and %+v, want x and three executions, and a message of which nothing is known with that before it", c.CLI, c.begins)
 	}
 }
 

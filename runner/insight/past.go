@@ -1,105 +1,145 @@
 package insight
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// past is what the history of a run tells beyond its events.
+// conversation is a conversation of an agent CLI, and the executions that it belongs to.
+type conversation struct {
+	runner.Conversation
+	backend string
+	begins  []begin
+}
+
+// begin is when and where an execution began to speak in a conversation. It may do so in several.
+type begin struct {
+	exec int
+	time time.Time
+	from int64 // an offset in the transcript; unknown where nobody has kept it
+}
+
+const unknown = math.MaxInt64
+
+// past is what is known of a run's conversations.
 type past struct {
-	places  *places
-	seen    int               // the highest number of an invocation so far
-	answers map[answer]string // the texts, masked
+	byID map[string]*conversation
+	all  []*conversation // in the order in which they were first seen
 }
 
-// answer tells one wait for an answer from another.
-type answer struct {
-	agent string
-	ended time.Time
-}
-
-// pastOf reads the history of a run, as far as it is kept, and the run itself.
-func pastOf(s Source) (*past, error) {
-	p := &past{places: &places{byID: map[string]*conversation{}}, answers: map[answer]string{}}
+// pastOf reads the history of a run, as far as it is kept, and the run itself. It gives the answers
+// that the history has to the waits that they ended.
+func pastOf(s Source, waits []report.Wait) (p *past, err error) {
+	p = &past{byID: map[string]*conversation{}}
 	if s.History != nil {
-		for step, err := range s.History {
-			if err != nil {
-				p.add(s.Run.Agents)
-				return p, err
-			}
-			if step.Delta == nil {
+		var step state.HistoryStep
+		for step, err = range s.History {
+			switch {
+			case err != nil:
+			case step.Delta == nil:
 				p.add(step.Run.Agents)
-				continue
+			default:
+				p.add(step.Delta.Agents)
+				answer(waits, step.Delta, s.Hide)
 			}
-			p.add(step.Delta.Agents)
-			p.answer(step.Delta, s.Hide)
 		}
 	}
 	p.add(s.Run.Agents)
 	if s.Run.Last != nil {
-		p.places.name(s.Run.Last.Session)
+		p.name(s.Run.Last.Session)
 	}
-	return p, nil
+	return p, err
+}
+
+// answer gives the answers that a step has brought to the waits that they ended.
+func answer(waits []report.Wait, d *state.Delta, hide func(string) string) {
+	for _, e := range d.Events {
+		if _, ok := e.Body.(*state.AgentGoesOn); !ok {
+			continue
+		}
+		a := slices.IndexFunc(d.Agents, func(a *state.Agent) bool { return a.ID == e.Agent })
+		w := slices.IndexFunc(waits, func(w report.Wait) bool { return w.For == state.ForAnswer && w.Agent == e.Agent && w.To.Equal(e.Time) })
+		if a >= 0 && w >= 0 {
+			waits[w].Answer = hide(string(d.Agents[a].Payload))
+		}
+	}
 }
 
 // add takes agents as they were at some moment, in the order of moments.
 func (p *past) add(agents []*state.Agent) {
 	for _, a := range agents {
-		p.places.agent(a)
-	}
-	started := slices.DeleteFunc(slices.Clone(agents), func(a *state.Agent) bool {
-		return a.Exec == nil || a.Exec.Running == nil || a.Exec.Running.N <= p.seen
-	})
-	slices.SortFunc(started, func(a, b *state.Agent) int { return a.Exec.Running.N - b.Exec.Running.N })
-	for _, a := range started {
-		p.seen = a.Exec.Running.N
-		p.places.invocation(a.Exec)
-	}
-}
-
-// answer notes the answers that a step has brought.
-func (p *past) answer(d *state.Delta, hide func(string) string) {
-	for _, e := range d.Events {
-		if _, ok := e.Body.(*state.AgentGoesOn); !ok {
+		p.name(a.Session)
+		for i := range a.Stack {
+			p.name(a.Stack[i].Session)
+		}
+		e := a.Exec
+		if e == nil {
 			continue
 		}
-		for _, a := range d.Agents {
-			if a.ID == e.Agent {
-				p.answers[answer{e.Agent, e.Time}] = hide(string(a.Payload))
+		p.name(e.Session)
+		if i := e.Running; i != nil {
+			p.name(&state.Session{ID: i.SessionID, Backend: i.Backend, CLIID: i.CLIID})
+			p.name(&state.Session{ID: i.From, Backend: i.Backend, CLIID: i.FromCLIID})
+			from := int64(0)
+			if i.Length != nil {
+				from = *i.Length
+			} else if i.Mode == state.Resume {
+				from = unknown
 			}
+			p.begin(i.SessionID, begin{e.Iteration, e.Started, from})
 		}
 	}
 }
 
-// giveAnswers adds the texts of answers to the waits that they ended.
-func (p *past) giveAnswers(waits []report.Wait) {
-	for i := range waits {
-		if w := &waits[i]; w.For == state.ForAnswer && !w.To.IsZero() {
-			w.Answer = p.answers[answer{w.Agent, w.To}]
-		}
+// of returns a conversation.
+func (p *past) of(id string) *conversation {
+	c := p.byID[id]
+	if c == nil {
+		c = &conversation{Conversation: runner.Conversation{ID: id}}
+		p.byID[id] = c
+		p.all = append(p.all, c)
+	}
+	return c
+}
+
+// name takes what the run knows of a conversation; none has no id.
+func (p *past) name(s *state.Session) {
+	if s != nil && s.ID != "" {
+		c := p.of(s.ID)
+		c.backend, c.CLI = s.BackendName(), cmp.Or(s.CLIID, c.CLI)
 	}
 }
 
-// invocation notes where an invocation of an execution begins to speak.
-func (p *places) invocation(e *state.Exec) {
-	i := e.Running
-	if i.SessionID == "" {
+// begin notes that an execution speaks in a conversation; none has no id.
+func (p *past) begin(id string, b begin) {
+	if id == "" {
 		return
 	}
-	c, from := p.of(i.SessionID), int64(0)
-	switch {
-	case i.Length != nil:
-		from = *i.Length
-	case i.Mode == state.Resume:
-		from = -1
+	c := p.of(id)
+	if !slices.ContainsFunc(c.begins, func(other begin) bool { return other.exec == b.exec }) {
+		c.begins = append(c.begins, b)
 	}
-	if n := len(c.begins); n > 0 && c.begins[n-1].exec == e.Iteration && from >= c.begins[n-1].from {
-		return
+}
+
+// owner returns the execution that a message belongs to: the last one that began before it, 0 for none. What a
+// branch has copied, or a run that began as a copy, belongs to nobody. Where a transcript tells no
+// times, the place of a message decides, and else that it follows one of the execution last.
+func (c *conversation) owner(m runner.Message, last int) int {
+	newest := begin{exec: last}
+	if !m.Time.IsZero() {
+		newest.exec = 0
 	}
-	// What was said after the place to which the conversation was cut back is gone.
-	c.begins = slices.DeleteFunc(c.begins, func(b begin) bool { return from >= 0 && b.from >= from })
-	c.begins = append(c.begins, begin{exec: e.Iteration, time: e.Started, from: from, isBranch: i.Mode == state.Branch})
+	for _, b := range c.begins {
+		isTimed := !m.Time.IsZero() && !b.time.After(m.Time) && !b.time.Before(newest.time)
+		if isTimed || m.Time.IsZero() && b.from <= m.Offset {
+			newest = b
+		}
+	}
+	return newest.exec
 }

@@ -17,7 +17,7 @@ type Source struct {
 	// the run itself has may be missing.
 	Events iter.Seq2[state.Event, error]
 	// History yields the steps of the run as far as they are kept, up to the first error; nil
-	// for none. It tells where in transcripts executions begin, and what was answered.
+	// for none. It tells in which conversations executions spoke, and what was answered.
 	History iter.Seq2[state.HistoryStep, error]
 	// Agents are the agent CLIs by name, whose transcripts are read. The conversations of one
 	// that is missing are left out, and that is said.
@@ -51,14 +51,13 @@ func Build(s Source) (*Report, error) {
 		return nil, err
 	}
 	r := newReport(m, s)
-	past, err := pastOf(s)
+	known, err := pastOf(s, r.Waits)
 	if err != nil {
 		r.leaveOut("The history of the run can't be read: %s", short(s.Hide(err.Error()), 300))
 	}
-	past.giveAnswers(r.Waits)
 	pot := bound(r)
 	pot -= gatherFiles(r, s, pot/4)
-	gatherMessages(r, s, past.places, pot)
+	gatherMessages(r, s, known, pot)
 	return r, nil
 }
 

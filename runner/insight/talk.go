@@ -108,15 +108,15 @@ type listener struct {
 	problems []string
 }
 
-// gatherMessages adds the conversations to the executions, which may take pot bytes. Of some
-// the history knows where they are.
-func gatherMessages(r *Report, s Source, known *places, pot int) {
+// gatherMessages adds the conversations to the executions, which may take pot bytes. The
+// history knows where some are.
+func gatherMessages(r *Report, s Source, p *past, pot int) {
 	l := &listener{source: s, execs: map[int]*report.Exec{}, free: pot}
 	rank := map[int]int{}
 	for i, x := range byInterest(r.Executions) {
 		l.execs[x.N], rank[x.N] = x, i
 	}
-	p := placesOf(r, l.execs, s, known)
+	p.complete(r, s, l.execs)
 	best := func(c *conversation) int {
 		first := len(rank)
 		for _, b := range c.begins {
@@ -136,10 +136,11 @@ func gatherMessages(r *Report, s Source, known *places, pot int) {
 	l.leaveOut(r)
 }
 
-// placesOf completes the conversations that the history knows by what events tell.
-func placesOf(r *Report, execs map[int]*report.Exec, s Source, p *places) *places {
+// complete adds to the conversations that the history knows what events tell.
+func (p *past) complete(r *Report, s Source, execs map[int]*report.Exec) {
 	for i := range r.Executions {
-		p.execution(&r.Executions[i])
+		x := &r.Executions[i]
+		p.begin(x.SessionID, begin{x.N, x.Started, unknown})
 	}
 	for _, c := range p.all {
 		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // where there is no history
@@ -150,7 +151,6 @@ func placesOf(r *Report, execs map[int]*report.Exec, s Source, p *places) *place
 		}
 	}
 	p.all = slices.DeleteFunc(p.all, func(c *conversation) bool { return len(c.begins) == 0 })
-	return p
 }
 
 // byInterest returns the executions, which are in the order of their numbers: those that failed
