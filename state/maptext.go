@@ -11,6 +11,12 @@ func (e Event) Map(f func(string) string) Event {
 	return e
 }
 
+// MapTexts returns a copy of a value that shares nothing with it, with f applied to its exported texts,
+// but for the keys of maps.
+func MapTexts[T any](v T, f func(string) string) T {
+	return mapTexts(reflect.ValueOf(v), f).Interface().(T)
+}
+
 // mapTexts returns a copy of v that shares nothing with it.
 func mapTexts(v reflect.Value, f func(string) string) reflect.Value {
 	c := reflect.New(v.Type()).Elem()

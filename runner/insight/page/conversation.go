@@ -71,11 +71,10 @@ func conversation(messages []runner.Message) []said {
 }
 
 func newSaid(m runner.Message) said {
-	s := said{Kind: shown(string(m.From)), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
-	body := shown(m.Text)
-	s.Lines = lines(body)
+	s := said{Kind: string(m.From), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
+	s.Lines = lines(m.Text)
 	if m.From == runner.FromTool {
-		s.Tool, s.Output = shortText(m.Tool), strings.TrimRight(body, "\n")
+		s.Tool, s.Output = shortText(m.Tool), strings.TrimRight(m.Text, "\n")
 		s.Fields, s.Brief = input(m.Input)
 		switch {
 		case m.Refused:
@@ -85,9 +84,9 @@ func newSaid(m runner.Message) said {
 		}
 		return s
 	}
-	s.Text = blocks(body)
-	s.IsLong = s.Lines > longText || len(body) > 80*longText
-	s.Brief = shortText(body)
+	s.Text = blocks(m.Text)
+	s.IsLong = s.Lines > longText || len(m.Text) > 80*longText
+	s.Brief = shortText(m.Text)
 	return s
 }
 
@@ -116,7 +115,7 @@ func plainInput(text string) (fields []pair, brief string) {
 	if strings.TrimSpace(text) == "" {
 		return nil, ""
 	}
-	return []pair{{"", shown(text)}}, shortText(text)
+	return []pair{{"", text}}, shortText(text)
 }
 
 // fieldText returns a string as it is, and anything else as JSON.

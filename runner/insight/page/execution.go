@@ -56,15 +56,15 @@ func newMove(t *state.Transition) move {
 	if t == nil {
 		return move{}
 	}
-	m := move{Tag: shown(t.Tag), Target: shown(t.Target)}
+	m := move{Tag: t.Tag, Target: t.Target}
 	if t.Target == "" {
 		m.Target = "end"
 	}
 	if t.Return != "" {
-		m.More = "then " + shown(t.Return)
+		m.More = "then " + t.Return
 	}
 	if t.Next != "" {
-		m.More = "continues at " + shown(t.Next)
+		m.More = "continues at " + t.Next
 	}
 	return m
 }
@@ -74,7 +74,7 @@ func aboutExecution(e *report.Exec) []pair {
 	var out []pair
 	add := func(name, value string) {
 		if value != "" {
-			out = append(out, pair{name, shown(value)})
+			out = append(out, pair{name, value})
 		}
 	}
 	add("Started", moment(e.Started))
@@ -91,7 +91,7 @@ func aboutExecution(e *report.Exec) []pair {
 	if len(e.Models) > 1 {
 		var parts []string
 		for _, name := range sortedKeys(e.Models) {
-			parts = append(parts, name+" "+state.Spent{USD: e.Models[name], Estimated: e.Spent.Estimated}.String())
+			parts = append(parts, shown(name)+" "+state.Spent{USD: e.Models[name], Estimated: e.Spent.Estimated}.String())
 		}
 		add("Cost by model", strings.Join(parts, ", "))
 	}
@@ -111,8 +111,8 @@ type file struct {
 }
 
 func newFile(f report.File) file {
-	out := file{Path: shown(f.Path), Change: classOf(f.Change), Cut: f.Cut}
-	for line := range strings.Lines(shown(f.Diff)) {
+	out := file{Path: f.Path, Change: classOf(f.Change), Cut: f.Cut}
+	for line := range strings.Lines(f.Diff) {
 		kind := kindOfLine(line)
 		switch kind {
 		case "add":

@@ -56,11 +56,11 @@ var verdicts = map[string]verdict{
 func newHeader(r *insight.Report) header {
 	v := verdicts[r.Status]
 	h := header{
-		ID: shown(r.WorkflowID), Tone: v.tone, Headline: headline(r, v.words), Reason: shown(r.Reason),
-		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: asked(r), Next: withCommands(shown(r.Next)),
+		ID: r.WorkflowID, Tone: v.tone, Headline: headline(r, v.words), Reason: r.Reason,
+		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: asked(r), Next: withCommands(r.Next), LeftOut: r.LeftOut,
 	}
 	if r.Result != "" {
-		h.Result = withLinks(shown(r.Result))
+		h.Result = withLinks(r.Result)
 	}
 	if len(h.Asked) > 0 && r.Status == string(state.Suspended) {
 		h.Headline, h.Reason = "Waits for an answer: "+text.Brief(h.Asked[0].Question, widestQuestion), ""
@@ -71,18 +71,15 @@ func newHeader(r *insight.Report) header {
 	if r.BudgetUSD > 0 {
 		h.Used = max(1, percent(r.Spent.USD, r.BudgetUSD))
 	}
-	h.Meta = append(h.Meta, pair{"Workflow", shown(r.Scope)}, pair{"First state", shown(r.Entry)})
+	h.Meta = append(h.Meta, pair{"Workflow", r.Scope}, pair{"First state", r.Entry})
 	for _, name := range sortedKeys(r.Meta) {
-		h.Meta = append(h.Meta, pair{shown(name), shown(r.Meta[name])})
+		h.Meta = append(h.Meta, pair{shown(name), r.Meta[name]})
 	}
 	if r.Outcome != "" {
-		h.Meta = append(h.Meta, pair{"Outcome", shown(r.Outcome)})
+		h.Meta = append(h.Meta, pair{"Outcome", r.Outcome})
 	}
 	if r.RerunOf != nil {
-		h.RerunOf = fmt.Sprintf("Runs %s again from its execution #%d", shown(r.RerunOf.WorkflowID), r.RerunOf.Exec)
-	}
-	for _, line := range r.LeftOut {
-		h.LeftOut = append(h.LeftOut, shown(line))
+		h.RerunOf = fmt.Sprintf("Runs %s again from its execution #%d", r.RerunOf.WorkflowID, r.RerunOf.Exec)
 	}
 	return h
 }

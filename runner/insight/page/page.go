@@ -42,8 +42,10 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(sources, "page.html"))
 })
 
-// Write writes the page of a report. It needs little memory beyond that of the report.
+// Write writes the page of a report. It needs little memory beyond twice that of the report.
 func Write(w io.Writer, r *insight.Report) error {
+	printable := state.MapTexts(*r, shown) // of a stranger's text that may be anything
+	r = &printable
 	out := bufio.NewWriterSize(w, 64<<10)
 	top, line, wrong, sums, waited := newHeader(r), newTimeline(r), newTroubles(r), newCosts(r), newWaits(r)
 	top.Links = links(wrong, sums, waited)
@@ -65,7 +67,7 @@ func Write(w io.Writer, r *insight.Report) error {
 			return err
 		}
 	}
-	if err := templates().ExecuteTemplate(out, "end", newAgents(r)); err != nil {
+	if err := templates().ExecuteTemplate(out, "end", inOrder(r)); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "<script>%s</script>\n</body>\n</html>\n", script)

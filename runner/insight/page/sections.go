@@ -38,14 +38,14 @@ func newTroubles(r *insight.Report) troubles {
 	var t troubles
 	for i := range r.Executions {
 		e := &r.Executions[i]
-		one := trouble{Where: []int{e.N}, State: shown(e.State), Agent: shown(e.Agent)}
+		one := trouble{Where: []int{e.N}, State: e.State, Agent: e.Agent}
 		for _, c := range e.Interruptions {
 			cut := one
 			cut.Class, cut.What = "interrupted", interruptionText(c)
 			t.Others = append(t.Others, cut)
 		}
 		if e.Status == report.Failed || e.Status == report.Interrupted {
-			one.Class, one.What, one.Detail = e.Status, cmp.Or(shown(e.Error), e.Status), lastOutput(e)
+			one.Class, one.What, one.Detail = e.Status, cmp.Or(e.Error, e.Status), lastOutput(e)
 			t.Failed = append(t.Failed, one)
 			continue
 		}
@@ -55,7 +55,7 @@ func newTroubles(r *insight.Report) troubles {
 		}
 	}
 	for _, l := range r.Limits {
-		t.Others = append(t.Others, trouble{Class: "limit", What: shown(l.Text())})
+		t.Others = append(t.Others, trouble{Class: "limit", What: l.Text()})
 	}
 	t.Failed, t.Others = together(t.Failed), together(t.Others)
 	slices.SortStableFunc(t.Failed, func(a, b trouble) int { return cmp.Compare(a.Class, b.Class) })
@@ -94,7 +94,7 @@ func together(list []trouble) []trouble {
 
 // interruptionText says that an attempt was cut off and repeated.
 func interruptionText(c report.Interruption) string {
-	return fmt.Sprintf("interrupted (%s), repeated, %s", shown(c.Reason), state.Spent{USD: c.CostUSD, Estimated: c.Estimated})
+	return fmt.Sprintf("interrupted (%s), repeated, %s", c.Reason, state.Spent{USD: c.CostUSD, Estimated: c.Estimated})
 }
 
 // atMost returns the first of a list, and how many are left.
@@ -129,7 +129,7 @@ func lastOutput(e *report.Exec) string {
 			out = e.Attempts[n-1].Results[i].Tail
 		}
 	}
-	return lastLines(shown(out), 12)
+	return lastLines(out, 12)
 }
 
 // lastLines returns the last n lines of a text.
@@ -167,7 +167,6 @@ func newCosts(r *insight.Report) []sums {
 		}
 		t := sums{Title: title}
 		for i, s := range list {
-			s.Name = shown(s.Name)
 			row := sum{s, percent(s.Spent.USD, list[0].Spent.USD), time.Duration(s.DurationMS) * time.Millisecond}
 			if i < mostSums {
 				t.Rows = append(t.Rows, row)
@@ -216,7 +215,7 @@ var waitWords = map[state.WaitFor]string{
 }
 
 // waitedFor says what a wait was for.
-func waitedFor(w report.Wait) string { return waitWords[w.For] + shown(w.Job) }
+func waitedFor(w report.Wait) string { return waitWords[w.For] + w.Job }
 
 // path is the head of the list of executions.
 type path struct {
@@ -238,22 +237,8 @@ func newPath(r *insight.Report) path {
 		}
 		if !seen[e.Agent] {
 			seen[e.Agent] = true
-			p.Agents = append(p.Agents, shown(e.Agent))
+			p.Agents = append(p.Agents, e.Agent)
 		}
 	}
 	return p
-}
-
-// newAgents returns the agents, with their variables and results.
-func newAgents(r *insight.Report) []report.Agent {
-	out := inOrder(r)
-	for i, a := range out {
-		vars := map[string]string{}
-		for name, value := range a.Vars {
-			vars[shown(name)] = shown(value)
-		}
-		a.ID, a.Parent, a.Status, a.Vars, a.Result, a.Error = shown(a.ID), shown(a.Parent), shown(a.Status), vars, shown(a.Result), shown(a.Error)
-		out[i] = a
-	}
-	return out
 }

@@ -72,11 +72,11 @@ func happeningsIn(e *report.Exec) []happening {
 	for _, c := range e.Interruptions {
 		spent := state.Spent{USD: c.CostUSD, Estimated: c.Estimated}
 		all = append(all, happening{at: c.Time, ends: &stage{
-			Title: fmt.Sprintf("Attempt %d, cut off", c.Attempt), Mark: "warn", About: spent.String(), Why: shown(c.Reason) + "; it was repeated",
+			Title: fmt.Sprintf("Attempt %d, cut off", c.Attempt), Mark: "warn", About: spent.String(), Why: c.Reason + "; it was repeated",
 		}})
 	}
 	note := func(m report.Moment, what string) {
-		what += shown(m.Text)
+		what += m.Text
 		if m.BackoffMS > 0 {
 			what += ", then waited " + report.Span(time.Duration(m.BackoffMS)*time.Millisecond)
 		}
@@ -99,7 +99,7 @@ func newStage(a *report.Attempt, isLast bool) *stage {
 		Results: a.Results, IsLast: isLast,
 	}
 	if !a.Converged {
-		s.Mark, s.Why = "bad", "not done: "+shown(a.Lack())
+		s.Mark, s.Why = "bad", "not done: "+a.Lack()
 	}
 	return s
 }

@@ -70,7 +70,7 @@ func newTimeline(r *insight.Report) timeline {
 			depth = min(6, t.Rows[up].Depth+1)
 		}
 		index[a.ID] = len(t.Rows)
-		t.Rows = append(t.Rows, row{Agent: shown(a.ID), Title: titleOfAgent(a), Depth: depth, Class: classOf(a.Status)})
+		t.Rows = append(t.Rows, row{Agent: a.ID, Title: titleOfAgent(a), Depth: depth, Class: classOf(a.Status)})
 	}
 	for _, w := range r.Waits {
 		if i, ok := index[w.Agent]; ok && len(s.stretches) > 0 {
@@ -133,7 +133,7 @@ func inOrder(r *insight.Report) []report.Agent {
 }
 
 func titleOfAgent(a report.Agent) string {
-	out := shown(a.ID)
+	out := a.ID
 	for _, name := range sortedKeys(a.Vars) {
 		out += fmt.Sprintf(", %s=%s", shown(name), shortText(a.Vars[name]))
 	}
@@ -148,9 +148,9 @@ func bandOfWait(r *insight.Report, s scale, w report.Wait) band {
 // newBar places an execution, and what happened in it.
 func newBar(e report.Exec, at shift, s scale) bar {
 	left := s.at(at.from)
-	b := bar{N: e.N, Label: shown(e.State), Class: classOf(e.Kind) + " " + classOf(e.Status)}
+	b := bar{N: e.N, Label: e.State, Class: classOf(e.Kind) + " " + classOf(e.Status)}
 	b.Left, b.Width = left, max(1, s.at(at.to)-left)
-	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, shown(e.State), shown(e.Status), report.Span(duration(e)), e.Spent.Spent.String())
+	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, e.State, e.Status, report.Span(duration(e)), e.Spent.Spent.String())
 	if e.Error != "" {
 		b.Title += ": " + shortText(e.Error)
 	}
