@@ -66,7 +66,7 @@ func newReport(m *report.Model, s Source) *Report {
 	run := s.Run
 	r := &Report{
 		WorkflowID: run.WorkflowID, Status: string(run.Progress.Status), Reason: s.Hide(state.WithoutCode(run.Progress.Reason)),
-		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: report.Hidden(run.Meta, s.Hide), Created: run.Created, Finished: m.Now,
+		Scope: s.Hide(run.Scope), Entry: run.Entry, Meta: state.MapTexts(run.Meta, s.Hide), Created: run.Created, Finished: m.Now,
 		Spent: report.Spent{Spent: run.Spent()}, InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD, RerunOf: run.RerunOf,
 		Next: s.Hide(s.Next), Waits: append([]report.Wait{}, m.Waits...), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
 	}

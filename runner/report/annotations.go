@@ -31,9 +31,7 @@ type Annotation struct {
 // JobLog is the log of a job. It makes everything harmless in lines, titles and
 // annotations that the CI runner could take for a command.
 type JobLog interface {
-	Print(line string)
-	// Paint is Print for a line with colours, in which others wrote no control
-	// sequences.
+	// Paint shows a line that may have colours of ours. Others wrote no control sequences in it.
 	Paint(line string)
 	// Say is Paint for a line of our own words, in which others chose only names.
 	Say(line string)

@@ -11,7 +11,7 @@ import (
 // end prepares the annotation that says how the run ended. It is shown at once for a
 // completed run, which leaves nothing to do.
 func (a *Annotations) end(b *state.RunFinished) {
-	n := Annotation{Level: LevelNotice, Title: a.headline(b), Text: state.WithoutCode(b.Reason)}
+	n := Annotation{Level: LevelNotice, Title: strings.ReplaceAll(name(string(b.Status)), "_", " ") + " " + a.model.took(b), Text: state.WithoutCode(b.Reason)}
 	switch b.Status {
 	case state.Completed:
 		n.Text = "without a result"
@@ -51,14 +51,6 @@ func asked(open []Wait) string {
 		fmt.Fprintf(&b, "and %s\n", count(more, "more question"))
 	}
 	return b.String()
-}
-
-func (a *Annotations) headline(b *state.RunFinished) string {
-	text := strings.ReplaceAll(name(string(b.Status)), "_", " ") + " in " + millis(b.DurationMS) + ", " + b.Spent.String()
-	if budget := a.model.budget(); budget > 0 {
-		text += " of " + budget.Dollars()
-	}
-	return text
 }
 
 // Next shows how the run ended and what can be done with it.

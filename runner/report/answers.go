@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // DefaultPrefix is what the comment begins with that answers a question.
@@ -26,14 +28,19 @@ func AnswerLines(prefix string, number int, choices []string) []string {
 	if number > 0 {
 		prefix += fmt.Sprint(" ", number)
 	}
-	if len(choices) == 0 || slices.ContainsFunc(choices, isOdd) {
-		choices = []string{anyAnswer}
-	}
-	var all []string
-	for _, c := range choices[:min(len(choices), maxChoices)] {
-		all = append(all, prefix+" "+c)
+	all := mayAnswer(choices)
+	for i := range all {
+		all[i] = prefix + " " + all[i]
 	}
 	return all
+}
+
+// mayAnswer returns the choices of a question that are listed, or a placeholder.
+func mayAnswer(choices []string) []string {
+	if len(choices) == 0 || slices.ContainsFunc(choices, isOdd) {
+		return []string{anyAnswer}
+	}
+	return slices.Clone(choices[:min(len(choices), maxChoices)])
 }
 
 // isOdd reports whether a choice can't be shown as it has to be written.
@@ -48,8 +55,8 @@ func waitHint(command string, waits []Wait) string {
 		hints = append(hints, "to answer: "+command+answerFlags(open))
 	}
 	var names []string
-	for _, group := range jobs(waits) {
-		names = append(names, name(group.job))
+	for _, of := range jobs(waits) {
+		names = append(names, name(of[0].Job))
 	}
 	if len(names) > 0 {
 		hints = append(hints, "to run what waits for a job: "+command+" --job "+strings.Join(names, ","))
@@ -66,13 +73,9 @@ func waitHint(command string, waits []Wait) string {
 // answerFlags returns the flags that answer questions, with what may be answered.
 func answerFlags(open []Wait) string {
 	if len(open) == 1 {
-		choices := open[0].Choices
-		if len(choices) == 0 || slices.ContainsFunc(choices, isOdd) {
-			return " --answer " + quoted(anyAnswer)
-		}
-		var all []string
-		for _, c := range choices[:min(len(choices), maxChoices)] {
-			all = append(all, quoted(c))
+		all := mayAnswer(open[0].Choices)
+		for i := range all {
+			all[i] = quoted(all[i])
 		}
 		text := " --answer " + all[0]
 		if others := all[1:]; len(others) > 0 {
@@ -105,25 +108,18 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// jobWaits are the agents that wait for a job.
-type jobWaits struct {
-	job    string
-	agents []Wait
-}
-
-// jobs returns the jobs that agents wait for, in the order of the agents.
-func jobs(waits []Wait) []jobWaits {
-	var all []jobWaits
-	for _, w := range waits {
-		if w.Job == "" || w.For != "job" {
-			continue
+// jobs returns the agents that wait for jobs, those of each job together, in the order of the agents.
+func jobs(waits []Wait) [][]Wait {
+	var all [][]Wait
+	for _, w := range ofKind(waits, state.ForJob) {
+		i := slices.IndexFunc(all, func(of []Wait) bool { return of[0].Job == w.Job })
+		switch {
+		case w.Job == "":
+		case i < 0:
+			all = append(all, []Wait{w})
+		default:
+			all[i] = append(all[i], w)
 		}
-		i := slices.IndexFunc(all, func(g jobWaits) bool { return g.job == w.Job })
-		if i < 0 {
-			i = len(all)
-			all = append(all, jobWaits{job: w.Job})
-		}
-		all[i].agents = append(all[i].agents, w)
 	}
 	return all
 }

@@ -34,10 +34,9 @@ type Console struct {
 	out    []byte // collected for one write
 	now    time.Time
 	ticked time.Time
-	isJob  bool // results and failures of agents are shown in places of their own
-	failed bool // an agent's failure was told
-	agents map[string]*agentView
-	active []*agentView // in the order in which they began
+	isJob  bool         // results and failures of agents are shown in places of their own
+	failed bool         // an agent's failure was told
+	active []*agentView // agents at work, in the order in which they began
 	model  *Model
 	live   display
 	// pending is the line of a state that ended. It waits for the transition, which
@@ -45,14 +44,13 @@ type Console struct {
 	pending *line
 }
 
-// agentView is what the console remembers of an agent.
+// agentView is what the console remembers of an agent at work.
 type agentView struct {
 	id, state string
 	began     time.Time // the state execution
 	said      time.Time // the last line about it
 	attempt   int       // the last one that ended
 	doing     doing
-	failure   string // of the state that just failed
 	unseen    []line // of the output, which a quiet reader sees if the state fails
 
 	// What a job log shows of it in groups.
@@ -65,7 +63,7 @@ type agentView struct {
 func NewConsole(w io.Writer, m *Model, o ConsoleOptions) *Console {
 	o.Width = cmp.Or(o.Width, 160)
 	return &Console{
-		w: w, o: o, agents: map[string]*agentView{}, model: m,
+		w: w, o: o, model: m,
 		layout: layout{color: o.Color, width: o.Width, agentColumn: len("main"), stateColumn: len("START.md")},
 	}
 }
@@ -90,7 +88,7 @@ func (c *Console) Report(e state.Event) error {
 		c.finish(e, b)
 	case *state.RunFinished:
 		c.active = nil
-		c.print(lastLine(b, c.model.budget(), c.failed))
+		c.print(c.model.lastLine(b, c.failed))
 	case *state.AgentWaits:
 		c.print(waitLine(Wait{Agent: e.Agent, State: e.State, AgentWaits: *b}))
 	case *state.AgentGoesOn:
@@ -115,29 +113,18 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
 	}
-	if c.does(agent, stateName, p); p.Text == "" {
+	v := c.activate(agent, stateName)
+	if v.doing.note(p, c.now); p.Text == "" {
 		return nil
 	}
 	l := line{agent: agent, state: stateName, mark: says, text: p.Text}
 	if c.o.Quiet {
 		l.rank = vital
-		v := c.view(agent)
 		v.unseen = append(v.unseen, l)
 		return nil
 	}
 	c.print(l)
 	return c.flush()
-}
-
-// does remembers what an agent does from now on.
-func (c *Console) does(agent, stateName string, p runner.Progress) {
-	v := c.activate(agent, stateName)
-	if p.Text != "" {
-		v.doing.said(p.Text, c.now)
-	}
-	if p.Doing != "" {
-		v.doing.does(p.Doing, c.now)
-	}
 }
 
 // Tick redraws the live lines, or says what agents are doing.
@@ -161,13 +148,12 @@ func (c *Console) Close() error {
 	return c.flush()
 }
 
-func (c *Console) view(agent string) *agentView {
-	v, ok := c.agents[agent]
-	if !ok {
-		v = &agentView{id: agent}
-		c.agents[agent] = v
+// find returns what is known of an agent at work, nil for none.
+func (c *Console) find(agent string) *agentView {
+	if i := slices.IndexFunc(c.active, func(v *agentView) bool { return v.id == agent }); i >= 0 {
+		return c.active[i]
 	}
-	return v
+	return nil
 }
 
 // printPending prints the line that waits for a transition, since none comes. That of a state which
@@ -211,9 +197,7 @@ func failedAgent(reason string) string {
 func (c *Console) note(e state.Event, l line) {
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
-		v := c.view(e.Agent)
-		c.deactivate(v)
-		*v = agentView{id: v.id, said: v.said}
+		c.deactivate(e.Agent)
 		c.activate(e.Agent, e.State).began = e.Time
 	case *state.AgentOutput:
 		c.activate(e.Agent, e.State).doing.said(b.Text, c.now)
@@ -229,36 +213,35 @@ func (c *Console) note(e state.Event, l line) {
 // activate adds an agent to the list of those that are active: after a resume, a state may have
 // begun before the first event here.
 func (c *Console) activate(agent, stateName string) *agentView {
-	v := c.view(agent)
-	if !slices.Contains(c.active, v) {
-		v.state, v.began = stateName, c.now
+	v := c.find(agent)
+	if v == nil {
+		v = &agentView{id: agent, state: stateName, began: c.now}
 		c.active = append(c.active, v)
 	}
 	return v
 }
 
 // deactivate removes an agent from the list of those that are active.
-func (c *Console) deactivate(v *agentView) {
-	c.active = slices.DeleteFunc(c.active, func(w *agentView) bool { return w == v })
+func (c *Console) deactivate(agent string) {
+	c.active = slices.DeleteFunc(c.active, func(v *agentView) bool { return v.id == agent })
 }
 
 func (c *Console) end(e state.Event, b *state.StateFinished) {
-	v := c.view(e.Agent)
-	v.failure = b.Error
-	c.deactivate(v)
+	v := c.find(e.Agent)
+	c.deactivate(e.Agent)
 	if len(b.Denied) > 0 {
 		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})
 	}
 	if b.OK && c.minRank() > usual {
 		return
 	}
-	for _, output := range v.unseen {
-		c.print(output)
+	if v != nil {
+		for _, output := range v.unseen {
+			c.print(output)
+		}
 	}
 	l := endLine(e, b)
-	if a := c.model.agents[e.Agent]; a != nil {
-		l.text = state.InWords(b.Error, a.last.verdict())
-	}
+	l.text = state.InWords(b.Error, c.model.Last(e.Agent).verdict())
 	if b.OK || l.mark == gaveUp {
 		c.pending = &l
 		return
@@ -281,9 +264,10 @@ func (c *Console) move(e state.Event, b *state.Transition) {
 }
 
 func (c *Console) finish(e state.Event, b *state.AgentFinished) {
-	l, isTold := c.takePending(e.Agent), b.Error != "" && b.Error == c.view(e.Agent).failure
+	l, x := c.takePending(e.Agent), c.model.Last(e.Agent)
+	isTold := b.Error != "" && x != nil && x.Status == Failed && x.Error == state.InWords(b.Error, x.verdict())
 	c.failed = c.failed || b.Error != ""
-	delete(c.agents, e.Agent)
+	c.deactivate(e.Agent)
 	if l != nil {
 		if isTold {
 			l.mark = failed
@@ -312,7 +296,7 @@ func (c *Console) print(l line) {
 	} else {
 		c.out = append(append(c.out, c.layout.render(l)...), '\n')
 	}
-	if v, ok := c.agents[l.agent]; ok {
+	if v := c.find(l.agent); v != nil {
 		v.said = c.now
 	}
 }

@@ -1,6 +1,10 @@
 package report
 
-import "time"
+import (
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+)
 
 // doing is what an agent does at the moment, as far as it is known. The texts are
 // as others wrote them.
@@ -11,11 +15,14 @@ type doing struct {
 	heard time.Time
 }
 
-// does notes what an agent is busy with. The time at which that began stays if the
-// text is the same as before.
-func (d *doing) does(text string, at time.Time) {
-	if text != d.busy {
-		d.busy, d.since = text, at
+// note notes what an agent said or is busy with. The time at which that began stays if the text is the
+// same as before.
+func (d *doing) note(p runner.Progress, at time.Time) {
+	if p.Text != "" {
+		d.said(p.Text, at)
+	}
+	if p.Doing != "" && p.Doing != d.busy {
+		d.busy, d.since = p.Doing, at
 	}
 }
 

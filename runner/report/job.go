@@ -39,7 +39,7 @@ const (
 // NewJob returns a Job that writes to a job log. One that is Verbose also shows far more lines of
 // a state.
 func NewJob(log JobLog, m *Model, o ConsoleOptions) *Job {
-	j := &Job{log: &groupLog{log: log, color: o.Color}, o: o}
+	j := &Job{log: &groupLog{log: log}, o: o}
 	j.open = NewConsole(j.log, m, o)
 	j.open.isJob = true
 	return j
@@ -58,7 +58,7 @@ func (j *Job) Report(e state.Event) error {
 	case *state.StateFinished:
 		j.end(e, b)
 	case *state.AgentFinished:
-		j.interrupt(j.find(e.Agent))
+		j.interrupt(j.open.find(e.Agent))
 	case *state.RunFinished:
 		return j.finish(e, b)
 	}
@@ -67,7 +67,7 @@ func (j *Job) Report(e state.Event) error {
 
 // Note shows a line about an agent that is not an event.
 func (j *Job) Note(agent, stateName, text string) error {
-	if v := j.find(agent); v != nil {
+	if v := j.open.find(agent); v != nil {
 		j.print(v, j.paint(noted, string(noted))+" "+j.said(text))
 		return nil
 	}
@@ -79,8 +79,7 @@ func (j *Job) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
 	}
-	j.view(agent, stateName)
-	j.open.does(agent, stateName, p)
+	j.view(agent, stateName).doing.note(p, j.open.now)
 	return nil
 }
 
@@ -102,17 +101,9 @@ func (j *Job) Close() error {
 	return j.open.Close()
 }
 
-// find returns what is known of an agent at work, nil for none.
-func (j *Job) find(agent string) *agentView {
-	if v := j.open.agents[agent]; slices.Contains(j.open.active, v) {
-		return v
-	}
-	return nil
-}
-
-// view is find for an agent that may be at work since before the first event here, as after a resume.
+// view is what is known of an agent that may be at work since before the first event here, as after a resume.
 func (j *Job) view(agent, stateName string) *agentView {
-	if v := j.find(agent); v != nil {
+	if v := j.open.find(agent); v != nil {
 		return v
 	}
 	return j.add(agent, stateName)
@@ -136,7 +127,7 @@ func (j *Job) add(agent, stateName string) *agentView {
 
 // begin shows that a state begins.
 func (j *Job) begin(e state.Event, b *state.StateStarted) error {
-	j.interrupt(j.find(e.Agent))
+	j.interrupt(j.open.find(e.Agent))
 	err := j.open.Report(e)
 	v := j.add(e.Agent, e.State)
 	v.facts = folder(b)
@@ -213,7 +204,7 @@ func (j *Job) dim(text string) string { return j.paint(began, text) }
 
 // end closes or prints the group of a state that ended.
 func (j *Job) end(e state.Event, b *state.StateFinished) {
-	v := j.find(e.Agent)
+	v := j.open.find(e.Agent)
 	if v == nil {
 		return
 	}
@@ -240,7 +231,7 @@ func (j *Job) interruptAll() {
 
 // remove ends what is shown of an agent, and prints the lines of it that were kept.
 func (j *Job) remove(v *agentView, title string) {
-	j.open.deactivate(v)
+	j.open.deactivate(v.id)
 	isLive := j.live == v
 	switch {
 	case v.lines.IsEmpty():

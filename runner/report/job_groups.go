@@ -10,7 +10,6 @@ import (
 // nest. As a writer, for a Console, it writes outside of groups.
 type groupLog struct {
 	log    JobLog
-	color  bool
 	isOpen bool // a group
 }
 
@@ -29,13 +28,7 @@ func (g *groupLog) Say(line string) {
 }
 
 // print shows a line in which others wrote no control character.
-func (g *groupLog) print(line string) {
-	if g.color {
-		g.log.Paint(visible(line))
-		return
-	}
-	g.log.Print(line)
-}
+func (g *groupLog) print(line string) { g.log.Paint(visible(line)) }
 
 // visible replaces dim by grey, because GitHub's viewer does not show dim.
 func visible(line string) string { return strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m") }

@@ -23,7 +23,7 @@ type jobLog struct {
 	notes    []Annotation
 }
 
-func (l *jobLog) Print(line string) {
+func (l *jobLog) print(line string) {
 	l.prints = append(l.prints, line)
 	indent := ""
 	if l.open {
@@ -39,7 +39,7 @@ var ownColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
 func (l *jobLog) Paint(line string) {
 	l.painted = append(l.painted, line)
-	l.Print(ownColours.ReplaceAllString(line, ""))
+	l.print(ownColours.ReplaceAllString(line, ""))
 }
 
 func (l *jobLog) Say(line string) { l.Paint(line) }

@@ -157,7 +157,7 @@ func endLine(e state.Event, b *state.StateFinished) line {
 	l := line{agent: e.Agent, state: e.State, mark: fine}
 	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), b.Spent)
 	if !b.OK {
-		l.mark, l.text, l.rank = failed, b.Error, vital
+		l.mark, l.rank = failed, vital
 	}
 	if state.IsExhausted(b.Error) {
 		l.mark, l.isOurs = gaveUp, true // what follows says whether the agent failed
@@ -281,13 +281,9 @@ func limitLine(l line, b *state.Limit) line {
 }
 
 // lastLine says how the run ended. If told is true, lines before have said why agents failed.
-func lastLine(b *state.RunFinished, budget state.USD, told bool) line {
+func (m *Model) lastLine(b *state.RunFinished, told bool) line {
 	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
-	l.figures = "in " + millis(b.DurationMS) + ", " + b.Spent.String()
-	if budget > 0 {
-		l.figures += " of " + budget.Dollars()
-	}
-	l.figures += ", " + count(b.Iterations, "state")
+	l.figures = m.took(b) + ", " + count(b.Iterations, "state")
 	if b.InheritedUSD > 0 {
 		l.figures += ", " + b.InheritedUSD.Dollars() + " inherited"
 	}

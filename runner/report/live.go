@@ -91,11 +91,7 @@ func (c *Console) progress(v *agentView) string {
 		text += fmt.Sprintf(", attempt %d", v.attempt+1)
 	}
 	if spent := c.model.spentSoFar(); spent != (state.Spent{}) {
-		text += ", " + spent.String()
-		if budget := c.model.budget(); budget > 0 {
-			text += " of " + budget.Dollars()
-		}
-		text += " spent"
+		text += ", " + c.model.ofBudget(spent) + " spent"
 	}
 	dim := func(ours string) string { return c.layout.paint(began, ours) }
 	if words := v.doing.text(c.now, dim); words != "" {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -26,7 +27,6 @@ type Model struct {
 	CLI        string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
 
 	seq     int  // of the last event
-	isNew   bool // the last event is no one that was there before
 	ended   Wait // that the last event has ended; zero for none
 	agents  map[string]*Agent
 	waiting map[string]int // the index of the wait of each agent that waits
@@ -83,11 +83,21 @@ const (
 	maxOutputs = 2000 // executions up to the last that keep what programs wrote in them, so that a huge log fits into memory
 )
 
-// Add takes the next event. It reports whether the event was new: when an earlier log was
-// replayed first, some of its events may come again.
-func (m *Model) Add(e state.Event) bool {
-	if m.isNew = e.Seq == 0 || e.Seq > m.seq; !m.isNew {
-		return false
+// Learn takes recorded events, up to their first error, which it returns.
+func (m *Model) Learn(events iter.Seq2[state.Event, error]) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		m.Add(e)
+	}
+	return nil
+}
+
+// Add takes the next event. One that comes again, as after a log was learned, has no effect.
+func (m *Model) Add(e state.Event) {
+	if e.Seq > 0 && e.Seq <= m.seq {
+		return
 	}
 	m.seq, m.ended = max(m.seq, e.Seq), m.wait(e.Agent)
 	last := m.Now
@@ -105,7 +115,6 @@ func (m *Model) Add(e state.Event) bool {
 	} else {
 		m.addAgent(e, m.agent(e))
 	}
-	return true
 }
 
 // addRun takes an event about the run; last is the time of the event before it.

@@ -143,12 +143,17 @@ func (c *runCosts) end(b *state.RunFinished) {
 // total is what the run has cost so far, as far as events tell.
 func (c *runCosts) total() state.Spent { return c.counted.Plus(c.since).AtLeast(c.atLimit) }
 
-// budget is that of the run, 0 for none.
-func (m *Model) budget() state.USD {
-	if m.Opening == nil {
-		return 0
+// ofBudget says what was spent, and the budget if there is one.
+func (m *Model) ofBudget(spent state.Spent) string {
+	if m.Opening == nil || m.Opening.BudgetUSD <= 0 {
+		return spent.String()
 	}
-	return m.Opening.BudgetUSD
+	return spent.String() + " of " + m.Opening.BudgetUSD.Dollars()
+}
+
+// took says how long the last part of a run took, and what it has cost.
+func (m *Model) took(b *state.RunFinished) string {
+	return "in " + millis(b.DurationMS) + ", " + m.ofBudget(b.Spent)
 }
 
 // spentBy is what an agent has spent in this process, with the attempts of its open execution.

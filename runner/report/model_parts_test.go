@@ -18,7 +18,7 @@ func TestAResumedRunShowsNoOldFailure(t *testing.T) {
 	again := &state.RunStarted{Resumed: true}
 	for name, more := range map[string][]state.Body{"not resumed": nil, "when it begins": {again}, "at work": {again, &state.StateStarted{Kind: "prompt", Attempt: 1}}} {
 		var p page
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write})
 		for i, body := range slices.Concat(failed, more) {
 			e := state.Event{Seq: i + 1, Time: nine, Body: body}
 			switch body.(type) {

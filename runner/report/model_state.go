@@ -42,7 +42,7 @@ func (m *Model) addState(s *state.Agent, hide func(string) string) {
 	a := m.agent(state.Event{Agent: s.ID, State: s.State})
 	a.Parent = s.Parent
 	if a.Vars == nil {
-		a.Vars = Hidden(s.Vars, hide)
+		a.Vars = state.MapTexts(s.Vars, hide)
 	}
 	switch s.Status {
 	case state.Stuck:
@@ -104,18 +104,6 @@ func kindOf(e *state.Exec) string {
 		return "prompt"
 	}
 	return "script"
-}
-
-// Hidden returns a copy of variables with their values masked; nil for none.
-func Hidden(vars map[string]string, hide func(string) string) map[string]string {
-	if len(vars) == 0 {
-		return nil
-	}
-	out := make(map[string]string, len(vars))
-	for name, value := range vars {
-		out[name] = hide(value)
-	}
-	return out
 }
 
 // Rows returns the executions in the order of their numbers. What has not ended was cut off

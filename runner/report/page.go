@@ -57,16 +57,6 @@ const (
 	longestText = 1 << 10 // in an overview
 )
 
-// overview returns the short form of the summary, in at most maxOverview bytes.
-func (s *Summary) overview() string {
-	for limit := longestText; ; limit /= 2 {
-		w := &writer{room: maxOverview, short: max(1, limit)}
-		if s.top(w); w.room >= 0 || limit == 0 {
-			return w.String()
-		}
-	}
-}
-
 // statusWords are how the headline shows the status of a run.
 var statusWords = map[state.Status]string{
 	state.Completed: "✅ Completed", state.Failed: "❌ Failed",
@@ -92,10 +82,9 @@ func (s *Summary) headline(w *writer) {
 // figures are the line below the headline.
 func (s *Summary) figures() string {
 	m, spent := s.model, s.model.spent.total()
-	parts := []string{"**" + spent.String() + "**"}
+	parts := []string{"**" + m.ofBudget(spent) + "**"}
 	if m.Opening != nil && m.Opening.BudgetUSD > 0 {
-		budget := m.Opening.BudgetUSD
-		parts[0] = fmt.Sprintf("**%s of %s** (%d %%)", spent, budget.Dollars(), percent(spent.USD, budget))
+		parts[0] += fmt.Sprintf(" (%d %%)", int64(float64(spent.USD)/float64(m.Opening.BudgetUSD)*100))
 	}
 	iterations := m.Begun
 	if m.Ending != nil {
@@ -116,8 +105,6 @@ func (s *Summary) figures() string {
 	}
 	return strings.Join(parts, " · ")
 }
-
-func percent(part, of state.USD) int64 { return int64(float64(part) / float64(of) * 100) }
 
 // clockTime returns the time of day in UTC, since readers may be anywhere.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
@@ -153,15 +140,16 @@ func (s *Summary) result(w *writer) {
 		return
 	}
 	result := strings.TrimSpace(middleOut(string(*end.Result), maxResult))
-	switch link := s.links.alone(result); {
+	links := linker(s.o.Site)
+	switch link := links.alone(result); {
 	case result == "":
 		w.write("The result is empty.\n\n")
 	case link != "":
 		w.write("**Result**: <" + link + ">\n\n")
 	default:
 		excerpt{what: "**Result**", text: string(*end.Result), lines: linesOfResult, fromTop: true, isProse: true}.write(w)
-		if links := s.links.list(result); w.short == 0 || w.short > longestLink {
-			w.write(links)
+		if w.short == 0 || w.short > longestLink {
+			w.write(links.list(result))
 		}
 	}
 }

@@ -95,7 +95,7 @@ func runsOf(line string) [][2]int {
 func markdownOf(t *testing.T, text string) (summary, overview string) {
 	t.Helper()
 	var p page
-	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), Now: frozen, Place: Place{Prefix: "/raymond", Job: text}})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), Place: Place{Prefix: "/raymond", Job: text}})
 	for _, e := range everywhere(text) {
 		report(t, s, e)
 	}
@@ -207,10 +207,11 @@ func summaryOf(t testing.TB, events []state.Event, text string) (summary, overvi
 	var p page
 	s := NewSummary(NewLiveModel(), SummaryOptions{
 		Write: p.write, Workflow: workflow(), WorkflowID: text, Title: text, Next: text,
-		Differences: slices.Repeat([]string{text}, 10), Notes: slices.Repeat([]string{text}, 35), Now: frozen,
+		Differences: slices.Repeat([]string{text}, 10), Notes: slices.Repeat([]string{text}, 35),
 	})
 	for _, e := range events {
-		must(t, s.Replay(e))
+		s.model.Add(e)
+		must(t, s.Report(e))
 	}
 	must(t, errors.Join(s.Next(text), s.Close()))
 	return p.text, s.Overview()

@@ -13,7 +13,7 @@ import (
 func ofResult(t *testing.T, result string) (summary, overview string) {
 	t.Helper()
 	var p page
-	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: "w", Site: "https://forge.test/o/r/", Now: frozen})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: "w", Site: "https://forge.test/o/r/"})
 	text := state.Text(result)
 	report(t, s, state.Event{Seq: 1, Time: time.Unix(1, 0), Body: &state.RunStarted{}})
 	report(t, s, state.Event{Seq: 2, Time: time.Unix(2, 0), Body: &state.RunFinished{Status: state.Completed, Result: &text}})

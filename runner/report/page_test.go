@@ -98,7 +98,7 @@ func (g shownPage) show(t *testing.T) (summary, overview string) {
 	key, _, _ := strings.Cut(id, id[strings.LastIndexByte(id, '-'):])
 	var p page
 	s := NewSummary(NewLiveModel(), SummaryOptions{
-		Write: p.write, WorkflowID: id, Workflow: w, Now: frozen, Site: "https://github.com/acme/ledger/", Place: g.place,
+		Write: p.write, WorkflowID: id, Workflow: w, Site: "https://github.com/acme/ledger/", Place: g.place,
 		Next: "If the job has ended, it was cut off. " + strings.ReplaceAll(g.resume, "%", key),
 	})
 	for _, e := range events {

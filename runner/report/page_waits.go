@@ -38,10 +38,9 @@ func (s *Summary) waits() []Wait {
 // waits for anything else. A reader who must do something sees it first.
 func (s *Summary) writeWaits(w *writer) {
 	all := s.waits()
-	t := waitText{place: s.o.Place, site: s.o.Site, room: maxText}
 	shown, named := 10, maxNamed
 	if w.short > 0 {
-		t.room, shown, named = w.short, 3, 2
+		shown, named = 3, 2
 	}
 	open := questions(all)
 	for i := range open[:min(len(open), shown)] {
@@ -49,13 +48,13 @@ func (s *Summary) writeWaits(w *writer) {
 		if len(open) > 1 {
 			number = open[i].Number
 		}
-		t.question(w, &open[i], number)
+		s.question(w, &open[i], number)
 	}
 	if more := len(open) - shown; more > 0 {
 		w.printf("Also open: %s.\n\n", count(more, "more question"))
 	}
 	var lines []string // of each kind the first: many agents that wait for a time hide no job
-	for _, kind := range [][]string{t.timeLines(timed(all)), t.jobLines(jobs(all)), joinLines(ofKind(all, state.ForAgents))} {
+	for _, kind := range [][]string{s.timeLines(timed(all)), s.jobLines(jobs(all)), joinLines(ofKind(all, state.ForAgents))} {
 		lines = append(lines, FirstOf(kind, named)...)
 	}
 	if len(lines) > 0 {
@@ -63,19 +62,12 @@ func (s *Summary) writeWaits(w *writer) {
 	}
 }
 
-// waitText words what people must know of agents that wait.
-type waitText struct {
-	place Place
-	site  string // address of the repository; "" for not known
-	room  int    // bytes of a list of choices
-}
-
 // longestQuestion is how much of a question a page shows, in bytes.
 const longestQuestion = 32 << 10
 
 // question writes an open question: its text, the words that answer it, who may, and what
 // happens when nobody does. number is 0 if no other is open.
-func (t *waitText) question(w *writer, one *Wait, number int) {
+func (s *Summary) question(w *writer, one *Wait, number int) {
 	w.printf("**Question %d**, asked by %s:\n\n", one.Number, code(one.Agent, widestName))
 	asked := func(shown string) string { return fence(wrap(shown)) + "\n" }
 	if w.short > 0 { // it has no room to be cut to, but is short enough
@@ -83,47 +75,47 @@ func (t *waitText) question(w *writer, one *Wait, number int) {
 	} else {
 		w.text(one.Question, longestQuestion, asked)
 	}
-	w.printf("**To answer**, comment %s %s\n\n", t.where(one), t.words(one, number))
-	if limits := t.limits(one); limits != "" {
-		w.write(limits + "\n\n")
+	w.printf("**To answer**, comment %s %s\n\n", s.where(one), s.words(w, one, number))
+	if text := limits(one); text != "" {
+		w.write(text + "\n\n")
 	}
 }
 
 // where says where the comment belongs that answers a question.
-func (t *waitText) where(one *Wait) string {
-	number, kind := cmp.Or(one.Where, t.place.Number), "issue or pull request"
-	if number == t.place.Number {
-		kind = cmp.Or(t.place.Kind, kind)
+func (s *Summary) where(one *Wait) string {
+	number, kind := cmp.Or(one.Where, s.o.Place.Number), "issue or pull request"
+	if number == s.o.Place.Number {
+		kind = cmp.Or(s.o.Place.Kind, kind)
 	}
 	switch {
 	case number <= 0:
 		return "where the question is asked"
-	case t.site == "":
+	case s.o.Site == "":
 		return fmt.Sprintf("on %s %d", kind, number)
 	case one.Comment > 0:
-		return fmt.Sprintf("[on %s %d](%sissues/%d#issuecomment-%d)", kind, number, t.site, number, one.Comment)
+		return fmt.Sprintf("[on %s %d](%sissues/%d#issuecomment-%d)", kind, number, s.o.Site, number, one.Comment)
 	}
-	return fmt.Sprintf("[on %s %d](%sissues/%d)", kind, number, t.site, number)
+	return fmt.Sprintf("[on %s %d](%sissues/%d)", kind, number, s.o.Site, number)
 }
 
 // words are the exact words that answer a question, after "comment on issue 12".
-func (t *waitText) words(one *Wait, number int) string {
-	lines := AnswerLines(t.place.Prefix, number, one.Choices)
+func (s *Summary) words(w *writer, one *Wait, number int) string {
+	lines := AnswerLines(s.o.Place.Prefix, number, one.Choices)
 	switch n := len(one.Choices); {
 	case n == 0:
 		return "with " + codeSpan(lines[0])
 	case strings.HasSuffix(lines[0], anyAnswer): // a choice that can't be shown as it is written
-		return fmt.Sprintf("with %s, which is one of %s", codeSpan(lines[0]), strings.Join(t.codes(one.Choices), ", "))
+		return fmt.Sprintf("with %s, which is one of %s", codeSpan(lines[0]), strings.Join(codes(w, one.Choices), ", "))
 	case n == 1:
 		return "with " + codeSpan(lines[0])
 	}
-	return "with one of these: " + strings.Join(t.codes(lines), " · ")
+	return "with one of these: " + strings.Join(codes(w, lines), " · ")
 }
 
 // codes returns lines as code, as many as there is room for.
-func (t *waitText) codes(lines []string) []string {
+func codes(w *writer, lines []string) []string {
 	var all []string
-	room := max(2*widestLine, t.room)
+	room := max(2*widestLine, cmp.Or(w.short, maxText))
 	for i, line := range lines {
 		one := code(line, 2*widestName)
 		if room -= len(one); i == maxChoices || room < 0 {
@@ -135,7 +127,7 @@ func (t *waitText) codes(lines []string) []string {
 }
 
 // limits says who may answer, until when, and what happens then; "" for no limits.
-func (t *waitText) limits(one *Wait) string {
+func limits(one *Wait) string {
 	var parts []string
 	if len(one.From) > 0 {
 		var logins []string
@@ -151,14 +143,14 @@ func (t *waitText) limits(one *Wait) string {
 }
 
 // timeLines say until when agents wait, and what resumes the run then.
-func (t *waitText) timeLines(all []Wait) []string {
+func (s *Summary) timeLines(all []Wait) []string {
 	var lines []string
 	for i := range all {
 		lines = append(lines, fmt.Sprintf("until %s: %s.", cmp.Or(all[i].untilText(), "a time"), all[i].next()))
 	}
-	if len(lines) > 0 && t.place.Job != "" {
+	if len(lines) > 0 && s.o.Place.Job != "" {
 		how := "A run of this workflow by a `schedule` (`on: schedule`) resumes what is due."
-		if t.place.NoSchedule {
+		if s.o.Place.NoSchedule {
 			how = "This workflow has no `schedule` that would resume it then: start it yourself."
 		}
 		lines[0] += " " + how
@@ -172,30 +164,30 @@ func (w *Wait) next() string {
 }
 
 // jobLines say for which jobs agents wait, and how such a job is made to run.
-func (t *waitText) jobLines(all []jobWaits) []string {
+func (s *Summary) jobLines(all [][]Wait) []string {
 	var lines []string
-	for _, g := range all {
+	for _, agents := range all {
 		var names []string
-		for _, w := range g.agents {
+		for _, w := range agents {
 			part := fmt.Sprintf("%s at %s", code(w.Agent, widestName), code(w.State, widestName))
 			if w.Error != "" {
 				part += ", where it failed before: " + code(cutMiddle(w.Error, widestLine), widestLine)
 			}
 			names = append(names, part)
 		}
-		lines = append(lines, fmt.Sprintf("for the job %s: %s.%s", code(g.job, widestName), strings.Join(FirstOf(names, maxNamed), ", "), t.howJob(g.job)))
+		lines = append(lines, fmt.Sprintf("for the job %s: %s.%s", code(agents[0].Job, widestName), strings.Join(FirstOf(names, maxNamed), ", "), s.howJob(agents[0].Job)))
 	}
 	return lines
 }
 
 // howJob says how a job that is waited for is made to run.
-func (t *waitText) howJob(job string) string {
-	if t.place.Job == "" {
+func (s *Summary) howJob(job string) string {
+	if s.o.Place.Job == "" {
 		return ""
 	}
-	condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, t.place.Job, job)
+	condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, s.o.Place.Job, job)
 	return fmt.Sprintf(" It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run.",
-		code("needs: "+t.place.Job, widestLine), code("if: "+condition, 2*widestLine), code("job: "+job, widestLine))
+		code("needs: "+s.o.Place.Job, widestLine), code("if: "+condition, 2*widestLine), code("job: "+job, widestLine))
 }
 
 // joinLines say who waits for other agents.

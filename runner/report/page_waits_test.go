@@ -19,7 +19,7 @@ func TestManyWaitsFit(t *testing.T) {
 	for _, filler := range []string{"中", "```\n"} {
 		text := "begin" + strings.Repeat(filler, 20_000/len(filler)) + "end"
 		var p page
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7, Kind: "issue", Job: "work"}})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7, Kind: "issue", Job: "work"}})
 		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}})
 		n := 0
 		for range agents {

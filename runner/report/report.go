@@ -90,18 +90,14 @@ func (f *Fanout) Note(agent, state, text string) {
 
 // Doing passes what an agent is doing, or the use of a tool, to the members that have a method
 // Doing(agent, state string, p runner.Progress) error.
-func (f *Fanout) Doing(agent, state string, p runner.Progress) {
+func (f *Fanout) Doing(agent, at string, p runner.Progress) {
 	if f.Hide != nil {
-		use := p.Tool
-		p = runner.Progress{Text: f.Hide(p.Text), Doing: f.Hide(p.Doing)}
-		if use != nil {
-			p.Tool = &runner.ToolUse{Name: f.Hide(use.Name), Input: f.Hide(use.Input)}
-		}
+		p = state.MapTexts(p, f.Hide)
 	}
 	each(f, func(r interface {
 		Doing(agent, state string, p runner.Progress) error
 	}) error {
-		return r.Doing(agent, state, p)
+		return r.Doing(agent, at, p)
 	})
 }
 

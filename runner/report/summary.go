@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -37,10 +36,6 @@ type SummaryOptions struct {
 	Notes []string
 	// Report leads to the report of the run; zero for none.
 	Report Link
-	// Every is the least time between two writes; 0 means two seconds.
-	Every time.Duration
-	// Now is the clock for Every; nil means time.Now.
-	Now func() time.Time
 }
 
 // Link leads to an artifact. It is shown as a link only where its address lies below
@@ -50,44 +45,33 @@ type Link struct {
 	URL  string // "" where it is not known
 }
 
+// leastPause is how long a summary is not written again, unless a part of the run begins or ends.
+const leastPause = 2 * time.Second
+
 // Summary says in Markdown how a run went: whether it worked, what failed, what it
 // cost, what to do next, then its path, a table of its states, and its agents. It
 // writes all of that whenever a part of the run begins or ends and on Close, and now
 // and then in between, so that a job that is killed has a summary too. Nothing that
 // agents and scripts wrote is read as Markdown.
-//
-// To have the summary of a resumed run begin where the run began, Replay its earlier
-// events first. Events that come twice count once.
 type Summary struct {
 	o         SummaryOptions
 	model     *Model
-	links     linker
 	stepError string // "" for none
 	written   time.Time
 	isStale   bool // something happened since then
 }
 
-// NewSummary returns a Summary, which writes nothing before the first event.
+// NewSummary returns a Summary of all that a model knows. It writes nothing before the first event.
 func NewSummary(m *Model, o SummaryOptions) *Summary {
-	o.Every = cmp.Or(o.Every, 2*time.Second)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	o.Notes = slices.Clone(o.Notes)
-	return &Summary{o: o, model: m, links: linker(o.Site)}
-}
-
-// Replay takes an event of an earlier part of the run, which the model does not have either.
-func (s *Summary) Replay(e state.Event) error {
-	s.model.Add(e)
-	return s.Report(e)
+	if m.Ending != nil {
+		o.Next = "" // it is for a run that is active
+	}
+	return &Summary{o: o, model: m, isStale: m.Opening != nil}
 }
 
 // Report implements Reporter.
 func (s *Summary) Report(e state.Event) error {
-	if !s.model.isNew {
-		return nil
-	}
 	s.isStale = true
 	switch e.Body.(type) {
 	case *state.RunStarted:
@@ -137,17 +121,14 @@ func (s *Summary) Close() error {
 }
 
 func (s *Summary) writeNowAndThen() error {
-	if !s.isStale {
-		return nil
-	}
-	if since := s.o.Now().Sub(s.written); since >= 0 && since < s.o.Every {
+	if !s.isStale || time.Since(s.written) < leastPause {
 		return nil
 	}
 	return s.write()
 }
 
 func (s *Summary) write() error {
-	s.written, s.isStale = s.o.Now(), false
+	s.written, s.isStale = time.Now(), false
 	return s.o.Write(s.page())
 }
 
@@ -161,5 +142,10 @@ func (s *Summary) Overview() string {
 	if s.stepError == "" && m.Opening == nil && m.Ending == nil && len(m.Agents) == 0 {
 		return ""
 	}
-	return s.overview()
+	for limit := longestText; ; limit /= 2 {
+		w := &writer{room: maxOverview, short: max(1, limit)}
+		if s.top(w); w.room >= 0 || limit == 0 {
+			return w.String()
+		}
+	}
 }

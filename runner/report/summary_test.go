@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -27,9 +28,6 @@ func (p *page) write(markdown string) error {
 	return nil
 }
 
-// frozen is a clock that stands still.
-func frozen() time.Time { return nine }
-
 // workflow has the states that the recorded runs went through.
 var workflow = sync.OnceValue(func() *protocol.Workflow {
 	files := fstest.MapFS{}
@@ -46,7 +44,7 @@ var workflow = sync.OnceValue(func() *protocol.Workflow {
 func summaryTo(p *page) *Summary {
 	return NewSummary(NewLiveModel(), SummaryOptions{
 		Workflow: workflow(),
-		Write:    p.write, WorkflowID: "review-1a2b3c4d", Title: "review of issue 12", Now: frozen,
+		Write:    p.write, WorkflowID: "review-1a2b3c4d", Title: "review of issue 12",
 		Notes: []string{"Transcripts were left out: set `state-key`."}, Differences: []string{"Run w goes on at 1b01085, on the work begun at e907715."},
 	})
 }
@@ -73,13 +71,14 @@ func TestSummaryGolden(t *testing.T) {
 // TestSummaryIsWrittenNowAndThen states how often a summary is written: at once
 // when a part of the run begins or ends, else after the time between writes, and
 // on Close unless it was since the last event.
-func TestSummaryIsWrittenNowAndThen(t *testing.T) {
+func TestSummaryIsWrittenNowAndThen(t *testing.T) { synctest.Test(t, checkPauses) }
+
+func checkPauses(t *testing.T) {
 	var p page
-	now := nine
-	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Every: 2 * time.Second, Now: func() time.Time { return now }})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write})
 	step := func(what string, wait time.Duration, want int, do func() error) {
 		t.Helper()
-		now = now.Add(wait)
+		time.Sleep(wait)
 		must(t, do())
 		if p.writes != want {
 			t.Fatalf("%s: %d writes, want %d", what, p.writes, want)
@@ -87,24 +86,24 @@ func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 	}
 	begin := func(name string) func() error {
 		return func() error {
-			return s.Replay(state.Event{Time: now, Agent: "main", State: name, Body: &state.StateStarted{Kind: "script"}})
+			return s.Report(state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateStarted{Kind: "script"}})
 		}
 	}
-	tick := func() error { return s.Tick(now) }
+	tick := func() error { return s.Tick(nine) }
 	step("close before any event", 0, 0, s.Close)
 	step("tick before any event", time.Hour, 0, tick)
-	step("the start", 0, 1, func() error { return s.Replay(state.Event{Time: now, Body: &state.RunStarted{}}) })
+	step("the start", 0, 1, func() error { return s.Report(state.Event{Time: nine, Body: &state.RunStarted{}}) })
 	step("a state at once", 0, 1, begin("A.md"))
 	step("tick too early", 1999*time.Millisecond, 1, tick)
 	step("tick in time", time.Millisecond, 2, tick)
 	step("tick with nothing new", time.Hour, 2, tick)
 	step("a state later", 0, 3, begin("B.md"))
 	step("the end at once", 0, 4, func() error {
-		return s.Replay(state.Event{Time: now, Body: &state.RunFinished{Status: state.Completed}})
+		return s.Report(state.Event{Time: nine, Body: &state.RunFinished{Status: state.Completed}})
 	})
 	step("close with nothing new", 0, 4, s.Close)
 	step("a checkpoint after the end", 0, 4, func() error {
-		return s.Replay(state.Event{Time: now, Body: &state.Checkpoint{Store: "artifact"}})
+		return s.Report(state.Event{Time: nine, Body: &state.Checkpoint{Store: "artifact"}})
 	})
 	step("close", 0, 5, s.Close)
 	s.SetError("store: upload")
@@ -117,7 +116,7 @@ func TestSummaryIsWrittenNowAndThen(t *testing.T) {
 func TestTablesOfLongRuns(t *testing.T) {
 	for _, n := range []int{25, 200, 201} {
 		var p page
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Now: frozen})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write})
 		for i := range n {
 			name, cost := []string{"A.md", "B.md"}[i%2], state.USD(1+i%2)*state.Dollar
 			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateStarted{Kind: "prompt"}})

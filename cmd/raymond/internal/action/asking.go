@@ -65,7 +65,7 @@ func hasAnswers(ctx context.Context, s *step, f *flow, l lookup) bool {
 		log = filepath.Join(l.found.Dir, session.EventsFile)
 	}
 	m := report.NewLiveModel()
-	err := retell(log, learn(m))
+	err := m.Learn(report.Events(log))
 	o := askOptions(s, f.Workflow, l, l.was)
 	o.Asked = m.Asked()
 	return err != nil || ask.HaveAnswers(ctx, o, l.was)

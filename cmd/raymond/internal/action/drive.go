@@ -99,9 +99,7 @@ func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
 
 // addReporters adds what is shown in the job: log, annotations, summary and comment.
 func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err error) {
-	if e.page, err = openPage(s, e, b, events); e.page == nil && err == nil && b.isResumed() {
-		err = retell(s.dirs.events(b.run.WorkflowID), learn(events.Model))
-	}
+	e.page, err = openPage(s, e, b, events)
 	events.Model.Resume(b.run)
 	events.Add("job log", report.NewJob(s.log.out, events.Model, report.ConsoleOptions{
 		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.env.Getenv("NO_COLOR") == "",

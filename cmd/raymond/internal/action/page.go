@@ -28,8 +28,14 @@ type owed struct {
 	Comment bool `json:"comment,omitempty"`
 }
 
-// openPage prepares what people read after the run, which says what can be done with it by now; nil where nobody wants it.
+// openPage prepares what people read after the run, which says what can be done with it by now; nil where nobody wants it. The
+// model learns what other parts of the run, on other machines maybe, have done.
 func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, error) {
+	if b.isResumed() {
+		if err := events.Model.Learn(report.Events(s.dirs.events(b.run.WorkflowID))); err != nil {
+			return nil, err
+		}
+	}
 	commenting := wantsComment(s.event, s.in, s.log)
 	if !s.in.Summary && !commenting {
 		return nil, nil
@@ -39,11 +45,6 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 		Write: p.write, WorkflowID: b.run.WorkflowID, Workflow: b.flow.Workflow, Next: e.outlook(s, b.run).Text,
 		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.Site, Place: place(s.event, s.in, s.part(), e.jobFile),
 	})
-	if b.isResumed() {
-		if err := retell(s.dirs.events(b.run.WorkflowID), p.summary.Replay); err != nil {
-			return nil, err
-		}
-	}
 	events.Add("step summary", p.summary)
 	if err := p.note(); err != nil || !commenting {
 		return p, err
@@ -55,28 +56,6 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 	p.comment = startComment(s, p.summary.Overview, how)
 	events.Add("comment", p.comment)
 	return p, nil
-}
-
-// retell tells what a file has of what other parts of the run, on other machines maybe, have done;
-// nothing where there is none.
-func retell(file string, to func(state.Event) error) error {
-	for e, err := range report.Events(file) {
-		if err == nil {
-			err = to(e)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// learn has a model take events.
-func learn(m *report.Model) func(state.Event) error {
-	return func(e state.Event) error {
-		m.Add(e)
-		return nil
-	}
 }
 
 // write writes the step summary, if there is to be one. The comment is not to
@@ -190,22 +169,19 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 		return nil, err
 	}
 	known := report.NewLiveModel()
-	sum := report.NewSummary(known, report.SummaryOptions{
-		Write: func(string) error { return nil }, Every: time.Hour, WorkflowID: run.WorkflowID, Site: s.event.Site, Place: place(s.event, s.in, s.part(), nil),
-	})
-	if err := retell(s.dirs.events(run.WorkflowID), sum.Replay); err != nil {
+	if err := known.Learn(report.Events(s.dirs.events(run.WorkflowID))); err != nil {
 		return nil, err
 	}
 	if n := len(known.Parts); run.Progress.Status == state.Running && n > 0 {
-		err := sum.Replay(state.Event{Time: known.Now, Body: &state.RunFinished{
+		known.Add(state.Event{Time: known.Now, Body: &state.RunFinished{
 			Status: state.Cancelled, Reason: "the step was killed before the run had stopped", Spent: run.Spent(), Unfinished: run.Unfinished(),
 			Iterations: run.Begun(), DurationMS: known.Now.Sub(known.Parts[n-1].Started).Milliseconds(),
 		}})
-		if err != nil {
-			return nil, err
-		}
 	}
 	known.Know(report.WaitsOf(run))
+	sum := report.NewSummary(known, report.SummaryOptions{
+		Write: func(string) error { return nil }, WorkflowID: run.WorkflowID, Site: s.event.Site, Place: place(s.event, s.in, s.part(), nil),
+	})
 	return sum, sum.Next(next)
 }
 
