@@ -218,7 +218,7 @@ func (d *drawing) arrows() []*arrow {
 
 // label says what a line stands for, and how often the run took it.
 func (l line) label() string {
-	text := kindNames[l.kind]
+	text := string(l.kind)
 	if l.after != "" {
 		text += ", then " + label(l.after)
 	}

@@ -8,32 +8,30 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Kind says what a line of a diagram stands for.
-type Kind int
+// Kind is what a line of a diagram stands for, as its label says it: the verb of a tag, or one of those below.
+type Kind string
 
-// The kinds of lines.
+// The kinds of lines that are of no verb.
 const (
-	goTo Kind = iota
-	reset
-	Next   // where the parent of a fork continues
-	result // back to the caller, or to the end
-	anyMove
-	then // where a call continues, when nothing shows what returns there
-	call
-	function
-	Fork
-	Exhausted
-	Ask
-	TimedOut // of a question that nobody answers
-	join
+	Next      Kind = "next" // where the parent of a fork continues
+	Exhausted Kind = "attempts used up"
+	TimedOut  Kind = "no answer" // of a question that nobody answers
+	anyMove   Kind = "any move"
+	then      Kind = "then" // where a call continues, when nothing shows what returns there
 )
 
-var kindNames = [...]string{"goto", "reset", "next", "result", "any move", "then", "call", "function", "fork", "attempts used up", "ask", "no answer", "join"}
+// The verbs that are drawn in ways of their own.
+const (
+	Fork     = Kind(protocol.Fork)
+	Ask      = Kind(protocol.Ask)
+	result   = Kind(protocol.Result)
+	call     = Kind(protocol.Call)
+	function = Kind(protocol.Function)
+	join     = Kind(protocol.Join)
+)
 
-var kindOf = map[protocol.Verb]Kind{
-	protocol.Goto: goTo, protocol.Reset: reset, protocol.Call: call, protocol.Function: function,
-	protocol.Fork: Fork, protocol.Result: result, protocol.Ask: Ask, protocol.Join: join, "": anyMove,
-}
+// kindOf is the kind of what an exit does.
+func kindOf(verb protocol.Verb) Kind { return cmp.Or(Kind(verb), anyMove) }
 
 // Names of nodes that are not states. No file can have them.
 const (
@@ -107,7 +105,7 @@ func node(goal protocol.Goal) string {
 
 func (g *graph) exit(name string, e protocol.Exit) {
 	to := node(e.Target)
-	k := kindOf[e.Verb]
+	k := kindOf(e.Verb)
 	switch {
 	case e.OnExhausted:
 		g.add(line{from: name, to: to, kind: Exhausted})
@@ -160,7 +158,7 @@ func (g *graph) level(from string) []string {
 		found = append(found, queue[0])
 		for _, e := range g.chart.Exits(queue[0]) {
 			onward := e.Target.State
-			if k := kindOf[e.Verb]; k == call || k == function || k == Fork {
+			if k := kindOf(e.Verb); k == call || k == function || k == Fork {
 				onward = e.After.State
 			}
 			queue = append(queue, onward)

@@ -3,7 +3,6 @@ package diagram
 import (
 	"slices"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -28,9 +27,6 @@ type Agent struct {
 	IsFailed bool
 	Waits    state.WaitFor // what it waits for before the state starts; "" for nothing
 }
-
-// KindOf is the kind of a transition by a tag.
-func KindOf(tag string) Kind { return kindOf[protocol.Verb(tag)] }
 
 // presence is who is at a state.
 type presence struct {

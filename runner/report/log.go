@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -96,61 +95,35 @@ func (l *Log) Report(e state.Event) error {
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	return l.write(line, e.Seq)
-}
-
-func (l *Log) write(line []byte, seq int) error {
 	if l.seal != nil {
 		if l.broken = l.seal.Append(l.file.Name(), line); l.broken != nil {
 			return l.broken
 		}
 	}
 	if _, err := l.w.Write(line); err != nil {
-		l.broken = fmt.Errorf("write event %d: %w", seq, err)
+		l.broken = fmt.Errorf("write event %d: %w", e.Seq, err)
 		return l.broken
 	}
-	l.last = seq
+	l.last = e.Seq
 	return nil
 }
 
-// CopyFrom writes the events of the run that the log at path has and this one lacks.
+// CopyFrom writes the events that the run's own log at path has and this one lacks.
 // It ignores a missing file. If both are the same file, this Log writes nothing from
 // now on. CopyFrom may be called only before the first Report.
 func (l *Log) CopyFrom(path string) error {
-	kept, _, err := files.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("copy event log: %w", err)
-	}
-	defer kept.Close()
-	if l.isFile(kept) {
+	here, errHere := l.file.Stat()
+	if there, err := os.Stat(path); errors.Join(err, errHere) == nil && os.SameFile(here, there) {
 		l.w = io.Discard
 		return nil
 	}
-	return l.copyLines(kept)
-}
-
-func (l *Log) isFile(other *os.File) bool {
-	a, errA := l.file.Stat()
-	b, errB := other.Stat()
-	return errA == nil && errB == nil && os.SameFile(a, b)
-}
-
-func (l *Log) copyLines(from io.Reader) error {
-	in, _ := eventLines(from)
-	for in.Scan() {
-		seq, ok := seqOf(in.Bytes(), l.id)
-		if !ok || seq <= l.last {
-			continue
+	for e, err := range Events(path) {
+		if err == nil {
+			err = l.Report(e)
 		}
-		if err := l.write(append(in.Bytes(), '\n'), seq); err != nil {
-			return err
+		if err != nil {
+			return fmt.Errorf("copy event log: %w", err)
 		}
-	}
-	if err := in.Err(); err != nil {
-		return fmt.Errorf("copy event log: %w", err)
 	}
 	return nil
 }

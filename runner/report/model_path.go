@@ -22,7 +22,7 @@ func (m *Model) Path() *diagram.Path {
 // countMove counts a transition of an execution, which may be in no log. Several forks of one answer
 // are one move of their parent, and a move after a failure is not the agent's choice.
 func (m *Model) countMove(x *Exec, b *state.Transition) {
-	move := diagram.Move{From: b.From, To: b.Target, Kind: diagram.KindOf(b.Tag)}
+	move := diagram.Move{From: b.From, To: b.Target, Kind: diagram.Kind(b.Tag)}
 	switch {
 	case move.Kind == diagram.Fork:
 		if x == nil || x.moves == 1 {

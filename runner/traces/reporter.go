@@ -42,7 +42,7 @@ type Reporter struct {
 	options Options
 	part    *span            // of this process; nil once it has ended
 	tools   map[string]*span // with the uses of tools in the attempt that is under way, by agent
-	left    []left
+	left    []*report.Exec   // that have ended, and may still be told where they lead to
 	patient time.Duration
 	inputs  bool // of tools may be told
 	// original is the run that this one began as a copy of; nil for none.
@@ -193,7 +193,7 @@ func (r *Reporter) Report(e state.Event) error {
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
 		if e.Exec > 0 { // else it was refused before it began
-			r.finish(x)
+			r.left = append(r.left, x)
 		}
 	case *state.NodeAttempt:
 		r.judged(x)

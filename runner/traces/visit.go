@@ -74,8 +74,8 @@ func (r *Reporter) attempt(x *report.Exec, number int, ended time.Time) *span {
 	return s
 }
 
-// finish ends the span of an execution, of which only the transition may still be told, and that of
-// its last attempt, if there is no verdict on it.
+// finish ends the span of an execution of which nothing more will be told, and that of its last attempt,
+// if there is no verdict on it.
 func (r *Reporter) finish(x *report.Exec) {
 	s := newSpan(r.trace.OfExec(x.Agent, x.N), r.trace.OfRun(), "script "+shown(x.State), x.Started)
 	s.set(ofText("raymond.agent", x.Agent), ofText("raymond.state", shown(x.State)), ofNumber("raymond.exec", x.N))
@@ -94,7 +94,10 @@ func (r *Reporter) finish(x *report.Exec) {
 		r.fail(last, x)
 		r.end(last, x.Ended)
 	}
-	r.left = append(r.left, left{s, x})
+	if to := x.Transition; to != nil {
+		s.set(ofText("raymond.transition.tag", to.Tag), ofText("raymond.transition.target", shown(to.Target)))
+	}
+	r.end(s, x.Ended)
 }
 
 // fail says how an execution has failed, if it has.
@@ -108,19 +111,10 @@ func (r *Reporter) fail(s *span, x *report.Exec) {
 	}
 }
 
-// left is an execution that has ended and may still be told where it leads to.
-type left struct {
-	span *span
-	exec *report.Exec
-}
-
 // leave ends the spans of the state executions that have ended: nothing more will be told of them.
 func (r *Reporter) leave() {
-	for _, l := range r.left {
-		if to := l.exec.Transition; to != nil {
-			l.span.set(ofText("raymond.transition.tag", to.Tag), ofText("raymond.transition.target", shown(to.Target)))
-		}
-		r.end(l.span, l.exec.Ended)
+	for _, x := range r.left {
+		r.finish(x)
 	}
 	r.left = nil
 }
