@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -15,7 +16,6 @@ type execution struct {
 	*report.Exec
 	Class    string
 	IsOpen   bool
-	Moves    move
 	Lasted   time.Duration
 	About    []pair
 	Stages   []stage
@@ -23,50 +23,41 @@ type execution struct {
 	Hunks    []file
 }
 
-// move is where an execution led.
-type move struct{ Tag, Target, More string }
-
-// unfolded is how many failed executions are unfolded when the page opens.
+// unfolded is how many failed executions are unfolded when the page opens: the last ones.
 const unfolded = 3
 
-// foldedOut returns the numbers of the executions that are unfolded when the page opens:
-// the last ones that failed.
-func foldedOut(r *insight.Report) map[int]bool {
-	open := map[int]bool{}
-	for i := len(r.Executions) - 1; i >= 0 && len(open) < unfolded; i-- {
-		if hasFailed(r.Executions[i]) {
-			open[r.Executions[i].N] = true
+// executions returns the sections of all executions.
+func executions(r *insight.Report) iter.Seq[execution] {
+	failed := 0
+	for _, e := range r.Executions {
+		if hasFailed(e) {
+			failed++
 		}
 	}
-	return open
+	return func(yield func(execution) bool) {
+		left := failed
+		for i := range r.Executions {
+			x := newExecution(&r.Executions[i])
+			if hasFailed(*x.Exec) {
+				x.IsOpen = left <= unfolded
+				left--
+			}
+			if !yield(x) {
+				return
+			}
+		}
+	}
 }
 
-func newExecution(e *report.Exec, open map[int]bool) execution {
+func newExecution(e *report.Exec) execution {
 	x := execution{
-		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), IsOpen: open[e.N], Moves: newMove(e.Transition), Lasted: duration(*e),
+		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), Lasted: duration(*e),
 		About: aboutExecution(e), Stages: stagesOf(e), HasFiles: e.Files != nil,
 	}
 	for _, f := range e.Files {
 		x.Hunks = append(x.Hunks, newFile(f))
 	}
 	return x
-}
-
-func newMove(t *state.Transition) move {
-	if t == nil {
-		return move{}
-	}
-	m := move{Tag: t.Tag, Target: t.Target}
-	if t.Target == "" {
-		m.Target = "end"
-	}
-	if t.Return != "" {
-		m.More = "then " + t.Return
-	}
-	if t.Next != "" {
-		m.More = "continues at " + t.Next
-	}
-	return m
 }
 
 // aboutExecution lists what else is known about an execution.

@@ -19,12 +19,10 @@ type header struct {
 	Reason   string
 	Asked    []report.Wait // for answers that are missing, the first of them
 	Next     []words       // what can be done
-	Last     int           // the last execution that failed; 0 when none did
 	Facts    []fact
 	Used     int // percent of the budget
 	Result   []words
 	Meta     []pair
-	Links    []pair // to the parts of the page
 	RerunOf  string
 	LeftOut  []string
 }
@@ -88,21 +86,6 @@ func newHeader(r *insight.Report) header {
 func asked(r *insight.Report) []report.Wait {
 	open := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
 	return open[:min(len(open), 3)]
-}
-
-// links returns the parts that the page of a report has.
-func links(wrong troubles, sums []sums, waited []wait) []pair {
-	out := []pair{{"timeline", "Timeline"}}
-	if len(wrong.Failed) > 0 {
-		out = append(out, pair{"troubles", "What went wrong"})
-	}
-	if len(sums) > 0 {
-		out = append(out, pair{"costs", "Costs"})
-	}
-	if len(waited) > 0 {
-		out = append(out, pair{"waits", "Waits"})
-	}
-	return append(out, pair{"path", "Path"})
 }
 
 func hasFailed(e report.Exec) bool { return e.Status == report.Failed }

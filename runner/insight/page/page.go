@@ -14,10 +14,11 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
-	"html"
 	"html/template"
 	"io"
+	"iter"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -42,58 +43,36 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(sources, "page.html"))
 })
 
+// view is what the template of the page shows.
+type view struct {
+	Header     header
+	Policy     template.HTMLAttr // allows nothing but the styles and the script of the page
+	Style      template.CSS
+	Places     template.CSS // the styles of this page alone
+	Script     template.JS
+	Timeline   timeline
+	Troubles   troubles
+	Costs      []sums
+	Waits      []wait
+	Path       path
+	Executions iter.Seq[execution] // each made when it is written
+	Agents     []report.Agent
+}
+
 // Write writes the page of a report. It needs little memory beyond twice that of the report.
 func Write(w io.Writer, r *insight.Report) error {
 	printable := state.MapTexts(*r, shown) // of a stranger's text that may be anything
 	r = &printable
+	v := view{
+		Header: newHeader(r), Style: template.CSS(style), Script: template.JS(script),
+		Timeline: newTimeline(r), Troubles: newTroubles(r), Costs: newCosts(r), Waits: newWaits(r), Path: newPath(r), Executions: executions(r), Agents: inOrder(r),
+	}
+	places := v.Timeline.places()
+	v.Places = template.CSS(places)
+	v.Policy = template.HTMLAttr(fmt.Sprintf(`content="default-src 'none'; style-src '%s' '%s'; script-src '%s'; base-uri 'none'; form-action 'none'"`,
+		hash(style), hash(places), hash(script)))
 	out := bufio.NewWriterSize(w, 64<<10)
-	top, line, wrong, sums, waited := newHeader(r), newTimeline(r), newTroubles(r), newCosts(r), newWaits(r)
-	top.Links = links(wrong, sums, waited)
-	writeHead(out, "Run "+top.ID, line.places())
-	steps := []struct {
-		name string
-		data any
-	}{
-		{"header", top}, {"timeline", line}, {"troubles", wrong}, {"costs", sums}, {"waits", waited}, {"path", newPath(r)},
-	}
-	for _, s := range steps {
-		if err := templates().ExecuteTemplate(out, s.name, s.data); err != nil {
-			return err
-		}
-	}
-	open := foldedOut(r)
-	for i := range r.Executions {
-		if err := templates().ExecuteTemplate(out, "execution", newExecution(&r.Executions[i], open)); err != nil {
-			return err
-		}
-	}
-	if err := templates().ExecuteTemplate(out, "end", inOrder(r)); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "<script>%s</script>\n</body>\n</html>\n", script)
-	return out.Flush()
-}
-
-// writeHead writes all up to the body, with a policy that allows nothing but the styles
-// written here and the script; places are the styles of this page alone. Errors are kept by the
-// writer.
-func writeHead(w *bufio.Writer, title, places string) {
-	policy := fmt.Sprintf("default-src 'none'; style-src '%s' '%s'; script-src '%s'; base-uri 'none'; form-action 'none'",
-		hash(style), hash(places), hash(script))
-	fmt.Fprintf(w, `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="%s">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<title>%s</title>
-<style>%s</style>
-<style>%s</style>
-</head>
-`, policy, html.EscapeString(title), style, places)
+	return errors.Join(templates().ExecuteTemplate(out, "page", v), out.Flush())
 }
 
 // hash names a text in a policy.
