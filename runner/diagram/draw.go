@@ -23,17 +23,6 @@ func Draw(w *protocol.Workflow, p *Path) string {
 	if p != nil {
 		limit = maxPathNodes
 	}
-	for {
-		text := draw(w, p, limit)
-		if len(text) <= maxBytes || limit == 1 {
-			return text
-		}
-		limit /= 2
-	}
-}
-
-// draw returns a diagram of a number of nodes at most.
-func draw(w *protocol.Workflow, p *Path, limit int) string {
 	g := build(w, p)
 	states, lines := g.trim(limit)
 	d := &drawing{graph: g, ids: map[string]string{}, classes: map[string][]string{}, strokes: map[string][]string{}}
@@ -218,7 +207,7 @@ func (d *drawing) arrows() []*arrow {
 
 // label says what a line stands for, and how often the run took it.
 func (l line) label() string {
-	text := string(l.kind)
+	text := label(string(l.kind))
 	if l.after != "" {
 		text += ", then " + label(l.after)
 	}

@@ -170,7 +170,7 @@ func (g *graph) level(from string) []string {
 // walk marks the lines that the run took, and adds those that the files don't have.
 func (g *graph) walk() {
 	moves := slices.SortedFunc(maps.Keys(g.path.Moves), func(a, b Move) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(b.Kind, a.Kind))
 	})
 	at := map[Move]int{} // the first line of each move
 	for i, l := range slices.Backward(g.lines) {
@@ -229,7 +229,6 @@ const (
 	maxNodes     = 120
 	maxPathNodes = 60 // in a diagram with a path
 	linesPerNode = 2  // twice as many lines as nodes
-	maxBytes     = 50_000
 )
 
 // trim keeps at most limit nodes and linesPerNode times as many lines, those of the run
