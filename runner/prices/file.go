@@ -21,9 +21,9 @@ type entry struct {
 	CacheWrite  *float64   `yaml:"cache_write"`
 	Output      *float64   `yaml:"output"`
 	Long        state.Long `yaml:"long"`
-	Date        string     `yaml:"date"`
-	Until       string     `yaml:"until"`
-	Source      string     `yaml:"source"`
+	Date        string     `yaml:"date"`   // when it was read, as in 2026-11-22
+	Until       string     `yaml:"until"`  // the last day on which it holds; "" for no end that is known
+	Source      string     `yaml:"source"` // where it was read
 }
 
 // The bounds of a price file: far more than anybody needs.

@@ -22,11 +22,9 @@ var list []byte
 
 // Listed is an entry of the list.
 type Listed struct {
-	Model  string
-	Price  state.Price
-	Date   string // when it was read, as in 2026-11-22
-	Until  string // the last day on which it holds; "" for no end that is known
-	Source string // where it was read
+	Model string
+	Price state.Price
+	entry
 }
 
 // All returns the list in its order.
@@ -45,7 +43,7 @@ var All = sync.OnceValue(func() []Listed {
 		if err := errors.Join(readErr, err); err != nil {
 			panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
 		}
-		all = append(all, Listed{Model: file.Prices.Content[i].Value, Price: price, Date: e.Date, Until: e.Until, Source: e.Source})
+		all = append(all, Listed{file.Prices.Content[i].Value, price, e})
 	}
 	return all
 })

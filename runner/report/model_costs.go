@@ -96,18 +96,20 @@ func (s sums) add(model string, spent state.Spent) {
 // ByState returns the sums of states, the most expensive first, with the executions that have
 // not ended.
 func (m *Model) ByState() []Sum {
-	return m.withOpen(m.byState, func(s sums, x *Exec) { s.of(x.State).Spent = s.of(x.State).Spent.Plus(x.Spent) })
+	return m.withOpen(m.byState, func(all sums, x *Exec) { all.of(x.State).spend(x.Spent) })
 }
 
 // ByAgent is ByState for agents.
 func (m *Model) ByAgent() []Sum {
-	return m.withOpen(m.byAgent, func(s sums, x *Exec) { s.of(x.Agent).Spent = s.of(x.Agent).Spent.Plus(x.Spent) })
+	return m.withOpen(m.byAgent, func(all sums, x *Exec) { all.of(x.Agent).spend(x.Spent) })
 }
 
 // ByModel is ByState for models; the name "" is for what is not known by model.
 func (m *Model) ByModel() []Sum {
-	return m.withOpen(m.byModel, func(s sums, x *Exec) { s.book(x.Spent, x.Models, "", 0) })
+	return m.withOpen(m.byModel, func(all sums, x *Exec) { all.book(x.Spent, x.Models, "", 0) })
 }
+
+func (s *Sum) spend(more Spent) { s.Spent = s.Spent.Plus(more) }
 
 func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
 	all := sums{}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -203,6 +204,19 @@ func (x *Exec) verdict() *state.NodeAttempt {
 		return nil
 	}
 	return &x.Attempts[len(x.Attempts)-1].NodeAttempt
+}
+
+// FailedCommand is the one that failed first in its last attempt; nil for none.
+func (x *Exec) FailedCommand() *state.CommandResult {
+	v := x.verdict()
+	if v == nil {
+		return nil
+	}
+	i := slices.IndexFunc(v.Results, func(r state.CommandResult) bool { return r.RC != 0 })
+	if i < 0 {
+		return nil
+	}
+	return &v.Results[i]
 }
 
 // isOpen reports whether there is an execution that has not ended.

@@ -81,16 +81,12 @@ func (a *Agent) writeFailure(w *writer, lines int) {
 // explain writes the last lines of the command that failed first in the last attempt of an
 // execution, if there is one and it is not done.
 func (x *Exec) explain(w *writer, lines int) {
-	last := x.verdict()
-	if last == nil || last.Converged {
+	failed := x.FailedCommand()
+	if failed == nil || x.verdict().Converged || strings.TrimSpace(failed.Tail) == "" {
 		return
 	}
-	i := slices.IndexFunc(last.Results, func(r state.CommandResult) bool { return r.RC != 0 })
-	if i < 0 || strings.TrimSpace(last.Results[i].Tail) == "" {
-		return
-	}
-	shown, _ := excerpt{text: last.Results[i].Tail, lines: lines}.shorten(w)
-	w.fit(fmt.Sprintf("The end of what %s wrote:\n\n%s\n", code(last.Results[i].Cmd, widestSaid), fence(shown)))
+	shown, _ := excerpt{text: failed.Tail, lines: lines}.shorten(w)
+	w.fit(fmt.Sprintf("The end of what %s wrote:\n\n%s\n", code(failed.Cmd, widestSaid), fence(shown)))
 }
 
 // reason writes why a run is not completed. It is for runs without failed agents, whose

@@ -124,10 +124,8 @@ func lastOutput(e *report.Exec) string {
 	out := ""
 	if all := e.Outputs(); len(all) > 0 {
 		out = all[len(all)-1].Text
-	} else if n := len(e.Attempts); n > 0 {
-		if i := slices.IndexFunc(e.Attempts[n-1].Results, func(c state.CommandResult) bool { return c.RC != 0 }); i >= 0 {
-			out = e.Attempts[n-1].Results[i].Tail
-		}
+	} else if failed := e.FailedCommand(); failed != nil {
+		out = failed.Tail
 	}
 	return lastLines(out, 12)
 }
