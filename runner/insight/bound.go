@@ -78,12 +78,8 @@ func boundLists(r *Report) {
 		for i := range r.Executions {
 			at[r.Executions[i].Agent] = true
 		}
-		isFirst := true
-		r.Agents = slices.DeleteFunc(r.Agents, func(a report.Agent) bool {
-			was := isFirst
-			isFirst = false
-			return !was && !at[a.ID] && a.Status != report.Failed
-		})
+		at[r.Agents[0].ID] = true
+		r.Agents = slices.DeleteFunc(r.Agents, func(a report.Agent) bool { return !at[a.ID] && a.Status != report.Failed })
 		r.Agents = r.Agents[:min(len(r.Agents), mostRows)]
 		r.leaveOut("%d of %d agents are here.", len(r.Agents), all)
 	}

@@ -44,6 +44,16 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 	if len(data) > mostBytes {
 		return nil, fmt.Errorf("is larger than %d bytes", mostBytes)
 	}
+	all, err := parse(data)
+	given := map[string]state.Price{}
+	for _, one := range all {
+		given[one.Model] = one.Price
+	}
+	return given, err
+}
+
+// parse returns what a file says, in the order of the models' names.
+func parse(data []byte) (all []Listed, err error) {
 	var file struct {
 		Prices map[string]entry `yaml:"prices"`
 	}
@@ -55,13 +65,15 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 	if len(file.Prices) == 0 {
 		return nil, errors.New("has no prices; want prices: {MODEL: {input: …, output: …}}, in US dollars for a million tokens")
 	}
-	given := map[string]state.Price{}
 	for _, model := range slices.Sorted(maps.Keys(file.Prices)) {
-		if given[model], err = file.Prices[model].price(); err != nil {
+		e := file.Prices[model]
+		price, err := e.price()
+		if err != nil {
 			return nil, fmt.Errorf("%q: %w", model, err)
 		}
+		all = append(all, Listed{model, price, e})
 	}
-	return given, nil
+	return all, nil
 }
 
 // price is what an entry says, with its defaults.

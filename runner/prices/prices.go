@@ -4,15 +4,12 @@ package prices
 
 import (
 	_ "embed" // the list
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"gopkg.in/yaml.v3"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -27,23 +24,11 @@ type Listed struct {
 	entry
 }
 
-// All returns the list in its order.
+// All returns the list, in the order of the models' names.
 var All = sync.OnceValue(func() []Listed {
-	var file struct {
-		Prices yaml.Node `yaml:"prices"` // a map, whose order counts
-	}
-	if err := yaml.Unmarshal(list, &file); err != nil {
+	all, err := parse(list)
+	if err != nil {
 		panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
-	}
-	var all []Listed
-	for i := 0; i+1 < len(file.Prices.Content); i += 2 {
-		var e entry
-		readErr := file.Prices.Content[i+1].Decode(&e)
-		price, err := e.price()
-		if err := errors.Join(readErr, err); err != nil {
-			panic(fmt.Sprintf("internal error: prices.yaml: %v", err))
-		}
-		all = append(all, Listed{file.Prices.Content[i].Value, price, e})
 	}
 	return all
 })

@@ -28,17 +28,18 @@ type ConsoleOptions struct {
 // live line, which Close removes. Elsewhere a line says at least every 30 seconds what an agent
 // does that is at work, if Tick is called more often than that.
 type Console struct {
-	w      io.Writer
-	o      ConsoleOptions
-	layout layout
-	out    []byte // collected for one write
-	now    time.Time
-	ticked time.Time
-	isJob  bool         // results and failures of agents are shown in places of their own
-	failed bool         // an agent's failure was told
-	active []*agentView // agents at work, in the order in which they began
-	model  *Model
-	live   display
+	w        io.Writer
+	o        ConsoleOptions
+	layout   layout
+	out      []byte // collected for one write
+	now      time.Time
+	ticked   time.Time
+	isJob    bool         // results and failures of agents are shown in places of their own
+	failed   bool         // an agent's failure was told
+	active   []*agentView // agents at work, in the order in which they began
+	model    *Model
+	failures map[string]string // of the state that each agent has ended just now, "" where it has not failed
+	live     display
 	// pending is the line of a state that ended. It waits for the transition, which
 	// comes with the same step.
 	pending *line
@@ -63,7 +64,7 @@ type agentView struct {
 func NewConsole(w io.Writer, m *Model, o ConsoleOptions) *Console {
 	o.Width = cmp.Or(o.Width, 160)
 	return &Console{
-		w: w, o: o, model: m,
+		w: w, o: o, model: m, failures: map[string]string{},
 		layout: layout{color: o.Color, width: o.Width, agentColumn: len("main"), stateColumn: len("START.md")},
 	}
 }
@@ -228,6 +229,7 @@ func (c *Console) deactivate(agent string) {
 
 func (c *Console) end(e state.Event, b *state.StateFinished) {
 	v := c.find(e.Agent)
+	c.failures[e.Agent] = b.Error
 	c.deactivate(e.Agent)
 	if len(b.Denied) > 0 {
 		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})
@@ -264,9 +266,9 @@ func (c *Console) move(e state.Event, b *state.Transition) {
 }
 
 func (c *Console) finish(e state.Event, b *state.AgentFinished) {
-	l, x := c.takePending(e.Agent), c.model.Last(e.Agent)
-	isTold := b.Error != "" && x != nil && x.Status == Failed && x.Error == state.InWords(b.Error, x.verdict())
+	l, isTold := c.takePending(e.Agent), b.Error != "" && b.Error == c.failures[e.Agent]
 	c.failed = c.failed || b.Error != ""
+	delete(c.failures, e.Agent)
 	c.deactivate(e.Agent)
 	if l != nil {
 		if isTold {
