@@ -71,21 +71,18 @@ func (a *App) init(name, ref, dir string) error {
 		return err
 	}
 	for _, path := range paths {
-		if err := writeNew(filepath.Join(dir, path), all[path]); err != nil {
-			return &problem.Problem{Class: problem.ClassRuntime, Where: filepath.Join(dir, path), What: err.Error()}
+		at := filepath.Join(dir, path)
+		err := os.MkdirAll(filepath.Dir(at), 0o755)
+		if err == nil {
+			err = files.WriteNew(at, all[path], 0o644)
 		}
-		fmt.Fprintln(a.Stdout, filepath.Join(dir, path))
+		if err != nil {
+			return problem.OfMachine(at, err)
+		}
+		fmt.Fprintln(a.Stdout, at)
 	}
 	_, err = io.WriteString(a.Stderr, nextSteps(all[".github/workflows/"+name+".yml"]))
 	return err
-}
-
-// writeNew writes a file that is not there.
-func writeNew(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return files.WriteNew(path, data, 0o644)
 }
 
 // nextSteps says what to set, what to push, and what it costs.

@@ -213,7 +213,18 @@ func (c *Cages) compare(mode string) error {
 func (c *Cages) Env() []string { return c.env }
 
 // Agent implements runner.Cages.
-func (c *Cages) Agent(dir string) *cage.Cage {
+func (c *Cages) Agent(dir string) *cage.Cage { return c.at(dir) }
+
+// Script implements runner.Cages.
+func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
+	if c.none != "" {
+		c.told.note("cage: " + filepath.Base(s.Path) + " asks for one and runs without: " + c.none)
+	}
+	return c.at(dir, filepath.Dir(s.Path), s.PayloadFile)
+}
+
+// at is the cage of what works in a directory, and reads some files besides; nil where there is none.
+func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 	if c.isOff || c.none != "" {
 		return nil
 	}
@@ -221,23 +232,7 @@ func (c *Cages) Agent(dir string) *cage.Cage {
 	if err != nil {
 		return cage.Refuse(err)
 	}
-	return cage.New(p)
-}
-
-// Script implements runner.Cages.
-func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
-	if c.isOff {
-		return nil
-	}
-	if c.none != "" {
-		c.told.note("cage: " + filepath.Base(s.Path) + " asks for one and runs without: " + c.none)
-		return nil
-	}
-	p, err := c.in(dir)
-	if err != nil {
-		return cage.Refuse(err)
-	}
-	p.Readable = append(slices.Clone(p.Readable), filepath.Dir(s.Path), s.PayloadFile)
+	p.Readable = append(slices.Clone(p.Readable), readable...)
 	return cage.New(p)
 }
 

@@ -68,7 +68,7 @@ func History(stateDir, id string, shots *workspace.Snapshots) ([]Execution, erro
 	}
 	changes, err := shots.Changes(context.Background(), workspace.Most{})
 	if err != nil {
-		return nil, &problem.Problem{Class: problem.ClassRuntime, Where: "snapshots of " + id, What: err.Error()}
+		return nil, problem.OfMachine("snapshots of "+id, err)
 	}
 	for i := range list {
 		found, ok := changes[list[i].Exec]

@@ -118,18 +118,15 @@ func (s *sealed) change(kind string, v version) {
 
 // check compares a file with its seals. One that is missing counts as empty.
 func (s *sealed) check(dir, name string) error {
+	from, size := io.ReaderAt(bytes.NewReader(nil)), int64(0)
 	f, info, err := files.Open(filepath.Join(dir, filepath.FromSlash(name)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.compare(bytes.NewReader(nil), 0, name)
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		defer f.Close()
+		from, size = f, info.Size()
+	case !errors.Is(err, fs.ErrNotExist):
 		return &Altered{name, err.Error()}
 	}
-	defer f.Close()
-	return s.compare(f, info.Size(), name)
-}
-
-func (s *sealed) compare(from io.ReaderAt, size int64, name string) error {
 	for _, v := range s.versions {
 		if size < v.size || size > v.size && !(s.grows && isTorn(from, v.size, size)) {
 			continue

@@ -35,7 +35,7 @@ func (s *Session) checkCLIs(ctx context.Context) error {
 	var out []error
 	for _, n := range u.Scope.Agents(cmp.Or(u.Now().Backend, protocol.DefaultBackend), u.Options.Jobs, places...) {
 		if err := agents.Check(ctx, s.clis[n.Backend], u.Options.Cage.IsOff()); err != nil {
-			out = append(out, &problem.Problem{Class: problem.ClassRuntime, Where: n.State, What: err.Error()})
+			out = append(out, problem.OfMachine(n.State, err))
 		}
 	}
 	return errors.Join(out...)

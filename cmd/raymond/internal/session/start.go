@@ -24,7 +24,7 @@ import (
 // in dir, after a look through the whole workflow. It returns lint's warnings too, a line each.
 func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, warnings []string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, nil, &problem.Problem{Class: problem.ClassRuntime, Where: "working directory", What: err.Error()}
+		return nil, nil, problem.OfMachine("working directory", err)
 	}
 	r := state.Run{
 		WorkflowID: newID(o, s), Mark: newMark(),
