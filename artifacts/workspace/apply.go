@@ -69,10 +69,6 @@ func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 // so that git need not read all files again. Whatever writes an index may have to
 // look into files, and so runs filters.
 func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
-	var err error
-	if t.now, err = w.git.indexOf(ctx, t.dir); err != nil {
-		return err
-	}
 	off, err := w.git.filtersOff(ctx, t.dir)
 	if err != nil {
 		return err
@@ -125,23 +121,11 @@ func (t *treePlan) indexChanges() string {
 // setHead makes HEAD point to the branch or the commit that it pointed to.
 func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
 	c := call{dir: t.dir}
-	now, err := w.git.output(ctx, c, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil && !exited(err, 1) {
-		return err
-	}
-	ref := strings.TrimSuffix(string(now), "\n")
-	if t.saved.Branch != "" {
-		if ref == "refs/heads/"+t.saved.Branch {
-			return nil
-		}
-		return w.git.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+t.saved.Branch)
-	}
-	id, err := w.git.id(ctx, c, "HEAD")
-	if err != nil && !exited(err, 1) {
-		return err
-	}
-	if ref == "" && id == t.saved.Head {
+	switch want := t.saved; {
+	case want.Branch == t.was.Branch && (want.Branch != "" || want.Head == t.was.Head):
 		return nil
+	case want.Branch != "":
+		return w.git.run(ctx, c, "symbolic-ref", "-m", "raymond: restore", "HEAD", "refs/heads/"+want.Branch)
 	}
 	return w.git.run(ctx, c, "update-ref", "--no-deref", "-m", "raymond: restore", "HEAD", t.saved.Head)
 }

@@ -57,6 +57,7 @@ func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, e
 // compare finds what is to be written and removed, and what is in the way.
 func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if t.isNew {
+		t.was.Head = t.saved.Head
 		for p, want := range t.want.work {
 			if want.mode != modeSub { // what is in a submodule is its own
 				t.write = append(t.write, p)
@@ -71,11 +72,16 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	}
 	defer root.Close()
 	c := &comparison{treePlan: t, disk: newDisk(root), staged: map[string]bool{}, changed: map[string]bool{}}
-	entries, _, err := w.git.status(ctx, t.dir)
+	here, err := w.git.worktree(ctx, t.dir)
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
+	wt, err := w.git.lookAt(ctx, here)
+	if err != nil {
+		return err
+	}
+	t.was = wt.Tree
+	for _, e := range wt.status {
 		c.staged[e.path] = e.kind == 'u' || e.kind == '1' && e.staged != '.'
 		c.changed[e.path] = e.kind == 'u' || e.kind == '1' && e.changed != '.'
 	}

@@ -176,8 +176,8 @@ func (x *giver) commit(ctx context.Context, repository, tree string, m made) (st
 
 // tip returns the commit with the work in a worktree: HEAD, or one on top that has what isn't committed.
 func (x *giver) tip(ctx context.Context, b *given) (string, error) {
-	wt := worktreeAt(b.place)
-	if err := errors.Join(x.git.look(ctx, wt), x.submodules(ctx, b)); err != nil {
+	wt, err := x.git.lookAt(ctx, b.place)
+	if err = errors.Join(err, x.submodules(ctx, b)); err != nil {
 		return "", err
 	}
 	staged, added, err := x.changes(ctx, b, wt.status)

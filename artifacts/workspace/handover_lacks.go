@@ -55,8 +55,8 @@ func (x *giver) submodules(ctx context.Context, b *given) error {
 		if sub == nil || !sameDir(sub.top, dir) {
 			continue // its files are not here
 		}
-		wt := worktreeAt(sub)
-		if err := x.git.look(ctx, wt); err != nil {
+		wt, err := x.git.lookAt(ctx, sub)
+		if err != nil {
 			return err
 		}
 		if len(wt.status) > 0 || wt.Head != have.id {

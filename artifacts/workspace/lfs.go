@@ -38,38 +38,37 @@ func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[st
 // withoutLFS leaves out the files that only look changed because the filter of git
 // LFS was not run: those whose index entry is a pointer to just their content.
 // Packing them would make a save as large as LFS keeps repositories from being.
-func (t *tool) withoutLFS(ctx context.Context, dir string, entries []entry) ([]entry, error) {
+func (t *tool) withoutLFS(ctx context.Context, wt *worktree) error {
 	var paths []string
-	for _, e := range entries {
+	for _, e := range wt.status {
 		if e.pointsElsewhere() {
 			paths = append(paths, e.path)
 		}
 	}
-	filters, err := t.filtered(ctx, dir, paths)
+	filters, err := t.filtered(ctx, wt.Dir, paths)
 	if err != nil || len(filters) == 0 {
-		return entries, err
+		return err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := os.OpenRoot(wt.Dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer root.Close()
-	var kept []entry
-	for _, e := range entries {
-		if e.pointsElsewhere() && filters[e.path] == "lfs" {
-			same, err := t.isPointed(ctx, root, e)
-			if err != nil {
-				return nil, err
-			}
-			if same {
-				e.changed = '.'
-			}
+	for i := range wt.status {
+		e := &wt.status[i]
+		if !e.pointsElsewhere() || filters[e.path] != "lfs" {
+			continue
 		}
-		if e.changed != '.' || e.staged != '.' {
-			kept = append(kept, e)
+		same, err := t.isPointed(ctx, root, *e)
+		if err != nil {
+			return err
+		}
+		if same {
+			e.changed = '.'
 		}
 	}
-	return kept, nil
+	wt.status = slices.DeleteFunc(wt.status, func(e entry) bool { return e.changed == '.' && e.staged == '.' })
+	return nil
 }
 
 func (e *entry) pointsElsewhere() bool {

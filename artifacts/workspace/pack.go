@@ -69,18 +69,17 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	if r.Save, err = p.commit(ctx, w.limit); err != nil {
 		return nil, err
 	}
-	if r.Held, err = p.held(ctx); err != nil {
-		return nil, err
-	}
 	r.Notes = slices.Clone(s.notes)
 	r.Bundle = w.bundle
-	return r, w.write(ctx, p, r)
+	err = w.write(ctx, p, r)
+	r.Held = p.held(r.Needs)
+	return r, err
 }
 
 // write writes the bundle, and what index.json says of it.
 func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	made, err := p.git.bundle(ctx, p.call, bundling{
-		to: filepath.Join(w.To, r.Bundle), reach: p.reach(saveRef), room: w.limit - w.used, limit: w.limit,
+		to: filepath.Join(w.To, r.Bundle), reach: lines(saveRef) + without(p.has), room: w.limit - w.used, limit: w.limit,
 	})
 	var over *inflatedError
 	switch {
@@ -153,24 +152,12 @@ func (p *packer) tips() []string {
 	return slices.Compact(ids)
 }
 
-// held reports whether there is anything that a fresh checkout does not have.
-func (p *packer) held(ctx context.Context) (bool, error) {
-	if !p.src.main || len(p.src.trees) > 1 || len(p.src.trees[0].status) > 0 || p.src.trees[0].Operation != "" ||
-		p.src.base != "" && p.src.trees[0].Head != p.src.base {
-		return true, nil
-	}
-	tips := p.tips()
-	if len(tips) == 0 {
-		return false, nil
-	}
-	c := p.call
-	c.in = strings.NewReader(p.reach(tips...))
-	out, err := p.git.output(ctx, c, "rev-list", "--max-count=1", "--stdin")
-	return len(out) > 0, err
+// held reports whether there is anything that a fresh checkout does not have. The bundle needs the commits that are known.
+func (p *packer) held(needs []string) bool {
+	first := p.src.trees[0]
+	return !p.src.main || len(p.src.trees) > 1 || len(first.status) > 0 || first.Operation != "" ||
+		p.src.base != "" && first.Head != p.src.base || slices.ContainsFunc(p.tips(), func(id string) bool { return !slices.Contains(needs, id) })
 }
-
-// reach names commits and what they reach, but for what is known.
-func (p *packer) reach(tips ...string) string { return lines(tips...) + without(p.has) }
 
 // lines are names for git to read, one a line.
 func lines(names ...string) string {

@@ -72,6 +72,7 @@ type treePlan struct {
 	saved Tree
 	dir   string // here
 	isNew bool   // it has to be made
+	was   Tree   // where HEAD is; of one that has to be made, at the saved commit
 	want  *listing
 
 	now      map[slot]item // the index as it is

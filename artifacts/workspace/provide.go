@@ -181,13 +181,6 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 			ids = append(ids, t.Head)
 		}
 	}
-	missing, err := w.git.missing(ctx, c, ids)
-	if err != nil {
-		return err
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("it lacks commit %s", missing[0])
-	}
 	out, err := w.git.output(ctx, c, "rev-list", "--parents", "--no-walk", p.saved.Save)
 	if err != nil {
 		return err

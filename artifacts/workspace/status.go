@@ -44,24 +44,48 @@ type entry struct {
 	isSubmodule bool
 }
 
-// status returns what in a worktree differs from HEAD and the index. Filters that the
-// repository sets are not run: what they would change shows as changed, but for that of git LFS.
-func (t *tool) status(ctx context.Context, dir string, options ...string) ([]entry, []byte, error) {
-	off, err := t.filtersOff(ctx, dir)
+// lookAt finds the branch and the commit of a worktree, and what it differs in from that.
+func (t *tool) lookAt(ctx context.Context, p *place) (*worktree, error) {
+	wt := worktreeAt(p)
+	return wt, t.look(ctx, wt)
+}
+
+// look is lookAt for a worktree that was looked at before. Filters that the repository sets are not run: what they
+// would change shows as changed, but for that of git LFS.
+func (t *tool) look(ctx context.Context, wt *worktree) error {
+	off, err := t.filtersOff(ctx, wt.Dir)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	args := append([]string{"status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"}, options...)
-	out, err := t.output(ctx, call{dir: dir, settings: off}, args...)
+	wt.raw, err = t.output(ctx, call{dir: wt.Dir, settings: off}, "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind",
+		"--untracked-files=all", "--ignore-submodules=dirty", "--no-renames")
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	entries, err := parseStatus(string(out))
-	if err != nil {
-		return nil, nil, err
+	wt.Branch, wt.Head, wt.Operation, wt.status = "", "", operation(wt.gitDir), nil
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(wt.raw), "\x00"), "\x00") {
+		if err := wt.read(line); err != nil {
+			return err
+		}
 	}
-	entries, err = t.withoutLFS(ctx, dir, entries)
-	return entries, out, err
+	return t.withoutLFS(ctx, wt)
+}
+
+// read reads a line of git's status.
+func (wt *worktree) read(line string) error {
+	about, isHeader := strings.CutPrefix(line, "# ")
+	key, value, _ := strings.Cut(about, " ")
+	switch {
+	case !isHeader:
+		e, err := parseEntry(line)
+		wt.status = append(wt.status, e)
+		return err
+	case key == "branch.oid" && isID(value):
+		wt.Head = value
+	case key == "branch.head" && isBranch(value) && value != "(detached)":
+		wt.Branch = value
+	}
+	return nil
 }
 
 // filtersOff are the settings that turn off every filter that is set.
@@ -86,21 +110,6 @@ func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 			setting{key[:dot] + ".process", ""}, setting{key[:dot] + ".required", "false"})
 	}
 	return off, nil
-}
-
-func parseStatus(out string) ([]entry, error) {
-	var entries []entry
-	for line := range strings.SplitSeq(out, "\x00") {
-		if line == "" || strings.HasPrefix(line, "# ") {
-			continue
-		}
-		e, err := parseEntry(line)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
 }
 
 func parseEntry(line string) (entry, error) {

@@ -155,8 +155,8 @@ func (t *shotTool) tidy() {
 
 // once takes a snapshot, or returns errMovedNow.
 func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) error {
-	wt := worktreeAt(p)
-	if err := t.git.look(ctx, wt); err != nil {
+	wt, err := t.git.lookAt(ctx, p)
+	if err != nil {
 		return err
 	}
 	one := Snapshot{Exec: shot.Exec, IsStart: shot.IsStart, Agent: shot.Agent, State: shot.State, IsShared: shot.IsShared,
@@ -183,21 +183,6 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) 
 func (s *Snapshot) message() (string, error) {
 	data, err := json.Marshal(s, json.Deterministic(true))
 	return string(data), err
-}
-
-// look finds the branch and the commit of a worktree, and what it differs in from that.
-func (t *tool) look(ctx context.Context, wt *worktree) (err error) {
-	wt.status, wt.raw, err = t.status(ctx, wt.Dir, "--branch", "--no-ahead-behind")
-	wt.Branch, wt.Head, wt.Operation = "", "", operation(wt.gitDir)
-	for line := range strings.SplitSeq(string(wt.raw), "\x00") {
-		if id, ok := strings.CutPrefix(line, "# branch.oid "); ok && isID(id) {
-			wt.Head = id
-		}
-		if name, ok := strings.CutPrefix(line, "# branch.head "); ok && isBranch(name) && name != "(detached)" {
-			wt.Branch = name
-		}
-	}
-	return err
 }
 
 // base finds what the files of a snapshot are compared with: the snapshot before it in the
