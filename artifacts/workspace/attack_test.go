@@ -93,10 +93,8 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	default:
 		write(t, here.checkout(), ".git/config", read(t, here.checkout(), ".git/config")+text)
 	}
-	g := &workspace.Git{Env: homeWith(t, home)}
-	_, err := g.Restore(t.Context(), workspace.Restoring{
-		From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: forge.URL,
-	})
+	g := &workspace.Git{Env: homeWith(t, home), Token: "secret", ServerURL: forge.URL}
+	_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 	if !isConflict(err) {
 		t.Errorf("error: got %v, want a conflict, because the server has no such commit", err)
 	}
@@ -117,7 +115,8 @@ func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site,
 	old, saved := worked(t)
 	here = clone(t, otherRemote(t, "x"))
 	git(t, here.checkout(), "remote", "set-url", "origin", origin)
-	_, err = g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: server})
+	g.Token, g.ServerURL = "secret", server
+	_, err = g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 	return here, err
 }
 

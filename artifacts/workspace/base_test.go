@@ -95,8 +95,8 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 			git(t, here.checkout(), "config", "http."+server.URL+"/.extraheader", "AUTHORIZATION: basic stale")
 		}
 		asked.headers = nil
-		r := workspace.Restoring{From: saved, Dir: relocated(old, here), Token: "secret", ServerURL: test.server}
-		_, err := new(workspace.Git).Restore(context.Background(), r)
+		g := &workspace.Git{Token: "secret", ServerURL: test.server}
+		_, err := g.Restore(context.Background(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 		if !isConflict(err) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("token for %q: got error %v, want a conflict without the token", test.server, err)
 		}

@@ -10,25 +10,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// Bringing is work that is added to the repositories here as branches.
-type Bringing struct {
-	Restoring
-	// Branches has, by its name, the directory here in whose worktree a branch was made.
-	Branches map[string]string
-}
-
 // Bring adds the work of a save as branches, each with a commit that has the files of a
-// worktree, tracked and untracked, on top of the commit that it was at. Neither worktrees
+// worktree, tracked and untracked, on top of the commit that it was at: by the name of a branch, the directory
+// here in whose worktree it was made. Neither worktrees
 // nor other branches are touched. It returns notes for people on what could not be added;
 // the errors are those of Restore.
-func (g *Git) Bring(ctx context.Context, b Bringing) (notes []string, err error) {
-	w, all, err := g.begin(b.Restoring, "bring")
+func (g *Git) Bring(ctx context.Context, r Restoring, branches map[string]string) (notes []string, err error) {
+	w, all, err := g.begin(r, "bring")
 	if w == nil {
 		return nil, err
 	}
 	defer w.git.close()
 	for i := range all {
-		if err := w.bring(ctx, &all[i], b.Branches); err != nil {
+		if err := w.bring(ctx, &all[i], branches); err != nil {
 			return w.notes, err
 		}
 	}

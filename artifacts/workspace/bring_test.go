@@ -29,11 +29,8 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 			t.Fatalf("save: %+v, %v", saved, err)
 		}
 		where := relocated(there, here)
-		notes, err := (&workspace.Git{}).Bring(t.Context(), workspace.Bringing{
-			Restoring: workspace.Restoring{From: to, Dir: where},
-			Branches: map[string]string{
-				"raymond/" + name: where(filepath.Join(dir, "sub")), "raymond/" + name + "_side": where(beside), "raymond/elsewhere": "/nowhere",
-			},
+		notes, err := (&workspace.Git{}).Bring(t.Context(), workspace.Restoring{From: to, Dir: where}, map[string]string{
+			"raymond/" + name: where(filepath.Join(dir, "sub")), "raymond/" + name + "_side": where(beside), "raymond/elsewhere": "/nowhere",
 		})
 		if err != nil || len(notes) > 0 {
 			t.Fatalf("bring: %q, %v", notes, err)

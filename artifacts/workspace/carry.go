@@ -16,16 +16,9 @@ type Carried struct {
 	Left  int // how many older ones there was no room for
 }
 
-// Packing says where snapshots are packed, and how.
-type Packing struct {
-	To    string // a new file
-	Base  string // the commit that the job was checked out at; "" for unknown
-	Limit int64  // bytes
-}
-
-// Pack writes snapshots as a git bundle: the newest ones, as many as there is room for. What
-// origin has is left out.
-func (s *Snapshots) Pack(ctx context.Context, p Packing) (Carried, error) {
+// Pack writes snapshots as a git bundle, a new file: the newest ones, as many as there is room for. What
+// origin has is left out. base is the commit that the job was checked out at; "" for unknown.
+func (s *Snapshots) Pack(ctx context.Context, to, base string) (Carried, error) {
 	t, err := s.open()
 	if t == nil {
 		return Carried{}, err
@@ -35,13 +28,18 @@ func (s *Snapshots) Pack(ctx context.Context, p Packing) (Carried, error) {
 	if err != nil || len(all) == 0 {
 		return Carried{}, err
 	}
-	known, err := t.elsewhere(ctx, all, p.Base)
+	known, err := t.elsewhere(ctx, all, base)
 	if err != nil {
 		return Carried{}, err
 	}
+	b := bundling{to: to, room: s.limit(), limit: s.limit()}
 	// Half of them are left out until the rest fits.
 	for n := len(all); n > 0; n /= 2 {
-		fits, err := t.pack(ctx, p, all[len(all)-n:], known)
+		b.reach = without(known)
+		for _, one := range all[len(all)-n:] {
+			b.reach += one.ref() + "\n"
+		}
+		fits, err := t.pack(ctx, b)
 		if err != nil || fits {
 			return Carried{n, len(all) - n}, errors.Join(err, ctx.Err())
 		}
@@ -63,16 +61,9 @@ func (t *shotTool) elsewhere(ctx context.Context, all []Snapshot, base string) (
 	return t.git.known(ctx, p, at, base)
 }
 
-// pack writes a bundle of snapshots without the commits that are known, and reports whether that is as small as
-// it has to be.
-func (t *shotTool) pack(ctx context.Context, p Packing, shots []Snapshot, known []string) (fits bool, err error) {
-	var names []string
-	for _, s := range shots {
-		names = append(names, s.ref())
-	}
-	_, err = t.git.bundle(ctx, t.call(), bundling{
-		to: p.To, reach: lines(names...) + without(known), room: p.Limit, limit: p.Limit,
-	})
+// pack writes a bundle, and reports whether that is as small as it has to be.
+func (t *shotTool) pack(ctx context.Context, b bundling) (fits bool, err error) {
+	_, err = t.git.bundle(ctx, t.call(), b)
 	var over *inflatedError
 	if errors.Is(err, errFull) || errors.As(err, &over) {
 		return false, nil
@@ -80,25 +71,17 @@ func (t *shotTool) pack(ctx context.Context, p Packing, shots []Snapshot, known 
 	return err == nil, err
 }
 
-// Arrival says where snapshots come from, and where what they are of lies here.
-type Arrival struct {
-	Restoring       // from a folder with a bundle named BundleName, which Pack wrote on this machine or another one
-	Limit     int64 // bytes of the bundle at most
-	// Dirs are the directories in which the run works here. Snapshots of other repositories
-	// are left out.
-	Dirs []string
-}
-
-// Unpack makes the repository of a bundle. Nothing in that is trusted; with an error there
-// are no snapshots.
-func (s *Snapshots) Unpack(ctx context.Context, a Arrival) error {
+// Unpack makes the repository of a bundle, named BundleName in the folder that it is restored from, which Pack wrote on
+// this machine or another one. Snapshots of other repositories than those of dirs, the directories in which the run works
+// here, are left out. Nothing in the bundle is trusted; with an error there are no snapshots.
+func (s *Snapshots) Unpack(ctx context.Context, r Restoring, dirs []string) error {
 	plain, err := s.git.open()
 	if err != nil {
 		return err
 	}
 	defer plain.close()
 	t := &shotTool{git: plain, dir: s.dir}
-	if err = t.arrive(ctx, newRestorer(plain, a.Restoring, a.Limit), a.Dirs); err != nil {
+	if err = t.arrive(ctx, newRestorer(plain, r), dirs); err != nil {
 		err = errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return err

@@ -91,8 +91,8 @@ func TestForgedSnapshots(t *testing.T) {
 			bundle := forgeShots(t, remote, s, test.forging)
 			before := withoutObjects(t, s.checkout())
 			at := filepath.Join(t.TempDir(), "snapshots.git")
-			shots := new(workspace.Git).OpenSnapshots(at)
-			err := shots.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle)}, Limit: mebi, Dirs: []string{s.checkout()}})
+			shots := (&workspace.Git{Limit: mebi}).OpenSnapshots(at)
+			err := shots.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle)}, []string{s.checkout()})
 			list, listErr := shots.List(t.Context())
 			if listErr != nil {
 				t.Fatal(listErr)
@@ -129,8 +129,8 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	}
 	bundle, _ := packed(t, shots, 16*mebi)
 	here := clone(t, remote)
-	there := snapshots(t, new(workspace.Git))
-	err := there.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(s, here)}, Limit: mebi, Dirs: []string{here.checkout()}})
+	there := snapshots(t, &workspace.Git{Limit: mebi})
+	err := there.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(s, here)}, []string{here.checkout()})
 	if err == nil || !strings.Contains(err.Error(), "when unpacked") {
 		t.Errorf("unpacked: got %v, want an error", err)
 	}

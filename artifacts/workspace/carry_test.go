@@ -20,7 +20,7 @@ const mebi = 1 << 20
 func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, workspace.Carried) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), workspace.BundleName)
-	c, err := shots.Pack(t.Context(), workspace.Packing{To: to, Limit: limit})
+	c, err := shots.Within(limit).Pack(t.Context(), to, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots 
 	t.Helper()
 	shots := snapshots(t, new(workspace.Git))
 	dirs := []string{here.checkout(), clone(t, sharedRemote(t)).checkout(), clone(t, sharedRemote(t)).checkout()}
-	err := shots.Unpack(t.Context(), workspace.Arrival{Restoring: workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(old, here)}, Limit: mebi, Dirs: dirs})
+	err := shots.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(old, here)}, dirs)
 	if err != nil {
 		t.Fatal(err)
 	}

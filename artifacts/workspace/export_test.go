@@ -20,6 +20,13 @@ var (
 // Within sets how long one run of git may take.
 func (g *Git) Within(d time.Duration) { g.within = d }
 
+// Within are the same snapshots, packed within another limit.
+func (s *Snapshots) Within(limit int64) *Snapshots {
+	g := *s.git
+	g.Limit = limit
+	return g.OpenSnapshots(s.dir)
+}
+
 // WeighPack is weighPack.
 var WeighPack = weighPack
 

@@ -30,6 +30,9 @@ type Git struct {
 	// Temp is an existing folder that agents can't write to, for what is needed
 	// meanwhile; "" for that of the system.
 	Temp string
+	// Token is shown to the server at ServerURL ("https://github.com"), and to no
+	// other, when commits have to be fetched; "" for none.
+	Token, ServerURL string
 	// IsFree says that git runs in no cage. In one, which only Linux has, it can read and
 	// write what it works on and Temp alone, and reaches no network but to fetch, which a git
 	// in a repository of our own does.
@@ -59,12 +62,12 @@ const commandWithin = 5 * time.Minute
 
 // tool runs git, for one operation of this package.
 type tool struct {
-	path   string
-	env    []string
-	within time.Duration
-	temp   string   // a folder of our own
-	caged  bool     // it runs in a cage
-	reads  []string // what every run of git may read: the machine's files and the program's
+	of    *Git
+	path  string
+	env   []string
+	temp  string   // a folder of our own
+	caged bool     // it runs in a cage
+	reads []string // what every run of git may read: the machine's files and the program's
 
 	settingsFiles []string // of the user and the machine
 	machine       []setting
@@ -90,7 +93,7 @@ func (g *Git) open() (*tool, error) {
 	if temp, err = filepath.EvalSymlinks(temp); err != nil {
 		return nil, err
 	}
-	t := &tool{path: path, within: cmp.Or(g.within, commandWithin), temp: temp, caged: !g.IsFree && cage.Program != "", reads: readBy(path, base), settingsFiles: settingsFiles(base),
+	t := &tool{of: g, path: path, temp: temp, caged: !g.IsFree && cage.Program != "", reads: readBy(path, base), settingsFiles: settingsFiles(base),
 		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
 	t.env = append(env, "GIT_ALLOW_PROTOCOL=none", "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
@@ -176,7 +179,8 @@ func (t *tool) objects(ctx context.Context, c call, format string, names []strin
 // run runs git. The first argument is the command. Git ends with the context, and after
 // a time of its own.
 func (t *tool) run(ctx context.Context, c call, args ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.within, fmt.Errorf("git %s took more than %v", args[0], t.within))
+	within := cmp.Or(t.of.within, commandWithin)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("git %s took more than %v", args[0], within))
 	defer cancel()
 	env, err := t.environ(ctx, c)
 	if err != nil {

@@ -96,8 +96,8 @@ func (w *restorer) fetch(ctx context.Context, p *plan, ids []string, areCommits 
 	if areCommits && h.origin.filter != "" {
 		args = append(args, "--filter="+h.origin.filter)
 	}
-	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, w.ServerURL), in: strings.NewReader(lines(ids...))}
-	c.settings = append(h.origin.settings(w.ServerURL, w.Token), setting{"fetch.unpackLimit", "1"}) // what comes stays a pack
+	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, w.git.of.ServerURL), in: strings.NewReader(lines(ids...))}
+	c.settings = append(h.origin.settings(w.git.of.ServerURL, w.git.of.Token), setting{"fetch.unpackLimit", "1"}) // what comes stays a pack
 	if err := w.git.run(ctx, c, append(args, "origin")...); err != nil {
 		return err
 	}

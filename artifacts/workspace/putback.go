@@ -65,7 +65,7 @@ func (t *shotTool) put(ctx context.Context, one *Snapshot, p *plan, dir string) 
 	if err := t.lend(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
-	w := newRestorer(t.git, Restoring{Dir: func(string) string { return dir }}, defaultLimit)
+	w := newRestorer(t.git, Restoring{Dir: func(string) string { return dir }})
 	if err := w.planBranches(ctx, p); err != nil {
 		return nil, err
 	}

@@ -21,9 +21,6 @@ type Restoring struct {
 	// Dir returns where a directory of the machine that made the save lies here; nil
 	// for the same place.
 	Dir func(string) string
-	// Token is shown to the server at ServerURL ("https://github.com"), and to no
-	// other, when commits have to be fetched; "" for none.
-	Token, ServerURL string
 }
 
 // Conflict is the error of a restore that would have lost something, or that lacks
@@ -102,14 +99,14 @@ func (g *Git) begin(r Restoring, what string) (*restorer, []repository, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s the work in git worktrees: %w", what, err)
 	}
-	return newRestorer(t, r, g.limit()), x.Repositories, nil
+	return newRestorer(t, r), x.Repositories, nil
 }
 
-func newRestorer(t *tool, r Restoring, limit int64) *restorer {
+func newRestorer(t *tool, r Restoring) *restorer {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
-	return &restorer{git: t, Restoring: r, limit: limit}
+	return &restorer{git: t, Restoring: r, limit: t.of.limit()}
 }
 
 func (w *restorer) note(format string, args ...any) {

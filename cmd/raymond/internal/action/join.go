@@ -15,7 +15,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -144,7 +143,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 		if err != nil {
 			return err
 		}
-		notes, err := s.git.Bring(ctx, workspace.Bringing{Branches: branchesOf(j.ran[i]), Restoring: s.restoring(found, where)})
+		notes, err := s.git.Bring(ctx, restoring(found, where), branchesOf(j.ran[i]))
 		if err := restored(s.log, notes, err); err != nil {
 			return err
 		}

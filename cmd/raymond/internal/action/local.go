@@ -48,7 +48,7 @@ func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) e
 	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope")); err != nil {
 		return err
 	}
-	notes, err := s.git.Restore(ctx, workspace.Restoring{From: from, Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL")})
+	notes, err := s.git.Restore(ctx, workspace.Restoring{From: from})
 	b.hasWork = workspace.Held(from)
 	if err := restored(s.log, notes, err); err != nil {
 		return err

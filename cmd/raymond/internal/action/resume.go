@@ -99,12 +99,8 @@ func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err err
 	return nil
 }
 
-// snapshotsWithin is how long it may take to bring snapshots back, and maxSnapshots how large a bundle of them may be,
-// in bytes: any that a checkpoint holds.
-const (
-	snapshotsWithin = time.Minute
-	maxSnapshots    = 256 << 20
-)
+// snapshotsWithin is how long it may take to bring snapshots back.
+const snapshotsWithin = time.Minute
 
 // unpackSnapshots adds the snapshots of a checkpoint, if it has any, to others. dirs are the directories of which they
 // may be.
@@ -117,7 +113,7 @@ func (s *step) unpackSnapshots(ctx context.Context, to *workspace.Snapshots, fou
 	if err != nil {
 		return err
 	}
-	return to.Unpack(ctx, workspace.Arrival{Restoring: s.restoring(found, where), Limit: maxSnapshots, Dirs: dirs})
+	return to.Unpack(ctx, restoring(found, where), dirs)
 }
 
 // bringBack brings what a run that is resumed or followed needs from its checkpoint to this
@@ -134,7 +130,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 		if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope")); err != nil {
 			return nil, err
 		}
-		notes, err := s.git.Restore(ctx, s.restoring(b.found, joined.where))
+		notes, err := s.git.Restore(ctx, restoring(b.found, joined.where))
 		if err := restored(s.log, notes, err); err != nil {
 			return nil, err
 		}
@@ -160,10 +156,8 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 }
 
 // restoring says which work is put back, and where.
-func (s *step) restoring(found *slots.Found, where func(string) string) workspace.Restoring {
-	return workspace.Restoring{
-		From: filepath.Join(found.Dir, "workspace"), Dir: where, Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL"),
-	}
+func restoring(found *slots.Found, where func(string) string) workspace.Restoring {
+	return workspace.Restoring{From: filepath.Join(found.Dir, "workspace"), Dir: where}
 }
 
 // restored tells what was found when work was put back, or why it can't be.

@@ -80,6 +80,7 @@ func newGit(s *step) *workspace.Git {
 	}
 	return &workspace.Git{
 		Path: path, Temp: s.dirs.own, Env: job.ScriptEnviron(s.env.Environ, nil), IsFree: s.in.AllowSudo || s.options.Cage.IsOff(),
+		Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL"),
 	}
 }
 

@@ -92,11 +92,8 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	return w, nil
 }
 
-// How many bytes of snapshots a checkpoint holds, and how long they may take.
-const (
-	maxSnapshots    = 64 << 20
-	snapshotsWithin = 10 * time.Second
-)
+// snapshotsWithin is how long it may take to pack snapshots.
+const snapshotsWithin = 10 * time.Second
 
 // addSnapshots packs the snapshots of the run's files beside its work, and reports whether
 // there are any. That they can't be packed is no reason to store less of the rest.
@@ -106,7 +103,7 @@ func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
 	defer cancel()
-	c, err := p.shots.Pack(ctx, workspace.Packing{To: filepath.Join(to, workspace.BundleName), Base: p.base, Limit: maxSnapshots})
+	c, err := p.shots.Pack(ctx, filepath.Join(to, workspace.BundleName), p.base)
 	switch {
 	case err != nil:
 		w.notes = append(w.notes, "The checkpoint lacks the snapshots of the files, which could not be packed: "+err.Error()+".")
