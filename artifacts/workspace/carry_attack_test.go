@@ -123,7 +123,7 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	s := clone(t, remote)
 	shots := snapshots(t, new(workspace.Git))
 	write(t, s.checkout(), "zeros", strings.Repeat("\x00", 8<<20))
-	take(t, shots, workspace.Shot{Exec: 1, Dir: s.checkout()})
+	take(t, shots, workspace.Snapshot{Exec: 1, Dir: s.checkout()})
 	if _, c := packed(t, shots, mebi); c.Count != 0 {
 		t.Errorf("packed: got %+v, want nothing that nobody would unpack", c)
 	}
@@ -143,7 +143,7 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	shots := new(workspace.Git).OpenSnapshots(at)
-	take(t, shots, workspace.Shot{IsStart: true, Dir: s.checkout()})
+	take(t, shots, workspace.Snapshot{IsStart: true, Dir: s.checkout()})
 	trap := filepath.Join(s.root, "trapped")
 	program := filepath.Join(s.root, "evil")
 	write(t, s.root, "evil", "#!/bin/sh\necho x >> "+trap+"\n")
@@ -164,7 +164,7 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	}
 	shots = new(workspace.Git).OpenSnapshots(at)
 	write(t, s.checkout(), "a", "changed\n")
-	take(t, shots, workspace.Shot{Exec: 1, Dir: s.checkout()})
+	take(t, shots, workspace.Snapshot{Exec: 1, Dir: s.checkout()})
 	if _, err := shots.Changes(t.Context(), workspace.Most{File: mebi, Execution: mebi, All: mebi}); err != nil {
 		t.Error(err)
 	}
@@ -190,7 +190,7 @@ func TestSnapshotsHaveAnEnd(t *testing.T) {
 	n := 0
 	for ; err == nil && n < 100; n++ {
 		write(t, s.checkout(), "noise", noise(400_000)[n*4000:][:4000])
-		err = shots.Take(t.Context(), workspace.Shot{Exec: n + 1, Dir: s.checkout()})
+		err = shots.Take(t.Context(), workspace.Snapshot{Exec: n + 1, Dir: s.checkout()})
 	}
 	if !errors.Is(err, workspace.ErrTooLarge) || n < 16 {
 		t.Errorf("after %d snapshots: got %v, want ErrTooLarge", n, err)

@@ -61,9 +61,9 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	git(t, dir, "add", "dir/b")
 	write(t, dir, "dir/b", "changed\n")
 	write(t, dir, "new", "untracked\n")
-	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
 	write(t, dir, "new", "changed\n")
-	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 2, Dir: dir})
 	want := pictureOf(t, dir)
 	bundle, c := packed(t, shots, mebi)
 	if c != (workspace.Carried{Count: 3}) {
@@ -72,9 +72,9 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 
 	second := clone(t, remote, "--depth=1")
 	shots = unpacked(t, bundle, first, second)
-	take(t, shots, workspace.Shot{Exec: 2, IsStart: true, Dir: second.checkout()})
+	take(t, shots, workspace.Snapshot{Exec: 2, IsStart: true, Dir: second.checkout()})
 	write(t, second.checkout(), "b", "of the second\n")
-	take(t, shots, workspace.Shot{Exec: 3, Dir: second.checkout()})
+	take(t, shots, workspace.Snapshot{Exec: 3, Dir: second.checkout()})
 	bundle, _ = packed(t, shots, mebi)
 
 	third := clone(t, remote)
@@ -114,7 +114,7 @@ func TestTheNewestSnapshotsAreCarried(t *testing.T) {
 	shots := snapshots(t, new(workspace.Git))
 	for i := range 8 {
 		write(t, s.checkout(), "noise", noise(80_000)[i*10_000:(i+1)*10_000])
-		take(t, shots, workspace.Shot{Exec: i + 1, Dir: s.checkout()})
+		take(t, shots, workspace.Snapshot{Exec: i + 1, Dir: s.checkout()})
 	}
 	bundle, c := packed(t, shots, 30_000)
 	if c != (workspace.Carried{Count: 2, Left: 6}) {

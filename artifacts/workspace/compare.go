@@ -71,7 +71,7 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 		return err
 	}
 	defer root.Close()
-	c := &comparison{treePlan: t, disk: newDisk(root), staged: map[string]bool{}, changed: map[string]bool{}}
+	c := &comparison{treePlan: t, root: root, staged: map[string]bool{}, changed: map[string]bool{}}
 	here, err := w.git.worktree(ctx, t.dir)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (t *tool) indexOf(ctx context.Context, dir string) (map[slot]item, error) {
 // comparison compares a worktree with what it should be.
 type comparison struct {
 	*treePlan
-	disk    *disk
+	root    *os.Root
 	staged  map[string]bool // the index is not as HEAD has it
 	changed map[string]bool // the file is not as the index has it
 }
@@ -163,7 +163,7 @@ func (c *comparison) isForeign(p string) bool {
 // file looks at a file that has to be replaced, or is not as the index has it.
 func (c *comparison) file(p string, clean bool) error {
 	want, wanted := c.want.work[p]
-	have, err := c.disk.at(p)
+	have, err := onDisk(c.root, p)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (c *comparison) room() error {
 	}
 	for _, p := range c.write {
 		for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
-			info, err := c.disk.root.Lstat(dir)
+			info, err := c.root.Lstat(dir)
 			switch {
 			case err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err):
 				return err
@@ -204,11 +204,11 @@ func (c *comparison) room() error {
 
 // inside names the files in a folder that has to give way to a file.
 func (c *comparison) inside(p string, gone map[string]bool) error {
-	info, err := c.disk.root.Lstat(p)
+	info, err := c.root.Lstat(p)
 	if err != nil || !info.IsDir() {
 		return nil // nothing is there, or something that was looked at before
 	}
-	top := c.disk.root.Name()
+	top := c.root.Name()
 	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

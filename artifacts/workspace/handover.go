@@ -19,16 +19,13 @@ import (
 // Handing is the work of agents that is handed over to somebody who must not touch what they
 // wrote.
 type Handing struct {
-	Dir    string            // absolute; where the agent works
-	Others map[string]string // directories of other agents, by name: those in other worktrees of the repository become branches
-	Base   string            // the commit of the checkout; without one, or where the agent works elsewhere, nothing is handed over
-	// At, Name and Email are the date and the author of the commits that are made: with the same work, they have
-	// the same hash. Without Name and Email they are those of github-actions[bot].
-	At          time.Time
-	Name, Email string
-	Workflows   bool     // what changed below .github is part of it
-	Known       []string // what Untracked returned before the first agent
-	To          string   // an existing, empty folder, which agents can neither read nor write
+	Dir       string            // absolute; where the agent works
+	Others    map[string]string // directories of other agents, by name: those in other worktrees of the repository become branches
+	Base      string            // the commit of the checkout; without one, or where the agent works elsewhere, nothing is handed over
+	At        time.Time         // the date of the commits that are made: with the same work, they have the same hash
+	Workflows bool              // what changed below .github is part of it
+	Known     []string          // what Untracked returned before the first agent
+	To        string            // an existing, empty folder, which agents can neither read nor write
 }
 
 // HandedOver says where the work is.
@@ -163,13 +160,12 @@ func (t *tool) commitTree(ctx context.Context, c call, tree string, m made) (str
 	return strings.TrimSpace(string(out)), err
 }
 
-// commit makes a commit with the author and the date of all.
+// commit makes a commit of github-actions[bot], with the date of all.
 func (x *giver) commit(ctx context.Context, repository, tree string, m made) (string, error) {
 	c := call{dir: repository, bare: repository}
 	at := fmt.Sprintf("_DATE=@%d +0000", max(x.At.Unix(), 0))
-	name, email := "_NAME="+cmp.Or(x.Name, "github-actions[bot]"), "_EMAIL="+cmp.Or(x.Email, "41898282+github-actions[bot]@users.noreply.github.com")
 	for _, who := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
-		c.env = append(c.env, who+at, who+name, who+email)
+		c.env = append(c.env, who+at, who+"_NAME=github-actions[bot]", who+"_EMAIL=41898282+github-actions[bot]@users.noreply.github.com")
 	}
 	return x.git.commitTree(ctx, c, tree, m)
 }

@@ -35,19 +35,17 @@ type Tree struct {
 	Operation string `json:"operation,omitempty"`
 }
 
-// Trees returns the worktrees of a save, each with its directory on the machine that
-// made the save. A folder without an index holds none. Whatever the index has that no
+// Trees returns the tops of the worktrees of a save, on the machine that made it.
+// A folder without an index holds none. Whatever the index has that no
 // save writes is an error.
-func Trees(from string) ([]Tree, error) {
+func Trees(from string) (tops []string, err error) {
 	x, err := readIndex(from)
-	if err != nil {
-		return nil, err
-	}
-	var trees []Tree
 	for _, r := range x.Repositories {
-		trees = append(trees, r.Trees...)
+		for _, t := range r.Trees {
+			tops = append(tops, t.Dir)
+		}
 	}
-	return trees, nil
+	return tops, err
 }
 
 // Held reports whether a save has anything beyond the commit of its checkout, as Saved.Held says.

@@ -20,10 +20,10 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	write(t, dir, "dir/b", "staged\n")
 	git(t, dir, "add", "-A")
 	write(t, dir, "new", "untracked\n")
-	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
 	want := pictureOf(t, dir)
 	write(t, dir, "later", "of the future\n")
-	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 2, Dir: dir})
 	bundle, _ := packed(t, shots, mebi)
 
 	pusher := clone(t, remote)

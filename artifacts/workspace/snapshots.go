@@ -55,26 +55,16 @@ const allFactor = 16
 // weighEvery is after how many snapshots the size of all is looked at.
 const weighEvery = 8
 
-// Shot says what a snapshot is of.
-type Shot struct {
-	// Exec is the number of the state execution that has ended. Of a start it is the
-	// highest number that there is, 0 for none.
-	Exec         int
-	IsStart      bool // the run was started or resumed; nothing was executed
-	Agent, State string
-	Dir          string // absolute; where it worked
-	// IsShared says that another agent worked in the same folder meanwhile.
-	IsShared bool
-}
-
 // Snapshot is one worktree at one moment.
 type Snapshot struct {
+	// Exec is the number of the state execution that has ended. Of a start it is the
+	// highest number that there is, 0 for none.
 	Exec     int    `json:"exec"`
-	IsStart  bool   `json:"start,omitempty"`
+	IsStart  bool   `json:"start,omitempty"` // the run was started or resumed; nothing was executed
 	Agent    string `json:"agent,omitempty"`
 	State    string `json:"state,omitempty"`
-	IsShared bool   `json:"shared,omitempty"`
-	Seq      int    `json:"seq"` // counts the snapshots in the order in which they were taken
+	IsShared bool   `json:"shared,omitempty"` // another agent worked in the same folder meanwhile
+	Seq      int    `json:"seq"`              // counts the snapshots in the order in which they were taken
 
 	Dir       string `json:"dir"`    // the top of the worktree, absolute
 	Common    string `json:"common"` // the folder that the worktrees of the repository share

@@ -21,7 +21,7 @@ func BenchmarkSnapshot(b *testing.B) {
 		write(b, dir, fmt.Sprintf("new/f%d", i), fmt.Sprintf("file %d\n", i))
 	}
 	shots := snapshots(b, &workspace.Git{IsFree: true})
-	take(b, shots, workspace.Shot{IsStart: true, Dir: dir})
+	take(b, shots, workspace.Snapshot{IsStart: true, Dir: dir})
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
@@ -30,6 +30,6 @@ func BenchmarkSnapshot(b *testing.B) {
 			write(b, dir, fmt.Sprintf("d%d/f%d", i, i), fmt.Sprintf("file %d as of %d\n", i, n))
 		}
 		b.StartTimer()
-		take(b, shots, workspace.Shot{Exec: n, Dir: dir})
+		take(b, shots, workspace.Snapshot{Exec: n, Dir: dir})
 	}
 }

@@ -20,7 +20,7 @@ func snapshots(t testing.TB, g *workspace.Git) *workspace.Snapshots {
 	return g.OpenSnapshots(filepath.Join(t.TempDir(), "run", "snapshots.git"))
 }
 
-func take(t testing.TB, s *workspace.Snapshots, shot workspace.Shot) {
+func take(t testing.TB, s *workspace.Snapshots, shot workspace.Snapshot) {
 	t.Helper()
 	if err := s.Take(context.Background(), shot); err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func take(t testing.TB, s *workspace.Snapshots, shot workspace.Shot) {
 func started(t testing.TB, remote string) (s site, dir string, shots *workspace.Snapshots) {
 	t.Helper()
 	s, shots = clone(t, remote), snapshots(t, new(workspace.Git))
-	take(t, shots, workspace.Shot{IsStart: true, Dir: s.checkout()})
+	take(t, shots, workspace.Snapshot{IsStart: true, Dir: s.checkout()})
 	return s, s.checkout(), shots
 }
 
@@ -71,7 +71,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	write(t, dir, "untracked", "before\n")
 	before := everything(t, dir)
 	shots := snapshots(t, new(workspace.Git))
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	take(t, shots, workspace.Snapshot{IsStart: true, Dir: dir})
 	if diff := cmp.Diff(before, everything(t, dir)); diff != "" {
 		t.Errorf("a snapshot has written to the checkout (-before +after):\n%s", diff)
 	}
@@ -79,16 +79,16 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	write(t, dir, "a", "changed\n")
 	write(t, dir, "dir/new", "new\n")
 	write(t, dir, "ignored", "x\n")
-	take(t, shots, workspace.Shot{Exec: 1, Agent: "main", State: "ONE.md", Dir: filepath.Join(dir, "dir")})
+	take(t, shots, workspace.Snapshot{Exec: 1, Agent: "main", State: "ONE.md", Dir: filepath.Join(dir, "dir")})
 
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-q", "-m", "all")
-	take(t, shots, workspace.Shot{Exec: 2, Agent: "main", State: "TWO.md", Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 2, Agent: "main", State: "TWO.md", Dir: dir})
 
 	if err := errors.Join(os.Remove(filepath.Join(dir, "untracked")), os.Remove(filepath.Join(dir, "a")), os.Symlink("dir", filepath.Join(dir, "a"))); err != nil {
 		t.Fatal(err)
 	}
-	take(t, shots, workspace.Shot{Exec: 5, Agent: "main.1", State: "THREE.md", Dir: dir, IsShared: true})
+	take(t, shots, workspace.Snapshot{Exec: 5, Agent: "main.1", State: "THREE.md", Dir: dir, IsShared: true})
 
 	for exec, want := range map[int][]string{
 		1: {"changed a", "added dir/new"},
@@ -123,7 +123,7 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 	}
 	write(t, dir, "link", "no link\n")
 	write(t, dir, "z", "last\n")
-	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
 
 	all, err := shots.Changes(t.Context(), workspace.Most{File: 1 << 10, Execution: 1 << 20, All: 1 << 20})
 	if err != nil {
@@ -150,14 +150,14 @@ func TestARunBeginsAgainFromWhatItsStartFound(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	open := func() *workspace.Snapshots { return new(workspace.Git).OpenSnapshots(at) }
 	shots := open()
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	take(t, shots, workspace.Snapshot{IsStart: true, Dir: dir})
 	write(t, dir, "a", "of 1\n")
-	take(t, shots, workspace.Shot{Exec: 1, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
 	write(t, dir, "a", "of somebody\n")
 	shots = open() // by a later process
-	take(t, shots, workspace.Shot{Exec: 1, IsStart: true, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 1, IsStart: true, Dir: dir})
 	write(t, dir, "b", "of 2\n")
-	take(t, shots, workspace.Shot{Exec: 2, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 2, Dir: dir})
 
 	list := listed(t, shots)
 	var got []string
@@ -188,7 +188,7 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 			write(t, dir, "x", fmt.Sprintf("of execution %d\n", exec))
 			write(t, dir, "y", fmt.Sprintf("of execution %d\n", exec))
 		}
-		take(t, shots, workspace.Shot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
+		take(t, shots, workspace.Snapshot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
 	}
 	all, err := shots.Changes(t.Context(), workspace.Most{File: 100, Execution: 150, All: 260})
 	if err != nil {
@@ -226,19 +226,19 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	dir := s.checkout()
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	shots := new(workspace.Git).OpenSnapshots(at)
-	take(t, shots, workspace.Shot{IsStart: true, Dir: dir})
+	take(t, shots, workspace.Snapshot{IsStart: true, Dir: dir})
 	for exec := range 4 {
 		write(t, dir, "a", fmt.Sprintf("first time, %d\n", exec+1))
-		take(t, shots, workspace.Shot{Exec: exec + 1, Dir: dir})
+		take(t, shots, workspace.Snapshot{Exec: exec + 1, Dir: dir})
 	}
 	write(t, at, "refs/raymond/snapshots/3.lock", "")
 	write(t, at, "objects/info/alternates.lock", "half")
 	write(t, at, "objects/pack/tmp_pack_x", "half")
 
 	shots = new(workspace.Git).OpenSnapshots(at)
-	take(t, shots, workspace.Shot{Exec: 2, IsStart: true, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 2, IsStart: true, Dir: dir})
 	write(t, dir, "a", "second time, 3\n")
-	take(t, shots, workspace.Shot{Exec: 3, Dir: dir})
+	take(t, shots, workspace.Snapshot{Exec: 3, Dir: dir})
 	list := listed(t, shots)
 	var got []int
 	for _, one := range list {

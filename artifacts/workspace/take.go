@@ -16,16 +16,16 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Take keeps the files of the worktree that a directory lies in. Nothing is written to its
-// repository. The errors are ErrNoWorktree, ErrTooLarge and ErrMoved, wrapped, and those of
+// Take keeps the files of the worktree that a directory, one.Dir, lies in; what else one says of the state execution is
+// kept with them. Nothing is written to the repository. The errors are ErrNoWorktree, ErrTooLarge and ErrMoved, wrapped, and those of
 // git and of files.
-func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
+func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	plain, err := s.git.open()
 	if err != nil {
 		return err
 	}
 	defer plain.close()
-	p, err := plain.worktree(ctx, shot.Dir)
+	p, err := plain.worktree(ctx, one.Dir)
 	if err != nil {
 		return err
 	}
@@ -34,14 +34,14 @@ func (s *Snapshots) Take(ctx context.Context, shot Shot) error {
 		return err
 	}
 	if s.before == nil {
-		if s.before, err = t.last(ctx, shot); err != nil {
+		if s.before, err = t.last(ctx, &one); err != nil {
 			return err
 		}
 	}
 	if err := s.weigh(); err != nil {
 		return err
 	}
-	err = steadily(func() error { return s.once(ctx, t, p, shot) })
+	err = steadily(func() error { return s.once(ctx, t, p, one) })
 	if errors.Is(err, ErrMoved) {
 		err = fmt.Errorf("%s: %w", p.top, err)
 	}
@@ -117,7 +117,7 @@ func borrow(dir, common string) error {
 
 // last finds what the next snapshot builds on. When a run is resumed from a state that is
 // older than the snapshots, those of later executions are removed: they will have others.
-func (t *shotTool) last(ctx context.Context, next Shot) (*last, error) {
+func (t *shotTool) last(ctx context.Context, next *Snapshot) (*last, error) {
 	t.tidy()
 	all, err := t.list(ctx)
 	if err != nil {
@@ -154,13 +154,12 @@ func (t *shotTool) tidy() {
 }
 
 // once takes a snapshot, or returns errMovedNow.
-func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, shot Shot) error {
+func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, one Snapshot) error {
 	wt, err := t.git.lookAt(ctx, p)
 	if err != nil {
 		return err
 	}
-	one := Snapshot{Exec: shot.Exec, IsStart: shot.IsStart, Agent: shot.Agent, State: shot.State, IsShared: shot.IsShared,
-		Seq: s.before.seq + 1, Dir: p.top, Common: p.common, Branch: wt.Branch, Head: wt.Head, Operation: wt.Operation}
+	one.Seq, one.Dir, one.Common, one.Branch, one.Head, one.Operation = s.before.seq+1, p.top, p.common, wt.Branch, wt.Head, wt.Operation
 	if err := t.base(ctx, s.before, &one); err != nil {
 		return err
 	}

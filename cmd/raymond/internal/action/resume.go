@@ -247,18 +247,11 @@ func relocation(here checkpoint.Places, found *slots.Found) (func(string) string
 
 // savedTrees are the tops of the git worktrees of which a checkpoint has work.
 func savedTrees(dir string) ([]string, error) {
-	if _, err := os.Stat(filepath.Join(dir, "index.json")); errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
 	trees, err := workspace.Trees(dir)
 	if err != nil {
-		return nil, &problem.Problem{Class: problem.ClassBadState, Where: "workspace", What: err.Error()}
+		err = &problem.Problem{Class: problem.ClassBadState, Where: "workspace", What: err.Error()}
 	}
-	var tops []string
-	for _, t := range trees {
-		tops = append(tops, t.Dir)
-	}
-	return tops, nil
+	return trees, err
 }
 
 // moveIfThere renames a file of a checkpoint, which may have none of that name.

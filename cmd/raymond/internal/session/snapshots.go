@@ -32,7 +32,7 @@ const (
 // Whatever goes wrong is a note for people: the run goes on without the snapshot. It implements
 // runner.Snapshots.
 type snapshots struct {
-	takeOne  func(context.Context, workspace.Shot) error // is called once at a time
+	takeOne  func(context.Context, workspace.Snapshot) error // is called once at a time
 	reporter runner.Reporter                             // is told notes, from the goroutine that calls the methods
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -43,7 +43,7 @@ type snapshots struct {
 }
 
 // newSnapshots returns snapshots, which have to be closed.
-func newSnapshots(takeOne func(context.Context, workspace.Shot) error, reporter runner.Reporter) *snapshots {
+func newSnapshots(takeOne func(context.Context, workspace.Snapshot) error, reporter runner.Reporter) *snapshots {
 	k := &snapshots{takeOne: takeOne, reporter: reporter, noted: map[string]bool{}, notes: make(chan string, maxNotes)}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k
@@ -53,7 +53,7 @@ func newSnapshots(takeOne func(context.Context, workspace.Shot) error, reporter 
 // them does. It returns when that is done.
 func (k *snapshots) start(run *state.Run) {
 	for _, dir := range checkpoints.Dirs(run) {
-		k.take(workspace.Shot{Exec: run.Progress.Iterations, IsStart: true, Dir: dir})
+		k.take(workspace.Snapshot{Exec: run.Progress.Iterations, IsStart: true, Dir: dir})
 	}
 	k.tell()
 }
@@ -68,7 +68,7 @@ func (k *snapshots) Take(s runner.Shot) <-chan struct{} {
 		if before != nil {
 			<-before
 		}
-		k.take(workspace.Shot{Exec: s.Exec, Agent: s.Agent, State: s.State, Dir: s.Dir, IsShared: s.IsShared})
+		k.take(workspace.Snapshot{Exec: s.Exec, Agent: s.Agent, State: s.State, Dir: s.Dir, IsShared: s.IsShared})
 	}()
 	return done
 }
@@ -90,7 +90,7 @@ func (k *snapshots) close(isCancelled bool) {
 }
 
 // take takes one, after all before it. Why there is none is a note, the same once.
-func (k *snapshots) take(shot workspace.Shot) {
+func (k *snapshots) take(shot workspace.Snapshot) {
 	if k.ctx.Err() != nil || k.slow >= maxSlow {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/runner"
@@ -18,13 +19,13 @@ import (
 
 // taker takes a second for each snapshot, or as long as it is told.
 type taker struct {
-	shots []workspace.Shot
+	shots []workspace.Snapshot
 	busy  bool
 	lasts time.Duration
 	err   error
 }
 
-func (f *taker) take(ctx context.Context, s workspace.Shot) error {
+func (f *taker) take(ctx context.Context, s workspace.Snapshot) error {
 	if f.busy {
 		return errors.New("two at once")
 	}
@@ -67,12 +68,12 @@ func TestOneAtATime(t *testing.T) {
 			}
 		}
 		k.close(false)
-		want := []workspace.Shot{
+		want := []workspace.Snapshot{
 			{Exec: 7, IsStart: true, Dir: "/w"}, {Exec: 7, IsStart: true, Dir: "/w/tree"},
 			{Exec: 8, Agent: "main", State: "A.md", Dir: "/w"}, {Exec: 9, Agent: "main", State: "A.md", Dir: "/w"},
 			{Exec: 10, Agent: "main", State: "A.md", Dir: "/w", IsShared: true},
 		}
-		if diff := cmp.Diff(want, f.shots); diff != "" {
+		if diff := cmp.Diff(want, f.shots, cmpopts.EquateComparable(workspace.Snapshot{})); diff != "" {
 			t.Errorf("snapshots (-want +got):\n%s", diff)
 		}
 		if n.list != nil {
