@@ -22,7 +22,7 @@ type Claimer struct {
 	// Alive asks a process of this machine whether it is there; known is false for
 	// one of another machine.
 	Alive func(Process) (alive, known bool)
-	Sleep func(context.Context, time.Duration) error // nil for forge.Sleep
+	Sleep func(context.Context, time.Duration) error // as forge.Sleep
 
 	stored artifacts.Artifact // the claim, as the service has it
 }
@@ -30,13 +30,6 @@ type Claimer struct {
 // confirmDelay is how long after its store a claim is read back, where somebody who
 // looked before it was there may have replaced it.
 const confirmDelay = time.Second
-
-func (c *Claimer) sleep(ctx context.Context, d time.Duration) error {
-	if c.Sleep == nil {
-		return forge.Sleep(ctx, d)
-	}
-	return c.Sleep(ctx, d)
-}
 
 // Take stores the claim. A *Conflict says that somebody else has the key; any
 // other error is one of the service, which may be asked again later.
@@ -61,7 +54,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 	}
 	if replaced || c.Query.SameIDs {
 		// Somebody who looked before this claim was there may take as long as this one did.
-		if err := c.sleep(ctx, min(confirmDelay+2*time.Since(began), 5*confirmDelay)); err != nil {
+		if err := c.Sleep(ctx, min(confirmDelay+2*time.Since(began), 5*confirmDelay)); err != nil {
 			return err
 		}
 	}
@@ -79,10 +72,10 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 		if err == nil {
 			err = c.lookAt(ctx, s, a)
 		}
-		if isNoAccess(err) {
+		if isA[*NoAccess](err) {
 			return nil
 		}
-		if err != nil && !isGone(err) {
+		if err != nil && !isA[*Gone](err) {
 			return err
 		}
 	}

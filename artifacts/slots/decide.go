@@ -41,18 +41,13 @@ const (
 
 // Facts are what Decide needs to know besides the manifest.
 type Facts struct {
-	Mode      string // as in Query
-	InThisRun bool   // as in Found
-	OlderHere bool   // as in Found
-	RunURL    string // of the workflow run that stored it; "" when unknown
-	RunStatus string // as in Found
-	JobStatus string // as in Found
-	Attempt   int    // of the present workflow run; 0 when unknown
-	Number    int    // of the issue or pull request of the present event; 0 for none
-	Now       time.Time
+	Found          // how it was found; the manifest is not needed
+	Mode    string // as in Query
+	Attempt int    // of the present workflow run; 0 when unknown
+	Number  int    // of the issue or pull request of the present event; 0 for none
+	Now     time.Time
 
-	Follows Named  // is to be resumed, or a later one; zero for any
-	Digest  string // as in Found
+	Follows Named // is to be resumed, or a later one; zero for any
 
 	Budget        state.USD // of the present job; 0 for none
 	MaxIterations int       // of the present job; 0 for none

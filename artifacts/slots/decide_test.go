@@ -42,20 +42,20 @@ var stored = time.Unix(1e9, 0)
 
 func everyStatus() []foundRun {
 	usage, conflict, over := slots.ClassUsage, slots.ClassConflict, slots.ClassOverLimit
-	rerun := slots.Facts{InThisRun: true, Attempt: 2}
-	limited := slots.Facts{InThisRun: true, Attempt: 2, Budget: 12 * state.Dollar, MaxIterations: 50}
+	rerun := slots.Facts{Found: slots.Found{InThisRun: true}, Attempt: 2}
+	limited := slots.Facts{Found: slots.Found{InThisRun: true}, Attempt: 2, Budget: 12 * state.Dollar, MaxIterations: 50}
 	return []foundRun{
 		{"suspended", state.Suspended, slots.Facts{}, "resume", "resume", "resume"},
 		{"cancelled", state.Cancelled, slots.Facts{}, "resume", "resume", "resume"},
 		{"completed", state.Completed, slots.Facts{}, "new", usage, usage},
 		{"unknown", "paused", slots.Facts{}, "new", usage, usage},
 
-		{"running, run over", state.Running, slots.Facts{RunStatus: "completed"}, "resume", "resume", "resume"},
-		{"running, this run, job over", state.Running, slots.Facts{InThisRun: true, JobStatus: "completed"}, "resume", "resume", "resume"},
-		{"running, this run, job goes on", state.Running, slots.Facts{InThisRun: true, JobStatus: "in_progress", Now: stored.Add(time.Hour)}, conflict, conflict, conflict},
-		{"running, this run, just stored", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(119 * time.Second)}, conflict, conflict, conflict},
-		{"running, this run, long ago", state.Running, slots.Facts{InThisRun: true, Now: stored.Add(120 * time.Second)}, "resume", "resume", "resume"},
-		{"running, in progress", state.Running, slots.Facts{RunStatus: "in_progress"}, conflict, conflict, conflict},
+		{"running, run over", state.Running, slots.Facts{Found: slots.Found{RunStatus: "completed"}}, "resume", "resume", "resume"},
+		{"running, this run, job over", state.Running, slots.Facts{Found: slots.Found{InThisRun: true, JobStatus: "completed"}}, "resume", "resume", "resume"},
+		{"running, this run, job goes on", state.Running, slots.Facts{Found: slots.Found{InThisRun: true, JobStatus: "in_progress"}, Now: stored.Add(time.Hour)}, conflict, conflict, conflict},
+		{"running, this run, just stored", state.Running, slots.Facts{Found: slots.Found{InThisRun: true}, Now: stored.Add(119 * time.Second)}, conflict, conflict, conflict},
+		{"running, this run, long ago", state.Running, slots.Facts{Found: slots.Found{InThisRun: true}, Now: stored.Add(120 * time.Second)}, "resume", "resume", "resume"},
+		{"running, in progress", state.Running, slots.Facts{Found: slots.Found{RunStatus: "in_progress"}}, conflict, conflict, conflict},
 		{"running, unknown", state.Running, slots.Facts{}, conflict, conflict, conflict},
 
 		{"failed", state.Failed, slots.Facts{}, "new", usage, "resume"},
@@ -73,20 +73,20 @@ func everyStatus() []foundRun {
 		{"attempt 2 of another run, failed", state.Failed, slots.Facts{Attempt: 2}, "new", usage, "resume"},
 		{"re-run, completed", state.Completed, rerun, "restore", "restore", "restore"},
 		{"attempt 2 of another run, completed", state.Completed, slots.Facts{Attempt: 2}, "new", usage, usage},
-		{"a job before it, completed", state.Completed, slots.Facts{InThisRun: true, Attempt: 1}, "new", usage, usage},
-		{"continued elsewhere, completed", state.Completed, slots.Facts{OlderHere: true, Attempt: 1}, "restore", "restore", "restore"},
-		{"continued elsewhere, in progress", state.Running, slots.Facts{OlderHere: true, RunStatus: "in_progress"}, conflict, conflict, conflict},
-		{"continued elsewhere, failed", state.Failed, slots.Facts{OlderHere: true, Attempt: 1}, "new", usage, "resume"},
-		{"re-run, continued elsewhere, failed", state.Failed, slots.Facts{OlderHere: true, Attempt: 2}, "resume", "resume", "resume"},
-		{"re-run, continued elsewhere, over budget", state.OverBudget, slots.Facts{OlderHere: true, Attempt: 2, Budget: 12 * state.Dollar}, over, over, over},
+		{"a job before it, completed", state.Completed, slots.Facts{Found: slots.Found{InThisRun: true}, Attempt: 1}, "new", usage, usage},
+		{"continued elsewhere, completed", state.Completed, slots.Facts{Found: slots.Found{OlderHere: true}, Attempt: 1}, "restore", "restore", "restore"},
+		{"continued elsewhere, in progress", state.Running, slots.Facts{Found: slots.Found{OlderHere: true, RunStatus: "in_progress"}}, conflict, conflict, conflict},
+		{"continued elsewhere, failed", state.Failed, slots.Facts{Found: slots.Found{OlderHere: true}, Attempt: 1}, "new", usage, "resume"},
+		{"re-run, continued elsewhere, failed", state.Failed, slots.Facts{Found: slots.Found{OlderHere: true}, Attempt: 2}, "resume", "resume", "resume"},
+		{"re-run, continued elsewhere, over budget", state.OverBudget, slots.Facts{Found: slots.Found{OlderHere: true}, Attempt: 2, Budget: 12 * state.Dollar}, over, over, over},
 		{"re-run, over budget", state.OverBudget, limited, over, over, over},
 		{"re-run, over iterations", state.OverIterations, limited, over, over, over},
-		{"re-run, over iterations, larger", state.OverIterations, slots.Facts{InThisRun: true, Attempt: 2, MaxIterations: 51}, "resume", "resume", "resume"},
+		{"re-run, over iterations, larger", state.OverIterations, slots.Facts{Found: slots.Found{InThisRun: true}, Attempt: 2, MaxIterations: 51}, "resume", "resume", "resume"},
 
 		{"changed, take", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "take"}, "resume", "resume", "resume"},
 		{"changed, new", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "new"}, "new", conflict, conflict},
 		{"changed, refuse", state.Suspended, slots.Facts{Changed: []string{"A.md"}, ChangedWorkflow: "refuse"}, conflict, conflict, conflict},
-		{"changed and driven", state.Running, slots.Facts{Changed: []string{"A.md"}, RunStatus: "in_progress"}, conflict, conflict, conflict},
+		{"changed and driven", state.Running, slots.Facts{Found: slots.Found{RunStatus: "in_progress"}, Changed: []string{"A.md"}}, conflict, conflict, conflict},
 	}
 }
 
@@ -155,7 +155,7 @@ func TestWhatWasLeftOut(t *testing.T) {
 // its main part has left behind.
 func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
-	for _, f := range []slots.Facts{{Mode: slots.Auto}, {Mode: slots.Auto, InThisRun: true, JobStatus: "in_progress"}} {
+	for _, f := range []slots.Facts{{Mode: slots.Auto}, {Mode: slots.Auto, Found: slots.Found{InThisRun: true, JobStatus: "in_progress"}}} {
 		if v := slots.Decide(m, f); v.Action != slots.Resume {
 			t.Errorf("%+v: got %+v, want it taken up", f, v)
 		}
@@ -167,7 +167,7 @@ func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
 func TestARerunNeedsNoRunThatCanBeResumed(t *testing.T) {
 	for _, status := range []state.Status{state.Completed, state.Failed, state.Suspended, state.Cancelled, state.OverBudget, state.OverIterations, state.Running} {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, TotalUSD: 12 * state.Dollar, Iterations: 50}
-		f := slots.Facts{Mode: id, RunStatus: "completed", Budget: state.Dollar, MaxIterations: 1, Changed: []string{"A.md"}}
+		f := slots.Facts{Found: slots.Found{RunStatus: "completed"}, Mode: id, Budget: state.Dollar, MaxIterations: 1, Changed: []string{"A.md"}}
 		if d := slots.DecideRerun(m, f); d.Action != slots.Resume {
 			t.Errorf("%s: got %+v, want it run again with the states of now", status, d)
 		}
@@ -176,7 +176,7 @@ func TestARerunNeedsNoRunThatCanBeResumed(t *testing.T) {
 			t.Errorf("%s, without its conversations: got %+v, want it refused", status, d)
 		}
 	}
-	f := slots.Facts{Mode: id, RunStatus: "in_progress"}
+	f := slots.Facts{Found: slots.Found{RunStatus: "in_progress"}, Mode: id}
 	if d := slots.DecideRerun(&checkpoint.Manifest{WorkflowID: id, Status: state.Running}, f); decision(d) != slots.ClassConflict {
 		t.Errorf("a run that is driven: got %+v, want a conflict", d)
 	}

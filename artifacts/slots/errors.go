@@ -77,12 +77,7 @@ func (e *Gone) Error() string {
 // Unwrap returns the cause.
 func (e *Gone) Unwrap() error { return e.Err }
 
-func isNoAccess(err error) bool {
-	_, is := errors.AsType[*NoAccess](err)
-	return is
-}
-
-func isGone(err error) bool {
-	_, is := errors.AsType[*Gone](err)
+func isA[T error](err error) bool {
+	_, is := errors.AsType[T](err)
 	return is
 }

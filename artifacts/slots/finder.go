@@ -125,9 +125,9 @@ func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 		return found, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("look for a checkpoint: %w", context.Cause(ctx))
-	case q.Mode == Auto && (isNoAccess(err) || isGone(err) || errors.Is(err, ErrListTooLong)):
+	case q.Mode == Auto && (isA[*NoAccess](err) || isA[*Gone](err) || errors.Is(err, ErrListTooLong)):
 		found.Warning = err.Error() + "; a new run starts"
-		found.NoAccess = isNoAccess(err)
+		found.NoAccess = isA[*NoAccess](err)
 		return found, nil
 	}
 	return nil, err

@@ -39,7 +39,7 @@ func TestACheckpointFollowsTheNamedOne(t *testing.T) {
 		"an older one, not named":   {of(4, other), other, slots.Named{}, "resume"},
 		"none, and none was named ": {nil, "", slots.Named{}, "new"},
 	} {
-		got := slots.Decide(c.m, slots.Facts{Mode: slots.Auto, Follows: c.follows, Digest: c.digest})
+		got := slots.Decide(c.m, slots.Facts{Found: slots.Found{Digest: c.digest}, Mode: slots.Auto, Follows: c.follows})
 		if decision(got) != c.want || c.want == slots.ClassConflict && got.Hint == "" {
 			t.Errorf("%s: got %+v, want %s", name, got, c.want)
 		}

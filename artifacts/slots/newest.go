@@ -19,7 +19,7 @@ const maxCompared = 5
 // the other lacks.
 func (s *search) newestOfRun(ctx context.Context, chosen *Found) (*Found, error) {
 	others, err := s.continued(ctx, chosen)
-	if isNoAccess(err) && chosen.InThisRun {
+	if isA[*NoAccess](err) && chosen.InThisRun {
 		err = nil // what this workflow run has can be resumed without the API
 	}
 	all := append([]*Found{chosen}, others...)
@@ -54,9 +54,8 @@ func (s *search) continued(ctx context.Context, chosen *Found) (others []*Found,
 			return others, err
 		}
 		f, err := s.newest(ctx, group)
-		_, isAway := errors.AsType[*Unavailable](err)
 		switch {
-		case isAway || ctx.Err() != nil:
+		case isA[*Unavailable](err) || ctx.Err() != nil:
 			return others, err
 		case err != nil:
 			s.passed.add(stored[0], group[0].run.URL, err.Error())

@@ -94,7 +94,7 @@ func (s *search) findPart(ctx context.Context, to *PartFound, runs [][]candidate
 		group := s.q.place().of(run)
 		newest, err := s.newest(ctx, group)
 		switch {
-		case isGone(err):
+		case isA[*Gone](err):
 			to.Notices = append(to.Notices, err.Error())
 		case err != nil:
 			return err

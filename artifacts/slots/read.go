@@ -53,7 +53,7 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 		}
 		if err != nil {
 			best.Remove()
-			if !isGone(err) { // which has the name
+			if !isA[*Gone](err) { // which has the name
 				err = fmt.Errorf("%s: %w", c.name(), err)
 			}
 			return nil, err

@@ -36,7 +36,7 @@ func (f *Finder) Spent(ctx context.Context, q Query, since time.Time) (Spent, er
 	if f.Archive != nil {
 		err = s.elsewhere(ctx)
 	}
-	if !isNoAccess(err) {
+	if !isA[*NoAccess](err) {
 		return s.sum, err
 	}
 	s.sum = Spent{}
@@ -124,7 +124,7 @@ func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) 
 	info, err := s.run(ctx, a.RunID)
 	if err != nil {
 		err = s.classify(ofListed, a.Name, err)
-		if isGone(err) {
+		if isA[*Gone](err) {
 			return false, nil // a run that was deleted takes its artifacts along
 		}
 		return false, err

@@ -75,7 +75,7 @@ func (s *search) findElsewhere(ctx context.Context, reads int) (*Found, error) {
 			best, err = s.newest(ctx, group)
 		}
 		switch {
-		case isGone(err) && s.q.byID():
+		case isA[*Gone](err) && s.q.byID():
 			gone = cmp.Or(gone, err)
 		case err != nil || best != nil:
 			return best, err
@@ -106,7 +106,7 @@ func (s *search) here(ctx context.Context) (list []candidate, err error) {
 		return list, nil
 	}
 	all, err := s.allOf(ctx, own)
-	if isNoAccess(err) {
+	if isA[*NoAccess](err) {
 		return list, nil
 	}
 	return append(list, slices.DeleteFunc(all, func(c candidate) bool { return known[c.ID] })...), err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // claimWait is how long a step waits for a claim before it puts a run back.
@@ -30,7 +31,7 @@ func newClaimer(s *step) *slots.Claimer {
 	}
 	query.Temp = s.dirs.own
 	return &slots.Claimer{
-		Finder: s.stored.finder(), Query: query, Mine: mine, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour, Alive: s.env.Process.Alive,
+		Finder: s.stored.finder(), Query: query, Mine: mine, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour, Alive: s.env.Process.Alive, Sleep: forge.Sleep,
 	}
 }
 

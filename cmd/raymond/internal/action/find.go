@@ -118,7 +118,7 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 		for _, n := range l.found.Notices {
 			s.log.notice(n)
 		}
-		facts.Follows, facts.Digest = named, l.found.Digest
+		facts.Follows = named
 		if m := l.manifest; m != nil && toldKey(s.event, s.in) != "" && !mayTake(s.event, s.in, m) {
 			return l, s.log.skip(notTaken(s.log, m))
 		}
@@ -139,9 +139,9 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 		Mode: s.in.Resume, Attempt: s.event.Attempt, Number: s.event.Number, Now: time.Now(),
 		ChangedWorkflow: s.in.ChangedWorkflow, ResumeWithoutTranscript: s.in.ResumeWithoutTranscript,
 	}
-	if found := l.found; found != nil {
-		facts.InThisRun, facts.OlderHere, facts.RunStatus, facts.JobStatus = found.InThisRun, found.OlderHere, found.RunStatus, found.JobStatus
-		facts.RunURL = cmp.Or(found.RunURL, s.event.Page(found.RunID))
+	if l.found != nil {
+		facts.Found = *l.found
+		facts.RunURL = cmp.Or(l.found.RunURL, s.event.Page(l.found.RunID))
 	} else {
 		facts.RunStatus = "completed" // who drives one of this machine holds its lock
 	}

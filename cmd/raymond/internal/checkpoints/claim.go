@@ -21,9 +21,6 @@ const (
 	lastRetry  = time.Minute
 )
 
-// lostKey is why a run ends whose key is not, or no longer, its job's.
-func lostKey(key string) string { return fmt.Sprintf("a conflict about the key %q", key) }
-
 // Claim is the hold of a run on its key, so that no other job drives a run with the same key
 // meanwhile. A key is claimed beside the run: scripts don't wait for it, and prompts, which
 // cost money, do for a time. Check and Release are for one goroutine at a time, the other
@@ -59,14 +56,8 @@ func StartClaim(claimer *slots.Claimer, warn func(string), lost func()) *Claim {
 // take claims the key, again and again where the service fails.
 func (c *Claim) take(ctx context.Context) {
 	for pause, warned := firstRetry, false; ; pause = min(2*pause, lastRetry) {
-		err := c.claimer.Take(ctx)
-		var conflict *slots.Conflict
-		switch {
-		case err == nil:
-			close(c.decided)
-			return
-		case errors.As(err, &conflict):
-			c.lose(conflict)
+		switch err := c.claimer.Take(ctx); {
+		case err == nil, c.isLost(err):
 			close(c.decided)
 			return
 		case ctx.Err() != nil:
@@ -81,13 +72,15 @@ func (c *Claim) take(ctx context.Context) {
 	}
 }
 
-// lose notes that somebody else has the key, and asks for the end of the run. Only
-// the first conflict counts.
-func (c *Claim) lose(conflict *slots.Conflict) {
-	if c.conflict.CompareAndSwap(nil, conflict) {
+// isLost reports whether an error says that somebody else has the key. The first one that does
+// asks for the end of the run.
+func (c *Claim) isLost(err error) bool {
+	conflict, is := errors.AsType[*slots.Conflict](err)
+	if is && c.conflict.CompareAndSwap(nil, conflict) {
 		c.lost()
-		c.asked <- lostKey(c.claimer.Mine.Key) // has room for one, and this is the only one
+		c.asked <- fmt.Sprintf("a conflict about the key %q", c.claimer.Mine.Key) // has room for one, and this is the only one
 	}
+	return is
 }
 
 // Asked brings the reason to end the run, once, when somebody else has the key. The
@@ -124,13 +117,10 @@ func (c *Claim) Check(ctx context.Context) error {
 	default:
 		return nil
 	}
-	err := c.claimer.Check(ctx)
-	var conflict *slots.Conflict
-	if !errors.As(err, &conflict) {
-		return nil // a service that fails does so when something is stored, too
+	if err := c.claimer.Check(ctx); c.isLost(err) {
+		return err
 	}
-	c.lose(conflict)
-	return err
+	return nil // a service that fails does so when something is stored, too
 }
 
 // Release stops claiming the key and removes this run's claim, and nobody else's. An

@@ -14,6 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -77,7 +78,7 @@ func (s *service) claimer(t *testing.T, id string) *slots.Claimer {
 	return &slots.Claimer{
 		Finder: &slots.Finder{Service: s}, Query: slots.Query{Key: "k", Temp: t.TempDir()},
 		Mine:  slots.Claim{ID: id, Key: "k", Holder: "job " + id, RunID: 1, Job: "j"},
-		Alive: func(slots.Process) (alive, known bool) { return true, true },
+		Alive: func(slots.Process) (alive, known bool) { return true, true }, Sleep: forge.Sleep,
 	}
 }
 
