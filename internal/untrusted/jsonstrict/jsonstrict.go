@@ -64,24 +64,6 @@ const (
 	mostNames  = 200_000 // of one object, counted with their values
 )
 
-// weigher counts what costs more memory than it has bytes.
-type weigher struct{ left int }
-
-func newWeigher(data []byte) weigher {
-	return weigher{min(manyValues+len(data)/valueBytes, mostValues)}
-}
-
-// take takes the last token of a decoder.
-func (w *weigher) take(d *jsontext.Decoder, kind jsontext.Kind) error {
-	if kind == '{' || kind == '[' {
-		w.left--
-	}
-	if in, n := d.StackIndex(d.StackDepth()); w.left < 0 || in == '{' && n > mostNames {
-		return &Error{What: "has more values than a program of ours would write"}
-	}
-	return nil
-}
-
 // check reads all tokens of a value, and refuses null, what follows the value, and far
 // more values than a text of its size would have. Doubled names and invalid UTF-8 are
 // errors of the decoder.
@@ -89,15 +71,19 @@ func check(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &Error{What: "is empty"}
 	}
-	d, w := jsontext.NewDecoder(bytes.NewReader(data)), newWeigher(data)
+	d, left := jsontext.NewDecoder(bytes.NewReader(data)), min(manyValues+len(data)/valueBytes, mostValues)
 	for {
 		tok, err := d.ReadToken()
-		if err == nil {
-			err = w.take(d, tok.Kind())
-		}
-		switch {
-		case err != nil:
+		if err != nil {
 			return errorOf(err)
+		}
+		if kind := tok.Kind(); kind == '{' || kind == '[' {
+			left--
+		}
+		in, n := d.StackIndex(d.StackDepth())
+		switch {
+		case left < 0 || in == '{' && n > mostNames:
+			return &Error{What: "has more values than a program of ours would write"}
 		case tok.Kind() == 'n':
 			return &Error{field(d.StackPointer()), "is null, want a value"}
 		case d.StackDepth() > 0:
