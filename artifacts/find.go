@@ -64,7 +64,7 @@ type reading struct {
 	path  string
 	name  string // of the artifacts; "" for all
 	most  int    // pages
-	pages int    // that there are; 0 before the first is read
+	pages int    // that there are, of the size of the first; 0 before the first is read
 	older bool   // the service sorts the other way round than GitHub: its last page is the newest
 	read  int    // pages so far
 	last  int64  // id of the last artifact that was returned; 0 for none yet
@@ -86,27 +86,16 @@ func (l *reading) next(ctx context.Context) ([]Stored, error) {
 		return nil, err
 	}
 	if l.pages == 0 {
-		l.pages = page.count()
-		if l.older = l.pages > 1 && page.isReversed(); l.older {
+		size := len(page.Artifacts)
+		if l.pages = 1; size > 0 {
+			l.pages = (page.Total + size - 1) / size
+		}
+		if l.older = l.pages > 1 && page.Artifacts[0].GetID() < page.Artifacts[size-1].GetID(); l.older {
 			return l.next(ctx)
 		}
 	}
 	l.read++
 	return l.take(page), nil
-}
-
-// count returns how many pages there are of the size of this one.
-func (p artifactsPage) count() int {
-	size := len(p.Artifacts)
-	if size == 0 {
-		return 1
-	}
-	return (p.Total + size - 1) / size
-}
-
-// isReversed reports whether the oldest artifact comes first.
-func (p artifactsPage) isReversed() bool {
-	return p.Artifacts[0].GetID() < p.Artifacts[len(p.Artifacts)-1].GetID()
 }
 
 // take returns what a page has, sorted by id, without what it repeats of the one before because

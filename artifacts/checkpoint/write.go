@@ -140,8 +140,9 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 		return File{}, err
 	}
 	defer in.Close()
-	read, stored := &counted{r: in}, &sum{Hash: sha256.New()}
-	masked := io.LimitReader(p.mask(part.Name, read), entryLimit(part.Name)+1)
+	var read counter
+	stored := &sum{Hash: sha256.New()}
+	masked := io.LimitReader(p.mask(part.Name, io.TeeReader(in, &read)), entryLimit(part.Name)+1)
 	put := z.Add
 	if isBundle(part.Name) {
 		put = z.AddStored
@@ -149,7 +150,7 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 	if err := put(part.Name, io.TeeReader(masked, stored)); err != nil {
 		return File{}, err
 	}
-	if err := part.check(read.n, stored.n); err != nil {
+	if err := part.check(int64(read), stored.n); err != nil {
 		return File{}, err
 	}
 	if p.left -= stored.n; p.left < 0 {
@@ -158,16 +159,12 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 	return File{Name: part.Name, Size: stored.n, SHA256: stored.hex()}, nil
 }
 
-// counted counts what is read.
-type counted struct {
-	r io.Reader
-	n int64
-}
+// counter counts bytes.
+type counter int64
 
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
 }
 
 // capped refuses to write beyond a number of bytes.

@@ -106,7 +106,7 @@ func (o *Origin) foreignRun(r artifacts.RunInfo, repository int64) string {
 	switch {
 	case !o.isHome(r.HeadRepository, cmp.Or(o.RepositoryID, repository)):
 		return fromFork
-	case !o.isAcceptedFile(r.Path):
+	case r.Path == "" || !slices.ContainsFunc(o.files(), func(a string) bool { return a != "" && o.sameFile(r.Path, a) }):
 		return fmt.Sprintf("its workflow file is %q; the input resume-from names others that are accepted", r.Path)
 	case o.Sealed:
 		return "" // its seal is looked at
@@ -141,12 +141,6 @@ func isPull(event string) bool {
 // have run that of a fork.
 func mayBeForks(r artifacts.RunInfo) bool {
 	return r.HeadRepository == 0 && (isPull(r.Event) || r.Event == "workflow_run")
-}
-
-// isAcceptedFile reports whether a run's workflow file is the own one or one that
-// resume-from names.
-func (o *Origin) isAcceptedFile(file string) bool {
-	return file != "" && slices.ContainsFunc(o.files(), func(a string) bool { return a != "" && o.sameFile(file, a) })
 }
 
 // files are the workflow files whose runs' checkpoints are accepted.

@@ -107,7 +107,8 @@ func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 	main := p
 	if p.linked() {
 		var err error
-		if main, err = t.place(ctx, mainTop(p.common)); err != nil {
+		top := strings.TrimSuffix(p.common, string(filepath.Separator)+".git") // where git takes it to be
+		if main, err = t.place(ctx, top); err != nil {
 			return nil, err
 		}
 		if main == nil || main.common != p.common || main.linked() {
@@ -119,9 +120,4 @@ func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 		s.note("%s: of its submodules only those are saved that an agent works in", main.top)
 	}
 	return s, nil
-}
-
-// mainTop is where git takes the main worktree of a repository to be.
-func mainTop(common string) string {
-	return strings.TrimSuffix(common, string(filepath.Separator)+".git")
 }

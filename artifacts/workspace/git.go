@@ -191,7 +191,14 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, c.in, c.out, stderr
 	cmd.WaitDelay = 10 * time.Second
 	group(cmd)
-	err = complete(cmd, t.cageFor(c))
+	err = processes.Start(func() (*os.Process, error) {
+		err := start(cmd, t.cageFor(c))
+		return cmd.Process, err
+	})
+	if err == nil {
+		err = cmd.Wait()
+		processes.Forget(cmd.Process)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -222,19 +229,6 @@ func (t *tool) piped(ctx context.Context, c call, read func(io.Reader) error, ar
 		return nil
 	}
 	return readErr
-}
-
-// complete runs a command to its end, in a cage if there is one.
-func complete(cmd *exec.Cmd, in *cage.Cage) error {
-	err := processes.Start(func() (*os.Process, error) {
-		err := start(cmd, in)
-		return cmd.Process, err
-	})
-	if err != nil {
-		return err
-	}
-	defer processes.Forget(cmd.Process)
-	return cmd.Wait()
 }
 
 // environ is the environment for a call. Only repositories that were made here are

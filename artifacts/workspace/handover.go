@@ -221,7 +221,11 @@ func (x *giver) changes(ctx context.Context, b *given, status []entry) (staged, 
 		return "", "", err
 	}
 	defer root.Close()
-	filters, err := x.git.filtered(ctx, b.top, pathsOf(status))
+	var paths []string
+	for _, e := range status {
+		paths = append(paths, e.path)
+	}
+	filters, err := x.git.filtered(ctx, b.top, paths)
 	if err != nil {
 		return "", "", err
 	}

@@ -80,10 +80,17 @@ func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
 	saved := Saved{Files: []string{indexName}, Names: []string{"repositories", "branches", "operation"}}
 	for i, s := range sources {
 		w.bundle = fmt.Sprintf("repo-%d.bundle", i)
-		r, err := w.patiently(ctx, s)
+		var r *repository
+		notes := s.notes
+		err := steadily(func() (err error) {
+			s.notes = slices.Clone(notes)
+			r, err = w.once(ctx, s)
+			return err
+		})
 		if err != nil {
-			return Saved{}, err
+			return Saved{}, fmt.Errorf("save %s: %w", s.top, err)
 		}
+		w.used += r.Size
 		x.Repositories = append(x.Repositories, *r)
 		saved.Files = append(saved.Files, r.Bundle)
 		saved.Held = saved.Held || r.Held
@@ -106,21 +113,6 @@ func steadily(do func() error) error {
 		}
 	}
 	return ErrMoved
-}
-
-// patiently saves a repository, again when it moved meanwhile.
-func (w *saver) patiently(ctx context.Context, s *source) (r *repository, err error) {
-	notes := s.notes
-	err = steadily(func() (err error) {
-		s.notes = slices.Clone(notes)
-		r, err = w.once(ctx, s)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("save %s: %w", s.top, err)
-	}
-	w.used += r.Size
-	return r, nil
 }
 
 // once saves a repository as it is at a moment, or takes it from the last save. If it moves meanwhile that is errMovedNow.

@@ -98,14 +98,12 @@ func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 	if err != nil && !exited(err, 1) {
 		return nil, err
 	}
-	seen := map[string]bool{}
 	var off []setting
 	for key := range strings.SplitSeq(string(out), "\x00") {
 		dot := strings.LastIndexByte(key, '.')
-		if dot < 0 || seen[key[:dot]] {
+		if dot < 0 {
 			continue
 		}
-		seen[key[:dot]] = true
 		off = append(off, setting{key[:dot] + ".clean", ""}, setting{key[:dot] + ".smudge", ""},
 			setting{key[:dot] + ".process", ""}, setting{key[:dot] + ".required", "false"})
 	}

@@ -108,11 +108,7 @@ func borrow(dir, common string) error {
 	if err != nil {
 		return err
 	}
-	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(ends, known))))
-	if len(all) == len(known) {
-		return nil
-	}
-	return writeShallow(dir, all)
+	return writeShallow(dir, slices.Compact(slices.Sorted(slices.Values(slices.Concat(ends, known)))))
 }
 
 // last finds what the next snapshot builds on. When a run is resumed from a state that is

@@ -60,20 +60,18 @@ func Open(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, blame("", err)
 	}
-	b.lift()
+	b.left = math.MaxInt64 // all of it may be read
 	if err := check(z.File, lim); err != nil {
 		return nil, err
 	}
 	return z, checkRanges(z.File, size)
 }
 
-// budget lets a number of bytes be read, until it is lifted.
+// budget lets a number of bytes be read.
 type budget struct {
 	r    io.ReaderAt
 	left int64
 }
-
-func (b *budget) lift() { b.left = math.MaxInt64 }
 
 func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {

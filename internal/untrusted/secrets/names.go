@@ -85,9 +85,5 @@ func isSecretWord(word string) bool {
 // a secret: the path of a file, for one.
 func IsWithheld(name string) bool {
 	name = strings.ToUpper(name)
-	return slices.Contains(withheldNames, name) || hasPrefix(name, withheldKinds)
-}
-
-func hasPrefix(name string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	return slices.Contains(withheldNames, name) || slices.ContainsFunc(withheldKinds, func(kind string) bool { return strings.HasPrefix(name, kind) })
 }

@@ -20,31 +20,19 @@ var halfWritten = []string{".json.tmp", ".journal.tmp", ".note.tmp"}
 // Clear removes from the folder of a step what a process that was killed left half made.
 // The work and the conversations of the run lie there in clear. Nobody may be at work
 // there any more.
-func Clear(dir string) error {
+func Clear(dir string) error { return clearFolder(dir, passing) }
+
+// clearFolder removes what is half written, and what has a name that begins in one of some ways.
+func clearFolder(dir string, prefixes []string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
-		case isPassing(e.Name()):
+		case slices.ContainsFunc(halfWritten, func(suffix string) bool { return strings.HasSuffix(path, suffix) }),
+			slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(e.Name(), prefix) }):
 			err = errors.Join(err, os.RemoveAll(path))
-		case e.IsDir(): // of the run
-			err = errors.Join(err, clearNotes(path))
-		}
-	}
-	return err
-}
-
-func isPassing(name string) bool {
-	return slices.ContainsFunc(halfWritten, func(suffix string) bool { return strings.HasSuffix(name, suffix) }) ||
-		slices.ContainsFunc(passing, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
-// clearNotes removes notes that are half written.
-func clearNotes(dir string) error {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".json.tmp") {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		case e.IsDir() && prefixes != nil: // of the run
+			err = errors.Join(err, clearFolder(path, nil))
 		}
 	}
 	return err
