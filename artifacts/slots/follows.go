@@ -3,8 +3,9 @@ package slots
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
-	"strings"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/state"
@@ -18,8 +19,8 @@ type Named struct {
 	Digest     string // of the manifest
 }
 
-// digestPrefix is what a digest begins with.
-const digestPrefix = "sha256:"
+// namedForm is how that looks as text.
+var namedForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*):([1-9][0-9]{0,8}):(sha256:[0-9a-f]{64})$`) })
 
 // String returns the name as text on one line, which ParseNamed reads; "" for the zero
 // value. Who passes it on needs to know nothing of what is in it.
@@ -35,14 +36,12 @@ func ParseNamed(text string) (Named, error) {
 	if text == "" {
 		return Named{}, nil
 	}
-	id, rest, _ := strings.Cut(text, ":")
-	generation, digest, _ := strings.Cut(rest, ":")
-	n, err := strconv.Atoi(generation)
-	hex, isDigest := strings.CutPrefix(digest, digestPrefix)
-	if err != nil || n < 1 || !state.ValidID(id) || !isDigest || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
+	parts := namedForm().FindStringSubmatch(text)
+	if parts == nil || !state.ValidID(parts[1]) {
 		return Named{}, errors.New("is not what the output state-digest has")
 	}
-	return Named{WorkflowID: id, Generation: n, Digest: digest}, nil
+	n, err := strconv.Atoi(parts[2])
+	return Named{WorkflowID: parts[1], Generation: n, Digest: parts[3]}, err
 }
 
 // checkFollows returns why a checkpoint is neither the one that the job was told of nor

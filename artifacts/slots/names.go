@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -53,7 +55,7 @@ func (p Place) ReportName(attempt int, job string) string {
 // stem is what the names have in common.
 func (p Place) stem() string {
 	stem := fitting(p.Key)
-	if stem != p.Key || looksHashed(p.Key) || strings.Contains(p.Key, partMark) {
+	if stem != p.Key || hashed().MatchString(p.Key) || strings.Contains(p.Key, partMark) {
 		sum := sha256.Sum256([]byte(p.Key))
 		stem += string(replacement) + hex.EncodeToString(sum[:])[:hashLen]
 	}
@@ -80,9 +82,6 @@ func fitting(key string) string {
 	return out
 }
 
-// looksHashed reports whether a key ends as those do that had to be changed. One
-// without a hash of its own could be taken for the changed form of another.
-func looksHashed(key string) bool {
-	at := len(key) - hashLen - 1
-	return at >= 0 && key[at] == byte(replacement) && strings.Trim(key[at+1:], "0123456789abcdef") == ""
-}
+// hashed is how keys end that had to be changed. One that looks so by itself and has no hash of its own could be taken for the
+// changed form of another.
+var hashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9a-f]{6}$`) })

@@ -144,11 +144,7 @@ func (h *header) check() error {
 		}
 	}
 	for _, b := range h.heads {
-		n, ok := strings.CutPrefix(b.Name, shotRefs)
-		if !ok {
-			n, ok = strings.CutPrefix(b.Name, startRefs)
-		}
-		if !ok || !isID(b.ID) || n == "" || len(n) > 9 || strings.Trim(n, "0123456789") != "" {
+		if !shotRef().MatchString(b.Name) || !isID(b.ID) {
 			return fmt.Errorf("%.80q is no snapshot", b.Name)
 		}
 	}

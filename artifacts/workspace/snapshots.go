@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 )
@@ -81,19 +83,13 @@ type Snapshot struct {
 	from   string // the commit of the snapshot before; "" where that is not there
 }
 
-// The refs of snapshots: after state executions, and at starts.
-const (
-	shotRefs  = "refs/raymond/snapshots/"
-	startRefs = "refs/raymond/starts/"
-)
+// shotRefs are where the refs of snapshots are, and shotRef is how they look.
+const shotRefs = "refs/raymond/snapshots/"
+
+var shotRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + shotRefs + `[0-9]{1,9}$`) })
 
 // ref is the name of the ref of a snapshot.
-func (s *Snapshot) ref() string {
-	if s.IsStart && s.Seq > 1 {
-		return startRefs + strconv.Itoa(s.Seq)
-	}
-	return shotRefs + strconv.Itoa(s.Exec)
-}
+func (s *Snapshot) ref() string { return shotRefs + strconv.Itoa(s.Seq) }
 
 // Bounds on what a bundle may bring: snapshots, and bytes of the commit of each.
 const (
@@ -150,7 +146,7 @@ func (t *shotTool) shieldOwn() error {
 
 // list reads what the commits say of themselves. What no Take writes is passed over.
 func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
-	out, err := t.git.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(tree) %(refname) %(contents:subject)", shotRefs, startRefs)
+	out, err := t.git.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(tree) %(refname) %(contents:subject)", shotRefs)
 	if err != nil {
 		return nil, err
 	}

@@ -99,25 +99,14 @@ func isPlainDir(dir string) bool {
 	return strings.HasPrefix(slashed, "/") && path.Clean(slashed) == slashed
 }
 
+// noBranch is what no name of a branch is or has: reserved names, unfit characters, and parts between slashes that are
+// empty or begin or end as none may.
+var noBranch = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:@|HEAD)?$|^-|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|\.$|(?:^|/)(?:[./]|$)|\.lock(?:/|$)`)
+})
+
 // isBranch reports whether git takes name as that of a branch. It is stricter only in
 // that the name must be UTF-8.
 func isBranch(name string) bool {
-	if name == "" || name == "@" || name == "HEAD" || name[0] == '-' || len(name) > 1000 || !utf8.ValidString(name) {
-		return false
-	}
-	return !strings.ContainsFunc(name, unfitForRef) && !strings.Contains(name, "..") && !strings.Contains(name, "@{") &&
-		!strings.HasSuffix(name, ".") && areParts(name)
-}
-
-// unfitForRef reports whether no name of a branch has this character.
-func unfitForRef(c rune) bool { return c < ' ' || c == 0x7f || strings.ContainsRune(" ~^:?*[\\", c) }
-
-// areParts reports whether each part of a name, between slashes, may be one.
-func areParts(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
-			return false
-		}
-	}
-	return true
+	return len(name) <= 1000 && utf8.ValidString(name) && !noBranch().MatchString(name)
 }

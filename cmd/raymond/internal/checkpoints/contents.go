@@ -61,10 +61,10 @@ func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writ
 	isOpen := s.o.IsOpen()
 	parts, err := shot.logs()
 	if err != nil {
-		return what, w.notes, fmt.Errorf("read logs: %w", err)
+		return what, w.Notes, fmt.Errorf("read logs: %w", err)
 	}
 	past, notes := shot.addHistory(temp, !isOpen)
-	notes = slices.Concat(w.notes, notes)
+	notes = slices.Concat(w.Notes, notes)
 	if parts = append(parts, past...); shot.events.Path != "" {
 		parts = append(parts, shot.events)
 	}
@@ -72,7 +72,7 @@ func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writ
 	if isOpen {
 		m.Transcripts = nil
 		m.LeftOut = []checkpoint.LeftOut{
-			{What: "transcripts", Held: len(shot.transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Held: w.held, Why: checkpoint.NoKey},
+			{What: "transcripts", Held: len(shot.transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Held: w.Held, Why: checkpoint.NoKey},
 		}
 		for _, lost := range m.Lacks() {
 			notes = append(notes, "The checkpoint lacks the "+lost+", since anybody may read artifacts of a public repository.")
@@ -83,7 +83,7 @@ func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writ
 			m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: w.lost}}
 		}
 	}
-	return s.writing(shot, m, parts, w.names), notes, nil
+	return s.writing(shot, m, parts, w.Names), notes, nil
 }
 
 // writing is a checkpoint of a snapshot with its state and more parts. Names are what must stay as it is.
@@ -99,7 +99,7 @@ func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
 	if len(shot.transcripts) > 0 {
 		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "transcripts", Held: true, Why: checkpoint.Unpacked})
 	}
-	if w.held {
+	if w.Held {
 		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.Unpacked})
 	}
 	var to bytes.Buffer

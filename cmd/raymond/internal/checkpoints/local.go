@@ -66,5 +66,5 @@ func (l Local) Keep(ctx context.Context, run *state.Run) (notes []string, err er
 			err = errors.Join(err, os.RemoveAll(filepath.Join(l.Dir, e.Name())))
 		}
 	}
-	return w.notes, err
+	return w.Notes, err
 }

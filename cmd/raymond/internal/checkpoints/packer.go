@@ -28,11 +28,9 @@ type packer struct {
 
 // work is what was packed of a workspace.
 type work struct {
-	parts []checkpoint.Part
-	held  bool     // there was something beyond the commit of the checkout, or nobody knows
-	lost  string   // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
-	notes []string // for people
-	names []string // of files and branches, which must stay as they are
+	workspace.Saved // Held also where nobody knows
+	parts           []checkpoint.Part
+	lost            string // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
 }
 
 // pack packs the work of a snapshot. Work that is too large is left out: the rest of
@@ -60,7 +58,8 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 
 // without is the work of a checkpoint that lacks it; why is as in checkpoint.LeftOut.
 func without(why string, err error) work {
-	return work{held: true, lost: why, notes: []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}}
+	notes := []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}
+	return work{Saved: workspace.Saved{Held: true, Notes: notes}, lost: why}
 }
 
 // save packs the work in directories.
@@ -78,15 +77,15 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	case err != nil:
 		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
 	}
-	w := work{held: saved.Held, notes: saved.Notes, names: saved.Names}
-	if len(saved.Files) > 0 && p.addSnapshots(ctx, to, &w) {
-		saved.Files = append(saved.Files, workspace.BundleName)
+	w := work{Saved: saved}
+	if len(w.Files) > 0 && p.addSnapshots(ctx, to, &w) {
+		w.Files = append(w.Files, workspace.BundleName)
 	}
 	if err := p.discard(); err != nil {
 		return work{}, err
 	}
 	p.last = to
-	for _, name := range saved.Files {
+	for _, name := range w.Files {
 		w.parts = append(w.parts, checkpoint.Part{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
 	}
 	return w, nil
@@ -106,10 +105,10 @@ func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 	c, err := p.shots.Pack(ctx, filepath.Join(to, workspace.BundleName), p.base)
 	switch {
 	case err != nil:
-		w.notes = append(w.notes, "The checkpoint lacks the snapshots of the files, which could not be packed: "+err.Error()+".")
+		w.Notes = append(w.Notes, "The checkpoint lacks the snapshots of the files, which could not be packed: "+err.Error()+".")
 		return false
 	case c.Left > 0:
-		w.notes = append(w.notes, fmt.Sprintf("The checkpoint has the newest %d of %d snapshots of the files: there is no room for more.", c.Count, c.Count+c.Left))
+		w.Notes = append(w.Notes, fmt.Sprintf("The checkpoint has the newest %d of %d snapshots of the files: there is no room for more.", c.Count, c.Count+c.Left))
 	}
 	return c.Count > 0
 }
