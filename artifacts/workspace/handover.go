@@ -221,11 +221,7 @@ func (x *giver) changes(ctx context.Context, b *given, status []entry) (staged, 
 		return "", "", err
 	}
 	defer root.Close()
-	var paths []string
-	for _, e := range status {
-		paths = append(paths, e.path)
-	}
-	filters, err := x.git.filtered(ctx, b.top, paths)
+	filters, err := x.git.filtered(ctx, b.top, pathsOf(status))
 	if err != nil {
 		return "", "", err
 	}

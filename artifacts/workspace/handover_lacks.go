@@ -65,3 +65,11 @@ func (x *giver) submodules(ctx context.Context, b *given) error {
 	}
 	return nil
 }
+
+func pathsOf(status []entry) []string {
+	paths := make([]string, len(status))
+	for i, e := range status {
+		paths[i] = e.path
+	}
+	return paths
+}
