@@ -33,7 +33,7 @@ const (
 // runner.Snapshots.
 type snapshots struct {
 	takeOne  func(context.Context, workspace.Snapshot) error // is called once at a time
-	reporter runner.Reporter                             // is told notes, from the goroutine that calls the methods
+	reporter runner.Reporter                                 // is told notes, from the goroutine that calls the methods
 	ctx      context.Context
 	cancel   context.CancelFunc
 	last     <-chan struct{} // closed when the last one that was asked for is taken
