@@ -56,26 +56,20 @@ const (
 // result. No annotation is repeated, and each level has ten at most: if there are
 // more, the tenth says how many. Therefore the tenth of each is shown on Close.
 type Annotations struct {
-	log    JobLog
-	scope  func(state string) (file string)
-	levels map[string]*level
-	seen   map[[sha256.Size]byte]bool
-	model  *Model
+	log   JobLog
+	scope func(state string) (file string)
+	told  map[string]int        // how many of each level there were
+	held  map[string]Annotation // the tenth of each level
+	seen  map[[sha256.Size]byte]bool
+	model *Model
 	// ending says how the run ended. It waits until it is known what can be done next.
 	ending *Annotation
-}
-
-// level is what was shown of one level.
-type level struct {
-	told int
-	held Annotation // the tenth
-	more int        // beyond it
 }
 
 // NewAnnotations returns Annotations to a job log. scope returns the path of a state's file
 // relative to the repository, "" if the repository doesn't have it.
 func NewAnnotations(log JobLog, m *Model, scope func(state string) (file string)) *Annotations {
-	return &Annotations{log: log, scope: scope, levels: map[string]*level{}, seen: map[[sha256.Size]byte]bool{}, model: m}
+	return &Annotations{log: log, scope: scope, told: map[string]int{}, held: map[string]Annotation{}, seen: map[[sha256.Size]byte]bool{}, model: m}
 }
 
 // Report implements Reporter.
@@ -124,18 +118,12 @@ func (a *Annotations) Annotate(n Annotation) {
 		return
 	}
 	a.seen[key] = true
-	l := a.levels[n.Level]
-	if l == nil {
-		l = &level{}
-		a.levels[n.Level] = l
-	}
-	switch l.told++; {
-	case l.told < maxOfALevel:
+	a.told[n.Level]++
+	switch told := a.told[n.Level]; {
+	case told < maxOfALevel:
 		a.log.Annotate(n)
-	case l.told == maxOfALevel:
-		l.held = n
-	default:
-		l.more++
+	case told == maxOfALevel:
+		a.held[n.Level] = n
 	}
 }
 
@@ -144,15 +132,15 @@ func (a *Annotations) Annotate(n Annotation) {
 func (a *Annotations) Close() error {
 	a.tellEnding("")
 	for _, name := range []string{LevelError, LevelWarning, LevelNotice} {
-		l := a.levels[name]
-		if l == nil || l.told < maxOfALevel {
+		n, isHeld := a.held[name]
+		if !isHeld {
 			continue
 		}
-		if l.more > 0 {
-			said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(l.more, "more "+name))
-			l.held.Text = middleOut(l.held.Text, maxAnnotation-len(said)) + said
+		if more := a.told[name] - maxOfALevel; more > 0 {
+			said := fmt.Sprintf("\nand %s, which GitHub does not show here; the summary of the step tells of all", count(more, "more "+name))
+			n.Text = middleOut(n.Text, maxAnnotation-len(said)) + said
 		}
-		a.log.Annotate(l.held)
+		a.log.Annotate(n)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func (a *Annotations) end(b *state.RunFinished) {
 		n.Text = strings.TrimSpace(n.Text + "\n" + asked(questions(a.model.openWaits())))
 	case state.Failed:
 		// If an agent failed, its annotation says why.
-		if l := a.levels[LevelError]; l == nil {
+		if a.told[LevelError] == 0 {
 			n.Level = LevelError
 		} else {
 			n.Text = failedAgent(b.Reason)

@@ -232,17 +232,18 @@ func (j *Job) interruptAll() {
 // remove ends what is shown of an agent, and prints the lines of it that were kept.
 func (j *Job) remove(v *agentView, title string) {
 	j.open.deactivate(v.id)
-	isLive := j.live == v
 	switch {
-	case v.lines.IsEmpty():
-	case isLive:
-		j.beginGroup(v)
-		v.lines.Each(j.log.print)
-	default:
-		j.log.printGroup(title, &v.lines)
-	}
-	if isLive {
+	case j.live != v && v.lines.IsEmpty():
+		return
+	case j.live != v:
 		j.log.endGroup()
+		j.log.beginGroup(title)
+	case !v.lines.IsEmpty():
+		j.beginGroup(v)
+	}
+	v.lines.Each(j.log.print)
+	j.log.endGroup()
+	if j.live == v {
 		j.live = nil
 	}
 }

@@ -1,10 +1,6 @@
 package report
 
-import (
-	"strings"
-
-	"github.com/raymond-action/raymond-action/runner"
-)
+import "strings"
 
 // groupLog writes lines to a job log, in groups and outside of them. Groups never
 // nest. As a writer, for a Console, it writes outside of groups.
@@ -44,12 +40,4 @@ func (g *groupLog) endGroup() {
 		g.isOpen = false
 		g.log.EndGroup()
 	}
-}
-
-// printGroup prints a group as a whole.
-func (g *groupLog) printGroup(title string, lines *runner.Excerpt) {
-	g.endGroup()
-	g.beginGroup(title)
-	lines.Each(g.print)
-	g.endGroup()
 }
