@@ -1,4 +1,4 @@
-package examplestest
+package repotest
 
 import (
 	"bytes"
@@ -12,9 +12,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
-
-// root is the repository of this package.
-const root = "../../../.."
 
 // scripted is a job in which states of an example that are scripts run one by one.
 type scripted struct {

@@ -1,4 +1,4 @@
-package examplestest
+package repotest
 
 import (
 	"net/http"

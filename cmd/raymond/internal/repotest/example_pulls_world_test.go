@@ -1,9 +1,8 @@
 //go:build linux && world
 
-package examplestest
+package repotest
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -14,8 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
 )
-
-func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 
 // greeting is a project with a test that its owner runs by hand.
 const greeting = `-- greet.sh --

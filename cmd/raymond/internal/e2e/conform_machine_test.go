@@ -1,6 +1,6 @@
 //go:build linux && world
 
-package conformtest
+package e2e
 
 import (
 	"os"
@@ -15,8 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 
 // player is a scripted model. The newest prompt says what it does, in lines like
 // "say: <goto>B</goto>", "write: /a/file" and "shell: command".

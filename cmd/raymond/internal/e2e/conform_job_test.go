@@ -1,6 +1,6 @@
 //go:build linux && world
 
-package conformtest
+package e2e
 
 import (
 	"os/exec"

@@ -1,6 +1,6 @@
 //go:build linux && world
 
-package examplestest
+package repotest
 
 import (
 	"encoding/json"
