@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -37,9 +39,7 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64, w *waits, maske
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return r
 }
 
@@ -64,9 +64,7 @@ func TestAContentIsHeldToItsDigest(t *testing.T) {
 func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "content"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
 	n, err := get(f)
 	if err != nil {
@@ -122,15 +120,11 @@ func TestOneNameIsStoredOnce(t *testing.T) {
 		t.Errorf("second Upload: %v, want ErrExists", err)
 	}
 	list, _ := r.List(t.Context(), "")
-	if err := r.Delete(t.Context(), list[0]); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, r.Delete(t.Context(), list[0]))
 	if _, err := upload(t, r, "one", []byte("b")); err != nil {
 		t.Errorf("Upload after Delete: %v", err)
 	}
-	if err := r.Delete(t.Context(), list[0]); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, r.Delete(t.Context(), list[0]))
 	if err := r.Delete(t.Context(), list[0]); !forge.IsMissing(err) {
 		t.Errorf("Delete of nothing: %v, want it missing", err)
 	}
@@ -169,9 +163,7 @@ func TestContentsAreChecked(t *testing.T) {
 	s.Put(artifactstest.Stored{Run: 7, Name: "one", Content: []byte("abcdef")})
 	r := runtimeOf(t, s, 7, &waits{}, nil)
 	list, err := r.List(t.Context(), "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if _, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 5, f) }); !errors.Is(err, artifacts.ErrTooLarge) {
 		t.Errorf("limit 5: %v, want ErrTooLarge", err)
 	}
@@ -198,9 +190,7 @@ func TestTokens(t *testing.T) {
 func archiveOf(t *testing.T, s *artifactstest.Server, w *waits) *artifacts.Archive {
 	t.Helper()
 	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Calls: forge.Calls{Sleep: w.sleep}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return artifacts.NewArchive(c, nil)
 }
 

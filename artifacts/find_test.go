@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -76,9 +78,7 @@ func TestNothingStoredYet(t *testing.T) {
 		behave(s)
 		w := &waits{}
 		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Act: name == "act", Calls: forge.Calls{Sleep: w.sleep}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		if list, err := r.List(t.Context(), "one"); err != nil || len(list) > 0 || len(w.all) > 0 {
 			t.Errorf("%s: List = %v, %v after %d waits; want nothing at once", name, list, err, len(w.all))
 		}

@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -91,14 +93,10 @@ func TestASlowContentArrives(t *testing.T) {
 	s.Put(artifactstest.Stored{Run: 7, Name: "old", Content: []byte("abcdefgh")})
 	synctest.Test(t, func(t *testing.T) {
 		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Transport: slow{s.Config.Handler}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		began := time.Now()
 		list, err := r.List(t.Context(), "old")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 100, f) })
 		if string(got) != "abcdefgh" || err != nil || time.Since(began) < 3*time.Minute {
 			t.Errorf("Download = %q, %v after %v; want all of it, after minutes", got, err, time.Since(began))

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
@@ -42,9 +44,7 @@ func officialOf(t *testing.T, s *artifactstest.Server) official {
 func (o official) do(what map[string]any, to any) {
 	o.t.Helper()
 	input, err := json.Marshal(what)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	assert.NilError(o.t, err)
 	answer := filepath.Join(o.t.TempDir(), "answer")
 	cmd := exec.CommandContext(o.t.Context(), o.cmd[0], append(o.cmd[1:], answer)...)
 	cmd.Env, cmd.Stdin = o.env, bytes.NewReader(input)
@@ -91,9 +91,7 @@ func TestTheOfficialClientSeesTheSame(t *testing.T) {
 		}
 		var zip bytes.Buffer
 		w := zipper.NewWriter(&zip)
-		if err := errors.Join(os.CopyFS(root, tree), w.AddFS(tree), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, errors.Join(os.CopyFS(root, tree), w.AddFS(tree), w.Close()))
 		stored, err := upload(t, ours, name, zip.Bytes())
 		if list := theirs.list(); err != nil || len(list) != 1 || list[0] != (told{stored.ID, name, stored.Size}) {
 			t.Fatalf("%s: their list: got %+v, %v, want %+v alone", name, list, err, stored)
@@ -110,13 +108,9 @@ func TestTheOfficialClientSeesTheSame(t *testing.T) {
 			t.Fatalf("%s: our list: got %+v, %v, want %+v alone", name, all, err, again)
 		}
 		data, err := download(t, func(f *os.File) (int64, error) { return ours.Download(t.Context(), all[0], 1<<30, f) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		z, err := zipper.NewReader(bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		checkFiles(t, name+", read by us", z, files)
 		if err := ours.Delete(t.Context(), all[0]); err != nil || len(theirs.list()) > 0 {
 			t.Errorf("%s: after our delete they list %+v (%v), want none", name, theirs.list(), err)

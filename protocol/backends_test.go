@@ -3,6 +3,9 @@ package protocol
 import (
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestModelNames(t *testing.T) {
@@ -11,8 +14,6 @@ func TestModelNames(t *testing.T) {
 		strings.Repeat("m", 128): true, strings.Repeat("m", 129): false,
 		"": false, "-x": false, "[1m]": false, "a b": false, "a&b": false, "a%b": false, "a\nb": false, "é": false, "a\"b": false,
 	} {
-		if got := IsModel(name); got != want {
-			t.Errorf("%q: got %v, want %v", name, got, want)
-		}
+		assert.Check(t, is.Equal(IsModel(name), want), "%q", name)
 	}
 }

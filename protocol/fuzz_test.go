@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
@@ -16,9 +17,7 @@ func FuzzDecide(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/decide/*.txtar")
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		assert.NilError(f, err)
 		for _, part := range archive.Files {
 			if part.Name == "message" {
 				f.Add(goldentest.Bytes(string(part.Data)))
@@ -45,9 +44,7 @@ func FuzzDecide(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, w := range flows {
 			d, problems := w.Decide("START.md", string(data), "", nil)
-			if (len(problems) > 0) != reflect.DeepEqual(d, Decision{}) {
-				t.Fatalf("message %q\ngot  %+v and %v\nwant a decision or problems", data, d, problems)
-			}
+			assert.Equal(t, len(problems) > 0, reflect.DeepEqual(d, Decision{}), "message %q\ngot  %+v and %v\nwant a decision or problems", data, d, problems)
 			if r := w.Reminder("START.md", problems); len(r) > 20_000 || len(problems) > 0 && !strings.Contains(r, problems[0].Message) {
 				t.Errorf("problems %v\ngot  a reminder of %d bytes: %.500q\nwant a short one that names them", problems, len(r), r)
 			}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
 
@@ -134,9 +136,7 @@ func TestFrontmatter(t *testing.T) {
 			s := newState(name)
 			s.parse(goldentest.Bytes(files[name]))
 			policy, err := json.MarshalIndent(s.Policy, "", " ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Claims.Marked, s.Line, s.Body)
 			if s.Trusted {
 				fmt.Fprintf(&b, "trusted work %v workflows %v\n", s.Work, s.Workflows)

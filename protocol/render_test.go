@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestRender(t *testing.T) {
@@ -31,9 +34,7 @@ func TestRender(t *testing.T) {
 		{"{{unknown {{a}}", "{{unknown 1"},
 		{"$10 \\1 {{a}} \xff", "$10 \\1 1 \xff"},
 	} {
-		if got := Render(c.body, lookup); got != c.want {
-			t.Errorf("body %q\ngot  %q\nwant %q", c.body, got, c.want)
-		}
+		assert.Check(t, is.Equal(Render(c.body, lookup), c.want), "body %q", c.body)
 	}
 }
 
@@ -50,8 +51,6 @@ func TestRenderIsLinear(t *testing.T) {
 	for _, unit := range []string{"{", "{{", "{{a", "{{ ", "{{a}}", "{{a }"} {
 		body := strings.Repeat(unit, 1<<18/len(unit))
 		got := Render(body, func(name string) (string, bool) { return "{{" + name + "}}", true })
-		if got != body {
-			t.Errorf("256 KiB of %q changed", unit)
-		}
+		assert.Check(t, is.Equal(got, body), "256 KiB of %q changed", unit)
 	}
 }

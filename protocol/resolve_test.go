@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestResolve is the table of the language, cell by cell, and what else a target may be.
@@ -47,9 +50,7 @@ func TestResolve(t *testing.T) {
 			if problem != nil {
 				got += problem.Code
 			}
-			if got != want {
-				t.Errorf("%q of %q on %s\ngot  %s\nwant %s", target, files, platform, got, want)
-			}
+			assert.Check(t, is.Equal(got, want), "%q of %q on %s", target, files, platform)
 		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // scanText returns the tags of a text without a policy, and what is wrong with others.
@@ -83,9 +86,7 @@ func TestScan(t *testing.T) {
 		{`<ask>b<goto>C</goto></ask>`, `1:7 <goto>C</goto>`},
 		{`<ask>b</ask>`, `! 1:1 <ask>: attribute "next" is missing`},
 	} {
-		if got := summary(c.text); got != c.want {
-			t.Errorf("text %q\ngot  %s\nwant %s", c.text, got, c.want)
-		}
+		assert.Check(t, is.Equal(summary(c.text), c.want), "text %q", c.text)
 	}
 }
 
@@ -167,8 +168,6 @@ func TestScanIsLinear(t *testing.T) {
 		{"</goto ", 1 << 18, 0},
 	} {
 		tags, _ := scanText(strings.Repeat(c.unit, c.size/len(c.unit)))
-		if len(tags) != c.want {
-			t.Errorf("%d bytes of %q\ngot  %d tags\nwant %d", c.size, c.unit, len(tags), c.want)
-		}
+		assert.Check(t, is.Equal(len(tags), c.want), "%d bytes of %q\ngot  %d tags\nwant %d", c.size, c.unit, len(tags), c.want)
 	}
 }

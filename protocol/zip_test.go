@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // makeZip makes an archive of files with a text, by their names.
@@ -21,13 +23,9 @@ func makeZip(t testing.TB, text string, names ...string) []byte {
 		if err == nil && !strings.HasSuffix(name, "/") {
 			_, err = io.WriteString(f, text)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, w.Close())
 	return b.Bytes()
 }
 
@@ -66,9 +64,7 @@ func zipSummary(t *testing.T, fsys fs.FS, problems []Problem) string {
 		return "! " + fmt.Sprint(problems[0])
 	}
 	entries, err := fs.ReadDir(fsys, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

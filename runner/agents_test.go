@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -216,9 +219,7 @@ func TestAnotherAgentIsNeeded(t *testing.T) {
 			l.drive(false, state.Failed)
 			l.drive(true, state.Failed)
 			same(t, "prompts", []string{"main A claude"}, by(l))
-			if got := l.run.Agents[0].Failure.Message; !strings.Contains(got, name) {
-				t.Errorf("failure: got %q, want it to name %s", got, name)
-			}
+			assert.Check(t, is.Contains(l.run.Agents[0].Failure.Message, name), "failure")
 		})
 	}
 }

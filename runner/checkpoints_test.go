@@ -3,10 +3,12 @@ package runner_test
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -72,8 +74,6 @@ func TestRunThatNobodyCanResumeFails(t *testing.T) {
 		l.slow, l.cfg.Deadline = 20*time.Second, time.Minute
 		l.cfg.Checkpoints = checkpoints{check: errors.New("its work can't be stored")}
 		l.drive(false, state.Failed)
-		if reason := l.run.Progress.Reason; !strings.Contains(reason, "its work can't be stored") {
-			t.Errorf("reason: got %q, want why", reason)
-		}
+		assert.Check(t, is.Contains(l.run.Progress.Reason, "its work can't be stored"), "reason: want why")
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -22,9 +24,7 @@ func TestWhatIsVerified(t *testing.T) {
 		l.passes["A.md"], l.passes["B.md"], l.exits = 2, 1, 1
 		l.crash(5) // the second verification has begun
 		l.drive(true, state.Completed)
-		if len(l.checks) != 4 {
-			t.Fatalf("verifications: got %d, want 4", len(l.checks))
-		}
+		assert.Equal(t, len(l.checks), 4, "verifications")
 		first, again, other := l.checks[0], l.checks[2], l.checks[3]
 		same(t, "commands", []string{"one command"}, first.Commands)
 		same(t, "timeouts", []time.Duration{90 * time.Second, 10 * time.Minute}, []time.Duration{first.Timeout, other.Timeout})

@@ -1,9 +1,11 @@
 package runner_test
 
 import (
-	"strings"
 	"testing"
 	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
@@ -77,9 +79,7 @@ func TestBudgetNeedsAPrice(t *testing.T) {
 			l.drive(false, state.Failed)
 			same(t, "invocations", 0, len(l.orders))
 			for _, part := range []string{want, "--prices FILE", "--budget 0"} {
-				if !strings.Contains(l.run.Progress.Reason, part) {
-					t.Errorf("%q: reason %q, want %q in it", model, l.run.Progress.Reason, part)
-				}
+				assert.Check(t, is.Contains(l.run.Progress.Reason, part), "%q: reason", model)
 			}
 			l.over = &state.Options{}
 			*l.over = l.run.Options

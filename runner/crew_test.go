@@ -1,10 +1,11 @@
 package runner_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -48,9 +49,7 @@ func TestAnEndBehindWhatCantBeSavedCounts(t *testing.T) {
 				tell(runner.Progress{CLIID: "two"})
 			}
 		}
-		if err := runner.New(l.cfg, l.run).Run(t.Context(), false, nil); !errors.Is(err, errDisk) {
-			t.Fatalf("got %v, want %v", err, errDisk)
-		}
+		assert.ErrorIs(t, runner.New(l.cfg, l.run).Run(t.Context(), false, nil), errDisk)
 		same(t, "invocations", 3, len(l.orders))
 	})
 }

@@ -5,6 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -41,9 +44,7 @@ func TestADeadlineCountsFromWhenItBegan(t *testing.T) {
 				t.Errorf("%v before: got suspended after %v, want after %v", before, took, want)
 			}
 			p := l.run.Progress
-			if want := map[bool]state.Continuing{true: state.Continues, false: state.NoProgress}[want > 0]; p.Continuing != want {
-				t.Errorf("%v before: got %q, want %q", before, p.Continuing, want)
-			}
+			assert.Check(t, is.Equal(p.Continuing, map[bool]state.Continuing{true: state.Continues, false: state.NoProgress}[want > 0]), "%v before", before)
 		})
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -323,9 +324,7 @@ func (l *loop) crashes(n int) bool {
 	if err == nil {
 		return false
 	}
-	if !errors.Is(err, errDisk) {
-		l.t.Fatalf("run with save %d failing: got %v", n+1, err)
-	}
+	assert.ErrorIs(l.t, err, errDisk, "run with save %d failing", n+1)
 	l.restore(l.store.saves[n-1])
 	return true
 }
@@ -380,9 +379,7 @@ func (l *loop) restore(data []byte) {
 func decoded(t *testing.T, data []byte) *state.Run {
 	t.Helper()
 	r, err := state.Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return r
 }
 
@@ -432,7 +429,5 @@ func (l *loop) asked(name string) []runner.Order {
 
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	assert.Check(t, is.DeepEqual(got, want), what)
 }

@@ -3,6 +3,9 @@ package runner
 import (
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -35,8 +38,6 @@ func TestWhatTellsNothingIsBookedByItsTranscript(t *testing.T) {
 		for _, u := range cfg.beyond(&state.Agent{Exec: &state.Exec{Running: &c.run}}, "", c.said) {
 			got += u.Output
 		}
-		if got != c.want {
-			t.Errorf("%s: got %d tokens, want %d", name, got, c.want)
-		}
+		assert.Check(t, is.Equal(got, c.want), "%s: tokens", name)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -21,9 +24,7 @@ func TestOnlyScriptsAreToldWhoHasBroughtThemThere(t *testing.T) {
 		x := invocation{cfg: &Config{}, run: &state.Run{}, agent: a, state: &protocol.State{Kind: c.kind}}
 		env := x.environ(ScriptOrder{})
 		for _, v := range []string{"RAYMOND_BY=agent A.md", "RAYMOND_VISITS=3"} {
-			if slices.Contains(env, v) != c.want {
-				t.Errorf("%s %s: got %q in %v %t, want %t", c.kind, c.backend, v, env, !c.want, c.want)
-			}
+			assert.Check(t, is.Equal(slices.Contains(env, v), c.want), "%s %s: got %q in %v %t, want %t", c.kind, c.backend, v, env, !c.want, c.want)
 		}
 	}
 }

@@ -3,6 +3,9 @@ package runner
 import (
 	"slices"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestAStateIsNeverAllowedMoreThanTheRun(t *testing.T) {
@@ -18,9 +21,7 @@ func TestAStateIsNeverAllowedMoreThanTheRun(t *testing.T) {
 		{"auto", "auto", "auto"},
 		{"bypassPermissions", "auto", "auto"},
 	} {
-		if got := permission(tt.own, tt.run); got != tt.want {
-			t.Errorf("permission(%q, %q) = %q, want %q", tt.own, tt.run, got, tt.want)
-		}
+		assert.Check(t, is.Equal(permission(tt.own, tt.run), tt.want), "permission(%q, %q)", tt.own, tt.run)
 	}
 }
 

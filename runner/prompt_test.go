@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -25,9 +28,7 @@ func TestFeedback(t *testing.T) {
 	verdict := &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed", Results: []state.CommandResult{{Cmd: "printf '%s' {{who}}", RC: 3, Tail: "its tail"}}}
 	report := verdict.Report(4)
 	for _, part := range []string{"Attempt 1 of 4", "Command: printf '%s' {{who}}\nExit code: 3\n", "```\nits tail\n```"} {
-		if !strings.Contains(report, part) {
-			t.Errorf("report: got %q, want %q in it", report, part)
-		}
+		assert.Check(t, is.Contains(report, part), "report")
 	}
 	for body, want := range map[string][2]string{
 		"{{attempt}}/{{ max_attempts }} [{{failure}}] end":         {"1/4 [] end", "2/4 [" + report + "] end"},

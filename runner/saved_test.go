@@ -2,10 +2,11 @@ package runner_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
+
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -19,9 +20,7 @@ func TestNothingStartsBeforeItIsSaved(t *testing.T) {
 			l := newWorld(t, "START", nil)
 			l.store.fail = n + 1
 			r := runner.New(l.cfg, l.run)
-			if err := r.Run(t.Context(), false, nil); !errors.Is(err, errDisk) {
-				t.Fatalf("run with save %d failing: got %v, want %v", n+1, err, errDisk)
-			}
+			assert.ErrorIs(t, r.Run(t.Context(), false, nil), errDisk, "run with save %d failing", n+1)
 			if now, err := r.State().Encode(); err != nil || !bytes.Equal(now, l.store.saves[n-1]) {
 				t.Errorf("run after save %d has failed: got (%v)\n%s\nwant\n%s", n+1, err, now, l.store.saves[n-1])
 			}

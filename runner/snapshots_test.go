@@ -1,10 +1,12 @@
 package runner_test
 
 import (
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -61,8 +63,6 @@ func TestAgentsWhoWorkAtOnceShareTheFolder(t *testing.T) {
 			shared[shot.State] = shot.IsShared
 		}
 		// C may begin in the moment in which W ends.
-		if want := []bool{false, true, true, false}; !slices.Equal([]bool{shared["A.md"], shared["B.md"], shared["W.md"], shared["D.md"]}, want) {
-			t.Errorf("shared: got %v, want B and W alone", shared)
-		}
+		assert.Check(t, is.DeepEqual([]bool{shared["A.md"], shared["B.md"], shared["W.md"], shared["D.md"]}, []bool{false, true, true, false}), "shared: got %v, want B and W alone", shared)
 	})
 }

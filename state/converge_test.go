@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -59,9 +61,7 @@ func (p *play) try(words string) []string {
 		if a := p.agent("main"); a.NotBefore.After(p.now) {
 			p.now = a.NotBefore
 		}
-		if p.next(0) != "main" {
-			p.t.Fatalf("before %q of %q: %s runs, want main", word, words, p.next(0))
-		}
+		assert.Equal(p.t, p.next(0), "main", "what runs before %q of %q", word, words)
 		if run := how(p.start("main")); run != "" {
 			runs = append(runs, run)
 		}
@@ -83,9 +83,7 @@ func (p *play) try(words string) []string {
 			v = state.Verification{Stopped: "SIGINT"}
 		}
 		isVerdict := slices.Contains([]string{"pass", "fail", "slip", "spoil", "lose", "stop"}, word)
-		if isVerdict != verifies {
-			p.t.Fatalf("at %q of %q: the command is to run: %v", word, words, verifies)
-		}
+		assert.Equal(p.t, isVerdict, verifies, "at %q of %q: the command is to run: %v", word, words, verifies)
 		if !isVerdict {
 			p.end("main", answers(word))
 			continue

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -50,9 +52,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		first := fileOf(t, run)
 		again, err := state.Decode(first)
-		if err != nil {
-			t.Fatalf("its own encoding is refused: %v\n%s", err, first)
-		}
+		assert.NilError(t, err, "its own encoding is refused:\n%s", first)
 		if second := fileOf(t, again); !bytes.Equal(first, second) {
 			t.Fatalf("encoded twice: got\n%s\nwant\n%s", second, first)
 		}
@@ -79,9 +79,7 @@ func continueRun(t *testing.T, run *state.Run) {
 		step.Close(step.Closing(&state.Stop{Status: state.Suspended, Reason: "test"}))
 	}
 	next := run.With(step.Delta())
-	if err := next.Validate(); err != nil {
-		t.Fatalf("opened: %v\n%s", err, before)
-	}
+	assert.NilError(t, next.Validate(), "opened:\n%s", before)
 	if after := fileOf(t, run); !bytes.Equal(before, after) {
 		t.Fatal("opening the run changed it")
 	}

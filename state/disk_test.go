@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // watchedDisk notes what is brought to the disk, by the names of files and folders below
@@ -29,16 +32,12 @@ type watchedFile struct {
 
 func (d *watchedDisk) note(path, what string) {
 	name, err := filepath.Rel(d.dir, path)
-	if err != nil {
-		d.t.Error(err)
-	}
+	assert.Check(d.t, err)
 	d.seen = append(d.seen, name+what)
 }
 
 func (d *watchedDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
-	if flag&os.O_APPEND != 0 {
-		d.t.Errorf("%s is opened with O_APPEND: Windows would not let it be cut off", path)
-	}
+	assert.Check(d.t, is.Equal(flag&os.O_APPEND, 0), "%s is opened with O_APPEND: Windows would not let it be cut off", path)
 	f, err := d.fileSystem.open(path, flag, mode)
 	return watchedFile{f, d, path}, err
 }
@@ -50,9 +49,7 @@ func (d *watchedDisk) syncDir(dir string) error {
 
 func (f watchedFile) Sync() error {
 	info, err := os.Stat(f.path)
-	if err != nil {
-		f.disk.t.Error(err)
-	}
+	assert.Check(f.disk.t, err)
 	f.disk.note(f.path, fmt.Sprint(" ", info.Size() > 0))
 	return f.opened.Sync()
 }
@@ -84,16 +81,12 @@ func tiny() *Run {
 func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	f, err := Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
 	watched := &watchedDisk{fileSystem: realDisk{}, t: t, dir: dir}
 	withDisk(t, watched)
 	run := tiny()
-	if err := f.Fold(run, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, f.Fold(run, nil, nil))
 	if _, _, err := saves(f, run, false, false); err != nil {
 		t.Fatal(err)
 	}
@@ -124,16 +117,12 @@ func TestARunIsReadWhileItIsSaved(t *testing.T) {
 	for steps := range 4 { // after the snapshot
 		dir := t.TempDir()
 		f, err := Create(dir, "run-1", "me")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		if steps == 3 && runtime.GOOS != "windows" { // where the renaming would wait for this reader, in vain
 			f.SetHistory(0) // the journal is another file then
 		}
 		saved, _, err := saves(f, tiny(), true, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		withDisk(t, &busyDisk{realDisk{}, func() {
 			if _, _, err := saves(f, saved[1], []bool{true, false, false, false}[:1+steps]...); err != nil {
 				t.Error(err)

@@ -12,8 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 var updateEvents = flag.Bool("update-events", false, "write testdata/events.jsonl anew")
@@ -93,41 +94,27 @@ func TestEventLines(t *testing.T) {
 			e.Agent, e.State = "main", "START.md"
 		}
 		line, err := e.Line("demo-1a2b3c4d")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		got.Write(line)
 		var read Event
-		if err := json.Unmarshal(line, &read); err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
+		assert.NilError(t, json.Unmarshal(line, &read), line)
 		e.Time = eventTime.Truncate(time.Millisecond)
-		if diff := cmp.Diff(e, read); diff != "" {
-			t.Errorf("%s (-written +read):\n%s", line, diff)
-		}
+		assert.Check(t, is.DeepEqual(read, e), line)
 	}
 	const file = "testdata/events.jsonl"
 	if *updateEvents {
-		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(file, got.Bytes(), 0o644))
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	assert.NilError(t, err)
+	assert.Check(t, is.DeepEqual(got.String(), string(want)), file)
 }
 
 // FuzzEvent states of any text: what can be read as an event can be written as
 // one line, which is read as the same event.
 func FuzzEvent(f *testing.F) {
 	data, err := os.ReadFile("testdata/events.jsonl")
-	if err != nil {
-		f.Fatal(err)
-	}
+	assert.NilError(f, err)
 	for line := range bytes.Lines(data) {
 		f.Add(line)
 	}
@@ -140,17 +127,11 @@ func FuzzEvent(f *testing.F) {
 			return
 		}
 		line, err := first.Line("x-1")
-		if err != nil {
-			t.Fatalf("%q was read as %+v, which can't be written: %v", data, first, err)
-		}
+		assert.NilError(t, err, "%q was read as %+v, which can't be written", data, first)
 		if bytes.Count(line, []byte("\n")) != 1 || line[len(line)-1] != '\n' || !utf8.Valid(line) {
 			t.Fatalf("%q was written as %q, want one line of UTF-8", data, line)
 		}
-		if err := json.Unmarshal(line, &second); err != nil {
-			t.Fatalf("%q was written as %q, which can't be read: %v", data, line, err)
-		}
-		if diff := cmp.Diff(first, second, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%q (-first +second):\n%s", data, diff)
-		}
+		assert.NilError(t, json.Unmarshal(line, &second), "%q was written as %q, which can't be read", data, line)
+		assert.Check(t, is.DeepEqual(second, first, cmpopts.EquateEmpty()), "%q", data)
 	})
 }

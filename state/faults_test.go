@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // faultyDisk is a disk whose n-th call fails, once or from then on. It brings nothing to
@@ -220,9 +223,7 @@ func suffer(t *testing.T, what string, d *faultyDisk) {
 	if acknowledged == 0 && errors.Is(err, ErrNotFound) {
 		return
 	}
-	if err != nil {
-		t.Fatalf("%s: got %v, want a run that can be read", what, err)
-	}
+	assert.NilError(t, err, "%s: want a run that can be read", what)
 	defer f.Close()
 	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
 		t.Errorf("%s: got %q left, want nothing", what, left)
@@ -231,9 +232,7 @@ func suffer(t *testing.T, what string, d *faultyDisk) {
 		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
 	more, _, err := saves(f, run, false, true, false)
-	if err != nil {
-		t.Fatalf("%s: it goes on: %v", what, err)
-	}
+	assert.NilError(t, err, "%s: it goes on", what)
 	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*Run{run}, more))
 }
 
@@ -242,9 +241,7 @@ func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 	t.Helper()
 	last := 0
 	for step, err := range ReadHistory(dir, "run-1") {
-		if err != nil {
-			t.Fatalf("%s: history: %v", what, err)
-		}
+		assert.NilError(t, err, "%s: history", what)
 		after := step.After()
 		last = after.Progress.Seq
 		got, _ := after.Encode()
@@ -252,9 +249,7 @@ func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 			t.Fatalf("%s: step %d in the history:\n%s\nwant:\n%s", what, last, got, want)
 		}
 	}
-	if last != len(saved) {
-		t.Errorf("%s: history: got it to end at step %d, want %d", what, last, len(saved))
-	}
+	assert.Check(t, is.Equal(last, len(saved)), "%s: the step that the history ends at", what)
 }
 
 // damaged is a folder with a run of a snapshot and a journal, with two steps before the snapshot and
@@ -272,19 +267,13 @@ func newDamaged(t *testing.T) *damaged {
 	t.Helper()
 	d := &damaged{t: t, dir: quickDir(t)}
 	f, err := Create(d.dir, "run-1", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
 	first, _, err := saves(f, tiny(), true, false, false, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	d.after = len(d.read("run-1.journal"))
 	last, _, err := saves(f, first[3], false, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	d.saved = append(first, last...)
 	d.snapshot, d.journal = d.read("run-1.json"), d.read("run-1.journal")
 	return d
@@ -293,9 +282,7 @@ func newDamaged(t *testing.T) *damaged {
 func (d *damaged) read(name string) []byte {
 	d.t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.dir, name))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	assert.NilError(d.t, err)
 	return data
 }
 
@@ -316,16 +303,12 @@ func (d *damaged) wantRefusedOrTrue(what string) (seq int) {
 	}
 	if len(before)%16 == 0 { // to take the lock takes longer
 		f, _, openErr := Open(d.dir, "run-1", "me")
-		if (openErr == nil) != (err == nil) {
-			d.t.Errorf("%s: to open it: got %v, to read it: %v", what, openErr, err)
-		}
+		assert.Check(d.t, is.Equal(openErr == nil, err == nil), "%s: to open it: got %v, to read it: %v", what, openErr, err)
 		if openErr == nil {
 			f.Close()
 		}
 	}
-	if string(d.read("run-1.json"))+string(d.read("run-1.journal")) != before {
-		d.t.Errorf("%s: the files were changed", what)
-	}
+	assert.Check(d.t, is.Equal(string(d.read("run-1.json"))+string(d.read("run-1.journal")), before), "%s: the files were changed", what)
 	if err != nil {
 		return 0
 	}
@@ -336,9 +319,7 @@ func (d *damaged) wantRefusedOrTrue(what string) (seq int) {
 func (d *damaged) wantTrue(what string, run *Run) {
 	d.t.Helper()
 	if d.isAltered {
-		if err := run.Validate(); err != nil {
-			d.t.Errorf("%s: got a run that is not valid: %v", what, err)
-		}
+		assert.Check(d.t, run.Validate(), "%s: want a valid run", what)
 		return
 	}
 	got, _ := run.Encode()
@@ -363,17 +344,13 @@ func TestFilesCutAnywhere(t *testing.T) {
 	for n := range len(d.journal) {
 		write(t, path, d.journal[:n])
 		want := 4 + bytes.Count(d.journal[min(n, d.after):n], []byte("\n"))
-		if got := d.wantRefusedOrTrue(fmt.Sprint("journal cut at ", n)); got != want {
-			t.Errorf("journal cut at %d: got step %d, want %d", n, got, want)
-		}
+		assert.Check(t, is.Equal(d.wantRefusedOrTrue(fmt.Sprint("journal cut at ", n)), want), "journal cut at %d: step", n)
 	}
 }
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, data, 0o600))
 }
 
 // TestBitsFlippedAnywhere: one bit of each byte of both files, and all of them, or a line of the journal is
@@ -409,8 +386,6 @@ func TestBitsFlippedAnywhere(t *testing.T) {
 		if n < 4 {
 			want = 6
 		}
-		if got := d.wantRefusedOrTrue(fmt.Sprint("without line ", n)); got != want {
-			t.Errorf("without line %d: got step %d, want %d", n, got, want)
-		}
+		assert.Check(t, is.Equal(d.wantRefusedOrTrue(fmt.Sprint("without line ", n)), want), "without line %d: step", n)
 	}
 }

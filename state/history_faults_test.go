@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -61,9 +64,7 @@ func TestAHugeRunIsNotSaved(t *testing.T) {
 	must(t, err)
 	defer f.Close()
 	run.Meta = map[string]string{"huge": strings.Repeat("x", 64<<20)}
-	if err := f.Fold(run, nil, nil); err == nil || !strings.Contains(err.Error(), "bytes, and more than 67108864 are never read") {
-		t.Errorf("got %v, want it refused", err)
-	}
+	assert.Check(t, is.ErrorContains(f.Fold(run, nil, nil), "bytes, and more than 67108864 are never read"), "want it refused")
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Meta != nil {
 		t.Errorf("then: got %v, want the run as it was", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -66,9 +67,7 @@ func (r recorded) wantTruth(t *testing.T, what string) []int {
 	for step, err := range state.ReadHistory(r.dir, "run-1") {
 		must(t, err)
 		after := step.After()
-		if diff := diffRuns(t, r.runs[after.Progress.Seq], after); diff != "" {
-			t.Fatalf("%s: the run after step %d (-was +history):\n%s", what, after.Progress.Seq, diff)
-		}
+		assert.Equal(t, diffRuns(t, r.runs[after.Progress.Seq], after), "", "%s: the run after step %d (-was +history)", what, after.Progress.Seq)
 		steps = append(steps, after.Progress.Seq)
 	}
 	return steps
@@ -107,9 +106,7 @@ func TestRerunIsARun(t *testing.T) {
 			run, err := state.Rerun(was, exec, state.Renewal{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: epoch.Add(time.Hour)})
 			must(t, err)
 			must(t, run.Validate())
-			if string(fileOf(t, was)) != before {
-				t.Fatalf("seed %d: a rerun from %d changed the run", seed, exec)
-			}
+			assert.Equal(t, string(fileOf(t, was)), before, "seed %d: a rerun from %d changed the run", seed, exec)
 			if run.InheritedUSD != was.Progress.TotalUSD || run.Progress.TotalUSD != 0 || run.Begun() != 0 {
 				t.Errorf("seed %d: a rerun from %d has cost %s, and %s are inherited of %s", seed, exec, run.Progress.TotalUSD, run.InheritedUSD, was.Progress.TotalUSD)
 			}

@@ -2,8 +2,10 @@ package state_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -135,9 +137,7 @@ func TestThreeUnknownInARow(t *testing.T) {
 	end := p.closed(nil)
 	equal(t, "three in a row", []any{p.next(0), end.Status}, []any{"", state.Failed})
 	for _, part := range []string{"agent main in state A.md", "can't be known", "a budget of 0"} {
-		if !strings.Contains(end.Reason, part) {
-			t.Errorf("reason: got %q, want %q in it", end.Reason, part)
-		}
+		assert.Check(t, is.Contains(end.Reason, part), "reason")
 	}
 	finished := bodies[*state.StateFinished](p)
 	equal(t, "states that ended well", []any{len(finished), finished[5].OK}, []any{6, true})

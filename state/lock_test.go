@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"gotest.tools/v3/assert"
 )
 
 // never is more than a process id can be on Linux.
@@ -17,9 +18,7 @@ const never = 1 << 30
 func holderLine(t *testing.T, pid int) string {
 	t.Helper()
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return Holder(pid, host, time.Now()) + "\n"
 }
 
@@ -91,9 +90,7 @@ func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
 				}
 			})
 			f, err := Create(dir, "run-1", "me")
-			if err != nil {
-				t.Fatalf("Create, when the lock is given back meanwhile: %v", err)
-			}
+			assert.NilError(t, err, "Create, when the lock is given back meanwhile")
 			f.Close()
 		})
 	}

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 func TestPipeInPlaceOfTheLockIsRefused(t *testing.T) {
 	dir := t.TempDir()
-	if err := syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600))
 	var bad *FileError
 	if _, err := DrivenBy(dir, "run-1"); !errors.As(err, &bad) {
 		t.Errorf("DrivenBy: got %v, want FileError", err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
 )
 
 // TestMapReachesEveryText of every type of event, today's and next year's, and leaves the event as it is.
@@ -12,9 +13,7 @@ func TestMapReachesEveryText(t *testing.T) {
 	for _, body := range bodySamples() {
 		e := Event{Seq: 1, Time: eventTime, Agent: "main", State: "S.md", Body: body}
 		before, err := e.Line("id")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		got, err := e.Map(func(s string) string { return strings.ReplaceAll(s, "text", "***") }).Line("id")
 		want := strings.ReplaceAll(string(before), `\"text\"`, `\"***\"`)
 		if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -108,9 +111,7 @@ func TestAnOutageThatLastsSuspends(t *testing.T) {
 		p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 		end := p.run.Progress
 		equal(t, "status", end.Status, state.Suspended)
-		if !strings.Contains(end.Reason, "overload-wait") {
-			t.Errorf("reason: got %q, want that the service failed for too long", end.Reason)
-		}
+		assert.Check(t, is.Contains(end.Reason, "overload-wait"), "reason: want that the service failed for too long")
 		waits = append(waits, end.Until.Sub(p.now))
 		p.now = end.Until
 		p.resume(nil)

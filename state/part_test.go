@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -163,12 +165,8 @@ func TestPartsJoinedAreOneRun(t *testing.T) {
 		joined := p.join(ran...)
 		want := alike(single.run)
 		want.Progress.Events = joined.Run.Progress.Events
-		if diff := cmp.Diff(want, alike(joined.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" {
-			t.Errorf("%d jobs: one run -, joined +:\n%s", jobs, diff)
-		}
-		if diff := cmp.Diff(lines(t, single.events), lines(t, joined.Events)); diff != "" {
-			t.Errorf("%d jobs: events of one run -, joined +:\n%s", jobs, diff)
-		}
+		assert.Check(t, is.DeepEqual(alike(joined.Run), want, cmpopts.IgnoreUnexported(state.Run{})), "%d jobs: joined -, one run +", jobs)
+		assert.Check(t, is.DeepEqual(lines(t, joined.Events), lines(t, single.events)), "%d jobs: events, joined -, of one run +", jobs)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -46,9 +48,7 @@ func (p *play) do(f func(*state.Step)) {
 		ended.Progress.Status = state.Completed
 		next = &ended
 	}
-	if err := next.Validate(); err != nil {
-		p.t.Fatalf("step %d: %v", next.Progress.Seq, err)
-	}
+	assert.NilError(p.t, next.Validate(), "step %d", next.Progress.Seq)
 	p.run, p.events = next, append(p.events, next.Events...)
 }
 
@@ -194,9 +194,7 @@ func equal(t *testing.T, what string, got, want any) {
 
 func must(tb testing.TB, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	assert.NilError(tb, err)
 }
 
 // fileOf is a run as it is saved.

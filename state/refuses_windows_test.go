@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gofrs/flock"
+	"gotest.tools/v3/assert"
 )
 
 // TestWindowsRefuses holds what the lock and the journal are written around. Wine refuses neither, so the portable
@@ -24,9 +25,7 @@ func TestWindowsRefuses(t *testing.T) {
 	})
 	t.Run("cutting off a file opened for appending", func(t *testing.T) {
 		f, err := os.OpenFile(filepath.Join(t.TempDir(), "journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		defer f.Close()
 		if err := f.Truncate(0); err == nil {
 			t.Error("cut off, want: access is denied")

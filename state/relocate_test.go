@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -19,8 +22,6 @@ func TestRelocateMovesEveryDirectory(t *testing.T) {
 	moved, err := run.Relocate(func(path string) string { return strings.Replace(path, "old", "new", 1) })
 	must(t, err)
 	want := strings.ReplaceAll(strings.ReplaceAll(before, "old", "new"), "names /new", "names /old")
-	if got := string(fileOf(t, moved)); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	assert.Check(t, is.Equal(string(fileOf(t, moved)), want))
 	equal(t, "the run itself", string(fileOf(t, run)), before)
 }

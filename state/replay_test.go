@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -24,9 +26,7 @@ func replaySteps(tb testing.TB) []byte {
 		f(s)
 		d := s.Delta()
 		data, err := marshal(d)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		assert.NilError(tb, err)
 		journal, run = append(journal, journalLine(data)...), run.With(d)
 	}
 	take(func(s *Step) {

@@ -13,8 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -33,9 +34,7 @@ func TestFileForgetsNothing(t *testing.T) {
 	if got == nil {
 		t.Fatalf("Decode: %v\n%s", err, data)
 	}
-	if diff := cmp.Diff(r, got, cmpopts.IgnoreUnexported(state.Run{})); diff != "" {
-		t.Errorf("saved -, read +:\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, r, cmpopts.IgnoreUnexported(state.Run{})), "read -, saved +")
 }
 
 // newRun returns a run whose workflow has states A to F and a script S.
@@ -164,14 +163,10 @@ func walk(t *testing.T, seed uint64) {
 			}
 			names[e.Agent] = true
 		}
-		if diff := cmp.Diff(run.Ledger, next.Ledger[:len(run.Ledger)], cmpopts.EquateEmpty()); diff != "" {
-			t.Fatalf("seed %d step %d: the ledger was changed:\n%s", seed, next.Progress.Seq, diff)
-		}
+		assert.Assert(t, is.DeepEqual(next.Ledger[:len(run.Ledger)], run.Ledger, cmpopts.EquateEmpty()), "seed %d step %d: the ledger was changed", seed, next.Progress.Seq)
 		got, err := state.Read(dir, "run-1")
 		must(t, err)
-		if diff := diffRuns(t, next, got); diff != "" {
-			t.Fatalf("seed %d step %d:\nmemory -, files +\n%s", seed, next.Progress.Seq, diff)
-		}
+		assert.Equal(t, diffRuns(t, next, got), "", "seed %d step %d: memory -, files +", seed, next.Progress.Seq)
 		before = append(before, fileOf(t, next))
 	})
 	for i, data := range before {

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -413,9 +416,7 @@ func TestAWaitThatEndsIsDue(t *testing.T) {
 	p.settle(here)
 	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 	for wait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Hour: true} {
-		if got := p.run.IsDue(p.now.Add(wait), here, 0); got != want {
-			t.Errorf("due after %v: got %t, want %t", wait, got, want)
-		}
+		assert.Check(t, is.Equal(p.run.IsDue(p.now.Add(wait), here, 0), want), "due after %v", wait)
 	}
 	p.now = p.now.Add(2 * time.Hour)
 	p.do(func(s *state.Step) { s.Resume(nil); s.Settle(here); s.Close(s.Closing(nil)) })

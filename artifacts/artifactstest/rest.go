@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"gotest.tools/v3/assert"
 )
 
 func (s *Server) content(w http.ResponseWriter, r *http.Request, id string) {
@@ -60,9 +62,7 @@ func (s *Server) rest(w http.ResponseWriter, r *http.Request, path string) {
 // reply writes an answer with names in the server's case.
 func (s *Server) reply(w http.ResponseWriter, v any) {
 	data, err := json.Marshal(v)
-	if err != nil {
-		s.t.Error(err)
-	}
+	assert.Check(s.t, err)
 	if s.CamelCase {
 		data = camel(data)
 	}

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
@@ -25,15 +28,11 @@ func plainWith(t testing.TB, more ...hostile) []byte {
 	t.Helper()
 	data, _ := write(t, writing(nil))
 	old, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for _, f := range old.File {
-		if err := z.Copy(f); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, z.Copy(f))
 	}
 	for _, e := range more {
 		h := &zip.FileHeader{Name: e.name, Method: e.method}
@@ -44,13 +43,9 @@ func plainWith(t testing.TB, more ...hostile) []byte {
 		if err == nil {
 			_, err = io.CopyN(w, zeros{}, e.size)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, z.Close())
 	return out.Bytes()
 }
 
@@ -61,9 +56,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 // TestHostileArchives: nothing of an archive that breaks a rule is written, and
 // the error names the entry.
 func TestHostileArchives(t *testing.T) {
-	if got := read(t, plainWith(t), nil); got.err != nil {
-		t.Fatalf("a good archive: %v", got.err)
-	}
+	assert.NilError(t, read(t, plainWith(t), nil).err, "a good archive")
 	for _, e := range []hostile{
 		{name: "../evil"}, {name: "logs"}, {name: "logs/" + strings.Repeat("x", 251)}, {name: "state.json"},
 		{name: ".checkpoint/files/state.json"}, {name: ".git/config"},
@@ -106,9 +99,7 @@ func TestTooMuch(t *testing.T) {
 		refused(t, tt.want, data, nil, tt.want)
 	}
 	_, _, err := checkpoint.Read(checkpoint.Reading{Size: 512<<20 + 1, Dir: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "more than 536870912") {
-		t.Errorf("an archive that is too large: got %v, want it refused unopened", err)
-	}
+	assert.Check(t, is.ErrorContains(err, "more than 536870912"), "an archive that is too large: want it refused unopened")
 }
 
 // FuzzRead: whatever an archive holds, the files of its manifest are there, or

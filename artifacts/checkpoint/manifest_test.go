@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -14,9 +17,7 @@ func manifestText(t testing.TB) string {
 	t.Helper()
 	_, written := write(t, writing(nil))
 	data, err := checkpoint.EncodeManifest(written.Manifest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(data)
 }
 
@@ -65,9 +66,7 @@ func TestManifestIsStrict(t *testing.T) {
 		if tt.old == whole {
 			tt.old = good
 		}
-		if !strings.Contains(good, tt.old) {
-			t.Fatalf("the manifest lacks %s:\n%s", tt.old, good)
-		}
+		assert.Assert(t, is.Contains(good, tt.old), "the manifest")
 		_, err := checkpoint.DecodeManifest([]byte(strings.Replace(good, tt.old, tt.new, 1)))
 		want := strings.TrimSuffix("manifest.json: "+tt.at, ": ")
 		var invalid *checkpoint.Invalid

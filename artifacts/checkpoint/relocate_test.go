@@ -3,6 +3,9 @@ package checkpoint_test
 import (
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
@@ -46,8 +49,6 @@ func TestRelocation(t *testing.T) {
 		{checkpoint.Places{}, unix, nil, "/w/a", "/w/a"},
 		{checkpoint.Places{Workspace: "/", OS: "linux"}, unix, nil, "/a", "/home/runner/work/r/r/a"},
 	} {
-		if got := checkpoint.Relocation(tt.old, tt.here, tt.trees)(tt.dir); got != tt.want {
-			t.Errorf("%q with trees %q, from %s to %s: got %q, want %q", tt.dir, tt.trees, tt.old.Workspace, tt.here.Workspace, got, tt.want)
-		}
+		assert.Check(t, is.Equal(checkpoint.Relocation(tt.old, tt.here, tt.trees)(tt.dir), tt.want), "%q with trees %q, from %s to %s", tt.dir, tt.trees, tt.old.Workspace, tt.here.Workspace)
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -65,9 +67,7 @@ func newKeys(t testing.TB, n int) (*checkpoint.Keys, []string) {
 	var lines []string
 	for range n {
 		line, err := checkpoint.NewKey()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		lines = append(lines, line)
 	}
 	return parseKeys(t, lines...), lines
@@ -76,9 +76,7 @@ func newKeys(t testing.TB, n int) (*checkpoint.Keys, []string) {
 func parseKeys(t testing.TB, lines ...string) *checkpoint.Keys {
 	t.Helper()
 	keys, err := checkpoint.ParseKeys(strings.Join(lines, "\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return keys
 }
 
@@ -86,16 +84,10 @@ func parseKeys(t testing.TB, lines ...string) *checkpoint.Keys {
 func write(t testing.TB, w checkpoint.Writing) ([]byte, checkpoint.Written) {
 	t.Helper()
 	data, written, err := tryWrite(t, w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if int64(len(data)) != written.Size {
-		t.Fatalf("size: got %d, want %d, the size of the file", written.Size, len(data))
-	}
+	assert.NilError(t, err)
+	assert.Equal(t, written.Size, int64(len(data)), "want the size of the file")
 	sum := sha256.Sum256(data)
-	if want := "sha256:" + hex.EncodeToString(sum[:]); written.SHA256 != want {
-		t.Fatalf("digest: got %s, want %s, that of the file", written.SHA256, want)
-	}
+	assert.Equal(t, written.SHA256, "sha256:"+hex.EncodeToString(sum[:]), "digest: want that of the file")
 	return data, written
 }
 
@@ -120,13 +112,9 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	t.Helper()
 	parent := t.TempDir()
 	dir, archive := filepath.Join(parent, "in"), filepath.Join(parent, "archive")
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(archive, data, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(archive, data, 0o600)))
 	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
 	var r result
 	r.manifest, r.digest, r.err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(data)), Keys: keys, Dir: dir})
@@ -135,9 +123,7 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 		t.Fatalf("beside the folder: got %v, want the archive alone", beside)
 	}
 	if r.err == nil {
-		if diff := cmp.Diff(listed(r.files), r.manifest.Files); diff != "" {
-			t.Fatalf("files and manifest (-files +manifest):\n%s", diff)
-		}
+		assert.Assert(t, is.DeepEqual(r.manifest.Files, listed(r.files)), "files and manifest")
 	}
 	return r
 }
@@ -161,9 +147,7 @@ func contents(t testing.TB, dir string) map[string]string {
 		all[name] = string(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return all
 }
 
@@ -210,23 +194,17 @@ func TestRoundTrip(t *testing.T) {
 			want[p.Name] = string(p.Data)
 			if rnd.IntN(2) == 0 {
 				p.Path, p.Size = filepath.Join(t.TempDir(), "part"), -1
-				if err := os.WriteFile(p.Path, p.Data, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, os.WriteFile(p.Path, p.Data, 0o600))
 				p.Data = nil
 			}
 		}
 		rnd.Shuffle(len(w.Parts), func(i, j int) { w.Parts[i], w.Parts[j] = w.Parts[j], w.Parts[i] })
 		data, written := write(t, w)
 		got := read(t, data, w.Keys)
-		if got.err != nil {
-			t.Fatalf("seed %d: %v", seed, got.err)
-		}
+		assert.NilError(t, got.err, "seed %d", seed)
 		wantManifest := w.Manifest
 		wantManifest.Schema, wantManifest.Files = checkpoint.Schema, listed(want)
-		if diff := cmp.Diff(wantManifest, got.manifest); diff != "" {
-			t.Errorf("seed %d: manifest (-want +got):\n%s", seed, diff)
-		}
+		assert.Check(t, is.DeepEqual(got.manifest, wantManifest), "seed %d: manifest", seed)
 		if diff := cmp.Diff(written.Manifest, got.manifest); diff != "" || written.Digest != got.digest {
 			t.Errorf("seed %d: digests %s and %s, manifest (-written +read):\n%s", seed, written.Digest, got.digest, diff)
 		}
@@ -245,9 +223,7 @@ func noise(n int) []byte {
 // shorter is told.
 func TestGrowingFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
-	if err := os.WriteFile(path, []byte("{}\n{}\n{\"half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte("{}\n{}\n{\"half"), 0o600))
 	for _, tt := range []struct {
 		size int64
 		want string
@@ -274,9 +250,7 @@ func TestMaskCoversAllButBundles(t *testing.T) {
 	w.Manifest.Title = "why " + secret
 	w.Mask = func(r io.Reader) io.Reader {
 		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Check(t, err)
 		return strings.NewReader(strings.ReplaceAll(string(data), secret, stars))
 	}
 	for i := range w.Parts {
@@ -293,9 +267,7 @@ func TestMaskCoversAllButBundles(t *testing.T) {
 		if name == "workspace/0.bundle" {
 			want = "a " + secret + " b"
 		}
-		if content != want {
-			t.Errorf("%s: got %q, want %q", name, content, want)
-		}
+		assert.Check(t, is.Equal(content, want), name)
 	}
 	w.Mask = func(r io.Reader) io.Reader { return io.MultiReader(r, strings.NewReader("x")) }
 	if _, _, err := tryWrite(t, w); err == nil {

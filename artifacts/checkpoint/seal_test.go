@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
@@ -69,12 +71,8 @@ func TestRotation(t *testing.T) {
 	old, rotated, gone := parseKeys(t, lines[0]), parseKeys(t, lines[1], lines[0]), parseKeys(t, lines[1], lines[2])
 	before, _ := write(t, writing(old))
 	after, _ := write(t, writing(rotated))
-	if got := read(t, before, rotated); got.err != nil {
-		t.Errorf("sealed with the second of two keys: %v", got.err)
-	}
-	if got := read(t, after, rotated); got.err != nil {
-		t.Errorf("sealed with the first of two keys: %v", got.err)
-	}
+	assert.Check(t, read(t, before, rotated).err, "sealed with the second of two keys")
+	assert.Check(t, read(t, after, rotated).err, "sealed with the first of two keys")
 	refused(t, "a key that is gone", before, gone, "which is none of the 2 in state-key")
 	refused(t, "a key that is yet to come", after, old, "which is none of the 1 in state-key")
 }
@@ -87,9 +85,7 @@ func TestKeysAreDemanded(t *testing.T) {
 	if got := read(t, sealed, nil); !errors.Is(got.err, checkpoint.ErrSealed) || !strings.Contains(got.err.Error(), "state-key") {
 		t.Errorf("sealed, without a key: got %v, want ErrSealed that names state-key", got.err)
 	}
-	if got := read(t, plain, keys); !errors.Is(got.err, checkpoint.ErrNotSigned) {
-		t.Errorf("plain, with a key: got %v, want ErrNotSigned", got.err)
-	}
+	assert.Check(t, is.ErrorIs(read(t, plain, keys).err, checkpoint.ErrNotSigned), "plain, with a key")
 	for _, secret := range []string{"logs/main", "x-yml-main", "out of quota", session} {
 		if bytes.Contains(sealed, []byte(secret)) {
 			t.Errorf("a sealed checkpoint tells %q", secret)
@@ -101,15 +97,11 @@ func TestKeysAreDemanded(t *testing.T) {
 func entries(t testing.TB, data []byte) map[string][]byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	files := map[string][]byte{}
 	for _, f := range z.File {
 		in, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		if files[f.Name], err = io.ReadAll(in); err != nil {
 			t.Fatal(err)
 		}
@@ -132,13 +124,9 @@ func archive(t testing.TB, files ...entry) []byte {
 		if err == nil {
 			_, err = w.Write(f.data)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, z.Close())
 	return out.Bytes()
 }
 

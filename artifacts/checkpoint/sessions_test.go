@@ -3,7 +3,8 @@ package checkpoint_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/state"
@@ -33,7 +34,5 @@ func TestSessionsAndTheirDirectories(t *testing.T) {
 		{ID: "d", Backend: "codex", CLIID: "thread", Dirs: []string{"/w"}},
 		{ID: "l", Backend: "claude", Dirs: []string{"/t/l", "/w"}},
 	}
-	if diff := cmp.Diff(want, checkpoint.Sessions(run)); diff != "" {
-		t.Errorf("sessions (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(checkpoint.Sessions(run), want), "sessions")
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
@@ -16,13 +19,9 @@ import (
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
-	if err := errors.Join(os.WriteFile(file, []byte("secret"), 0o600), os.Symlink(file, link)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.WriteFile(file, []byte("secret"), 0o600), os.Symlink(file, link)))
 	huge := filepath.Join(dir, "huge")
-	if err := errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 256<<20+1)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 256<<20+1)))
 	many := writing(nil)
 	for i := range 2000 {
 		many.Parts = append(many.Parts, checkpoint.Part{Name: "logs/" + strings.Repeat("x", i%200) + string(rune('a'+i/200))})
@@ -66,9 +65,7 @@ func TestWriteKeepsWithinLimits(t *testing.T) {
 			{size, 199_999 + manifestRoom, checkpoint.ErrTooLarge},
 			{size - 1, 200_000 + manifestRoom, checkpoint.ErrTooLarge},
 		} {
-			if err := checkpoint.WriteWithin(io.Discard, w, tt.packed, tt.total); !errors.Is(err, tt.want) {
-				t.Errorf("within %d and %d bytes: got %v, want %v", tt.packed, tt.total, err, tt.want)
-			}
+			assert.Check(t, is.ErrorIs(checkpoint.WriteWithin(io.Discard, w, tt.packed, tt.total), tt.want), "within %d and %d bytes", tt.packed, tt.total)
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -66,17 +68,13 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 					tt.theirs(&c.Mine)
 				}
 			})
-			if err := theirs.Take(s.t.Context()); err != nil {
-				s.t.Fatal(err)
-			}
+			assert.NilError(s.t, theirs.Take(s.t.Context()))
 			ours := s.claimer("one", tt.ours)
 			err := ours.Take(s.t.Context())
 			if tt.wants != (err == nil) || !tt.wants && (!isConflict(err) || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), `"two"`)) {
 				s.t.Errorf("%s: Take = %v, want success: %t", name, err, tt.wants)
 			}
-			if err := errors.Join(theirs.Release(s.t.Context()), ours.Release(s.t.Context())); err != nil {
-				s.t.Errorf("%s: Release: %v", name, err)
-			}
+			assert.Check(s.t, errors.Join(theirs.Release(s.t.Context()), ours.Release(s.t.Context())), "%s: Release", name)
 			if all := s.All(); len(all) > 0 {
 				s.t.Errorf("%s: left %d artifacts, want none", name, len(all))
 			}
@@ -89,9 +87,7 @@ func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
 	behaving(t, func(s *scene) {
 		one := s.claimer("one", nil)
 		two := s.claimer("two", func(c *slots.Claimer) { c.Alive = func(slots.Process) (bool, bool) { return false, true } })
-		if err := errors.Join(one.Take(s.t.Context()), one.Check(s.t.Context()), two.Take(s.t.Context())); err != nil {
-			s.t.Fatal(err)
-		}
+		assert.NilError(s.t, errors.Join(one.Take(s.t.Context()), one.Check(s.t.Context()), two.Take(s.t.Context())))
 		if err := one.Check(s.t.Context()); !isConflict(err) {
 			s.t.Errorf("Check of who was replaced = %v, want a conflict", err)
 		}
@@ -110,9 +106,7 @@ func TestARefusalWithNothingThereIsAFailedSave(t *testing.T) {
 	} {
 		s := newScene(t)
 		if fault.Op == "content/" {
-			if err := s.claimer("two", nil).Take(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, s.claimer("two", nil).Take(t.Context()))
 		}
 		s.Fail(fault)
 		if err := s.claimer("one", nil).Take(t.Context()); err == nil || isConflict(err) {
@@ -160,9 +154,7 @@ func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
 	if err := one.Take(t.Context()); !isConflict(err) || !strings.Contains(err.Error(), `"two"`) {
 		t.Errorf("who was replaced: Take = %v, want a conflict with the other", err)
 	}
-	if err := <-second; err != nil {
-		t.Errorf("who came later: Take = %v, want success", err)
-	}
+	assert.Check(t, <-second, "who came later: Take")
 }
 
 // TestClaimsOfOtherRuns: of this origin and in progress; a fork's keep nobody off.
@@ -181,9 +173,7 @@ func TestClaimsOfOtherRuns(t *testing.T) {
 		s := newScene(t)
 		s.addRun(7, tt.run)
 		theirs := s.claimer("two", func(c *slots.Claimer) { c.Finder.Service, c.Mine.RunID = runtimeOf(t, s.Server, 7), 7 })
-		if err := theirs.Take(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, theirs.Take(t.Context()))
 		ours := s.claimer("one", func(c *slots.Claimer) { c.Finder = s.finder() })
 		if err := ours.Take(t.Context()); tt.wants != isConflict(err) || !tt.wants && err != nil {
 			t.Errorf("%s: Take = %v, want a conflict: %t", name, err, tt.wants)

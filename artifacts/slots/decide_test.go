@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/state"
@@ -97,9 +100,7 @@ func TestDecide(t *testing.T) {
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.named} {
 			tt.facts.Mode = mode
 			got := slots.Decide(m, tt.facts)
-			if decision(got) != want {
-				t.Errorf("%s, mode %s: %+v, want %s", tt.name, mode, got, want)
-			}
+			assert.Check(t, is.Equal(decision(got), want), "%s, mode %s: %+v, want %s", tt.name, mode, got, want)
 			silent := want == "resume" && len(tt.facts.Changed) == 0
 			if told := got.Why != ""; told == silent || (got.Hint != "") != (got.Action == slots.Refuse) {
 				t.Errorf("%s, mode %s: %+v: a reason for all but a plain resume, a hint for a refusal", tt.name, mode, got)
@@ -137,9 +138,7 @@ func TestWhatWasLeftOut(t *testing.T) {
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.must} {
 			m := &checkpoint.Manifest{WorkflowID: id, Status: state.Suspended, LeftOut: tt.left}
 			got := slots.Decide(m, slots.Facts{Mode: mode, ResumeWithoutTranscript: tt.without})
-			if decision(got) != want {
-				t.Errorf("%+v, mode %s: %+v, want %s", tt.left, mode, got, want)
-			}
+			assert.Check(t, is.Equal(decision(got), want), "%+v, mode %s: %+v, want %s", tt.left, mode, got, want)
 			if !strings.Contains(got.Why, tt.names) || tt.never != "" && strings.Contains(got.Why+got.Hint, tt.never) {
 				t.Errorf("%+v: %q; %q: want %q named, and not %q", tt.left, got.Why, got.Hint, tt.names, tt.never)
 			}

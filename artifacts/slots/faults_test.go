@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -133,9 +136,7 @@ func TestFaultMatrix(t *testing.T) {
 			s.addRun(1, nil)
 			s.put(1, 1, nil)
 			s.Fail(r.fault)
-			if got := kind(s.find(s.query(mode))); got != want {
-				t.Errorf("%+v, mode %s: %s, want %s", r.fault, mode, got, want)
-			}
+			assert.Check(t, is.Equal(kind(s.find(s.query(mode))), want), "%+v, mode %s", r.fault, mode)
 		}
 	}
 }
@@ -164,9 +165,7 @@ func TestAnExpiredOneIsNamed(t *testing.T) {
 		s.Put(artifactstest.Stored{Run: 2, Name: names[2], Expired: true})
 		for mode, want := range map[string]string{slots.Auto: "warned: gone", slots.Require: "gone", key + "-0000000d": "found", "x-00000001": "gone"} {
 			got := kind(s.find(s.query(mode)))
-			if got != want {
-				s.t.Errorf("mode %s: %s, want %s", mode, got, want)
-			}
+			assert.Check(s.t, is.Equal(got, want), "mode %s", mode)
 		}
 	})
 }
@@ -176,14 +175,10 @@ func TestWithoutAToken(t *testing.T) {
 	f := s.finder()
 	f.Archive = nil
 	for mode, want := range map[string]string{slots.Auto: "warned", slots.Require: "no access", "x": "no access"} {
-		if got := kind(f.Find(t.Context(), s.query(mode))); got != want {
-			t.Errorf("mode %s: %s, want %s", mode, got, want)
-		}
+		assert.Check(t, is.Equal(kind(f.Find(t.Context(), s.query(mode))), want), "mode %s", mode)
 	}
 	s.put(100, 1, nil)
-	if got := kind(f.Find(t.Context(), s.query(slots.Require))); got != "found" {
-		t.Errorf("in this run: %s, want found", got)
-	}
+	assert.Check(t, is.Equal(kind(f.Find(t.Context(), s.query(slots.Require))), "found"), "in this run")
 }
 
 // buried is an API with more artifacts of others than are read.
@@ -197,9 +192,7 @@ func (buried) List(string) artifacts.Pages {
 func TestOthersMayHideIt(t *testing.T) {
 	for mode, want := range map[string]string{slots.Auto: "warned: buried", slots.Require: "buried"} {
 		f := &slots.Finder{Archive: buried{}}
-		if got := kind(f.Find(t.Context(), newScene(t).query(mode))); got != want {
-			t.Errorf("mode %s: %s, want %s", mode, got, want)
-		}
+		assert.Check(t, is.Equal(kind(f.Find(t.Context(), newScene(t).query(mode))), want), "mode %s", mode)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -43,9 +45,7 @@ func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
 	} {
 		s := newScene(t)
 		c := s.claimer("one", func(c *slots.Claimer) { c.Mine.Runner = "r1" })
-		if err := c.Take(t.Context()); err != nil {
-			t.Fatalf("%s: Take = %v", name, err)
-		}
+		assert.NilError(t, c.Take(t.Context()), "%s: Take", name)
 		c.Finder.Archive = jobsAPI{jobs: tt.jobs, err: tt.err}
 		if err := c.Check(t.Context()); isConflict(err) != tt.want {
 			t.Errorf("%s: Check = %v, want a conflict: %t", name, err, tt.want)

@@ -3,6 +3,9 @@ package slots_test
 import (
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
@@ -37,8 +40,6 @@ func TestWhoMayTakeARunByItsKey(t *testing.T) {
 		"no job, of a run of no job":                   {&checkpoint.KeyOf{}, slots.Taker{}, false},
 	} {
 		m := &checkpoint.Manifest{Key: "issue-12", KeyOf: test.of, RunID: 7, Job: "work"}
-		if got := test.taker.MayTake(m); got != test.want {
-			t.Errorf("%s: got %v, want %v", name, got, test.want)
-		}
+		assert.Check(t, is.Equal(test.taker.MayTake(m), test.want), name)
 	}
 }

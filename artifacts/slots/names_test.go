@@ -7,6 +7,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
@@ -63,12 +66,8 @@ func TestPlainKeysStayReadable(t *testing.T) {
 		"ci.yml-feature/x":            "raymond-ci.yml-feature-x-03af56-2",
 		strings.Repeat("k", 99) + "é": "raymond-" + strings.Repeat("k", 99) + "-7012e0-2",
 	} {
-		if got := (slots.Place{Key: key}).Names()[2]; got != want {
-			t.Errorf("Names(%q)[2] = %q, want %q", key, got, want)
-		}
+		assert.Check(t, is.Equal((slots.Place{Key: key}).Names()[2], want), "Names(%q)[2]", key)
 	}
 	part := slots.Place{Key: "k", Part: "0123abcd"}
-	if got, want := part.Names()[2]+" "+part.ClaimName(), "raymond-k~0123abcd-2 raymond-k~0123abcd-claim"; got != want {
-		t.Errorf("part of a matrix: got %s, want %s", got, want)
-	}
+	assert.Check(t, is.Equal(part.Names()[2]+" "+part.ClaimName(), "raymond-k~0123abcd-2 raymond-k~0123abcd-claim"), "part of a matrix")
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -56,9 +59,7 @@ func TestARerunNeedsNoPermission(t *testing.T) {
 		s := newScene(t)
 		s.put(100, 2, took(1, 1, 1))
 		s.Fail(artifactstest.Fault{Op: "/api/", Times: 99, Status: status})
-		if got := kind(s.find(s.query(slots.Auto))); got != want {
-			t.Errorf("status %d: %s, want %s", status, got, want)
-		}
+		assert.Check(t, is.Equal(kind(s.find(s.query(slots.Auto))), want), "status %d", status)
 	}
 }
 

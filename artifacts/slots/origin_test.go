@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -120,9 +123,7 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 				Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: gitea}}
 			tt.edit(&signs{&a.stored, &a.run, &q})
 			found, err := (&slots.Finder{Archive: a}).Find(t.Context(), q)
-			if accepted := err != nil && strings.HasSuffix(err.Error(), "accepted"); accepted != want {
-				t.Errorf("%s, gitea %t: found %+v, %v; want it accepted: %t", tt.name, gitea, found, err, want)
-			}
+			assert.Check(t, is.Equal(err != nil && strings.HasSuffix(err.Error(), "accepted"), want), "%s, gitea %t: found %+v, %v; want it accepted: %t", tt.name, gitea, found, err, want)
 		}
 	}
 }

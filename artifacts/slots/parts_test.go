@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -67,9 +70,7 @@ func TestPartsAreFound(t *testing.T) {
 			p.Remove()
 		}
 		want := fmt.Sprintf("%s: 1 of 100 2 of 50\n%s:\n%s:\n", parts[0].Name, parts[1].Name, parts[2].Name)
-		if got != want {
-			t.Errorf("got\n%swant\n%s", got, want)
-		}
+		assert.Check(t, is.Equal(got, want))
 	})
 }
 

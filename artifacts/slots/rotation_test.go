@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
@@ -27,9 +30,7 @@ func TestARefusedNameIsWaitedFor(t *testing.T) {
 			}
 		}
 		for g := 1; g <= 12; g++ {
-			if err := store(t.Context(), rotated, g); err != nil {
-				t.Fatalf("held %d times: generation %d: %v", held, g, err)
-			}
+			assert.NilError(t, store(t.Context(), rotated, g), "held %d times: generation %d", held, g)
 		}
 		s.Watch = nil
 		if got := generations(s); !slices.Equal(got, []int{10, 11, 12}) {
@@ -44,9 +45,7 @@ func TestANameThatStaysRefused(t *testing.T) {
 	s := artifactstest.New(t)
 	rotated := slotsOf(runtimeOf(t, s, 7))
 	for g := 1; g <= 4; g++ {
-		if err := store(t.Context(), rotated, g); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, store(t.Context(), rotated, g))
 	}
 	newest, drops := 4, 0
 	s.Watch = func(all []artifactstest.Stored) {
@@ -58,20 +57,14 @@ func TestANameThatStaysRefused(t *testing.T) {
 		}
 	}
 	s.Manner.Held = 1000
-	if err := store(t.Context(), rotated, 5); err != nil {
-		t.Fatalf("generation 5: %v", err)
-	}
+	assert.NilError(t, store(t.Context(), rotated, 5), "generation 5")
 	newest = 5
 	if got := generations(s); !slices.Equal(got, []int{4, 5}) {
 		t.Errorf("generations %v stand, want 4 and 5", got)
 	}
-	if next := names[(5+1)%3]; s.All()[1].Name != next {
-		t.Errorf("generation 5 stands in %q, want the next slot %q", s.All()[1].Name, next)
-	}
+	assert.Check(t, is.Equal(s.All()[1].Name, names[(5+1)%3]), "want generation 5 in the next slot")
 	for g := 6; g <= 9; g++ {
-		if err := store(t.Context(), rotated, g); err != nil {
-			t.Fatalf("generation %d: %v", g, err)
-		}
+		assert.NilError(t, store(t.Context(), rotated, g), "generation %d", g)
 		newest = g
 	}
 	if got := generations(s); !slices.Equal(got, []int{8, 9}) {

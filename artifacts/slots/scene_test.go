@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -56,9 +58,7 @@ func (s *scene) putAt(at slots.Place, run int64, generation int, edit func(*chec
 		edit(&m)
 	}
 	data, err := json.Marshal(m)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	return s.Put(artifactstest.Stored{Run: run, Name: at.Names()[generation%3], Content: data})
 }
 
@@ -72,9 +72,7 @@ func (s *scene) finder() *slots.Finder {
 func (s *scene) archive(act bool) *artifacts.Archive {
 	s.t.Helper()
 	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Act: act, Calls: forge.Calls{Sleep: noWait}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	return artifacts.NewArchive(c, nil)
 }
 

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -30,9 +33,7 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runt
 func waitingRuntime(t *testing.T, s *artifactstest.Server, run int64, sleep func(context.Context, time.Duration) error) *artifacts.Runtime {
 	t.Helper()
 	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Manner.EmptyDrops, Calls: forge.Calls{Sleep: sleep}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return r
 }
 
@@ -83,9 +84,7 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 	} {
 		s := artifactstest.New(t)
 		rotated := slotsOf(runtimeOf(t, s, 7))
-		if err := store(t.Context(), rotated, 1); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, store(t.Context(), rotated, 1))
 		tt.spoil(s)
 		before := len(s.All())
 		err := store(t.Context(), rotated, 2)
@@ -112,16 +111,12 @@ func TestAdoptedOnesAreReplaced(t *testing.T) {
 	}
 	rotated := slotsOf(r)
 	rotated.Adopt(standing)
-	if err := store(t.Context(), rotated, 6); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, store(t.Context(), rotated, 6))
 	if got := generations(s); !slices.Equal(got, []int{2, 4, 5, 6}) {
 		t.Errorf("after generation 6: %v stand, want all but 3", got)
 	}
 	for g := 7; g <= 9; g++ {
-		if err := store(t.Context(), rotated, g); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, store(t.Context(), rotated, g))
 	}
 	if got := generations(s); !slices.Equal(got, []int{7, 8, 9}) {
 		t.Errorf("generations %v stand, want 7, 8 and 9", got)
@@ -182,9 +177,7 @@ func TestOwnNamesAreNoConflict(t *testing.T) {
 		s := artifactstest.New(t)
 		rotated := prepare(s)
 		s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1, Status: 409, Body: `{"msg":"exists"}`})
-		if err := store(t.Context(), rotated, 4); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		assert.Check(t, store(t.Context(), rotated, 4), name)
 	}
 }
 
@@ -193,9 +186,7 @@ func TestAJobStoresFourHundred(t *testing.T) {
 	rotated := slotsOf(runtimeOf(t, s, 7))
 	rotated.Count(398)
 	for g, want := range []error{nil, nil, slots.ErrFull, slots.ErrFull} {
-		if err := store(t.Context(), rotated, 399+g); !errors.Is(err, want) {
-			t.Errorf("checkpoint %d of the job: %v, want %v", 399+g, err, want)
-		}
+		assert.Check(t, is.ErrorIs(store(t.Context(), rotated, 399+g), want), "checkpoint %d of the job", 399+g)
 	}
 	if rotated.Stored() != slots.MaxStores || len(s.All()) != 2 {
 		t.Errorf("%d counted, %d artifacts, want %d and 2", rotated.Stored(), len(s.All()), slots.MaxStores)
@@ -207,9 +198,7 @@ func TestRetentionIsAskedFor(t *testing.T) {
 	service, began := &forgetful{Runtime: runtimeOf(t, artifactstest.New(t), 7)}, time.Now()
 	rotated := slotsOf(service)
 	rotated.Retention = retention
-	if err := store(t.Context(), rotated, 1); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, store(t.Context(), rotated, 1))
 	if got := service.news[0].Expires; got.Before(began.Add(retention)) || got.After(time.Now().Add(retention)) {
 		t.Errorf("expires %v, want 14 days from now", got)
 	}

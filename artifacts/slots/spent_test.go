@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/state"
@@ -26,9 +29,7 @@ func (s *scene) spend(run int64, x slots.Spending) (names []string) {
 		names = append(names, name)
 		return nil
 	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	return names
 }
 
@@ -36,9 +37,7 @@ func (s *scene) spend(run int64, x slots.Spending) (names []string) {
 func (s *scene) spent(q slots.Query) slots.Spent {
 	s.t.Helper()
 	got, err := s.finder().Spent(s.t.Context(), q, time.Now().Add(-24*time.Hour))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	return got
 }
 
@@ -140,9 +139,7 @@ func TestSpendingsWithoutTheAPI(t *testing.T) {
 	want := slots.Spent{Key: cent, File: cent}
 	s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 1, Status: 403})
 	got := s.spent(s.query("auto"))
-	if !strings.Contains(got.Minimum, "actions: read") {
-		t.Errorf("without the permission: got %+v, want it named", got)
-	}
+	assert.Check(t, is.Contains(got.Minimum, "actions: read"), "without the permission: got %+v, want it named", got)
 	if got.Minimum = ""; got != want {
 		t.Errorf("without the permission: got %+v, want %+v", got, want)
 	}

@@ -19,6 +19,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -101,9 +104,7 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	if len(asked.headers) == 0 || asked.headers[0] != secret {
 		t.Errorf("token at its server: got %q, want %q", asked.headers, secret)
 	}
-	if len(stolen.hosts) > 0 {
-		t.Errorf("server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
-	}
+	assert.Check(t, is.Len(stolen.hosts, 0), "server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("program or file of the attacker: it was used")
 	}
@@ -147,21 +148,15 @@ func sparse(t *testing.T, path string, size int64) {
 	t.Helper()
 	os.Remove(path)
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
-	if err := f.Truncate(size); err != nil {
-		t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
-	}
+	assert.NilError(t, f.Truncate(size), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
 }
 
 func fifo(t *testing.T, path string) {
 	t.Helper()
 	os.RemoveAll(path)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), syscall.Mkfifo(path, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), syscall.Mkfifo(path, 0o666)))
 }
 
 // TestGitIsNotKeptWaiting puts pipes, devices and files of terabytes where git looks.
@@ -212,9 +207,7 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
 				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
-				if ctx.Err() != nil {
-					t.Fatalf("save: it was kept waiting (%v)", err)
-				}
+				assert.NilError(t, ctx.Err(), "save: it was kept waiting")
 				if slices.Contains([]string{"included", "home", "ignores", ".git/modules/x/config", ".git/info/grafts"}, name) && err != nil {
 					t.Errorf("save: got error %v, want none: git does not read that", err)
 				}
@@ -230,13 +223,9 @@ func TestAPipeBehindALinkIsFound(t *testing.T) {
 		folder, elsewhere := filepath.Join(dir, ".git", name), filepath.Join(dir, "elsewhere", name)
 		fifo(t, filepath.Join(elsewhere, "odd"))
 		os.Rename(folder, elsewhere+".own")
-		if err := os.Symlink(elsewhere, folder); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Symlink(elsewhere, folder))
 		_, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
-		if err == nil || !strings.Contains(err.Error(), "no regular file") {
-			t.Errorf("save with a pipe in what %s leads to: got error %v, want that it is found", name, err)
-		}
+		assert.Check(t, is.ErrorContains(err, "no regular file"), "save with a pipe in what %s leads to: want that it is found", name)
 		os.Remove(folder)
 		os.Rename(elsewhere+".own", folder)
 	}
@@ -288,9 +277,7 @@ func TestGitOfAnAgentIsNotTaken(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
 	os.Symlink(planted[0], linked)
 	want, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	path := strings.Join(append(append(planted, linked, "bin", "."), os.Getenv("PATH")), ":")
 	t.Chdir(root)
 	if got, err := workspace.Find([]string{"PATH=" + path, "HOME=" + home}, root); err != nil || got != want {

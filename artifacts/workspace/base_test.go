@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -37,16 +40,12 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 			mustRestore(t, saved, old, here)
 			same(t, old.checkout(), here.checkout())
 			same(t, filepath.Join(old.root, "beside"), filepath.Join(here.root, "beside"))
-			if got := branches(t, here.checkout())["main"]; got != head(t, old.checkout()) {
-				t.Errorf("main, which stood at the new checkout's commit: got %q, want it at the saved %q", got, head(t, old.checkout()))
-			}
+			assert.Check(t, is.Equal(branches(t, here.checkout())["main"], head(t, old.checkout())), "main, which stood at the new checkout's commit: want it at the saved one")
 			if _, err := os.Stat(filepath.Join(here.checkout(), "later")); err == nil {
 				t.Errorf("file of the new checkout's commit: it is there, want it gone as in commit %s", head(t, here.checkout()))
 			}
 			shallow := strings.TrimSpace(git(t, here.checkout(), "rev-parse", "--is-shallow-repository"))
-			if want := map[bool]string{true: "true", false: "false"}[depth == "--depth=1"]; shallow != want {
-				t.Errorf("shallow after the fetch: got %s, want %s", shallow, want)
-			}
+			assert.Check(t, is.Equal(shallow, map[bool]string{true: "true", false: "false"}[depth == "--depth=1"]), "shallow after the fetch")
 			git(t, here.checkout(), "fsck", "--connectivity-only")
 			git(t, here.checkout(), "cat-file", "-e", later)
 		})
@@ -131,8 +130,6 @@ func TestWhereATokenMayGo(t *testing.T) {
 		{"/o/r", "", false},
 		{"file:///o/r", "file://", false},
 	} {
-		if got := workspace.IsBelow(test.origin, test.server); got != test.want {
-			t.Errorf("token of %q to %q: got %v, want %v", test.server, test.origin, got, test.want)
-		}
+		assert.Check(t, is.Equal(workspace.IsBelow(test.origin, test.server), test.want), "token of %q to %q", test.server, test.origin)
 	}
 }

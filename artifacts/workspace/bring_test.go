@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -41,13 +44,9 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 			"raymond/" + name + ":a": "changed by " + name + "\n", "raymond/" + name + ":sub/new": "new of " + name + "\n",
 			"raymond/" + name + "_side:b": "committed by " + name + "\n",
 		} {
-			if got := git(t, here.checkout(), "show", path); got != want {
-				t.Errorf("%s: got %q, want %q", path, got, want)
-			}
+			assert.Check(t, is.Equal(git(t, here.checkout(), "show", path), want), path)
 		}
-		if got := strings.TrimSpace(git(t, here.checkout(), "rev-parse", "raymond/"+name+"^")); got != at {
-			t.Errorf("raymond/%s is on top of %s, want %s", name, got, at)
-		}
+		assert.Check(t, is.Equal(strings.TrimSpace(git(t, here.checkout(), "rev-parse", "raymond/"+name+"^")), at), "what raymond/%s is on top of", name)
 	}
 	if _, err := try(here.checkout(), "rev-parse", "--verify", "-q", "raymond/elsewhere"); err == nil {
 		t.Error("a branch was made of a directory that was not saved")

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -94,12 +97,8 @@ func TestForgedSnapshots(t *testing.T) {
 			shots := (&workspace.Git{Limit: mebi}).OpenSnapshots(at)
 			err := shots.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle)}, []string{s.checkout()})
 			list, listErr := shots.List(t.Context())
-			if listErr != nil {
-				t.Fatal(listErr)
-			}
-			if got := len(list) == 1; got != test.isGood {
-				t.Errorf("got %d snapshots and error %v, want any: %v", len(list), err, test.isGood)
-			}
+			assert.NilError(t, listErr)
+			assert.Check(t, is.Equal(len(list) == 1, test.isGood), "got %d snapshots and error %v, want any: %v", len(list), err, test.isGood)
 			if _, left := os.Lstat(at); err != nil && !errors.Is(left, os.ErrNotExist) {
 				t.Error("what was refused is still there")
 			}
@@ -108,9 +107,7 @@ func TestForgedSnapshots(t *testing.T) {
 			}
 			after := withoutObjects(t, s.checkout())
 			for path, was := range before {
-				if after[path] != was {
-					t.Errorf("%s has changed", path)
-				}
+				assert.Check(t, is.Equal(after[path], was), "%s has changed", path)
 			}
 		})
 	}
@@ -131,9 +128,7 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	here := clone(t, remote)
 	there := snapshots(t, &workspace.Git{Limit: mebi})
 	err := there.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(s, here)}, []string{here.checkout()})
-	if err == nil || !strings.Contains(err.Error(), "when unpacked") {
-		t.Errorf("unpacked: got %v, want an error", err)
-	}
+	assert.Check(t, is.ErrorContains(err, "when unpacked"), "unpacked")
 }
 
 // TestSnapshotsRunNothingOfAgents: who can write to the repository of the snapshots, for one
@@ -147,9 +142,7 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	trap := filepath.Join(s.root, "trapped")
 	program := filepath.Join(s.root, "evil")
 	write(t, s.root, "evil", "#!/bin/sh\necho x >> "+trap+"\n")
-	if err := os.Chmod(program, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(program, 0o777))
 	// A git that reads the settings would give up at the version.
 	config := "[core]\n\trepositoryFormatVersion = 99\n\tbare = true\n[diff]\n\texternal = " + program + "\n[diff \"evil\"]\n\tcommand = " + program + "\n\ttextconv = " + program +
 		"\n[core]\n\tfsmonitor = " + program + "\n\tpager = " + program + "\n\thooksPath = " + s.root + "\n\talternateRefsCommand = " + program +
@@ -158,9 +151,7 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	write(t, at, "info/attributes", "* diff=evil filter=evil\n")
 	for _, hook := range []string{"reference-transaction", "post-checkout", "post-index-change"} {
 		write(t, at, "hooks/"+hook, "#!/bin/sh\necho x >> "+trap+"\n")
-		if err := os.Chmod(filepath.Join(at, "hooks", hook), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Chmod(filepath.Join(at, "hooks", hook), 0o777))
 	}
 	shots = new(workspace.Git).OpenSnapshots(at)
 	write(t, s.checkout(), "a", "changed\n")

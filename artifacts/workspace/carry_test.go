@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -21,9 +21,7 @@ func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, work
 	t.Helper()
 	to := filepath.Join(t.TempDir(), workspace.BundleName)
 	c, err := shots.Within(limit).Pack(t.Context(), to, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return to, c
 }
 
@@ -33,9 +31,7 @@ func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots 
 	shots := snapshots(t, new(workspace.Git))
 	dirs := []string{here.checkout(), clone(t, sharedRemote(t)).checkout(), clone(t, sharedRemote(t)).checkout()}
 	err := shots.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(old, here)}, dirs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return shots
 }
 
@@ -80,13 +76,9 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	third := clone(t, remote)
 	shots = unpacked(t, bundle, second, third)
 	wantTold := []string{"0 /checkout", "1 /checkout", "2 /checkout", "2 /checkout", "3 /checkout"}
-	if diff := cmp.Diff(wantTold, told(t, shots, third)); diff != "" {
-		t.Errorf("snapshots on the third machine (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(told(t, shots, third), wantTold), "snapshots on the third machine")
 	for exec, want := range map[int][]string{1: {"changed a", "changed dir/b", "added new"}, 2: {"changed new"}, 3: {"added b"}} {
-		if diff := cmp.Diff(want, changes(t, shots, exec)); diff != "" {
-			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
-		}
+		assert.Check(t, is.DeepEqual(changes(t, shots, exec), want), "files changed by %d", exec)
 	}
 	list := listed(t, shots)
 	to, now := filepath.Join(third.root, "again"), pictureOf(t, third.checkout())
@@ -95,9 +87,7 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	}
 	got := pictureOf(t, to)
 	got.Status = strings.Replace(got.Status, "# branch.head (detached)", "# branch.head main", 1)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("new worktree on the third machine (-snapshot +worktree):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, want), "new worktree on the third machine")
 	sameAs(t, now, third.checkout())
 	git(t, to, "fsck", "--strict")
 	if _, err := shots.Checkout(t.Context(), list[2], to); !isConflict(err) {
@@ -125,15 +115,9 @@ func TestTheNewestSnapshotsAreCarried(t *testing.T) {
 	}
 	here := clone(t, remote)
 	shots = unpacked(t, bundle, s, here)
-	if diff := cmp.Diff([]string{"7 /checkout", "8 /checkout"}, told(t, shots, here)); diff != "" {
-		t.Errorf("snapshots (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"changed noise"}, changes(t, shots, 8)); diff != "" {
-		t.Errorf("files changed by 8 (-want +got):\n%s", diff)
-	}
-	if got := changes(t, shots, 7); !slices.Equal(got, []string{"unknown"}) {
-		t.Errorf("files changed by 7: got %v, want none to compare with", got)
-	}
+	assert.Check(t, is.DeepEqual(told(t, shots, here), []string{"7 /checkout", "8 /checkout"}), "snapshots")
+	assert.Check(t, is.DeepEqual(changes(t, shots, 8), []string{"changed noise"}), "files changed by 8")
+	assert.Check(t, is.DeepEqual(changes(t, shots, 7), []string{"unknown"}), "files changed by 7: want none to compare with")
 
 	// A bundle has room for none, and so there is none.
 	to, c := packed(t, shots, 100)

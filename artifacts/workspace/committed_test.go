@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -19,9 +22,7 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	dir, mark := s.checkout(), filepath.Join(s.root, "mark")
 	write(t, dir, "wf/START.sh", "committed $Id$ $Format:%H$\n")
 	write(t, dir, "wf/.gitattributes", "* filter=committed\n")
-	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "wf/LINK.sh")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "wf/LINK.sh")))
 	git(t, dir, "add", "wf")
 	git(t, dir, "commit", "-q", "-m", "states")
 	commit := head(t, dir)
@@ -35,12 +36,8 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	write(t, dir, ".git/config", read(t, dir, ".git/config")+evil)
 	to := filepath.Join(t.TempDir(), "to")
 	g := &workspace.Git{Env: homeWith(t, evil)}
-	if err := g.Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "wf"}, to); err != nil {
-		t.Fatal(err)
-	}
-	if got := read(t, to, "wf/START.sh"); got != "committed $Id$ $Format:%H$\n" {
-		t.Errorf("wf/START.sh: got %q, want it as it was committed", got)
-	}
+	assert.NilError(t, g.Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "wf"}, to))
+	assert.Check(t, is.Equal(read(t, to, "wf/START.sh"), "committed $Id$ $Format:%H$\n"), "wf/START.sh: want it as it was committed")
 	for _, path := range []string{mark, filepath.Join(to, "wf/LINK.sh")} {
 		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s is there: a filter was run, or the link came out", path)
@@ -67,8 +64,6 @@ func TestBaseIsWhatTheRemoteHas(t *testing.T) {
 		{dir, started, started}, {dir, "", head}, {dir, "main", head}, {dir, strings.Repeat("0", 40), head},
 		{t.TempDir(), started, ""},
 	} {
-		if got := (&workspace.Git{}).Base(t.Context(), test.dir, test.started); got != test.want {
-			t.Errorf("base of a job that started at %q: got %q, want %q", test.started, got, test.want)
-		}
+		assert.Check(t, is.Equal((&workspace.Git{}).Base(t.Context(), test.dir, test.started), test.want), "base of a job that started at %q", test.started)
 	}
 }

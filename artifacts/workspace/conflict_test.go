@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -86,12 +88,8 @@ func wantConflict(t *testing.T, want []string, here site, restore func() error) 
 	if diff := cmp.Diff(before, files(t, here.checkout())) + cmp.Diff(beside, files(t, here.root)); diff != "" {
 		t.Errorf("files after the conflict (-before +after):\n%s", diff)
 	}
-	if diff := cmp.Diff(picture, pictureOf(t, here.checkout())); diff != "" {
-		t.Errorf("checkout after the conflict (-before +after):\n%s", diff)
-	}
-	if after := git(t, here.checkout(), "for-each-ref"); after != refs {
-		t.Errorf("refs after the conflict: got %q, want %q", after, refs)
-	}
+	assert.Check(t, is.DeepEqual(pictureOf(t, here.checkout()), picture), "checkout after the conflict")
+	assert.Check(t, is.Equal(git(t, here.checkout(), "for-each-ref"), refs), "refs after the conflict")
 }
 
 // TestWhatIsNotInTheWayStays has changes in the checkout that lose nothing.
@@ -135,10 +133,6 @@ func TestUnrelatedFilesStay(t *testing.T) {
 	git(t, here.checkout(), "reset", "-q", "--hard", "HEAD~1")
 	own := branches(t, here.checkout())["own"]
 	mustRestore(t, saved, old, here)
-	if got := read(t, here.checkout(), "built") + read(t, here.checkout(), "x.o"); got != "by an earlier step\nignored\n" {
-		t.Errorf("files that the save doesn't have: got %q, want them untouched", got)
-	}
-	if got := branches(t, here.checkout())["own"]; got != own {
-		t.Errorf("branch that the save doesn't have: got %q, want %q", got, own)
-	}
+	assert.Check(t, is.Equal(read(t, here.checkout(), "built")+read(t, here.checkout(), "x.o"), "by an earlier step\nignored\n"), "files that the save doesn't have: want them untouched")
+	assert.Check(t, is.Equal(branches(t, here.checkout())["own"], own), "branch that the save doesn't have")
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -48,9 +51,7 @@ func TestWhatIsInProgressIsNamed(t *testing.T) {
 			saved, restored := moveTo(t, old, here, base, dir)
 			same(t, dir, here.checkout())
 			for _, notes := range [][]string{saved.Notes, restored} {
-				if !strings.Contains(strings.Join(notes, "; "), "git "+name+" ") {
-					t.Errorf("notes: got %q, want one on the %s", notes, name)
-				}
+				assert.Check(t, is.Contains(strings.Join(notes, "; "), "git "+name+" "), "notes: got %q, want one on the %s", notes, name)
 			}
 			if name == "merge" && !strings.Contains(pictureOf(t, here.checkout()).Status, "u UU ") {
 				t.Errorf("status: got %q, want an unmerged file", pictureOf(t, here.checkout()).Status)
@@ -98,17 +99,13 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 			same(t, dir, relocated(old, s)(dir))
 		}
 	}
-	if got, want := git(t, relocated(old, here)(beside), "log", "--format=%H"), git(t, beside, "log", "--format=%H"); got != want {
-		t.Errorf("history: got %q, want %q", got, want)
-	}
+	assert.Check(t, is.Equal(git(t, relocated(old, here)(beside), "log", "--format=%H"), git(t, beside, "log", "--format=%H")), "history")
 }
 
 func TestTreesAreNamedAsTheDirectoriesAre(t *testing.T) {
 	old := clone(t, sharedRemote(t))
 	link := filepath.Join(old.root, "by link")
-	if err := os.Symlink("checkout", link); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("checkout", link))
 	to := t.TempDir()
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{filepath.Join(link, "dir"), old.checkout()}, To: to})
 	trees, err := workspace.Trees(to)
@@ -181,9 +178,7 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	git(t, dir, "init", "-q", "nested")
 	write(t, dir, "nested/x", "x\n")
 	write(t, dir, "secret", "x\n")
-	if err := os.Chmod(filepath.Join(dir, "secret"), 0); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(filepath.Join(dir, "secret"), 0))
 	saved, _ := moveTo(t, old, here, base, dir)
 	notes := strings.Join(saved.Notes, "\n")
 	wants := []string{"of its submodules only those are saved that an agent works in", `"nested/" is a repository of its own`, "stash is not saved"}
@@ -191,13 +186,9 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 		wants = append(wants, `"secret" is not saved: permission denied`)
 	}
 	for _, want := range wants {
-		if !strings.Contains(notes, want) {
-			t.Errorf("notes: got\n%s\nwant among them %q", notes, want)
-		}
+		assert.Check(t, is.Contains(notes, want), "notes")
 	}
-	if got, want := head(t, here.checkout()), head(t, dir); got != want {
-		t.Errorf("HEAD: got %s, want %s", got, want)
-	}
+	assert.Check(t, is.Equal(head(t, here.checkout()), head(t, dir)), "HEAD")
 	if got := git(t, here.checkout(), "status", "--porcelain"); strings.Contains(got, " D ") {
 		t.Errorf("status: got %q, want no deleted submodule", got)
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -33,9 +36,7 @@ func TestCrashAnywhere(t *testing.T) {
 		mustRestore(t, saved, old, here)
 		sameAs(t, wantHere, here.checkout())
 		sameAs(t, wantBeside, filepath.Join(here.root, "beside"))
-		if got := fmt.Sprint(branches(t, here.checkout())); got != wantBranches {
-			t.Errorf("branches: got %s, want %s", got, wantBranches)
-		}
+		assert.Check(t, is.Equal(fmt.Sprint(branches(t, here.checkout())), wantBranches), "branches")
 		return err
 	}
 	counting := func(t *testing.T, then string) (script, file string) {
@@ -43,9 +44,7 @@ func TestCrashAnywhere(t *testing.T) {
 		return fmt.Sprintf("n=0; read n < '%s'; n=$((n+1)); echo $n > '%[1]s'; %s", file, then), file
 	}
 	script, file := counting(t, "")
-	if err := crash(t, script); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, crash(t, script))
 	commands, err := strconv.Atoi(strings.TrimSpace(read(t, filepath.Dir(file), filepath.Base(file))))
 	if err != nil || commands < 20 {
 		t.Fatalf("commands that can fail: got %d, %v; want 20 at least", commands, err)

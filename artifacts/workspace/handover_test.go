@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -27,9 +28,7 @@ func handed(t *testing.T, g *workspace.Git, h workspace.Handing) (repository, la
 	t.Helper()
 	h.At, h.To = handedAt, t.TempDir()
 	got, err := g.HandOver(t.Context(), h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return got.Repository, read(t, filepath.Dir(got.Lacks), filepath.Base(got.Lacks))
 }
 
@@ -42,14 +41,12 @@ func shows(t *testing.T, repository, branch, want string) {
 		f := strings.Fields(line)
 		got = append(got, f[4]+" "+f[1]+" "+f[5])
 	}
-	if diff := cmp.Diff(want, strings.Join(got, "\n")); diff != "" {
-		t.Errorf("what %s changes (-want +got):\n%s", branch, diff)
-	}
+	assert.Check(t, is.DeepEqual(strings.Join(got, "\n"), want), "what %s changes", branch)
 }
 
 // TestTheWorkIsHandedOver: what is committed, staged, changed, new and deleted, and what others did, and twice the
 // same. It can be pushed, and nothing is written to the agents' repository.
-func TestTheWorkIsHandedOver(t *testing.T) { //nolint:funlen // what is tried is most of it
+func TestTheWorkIsHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []string{"--depth=1", "--no-single-branch"} {
 		s := clone(t, sharedRemote(t), depth)
@@ -78,9 +75,7 @@ func TestTheWorkIsHandedOver(t *testing.T) { //nolint:funlen // what is tried is
 		before := withoutObjects(t, s.root)
 		h := workspace.Handing{Dir: filepath.Join(dir, "new"), Others: map[string]string{"b": beside, "same": dir, "gone": "/nowhere"}, Base: base, Known: known}
 		repository, lacks := handed(t, new(workspace.Git), h)
-		if diff := cmp.Diff(before, withoutObjects(t, s.root)); diff != "" {
-			t.Errorf("the agents' folders (-before +after):\n%s", diff)
-		}
+		assert.Check(t, is.DeepEqual(withoutObjects(t, s.root), before), "the agents' folders")
 		shows(t, repository, "work", "M 100644 a\nM 100644 crlf\nA 120000 dir\nD 000000 dir/b\nD 000000 link\nA 100644 new/x\nM 100644 run.sh")
 		shows(t, repository, "raymond/b", "A 100644 b")
 		log := git(t, repository, "log", "--format=%an %ae %ad %cn %s", "--date=iso-strict", "HEAD..work")
@@ -90,19 +85,13 @@ func TestTheWorkIsHandedOver(t *testing.T) { //nolint:funlen // what is tried is
 		if want := ".github/x: what changed below .github is handed over with workflows=true alone\nmine: it was there before the first agent, and in no commit\nraymond/gone:/nowhere: it is in no worktree of the repository\n"; lacks != want {
 			t.Errorf("lacks: got %q, want %q", lacks, want)
 		}
-		if got := head(t, repository); got != base {
-			t.Errorf("HEAD: got %s, want %s", got, base)
-		}
+		assert.Check(t, is.Equal(head(t, repository), base), "HEAD")
 		again, _ := handed(t, new(workspace.Git), h)
-		if diff := cmp.Diff(branches(t, repository), branches(t, again)); diff != "" {
-			t.Errorf("branches the second time (-first +second):\n%s", diff)
-		}
+		assert.Check(t, is.DeepEqual(branches(t, again), branches(t, repository)), "branches the second time")
 		remote := ownRemote(t)
 		git(t, repository, "push", "-q", "file://"+remote, "work:refs/heads/fix-12", "raymond/b:refs/heads/b")
 		git(t, remote, "fsck", "--connectivity-only")
-		if got := git(t, remote, "rev-parse", "fix-12"); got != git(t, repository, "rev-parse", "work") {
-			t.Errorf("pushed: got %s", got)
-		}
+		assert.Check(t, is.Equal(git(t, remote, "rev-parse", "fix-12"), git(t, repository, "rev-parse", "work")), "pushed")
 		for _, name := range []string{"hooks", "objects/info/alternates", "logs", "FETCH_HEAD"} {
 			if _, err := os.Lstat(filepath.Join(repository, name)); err == nil {
 				t.Errorf("%s: it is there", name)
@@ -175,9 +164,7 @@ func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	write(t, dir, ".gitattributes", "kept -text\nfiltered filter=odd\n")
 	repository, _ := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 	for name, want := range map[string]string{"a": "1\n2\n", "kept": "1\r\n", "filtered": "plain\n"} {
-		if got := git(t, repository, "show", "work:"+name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		assert.Check(t, is.Equal(git(t, repository, "show", "work:"+name), want), name)
 	}
 	if _, err := os.Lstat(mark); err == nil {
 		t.Error("a filter was run")
@@ -209,9 +196,7 @@ func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
 	shows(t, repository, "work", "A 100644 committed.bin\nA 100644 plain")
 	want := ": :error::x\\n.bin: git LFS keeps its content\ncommitted.bin: git LFS keeps its content\nnested/: it is a repository of its own, or no file\n" +
 		"new.bin: git LFS keeps its content\nold.bin: git LFS keeps its content\nsub: the work in the submodule\n"
-	if lacks != want {
-		t.Errorf("lacks: got\n%swant\n%s", lacks, want)
-	}
+	assert.Check(t, is.Equal(lacks, want), "lacks")
 }
 
 // TestWhatTheForgeRunsIsNotHandedOver, whether it is committed, was committed and taken back, staged or new; with
@@ -250,12 +235,8 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 		write(t, dir, "plain", "x\n")
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 		shows(t, repository, "work", "A 100644 plain")
-		if log := git(t, repository, "log", "--format=%h", "--full-history", "HEAD..work", "--", ".github"); log != "" {
-			t.Errorf("%s: commits change .github: %s", name, log)
-		}
-		if !strings.Contains(lacks, ".github") {
-			t.Errorf("%s: lacks: got %q, want .github named", name, lacks)
-		}
+		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%h", "--full-history", "HEAD..work", "--", ".github"), ""), "%s: commits change .github", name)
+		assert.Check(t, is.Contains(lacks, ".github"), "%s: lacks", name)
 		repository, lacks = handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base, Workflows: true})
 		if got, want := git(t, repository, "log", "--format=%P", "-1", "work"), git(t, dir, "rev-parse", "HEAD"); got != want || lacks != "" {
 			t.Errorf("%s: with workflows: got a commit on %s without %q, want on %s", name, got, lacks, want)
@@ -317,18 +298,14 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen //
 			if _, ran := os.Lstat(filepath.Join(s.root, "mark")); ran == nil {
 				t.Error("something of the repository was run")
 			}
-			if (err != nil) != test.isDenied {
-				t.Fatalf("got error %v, want one: %t", err, test.isDenied)
-			}
+			assert.Equal(t, err != nil, test.isDenied, "got error %v, want one: %t", err, test.isDenied)
 			if err != nil {
 				return
 			}
 			if objects := git(t, got.Repository, "cat-file", "--batch-all-objects", "--batch"); strings.Contains(objects, "secret\n") {
 				t.Error("a file of another repository is handed over")
 			}
-			if a := git(t, got.Repository, "show", "work:a"); a != "changed\n" {
-				t.Errorf("a: got %q", a)
-			}
+			assert.Check(t, is.Equal(git(t, got.Repository, "show", "work:a"), "changed\n"), "a")
 			git(t, got.Repository, "fsck", "--full")
 		})
 	}
@@ -363,9 +340,7 @@ func TestObjectsThatLie(t *testing.T) {
 		t.Fatalf("the pack has %d bytes", len(pack))
 	}
 	_, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "when unpacked") {
-		t.Errorf("deltas that burst: got %v, want an error", err)
-	}
+	assert.Check(t, is.ErrorContains(err, "when unpacked"), "deltas that burst")
 
 	_, dir, base = checkout(t)
 	write(t, dir, "a", "changed\n")
@@ -396,8 +371,6 @@ func TestTooMuchIsNotHandedOver(t *testing.T) {
 			git(t, dir, "commit", "-q", "-m", "noise")
 		}
 		_, err := g.HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
-		if err == nil || !strings.Contains(err.Error(), "64 KiB") {
-			t.Errorf("got %v, want an error that names the limit", err)
-		}
+		assert.Check(t, is.ErrorContains(err, "64 KiB"), "want an error that names the limit")
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -69,9 +70,7 @@ func try(dir string, args ...string) (string, error) {
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	out, err := try(dir, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return out
 }
 
@@ -82,20 +81,14 @@ func write(t testing.TB, dir, name, content string) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	assert.NilError(t, os.WriteFile(path, []byte(content), 0o666))
 }
 
 func read(t testing.TB, dir, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(data)
 }
 
@@ -117,9 +110,7 @@ func once(t testing.TB, what string, fill func(dir string)) string {
 	dir := filepath.Join(shelf, fmt.Sprintf("%x", sha256.Sum256([]byte(what))))
 	one, _ := made.LoadOrStore(what, new(sync.Once))
 	one.(*sync.Once).Do(func() {
-		if err := os.Mkdir(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Mkdir(dir, 0o777))
 		fill(dir)
 	})
 	return dir
@@ -149,9 +140,7 @@ func makeRemote(t testing.TB, dir string) {
 		write(t, seed, "crlf", "1\r\n2\r\n"+text)
 		write(t, seed, "run.sh", "#!/bin/sh\n")
 		write(t, seed, ".gitignore", "ignored\n*.o\n")
-		if err := os.Chmod(filepath.Join(seed, "run.sh"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Chmod(filepath.Join(seed, "run.sh"), 0o777))
 		os.Symlink("a", filepath.Join(seed, "link"))
 		git(t, seed, "add", "-A")
 		git(t, seed, "commit", "-q", "-m", text)
@@ -177,9 +166,7 @@ func worked(t testing.TB) (site, string) {
 	t.Helper()
 	dir := once(t, "worked", func(dir string) {
 		saved := filepath.Join(dir, "saved")
-		if err := os.Mkdir(saved, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Mkdir(saved, 0o777))
 		work(t, site{dir}, sharedRemote(t), saved)
 	})
 	saved := filepath.Join(t.TempDir(), "saved")
@@ -206,9 +193,7 @@ func work(t testing.TB, s site, remote, to string) {
 
 func copyDir(t testing.TB, from, to string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS(to, os.DirFS(from)))
 }
 
 // clone makes a checkout of a remote on a machine of its own.
@@ -260,9 +245,7 @@ func save(t testing.TB, g *workspace.Git, s workspace.Saving) workspace.Saved {
 		s.To = t.TempDir()
 	}
 	saved, err := g.Save(context.Background(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for _, name := range saved.Files {
 		if _, err := os.Stat(filepath.Join(s.To, name)); err != nil {
 			t.Errorf("saved files: %v", err)
@@ -292,9 +275,7 @@ func restore(t testing.TB, from string, old, here site) ([]string, error) {
 func mustRestore(t testing.TB, from string, old, here site) []string {
 	t.Helper()
 	r, err := restore(t, from, old, here)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return r
 }
 
@@ -356,9 +337,7 @@ func files(t testing.TB, dir string, except ...string) map[string]string {
 		all[rel] = fmt.Sprintf("%v %q", info.Mode()&0o111 != 0, data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return all
 }
 
@@ -380,9 +359,7 @@ func everything(t testing.TB, dir string) map[string]string {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return all
 }
 
@@ -404,9 +381,7 @@ func same(t testing.TB, old, here string) {
 
 func sameAs(t testing.TB, want picture, here string) {
 	t.Helper()
-	if diff := cmp.Diff(want, pictureOf(t, here)); diff != "" {
-		t.Errorf("restored worktree %s (-saved +restored):\n%s", here, diff)
-	}
+	assert.Check(t, is.DeepEqual(pictureOf(t, here), want), "restored worktree %s", here)
 }
 
 // some are the cases of a long table that are tried: all of them in the second tier.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -35,9 +37,7 @@ func TestLineEndsAreThoseOfTheUser(t *testing.T) {
 	if err != nil || !strings.Contains(string(data), "\r\n") {
 		t.Fatalf("file of the checkout: got %q (%v), want it with other line ends", data, err)
 	}
-	if err := os.Remove(later); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Remove(later))
 	write(t, s.checkout(), "a", string(data)) // git has to look into it
 	for settings, want := range map[string]bool{"[core]\n\tautocrlf = true\n": false, "": true} {
 		g := &workspace.Git{Env: homeWith(t, settings)}

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -21,9 +22,7 @@ const zeros = "0000000000000000000000000000000000000000"
 func change(t testing.TB, data string, path []any, value any) string {
 	t.Helper()
 	var top any
-	if err := json.Unmarshal([]byte(data), &top); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(data), &top))
 	at := top
 	for _, step := range path[:len(path)-1] {
 		switch step := step.(type) {
@@ -39,18 +38,14 @@ func change(t testing.TB, data string, path []any, value any) string {
 		at.([]any)[path[len(path)-1].(int)] = value
 	}
 	out, err := json.Marshal(top)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(out)
 }
 
 func TestIndexThatNoSaveWrites(t *testing.T) {
 	_, saved := worked(t)
 	good := read(t, saved, "index.json")
-	if err := workspace.Decode([]byte(good)); err != nil {
-		t.Fatalf("index of a save: got error %v, want none", err)
-	}
+	assert.NilError(t, workspace.Decode([]byte(good)), "index of a save")
 	repo := func(path ...any) []any { return append([]any{"repositories", 0}, path...) }
 	for _, test := range []struct {
 		path  []any
@@ -87,9 +82,7 @@ func TestIndexThatNoSaveWrites(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{`C:\a b\c`, `D:/x/y`, `\\server\share\x`, "/", "/a/b c/ü"} {
-		if err := workspace.Decode([]byte(change(t, good, repo("trees", 0, "dir"), dir))); err != nil {
-			t.Errorf("index with directory %q: got error %v, want none", dir, err)
-		}
+		assert.Check(t, workspace.Decode([]byte(change(t, good, repo("trees", 0, "dir"), dir))), "index with directory %q", dir)
 	}
 }
 
@@ -130,9 +123,7 @@ func pipe(t *testing.T, dir, in string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("git %q of %q: %v", args, in, err)
-	}
+	assert.NilError(t, err, "git %q of %q", args, in)
 	return string(out)
 }
 
@@ -196,9 +187,7 @@ func TestForgedSaves(t *testing.T) {
 				t.Errorf("error: got %v, want one that is no conflict", err)
 			}
 			after := withoutObjects(t, here.root)
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("checkout after %v (-before +after):\n%s", err, diff)
-			}
+			assert.Check(t, is.DeepEqual(after, before), "checkout after %v", err)
 		})
 	}
 }
@@ -265,9 +254,7 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 		if _, err := restore(t, saved, old, here); err == nil {
 			t.Errorf("%s: got no error, want one", name)
 		}
-		if diff := cmp.Diff(before, pictureOf(t, here.checkout())); diff != "" {
-			t.Errorf("%s: checkout (-before +after):\n%s", name, diff)
-		}
+		assert.Check(t, is.DeepEqual(pictureOf(t, here.checkout()), before), "%s: checkout", name)
 	}
 	old, saved := worked(t)
 	if _, err := (&workspace.Git{Limit: 100}).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, clone(t, remote))}); err == nil {
@@ -281,8 +268,6 @@ func TestPathsThatAreNotWritten(t *testing.T) {
 		"": false, "/a": false, "a/": false, "a//b": false, ".": false, "..": false, "a/../b": false, ".git": false, "a/.git/b": false,
 		".GIT/x": false, ".git./x": false, ".git /x": false, "GIT~1/x": false, "a\x00b": false,
 	} {
-		if got := workspace.IsPlainPath(path); got != want {
-			t.Errorf("path %q may be written: got %v, want %v", path, got, want)
-		}
+		assert.Check(t, is.Equal(workspace.IsPlainPath(path), want), "path %q may be written", path)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -65,9 +66,7 @@ func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 			if err == nil || isConflict(err) || !strings.Contains(err.Error(), "when unpacked") {
 				t.Errorf("error: got %v, want one that says how large it is", err)
 			}
-			if diff := cmp.Diff(before, withoutObjects(t, here.root)); diff != "" {
-				t.Errorf("checkout after %v (-before +after):\n%s", err, diff)
-			}
+			assert.Check(t, is.DeepEqual(withoutObjects(t, here.root), before), "checkout after %v", err)
 			if objects := git(t, here.checkout(), "count-objects", "-v"); name == "one large file" && strings.Contains(objects, "packs: 2") {
 				t.Errorf("the bundle was unpacked:\n%s", objects)
 			}
@@ -99,9 +98,7 @@ func TestFilesOfACommitAreWeighed(t *testing.T) {
 	commit := strings.TrimSpace(git(t, dir, "commit-tree", "-m", "", mktree(t, dir, entries.String())))
 	to := t.TempDir()
 	err := (&workspace.Git{}).Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "."}, to)
-	if err == nil || !strings.Contains(err.Error(), "256 MiB") {
-		t.Errorf("error: got %v, want one that names the limit", err)
-	}
+	assert.Check(t, is.ErrorContains(err, "256 MiB"), "want an error that names the limit")
 	written, err := os.ReadDir(to)
 	var size int64
 	for _, e := range written {

@@ -12,7 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/installtest"
@@ -121,9 +122,7 @@ func TestWhatWasThereComesBack(t *testing.T) {
 				}
 				to, before := t.TempDir(), traces(t, old.root)
 				save(t, &workspace.Git{}, workspace.Saving{Dirs: a.trees, Base: base, To: to})
-				if diff := cmp.Diff(before, traces(t, old.root)); diff != "" {
-					t.Errorf("checkout and worktrees after a save (-before +after):\n%s", diff)
-				}
+				assert.Check(t, is.DeepEqual(traces(t, old.root), before), "checkout and worktrees after a save")
 				for range 2 {
 					mustRestore(t, to, old, here)
 					compareAll(t, a, here)
@@ -192,14 +191,10 @@ func compareAll(t *testing.T, a *agent, here site) {
 	t.Helper()
 	for _, dir := range a.trees {
 		there := relocated(a.site, here)(dir)
-		if diff := cmp.Diff(asSaved(t, dir), asSaved(t, there)); diff != "" {
-			t.Errorf("restored worktree %s (-saved +restored):\n%s", there, diff)
-		}
+		assert.Check(t, is.DeepEqual(asSaved(t, there), asSaved(t, dir)), "restored worktree %s", there)
 	}
 	now := branches(t, here.checkout())
 	for name, id := range branches(t, a.site.checkout()) {
-		if now[name] != id {
-			t.Errorf("branch %q: got %q, want %q", name, now[name], id)
-		}
+		assert.Check(t, is.Equal(now[name], id), "branch %q", name)
 	}
 }

@@ -3,7 +3,8 @@ package workspace_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -39,9 +40,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 		if notes, err := shots.PutBack(t.Context(), before[0]); err != nil || len(notes) > 0 {
 			t.Fatalf("put back: %v %q", err, notes)
 		}
-		if diff := cmp.Diff(want, pictureOf(t, second.checkout())); diff != "" {
-			t.Errorf("checkout (-snapshot +checkout):\n%s", diff)
-		}
+		assert.Check(t, is.DeepEqual(pictureOf(t, second.checkout()), want), "checkout")
 	}
 
 	third := clone(t, remote)

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -20,9 +23,7 @@ func trap(t *testing.T, s site) (mark string) {
 	program := filepath.Join(s.root, "program")
 	script := "#!/bin/sh\necho \"$* from: $(cat /proc/$PPID/cmdline | tr '\\0' ' ')\" >> '" + mark + "'\ncat\n"
 	write(t, s.root, "program", script)
-	if err := os.Chmod(program, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(program, 0o777))
 	hooks := filepath.Join(dir, ".git/hooks")
 	os.MkdirAll(hooks, 0o777)
 	for _, name := range []string{
@@ -88,9 +89,7 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 		}
 	}
 	for name, content := range want.Files {
-		if got := files(t, here.checkout())[name]; got != content {
-			t.Errorf("file %q: got %s, want %s", name, got, content)
-		}
+		assert.Check(t, is.Equal(files(t, here.checkout())[name], content), "file %q", name)
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
@@ -46,9 +49,7 @@ func TestHeld(t *testing.T) {
 			test.do(s.checkout())
 			want := test.want && (known || test.name != "another commit of the remote")
 			saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{s.checkout()}, Base: base})
-			if saved.Held != want {
-				t.Errorf("%s, base known %v: got held %v, want %v", test.name, known, saved.Held, want)
-			}
+			assert.Check(t, is.Equal(saved.Held, want), "%s, base known %v: held", test.name, known)
 		}
 	}
 }
@@ -109,9 +110,7 @@ func TestTooLargeNamesWhatIsLarge(t *testing.T) {
 		to := t.TempDir()
 		_, err := (&workspace.Git{Limit: 200 << 10}).Save(context.Background(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: to})
 		if test.want == "" {
-			if err != nil {
-				t.Errorf("%s: got error %v, want none", test.name, err)
-			}
+			assert.Check(t, err, test.name)
 			continue
 		}
 		if !errors.Is(err, workspace.ErrTooLarge) || !strings.Contains(err.Error(), test.want) {
@@ -158,9 +157,7 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 		to := t.TempDir()
 		again := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: to, Last: last})
 		for n, want := range test.want {
-			if got := sameFile(t, filepath.Join(last, first.Files[n+1]), filepath.Join(to, again.Files[n+1])); got != want {
-				t.Errorf("%s: repository %d taken from the last save: got %v, want %v", test.name, n, got, want)
-			}
+			assert.Check(t, is.Equal(sameFile(t, filepath.Join(last, first.Files[n+1]), filepath.Join(to, again.Files[n+1])), want), "%s: repository %d taken from the last save", test.name, n)
 		}
 		last, first = to, again
 	}
@@ -174,13 +171,9 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 func sameFile(t testing.TB, a, b string) bool {
 	t.Helper()
 	was, err := os.Stat(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	is, err := os.Stat(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return os.SameFile(was, is)
 }
 
@@ -189,9 +182,7 @@ func sameFile(t testing.TB, a, b string) bool {
 func wrapped(t testing.TB, script string) *workspace.Git {
 	t.Helper()
 	genuine, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	path := filepath.Join(t.TempDir(), "git")
 	installtest.WriteProgram(t, path, fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine))
 	return &workspace.Git{Path: path, IsFree: true}

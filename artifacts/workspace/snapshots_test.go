@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -22,9 +23,7 @@ func snapshots(t testing.TB, g *workspace.Git) *workspace.Snapshots {
 
 func take(t testing.TB, s *workspace.Snapshots, shot workspace.Snapshot) {
 	t.Helper()
-	if err := s.Take(context.Background(), shot); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.Take(context.Background(), shot))
 }
 
 // started is a checkout of a remote, with a snapshot of a run that starts there.
@@ -38,9 +37,7 @@ func started(t testing.TB, remote string) (s site, dir string, shots *workspace.
 func listed(t testing.TB, s *workspace.Snapshots) []workspace.Snapshot {
 	t.Helper()
 	list, err := s.List(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return list
 }
 
@@ -48,9 +45,7 @@ func listed(t testing.TB, s *workspace.Snapshots) []workspace.Snapshot {
 func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	t.Helper()
 	found, err := s.Changes(context.Background(), workspace.Most{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	list, isKnown := found[exec]
 	if !isKnown {
 		return []string{"unknown"}
@@ -72,9 +67,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	before := everything(t, dir)
 	shots := snapshots(t, new(workspace.Git))
 	take(t, shots, workspace.Snapshot{IsStart: true, Dir: dir})
-	if diff := cmp.Diff(before, everything(t, dir)); diff != "" {
-		t.Errorf("a snapshot has written to the checkout (-before +after):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(everything(t, dir), before), "a snapshot has written to the checkout")
 
 	write(t, dir, "a", "changed\n")
 	write(t, dir, "dir/new", "new\n")
@@ -85,9 +78,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	git(t, dir, "commit", "-q", "-m", "all")
 	take(t, shots, workspace.Snapshot{Exec: 2, Agent: "main", State: "TWO.md", Dir: dir})
 
-	if err := errors.Join(os.Remove(filepath.Join(dir, "untracked")), os.Remove(filepath.Join(dir, "a")), os.Symlink("dir", filepath.Join(dir, "a"))); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.Remove(filepath.Join(dir, "untracked")), os.Remove(filepath.Join(dir, "a")), os.Symlink("dir", filepath.Join(dir, "a"))))
 	take(t, shots, workspace.Snapshot{Exec: 5, Agent: "main.1", State: "THREE.md", Dir: dir, IsShared: true})
 
 	for exec, want := range map[int][]string{
@@ -96,19 +87,14 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 		3: {"unknown"},
 		5: {"changed a", "deleted untracked"},
 	} {
-		if diff := cmp.Diff(want, changes(t, shots, exec)); diff != "" {
-			t.Errorf("files changed by %d (-want +got):\n%s", exec, diff)
-		}
+		assert.Check(t, is.DeepEqual(changes(t, shots, exec), want), "files changed by %d", exec)
 	}
 	list := listed(t, shots)
 	want := []workspace.Snapshot{
 		{IsStart: true, Seq: 1}, {Exec: 1, Agent: "main", State: "ONE.md", Seq: 2}, {Exec: 2, Agent: "main", State: "TWO.md", Seq: 3},
 		{Exec: 5, Agent: "main.1", State: "THREE.md", IsShared: true, Seq: 4},
 	}
-	if diff := cmp.Diff(want, list, cmpopts.IgnoreUnexported(workspace.Snapshot{}),
-		cmpopts.IgnoreFields(workspace.Snapshot{}, "Dir", "Common", "Branch", "Head", "After", "Base")); diff != "" {
-		t.Errorf("snapshots (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(list, want, cmpopts.IgnoreUnexported(workspace.Snapshot{}), cmpopts.IgnoreFields(workspace.Snapshot{}, "Dir", "Common", "Branch", "Head", "After", "Base")), "snapshots")
 }
 
 // TestSnapshotsHaveDiffs of the files that have lines.
@@ -118,17 +104,13 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 	write(t, dir, "a", "changed\ndiff --git a/x b/x\n")
 	write(t, dir, "binary", "\x00\x01")
 	write(t, dir, "dir/b", "b of four\n")
-	if err := errors.Join(os.Remove(filepath.Join(dir, "link")), os.Remove(filepath.Join(dir, "run.sh"))); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.Remove(filepath.Join(dir, "link")), os.Remove(filepath.Join(dir, "run.sh"))))
 	write(t, dir, "link", "no link\n")
 	write(t, dir, "z", "last\n")
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
 
 	all, err := shots.Changes(t.Context(), workspace.Most{File: 1 << 10, Execution: 1 << 20, All: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	want := []workspace.Change{
 		{Path: "a", What: "changed", Diff: "@@ -1 +1,2 @@\n-three\n+changed\n+diff --git a/x b/x\n"},
 		{Path: "binary", What: "added", IsBinary: true},
@@ -137,9 +119,7 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 		{Path: "run.sh", What: "deleted", Diff: "@@ -1 +0,0 @@\n-#!/bin/sh\n"},
 		{Path: "z", What: "added", Diff: "@@ -0,0 +1 @@\n+last\n"},
 	}
-	if diff := cmp.Diff(want, all[1].Files, cmpopts.IgnoreUnexported(workspace.Change{})); diff != "" {
-		t.Errorf("diffs (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(all[1].Files, want, cmpopts.IgnoreUnexported(workspace.Change{})), "diffs")
 }
 
 // TestARunBeginsAgainFromWhatItsStartFound, whoever has changed it.
@@ -164,19 +144,13 @@ func TestARunBeginsAgainFromWhatItsStartFound(t *testing.T) {
 	for _, one := range list {
 		got = append(got, fmt.Sprint(one.Exec, one.IsStart))
 	}
-	if diff := cmp.Diff([]string{"0 true", "1 false", "1 true", "2 false"}, got); diff != "" {
-		t.Errorf("snapshots (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"added b"}, changes(t, shots, 2)); diff != "" {
-		t.Errorf("files changed by 2 (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, []string{"0 true", "1 false", "1 true", "2 false"}), "snapshots")
+	assert.Check(t, is.DeepEqual(changes(t, shots, 2), []string{"added b"}), "files changed by 2")
 	to := filepath.Join(s.root, "again")
 	if _, err := shots.Checkout(t.Context(), workspace.Before(list, 2)[0], to); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, to, "a"); got != "of somebody\n" {
-		t.Errorf("a: got %q", got)
-	}
+	assert.Check(t, is.Equal(read(t, to, "a"), "of somebody\n"), "a")
 }
 
 // TestTheNewestSnapshotsHaveDiffs where there is no room for all, and all have their files.
@@ -191,9 +165,7 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 		take(t, shots, workspace.Snapshot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
 	}
 	all, err := shots.Changes(t.Context(), workspace.Most{File: 100, Execution: 150, All: 260})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	diff := func(before, after int) string {
 		return fmt.Sprintf("@@ -1 +1 @@\n-of execution %d\n+of execution %d\n", before, after)
 	}
@@ -203,13 +175,9 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 		2: {},
 		1: {Files: []workspace.Change{{Path: "x", What: "changed", Diff: diff(0, 1)}, {Path: "y", What: "changed", Diff: "@@ -1 +1 @@\n-of execution 0\n", IsCut: true}}},
 	}
-	if d := cmp.Diff(want, all, cmpopts.IgnoreUnexported(workspace.Change{})); d != "" {
-		t.Errorf("changes (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(all, want, cmpopts.IgnoreUnexported(workspace.Change{})), "changes")
 	few, err := shots.Changes(t.Context(), workspace.Most{File: 100, Execution: 60, All: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for exec := range 4 {
 		if f := few[exec+1].Files; len(f) > 0 && (f[0].IsCut || !f[1].IsCut) {
 			t.Errorf("execution %d, with room for one diff: got %+v", exec+1, f)
@@ -244,9 +212,7 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	for _, one := range list {
 		got = append(got, one.Exec)
 	}
-	if diff := cmp.Diff([]int{0, 1, 2, 2, 3}, got); diff != "" {
-		t.Errorf("snapshots (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, []int{0, 1, 2, 2, 3}), "snapshots")
 	before := workspace.Before(list, 4)
 	if len(before) != 1 || before[0].Exec != 3 {
 		t.Errorf("before 4: got %+v, want that after 3", before)
@@ -259,7 +225,5 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	if _, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again")); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, s.root, "again/a"); got != "second time, 3\n" {
-		t.Errorf("a: got %q, want that of the second time", got)
-	}
+	assert.Check(t, is.Equal(read(t, s.root, "again/a"), "second time, 3\n"), "a: want that of the second time")
 }

@@ -14,6 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
@@ -41,16 +44,12 @@ func TestGitIsBound(t *testing.T) {
 		"NoNewPrivs:\t1\n", "\nGIT_CONFIG_NOSYSTEM=1\n", "\nGIT_CONFIG_GLOBAL=/dev/null\n", "\nHOME=/dev/null\n", "\nXDG_CONFIG_HOME=/dev/null\n",
 		"\nGIT_ATTR_NOSYSTEM=1\n", "\nGIT_ALLOW_PROTOCOL=none\n", "\nLC_ALL=C\n", "\nGIT_SSH_COMMAND=ssh -F none -o BatchMode=yes\n",
 	} {
-		if !strings.Contains("\n"+got, want) {
-			t.Errorf("a run of git: got\n%s\nwant %q in it", got, want)
-		}
+		assert.Check(t, is.Contains("\n"+got, want), "a run of git: got\n%s\nwant %q in it", got, want)
 	}
 	if strings.Contains(got, "nowhere") {
 		t.Errorf("a run of git: got\n%s\nwant it without the variables of the caller", got)
 	}
-	if !strings.Contains(got, limit) {
-		t.Errorf("a run of git: got\n%s\nwant a limit of %s bytes", got, limit)
-	}
+	assert.Check(t, is.Contains(got, limit), "a run of git: want a limit of bytes")
 	for line := range strings.Lines(got) {
 		if path, ok := strings.CutPrefix(line, "PATH="); ok && (strings.Contains(path, s.root) || strings.Contains(path, ":.:")) {
 			t.Errorf("PATH of git: got %q, want it without folders that agents can write to", path)
@@ -80,9 +79,7 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 	g.Base(ctx, s.checkout(), "")
 	select {
 	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Check(t, err)
 	case <-time.After(2 * time.Minute):
 		t.Error("what git has started lives on")
 	}
@@ -98,9 +95,7 @@ func TestGitIsCaged(t *testing.T) {
 		outside, read := filepath.Join(other, "outside"), filepath.Join(s.checkout(), "ignored")
 		write(t, other, "secret", "secret\n")
 		git, err := exec.LookPath("git")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		g := standIn(t, "echo x >'"+outside+"'; read x <'"+other+"/secret' && echo $x >'"+read+"'; "+
 			"exec 3<>/dev/tcp/"+strings.Replace(strings.TrimPrefix(server.URL, "http://"), ":", "/", 1)+" && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3 >/dev/null; exec "+git+` "$@" 3>&-`)
 		g.IsFree, g.Env = isFree, homeWith(t, "")
@@ -114,9 +109,7 @@ func TestGitIsCaged(t *testing.T) {
 				t.Errorf("file %s, free: %t: got %v", filepath.Base(path), isFree, err)
 			}
 		}
-		if (len(asked.hosts) > 0) != isFree {
-			t.Errorf("network, free: %t: got %d requests", isFree, len(asked.hosts))
-		}
+		assert.Check(t, is.Equal(len(asked.hosts) > 0, isFree), "network, free: %t: got %d requests", isFree, len(asked.hosts))
 	}
 }
 
@@ -127,15 +120,11 @@ func TestAFetchSeesNothingOfAgents(t *testing.T) {
 	advance(t, remote)
 	here := clone(t, remote, "--depth=1")
 	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for _, isFree := range []bool{true, false} {
 		g := standIn(t, "[[ $1 != fetch ]] || ! read x <'"+here.checkout()+"/a' || exit 9; exec "+git+` "$@"`)
 		g.IsFree = isFree
 		_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
-		if (err != nil) != isFree {
-			t.Errorf("free: %t: got %v", isFree, err)
-		}
+		assert.Check(t, is.Equal(err != nil, isFree), "free: %t: got %v", isFree, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
@@ -85,9 +86,7 @@ func (c advice) run(t *testing.T) {
 	environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "STUB=" + dir, "RAYMOND_CLAUDE=" + filepath.Join(dir, "claude")}
 	write := func(archive string) {
 		for _, f := range txtar.Parse([]byte(archive)).Files {
-			if err := os.MkdirAll(filepath.Dir(f.Name), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.MkdirAll(filepath.Dir(f.Name), 0o755))
 			installtest.WriteProgram(t, f.Name, string(f.Data))
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -90,16 +92,10 @@ func split(line string) []string {
 func TestBadArgumentsAreUsageErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{"text": "no workflow", "flow/START.sh": "echo '<result>x</result>'; touch started"} {
-		if err := os.MkdirAll("flow", 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll("flow", 0o700))
+		assert.NilError(t, os.WriteFile(name, []byte(content), 0o600))
 	}
-	if err := os.Mkdir("dir", 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Mkdir("dir", 0o700))
 	for command, lines := range badArguments {
 		for _, l := range lines {
 			args := append(split(command)[1:], split(l.line)...)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // job is a workflow in the folder wf.
@@ -74,12 +76,8 @@ func write(b *testing.B, dir string, files map[string]string, names ...string) {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			b.Fatal(err)
-		}
+		assert.NilError(b, os.MkdirAll(filepath.Dir(path), 0o755))
+		assert.NilError(b, os.WriteFile(path, []byte(text), 0o755))
 	}
 }
 
@@ -87,9 +85,7 @@ func write(b *testing.B, dir string, files map[string]string, names ...string) {
 func forget(b *testing.B, dir string) {
 	b.Helper()
 	out, err := exec.Command("/bin/bash", "-c", `[ ! -e "$1" ] || { chmod -R u+w "$1"; rm -r "$1"; }`, "bash", dir).CombinedOutput()
-	if err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	assert.NilError(b, err, out)
 }
 
 // BenchmarkStartUp is a whole workflow of one script, from the start of the program to its
@@ -178,13 +174,9 @@ func forks(b *testing.B, j job) {
 	for b.Loop() {
 		u := j.raymond(b, program(), dir)
 		data, err := os.ReadFile(filepath.Join(dir, "peak"))
-		if err != nil {
-			b.Fatal(err)
-		}
+		assert.NilError(b, err)
 		kib, err := strconv.ParseFloat(strings.Fields(string(data))[1], 64)
-		if err != nil {
-			b.Fatal(err)
-		}
+		assert.NilError(b, err)
 		s.add("peak-MiB", kib/1024)
 		s.addTimes("", u.wall, u.cpu)
 	}

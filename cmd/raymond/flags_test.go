@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
@@ -65,9 +68,7 @@ func TestNumbersAreReadStrictly(t *testing.T) {
 func TestGoodNumbersAreTaken(t *testing.T) {
 	for _, arg := range []string{"--budget=0", "--budget=0.000000001", "--max-iterations=0", "--max-agents=1000000000", "--timeout=1h30m", "--grace=0", "--hold=1.5s"} {
 		flag, _, _ := strings.Cut(arg[2:], "=")
-		if got := usageErrors(t, flag, arg); len(got) > 0 {
-			t.Errorf("%s: got %q, want it taken", arg, got)
-		}
+		assert.Check(t, is.Len(usageErrors(t, flag, arg), 0), "%s: want it taken", arg)
 	}
 }
 
@@ -79,13 +80,9 @@ func TestNearestNames(t *testing.T) {
 		"quite": "quiet", "verbos": "verbose", "debugdir": "debug-dir", "Quiet": "quiet",
 		"max-ag": "max-agents", "verb": "verbose",
 	} {
-		if got := didYouMean(name, known, "--"); got != "did you mean --"+want+"?" {
-			t.Errorf("nearest to %q: got %q, want %q", name, got, want)
-		}
+		assert.Check(t, is.Equal(didYouMean(name, known, "--"), "did you mean --"+want+"?"), "nearest to %q: want %q", name, want)
 	}
 	for _, name := range []string{"zzzzzzzz", "x"} {
-		if got := didYouMean(name, known, "--"); got != "see --help" {
-			t.Errorf("nearest to %q: got %q, want none", name, got)
-		}
+		assert.Check(t, is.Equal(didYouMean(name, known, "--"), "see --help"), "nearest to %q: want none", name)
 	}
 }

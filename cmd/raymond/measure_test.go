@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 // Variables by which .ci/bench names the raymond that is measured, and an earlier version of it.
@@ -51,9 +53,7 @@ func measure(b *testing.B, cmd *exec.Cmd) used {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	began := time.Now()
-	if err := cmd.Run(); err != nil {
-		b.Fatalf("%q: %v\n%s", cmd.Args, err, &stderr)
-	}
+	assert.NilError(b, cmd.Run(), "%q:\n%s", cmd.Args, &stderr)
 	return used{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/internal/installtest"
@@ -30,13 +31,9 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"raymond": ma
 // script testdata/claude.sh.
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	claude, err := os.ReadFile("testdata/claude.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {

@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 var phases = map[string]string{"main.js": "action", "post.js": "action-post"}
@@ -34,13 +37,9 @@ func TestNoNodeProcessStays(t *testing.T) {
 				t.Errorf("%s: program is the shim's process: %t, its child: %t, want the first: %t", script, is, of, n.becomes)
 			}
 			for _, name := range []string{"INPUT_WORKFLOW", "ACTIONS_RUNTIME_TOKEN", "PATH", "HOME"} {
-				if r.Env[name] != a.env[name] {
-					t.Errorf("%s: %s: got %q, want %q", script, name, r.Env[name], a.env[name])
-				}
+				assert.Check(t, is.Equal(r.Env[name], a.env[name]), "%s: %s", script, name)
 			}
-			if got := r.Env["RAYMOND_SHIM"]; got != a.path("cmd/shim") {
-				t.Errorf("%s: RAYMOND_SHIM: got %q, want the folder of the JavaScript, whatever a step has set", script, got)
-			}
+			assert.Check(t, is.Equal(r.Env["RAYMOND_SHIM"], a.path("cmd/shim")), "%s: RAYMOND_SHIM: want the folder of the JavaScript, whatever a step has set", script)
 			if got, ok := r.Env["RAYMOND_SHIM_STDIN"]; ok == n.becomes || ok && got != "1" {
 				t.Errorf("%s: RAYMOND_SHIM_STDIN: got %q (set: %t), want it set to 1: %t", script, got, ok, !n.becomes)
 			}
@@ -65,9 +64,7 @@ func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
 			}
 			gone = !strings.Contains(string(data), "the-token-of-the-job")
 		}
-		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 		if s.wait(); s.status() != waited {
 			t.Errorf("got status %d, want %d", s.status(), waited)
 		}
@@ -81,18 +78,14 @@ func TestEndIsTheProgramsEnd(t *testing.T) {
 			a := newAction(t)
 			a.ship()
 			a.env[actVar] = act
-			if s := a.run(n, "main.js"); s.status() != want {
-				t.Errorf("program's %q: got status %d, want %d", act, s.status(), want)
-			}
+			assert.Check(t, is.Equal(a.run(n, "main.js").status(), want), "program's %q: status", act)
 		}
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 			a := newAction(t)
 			a.ship()
 			a.env[actVar] = "wait"
 			s := a.start(n, "main.js")
-			if err := s.cmd.Process.Signal(sig); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, s.cmd.Process.Signal(sig))
 			if s.wait(); s.status() != waited || s.stdout != fmt.Sprintf("got %v\n", sig) {
 				t.Errorf("%v: got %q, status %d, want the program to get it and end with %d", sig, s.stdout, s.status(), waited)
 			}
@@ -109,9 +102,7 @@ func TestProgramLearnsThatItIsAlone(t *testing.T) {
 		a.ship()
 		a.env[actVar] = "wait"
 		s := a.begin(slices.Concat(above, n.argv, []string{a.path("cmd/shim/main.js")}))
-		if err := s.cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, s.cmd.Process.Kill())
 		// The program holds stdout open until it has ended.
 		if s.wait(); s.stdout != "got EOF\n" {
 			t.Errorf("program after the kill of its %s: got %q, want %q", killed, s.stdout, "got EOF\n")

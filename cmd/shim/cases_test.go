@@ -7,6 +7,9 @@ import (
 	"regexp"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/shim"
 )
 
@@ -26,13 +29,9 @@ type cases struct {
 func readCases(t *testing.T) cases {
 	t.Helper()
 	data, err := os.ReadFile("testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var c cases
-	if err := json.Unmarshal(data, &c); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal(data, &c))
 	return c
 }
 
@@ -40,9 +39,7 @@ func readCases(t *testing.T) cases {
 func TestVariablesOfABuild(t *testing.T) {
 	t.Parallel()
 	source, err := fs.ReadFile(shim.Files, "raymond.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	found := regexp.MustCompile(`const forGo = /(.*)/i;`).FindSubmatch(source)
 	if found == nil {
 		t.Fatal("raymond.js: got no forGo, want a regular expression")
@@ -50,9 +47,7 @@ func TestVariablesOfABuild(t *testing.T) {
 	forGo := regexp.MustCompile("(?i)" + string(found[1]))
 	for want, names := range map[bool][]string{true: readCases(t).Build.Kept, false: readCases(t).Build.Withheld} {
 		for _, name := range names {
-			if got := forGo.MatchString(name); got != want {
-				t.Errorf("variable %s of a build: got %t, want %t", name, got, want)
-			}
+			assert.Check(t, is.Equal(forGo.MatchString(name), want), "variable %s of a build", name)
 		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
@@ -66,9 +69,7 @@ func TestOneErrorLineWhenThereIsNothing(t *testing.T) {
 				t.Errorf("%s: got %q, %q, status %d, want one error line and status 1", what, out, s.stderr.String(), s.status())
 			}
 			for _, want := range c.want {
-				if !strings.Contains(out, want) {
-					t.Errorf("%s: got %q, want %q in it", what, out, want)
-				}
+				assert.Check(t, is.Contains(out, want), what)
 			}
 		}
 	})
@@ -92,9 +93,7 @@ func withGo(t *testing.T, a *action) {
 		write(t, a.path(name), text)
 	}
 	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	a.env["PATH"], a.env["GOTOOLCHAIN"] = filepath.Join(strings.TrimSpace(string(out)), "bin"), "local"
 }
 
@@ -135,9 +134,7 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
 	a := newAction(t)
 	withGo(t, a)
-	if err := os.Symlink("raymond-build", filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("raymond-build", filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")))
 	s := a.run(nodes(t)[0], "main.js")
 	if s.status() != 0 || !strings.Contains(s.stderr.String(), "raymond-build-") {
 		t.Errorf("got %q, %q, status %d, want it built beside that", s.stdout, s.stderr.String(), s.status())
@@ -149,9 +146,7 @@ func TestAnotherProgramIsNotRun(t *testing.T) {
 	n := nodes(t)[0]
 	for what, alter := range map[string]func(a *action){
 		"a changed program": func(a *action) {
-			if err := os.Truncate(a.shipped(), 100); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.Truncate(a.shipped(), 100))
 		},
 		"no program":            func(a *action) { _ = os.Remove(a.shipped()) },
 		"no note":               func(a *action) { delete(a.env, "STATE_program") },
@@ -201,12 +196,8 @@ func TestBuildGetsNoSecrets(t *testing.T) {
 	}
 	s := a.run(nodes(t)[0], "main.js")
 	data, err := os.ReadFile(record)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, s.stdout)
-	}
-	if !strings.Contains(s.stdout, "exit code 3") {
-		t.Errorf("stdout: got %q, want the exit code of go in it", s.stdout)
-	}
+	assert.NilError(t, err, s.stdout)
+	assert.Check(t, is.Contains(s.stdout, "exit code 3"), "stdout: want the exit code of go in it")
 	for _, name := range names.Withheld {
 		if strings.Contains(string(data), "value-of-"+name+"\n") {
 			t.Errorf("environment of go: got %s in it", name)

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/shim"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
@@ -64,9 +66,7 @@ func newAction(t *testing.T) *action {
 		// A race must not pass for an exit code of ours, nor cost a second at exit.
 		"GORACE": "atexit_sleep_ms=0",
 	}}
-	if err := os.CopyFS(a.path("cmd/shim"), shim.Files); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS(a.path("cmd/shim"), shim.Files))
 	return a
 }
 
@@ -88,27 +88,17 @@ func (a *action) ship() { program(a.t, a.shipped(), 0o600) }
 func program(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	write(t, path, string(data))
-	if err := os.Chmod(path, mode); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(path, mode))
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // step is a started main.js or post.js.
@@ -145,9 +135,7 @@ func (a *action) begin(argv []string) *step {
 	if err == nil {
 		err = s.cmd.Start()
 	}
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	assert.NilError(a.t, err)
 	a.t.Cleanup(func() { _ = s.cmd.Process.Kill() })
 	s.more = bufio.NewReader(out)
 	line, _ := s.more.ReadString('\n')
@@ -160,9 +148,7 @@ func (a *action) begin(argv []string) *step {
 func (s *step) wait() *step {
 	s.t.Helper()
 	rest, err := io.ReadAll(s.more)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	s.stdout += string(rest)
 	_ = s.cmd.Wait()
 	return s

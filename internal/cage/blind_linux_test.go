@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
@@ -64,16 +65,10 @@ func goBlind() {
 func TestWhereNobodySeesWhereTheyConnectThereAreNoUnixSockets(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "docker.sock")
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer unix.Close(fd)
-	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: socket}); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Listen(fd, 1); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, unix.Bind(fd, &unix.SockaddrUnix{Name: socket}))
+	assert.NilError(t, unix.Listen(fd, 1))
 	for open, lacks := range map[string]string{"1": "lacks false true\n", "": "lacks false true\nlacks true true\n"} {
 		cmd := exec.Command("/proc/self/exe")
 		cmd.Env = append(os.Environ(), blind+"="+socket, "RAYMOND_TEST_OPEN="+open)

@@ -14,8 +14,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -65,13 +66,9 @@ func supervise(dir string, argv []string) int {
 func caged(t *testing.T, p cage.Policy, argv ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(argv[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	e, err := cage.New(p).Enter(path, cage.Mark(t.Name()+".1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer e.Close()
 	cmd := exec.Command(cage.Program)
 	cmd.Args = e.Arguments(argv)
@@ -80,12 +77,8 @@ func caged(t *testing.T, p cage.Policy, argv ...string) string {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Follow(); err != nil {
-		t.Error(err)
-	}
+	assert.NilError(t, cmd.Start())
+	assert.Check(t, e.Follow())
 	_ = cmd.Wait()
 	return out.String()
 }
@@ -94,12 +87,8 @@ var open = cage.Network{IsOpen: true}
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -109,12 +98,8 @@ func TestWhoIsTrustedComesAcrossNothingHidden(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "theirs")
 	note := write(t, filepath.Join(theirs, "note"), "canary\n")
-	if err := os.WriteFile(filepath.Join(theirs, "git"), []byte("#!/bin/sh\necho planted\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(note, filepath.Join(write(t, filepath.Join(dir, "ours", "file"), "")+"-link")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(theirs, "git"), []byte("#!/bin/sh\necho planted\n"), 0o700))
+	assert.NilError(t, os.Symlink(note, filepath.Join(write(t, filepath.Join(dir, "ours", "file"), "")+"-link")))
 	p := cage.Policy{IsTrusted: true, Hidden: []string{theirs, "/dev/shm"}, Network: open}
 	got := caged(t, p, "/bin/bash", "-c", fmt.Sprintf(`cd %q; PATH=%q:$PATH
 cat %q ours/file-link || echo unread; ls %q || echo unlisted; cd %q; git 2>&1 | head -n 1; echo > theirs/new || echo unwritten; echo > /dev/shm/raymond-test || echo no shm
@@ -123,13 +108,11 @@ echo > ours/new && cat ours/new && cat /etc/passwd > /dev/null && echo the rest`
 		t.Errorf("got %s, want nothing of what is hidden", got)
 	}
 	for _, want := range []string{"unread", "unlisted", "unwritten", "no shm", "the rest"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("got %s, want %q in it", got, want)
-		}
+		assert.Check(t, is.Contains(got, want))
 	}
 }
 
-func TestFilesAreHeld(t *testing.T) { //nolint:funlen // what is tried is most of it
+func TestFilesAreHeld(t *testing.T) {
 	dir := t.TempDir()
 	run := filepath.Join(dir, "run")
 	key := write(t, filepath.Join(dir, "ssh", "id"), "canary\n")
@@ -137,13 +120,9 @@ func TestFilesAreHeld(t *testing.T) { //nolint:funlen // what is tried is most o
 	write(t, filepath.Join(run, "scope", "payload"), "payload\n")
 	beside := write(t, filepath.Join(dir, "beside"), "beside\n")
 	work := filepath.Dir(write(t, filepath.Join(dir, "work", "file"), "work\n"))
-	if err := os.Symlink(key, filepath.Join(work, "link")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink(key, filepath.Join(work, "link")))
 	for _, link := range [][2]string{{filepath.Join(dir, "named"), beside}, {filepath.Join(dir, "read", "link"), key}} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(link[0]), 0o700), os.Symlink(link[1], link[0])); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, errors.Join(os.MkdirAll(filepath.Dir(link[0]), 0o700), os.Symlink(link[1], link[0])))
 	}
 	write(t, filepath.Join(dir, "read", "runner", "key"), "canary\n")
 	write(t, filepath.Join(dir, "read", "runner", "tools", "one"), "tool\n")
@@ -333,9 +312,7 @@ func TestCallsAreHeld(t *testing.T) {
 	maps.Copy(held, map[string]string{"mptcp": "EACCES", "udp": "EACCES", "netlink netfilter": "EACCES",
 		"another route": "EPERM", "another route, 6": "EPERM", "another device": "EPERM"})
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for name, c := range map[string]struct {
 		network cage.Network
 		want    map[string]string
@@ -346,9 +323,7 @@ func TestCallsAreHeld(t *testing.T) {
 				call, errno, _ := strings.Cut(strings.TrimSpace(line), ": ")
 				got[call] = errno
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("calls in the cage (-want +got):\n%s", diff)
-			}
+			assert.Check(t, is.DeepEqual(got, c.want), "calls in the cage")
 		})
 	}
 }
@@ -358,26 +333,20 @@ func TestMarks(t *testing.T) {
 	if a == b || !cage.IsOf(a, "run") || !cage.IsOf(b, "run") || cage.IsOf(a, "ru") || cage.IsOf(cage.Mark("other.1"), "run") {
 		t.Errorf("marks: got %x, %x", a, b)
 	}
-	if got := cage.MarkOf(os.Getpid()); got != 0 {
-		t.Errorf("mark of a process without one: got %x", got)
-	}
+	assert.Check(t, is.Equal(cage.MarkOf(os.Getpid()), uint64(0)), "mark of a process without one")
 }
 
 // TestOneCommandIsSupervised: its exit code is passed on, it is held, has no files that its starter left open, dies first when
 // memory ends, and nothing of it is left.
 func TestOneCommandIsSupervised(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	dir := t.TempDir()
 	cmd := exec.Command(self, "bash", "-c", `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
 		until [ -e pid ]; do :; done; cat <&3; echo x > ../outside; cat /proc/self/oom_score_adj; exit 41`)
 	cmd.Env, cmd.Dir = append(os.Environ(), supervised+"="+dir), dir
 	left, err := os.Open(write(t, filepath.Join(t.TempDir(), "key"), "canary\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer left.Close()
 	cmd.ExtraFiles = []*os.File{left}
 	out, err := cmd.CombinedOutput()
@@ -385,9 +354,7 @@ func TestOneCommandIsSupervised(t *testing.T) {
 		t.Errorf("got %v: %s", err, out)
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
 		t.Errorf("process %s is left", pid)
 	}
@@ -397,9 +364,7 @@ func TestOneCommandIsSupervised(t *testing.T) {
 // time, ends with the command; it has a number of lives, and then writes a file.
 func TestNothingHopsOutOfACommand(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	const hop = `use POSIX; for my $n (1..20000) { exit if fork; setsid } open(F, ">outlived")`
 	dir := t.TempDir()
 	cmd := exec.Command(self, "bash", "-c", "for i in 1 2 3; do perl -e '"+hop+"' & done; exit 0")

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
 )
 
 // verdict is what a filter says of a call without arguments, by a machine for such
@@ -15,24 +16,18 @@ import (
 func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	t.Helper()
 	program, err := filter(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var code []bpf.Instruction
 	for _, i := range program {
 		code = append(code, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K}.Disassemble())
 	}
 	vm, err := bpf.NewVM(code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	data := make([]byte, 64) // struct seccomp_data, but big-endian, as that machine reads packets
 	binary.BigEndian.PutUint32(data[offNumber:], call)
 	binary.BigEndian.PutUint32(data[offArch:], architecture)
 	said, err := vm.Run(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return uint32(said)
 }
 

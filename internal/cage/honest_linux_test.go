@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -62,13 +64,9 @@ func (w work) do(t *testing.T, network cage.Network) {
 	}
 	dir := t.TempDir()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for _, path := range []string{filepath.Join(dir, "tmp"), strings.TrimSpace(string(cache))} {
-		if err := os.MkdirAll(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(path, 0o700))
 	}
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
 	p := cage.Policy{Network: network, Writable: append([]string{dir, strings.TrimSpace(string(cache))}, devices...)}
@@ -84,13 +82,9 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 // TestTerminalsWorkInACage: the program of the tests opens one, and its child has it.
 func TestTerminalsWorkInACage(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Setenv("RAYMOND_TEST_TERMINAL", "1")
-	if got := caged(t, cage.Policy{Network: open, Writable: devices}, self); got != "24 80\n" {
-		t.Errorf("size of a terminal in the cage: got %q, want 24 lines of 80 characters", got)
-	}
+	assert.Check(t, is.Equal(caged(t, cage.Policy{Network: open, Writable: devices}, self), "24 80\n"), "size of a terminal in the cage: want 24 lines of 80 characters")
 }
 
 // openTerminal says what a shell at a new terminal says of its size.

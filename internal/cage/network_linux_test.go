@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
@@ -44,9 +46,7 @@ func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
 	}))
 	defer server.Close()
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var lock sync.Mutex
 	var told []string
 	tell := func(target string) {
@@ -55,13 +55,9 @@ func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
 		told = append(told, target)
 	}
 	list, err := forward.Parse(u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	proxy, err := forward.Start(forward.Options{List: list, Refused: tell})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer proxy.Close()
 	for _, v := range forward.Env(list, proxy.Port()) {
 		name, value, _ := strings.Cut(v, "=")

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -22,21 +24,15 @@ func TestPrivilegesAreHeld(t *testing.T) {
 		line, _, _ := strings.Cut(rest, "\n")
 		return strings.TrimSpace(line)
 	}
-	if got := field("NoNewPrivs"); got != "1" {
-		t.Errorf("no new privileges: got %q, want 1", got)
-	}
+	assert.Check(t, is.Equal(field("NoNewPrivs"), "1"), "no new privileges")
 	for _, name := range []string{"CapEff", "CapPrm", "CapInh"} {
 		has, err := strconv.ParseUint(field(name), 16, 64)
-		if err != nil {
-			t.Fatalf("%s: %v in\n%s", name, err, said)
-		}
+		assert.NilError(t, err, "%s:\n%s", name, said)
 		for what, c := range map[string]int{
 			"administration": unix.CAP_SYS_ADMIN, "tracing": unix.CAP_SYS_PTRACE, "modules": unix.CAP_SYS_MODULE, "the network": unix.CAP_NET_ADMIN,
 			"raw sockets": unix.CAP_NET_RAW, "the search past all rights": unix.CAP_DAC_READ_SEARCH, "measuring": unix.CAP_PERFMON, "BPF": unix.CAP_BPF,
 		} {
-			if has&(1<<c) != 0 {
-				t.Errorf("%s: got the privilege of %s, want none", name, what)
-			}
+			assert.Check(t, is.Equal(has&(1<<c), uint64(0)), "%s: got the privilege of %s, want none", name, what)
 		}
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestTheTokenStaysWithTheAPI: an address is told the token only at the API's host.
@@ -20,9 +23,7 @@ func TestTheTokenStaysWithTheAPI(t *testing.T) {
 		"http://api.example.test/graphql": false, "https://api.example.test.evil/graphql": false, "https://evil/api.example.test": false,
 		"https://x@evil/": false, "%": false,
 	} {
-		if got := sameHost(address, base); got != want {
-			t.Errorf("%q for %v: got %v, want %v", address, base, got, want)
-		}
+		assert.Check(t, is.Equal(sameHost(address, base), want), "%q for %v", address, base)
 	}
 }
 
@@ -36,9 +37,7 @@ func TestTheTokenFollowsNoRedirection(t *testing.T) {
 	}))
 	defer api.Close()
 	c, err := New(Options{URL: api.URL, Token: "secret", Repository: "o/r", Calls: Calls{Sleep: func(context.Context, time.Duration) error { return nil }}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if err := c.Get(t.Context(), "ask", "x", new(any)); err == nil || len(stolen) > 0 {
 		t.Errorf("got %v and %d requests to the other host, want an error and none", err, len(stolen))
 	}
@@ -72,9 +71,7 @@ func TestALimitThatIsKnownIsWaitedFor(t *testing.T) {
 		waited = append(waited, d)
 		return nil
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	err = c.Get(t.Context(), "ask", "x", new(any))
 	if err == nil || asked != 1 || len(waited) < 2 || slices.Min(waited) != longestPause {
 		t.Errorf("got %v after %d requests and pauses of %v, want one, and pauses of %v", err, asked, waited, longestPause)

@@ -2,16 +2,15 @@
 package goldentest
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite what the files of testdata want")
 
 // Each calls found with the files of every archive that a pattern names, by their names. What it returns is the file "want", the
 // last one, which -update rewrites.
@@ -24,27 +23,21 @@ func Each(t *testing.T, pattern string, found func(t *testing.T, files map[strin
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			archive, err := txtar.ParseFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			files := map[string]string{}
 			for _, f := range archive.Files {
 				files[f.Name] = string(f.Data)
 			}
 			last := &archive.Files[len(archive.Files)-1]
-			if last.Name != "want" {
-				t.Fatalf("%s: the last file is %q, not want", path, last.Name)
-			}
+			assert.Equal(t, last.Name, "want", "%s: the last file", path)
 			delete(files, "want")
 			switch got := found(t, files); {
 			case got == string(last.Data):
-			case !*update:
+			case !golden.FlagUpdate():
 				t.Errorf("%s\n%s\ngot:\n%s\nwant:\n%s", path, archive.Comment, got, last.Data)
 			default:
 				last.Data = []byte(got)
-				if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, os.WriteFile(path, txtar.Format(archive), 0o644))
 			}
 		})
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 // CLI is a program of npm that tests drive in a pinned version, or in one that a variable of
@@ -52,9 +54,7 @@ func (c CLI) Version(t testing.TB) string {
 		return c.Pinned
 	case v == "newest":
 		found, err := newest(c.Package)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		return found
 	case plainVersion.MatchString(v):
 		return v

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // GoTool is a Go program that a module of its own pins.
@@ -24,16 +26,12 @@ func (g GoTool) Install(t testing.TB) string {
 	var pins [][]byte
 	for _, name := range []string{"go.mod", "go.sum"} {
 		data, err := os.ReadFile(filepath.Join(g.Dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		pins = append(pins, data)
 	}
 	pins = append(pins, []byte(runtime.Version()+runtime.GOOS+runtime.GOARCH))
 	dir, err := once(t.Context(), g.Name+"-"+key(pins...), g.build)
-	if err != nil {
-		t.Fatalf("build %s: %v\nby hand: go -C %s build -o %s %s", g.Name, err, g.Dir, os.DevNull, g.Package)
-	}
+	assert.NilError(t, err, "build %s:\nby hand: go -C %s build -o %s %s", g.Name, g.Dir, os.DevNull, g.Package)
 	return filepath.Join(dir, g.program())
 }
 

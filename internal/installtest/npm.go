@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // NPM is a set of npm packages at pinned versions.
@@ -29,13 +31,9 @@ func (n NPM) Install(t testing.TB) string {
 		pins, byHand = "package.json", n.ByHand
 	}
 	data, err := fs.ReadFile(n.Files, pins)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	dir, err := once(t.Context(), n.Name+"-"+key(data), n.fill)
-	if err != nil {
-		t.Fatalf("install %s: %v\nby hand: %s", n.Name, err, byHand)
-	}
+	assert.NilError(t, err, "install %s:\nby hand: %s", n.Name, byHand)
 	return dir
 }
 

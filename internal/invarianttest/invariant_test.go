@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -164,13 +166,9 @@ func without(l *Left, i int) { l.Events = slices.Delete(slices.Clone(l.Events), 
 func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
 	t.Helper()
 	data, err := run.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	c, err := state.Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	change(c)
 	return c
 }

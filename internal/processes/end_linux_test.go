@@ -4,40 +4,33 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestWhatCannotBeEndedIsNamed: a process with other rights refuses every signal, one that hangs in the
 // kernel heeds none.
 func TestWhatCannotBeEndedIsNamed(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, cmd.Start())
 	for what, answer := range map[string]error{"refuses": syscall.EPERM, "hangs": nil} {
 		h := hunt{find: descendants, patience: 50 * time.Millisecond, signal: func(*os.Process, os.Signal) error { return answer }}
 		_, left := h.end()
-		if want := fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid); !slices.Contains(named(left), want) {
-			t.Errorf("%s: got %q, want %q in it", what, named(left), want)
-		}
+		assert.Check(t, is.Contains(named(left), fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid)), what)
 	}
-	if left := EndDescendants(); len(left) > 0 {
-		t.Errorf("what heeds signals: got %q left, want none", left)
-	}
+	assert.Check(t, is.Len(EndDescendants(), 0), "left of what heeds signals")
 	_ = cmd.Wait()
 }
 
 // TestWhoWaitsToBeCollectedIsDead: its parent may take its time.
 func TestWhoWaitsToBeCollectedIsDead(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, cmd.Start())
 	pid := cmd.Process.Pid
 	if IsDead(pid) {
 		t.Error("while it runs: got dead")

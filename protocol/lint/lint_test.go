@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/lint"
@@ -53,9 +56,7 @@ func TestFindings(t *testing.T) {
 			}
 			_, problems := protocol.Load(fsys, o.LoadOptions)
 			for _, p := range problems {
-				if !slices.Contains(errs, p.File+p.Code+p.Message) {
-					t.Errorf("%v forbids a start on %s, and is no error of lint", p, o.Platform)
-				}
+				assert.Check(t, is.Contains(errs, p.File+p.Code+p.Message), "%v forbids a start on %s, and is no error of lint", p, o.Platform)
 			}
 		}
 		return text

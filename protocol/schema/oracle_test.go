@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"gotest.tools/v3/assert"
 )
 
 // ofLibrary is what another implementation of the standard finds: whether it takes the schema, and
@@ -21,17 +22,13 @@ func ofLibrary(t testing.TB, schema, text string) (isSchema bool, found []string
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("https://raymond.invalid/schema", doc); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, c.AddResource("https://raymond.invalid/schema", doc))
 	compiled, err := c.Compile("https://raymond.invalid/schema")
 	if err != nil {
 		return false, nil
 	}
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var wrong *jsonschema.ValidationError
 	if errors.As(compiled.Validate(value), &wrong) {
 		found = told(wrong)

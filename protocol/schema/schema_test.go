@@ -3,6 +3,9 @@ package schema
 import (
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func mustParse(t testing.TB, text string) *Schema {
@@ -95,9 +98,7 @@ func TestCheck(t *testing.T) {
 			"at /findings/12/line: minimum: got 0, want 1 (rule /$defs/finding/properties/line/minimum)\n15 more of these\n"},
 	}
 	for _, test := range tests {
-		if got := textOf(s.Check(test.text)); got != test.want {
-			t.Errorf("%.300s\ngot:\n%s\nwant:\n%s", test.text, got, test.want)
-		}
+		assert.Check(t, is.Equal(textOf(s.Check(test.text)), test.want), "%.300s", test.text)
 	}
 }
 
@@ -114,9 +115,7 @@ func TestWhatIsWrongIsToldOnce(t *testing.T) {
 			"'oneOf' failed, none matched: at /a: minimum: got 0, want 1 (rule /oneOf)\n"},
 	}
 	for _, test := range tests {
-		if got := textOf(mustParse(t, test.schema).Check(test.text)); got != test.want {
-			t.Errorf("schema %s\n%s\ngot:\n%s\nwant:\n%s", test.schema, test.text, got, test.want)
-		}
+		assert.Check(t, is.Equal(textOf(mustParse(t, test.schema).Check(test.text)), test.want), "schema %s\n%s", test.schema, test.text)
 	}
 }
 
@@ -129,9 +128,7 @@ func TestLargeAnswers(t *testing.T) {
 		"number":    {"[1e400000000]", "at /0: the number is too large\n"},
 		"some long": {"[" + strings.Repeat("9", 300) + ", 1e-300, 1E+10]", ""},
 	} {
-		if got := textOf(s.Check(test.text)); got != test.want {
-			t.Errorf("%s: got:\n%s\nwant:\n%s", name, got, test.want)
-		}
+		assert.Check(t, is.Equal(textOf(s.Check(test.text)), test.want), name)
 	}
 }
 

@@ -9,8 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -46,9 +47,7 @@ func TestCopiesOfConversations(t *testing.T) {
 			t.Parallel()
 			p := place(t, backend)
 			p.store(text[0] + text[1])
-			if err := p.Place(p.c, p.stored); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, p.Place(p.c, p.stored))
 			a, c := p.Agent, p.c
 			first := int64(len(text[0]))
 			for length, want := range map[int64]string{first: "one", first + 1: "one", -1: "one two"} {
@@ -56,9 +55,7 @@ func TestCopiesOfConversations(t *testing.T) {
 				if _, err := a.Copy(c, length, copied.ID, copied.Dir); err != nil {
 					t.Errorf("copy of %d bytes: %v", length, err)
 				}
-				if got := said(t, a, copied); got != want {
-					t.Errorf("copy of %d bytes: got %q, want %q", length, got, want)
-				}
+				assert.Check(t, is.Equal(said(t, a, copied), want), "copy of %d bytes", length)
 				found, _ := a.Find(copied, []string{copied.Dir})
 				if data, err := os.ReadFile(found.Path); err != nil || strings.Contains(string(data), talked) {
 					t.Errorf("copy of %d bytes: got %q, %v, want no id of the conversation itself in it", length, data, err)
@@ -81,9 +78,7 @@ func TestCopiesOfConversations(t *testing.T) {
 			if _, err := a.Copy(c, -1, uuid.NewString(), c.Dir); err == nil {
 				t.Error("copy of a conversation that is not there: got no error")
 			}
-			if err := a.Read(c, 0, -1, nil); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("a conversation that is not there: got %v, want %v", err, fs.ErrNotExist)
-			}
+			assert.Check(t, is.ErrorIs(a.Read(c, 0, -1, nil), fs.ErrNotExist), "a conversation that is not there")
 		})
 	}
 }
@@ -96,17 +91,13 @@ func said(t *testing.T, a runner.Agent, c runner.Conversation) string {
 			texts, last = append(texts, m.Text), m.Offset
 			return nil
 		})
-		if err != nil {
-			t.Errorf("read: %v", err)
-		}
+		assert.Check(t, err, "read")
 		return texts, last
 	}
 	all, last := read(0, -1)
 	before, _ := read(0, last)
 	after, _ := read(last, -1)
-	if diff := cmp.Diff(all, append(before, after...)); diff != "" {
-		t.Errorf("read in two pieces (-whole +pieces):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(append(before, after...), all), "read in two pieces")
 	return strings.Join(all, " ")
 }
 
@@ -128,9 +119,7 @@ func place(t *testing.T, backend string) *placed {
 		c: runner.Conversation{ID: talked, Dir: t.TempDir()}, text: kept[backend][0], stored: filepath.Join(t.TempDir(), "stored.jsonl"),
 	}
 	p.store(p.text)
-	if err := p.Place(p.c, p.stored); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, p.Place(p.c, p.stored))
 	found, ok := p.Find(p.c, []string{p.c.Dir})
 	if !ok || found.Size != int64(len(p.text)) {
 		t.Fatalf("placed: got %+v, %v, want %d bytes", found, ok, len(p.text))
@@ -143,7 +132,5 @@ func place(t *testing.T, backend string) *placed {
 func (p *placed) store(text string) {
 	p.t.Helper()
 	old := time.Now().Add(-40 * 24 * time.Hour)
-	if err := errors.Join(os.WriteFile(p.stored, []byte(text), 0o644), os.Chtimes(p.stored, old, old)); err != nil {
-		p.t.Fatal(err)
-	}
+	assert.NilError(p.t, errors.Join(os.WriteFile(p.stored, []byte(text), 0o644), os.Chtimes(p.stored, old, old)))
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -47,9 +49,7 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 			}
 		}
 		n, err := Needs(c, used)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		for backend, files := range where {
 			isUsed := slices.Contains(used, backend)
 			for name, want := range files {
@@ -92,12 +92,8 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // everything is all that the files of a folder have.
@@ -112,8 +108,6 @@ func everything(t *testing.T, dir string) string {
 		all.Write(data)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return all.String()
 }

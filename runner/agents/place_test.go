@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -31,12 +33,8 @@ func TestPlaceAndClear(t *testing.T) {
 			p := place(t, backend)
 			other := runner.Conversation{ID: strings.Replace(talked, "01a", "02b", 1), Dir: p.c.Dir}
 			p.store(strings.ReplaceAll(text[0], talked, other.ID))
-			if err := p.Place(other, p.stored); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(p.path, []byte(text[0]+text[1]), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, p.Place(other, p.stored))
+			assert.NilError(t, os.WriteFile(p.path, []byte(text[0]+text[1]), 0o600))
 			p.store(p.text)
 			err := p.Place(p.c, p.stored)
 			data, _ := os.ReadFile(p.path)
@@ -56,9 +54,7 @@ func TestPlaceAndClear(t *testing.T) {
 				}
 			}
 			mark, err := transcripts.MarkOf(p.path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			if err := p.Clear(p.c, &runner.Mark{Size: 1}); err != nil || !p.isThere(p.c) {
 				t.Errorf("cleared with another mark: got %v, there: %v, want it left", err, p.isThere(p.c))
 			}
@@ -87,13 +83,9 @@ func TestLinksOfConversationsAreNotFollowed(t *testing.T) {
 				at = filepath.Dir(at)
 			}
 			outside := filepath.Join(t.TempDir(), filepath.Base(at))
-			if err := errors.Join(os.Rename(at, outside), os.Symlink(outside, at)); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, errors.Join(os.Rename(at, outside), os.Symlink(outside, at)))
 			rest, err := filepath.Rel(at, p.path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			p.store(p.text + kept[backend][1])
 			_, _ = p.Place(p.c, p.stored), p.Clear(p.c, nil) // errors are as good
 			if data, err := os.ReadFile(filepath.Join(outside, rest)); string(data) != p.text {

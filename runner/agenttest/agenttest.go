@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
@@ -177,9 +179,7 @@ func (v Vendor) Install(t testing.TB) string {
 		Name: v.Name, Package: v.Pin.Package, Pinned: v.Pin.Version(), Files: v.Pin.Files, Dir: "runner/pinned/" + v.Name, Var: "RAYMOND_TEST_" + strings.ToUpper(v.Name),
 	}
 	path, err := v.Pin.Binary(cli.Install(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return path
 }
 

@@ -3,7 +3,8 @@ package claude
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
@@ -21,8 +22,6 @@ func TestEnvironmentOfTheCLI(t *testing.T) {
 	} {
 		c.access.URL, c.access.Credential = "http://127.0.0.1:1/i", "CREDENTIAL"
 		want := append([]string{"ANTHROPIC_BASE_URL=http://127.0.0.1:1/i", "ANTHROPIC_AUTH_TOKEN="}, c.want...)
-		if diff := cmp.Diff(want, API{}.Env(c.access)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		assert.Check(t, is.DeepEqual(API{}.Env(c.access), want), name)
 	}
 }

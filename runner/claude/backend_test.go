@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
@@ -159,9 +161,7 @@ func TestCommandLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b := &Backend{Args: tt.args}
-		if got := strings.Join(b.args(tt.o), " "); got != tt.want {
-			t.Errorf("%+v: got\n%s\nwant\n%s", tt.o, got, tt.want)
-		}
+		assert.Check(t, is.Equal(strings.Join(b.args(tt.o), " "), tt.want), "%+v", tt.o)
 	}
 }
 
@@ -234,18 +234,14 @@ func TestInstallationOfTheCLI(t *testing.T) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
 func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		defer p.Close()
 		b := &Backend{CLI: program.CLI{Proxy: p}}
 		if got := slices.Contains(b.args(runner.Order{}), "--disallowedTools=WebSearch"); got == (tools != nil) {

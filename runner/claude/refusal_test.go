@@ -4,7 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -40,9 +41,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 		{Use: "Bash(cd / && ls)", Reason: "cd in '/' was blocked."},
 		{Use: "Bash(login ***)"},
 	}
-	if d := cmp.Diff(want, a.Refusals); d != "" {
-		t.Errorf("refusals (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(a.Refusals, want), "refusals")
 	if len(a.Denied) != len(want) || a.Denied[0] != want[0].Use {
 		t.Errorf("denied: got %q, want the uses of the refusals", a.Denied)
 	}

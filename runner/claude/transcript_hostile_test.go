@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
@@ -32,9 +34,7 @@ func TestHostileTranscripts(t *testing.T) {
 		"names like text": {fmt.Sprintf(spoke, strings.Repeat("a", transcripts.MaxNames), 1), 0},
 	} {
 		d, dir, path := homeWith(t, id, c.text)
-		if err := os.Truncate(path, max(c.length, int64(len(c.text)))); err != nil {
-			t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
-		}
+		assert.NilError(t, os.Truncate(path, max(c.length, int64(len(c.text)))), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
 		if usage, ok := d.Usage(runner.Conversation{ID: id, Dir: dir}, 0); ok {
 			t.Errorf("%s: the usage is %v", name, usage)
 		}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -46,9 +47,7 @@ func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
 		"user: hello", "cli: go on", "cli: so far", "cli: <system-reminder>r</system-reminder>", "user: [image]", "cli: API Error",
 		"cli: Conversation compacted", `tool: Read{"a":1}= x` + "\n[image]", "tool: tool", "tool: late",
 	}
-	if diff := cmp.Diff(want, messagesOf(t, d, sessionUUID, dir)); diff != "" {
-		t.Errorf("messages (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(messagesOf(t, d, sessionUUID, dir), want), "messages")
 }
 
 // TestSubagentsOfStrangers: agents that start each other end the reading, and nothing is read

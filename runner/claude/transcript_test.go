@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -23,9 +25,7 @@ func TestSlug(t *testing.T) {
 		{long[:200], "-" + strings.Repeat("abcdefghi-", 20)[:199]},
 	}
 	for _, tt := range tests {
-		if got := slug(tt.dir); got != tt.want {
-			t.Errorf("slug %q: got %q, want %q", tt.dir, got, tt.want)
-		}
+		assert.Check(t, is.Equal(slug(tt.dir), tt.want), "slug %q", tt.dir)
 	}
 	a, b := slug(long), slug(long+"x")
 	if a == b || a[:201] != b[:201] || len(a) > 210 {

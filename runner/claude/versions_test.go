@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -74,9 +76,7 @@ func TestShares(t *testing.T) {
 func TestReachedIsInTheTranscript(t *testing.T) {
 	b, dir, file := conversation(t, chosen, "")
 	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: state.Reached{USD: 7}}, Dir: dir}
-	if got := b.priorCount(o).read(); got.USD != 7 {
-		t.Errorf("without a count: got $%s, want what the run knows", got.USD)
-	}
+	assert.Check(t, is.Equal(b.priorCount(o).read().USD, state.USD(7)), "without a count: want the dollars that the run knows")
 	count := `{"type":"cost-state","totalCostUSD":%s,"modelUsage":{"opus":{"costUSD":%[1]s}}}` + "\n"
 	lines := `{"type":"user"}` + "\n" + fmt.Sprintf(count, "1.25") + fmt.Sprintf(count, "2.50") + fmt.Sprintf(count, `"x"`)
 	must(t, os.WriteFile(file, []byte(lines), 0o644))
@@ -91,9 +91,7 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 		}
 	}
 	o.Prompt.Session = state.Fresh
-	if got := b.priorCount(o).read(); got.USD != 0 {
-		t.Errorf("fresh: got $%s, want 0", got.USD)
-	}
+	assert.Check(t, is.Equal(b.priorCount(o).read().USD, state.USD(0)), "fresh")
 }
 
 // counted is a proxy that has counted something.
@@ -122,8 +120,6 @@ func TestProxyCountsBeforeTheStream(t *testing.T) {
 		for _, u := range s.costs.total().Beyond {
 			got += u.Input
 		}
-		if got != c.want {
-			t.Errorf("%+v: got %d tokens of input beyond the CLI's share, want %d", c, got, c.want)
-		}
+		assert.Check(t, is.Equal(got, c.want), "%+v: tokens of input beyond the CLI's share", c)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
@@ -22,17 +24,13 @@ func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
 	}))
 	defer upstream.Close()
 	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Upstream: upstream.URL, Credential: keyproxy.Credential{Text: "real"}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer p.Close()
 	account := p.Open("codex", "mark")
 	r, _ := http.NewRequest(http.MethodPost, account.Access().URL+"/responses", strings.NewReader(`{"model":"m","max_output_tokens":70}`))
 	r.Header.Set("Authorization", "Bearer "+account.Access().Credential)
 	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	_, _ = io.Copy(io.Discard, answer.Body)
 	answer.Body.Close()
 	account.Close()

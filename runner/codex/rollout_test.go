@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -20,9 +22,7 @@ const (
 func rolloutOf(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "rollout.jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -67,8 +67,6 @@ func TestRefused(t *testing.T) {
 		`5`:                          nil,
 	} {
 		path := rolloutOf(t, meta+call+output(text))
-		if diff := cmp.Diff(want, readRefused(path, 0)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", text, diff)
-		}
+		assert.Check(t, is.DeepEqual(readRefused(path, 0), want), text)
 	}
 }

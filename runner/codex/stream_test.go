@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -50,20 +52,14 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 		got.Messages = append(got.Messages, m)
 		return nil
 	})
-	if err != nil {
-		t.Error(err)
-	}
+	assert.Check(t, err)
 	return got
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // TestTheThreadIsToldAtOnce: before the model has answered; and no other one is taken for it.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -54,9 +57,7 @@ func TestGrant(t *testing.T) {
 func TestACagedReaderWritesNothing(t *testing.T) {
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home, "TMPDIR=/run-of-agents/tmp"}}}
-	if err := b.Furnish([]string{"HOME=" + t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, b.Furnish([]string{"HOME=" + t.TempDir()}))
 	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/run-of-agents", os.DevNull)})
 	for mode, isWriter := range map[string]bool{"plan": false, "default": false, "acceptEdits": true, "bypassPermissions": true} {
 		may, f := grantOf(runner.PromptOrder{Cage: c, Permissions: runner.Permissions{PermissionMode: mode}})
@@ -101,9 +102,7 @@ func TestArguments(t *testing.T) {
 	b := &Backend{}
 	got := b.args(turn{model: "--help", effort: "a\"\\\x7f\n", resumed: "T", may: grant{shell: true}}, nil)
 	for _, want := range []string{"--model=--help", `model_reasoning_effort="a\"\\\u007f\n"`, "agents.enabled=false", "features.plugins=false", `approval_policy="never"`} {
-		if !slices.Contains(got, want) {
-			t.Errorf("arguments: got %q, want %s", got, want)
-		}
+		assert.Check(t, is.Contains(got, want), "arguments")
 	}
 	if got[1] != "resume" || got[len(got)-2] != "T" || got[len(got)-1] != "-" {
 		t.Errorf("arguments: got %q, want a resume of T with the prompt from stdin", got)
@@ -120,9 +119,7 @@ func TestArguments(t *testing.T) {
 		`projects={"/w\""={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false", "features.shell_tool=false",
 		`model_providers.raymond.base_url="http://x/v1"`, `shell_environment_policy.set.OPENAI_API_KEY=""`,
 	} {
-		if !slices.Contains(got, want) {
-			t.Errorf("arguments: got %q, want %s", got, want)
-		}
+		assert.Check(t, is.Contains(got, want), "arguments")
 	}
 	if strings.Contains(strings.Join(got, " "), "secret") {
 		t.Errorf("arguments: got the key in %q", got)
@@ -133,9 +130,7 @@ func TestArguments(t *testing.T) {
 func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		defer p.Close()
 		b := &Backend{CLI: program.CLI{Proxy: p}}
 		got, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Permissions: runner.Permissions{AllowedTools: []string{"WebSearch"}}}})

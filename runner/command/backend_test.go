@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
@@ -172,13 +173,9 @@ func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, `echo hi >>"$RAYMOND_SESSION_FILE"; echo '{"type":"session","id":"s"}'`)
 	victim := filepath.Join(t.TempDir(), "victim")
-	if err := os.WriteFile(victim, []byte("whole"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(victim, []byte("whole"), 0o600))
 	folder := filepath.Join(strings.TrimPrefix(p.backend.Env[1], "HOME="), ".local/state/raymond/conversations")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(folder, 0o700))
 	file := filepath.Join(folder, "conversation-"+first+".jsonl")
 	zero := int64(0)
 	for _, o := range []runner.PromptOrder{
@@ -187,9 +184,7 @@ func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
 		fresh("x"),
 	} {
 		_ = os.Remove(file) // of the one before
-		if err := os.Symlink(victim, file); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Symlink(victim, file))
 		if _, f := p.run(o); o.Session == state.Branch && f == nil {
 			t.Error("a branch of what a link leads to: got no failure, want none of it read")
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
@@ -22,12 +24,8 @@ func TestACagedProgramWritesItsOwnConversationAlone(t *testing.T) {
 	for path, text := range map[string]string{
 		filepath.Join(folder, "other"): "whole\n", filepath.Join(scope, "agent.mjs"): "program\n", filepath.Join(private, "secret"): "secret\n",
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	p.env = append(p.env, "RAYMOND_SCOPE="+scope)
 	o := fresh("x")

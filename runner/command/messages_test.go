@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -27,9 +28,7 @@ plain words
 {"role": "unknown", "text": "x"}
 `
 	stored := filepath.Join(t.TempDir(), "stored.jsonl")
-	if err := errors.Join(os.WriteFile(stored, []byte(file), 0o600), p.backend.Kept().Place(runner.Conversation{ID: first}, stored)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.WriteFile(stored, []byte(file), 0o600), p.backend.Kept().Place(runner.Conversation{ID: first}, stored)))
 	var got []runner.Message
 	err := p.backend.Kept().Read(runner.Conversation{ID: first}, 0, -1, func(m runner.Message) error {
 		got = append(got, m)

@@ -9,7 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
@@ -34,9 +35,7 @@ func openCode(t *testing.T) *place {
 		return r
 	})
 	script, err := filepath.Abs("../../docs/opencode.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	path := commandtest.OpenCode(t) + ":" + filepath.Dir(installtest.Node(t)) + ":" + os.Getenv("PATH")
 	return newPlace(t, `exec node "$SCRIPT"`, append(commandtest.OpenCodeEnviron(url, t.TempDir()), "PATH="+path, "SCRIPT="+script)...)
 }
@@ -55,9 +54,7 @@ func TestOpenCode(t *testing.T) {
 	want := state.Cost{Kind: state.Exact, USD: 2 * 113 * state.Dollar / 1e6, Usage: []state.ModelCost{{
 		CostUSD: 2 * 113 * state.Dollar / 1e6, Usage: state.Usage{Model: "scripted/m1", Input: 140, CacheRead: 60, Output: 40},
 	}}}
-	if d := cmp.Diff(want, a.Cost); d != "" {
-		t.Errorf("cost of two requests (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(a.Cost, want), "cost of two requests")
 	session := a.CLIID
 	next := resume("two\n", session, nil)
 	next.Model = "scripted/free" // of which OpenCode knows no price

@@ -11,7 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/claude"
@@ -59,9 +60,7 @@ func keyProxy(t *testing.T, url string) *keyproxy.Proxy {
 	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
 		{API: claude.API{}, Upstream: url, Credential: keyproxy.Credential{Text: realKey}},
 	}, Price: func(string) (state.Price, bool) { return state.Price{Input: 1e4}, true }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { _ = proxy.Close() })
 	return proxy
 }
@@ -87,12 +86,8 @@ func TestNothingThatIsPrintedChangesWhatTheProxyCounts(t *testing.T) {
 		p, keys := proxied(t, said)
 		a, _ := p.run(fresh("x"))
 		want.Metered = counted
-		if d := cmp.Diff(want, a.Cost); d != "" {
-			t.Errorf("%s: cost (-want +got):\n%s", said, d)
-		}
-		if d := cmp.Diff([]string{realKey}, keys()); d != "" {
-			t.Errorf("%s: keys that the API saw (-want +got):\n%s", said, d)
-		}
+		assert.Check(t, is.DeepEqual(a.Cost, want), "%s: cost", said)
+		assert.Check(t, is.DeepEqual(keys(), []string{realKey}), "%s: keys that the API saw", said)
 	}
 }
 

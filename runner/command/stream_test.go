@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
@@ -88,12 +90,8 @@ func TestWhatOutlivesACrashIsToldAtOnce(t *testing.T) {
 			last = *p.Metered
 		}
 	}
-	if d := cmp.Diff([]string{"s.1"}, sessions); d != "" {
-		t.Errorf("sessions that were told (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(runner.Metered{{Model: "m", Input: 7}}, last); d != "" {
-		t.Errorf("tokens that were told last (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(sessions, []string{"s.1"}), "sessions that were told")
+	assert.Check(t, is.DeepEqual(last, runner.Metered{{Model: "m", Input: 7}}), "tokens that were told last")
 }
 
 // TestSessionsThatCantBeKept end the program.
@@ -172,9 +170,7 @@ func TestSecretsAreHiddenBeforeTextsAreCut(t *testing.T) {
 func TestSchemaIsWhatIsRead(t *testing.T) {
 	t.Parallel()
 	compiled, err := jsonschema.NewCompiler().Compile("../../docs/schema/command.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for line, want := range map[string]bool{
 		`{"type":"text","text":"x"}`:                                          true,
 		`{"type":"text","text":7}`:                                            false,
@@ -191,9 +187,7 @@ func TestSchemaIsWhatIsRead(t *testing.T) {
 		`[]`:                                                                  false,
 	} {
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		s := newStream(runner.Order{}, nil)
 		r, got := parse([]byte(line))
 		got = got && s.take(r) && s.Early == nil
@@ -202,13 +196,9 @@ func TestSchemaIsWhatIsRead(t *testing.T) {
 		}
 	}
 	text, err := os.ReadFile("../../docs/schema/command.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	classes, err := json.Marshal([]string{classAuthentication, classRateLimit, classUsageLimit, classOverloaded, classSessionGone, classInvalid, classOther})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if want := strings.ReplaceAll(string(classes), ",", ", "); !strings.Contains(string(text), want) {
 		t.Errorf("the schema lacks the classes %s", want)
 	}

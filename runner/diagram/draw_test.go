@@ -2,7 +2,6 @@ package diagram_test
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,14 +11,14 @@ import (
 	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/diagram"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-var update = flag.Bool("update", false, "rewrite the diagrams of testdata")
 
 func load(files map[string]string) *protocol.Workflow {
 	fsys := fstest.MapFS{}
@@ -39,9 +38,7 @@ func pathOf(t *testing.T, lines string) *diagram.Path {
 		seq++
 		line = fmt.Sprintf(`{"time":"2024-05-06T07:08:09.000Z","seq":%d,%s`, seq, strings.TrimPrefix(strings.TrimSpace(line), "{"))
 		var e state.Event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatalf("event %s: %v", line, err)
-		}
+		assert.NilError(t, json.Unmarshal([]byte(line), &e), "event %s", line)
 		m.Add(e)
 	}
 	return m.Path()
@@ -56,9 +53,7 @@ func TestDraw(t *testing.T) {
 	}
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		files := map[string]string{}
 		for _, f := range archive.Files {
 			files[f.Name] = string(f.Data)
@@ -68,17 +63,15 @@ func TestDraw(t *testing.T) {
 			run = pathOf(t, events)
 		}
 		got := diagram.Draw(load(files), run)
-		golden(t, strings.TrimSuffix(path, ".txtar")+".mmd", string(txtar.Format(archive)), got)
+		goldenFile(t, strings.TrimSuffix(path, ".txtar")+".mmd", string(txtar.Format(archive)), got)
 	}
 }
 
-// golden compares a diagram with a file.
-func golden(t *testing.T, path, input, got string) {
+// goldenFile compares a diagram with a file.
+func goldenFile(t *testing.T, path, input, got string) {
 	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if golden.FlagUpdate() {
+		assert.NilError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil || got != string(want) {
@@ -112,7 +105,7 @@ func flow(names []string) map[string]string {
 // TestOddNames compares the diagram of the names above with a golden file, which Mermaid reads
 // in the second tier.
 func TestOddNames(t *testing.T) {
-	golden(t, "testdata/odd_names.mmd", "odd names", diagram.Draw(load(flow(oddNames)), nil))
+	goldenFile(t, "testdata/odd_names.mmd", "odd names", diagram.Draw(load(flow(oddNames)), nil))
 }
 
 // The lines of a diagram that are nodes and edges.

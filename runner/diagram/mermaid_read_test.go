@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
@@ -40,9 +42,7 @@ type edge struct {
 func readByMermaid(t *testing.T, texts ...string) []chart {
 	t.Helper()
 	input, err := json.Marshal(texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	const pin = "testdata/mermaid"
 	dir := installtest.NPM{Name: "mermaid", Files: os.DirFS(pin), Dir: "runner/diagram/" + pin}.Install(t)
 	cmd := exec.CommandContext(t.Context(), "node", pin+"/read.mjs", dir)

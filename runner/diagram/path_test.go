@@ -6,6 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/diagram"
 )
@@ -72,9 +75,7 @@ func TestHugeDrawingsFit(t *testing.T) {
 			t.Errorf("%s: got %d nodes, %d edges, %d characters, want at most 61, 500 and 50000", name, nodes, edges, utf8.RuneCountInString(got))
 		}
 		for _, want := range append(wants[name], "not shown: ") {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: got:\n%s\nwant: %q in it", name, got, want)
-			}
+			assert.Check(t, is.Contains(got, want), name)
 		}
 		if strings.Contains(got, "STEP151.md") {
 			t.Errorf("%s: got:\n%s\nwant: no state that did not run", name, got)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -61,9 +63,7 @@ func TestRulesKeepToTheStricterReading(t *testing.T) {
 		}
 	}
 	always, _ := permissions{mode: yoloMode}.rules()
-	if want := `toolName = ["enter_plan_mode","exit_plan_mode","ask_user"]` + "\n" + `decision = "deny"`; !strings.Contains(always, want) {
-		t.Errorf("rules of every mode: got %s, want %s, since who leaves the plan mode may do everything", always, want)
-	}
+	assert.Check(t, is.Contains(always, `toolName = ["enter_plan_mode","exit_plan_mode","ask_user"]`+"\n"+`decision = "deny"`), "rules of every mode: who leaves the plan mode may do everything")
 	if toml, _ := (permissions{mode: planMode, allowed: []string{"Edit"}}).rules(); strings.Contains(toml, "write_file") {
 		t.Errorf("plan: got %s, want nothing allowed", toml)
 	}
@@ -144,9 +144,7 @@ func TestConversationsOfLikeNames(t *testing.T) {
 	if n, ok := b.Kept().Length(other); ok {
 		t.Errorf("length of another conversation: got %d, want none", n)
 	}
-	if err := b.Kept().Place(other, stored); err == nil || !strings.Contains(err.Error(), "is the one of") {
-		t.Errorf("transcript of another conversation: got %v, want it refused", err)
-	}
+	assert.Check(t, is.ErrorContains(b.Kept().Place(other, stored), "is the one of"), "transcript of another conversation: want it refused")
 }
 
 // TestTranscripts holds what is read out of one: the tokens of each message once, as it was written
@@ -202,9 +200,7 @@ func TestWhatErrorsMean(t *testing.T) {
 		}
 	}
 	for code, want := range map[int]int{0: 0, 1: 0, 41: 0, 130: 0, 143: 0, 144: 400, 173: 429, 247: 503} {
-		if got := statusOf("[API Error: x]", code); got != want {
-			t.Errorf("status of exit code %d: got %d, want %d", code, got, want)
-		}
+		assert.Check(t, is.Equal(statusOf("[API Error: x]", code), want), "status of exit code %d", code)
 	}
 }
 
@@ -249,9 +245,7 @@ func TestCommandLine(t *testing.T) {
 		if c.o.Session == "" {
 			c.o.Session = state.Fresh
 		}
-		if got := strings.Join(b.args(c.o, "R"), " "); got != begin+c.want {
-			t.Errorf("%+v: got\n%s\nwant\n%s", c.o, got, begin+c.want)
-		}
+		assert.Check(t, is.Equal(strings.Join(b.args(c.o, "R"), " "), begin+c.want), "%+v", c.o)
 	}
 	for untrusted, want := range map[bool]string{true: "false", false: "true"} {
 		b.IsUntrusted = untrusted
@@ -269,23 +263,17 @@ func TestCommandLine(t *testing.T) {
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
 func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	for want, tools := range map[string][]string{"WebFetch WebSearch": nil, "WebFetch": {"googleSearch"}, "": {"googleSearch", "urlContext"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		defer p.Close()
 		b := &Backend{CLI: program.CLI{Proxy: p}}
-		if got := strings.Join(b.permissions(runner.PromptOrder{}).disallowed, " "); got != want {
-			t.Errorf("with %q allowed: got %q turned off, want %q", tools, got, want)
-		}
+		assert.Check(t, is.Equal(strings.Join(b.permissions(runner.PromptOrder{}).disallowed, " "), want), "with %q allowed: turned off", tools)
 	}
 }
 

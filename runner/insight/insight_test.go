@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -67,9 +69,7 @@ func sourceOf(l *log, t talks) Source {
 func build(t *testing.T, s Source) *Report {
 	t.Helper()
 	r, err := Build(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return r
 }
 
@@ -113,9 +113,7 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 		"2 B.sh failed 0 0 retries, 0 interruptions, 1 refusals, total 1",
 		"3 A.md interrupted 0 0 retries, 0 interruptions, 0 refusals, total 0",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("executions (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, want), "executions")
 	if w := r.Waits[len(r.Waits)-1]; w.By != "alice" || !w.To.Equal(at(12)) || len(r.Parts) != 3 || r.Status != report.Interrupted {
 		t.Errorf("status %s, got %d parts and the last wait %+v", r.Status, len(r.Parts), w)
 	}
@@ -142,9 +140,7 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 	}{
 		{"s", 9, 0}, {"s", 10, 1}, {"s", 19, 1}, {"s", 20, 2}, {"s", 39, 2}, {"s", 99, 4}, {"b", 29, 0}, {"b", 30, 3},
 	} {
-		if got := p.of(tt.session).owner(runner.Message{Time: at(tt.seconds)}, 7); got != tt.want {
-			t.Errorf("message of %s after %d seconds: got execution %d, want %d", tt.session, tt.seconds, got, tt.want)
-		}
+		assert.Check(t, is.Equal(p.of(tt.session).owner(runner.Message{Time: at(tt.seconds)}, 7), tt.want), "message of %s after %d seconds: execution", tt.session, tt.seconds)
 	}
 	c := p.of("s")
 	if first, second := c.owner(runner.Message{Offset: 99}, 7), c.owner(runner.Message{Offset: 100}, 7); first != 1 || second != 2 {
@@ -200,9 +196,7 @@ func sizeOf(t *testing.T, r *Report) int {
 	var data bytes.Buffer
 	enc := json.NewEncoder(&data)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, enc.Encode(r))
 	return len(html.EscapeString(data.String())) - 4*strings.Count(data.String(), `"`)
 }
 
@@ -259,9 +253,7 @@ func TestHugeRunsAreBounded(t *testing.T) {
 	if sum := r.Costs.ByState[0]; sum.Executions != n || sum.Failed != 1 || sum.Spent.USD != n*1000 {
 		t.Errorf("sum of the state: got %+v, want that of all executions", sum)
 	}
-	if len(r.LeftOut) != 3 {
-		t.Errorf("left out: got %q, want lines on executions, agents and output", r.LeftOut)
-	}
+	assert.Check(t, is.Equal(len(r.LeftOut), 3), "left out: got %q, want lines on executions, agents and output", r.LeftOut)
 }
 
 // TestConversationsOfAnExecution are in the order in which they were held, whichever was read

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
@@ -80,9 +82,7 @@ func TestAnswersAreCounted(t *testing.T) {
 				t.Errorf("%s in pieces of %d: the client got other bytes than the API sent", name, size)
 			}
 			p.Close() // all is over
-			if diff := cmp.Diff(c.want, a.Used(), cmp.Transformer("none", none)); diff != "" {
-				t.Errorf("%s in pieces of %d (-want +got):\n%s", name, size, diff)
-			}
+			assert.Check(t, is.DeepEqual(a.Used(), c.want, cmp.Transformer("none", none)), "%s in pieces of %d", name, size)
 		}
 	}
 }
@@ -122,9 +122,7 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	})
 	a := start(t, Options{Vendors: vendors(upstream.URL)}).Open(toy, "")
 	answer, err := plain.RoundTrip(request(a, "POST", "/v1/messages", nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if _, err := io.ReadFull(answer.Body, make([]byte, len(begins("sonnet")))); err != nil {
 		t.Fatal(err)
 	}
@@ -132,9 +130,7 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	if got := <-told; len(got) != 1 || got[0].Input != 1000 {
 		t.Errorf("told: got %+v, want 1000 tokens of input", got)
 	}
-	if diff := cmp.Diff(used("sonnet", 1, 0), a.Used()); diff != "" {
-		t.Errorf("in mid-answer (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(a.Used(), used("sonnet", 1, 0)), "in mid-answer")
 	answer.Body.Close()
 	close(more)
 	if got := <-told; got[0].Output != 9 {
@@ -182,9 +178,7 @@ func TestAccountsAreApart(t *testing.T) {
 	for i, a := range []*Account{one, two} {
 		n := []int64{20, 10}[i]
 		want := []tally.Sum{{Usage: state.Usage{Model: "sonnet", Input: n * 1000, Output: n * 9, CacheWrite: n * 20, CacheRead: n * 300}}}
-		if diff := cmp.Diff(want, a.Used()); diff != "" {
-			t.Errorf("account %d (-want +got):\n%s", i, diff)
-		}
+		assert.Check(t, is.DeepEqual(a.Used(), want), "account %d", i)
 	}
 }
 

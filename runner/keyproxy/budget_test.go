@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
@@ -54,9 +56,7 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	p, got := metered(t)
 	p.Allow(10*perAnswer, []string{"one", "two"})
 	one, two := p.Open(toy, "one"), p.Open(toy, "two")
-	if diff := cmp.Diff(map[int]int{200: 4}, askOften(t, p, two, 4)); diff != "" {
-		t.Fatalf("the second invocation (-want +got):\n%s", diff)
-	}
+	assert.Assert(t, is.DeepEqual(askOften(t, p, two, 4), map[int]int{200: 4}), "the second invocation")
 	if diff := cmp.Diff(map[int]int{200: 6, 400: 194}, askOften(t, p, one, 200)); diff != "" || len(got.all()) != 10 {
 		t.Errorf("200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
 	}
@@ -69,13 +69,9 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 		t.Errorf("when the first has ended: got %v, want a refusal", got)
 	}
 	p.Allow(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more
-	if diff := cmp.Diff(map[int]int{200: 1, 400: 1}, askOften(t, p, two, 2)); diff != "" {
-		t.Errorf("with a dollar more (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(askOften(t, p, two, 2), map[int]int{200: 1, 400: 1}), "with a dollar more")
 	p.Allow(state.MostUSD, []string{"two"})
-	if diff := cmp.Diff(map[int]int{200: 50}, askOften(t, p, two, 50)); diff != "" {
-		t.Errorf("without a budget (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(askOften(t, p, two, 50), map[int]int{200: 50}), "without a budget")
 }
 
 // TestManyAtOnceAreHeldToTheBudget is an agent that asks 30 times at once and ends, before it is known what
@@ -160,9 +156,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 	enter("small", 5, 3)
 	ends["leaves"]()
 	for _, want := range []string{"first", "second", "small"} {
-		if got := <-order; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
+		assert.Check(t, is.Equal(<-order, want))
 		ends[want]()
 	}
 }
@@ -200,9 +194,7 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 		p := start(t, Options{Vendors: vendors(upstream.URL), Price: func(string) (state.Price, bool) { return price, true }})
 		a := p.Open(toy, "one")
 		ask(t, p, of(a))
-		if got := p.cost(a.AtLeast()); got.String() != want {
-			t.Errorf("%d tokens: counted %s, want %s", input, got, want)
-		}
+		assert.Check(t, is.Equal(p.cost(a.AtLeast()).String(), want), "%d tokens, as counted", input)
 	}
 	p := start(t, Options{Vendors: vendors(""), Price: func(string) (state.Price, bool) { return price, true }})
 	a := p.Open(toy, "one")
@@ -212,9 +204,7 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 		"4.7": {Size: 6000, Output: 1000, Uses: []string{"a", "b"}}, // and two times ten cents
 		"28":  {Size: 30_000, Output: 1000},                         // 2 * 10 * 1.25 + 1.5 * 2
 	} {
-		if got := p.dearest(r, a.most(r)); got.String() != want {
-			t.Errorf("%+v: got %s, want %s", r, got, want)
-		}
+		assert.Check(t, is.Equal(p.dearest(r, a.most(r)).String(), want), "%+v", r)
 	}
 }
 

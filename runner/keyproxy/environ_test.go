@@ -3,7 +3,8 @@ package keyproxy
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestEnvironmentOfTheCLI: the account's own address and credential, no other account's,
@@ -19,9 +20,7 @@ func TestEnvironmentOfTheCLI(t *testing.T) {
 		p := start(t, Options{Vendors: vendors(""), Environ: c.environ})
 		a, b := p.Open(toy, ""), p.Open(toy, "")
 		want := append([]string{"TOY_URL=http://" + p.address + "/i/toy/" + a.token, "TOY_KEY=" + a.credential}, c.want...)
-		if diff := cmp.Diff(want, a.Env(c.before)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		assert.Check(t, is.DeepEqual(a.Env(c.before), want), name)
 		if a.credential == b.credential || len(a.credential) < 20 || a.token == b.token {
 			t.Errorf("%s: credentials %q and %q, paths %q and %q, want others for each account", name, a.credential, b.credential, a.token, b.token)
 		}

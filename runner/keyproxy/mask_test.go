@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestKeysDoNotComeBack, in whatever part of an answer a gateway tells what it was sent, and in whatever pieces it
@@ -35,9 +37,7 @@ func TestKeysDoNotComeBack(t *testing.T) {
 		r := request(p.Open(toy, ""), method, "/v1/messages", http.NoBody)
 		r = r.WithContext(httptrace.WithClientTrace(t.Context(), early))
 		answer, err := plain.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		body, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		want := "data: " + strings.Repeat("*", len(realKey)) + " and " + strings.Repeat("*", len(other)) + "\n\n"

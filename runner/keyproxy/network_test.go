@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // hanging is an API that says when a request has come, and when its client left.
@@ -79,12 +81,8 @@ func TestFurtherAuthorities(t *testing.T) {
 	defer upstream.Close()
 	good, bad := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "text")
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})
-	if err := os.WriteFile(good, block, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(bad, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(good, block, 0o600))
+	assert.NilError(t, os.WriteFile(bad, []byte("nothing"), 0o600))
 	for _, c := range []struct {
 		file   string
 		status int

@@ -4,6 +4,9 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestRetryAfterIsRead, as a number or a date.
@@ -43,13 +46,9 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 func TestAddressIsHidden(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("https://gateway.example/claude/")})
 	got := p.Hide("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + p.Open(toy, "").Access().URL + "/v1/messages, 127.0.0.1:1")
-	if want := "check your inference gateway (gateway.example), https://gateway.example/claude/v1/messages, https://gateway.example/claude/v1/messages, 127.0.0.1:1"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Check(t, is.Equal(got, "check your inference gateway (gateway.example), https://gateway.example/claude/v1/messages, https://gateway.example/claude/v1/messages, 127.0.0.1:1"))
 	two := append(vendors(""), Vendor{API: toyAPI{"other"}, Upstream: "http://other.example", Credential: Credential{Text: realKey}})
 	p = start(t, Options{Vendors: two})
 	got = p.Hide("ask " + p.Open(toy, "").Access().URL + "/x and " + p.Open("other", "").Access().URL + "/y at " + p.address)
-	if want := "ask https://toy.example/api/x and http://other.example/y at the API of the model"; got != want {
-		t.Errorf("of two: got %q, want %q", got, want)
-	}
+	assert.Check(t, is.Equal(got, "ask https://toy.example/api/x and http://other.example/y at the API of the model"), "of two")
 }

@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func setBody(r *http.Request, body []byte) {
@@ -30,19 +33,13 @@ func TestRequestsOfAnySizePass(t *testing.T) {
 	for _, size := range []int{1, 1000, 3 << 20} {
 		body := bytes.Repeat([]byte("ab1"), size/3+1)[:size]
 		_, got := ask(t, p, func(r *http.Request) { setBody(r, body) })
-		if want := fmt.Sprintf("%d %d %x <nil>", size, size, sha256.Sum256(body)); got != want {
-			t.Errorf("%d bytes: got %q, want %q", size, got, want)
-		}
+		assert.Check(t, is.Equal(got, fmt.Sprintf("%d %d %x <nil>", size, size, sha256.Sum256(body))), "%d bytes", size)
 	}
 	for announced, status := range map[int64]int{maxBody + 1: http.StatusRequestEntityTooLarge, -1: http.StatusLengthRequired} {
 		answer, body := ask(t, p, func(r *http.Request) { setBody(r, make([]byte, maxBody+1)); r.ContentLength = announced })
-		if answer.StatusCode != status {
-			t.Errorf("announced as %d bytes: got %s %q, want %d", announced, answer.Status, body, status)
-		}
+		assert.Check(t, is.Equal(answer.StatusCode, status), "announced as %d bytes: got %s %q, want %d", announced, answer.Status, body, status)
 	}
-	if got := told.text(); got != "" {
-		t.Errorf("log: got %q, want nothing", got)
-	}
+	assert.Check(t, is.Equal(told.text(), ""), "log")
 }
 
 // TestWhatIsHeldIsBounded: one account has half of the room, and all of them have no more than all of it.
@@ -55,9 +52,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 		return a.hold(request(a, http.MethodPost, "/v1/messages", bytes.NewReader(make([]byte, n))).WithContext(ctx))
 	}
 	release, err := hold(t.Context(), one, maxBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if _, err := hold(gone, one, 1); err == nil {
 		t.Error("more of one account: got it held, want it to wait")
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestWhatARequestSays of its cost is found wherever it stands, and what can't be held to a price is
@@ -118,12 +120,8 @@ func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
 				}
 			}
 		}
-		if want := map[bool]int{true: 10, false: 2}[isOpen]; len(got.all()) != want {
-			t.Errorf("open: %v: the API got %d requests, want %d", isOpen, len(got.all()), want)
-		}
-		if want := map[bool]int{true: 2}[isOpen]; len(log) != want {
-			t.Errorf("open: %v: the log got %q, want each of the fields once", isOpen, log)
-		}
+		assert.Check(t, is.Equal(len(got.all()), map[bool]int{true: 10, false: 2}[isOpen]), "open: %v: requests that the API got", isOpen)
+		assert.Check(t, is.Equal(len(log), map[bool]int{true: 2}[isOpen]), "open: %v: the log got %q, want each of the fields once", isOpen, log)
 	}
 }
 

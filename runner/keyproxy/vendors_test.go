@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -24,18 +27,12 @@ func TestVendorsAreApart(t *testing.T) {
 			r.URL.Opaque = "//" + p.address + path
 			r.Header.Set("X-Api-Key", a.credential)
 		})
-		if answer.StatusCode != status {
-			t.Errorf("%s: got %s %s, want %d", path, answer.Status, body, status)
-		}
+		assert.Check(t, is.Equal(answer.StatusCode, status), "%s: got %s %s, want %d", path, answer.Status, body, status)
 	}
-	if got := toTwo.all(); len(got) > 0 {
-		t.Errorf("the other API got %q, want nothing", got)
-	}
+	assert.Check(t, is.Len(toTwo.all(), 0), "what the other API got")
 	ask(t, p, func(r *http.Request) { *r = *request(b, "POST", "/v1/messages", nil) })
 	for got, want := range map[string]string{strings.Join(toOne.all(), ""): realKey, strings.Join(toTwo.all(), ""): "key-of-the-other"} {
-		if !strings.Contains(got, `key="`+want+`"`) {
-			t.Errorf("an API got %q, want its key %q", got, want)
-		}
+		assert.Check(t, is.Contains(got, `key="`+want+`"`), "an API: want its key %q", want)
 	}
 }
 

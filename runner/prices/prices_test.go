@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -63,9 +66,7 @@ func TestDearerTokens(t *testing.T) {
 	} {
 		c.used.Model = c.model
 		price, _ := Book{}.Find(c.model)
-		if got := price.Of(c.used).Plus(price.Surcharge(c.used)); got.String() != c.want {
-			t.Errorf("%s: got %s, want %s", name, got, c.want)
-		}
+		assert.Check(t, is.Equal(price.Of(c.used).Plus(price.Surcharge(c.used)).String(), c.want), name)
 	}
 }
 
@@ -73,9 +74,7 @@ func TestDearerTokens(t *testing.T) {
 // to be more than a number of dollars.
 func TestGivenPrices(t *testing.T) {
 	given, err := Read(strings.NewReader("prices:\n  gpt-5: {input: 3, cached_input: 0, cache_write: 7, output: 4}\n  local: {input: 0, output: 0}\n  mine: {input: 2, output: 5, date: 2026-11-22, source: a bill}\n  far: {input: 1, output: 1, long: {over: 2, input: 3, output: 1}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for model, want := range map[string]string{"gpt-5-2025-08-07": "14", "local": "0", "mine": "11", "far": "4", "gpt-5-mini": "2.525"} {
 		got, ok := Book{Given: given}.Of(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
 		if !ok || got.String() != want {
@@ -88,9 +87,7 @@ func TestGivenPrices(t *testing.T) {
 func TestPricesThatEnd(t *testing.T) {
 	for day, want := range map[string]bool{"2026-12-31T23:59:59Z": true, "2027-01-01T00:00:00Z": false} {
 		now, err := time.Parse(time.RFC3339, day)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		if _, ok := (Book{Now: now}).Of(state.Usage{Model: "gemini-3.8-flash", Input: 1}); ok != want {
 			t.Errorf("%s: got %v, want %v", day, ok, want)
 		}
@@ -124,9 +121,7 @@ func TestBadPriceFiles(t *testing.T) {
 // TestDocsShowThePrices: the page on costs has the list, row by row.
 func TestDocsShowThePrices(t *testing.T) {
 	page, err := os.ReadFile("../../docs/costs.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for _, p := range All() {
 		when := p.Date
 		if p.Until != "" {

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -19,7 +22,7 @@ func TestAnnotationsGolden(t *testing.T) {
 			a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
 			replayFile(t, name, advised{a, "start the workflow again"})
 			closed(t, a)
-			golden(t, name+".annotations.txt", log.String())
+			goldenFile(t, name+".annotations.txt", log.String())
 		})
 	}
 }
@@ -45,13 +48,9 @@ func TestTenAnnotationsOfALevel(t *testing.T) {
 			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprintf("error %d", i+1)}})
 			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.Retry{Error: fmt.Sprintf("error %d", i+1)}})
 		}
-		if want := 2 * min(n, 9); len(log.notes) != want {
-			t.Errorf("%d errors and warnings: %d annotations at once, want %d", n, len(log.notes), want)
-		}
+		assert.Check(t, is.Equal(len(log.notes), 2*min(n, 9)), "%d errors and warnings: annotations at once", n)
 		closed(t, a)
-		if want := 2 * min(n, 10); len(log.notes) != want {
-			t.Errorf("%d errors and warnings: %d annotations, want %d", n, len(log.notes), want)
-		}
+		assert.Check(t, is.Equal(len(log.notes), 2*min(n, 10)), "%d errors and warnings: annotations", n)
 		if n < 10 {
 			continue
 		}
@@ -108,9 +107,7 @@ func TestAnnotationLine(t *testing.T) {
 		"make: CHECK.sh:10:3: here":                     10,
 		"state CHECK.sh: line no longer what it was: 5": 0,
 	} {
-		if got := lineIn(text, "CHECK.sh"); got != want {
-			t.Errorf("line of CHECK.sh in %q: %d, want %d", text, got, want)
-		}
+		assert.Check(t, is.Equal(lineIn(text, "CHECK.sh"), want), "line of CHECK.sh in %q", text)
 	}
 }
 

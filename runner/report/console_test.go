@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // readers are those for whom the golden files show what a console writes.
 var readers = map[string]ConsoleOptions{
@@ -36,7 +35,7 @@ func TestConsoleGolden(t *testing.T) {
 			t.Run(name+"/"+reader, func(t *testing.T) {
 				o.WorkflowID = "review-1a2b3c4d"
 				got := strings.ReplaceAll(console(t, name, o, 17*time.Second), "\x1b", "^[")
-				golden(t, name+"."+reader+".txt", got)
+				goldenFile(t, name+"."+reader+".txt", got)
 			})
 		}
 	}
@@ -104,17 +103,15 @@ func replayFile(t *testing.T, name string, to Reporter) {
 	}
 }
 
-func golden(t *testing.T, file, got string) {
+func goldenFile(t *testing.T, file, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", file)
-	if *update {
+	if golden.FlagUpdate() {
 		must(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
 	must(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	assert.Check(t, is.DeepEqual(got, string(want)), file)
 }
 
 // TestScreen states that live lines leave nothing behind: whatever the width and the
@@ -126,9 +123,7 @@ func TestScreen(t *testing.T) {
 				plainly := console(t, name, ConsoleOptions{Width: width}, 1000*time.Hour)
 				live := console(t, name, ConsoleOptions{Width: width, Terminal: true, Color: true}, tick)
 				got, want := screen(t, live, width), screen(t, plainly, width)
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s, %d columns, tick %s (-want +got):\n%s", name, width, tick, diff)
-				}
+				assert.Check(t, is.DeepEqual(got, want), "%s, %d columns, tick %s", name, width, tick)
 			}
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -30,7 +33,7 @@ func TestDebugGolden(t *testing.T) {
 		d := NewDebug(dir, NewLiveModel())
 		replayFile(t, name, d)
 		must(t, d.Close())
-		golden(t, name+".debug.txt", tree(t, dir))
+		goldenFile(t, name+".debug.txt", tree(t, dir))
 	}
 }
 
@@ -45,8 +48,6 @@ func TestDebugFolder(t *testing.T) {
 		{12345, "main_work1", "v1.2.sh", "/d/12345_main_work1_v1.2.sh_2"},
 		{1, "../x", `..\y/../z`, "/d/0001_.._x_.._y_.._z_2"},
 	} {
-		if got := filepath.ToSlash(runner.DebugFolder("/d", runner.DebugStep{N: c.seq, Agent: c.agent, State: c.state, Attempt: 2})); got != c.want {
-			t.Errorf("folder of %d %q %q = %q, want %q", c.seq, c.agent, c.state, got, c.want)
-		}
+		assert.Check(t, is.Equal(filepath.ToSlash(runner.DebugFolder("/d", runner.DebugStep{N: c.seq, Agent: c.agent, State: c.state, Attempt: 2})), c.want), "folder of %d %q %q", c.seq, c.agent, c.state)
 	}
 }

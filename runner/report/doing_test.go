@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -76,9 +79,7 @@ func TestProgressLine(t *testing.T) {
 			at = at.Add(10 * time.Second)
 		}
 		must(t, j.Tick(at.Add(50*time.Second)))
-		if got, want := log.visible[len(log.visible)-1], "main at A.md: "+c.want; got != want {
-			t.Errorf("%s:\n got %q\nwant %q", c.what, got, want)
-		}
+		assert.Check(t, is.Equal(log.visible[len(log.visible)-1], "main at A.md: "+c.want), c.what)
 		closed(t, j)
 		log.check(t, c.what)
 	}
@@ -91,7 +92,7 @@ func TestJobColours(t *testing.T) {
 		var log jobLog
 		j := NewJob(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Color: true})
 		replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start again"})
-		golden(t, name+".job-colour.txt", strings.ReplaceAll(strings.Join(log.painted, "\n")+"\n", "\x1b", "^["))
+		goldenFile(t, name+".job-colour.txt", strings.ReplaceAll(strings.Join(log.painted, "\n")+"\n", "\x1b", "^["))
 	}
 	count := func(text string, color bool) int {
 		var log jobLog
@@ -107,11 +108,7 @@ func TestJobColours(t *testing.T) {
 	}
 	want := count("red", true)
 	for _, text := range []string{"\x1b[31mred\x1b[0m", "\x1b\x1b[31mred", "\u009b31mred"} {
-		if got := count(text, true); got != want {
-			t.Errorf("%q everywhere: got %d control sequences, want %d", text, got, want)
-		}
-		if got := count(text, false); got != 0 {
-			t.Errorf("%q everywhere, without colours: got %d control sequences, want none", text, got)
-		}
+		assert.Check(t, is.Equal(count(text, true), want), "%q everywhere: control sequences", text)
+		assert.Check(t, is.Equal(count(text, false), 0), "%q everywhere, without colours: control sequences", text)
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 	"unicode"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -137,8 +140,6 @@ func TestWords(t *testing.T) {
 		{state.USD(1_234_567_890_123).Dollars(), "$1234.57"},
 		{count(1, "state"), "1 state"}, {count(0, "state"), "0 states"},
 	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
-		}
+		assert.Check(t, is.Equal(c.got, c.want))
 	}
 }

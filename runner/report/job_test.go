@@ -88,7 +88,7 @@ func TestJobGolden(t *testing.T) {
 				replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start the workflow again"})
 				closed(t, j)
 				log.check(t, name)
-				golden(t, name+"."+reader+".txt", log.String())
+				goldenFile(t, name+"."+reader+".txt", log.String())
 			})
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -52,9 +55,7 @@ func inModel(to Reporter, e state.Event) {
 func report(t *testing.T, to Reporter, e state.Event) {
 	t.Helper()
 	inModel(to, e)
-	if err := to.Report(e); err != nil {
-		t.Fatalf("report %+v: %v", e, err)
-	}
+	assert.NilError(t, to.Report(e), "report %+v", e)
 }
 
 // TestLiveLinesMakeWayForTyping: they are erased at once, and drawn again afterwards.
@@ -68,15 +69,11 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 		t.Errorf("live lines: got %q, want what the first agent does", got)
 	}
 	must(t, c.SetLive(false))
-	if got, want := w[len(w)-1], "\x1b[2A\x1b[J"; got != want {
-		t.Errorf("at once: got %q, want %q", got, want)
-	}
+	assert.Check(t, is.Equal(w[len(w)-1], "\x1b[2A\x1b[J"), "at once")
 	before := len(w)
 	must(t, c.SetLive(false))
 	must(t, c.Tick(nine.Add(2*time.Second)))
-	if got := strings.Join(w[before:], ""); got != "" {
-		t.Errorf("meanwhile: got %q, want nothing", got)
-	}
+	assert.Check(t, is.Equal(strings.Join(w[before:], ""), ""), "meanwhile")
 	must(t, c.Tick(nine.Add(time.Minute)))
 	if got := strings.Join(w[before:], ""); strings.Count(got, ": working for ") != 2 || !strings.Contains(got, "; running Bash(make )") || strings.Contains(got, "\x1b") {
 		t.Errorf("after a minute: got %q, want a whole line for each agent", got)
@@ -109,7 +106,5 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }

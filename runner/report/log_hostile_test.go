@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
@@ -14,12 +16,8 @@ import (
 // memory nor the time for reading it.
 func TestStretchedLogsAreRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, 8<<40); err != nil {
-		t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
-	}
+	assert.NilError(t, os.WriteFile(path, nil, 0o600))
+	assert.NilError(t, os.Truncate(path, 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if l, err := OpenLog(path, runID); err == nil || !strings.Contains(err.Error(), "a line of more than") {

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -43,9 +46,7 @@ func logged(t *testing.T, events []state.Event, workflowID string) []byte {
 func open(t *testing.T, path string) *Log {
 	t.Helper()
 	l, err := OpenLog(path, runID)
-	if err != nil {
-		t.Fatalf("open log %s: %v", path, err)
-	}
+	assert.NilError(t, err, "open log %s", path)
 	return l
 }
 
@@ -140,15 +141,9 @@ func TestLogKeepsWhatIsThere(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		put(t, path, []byte(c.before))
 		l := open(t, path)
-		if got := content(t, path); got != c.after {
-			t.Errorf("%s: after open of %q:\n got %q\nwant %q", name, c.before, got, c.after)
-		}
-		if got := l.LastSeq(); got != c.last {
-			t.Errorf("%s: last seq in %q = %d, want %d", name, c.before, got, c.last)
-		}
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
+		assert.Check(t, is.Equal(content(t, path), c.after), "%s: after open of %q", name, c.before)
+		assert.Check(t, is.Equal(l.LastSeq(), c.last), "%s: last seq in %q", name, c.before)
+		assert.Check(t, l.Close())
 	}
 }
 
@@ -223,9 +218,7 @@ func TestNothingAfterTornLine(t *testing.T) {
 	var w full
 	l := NewLog(&w, runID, 0)
 	for _, e := range some(3) {
-		if err := l.Report(e); err == nil || !strings.Contains(err.Error(), "no space left") {
-			t.Errorf("report of event %d to a full disk = %v", e.Seq, err)
-		}
+		assert.Check(t, is.ErrorContains(l.Report(e), "no space left"), "report of event %d to a full disk", e.Seq)
 	}
 	if w.Len() != 30 {
 		t.Errorf("the full disk has %q, want the 30 bytes of the first write", w.String())

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -128,13 +131,9 @@ func TestOneSum(t *testing.T) {
 			s.part(part > 0)
 			want := s.run.Spent()
 			for what, got := range bookedBy(summary) {
-				if got != want {
-					t.Fatalf("seed %d part %d: %s: got %+v, want %+v", seed, part, what, got, want)
-				}
+				assert.Equal(t, got, want, "seed %d part %d: %s", seed, part, what)
 			}
-			if text := summary.page(); !strings.Contains(text, "**"+want.String()+"**") {
-				t.Errorf("seed %d: got no headline with %s in\n%s", seed, want, text)
-			}
+			assert.Check(t, is.Contains(summary.page(), "**"+want.String()+"**"), "seed %d: want a headline with %s", seed, want)
 		}
 	}
 }

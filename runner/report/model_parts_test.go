@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -29,9 +32,7 @@ func TestAResumedRunShowsNoOldFailure(t *testing.T) {
 		}
 		must(t, s.write())
 		for what, got := range map[string]bool{"the comment": strings.Contains(s.Overview(), "broken pipe"), "the page": strings.Contains(p.text, "no such service")} {
-			if want := more == nil; got != want {
-				t.Errorf("%s: the old failure on %s: %v, want %v", name, what, got, want)
-			}
+			assert.Check(t, is.Equal(got, more == nil), "%s: the old failure on %s", name, what)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestModelGolden(t *testing.T) {
 				ByModel []Sum `json:"by_model"`
 			}{m, m.ByModel()}, "", "\t")
 			must(t, err)
-			golden(t, name+".model.json", string(data)+"\n")
+			goldenFile(t, name+".model.json", string(data)+"\n")
 		})
 	}
 }

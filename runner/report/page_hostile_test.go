@@ -9,6 +9,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -164,9 +167,7 @@ func TestProse(t *testing.T) {
 	for text, want := range map[string]string{
 		"set `a|b` or x_y": "set `a∣b` or x\\_y", "`a` and `b": "\\`a\\` and \\`b", "a `` b": "a  b",
 	} {
-		if got := prose(text, 200); got != want {
-			t.Errorf("prose(%q):\n got %q\nwant %q", text, got, want)
-		}
+		assert.Check(t, is.Equal(prose(text, 200), want), "prose(%q)", text)
 	}
 }
 

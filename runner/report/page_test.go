@@ -115,8 +115,8 @@ func TestSummaryPages(t *testing.T) {
 	for _, g := range shownPages {
 		t.Run(g.name, func(t *testing.T) {
 			summary, overview := g.show(t)
-			golden(t, "pages/"+g.name+".summary.md", summary)
-			golden(t, "pages/"+g.name+".overview.md", overview)
+			goldenFile(t, "pages/"+g.name+".summary.md", summary)
+			goldenFile(t, "pages/"+g.name+".overview.md", overview)
 		})
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -55,9 +56,7 @@ func TestFanout(t *testing.T) {
 	want := []string{
 		"a 1", "b 1", "c 1", "c tick", "a 2", "b 2", "warning b: broken", "c 2", "a 3", "c 3", "warning c: broken", "a close",
 	}
-	if diff := cmp.Diff(want, calls); diff != "" {
-		t.Errorf("calls (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(calls, want), "calls")
 }
 
 // collector keeps the events it is told.

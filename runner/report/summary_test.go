@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -62,8 +65,8 @@ func TestSummaryGolden(t *testing.T) {
 			s := summaryTo(&p)
 			replayFile(t, name, advised{s, "Start this workflow again with `resume: auto` @ home."})
 			closed(t, s)
-			golden(t, name+".summary.md", p.text)
-			golden(t, name+".overview.md", s.Overview())
+			goldenFile(t, name+".summary.md", p.text)
+			goldenFile(t, name+".overview.md", s.Overview())
 		})
 	}
 }
@@ -80,9 +83,7 @@ func checkPauses(t *testing.T) {
 		t.Helper()
 		time.Sleep(wait)
 		must(t, do())
-		if p.writes != want {
-			t.Fatalf("%s: %d writes, want %d", what, p.writes, want)
-		}
+		assert.Equal(t, p.writes, want, "%s: writes", what)
 	}
 	begin := func(name string) func() error {
 		return func() error {
@@ -131,9 +132,7 @@ func TestTablesOfLongRuns(t *testing.T) {
 		for want, isThere := range map[string]bool{
 			sums: n > 25, fmt.Sprintf("<details><summary>All %d state executions</summary>", n): n > 25, "| … 1 more state … |": n > 200,
 		} {
-			if strings.Contains(p.text, want) != isThere {
-				t.Errorf("%d executions: got %q: %t, want %t:\n%s", n, want, !isThere, isThere, p.text)
-			}
+			assert.Check(t, is.Equal(strings.Contains(p.text, want), isThere), "%d executions: got %q: %t, want %t:\n%s", n, want, !isThere, isThere, p.text)
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -20,7 +22,7 @@ func TestWaitsGolden(t *testing.T) {
 		closed(t, a)
 		got := "console\n\n" + console(t, "pages/"+name, ConsoleOptions{WorkflowID: "w-1"}, time.Hour) +
 			"\njob log\n\n" + log.String() + "\nannotations\n\n" + notes.String()
-		golden(t, "pages/"+name+".told.txt", got)
+		goldenFile(t, "pages/"+name+".told.txt", got)
 	}
 }
 
@@ -53,9 +55,7 @@ func TestResumeHints(t *testing.T) {
 		"to resume from 2026-03-02 09:34 UTC on: raymond resume w-1":                                             {until("2026-03-03T09:34:06Z"), until("2026-03-02T09:34:06Z")},
 		"to answer: raymond resume w-1 --answer yes; to resume from 2026-03-02 09:34 UTC on: raymond resume w-1": {until("2026-03-02T09:34:06Z"), ask("main", 1, "yes")},
 	} {
-		if got := waitHint("raymond resume w-1", waits); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
+		assert.Check(t, is.Equal(waitHint("raymond resume w-1", waits), want))
 	}
 }
 
@@ -73,9 +73,7 @@ func TestAFailureBesideWaitsStaysOne(t *testing.T) {
 		} {
 			report(t, s, e)
 		}
-		if got := strings.Contains(s.Overview(), "broken"); got != stays {
-			t.Errorf("resumed while main waits for %s: the failure of main_b1 is shown: %t, want %t", kind, got, stays)
-		}
+		assert.Check(t, is.Equal(strings.Contains(s.Overview(), "broken"), stays), "resumed while main waits for %s: the failure of main_b1 is shown", kind)
 	}
 }
 
@@ -99,8 +97,6 @@ func TestQuestionsStayOnTheirLine(t *testing.T) {
 // TestAnswerLines states that choices are among the words that answer a question only if each can be shown as it is written.
 func TestAnswerLines(t *testing.T) {
 	for _, odd := range []string{"", "`no`", "n\u202eo", strings.Repeat("no ", 50) + "no"} {
-		if got := AnswerLines("", 2, []string{"yes", odd}); !slices.Equal(got, []string{"/raymond 2 " + anyAnswer}) {
-			t.Errorf("choices yes and %q: got %q", odd, got)
-		}
+		assert.Check(t, is.DeepEqual(AnswerLines("", 2, []string{"yes", odd}), []string{"/raymond 2 " + anyAnswer}), "choices yes and %q", odd)
 	}
 }

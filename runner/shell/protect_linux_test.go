@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // tree makes a folder of files that protect can be tried on.
@@ -20,27 +22,19 @@ func tree(t *testing.T) string {
 		".git/e_test.go", "sub/.git/f_test.go", "testdata/x.golden", "line\nbreak_test.go", "bytes\xff_test.go"} {
 		put(t, filepath.Join(dir, name), "text of "+name)
 	}
-	if err := os.Symlink("a.go", filepath.Join(dir, "link_test.go")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("a.go", filepath.Join(dir, "link_test.go")))
 	return dir
 }
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 // changes are what a verification finds after something was done to a tree. The
@@ -114,9 +108,7 @@ func TestProtectSeesEveryChange(t *testing.T) {
 	} {
 		dir := tree(t)
 		got := changes(t, dir, all, func() { c.do(func(f string) string { return filepath.Join(dir, f) }) })
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		assert.Check(t, is.DeepEqual(got, c.want), name)
 	}
 }
 
@@ -135,9 +127,7 @@ func TestWhatHasNoCopyIsLost(t *testing.T) {
 	must(t, os.Symlink("kept", filepath.Join(dir, "testdata")))
 	must(t, os.Remove(filepath.Join(c.Copies, copyOf("a_test.go"))))
 	v := verifying.Verify(t.Context(), c, quietly)
-	if diff := cmp.Diff([]string{"a_test.go"}, v.Lost); diff != "" {
-		t.Errorf("lost (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(v.Lost, []string{"a_test.go"}), "lost")
 	if data, err := os.ReadFile(filepath.Join(dir, "kept/x.golden")); string(data) != "another's" {
 		t.Errorf("a file that a link led to: got %q, %v", data, err)
 	}
@@ -155,15 +145,11 @@ func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	must(t, os.WriteFile(at("b_test.go"), []byte("b"), 0o600))
 	patterns := []string{"*_test.go"}
 	before := digests(dir, patterns, unseen)
-	if err := os.Truncate(at("a_test.go"), 8<<40); err != nil {
-		t.Fatal("the file system of the temporary folder has no files of that size; name another one by TMPDIR: ", err)
-	}
+	assert.NilError(t, os.Truncate(at("a_test.go"), 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
 	began := time.Now()
 	got := changed(before, digests(dir, patterns, unseen))
 	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %v", took)
 	}
-	if diff := cmp.Diff([]string{"a_test.go"}, got); diff != "" {
-		t.Errorf("changed (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, []string{"a_test.go"}), "changed")
 }

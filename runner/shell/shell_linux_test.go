@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -25,9 +28,7 @@ func order(t *testing.T, name, text string) runner.Order {
 	t.Helper()
 	dir := t.TempDir()
 	script := filepath.Join(dir, name)
-	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(script, []byte(text), 0o600))
 	return runner.Order{
 		Agent:  "main",
 		State:  name,
@@ -70,17 +71,11 @@ func TestPathHasNoFoldersThatAreHidden(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"work/.venv/bin", "tools"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.MkdirAll(filepath.Join(dir, name), 0o755))
 	}
-	if err := os.Symlink("work/.venv/bin", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("work/.venv/bin", filepath.Join(dir, "link")))
 	env := []string{"PATH=/gone", "PATH=" + strings.Join([]string{dir + "/work/.venv/bin", dir + "/link", dir + "/tools", "/usr/bin"}, ":"), "A=b"}
-	if got, want := seenPath(env, []string{dir + "/work"}), "PATH="+dir+"/tools:/usr/bin"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	assert.Check(t, is.Equal(seenPath(env, []string{dir + "/work"}), "PATH="+dir+"/tools:/usr/bin"))
 }
 
 func TestFailuresSayWhatHappened(t *testing.T) {
@@ -307,9 +302,7 @@ func rename(t *testing.T, o *runner.Order, ext string) {
 func TestPowerShellGetsTheFile(t *testing.T) {
 	bin := t.TempDir()
 	fake := "#!/bin/bash\nprintf '%s,' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(bin, "powershell"), []byte(fake), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(bin, "powershell"), []byte(fake), 0o700))
 	t.Setenv("PATH", bin)
 	o := order(t, "A.ps1", "\r\n")
 	answer, err := base.Run(context.Background(), o, silent)

@@ -11,7 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -82,9 +83,7 @@ func TestNoSecretIsInTheEnvironment(t *testing.T) {
 		}
 	}
 	for _, good := range []string{"RAYMOND_STATE=A.md\n", "WHO=order\n", "HOME=/nowhere\n", "RAYMOND_MARK=verify-test-"} {
-		if !strings.Contains(r.Tail, good) {
-			t.Errorf("environment: want %q in\n%s", good, r.Tail)
-		}
+		assert.Check(t, is.Contains(r.Tail, good), "environment")
 	}
 	if strings.Contains(r.Tail, "WHO=base") {
 		t.Errorf("environment: got WHO twice:\n%s", r.Tail)
@@ -139,9 +138,7 @@ func TestEverythingRunsInOrder(t *testing.T) {
 	for _, r := range v.Results {
 		got = append(got, fmt.Sprint(r.RC, " ", r.Tail))
 	}
-	if diff := cmp.Diff([]string{`"": checking ech`, `"a\n": checking ech`, `"a\nb\n": checking [ "`, "0 ", "2 ", "1 a\nb\n"}, got); diff != "" {
-		t.Errorf("told, and results (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, []string{`"": checking ech`, `"a\n": checking ech`, `"a\nb\n": checking [ "`, "0 ", "2 ", "1 a\nb\n"}), "told, and results")
 }
 
 // TestStop: a verification that is ended has no results, and starts nothing more.

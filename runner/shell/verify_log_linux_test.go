@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 var took = regexp.MustCompile(`\(\d+\.\ds\)`)
@@ -16,9 +17,7 @@ var took = regexp.MustCompile(`\(\d+\.\ds\)`)
 func readLog(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return took.ReplaceAllString(string(data), "(TIME)")
 }
 
@@ -28,9 +27,7 @@ func TestTheLogHoldsTheAttempt(t *testing.T) {
 	c.Attempt, c.AgentCode = 2, 1
 	verified(t, c)
 	want := "attempt 2\nagent exit code: 1\n\n$ echo out; echo err >&2; exit 3\nout\nerr\nrc: 3 (TIME)\n\n$ true\nrc: 0 (TIME)\n\nverdict: failed\n"
-	if diff := cmp.Diff(want, readLog(t, c.LogFile)); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(readLog(t, c.LogFile), want), "log")
 	c.Commands, c.Refused = []string{"true"}, "there is no transition tag"
 	verified(t, c)
 	if got := readLog(t, c.LogFile); !strings.HasSuffix(got, "no transition: there is no transition tag\n\nverdict: failed\n") {
@@ -62,9 +59,7 @@ func TestALogThatCannotBeWrittenChangesNoVerdict(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true", "echo x; false")
 	c.LogFile = filepath.Join(c.Dir, "file", "A.md.log")
-	if err := os.WriteFile(filepath.Join(c.Dir, "file"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(c.Dir, "file"), nil, 0o600))
 	if r := verified(t, c); r[0].RC != 0 || r[1].RC != 1 || r[1].Tail != "x\n" {
 		t.Errorf("results: got %+v, want rc 0, then 1", r)
 	}

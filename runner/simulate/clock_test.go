@@ -6,6 +6,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner/simulate"
 )
 
@@ -32,9 +35,7 @@ func TestClockStandsStillWhileTheOwnerWorks(t *testing.T) {
 		owner.After(time.Hour)
 		owner.Idle(1)
 		<-over
-		if got := owner.Now().Sub(epoch); got != 10*time.Minute {
-			t.Errorf("time when the worker is done: got %v, want 10m", got)
-		}
+		assert.Check(t, is.Equal(owner.Now().Sub(epoch), 10*time.Minute), "time when the worker is done: want 10m")
 	})
 }
 
@@ -47,15 +48,11 @@ func TestClockLetsGoOfWhatIsStopped(t *testing.T) {
 		alarm := owner.After(time.Second)
 		go clock.Wait(ctx, 1, time.Hour)
 		owner.Idle(1)
-		if got := (<-alarm).Sub(epoch); got != time.Second {
-			t.Errorf("alarm of the owner: got %v, want 1s", got)
-		}
+		assert.Check(t, is.Equal((<-alarm).Sub(epoch), time.Second), "alarm of the owner")
 		stop()
 		owner.After(time.Minute)
 		owner.Idle(1)
 		synctest.Wait()
-		if got := owner.Now().Sub(epoch); got != time.Second {
-			t.Errorf("time after the worker was stopped: got %v, want 1s as before", got)
-		}
+		assert.Check(t, is.Equal(owner.Now().Sub(epoch), time.Second), "time after the worker was stopped: want 1s as before")
 	})
 }

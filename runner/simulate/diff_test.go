@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
@@ -32,8 +35,6 @@ func TestDifferencesOfPaths(t *testing.T) {
 		if len(got) > 0 {
 			got = got[1:]
 		}
-		if shown := strings.Join(got, ","); shown != c.diff {
-			t.Errorf("%q and %q: got %q, want %q", c.want, c.got, shown, c.diff)
-		}
+		assert.Check(t, is.Equal(strings.Join(got, ","), c.diff), "%q and %q", c.want, c.got)
 	}
 }

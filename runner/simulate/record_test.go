@@ -1,9 +1,11 @@
 package simulate_test
 
 import (
-	"slices"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -86,10 +88,6 @@ func TestRecord(t *testing.T) {
 		},
 	}
 	replies, unknown := simulate.Record(r)
-	if !slices.Equal(unknown, []string{"D.md"}) {
-		t.Errorf("got the unknown replies of %q, want those of D.md", unknown)
-	}
-	if got := written(t, replies); got != ofRun {
-		t.Errorf("got\n%s\nwant\n%s", got, ofRun)
-	}
+	assert.Check(t, is.DeepEqual(unknown, []string{"D.md"}), "unknown replies: want those of D.md")
+	assert.Check(t, is.Equal(written(t, replies), ofRun))
 }

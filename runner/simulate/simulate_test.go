@@ -11,6 +11,9 @@ import (
 	"testing/fstest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -155,9 +158,7 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 		change(&run.Options, &cfg)
 	}
 	r := runner.New(cfg, state.New(run, string(p.replies.Input), epoch))
-	if err := r.Run(t.Context(), false, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, r.Run(t.Context(), false, nil))
 	return p
 }
 
@@ -225,21 +226,15 @@ func TestOrderIsTheSameEveryTime(t *testing.T) {
 		if first == "" {
 			first = got
 		}
-		if got != first {
-			t.Fatalf("run %d: got\n%s\nwant it as the first:\n%s", n+1, got, first)
-		}
+		assert.Equal(t, got, first, "run %d: want it as the first", n+1)
 	}
-	if !strings.Contains(first, "run completed") {
-		t.Errorf("run: got\n%s\nwant it completed", first)
-	}
+	assert.Check(t, is.Contains(first, "run completed"), "run")
 }
 
 func written(t *testing.T, r *simulate.Replies) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, r.Write(&b))
 	return b.String()
 }
 
@@ -248,9 +243,7 @@ func written(t *testing.T, r *simulate.Replies) string {
 func TestReplies(t *testing.T) {
 	goldentest.Each(t, "testdata/replies/*.txtar", func(t *testing.T, files map[string]string) string {
 		r, problems, err := simulate.Read(bytes.NewReader(goldentest.Bytes(files["replies.yaml"])))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		delete(files, "replies.yaml")
 		if len(problems) == 0 && len(files) > 0 {
 			problems = r.Check(load(t, files))

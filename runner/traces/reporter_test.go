@@ -3,7 +3,6 @@ package traces
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,14 +13,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // outside is a span of somebody else.
 const outside = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -40,13 +40,9 @@ func exported(t *testing.T, run *state.Run, o Options, events ...state.Event) {
 	t.Helper()
 	r := open(t, run, o)
 	for _, e := range events {
-		if err := tell(r, e); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, tell(r, e))
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, r.Close())
 }
 
 // tell tells a reporter an event that the model of the run has.
@@ -122,9 +118,7 @@ func tree(spans []tracestest.Span) string {
 
 func wantTree(t *testing.T, c *tracestest.Collector, want string) {
 	t.Helper()
-	if d := cmp.Diff(want, tree(c.Spans())); d != "" {
-		t.Errorf("spans (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(tree(c.Spans()), want), "spans")
 }
 
 // find returns the span of a name.
@@ -165,18 +159,14 @@ func TestExportOfARun(t *testing.T) {
 		ofRun(12, &state.RunFinished{Status: state.Failed, Outcome: "failed", Reason: "main failed", Spent: state.Spent{USD: 2 * state.Dollar}, Iterations: 2}),
 	)
 	var got bytes.Buffer
-	if err := json.Indent(&got, sent, "", "\t"); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Indent(&got, sent, "", "\t"))
 	got.WriteByte('\n')
 	const path = "testdata/run.json"
-	if *update {
+	if golden.FlagUpdate() {
 		_ = os.WriteFile(path, got.Bytes(), 0o644)
 	}
 	want, _ := os.ReadFile(path)
-	if d := cmp.Diff(string(want), got.String()); d != "" {
-		t.Errorf("what is sent (-want +got; -update writes it anew):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(got.String(), string(want)), "what is sent; -update writes it anew")
 }
 
 // TestLaterJobsAddToTheTrace: the first job is killed while a state runs, and the second one
@@ -207,9 +197,7 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 	if root := spans[0]; root.Trace != first[3:35] || root.Parent != first[36:52] || root.Links != nil {
 		t.Errorf("the first job's span is %+v, want it below %s", root, first)
 	}
-	if d := cmp.Diff([]string{second[3:52]}, spans[3].Links); d != "" {
-		t.Errorf("links of the second job's span (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(spans[3].Links, []string{second[3:52]}), "links of the second job's span")
 	if got := find(t, c, "attempt 1").ID; got != told {
 		t.Errorf("the attempt has the id %s now; what ran in it before was told %s", got, told)
 	}
@@ -223,9 +211,7 @@ func saved(t *testing.T, run *state.Run) *state.Run {
 	if err == nil {
 		err = json.Unmarshal(data, &read)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return &read
 }
 
@@ -265,9 +251,7 @@ func TestRerunsAreLinked(t *testing.T) {
 	c = tracestest.New(t)
 	const parent = outside
 	r, err := Open(second, true, Options{Environ: append(c.Environ(), "TRACEPARENT="+parent), Now: at(0), Model: report.NewLiveModel(), patience: patience, Note: func(line string) { t.Error(line) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for _, e := range events {
 		_ = tell(r, e)
 	}

@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -116,9 +119,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &stub{answer: func(r *http.Request, n int) (*http.Response, error) {
-				if r.URL.Host != "collector.example:4318" {
-					t.Errorf("%s: a request went to %s", name, r.URL.Host)
-				}
+				assert.Check(t, is.Equal(r.URL.Host, "collector.example:4318"), "%s: where a request went to", name)
 				return c.answer(r, n)
 			}}
 			notes, took := exportTo(t, s, c.status)
@@ -153,9 +154,7 @@ func TestBusyCollectorGetsThemLater(t *testing.T) {
 			time.Sleep(time.Second)
 			_ = r.Tick(time.Now())
 		}
-		if n := s.asked(); n != 3 {
-			t.Errorf("the collector was asked %d times, want 3", n)
-		}
+		assert.Check(t, is.Equal(s.asked(), 3), "times that the collector was asked")
 		_ = r.Close()
 	})
 }

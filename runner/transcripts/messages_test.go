@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -37,9 +38,7 @@ func TestFeed(t *testing.T) {
 	use := func(s string) runner.Message { return runner.Message{Input: s} }
 	want := func(when string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, *got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", when, diff)
-		}
+		assert.Check(t, is.DeepEqual(*got, want), when)
 	}
 	err := errors.Join(f.Say(text("a")), f.Use("1", use("x")), f.Use("2", use("y")), f.Say(text("b")), f.Brought("2", text("second")))
 	want("while the first use waits", "a")
@@ -47,9 +46,7 @@ func TestFeed(t *testing.T) {
 	want("when it has brought something", "a", "1:x=first", "2:y=second", "b")
 	err = errors.Join(err, f.Brought("0", text("of an earlier use")), f.Use("", use("unnamed")), f.Use("3", use("z")), f.Flush())
 	want("at the end", "a", "1:x=first", "2:y=second", "b", "of an earlier use", "", "3:z=")
-	if err != nil {
-		t.Error(err)
-	}
+	assert.Check(t, err)
 }
 
 // TestFeedIsBounded: a use that never brings anything does not keep all that comes after it.
@@ -57,17 +54,11 @@ func TestFeedIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"many": 1, "large": runner.MostMessage} {
 		f, got := collect()
-		if err := f.Use("1", runner.Message{}); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, f.Use("1", runner.Message{}))
 		for range 2 * mostKept {
-			if err := f.Say(runner.Message{Text: strings.Repeat("x", size)}); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, f.Say(runner.Message{Text: strings.Repeat("x", size)}))
 		}
-		if len(*got) != 2*mostKept+1 {
-			t.Errorf("%s: got %d messages, want %d", name, len(*got), 2*mostKept+1)
-		}
+		assert.Check(t, is.Equal(len(*got), 2*mostKept+1), "%s: messages", name)
 	}
 	stop := errors.New("enough")
 	f := NewFeed(func(string, runner.Message) error { return stop })
@@ -97,9 +88,7 @@ func TestReadKeepsToTheRange(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)
 	path := filepath.Join(t.TempDir(), "t.jsonl")
-	if err := os.WriteFile(path, []byte("a\n"+long+"\n\nb\nlast"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte("a\n"+long+"\n\nb\nlast"), 0o600))
 	n := int64(len(long))
 	for _, tt := range []struct {
 		from, to int64
@@ -133,9 +122,7 @@ func TestHead(t *testing.T) {
 		{"a\n" + long, -1, "a\n"}, {long + "\n", -1, long + "\n"},
 	} {
 		in, n, err := head(strings.NewReader(tt.text), int64(len(tt.text)), tt.length)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		if got, err := io.ReadAll(in); string(got) != tt.want || n != int64(len(got)) || err != nil {
 			t.Errorf("%.10q, %d bytes: got %.10q, %d, %v, want %.10q", tt.text, tt.length, got, n, err, tt.want)
 		}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -15,10 +17,8 @@ import (
 func TestOnlyFilesAreTranscripts(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, "a", name) }
-	if err := errors.Join(os.Mkdir(filepath.Join(dir, "a"), 0o700), os.WriteFile(at("file.jsonl"), nil, 0o600),
-		syscall.Mkfifo(at("pipe.jsonl"), 0o600), os.Symlink("file.jsonl", at("link.jsonl")), os.Mkdir(at("folder.jsonl"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(os.Mkdir(filepath.Join(dir, "a"), 0o700), os.WriteFile(at("file.jsonl"), nil, 0o600),
+		syscall.Mkfifo(at("pipe.jsonl"), 0o600), os.Symlink("file.jsonl", at("link.jsonl")), os.Mkdir(at("folder.jsonl"), 0o700)))
 	for name, want := range map[string]string{"file": "", "missing": "", "pipe": "pipe.jsonl", "link": "link.jsonl", "folder": "folder.jsonl"} {
 		err := transcripts.OnlyFiles(dir, "*/"+name+".jsonl")
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

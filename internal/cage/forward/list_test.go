@@ -5,6 +5,9 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestParse(t *testing.T) {
@@ -20,18 +23,14 @@ func TestParse(t *testing.T) {
 		{"github", "github.com:443 codeload.github.com:443", "gist.github.com:443"},
 	} {
 		list, err := Parse(c.text)
-		if err != nil {
-			t.Errorf("%q: %v", c.text, err)
-		}
+		assert.Check(t, err, "%q", c.text)
 		for _, hosts := range []struct {
 			hosts string
 			want  bool
 		}{{c.allowed, true}, {c.refused, false}} {
 			for _, host := range strings.Fields(hosts.hosts) {
 				at, _ := parseTarget(host, 0)
-				if got := list.allows(at); got != hosts.want {
-					t.Errorf("%q: %s: got %v, want %v", c.text, host, got, hosts.want)
-				}
+				assert.Check(t, is.Equal(list.allows(at), hosts.want), "%q: %s", c.text, host)
 			}
 		}
 	}
@@ -96,9 +95,7 @@ func TestAddressesOfInsideAreKnown(t *testing.T) {
 		}
 	}
 	for _, outside := range []string{"8.8.8.8", "140.82.121.3", "172.32.0.1", "100.128.0.1", "2606:50c0:8000::153", "2a00:1450::1"} {
-		if kind := kindOf(netip.MustParseAddr(outside)); kind != "" {
-			t.Errorf("%s: got %s", outside, kind)
-		}
+		assert.Check(t, is.Equal(kindOf(netip.MustParseAddr(outside)), ""), outside)
 	}
 }
 
@@ -106,9 +103,7 @@ func TestAddressesOfInsideAreKnown(t *testing.T) {
 // this machine, nor to a cloud's metadata, which no entry opens.
 func TestServicesOfTheJobAreReached(t *testing.T) {
 	list, err := Parse("db:5432 wide.example *.all.example:5432 registry-npm 169.254.169.254:80 168.63.129.16:80 10.0.0.7:80")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for dial, want := range map[string]bool{
 		"db:5432 10.9.9.9:5432": true, "db:5432 [fd12::5]:5432": true, "db:5432 8.8.8.8:5432": true,
 		"db:5432 127.0.0.1:5432": false, "db:5432 169.254.169.254:5432": false, "db:5432 [fd00:ec2::254]:5432": false,

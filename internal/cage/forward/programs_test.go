@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
@@ -23,9 +25,7 @@ func (s *site) program(t *testing.T, list List, env []string, args ...string) (s
 	home := t.TempDir()
 	ca := filepath.Join(home, "ca.pem")
 	block := &pem.Block{Type: "CERTIFICATE", Bytes: s.web.Certificate().Raw}
-	if err := os.WriteFile(ca, pem.EncodeToMemory(block), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(ca, pem.EncodeToMemory(block), 0o600))
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir = home
 	cmd.Env = slices.Concat([]string{

@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // hang is when a test gives up waiting. The machine may be very busy.
@@ -81,9 +83,7 @@ func (s *site) port() string {
 func nameServer(t *testing.T, answers []string) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	go func() {
 		for data := make([]byte, 1500); ; {
@@ -160,9 +160,7 @@ func TestListedHostsAreReached(t *testing.T) {
 	if status, text := s.get(t, "https://a.example.com:PORT/x"); status != 200 || !strings.HasPrefix(text, "hello a.example.com") {
 		t.Errorf("got %d %q", status, text)
 	}
-	if told := s.toldOf(); len(told) > 0 {
-		t.Errorf("told of %q", told)
-	}
+	assert.Check(t, is.Len(s.toldOf(), 0), "told of")
 }
 
 func TestOtherHostsAreRefused(t *testing.T) {
@@ -221,15 +219,11 @@ func TestOddRequestsAreRefused(t *testing.T) {
 		"GET http://a.example.com:PORT/ HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 2*mostHeaders) + "\r\n\r\n": "431",
 	} {
 		conn, err := net.Dial("tcp", s.address())
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		io.WriteString(conn, strings.ReplaceAll(request, "PORT", s.port()))
 		line, err := bufio.NewReader(conn).ReadString('\n')
 		conn.Close()
-		if !strings.Contains(line, " "+want+" ") {
-			t.Errorf("%.60q: got %q, %v, want %s", request, line, err, want)
-		}
+		assert.Check(t, is.Contains(line, " "+want+" "), "%.60q: got %q, %v, want %s", request, line, err, want)
 	}
 }
 
@@ -242,12 +236,8 @@ func TestWhatIsNotReached(t *testing.T) {
 	}
 	answer := httptest.NewRecorder()
 	s.fail(answer, target{host: "a.example.com", port: 443}, fmt.Errorf("dial: %w", os.ErrDeadlineExceeded))
-	if answer.Code != 504 {
-		t.Errorf("got %d, want 504", answer.Code)
-	}
-	if told := s.toldOf(); len(told) > 0 {
-		t.Errorf("told of %q", told)
-	}
+	assert.Check(t, is.Equal(answer.Code, 504))
+	assert.Check(t, is.Len(s.toldOf(), 0), "told of")
 }
 
 // TestTheProxyOfTheJobIsUsed has another proxy between this one and the hosts.
@@ -303,9 +293,7 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 func echo(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -327,15 +315,11 @@ func echo(t *testing.T) net.Listener {
 func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\n\r\nearly\r\n", to)
 	reader := bufio.NewReader(conn)
 	line, err := reader.ReadString('\n')
-	if !strings.Contains(line, "200") {
-		t.Fatalf("got %q, %v", line, err)
-	}
+	assert.Assert(t, is.Contains(line, "200"), "got %q, %v", line, err)
 	if _, err := reader.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
@@ -347,13 +331,9 @@ func TestServersEndTunnels(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	list, err := Parse(server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	p, err := Start(Options{List: list})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer p.Close()
 	conn, reader := openTunnel(t, p, server.Listener.Addr().String())
 	defer conn.Close()
@@ -368,13 +348,9 @@ func TestCloseEndsTunnels(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	server := echo(t)
 	list, err := Parse(server.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	p, err := Start(Options{List: list})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	conn, reader := openTunnel(t, p, server.Addr().String())
 	io.WriteString(conn, "late")
 	conn.CloseWrite()

@@ -17,6 +17,7 @@ import (
 	"unsafe" //nolint:depguard // seccomp(2) takes a pointer.
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
 )
 
 // The test program starts itself: first to put the filter on, then to attack.
@@ -113,9 +114,7 @@ type inmate struct {
 func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	theirs := os.NewFile(uintptr(pair[1]), "theirs")
 	defer theirs.Close()
 	defer unix.Close(pair[0])
@@ -127,13 +126,9 @@ func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
 	i.stdin, _ = i.cmd.StdinPipe()
 	stdout, _ := i.cmd.StdoutPipe()
 	i.lines = bufio.NewReader(stdout)
-	if err := i.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, i.cmd.Start())
 	listener, err := receiveListener(pair[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	rules.Mark = mark
 	rules.Refused = func(target string) {
 		i.lock.Lock()

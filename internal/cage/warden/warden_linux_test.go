@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // site is a folder that caged processes may write to, one that they may not, and a
@@ -27,14 +29,10 @@ type site struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	s := &site{inside: filepath.Join(folder, "work"), outside: filepath.Join(folder, "run")}
 	for _, dir := range []string{s.inside, s.outside} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Mkdir(dir, 0o755))
 	}
 	serve(t, "unix", filepath.Join(s.inside, "own.sock"), nil)
 	serve(t, "unix", filepath.Join(s.outside, "docker.sock"), &s.reached)
@@ -47,9 +45,7 @@ func (s *site) rules() Rules { return Rules{Sockets: []string{"/nowhere", s.insi
 func serve(t *testing.T, network, address string, count *atomic.Int32) string {
 	t.Helper()
 	listener, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -70,25 +66,15 @@ func serve(t *testing.T, network, address string, count *atomic.Int32) string {
 func full(t *testing.T, address unix.Sockaddr, family int) int {
 	t.Helper()
 	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { unix.Close(fd) })
-	if err := unix.Bind(fd, address); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, unix.Bind(fd, address))
+	assert.NilError(t, unix.Listen(fd, 0))
 	bound, err := unix.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for range 4 {
 		waiting, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		t.Cleanup(func() { unix.Close(waiting) })
 		unix.Connect(waiting, bound)
 	}
@@ -103,22 +89,16 @@ func full(t *testing.T, address unix.Sockaddr, family int) int {
 func fullPort(t *testing.T) uint16 {
 	t.Helper()
 	name, err := unix.Getsockname(full(t, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}, unix.AF_INET))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return uint16(name.(*unix.SockaddrInet4).Port)
 }
 
 func portOf(t *testing.T, address string) uint16 {
 	t.Helper()
 	_, text, err := net.SplitHostPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	port, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return uint16(port)
 }
 
@@ -131,12 +111,8 @@ func TestSocketsOutsideAreRefused(t *testing.T) {
 	link, hard := filepath.Join(s.inside, "link.sock"), filepath.Join(s.inside, "hard.sock")
 	dir, beside := filepath.Join(s.inside, "dir"), s.inside+".sock" // its name begins with that of a writable folder
 	serve(t, "unix", beside, &s.reached)
-	if err := os.Symlink(docker, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(s.outside, dir); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink(docker, link))
+	assert.NilError(t, os.Symlink(s.outside, dir))
 	for _, isOpen := range []bool{false, true} {
 		rules := s.rules()
 		rules.IsOpen = isOpen
@@ -165,9 +141,7 @@ func TestSocketsOutsideAreRefused(t *testing.T) {
 		t.Errorf("beside: got %s and %d connections, want EACCES and none", said, s.reached.Load())
 	}
 	// Last, since a socket that has two names is refused by each of them.
-	if err := os.Link(docker, hard); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Link(docker, hard))
 	if said, _ := attack(t, s.inside, s.rules(), "unix", hard); said != "EACCES" || s.reached.Load() > 0 {
 		t.Errorf("hard link: got %s and %d connections, want EACCES and none", said, s.reached.Load())
 	}
@@ -186,9 +160,7 @@ func TestAbstractSocketsAreRefused(t *testing.T) {
 func TestOwnSocketsAreReached(t *testing.T) {
 	nothingLeft(t)
 	s := newSite(t)
-	if err := os.Symlink("own.sock", filepath.Join(s.inside, "link.sock")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("own.sock", filepath.Join(s.inside, "link.sock")))
 	for args, want := range map[string]string{
 		"unix own.sock": "ok",
 		"unix " + filepath.Join(s.inside, "own.sock"): "ok",
@@ -289,9 +261,7 @@ func TestOwnServersAreReached(t *testing.T) {
 func TestListeningIsForLoopbackAlone(t *testing.T) {
 	nothingLeft(t)
 	said, _ := attack(t, t.TempDir(), Rules{}, "listen", "0.0.0.0:0", "[::]:0", "127.0.0.1:0")
-	if want := strings.TrimSpace(strings.Repeat("ok ok lo ", 4)); said != want {
-		t.Errorf("got %s, want %s", said, want)
-	}
+	assert.Check(t, is.Equal(said, strings.TrimSpace(strings.Repeat("ok ok lo ", 4))))
 }
 
 func TestOpenNetworkReachesAddresses(t *testing.T) {
@@ -327,9 +297,7 @@ func TestCallersGetTheKernelsAnswers(t *testing.T) {
 	said, _ := attack(t, t.TempDir(), rules, "odd", "127.0.0.1:"+strconv.Itoa(int(busy)), reached)
 	const want = "no-descriptor:EBADF no-socket:ENOTSOCK short:EINVAL long:EINVAL empty:EINVAL family:ok unix-on-tcp:EINVAL " +
 		"netlink:EACCES connect:ok again:EISCONN non-blocking:EINPROGRESS timeout:EINPROGRESS true"
-	if said != want {
-		t.Errorf("got  %s\nwant %s", said, want)
-	}
+	assert.Check(t, is.Equal(said, want))
 }
 
 // TestNothingIsLeftOfTheKilled kills processes in the middle of connects that block,
@@ -396,14 +364,10 @@ func TestOthersAreNotChanged(t *testing.T) {
 	for _, other := range []uint64{unix.RLIM_INFINITY, mark + 1} { // of a process without a mark, and of one in another cage
 		bystander := exec.Command("/proc/self/exe", "idle")
 		bystander.Env = append(os.Environ(), stageVariable+"="+stageAttack)
-		if err := bystander.Start(); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, bystander.Start())
 		defer bystander.Wait()
 		defer bystander.Process.Kill()
-		if err := unix.Prlimit(bystander.Process.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: other, Max: other}, nil); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, unix.Prlimit(bystander.Process.Pid, unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: other, Max: other}, nil))
 		tests[bystander.Process.Pid] = "ok" + refused
 	}
 	for process, want := range tests {
@@ -426,9 +390,7 @@ func TestThreadsOfOldKernels(t *testing.T) {
 		}
 		got <- process
 	}()
-	if process := <-got; process != os.Getpid() {
-		t.Errorf("got %d, want %d", process, os.Getpid())
-	}
+	assert.Check(t, is.Equal(<-got, os.Getpid()))
 	if _, err := processOf(-1); errnoOf(err) != unix.ESRCH {
 		t.Errorf("got %v, want ESRCH", err)
 	}

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
@@ -63,9 +66,7 @@ func TestBlame(t *testing.T) {
 		t.Errorf("no folder: got %v, want a *PathError", err)
 	}
 	taken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(taken, "a"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(taken, "a"), nil, 0o600))
 	var malformed *archive.Malformed
 	if err := unpack(good, taken, limits); errors.As(err, &malformed) || err == nil {
 		t.Errorf("a file in the way: got %v, want an error that doesn't blame the archive", err)
@@ -87,16 +88,10 @@ func TestPackedFilesComeBack(t *testing.T) {
 		_, err := z.Create(name)
 		errs = append(errs, err)
 	}
-	if err := errors.Join(append(errs, z.Close())...); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(append(errs, z.Close())...))
 	dir, another := t.TempDir(), t.TempDir()
-	if err := errors.Join(unpack(first, dir, limits), unpack(others.Bytes(), another, limits)); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(fstest.TestFS(os.DirFS(dir), "state.json", "a/b/c.jsonl", "a/empty"), fstest.TestFS(os.DirFS(another), "a/b/c.jsonl", "d/e")); err != nil {
-		t.Error(err)
-	}
+	assert.NilError(t, errors.Join(unpack(first, dir, limits), unpack(others.Bytes(), another, limits)))
+	assert.Check(t, errors.Join(fstest.TestFS(os.DirFS(dir), "state.json", "a/b/c.jsonl", "a/empty"), fstest.TestFS(os.DirFS(another), "a/b/c.jsonl", "d/e")))
 	if got, _ := os.ReadFile(filepath.Join(dir, "a/b/c.jsonl")); string(got) != strings.Repeat("x\n", 1000) {
 		t.Error("a file came back changed")
 	}
@@ -108,13 +103,9 @@ func pack(t testing.TB, files ...string) []byte {
 	var b bytes.Buffer
 	p := archive.NewPacker(&b)
 	for i := 0; i < len(files); i += 2 {
-		if err := p.Add(files[i], strings.NewReader(files[i+1])); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, p.Add(files[i], strings.NewReader(files[i+1])))
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, p.Close())
 	return b.Bytes()
 }
 
@@ -159,16 +150,12 @@ func TestHostileArchives(t *testing.T) {
 			h := &zip.FileHeader{Name: e.name, Method: zip.Deflate}
 			h.SetMode(max(e.mode, 0o600))
 			w, err := z.CreateHeader(h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			io.CopyN(w, rand.NewChaCha8([32]byte{}), int64(e.size))
 		}
 		z.Close()
 		dir := t.TempDir()
-		if err := unpack(buf.Bytes(), dir, limits); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want an error with %q", tt.name, err, tt.want)
-		}
+		assert.Check(t, is.ErrorContains(unpack(buf.Bytes(), dir, limits), tt.want), tt.name)
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("%s: %d files were written", tt.name, len(left))
 		}
@@ -180,9 +167,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parent := t.TempDir()
 		dir := filepath.Join(parent, "in")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Mkdir(dir, 0o700))
 		_ = unpack(data, dir, limits)
 		if left, _ := os.ReadDir(parent); len(left) != 1 {
 			t.Errorf("%d entries beside the folder", len(left)-1)
@@ -237,9 +222,7 @@ func TestEntriesHaveBytesOfTheirOwn(t *testing.T) {
 		"one place":    {patch(two, 42, 0, 0, 0, 0), "shares bytes"},
 		"over the end": {patch(two, 20, 0, 1, 0, 0), "reaches over the end"},
 	} {
-		if err := readAll(c.data); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %s", name, err, c.want)
-		}
+		assert.Check(t, is.ErrorContains(readAll(c.data), c.want), name)
 	}
 }
 
@@ -287,16 +270,12 @@ func TestOpenReadsLittle(t *testing.T) {
 func TestReadHoldsToItsLimit(t *testing.T) {
 	data := pack(t, "START.md", strings.Repeat("x", 24<<20))
 	z, err := archive.Open(bytes.NewReader(data), int64(len(data)), archive.Limits{Entries: 1, Entry: 1 << 30, Total: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	got, err := archive.Read(z.File[0], 1<<20)
 	runtime.ReadMemStats(&after)
-	if err == nil || !strings.Contains(err.Error(), "unpacks to more than 1 MiB") {
-		t.Errorf("a bomb of %d bytes: got %d bytes, %v, want a refusal for its size", len(data), len(got), err)
-	}
+	assert.Check(t, is.ErrorContains(err, "unpacks to more than 1 MiB"), "a bomb of %d bytes: got %d bytes, want a refusal for its size", len(data), len(got))
 	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
 		t.Errorf("a bomb of %d bytes: got %d bytes allocated, want at most 16 MiB", len(data), used)
 	}

@@ -12,15 +12,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // place makes a file in a new folder.
 func place(t *testing.T, data string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte(data), 0o600))
 	return path
 }
 
@@ -51,13 +52,9 @@ func TestReadHoldsToTheLimit(t *testing.T) {
 func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
 	path := place(t, "1234")
 	f, info, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
-	if err := os.WriteFile(path, []byte("1234567"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(path, []byte("1234567"), 0o600))
 	if got, err := readAll(f, info, 6); err == nil {
 		t.Errorf("7 bytes with a limit of 6: got %q, want an error", got)
 	}
@@ -131,17 +128,11 @@ func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
 			t.Errorf("flags %x: got %q, want %q", s.flag, got, s.want)
 		}
 	}
-	if err := errors.Join(Write(path, []byte("x"), 0o600), WriteNew(path+"2", []byte("y"), 0o600)); err != nil {
-		t.Error(err)
-	}
+	assert.Check(t, errors.Join(Write(path, []byte("x"), 0o600), WriteNew(path+"2", []byte("y"), 0o600)))
 	one, _ := os.ReadFile(path)
 	two, _ := os.ReadFile(path + "2")
-	if string(one)+string(two) != "xy" {
-		t.Errorf("written: got %q and %q", one, two)
-	}
-	if err := WriteNew(path, nil, 0o600); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a new file where one is: got %v", err)
-	}
+	assert.Check(t, is.Equal(string(one)+string(two), "xy"), "written: got %q and %q", one, two)
+	assert.Check(t, is.ErrorIs(WriteNew(path, nil, 0o600), fs.ErrExist), "a new file where one is")
 }
 
 // TestRenameWaitsForWhoHoldsTheFile, where the system has it so, and not for ever.
@@ -165,11 +156,7 @@ func TestRenameWaitsForWhoHoldsTheFile(t *testing.T) {
 	}
 	from, to := place(t, "new"), place(t, "old")
 	held, _, err := Open(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer held.Close()
-	if err := untilFree(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { held.Close() }); err != nil {
-		t.Errorf("over a file that is read: %v", err)
-	}
+	assert.Check(t, untilFree(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { held.Close() }), "over a file that is read")
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+
+	"gotest.tools/v3/assert"
 )
 
 func TestFSOpensFilesAndFoldersOnly(t *testing.T) {
@@ -20,14 +22,10 @@ func TestFSOpensFilesAndFoldersOnly(t *testing.T) {
 		os.WriteFile(at("file"), []byte("text"), 0o600), os.Mkdir(at("folder"), 0o700), os.WriteFile(at("folder/inner"), []byte("more"), 0o600),
 		os.Symlink("folder/inner", at("link")), os.Symlink(victim, at("out")), syscall.Mkfifo(at("pipe"), 0o600), os.Symlink("pipe", at("to-pipe")),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 	}
 	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer root.Close()
 	fsys := FS(root)
 	for name, want := range map[string]string{"file": "text", "folder/inner": "more", "link": "more"} {
@@ -46,11 +44,7 @@ func TestFSOpensFilesAndFoldersOnly(t *testing.T) {
 		}
 	})
 	for _, name := range []string{"pipe", "to-pipe", "out"} {
-		if err := os.Remove(at(name)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Remove(at(name)))
 	}
-	if err := fstest.TestFS(fsys, "file", "folder/inner", "link"); err != nil {
-		t.Error(err)
-	}
+	assert.Check(t, fstest.TestFS(fsys, "file", "folder/inner", "link"))
 }

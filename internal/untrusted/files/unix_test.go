@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 // soon fails when opening takes long: a pipe without a writer is waited for forever.
@@ -28,18 +30,14 @@ func soon(t *testing.T, what string, open func()) {
 func pipe(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Mkfifo(path, 0o600))
 	return path
 }
 
 func link(t *testing.T, to string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(to, path); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink(to, path))
 	return path
 }
 
@@ -105,9 +103,7 @@ func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
 			path := place(t, "seen")
 			from := busy{before: func(path string) {
 				// Renamed, since a new file could get the number of one that is removed.
-				if err := errors.Join(os.Rename(path, path+".old"), put(path)); err != nil {
-					t.Error(err)
-				}
+				assert.Check(t, errors.Join(os.Rename(path, path+".old"), put(path)))
 			}, without: dontFollow}
 			soon(t, what, func() {
 				if f, _, err := open(from, path, flag, 0o600); !errors.Is(err, ErrNotRegular) {

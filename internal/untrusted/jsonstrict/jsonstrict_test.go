@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // file is what the tests read.
@@ -83,18 +86,14 @@ func TestNothingIsReadThatWasNotWrittenSo(t *testing.T) {
 			tests = append(tests, newer...)
 		}
 		for _, test := range tests {
-			if !strings.Contains(good, test.old) {
-				t.Fatalf("the good text lacks %s", test.old)
-			}
+			assert.Assert(t, is.Contains(good, test.old), "the good text")
 			err := decode([]byte(strings.Replace(good, test.old, test.new, 1)))
 			var wrong *Error
 			if !errors.As(err, &wrong) || test.field != "" && wrong.Field != test.field || !strings.Contains(wrong.What, test.what) {
 				t.Errorf("%s, %.60q for %.60q: got %v, want %q at %q", name, test.new, test.old, err, test.what, test.field)
 			}
 		}
-		if err := decode([]byte(good)); err != nil {
-			t.Errorf("%s of the good text: got %v", name, err)
-		}
+		assert.Check(t, decode([]byte(good)), "%s of the good text", name)
 	}
 }
 

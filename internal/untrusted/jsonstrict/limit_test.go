@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestCheckSize(t *testing.T) {
@@ -36,9 +38,7 @@ func TestCheckSize(t *testing.T) {
 	}
 	for name, test := range tests {
 		err := CheckSize([]byte(test.text))
-		if errors.Is(err, ErrTooMuch) != test.want {
-			t.Errorf("%s (%.20s): got %v, want too much: %v", name, test.text, err, test.want)
-		}
+		assert.Check(t, is.Equal(errors.Is(err, ErrTooMuch), test.want), "%s (%.20s): got %v, want too much: %v", name, test.text, err, test.want)
 	}
 }
 

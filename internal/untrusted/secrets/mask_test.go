@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 const token = `ghp_1aB/2+c"<é>&' z9`
@@ -21,18 +24,14 @@ func set(t testing.TB, values ...string) *Set {
 		named[fmt.Sprint(i)] = value
 	}
 	s, short := New(named)
-	if len(short) > 0 {
-		t.Fatalf("values %q: got %q as too short", values, short)
-	}
+	assert.Assert(t, is.Len(short, 0), "values %q: taken as too short", values)
 	return s
 }
 
 func marshal(t *testing.T, v any) string {
 	t.Helper()
 	data, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(data)
 }
 
@@ -82,9 +81,7 @@ func TestBase64HidesWhatBelongsToTheSecret(t *testing.T) {
 				if after == 0 {
 					to = len(strings.TrimRight(text, "="))
 				}
-				if want := text[:from] + hidden + text[to:]; got != want {
-					t.Errorf("%d bytes before, %d after: %s\ngot  %s\nwant %s", before, after, text, got, want)
-				}
+				assert.Check(t, is.Equal(got, text[:from]+hidden+text[to:]), "%d bytes before, %d after: %s", before, after, text)
 			}
 		}
 	}
@@ -109,9 +106,7 @@ func TestLineBreaksHideNothing(t *testing.T) {
 						wrapped.WriteString(text[i:min(i+width, len(text))] + end)
 					}
 					got := strings.ReplaceAll(s.Text(wrapped.String()), end, "")
-					if want := text[:from] + hidden + text[to:]; got != want {
-						t.Fatalf("%d bytes after %d, lines of %d and %q\ngot  %s\nwant %s", length, before, width, end, got, want)
-					}
+					assert.Equal(t, got, text[:from]+hidden+text[to:], "%d bytes after %d, lines of %d and %q", length, before, width, end)
 				}
 			}
 		}
@@ -127,9 +122,7 @@ func TestWrappedBase64(t *testing.T) {
 		for i := 0; i < len(enc); i += width {
 			text += enc[i:min(i+width, len(enc))] + "\n"
 		}
-		if got := set(t, secret).Text(text); got != "***\n" {
-			t.Errorf("%s\ngot %q", text, got)
-		}
+		assert.Check(t, is.Equal(set(t, secret).Text(text), "***\n"), text)
 		for line := range strings.Lines(text) {
 			if got := set(t, secret).Text(line); len(line) > Shortest && got != "***\n" {
 				t.Errorf("%s\ngot %q", line, got)
@@ -142,9 +135,7 @@ func TestLinesAreSecretsToo(t *testing.T) {
 	pem := "-----BEGIN KEY-----\r\nAAAABBBBCCCC\r\n  DDDDEEEE  \nshort\n-----END KEY-----\n"
 	s := set(t, pem)
 	got := s.Text("log: AAAABBBBCCCC | DDDDEEEE | short | " + marshal(t, pem))
-	if want := `log: *** | *** | short | "***\n"`; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	assert.Check(t, is.Equal(got, `log: *** | *** | short | "***\n"`))
 	for _, value := range s.Values() {
 		if strings.ContainsAny(value, "\r\n") || len(value) < Shortest {
 			t.Errorf("%q is given to a log that masks by the line", value)
@@ -160,9 +151,7 @@ func TestShortValuesAreNamed(t *testing.T) {
 		t.Errorf("got %q, want %q", short, want)
 	}
 	text := "1234567 MTIzNDU2Nw 31323334353637 1234567\nabcdefg 12345678"
-	if got, want := s.Text(text), "1234567 MTIzNDU2Nw 31323334353637 *** ***"; got != want {
-		t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
-	}
+	assert.Check(t, is.Equal(s.Text(text), "1234567 MTIzNDU2Nw 31323334353637 *** ***"), text)
 }
 
 // asterisks is, the simple way, the text with each byte of a secret replaced.
@@ -207,9 +196,7 @@ func TestNoPartOfAnOverlappingSecretStays(t *testing.T) {
 		secrets, text := alike(r)
 		s := set(t, secrets...)
 		want, filled := asterisks(s, text), readBack(t, s, text, 1+r.IntN(9))
-		if filled != want {
-			t.Fatalf("secrets %q in %q\ngot  %s\nwant %s", secrets, text, filled, want)
-		}
+		assert.Equal(t, filled, want, "secrets %q in %q", secrets, text)
 		if got := s.Text(text); strings.ReplaceAll(got, "*", "") != strings.ReplaceAll(filled, "*", "") {
 			t.Fatalf("secrets %q in %q\ngot  %s\nwant %s with its asterisks squeezed", secrets, text, got, filled)
 		}
@@ -222,8 +209,6 @@ func TestRestOfACutText(t *testing.T) {
 		"ret-value and more": 9, "no": 0, "": 0, "sk-secret-value": 0, "sk-secret-valu": 0,
 		"2VjcmV0LXZhbHVl is base64": 15, "2Vjcm\nV0LXZhbHVl": 16, "\nV0LXZhbHVl": 11,
 	} {
-		if got := s.Rest(text); got != want {
-			t.Errorf("rest %q: got %d, want %d", text, got, want)
-		}
+		assert.Check(t, is.Equal(s.Rest(text), want), "rest %q", text)
 	}
 }

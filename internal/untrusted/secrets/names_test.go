@@ -3,6 +3,9 @@ package secrets
 import (
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestSecretsAreKnownByTheirNames(t *testing.T) {
@@ -20,9 +23,7 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 		"PATH": false, "HOME": false, "PWD": false, "OLDPWD": false, "GIT_AUTHOR_NAME": false, "SSH_AUTH_SOCK": false,
 		"XAUTHORITY": false, "SSL_CERT_FILE": false, "GOPRIVATE": false, "GITHUB_ACTIONS": false, "RAYMOND_RESULT": false,
 	} {
-		if got := IsSecret(name); got != want {
-			t.Errorf("%s: taken for a secret: %v, want %v", name, got, want)
-		}
+		assert.Check(t, is.Equal(IsSecret(name), want), "%s: taken for a secret", name)
 	}
 }
 
@@ -62,25 +63,15 @@ func TestRedactorHidesValuesAndLogins(t *testing.T) {
 		"git://u:p@host/":      "git://***@host/",
 		"abc /home/u":          "abc /home/u",
 	} {
-		if got := r.Text(s); got != want {
-			t.Errorf("%q: got %q, want %q", s, got, want)
-		}
+		assert.Check(t, is.Equal(r.Text(s), want), "%q", s)
 	}
-	if got, want := r.End("9abcdef of a secret"), " of a secret"; got != want {
-		t.Errorf("the end of a secret: got %q, want %q", got, want)
-	}
-	if got, want := r.End("user:pass@host"), "host"; got != want {
-		t.Errorf("the end of a login: got %q, want %q", got, want)
-	}
+	assert.Check(t, is.Equal(r.End("9abcdef of a secret"), " of a secret"), "the end of a secret")
+	assert.Check(t, is.Equal(r.End("user:pass@host"), "host"), "the end of a login")
 	got := r.Environ(env)
 	for name, want := range map[string]string{"A_TOKEN": "***", "SHORT_KEY": "***", "EMPTY_KEY": "", "HOME": "/home/u", "REMOTE": "https://***@host/***"} {
-		if got[name] != want {
-			t.Errorf("%s: shown as %q, want %q", name, got[name], want)
-		}
+		assert.Check(t, is.Equal(got[name], want), "%s: what is shown", name)
 	}
-	if got := NewRedactor(nil).Text("https://u:p@host"); got != "https://***@host" {
-		t.Errorf("without an environment: got %q", got)
-	}
+	assert.Check(t, is.Equal(NewRedactor(nil).Text("https://u:p@host"), "https://***@host"), "without an environment")
 }
 
 // A URL's password is a secret, whatever its variable is called.

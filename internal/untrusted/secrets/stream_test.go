@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // pieces is a reader of at most size bytes at a time.
@@ -43,9 +46,7 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 	for _, text := range texts {
 		want := readBack(t, s, text, len(text)+1)
 		for _, size := range []int{1, 2, 3, 7, 8, 9, 31} {
-			if got := readBack(t, s, text, size); got != want {
-				t.Errorf("%q in pieces of %d\ngot  %q\nwant %q", text, size, got, want)
-			}
+			assert.Check(t, is.Equal(readBack(t, s, text, size), want), "%q in pieces of %d", text, size)
 		}
 		for cut := range text {
 			got, err := io.ReadAll(s.Fill(io.MultiReader(strings.NewReader(text[:cut]), strings.NewReader(text[cut:]))))

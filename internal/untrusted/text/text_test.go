@@ -7,6 +7,9 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 var hostile = []string{
@@ -21,9 +24,7 @@ var hostile = []string{
 func becomes(t *testing.T, of func(string) string, texts map[string]string) {
 	t.Helper()
 	for s, want := range texts {
-		if got := of(s); got != want {
-			t.Errorf("%q: got %q, want %q", s, got, want)
-		}
+		assert.Check(t, is.Equal(of(s), want), "%q", s)
 	}
 }
 
@@ -126,9 +127,7 @@ func checkHidden(t *testing.T, s string) {
 	if strings.Contains(got, "<!--") || !utf8.ValidString(got) {
 		t.Errorf("%q: got %q, want UTF-8 without comments", s, got)
 	}
-	if again := WithoutHidden(got); again != got {
-		t.Errorf("%q: got %q at first and %q then, want the same", s, got, again)
-	}
+	assert.Check(t, is.Equal(WithoutHidden(got), got), "%q: want the same as at first", s)
 }
 
 // checkFence: a reader of Markdown finds the end of the fence after the text.
@@ -143,9 +142,7 @@ func checkFence(t *testing.T, s string) {
 			t.Errorf("%q: got a fence that ends in line %d (%v), want in the last of %d; all:\n%s", s, i, ends, len(all)-2, Fence(s, "text"))
 		}
 	}
-	if inside := strings.Join(all[1:len(all)-1], "\n"); inside != strings.TrimRight(s, "\n") {
-		t.Errorf("%q: got %q in the fence, want the text", s, inside)
-	}
+	assert.Check(t, is.Equal(strings.Join(all[1:len(all)-1], "\n"), strings.TrimRight(s, "\n")), "%q: in the fence: want the text", s)
 	if run := regexp.MustCompile("`{" + "4,}").FindString(s); longestRun(s) < len(run) {
 		t.Errorf("%q: got a longest run of %d, want %d at least", s, longestRun(s), len(run))
 	}
@@ -158,9 +155,7 @@ func TestEndBeginsAtALine(t *testing.T) {
 	}{
 		{"one\ntwo\n", "one\ntwo\n", 9}, {"one\ntwo\n", "two\n", 6}, {"one\ntwo\n", "two\n", 4}, {"one\ntwo", "two", 3}, {"one\ntwo\n", "wo\n", 3}, {"long", "ng", 2},
 	} {
-		if got := End(c.s, c.n); got != c.want {
-			t.Errorf("End(%q, %d): got %q, want %q", c.s, c.n, got, c.want)
-		}
+		assert.Check(t, is.Equal(End(c.s, c.n), c.want), "End(%q, %d)", c.s, c.n)
 	}
 }
 

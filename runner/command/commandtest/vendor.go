@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 )
@@ -48,9 +50,7 @@ var Vendor = agenttest.Vendor{
 	Find: func(t testing.TB) string { // the agent is the running test
 		t.Helper()
 		path, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		return path
 	},
 	Vars:    func(url string) []string { return []string{urlVar + "=" + url} },

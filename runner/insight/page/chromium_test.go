@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
@@ -23,9 +25,7 @@ var clicking embed.FS
 // Pictures of them are left in the folder of -pages.
 func TestInChromium(t *testing.T) {
 	files, err := fs.Sub(clicking, "testdata/chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	npm := installtest.NPM{Name: "page", Files: files, Dir: "runner/insight/page/testdata/chromium"}
 	dir := *pages
 	if dir == "" {
@@ -33,9 +33,7 @@ func TestInChromium(t *testing.T) {
 	}
 	writePages(t, dir)
 	script, err := filepath.Abs("testdata/chromium/click.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	cmd := exec.CommandContext(t.Context(), "node", script, browser(t), dir)
 	cmd.Dir = npm.Install(t)
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -47,9 +45,7 @@ func TestInChromium(t *testing.T) {
 func writePages(t *testing.T, dir string) {
 	t.Helper()
 	for name := range fixtures {
-		if err := os.WriteFile(filepath.Join(dir, name+".html"), written(t, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name+".html"), written(t, name), 0o600))
 	}
 }
 

@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"html"
 	"os"
@@ -11,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
@@ -49,9 +51,7 @@ var sectionOrBar = regexp.MustCompile(`<section[^>]* id="e(\d+)"|<a[^>]* href="#
 func pageOf(t testing.TB, r *insight.Report) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, Write(&b, r))
 	return b.String()
 }
 
@@ -63,10 +63,8 @@ func TestGolden(t *testing.T) {
 		_, body, _ := strings.Cut(pageOf(t, recorded(name)), "<body>")
 		body, _, _ = strings.Cut(body, "<script>")
 		path := "testdata/" + name + ".html"
-		if *update {
-			if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
-				t.Fatal(err)
-			}
+		if golden.FlagUpdate() {
+			assert.NilError(t, os.WriteFile(path, []byte(body), 0o644))
 		}
 		want, err := os.ReadFile(path)
 		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(body, "\n")); diff != "" || err != nil {
@@ -74,8 +72,6 @@ func TestGolden(t *testing.T) {
 		}
 	}
 }
-
-var update = flag.Bool("update", false, "rewrite the pages of testdata")
 
 // TestLinksLeadWhereTheySay: an address in the result is a link that shows all of where it leads,
 // its host first of all, and nothing else is one.
@@ -92,7 +88,5 @@ func TestLinksLeadWhereTheySay(t *testing.T) {
 		}
 	}
 	want := []string{"https://github.com/acme/ledger/pull/413", "https://evil.example:8443/x?y=1&z=2#f", "http://a.example", "https://github.com/", "https://x/"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("links (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(got, want), "links")
 }

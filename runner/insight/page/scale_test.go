@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestTheAxisHasRoundTimes: the first moment and round ones, none of them in a time that is drawn
@@ -25,8 +28,6 @@ func TestTheAxisHasRoundTimes(t *testing.T) {
 		for _, tick := range s.ticks() {
 			got = append(got, tick.Text)
 		}
-		if got := strings.Join(got, " "); got != c.want {
-			t.Errorf("work of %v, a pause of %v: %s, want %s", c.work, c.pause, got, c.want)
-		}
+		assert.Check(t, is.Equal(strings.Join(got, " "), c.want), "work of %v, a pause of %v", c.work, c.pause)
 	}
 }

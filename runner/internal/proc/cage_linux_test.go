@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
@@ -21,13 +24,9 @@ func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
 		Path: "bash", Args: []string{"-c", script}, Dir: dir, Env: os.Environ(), MarkVar: "RAYMOND_TEST_MARK", Mark: t.Name() + ".1", Stdout: &out,
 		Cage: cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: cage.Network{IsOpen: true}}),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") }, func(p processes.Process) { t.Errorf("left: got %v, want none", p) })
-	if exit.Left != 0 {
-		t.Errorf("left: got %d, want none", exit.Left)
-	}
+	assert.Check(t, is.Equal(exit.Left, 0), "left")
 	return exit, out.String()
 }
 
@@ -41,9 +40,7 @@ func TestNothingLeavesACage(t *testing.T) {
 		t.Errorf("got %+v, want what was left to be ended", exit)
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("process %s: got %v, want it gone", pid, err)
 	}

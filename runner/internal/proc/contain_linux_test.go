@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // privsLine is what a status file of /proc says of the bit.
@@ -67,9 +69,7 @@ func unprivileged(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	// Neither the folder of the program nor ours need be open to that user.
 	self, err := os.Open("/proc/self/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	t.Cleanup(func() { self.Close() })
 	cmd := exec.Command("/proc/self/fd/3", args...)
 	cmd.Args[0], cmd.ExtraFiles, cmd.Dir = "/proc/self/exe", []*os.File{self}, "/"

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 func read(t *testing.T, elem ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(data)
 }
 
@@ -59,9 +59,7 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 		Environment map[string]string
 	}
 	text := read(t, dir, "command.json")
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(text), &got))
 	if strings.Contains(text, secret) || strings.Contains(text, ":pw@") {
 		t.Errorf("a secret is in command.json:\n%s", text)
 	}
@@ -76,9 +74,7 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 func TestRecordingNeverFailsARun(t *testing.T) {
 	taken := t.TempDir()
 	for _, name := range []string{"stdout.txt", "stderr.txt", "prompt.md"} {
-		if err := os.Mkdir(filepath.Join(taken, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Mkdir(filepath.Join(taken, name), 0o700))
 	}
 	for _, dir := range []string{"", "/no/such/folder", taken} {
 		var out strings.Builder

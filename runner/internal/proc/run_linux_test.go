@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
@@ -118,9 +121,7 @@ func TestStopHastensAnEndingChild(t *testing.T) {
 	r := inBackground(t, s)
 	a.next(t)
 	close(finished)
-	if got := a.next(t); got != int(syscall.SIGINT) {
-		t.Fatalf("the ladder began with signal %d", got)
-	}
+	assert.Equal(t, a.next(t), int(syscall.SIGINT), "the signal that the ladder began with")
 	r.stop(fmt.Errorf("wrapped: %w", hurry{time.Millisecond}))
 	if e := r.wait(t); e.Signal != "SIGKILL" || e.Ended != ByLateExit {
 		t.Errorf("got %+v", e)
@@ -146,13 +147,9 @@ func TestOutputIsNoSilence(t *testing.T) {
 		s := part(role, "0")
 		s.Stdout = io.Discard
 		c, err := begin(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		c.supervise(t.Context())
-		if got := c.activity.Load() > 0; got != want {
-			t.Errorf("%s: output was heard: %v, want %v", role, got, want)
-		}
+		assert.Check(t, is.Equal(c.activity.Load() > 0, want), "%s: output was heard", role)
 	}
 }
 
@@ -244,9 +241,7 @@ func TestStartErrorsNameWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
-	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(plain, []byte("x"), 0o600))
 	huge := strings.Repeat("x", 200<<10)
 	for name, c := range map[string]struct {
 		options Options
@@ -265,9 +260,7 @@ func TestStartErrorsNameWhatIsMissing(t *testing.T) {
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: got %v, want %v naming %s", name, err, c.is, c.says)
 		}
-		if e.Code != -1 {
-			t.Errorf("%s: got code %d", name, e.Code)
-		}
+		assert.Check(t, is.Equal(e.Code, -1), "%s: code", name)
 	}
 }
 
@@ -281,9 +274,7 @@ func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
 	pid := a.next(t)
 	for fd, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_WRONLY} {
 		f, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/%d", pid, fd), flag, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		defer f.Close()
 	}
 	r.stop(nil)

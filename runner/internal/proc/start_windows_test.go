@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
@@ -71,9 +72,7 @@ func (t *told) Write(p []byte) (int, error) {
 // open opens a process that lives.
 func open(t *testing.T, pid int) windows.Handle {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
-	if err != nil {
-		t.Errorf("process %d: %v", pid, err)
-	}
+	assert.Check(t, err, "process %d", pid)
 	return h
 }
 

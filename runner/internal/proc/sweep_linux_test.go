@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/processes"
@@ -126,9 +128,7 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 			return cmd.Process, err
 		})
 	}()
-	if err := <-started; err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, <-started)
 	older.stop(nil) // it could have started the other one, by its age
 	older.wait(t)
 	if !alive(cmd.Process.Pid) {
@@ -150,16 +150,10 @@ func TestForcedEndFindsTheMarkInOtherTrees(t *testing.T) {
 	cmd := exec.Command("/bin/sh", "-c", markVar+"="+s.Mark+" sleep 300 & echo $!; wait")
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	from, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
 	line, err := bufio.NewReader(from).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	s.Timeout = 50 * time.Millisecond
 	if e := run(t, s); e.Swept != 1 {
 		t.Errorf("got %+v, want one process that was swept", e)
@@ -177,9 +171,7 @@ func waitDead(t *testing.T, pid int) {
 	}
 	defer unix.Close(fd)
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 120_000)
-	if n != 1 {
-		t.Fatalf("process %d did not die within two minutes: %v", pid, err)
-	}
+	assert.Equal(t, n, 1, "process %d did not die within two minutes: %v", pid, err)
 }
 
 // A process that dies without a word leaves nothing that a later Sweep does not
@@ -198,9 +190,7 @@ func crash(t *testing.T, env string) {
 	a := announced()
 	cmd.Stdout, cmd.Stderr = a, os.Stderr
 	cmd.WaitDelay = time.Minute
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, cmd.Start())
 	tool := a.next(t)
 	stat, _ := processes.Stat(tool)
 	kill(cmd.Process.Pid, syscall.SIGKILL)
@@ -221,9 +211,7 @@ func crash(t *testing.T, env string) {
 
 func TestSweepKnowsTheBoundary(t *testing.T) {
 	for suffix, want := range map[string]bool{"": true, ".1": true, "-b": true, "1": false, "y": false, "é": false} {
-		if got := beginsWith("M=12.3"+suffix, "M=12.3"); got != want {
-			t.Errorf("a mark with %q after it: got %v, want %v", suffix, got, want)
-		}
+		assert.Check(t, is.Equal(beginsWith("M=12.3"+suffix, "M=12.3"), want), "a mark with %q after it", suffix)
 	}
 }
 
@@ -242,16 +230,12 @@ func TestSweepSparesItsOwnAncestors(t *testing.T) {
 func TestSweepFindsWhatIsInACage(t *testing.T) {
 	run := newMark()
 	e, err := cage.New(cage.Policy{Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}}).Enter("/bin/sh", cage.Mark(run+".7"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer e.Close()
 	cmd := exec.Command(cage.Program)
 	cmd.Args, cmd.Env, cmd.ExtraFiles = e.Arguments([]string{"sh", "-c", "exec sleep 300"}), []string{"PATH=/usr/bin:/bin"}, []*os.File{e.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := errors.Join(cmd.Start(), e.Follow()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(cmd.Start(), e.Follow()))
 	if n, err := Sweep(markVar, run); n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
@@ -13,9 +15,7 @@ import (
 // TestVersionIsAskedInACageAndAnEmptyFolder: the CLI may be one that agents have put on PATH.
 func TestVersionIsAskedInACageAndAnEmptyFolder(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "settings"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "settings"), nil, 0o600))
 	path := filepath.Join(bin, "cli")
 	installtest.WriteProgram(t, path, "#!/bin/sh\n[ -e settings ] && exit 3; echo x >\"$OUT\" && exit 4; echo \"$HOME\" 1>&2; [ \"$HOME\" = /of/the/run ] && echo 1.2.3\n")
 	o := runner.Order{Dir: dir, Mark: "m.1", Env: []string{"HOME=/of/the/run"}}

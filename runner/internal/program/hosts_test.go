@@ -3,6 +3,9 @@ package program
 import (
 	"fmt"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestHostsOfAnAPI: the vendor's, or those of the address that the environment names.
@@ -11,9 +14,7 @@ func TestHostsOfAnAPI(t *testing.T) {
 		"": "[api.example]", "http://127.0.0.1:4711/x": "[127.0.0.1:4711]", "https://gate.example:8443/v1": "[gate.example:8443]",
 		"https://gate.example": "[gate.example]", "nonsense": "[]", "http://127.0.0.1": "[]",
 	} {
-		if got := fmt.Sprint((&CLI{}).Needs(Source{Name: "no-such-program"}, base, "api.example").Hosts); got != want {
-			t.Errorf("%q: got %s, want %s", base, got, want)
-		}
+		assert.Check(t, is.Equal(fmt.Sprint((&CLI{}).Needs(Source{Name: "no-such-program"}, base, "api.example").Hosts), want), "%q", base)
 	}
 }
 
@@ -28,8 +29,6 @@ func TestVersionsAreRead(t *testing.T) {
 		if v, ok := ParseVersion([]byte(text)); ok {
 			got = v.String()
 		}
-		if got != want {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
+		assert.Check(t, is.Equal(got, want), "%q", text)
 	}
 }

@@ -1,6 +1,11 @@
 package program
 
-import "testing"
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+)
 
 func TestPlainRule(t *testing.T) {
 	for _, c := range []struct{ tool, command, want string }{
@@ -19,8 +24,6 @@ func TestPlainRule(t *testing.T) {
 		{"Bad Tool(", "", ""},
 		{"", "", ""},
 	} {
-		if got := PlainRule(c.tool, c.command); got != c.want {
-			t.Errorf("%s(%s): got %q, want %q", c.tool, c.command, got, c.want)
-		}
+		assert.Check(t, is.Equal(PlainRule(c.tool, c.command), c.want), "%s(%s)", c.tool, c.command)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -31,9 +34,7 @@ func TestSettle(t *testing.T) {
 				isDone = true
 			default:
 			}
-			if isDone != step.isDone {
-				t.Errorf("step %d: got done %v, want %v", i, isDone, step.isDone)
-			}
+			assert.Check(t, is.Equal(isDone, step.isDone), "step %d: done", i)
 		}
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -156,9 +158,7 @@ func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+"-- prices.yaml --\nprices: {m: {input: 0, output: 0}}\n")
 	own, elsewhere := sitetest.CommitOf(t, repo), t.TempDir()
 	acttest.Commit(t, repo, head)
-	if err := os.WriteFile(filepath.Join(elsewhere, "prices.yaml"), []byte("prices: {m: {input: 1, output: 1}}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(elsewhere, "prices.yaml"), []byte("prices: {m: {input: 1, output: 1}}\n"), 0o600))
 	denied := problem.ExitCodes[problem.ClassDenied]
 	for i, test := range []struct {
 		dir, from string // "" is the workspace
@@ -168,9 +168,7 @@ func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 		dir := cmp.Or(test.dir, j.Env["GITHUB_WORKSPACE"])
 		if dir == "link" {
 			dir = filepath.Join(elsewhere, dir)
-			if err := os.Symlink(j.Env["GITHUB_WORKSPACE"], dir); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.Symlink(j.Env["GITHUB_WORKSPACE"], dir))
 		}
 		if e := j.with("prices", filepath.Join(dir, "prices.yaml")).do(test.code); test.code != 0 {
 			e.WantSays(t, "error", "input prices", "checkout isn't trusted", "trust-checkout: true")

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -113,9 +115,7 @@ func TestWhatCannotBeRunAgainIsRefused(t *testing.T) {
 	}
 	stranger := s.prompts(3, "resume", id+"@END").on("issues", event(person("eve"), `"action":"opened"`, `"issue":{"number":7,"title":"t"}`))
 	stranger.do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
-	if s.done() != done {
-		t.Errorf("a stranger: got %q, want nothing started", s.done())
-	}
+	assert.Check(t, is.Equal(s.done(), done), "a stranger: want nothing started")
 }
 
 // TestAHostileHistoryIsRefused: one that is damaged is none, and what one says of options and
@@ -128,9 +128,7 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 	id := s.prompts(1, local...).do(0).Outputs["workflow-id"]
 	path := filepath.Join(dir, "o", "r", id+".journal")
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	forge := func(change func(line string) string) {
 		t.Helper()
 		var forged strings.Builder
@@ -138,9 +136,7 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 			data := change(strings.TrimSuffix(line[9:], "\n"))
 			fmt.Fprintf(&forged, "%08x %s\n", crc32.Checksum([]byte(data), crc32.MakeTable(crc32.Castagnoli)), data)
 		}
-		if err := os.WriteFile(path, []byte(forged.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(path, []byte(forged.String()), 0o600))
 	}
 	done := s.done()
 	for name, c := range map[string]struct {
@@ -159,9 +155,7 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 	} {
 		forge(c.change)
 		s.prompts(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
-		if s.done() != done {
-			t.Errorf("%s: got %q, want nothing started", name, s.done())
-		}
+		assert.Check(t, is.Equal(s.done(), done), "%s: want nothing started", name)
 	}
 	forge(func(line string) string {
 		return strings.Replace(line, `"options":{`, `"options":{"dangerously_skip_permissions":true,"allowed_tools":["Bash"],`, 1)

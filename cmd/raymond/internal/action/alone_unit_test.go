@@ -4,15 +4,15 @@ import (
 	"errors"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
 // TestProcessesWithOtherRightsFailTheStep holds that a step fails as denied when something lives
 // at its end, and that a command line can't write lines of its own into the log.
 func TestProcessesWithOtherRightsFailTheStep(t *testing.T) {
-	if err := checkAlone(nil); err != nil {
-		t.Errorf("nothing is left: got %v", err)
-	}
+	assert.Check(t, checkAlone(nil), "nothing is left")
 	var p *problem.Problem
 	if err := checkAlone([]string{"12 (sleep\n::warning::9)", "13 (sh)"}); !errors.As(err, &p) {
 		t.Fatalf("got %v", err)

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
@@ -44,9 +47,7 @@ func (s *scene) wantLogged(want string) {
 	for _, m := range regexp.MustCompile(`"text":"(\w+)"`).FindAllStringSubmatch(s.done(), -1) {
 		got = append(got, m[1])
 	}
-	if strings.Join(got, " ") != want {
-		s.t.Errorf("prompts that ran: got %q, want %q", got, want)
-	}
+	assert.Check(s.t, is.Equal(strings.Join(got, " "), want), "prompts that ran: got %q, want %q", got, want)
 }
 
 // wantSpent checks how much each job has stored that it has spent, in micro-dollars.
@@ -90,9 +91,7 @@ func TestBudgetsOfManyRuns(t *testing.T) {
 			second := job(2, input, "0.04").do(overLimit)
 			second.WantOutputs(t, "status", "over_budget", "error-class", "over_limit", "cost-usd", "0.01", "resumable", "true")
 			second.WantSays(t, "error", input, "$0.04 of $0.04 in 24 hours")
-			if !strings.Contains(second.Summary, "Raise `"+input+"` above `$0.04`") {
-				t.Errorf("summary: got\n%s\nwant what can be done", second.Summary)
-			}
+			assert.Check(t, is.Contains(second.Summary, "Raise `"+input+"` above `$0.04`"), "summary: want what can be done")
 			s.wantLogged("start middle end start")
 			s.wantSpent("30000", "10000")
 

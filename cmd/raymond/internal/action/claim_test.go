@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
@@ -48,16 +51,12 @@ func (s *scene) asked() int { return strings.Count(s.done(), "asked") }
 
 func (s *scene) wantAsked(n int) {
 	s.t.Helper()
-	if got := s.asked(); got != n {
-		s.t.Errorf("agents that were asked: got %d, want %d", got, n)
-	}
+	assert.Check(s.t, is.Equal(s.asked(), n), "agents that were asked")
 }
 
 func (s *scene) letGo() {
 	s.t.Helper()
-	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, os.WriteFile(s.effects+".go", nil, 0o600))
 }
 
 // TestOfTwoJobsAtOnceOneSpends: GitHub's service decides between two that begin in the same
@@ -83,16 +82,12 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	}
 	e := jobs[loser].end(started[loser])
 	e.WantOutputs(t, "error-class", "conflict", "resumable", "false", "cost-usd", "0", "state-artifact", "")
-	if e.Code != problem.ExitCodes[problem.ClassConflict] {
-		t.Errorf("second job: got %v, want a conflict", e)
-	}
+	assert.Check(t, is.Equal(e.Code, problem.ExitCodes[problem.ClassConflict]), "second job: got %v, want a conflict", e)
 	if strings.Contains(e.Stdout, "unknown of") {
 		t.Errorf("second job: got %v, want it known that nothing was spent", e)
 	}
 	for _, part := range []string{sharedKey, jobs[1-loser].Env["GITHUB_JOB"], "actions: read"} {
-		if !strings.Contains(e.Stderr, part) {
-			t.Errorf("stderr: got %q, want %q in it", e.Stderr, part)
-		}
+		assert.Check(t, is.Contains(e.Stderr, part), "stderr")
 	}
 	s.wantAsked(1)
 	before := len(s.forge.All())

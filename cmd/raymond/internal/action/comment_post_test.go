@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -30,17 +33,13 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 		return s.done() == "reached" && len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1
 	})
 	c.Kill()
-	if got := sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")); !strings.Contains(got, "Running") {
-		t.Errorf("summary of the killed step: got %q, want one of a run under way", got)
-	}
+	assert.Check(t, is.Contains(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), "Running"), "summary of the killed step: want one of a run under way")
 	one := s.wantComment(7, "Running")
 	post := j.end(j.command("action-post"))
 	words := []string{"Cancelled", "the step was killed before the run had stopped", "Next:", "2 states", "1 agent", "`key: agent-build.issue-7`"}
 	two := s.wantComment(7, append(words, "actions/runs/1/attempts/1")...)
 	for _, word := range words {
-		if !strings.Contains(post.Summary, word) {
-			t.Errorf("summary of the post part: got %q, want %q in it", post.Summary, word)
-		}
+		assert.Check(t, is.Contains(post.Summary, word), "summary of the post part")
 	}
 	if post.Code != 0 || one.ID != two.ID || len(post.Texts("warning"))+len(post.Texts("error")) > 0 {
 		t.Errorf("post: got %v, comments %d and %d; want success and one", post, one.ID, two.ID)
@@ -50,9 +49,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 	}
 	s.letGo()
 	s.onIssue(2).do(0)
-	if got := s.wantComment(7, "Completed", "all done", "Resumed in", "actions/runs/2/"); got.ID != one.ID {
-		t.Errorf("comment of the next job: got %d, want %d", got.ID, one.ID)
-	}
+	assert.Check(t, is.Equal(s.wantComment(7, "Completed", "all done", "Resumed in", "actions/runs/2/").ID, one.ID), "comment of the next job")
 }
 
 // TestThePageDoesNotStayAtRunning where no signal has reached the main part, as in a container: the post part ends it,

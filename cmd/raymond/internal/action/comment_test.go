@@ -4,8 +4,10 @@ package action_test
 
 import (
 	"net/http"
-	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -28,9 +30,7 @@ func (s *scene) wantComment(number int, parts ...string) sitetest.Said {
 		s.t.Fatalf("comments on %d: got %+v, want one\nrequests: %q", number, ours, s.forge.Talk.Requests())
 	}
 	for _, part := range parts {
-		if !strings.Contains(ours[0].Body, part) {
-			s.t.Errorf("comment on %d: got\n%s\nwant %q in it", number, ours[0].Body, part)
-		}
+		assert.Check(s.t, is.Contains(ours[0].Body, part), "comment on %d", number)
 	}
 	return ours[0]
 }
@@ -43,9 +43,7 @@ func (*scene) markerOf7() string {
 // wantNoTalk checks that nothing was asked about comments.
 func (s *scene) wantNoTalk() {
 	s.t.Helper()
-	if asked := s.forge.Talk.Requests(); len(asked) > 0 {
-		s.t.Errorf("requests about comments: got %q, want none", asked)
-	}
+	assert.Check(s.t, is.Len(s.forge.Talk.Requests(), 0), "requests about comments")
 }
 
 // TestEveryJobOfARunEditsOneComment through a run, its resume on another machine, and the next

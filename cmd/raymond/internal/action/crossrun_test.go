@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
@@ -88,9 +91,7 @@ func (s *scene) done() string {
 
 func (s *scene) wantDone(want string) {
 	s.t.Helper()
-	if got := s.done(); got != want {
-		s.t.Errorf("states that ran: got %q, want %q", got, want)
-	}
+	assert.Check(s.t, is.Equal(s.done(), want), "states that ran")
 }
 
 // TestTheNextWorkflowRunResumes where the one before it stopped: on GitHub and on
@@ -123,9 +124,7 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 		if all := s.forge.Checkpoints(t, nil); all[len(all)-1].Manifest.Base == nil || all[len(all)-1].Manifest.Base.RunID != 2 {
 			t.Errorf("gitea: %v: the last checkpoint is based on %+v, want workflow run 2", gitea, all[len(all)-1].Manifest.Base)
 		}
-		if second.Outputs["workflow-id"] != first.Outputs["workflow-id"] {
-			t.Errorf("second run: got %v, want the first one's", second.Outputs)
-		}
+		assert.Check(t, is.Equal(second.Outputs["workflow-id"], first.Outputs["workflow-id"]), "second run: got %v, want the first one's", second.Outputs)
 		fourth := change(s.job(4)).do(0)
 		if fourth.Outputs["workflow-id"] == first.Outputs["workflow-id"] {
 			t.Errorf("after a completed run: got %v, want a new one", fourth.Outputs)
@@ -172,17 +171,11 @@ func TestStateKeys(t *testing.T) {
 	j := s.job(3, "state-key", next+"\n"+old, "max-iterations", "9", "resume", "require")
 	e := j.do(0)
 	e.WantOutputs(t, "status", "completed", "result", "all done")
-	if got := sitetest.Read(j.T, filepath.Join(j.Work, "work.txt")); got != "work\n" {
-		t.Errorf("work.txt: got %q, want what the run before it left", got)
-	}
+	assert.Check(t, is.Equal(sitetest.Read(j.T, filepath.Join(j.Work, "work.txt")), "work\n"), "work.txt: want what the run before it left")
 	keys, err := checkpoint.ParseKeys(next)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	all := s.checkpoints()
-	if got := sitetest.ReadStored(t, all[len(all)-1], keys); got.Run.WorkflowID != e.Outputs["workflow-id"] {
-		t.Errorf("the last checkpoint, opened with the new key alone: got %s, want %s", got.Run.WorkflowID, e.Outputs["workflow-id"])
-	}
+	assert.Check(t, is.Equal(sitetest.ReadStored(t, all[len(all)-1], keys).Run.WorkflowID, e.Outputs["workflow-id"]), "the last checkpoint, opened with the new key alone")
 }
 
 // TestARunOfAnotherBranch is found if it is sealed, whatever the event; who left one that is

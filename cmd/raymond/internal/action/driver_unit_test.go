@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
@@ -18,12 +20,8 @@ func TestAMainPartThatStillDrivesIsEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			main, err := state.Create(dir, "r", session.Holder())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "r.json"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
+			assert.NilError(t, os.WriteFile(filepath.Join(dir, "r.json"), nil, 0o600))
 			var got []os.Signal
 			p := Process{Signal: func(pid int, s os.Signal) error {
 				if got = append(got, s); pid != os.Getpid() {
@@ -54,9 +52,7 @@ func TestALaterStepEndsWhoDrivesItsKey(t *testing.T) {
 		if err == nil {
 			runs[key], err = state.Create(dir, "r", session.Holder())
 		}
-		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, "r.json"), nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, errors.Join(err, os.WriteFile(filepath.Join(dir, "r.json"), nil, 0o600)))
 	}
 	defer runs["another"].Close()
 	p := Process{Signal: func(int, os.Signal) error {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/state"
@@ -18,13 +20,9 @@ func TestAStateOfAnotherRunIsRefused(t *testing.T) {
 	run := state.New(state.Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/d", Files: map[string]string{"A.md": strings.Repeat("ab", 32)},
 		Options: state.Options{MaxParallel: 1, MaxAgents: 1, MaxDepth: 1, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 	data, err := run.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "state.json"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "state.json"), data, 0o600))
 	for id, good := range map[string]bool{"run-1": true, "run-2": false} {
 		_, err := readState(&slots.Found{Dir: dir, Manifest: &checkpoint.Manifest{WorkflowID: id}})
 		if good != (err == nil) || !good && !strings.Contains(err.Error(), "is not the manifest's") {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -86,9 +89,7 @@ func TestACommentContinuesACompletedRun(t *testing.T) {
 			branched = l.Session.ID
 		}
 	}
-	if n := strings.Count(s.done(), `"state":"START.md"`); n != 1 {
-		t.Errorf("runs from the first state on: got %d, want 1", n)
-	}
+	assert.Check(t, is.Equal(strings.Count(s.done(), `"state":"START.md"`), 1), "runs from the first state on")
 }
 
 // TestWhoMayNotStartARunContinuesNone, and neither does what is no call, or a call where no

@@ -15,6 +15,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
@@ -139,9 +142,7 @@ func (j *bareJob) wantHarmless(e ended) {
 		j.wantOwn(c)
 	}
 	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
-		if got := sitetest.Read(j.T, j.CommandFile(name)); got != "" {
-			j.T.Errorf("%s: got %q, want nothing", name, got)
-		}
+		assert.Check(j.T, is.Equal(sitetest.Read(j.T, j.CommandFile(name)), ""), name)
 	}
 	if len(e.Summary) > 1<<20 || len(e.Summary) == 0 || !utf8.ValidString(e.Summary) || !utf8.ValidString(e.Stdout) {
 		j.T.Errorf("summary of %d bytes, valid: %v, log valid: %v", len(e.Summary), utf8.ValidString(e.Summary), utf8.ValidString(e.Stdout))
@@ -198,9 +199,7 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 		}
 		return nil
 	})
-	if err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, err)
 	if kinds["transcripts"] != 1 || kinds["state.json"] != 1 || kinds["events.jsonl"] != 1 || kinds["workspace"] < 2 {
 		j.T.Errorf("checkpoint: got files %v, want state, events, one transcript and the workspace", kinds)
 	}
@@ -217,9 +216,7 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 func (j *bareJob) wantSameLength(name, stored string) {
 	j.T.Helper()
 	paths := slices.DeleteFunc(j.conversations(), func(path string) bool { return filepath.Base(path) != filepath.Base(name) })
-	if len(paths) != 1 {
-		j.T.Fatalf("transcripts on disk: got %q, want one", paths)
-	}
+	assert.Equal(j.T, len(paths), 1, "transcripts on disk: got %q, want one", paths)
 	disk := []byte(sitetest.Read(j.T, paths[0]))
 	if len(disk) != len(stored) || !bytes.Contains(disk, []byte(modelKey)) {
 		j.T.Fatalf("transcript: got %d bytes, want the %d of the one on disk, with secrets", len(stored), len(disk))

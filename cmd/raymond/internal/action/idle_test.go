@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -31,9 +34,7 @@ func TestAStepThatFindsNothingDue(t *testing.T) {
 	j := s.job(2, inputs...).on("schedule", "{"+inPrivate+"}")
 	e := j.do(0)
 	e.WantOutputs(t, "status", "suspended", "workflow-id", first.Outputs["workflow-id"], "resumable", "true", "waiting", first.Outputs["waiting"])
-	if !strings.Contains(e.Outputs["waiting"], `"for":"time"`) {
-		t.Errorf("waiting: got %s, want who waits for a time", e.Outputs["waiting"])
-	}
+	assert.Check(t, is.Contains(e.Outputs["waiting"], `"for":"time"`), "waiting: want who waits for a time")
 	e.WantSays(t, "notice", "nothing is due", first.Outputs["workflow-id"], "until ")
 	if n := len(e.Texts("notice")) + len(e.Texts("warning")) + len(e.Texts("error")); n != 1 || e.Summary != "" {
 		t.Errorf("got %d annotations and the summary %q, want one line", n, e.Summary)

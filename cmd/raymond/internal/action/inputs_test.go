@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -53,12 +56,8 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	t.Helper()
 	e.WantOutputs(t, "error-class", string(problem.ClassUsage), "status", "", "workflow-id", "")
-	if files := j.stateFiles(); len(files) > 0 {
-		t.Errorf("files of a state: got %q, want none\n%v", files, e)
-	}
-	if asked := j.Forge.Questions(); len(asked) > 0 {
-		t.Errorf("requests: got %q, want none\n%v", asked, e)
-	}
+	assert.Check(t, is.Len(j.stateFiles(), 0), "files of a state:\n%v", e)
+	assert.Check(t, is.Len(j.Forge.Questions(), 0), "requests:\n%v", e)
 }
 
 // TestEachMistakeIsExplained has mistakes one by one: what the message names.
@@ -128,9 +127,7 @@ Say <goto>GONE.md</goto>.
 			t.Errorf("annotation at %s: got %q, want one\n%v", place, got, e)
 		}
 	}
-	if asked := f.Questions(); len(asked) > 0 {
-		t.Errorf("requests: got %q, want none", asked)
-	}
+	assert.Check(t, is.Len(f.Questions(), 0), "requests")
 }
 
 // TestSudoAndACageExcludeEachOther: who gains privileges can leave it.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
@@ -208,9 +209,7 @@ func (c *running) Kill() {
 		j.Temp = filepath.Join(filepath.Dir(old), "temp-"+uuid.NewString())
 		err = os.CopyFS(j.Temp, os.DirFS(old))
 	}
-	if err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, err)
 	for name, value := range j.Env {
 		if rest, ok := strings.CutPrefix(value, old); ok && name != "PATH" {
 			j.Env[name] = j.Temp + rest

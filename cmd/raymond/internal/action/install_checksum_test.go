@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
@@ -34,9 +37,7 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 	c := installation{pin: pinned.Claude, isCaged: true, cache: t.TempDir(), env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
 		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
 	path, err := c.Install(t.Context(), func(string) {})
-	if err == nil || !strings.Contains(err.Error(), "EINTEGRITY") {
-		t.Errorf("installation from a registry with other files: got %q, %v, want an error about their checksums", path, err)
-	}
+	assert.Check(t, is.ErrorContains(err, "EINTEGRITY"), "installation from a registry with other files: got %q, want an error about their checksums", path)
 	if len(asked) == 0 {
 		t.Error("requests to the registry: got none, want some")
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/pinned"
 )
@@ -62,9 +64,7 @@ func TestInstallationFailsWithNpmsReason(t *testing.T) {
 func TestInstallationCanBeCancelled(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"begun", "never"} {
-		if err := syscall.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, name), 0o600))
 	}
 	c := npm(t, fmt.Sprintf("trap 'exit 1' INT; exec 9<>%[1]s/never; echo go >%[1]s/begun; read -r -u 9", dir))
 	ctx, cancel := context.WithCancel(t.Context())

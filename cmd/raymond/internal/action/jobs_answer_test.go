@@ -4,8 +4,10 @@ package action_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -53,9 +55,7 @@ func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
 	s.forge.Heads[34] = 4711
 	triage := heard(s.ofKey(2, 34, "triage")).do(0)
 	triage.WantOutputs(t, append(nobodyWaits, "status", "skipped", "workflow-id", "")...)
-	if !strings.Contains(triage.Stdout, "nothing is started: the run of the key k.issue-12 is continued by job work") {
-		t.Errorf("the other job: got %v, want a line that says whose run it is", triage)
-	}
+	assert.Check(t, is.Contains(triage.Stdout, "nothing is started: the run of the key k.issue-12 is continued by job work"), "the other job: got %v, want a line that says whose run it is", triage)
 	work := heard(s.ofKey(2, 34, "work")).do(0)
 	work.WantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`, "workflow-id", first.Outputs["workflow-id"])
 	s.wantDone("start published blue")

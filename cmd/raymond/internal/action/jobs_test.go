@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -67,9 +70,7 @@ echo told >>"$EFFECTS"; echo '<goto>START</goto>'
 	s.wantDone("told")
 	allowed := s.job(3, "prompts", "true", "key", "c", "max-iterations", "1")
 	allowed.do(problem.ExitCodes[problem.ClassOverLimit])
-	if !strings.Contains(s.done(), `"text":"asked"`) {
-		t.Errorf("with prompts: got %q, want the agent asked", s.done())
-	}
+	assert.Check(t, is.Contains(s.done(), `"text":"asked"`), "with prompts: want the agent asked")
 }
 
 // handed is a workflow of which the job publish runs the end.
@@ -102,17 +103,13 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	work := s.job(1, "key", "k").do(0)
 	work.WantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", `["publish"]`, "matrix", `{"include":[{"part":"main","name":"main"}]}`,
 		"waiting", `[{"agent":"main","for":"job","job":"publish"}]`)
-	if !strings.Contains(work.Summary, "for the job `publish`: `main`") {
-		t.Errorf("summary: got %q, want the job that is waited for", work.Summary)
-	}
+	assert.Check(t, is.Contains(work.Summary, "for the job `publish`: `main`"), "summary: want the job that is waited for")
 	s.wantDone("start")
 	before := len(s.asksOfRuns())
 	publish := s.other(1, "publish", "github-token", "").do(0)
 	publish.WantOutputs(t, append(nobodyWaits, "status", "completed", "result", "published", "iterations", "2", "workflow-id", work.Outputs["workflow-id"])...)
 	s.wantDone("start published")
-	if asked := s.asksOfRuns()[before:]; len(asked) > 0 {
-		t.Errorf("the next job asked %q, want nothing asked of the REST API", asked)
-	}
+	assert.Check(t, is.Len(s.asksOfRuns()[before:], 0), "what the next job asked of the REST API")
 	all := s.forge.Checkpoints(t, nil)
 	want := &checkpoint.KeyOf{Job: "build", Others: []string{"publish"}}
 	if got := all[len(all)-1].Manifest.KeyOf; !reflect.DeepEqual(got, want) {

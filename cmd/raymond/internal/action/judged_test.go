@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -34,14 +37,10 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	}
 	first.WantOutputs(t, "status", "over_iterations", "resumable", "false")
 	first.WantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
-	if !strings.Contains(first.Summary, "With `resume-without-transcript: true` a later run continues") {
-		t.Errorf("summary: got %q, want it to say how to resume without them", first.Summary)
-	}
+	assert.Check(t, is.Contains(first.Summary, "With `resume-without-transcript: true` a later run continues"), "summary: want it to say how to resume without them")
 	stored := s.forge.Checkpoints(t, nil)
 	last := stored[len(stored)-1]
-	if got := fmt.Sprint(last.Manifest.LeftOut); got != "[{transcripts true key} {workspace true key}]" {
-		t.Errorf("left out: got %s, want both, which held something", got)
-	}
+	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.LeftOut), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
 	for _, name := range []string{"transcripts", "workspace"} {
 		if sitetest.Exists(filepath.Join(last.Dir, name)) {
 			t.Errorf("checkpoint: got the folder %s, want none", name)
@@ -90,9 +89,7 @@ func TestAnEditOfTheWorkflowIsNotRun(t *testing.T) {
 	j := s.job(2, "max-iterations", "9")
 	j.do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"], "result", "all done")
 	s.wantDone("start middle end")
-	if got := sitetest.Read(j.T, filepath.Join(j.Work, "wf", "MIDDLE.sh")); !strings.Contains(got, "injected") {
-		t.Errorf("wf/MIDDLE.sh in the workspace: got %q, want the work of the run before", got)
-	}
+	assert.Check(t, is.Contains(sitetest.Read(j.T, filepath.Join(j.Work, "wf", "MIDDLE.sh")), "injected"), "wf/MIDDLE.sh in the workspace: want the work of the run before")
 }
 
 // TestStoreLocal keeps runs in a folder of the machine, those of each repository apart, and asks nobody.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -31,9 +33,7 @@ func freed(t *testing.T, path string) {
 	if err == nil {
 		err = os.WriteFile(path, data, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 const scriptThenAgent = `-- wf/START.sh --
@@ -64,9 +64,7 @@ func TestLimitsOfAResumedRunAreThoseOfTheInputs(t *testing.T) {
 		t.Errorf("what the agent CLI may do: got %+v and the arguments %q, want the default", p, j.agents.ClaudeArgs)
 	}
 	run, err := state.Read(filepath.Join(dir, "o", "r"), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	got := run.Options
 	if got.BudgetUSD != 3*state.Dollar || got.MaxIterations != 9 || got.MaxParallel != 4 || got.MaxAgents != 256 || got.MaxRetries != 3 || got.Model != "" {
 		t.Errorf("options of the resumed run: got %+v, want those of the inputs and the defaults", got)

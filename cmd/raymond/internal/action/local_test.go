@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -30,12 +33,8 @@ func (s *scene) localJobs(inputs ...string) (first, second *bareJob) {
 // checkOut checks the repository out afresh.
 func (s *scene) checkOut(j *bareJob) {
 	s.t.Helper()
-	if err := os.RemoveAll(j.Work); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.CopyFS(j.Work, os.DirFS(s.repo)); err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, os.RemoveAll(j.Work))
+	assert.NilError(s.t, os.CopyFS(j.Work, os.DirFS(s.repo)))
 }
 
 // TestStoreLocalKeepsTheWork: the run goes on with it in a fresh checkout. What the main part has kept counts, whatever
@@ -51,9 +50,7 @@ func TestStoreLocalKeepsTheWork(t *testing.T) {
 		first, second := s.localJobs()
 		id := first.with("max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit]).Outputs["workflow-id"]
 		run := filepath.Join(first.Inputs["state-dir"], "o", "r", id)
-		if err := os.Remove(change(first, run)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Remove(change(first, run)))
 		first.post()
 		s.checkOut(second)
 		second.step("other").with("key", "other", "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
@@ -87,9 +84,7 @@ func TestStoreLocalOverwritesNothing(t *testing.T) {
 	e.WantSays(t, "error", "work.txt", "check the repository out afresh", "workspace: none")
 	e.WantSays(t, "notice", "is at step 2, and its work was last stored at step 1")
 	second.post()
-	if got := sitetest.Read(t, own) + sitetest.Read(t, work); got != "own\n"+kept {
-		t.Errorf("the checkout's own file and what is kept: got %q, want them left alone", got)
-	}
+	assert.Check(t, is.Equal(sitetest.Read(t, own)+sitetest.Read(t, work), "own\n"+kept), "the checkout's own file and what is kept: want them left alone")
 	second.step("third").with("workspace", "none").do(0).WantOutputs(t, "result", "own")
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
@@ -21,27 +23,19 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	s.dirs.state = t.TempDir()
 	run := state.New(state.Run{WorkflowID: "r", Mark: "m", Entry: "START.sh", Dir: s.dirs.state, Files: map[string]string{"START.sh": strings.Repeat("0", 64)}}, "", time.Now())
 	store, err := state.Create(s.dirs.state, run.WorkflowID, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer store.Close()
 	step := run.Step(time.Now())
 	step.Begin()
 	d := step.Delta()
-	if err := store.Fold(run.With(d), d, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, store.Fold(run.With(d), d, nil))
 	run = run.With(d)
 	run.Agents[0].Status, run.Agents[0].Exec = state.Busy, &state.Exec{Iteration: 1, Attempt: 1, Running: &state.Invocation{Mode: state.Fresh, SessionID: "s"}}
 	log, err := session.OpenLog(s.dirs.run("r"), run, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	run.Progress.Events = run.Events[len(run.Events)-1].Seq
 	said := state.Event{Seq: run.Progress.Events + 1, Agent: "main", State: "START.sh", Body: &state.AgentOutput{}}
-	if err := errors.Join(log.Report(said), log.Close(), chargeLost(s, store, run)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(log.Report(said), log.Close(), chargeLost(s, store, run)))
 	lines, err := os.ReadFile(filepath.Join(s.dirs.run("r"), session.EventsFile))
 	for _, event := range []string{"run_started", "agent_started", "agent_output", "attempt_interrupted"} {
 		if err != nil || strings.Count(string(lines), `"`+event+`"`) != 1 {
@@ -58,9 +52,7 @@ func TestWhatCannotBeReadIsBookedWhole(t *testing.T) {
 	s.dirs.state = t.TempDir()
 	s.note.data.WorkflowID = "r"
 	file := filepath.Join(s.dirs.state, "r.json")
-	if err := os.WriteFile(file, []byte("{"), 0o000); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte("{"), 0o000))
 	err := finishLeft(t.Context(), s, &ending{}, false)
 	if info, _ := os.Stat(file); err == nil || info.Mode().Perm() != 0o600 || !strings.Contains(log.String(), "the whole budget of the run counts") {
 		t.Errorf("got %v, mode %v, log %q, want the budget booked", err, info.Mode(), log.String())

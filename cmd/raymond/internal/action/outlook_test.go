@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -34,9 +37,7 @@ func (s *scene) wantEverywhere(e ended, text string) {
 		if medium == "stderr" && got == "" {
 			continue // the step is green
 		}
-		if n := strings.Count(markless(got), text); n != 1 {
-			s.t.Errorf("%s: got %q %d times in\n%s\nwant it once", medium, text, n, got)
-		}
+		assert.Check(s.t, is.Equal(strings.Count(markless(got), text), 1), "%s: how often %q is in\n%s", medium, text, got)
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -12,9 +15,7 @@ import (
 func TestAJoinedFailureIsNoResult(t *testing.T) {
 	run := &state.Run{Ended: []state.Ending{{Agent: "main_a1", Error: "no such model", Delivered: true}, {Agent: "main", Result: "x"}}}
 	const want = `[{"agent":"main_a1","status":"failed","error":"no such model"},{"agent":"main","status":"completed","result":"x"}]`
-	if got := listText(agentsOutput(run)); got != want {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	assert.Check(t, is.Equal(listText(agentsOutput(run)), want))
 }
 
 // TestOutputsFit what GitHub keeps of a job: results are cut, each as little as need be, and never within a secret.

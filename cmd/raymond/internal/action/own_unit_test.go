@@ -7,27 +7,22 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestFoldersOfOursAreOpenedAgain, with what is in them; links lead nowhere.
 func TestFoldersOfOursAreOpenedAgain(t *testing.T) {
 	top, other := filepath.Join(t.TempDir(), "own"), filepath.Join(t.TempDir(), "other")
 	file := filepath.Join(top, "run", "state.json")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	for _, path := range []string{file, other} {
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(path, nil, 0o600))
 	}
-	if err := os.Symlink(other, filepath.Join(top, "link")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink(other, filepath.Join(top, "link")))
 	for _, path := range []string{file, filepath.Dir(file), top, other} {
-		if err := os.Chmod(path, 0); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Chmod(path, 0))
 	}
 	reopen(top)
 	for path, want := range map[string]fs.FileMode{top: 0o700, filepath.Dir(file): 0o700, file: 0o600, other: 0} {
@@ -41,16 +36,12 @@ func TestFoldersOfOursAreOpenedAgain(t *testing.T) {
 // which the post part finds too. A link to itself can't be opened by anybody.
 func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
 	temp := t.TempDir()
-	if err := os.Symlink("raymond", filepath.Join(temp, "raymond")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("raymond", filepath.Join(temp, "raymond")))
 	env := map[string]string{"RUNNER_TEMP": temp, "GITHUB_JOB": "j", "GITHUB_ACTION": "a", "STATE_part": "1"}
 	s := &step{env: Env{Environ: []string{"RUNNER_TEMP=" + temp, "GITHUB_JOB=j", "GITHUB_ACTION=a"}}, note: &stepNote{}}
 	own, err := makeOwn(s)
 	if err != nil || filepath.Dir(filepath.Dir(own)) != temp {
 		t.Fatalf("got the folder %q, %v", own, err)
 	}
-	if got := ownOfMain(func(name string) string { return env[name] }); got != own {
-		t.Errorf("the post part: got %q, want %q", got, own)
-	}
+	assert.Check(t, is.Equal(ownOfMain(func(name string) string { return env[name] }), own), "the post part")
 }

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -85,9 +88,7 @@ func (f *fanned) touch(ext string, there bool) {
 	if !there {
 		err = os.Remove(f.effects + ext)
 	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	assert.NilError(f.t, err)
 }
 
 // eachOnce checks that each state of the agents had its effect once.
@@ -96,9 +97,7 @@ func (f *fanned) eachOnce() {
 	done := strings.Fields(f.done())
 	for i := 1; i <= 12; i++ {
 		for _, state := range []string{"work", "more"} {
-			if n := len(slices.DeleteFunc(slices.Clone(done), func(s string) bool { return s != fmt.Sprint(state, i) })); n != 1 {
-				f.t.Errorf("%s%d ran %d times, want once", state, i, n)
-			}
+			assert.Check(f.t, is.Equal(len(slices.DeleteFunc(slices.Clone(done), func(s string) bool { return s != fmt.Sprint(state, i) })), 1), "times that %s%d ran", state, i)
 		}
 	}
 }
@@ -287,9 +286,7 @@ func TestAPartOverItsShareOfTheBudget(t *testing.T) {
 		return j.do(code)
 	}
 	parts := legs(t, f.plan(1).do(0))
-	if !slices.Equal(parts, []string{"main_cheap1", "main_dear2"}) {
-		t.Fatalf("parts: got %q", parts)
-	}
+	assert.Assert(t, is.DeepEqual(parts, []string{"main_cheap1", "main_dear2"}), "parts")
 	leg(parts[0], 0).WantOutputs(t, "cost-usd", "0.01")
 	leg(parts[1], overLimit).WantOutputs(t, "status", "over_budget", "cost-usd", "0.03")
 	join := f.joins(1).do(0)

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -66,9 +69,7 @@ func TestWorkThatAnybodyMayReadIsNotPromised(t *testing.T) {
 	s.stops(2, 1, "key", "private")
 	e = s.job(3, "key", "private", "max-iterations", "9", "workspace", "none").do(0)
 	e.WantOutputs(t, "result", "")
-	if !strings.Contains(e.Summary, "The work in the workspace was not put back") {
-		t.Errorf("summary: got %q, want what was not put back", e.Summary)
-	}
+	assert.Check(t, is.Contains(e.Summary, "The work in the workspace was not put back"), "summary: want what was not put back")
 }
 
 // TestRunsOfForksPromiseNothing: that they can't be resumed is said from the start.
@@ -106,15 +107,11 @@ func TestWithoutGitTheWorkIsMissed(t *testing.T) {
 		t.Errorf("warnings: got %q, want one, of git", told)
 	}
 	first.WantOutputs(t, "resumable", "false")
-	if !strings.Contains(first.Summary, "git is not installed") {
-		t.Errorf("summary: got %q, want what is missing", first.Summary)
-	}
+	assert.Check(t, is.Contains(first.Summary, "git is not installed"), "summary: want what is missing")
 	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "git is not installed")
 	s.job(3, "resume", "require", "max-iterations", "10", "resume-without-transcript", "true").do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
 	scripts := s.job(4, "key", "scripts", "workflow", "wf/ALONE.sh", "workspace", "git", "prompts", "false").set("PATH", path)
-	if told := scripts.end(scripts.start()).Texts("warning"); len(told) > 0 {
-		t.Errorf("scripts alone: got %q, want no warning", told)
-	}
+	assert.Check(t, is.Len(scripts.end(scripts.start()).Texts("warning"), 0), "scripts alone: want no warning")
 }
 
 // TestAFailingJobRepeatsLittle: the log stops commands once for each stretch of lines of
@@ -140,9 +137,7 @@ func TestAFailingJobRepeatsLittle(t *testing.T) {
 			t.Errorf("%q: got in %d lines of the log and %d errors, want %d:\n%s\n%s", text, got[0], got[1], want, e.Stdout, e.Stderr)
 		}
 	}
-	if n := strings.Count(e.Summary, "state-key"); n != 1 {
-		t.Errorf("the page names state-key %d times, want once:\n%s", n, e.Summary)
-	}
+	assert.Check(t, is.Equal(strings.Count(e.Summary, "state-key"), 1), "how often the page names state-key:\n%s", e.Summary)
 }
 
 // TestAFixIsTakenTheAdvisedWay: after a script was fixed and pushed, `resume: ID` completes the

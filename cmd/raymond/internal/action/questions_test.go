@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -78,9 +81,7 @@ func TestAnAnswerContinuesTheRun(t *testing.T) {
 	first.WantOutputs(t, "status", "suspended", "resumable", "true")
 	q := s.question(7)
 	for _, want := range []string{"Question 1", "Shall I go on?", "`/raymond yes`", "`/raymond no`", "`/raymond 1 yes`"} {
-		if !strings.Contains(q.Body, want) {
-			t.Errorf("question: got\n%s\nwant %q in it", q.Body, want)
-		}
+		assert.Check(t, is.Contains(q.Body, want), "question")
 	}
 	second := s.says(2, 7, "ann", "/raymond YES").do(0)
 	second.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", first.Outputs["workflow-id"])

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -45,17 +46,13 @@ func TestADeadlineStartsTheWorkflowAgain(t *testing.T) {
 	first := s.job(1, limits...).on("issues", issue).do(0)
 	first.WantOutputs(t, "status", "suspended", "resumable", "true")
 	one := sitetest.Dispatch{File: "agent.yml", Ref: "main", Inputs: map[string]string{"raymond-key": "agent-build.issue-7"}}
-	if d := cmp.Diff([]sitetest.Dispatch{one}, s.forge.Dispatches()); d != "" {
-		t.Fatalf("starts of the workflow (-want +got):\n%s", d)
-	}
+	assert.Assert(t, is.DeepEqual(s.forge.Dispatches(), []sitetest.Dispatch{one}), "starts of the workflow")
 	if !strings.Contains(first.Summary, "started again") || !strings.Contains(first.Summary, "1 of 1") {
 		t.Errorf("summary: got %q, want that the workflow was started again", first.Summary)
 	}
 	s.dispatched(2, one.Inputs["raymond-key"], limits...).do(0).
 		WantOutputs(t, "status", "suspended", "workflow-id", first.Outputs["workflow-id"])
-	if got := len(s.forge.Dispatches()); got != 1 {
-		t.Errorf("starts of the workflow after a continuation: got %d, want the one", got)
-	}
+	assert.Check(t, is.Equal(len(s.forge.Dispatches()), 1), "starts of the workflow after a continuation: want the one")
 	all := s.forge.Checkpoints(t, nil)
 	if p := all[len(all)-1].Run.Progress; p.Continuations != 1 || p.Continuing != state.TooOften {
 		t.Errorf("progress: got %+v, want 1 continuation, and that this is often enough", p)
@@ -67,9 +64,7 @@ func TestADeadlineStartsTheWorkflowAgain(t *testing.T) {
 		t.Errorf("manifest: got %+v, want the issue that the run is about", m)
 	}
 	s.job(3, limits...).on("issues", issue).do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
-	if got := len(s.forge.Dispatches()); got != 2 {
-		t.Errorf("starts of the workflow after somebody else has resumed the run: got %d, want 2", got)
-	}
+	assert.Check(t, is.Equal(len(s.forge.Dispatches()), 2), "starts of the workflow after somebody else has resumed the run")
 }
 
 // TestAForgeThatRefusesToStartTheWorkflow is asked once, and told of once, with what would help.
@@ -172,9 +167,7 @@ func TestACheckoutThatIsNotTrustedStaysSo(t *testing.T) {
 	comment := "{" + inPrivate + `,"action":"created","sender":{"login":"eve","type":"User"},"issue":{"number":8},"comment":{"id":5,"body":"go"}}`
 	s.job(1, append(untilDeadline, "allow-actors", "eve")...).on("issue_comment", comment).with("anthropic-api-key", "k").do(0)
 	dispatch := s.forge.Dispatches()
-	if len(dispatch) != 1 {
-		t.Fatalf("starts of the workflow: got %+v, want one", dispatch)
-	}
+	assert.Equal(t, len(dispatch), 1, "starts of the workflow: got %+v, want one", dispatch)
 	s.dispatched(2, dispatch[0].Inputs["raymond-key"]).with("anthropic-api-key", "k").do(0).WantOutputs(t, "status", "completed")
 	all := s.forge.Checkpoints(t, nil)
 	if !all[len(all)-1].Manifest.Untrusted {

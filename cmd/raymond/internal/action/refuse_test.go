@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -96,12 +98,8 @@ func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/START.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nprices: {x: {input: 1, output: 1}}\n")
 	first := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "workflow", "talk", "anthropic-api-key", "sk-ant-test-key-0123", "key", "first")
 	first.do(0)
-	if err := os.MkdirAll(filepath.Join(first.Root, "elsewhere"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(first.Root, "elsewhere"), os.DirFS(filepath.Join(repo, "wf"))); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Join(first.Root, "elsewhere"), 0o755))
+	assert.NilError(t, os.CopyFS(filepath.Join(first.Root, "elsewhere"), os.DirFS(filepath.Join(repo, "wf"))))
 	for name, tt := range map[string]struct {
 		inputs []string
 		want   problem.Class

@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -34,14 +37,10 @@ func (s *scene) report() (a artifactstest.Stored, file, html string) {
 		s.t.Fatalf("report: got %v, %v, want an archive of one file", r, err)
 	}
 	f, err := r.File[0].Open()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	defer f.Close()
 	data, err := io.ReadAll(f)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	return all[0], r.File[0].Name, string(data)
 }
 
@@ -58,9 +57,7 @@ func TestAReportIsStored(t *testing.T) {
 		t.Errorf("got %q with %q", stored.Name, file)
 	}
 	for part, want := range map[string]bool{`id="timeline"`: true, `id="e2"`: true, "they say ***": true, "a-secret-of-many-letters": false} {
-		if strings.Contains(html, part) != want {
-			t.Errorf("report: %q in it: got %v, want %v", part, !want, want)
-		}
+		assert.Check(t, is.Equal(strings.Contains(html, part), want), "report: %q in it: got %v, want %v", part, !want, want)
 	}
 	link := fmt.Sprintf("[`%s`](https://example.test/o/r/actions/runs/1/artifacts/%d)", stored.Name, stored.ID)
 	comments := s.forge.Talk.By(7, sitetest.JobsAccount)
@@ -68,9 +65,7 @@ func TestAReportIsStored(t *testing.T) {
 		t.Errorf("got the summary\n%s\nand the comments %v\nwant the link %s in both", e.Summary, comments, link)
 	}
 	j.post()
-	if n := len(s.reports()); n != 1 {
-		t.Errorf("after the post part: got %d reports, want the one", n)
-	}
+	assert.Check(t, is.Equal(len(s.reports()), 1), "reports after the post part: want the one")
 }
 
 // TestALaterStepReplacesTheReport of the run that it has resumed.
@@ -125,12 +120,8 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 			j.Payload = "{" + c.payload + "}"
 			e := j.do(0)
 			j.post()
-			if got := len(s.reports()) == 1; got != c.want {
-				t.Errorf("report: got %v, want %v", got, c.want)
-			}
-			if got := e.Says("warning", "report: true", "anybody may read"); got != c.warns {
-				t.Errorf("warning: got %v, want %v\n%v", got, c.warns, e)
-			}
+			assert.Check(t, is.Equal(len(s.reports()) == 1, c.want), "report")
+			assert.Check(t, is.Equal(e.Says("warning", "report: true", "anybody may read"), c.warns), "warning:\n%v", e)
 		})
 	}
 }
@@ -163,7 +154,5 @@ func TestAReportThatCantBeStored(t *testing.T) {
 	e := s.talks(1).do(0) // the claim can't be deleted either
 	e.WantOutputs(t, "status", "completed")
 	e.WantSays(t, "notice", "the report of the run could not be stored")
-	if !strings.Contains(e.Summary, "The report of the run could not be stored") {
-		t.Errorf("summary: got\n%s\nwant it said", e.Summary)
-	}
+	assert.Check(t, is.Contains(e.Summary, "The report of the run could not be stored"), "summary")
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -28,13 +31,9 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	j := s.again(1, 2)
 	e := j.do(0)
 	for _, name := range []string{"workflow-id", "status", "outcome", "result", "cost-usd", "iterations", "agents", "resumable", "state-artifact"} {
-		if e.Outputs[name] != first.Outputs[name] {
-			t.Errorf("output %s: got %q, want %q as in the first attempt", name, e.Outputs[name], first.Outputs[name])
-		}
+		assert.Check(t, is.Equal(e.Outputs[name], first.Outputs[name]), "output %s: want it as in the first attempt", name)
 	}
-	if got := sitetest.Read(j.T, filepath.Join(j.Work, "made.txt")); got != "made\n" {
-		t.Errorf("made.txt: got %q, want the work of the first attempt", got)
-	}
+	assert.Check(t, is.Equal(sitetest.Read(j.T, filepath.Join(j.Work, "made.txt")), "made\n"), "made.txt: want the work of the first attempt")
 	if events := sitetest.Read(j.T, e.Outputs["events-file"]); strings.Count(events, `"run_finished"`) != 1 {
 		t.Errorf("events: got %s, want those of the first attempt", events)
 	}
@@ -42,9 +41,7 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	if !strings.Contains(e.Summary, "MIDDLE") || !strings.Contains(e.Summary, "all done") {
 		t.Errorf("summary: got %q, want that of the run", e.Summary)
 	}
-	if n := len(s.forge.All()); n != 1 {
-		t.Errorf("artifacts: got %d, want none but the first attempt's", n)
-	}
+	assert.Check(t, is.Equal(len(s.forge.All()), 1), "artifacts: want none but the first attempt's")
 	s.wantDone("start middle end")
 	s.job(2).do(0)
 	s.wantDone("start middle end start middle end")
@@ -86,20 +83,14 @@ func TestWhatChangedWorkflowDecides(t *testing.T) {
 	conflict := problem.ExitCodes[problem.ClassConflict]
 	s.job(2, "changed-workflow", "refuse", "max-iterations", "9").do(conflict).WantSays(t, "error", `"START.sh"`, "changed-workflow: take")
 	middle, gone := filepath.Join(s.repo, "wf/MIDDLE.sh"), filepath.Join(s.repo, "wf/GONE.sh")
-	if err := os.Rename(middle, gone); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Rename(middle, gone))
 	s.job(3, "max-iterations", "9").do(conflict).WantSays(t, "error", "MIDDLE.sh", "is gone")
-	if err := os.Rename(gone, middle); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Rename(gone, middle))
 	e := s.job(4, "max-iterations", "9", "input", "second", "meta", "color=blue").do(0)
 	e.WantOutputs(t, "workflow-id", first.Outputs["workflow-id"], "result", "changed blue")
 	e.WantSays(t, "warning", "input is not taken", "resume: never")
 	e.WantSays(t, "notice", "meta has changed", "color")
 	e.WantSays(t, "notice", "changed-workflow: take", `"START.sh"`)
-	if plain := strings.ReplaceAll(e.Summary, `\`, ""); !strings.Contains(plain, "has changed since it began") {
-		t.Errorf("summary: got %q, want it to say that the workflow has changed", plain)
-	}
+	assert.Check(t, is.Contains(strings.ReplaceAll(e.Summary, `\`, ""), "has changed since it began"), "summary: want it to say that the workflow has changed")
 	s.wantDone("start middle")
 }

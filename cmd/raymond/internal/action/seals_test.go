@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -68,9 +71,7 @@ func (a alteration) do(t *testing.T, dir, id string) {
 		}
 		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }
 
 var alterations = map[string]alteration{
@@ -102,9 +103,7 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 				t.Fatalf("post part: got %v, want exit code %d", e, problem.ExitCodes[problem.ClassDenied])
 			}
 			e.WantSays(t, "error", "denied: ", strings.TrimPrefix(filepath.Base(a.file), "ID"), "altered since this step wrote it; ")
-			if after := len(s.forge.Checkpoints(t, nil)); after != before {
-				t.Errorf("checkpoints: got %d, want the %d that the main part stored", after, before)
-			}
+			assert.Check(t, is.Equal(len(s.forge.Checkpoints(t, nil)), before), "checkpoints: want those that the main part stored")
 		})
 	}
 }
@@ -135,7 +134,5 @@ func TestAfterADenialNothingIsLeft(t *testing.T) {
 	if got := j.conversations(); len(got) != 0 {
 		t.Errorf("conversations: got %v, want none", got)
 	}
-	if after := s.forge.Checkpoints(t, nil); len(after) != 1 {
-		t.Errorf("checkpoints: got %d, want the one that the main part stored", len(after))
-	}
+	assert.Check(t, is.Equal(len(s.forge.Checkpoints(t, nil)), 1), "checkpoints: want the one that the main part stored")
 }

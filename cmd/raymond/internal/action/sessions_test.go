@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -19,9 +22,7 @@ func (j *bareJob) conversations() []string {
 	var all []string
 	for _, folder := range []string{filepath.Join(j.Env["HOME"], ".claude"), filepath.Join(j.Temp, "raymond", "*", "clis", "claude"), filepath.Join(j.Inputs["state-dir"], "*", "*", "*", "clis", "claude")} {
 		found, err := filepath.Glob(filepath.Join(folder, "projects", "*", "*.jsonl"))
-		if err != nil {
-			j.T.Fatal(err)
-		}
+		assert.NilError(j.T, err)
 		all = append(all, found...)
 	}
 	return all
@@ -40,9 +41,7 @@ func (s *scene) talks(run int64, inputs ...string) *bareJob {
 func (j *bareJob) post() ended {
 	j.T.Helper()
 	e := j.end(j.command("action-post"))
-	if e.Code != 0 {
-		j.T.Errorf("post part: got %v, want success", e)
-	}
+	assert.Check(j.T, is.Equal(e.Code, 0), "post part: got %v, want success", e)
 	return e
 }
 
@@ -59,9 +58,7 @@ func TestPostRemovesConversations(t *testing.T) {
 	first.Site.Write(theirs, "theirs\n")
 	first.do(problem.ExitCodes[problem.ClassOverLimit])
 	own := slices.DeleteFunc(first.conversations(), func(path string) bool { return path == theirs })
-	if len(own) != 1 {
-		t.Fatalf("conversations after the main part: got %v, want one besides %s", own, theirs)
-	}
+	assert.Equal(t, len(own), 1, "conversations after the main part: got %v, want one besides %s", own, theirs)
 	beside := strings.TrimSuffix(own[0], ".jsonl")
 	first.Site.Write(filepath.Join(beside, "subagents", "x.jsonl"), "x")
 	first.post()
@@ -75,9 +72,7 @@ func TestPostRemovesConversations(t *testing.T) {
 		t.Fatalf("conversations of the run that is resumed: got %v, want its own and %s", got, theirs)
 	}
 	second.post()
-	if got := second.conversations(); !slices.Equal(got, []string{theirs}) {
-		t.Errorf("after the post part of the run that went on: got %v, want %s", got, theirs)
-	}
+	assert.Check(t, is.DeepEqual(second.conversations(), []string{theirs}), "after the post part of the run that went on: want %s", theirs)
 
 	open := s.public(3, "max-iterations", "1", "key", "open")
 	open.do(problem.ExitCodes[problem.ClassOverLimit])
@@ -108,9 +103,7 @@ func TestConversationsThatStay(t *testing.T) {
 			t.Fatalf("%s: got %v, want exit code %d", name, e, c.code)
 		}
 		before := j.conversations()
-		if len(before) != 1 {
-			t.Fatalf("%s: conversations: got %v, want one", name, before)
-		}
+		assert.Equal(t, len(before), 1, "%s: conversations: got %v, want one", name, before)
 		j.end(j.command("action-post"))
 		if got := j.conversations(); !slices.Equal(got, before) {
 			t.Errorf("%s: conversations after the post part: got %v, want %v", name, got, before)

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -55,9 +58,7 @@ func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
 	for i, u := range uses {
 		job(2, u, "max-iterations", "9").do(0).WantOutputs(t, "status", "completed", "workflow-id", ids[i])
 	}
-	if n := strings.Count(s.done(), "start"); n != len(uses) {
-		t.Errorf("first states: got %d, want one for each of the %d runs", n, len(uses))
-	}
+	assert.Check(t, is.Equal(strings.Count(s.done(), "start"), len(uses)), "first states: want one for each run")
 }
 
 // TestACalledWorkflowNamesAKey: two calls of it can't be told apart.
@@ -108,9 +109,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 			t.Fatalf("post of %s: got %v stored, want one checkpoint under its own key", name, names(added))
 		}
 		keys, err := checkpoint.ParseKeys(secrets[name])
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		if got := sitetest.ReadStored(t, added[0], keys).Manifest; got.Key != name || !strings.HasPrefix(got.WorkflowID, name+"-") {
 			t.Errorf("post of %s: got the key %q and the run %s, want its own", name, got.Key, got.WorkflowID)
 		}

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
 )
@@ -44,8 +47,6 @@ func TestTracesOfJobs(t *testing.T) {
 	}
 	s.wantDone(strings.Join(attempts, " "))
 	for _, h := range c.Headers() {
-		if h.Get("X-Key") != "0123456789abcdef" {
-			t.Errorf("headers of a request: %v", h)
-		}
+		assert.Check(t, is.Equal(h.Get("X-Key"), "0123456789abcdef"), "headers of a request: %v", h)
 	}
 }

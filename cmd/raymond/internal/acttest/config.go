@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
@@ -52,9 +54,7 @@ type machine struct {
 func newMachine(t testing.TB) *machine {
 	t.Helper()
 	root, err := os.MkdirTemp("", "acttest-") //nolint:usetesting // paths of sockets are bounded, and a test's name is long
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	m := &machine{t: t, root: root}
 	t.Cleanup(m.remove)
 	m.write("home/.config/act/actrc", "")
@@ -66,12 +66,8 @@ func (m *machine) path(name string) string { return filepath.Join(m.root, filepa
 
 func (m *machine) write(name, text string) string {
 	m.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(m.path(name)), 0o700); err != nil {
-		m.t.Fatal(err)
-	}
-	if err := os.WriteFile(m.path(name), []byte(text), 0o600); err != nil {
-		m.t.Fatal(err)
-	}
+	assert.NilError(m.t, os.MkdirAll(filepath.Dir(m.path(name)), 0o700))
+	assert.NilError(m.t, os.WriteFile(m.path(name), []byte(text), 0o600))
 	return m.path(name)
 }
 
@@ -83,9 +79,7 @@ func (m *machine) table(name string, values map[string]string) string {
 		values = map[string]string{}
 	}
 	data, err := json.Marshal(values)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	assert.NilError(m.t, err)
 	return m.write(name, string(data))
 }
 
@@ -141,9 +135,7 @@ func freePort(t testing.TB) string {
 		if err != nil {
 			continue // it is taken
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, l.Close())
 		return port
 	}
 	t.Fatal("no port is free")

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
@@ -56,7 +58,5 @@ func (m *machine) remove() {
 		}
 		return nil
 	})
-	if err := os.RemoveAll(m.root); err != nil {
-		m.t.Errorf("remove the machine: %v", err)
-	}
+	assert.Check(m.t, os.RemoveAll(m.root), "remove the machine")
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/cmd/shim"
 	"github.com/raymond-action/raymond-action/internal/installtest"
@@ -60,21 +61,15 @@ func Release(t testing.TB, program string) string {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "action.yml"), action, 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(dir, "cmd", "shim"), shim.Files); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
+	assert.NilError(t, os.CopyFS(filepath.Join(dir, "cmd", "shim"), shim.Files))
 	name := "raymond-" + runtime.GOOS + "-" + runtime.GOARCH
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
 	shipped := filepath.Join(dir, "cmd", "shim", "bin", name)
 	data, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	installtest.WriteProgram(t, shipped, string(data))
 	return dir
 }
@@ -83,9 +78,7 @@ func Release(t testing.TB, program string) string {
 func Root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, ".github", "tools")); err == nil {
 			return dir

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -59,9 +62,7 @@ func TestWhichQuestionIsAnswered(t *testing.T) {
 		case to.question != nil:
 			got = fmt.Sprintf("%d: %s", to.question.Number, to.said)
 		}
-		if got != test.want {
-			t.Errorf("%q at minute %d: got %s, want %s", test.said, test.minute, got, test.want)
-		}
+		assert.Check(t, is.Equal(got, test.want), "%q at minute %d", test.said, test.minute)
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestBodiesFit: no body is longer than a forge accepts, and each begins with its marker,
@@ -15,9 +18,7 @@ func TestBodiesFit(t *testing.T) {
 			t.Errorf("body of %d bytes: got %d bytes, %.100q", len(says), len(got), got)
 		}
 	}
-	if got, want := Body("m", "\nsays\n\n", "last"), "m\nsays\n\nlast"; got != want {
-		t.Errorf("body: got %q, want %q", got, want)
-	}
+	assert.Check(t, is.Equal(Body("m", "\nsays\n\n", "last"), "m\nsays\n\nlast"), "body")
 	seen := map[string]bool{}
 	for _, identity := range [][]string{{"a", "b"}, {"ab", ""}, {"", "ab"}, {"ab"}, {"a", "b", ""}, {"1:a,", "b"}, {"-->", "b"}, {}} {
 		m := Marker(identity...)

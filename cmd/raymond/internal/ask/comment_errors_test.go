@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
@@ -94,9 +96,7 @@ func TestALateCreationLeavesNoTwin(t *testing.T) {
 		p := s.start()
 		p.Show(body("begun"))
 		s.wait(time.Minute)
-		if n := len(s.of(ours)); n != 2 {
-			t.Fatalf("comments before the end: got %d, want the late one and another", n)
-		}
+		assert.Equal(t, len(s.of(ours)), 2, "comments before the end: want the late one and another")
 		s.wantNoError(s.finish(p, "ended"))
 		s.wantOne("ended")
 	})

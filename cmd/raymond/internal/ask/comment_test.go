@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 )
 
@@ -56,9 +58,7 @@ func (s *scene) wantOne(text string) job.Remark {
 
 func (s *scene) wantNoError(err error) {
 	s.Helper()
-	if err != nil {
-		s.Errorf("Finish: got %v, want no error\nasked: %q", err, s.asked)
-	}
+	assert.Check(s, err, "Finish\nasked: %q", s.asked)
 }
 
 // TestLongRunsAreToldOfLessOften: hours with a new text every second take few of the

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -27,9 +30,7 @@ func asking(agents ...string) *state.Run {
 // questions are open.
 func TestAnswersFindTheirQuestion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a=b")
-	if err := os.WriteFile(file, []byte("two\nlines\r\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte("two\nlines\r\n"), 0o600))
 	text := func(values ...string) Given {
 		var g Given
 		for _, v := range values {
@@ -71,8 +72,6 @@ func TestAnswersFindTheirQuestion(t *testing.T) {
 			}
 			continue
 		}
-		if got != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		assert.Check(t, is.Equal(got, c.want), name)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -167,9 +170,7 @@ func TestWhatIsSaidOfRuns(t *testing.T) {
 		}
 		c.do(&f)
 		got := ask.OutlookOf(f)
-		if got.Text != c.want {
-			t.Errorf("%s:\n got %s\nwant %s", c.name, got.Text, c.want)
-		}
+		assert.Check(t, is.Equal(got.Text, c.want), c.name)
 		if want := c.want != "" && !strings.Contains(c.want, "obody can resume"); got.Resumable != want || strings.Count(got.Text, "`")%2 != 0 {
 			t.Errorf("%s: got resumable %t, want %t, and pairs of backticks", c.name, got.Resumable, want)
 		}
@@ -195,9 +196,7 @@ func TestAFailureSaysWhatHelps(t *testing.T) {
 	} {
 		run := &state.Run{Agents: []*state.Agent{&c.agent}, Options: state.Options{MaxAgents: 4}}
 		f := ask.Facts{Status: state.Failed, WorkflowID: "w", Kept: ask.Stored, Cure: report.CureOf(run), RefusesChanges: c.refuses}
-		if got := ask.OutlookOf(f).Text; got != want {
-			t.Errorf("%s:\n got %q\nwant %q", c.agent.Failure.Message, got, want)
-		}
+		assert.Check(t, is.Equal(ask.OutlookOf(f).Text, want), c.agent.Failure.Message)
 	}
 }
 
@@ -208,8 +207,6 @@ func TestHasNoSchedule(t *testing.T) {
 		"on: schedule": false, "on: [push, schedule]": false, "on: {schedule: [{cron: '0 * * * *'}]}": false,
 		"": false, "on: [": false,
 	} {
-		if got := ask.HasNoSchedule([]byte("jobs: {}\n" + file)); got != want {
-			t.Errorf("%q: got %v, want %v", file, got, want)
-		}
+		assert.Check(t, is.Equal(ask.HasNoSchedule([]byte("jobs: {}\n"+file)), want), "%q", file)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/state"
@@ -239,9 +242,7 @@ func TestTheCommentNamesTheStatesThatMayFollow(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{"\nThe state `NEXT.sh` follows.\n", "; then `LATE.md` follows."} {
-			if !strings.Contains(f.all[0].Body, want) {
-				t.Errorf("got %q, want %q in it", f.all[0].Body, want)
-			}
+			assert.Check(t, is.Contains(f.all[0].Body, want))
 		}
 	})
 }

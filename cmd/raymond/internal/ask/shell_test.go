@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -75,9 +78,7 @@ func (s *seat) got() string {
 
 func (s *seat) want(what, got, want string) {
 	s.Helper()
-	if got != want {
-		s.Errorf("%s: got %q, want %q", what, got, want)
-	}
+	assert.Check(s, is.Equal(got, want), what)
 }
 
 const help = "Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n"
@@ -153,9 +154,7 @@ func TestAnswersOfFlagsComeFirst(t *testing.T) {
 		var shown screen
 		p := NewShell(updates, NewTerminal(strings.NewReader(""), &shown, strings.ToLower))
 		p.Open(asking("main"))
-		if got := shown.since(); got != "" {
-			t.Errorf("got %q on the terminal, want nothing", got)
-		}
+		assert.Check(t, is.Equal(shown.since(), ""), "what is on the terminal")
 		p.Close()
 	})
 	p := NewShell(updates, nil)

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -31,16 +34,10 @@ jobs:
 // and names the same key.
 func TestSuccessor(t *testing.T) {
 	example, err := os.ReadFile("../../../../examples/resume-across-jobs/workflow.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	green := ask.Ending{Job: "begin", Key: "survey-main", Status: state.Suspended}
-	if got := ask.Successor(example, green); got != "go-on" {
-		t.Errorf("the example: got %q, want go-on", got)
-	}
-	if got := ask.Successor(example, ask.Ending{Job: "go-on", Key: "survey-main", Status: state.Suspended}); got != "" {
-		t.Errorf("the example's second job: got %q, want none", got)
-	}
+	assert.Check(t, is.Equal(ask.Successor(example, green), "go-on"), "the example")
+	assert.Check(t, is.Equal(ask.Successor(example, ask.Ending{Job: "go-on", Key: "survey-main", Status: state.Suspended}), ""), "the example's second job")
 	same := "k-${{github.ref}}"
 	for _, c := range []struct {
 		needs, condition, key string
@@ -58,14 +55,10 @@ func TestSuccessor(t *testing.T) {
 		{"one", "always() && x", same, state.Cancelled, true, "two"},
 	} {
 		file := strings.NewReplacer("NEEDS", c.needs, "CONDITION", c.condition, "KEY", c.key).Replace(threeJobs)
-		if got := ask.Successor([]byte(file), ask.Ending{Job: "one", Key: "k-refs/heads/main", Status: c.status, IsRed: c.isRed}); got != c.want {
-			t.Errorf("%+v: got %q, want %q", c, got, c.want)
-		}
+		assert.Check(t, is.Equal(ask.Successor([]byte(file), ask.Ending{Job: "one", Key: "k-refs/heads/main", Status: c.status, IsRed: c.isRed}), c.want), "%+v", c)
 	}
 	for _, file := range []string{"", "jobs: [", "jobs:\n  \"`x\":\n    needs: one\n"} {
-		if got := ask.Successor([]byte(file), green); got != "" {
-			t.Errorf("%q: got %q, want none", file, got)
-		}
+		assert.Check(t, is.Equal(ask.Successor([]byte(file), green), ""), "%q", file)
 	}
 }
 
@@ -97,9 +90,7 @@ jobs:
 	} {
 		text := strings.NewReplacer("KEY", c.key, "TWO", c.two).Replace(file)
 		e := ask.Ending{Job: "one", Key: c.given, Status: state.Suspended}
-		if got := ask.Successor([]byte(text), e); got != c.want {
-			t.Errorf("%+v: got %q, want %q", c, got, c.want)
-		}
+		assert.Check(t, is.Equal(ask.Successor([]byte(text), e), c.want), "%+v", c)
 	}
 }
 
@@ -126,8 +117,6 @@ jobs:
 		{[]report.Wait{wait(state.ForJob, "other")}, "some"},
 	} {
 		e := ask.Ending{Job: "one", Key: "k", Status: state.Suspended, Waits: c.waits}
-		if got := ask.Successor([]byte(file), e); got != c.want {
-			t.Errorf("%+v: got %q, want %q", c.waits, got, c.want)
-		}
+		assert.Check(t, is.Equal(ask.Successor([]byte(file), e), c.want), "%+v", c.waits)
 	}
 }

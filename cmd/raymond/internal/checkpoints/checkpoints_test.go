@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
@@ -59,12 +61,8 @@ func talk(t *testing.T, shot *Snapshot, text string, size int64) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // unpack unpacks a checkpoint into a folder, and removes it.
@@ -72,18 +70,14 @@ func unpack(t *testing.T, w made) (checkpoint.Manifest, string) {
 	t.Helper()
 	defer w.remove()
 	f, err := os.Create(filepath.Join(t.TempDir(), "c.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
 	if _, err := io.Copy(f, io.NewSectionReader(w.archive, 0, w.Size)); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: w.Size, Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return m, dir
 }
 
@@ -114,9 +108,7 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	}
 	shot.Last = true
 	w, err := s.write(t.Context(), shot)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	m, names := read(t, w)
 	if !slices.Equal(names, []string{"state.json"}) || len(m.Transcripts) != 0 {
 		t.Errorf("stored: got %v with %v, want the state alone", names, m.Transcripts)
@@ -178,9 +170,7 @@ func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
 		talk(t, shot, "said\n", 5)
 		shot.Last = true
 		w, err := s.write(t.Context(), shot)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		m, names := read(t, w)
 		want := []string{"state.json"}
 		if !isOpen {
@@ -203,19 +193,11 @@ func TestLogsAreStoredAsTheyWere(t *testing.T) {
 	t.Parallel()
 	shot := shotIn(t.TempDir())
 	write(t, filepath.Join(shot.dir, "logs", "main", "1.log"), "log")
-	if err := os.Symlink("/etc/passwd", filepath.Join(shot.dir, "logs", "link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(shot.dir, "logs", "huge"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(filepath.Join(shot.dir, "logs", "huge"), maxLogs+1); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Symlink("/etc/passwd", filepath.Join(shot.dir, "logs", "link")))
+	assert.NilError(t, os.WriteFile(filepath.Join(shot.dir, "logs", "huge"), nil, 0o600))
+	assert.NilError(t, os.Truncate(filepath.Join(shot.dir, "logs", "huge"), maxLogs+1))
 	parts, err := shot.logs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	got := map[string]int64{}
 	for _, p := range parts {
 		got[p.Name] = p.Size
@@ -235,9 +217,7 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 		{ID: "main", Dir: "/a", Stack: []state.Frame{{Dir: "/b"}, {Dir: "/run"}, {}}}, {ID: "main_w1", Dir: "/a"},
 	}}
 	shot, err := Take(run, dir, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	write(t, log, "one\ntwo\n")
 	if shot.events.Size != 4 || shot.Last {
 		t.Errorf("got %d bytes of events, last %v; want 4, and not the last", shot.events.Size, shot.Last)
@@ -270,9 +250,7 @@ func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
 	shot, err := Take(run, t.TempDir(), map[string]runner.Agent{
 		protocol.BackendClaude: keeping{paths: map[string]string{"": "/c"}}, protocol.BackendCodex: keeping{paths: map[string]string{"thread": "/x"}},
 	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	want := []checkpoint.Transcript{{Session: session, Backend: "claude", Dir: "/run"}, {Session: other, Backend: "codex", CLIID: "thread", Dir: "/a"}}
 	if !reflect.DeepEqual(shot.manifest.Transcripts, want) {
 		t.Errorf("transcripts: got %+v, want %+v", shot.manifest.Transcripts, want)
@@ -295,13 +273,9 @@ func TestClearRemovesWhatWasHalfMade(t *testing.T) {
 	} {
 		write(t, filepath.Join(dir, name), "x")
 	}
-	if err := Clear(dir); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, Clear(dir))
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	var left []string
 	for _, e := range entries {
 		left = append(left, e.Name())

@@ -12,6 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -112,9 +115,7 @@ func TestTheFirstHasTheKey(t *testing.T) {
 		}
 		select {
 		case why := <-second.Asked():
-			if want := `a conflict about the key "k"`; why != want {
-				t.Errorf("the run is to end because of %q, want %q", why, want)
-			}
+			assert.Check(t, is.Equal(why, `a conflict about the key "k"`), "why the run is to end")
 		default:
 			t.Error("the run is not asked to end")
 		}
@@ -188,9 +189,7 @@ func TestAKeyThatIsTakenLater(t *testing.T) {
 				t.Error("the first, after somebody took its key: got no error, want a conflict")
 			}
 		}
-		if len(first.Asked()) != 1 {
-			t.Errorf("the run is asked to end %d times, want once", len(first.Asked()))
-		}
+		assert.Check(t, is.Equal(len(first.Asked()), 1), "times that the run is asked to end")
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
@@ -72,9 +74,7 @@ func (p *past) take(folds bool, f func(*state.Step)) {
 	if folds {
 		save = func() error { return p.file.Fold(p.run, d, nil) }
 	}
-	if err := save(); err != nil {
-		p.t.Fatal(err)
-	}
+	assert.NilError(p.t, save())
 }
 
 // stored makes a checkpoint of the run and returns the folder of its files, and the notes.
@@ -86,14 +86,10 @@ func (p *past) stored(seals *seal.Seals, between func()) (checkpoint.Manifest, s
 	agents := map[string]runner.Agent{protocol.BackendClaude: keeping{paths: map[string]string{"": filepath.Join(o.Temp, "talk")}}}
 	write(p.t, filepath.Join(o.Temp, "talk"), "said")
 	shot, err := Take(p.run, p.dir, agents, seals)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	assert.NilError(p.t, err)
 	between()
 	w, err := New(o).write(p.t.Context(), shot)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	assert.NilError(p.t, err)
 	m, dir := unpack(p.t, w)
 	return m, dir, w.notes
 }
@@ -108,9 +104,7 @@ func steps(t *testing.T, from string) []int {
 	}
 	var list []int
 	for step, err := range state.ReadHistory(from, "k-12345678") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		list = append(list, step.After().Progress.Seq)
 	}
 	return list
@@ -146,13 +140,9 @@ func TestAnAlteredHistoryStays(t *testing.T) {
 	for _, altered := range []bool{false, true} {
 		root := t.TempDir()
 		key, err := seal.NewKey("token", "step")
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		seals, err := seal.New(root, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		p := newPast(t, seals, root, 5)
 		_, dir, notes := p.stored(seals, func() {
 			if !altered {
@@ -160,9 +150,7 @@ func TestAnAlteredHistoryStays(t *testing.T) {
 			}
 			file := p.dir + ".journal"
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			write(t, file, strings.Replace(string(data), `"tag":"goto"`, `"tag":"GOTO"`, 1))
 		})
 		_, err = os.Stat(filepath.Join(dir, "state.history"))

@@ -4,14 +4,14 @@ import (
 	"os/exec"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
 func TestProcessesAreToldApart(t *testing.T) {
 	over := exec.Command("true")
-	if err := over.Run(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, over.Run())
 	for name, c := range map[string]struct {
 		edit         func(*slots.Process)
 		alive, known bool

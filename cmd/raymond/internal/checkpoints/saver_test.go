@@ -11,6 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/internal/forge"
@@ -110,9 +113,7 @@ func TestSavingNeverDelaysTheOwner(t *testing.T) {
 			if err != nil || event.SeqStored != 999 || event.Error != "" {
 				t.Errorf("%v: Final = %+v, %v", takes, event, err)
 			}
-			if d.most != 1 {
-				t.Errorf("%v: %d saves at once", takes, d.most)
-			}
+			assert.Check(t, is.Equal(d.most, 1), "%v: saves at once", takes)
 			if !slices.Equal(d.images, append(begun, 999)) && takes < time.Minute {
 				t.Errorf("%v: saved %v, began %v", takes, d.images, begun)
 			}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -37,9 +39,7 @@ func served(t *testing.T, server *artifactstest.Server) Options {
 	r, err := artifacts.NewRuntime(artifacts.Options{
 		URL: server.URL, Token: artifactstest.Token(1), Calls: forge.Calls{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	o.Service, o.Query = r, slots.Query{Key: key, Job: slots.Job{RunID: 1}}
 	return o
 }
@@ -72,9 +72,7 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 			there := artifacts.Artifact{Name: (slots.Place{Key: key}).Names()[1]}
 			there.ID = server.Put(artifactstest.Stored{Run: 1, Name: there.Name, Content: []byte("of before")})
 			if c.begin != nil {
-				if err := c.begin(s, there); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, c.begin(s, there))
 				if noted, err := ReadChain(o.Dir); err != nil || noted.Generation != max(0, c.want-1) {
 					t.Errorf("noted: got %+v, %v; want generation %d", noted, err, max(0, c.want-1))
 				}
@@ -109,9 +107,7 @@ func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
 	server := artifactstest.New(t)
 	o := served(t, server)
 	s := New(o)
-	if err := s.Begin(nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.Begin(nil))
 	lost := errors.New("lost")
 	s.SetCheck(func(context.Context) error { return lost })
 	if _, err := s.Save(t.Context(), shotIn(o.Dir)); !errors.Is(err, lost) || len(server.Requests()) > 0 {

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -58,9 +61,7 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 	n := NewTalks(file, nil)
 	n.AddPlaced(clis[protocol.BackendClaude], runner.Conversation{ID: ids[0], Dir: t.TempDir()})
 	placed, err := transcripts.MarkOf(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	want := []Own{{ID: ids[0], Backend: protocol.BackendClaude, Placed: &placed}}
 	told := 0
 	b := n.Wrap(prompted(func(func(runner.Progress)) {
@@ -84,9 +85,7 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if told != 6 {
-		t.Errorf("got %d prompts, want 6", told)
-	}
+	assert.Check(t, is.Equal(told, 6), "prompts")
 }
 
 // TestTheIDThatAnAgentTellsIsNoted as soon as it tells it, with the agent: the post part
@@ -160,9 +159,7 @@ func TestClearTalks(t *testing.T) {
 			var parts []checkpoint.Part
 			for i, id := range ids[:2] {
 				mark, err := transcripts.MarkOf(paths[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, err)
 				own = append(own, Own{ID: id})
 				if c.placed {
 					own[i].Placed = &mark
@@ -177,18 +174,12 @@ func TestClearTalks(t *testing.T) {
 				write(t, paths[0], c.speak)
 				write(t, paths[1], c.speak)
 			}
-			if failed := ClearTalks(clis, own, Chain{Sessions: left}, c.isUnstored); len(failed) > 0 {
-				t.Errorf("failed for %v", failed)
-			}
+			assert.Check(t, is.Len(ClearTalks(clis, own, Chain{Sessions: left}, c.isUnstored), 0), "failed for")
 			for i, path := range paths {
 				_, err := os.Lstat(path)
-				if stays := err == nil; stays != (c.stays || i == 2) {
-					t.Errorf("conversation %d: it stays: %v, want %v", i, stays, c.stays || i == 2)
-				}
+				assert.Check(t, is.Equal(err == nil, c.stays || i == 2), "conversation %d: it stays", i)
 			}
 		})
 	}
-	if failed := ClearTalks(agents.New(agents.Config{}), []Own{{ID: "../x"}}, Chain{}, true); !slices.Equal(failed, []string{"../x"}) {
-		t.Errorf("what is no session: got %v, want it among what failed", failed)
-	}
+	assert.Check(t, is.DeepEqual(ClearTalks(agents.New(agents.Config{}), []Own{{ID: "../x"}}, Chain{}, true), []string{"../x"}), "what is no session: want it among what failed")
 }

@@ -12,7 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -33,9 +34,7 @@ type machine struct {
 // newMachine has a home, a workspace and a temporary folder of the job.
 func newMachine(t *testing.T) *machine {
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	m := &machine{t: t, root: root}
 	for _, dir := range []string{"home", "work", "temp/_runner_file_commands", "temp/raymond", "bin"} {
 		m.folder(dir)
@@ -59,35 +58,27 @@ func (m *machine) path(name string) string { return filepath.Join(m.root, filepa
 
 func (m *machine) folder(name string) string {
 	m.t.Helper()
-	if err := os.MkdirAll(m.path(name), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	assert.NilError(m.t, os.MkdirAll(m.path(name), 0o755))
 	return m.path(name)
 }
 
 func (m *machine) file(name, data string) string {
 	m.t.Helper()
 	m.folder(filepath.Dir(name))
-	if err := os.WriteFile(m.path(name), []byte(data), 0o755); err != nil {
-		m.t.Fatal(err)
-	}
+	assert.NilError(m.t, os.WriteFile(m.path(name), []byte(data), 0o755))
 	return m.path(name)
 }
 
 func (m *machine) link(name, to string) {
 	m.t.Helper()
-	if err := os.Symlink(to, m.path(name)); err != nil {
-		m.t.Fatal(err)
-	}
+	assert.NilError(m.t, os.Symlink(to, m.path(name)))
 }
 
 // cages makes the cages of a run.
 func (m *machine) cages(wish options.Cage) *Cages {
 	m.t.Helper()
 	c, err := New(wish, m.at)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	assert.NilError(m.t, err)
 	m.t.Cleanup(c.Close)
 	return c
 }
@@ -116,9 +107,7 @@ func TestWhatIsWritable(t *testing.T) {
 	m.at.Dir = m.folder("work/sub")
 	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{"out", "~/.cache", m.path("shared")}})
 	want := []string{"clis/sessions", "home/.cache", "shared", "work/.git", "work/out", "work/sub"}
-	if d := cmp.Diff(want, m.short(c.policy.Writable)); d != "" {
-		t.Errorf("writable (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(m.short(c.policy.Writable), want), "writable")
 	if !slices.Contains(c.policy.Writable, c.own) || !slices.Contains(c.env, "TMPDIR="+c.own+"/tmp") || filepath.Dir(c.own) != m.path("temp") {
 		t.Errorf("own folder: got %q, writable %q and %q, want one below %s that TMPDIR names", c.own, c.policy.Writable, c.env, m.path("temp"))
 	}
@@ -169,16 +158,12 @@ func TestWhatIsReadable(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	want := []string{
 		"home/.aws/credentials", "home/.cargo/bin/x", "home/.local/lib/x", "home/.local/share/uv/tools/x", "home/.rustup/x", "home/app/node_modules/one/x", "home/ca.pem", "home/go/pkg/mod/cache/download/x",
 		"home/kit/lib/x", "home/ours/x", "runner/_work/_temp/_github_workflow/event.json", "runner/_work/_temp/b", "runner/_work/_tool/go/x", "runner/_work/r/r/sub/x", "runner/_work/r/r/x",
 	}
-	if d := cmp.Diff(want, slices.DeleteFunc(m.short(got), func(name string) bool { return strings.HasPrefix(name, "runner/_work/_temp/r-") })); d != "" {
-		t.Errorf("readable (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(slices.DeleteFunc(m.short(got), func(name string) bool { return strings.HasPrefix(name, "runner/_work/_temp/r-") }), want), "readable")
 }
 
 // TestTheHomeOfARun has links to what can be read of the real one, settings of git that are ours, and caches of its own.
@@ -199,12 +184,8 @@ func TestTheHomeOfARun(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff([]string{".config/gh/hosts.yml home/.config/gh/hosts.yml", ".npm home/.npm", ".rustup home/.rustup"}, links); d != "" {
-		t.Errorf("links of the home folder (-want +got):\n%s", d)
-	}
+	assert.NilError(t, err)
+	assert.Check(t, is.DeepEqual(links, []string{".config/gh/hosts.yml home/.config/gh/hosts.yml", ".npm home/.npm", ".rustup home/.rustup"}), "links of the home folder")
 	config, err := os.ReadFile(filepath.Join(home, ".gitconfig"))
 	if want := "[safe]\n\tdirectory = *\n[user]\n\tname = A \"B\"\n\temail = a@example.org\n"; err != nil || string(config) != want {
 		t.Errorf("git's settings: got %q, %v, want %q", config, err, want)
@@ -213,13 +194,9 @@ func TestTheHomeOfARun(t *testing.T) {
 		"npm_config_cache": "", "XDG_CONFIG_HOME": home + "/.config", "GOMODCACHE": home + "/go/pkg/mod", "GRADLE_USER_HOME": home + "/.gradle", "GOFLAGS": "-mod=mod -modcacherw",
 		"GOPROXY": "file://" + m.path("home/go/pkg/mod/cache/download") + ",https://proxy.example", "MAVEN_ARGS": "-Dmaven.repo.local=" + home + "/.m2/repository",
 	} {
-		if got := value(c.env, name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		assert.Check(t, is.Equal(value(c.env, name), want), name)
 	}
-	if said := strings.Join(m.lines, "\n"); !strings.Contains(said, "agents don't see ~/.m2/repository; input cage-write: ~/.m2/repository") {
-		t.Errorf("told: got %q, want the cache that is not seen", said)
-	}
+	assert.Check(t, is.Contains(strings.Join(m.lines, "\n"), "agents don't see ~/.m2/repository; input cage-write: ~/.m2/repository"), "told: want the cache that is not seen")
 }
 
 // TestFilesWithOtherNamesBecomeFilesOfTheirOwn, so that who writes them writes no cache of a package manager; those that have all
@@ -229,9 +206,7 @@ func TestFilesWithOtherNamesBecomeFilesOfTheirOwn(t *testing.T) {
 	for from, to := range map[string]string{"store/one": "work/node_modules/one", "work/a": "work/b", "store/pack": "work/.git/objects/pack"} {
 		m.file(from, "x")
 		m.folder(filepath.Dir(to))
-		if err := os.Link(m.path(from), m.path(to)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.Link(m.path(from), m.path(to)))
 	}
 	m.cages(on)
 	isSame := func(a, b string) bool {
@@ -276,21 +251,15 @@ func caged(t *testing.T, c *Cages, dir, script string) string {
 	t.Helper()
 	argv := []string{"/bin/bash", "-c", script}
 	e, err := c.Agent(dir).Enter(argv[0], cage.Mark(t.Name()+".1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer e.Close()
 	var out strings.Builder
 	cmd := exec.Cmd{
 		Path: cage.Program, Args: e.Arguments(argv), Dir: dir, Env: append([]string{"PATH=" + os.Getenv("PATH"), "WORK=" + dir}, c.Env()...),
 		ExtraFiles: []*os.File{e.File()}, Stdout: &out, Stderr: &out,
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Follow(); err != nil {
-		t.Error(err)
-	}
+	assert.NilError(t, cmd.Start())
+	assert.Check(t, e.Follow())
 	_ = cmd.Wait()
 	return out.String()
 }
@@ -318,9 +287,7 @@ func TestGitFolders(t *testing.T) {
 		"work/liar": nil, "work/forged": nil, "repo/sub": {"repo/.git/modules/sub"}, "repo/planted": nil, "linked": nil, "home": nil,
 	} {
 		got, _ := workspace.Folders(m.folder(dir))
-		if d := cmp.Diff(want, m.short(got)); d != "" {
-			t.Errorf("git folders of %s (-want +got):\n%s", dir, d)
-		}
+		assert.Check(t, is.DeepEqual(m.short(got), want), "git folders of %s", dir)
 	}
 }
 
@@ -340,9 +307,7 @@ func TestAgentsElsewhere(t *testing.T) {
 	c := m.cages(options.Cage{Mode: options.CageOn, Readable: []string{m.path("readable")}})
 	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "readable": false} {
 		w := c.Agent(m.folder(dir)).Policy().Writable
-		if got := slices.ContainsFunc(w, func(p string) bool { return cage.IsWithin(m.path(dir), p) }); got != want {
-			t.Errorf("an agent in %s: got it writable %v, want %v; %q", dir, got, want, w)
-		}
+		assert.Check(t, is.Equal(slices.ContainsFunc(w, func(p string) bool { return cage.IsWithin(m.path(dir), p) }), want), "writable for an agent in %s; %q", dir, w)
 	}
 	c.Agent(m.path("readable"))
 	if n := strings.Count(fmt.Sprint(m.lines), m.path("readable")); n != 1 || !strings.Contains(fmt.Sprint(c.Notes()), "input cage-write") {
@@ -385,9 +350,7 @@ func TestWhatIsNotHeldIsTold(t *testing.T) {
 	m.at.Guarded = []string{m.folder("work/action")}
 	notes := strings.Join(m.cages(on).Notes(), "\n")
 	for _, path := range []string{"work/state", "work/action"} {
-		if !strings.Contains(notes, m.path(path)) {
-			t.Errorf("notes: got %q, want %s named", notes, path)
-		}
+		assert.Check(t, is.Contains(notes, m.path(path)), "notes: want %s named", path)
 	}
 }
 
@@ -440,9 +403,7 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 	for part, want := range map[string]int{
 		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "169.254.169.254:80: addresses": 1, "add 127.0.0.1:5432 to input network": 1, "input cage-write": 1,
 	} {
-		if n := strings.Count(got, part); n != want {
-			t.Errorf("%q: got it %d times in %q, want %d", part, n, got, want)
-		}
+		assert.Check(t, is.Equal(strings.Count(got, part), want), "%q: times in %q", part, got)
 	}
 	for n := range 3 * maxLines {
 		c.told.refusedHost(fmt.Sprintf("%d.example", n))

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
@@ -13,15 +16,11 @@ import (
 // has made a link of it or one of this run does later; and a home folder that is a repository is not read for that.
 func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	in := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 	}
 	for _, dir := range []string{"home/.git", "home/.ssh", "home/.local/bin", "home/.local/share/keyrings", "home/work/later/bin", "temp", "own", "tools/bin"} {
 		must(os.MkdirAll(in(dir), 0o700))
@@ -50,8 +49,6 @@ func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 	link("home/work/later/bin", "home/.ssh")
 	link("home/work/later.pem", "home/.ssh/id")
 	for path, want := range map[string]bool{"home/.ssh/id": false, "home/.local/share/keyrings/login": false, "tools/bin/tool": true} {
-		if got := files.CanRead(in(path)); got != want {
-			t.Errorf("%s: got it readable %v, want %v; %q", path, got, want, files.Readable)
-		}
+		assert.Check(t, is.Equal(files.CanRead(in(path)), want), "%s: readable; %q", path, files.Readable)
 	}
 }

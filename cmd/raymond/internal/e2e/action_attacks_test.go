@@ -12,7 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -106,15 +107,11 @@ func (j *bareJob) victim() (port string) {
 	} {
 		j.Site.Write(filepath.Join(j.Root, name), "secret")
 	}
-	if err := os.Link(filepath.Join(j.Root, "home", ".npm", "linked"), filepath.Join(j.Work, "linked")); err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, os.Link(filepath.Join(j.Root, "home", ".npm", "linked"), filepath.Join(j.Work, "linked")))
 	j.set("PATH", j.Env["PATH"]+":"+filepath.Join(j.Root, "bin"))
 	for network, address := range map[string]string{"unix": filepath.Join(j.Root, "docker.sock"), "tcp": "127.0.0.1:0"} {
 		l, err := net.Listen(network, address)
-		if err != nil {
-			j.T.Fatal(err)
-		}
+		assert.NilError(j.T, err)
 		j.T.Cleanup(func() { l.Close() })
 		if network == "tcp" {
 			_, port, _ = net.SplitHostPort(l.Addr().String())
@@ -159,9 +156,7 @@ func TestWhatACageKeepsFromAgents(t *testing.T) {
 				}
 				said, _ := os.ReadFile(filepath.Join(notes, who)) // not there if nothing worked
 				got := strings.FieldsFunc(string(said), func(r rune) bool { return r == '\n' })
-				if d := cmp.Diff(want, got); d != "" {
-					t.Errorf("attacks by the %s that work (-want +got):\n%s", who, d)
-				}
+				assert.Check(t, is.DeepEqual(got, want), "attacks by the %s that work", who)
 			}
 		})
 	}
@@ -172,9 +167,7 @@ func (j *bareJob) wantPage(parts ...string) {
 	j.T.Helper()
 	page := strings.ReplaceAll(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), `\`, "") // nothing in it is Markdown
 	for _, part := range parts {
-		if !strings.Contains(page, part) {
-			j.T.Errorf("step summary: got %s, want %q in it", page, part)
-		}
+		assert.Check(j.T, is.Contains(page, part), "step summary")
 	}
 }
 
@@ -226,15 +219,11 @@ cd "$GITHUB_WORKSPACE"`
 func (j *bareJob) released() (action string) {
 	j.T.Helper()
 	action = filepath.Join(j.Root, "actions", "o", "raymond", "v1")
-	if err := os.CopyFS(filepath.Join(action, "cmd", "shim"), shim.Files); err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, os.CopyFS(filepath.Join(action, "cmd", "shim"), shim.Files))
 	j.Site.Write(filepath.Join(action, "action.yml"), "runs: {using: node24, main: cmd/shim/main.js, post: cmd/shim/post.js}\n")
 	j.bin = filepath.Join(action, "cmd", "shim", "bin", "raymond-linux-"+runtime.GOARCH)
 	j.Site.Write(j.bin, sitetest.Read(j.T, sitetest.Raymond.Path(j.T)))
-	if err := os.Chmod(j.bin, 0o755); err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, os.Chmod(j.bin, 0o755))
 	j.set("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action)
 	return j.with("env", "ACTION", "max-iterations", "9").set("ACTION", action).Env["ACTION"]
 }

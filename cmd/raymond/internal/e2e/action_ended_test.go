@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -15,9 +17,7 @@ type ended = sitetest.Ended
 func (j *bareJob) do(code int) ended {
 	j.T.Helper()
 	e := j.end(j.start())
-	if e.Code != code {
-		j.T.Fatalf("step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.Run, j.Inputs, e, code)
-	}
+	assert.Equal(j.T, e.Code, code, "step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.Run, j.Inputs, e, code)
 	return e
 }
 

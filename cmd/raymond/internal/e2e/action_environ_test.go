@@ -10,7 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -65,9 +66,7 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	}
 	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.Root, "notes", "privs"))
 	told := filepath.Join(j.Root, "told") // where agents can't write, who see the notes
-	if err := os.Mkdir(told, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Mkdir(told, 0o700))
 	c := j.command("action")
 	j.end(c).WantOutputs(t, "status", "completed")
 
@@ -124,9 +123,7 @@ func wantNames(t *testing.T, who string, env map[string]string, want []string, m
 	}
 	slices.Sort(got)
 	want = slices.Sorted(slices.Values(want))
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%s: names of variables (-want +got):\n%s", who, d)
-	}
+	assert.Check(t, is.DeepEqual(got, want), "%s: names of variables", who)
 }
 
 // prying reads of all processes what it can, the orchestrator among them.
@@ -167,7 +164,5 @@ func TestTheModelsKeyIsOutOfReach(t *testing.T) {
 			t.Errorf("what an agent could read: got the %s in it", name)
 		}
 	}
-	if !strings.Contains(pried, "ANTHROPIC_BASE_URL=http://127.0.0.1:") {
-		t.Errorf("what an agent could read: got not even its own environment: %q", pried)
-	}
+	assert.Check(t, is.Contains(pried, "ANTHROPIC_BASE_URL=http://127.0.0.1:"), "want an agent to read at least its own environment")
 }

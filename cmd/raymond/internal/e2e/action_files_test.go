@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -46,9 +49,7 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	e := j.do(problem.ExitCodes[problem.ClassDenied])
 	for _, name := range sitetest.RunnerFiles {
 		e.WantSays(t, "error", "raymond: denied", name)
-		if !strings.Contains(e.Stderr, name) {
-			t.Errorf("stderr: got %q, want %s named", e.Stderr, name)
-		}
+		assert.Check(t, is.Contains(e.Stderr, name), "stderr")
 	}
 	e.WantOutputs(t, "result", "honest", "status", "completed", "error-class", "denied", "evil", "")
 	for _, name := range []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_ARTIFACTS"} {
@@ -60,9 +61,7 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	if saved := jobtest.ReadOutputs(t, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] != "1" {
 		t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
-	if got := sitetest.Read(j.T, filepath.Join(j.Work, "victim")); got != "precious\n" {
-		t.Errorf("a file that a command file was made a link to: got %q, want it as it was", got)
-	}
+	assert.Check(t, is.Equal(sitetest.Read(j.T, filepath.Join(j.Work, "victim")), "precious\n"), "a file that a command file was made a link to: want it as it was")
 	if strings.Contains(e.Summary, "injected") {
 		t.Errorf("summary: got %q, want nothing of a script's", e.Summary)
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -91,9 +93,7 @@ func (j *bareJob) command(part string) *sitetest.Command {
 func (j *bareJob) hold(cmd *exec.Cmd) {
 	j.T.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, err)
 	cmd.Stdin = r
 	j.T.Cleanup(func() { r.Close(); w.Close() })
 }
@@ -102,20 +102,14 @@ func (j *bareJob) hold(cmd *exec.Cmd) {
 func (j *bareJob) visible() {
 	j.T.Helper()
 	for _, dir := range []string{filepath.Dir(j.Root), j.Root} {
-		if err := os.Chmod(dir, 0o755); err != nil {
-			j.T.Fatal(err)
-		}
+		assert.NilError(j.T, os.Chmod(dir, 0o755))
 	}
 	copied := filepath.Join(j.Root, "bin")
 	for _, p := range []*sitetest.Program{sitetest.Raymond, sitetest.Stub} {
 		data, err := os.ReadFile(p.Path(j.T))
-		if err != nil {
-			j.T.Fatal(err)
-		}
+		assert.NilError(j.T, err)
 		j.Site.Write(filepath.Join(copied, p.Name), string(data))
-		if err := os.Chmod(filepath.Join(copied, p.Name), 0o755); err != nil {
-			j.T.Fatal(err)
-		}
+		assert.NilError(j.T, os.Chmod(filepath.Join(copied, p.Name), 0o755))
 	}
 	j.bin, j.stub = filepath.Join(copied, sitetest.Raymond.Name), filepath.Join(copied, sitetest.Stub.Name)
 }
@@ -129,7 +123,5 @@ func give(t testing.TB, root string, to *syscall.Credential) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 }

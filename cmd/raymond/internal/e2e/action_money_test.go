@@ -6,9 +6,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -51,16 +53,10 @@ func TestAgentsThatHideMoney(t *testing.T) {
 			url, answers := costlyAPI(t)
 			j := s.job(1, "claude-path", sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "max-retries", "1").set("ANTHROPIC_BASE_URL", url)
 			e := j.do(c.code)
-			if !strings.Contains(e.Stdout+e.Stderr+e.Summary, c.says) {
-				t.Errorf("got\n%v\nwant %q in it", e, c.says)
-			}
-			if answers.Load() != c.answers {
-				t.Errorf("the API gave %d answers, want %d", answers.Load(), c.answers)
-			}
+			assert.Check(t, is.Contains(e.Stdout+e.Stderr+e.Summary, c.says), "got\n%v\nwant %q in it", e, c.says)
+			assert.Check(t, is.Equal(answers.Load(), c.answers), "answers that the API gave")
 			e.WantOutputs(t, "cost-usd", c.cost)
-			if sitetest.Exists(s.effects) != (c.code == 0) {
-				t.Errorf("exit code %d: got the next state begun or not, want it where there is money", c.code)
-			}
+			assert.Check(t, is.Equal(sitetest.Exists(s.effects), c.code == 0), "exit code %d: got the next state begun or not, want it where there is money", c.code)
 		})
 	}
 }

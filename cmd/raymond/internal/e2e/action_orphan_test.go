@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -28,16 +30,12 @@ func orphan(t *testing.T, s *scene, stdout *os.File) (runner *exec.Cmd, agent in
 	j = s.job(1)
 	cli := filepath.Join(j.Root, "claude")
 	j.Site.Write(cli, patientCLI)
-	if err := os.Chmod(cli, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Chmod(cli, 0o755))
 	j.with("claude-path", cli)
 	j.Prepare("action")
 	runner = exec.Command("/bin/bash", "-c", `"$0" action; :`, j.bin)
 	runner.Dir, runner.Env, runner.Stdout, runner.Stderr = j.Work, j.environment(), stdout, nil
-	if err := runner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, runner.Start())
 	t.Cleanup(func() {
 		_ = runner.Process.Kill()
 		_ = runner.Wait()
@@ -57,17 +55,13 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for name, dies := range map[string]func(t *testing.T, runner *exec.Cmd, reader *os.File){
 		"killed": func(t *testing.T, runner *exec.Cmd, _ *os.File) {
-			if err := runner.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, runner.Process.Kill())
 		},
 		"deaf": func(_ *testing.T, _ *exec.Cmd, reader *os.File) { reader.Close() },
 	} {
 		s := newScene(t, spending)
 		reader, writer, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		go func() { // as long as it is open
 			buf := make([]byte, 1<<16)
 			for {

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -121,9 +124,7 @@ func (k *killChain) seal() {
 	k.t.Helper()
 	k.key = sitetest.NewStateKey(k.t)
 	keys, err := checkpoint.ParseKeys(k.key)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	assert.NilError(k.t, err)
 	k.forge.Keys = keys
 }
 
@@ -146,9 +147,7 @@ func (k *killChain) killOften(random *rand.Rand, within time.Duration, most int)
 		if e := j.end(j.command("action-post")); e.Code != 0 {
 			k.t.Fatalf("post of job %d: got %v, want success", k.jobs, e)
 		}
-		if left := sitetest.Temporary(j.Temp); len(left) > 0 {
-			k.t.Errorf("after the post part of job %d: got %q left, want nothing", k.jobs, left)
-		}
+		assert.Check(k.t, is.Len(sitetest.Temporary(j.Temp), 0), "left after the post part of job %d", k.jobs)
 		if k.isOver(j) {
 			return kills + 1
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -56,9 +58,7 @@ func (j *bareJob) wrapped(more string) (notes string) {
 	path := filepath.Join(j.Root, "claude")
 	j.Site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.197 (wrapped stub)'; exit; }\n"+
 		"mkdir -p "+notes+"\nprintf '%s\\n' \"$@\" >"+notes+"/args\nenv -0 >"+notes+"/env\n"+more+"\nexec "+j.stub+" \"$@\"\n")
-	if err := os.Chmod(path, 0o755); err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, os.Chmod(path, 0o755))
 	j.with("claude-path", path)
 	return notes
 }
@@ -77,7 +77,5 @@ func (s *scene) claims() []artifactstest.Stored {
 // letGo ends the wait of spending.
 func (s *scene) letGo() {
 	s.t.Helper()
-	if err := os.WriteFile(s.effects+".go", nil, 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, os.WriteFile(s.effects+".go", nil, 0o600))
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -59,9 +62,7 @@ func TestAPushRunsNothingOfAgents(t *testing.T) {
 
 	show := func(args ...string) string {
 		out, err := exec.Command("git", append([]string{"-C", remote}, args...)...).CombinedOutput()
-		if err != nil {
-			t.Errorf("git %q: %s, %v", args, out, err)
-		}
+		assert.Check(t, err, "git %q: %s", args, out)
 		return strings.TrimSpace(string(out))
 	}
 	for _, c := range [][2]string{
@@ -71,13 +72,9 @@ func TestAPushRunsNothingOfAgents(t *testing.T) {
 		{strings.TrimSpace(sitetest.Read(t, remote+".secret")), "the secret of the script"},
 		{strings.TrimSpace(sitetest.Read(t, remote+".by")), "agent START.md, 1"},
 	} {
-		if c[0] != c[1] {
-			t.Errorf("got %q, want %q", c[0], c[1])
-		}
+		assert.Check(t, is.Equal(c[0], c[1]))
 	}
-	if lacks := sitetest.Read(t, remote+".lacks"); !strings.Contains(lacks, ".github/workflows/ci.yml") {
-		t.Errorf("lacks: got %q, want the file below .github", lacks)
-	}
+	assert.Check(t, is.Contains(sitetest.Read(t, remote+".lacks"), ".github/workflows/ci.yml"), "lacks: want the file below .github")
 	if sitetest.Exists(filepath.Join(notes, "trapped")) {
 		t.Errorf("got %s, want nothing of the agent run with the script's secret", sitetest.Read(t, filepath.Join(notes, "trapped")))
 	}

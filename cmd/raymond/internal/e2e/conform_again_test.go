@@ -12,6 +12,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -43,9 +46,7 @@ func checkAgain(t *testing.T, v agenttest.Vendor) {
 	m.wantShown("First prompt.", "Second prompt.", "Third prompt, right.")
 	after := transcriptsBelow(t, m.home)
 	for path, text := range before {
-		if after[path] != text {
-			t.Errorf("%s: got it changed by the rerun", path)
-		}
+		assert.Check(t, is.Equal(after[path], text), "%s: got it changed by the rerun", path)
 	}
 	if len(after) == len(before) {
 		t.Errorf("transcripts after the rerun: got %q, want one more", slices.Sorted(maps.Keys(after)))

@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/state"
@@ -141,9 +144,7 @@ func (m *machine) start(more ...string) *sitetest.Command {
 func (m *machine) run(code int, more ...string) sitetest.Outcome {
 	m.T.Helper()
 	o := patiently(m.start(more...))
-	if o.Code != code {
-		m.T.Errorf("run: got %v\nwant exit code %d", o, code)
-	}
+	assert.Check(m.T, is.Equal(o.Code, code), "run: got %v\nwant exit code %d", o, code)
 	return o
 }
 
@@ -151,9 +152,7 @@ func (m *machine) run(code int, more ...string) sitetest.Outcome {
 func (m *machine) resume(code int, more ...string) sitetest.Outcome {
 	m.T.Helper()
 	o := patiently(m.Start(slices.Concat([]string{"resume", sitetest.RunID}, m.paths(), more)...))
-	if o.Code != code {
-		m.T.Errorf("resume: got %v\nwant exit code %d", o, code)
-	}
+	assert.Check(m.T, is.Equal(o.Code, code), "resume: got %v\nwant exit code %d", o, code)
 	return o
 }
 
@@ -197,9 +196,7 @@ func (m *machine) place(names ...string) {
 	for _, name := range names {
 		path := filepath.Join(m.Flow, name)
 		text, err := os.ReadFile(path)
-		if err != nil {
-			m.T.Fatal(err)
-		}
+		assert.NilError(m.T, err)
 		m.Write(path, strings.ReplaceAll(string(text), "WORK", m.Work))
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -52,9 +55,7 @@ func checkKeys(t *testing.T, v agenttest.Vendor) {
 	output := ""
 	for _, a := range model.all() {
 		output = cmp.Or(a.Output, output)
-		if a.Key != key {
-			t.Errorf("the API got the key %q, want %q", a.Key, key)
-		}
+		assert.Check(t, is.Equal(a.Key, key), "the key that the API got")
 	}
 	if !strings.Contains(output, "dumped to the end") || strings.Contains(output, key) {
 		t.Errorf("a tool found %q, want no key in it", output)
@@ -169,9 +170,7 @@ func checkUntrusted(t *testing.T, v agenttest.Vendor) {
 		obeyed := slices.ContainsFunc(model.all(), func(a agenttest.Asked) bool {
 			return strings.Contains(string(a.Body), "PLANTED") || strings.Contains(a.Model, "PLANTED")
 		})
-		if obeyed != (trust == "true") {
-			t.Errorf("trusted %s: what was planted reached the model: %v", trust, obeyed)
-		}
+		assert.Check(t, is.Equal(obeyed, trust == "true"), "trusted %s: what was planted reached the model", trust)
 	}
 }
 

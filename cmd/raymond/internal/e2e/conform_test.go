@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -110,9 +113,7 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 		t.Error("a file that the prompt names was attached")
 	}
 	ended := m.finished()
-	if len(ended) != 10 {
-		t.Errorf("states that ended: got %d, want 10", len(ended))
-	}
+	assert.Check(t, is.Equal(len(ended), 10), "states that ended")
 	want := state.Tokens{Input: 1000, Cached: 100, Output: 10}
 	if v.Name == protocol.BackendGemini { // its CLI asks another model which one to ask
 		want.Input, want.Output = 1100, 30
@@ -219,9 +220,7 @@ func checkErrors(t *testing.T, v agenttest.Vendor) {
 			m := newMachine(t, v, once)
 			m.model.set(func(p *player) { p.fails = &test.reply })
 			o := m.run(test.code, "--max-retries", "0", "--overload-wait", "0s")
-			if !strings.Contains(o.Stderr, test.want) {
-				t.Errorf("got %v, want %q in it", o, test.want)
-			}
+			assert.Check(t, is.Contains(o.Stderr, test.want), "got %v, want %q in it", o, test.want)
 		})
 	}
 }
@@ -230,12 +229,8 @@ func checkErrors(t *testing.T, v agenttest.Vendor) {
 func checkGone(t *testing.T, v agenttest.Vendor) {
 	m := newMachine(t, v, waiting)
 	m.run(problem.ExitCodes[problem.ClassOverLimit], "--max-iterations", "1")
-	if err := os.RemoveAll(m.home); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(m.home, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.RemoveAll(m.home))
+	assert.NilError(t, os.MkdirAll(m.home, 0o755))
 	o := m.resume(problem.ExitCodes[problem.ClassRunFailed], "--max-iterations", "9")
 	if m.model.count("Second prompt. wait here") > 0 || !strings.Contains(o.Stderr, "session gone") {
 		t.Errorf("got %v, want that the session is gone, and no request in a new one", o)

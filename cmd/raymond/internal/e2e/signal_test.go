@@ -8,6 +8,9 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -52,9 +55,7 @@ func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
 			j := s.Start(s.RunArgs()...)
 			j.Until("the script", func() bool { return sitetest.Exists(s.File("staying")) })
 			s.wantCancelled(j, c.signal, c.code, "STAY.sh")
-			if run := s.Saved(); run.Progress.TotalUSD != state.Dollar/100 {
-				t.Errorf("cost: got $%s, want the $0.01 that the first state has cost", run.Progress.TotalUSD)
-			}
+			assert.Check(t, is.Equal(s.Saved().Progress.TotalUSD, state.Dollar/100), "cost: want the $0.01 that the first state has cost")
 			s.Write(s.File("go"), "")
 			if o := s.Resume(0); o.Stdout != "kept\n" {
 				t.Errorf("resume: got %v, want %q", o, "kept\n")
@@ -87,12 +88,8 @@ func (s *site) wantCancelled(j *sitetest.Command, sig syscall.Signal, code int, 
 func (s *site) snapshotAt(at string) bool {
 	s.T.Helper()
 	data, err := os.ReadFile(s.StateFile())
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	assert.NilError(s.T, err)
 	run, err := state.Decode(data)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	assert.NilError(s.T, err)
 	return run.Agents[0].State == at
 }

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // people are a Permissions that knows some, and panics if a name is asked for
@@ -118,8 +121,6 @@ func TestWhichCheckoutIsTrusted(t *testing.T) {
 		{Event{Name: "issue_comment", Subject: Subject{Kind: "pr"}}, "admin", false},
 		{Event{Name: "unheard_of"}, "", false},
 	} {
-		if got := Trusted(test.event, test.level); got != test.want {
-			t.Errorf("%+v by somebody with %q: got %v, want %v", test.event, test.level, got, test.want)
-		}
+		assert.Check(t, is.Equal(Trusted(test.event, test.level), test.want), "%+v by somebody with %q", test.event, test.level)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -132,9 +133,7 @@ func TestOneTokenAStep(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^::stop-commands::([0-9a-f]{32})$`).FindAllStringSubmatch(output, -1) {
 		tokens[m[1]]++
 	}
-	if len(tokens) != 1 {
-		t.Fatalf("got the tokens %v, want one for all of the step; output:\n%s", tokens, output)
-	}
+	assert.Equal(t, len(tokens), 1, "got the tokens %v, want one for all of the step; output:\n%s", tokens, output)
 	for token, stops := range tokens {
 		if got := strings.Count(output, "\n::"+token+"::\n"); got != stops || stops != 3 {
 			t.Errorf("got %d stops and %d resumptions, want 3 of each; output:\n%s", stops, got, output)
@@ -249,7 +248,5 @@ func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
 		got = append(got, r.Name+" "+r.Data)
 	}
 	want := []string{"add-mask 100%: a::b", "add-mask first line 1\nshort\r\nsecond line", "add-mask first line 1", "add-mask second line"}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("masks (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(got, want), "masks")
 }

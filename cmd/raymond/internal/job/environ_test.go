@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -35,17 +36,11 @@ func marked(list string) (all, kept []string) {
 
 func TestEnvironmentIsAnAllowList(t *testing.T) {
 	environ, want := marked(jobEnvironment)
-	if d := cmp.Diff(want, ScriptEnviron(environ, []string{"NAMED", "ABSENT"})); d != "" {
-		t.Errorf("scripts (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(want, agentEnviron("linux", protocol.BackendClaude, environ, []string{"NAMED"})); d != "" {
-		t.Errorf("agents (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(ScriptEnviron(environ, []string{"NAMED", "ABSENT"}), want), "scripts")
+	assert.Check(t, is.DeepEqual(agentEnviron("linux", protocol.BackendClaude, environ, []string{"NAMED"}), want), "agents")
 	got := ScriptEnviron(environ, []string{"GITHUB_TOKEN", "JAVA_HOME", "GITHUB_OUTPUT", "ANTHROPIC_API_KEY"})
 	for entry, want := range map[string]bool{"GITHUB_TOKEN=ghs": true, "JAVA_HOME=/j": true, "GITHUB_OUTPUT=o": false, "ANTHROPIC_API_KEY=sk": false} {
-		if slices.Contains(got, entry) != want {
-			t.Errorf("named %s: got %q, want it there: %v", entry, got, want)
-		}
+		assert.Check(t, is.Equal(slices.Contains(got, entry), want), "named %s: got %q, want it there: %v", entry, got, want)
 	}
 }
 
@@ -63,9 +58,7 @@ func TestProvidersReachTheAgentCLIOnly(t *testing.T) {
 		"ANTHROPIC_BASE_URL=http://": "ANTHROPIC_AUTH_TOKEN=h ANTHROPIC_CUSTOM_HEADERS=i ANTHROPIC_MODEL=j CLAUDE_CONFIG_DIR=m ANTHROPIC_BASE_URL=http://",
 	} {
 		environ := append(strings.Fields(all), strings.Fields(on)...)
-		if d := cmp.Diff(strings.Fields(want), agentEnviron("linux", protocol.BackendClaude, environ, nil)); d != "" {
-			t.Errorf("%q (-want +got):\n%s", on, d)
-		}
+		assert.Check(t, is.DeepEqual(agentEnviron("linux", protocol.BackendClaude, environ, nil), strings.Fields(want)), "%q", on)
 		if got := ScriptEnviron(environ, nil); len(got) != 0 {
 			t.Errorf("%q, scripts: got %q, want nothing", on, got)
 		}
@@ -83,9 +76,7 @@ func TestAgentsOfOneVendorGetNothingOfAnother(t *testing.T) {
 		protocol.BackendGemini:  "GOOGLE_GEMINI_BASE_URL=k GOOGLE_GENAI_USE_VERTEXAI=true GOOGLE_APPLICATION_CREDENTIALS=l GEMINI_CLI_HOME=m",
 		protocol.BackendCommand: "",
 	} {
-		if d := cmp.Diff(strings.Fields(want), append([]string{}, agentEnviron("linux", backend, environ, nil)...)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", backend, d)
-		}
+		assert.Check(t, is.DeepEqual(append([]string{}, agentEnviron("linux", backend, environ, nil)...), strings.Fields(want)), backend)
 	}
 }
 
@@ -93,7 +84,5 @@ func TestAgentsOfOneVendorGetNothingOfAnother(t *testing.T) {
 func TestWindowsTakesNamesInAnyCase(t *testing.T) {
 	environ := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n Input_X=i Github_Env=e =C:=C:\\ Other=o")
 	want := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n")
-	if d := cmp.Diff(want, agentEnviron("windows", protocol.BackendClaude, environ, []string{"NAMED"})); d != "" {
-		t.Errorf("windows (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(agentEnviron("windows", protocol.BackendClaude, environ, []string{"NAMED"}), want), "windows")
 }

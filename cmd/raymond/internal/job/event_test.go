@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // event reads a payload as the event of the given name; further variables are
@@ -15,9 +17,7 @@ import (
 func event(t *testing.T, name, payload string, pairs ...string) (Event, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "event.json")
-	if err := os.WriteFile(file, []byte(payload), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(file, []byte(payload), 0o600))
 	pairs = append([]string{"GITHUB_EVENT_NAME", name, "GITHUB_EVENT_PATH", file}, pairs...)
 	return ReadEvent(env(pairs...))
 }
@@ -110,12 +110,8 @@ func TestEventsAreRead(t *testing.T) {
 func TestPayloadsThatCanNotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")
-	if err := os.WriteFile(large, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(large, maxPayload+1); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(large, nil, 0o600))
+	assert.NilError(t, os.Truncate(large, maxPayload+1))
 	for _, test := range []struct{ name, path, want string }{
 		{"", "", "GITHUB_EVENT_NAME is not set"},
 		{"issues", "", "has no payload"},
@@ -124,9 +120,7 @@ func TestPayloadsThatCanNotBeRead(t *testing.T) {
 		{"push", large, "it has more than 26214400 bytes"},
 	} {
 		_, err := ReadEvent(env("GITHUB_EVENT_NAME", test.name, "GITHUB_EVENT_PATH", test.path))
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s, %s: got %v, want an error with %q", test.name, test.path, err, test.want)
-		}
+		assert.Check(t, is.ErrorContains(err, test.want), "%s, %s", test.name, test.path)
 	}
 	for payload, want := range map[string]string{`[]`: "read the payload", `null`: "no JSON object", `{`: "read the payload", `{"a":1} {`: "read the payload"} {
 		if _, err := event(t, "push", payload); err == nil || !strings.Contains(err.Error(), want) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 )
@@ -40,9 +41,7 @@ func (s *step) getenv(name string) string {
 func (s *step) guard() *Files {
 	s.t.Helper()
 	f, err := Guard(s.getenv)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 	return f
 }
 
@@ -55,9 +54,7 @@ func (s *step) remove(name string) { s.t.Helper(); s.must(os.RemoveAll(s.path(na
 
 func (s *step) must(err error) {
 	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	assert.NilError(s.t, err)
 }
 
 func (s *step) wantContent(name, want string) {
@@ -176,9 +173,7 @@ func checkOutputs(t *testing.T, first, second string) {
 	t.Helper()
 	got := jobtest.ReadOutputs(t, outputEntry("result", first)+outputEntry("status", second))
 	clean := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "") }
-	if d := cmp.Diff(map[string]string{"result": clean(first), "status": clean(second)}, got); d != "" {
-		t.Fatalf("%q, %q (-want +got):\n%s", first, second, d)
-	}
+	assert.Assert(t, is.DeepEqual(got, map[string]string{"result": clean(first), "status": clean(second)}), "%q, %q", first, second)
 }
 
 func TestOutputsAreReadAsGiven(t *testing.T) {
@@ -202,9 +197,7 @@ func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 	data, err := os.ReadFile(s.path(outputFile))
 	s.must(err)
 	want := map[string]string{"other": "1", "status": "failed"}
-	if d := cmp.Diff(want, jobtest.ReadOutputs(t, string(data))); d != "" {
-		t.Errorf("outputs (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(jobtest.ReadOutputs(t, string(data)), want), "outputs")
 	for _, name := range []string{"", "PATH", "result=x", "status<<x", "Result"} {
 		if err := f.SetOutput(name, "evil"); err == nil {
 			t.Errorf("output %q, which action.yml does not have: got no error, want one", name)
@@ -215,12 +208,8 @@ func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 // TestFilesThatAreNotThere: a runner without any of them is an error that the caller can go on after.
 func TestFilesThatAreNotThere(t *testing.T) {
 	none, err := Guard(env())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := none.WriteSummary("x"); err == nil || !strings.Contains(err.Error(), "GITHUB_STEP_SUMMARY") {
-		t.Errorf("got %v, want an error with the variable", err)
-	}
+	assert.NilError(t, err)
+	assert.Check(t, is.ErrorContains(none.WriteSummary("x"), "GITHUB_STEP_SUMMARY"), "want an error with the variable")
 	if changed, err := none.Verify(); changed != nil || err != nil {
 		t.Errorf("got %q, %v, want nothing", changed, err)
 	}

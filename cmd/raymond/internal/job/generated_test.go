@@ -2,7 +2,6 @@ package job
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite action.yml and docs/inputs.md from the tables")
 
 // root is the repository.
 const root = "../../../.."
@@ -22,18 +21,12 @@ const root = "../../../.."
 func generated(t *testing.T, name, want string) {
 	t.Helper()
 	file := filepath.Join(root, name)
-	if *update {
-		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if golden.FlagUpdate() {
+		assert.NilError(t, os.WriteFile(file, []byte(want), 0o644))
 	}
 	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(got), want); d != "" {
-		t.Errorf("%s is not as the tables have it; go test ./cmd/raymond/internal/job -run Generated -update rewrites it (-file +tables):\n%s", name, d)
-	}
+	assert.NilError(t, err)
+	assert.Check(t, is.DeepEqual(string(got), want), "%s is not as the tables have it; go test ./cmd/raymond/internal/job -run Generated -update rewrites it", name)
 }
 
 // scalar is a text as YAML and JSON have it.

@@ -1,6 +1,11 @@
 package job
 
-import "testing"
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+)
 
 // TestInputIsFencedWhereItMayBeOfPeople also holds for events that nobody knows.
 func TestInputIsFencedWhereItMayBeOfPeople(t *testing.T) {
@@ -13,11 +18,7 @@ func TestInputIsFencedWhereItMayBeOfPeople(t *testing.T) {
 		if plain {
 			want = text
 		}
-		if got := Input(Event{Name: event}, text); got != want {
-			t.Errorf("%s: got %q, want %q", event, got, want)
-		}
-		if got := Input(Event{Name: event}, ""); got != "" {
-			t.Errorf("%s, no input: got %q, want none", event, got)
-		}
+		assert.Check(t, is.Equal(Input(Event{Name: event}, text), want), event)
+		assert.Check(t, is.Equal(Input(Event{Name: event}, ""), ""), "%s, no input", event)
 	}
 }

@@ -2,6 +2,9 @@ package job
 
 import (
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestKeysNameWhatARunIsAbout(t *testing.T) {
@@ -22,12 +25,8 @@ func TestKeysNameWhatARunIsAbout(t *testing.T) {
 		{Event{Subject: Subject{Kind: "issue", Number: 1}}, nil, "workflow.issue-1", ""},
 	} {
 		getenv := env(test.env...)
-		if got := DefaultKey(getenv, test.event); got != test.key {
-			t.Errorf("%q: got the key %q, want %q", test.env, got, test.key)
-		}
-		if got := WorkflowFile(getenv); got != test.file {
-			t.Errorf("%q: got the file %q, want %q", test.env, got, test.file)
-		}
+		assert.Check(t, is.Equal(DefaultKey(getenv, test.event), test.key), "%q: the key", test.env)
+		assert.Check(t, is.Equal(WorkflowFile(getenv), test.file), "%q: the file", test.env)
 	}
 }
 
@@ -43,9 +42,7 @@ func TestLegsHaveKeysOfTheirOwn(t *testing.T) {
 		return s.Matrix
 	}
 	for _, none := range []string{"", "null", " null\n", "{}"} {
-		if got := LegKey("k", digest(none)); got != "k" {
-			t.Errorf("values %q: got the key %q, want no digest", none, got)
-		}
+		assert.Check(t, is.Equal(LegKey("k", digest(none)), "k"), "values %q: the key: want no digest", none)
 	}
 	one, same, other := digest(`{"os":"linux","go":"1.25"}`), digest("{\n  \"go\": \"1.25\",\n  \"os\": \"linux\"\n}"), digest(`{"os":"linux","go":"1.24"}`)
 	if one == "" || one != same || one == other || LegKey("k", one) != "k."+one {
@@ -64,9 +61,7 @@ func TestCalledWorkflowsAreKnown(t *testing.T) {
 		"o/r/.github/workflows/called.yml@refs/heads/main": true, "other/r/.github/workflows/agent.yml@refs/heads/main": true,
 		"o/r/.github/workflows/agent.yaml@refs/heads/a.yml@b": true,
 	} {
-		if got := isCalled(env("GITHUB_WORKFLOW_REF", own), file); got != want {
-			t.Errorf("job in %q: got %t, want %t", file, got, want)
-		}
+		assert.Check(t, is.Equal(isCalled(env("GITHUB_WORKFLOW_REF", own), file), want), "job in %q", file)
 	}
 	if isCalled(env(), own) {
 		t.Error("without GITHUB_WORKFLOW_REF: got a called workflow")
@@ -80,8 +75,6 @@ func TestWorkflowIDs(t *testing.T) {
 		"--é--":          "run-0a1b2c3d",
 		"a234567890123456789012345678901234567890123456789012345-89": "a234567890123456789012345678901234567890123456789012345-0a1b2c3d",
 	} {
-		if got := WorkflowID(key, "0a1b2c3d"); got != want {
-			t.Errorf("%q: got %q, want %q", key, got, want)
-		}
+		assert.Check(t, is.Equal(WorkflowID(key, "0a1b2c3d"), want), "%q", key)
 	}
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
@@ -39,9 +42,7 @@ func clientOf(t *testing.T, h http.Handler, graphql string) *GitHub {
 		URL: server.URL + "/api/v3/", GraphQL: graphql, Token: "ghs_x", Repository: "o/r",
 		Calls: forge.Calls{Sleep: func(context.Context, time.Duration) error { return nil }},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return NewGitHub(c)
 }
 
@@ -62,9 +63,7 @@ func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Contains(got, "127.0.0.1") || strings.Contains(got, "ghs_x") {
 			t.Errorf("%s: got %q, want %q, without address and token", answer, got, want)
 		}
-		if want := "GET /api/v3/repos/o/r/collaborators/ann/permission Bearer ghs_x"; a.asked[0] != want {
-			t.Errorf("got the request %q, want %q", a.asked[0], want)
-		}
+		assert.Check(t, is.Equal(a.asked[0], "GET /api/v3/repos/o/r/collaborators/ann/permission Bearer ghs_x"), "the request")
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // env looks up variables in pairs of name and value.
@@ -137,9 +139,7 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		for _, f := range faults {
 			got = append(got, said(f))
 		}
-		if d := cmp.Diff(test.want, got); d != "" {
-			t.Errorf("%.100q (-want +got):\n%s", test.inputs, d)
-		}
+		assert.Check(t, is.DeepEqual(got, test.want), "%.100q", test.inputs)
 	}
 }
 
@@ -169,9 +169,7 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 		"budgte: is no input of this action; did you mean budget?",
 		"insights: is no input of this action; docs/inputs.md has all of them",
 	}
-	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("%q (-want +got):\n%s", environ, d)
-	}
+	assert.Check(t, is.DeepEqual(got, want), "%q", environ)
 }
 
 // TestInputsBecomeFlags: each value is one argument, whatever is in it, and an
@@ -190,13 +188,9 @@ func TestInputsBecomeFlags(t *testing.T) {
 		{env("RUNNER_ENVIRONMENT", "github-hosted"), []string{"--deadline=5h30m"}},
 		{env("RUNNER_ENVIRONMENT", "github-hosted", "INPUT_DEADLINE", "1h"), []string{"--deadline=1h"}},
 	} {
-		if d := cmp.Diff(test.want, Arguments(test.getenv)); d != "" {
-			t.Errorf("want %q (-want +got):\n%s", test.want, d)
-		}
+		assert.Check(t, is.DeepEqual(Arguments(test.getenv), test.want), "want %q", test.want)
 	}
 	for flag, want := range map[string]string{"--claude": "claude-path", "--budget": "budget", "--nothing": "", "": ""} {
-		if got := FlagInput(flag); got != want {
-			t.Errorf("input of %q: got %q, want %q", flag, got, want)
-		}
+		assert.Check(t, is.Equal(FlagInput(flag), want), "input of %q", flag)
 	}
 }

@@ -5,6 +5,8 @@ package job
 import (
 	"syscall"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestPipeInPlaceOfACommandFile: comparing does not wait for it, and it goes.
@@ -12,9 +14,7 @@ func TestPipeInPlaceOfACommandFile(t *testing.T) {
 	s := newStep(t)
 	f := s.guard()
 	s.remove("GITHUB_ENV")
-	if err := syscall.Mkfifo(s.path("GITHUB_ENV"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Mkfifo(s.path("GITHUB_ENV"), 0o600))
 	s.wantChanged(f, "GITHUB_ENV")
 	s.wantContent("GITHUB_ENV", "")
 }

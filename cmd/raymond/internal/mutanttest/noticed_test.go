@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestEachMutantIsNoticed by the tests of its package. They have to pass without it, which CI shows.
@@ -17,18 +19,14 @@ func TestEachMutantIsNoticed(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.pkg, "/", ".")+" "+m.function, func(t *testing.T) {
 			path, text, err := m.change()
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			if path, err = filepath.Abs(path); err != nil {
 				t.Fatal(err)
 			}
 			changed, overlay := filepath.Join(t.TempDir(), filepath.Base(path)), filepath.Join(t.TempDir(), "overlay.json")
 			list, _ := json.Marshal(map[string]map[string]string{"Replace": {path: changed}}) // never fails
 			for name, data := range map[string][]byte{changed: text, overlay: list} {
-				if err := os.WriteFile(name, data, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				assert.NilError(t, os.WriteFile(name, data, 0o600))
 			}
 			out, err := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout=3m", "-overlay="+overlay, "./"+m.pkg).CombinedOutput()
 			if err == nil || strings.Contains(string(out), "[build failed]") {

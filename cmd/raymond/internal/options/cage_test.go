@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestCageFlags: without a cage nothing is said of what it lets through.
@@ -35,15 +37,11 @@ func TestCageFlags(t *testing.T) {
 		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 		o := New(flags)
 		o.AddAll()
-		if err := flags.Parse(test.args); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, flags.Parse(test.args))
 		got := ""
 		if err := o.Check(); err == nil {
 			got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Network, " ", o.Cage.Writable, o.Cage.Readable)
 		}
-		if got != test.want {
-			t.Errorf("%q: got %q, want %q", test.args, got, test.want)
-		}
+		assert.Check(t, is.Equal(got, test.want), "%q", test.args)
 	}
 }

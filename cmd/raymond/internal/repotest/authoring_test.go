@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // authoringFolder has the files of docs/authoring.md.
@@ -14,9 +17,7 @@ func authoringFolder(t *testing.T) (folder, []block) {
 	f := newFolder(t)
 	page := blocks(readText(t, "docs/authoring.md"))
 	for _, b := range page {
-		if (b.file == "") != (b.language == "console") {
-			t.Errorf("docs/authoring.md: got a block %q with the file %q, want a file or a console", b.language, b.file)
-		}
+		assert.Check(t, is.Equal(b.file == "", b.language == "console"), "docs/authoring.md: got a block %q with the file %q, want a file or a console", b.language, b.file)
 		if b.file != "" {
 			f.write(t, b.file, b.text)
 		}

@@ -7,14 +7,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"gotest.tools/v3/assert"
 )
 
 // take makes the forge's repository a copy of one.
 func (f *Forge) take(repo string) {
 	f.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(f.Bare), 0o755); err != nil {
-		f.t.Fatal(err)
-	}
+	assert.NilError(f.t, os.MkdirAll(filepath.Dir(f.Bare), 0o755))
 	f.runGit("clone", "--quiet", "--bare", repo, f.Bare)
 }
 
@@ -43,9 +43,7 @@ func (f *Forge) runGit(args ...string) string {
 		"GIT_COMMITTER_NAME=Test", "GIT_COMMITTER_EMAIL=test@example.com",
 		"GIT_AUTHOR_NAME=Test", "GIT_AUTHOR_EMAIL=test@example.com")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		f.t.Errorf("git %q: %v\n%s", args, err, out)
-	}
+	assert.Check(f.t, err, "git %q:\n%s", args, out)
 	return strings.TrimSpace(string(out))
 }
 

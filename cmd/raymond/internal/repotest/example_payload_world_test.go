@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"maps"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // payload is an event of the stage's repository, which is private.
@@ -20,9 +22,7 @@ func payload(t testing.TB, fields map[string]any) string {
 	}
 	maps.Copy(event, fields)
 	data, err := json.Marshal(event)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(data)
 }
 

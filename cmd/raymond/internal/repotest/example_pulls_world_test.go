@@ -8,6 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
@@ -172,9 +175,7 @@ func wantPull(t *testing.T, s *Stage, title string, parts ...string) {
 		t.Fatalf("pull requests: got %+v, want one of raymond/issue-7 for main, called %q", pulls, title)
 	}
 	for _, part := range append(parts, "Closes #7.\n") {
-		if !strings.Contains(pulls[0].Body, part) {
-			t.Errorf("pull request: got the text\n%s\nwant %q in it", pulls[0].Body, part)
-		}
+		assert.Check(t, is.Contains(pulls[0].Body, part), "text of the pull request")
 	}
 	got := strings.Split(s.Forge.Git("log", "--format=%an %s", "main..raymond/issue-7"), "\n")
 	if want := []string{"github-actions[bot] Work on issue #7"}; !slices.Equal(got, want) {

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 )
 
@@ -27,9 +30,7 @@ func newScripted(t testing.TB, example string) *scripted {
 	// Read by this process, or the go command would take an old result for one of a
 	// changed script.
 	scope := t.TempDir()
-	if err := os.CopyFS(scope, os.DirFS(filepath.Join(root, "examples", example))); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS(scope, os.DirFS(filepath.Join(root, "examples", example))))
 	return &scripted{t: t, forge: f, work: t.TempDir(), env: map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "TMPDIR": t.TempDir(), "GITHUB_ACTIONS": "true", "RAYMOND_WORKFLOW_ID": "w",
 		"GITHUB_TOKEN": f.Token, "PUSH_TOKEN": f.Token, "GITHUB_SERVER_URL": f.URL, "GITHUB_API_URL": f.URL + "/api", "GITHUB_REPOSITORY": Repository,
@@ -54,9 +55,7 @@ func newPushing(t testing.TB, example string) *scripted {
 
 func (p *scripted) write(path, text string) {
 	p.t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		p.t.Fatal(err)
-	}
+	assert.NilError(p.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // script runs one state with a payload and returns what it prints.
@@ -109,9 +108,7 @@ const onward = "<goto input=\"said &lt;b&gt; &amp; &quot;c&quot;\">PULL_REQUEST.
 
 func (p *scripted) wantBranch(branch, content string) {
 	p.t.Helper()
-	if got := p.forge.Git("show", branch+":a.txt"); got != strings.TrimSpace(content) {
-		p.t.Errorf("a.txt on %s: got %q, want %q", branch, got, content)
-	}
+	assert.Check(p.t, is.Equal(p.forge.Git("show", branch+":a.txt"), strings.TrimSpace(content)), "a.txt on %s: want %q", branch, content)
 }
 
 // TestAPushCanBeRepeated: after a crash, which changes nothing, and in a later run,
@@ -124,9 +121,7 @@ func TestAPushCanBeRepeated(t *testing.T) {
 	p.want("PUSH.sh", said, onward)
 	p.wantBranch("raymond/issue-7", "third\n")
 	p.want("PUSH.sh", said, onward)
-	if n := len(p.forge.Requests("POST /acme/consumer.git/git-receive-pack")); n != 1 {
-		t.Errorf("pushes: got %d, want 1", n)
-	}
+	assert.Check(t, is.Equal(len(p.forge.Requests("POST /acme/consumer.git/git-receive-pack")), 1), "pushes")
 	p.forge.runGit("-C", p.work, "reset", "--quiet", "--hard", "HEAD~")
 	p.commit("other\n")
 	p.write(p.env["RAYMOND_WORK_LACKS"], "big.bin: LFS\n")
@@ -141,9 +136,7 @@ func TestAPushCanBeRepeated(t *testing.T) {
 func TestEachRoundIsACommit(t *testing.T) {
 	t.Parallel()
 	p := newPushing(t, "watch-checks")
-	if err := os.Mkdir(filepath.Join(p.work, ".github"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.Mkdir(filepath.Join(p.work, ".github"), 0o755))
 	p.write(filepath.Join(p.work, ".github", "a.yml"), "on: push\n")
 	p.want("COMMIT.sh", "", "<result>The agent changed nothing outside of .github.</result>\n")
 	for round, content := range []string{"third\n", "third\n", "fourth\n"} {
@@ -154,9 +147,7 @@ func TestEachRoundIsACommit(t *testing.T) {
 		p.want("PUSH.sh", "", want)
 		p.wantBranch("raymond/checks-17", content)
 	}
-	if n := p.forge.Git("rev-list", "--count", "main..raymond/checks-17"); n != "3" {
-		t.Errorf("commits of three rounds: got %s", n)
-	}
+	assert.Check(t, is.Equal(p.forge.Git("rev-list", "--count", "main..raymond/checks-17"), "3"), "commits of three rounds")
 	theirs := p.advance("raymond/checks-17")
 	p.commit("fifth\n")
 	out, errs, err := p.script("PUSH.sh", "")

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -87,9 +89,7 @@ func inputs() string {
 func (setup Setup) files(t testing.TB) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "examples", setup.Example, "workflow.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	text := string(data)
 	if setup.Edit != nil {
 		text = setup.Edit(text)

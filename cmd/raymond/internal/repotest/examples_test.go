@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
@@ -22,9 +25,7 @@ func TestExamplesLintClean(t *testing.T) {
 		}
 	}
 	for _, file := range glob(t, "examples/*/workflow.yml") {
-		if got := ask(t, "lint", "--workflow-file", at(file)); got != "no problems\n" {
-			t.Errorf("%s: got\n%s\nwant nothing to say", file, got)
-		}
+		assert.Check(t, is.Equal(ask(t, "lint", "--workflow-file", at(file)), "no problems\n"), "%s: want nothing to say", file)
 	}
 }
 
@@ -36,12 +37,8 @@ func TestExamplesSimulate(t *testing.T) {
 	f, temp := newFolder(t), t.TempDir()
 	f.env = append(f.env, "TMPDIR="+temp)
 	examples, err := filepath.Abs(at("examples"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(examples, filepath.Join(f.dir, "examples")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
+	assert.NilError(t, os.Symlink(examples, filepath.Join(f.dir, "examples")))
 	shown := regexp.MustCompile("(?ms)^```\n(main .*?)^```$").FindStringSubmatch(readText(t, "README.md"))
 	if shown == nil {
 		t.Fatal("README.md: got no block that begins with a line of main, want one")

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -29,9 +31,7 @@ func run(t *testing.T, args ...string) (string, error) {
 func ask(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := run(t, args...)
-	if err != nil {
-		t.Fatalf("raymond %q: %v\n%s", args, err, out)
-	}
+	assert.NilError(t, err, "raymond %q:\n%s", args, out)
 	return out
 }
 
@@ -66,12 +66,8 @@ func newFolder(t *testing.T) folder {
 	// Scripts that wait for others in a loop need not wait long.
 	short := t.TempDir()
 	nothing, err := exec.LookPath("true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(nothing, filepath.Join(short, "sleep")); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
+	assert.NilError(t, os.Symlink(nothing, filepath.Join(short, "sleep")))
 	path := []string{short, filepath.Dir(sitetest.Raymond.Path(t)), os.Getenv("PATH")}
 	return folder{dir: t.TempDir(), env: []string{
 		"PATH=" + strings.Join(path, string(filepath.ListSeparator)), "HOME=" + t.TempDir(), "TMPDIR=" + t.TempDir(),
@@ -82,12 +78,8 @@ func newFolder(t *testing.T) folder {
 func (f folder) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(f.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // shell runs a command line and returns all that it prints.

@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/examples"
 )
@@ -32,9 +33,7 @@ func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
 			rewrite(t, page, want)
 			got = want
 		}
-		if d := cmp.Diff(got, want); d != "" {
-			t.Errorf("%s: a part is not what it shows; go test ./cmd/raymond/internal/repotest -run Parts -update-docs rewrites it (-page +source):\n%s", page, d)
-		}
+		assert.Check(t, is.DeepEqual(got, want), "%s: a part is not what it shows; go test ./cmd/raymond/internal/repotest -run Parts -update-docs rewrites it", page)
 	}
 	if parts["by commit"] != 1 || parts["file"] < 2 {
 		t.Errorf("parts of pages: got %v, want one by commit and two files", parts)

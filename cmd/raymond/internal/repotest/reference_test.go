@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
@@ -74,9 +77,7 @@ func TestReferenceHasEverything(t *testing.T) {
 		_, attributes, _ := strings.Cut(r.page, "\n| `<"+string(v)+">` | ")
 		attributes, _, _ = strings.Cut(attributes, " |\n")
 		for _, a := range protocol.Attributes(v) {
-			if !strings.Contains(attributes, "`"+a+"`") {
-				t.Errorf("docs/reference.md, <%s>: got the attributes %s, want %s among them", v, attributes, a)
-			}
+			assert.Check(t, is.Contains(attributes, "`"+a+"`"), "docs/reference.md, <%s>: attributes", v)
 		}
 	}
 	events, replies := readSchema(t, "events").Defs, readSchema(t, "replies")

@@ -10,6 +10,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // largest is how many bytes a program may have: each job that uses the action downloads six. The page of a report
@@ -37,9 +40,7 @@ func TestReleaseIsBuiltTheSame(t *testing.T) {
 	if len(program) > largest {
 		t.Errorf("program: got %d bytes, want at most %d", len(program), largest)
 	}
-	if got := printed(t, one, nil, "./raymond-linux-amd64", "--version"); !strings.Contains(got, version) {
-		t.Errorf("--version: got %q, want %s in it", got, version)
-	}
+	assert.Check(t, is.Contains(printed(t, one, nil, "./raymond-linux-amd64", "--version"), version), "--version")
 	for _, private := range []string{sources, printed(t, root, nil, "pwd", "-P"), printed(t, root, nil, "go", "env", "GOMODCACHE"), printed(t, root, nil, "go", "env", "GOROOT")} {
 		if bytes.Contains(program, []byte(private)) {
 			t.Errorf("program: got the path %s in it", private)
@@ -47,9 +48,7 @@ func TestReleaseIsBuiltTheSame(t *testing.T) {
 	}
 	settings := printed(t, root, nil, "go", "version", "-m", filepath.Join(one, "raymond-linux-amd64"))
 	for _, want := range []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "-trimpath=true"} {
-		if !strings.Contains(settings, "\tbuild\t"+want) {
-			t.Errorf("settings of the program: got\n%s\nwant %s", settings, want)
-		}
+		assert.Check(t, is.Contains(settings, "\tbuild\t"+want), "settings of the program: want %s", want)
 	}
 }
 
@@ -70,8 +69,6 @@ func printed(t *testing.T, dir string, env []string, name string, args ...string
 func built(t *testing.T, dir, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return data
 }

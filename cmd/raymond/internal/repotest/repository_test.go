@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // root is the repository's folder, from this package's.
@@ -23,9 +25,7 @@ func exists(name string) bool {
 func readText(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(at(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(data)
 }
 
@@ -44,9 +44,7 @@ func glob(t *testing.T, pattern string) []string {
 	var names []string
 	for _, f := range found {
 		name, err := filepath.Rel(root, f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		names = append(names, filepath.ToSlash(name))
 	}
 	return names
@@ -76,7 +74,5 @@ func blocks(text string) []block {
 // rewrite writes a file that is made of others.
 func rewrite(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.WriteFile(at(name), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.WriteFile(at(name), []byte(text), 0o644))
 }

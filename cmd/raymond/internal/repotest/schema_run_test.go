@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestSchemaOfEventsTakesLogs of runs, with each type of event that a run without a fault has.
@@ -14,9 +16,7 @@ func TestSchemaOfEventsTakesLogs(t *testing.T) {
 	all := ""
 	for _, log := range glob(t, "runner/report/testdata/pages/*.jsonl") {
 		for _, line := range textLines(t, log) {
-			if err := validJSON(t, s, []byte(line)); err != nil {
-				t.Errorf("%s: got %v of\n%s\nwant it to be an event", log, err, line)
-			}
+			assert.Check(t, validJSON(t, s, []byte(line)), "%s: want an event:\n%s", log, line)
 			all += line
 		}
 	}

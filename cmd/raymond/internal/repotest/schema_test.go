@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -40,9 +42,7 @@ type property struct {
 // readSchema reads one of docs/schema as a description.
 func readSchema(t *testing.T, name string) (d described) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(readText(t, "docs/schema/"+name+".schema.json")), &d); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, json.Unmarshal([]byte(readText(t, "docs/schema/"+name+".schema.json")), &d))
 	return d
 }
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -21,12 +23,8 @@ func schema(t *testing.T, name string) *jsonschema.Schema {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	s, err := c.Compile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.DraftVersion != 2020 {
-		t.Fatalf("%s: got the draft %d, want 2020-12", path, s.DraftVersion)
-	}
+	assert.NilError(t, err)
+	assert.Equal(t, s.DraftVersion, 2020, "%s: the draft", path)
 	return s
 }
 
@@ -34,9 +32,7 @@ func schema(t *testing.T, name string) *jsonschema.Schema {
 func validJSON(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatalf("%s: %v", data, err)
-	}
+	assert.NilError(t, err, data)
 	return s.Validate(v)
 }
 
@@ -85,9 +81,7 @@ func TestSchemaOfFrontmatterAgreesWithTheProgram(t *testing.T) {
 	s := schema(t, "frontmatter")
 	agree := func(text string) {
 		problems, err := frontmatterProblems(t, text), validYAML(t, s, text)
-		if (len(problems) == 0) != (err == nil) {
-			t.Errorf("%s\nthe program says %v\nthe schema says %v", text, problems, err)
-		}
+		assert.Check(t, is.Equal(len(problems) == 0, err == nil), "%s\nthe program says %v\nthe schema says %v", text, problems, err)
 	}
 	for _, k := range protocol.Keys() {
 		for _, v := range values {

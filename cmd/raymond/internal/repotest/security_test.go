@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 const securityPage = ".github/SECURITY.md"
@@ -34,9 +36,7 @@ func TestEachAttackIsATest(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	rows := 0
 	for _, line := range textLines(t, securityPage) {
 		cells := strings.Split(line, " | ")

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/runner"
@@ -58,9 +59,7 @@ func TestConversationsAreCopied(t *testing.T) {
 	a := r.Agents[0]
 	of, other := a.Session.ID, a.Stack[1].Session.ID
 	want := []string{"copy 70 of caller in /work to " + of + " in /new/work", "copy -1 of other in /work to " + other + " in /new/work"}
-	if diff := cmp.Diff(want, c.done); diff != "" {
-		t.Errorf("done (-want +got):\n%s", diff)
-	}
+	assert.Check(t, is.DeepEqual(c.done, want), "done")
 	if of == "caller" || a.Session.CLIID != "cli-"+of || a.Stack[0].Session.ID != of || !a.Branch || !a.Stack[1].Branch {
 		t.Errorf("got the agent %+v, want it in the copies", a)
 	}

@@ -3,6 +3,9 @@ package runs
 import (
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -32,8 +35,6 @@ func TestFilesOfARerunAreDated(t *testing.T) {
 		2: "the files of /w are as they were after state execution 2: what scripts have changed since is not in them",
 		3: "the files of /w are as they were after state execution 3",
 	} {
-		if got := FilesOf(Point{Exec: 4}, workspace.Snapshot{Dir: "/w", Exec: exec}); got != want {
-			t.Errorf("snapshot after %d, point 4: got %q, want %q", exec, got, want)
-		}
+		assert.Check(t, is.Equal(FilesOf(Point{Exec: 4}, workspace.Snapshot{Dir: "/w", Exec: exec}), want), "snapshot after %d, point 4", exec)
 	}
 }

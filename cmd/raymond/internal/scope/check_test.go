@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
@@ -15,13 +17,9 @@ func TestLintTellsOfCommandsThatThisMachineCannotRun(t *testing.T) {
 	findBash = func() (string, error) { return "", errors.New("there is no bash") }
 	for done, want := range map[string]string{"done_when: 'true'\n": "done_when: there is no bash", "": ""} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "START.md"), []byte("---\n"+done+"allowed_tags: [result]\n---\nx\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, "START.md"), []byte("---\n"+done+"allowed_tags: [result]\n---\nx\n"), 0o600))
 		s, err := Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		var got []string
 		for _, f := range s.Lint(lint.Options{LoadOptions: s.loadOptions()}) {
 			if f.Code == "no-bash" {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -23,9 +25,7 @@ func TestHostileFoldersOfAWorkflow(t *testing.T) {
 	}
 	for name, put := range put {
 		dir, to := t.TempDir(), filepath.Join(t.TempDir(), "run", "scope")
-		if err := errors.Join(os.WriteFile(filepath.Join(dir, "1_START.sh"), []byte("true\n"), 0o700), put(dir)); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, errors.Join(os.WriteFile(filepath.Join(dir, "1_START.sh"), []byte("true\n"), 0o700), put(dir)))
 		began := time.Now()
 		s, err := Find(dir)
 		if err == nil {
@@ -57,14 +57,10 @@ func TestPipesBesideStatesAreNoPartOfAWorkflow(t *testing.T) {
 		"state": os.WriteFile(filepath.Join(dir, "1_START.sh"), []byte("true\n"), 0o700),
 		"pipe":  syscall.Mkfifo(filepath.Join(dir, "helper"), 0o600),
 	} {
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		assert.NilError(t, err, name)
 	}
 	s, err := Find(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer s.Close()
 	done, to := make(chan error, 1), filepath.Join(t.TempDir(), "run", "scope")
 	go func() {
@@ -78,9 +74,7 @@ func TestPipesBesideStatesAreNoPartOfAWorkflow(t *testing.T) {
 	}()
 	select {
 	case err := <-done:
-		if err != nil {
-			t.Error(err)
-		}
+		assert.Check(t, err)
 	case <-time.After(2 * time.Minute):
 		t.Error("the pipe is waited for")
 	}

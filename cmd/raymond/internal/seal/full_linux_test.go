@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 )
 
@@ -19,16 +21,10 @@ func TestWhatIsCutOffIsNoForgery(t *testing.T) {
 	}
 	path := filepath.Join(dir, "seals")
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for size := len(data); size >= strings.LastIndex(string(data[:len(data)-1]), "\n")+1; size-- {
-		if err := os.Truncate(path, int64(size)); err != nil {
-			t.Fatal(err)
-		}
-		if err := seal.Check(dir, key(t, "token", "step"), "note"); err != nil {
-			t.Errorf("cut off at %d of %d: got %v, want it in order", size, len(data), err)
-		}
+		assert.NilError(t, os.Truncate(path, int64(size)))
+		assert.Check(t, seal.Check(dir, key(t, "token", "step"), "note"), "cut off at %d of %d", size, len(data))
 	}
 }
 
@@ -40,35 +36,23 @@ func TestAFullDiskIsNoForgery(t *testing.T) {
 	lines := filepath.Join(dir, "lines")
 	for room, full := uint64(0), true; full; room++ {
 		info, err := os.Stat(filepath.Join(dir, "seals"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, err)
 		full = limited(t, uint64(info.Size())+room, func() error { return s.Append(lines, []byte("four\n")) }) != nil
-		if err := seal.Check(dir, key(t, "token", "step"), "lines"); err != nil {
-			t.Fatalf("with room for %d bytes: got %v, want it in order", room, err)
-		}
+		assert.NilError(t, seal.Check(dir, key(t, "token", "step"), "lines"), "with room for %d bytes", room)
 	}
 	add(t, nil, lines, "", "four\n") // as was sealed at last
 	add(t, s, lines, "five\n", "five\n")
-	if err := seal.Check(dir, key(t, "token", "step"), "lines"); err != nil {
-		t.Errorf("with room again: got %v, want it in order", err)
-	}
+	assert.Check(t, seal.Check(dir, key(t, "token", "step"), "lines"), "with room again")
 }
 
 // limited does something while no file can be longer than size.
 func limited(t *testing.T, size uint64, do func() error) error {
 	t.Helper()
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: before.Max}); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	assert.NilError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: before.Max}))
 	defer func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 	}()
 	return do()
 }

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 )
 
 func key(t *testing.T, token, identity string) seal.Key {
 	t.Helper()
 	k, err := seal.NewKey(token, identity)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return k
 }
 
@@ -24,12 +24,8 @@ func sealed(t *testing.T) (dir string, s *seal.Seals) {
 	t.Helper()
 	dir = t.TempDir()
 	s, err := seal.New(dir, key(t, "token", "step"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.Note(filepath.Join(dir, "note"), 1), s.Note(filepath.Join(dir, "note"), 2)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
+	assert.NilError(t, errors.Join(s.Note(filepath.Join(dir, "note"), 1), s.Note(filepath.Join(dir, "note"), 2)))
 	for _, line := range []string{"one\n", "two\n", "three\n"} {
 		add(t, s, filepath.Join(dir, "lines"), line, line)
 	}
@@ -39,13 +35,9 @@ func sealed(t *testing.T) (dir string, s *seal.Seals) {
 // add seals a line, and writes what of it is said to arrive.
 func add(t *testing.T, s *seal.Seals, path, line, arrives string) {
 	t.Helper()
-	if err := s.Append(path, []byte(line)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.Append(path, []byte(line)))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(arrives); err != nil {
 		t.Fatal(err)
@@ -84,12 +76,8 @@ func TestACrashIsNoForgery(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, s := sealed(t)
-			if err := change(t, dir, s); err != nil {
-				t.Fatal(err)
-			}
-			if err := seal.Check(dir, key(t, "token", "step"), "note", "missing"); err != nil {
-				t.Errorf("got %v, want it in order", err)
-			}
+			assert.NilError(t, change(t, dir, s))
+			assert.Check(t, seal.Check(dir, key(t, "token", "step"), "note", "missing"))
 		})
 	}
 }
@@ -98,24 +86,18 @@ func TestACrashIsNoForgery(t *testing.T) {
 func TestForgeriesAreNamed(t *testing.T) {
 	write := func(name, text string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 	}
 	remove := func(name string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.Remove(filepath.Join(dir, name)))
 		}
 	}
 	seals := func(f func([]string) []string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
 			data, err := os.ReadFile(filepath.Join(dir, "seals"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, err)
 			write("seals", strings.Join(f(strings.SplitAfter(string(data), "\n")), ""))(t, dir)
 		}
 	}

@@ -3,13 +3,15 @@
 package seal
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // note is a value that tests keep.
@@ -33,19 +35,13 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, victim := filepath.Join(t.TempDir(), "note.json"), filepath.Join(t.TempDir(), "victim")
-			if err := os.WriteFile(victim, []byte(`{"step":"forged"}`), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := put(path, victim); err != nil {
-				t.Fatal(err)
-			}
+			assert.NilError(t, os.WriteFile(victim, []byte(`{"step":"forged"}`), 0o600))
+			assert.NilError(t, put(path, victim))
 			var n note // nothing waits: go test ends what would
 			if err := ReadNote(path, &n); err == nil {
 				t.Errorf("reading what is no note: got %+v, want an error", n)
 			}
-			if err := WriteNote(path, note{"s"}); err != nil {
-				t.Errorf("writing: got %v, want no error", err)
-			}
+			assert.Check(t, WriteNote(path, note{"s"}), "writing")
 			var got note
 			if err := ReadNote(path, &got); err != nil || got.Step != "s" {
 				t.Errorf("note: got %+v (%v), want the step s", got, err)
@@ -60,7 +56,5 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 // TestANoteThatWasNeverWritten is told from one that can't be read.
 func TestANoteThatWasNeverWritten(t *testing.T) {
 	var got note
-	if err := ReadNote(filepath.Join(t.TempDir(), "note.json"), &got); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
-	}
+	assert.Check(t, is.ErrorIs(ReadNote(filepath.Join(t.TempDir(), "note.json"), &got), fs.ErrNotExist))
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -14,27 +16,19 @@ import (
 func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
 	dir := t.TempDir()
 	log, err := report.OpenLog(filepath.Join(dir, "events.jsonl"), "run-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	store, err := state.Create(dir, "run-1", "me")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	defer store.Close()
 	run := state.New(state.Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/d", Files: map[string]string{"A.md": strings.Repeat("ab", 32)},
 		Options: state.Options{MaxParallel: 1, MaxAgents: 1, MaxDepth: 1, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 	k := &keeper{File: store, log: log}
-	if err := k.Fold(run, nil); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, k.Fold(run, nil))
 	step := run.Step(time.Unix(2, 0))
 	step.Begin()
 	next := run.With(step.Delta())
 	for _, e := range next.Events {
-		if err := log.Report(e); err != nil {
-			t.Fatal(err)
-		}
+		assert.NilError(t, log.Report(e))
 	}
 	if err := log.Close(); err != nil { // what can't be brought to the disk any more
 		t.Fatal(err)

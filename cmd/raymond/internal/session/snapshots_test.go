@@ -9,8 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/runner"
@@ -63,9 +64,7 @@ func TestOneAtATime(t *testing.T) {
 		}
 		for i, d := range done {
 			<-d
-			if got, want := time.Since(began), time.Duration(i+1)*time.Second; got != want {
-				t.Errorf("snapshot %d is taken after %v, want %v", i, got, want)
-			}
+			assert.Check(t, is.Equal(time.Since(began), time.Duration(i+1)*time.Second), "what snapshot %d is taken after", i)
 		}
 		k.close(false)
 		want := []workspace.Snapshot{
@@ -73,9 +72,7 @@ func TestOneAtATime(t *testing.T) {
 			{Exec: 8, Agent: "main", State: "A.md", Dir: "/w"}, {Exec: 9, Agent: "main", State: "A.md", Dir: "/w"},
 			{Exec: 10, Agent: "main", State: "A.md", Dir: "/w", IsShared: true},
 		}
-		if diff := cmp.Diff(want, f.shots, cmpopts.EquateComparable(workspace.Snapshot{})); diff != "" {
-			t.Errorf("snapshots (-want +got):\n%s", diff)
-		}
+		assert.Check(t, is.DeepEqual(f.shots, want, cmpopts.EquateComparable(workspace.Snapshot{})), "snapshots")
 		if n.list != nil {
 			t.Errorf("notes: %q", n.list)
 		}
@@ -107,9 +104,7 @@ func TestSlowOnesEnd(t *testing.T) {
 			<-k.Take(runner.Shot{Exec: i + 1})
 		}
 		k.close(false)
-		if took := time.Since(began); took != 40*time.Second {
-			t.Errorf("it took %v, want 40s", took)
-		}
+		assert.Check(t, is.Equal(time.Since(began), 40*time.Second), "time that it took")
 		if got := strings.Join(n.list, "\n"); len(n.list) != 2 || !strings.HasSuffix(got, "no more are taken") {
 			t.Errorf("notes: %q", n.list)
 		}

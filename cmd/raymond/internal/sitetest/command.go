@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 // Outcome is how a command ended.
@@ -39,9 +41,7 @@ func Begin(t testing.TB, cmd *exec.Cmd) *Command {
 	// What an orchestrator that was killed leaves may hold its pipes open.
 	j.Cmd.WaitDelay = time.Second
 	j.Began = time.Now()
-	if err := j.Cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, j.Cmd.Start())
 	go func() {
 		_ = j.Cmd.Wait()
 		j.took = time.Since(j.Began)
@@ -87,9 +87,7 @@ func (j *Command) Until(what string, cond func() bool) {
 // Signal sends a signal to the orchestrator alone.
 func (j *Command) Signal(sig os.Signal) {
 	j.t.Helper()
-	if err := j.Cmd.Process.Signal(sig); err != nil {
-		j.t.Errorf("signal %v: %v", sig, err)
-	}
+	assert.Check(j.t, j.Cmd.Process.Signal(sig), "signal %v", sig)
 }
 
 // Kill ends the orchestrator alone, and returns when it is gone.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 // Dose returns how much a test does that tries many moments or orders: little, or full in
@@ -27,9 +29,7 @@ func Seed(t testing.TB) uint64 {
 	t.Helper()
 	if text := os.Getenv(SeedVar); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("%s: %v", SeedVar, err)
-		}
+		assert.NilError(t, err, SeedVar)
 		return seed
 	}
 	return uint64(time.Now().Unix())

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 )
 
@@ -41,9 +43,7 @@ func End(t testing.TB, o Outcome, file func(variable string) string) Ended {
 func Read(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.FromSlash(path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return string(data)
 }
 

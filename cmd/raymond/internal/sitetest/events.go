@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -33,9 +35,7 @@ func EventsIn(t testing.TB, path string) []state.Event {
 			break
 		}
 		var e state.Event
-		if err := json.Unmarshal(line, &e); err != nil {
-			t.Fatalf("%s: line %q: %v", path, line, err)
-		}
+		assert.NilError(t, json.Unmarshal(line, &e), "%s: line %q", path, line)
 		events = append(events, e)
 	}
 	return events

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
@@ -14,9 +16,7 @@ import (
 func BrokenGit(t testing.TB, instead string) (path string) {
 	t.Helper()
 	git, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	dir := t.TempDir()
 	names := map[string]bool{"git": true}
 	script := "#!/bin/bash\nfor a; do [ \"$a\" = bundle ] && { " + instead + "; }; done\nexec '" + git + "' \"$@\"\n"

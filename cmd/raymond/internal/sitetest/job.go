@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 )
@@ -42,9 +44,7 @@ func NewJob(t testing.TB, f *Forge, repo string, run int64) *Job {
 		T: t, Forge: f, Root: root, Run: run, Site: Bare(t, root),
 		Work: filepath.Join(root, "work"), Temp: filepath.Join(root, "temp"), Inputs: map[string]string{"workflow": "wf"}, Payload: inPrivate,
 	}
-	if err := os.CopyFS(j.Work, os.DirFS(repo)); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.CopyFS(j.Work, os.DirFS(repo)))
 	j.Env = map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": filepath.Join(root, "home"), "LANG": "C.UTF-8", "CI": "true",
 		"GITHUB_ACTIONS": "true", "GITHUB_REPOSITORY": "o/r", "GITHUB_REPOSITORY_ID": "4711", "GITHUB_EVENT_NAME": "workflow_dispatch",
@@ -106,9 +106,7 @@ func (j *Job) Prepare(part string) {
 	for _, name := range RunnerFiles {
 		j.Site.Write(j.CommandFile(name), "")
 	}
-	if err := os.MkdirAll(j.Env["HOME"], 0o755); err != nil {
-		j.T.Fatal(err)
-	}
+	assert.NilError(j.T, os.MkdirAll(j.Env["HOME"], 0o755))
 }
 
 // Environ is the environment of a part of the step.

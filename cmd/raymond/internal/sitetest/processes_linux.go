@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"gotest.tools/v3/assert"
 )
 
 // Processes returns the ids of what carries the site's mark and is alive.
 func (s *Site) Processes() []int {
 	entries, err := os.ReadDir("/proc") // Glob would list the folder of each process, too
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	assert.NilError(s.T, err)
 	mark := []byte(SiteVar + "=" + s.Mark + "\x00")
 	var found []int
 	for _, e := range entries {

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // Builds is the folder of the programs that the tests build, each at most once.
@@ -63,9 +65,7 @@ func newProgram(name, pkg string, flags ...string) *Program {
 func (p *Program) Path(t testing.TB) string {
 	t.Helper()
 	path, err := p.build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return path
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/rogpeppe/go-internal/txtar"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/state"
@@ -71,9 +73,7 @@ func New(t testing.TB, workflow string) *Site {
 	for _, f := range txtar.Parse([]byte(workflow)).Files {
 		s.Write(filepath.Join(s.Flow, f.Name), string(f.Data))
 	}
-	if err := os.MkdirAll(s.Work, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, os.MkdirAll(s.Work, 0o755))
 	return s
 }
 
@@ -105,12 +105,8 @@ func (s *Site) Write(path, text string) {
 	// A process that is started meanwhile would inherit the file, which can't be run then.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		s.T.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		s.T.Fatal(err)
-	}
+	assert.NilError(s.T, os.MkdirAll(filepath.Dir(path), 0o755))
+	assert.NilError(s.T, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // File returns the path of a file in the working folder.
@@ -146,9 +142,7 @@ func (s *Site) StartWith(env []string, args ...string) *Command {
 func (s *Site) Raymond(code int, args ...string) Outcome {
 	s.T.Helper()
 	o := s.Start(args...).Wait()
-	if o.Code != code {
-		s.T.Errorf("raymond %q: got %v\nwant exit code %d", args, o, code)
-	}
+	assert.Check(s.T, is.Equal(o.Code, code), "raymond %q: got %v\nwant exit code %d", args, o, code)
 	return o
 }
 
@@ -179,8 +173,6 @@ func (s *Site) StateFile() string { return filepath.Join(s.StateDir(), RunID+".j
 func (s *Site) Saved() *state.Run {
 	s.T.Helper()
 	r, err := state.Read(s.StateDir(), RunID)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	assert.NilError(s.T, err)
 	return r
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/state"
@@ -39,9 +41,7 @@ func (s StoredRun) String() string {
 func ReadStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) StoredRun {
 	t.Helper()
 	s, err := readStored(t, a, keys)
-	if err != nil {
-		t.Fatalf("%s: %v", a.Name, err)
-	}
+	assert.NilError(t, err, a.Name)
 	return s
 }
 
@@ -70,8 +70,6 @@ func readStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) (St
 func NewStateKey(t testing.TB) string {
 	t.Helper()
 	key, err := checkpoint.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	return key
 }
