@@ -51,6 +51,8 @@ func TestRenderIsLinear(t *testing.T) {
 	for _, unit := range []string{"{", "{{", "{{a", "{{ ", "{{a}}", "{{a }"} {
 		body := strings.Repeat(unit, 1<<18/len(unit))
 		got := Render(body, func(name string) (string, bool) { return "{{" + name + "}}", true })
-		assert.Check(t, is.Equal(got, body), "256 KiB of %q changed", unit)
+		if got != body {
+			t.Errorf("256 KiB of %q changed", unit)
+		}
 	}
 }
