@@ -8,16 +8,14 @@ import (
 type Chart struct {
 	w        *Workflow
 	readings map[string]*Reading
-	exits    map[string][]Exit
 	order    []string
 }
 
 // Chart reads all states of the workflow.
 func (w *Workflow) Chart() *Chart {
-	c := &Chart{w: w, readings: map[string]*Reading{}, exits: map[string][]Exit{}}
+	c := &Chart{w: w, readings: map[string]*Reading{}}
 	for name, s := range w.states {
 		c.readings[name] = w.read(s)
-		c.exits[name] = c.readings[name].exits()
 	}
 	c.order = c.From(w.entry)
 	return c
@@ -35,7 +33,7 @@ func (c *Chart) From(states ...string) []string {
 		}
 		seen[name] = true
 		found = append(found, name)
-		for _, e := range c.exits[name] {
+		for _, e := range c.readings[name].exits {
 			queue = append(queue, e.Target.State, e.After.State)
 		}
 		for _, target := range c.w.states[name].names() {
@@ -63,7 +61,12 @@ func (c *Chart) Reading(state string) *Reading { return c.readings[state] }
 // Exits returns the transitions with which a state can end, in the order of its file:
 // those that its text shows and its policy allows, then those that only the policy
 // shows, then on_exhausted. A script may compose others when it runs.
-func (c *Chart) Exits(state string) []Exit { return slices.Clone(c.exits[state]) }
+func (c *Chart) Exits(state string) []Exit {
+	if d, ok := c.readings[state]; ok {
+		return slices.Clone(d.exits)
+	}
+	return nil
+}
 
 // IsOpaque reports whether a state is a script without a tag in its text, so that it is
 // not known where it leads before it runs.
@@ -77,7 +80,7 @@ func (c *Chart) isUnclear(name string) bool {
 	if c.w.states[name].Policy.Transitions.Targets != nil {
 		return false
 	}
-	return c.IsOpaque(name) || slices.ContainsFunc(c.exits[name], func(e Exit) bool {
+	return c.IsOpaque(name) || slices.ContainsFunc(c.readings[name].exits, func(e Exit) bool {
 		return e.Target.Open || e.After.Open
 	})
 }

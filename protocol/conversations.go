@@ -37,7 +37,7 @@ func (c *Chart) Conversations(run, model string) *Conversations {
 	v.enter("", Beginning{State: c.w.entry})
 	for _, name := range c.order {
 		v.IsVague = v.IsVague || c.isUnclear(name)
-		for _, e := range c.exits[name] {
+		for _, e := range c.readings[name].exits {
 			switch {
 			case e.Verb == Function && e.Backend+e.Model != "":
 				v.enter("", Beginning{State: e.Target.State, Pos: e.Pos, From: name, Backend: e.Backend, Model: e.Model})
@@ -77,7 +77,7 @@ func (v *Conversations) enter(held string, b Beginning) {
 		v.after[s.Name] = map[string]bool{}
 	}
 	v.after[s.Name][after] = true
-	for _, e := range v.chart.exits[s.Name] {
+	for _, e := range v.chart.readings[s.Name].exits {
 		for _, to := range e.Continued() {
 			v.enter(after, Beginning{State: to})
 		}

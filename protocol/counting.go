@@ -13,10 +13,9 @@ func (p *Transitions) scanMessage(text string) scanned {
 		return scan(text, p.Names)
 	}
 	tokens := tokensOf(text, anyVerb)
-	if !slices.ContainsFunc(tokens, func(t token) bool { return t.verb.MustBeNamed() }) {
-		return pairUp(text, tokens)
-	}
-	if meant := pairUp(text, meantAsTags(tokens)).onlyNew(); len(meant.tags) > 0 {
+	meant := pairUp(text, meantAsTags(tokens))
+	isOther := func(t Written) bool { return !t.Verb.MustBeNamed() || isProse(t) }
+	if len(meant.tags) > 0 && !slices.ContainsFunc(meant.tags, isOther) {
 		return meant
 	}
 	if found := scan(text, olderVerb); len(found.tags) > 0 {
@@ -39,14 +38,6 @@ func (s *State) scanFile() scanned {
 	found := pairUp(text, meantAsTags(tokensOf(text, anyVerb)))
 	found.tags = slices.DeleteFunc(found.tags, isProse)
 	return found
-}
-
-// onlyNew returns what was found when it is asks and joins alone, else nothing.
-func (s scanned) onlyNew() scanned {
-	if slices.ContainsFunc(s.tags, func(t Written) bool { return !t.Verb.MustBeNamed() || isProse(t) }) {
-		return scanned{}
-	}
-	return s
 }
 
 // isProse reports whether a tag looks like other XML with the name of one of ours: a join
@@ -72,7 +63,7 @@ func meantAsTags(tokens []token) []token {
 		case t.verb != Ask:
 		case t.closes:
 			depth = max(0, depth-1)
-		case t.head == nil && depth == 0:
+		case t.attrs == nil && t.wrong == nil && depth == 0:
 			continue
 		default:
 			depth++

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,10 +15,8 @@ import (
 // The names of meta, the run's metadata, are not for forks to use.
 func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (Decision, []Problem) {
 	d, problems := w.decide(from, text)
-	for _, spawn := range d.Spawns {
-		if why := Shadowing(spawn.Vars, slices.Collect(maps.Keys(meta))); why != "" {
-			problems = append(problems, Problem{Code: "bad-tag", Message: "<fork>: " + why})
-		}
+	if len(problems) == 0 {
+		problems = shadowing(d.Spawns, meta)
 	}
 	if len(problems) == 0 {
 		problems = w.checkPayloads(from, &d, returns)
@@ -28,52 +27,50 @@ func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (D
 	return d, nil
 }
 
+// shadowing returns problems when forks have variables with names of the run's metadata.
+func shadowing(spawns []Spawn, meta map[string]string) (problems []Problem) {
+	for _, s := range spawns {
+		if why := Shadowing(s.Vars, slices.Collect(maps.Keys(meta))); why != "" {
+			problems = append(problems, Problem{Code: "bad-tag", Message: "<fork>: " + why})
+		}
+	}
+	return problems
+}
+
 // decide is Decide without a look at payloads.
-func (w *Workflow) decide(from, text string) (Decision, []Problem) {
+func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 	state, ok := w.states[from]
 	if !ok {
-		return Decision{}, []Problem{*w.catalog.noState(from)}
+		return d, []Problem{*w.catalog.noState(from)}
 	}
 	if state.Policy.Plain {
 		return Decision{Then: Move{Verb: Result, Text: text}}, nil
 	}
 	found := state.Policy.Transitions.scanMessage(text)
-	if len(found.tags) == 0 {
-		return w.decideImplicit(state, text, found)
+	if t, ok := (matcher{catalog: w.catalog}).implicit(&state.Policy.Transitions); ok && len(found.tags) == 0 {
+		found.tags = []Written{{Tag: t}}
 	}
-	if p := tooMany(state, found.tags); p != nil {
-		return Decision{}, []Problem{*p}
+	if p := cmp.Or(w.noTag(state, text, found), tooMany(state, found.tags)); p != nil {
+		return d, []Problem{*p}
 	}
-	var d Decision
-	var problems []Problem
 	for _, t := range found.tags {
-		move, spawn, found := w.transition(state, t)
-		d.Then = move
-		d.Spawns = append(d.Spawns, spawn...)
-		problems = append(problems, found...)
+		problems = append(problems, w.transition(state, t, &d)...)
 	}
 	if len(problems) == 0 {
 		problems = sameNext(d.Spawns)
 	}
-	if len(problems) > 0 {
-		return Decision{}, problems
-	}
-	return d, nil
+	return d, problems
 }
 
 // NoTag is the code of the Problem of a message without a tag.
 const NoTag = "no-tag"
 
-// decideImplicit handles a message without a tag.
-func (w *Workflow) decideImplicit(s *State, text string, found scanned) (Decision, []Problem) {
-	if t, ok := (matcher{catalog: w.catalog}).implicit(&s.Policy.Transitions); ok {
-		move, spawn, problems := w.transition(s, Written{Tag: t})
-		if len(problems) > 0 {
-			return Decision{}, problems
-		}
-		return Decision{Spawns: spawn, Then: move}, nil
+// noTag returns a problem when a message has no tag.
+func (w *Workflow) noTag(s *State, text string, found scanned) *Problem {
+	if len(found.tags) > 0 {
+		return nil
 	}
-	p := Problem{Code: NoTag, Message: "there is no transition tag"}
+	p := &Problem{Code: NoTag, Message: "there is no transition tag"}
 	near := w.nearTag(text, true)
 	switch u := found.unclosed; {
 	case u != nil:
@@ -85,7 +82,7 @@ func (w *Workflow) decideImplicit(s *State, text string, found scanned) (Decisio
 	case s.Kind == Script:
 		p.Hint = "print exactly one, such as <goto>STATE</goto> or <result>text</result>"
 	}
-	return Decision{}, []Problem{p}
+	return p
 }
 
 // element is XML with nothing but a name in it, of one line.
@@ -115,7 +112,7 @@ func (w *Workflow) nearTag(text string, isMessage bool) *Problem {
 func tooMany(s *State, tags []Written) *Problem {
 	isFork := func(t Written) bool { return t.Verb == Fork }
 	others := slices.ContainsFunc(tags, func(t Written) bool { return !isFork(t) })
-	if len(tags) == 1 || !others && s.Policy.Transitions.AllowsManyForks() {
+	if len(tags) <= 1 || !others && s.Policy.Transitions.AllowsManyForks() {
 		return nil
 	}
 	const most = 10
@@ -158,17 +155,20 @@ func Broken(problems []Problem) *Problem {
 	return nil
 }
 
-// transition checks one tag against the workflow and the state's policy.
-func (w *Workflow) transition(s *State, t Written) (Move, []Spawn, []Problem) {
+// transition checks one tag against the workflow and the state's policy, and adds what it means to a decision.
+func (w *Workflow) transition(s *State, t Written, d *Decision) []Problem {
 	problems := slices.Concat(t.Problems, t.ValueProblems())
 	if len(problems) > 0 {
-		return Move{}, nil, problems
+		return problems
 	}
 	m, states := matcher{catalog: w.catalog}, map[string]string{} // by the part that names them
 	for _, part := range t.StateParts() {
-		name, more := w.runnable(t.Tag, part.Name, part.State)
+		name, problem := w.runnable(part.State)
+		if problem != nil {
+			problem.Pos, problem.Message = t.Pos, fmt.Sprintf("%s of <%s>: %s", part.Name, t.Verb, problem.Message)
+			problems = append(problems, *problem)
+		}
 		states[part.Name] = name
-		problems = append(problems, more...)
 	}
 	switch {
 	case len(problems) > 0:
@@ -176,33 +176,29 @@ func (w *Workflow) transition(s *State, t Written) (Move, []Spawn, []Problem) {
 		problems = []Problem{NotAllowed(t.Tag)}
 	default:
 		problems = w.barred(m, s, t.Tag, states)
+		d.add(t.Tag, states)
 	}
-	if len(problems) > 0 {
-		return Move{}, nil, problems
-	}
-	move, spawns := moveOf(t.Tag, states)
-	return move, spawns, nil
+	return problems
 }
 
-// moveOf turns a tag into what it means. The states are resolved, by the part of the tag
-// that names them.
-func moveOf(t Tag, states map[string]string) (Move, []Spawn) {
+// add adds what a tag means. The states are resolved, by the part of the tag that names them.
+func (d *Decision) add(t Tag, states map[string]string) {
 	target, next, input := states[partTarget], states[partNext], t.Attrs["input"]
 	switch t.Verb {
 	case Result:
-		return Move{Verb: Result, Text: t.Body}, nil
+		d.Then = Move{Verb: Result, Text: t.Body}
 	case Fork:
-		s := Spawn{State: target, Next: next, Dir: t.Attrs["cd"], Input: input, Vars: t.Variables()}
-		return Move{Verb: Goto, To: next}, []Spawn{s}
+		d.Spawns = append(d.Spawns, Spawn{State: target, Next: next, Dir: t.Attrs["cd"], Input: input, Vars: t.Variables()})
+		d.Then = Move{Verb: Goto, To: next}
 	case Call, Function:
-		return Move{Verb: t.Verb, To: target, Return: states[partReturn], Backend: t.Attrs["agent"], Model: t.Attrs["model"], Input: input}, nil
+		d.Then = Move{Verb: t.Verb, To: target, Return: states[partReturn], Backend: t.Attrs["agent"], Model: t.Attrs["model"], Input: input}
 	case Ask:
 		q := questionOf(t)
 		q.TimeoutNext = states[partTimeoutNext]
-		return Move{Verb: Ask, To: next, Question: &q}, nil
+		d.Then = Move{Verb: Ask, To: next, Question: &q}
 	default:
 		after, _ := parseDuration(t.Attrs["after"])
-		return Move{Verb: t.Verb, To: target, Dir: t.Attrs["cd"], Input: input, After: after}, nil
+		d.Then = Move{Verb: t.Verb, To: target, Dir: t.Attrs["cd"], Input: input, After: after}
 	}
 }
 
@@ -222,21 +218,13 @@ func (t Tag) Variables() map[string]string {
 	return vars
 }
 
-// runnable resolves one part of a tag to a state that can be run.
-func (w *Workflow) runnable(t Tag, part, target string) (string, []Problem) {
+// runnable resolves a target to a state that can be run.
+func (w *Workflow) runnable(target string) (string, *Problem) {
 	name, problem := w.Resolve(strings.TrimSpace(target))
 	if problem == nil && len(w.states[name].Problems) > 0 {
-		problem = &Problem{
-			Code:    brokenState,
-			Message: fmt.Sprintf("state %s can't be run: %v", Quote(name), w.states[name].Problems[0]),
-		}
+		problem = &Problem{Code: brokenState, Message: fmt.Sprintf("state %s can't be run: %v", Quote(name), w.states[name].Problems[0])}
 	}
-	if problem == nil {
-		return name, nil
-	}
-	problem.Pos = t.Pos
-	problem.Message = fmt.Sprintf("%s of <%s>: %s", part, t.Verb, problem.Message)
-	return "", []Problem{*problem}
+	return name, problem
 }
 
 // NotAllowed says that the policy of a state does not allow a tag.

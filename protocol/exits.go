@@ -42,7 +42,8 @@ type Reading struct {
 
 	w     *Workflow
 	shown []Written // those of the tags that the policy allows
-	firm  bool      // its policy or its text shows a transition that is not an example
+	exits []Exit
+	firm  bool // its policy or its text shows a transition that is not an example
 }
 
 func (w *Workflow) read(s *State) *Reading {
@@ -51,24 +52,23 @@ func (w *Workflow) read(s *State) *Reading {
 		return t.Verb == Result || IsOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
 	d.shown = slices.DeleteFunc(slices.Clone(d.Tags), func(t Written) bool { return !d.Permits(t.Tag) })
+	d.findExits()
 	return d
 }
 
-func (d *Reading) exits() []Exit {
-	var exits []Exit
+func (d *Reading) findExits() {
 	for _, t := range d.shown {
-		exits = append(exits, d.exitsOf(t.Tag, d.Goal)...)
+		d.exits = append(d.exits, d.exitsOf(t.Tag, d.Goal)...)
 	}
-	exits = append(exits, d.policyExits()...)
-	if len(exits) == 0 && d.State.Kind == Prompt && !d.State.Policy.Transitions.Restricted && strings.Contains(d.State.Body, "<result>") {
-		exits = append(exits, Exit{Verb: Result}) // as in "answer in <result> tags"
+	d.exits = append(d.exits, d.policyExits()...)
+	if len(d.exits) == 0 && d.State.Kind == Prompt && !d.State.Policy.Transitions.Restricted && strings.Contains(d.State.Body, "<result>") {
+		d.exits = append(d.exits, Exit{Verb: Result}) // as in "answer in <result> tags"
 	}
 	for _, r := range d.State.References {
 		if r.Part == "on_exhausted" {
-			exits = append(exits, Exit{Target: d.Goal(r.Name), Pos: r.Pos, OnExhausted: true})
+			d.exits = append(d.exits, Exit{Target: d.Goal(r.Name), Pos: r.Pos, OnExhausted: true})
 		}
 	}
-	return exits
 }
 
 // IsComment reports whether a line of the text is nothing but a comment of a script.
@@ -165,45 +165,42 @@ func (d *Reading) shortExits() []Exit {
 	if allowed == nil {
 		allowed = slices.DeleteFunc(slices.Clone(verbs), Verb.MustBeNamed)
 	}
-	var exits []Exit
-	isShown := func(is func(Verb) bool) bool {
-		return slices.ContainsFunc(d.shown, func(t Written) bool { return is(t.Verb) })
+	isShown := func(result bool) bool {
+		return slices.ContainsFunc(d.shown, func(t Written) bool { return (t.Verb == Result) == result })
 	}
-	if slices.Contains(allowed, Result) && !isShown(func(v Verb) bool { return v == Result }) {
+	var exits []Exit
+	if slices.Contains(allowed, Result) && !isShown(true) {
 		exits = append(exits, Exit{Verb: Result})
 	}
 	moves := slices.DeleteFunc(slices.Clone(allowed), func(v Verb) bool { return v == Result })
+	var goals []Goal
 	switch {
 	case len(moves) == 0:
 	case p.Targets != nil:
-		exits = append(exits, d.shortTargets(moves)...)
-	case !isShown(func(v Verb) bool { return v != Result }):
-		exits = append(exits, openMove(moves, Goal{Open: true}))
-	}
-	return exits
-}
-
-func (d *Reading) shortTargets(moves []Verb) []Exit {
-	var exits []Exit
-	for _, target := range d.State.Policy.Transitions.Targets {
-		named := slices.ContainsFunc(d.shown, func(t Written) bool {
-			return slices.ContainsFunc(t.StateParts(), func(part StatePart) bool { return d.w.catalog.same(target, part.State) })
-		})
-		if !named {
-			exits = append(exits, openMove(moves, d.Goal(target)))
+		for _, target := range p.Targets {
+			if !d.names(target) {
+				goals = append(goals, d.Goal(target))
+			}
 		}
+	case !isShown(false):
+		goals = []Goal{{Open: true}}
+	}
+	for _, to := range goals {
+		e := Exit{Target: to}
+		if len(moves) == 1 {
+			e.Verb = moves[0]
+			e.After.Open = requiredOf[e.Verb] != "" && e.Verb != Ask
+		}
+		exits = append(exits, e)
 	}
 	return exits
 }
 
-// openMove returns a transition to a state by one of several verbs.
-func openMove(moves []Verb, to Goal) Exit {
-	e := Exit{Target: to}
-	if len(moves) == 1 {
-		e.Verb = moves[0]
-		e.After.Open = requiredOf[e.Verb] != "" && e.Verb != Ask
-	}
-	return e
+// names reports whether a tag of the text that the policy allows names a state.
+func (d *Reading) names(target string) bool {
+	return slices.ContainsFunc(d.shown, func(t Written) bool {
+		return slices.ContainsFunc(t.StateParts(), func(part StatePart) bool { return d.w.catalog.same(target, part.State) })
+	})
 }
 
 // Permits reports whether the policy allows a tag that the text shows. A name that is

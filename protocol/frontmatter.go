@@ -177,8 +177,5 @@ var permissionRanks = map[string]int{
 var permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
 
 // PermissionRank returns how much a permission mode allows: a higher rank allows
-// more. It returns false for a name that is not a mode.
-func PermissionRank(mode string) (int, bool) {
-	rank, ok := permissionRanks[mode]
-	return rank, ok
-}
+// more.
+func PermissionRank(mode string) int { return permissionRanks[mode] }

@@ -133,7 +133,7 @@ func TestFrontmatter(t *testing.T) {
 	goldentest.Each(t, "testdata/frontmatter/*.txtar", func(t *testing.T, files map[string]string) string {
 		var b strings.Builder
 		for _, name := range slices.Sorted(maps.Keys(files)) {
-			s := newState(name)
+			s := newState(name, &scope{})
 			s.parse(goldentest.Bytes(files[name]))
 			policy, err := json.MarshalIndent(s.Policy, "", " ")
 			assert.NilError(t, err)

@@ -35,15 +35,10 @@ func (v Verb) HasTarget() bool { return v != Result && v != Ask }
 // token is the opening or the closing of a tag.
 type token struct {
 	start, end int // offsets of '<' and of what follows '>'
-	head       *head
 	verb       Verb
 	closes     bool
-}
-
-// head is what an opening says beside its name.
-type head struct {
-	attrs    map[string]string
-	problems []string
+	attrs      map[string]string // of an opening; nil for none, and for malformed ones
+	wrong      []string          // with the attributes
 }
 
 // tokenForm matches a closing, an opening, and one with malformed attributes: a quote that is never closed must not
@@ -71,8 +66,8 @@ func tokensOf(text string, counts func(Verb) bool) []token {
 			continue
 		}
 		t := token{start: at + m[0], end: at + m[1], verb: verb, closes: closing != ""}
-		if t.head = headOf(part(3)); malformed != "" {
-			t.head = &head{problems: []string{fmt.Sprintf("its attributes %s are not written name=\"value\"", Quote(strings.TrimSpace(part(5))))}}
+		if t.attrs, t.wrong = attributesIn(part(3)); malformed != "" {
+			t.wrong = []string{fmt.Sprintf("its attributes %s are not written name=\"value\"", Quote(strings.TrimSpace(part(5))))}
 		}
 		found = append(found, t)
 		at = t.end
@@ -81,19 +76,18 @@ func tokensOf(text string, counts func(Verb) bool) []token {
 
 var unescape = strings.NewReplacer("&quot;", `"`, "&apos;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// headOf decodes attributes and notes those that appear twice.
-func headOf(text string) *head {
-	var h *head
+// attributesIn decodes attributes and says which appear twice.
+func attributesIn(text string) (attrs map[string]string, wrong []string) {
 	for _, m := range attribute().FindAllStringSubmatch(text, -1) {
-		if h == nil {
-			h = &head{attrs: map[string]string{}}
-		}
 		name, value := m[1], m[2][1:len(m[2])-1]
-		if _, twice := h.attrs[name]; twice {
-			h.problems = append(h.problems, fmt.Sprintf("attribute %s appears twice", Quote(name)))
+		if _, twice := attrs[name]; twice {
+			wrong = append(wrong, fmt.Sprintf("attribute %s appears twice", Quote(name)))
 			continue
 		}
-		h.attrs[name] = unescape.Replace(value)
+		if attrs == nil {
+			attrs = map[string]string{}
+		}
+		attrs[name] = unescape.Replace(value)
 	}
-	return h
+	return attrs, wrong
 }

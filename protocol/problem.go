@@ -9,19 +9,14 @@ import (
 // String returns the problem as file:line:col: message; hint, without the parts
 // that are empty.
 func (p Problem) String() string {
-	var b strings.Builder
-	place := p.Pos.String()
-	if p.File != "" && place != "" {
-		place = ":" + place
+	text := p.Message
+	if place := strings.TrimPrefix(strings.TrimSuffix(p.File+":"+p.Pos.String(), ":"), ":"); place != "" {
+		text = place + ": " + text
 	}
-	if place = p.File + place; place != "" {
-		b.WriteString(place + ": ")
-	}
-	b.WriteString(p.Message)
 	if p.Hint != "" {
-		b.WriteString("; " + p.Hint)
+		text += "; " + p.Hint
 	}
-	return b.String()
+	return text
 }
 
 // String returns line:col, only the line when the column is not known, and ""

@@ -17,19 +17,25 @@ import (
 const maxFile = 16 << 20
 
 // readState reads one file of the scope. What is wrong with it is in its Problems.
-func readState(fsys fs.FS, d fs.DirEntry) *State {
-	s := newState(d.Name())
+func (c *scope) readState(d fs.DirEntry) *State {
+	s := newState(d.Name(), c)
 	if !d.Type().IsRegular() {
 		s.addProblem(Pos{}, "not-regular", "it is not a regular file")
 		return s
 	}
-	data, err := readFile(fsys, d.Name())
+	data, err := readFile(c.fsys, d.Name())
 	if err != nil {
 		s.addProblem(Pos{}, "unreadable", "read the file: %v", err)
 		return s
 	}
 	s.parse(data)
 	return s
+}
+
+// hashOf is the SHA-256 of the bytes of a file, in hex.
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 func readFile(fsys fs.FS, name string) ([]byte, error) {
@@ -54,7 +60,9 @@ func KindOf(file string) Kind {
 	return Script
 }
 
-func newState(name string) *State { return &State{Name: name, Kind: KindOf(name), Line: 1} }
+func newState(name string, c *scope) *State {
+	return &State{Name: name, Kind: KindOf(name), Line: 1, scope: c}
+}
 
 const byteOrderMark = "\ufeff"
 
@@ -64,8 +72,7 @@ const maxForeign = 1 << 20
 
 // parse fills in the state from the bytes of its file.
 func (s *State) parse(data []byte) {
-	sum := sha256.Sum256(data)
-	s.SHA256 = hex.EncodeToString(sum[:])
+	s.SHA256 = hashOf(data)
 	if at := invalidUTF8(data); at >= 0 {
 		line := 1 + bytes.Count(data[:at], []byte("\n"))
 		s.addProblem(Pos{Line: line}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)

@@ -31,65 +31,55 @@ type Written struct {
 // scanned is what there is in a text.
 type scanned struct {
 	tags     []Written
-	unclosed *Tag // the last opening without a closing
+	unclosed *Tag // the last opening of a text without tags
 }
-
-// pair holds the indices of an opening and its closing.
-type pair struct{ open, end int }
 
 // scan finds the tags of some verbs in a text.
 func scan(text string, counts func(Verb) bool) scanned { return pairUp(text, tokensOf(text, counts)) }
 
 // pairUp makes tags of the tokens of a text.
-func pairUp(text string, tokens []token) scanned {
-	pairs, loose := match(tokens)
-	slices.SortFunc(pairs, func(a, b pair) int { return a.open - b.open })
+func pairUp(text string, tokens []token) (s scanned) {
 	place := placer{text: text, pos: Pos{1, 1}}
-	var s scanned
-	for _, p := range pairs {
-		if loose >= 0 && loose < p.open {
-			s.unclosed, loose = &Tag{Verb: tokens[loose].verb, Pos: place.at(tokens[loose].start)}, -1
-		}
+	for _, p := range match(tokens) {
 		open, end := tokens[p.open], tokens[p.end]
-		t := Tag{Verb: open.verb, Body: text[open.end:end.start], Pos: place.at(open.start)}
-		s.tags = append(s.tags, checkTag(t, open.head))
+		s.tags = append(s.tags, checked(Tag{Verb: open.verb, Attrs: open.attrs, Body: text[open.end:end.start], Pos: place.at(open.start)}, open.wrong))
 	}
-	if loose >= 0 {
-		s.unclosed = &Tag{Verb: tokens[loose].verb, Pos: place.at(tokens[loose].start)}
+	if s.tags != nil {
+		return s
+	}
+	for _, t := range slices.Backward(tokens) {
+		if !t.closes {
+			s.unclosed = &Tag{Verb: t.verb, Pos: place.at(t.start)}
+			break
+		}
 	}
 	return s
 }
 
-// match pairs openings with closings. It also returns the last opening that has
-// no closing and is not quoted in another tag, or -1.
-func match(tokens []token) (pairs []pair, loose int) {
+// pair holds the indices of an opening and its closing.
+type pair struct{ open, end int }
+
+// match pairs openings with closings, but for those that are quoted in another tag, in the order of the openings.
+func match(tokens []token) (pairs []pair) {
 	closing := balance(tokens)
-	open := map[Verb]int{}
-	for _, v := range verbs {
-		open[v] = -1
-	}
-	loose = -1
+	open := map[Verb]int{} // the last opening of each verb that doesn't quote
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
-		begin := open[t.verb]
+		begin, isOpen := open[t.verb]
 		switch {
 		case closing[i] > 0:
 			pairs = append(pairs, pair{i, closing[i]})
 			i = closing[i]
-		case t.verb.quotes() && !t.closes:
-			loose = i
+		case t.verb.quotes():
 		case !t.closes:
-			loose = max(loose, begin)
 			open[t.verb] = i
-		case begin >= 0:
+		case isOpen:
 			pairs = append(pairs, pair{begin, i})
-			open[t.verb] = -1
+			delete(open, t.verb)
 		}
 	}
-	for _, i := range open {
-		loose = max(loose, i)
-	}
-	return pairs, loose
+	slices.SortFunc(pairs, func(a, b pair) int { return a.open - b.open })
+	return pairs
 }
 
 // balance returns for each token that opens a tag which quotes others the index of its
@@ -147,35 +137,21 @@ func (t Tag) StateParts() []StatePart {
 	return parts
 }
 
-// checkTag adds what is wrong with a tag.
-func checkTag(t Tag, h *head) Written {
+// checked is a tag with what is wrong with it; some of that is known of its attributes.
+func checked(t Tag, wrong []string) Written {
 	w := Written{Tag: t}
-	add := func(message string) {
-		w.Problems = append(w.Problems, Problem{
-			Pos: t.Pos, Code: "bad-tag",
-			Message: fmt.Sprintf("<%s>: %s", t.Verb, message), Hint: "write " + form(t.Verb),
-		})
-	}
-	if h != nil {
-		w.Attrs = h.attrs
-		for _, f := range h.problems {
-			add(f)
+	if isMalformed := t.Attrs == nil && wrong != nil; !isMalformed {
+		for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
+			wrong = append(wrong, checkAttribute(t.Verb, name))
+		}
+		wrong = append(wrong, checkVariables(t))
+		if _, ok := t.Attrs[requiredOf[t.Verb]]; !ok && requiredOf[t.Verb] != "" {
+			wrong = append(wrong, fmt.Sprintf("attribute %q is missing", requiredOf[t.Verb]))
 		}
 	}
-	if h != nil && h.attrs == nil {
-		return w // malformed: nothing more is known of it
-	}
-	for _, name := range slices.Sorted(maps.Keys(w.Attrs)) {
-		if why := checkAttribute(t.Verb, name); why != "" {
-			add(why)
-		}
-	}
-	if why := checkVariables(w.Tag); why != "" {
-		add(why)
-	}
-	if name := requiredOf[t.Verb]; name != "" {
-		if _, ok := w.Attrs[name]; !ok {
-			add(fmt.Sprintf("attribute %q is missing", name))
+	for _, why := range wrong {
+		if why != "" {
+			w.Problems = append(w.Problems, Problem{Pos: t.Pos, Code: "bad-tag", Message: fmt.Sprintf("<%s>: %s", t.Verb, why), Hint: "write " + form(t.Verb)})
 		}
 	}
 	return w

@@ -86,12 +86,13 @@ type State struct {
 	// OnComment is the state, resolved, with which a comment continues a run of which
 	// this is the entry and which is completed; "" for none.
 	OnComment string
-	// SchemaFiles are the files that hold schemas of the state.
-	SchemaFiles []SchemaFile
+	// SchemaFiles are the files of the workflow that the state names for its schemas.
+	SchemaFiles []string
 	// References are the states that the policy names.
 	References []Reference
 
-	tags []Written // in the text, with their places in the file
+	tags  []Written // in the text, with their places in the file
+	scope *scope
 }
 
 // Claims say by what a file shows that it is meant as a state.
@@ -105,13 +106,6 @@ type Claims struct {
 	// Marked says that the file has a frontmatter key that is ours alone, an
 	// options comment or a transition tag.
 	Marked bool
-}
-
-// SchemaFile is a file of the workflow with a JSON Schema.
-type SchemaFile struct {
-	Key  string // "result_schema" or "input_schema"
-	Name string
-	Pos  Pos // in the state file, where it is named
 }
 
 // Reference is a place in the policy of a state that names another state, which must resolve.

@@ -18,7 +18,14 @@ type Workflow struct {
 	meant     []string // the files that are meant as states, sorted
 	reachable []string // in the order of Chart.States
 	hasJoin   bool
-	schemas   map[string]string // SHA-256, in hex, of each file with a schema
+	scope     scope
+}
+
+// scope has the files that a workflow is read from.
+type scope struct {
+	fsys    fs.FS
+	files   map[string]fs.DirEntry // by name, all but folders
+	schemas map[string]string      // SHA-256, in hex, of each file with a schema that was read
 }
 
 // LoadOptions say how the files of a workflow are read.
@@ -36,59 +43,45 @@ type LoadOptions struct {
 // Problems it is good for inspection only, and for resuming runs whose agents are in
 // other states.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
-	w := &Workflow{catalog: newCatalog(o.Platform, nil), states: map[string]*State{}}
-	all, problem := filesIn(fsys)
-	if problem != nil {
-		return w, []Problem{*problem}
+	w := &Workflow{catalog: newCatalog(o.Platform, nil), states: map[string]*State{}, scope: scope{fsys, map[string]fs.DirEntry{}, map[string]string{}}}
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return w, []Problem{{Code: "unreadable", Message: fmt.Sprintf("list the files of the workflow: %v", err)}}
 	}
-	files := maps.Clone(all)
-	maps.DeleteFunc(files, func(name string, _ fs.DirEntry) bool { return !IsStateFile(name) })
-	w.catalog = newCatalog(o.Platform, slices.Sorted(maps.Keys(files)))
-	schemas := schemaReader{fsys: fsys, files: all, sums: map[string]string{}}
-	w.schemas = schemas.sums
+	for _, e := range entries {
+		if !e.IsDir() {
+			w.scope.files[e.Name()] = e
+		}
+	}
+	all := slices.Sorted(maps.Keys(w.scope.files))
+	w.catalog = newCatalog(o.Platform, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !IsStateFile(name) }))
 	for _, name := range w.catalog.names {
-		w.states[name] = readState(fsys, files[name])
-		schemas.read(w.states[name])
+		w.states[name] = w.scope.readState(w.scope.files[name])
 		w.catalog.checkPolicy(w.states[name])
 		w.hasJoin = w.hasJoin || w.states[name].mayJoin()
 	}
-	w.entry, problem = w.catalog.entry(o.Entry)
+	entry, problem := w.catalog.entry(o.Entry)
 	if problem != nil {
-		if other := otherStart(files, all); other != "" && o.Entry == "" {
+		if other := otherStart(all); other != "" && o.Entry == "" {
 			problem.Message = Quote(other) + " is no state: states end in .md, .sh, .bat or .ps1"
 			problem.Hint = `run it from one, such as a file 1_START.sh with the line exec "$RAYMOND_SCOPE/` + other + `"`
 		}
 		return w, []Problem{*problem}
 	}
+	w.entry = entry
 	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeant(name) })
 	w.reachable = w.Chart().order
 	return w, w.problems()
 }
 
-// filesIn lists the files of the scope.
-func filesIn(fsys fs.FS) (map[string]fs.DirEntry, *Problem) {
-	entries, err := fs.ReadDir(fsys, ".")
-	if err != nil {
-		return nil, &Problem{Code: "unreadable", Message: fmt.Sprintf("list the files of the workflow: %v", err)}
-	}
-	files := map[string]fs.DirEntry{}
-	for _, e := range entries {
-		if !e.IsDir() {
-			files[e.Name()] = e
-		}
-	}
-	return files, nil
-}
-
 // otherStart returns the file among all that would be the first state if it were one, "" when there is a first state.
-func otherStart(states, all map[string]fs.DirEntry) (other string) {
+func otherStart(all []string) (other string) {
 	isStart := func(name string) bool { return Stem(name) == "1_START" || Stem(name) == "START" }
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		stem := strings.TrimSuffix(name, path.Ext(name))
+	for _, name := range all {
 		switch {
-		case isStart(name) && states[name] != nil:
+		case isStart(name) && IsStateFile(name):
 			return ""
-		case isStart(stem):
+		case isStart(strings.TrimSuffix(name, path.Ext(name))):
 			other = name
 		}
 	}
@@ -153,10 +146,7 @@ func (w *Workflow) Names() []string { return slices.Clone(w.catalog.names) }
 // Hashes returns the SHA-256, in hex, of every state file that could be read, and of the
 // files of their schemas.
 func (w *Workflow) Hashes() map[string]string {
-	sums := maps.Clone(w.schemas)
-	if sums == nil {
-		sums = map[string]string{}
-	}
+	sums := maps.Clone(w.scope.schemas)
 	for name, s := range w.states {
 		if s.SHA256 != "" {
 			sums[name] = s.SHA256

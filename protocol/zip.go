@@ -27,26 +27,28 @@ const (
 // an archive is refused, naming the entry; then there is no file system. An
 // archive is never inflated beyond 64 MiB.
 func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
-	z, err := archive.Open(r, size, archive.Limits{Entries: maxListed, Entry: maxEntry, Total: maxTotal})
-	var fsys fs.FS
-	if err == nil {
-		z.File = slices.DeleteFunc(slices.Clone(z.File), isIgnored)
-		fsys, err = filesOf(z)
-	}
+	fsys, err := filesOf(r, size)
 	if err != nil {
 		return nil, []Problem{{Code: "zip", Message: err.Error()}}
 	}
 	return fsys, nil
 }
 
-// filesOf returns the file system of an archive whose layout is right, and whose files can be read.
-func filesOf(z *zip.Reader) (fs.FS, error) {
+func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
+	z, err := archive.Open(r, size, archive.Limits{Entries: maxListed, Entry: maxEntry, Total: maxTotal})
+	if err != nil {
+		return nil, err
+	}
+	z.File = slices.DeleteFunc(slices.Clone(z.File), isIgnored)
 	folder, err := layout(z.File)
 	if err != nil {
 		return nil, err
 	}
-	if err := inflate(z.File); err != nil {
-		return nil, err
+	for _, f := range z.File { // once, so that none of them is larger than it says or broken
+		if _, err := archive.Read(f, maxEntry); err != nil {
+			return nil, err
+		}
+		f.SetMode(f.Mode().Perm()&^0o222 | 0o444)
 	}
 	return fs.Sub(z, path.Clean(folder))
 }
@@ -80,15 +82,4 @@ func layout(files []*zip.File) (string, error) {
 		}
 	}
 	return folder, nil
-}
-
-// inflate reads all files once, so that none of them is larger than it says or broken.
-func inflate(files []*zip.File) error {
-	for _, f := range files {
-		if _, err := archive.Read(f, maxEntry); err != nil {
-			return err
-		}
-		f.SetMode(f.Mode().Perm()&^0o222 | 0o444)
-	}
-	return nil
 }

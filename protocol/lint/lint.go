@@ -52,7 +52,8 @@ type Options struct {
 func Workflow(fsys fs.FS, o Options) []Finding {
 	w, problems := protocol.Load(fsys, o.LoadOptions)
 	chart := w.Chart()
-	l := &linter{w: w, chart: chart, ends: endsOf(w, chart), supply: newSupply(w, chart, o.Meta), o: o}
+	l := &linter{w: w, chart: chart, ends: endsOf(w, chart), o: o}
+	l.names = l.suppliedNames()
 	if w.Entry() == "" {
 		for _, p := range problems {
 			l.add(Error, p)
@@ -79,12 +80,12 @@ func Sort(found []Finding) {
 
 // linter collects what is found.
 type linter struct {
-	w      *protocol.Workflow
-	chart  *protocol.Chart
-	ends   map[string]bool // states from which a result can be reached
-	supply supply
-	o      Options
-	found  []Finding
+	w     *protocol.Workflow
+	chart *protocol.Chart
+	ends  map[string]bool // states from which a result can be reached
+	names map[string]bool // that templates of any state may be filled with; nil when they can't be known
+	o     Options
+	found []Finding
 }
 
 // reading is a state that is looked at.
@@ -207,16 +208,15 @@ func (l *linter) checkWayOut(d reading) {
 			return
 		}
 	}
-	isEntry, claims := d.State.Name == l.w.Entry(), d.State.Claims
 	switch {
 	case d.State.Kind == protocol.Script:
 		l.add(Hint, protocol.Problem{File: d.State.Name, Code: "no-tag",
 			Message: "the script shows no transition tag; on every path it must print one"})
 	case d.State.Policy.Transitions.Restricted: // nothing-allowed says it, or each tag is a finding
-	case isEntry && l.o.Loop:
+	case d.State.Name == l.w.Entry() && l.o.Loop:
 	case !opening().MatchString(d.State.Body):
 		hint := "tell the agent how to end, as in <result>…</result>"
-		if isEntry && !claims.Marked && !claims.Keyed {
+		if l.canLoop(d.State) {
 			hint += ", or run it with --done-when"
 		}
 		l.warn(d, protocol.Pos{Line: d.State.Line}, protocol.Problem{Code: "dead-end", Message: "no tag and no policy leads out of this state", Hint: hint})
@@ -228,17 +228,17 @@ var opening = pattern(`<(goto|reset|call|function|fork|result|join)\b|<ask\s`)
 
 // checkTemplates checks the names in the templates of a prompt.
 func (l *linter) checkTemplates(d reading) {
-	if d.State.Kind != protocol.Prompt || l.supply.names == nil {
+	if d.State.Kind != protocol.Prompt || l.names == nil {
 		return
 	}
 	told := map[string]bool{}
 	for _, t := range protocol.Templates(d.State.Body) {
-		if told[t.Name] || t.IsForeign || l.supply.has(d.State, t.Name) {
+		if told[t.Name] || t.IsForeign || l.isSupplied(d.State, t.Name) {
 			continue
 		}
 		told[t.Name] = true
 		t.Pos.Line += d.State.Line - 1
-		l.warn(d, t.Pos, l.supply.unknownName(t.Name))
+		l.warn(d, t.Pos, l.unknownName(t.Name))
 	}
 }
 

@@ -11,19 +11,11 @@ import (
 // builtIn are the names that every template can use.
 var builtIn = []string{"workflow_id", "agent_id", "state", "result", "input"}
 
-// supply is what templates can be filled with.
-type supply struct {
-	w     *protocol.Workflow
-	chart *protocol.Chart
-	names map[string]bool // in any state; nil when they can't be known
-}
-
-// newSupply finds the names that templates of any state may be filled with. They can't
-// be known when scripts make forks that can't be read.
-func newSupply(w *protocol.Workflow, c *protocol.Chart, meta []string) supply {
-	unknown := supply{w: w, chart: c}
+// suppliedNames finds the names that templates of any state may be filled with. It is nil when they can't
+// be known, because scripts make forks that can't be read.
+func (l *linter) suppliedNames() map[string]bool {
 	names := map[string]bool{}
-	for _, n := range slices.Concat(builtIn, meta) {
+	for _, n := range slices.Concat(builtIn, l.o.Meta) {
 		names[n] = true
 	}
 	add := func(t protocol.Tag) {
@@ -33,14 +25,14 @@ func newSupply(w *protocol.Workflow, c *protocol.Chart, meta []string) supply {
 			}
 		}
 	}
-	for _, name := range w.Names() {
-		d := c.Reading(name)
-		if (c.IsOpaque(name) || isUnreadable(d.State)) && c.Reaches(name) {
-			return unknown
+	for _, name := range l.w.Names() {
+		d := l.chart.Reading(name)
+		if (l.chart.IsOpaque(name) || isUnreadable(d.State)) && l.chart.Reaches(name) {
+			return nil
 		}
 		for _, t := range d.Tags {
 			if t.Verb == protocol.Fork && len(t.Problems) > 0 && d.State.Kind == protocol.Script {
-				return unknown
+				return nil
 			}
 			add(t.Tag)
 		}
@@ -48,11 +40,11 @@ func newSupply(w *protocol.Workflow, c *protocol.Chart, meta []string) supply {
 			add(r.Described())
 		}
 	}
-	return supply{w: w, chart: c, names: names}
+	return names
 }
 
-func (p supply) unknownName(name string) protocol.Problem {
-	hint := protocol.DidYouMean(name, sortedKeys(p.names))
+func (l *linter) unknownName(name string) protocol.Problem {
+	hint := protocol.DidYouMean(name, sortedKeys(l.names))
 	switch {
 	case name == "attempt" || name == "max_attempts" || name == "failure":
 		hint = "only a state with done_when has it"
@@ -64,22 +56,27 @@ func (p supply) unknownName(name string) protocol.Problem {
 
 func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
-// has reports whether something can fill in a name in the given state.
-func (p supply) has(s *protocol.State, name string) bool {
+// isSupplied reports whether something can fill in a name in the given state.
+func (l *linter) isSupplied(s *protocol.State, name string) bool {
 	// A state has done_when, or can be given it on the command line.
-	hasAttempts := s.Policy.Convergence != nil || s.Name == p.w.Entry() && !s.Claims.Marked && !s.Claims.Keyed
+	hasAttempts := s.Policy.Convergence != nil || l.canLoop(s)
 	switch name {
 	case "attempt", "max_attempts":
-		return p.names[name] || hasAttempts
+		return l.names[name] || hasAttempts
 	case "failure":
-		return p.names[name] || hasAttempts || p.followsGivingUp(s.Name)
+		return l.names[name] || hasAttempts || l.followsGivingUp(s.Name)
 	}
-	return p.names[name]
+	return l.names[name]
+}
+
+// canLoop reports whether a state can be given commands on the command line that decide when it is done.
+func (l *linter) canLoop(s *protocol.State) bool {
+	return s.Name == l.w.Entry() && !s.Claims.Marked && !s.Claims.Keyed
 }
 
 // followsGivingUp reports whether some state names this one in on_exhausted.
-func (p supply) followsGivingUp(name string) bool {
-	return slices.ContainsFunc(p.w.Names(), func(from string) bool {
-		return slices.ContainsFunc(p.chart.Exits(from), func(e protocol.Exit) bool { return e.OnExhausted && e.Target.State == name })
+func (l *linter) followsGivingUp(name string) bool {
+	return slices.ContainsFunc(l.w.Names(), func(from string) bool {
+		return slices.ContainsFunc(l.chart.Exits(from), func(e protocol.Exit) bool { return e.OnExhausted && e.Target.State == name })
 	})
 }

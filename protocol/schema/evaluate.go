@@ -83,7 +83,7 @@ func (c *check) run() {
 	case string:
 		c.checkString(v)
 	case float64:
-		c.checkNumber(v)
+		c.checkLimits(v, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 	}
 	c.combine()
 }

@@ -9,18 +9,33 @@ import (
 	"unicode/utf8"
 )
 
-// checkBounds holds the value's length to the keywords that limit it.
-func (c *check) checkBounds(got int, least, most string) {
-	if limit, ok := c.object[least].(float64); ok && float64(got) < limit {
-		c.fail("/"+least, least+": got %d, want %s", got, shown(limit))
-	}
-	if limit, ok := c.object[most].(float64); ok && float64(got) > limit {
-		c.fail("/"+most, most+": got %d, want %s", got, shown(limit))
+// limits are the keywords that limit a number, or a length, and whether it is as each demands.
+var limits = map[string]func(got, limit float64) bool{
+	"minProperties": isLeast, "minItems": isLeast, "minLength": isLeast, "minimum": isLeast,
+	"maxProperties": isMost, "maxItems": isMost, "maxLength": isMost, "maximum": isMost,
+	"exclusiveMinimum": func(got, limit float64) bool { return got > limit },
+	"exclusiveMaximum": func(got, limit float64) bool { return got < limit },
+	"multipleOf": func(got, limit float64) bool {
+		const rounding = 1e-9 // 0.3 is a multiple of 0.1
+		times := got / limit
+		return math.Abs(times-math.Round(times)) < rounding
+	},
+}
+
+func isLeast(got, limit float64) bool { return got >= limit }
+func isMost(got, limit float64) bool  { return got <= limit }
+
+// checkLimits holds a number to the keywords that limit it.
+func (c *check) checkLimits(got float64, keywords ...string) {
+	for _, key := range keywords {
+		if limit, ok := c.object[key].(float64); ok && !limits[key](got, limit) {
+			c.fail("/"+key, key+": got %s, want %s", shown(got), shown(limit))
+		}
 	}
 }
 
 func (c *check) checkObject(object map[string]any) {
-	c.checkBounds(len(object), "minProperties", "maxProperties")
+	c.checkLimits(float64(len(object)), "minProperties", "maxProperties")
 	switch missing := lacking(object, c.object["required"]); {
 	case len(missing) == 1:
 		c.fail("/required", "missing property %v", quoted(missing[0]))
@@ -96,7 +111,7 @@ func (c *check) checkMembers(object map[string]any) {
 }
 
 func (c *check) checkArray(array []any) {
-	c.checkBounds(len(array), "minItems", "maxItems")
+	c.checkLimits(float64(len(array)), "minItems", "maxItems")
 	if c.object["uniqueItems"] == true {
 		c.checkUnique(array)
 	}
@@ -148,33 +163,8 @@ func (c *check) checkUnique(array []any) {
 }
 
 func (c *check) checkString(text string) {
-	c.checkBounds(utf8.RuneCountInString(text), "minLength", "maxLength")
+	c.checkLimits(float64(utf8.RuneCountInString(text)), "minLength", "maxLength")
 	if re, ok := c.object["pattern"].(string); ok && !c.patterns[re].MatchString(text) {
 		c.fail("/pattern", "%v does not match pattern %v", quoted(text), quoted(re))
 	}
-}
-
-func (c *check) checkNumber(got float64) {
-	for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
-		if limit, ok := c.object[key].(float64); ok && !isWithin(key, got, limit) {
-			c.fail("/"+key, key+": got %s, want %s", shown(got), shown(limit))
-		}
-	}
-}
-
-// isWithin reports whether a number is as a keyword demands.
-func isWithin(keyword string, got, limit float64) bool {
-	switch keyword {
-	case "minimum":
-		return got >= limit
-	case "maximum":
-		return got <= limit
-	case "exclusiveMinimum":
-		return got > limit
-	case "exclusiveMaximum":
-		return got < limit
-	}
-	const rounding = 1e-9 // 0.3 is a multiple of 0.1
-	times := got / limit
-	return math.Abs(times-math.Round(times)) < rounding
 }

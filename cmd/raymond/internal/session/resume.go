@@ -33,9 +33,7 @@ func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	}
 	for _, name := range slices.Clone(names) {
 		if st, ok := s.Workflow.State(name); ok {
-			for _, f := range st.SchemaFiles {
-				names = append(names, f.Name)
-			}
+			names = append(names, st.SchemaFiles...)
 		}
 	}
 	slices.Sort(names)
