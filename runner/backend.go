@@ -127,7 +127,7 @@ type Order struct {
 	Kind  protocol.Kind // which backend
 	Dir   string        // absolute; the directory to run in
 	Env   []string      // RAYMOND_* variables, added to the backend's base environment
-	Mark  string        // value of MarkVar in the environment of everything started
+	Mark  string        // by which everything that is started can be found again
 
 	Prompt PromptOrder // when Kind is protocol.Prompt
 	Script ScriptOrder // when Kind is protocol.Script
@@ -209,10 +209,6 @@ const (
 	TellBounded
 	TellAll
 )
-
-// MarkVar is the environment variable by which everything that a run started
-// can be found again.
-const MarkVar = "RAYMOND_MARK"
 
 // ScopeVar is the environment variable that has the folder of the private copies of the
 // states, and of what lies beside them.

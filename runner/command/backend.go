@@ -49,19 +49,6 @@ func (b *Backend) Needs() runner.Needs {
 	return runner.Needs{Read: program.Files(words[0])}
 }
 
-// The variables that tell the program about the conversation and the settings of the state.
-const (
-	modeVar       = "RAYMOND_SESSION_MODE"
-	sessionVar    = "RAYMOND_SESSION"
-	fileVar       = "RAYMOND_SESSION_FILE"
-	modelVar      = "RAYMOND_MODEL"
-	effortVar     = "RAYMOND_EFFORT"
-	permissionVar = "RAYMOND_PERMISSION_MODE"
-	allowedVar    = "RAYMOND_ALLOWED_TOOLS"
-	disallowedVar = "RAYMOND_DISALLOWED_TOOLS"
-	budgetVar     = "RAYMOND_BUDGET_USD"
-)
-
 // Run implements runner.Backend for prompts. The error is nil or a *runner.Failure.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	if strings.TrimSpace(b.Command) == "" {
@@ -132,10 +119,10 @@ func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 		mode = "bypassPermissions"
 	}
 	return slices.Concat(b.Env, o.Env, proxied.env(o.Env), []string{
-		modeVar + "=" + string(p.Session), sessionVar + "=" + session, fileVar + "=" + file,
-		modelVar + "=" + p.Model, effortVar + "=" + p.Effort, permissionVar + "=" + mode,
-		allowedVar + "=" + strings.Join(p.Permissions.AllowedTools, "\n"), disallowedVar + "=" + strings.Join(p.Permissions.DisallowedTools, "\n"),
-		budgetVar + "=" + budget,
+		"RAYMOND_SESSION_MODE=" + string(p.Session), "RAYMOND_SESSION=" + session, "RAYMOND_SESSION_FILE=" + file,
+		"RAYMOND_MODEL=" + p.Model, "RAYMOND_EFFORT=" + p.Effort, "RAYMOND_PERMISSION_MODE=" + mode,
+		"RAYMOND_ALLOWED_TOOLS=" + strings.Join(p.Permissions.AllowedTools, "\n"), "RAYMOND_DISALLOWED_TOOLS=" + strings.Join(p.Permissions.DisallowedTools, "\n"),
+		"RAYMOND_BUDGET_USD=" + budget,
 	})
 }
 

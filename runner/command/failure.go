@@ -42,20 +42,14 @@ func failure(class, said string, until time.Time) *runner.Failure {
 	return program.Transient("the agent command reports: %s", said)
 }
 
-// What a shell exits with for a program that it finds but can't start, and for one that it
-// does not find.
-const (
-	notExecutable = 126
-	notFound      = 127
-)
-
 // ended says what an exit means when the program told no error.
+// A shell exits with 127 for a program that it does not find, and with 126 for one that it can't start.
 func (s *stream) ended(exit proc.Exit) *runner.Failure {
 	if f := program.Ended(exit, s.Order); f != nil {
 		return f
 	}
 	switch how := program.Ending(exit, s.Order); {
-	case s.isSilent() && (exit.Code == notFound || exit.Code == notExecutable):
+	case s.isSilent() && (exit.Code == 127 || exit.Code == 126):
 		return program.Machine("the agent command can't be started: %s; check --agent-command", how)
 	case exit.Code != 0 || exit.Signal != "":
 		return program.Transient("the agent command ended with %s", how)

@@ -1,12 +1,9 @@
 package command
 
 import (
-	"bytes"
-
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -14,9 +11,9 @@ import (
 type form int
 
 const (
-	undecided form = iota // its first line has not ended
+	undecided form = iota // nothing but blank lines have ended
 	plain                 // a message
-	lines                 // JSON lines
+	lines                 // JSON lines, since the first one is a record
 )
 
 // stream reads the program's output as it comes. It is an io.Writer for one goroutine; its
@@ -24,11 +21,10 @@ const (
 type stream struct {
 	*program.Stream
 	form form
-	head []byte // of an undecided output
 
-	message program.Message
-	session string // as the program calls it; "" while it has told none
-	spoke   bool   // there was anything of the model
+	message program.Message // all of the output, while it may be a message
+	session string          // as the program calls it; "" while it has told none
+	spoke   bool            // there was anything of the model
 	costs   costs
 	told    *runner.Failure // the last error that the program told
 }
@@ -41,85 +37,46 @@ func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 
 // Write implements io.Writer. It never fails.
 func (s *stream) Write(p []byte) (int, error) {
-	switch s.form {
-	case plain:
-		s.add(p)
-	case lines:
+	if s.form != lines && !s.message.Add(string(p)) {
+		s.Give(program.TooLong())
+	}
+	if s.form != plain {
 		_, _ = s.Stream.Write(p) // never fails
-	default:
-		s.wait(p)
 	}
 	return len(p), nil
 }
 
-// maxBlank is how many blank bytes JSON lines may begin with.
-const maxBlank = 64 << 10
-
-// wait takes output before its first line has ended.
-func (s *stream) wait(p []byte) {
-	s.head = append(s.head, p...)
-	isLong := len(s.head) > transcripts.MaxLine
-	if !isLong && bytes.IndexByte(p, '\n') < 0 {
-		return
-	}
-	first := firstLine(s.head)
-	if first != nil || isLong || len(s.head) > maxBlank && len(bytes.TrimSpace(s.head)) == 0 {
-		s.decide(first)
-	}
-}
-
-// firstLine returns the first line that is not blank; nil when it has not ended.
-func firstLine(head []byte) []byte {
-	for len(head) > 0 {
-		line, rest, ended := bytes.Cut(head, []byte("\n"))
-		if !ended {
-			return nil
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			return line
-		}
-		head = rest
-	}
-	return nil
-}
-
-// decide says by the first line what the output is, and takes what has come of it.
-func (s *stream) decide(first []byte) {
-	head := s.head
-	s.head, s.form = nil, plain
-	if _, isRecord := parse(first); isRecord {
-		s.form = lines
-	}
-	_, _ = s.Write(head)
-}
-
 // flush takes a last line that no line feed ended.
 func (s *stream) flush() {
-	if s.form == undecided && len(s.head) > 0 {
-		s.decide(s.head)
-	}
 	s.Flush()
+	if s.form == undecided && s.message.Len() > 0 {
+		s.form = plain
+	}
 	if s.form == plain {
+		s.spoke = true
 		s.Display.Text(s.message.String())
 	}
 }
 
-// add takes output that is a message.
-func (s *stream) add(p []byte) {
-	s.spoke = true
-	if !s.message.Add(string(p)) {
-		s.Give(program.TooLong())
-	}
-}
-
+// line takes a line that is not blank, of which the first says what the output is.
 func (s *stream) line(line []byte) bool {
 	r, ok := parse(line)
-	return ok && s.take(r)
+	if s.form == undecided {
+		if s.form = plain; ok {
+			s.form = lines
+			s.message.Reset()
+		}
+	}
+	return s.form == plain || ok && s.take(r)
 }
 
 // long takes a line that does not fit. It may be the message, which can't be used then.
 func (s *stream) long(_ []byte, fail *runner.Failure) bool {
-	s.Give(fail)
+	if s.form == lines {
+		s.Give(fail)
+	} else {
+		s.form = plain
+	}
 	return true
 }
 

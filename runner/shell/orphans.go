@@ -2,7 +2,6 @@ package shell
 
 import (
 	"github.com/raymond-action/raymond-action/internal/processes"
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
@@ -19,4 +18,4 @@ func EndAll() []string { return processes.EndDescendants() }
 // Sweep ends every process that a run of the given mark left behind on this
 // machine, scripts and agents alike, and returns how many there were. It is called
 // before a run that may have crashed is resumed.
-func Sweep(mark string) (int, error) { return proc.Sweep(runner.MarkVar, mark) }
+func Sweep(mark string) (int, error) { return proc.Sweep(mark) }

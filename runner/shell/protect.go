@@ -33,20 +33,22 @@ const maxCopied = 64 << 20
 // says so; so has one that comes after maxDigested bytes of others, which is known by
 // its size and its time instead.
 func (v Verifier) Keep(dir string, patterns []string, copies string) map[string]string {
+	kept := digests(dir, patterns)
 	root, err := freshRoot(copies)
 	if err != nil {
-		return digests(dir, patterns, func(string, string, fs.DirEntry) {}) // without copies nothing is put back, which is told then
+		return kept // without copies nothing is put back, which is told then
 	}
 	defer root.Close()
 	room := int64(maxCopied)
-	return digests(dir, patterns, func(name, path string, d fs.DirEntry) {
-		info, err := d.Info()
-		if err != nil || !info.Mode().IsRegular() || info.Size() > room {
-			return
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		path := filepath.Join(dir, pathOf(name))
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() && info.Size() <= room {
+			room -= info.Size()
+			_ = copyInto(root, copyOf(name), path, info.Mode().Perm()) // a copy that fails is not there
 		}
-		room -= info.Size()
-		_ = copyInto(root, copyOf(name), path, info.Mode().Perm()) // a copy that fails is not there
-	})
+	}
+	return kept
 }
 
 // freshRoot is an empty folder that nobody else writes.
@@ -105,11 +107,7 @@ func putBack(c runner.Checks, changed []string) (lost []string) {
 }
 
 func putOneBack(root *os.Root, c runner.Checks, name string) error {
-	path := name
-	if unquoted, err := strconv.Unquote(name); err == nil {
-		path = unquoted
-	}
-	path = filepath.FromSlash(path)
+	path := pathOf(name)
 	was, isThere := c.Protected[name]
 	target, isLink := strings.CutPrefix(was, "link ")
 	copied := filepath.Join(c.Copies, copyOf(name))
@@ -149,7 +147,7 @@ func makeFolders(root *os.Root, dir string) error {
 }
 
 // digests walks through the files below dir that match a pattern.
-func digests(dir string, patterns []string, visit func(name, path string, d fs.DirEntry)) map[string]string {
+func digests(dir string, patterns []string) map[string]string {
 	out := map[string]string{}
 	room := int64(maxDigested)
 	if target, err := filepath.EvalSymlinks(dir); err == nil {
@@ -168,9 +166,7 @@ func digests(dir string, patterns []string, visit func(name, path string, d fs.D
 		}
 		rel, err := filepath.Rel(dir, path)
 		if err == nil && matches(filepath.ToSlash(rel), patterns) {
-			name := printable(filepath.ToSlash(rel))
-			out[name] = digest(path, d, &room)
-			visit(name, path, d)
+			out[printable(filepath.ToSlash(rel))] = digest(path, d, &room)
 		}
 		return nil
 	})
@@ -184,6 +180,14 @@ func printable(name string) string {
 		return quoted
 	}
 	return name
+}
+
+// pathOf is the path of a file by the name that printable gives it.
+func pathOf(name string) string {
+	if unquoted, err := strconv.Unquote(name); err == nil {
+		name = unquoted
+	}
+	return filepath.FromSlash(name)
 }
 
 func matches(name string, patterns []string) bool {
@@ -223,17 +227,13 @@ func digest(path string, d fs.DirEntry, room *int64) string {
 }
 
 // changed names the files that differ, came or went, sorted.
-func changed(before, now map[string]string) []string {
-	names := map[string]bool{}
-	for name, sum := range before {
-		if now[name] != sum {
-			names[name] = true
+func changed(before, now map[string]string) (list []string) {
+	names := maps.Clone(now)
+	maps.Copy(names, before)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if now[name] != before[name] {
+			list = append(list, name)
 		}
 	}
-	for name := range now {
-		if _, there := before[name]; !there {
-			names[name] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
+	return list
 }

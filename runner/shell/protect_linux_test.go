@@ -2,7 +2,6 @@ package shell
 
 import (
 	"encoding/json"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -52,13 +51,11 @@ func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	if len(v.Results) != 1 || v.Results[0].RC != 0 {
 		t.Errorf("results: got %+v, want that of the command", v.Results)
 	}
-	if diff := cmp.Diff(before, digests(dir, patterns, unseen)); diff != "" || v.Lost != nil {
+	if diff := cmp.Diff(before, digests(dir, patterns)); diff != "" || v.Lost != nil {
 		t.Errorf("after a verdict: lost %q, and not as before (-want +got):\n%s", v.Lost, diff)
 	}
 	return v.Changed
 }
-
-func unseen(string, string, fs.DirEntry) {}
 
 // TestProtectSeesEveryChange, and puts each back.
 func TestProtectSeesEveryChange(t *testing.T) {
@@ -144,10 +141,10 @@ func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	must(t, os.WriteFile(at("a_test.go"), nil, 0o600))
 	must(t, os.WriteFile(at("b_test.go"), []byte("b"), 0o600))
 	patterns := []string{"*_test.go"}
-	before := digests(dir, patterns, unseen)
+	before := digests(dir, patterns)
 	assert.NilError(t, os.Truncate(at("a_test.go"), 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
 	began := time.Now()
-	got := changed(before, digests(dir, patterns, unseen))
+	got := changed(before, digests(dir, patterns))
 	if took := time.Since(began); took > 2*time.Minute {
 		t.Errorf("took %v", took)
 	}

@@ -58,10 +58,8 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 		}}
 	}
 	options.Stdout, options.Stderr = io.MultiWriter(said, stdout, &live[0]), io.MultiWriter(stderr, &live[1])
-	rec := proc.NewRecorder(o.DebugDir)
-	rec.Record(&options, ".txt")
+	options.DebugDir, options.DebugStdout = o.DebugDir, ".txt"
 	exit, err := proc.Run(ctx, options)
-	rec.Close()
 	live[0].Flush()
 	live[1].Flush()
 	answer := runner.Answer{Text: said.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: exit.Leftovers("script")}
@@ -108,7 +106,7 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 		}
 	}
 	how.Dir, how.Env = o.Dir, append(env[:len(env):len(env)], o.Env...)
-	how.MarkVar, how.Mark, how.Cage = runner.MarkVar, o.Mark, o.Script.Cage
+	how.Mark, how.Cage = o.Mark, o.Script.Cage
 	how.Timeout, how.Idle = o.Timeout, o.Idle
 	how.InterruptGroup = true // bash waits for the command it runs before it looks at a signal
 	how.DeathSignal = syscall.SIGTERM

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"syscall"
 	"time"
@@ -62,7 +61,7 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.
 		out.Results = append(out.Results, r)
 	}
 	if len(c.Protect) > 0 {
-		out.Changed = changed(c.Protected, digests(c.Dir, c.Protect, func(string, string, fs.DirEntry) {}))
+		out.Changed = changed(c.Protected, digests(c.Dir, c.Protect))
 		out.Lost = putBack(c, out.Changed)
 	}
 	logVerdict(log, c, out)
@@ -83,8 +82,8 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 	bash, _ := Bash() // else nothing is started, which tells
 	options := proc.Options{
 		Path: bash, Args: []string{"-c", r.cmd}, Dir: c.Dir,
-		Env:     append(secrets.Without(v.Env), c.Env...),
-		MarkVar: runner.MarkVar, Mark: c.Mark, Timeout: c.Timeout,
+		Env:  append(secrets.Without(v.Env), c.Env...),
+		Mark: c.Mark, Timeout: c.Timeout,
 		Stdout: io.MultiWriter(tail, &proc.Capped{W: r.log, Room: maxLogged}), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM, NoNewPrivs: v.NoNewPrivs, Cage: c.Cage,
 		Ladder: proc.Ladder{Term: time.Second, Kill: time.Second},

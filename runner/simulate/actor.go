@@ -157,7 +157,7 @@ func (a *Actor) Keep(dir string, patterns []string, copies string) map[string]st
 // perform plays an invocation of an agent.
 func (a *Actor) perform(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	s := a.scene(o.Agent)
-	proc.NewRecorder(o.DebugDir).Prompt(o.Prompt.Text)
+	proc.RecordPrompt(o.DebugDir, o.Prompt.Text)
 	answer, failure, took := s.reply.play(o)
 	a.clock.Wait(ctx, s.number, took)
 	clear(s.polls) // a prompt can change anything

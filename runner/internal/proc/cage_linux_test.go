@@ -21,7 +21,7 @@ func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
 	t.Helper()
 	var out strings.Builder
 	exit, err := Run(context.Background(), Options{
-		Path: "bash", Args: []string{"-c", script}, Dir: dir, Env: os.Environ(), MarkVar: "RAYMOND_TEST_MARK", Mark: t.Name() + ".1", Stdout: &out,
+		Path: "bash", Args: []string{"-c", script}, Dir: dir, Env: os.Environ(), Mark: t.Name() + ".1", Stdout: &out,
 		Cage: cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: cage.Network{IsOpen: true}}),
 	})
 	assert.NilError(t, err)
@@ -64,7 +64,7 @@ func TestForksDontOutrunTheEnd(t *testing.T) {
 			dir := t.TempDir()
 			runCaged(t, dir, begin+script)
 			exit, err := Run(context.Background(), Options{
-				Path: "bash", Args: []string{"-c", begin + script}, Dir: dir, Env: os.Environ(), MarkVar: "RAYMOND_TEST_MARK", Mark: t.Name() + ".1",
+				Path: "bash", Args: []string{"-c", begin + script}, Dir: dir, Env: os.Environ(), Mark: t.Name() + ".1",
 			})
 			if err != nil || exit.Left != 0 {
 				t.Errorf("without a cage: got %+v, %v, want what was left to be ended", exit, err)

@@ -151,10 +151,10 @@ func (s Options) explain(err error) error {
 
 // markEntry is "VAR=value", "" without a mark.
 func (s Options) markEntry() string {
-	if s.MarkVar == "" {
+	if s.Mark == "" {
 		return ""
 	}
-	return s.MarkVar + "=" + s.Mark
+	return MarkVar + "=" + s.Mark
 }
 
 // environment returns Env with the mark, each name once. An environment with a

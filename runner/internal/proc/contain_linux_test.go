@@ -28,7 +28,7 @@ func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
 			var out strings.Builder
 			s := Options{
 				Path: "/bin/sh", Args: []string{"-c", look + "; (setsid " + look + ")"}, Env: []string{"PATH=/usr/bin:/bin"},
-				MarkVar: markVar, Mark: newMark(), Stdout: &out, NoNewPrivs: i%2 == 0,
+				Mark: newMark(), Stdout: &out, NoNewPrivs: i%2 == 0,
 			}
 			e := run(t, s)
 			want := strings.Repeat(fmt.Sprintf("NoNewPrivs:\t%d\n", 1-i%2), 2)

@@ -24,7 +24,6 @@ import (
 const (
 	roleVar = "PROC_TEST_ROLE"
 	argsVar = "PROC_TEST_ARGS"
-	markVar = "PROC_TEST_MARK"
 
 	boundVar      = "PROC_TEST_BOUND"      // a conductor starts its child without new privileges
 	undumpableVar = "PROC_TEST_UNDUMPABLE" // the process is one that can't be read
@@ -160,7 +159,7 @@ func playConductor(args []string) {
 	protect()
 	role, rest, _ := strings.Cut(strings.Join(args, " "), " ")
 	s := part(role, rest)
-	s.Mark, s.Stdout, s.DeathSignal = os.Getenv(markVar)+".7", os.Stdout, syscall.SIGTERM
+	s.Mark, s.Stdout, s.DeathSignal = os.Getenv(MarkVar)+".7", os.Stdout, syscall.SIGTERM
 	s.NoNewPrivs = os.Getenv(boundVar) != ""
 	_, err := Run(context.Background(), s)
 	must(err)
@@ -168,7 +167,7 @@ func playConductor(args []string) {
 
 // playSweeper sweeps for its own mark.
 func playSweeper(args []string) {
-	n, err := Sweep(markVar, args[0])
+	n, err := Sweep(args[0])
 	fmt.Println(n, err)
 }
 
@@ -190,7 +189,7 @@ func kill(pid int, sig syscall.Signal) { must(syscall.Kill(pid, sig)) }
 // part is what describes a child that plays a part.
 func part(role, args string) Options {
 	return Options{
-		Path: os.Args[0], MarkVar: markVar, Mark: newMark(),
+		Path: os.Args[0], Mark: newMark(),
 		Env:    append(os.Environ(), roleVar+"="+role, argsVar+"="+args, noSleep),
 		Ladder: Ladder{Term: 300 * time.Millisecond, Kill: 300 * time.Millisecond},
 	}

@@ -138,19 +138,15 @@ func (s *stream) drop() {
 // before what is in the pipe was read. Afterwards the writer is not called again.
 func (c *child) drainOne(s *stream) {
 	defer s.drop()
-	giveUp := time.NewTimer(drainMax)
-	defer giveUp.Stop()
-	look := time.NewTicker(drainQuiet / 2)
-	defer look.Stop()
+	giveUp := time.After(drainMax)
 	for quiet := 0; quiet < 2; {
 		select {
 		case <-s.done:
 			return
-		case <-giveUp.C:
+		case <-giveUp:
 			quiet = 2
-		case <-look.C:
-			quiet++
-			if c.silence() < drainQuiet {
+		case <-time.After(drainQuiet / 2):
+			if quiet++; c.silence() < drainQuiet {
 				quiet = 0
 			}
 		}

@@ -23,6 +23,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
+// MarkVar is the environment variable with the mark of everything that a child starts.
+const MarkVar = "RAYMOND_MARK"
+
 // Options describe one child. Only Path must be set.
 type Options struct {
 	Path string   // a name without a separator is looked up on PATH
@@ -32,9 +35,9 @@ type Options struct {
 	Dir         string   // "" for the directory of this process
 	Env         []string // the whole environment; of two entries with one name the later counts
 
-	// MarkVar and Mark are added to the environment. No other child under way
+	// Mark is the value of MarkVar in the environment, unless it is "". No other child under way
 	// may have the same Mark: what the child left behind is found by it.
-	MarkVar, Mark string
+	Mark string
 
 	// Stdin is what the child reads, then the end; nil or empty is the null
 	// device. A child that does not read it is not waited for.
@@ -72,6 +75,10 @@ type Options struct {
 	// Finished, when not nil, is closed by the caller when the child has said all
 	// that matters and had the time to exit: then it is ended (ByLateExit).
 	Finished <-chan struct{}
+
+	// DebugDir is an existing folder for what is started, its Stdin as a prompt, and its outputs, of which
+	// stdout has the extension DebugStdout; "" for none.
+	DebugDir, DebugStdout string
 
 	// Ladder is how the child is ended; the zero Ladder is DefaultLadder. When the
 	// context is done and its cause has a method Patience() (term, kill
@@ -163,6 +170,9 @@ func (e Exit) LastWords() []byte {
 func Run(ctx context.Context, s Options) (Exit, error) {
 	if ctx.Err() != nil {
 		return Exit{Code: -1, Ended: ByStop}, nil
+	}
+	if s.DebugDir != "" {
+		defer startRecording(&s)()
 	}
 	c, err := begin(s)
 	if err != nil {

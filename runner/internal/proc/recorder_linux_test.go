@@ -26,11 +26,8 @@ func TestRecordingShowsEachInvocation(t *testing.T) {
 		s := part(c.role, c.prompt)
 		var out strings.Builder
 		s.Stdout = &out
-		r := NewRecorder(dir)
-		r.Prompt(c.prompt)
-		r.Record(&s, ".jsonl")
+		s.Stdin, s.DebugDir, s.DebugStdout = []byte(c.prompt), dir, ".jsonl"
 		run(t, s)
-		r.Close()
 		stdout, stderr := read(t, dir, "stdout"+c.prefix+".jsonl"), read(t, dir, "stderr"+c.prefix+".txt")
 		if stdout != out.String() || stdout+stderr != c.prompt || read(t, dir, "prompt"+c.prefix+".md") != c.prompt {
 			t.Errorf("invocation %d %s: stdout %q, stderr %q, passed on %q", i+1, c.role, stdout, stderr, out.String())
@@ -45,14 +42,13 @@ func TestRecordingShowsEachInvocation(t *testing.T) {
 func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	const secret = "s3cr3t-value"
 	s := Options{
-		Path: "claude", Dir: "/some/dir", MarkVar: "MARK", Mark: "m.1",
+		Path: "claude", Dir: "/some/dir", Mark: "m.1",
 		Args: []string{"--model", "x<y", "--settings", `{"env":{"K":"` + secret + `"}}`, "https://me:pw@host/x"},
 		Env:  []string{"ANTHROPIC_API_KEY=" + secret, "COPY=is " + secret + " here", "DATABASE_URL=postgres://u:pw@host/db", "PWD=/some/dir"},
 	}
 	dir := t.TempDir()
-	r := NewRecorder(dir)
-	r.Record(&s, ".txt")
-	r.Close()
+	s.DebugDir = dir
+	startRecording(&s)()
 	var got struct {
 		Argv        []string
 		Cwd         string
@@ -64,7 +60,7 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 		t.Errorf("a secret is in command.json:\n%s", text)
 	}
 	want := map[string]string{
-		"ANTHROPIC_API_KEY": "***", "COPY": "is *** here", "DATABASE_URL": "postgres://***@host/db", "PWD": "/some/dir", "MARK": "m.1",
+		"ANTHROPIC_API_KEY": "***", "COPY": "is *** here", "DATABASE_URL": "postgres://***@host/db", "PWD": "/some/dir", "RAYMOND_MARK": "m.1",
 	}
 	if !maps.Equal(got.Environment, want) || got.Cwd != "/some/dir" || len(got.Argv) != 6 || got.Argv[2] != "x<y" {
 		t.Errorf("got %+v, want the environment %v", got, want)
@@ -80,12 +76,9 @@ func TestRecordingNeverFailsARun(t *testing.T) {
 		var out strings.Builder
 		s := part("print", "hello")
 		s.Stdout = &out
-		r := NewRecorder(dir)
-		r.Prompt("x")
-		r.Record(&s, ".txt")
+		s.Stdin, s.DebugDir, s.DebugStdout = []byte("x"), dir, ".txt"
 		if e := run(t, s); e.Code != 0 || out.String() != "hello" {
 			t.Errorf("in %q: got %+v, %q", dir, e, out.String())
 		}
-		r.Close()
 	}
 }

@@ -73,8 +73,8 @@ func TestUnreadStdinDoesNotHang(t *testing.T) {
 func TestEnvironmentIsExactlyWhatWasGiven(t *testing.T) {
 	t.Parallel()
 	s := part("env", "")
-	mark := markVar + "=" + s.Mark
-	s.Env = []string{roleVar + "=env", noSleep, "A=1", markVar + "=outer", "B=2", "A=3"}
+	mark := MarkVar + "=" + s.Mark
+	s.Env = []string{roleVar + "=env", noSleep, "A=1", MarkVar + "=outer", "B=2", "A=3"}
 	var out bytes.Buffer
 	s.Stdout = &out
 	run(t, s)

@@ -13,26 +13,20 @@ const reapEvery = 5 * time.Second
 // rungs are the signals of a ladder, in order.
 var rungs = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
 
-// watch ends one child when it is time to. A zero time never comes.
+// watch ends one child when it is time to.
 type watch struct {
 	c      *child
 	ended  End
 	ladder Ladder
-	next   int       // rung to step on; 0: not ending
-	due    time.Time // of that step
-
-	timeout, idle, reap time.Time
+	next   int         // rung to step on; 0: not ending
+	due    time.Time   // of that step
+	timer  *time.Timer // fires then
 }
 
 // supervise waits for the child, ends it if need be, and clears up behind it.
 func (c *child) supervise(ctx context.Context) Exit {
-	w := &watch{c: c, ladder: c.options.Ladder, reap: c.began.Add(reapEvery)}
-	if t := c.options.Timeout; t > 0 {
-		w.timeout = c.began.Add(t)
-	}
-	if t := c.options.Idle; t > 0 {
-		w.idle = c.began.Add(t)
-	}
+	w := &watch{c: c, ladder: c.options.Ladder, timer: time.NewTimer(time.Hour)}
+	w.timer.Stop()
 	w.untilExit(ctx)
 	exit := c.kin.finish(w.ended != ByItself)
 	c.drain()
@@ -47,9 +41,11 @@ func (w *watch) untilExit(ctx context.Context) {
 		w.c.kin.await()
 		close(exited)
 	}()
-	timer := time.NewTimer(time.Until(w.alarm()))
-	defer timer.Stop()
+	defer w.timer.Stop()
+	reap := time.NewTicker(reapEvery)
+	defer reap.Stop()
 	stopped, finished, failed := ctx.Done(), w.c.options.Finished, w.c.out.failed
+	timeout, idle := after(w.c.options.Timeout), after(w.c.options.Idle)
 	for {
 		select {
 		case <-exited:
@@ -58,58 +54,31 @@ func (w *watch) untilExit(ctx context.Context) {
 			stopped = nil
 			w.end(ByStop, w.patience(context.Cause(ctx)))
 		case <-finished:
-			finished = nil
-			w.timeout, w.idle = time.Time{}, time.Time{}
+			finished, timeout, idle = nil, nil, nil
 			w.end(ByLateExit, w.ladder)
 		case <-failed:
 			failed = nil
 			w.end(ByWriter, w.ladder)
-		case <-timer.C:
-			w.ring(time.Now())
+		case <-timeout:
+			w.end(ByTimeout, w.ladder)
+		case <-idle:
+			if idle = after(w.c.options.Idle - w.c.silence()); idle == nil {
+				w.end(ByIdle, w.ladder)
+			}
+		case <-w.timer.C:
+			w.climb()
+		case <-reap.C:
+			reapStrays()
 		}
-		timer.Reset(time.Until(w.alarm()))
 	}
 }
 
-// alarm is the time at which there is something to do next.
-func (w *watch) alarm() time.Time {
-	at := w.reap
-	for _, t := range []time.Time{w.due, w.timeout, w.idle} {
-		if !t.IsZero() && t.Before(at) {
-			at = t
-		}
+// after is time.After, and never for a time that is not above zero.
+func after(d time.Duration) <-chan time.Time {
+	if d <= 0 {
+		return nil
 	}
-	return at
-}
-
-// ring does what is due.
-func (w *watch) ring(now time.Time) {
-	if take(&w.reap, now) {
-		w.reap = now.Add(reapEvery)
-		reapStrays()
-	}
-	if take(&w.timeout, now) {
-		w.end(ByTimeout, w.ladder)
-	}
-	if take(&w.idle, now) {
-		if wait := w.c.options.Idle - w.c.silence(); wait > 0 {
-			w.idle = now.Add(wait)
-		} else {
-			w.end(ByIdle, w.ladder)
-		}
-	}
-	if take(&w.due, now) {
-		w.climb()
-	}
-}
-
-// take reports whether a time has come, and forgets it then.
-func take(at *time.Time, now time.Time) bool {
-	if at.IsZero() || now.Before(*at) {
-		return false
-	}
-	*at = time.Time{}
-	return true
+	return time.After(d)
 }
 
 // patience is the ladder that the cause of a stop asks for, or that of the options.
@@ -130,8 +99,8 @@ func (w *watch) end(why End, l Ladder) {
 	switch {
 	case w.next > 0:
 		w.ladder = Ladder{Term: min(w.ladder.Term, l.Term), Kill: min(w.ladder.Kill, l.Kill)}
-		if at := w.nextStep(); at.Before(w.due) {
-			w.due = at
+		if at := w.nextStep(); w.next < len(rungs) && at.Before(w.due) {
+			w.arm(at)
 		}
 	case !w.c.kin.exited(): // else it was faster
 		w.ended, w.ladder = why, l
@@ -143,8 +112,14 @@ func (w *watch) end(why End, l Ladder) {
 func (w *watch) climb() {
 	w.c.kin.signal(rungs[w.next], w.c.options.InterruptGroup)
 	if w.next++; w.next < len(rungs) {
-		w.due = w.nextStep()
+		w.arm(w.nextStep())
 	}
+}
+
+// arm sets the time of the next step.
+func (w *watch) arm(at time.Time) {
+	w.due = at
+	w.timer.Reset(time.Until(at))
 }
 
 // nextStep is when the next rung is due, counted from now.

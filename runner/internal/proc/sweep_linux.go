@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Sweep ends every process that has an entry of the name markVar in its
+// Sweep ends every process that has an entry of the name MarkVar in its
 // environment whose value is prefix, or begins with it and then has anything but a
 // letter or digit, and every process in a cage of a child whose Options.Mark was
 // prefix, a dot and a number. It returns how many it ended, when they are gone. This
@@ -17,7 +17,7 @@ import (
 // many could not be ended.
 //
 // It is for what a crashed process left behind; after a Run nothing is left.
-func Sweep(markVar, prefix string) (int, error) {
+func Sweep(prefix string) (int, error) {
 	spared := untouchable()
 	swept, left := processes.End(func(each func(processes.Process)) {
 		reapStrays()
@@ -27,7 +27,7 @@ func Sweep(markVar, prefix string) (int, error) {
 			}
 		}
 		caged(func(mark uint64) bool { return cage.IsOf(mark, prefix) }, unspared)
-		carriers(processes.All(), func(entry string) bool { return beginsWith(entry, markVar+"="+prefix) }, unspared)
+		carriers(processes.All(), func(entry string) bool { return beginsWith(entry, MarkVar+"="+prefix) }, unspared)
 	})
 	if len(left) > 0 {
 		return swept, fmt.Errorf("sweep processes: %d can't be ended", len(left))

@@ -109,7 +109,7 @@ func TestOrphanWithoutMarkBelongsToTheOlderChildren(t *testing.T) {
 // lingerer is a child without a mark of its own that has been started for sure.
 func lingerer() Options {
 	s := part("linger", "")
-	s.MarkVar, s.Mark = "", ""
+	s.Mark = ""
 	return s
 }
 
@@ -147,7 +147,7 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 // parent is one that Run does not look below.
 func TestForcedEndFindsTheMarkInOtherTrees(t *testing.T) {
 	s := part("linger", "")
-	cmd := exec.Command("/bin/sh", "-c", markVar+"="+s.Mark+" sleep 300 & echo $!; wait")
+	cmd := exec.Command("/bin/sh", "-c", MarkVar+"="+s.Mark+" sleep 300 & echo $!; wait")
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	from, err := cmd.StdoutPipe()
 	assert.NilError(t, err)
@@ -185,7 +185,7 @@ func TestSweepAfterACrash(t *testing.T) {
 func crash(t *testing.T, env string) {
 	mark := newMark()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=conductor",
+	cmd.Env = append(os.Environ(), noSleep, MarkVar+"="+mark, roleVar+"=conductor",
 		argsVar+"=parent setsid lingering -- stubborn 2 15", env)
 	a := announced()
 	cmd.Stdout, cmd.Stderr = a, os.Stderr
@@ -201,7 +201,7 @@ func crash(t *testing.T, env string) {
 	if !alive(tool) {
 		t.Error("the tool should have survived the crash, for the sake of this test")
 	}
-	n, err := Sweep(markVar, mark)
+	n, err := Sweep(mark)
 	if n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}
@@ -219,7 +219,7 @@ func TestSweepKnowsTheBoundary(t *testing.T) {
 func TestSweepSparesItsOwnAncestors(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	mark := newMark()
-	cmd.Env = append(os.Environ(), noSleep, markVar+"="+mark, roleVar+"=parent", argsVar+"=waiting -- sweeper "+mark)
+	cmd.Env = append(os.Environ(), noSleep, MarkVar+"="+mark, roleVar+"=parent", argsVar+"=waiting -- sweeper "+mark)
 	if out, err := cmd.CombinedOutput(); err != nil || string(out) != "0 <nil>\n" {
 		t.Errorf("got %q, %v", out, err)
 	}
@@ -236,7 +236,7 @@ func TestSweepFindsWhatIsInACage(t *testing.T) {
 	cmd.Args, cmd.Env, cmd.ExtraFiles = e.Arguments([]string{"sh", "-c", "exec sleep 300"}), []string{"PATH=/usr/bin:/bin"}, []*os.File{e.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	assert.NilError(t, errors.Join(cmd.Start(), e.Follow()))
-	if n, err := Sweep(markVar, run); n != 1 || err != nil {
+	if n, err := Sweep(run); n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}
 	_ = cmd.Wait()

@@ -121,7 +121,7 @@ func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.
 	out := &proc.Tail{Max: 4096}
 	exit, err := proc.Run(ctx, proc.Options{
 		Path: path, Args: []string{"--version"}, Dir: empty, Env: slices.Concat(s.Env, o.Env),
-		MarkVar: runner.MarkVar, Mark: o.Mark, Stdout: out, Timeout: versionLimit,
+		Mark: o.Mark, Stdout: out, Timeout: versionLimit,
 		NoNewPrivs: c.NoNewPrivs, Cage: o.Prompt.Cage,
 	})
 	switch {

@@ -108,15 +108,12 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	defer abort(nil)
 	s.Abort = abort
 	o := s.Order
-	in.Dir, in.MarkVar, in.Mark = o.Dir, runner.MarkVar, o.Mark
+	in.Dir, in.Mark = o.Dir, o.Mark
 	in.Stdin = []byte(o.Prompt.Text)
 	in.Timeout, in.Idle, in.Cage = o.Timeout, o.Idle, o.Prompt.Cage
 	in.DeathSignal = syscall.SIGINT // an orphaned CLI would continue to the end of its turn and spend money
 	in.Finished = s.finished
-	rec := proc.NewRecorder(o.DebugDir)
-	rec.Prompt(o.Prompt.Text)
-	rec.Record(&in, ".jsonl")
-	defer rec.Close()
+	in.DebugDir, in.DebugStdout = o.DebugDir, ".jsonl"
 	defer s.GoOn()
 	exit, err := proc.Run(ctx, in)
 	if err != nil {
