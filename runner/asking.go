@@ -2,39 +2,22 @@ package runner
 
 import "github.com/raymond-action/raymond-action/state"
 
-// asking is what the owner knows of the people who are asked. Its methods are the owner's.
-type asking struct {
-	people People // nil for nobody
-	open   bool   // questions were open after the last step
-	told   int    // number of the last question that they were told of
+// tellPeople tells people which questions are open after a step, and that the last one was closed by it.
+func (r *Runner) tellPeople(wereOpen bool) {
+	if r.cfg.People != nil && (wereOpen || r.isAsking()) {
+		r.cfg.People.Open(r.run)
+	}
 }
 
-// tell tells people which questions are open after a step.
-func (a *asking) tell(run *state.Run) {
-	if a.people == nil {
-		return
-	}
-	open := len(run.OpenQuestions()) > 0
-	if a.open || open {
-		a.people.Open(run)
-	}
-	a.open, a.told = open, run.Progress.Questions
-}
-
-// updates is People.Updates; nil where there is nobody.
-func (a *asking) updates() <-chan Update {
-	if a.people == nil {
-		return nil
-	}
-	return a.people.Updates()
-}
+// isAsking reports whether a question is open.
+func (r *Runner) isAsking() bool { return len(r.run.OpenQuestions()) > 0 }
 
 // known takes the updates that are there already.
-func (a *asking) known() []Update {
+func (r *Runner) known() []Update {
 	var all []Update
 	for {
 		select {
-		case u := <-a.updates():
+		case u := <-r.updates:
 			all = append(all, u)
 		default:
 			return all
@@ -42,18 +25,18 @@ func (a *asking) known() []Update {
 	}
 }
 
-// mayBring reports whether an update may come soon about a question that is open after a
-// step.
-func (a *asking) mayBring(step *state.Step) bool {
-	if a.people == nil {
+// mayBring reports whether people may soon bring an update about a question that is open after a
+// step, as they may about one that the step asks.
+func (r *Runner) mayBring(step *state.Step) bool {
+	if r.cfg.People == nil {
 		return false
 	}
 	for agent := range step.Agents() {
-		if w := agent.Waits; w != nil && w.Question != nil && w.Question.Number > a.told {
+		if w := agent.Waits; w != nil && w.Question != nil && w.Question.Number > r.run.Progress.Questions {
 			return true
 		}
 	}
-	return !a.people.IsSettled()
+	return !r.cfg.People.IsSettled()
 }
 
 // apply adds news about a question to a step.

@@ -19,7 +19,7 @@ func (r *Runner) IsIdle(override *state.Options) bool {
 	step := r.newStep(r.now())
 	step.Resume(nil)
 	step.Settle(r.here)
-	if _, ready := step.Next(0); ready || r.holds(step) || len(r.asking.updates()) > 0 {
+	if _, ready := step.Next(0); ready || r.holds(step) || len(r.updates) > 0 {
 		return false
 	}
 	return !step.Delta().DoesMore()

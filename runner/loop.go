@@ -51,7 +51,6 @@ func take(alarm *time.Time, now time.Time) bool {
 // loop is the owner: it waits for whatever comes next, until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
 	r.alarms.tick = r.now().Add(r.cfg.Clock.tick())
-	updates := r.asking.updates()
 	var stored <-chan *state.Checkpoint
 	if r.cfg.Checkpoints != nil {
 		stored = r.cfg.Checkpoints.Stored()
@@ -74,7 +73,7 @@ func (r *Runner) loop(ctx context.Context) error {
 			err = r.handleAlarms(ctx)
 		case name := <-r.cfg.Cancel:
 			err = r.cancel(ctx, name)
-		case u := <-updates:
+		case u := <-r.updates:
 			err = r.advance(ctx, u.apply)
 		case c := <-stored:
 			r.cfg.Reporter.Report(r.run.UnsavedEvent(r.now(), nil, c))

@@ -33,9 +33,7 @@ func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 
 // permission returns the mode for a state: its own, but never above the run's.
 func permission(own, run string) string {
-	mine, _ := protocol.PermissionRank(own)
-	top, _ := protocol.PermissionRank(run)
-	if own == "" || mine > top {
+	if own == "" || protocol.PermissionRank(own) > protocol.PermissionRank(run) {
 		return run
 	}
 	return own

@@ -27,20 +27,19 @@ type message struct {
 
 // Runner is the owner of one run.
 type Runner struct {
-	cfg    Config
-	run    *state.Run
-	here   state.Here
-	mail   chan message // from the workers
-	busy   int          // workers that have not answered
-	starts []start      // that the step in the making makes
-	end    context.CancelCauseFunc
-	stop   *state.Stop // set once nothing new may start
-	alarms alarms
-	teller teller
-	asking asking
-	filing *filing
-	dirty  bool // the store has nothing of this part of the run yet
-	due    bool // Config.Checkpoints has not taken the last step yet
+	cfg     Config
+	run     *state.Run
+	here    state.Here
+	mail    chan message // from the workers
+	busy    int          // workers that have not answered
+	end     context.CancelCauseFunc
+	updates <-chan Update // from People; nil where there are none
+	stop    *state.Stop   // set once nothing new may start
+	alarms  alarms
+	teller  teller
+	filing  *filing
+	dirty   bool // the store has nothing of this part of the run yet
+	due     bool // Config.Checkpoints has not taken the last step yet
 }
 
 // New returns a Runner for a run that was made by state.New or read from a store.
@@ -48,11 +47,15 @@ func New(cfg Config, run *state.Run) *Runner {
 	if cfg.Redact == nil {
 		cfg.Redact = func(text string) string { return text }
 	}
-	return &Runner{
-		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), asking: asking{people: cfg.People, told: run.Progress.Questions}, dirty: true,
+	r := &Runner{
+		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), dirty: true,
 		filing: newFiling(&cfg),
 		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: map[string]*Excerpt{}},
 	}
+	if cfg.People != nil {
+		r.updates = cfg.People.Updates()
+	}
+	return r
 }
 
 // Run drives the run until nothing more can be done; its progress then says how
@@ -63,8 +66,8 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	r.end = end
 	defer r.drain()
 	r.alarms.deadline = r.cfg.deadline(r.now())
-	r.asking.tell(r.run)
-	known := r.asking.known() // they count whether or not the run can continue now
+	r.tellPeople(false)
+	known := r.known() // they count whether or not the run can continue now
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
@@ -206,17 +209,18 @@ func nothing(*state.Step) {}
 // advance makes a step and completes it: it adds what can start now, or the end
 // of the run, saves, tells, and only then starts.
 func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
-	r.starts = r.starts[:0]
 	step := r.step(r.reachDeadline(decide))
+	var starts []start
 	if r.stop == nil {
-		r.schedule(step)
+		starts = r.schedule(step)
 	}
-	if r.busy+len(r.starts) == 0 && (r.stop != nil || !r.holds(step)) {
+	if r.busy+len(starts) == 0 && (r.stop != nil || !r.holds(step)) {
 		step.Close(r.closing(step))
 		if m := r.cfg.Matrix; m != nil {
 			step.HandOver(m.Job, m.MaxJobs)
 		}
 	}
+	asked, wereOpen := r.run.Progress.Questions, r.isAsking()
 	if err := r.commit(step.Delta()); err != nil {
 		return err
 	}
@@ -226,18 +230,17 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	}
 	r.filing.note(r.run)
 	w := worker{cfg: &r.cfg, mail: r.mail, kept: r.filing.kept()}
-	for _, s := range r.starts {
+	for _, s := range starts {
 		r.busy++
 		go w.work(ctx, s.order)
 		if a, ok := r.run.Agent(s.order.Agent); ok && s.note != "" {
 			r.teller.note(r.run, a, s.note)
 		}
 	}
-	told := r.asking.told
-	r.asking.tell(r.run)
+	r.tellPeople(wereOpen)
 	r.due = r.cfg.Checkpoints != nil
 	r.offer()
-	if r.isOver(told) {
+	if r.run.Progress.Questions > asked && r.isOver() {
 		return r.advance(ctx, nothing)
 	}
 	return nil
@@ -273,12 +276,18 @@ func (r *Runner) isLast(step *state.Step) bool {
 	return r.stop != nil || !ready && !r.holds(step)
 }
 
-// schedule starts agents as long as there is room for more.
-func (r *Runner) schedule(step *state.Step) {
+// start is an invocation that a step starts, and what people are told of it.
+type start struct {
+	order Order
+	note  string
+}
+
+// schedule adds the next invocations of agents to a step, as long as there is room for more.
+func (r *Runner) schedule(step *state.Step) (starts []start) {
 	for {
-		a, ok := step.Next(r.busy + len(r.starts))
+		a, ok := step.Next(r.busy + len(starts))
 		if !ok {
-			return
+			return starts
 		}
 		st := r.cfg.state(a)
 		plan := r.cfg.plan(a, st, step.Options())
@@ -286,21 +295,10 @@ func (r *Runner) schedule(step *state.Step) {
 			step.Start(a.ID, state.Launch{State: st, Plan: plan})
 			continue
 		}
-		r.starts = append(r.starts, start{r.start(step, a, plan), plan.Note})
+		l := r.cfg.launch(a, plan, workDir(r.run, a))
+		x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: st}
+		starts = append(starts, start{x.order(step, l), plan.Note})
 	}
-}
-
-// start is an invocation that a step starts, and what people are told of it.
-type start struct {
-	order Order
-	note  string
-}
-
-// start adds the next invocation of an agent to the step and returns its order.
-func (r *Runner) start(step *state.Step, a *state.Agent, plan state.Plan) Order {
-	l := r.cfg.launch(a, plan, workDir(r.run, a))
-	x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: l.State}
-	return x.order(step, l)
 }
 
 // commit makes a step part of the run: on disk first, then in memory. The first

@@ -46,14 +46,11 @@ func (r *Runner) holds(step *state.Step) bool {
 	if due := step.DueTime(); !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold) {
 		return true
 	}
-	return step.IsAsking() && r.asking.mayBring(step)
+	return step.IsAsking() && r.mayBring(step)
 }
 
 // isOver reports whether the run, which stayed only because People had to be told of a
 // question, is to be closed now that they were.
-func (r *Runner) isOver(told int) bool {
-	if r.asking.told == told || r.busy > 0 || r.run.Progress.Status != state.Running {
-		return false
-	}
-	return r.isLast(r.newStep(r.now()))
+func (r *Runner) isOver() bool {
+	return r.busy == 0 && r.run.Progress.Status == state.Running && r.isLast(r.newStep(r.now()))
 }
