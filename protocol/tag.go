@@ -222,16 +222,13 @@ func (t Tag) String() string {
 // attributeNames returns the names in the order of the documentation, the
 // others after them, sorted.
 func (t Tag) attributeNames() []string {
-	known := attributesOf[t.Verb]
-	rank := func(name string) int {
-		if i := slices.Index(known, name); i >= 0 {
-			return i
+	names := slices.Clone(attributesOf[t.Verb])
+	for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		return len(known)
 	}
-	names := slices.Sorted(maps.Keys(t.Attrs))
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
-	return names
+	return slices.DeleteFunc(names, func(name string) bool { _, ok := t.Attrs[name]; return !ok })
 }
 
 // placer turns ascending offsets into places, in one pass over the text.

@@ -114,18 +114,10 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	})
 }
 
-// agentOf returns the agent that a message is of.
-func agentOf(run *state.Run, m message) *state.Agent {
-	a, ok := run.Agent(m.agent)
-	if !ok {
-		panic("internal error: message of an agent that is gone: " + m.agent)
-	}
-	return a
-}
-
 // progress handles what an invocation under way tells.
 func (r *Runner) progress(m message) error {
-	p, a := m.progress, agentOf(r.run, m)
+	p := m.progress
+	a, _ := r.run.Agent(m.agent)
 	switch {
 	case p.Metered != nil || p.CLIID != "":
 		return r.saveProgress(a, *p)
@@ -139,7 +131,7 @@ func (r *Runner) progress(m message) error {
 
 // ended handles the last message of an invocation, and returns what makes its end a part of a step.
 func (r *Runner) ended(m message) func(*state.Step) {
-	a := agentOf(r.run, m)
+	a, _ := r.run.Agent(m.agent)
 	r.busy--
 	for _, note := range m.answer.Notes {
 		r.teller.note(r.run, a, note)

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 )
@@ -15,16 +14,15 @@ type HandedOver struct {
 
 // alone gives a trusted script folders that nobody has written to: an empty one to start in and, where it is in a
 // domain of its own, a home and a place for temporary files; and the agents' work, if it gets that. The caller
-// calls end when the script has ended.
+// calls end when the script has ended, also after an error.
 func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
 	own, err := os.MkdirTemp(w.cfg.OwnDir, "s")
-	if err != nil {
-		return nil, &Failure{Class: Machine, Message: "make a folder for the script: " + err.Error()}
-	}
 	end = func() { _ = os.RemoveAll(own) } // the end of the run removes what is left
 	folder := func(name string) string {
 		path := filepath.Join(own, name)
-		err = errors.Join(err, os.Mkdir(path, 0o700))
+		if err == nil {
+			err = os.Mkdir(path, 0o700)
+		}
 		return path
 	}
 	o.Dir = folder("empty")
@@ -32,22 +30,20 @@ func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
 		temp := folder("tmp")
 		o.Env = append(o.Env, "HOME="+folder("home"), "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
 	}
+	work := folder("work")
 	if err != nil {
-		end()
-		return nil, &Failure{Class: Machine, Message: "make a folder for the script: " + err.Error()}
+		return end, &Failure{Class: Machine, Message: "make a folder for the script: " + err.Error()}
 	}
 	if o.Script.Work == nil || w.cfg.HandOver == nil {
 		return end, nil
 	}
-	got, err := w.cfg.HandOver(ctx, *o.Script.Work, folder("work"))
+	got, err := w.cfg.HandOver(ctx, *o.Script.Work, work)
 	if err != nil {
-		end()
-		return nil, &Failure{Class: Fatal, Message: "work=true: the agents' work can't be handed over: " + err.Error()}
+		return end, &Failure{Class: Fatal, Message: "work=true: the agents' work can't be handed over: " + err.Error()}
 	}
-	if got == (HandedOver{}) {
-		return end, nil
+	if got != (HandedOver{}) {
+		o.Env = append(o.Env, "RAYMOND_WORK="+got.Repository, "RAYMOND_WORK_LACKS="+got.Lacks)
 	}
-	o.Env = append(o.Env, "RAYMOND_WORK="+got.Repository, "RAYMOND_WORK_LACKS="+got.Lacks)
 	return end, nil
 }
 

@@ -16,7 +16,7 @@ import (
 type worker struct {
 	cfg  *Config
 	mail chan<- message
-	kept <-chan struct{} // prompts wait for it; nil: they don't
+	kept <-chan struct{} // closed when the files of the workspace are kept as the prompt before has left them; nil: nobody keeps them
 }
 
 // work runs one invocation.
@@ -79,10 +79,10 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 	}
 	if o.Script.IsTrusted {
 		end, err := w.alone(ctx, &o)
+		defer end()
 		if err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, err
 		}
-		defer end()
 	}
 	if o.Kind == protocol.Script {
 		return w.cfg.Scripts.Run(ctx, o, tell)
@@ -92,19 +92,13 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "done_when: " + err.Error()}
 		}
 	}
-	w.wait(ctx)
+	if w.kept != nil {
+		select {
+		case <-w.kept:
+		case <-ctx.Done():
+		}
+	}
 	return w.cfg.Agents[o.Prompt.Backend].Run(ctx, o, tell)
-}
-
-// wait returns when the files of the workspace are kept as the prompt before has left them.
-func (w worker) wait(ctx context.Context) {
-	if w.kept == nil {
-		return
-	}
-	select {
-	case <-w.kept:
-	case <-ctx.Done():
-	}
 }
 
 // checkOrder says why an invocation can't be started.
