@@ -73,7 +73,9 @@ func (s *State) parseFrontmatter(text string) {
 		s.Problems = append(s.Problems, *problem)
 	}
 	if root == nil || isNull(root) {
-		s.claim(text)
+		for line := range strings.Lines(text) {
+			s.claimKey(keyOf(line))
+		}
 		return
 	}
 	if root.Kind != yaml.MappingNode {
@@ -88,13 +90,6 @@ func (s *State) parseFrontmatter(text string) {
 		}
 	}
 	s.finishPolicy(seen)
-}
-
-// claim notes which keys the lines of a frontmatter name that can't be read.
-func (s *State) claim(text string) {
-	for line := range strings.Lines(text) {
-		s.claimKey(keyOf(line))
-	}
 }
 
 func (s *State) claimKey(k key) {

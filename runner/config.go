@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -155,15 +154,6 @@ type Config struct {
 	Cancel <-chan string
 }
 
-// deadline is when nothing new starts any more, for a run that is driven from now on; zero
-// for never.
-func (c *Config) deadline(now time.Time) time.Time {
-	if c.Deadline <= 0 {
-		return time.Time{}
-	}
-	return cmp.Or(c.Began, now).Add(c.Deadline)
-}
-
 // Clock is the time as the runner sees it.
 type Clock struct {
 	Now func() time.Time
@@ -176,9 +166,6 @@ type Clock struct {
 	// Tick is how often reporters are told the time; 0 for every second.
 	Tick time.Duration
 }
-
-// tick is Tick with its default.
-func (c *Clock) tick() time.Duration { return cmp.Or(c.Tick, tickEvery) }
 
 // RealClock is the clock of the machine.
 func RealClock() Clock { return Clock{Now: time.Now, After: time.After} }

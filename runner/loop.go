@@ -21,9 +21,6 @@ var (
 // cancelGrace is how long states in flight may continue after the first signal.
 const cancelGrace = 3 * time.Second
 
-// tickEvery is how often reporters are told the time, unless the clock says otherwise.
-const tickEvery = time.Second
-
 // alarms are the times at which the owner has something to do by itself. A zero
 // time never comes.
 type alarms struct{ deadline, grace, tick time.Time }
@@ -50,7 +47,7 @@ func take(alarm *time.Time, now time.Time) bool {
 
 // loop is the owner: it waits for whatever comes next, until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
-	r.alarms.tick = r.now().Add(r.cfg.Clock.tick())
+	r.alarms.tick = r.now().Add(r.cfg.Clock.Tick)
 	var stored <-chan *state.Checkpoint
 	if r.cfg.Checkpoints != nil {
 		stored = r.cfg.Checkpoints.Stored()
@@ -106,7 +103,7 @@ func (r *Runner) wakeTime(now time.Time) time.Time {
 func (r *Runner) handleAlarms(ctx context.Context) error {
 	now := r.now()
 	if take(&r.alarms.tick, now) {
-		r.alarms.tick = now.Add(r.cfg.Clock.tick())
+		r.alarms.tick = now.Add(r.cfg.Clock.Tick)
 		r.cfg.Reporter.Tick(now)
 		r.offer()
 	}

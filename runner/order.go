@@ -36,7 +36,7 @@ func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launc
 		l.SessionID = c.NewID()
 	case state.Resume:
 		l.SessionID, l.Length = plan.Session.ID, plan.Cut
-		if n, ok := c.Agents[plan.Backend].Length(conversation(plan.Session, dir)); ok && l.Length == nil {
+		if n, ok := c.Agents[plan.Backend].Length(Conversation{ID: plan.Session.ID, CLI: plan.Session.CLIID, Dir: dir}); ok && l.Length == nil {
 			l.Length = &n
 		}
 	}
@@ -69,11 +69,6 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 		p.Refused = c.checkPrice(name, p.Model(a, st, opt))
 	}
 	return p
-}
-
-// conversation is a session of an agent that works in dir.
-func conversation(s *state.Session, dir string) Conversation {
-	return Conversation{ID: s.ID, CLI: s.CLIID, Dir: dir}
 }
 
 // invocation is one that a step has started, and that nobody runs yet.

@@ -8,6 +8,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -47,6 +48,7 @@ func New(cfg Config, run *state.Run) *Runner {
 	if cfg.Redact == nil {
 		cfg.Redact = func(text string) string { return text }
 	}
+	cfg.Clock.Tick = cmp.Or(cfg.Clock.Tick, time.Second)
 	r := &Runner{
 		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), dirty: true,
 		filing: newFiling(&cfg),
@@ -65,7 +67,9 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
 	defer r.drain()
-	r.alarms.deadline = r.cfg.deadline(r.now())
+	if r.cfg.Deadline > 0 {
+		r.alarms.deadline = cmp.Or(r.cfg.Began, r.now()).Add(r.cfg.Deadline)
+	}
 	r.tellPeople(false)
 	known := r.known() // they count whether or not the run can continue now
 	err := r.advance(ctx, func(step *state.Step) {

@@ -181,35 +181,16 @@ func (k *kin) finish(forced bool) Exit {
 	if k.leave != nil {
 		defer k.leave()
 	}
+	family.mu.Lock()
+	k.ended = true
+	family.mu.Unlock()
 	all := forced || Adopt() != nil
-	if e, done := k.collectIfAlone(all); done {
-		return e
-	}
 	swept, left := processes.End(func(each func(processes.Process)) { k.leftovers(all, each) })
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	e := k.collect()
 	e.Swept, e.Left = swept, len(left)
 	return e
-}
-
-// collectIfAlone collects the child when nothing shows that it left anything.
-func (k *kin) collectIfAlone(forced bool) (Exit, bool) {
-	family.mu.Lock()
-	defer family.mu.Unlock()
-	k.ended = true
-	if forced {
-		return Exit{}, false
-	}
-	if orphans, settled := strays(); len(orphans) > 0 || !settled {
-		return Exit{}, false
-	}
-	alone := true
-	k.inmates(func(processes.Process) { alone = false })
-	if !alone {
-		return Exit{}, false
-	}
-	return k.collect(), true
 }
 
 // collect takes the child, which has exited, from the kernel and the family.

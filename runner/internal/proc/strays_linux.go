@@ -8,30 +8,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// maxLooks is how many times strays looks before it returns while orphans still come:
-// what forks and exits all the time leaves new ones for as long as it lives, and only the
-// caller can end it.
-const maxLooks = 8
-
 // strays returns the live children of this process that are not in the family,
 // and collects the dead ones. A dead child in our own process group is left: a
 // process that other code started here stays in that group, or is awaited, as package processes knows, and
 // that code collects it. What Run starts, and so what descends from it, has other groups.
-// If it isn't settled, more may have come since, and another call is due. The
-// caller holds family.mu.
+// If it isn't settled, what one that was dead had started may have become a child of ours
+// after the look, and another call is due. The caller holds family.mu.
 func strays() (found []int, settled bool) {
-	for range maxLooks {
-		var collected bool
-		if found, collected = listed(); !collected {
-			return found, true
-		}
-		// What a dead one had started has become a child of ours after the look.
-	}
-	return found, false
-}
-
-// listed is strays, as of one look, which may have collected some.
-func listed() (found []int, collected bool) {
+	settled = true
 	own := syscall.Getpgrp()
 	for _, pid := range processes.Children() {
 		if family.kin[pid] != nil || processes.IsAwaited(pid) {
@@ -39,12 +23,12 @@ func listed() (found []int, collected bool) {
 		}
 		pgrp, err := syscall.Getpgid(pid)
 		if err == nil && pgrp != own && collectZombie(pid) {
-			collected = true
+			settled = false
 			continue
 		}
 		found = append(found, pid)
 	}
-	return found, collected
+	return found, settled
 }
 
 // collectZombie collects a child if it is dead, and says whether it was.
