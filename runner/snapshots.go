@@ -1,8 +1,7 @@
 package runner
 
 import (
-	"path/filepath"
-
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -54,17 +53,11 @@ func (f *filing) note(run *state.Run) {
 func (f *filing) begin(agent, dir string) {
 	w := &work{dir: dir}
 	for _, other := range f.at {
-		if isBelow(dir, other.dir) || isBelow(other.dir, dir) {
+		if cage.IsWithin(dir, other.dir) || cage.IsWithin(other.dir, dir) {
 			w.isShared, other.isShared = true, true
 		}
 	}
 	f.at[agent] = w
-}
-
-// isBelow reports whether a directory is another one or lies in it.
-func isBelow(dir, other string) bool {
-	rel, err := filepath.Rel(other, dir)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // kept is closed when prompts may start; nil when nothing keeps them.

@@ -61,7 +61,7 @@ func command(ext, path, script string) proc.Options {
 func notStarted(o runner.Order, err error) *runner.Failure {
 	class := runner.Machine
 	path, ok := errors.AsType[*fs.PathError](err)
-	if ok && path.Path == o.Dir || errors.Is(err, syscall.E2BIG) || errors.Is(err, syscall.EINVAL) {
+	if ok && path.Path == o.Dir || errors.Is(err, syscall.E2BIG) {
 		class = runner.Fatal
 	}
 	return failf(class, "start script %q: %v", filepath.Base(o.Script.Path), err)

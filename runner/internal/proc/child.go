@@ -160,34 +160,11 @@ func (s Options) markEntry() string {
 // environment returns Env with the mark, each name once. An environment with a
 // name twice means one thing to bash and another to the C library.
 func (s Options) environment() []string {
-	entries := s.Env
+	entries := append([]string{}, s.Env...)
 	if mark := s.markEntry(); mark != "" {
-		entries = append(entries[:len(entries):len(entries)], mark)
+		entries = append(entries, mark)
 	}
-	at := make(map[string]int, len(entries))
-	env := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		name := entryName(entry)
-		if i, ok := at[name]; ok {
-			env[i] = entry
-			continue
-		}
-		at[name] = len(env)
-		env = append(env, entry)
-	}
-	return env
-}
-
-// entryName returns the name of a variable as the system compares it.
-func entryName(entry string) string {
-	name, _, _ := strings.Cut(entry, "=")
-	if runtime.GOOS != "windows" {
-		return name
-	}
-	if name == "" { // "=C:=C:\dir", the directory of a drive
-		return entry
-	}
-	return strings.ToUpper(name)
+	return (&exec.Cmd{Env: entries}).Environ()
 }
 
 // touch notes that there was output.

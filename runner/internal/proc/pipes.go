@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// chunk is how much is read at once: half of what a pipe holds, so that the child
-// can write one half while the other is read.
-const chunk = 32 << 10
-
-// chunks keeps read buffers between children, so that a loop of short scripts
-// makes no garbage.
-var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
-
 // The limits of waiting for the end of a pipe whose writers should be gone. One
 // that is not may have it from somebody who is no descendant, or is not ours to
 // kill.
@@ -78,6 +70,7 @@ func (c *child) drain() {
 // stream carries what a child writes into one pipe to a writer.
 type stream struct {
 	r      *os.File
+	touch  func()        // is told that there was something
 	done   chan struct{} // closed when the pipe has ended
 	failed chan struct{} // closed when the writer refused
 	mu     sync.Mutex    // guards what follows
@@ -85,45 +78,33 @@ type stream struct {
 	tail   *Tail         // keeps the end of what comes, whatever w does; nil for none
 }
 
+// newStream reads until the pipe ends, also when nobody wants it: a child that is
+// told to end must not hang on a full pipe.
 func newStream(r *os.File, w io.Writer, tail *Tail, touch func()) *stream {
-	s := &stream{r: r, w: w, tail: tail, done: make(chan struct{}), failed: make(chan struct{})}
-	go s.carry(touch)
+	s := &stream{r: r, w: w, tail: tail, touch: touch, done: make(chan struct{}), failed: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		defer s.r.Close()
+		_, _ = io.Copy(s, s.r)
+	}()
 	return s
 }
 
-// carry reads until the pipe ends, also when nobody wants it: a child that is
-// told to end must not hang on a full pipe.
-func (s *stream) carry(touch func()) {
-	defer close(s.done)
-	defer s.r.Close()
-	buf := chunks.Get().(*[chunk]byte)
-	defer chunks.Put(buf)
-	for {
-		n, err := s.r.Read(buf[:])
-		if n > 0 {
-			touch()
-			s.pass(buf[:n])
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-// pass gives p to the writer, if there still is one.
-func (s *stream) pass(p []byte) {
+// Write gives p to the writer, if there still is one. It never fails.
+func (s *stream) Write(p []byte) (int, error) {
+	s.touch()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tail != nil {
 		_, _ = s.tail.Write(p)
 	}
-	if s.w == nil {
-		return
+	if s.w != nil {
+		if _, err := s.w.Write(p); err != nil {
+			s.w = nil
+			close(s.failed)
+		}
 	}
-	if _, err := s.w.Write(p); err != nil {
-		s.w = nil
-		close(s.failed)
-	}
+	return len(p), nil
 }
 
 // drop makes sure that the writer and the tail are not written to any more.
