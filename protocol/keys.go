@@ -3,9 +3,10 @@ package protocol
 import "slices"
 
 // Keys returns the keys of a frontmatter.
-func Keys() []string {
-	var names []string
-	for _, k := range keys {
+func Keys() []string { return namesOf(keys) }
+
+func namesOf(list []key) (names []string) {
+	for _, k := range list {
 		names = append(names, k.name)
 	}
 	return names
@@ -16,13 +17,7 @@ func Keys() []string {
 func EntryKeys() []string { return slices.Clone(ruleKeys) }
 
 // ScriptOptions returns the options that the comment of a script may set.
-func ScriptOptions() []string {
-	var names []string
-	for _, o := range scriptOptions {
-		names = append(names, o.name)
-	}
-	return names
-}
+func ScriptOptions() []string { return namesOf(scriptOptions) }
 
 // Attributes returns the attributes of a tag, the required one first. A fork may
 // have others: the variables of the new agent.

@@ -50,20 +50,14 @@ func begin(s Options) (*child, error) {
 
 // launch looks the program up and starts it.
 func (s Options) launch(files []*os.File) (*kin, error) {
-	path := s.Path
-	if filepath.Base(path) == path {
-		found, err := exec.LookPath(path)
-		if err != nil {
-			return nil, err
-		}
-		path = found
+	cmd := exec.Command(s.Path, s.Args...)
+	if cmd.Err == nil && runtime.GOOS == "windows" {
+		cmd.Err = checkBatch(cmd.Path, s.Args)
 	}
-	if runtime.GOOS == "windows" {
-		if err := checkBatch(path, s.Args); err != nil {
-			return nil, err
-		}
+	if cmd.Err != nil {
+		return nil, cmd.Err
 	}
-	order := start{options: s, path: path, argv: append([]string{s.Path}, s.Args...), files: files, sys: s.attributes()}
+	order := start{options: s, path: cmd.Path, argv: cmd.Args, files: files, sys: s.attributes()}
 	if s.Cage != nil {
 		return s.launchCaged(order)
 	}
