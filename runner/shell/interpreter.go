@@ -14,45 +14,36 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// The interpreters, by extension, and how to get them.
-var candidates = map[string]struct {
-	names []string
-	hint  string
-}{
-	".sh":  {[]string{"/bin/bash"}, "it runs every .sh, whatever its first line names: install it (apt-get install bash, apk add bash)"},
-	".bat": {[]string{"cmd.exe"}, "batch files run on Windows only"},
-	".ps1": {[]string{"pwsh", "powershell"}, "install PowerShell from https://aka.ms/powershell"},
-}
-
 // interpreterOf returns how a script is started, by its extension.
 func interpreterOf(script string) (proc.Options, *runner.Failure) {
+	var names []string
+	var hint string
+	how := proc.Options{Args: []string{script}}
 	ext := strings.ToLower(filepath.Ext(script))
-	kind, ok := candidates[ext]
-	if !ok {
-		return proc.Options{}, failf(runner.Fatal, "script %q: no interpreter for %q", filepath.Base(script), ext)
-	}
-	for _, name := range kind.names {
-		if path, err := exec.LookPath(name); err == nil {
-			return command(ext, path, script), nil
-		}
-	}
-	return proc.Options{}, failf(runner.Machine, "%s not found; %s", strings.Join(kind.names, " and "), kind.hint)
-}
-
-func command(ext, path, script string) proc.Options {
 	switch ext {
+	case ".sh":
+		names, hint = []string{"/bin/bash"}, "it runs every .sh, whatever its first line names: install it (apt-get install bash, apk add bash)"
 	case ".bat":
-		// cmd.exe takes the outer quotes off and the rest as it stands, whatever
-		// blanks, brackets or ampersands the path has.
-		return proc.Options{
-			Path: path, Args: []string{"/d", "/s", "/c", script},
-			CommandLine: `"` + path + `" /d /s /c ""` + script + `""`,
-		}
+		names, hint = []string{"cmd.exe"}, "batch files run on Windows only"
+		how.Args = []string{"/d", "/s", "/c", script}
 	case ".ps1":
-		return proc.Options{Path: path, Args: []string{"-NoProfile", "-NonInteractive", "-File", script}}
+		names, hint = []string{"pwsh", "powershell"}, "install PowerShell from https://aka.ms/powershell"
+		how.Args = []string{"-NoProfile", "-NonInteractive", "-File", script}
 	default:
-		return proc.Options{Path: path, Args: []string{script}}
+		return how, failf(runner.Fatal, "script %q: no interpreter for %q", filepath.Base(script), ext)
 	}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			how.Path = path
+			if ext == ".bat" {
+				// cmd.exe takes the outer quotes off and the rest as it stands, whatever
+				// blanks, brackets or ampersands the path has.
+				how.CommandLine = `"` + path + `" /d /s /c ""` + script + `""`
+			}
+			return how, nil
+		}
+	}
+	return how, failf(runner.Machine, "%s not found; %s", strings.Join(names, " and "), hint)
 }
 
 // notStarted words why a script could not be started. A directory that is gone
