@@ -45,7 +45,7 @@ func newPlace(t *testing.T, cmd string, env ...string) *place {
 // run gives a prompt to the command.
 func (p *place) run(prompt runner.PromptOrder) (runner.Answer, *runner.Failure) {
 	p.t.Helper()
-	o := runner.Order{Dir: p.dir, Mark: "command-" + filepath.Base(p.dir), Prompt: prompt, Env: p.env}
+	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: prompt, Env: p.env}
 	return result(p.backend.Run(p.t.Context(), o, func(runner.Progress) {}))
 }
 
@@ -115,7 +115,7 @@ func TestAStopEndsEverything(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, `echo '{"type":"session","id":"s"}'; sleep 1000; echo`)
 	ctx, stop := context.WithCancelCause(t.Context())
-	o := runner.Order{Dir: p.dir, Mark: "command-" + filepath.Base(p.dir), Prompt: fresh("x")}
+	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: fresh("x")}
 	a, f := result(p.backend.Run(ctx, o, func(told runner.Progress) {
 		if told.CLIID != "" {
 			stop(&runner.Stopping{Reason: "cancelled"})
