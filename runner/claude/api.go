@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/claude/messages"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
@@ -59,7 +58,7 @@ var fields = keyproxy.Fields{
 // Read implements keyproxy.API.
 func (API) Read(_ *http.Request, body io.Reader) (keyproxy.Request, error) {
 	r, err := fields.Read(body)
-	r.Model = messages.Bare(r.Model)
+	r.Model = bare(r.Model)
 	return r, err
 }
 
@@ -98,7 +97,7 @@ func (API) Env(a keyproxy.Access) []string {
 }
 
 // Counter implements keyproxy.API.
-func (API) Counter(keyproxy.Request) keyproxy.Counter { return &messages.Counter{} }
+func (API) Counter(keyproxy.Request) keyproxy.Counter { return &counter{} }
 
 // kinds are the API's own names of errors.
 var kinds = map[int]string{

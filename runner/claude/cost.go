@@ -8,19 +8,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/claude/messages"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// modelUsage is what a result record says of one model.
-type modelUsage struct {
-	Input      jsontext.Value `json:"inputTokens"`
-	Output     jsontext.Value `json:"outputTokens"`
-	CacheRead  jsontext.Value `json:"cacheReadInputTokens"`
-	CacheWrite jsontext.Value `json:"cacheCreationInputTokens"`
-	CostUSD    jsontext.Value `json:"costUSD"`
+// ofResult is how a result record counts for one model.
+var ofResult = tally.Layout{
+	Input: []string{"inputTokens"}, Output: []string{"outputTokens"}, CacheRead: "cacheReadInputTokens", CacheWrite: "cacheCreationInputTokens",
 }
 
 // counting is the first version that continues its count when a conversation is
@@ -31,7 +26,7 @@ var counting = program.Version{2, 1, 277}
 // and what was counted as it went by.
 type costs struct {
 	meter   meter
-	proxy   counter         // what the key proxy has counted
+	proxy   metered         // what the key proxy has counted
 	prior   priorCount      // how far the CLI's count had come when it began
 	version program.Version // of the CLI, as it says itself
 
@@ -138,19 +133,19 @@ type shares map[string]state.ModelCost
 
 // add adds what a record says of models, and reports whether it says of each what it cost.
 func (s shares) add(raw jsontext.Value) bool {
-	var reported map[string]modelUsage
+	var reported map[string]struct {
+		USD    jsontext.Value `json:"costUSD"`
+		Counts jsontext.Value `json:",embed"`
+	}
 	if len(raw) == 0 || json.Unmarshal(raw, &reported, loose) != nil {
 		return false
 	}
 	isValid := reported != nil
 	for name, u := range reported {
-		usd, ok := program.Dollars(u.CostUSD)
+		usd, ok := program.Dollars(u.USD)
 		isValid = isValid && ok
-		name = messages.Bare(name)
-		s[name] = state.ModelCost{CostUSD: s[name].CostUSD.Plus(usd), Usage: state.Usage{
-			Model: name, Input: tally.Count(u.Input), Output: tally.Count(u.Output),
-			CacheRead: tally.Count(u.CacheRead), CacheWrite: tally.Count(u.CacheWrite),
-		}.Plus(s[name].Usage)}
+		name = bare(name)
+		s[name] = state.ModelCost{CostUSD: s[name].CostUSD.Plus(usd), Usage: ofResult.Usage(u.Counts, name).Plus(s[name].Usage)}
 	}
 	return isValid
 }

@@ -1,13 +1,13 @@
 package claude
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/runner/claude/messages"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -26,8 +26,8 @@ const mostThreads = 256
 
 // event is a piece of an answer as the CLI passes it on.
 type event struct {
-	Parent string         `json:"parent_tool_use_id"`
-	Event  messages.Event `json:"event"`
+	Parent string `json:"parent_tool_use_id"`
+	Event  piece  `json:"event"`
 }
 
 // eventPrefix is how the CLI begins a line with a piece of an answer. There may be
@@ -38,8 +38,8 @@ var eventPrefix = []byte(`{"type":"stream_event"`)
 // began.
 func (m *meter) piece(line []byte) bool {
 	m.spoke = true
-	if !messages.Counts(line) {
-		m.last.Wrote(messages.TextSize(line))
+	if !bytes.Contains(line, usageKey) {
+		m.last.Wrote(textSize(line))
 		return false
 	}
 	var e event
@@ -48,11 +48,11 @@ func (m *meter) piece(line []byte) bool {
 	}
 	switch e.Event.Type {
 	case "message_start":
-		m.begin(e.Parent, e.Event.Message.Message(false))
+		m.begin(e.Parent, e.Event.Message.counted(false))
 		return true
 	case "message_delta":
 		if msg := m.open[e.Parent]; msg != nil {
-			msg.Took(e.Event.Usage.Usage(""))
+			msg.Took(usageOf(e.Event.Usage, ""))
 		}
 	}
 	return false
@@ -66,7 +66,7 @@ func (m *meter) spoken(parent string, msg *message) bool {
 		return false
 	}
 	// Its count of the output may be that of the message's beginning.
-	m.begin(parent, messages.Answer{ID: msg.ID, Model: msg.Model, Usage: msg.Usage}.Message(true))
+	m.begin(parent, msg.counted(true))
 	return true
 }
 

@@ -6,7 +6,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/claude/messages"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/tally"
 )
@@ -59,11 +58,9 @@ type result struct {
 }
 
 type message struct {
-	ID      string          `json:"id"`
-	Model   string          `json:"model"`
-	Content content         `json:"content"`
-	Usage   messages.Tokens `json:"usage"`
-	Text    string          `json:"-"` // of a message that is a bare text
+	answer
+	Content content `json:"content"`
+	Text    string  `json:"-"` // of a message that is a bare text
 }
 
 func (m *message) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -120,7 +117,7 @@ var loose = tally.Loose
 // lenient is how whole records are read: a field of a type that nobody expected is
 // passed over, so that it costs itself and not the record.
 var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	program.Skips[string](`"`), program.Skips[int]("0"), program.Skips[rateLimit]("{"), program.Skips[messages.Tokens]("{"),
+	program.Skips[string](`"`), program.Skips[int]("0"), program.Skips[rateLimit]("{"),
 	program.Skips[int64]("0"), program.Skips[denial]("{"), program.Skips[block]("{"), program.Skips[[]denial]("["), program.Skips[[]string]("["),
 	json.UnmarshalFromFunc(boolean),
 )))

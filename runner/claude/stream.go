@@ -225,8 +225,8 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	return a, fail
 }
 
-// counter counts the tokens of a process elsewhere than in its output.
-type counter interface {
+// metered counts the tokens of a process elsewhere than in its output.
+type metered interface {
 	// Used returns what was counted so far; nothing when it could not be counted.
 	Used() []tally.Sum
 	// Metered returns what the API itself has counted so far, also when that is not all.

@@ -3,7 +3,6 @@ package claude
 import (
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/runner/claude/messages"
 	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
@@ -15,11 +14,7 @@ const synthetic = "<synthetic>"
 // spoken is an assistant's line of a transcript.
 type spoken struct {
 	Type    string `json:"type"`
-	Message struct {
-		ID    string          `json:"id"`
-		Model string          `json:"model"`
-		Usage messages.Tokens `json:"usage"`
-	} `json:"message"`
+	Message answer `json:"message"`
 }
 
 // used returns the tokens that a transcript shows from the given byte on, by model without variants as in "[1m]". Each message
@@ -30,6 +25,6 @@ func used(path string, from int64) ([]state.Usage, error) {
 		if json.Unmarshal(line, &m, tally.Loose) != nil || m.Type != "assistant" || m.Message.Model == synthetic {
 			return "", state.Usage{}, false
 		}
-		return m.Message.ID, m.Message.Usage.Usage(m.Message.Model), true
+		return m.Message.ID, usageOf(m.Message.Usage, m.Message.Model), true
 	})
 }

@@ -84,7 +84,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(r keyproxy.Request) keyproxy.Counter {
-	return &counter{tally.Answer{Model: r.Model, Asked: r.Size}}
+	return &counter{tally.Answer{Model: r.Model, Asked: r.Size, Layout: ofAPI}}
 }
 
 // Problem implements keyproxy.API.

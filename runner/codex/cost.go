@@ -22,7 +22,8 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 		return
 	}
 	// An agent may be able to write its rollout.
-	if told := s.end.sum.Since(s.turn.before.Total).Usage(after.Model); sum(used) < told.All() {
+	if told := s.end.sum.Less(s.turn.before.Total); sum(used) < told.All() {
+		told.Model = after.Model
 		used = []state.Usage{told}
 	}
 	a.Cost.Kind = state.InTokens

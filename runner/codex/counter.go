@@ -10,37 +10,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/tally"
-	"github.com/raymond-action/raymond-action/state"
 )
 
-// apiTokens is the API's own count for one answer. What is read from the cache, or written to
+// ofAPI is how the API counts for one answer. What is read from the cache, or written to
 // it, is a part of the input.
-type apiTokens struct {
-	Input   jsontext.Value `json:"input_tokens"`
-	Output  jsontext.Value `json:"output_tokens"`
-	Details struct {
-		Cached  jsontext.Value `json:"cached_tokens"`
-		Written jsontext.Value `json:"cache_write_tokens"`
-	} `json:"input_tokens_details"`
-	Rest jsontext.Value `json:",embed"`
-}
-
-// Usage is the count for an answer of a model.
-func (t apiTokens) Usage(model string) state.Usage {
-	u := state.Usage{
-		Model: model, Output: tally.Count(t.Output),
-		CacheRead: tally.Count(t.Details.Cached), CacheWrite: tally.Count(t.Details.Written),
-		HasFees: tally.HasFees(t.Rest),
-	}
-	u.Input = max(0, tally.Count(t.Input)-u.CacheRead-u.CacheWrite)
-	return u
+var ofAPI = tally.Layout{
+	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
+	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", IsWithin: true,
 }
 
 // response is an answer, as far as it counts tokens.
 type response struct {
-	ID     string     `json:"id"`
-	Object string     `json:"object"`
-	Usage  *apiTokens `json:"usage"`
+	Object string         `json:"object"`
+	Usage  jsontext.Value `json:"usage"`
 }
 
 // event is a piece of an answer.
@@ -65,28 +47,24 @@ func (c *counter) Event(data []byte) {
 		return
 	}
 	var e event
-	if json.Unmarshal(data, &e, tally.Loose) != nil {
-		return
+	if json.Unmarshal(data, &e, tally.Loose) == nil {
+		c.took(e.Response, e.Type == "response.failed") // for which nothing is asked
 	}
-	c.Begin(e.Response.ID)
-	if e.Response.Usage == nil && e.Type == "response.failed" {
-		e.Response.Usage = &apiTokens{} // nothing is asked for it
-	}
-	c.took(e.Response.Usage)
 }
 
 // Whole takes an answer that is no stream.
 func (c *counter) Whole(data []byte) {
 	var r response
 	if json.Unmarshal(data, &r, tally.Loose) == nil && r.Object == "response" {
-		c.Begin(r.ID)
-		c.took(r.Usage)
+		c.took(r, false)
 	}
 }
 
-func (c *counter) took(t *apiTokens) {
-	if t != nil {
-		c.Message().Took(t.Usage(c.Model))
+// took takes what an answer counts by now; isFree says that it counts nothing if it tells nothing.
+func (c *counter) took(r response, isFree bool) {
+	c.Begin()
+	if isFree || r.Usage.Kind() == '{' {
+		c.Took(r.Usage)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"whole":        {whole: `{"id":"r","object":"response",` + counts + `}`, want: all},
 		"another one":  {whole: `{"object":"list",` + counts + `}`},
 	} {
-		n := &counter{tally.Answer{Model: "m", Asked: 400}}
+		n := &counter{tally.Answer{Model: "m", Asked: 400, Layout: ofAPI}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}

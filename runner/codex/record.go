@@ -10,11 +10,11 @@ import (
 
 // record is one line of the CLI's output, reduced to what this package needs.
 type record struct {
-	Type    string `json:"type"`
-	Thread  string `json:"thread_id"` // thread.started
-	Item    item   `json:"item"`      // item.*
-	Usage   tokens `json:"usage"`     // turn.completed
-	Message string `json:"message"`   // error
+	Type    string         `json:"type"`
+	Thread  string         `json:"thread_id"` // thread.started
+	Item    item           `json:"item"`      // item.*
+	Usage   jsontext.Value `json:"usage"`     // turn.completed
+	Message string         `json:"message"`   // error
 	Error   struct {
 		Message string `json:"message"`
 	} `json:"error"` // turn.failed
@@ -43,9 +43,7 @@ type change struct {
 // loose is how records are read: what a model or a tool wrote may hold names twice and bytes
 // that are no UTF-8, and a field of a type that nobody expected costs itself alone.
 var loose = json.JoinOptions(tally.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	program.Skips[string](`"`), program.Skips[[]change]("["), program.Skips[change]("{"), program.Skips[item]("{"),
-	program.Skips[tokens]("{"), program.Skips[int64]("0"),
-)))
+	program.Skips[string](`"`), program.Skips[[]change]("["), program.Skips[change]("{"), program.Skips[item]("{"))))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, loose) }
 

@@ -46,7 +46,7 @@ func TestUsage(t *testing.T) {
 			t.Errorf("usage from %d: got %+v, want %+v", from, got, want)
 		}
 	}
-	if c := readCount(path, int64(len(one))); c != (count{tokens{100, 40, 10, 5}, "a"}) {
+	if c := readCount(path, int64(len(one))); c != (count{state.Usage{Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}, "a"}) {
 		t.Errorf("count after the first turn: got %+v", c)
 	}
 }

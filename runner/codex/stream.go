@@ -36,8 +36,8 @@ type heard struct {
 
 // verdict is whether an invocation went well, and why not.
 type verdict struct {
-	sum   *tokens // the turn was completed: what the thread has used
-	error string  // the turn failed: why, in the CLI's words
+	sum   *state.Usage // the turn was completed: what the thread has used
+	error string       // the turn failed: why, in the CLI's words
 }
 
 func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
@@ -80,7 +80,7 @@ func (s *stream) take(r *record) {
 	case "turn.started":
 		s.heard.began = true
 	case "turn.completed":
-		s.end.sum, s.end.error = &r.Usage, ""
+		s.end.sum, s.end.error = new(ofCLI.Usage(r.Usage, "")), ""
 	case "turn.failed":
 		s.end.sum, s.end.error = nil, r.Error.Message
 	case "error":

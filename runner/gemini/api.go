@@ -106,7 +106,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(asked keyproxy.Request) keyproxy.Counter {
-	return &counter{tally.Answer{Model: asked.Model, Asked: asked.Size}}
+	return &counter{tally.Answer{Model: asked.Model, Asked: asked.Size, Layout: ofAPI}}
 }
 
 // kinds are the API's own names of errors.

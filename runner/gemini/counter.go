@@ -10,31 +10,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/tally"
-	"github.com/raymond-action/raymond-action/state"
 )
 
-// apiTokens is the API's own count for one answer. What is read from the cache is a part of the
+// ofAPI is how the API counts for one answer. What is read from the cache is a part of the
 // prompt; what tools of the API bring into it is not. Thoughts are not in the candidates.
-type apiTokens struct {
-	Prompt     jsontext.Value `json:"promptTokenCount"`
-	ToolUse    jsontext.Value `json:"toolUsePromptTokenCount"`
-	Cached     jsontext.Value `json:"cachedContentTokenCount"`
-	Candidates jsontext.Value `json:"candidatesTokenCount"`
-	Thoughts   jsontext.Value `json:"thoughtsTokenCount"`
-	Rest       jsontext.Value `json:",embed"`
+var ofAPI = tally.Layout{
+	Input: []string{"promptTokenCount", "toolUsePromptTokenCount"}, Output: []string{"candidatesTokenCount", "thoughtsTokenCount"},
+	CacheRead: "cachedContentTokenCount", IsWithin: true,
 }
 
-// Usage is the count for an answer of a model.
-func (t apiTokens) Usage(model string) state.Usage {
-	u := state.Usage{Model: model, Output: tally.Count(t.Candidates) + tally.Count(t.Thoughts), CacheRead: tally.Count(t.Cached), HasFees: tally.HasFees(t.Rest)}
-	u.Input = max(0, tally.Count(t.Prompt)+tally.Count(t.ToolUse)-u.CacheRead)
-	return u
-}
-
-// piece is a piece of an answer, or counted of it, as far as it counts tokens.
+// piece is a piece of an answer, as far as it counts tokens.
 type piece struct {
-	ID    string     `json:"responseId"`
-	Usage *apiTokens `json:"usageMetadata"`
+	Usage jsontext.Value `json:"usageMetadata"`
 	// Candidates are what the model said. An error has none.
 	Candidates jsontext.Value `json:"candidates"`
 }
@@ -66,11 +53,10 @@ func (c *counter) Whole(data []byte) {
 }
 
 func (c *counter) took(p piece) {
-	if p.Usage == nil && p.Candidates == nil {
-		return
+	if p.Usage != nil || p.Candidates != nil {
+		c.Begin()
 	}
-	c.Begin(p.ID)
-	if p.Usage != nil {
-		c.Message().Took(p.Usage.Usage(c.Model))
+	if p.Usage.Kind() == '{' {
+		c.Took(p.Usage)
 	}
 }

@@ -31,7 +31,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
 		"a whole error": {whole: `{"error":{}}`},
 	} {
-		n := &counter{tally.Answer{Model: "m", Asked: 400}}
+		n := &counter{tally.Answer{Model: "m", Asked: 400, Layout: ofAPI}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}

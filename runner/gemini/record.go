@@ -36,7 +36,12 @@ type problem struct {
 	Message string `json:"message"`
 }
 
-// models are the tokens of all requests of a process, by model; nothing when there is anything odd among them.
+// modelStats are the counts of all requests of a model.
+type modelStats struct {
+	Counts jsontext.Value `json:",embed"`
+}
+
+// models are the counts of a process, by model; nothing when there is anything odd among them.
 func (r *record) models() map[string]modelStats {
 	var all struct {
 		Models map[string]modelStats `json:"models"`
@@ -47,21 +52,15 @@ func (r *record) models() map[string]modelStats {
 	return all.Models
 }
 
-type modelStats struct {
-	Total  jsontext.Value `json:"total_tokens"`
-	Prompt jsontext.Value `json:"input_tokens"` // with what came from the cache
-	Output jsontext.Value `json:"output_tokens"`
-	Cached jsontext.Value `json:"cached"`
-}
+// ofResult is how a result counts for one model.
+var ofResult = tally.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", IsWithin: true}
 
 // usage are the tokens of a model. What it thought is output, which the CLI counts in the total
 // alone.
 func (m modelStats) usage(model string) state.Usage {
-	prompt, cached := tally.Count(m.Prompt), tally.Count(m.Cached)
-	return state.Usage{
-		Model: model, Input: max(prompt-cached, 0), CacheRead: cached,
-		Output: max(tally.Count(m.Total)-prompt, tally.Count(m.Output)),
-	}
+	u := ofResult.Usage(m.Counts, model)
+	u.Output = max(u.Output, tally.In(m.Counts, "total_tokens")-tally.In(m.Counts, "input_tokens"))
+	return u
 }
 
 // lenient is how records are read: what a model or a tool wrote may hold names twice and bytes that are no UTF-8, and a field

@@ -16,25 +16,11 @@ type said struct {
 	Model   string         `json:"model"`
 	Content jsontext.Value `json:"content"` // a text, or parts of it
 	Tools   jsontext.Value `json:"toolCalls"`
-	Tokens  counts         `json:"tokens"`
+	Tokens  jsontext.Value `json:"tokens"`
 }
 
-// counts are the tokens of a message. Those of the input are with what came from the cache.
-type counts struct {
-	Input    jsontext.Value `json:"input"`
-	Output   jsontext.Value `json:"output"`
-	Cached   jsontext.Value `json:"cached"`
-	Thoughts jsontext.Value `json:"thoughts"`
-	Tool     jsontext.Value `json:"tool"`
-}
-
-func (c counts) usage(model string) state.Usage {
-	cached := tally.Count(c.Cached)
-	return state.Usage{
-		Model: model, Input: max(tally.Count(c.Input)-cached, 0) + tally.Count(c.Tool), CacheRead: cached,
-		Output: tally.Count(c.Output) + tally.Count(c.Thoughts),
-	}
-}
+// ofMessage is how the CLI counts for one message.
+var ofMessage = tally.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", IsWithin: true}
 
 // isSaid reports whether the message is one of a user or of the model.
 func (m said) isSaid() bool { return m.Type == "user" || m.Type == "gemini" }
@@ -49,7 +35,7 @@ func used(path string, from int64) ([]state.Usage, error) {
 		if json.Unmarshal(line, &m, tally.Loose) != nil || !m.isSaid() {
 			return "", state.Usage{}, false
 		}
-		return m.ID, m.Tokens.usage(m.Model), true
+		return m.ID, ofMessage.Usage(m.Tokens, m.Model), true
 	})
 }
 

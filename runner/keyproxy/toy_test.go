@@ -1,23 +1,27 @@
 package keyproxy
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/runner/claude/messages"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
 )
 
-// toy is an agent CLI whose API has two paths. It counts as the Messages API does.
+// toy is an agent CLI whose API has two paths. It counts much as the Messages API does.
 const toy = "toy"
 
 type toyAPI struct{ name string }
 
 func (a toyAPI) Backend() string       { return a.name }
 func (toyAPI) Upstream() string        { return "https://toy.example/api" }
-func (toyAPI) Counter(Request) Counter { return &messages.Counter{} }
+func (toyAPI) Counter(Request) Counter { return &toyCounter{} }
 
 func (toyAPI) Service(r *http.Request) Service {
 	return map[string]Service{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]
@@ -59,6 +63,50 @@ func (a toyAPI) Env(to Access) []string {
 
 func (toyAPI) Problem(status int, message string) any {
 	return map[string]any{"status": status, "error": message}
+}
+
+// toyCounter counts as the Messages API does, in as far as the tests of the proxy need it.
+type toyCounter struct{ message *tally.Message }
+
+func (c *toyCounter) Message() *tally.Message { return c.message }
+
+// toyPiece is an event of a stream, or an answer that is none.
+type toyPiece struct {
+	Type, Model string
+	Message     *toyPiece
+	Usage       json.RawMessage
+}
+
+func (p toyPiece) usage() state.Usage {
+	u := tally.Layout{
+		Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
+		CacheWrite: "cache_creation_input_tokens", CacheRead: "cache_read_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
+	}.Usage(jsontext.Value(p.Usage), p.Model)
+	u.Surcharge = state.USD(tally.In(jsontext.Value(p.Usage), "server_tool_use", "web_search_requests")) * state.Dollar / 100
+	u.HasFees = tally.HasFees(jsontext.Value(p.Usage), "web_search_requests")
+	return u
+}
+
+func (c *toyCounter) Event(data []byte) {
+	if !bytes.Contains(data, []byte(`"usage"`)) {
+		_, text, _ := strings.Cut(string(data), `"text":"`)
+		c.message.Wrote(int64(max(0, strings.Index(text, `"}`))))
+		return
+	}
+	var p toyPiece
+	switch _ = json.Unmarshal(data, &p); {
+	case p.Message != nil && c.message == nil:
+		c.message = tally.New("", p.Message.usage(), false)
+	case p.Usage != nil && c.message != nil:
+		c.message.Took(p.usage())
+	}
+}
+
+func (c *toyCounter) Whole(data []byte) {
+	var p toyPiece
+	if json.Unmarshal(data, &p) == nil && p.Type == "message" {
+		c.message = tally.New("", p.usage(), true)
+	}
 }
 
 // vendors are the toy's API at a URL.

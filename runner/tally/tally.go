@@ -37,8 +37,8 @@ func New(id string, u state.Usage, counted bool) *Message {
 
 // Begun returns a message that has begun, of a model whose API tells all tokens at the end.
 // Until then those of the input are estimated from the size of the request in bytes.
-func Begun(id, model string, asked int64) *Message {
-	return &Message{ID: id, Usage: state.Usage{Model: model}, asked: asked}
+func Begun(model string, asked int64) *Message {
+	return &Message{Usage: state.Usage{Model: model}, asked: asked}
 }
 
 // Answer is one answer of such an API to a request of so many bytes. The model is that which
@@ -46,6 +46,7 @@ func Begun(id, model string, asked int64) *Message {
 type Answer struct {
 	Model   string
 	Asked   int64
+	Layout  Layout // of what the API says of tokens
 	message *Message
 }
 
@@ -53,17 +54,24 @@ type Answer struct {
 func (a *Answer) Message() *Message { return a.message }
 
 // Begin begins the message, unless it has begun.
-func (a *Answer) Begin(id string) {
+func (a *Answer) Begin() {
 	if a.message == nil {
-		a.message = Begun(id, a.Model, max(a.Asked, 1))
+		a.message = Begun(a.Model, max(a.Asked, 1))
 	}
+}
+
+// Took takes in what the API says of the tokens of an answer that has begun. Counts that are no tokens are fees.
+func (a *Answer) Took(record jsontext.Value) {
+	u := a.Layout.Usage(record, a.Model)
+	u.HasFees = HasFees(record)
+	a.message.Took(u)
 }
 
 // Unended returns a message, nil for one that has not begun, as one of which nobody will learn what it
 // used: at most so much.
 func Unended(m *Message, most state.Usage) *Message {
 	if m == nil {
-		m = Begun("", most.Model, max(1, most.Input*bytesPerToken))
+		m = Begun(most.Model, max(1, most.Input*bytesPerToken))
 	}
 	if m.asked > 0 {
 		m.asked = max(m.asked, most.Input*bytesPerToken)
@@ -122,6 +130,29 @@ func Count(raw jsontext.Value) int64 {
 		return 0
 	}
 	return int64(min(n, mostTokens))
+}
+
+// Layout says by which names a record has counts of tokens, each as in "input_tokens_details.cached_tokens"; "" for none.
+type Layout struct {
+	Input, Output                    []string // of which the sum counts
+	CacheWrite, CacheHour, CacheRead string
+	IsWithin                         bool // those of the cache are a part of the input
+}
+
+// Usage returns the counts of a record as those of a model. What is no credible number is 0.
+func (l Layout) Usage(record jsontext.Value, model string) state.Usage {
+	sum := func(names ...string) (n int64) {
+		for _, name := range names {
+			n += In(record, strings.Split(name, ".")...)
+		}
+		return n
+	}
+	u := state.Usage{Model: model, Input: sum(l.Input...), Output: sum(l.Output...), CacheWrite: sum(l.CacheWrite), CacheRead: sum(l.CacheRead)}
+	u.CacheHour = min(u.CacheWrite, sum(l.CacheHour))
+	if l.IsWithin {
+		u.Input = max(0, u.Input-u.CacheRead-u.CacheWrite)
+	}
+	return u
 }
 
 // In is the count to which names lead in a record; 0 when there is none.

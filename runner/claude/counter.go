@@ -1,0 +1,112 @@
+// counter reads what the Messages API says of the tokens of an answer, whole or piece by piece.
+package claude
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// ofAPI is how the API counts for one message.
+var ofAPI = tally.Layout{
+	Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cache_read_input_tokens",
+	CacheWrite: "cache_creation_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
+}
+
+// searches counts web searches, each of which costs a cent, by the vendor's list of prices of
+// 2026-11-22: https://platform.claude.com/docs/en/about-claude/pricing.
+const (
+	searches     = "web_search_requests"
+	search       = state.Dollar / 100
+	mostSearches = 1_000_000 // that are believed
+)
+
+// usageOf is the API's count for a message of a model.
+func usageOf(record jsontext.Value, model string) state.Usage {
+	u := ofAPI.Usage(record, bare(model))
+	u.HasFees = tally.HasFees(record, searches, "web_fetch_requests", "tool_search_requests") // these cost their tokens
+	u.Surcharge = state.USD(min(tally.In(record, "server_tool_use", searches), mostSearches)) * search
+	return u
+}
+
+// bare cuts the variant off a model's name, as in "opus[1m]".
+func bare(model string) string {
+	name, _, _ := strings.Cut(model, "[")
+	return name
+}
+
+// answer is a message of the model as far as it counts tokens, from the API, in the CLI's output and in transcripts. The count
+// is kept as it is: what is wrong in it must not cost the record.
+type answer struct {
+	ID    string         `json:"id"`
+	Type  string         `json:"type"`
+	Model string         `json:"model"`
+	Usage jsontext.Value `json:"usage"`
+}
+
+// counted is the answer as one that has ended, or that has just begun.
+func (a answer) counted(whole bool) *tally.Message {
+	return tally.New(a.ID, usageOf(a.Usage, a.Model), whole)
+}
+
+// piece is a piece of an answer as the API sends it, as far as it counts tokens.
+type piece struct {
+	Type    string         `json:"type"`
+	Message answer         `json:"message"`
+	Usage   jsontext.Value `json:"usage"`
+}
+
+// usageKey is in every piece that counts tokens. It can't be within a string,
+// where the quotes are escaped. There may be hundreds of pieces a second, of which only a few have it.
+var usageKey = []byte(`"usage"`)
+
+// textKeys are the names of what a model wrote, in a piece of an answer.
+var textKeys = [][]byte{[]byte(`"text":"`), []byte(`"thinking":"`), []byte(`"partial_json":"`)}
+
+// textSize is about how many bytes of a piece the model wrote.
+func textSize(piece []byte) int64 {
+	for _, key := range textKeys {
+		if _, text, ok := bytes.Cut(piece, key); ok {
+			end := bytes.Index(text, []byte(`"}`))
+			return int64(max(end, 0))
+		}
+	}
+	return 0
+}
+
+// counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
+type counter struct{ message *tally.Message }
+
+// Message returns what was counted so far; nil before the answer has begun.
+func (c *counter) Message() *tally.Message { return c.message }
+
+// Event takes the data of an event of a stream.
+func (c *counter) Event(data []byte) {
+	if !bytes.Contains(data, usageKey) {
+		c.message.Wrote(textSize(data))
+		return
+	}
+	var p piece
+	if json.Unmarshal(data, &p, tally.Loose) != nil {
+		return
+	}
+	switch {
+	case p.Type == "message_start" && c.message == nil:
+		c.message = p.Message.counted(false)
+	case p.Type == "message_delta" && c.message != nil:
+		c.message.Took(usageOf(p.Usage, ""))
+	}
+}
+
+// Whole takes an answer that is no stream.
+func (c *counter) Whole(data []byte) {
+	var a answer
+	if json.Unmarshal(data, &a, tally.Loose) == nil && a.Type == "message" {
+		c.message = a.counted(true)
+	}
+}
