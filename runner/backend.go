@@ -263,8 +263,7 @@ type Answer struct {
 	Model    string // the model that answered, as reported
 	Cost     state.Cost
 	Turns    int
-	Denied   []string  // refused tool uses, as "Tool(input)"
-	Refusals []Refusal // the same, with what is known about each
+	Refusals []Refusal // uses of tools that were refused, in order
 	Notes    []string  // for the log: what was odd but no failure
 	Script   ScriptAnswer
 	// CLI is the name, the version and the path of the agent CLI, in this order; "" for scripts.

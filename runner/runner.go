@@ -169,7 +169,7 @@ func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w := m.answer
 	o := state.Outcome{
-		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Denied: w.Denied, Refusals: w.Refusals, Failure: m.failure,
+		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Refusals: w.Refusals, Failure: m.failure,
 		Process: state.Process{CLI: w.CLI, CLIID: w.CLIID, End: m.end, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
 		Script:  w.Script, Hold: r.cfg.limitHold(),
 	}

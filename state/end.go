@@ -18,8 +18,7 @@ type Outcome struct {
 	// seen in the output, otherwise those in the transcript.
 	Used     []ModelCost
 	Turns    int       // of the model
-	Denied   []string  // uses of tools that were refused
-	Refusals []Refusal // the same, with what is known about each
+	Refusals []Refusal // uses of tools that were refused
 	Process  Process
 	Script   ScriptOutput
 
@@ -90,7 +89,6 @@ func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
 // add adds up what the invocations of an execution brought.
 func (e *Exec) add(o Outcome) {
 	e.Turns += o.Turns
-	e.Denied = append(e.Denied, o.Denied...)
 	e.addRefusals(o.Refusals)
 	if o.Process.CLI != "" {
 		e.AgentCLI = o.Process.CLI

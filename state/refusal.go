@@ -9,16 +9,16 @@ type Refusal struct {
 	Allow  []string `json:"allow,omitempty"`  // the plain rules for it, not tried; absent where another reason refuses it
 }
 
-// MaxRefusals is how many refusals are kept of a state execution.
-const MaxRefusals = 20
+// maxExplained is how many refusals of a state execution are kept with what is known about them.
+const maxExplained = 20
 
-// addRefusals adds refusals, each use once.
+// addRefusals adds refusals. What is known about a use is kept once.
 func (e *Exec) addRefusals(all []Refusal) {
 	for _, r := range all {
-		known := slices.ContainsFunc(e.Refusals, func(x Refusal) bool { return x.Use == r.Use })
-		if !known && len(e.Refusals) < MaxRefusals {
-			e.Refusals = append(e.Refusals, r)
+		if len(e.Denied) >= maxExplained || slices.ContainsFunc(e.Denied, func(x Refusal) bool { return x.Use == r.Use }) {
+			r = Refusal{Use: r.Use}
 		}
+		e.Denied = append(e.Denied, r)
 	}
 }
 

@@ -294,11 +294,10 @@ type Exec struct {
 	// Models is what of Spent is known by model.
 	Models map[string]USD `json:"models,omitempty"`
 	// Tokens is what its invocations are known to have used; nil while nothing is.
-	Tokens *Tokens  `json:"tokens,omitempty"`
-	Turns  int      `json:"turns,omitempty"`
-	Denied []string `json:"denied,omitempty"`
-	// Refusals are the first of Denied, with what is known about each.
-	Refusals []Refusal `json:"refusals,omitempty"`
+	Tokens *Tokens `json:"tokens,omitempty"`
+	Turns  int     `json:"turns,omitempty"`
+	// Denied are the uses of tools that were refused, the first ones with what is known about each.
+	Denied []Refusal `json:"denied,omitempty"`
 	// AgentCLI is the version and the path of the agent CLI that ran last.
 	AgentCLI string `json:"agent_cli,omitempty"`
 	// Running is the invocation under way. It is saved before the process starts.

@@ -88,7 +88,6 @@ func (s *Step) edit(id string) *Agent {
 	if from.Exec != nil {
 		e := *from.Exec
 		e.Denied = slices.Clone(from.Exec.Denied)
-		e.Refusals = slices.Clone(from.Exec.Refusals)
 		a.Exec = &e
 	}
 	s.mine[id] = &a

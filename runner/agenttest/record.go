@@ -69,13 +69,13 @@ func describe(got Brought) string {
 		fmt.Fprintf(&b, "session of the CLI %q\n", a.CLIID)
 	}
 	describeCost(&b, a.Cost)
-	for i, d := range a.Denied {
-		fmt.Fprintf(&b, "denied %s\n", d)
-		if i < len(a.Refusals) && a.Refusals[i].Reason != "" {
-			fmt.Fprintf(&b, "  since %s\n", a.Refusals[i].Reason)
+	for _, r := range a.Refusals {
+		fmt.Fprintf(&b, "denied %s\n", r.Use)
+		if r.Reason != "" {
+			fmt.Fprintf(&b, "  since %s\n", r.Reason)
 		}
-		if i < len(a.Refusals) && len(a.Refusals[i].Allow) > 0 {
-			fmt.Fprintf(&b, "  allowed by %s\n", strings.Join(a.Refusals[i].Allow, ", "))
+		if len(r.Allow) > 0 {
+			fmt.Fprintf(&b, "  allowed by %s\n", strings.Join(r.Allow, ", "))
 		}
 	}
 	for _, n := range a.Notes {

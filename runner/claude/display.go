@@ -6,8 +6,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-const maxDenied = 100 // refused tool uses in an answer
-
 // tellingFields are the inputs that say most about a use of a tool, best first.
 var tellingFields = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
 

@@ -85,8 +85,8 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 			pad(120-shift), secret)
 		quiet := o
 		quiet.Telling = runner.TellNothing
-		if a, _ := answerOf(quiet, start, hello, denied); strings.Contains(strings.Join(a.Denied, ""), "sk-a") || len(a.Denied) != 1 {
-			t.Fatalf("%d before the cut: refused: got %q, want it without a part of the secret", shift, a.Denied)
+		if a, _ := answerOf(quiet, start, hello, denied); len(a.Refusals) != 1 || strings.Contains(a.Refusals[0].Use, "sk-a") {
+			t.Fatalf("%d before the cut: refused: got %q, want it without a part of the secret", shift, a.Refusals)
 		}
 		_, f := answerOf(quiet, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["%s%s"]}`, pad(500-shift), secret))
 		if f == nil || strings.Contains(f.Message, "sk-a") || !strings.Contains(f.Message, "xxx") {

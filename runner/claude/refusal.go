@@ -7,12 +7,12 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 const (
 	maxReasons    = 1000 // uses of tools of which it is kept why they failed
 	longestReason = 8192
+	maxDenied     = 100 // refused uses in an answer
 )
 
 // reasons are why uses of tools failed, in the words of the CLI, by the use's id.
@@ -33,7 +33,7 @@ func (r *reasons) add(use, why string) {
 // refusals says of refused uses of tools why they were, and by which rule they are allowed.
 func (s *stream) refusals(all []denial) []runner.Refusal {
 	var list []runner.Refusal
-	for _, use := range all[:min(len(all), state.MaxRefusals)] {
+	for _, use := range all[:min(len(all), maxDenied)] {
 		why := s.reasons[use.Use]
 		list = append(list, s.Refusal(s.Display.ToolUse(use.Tool, telling(use.Input)), why, rulesFor(use, why)...))
 	}

@@ -215,9 +215,6 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	a.Text, a.SessionID, a.Model, a.Cost = s.text.String(), s.session, s.model, s.costs.total()
 	if last := s.costs.last; last != nil {
 		a.Turns, a.Refusals = last.NumTurns, s.refusals(last.Denials)
-		for _, use := range last.Denials[:min(len(last.Denials), maxDenied)] {
-			a.Denied = append(a.Denied, s.Display.ToolUse(use.Tool, telling(use.Input)))
-		}
 	}
 	if fail == nil {
 		a.Text = *s.final

@@ -61,14 +61,10 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 func (b *Backend) refusals(a *runner.Answer, s *stream) {
 	path, _, _ := b.Kept().Path(s.thread)
 	for _, r := range append(s.refused, readRefused(path, s.turn.start)...) {
-		use := s.Display.ToolUse(r.Tool, r.Input)
-		a.Denied = append(a.Denied, use)
-		if len(a.Refusals) < state.MaxRefusals {
-			rule := "Bash" // its sandbox knows no single commands
-			if strings.Contains(r.Reason, "read-only sandbox") {
-				rule = "Edit"
-			}
-			a.Refusals = append(a.Refusals, s.Refusal(use, r.Reason, rule))
+		rule := "Bash" // its sandbox knows no single commands
+		if strings.Contains(r.Reason, "read-only sandbox") {
+			rule = "Edit"
 		}
+		a.Refusals = append(a.Refusals, s.Refusal(s.Display.ToolUse(r.Tool, r.Input), r.Reason, rule))
 	}
 }

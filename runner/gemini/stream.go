@@ -10,7 +10,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
@@ -207,11 +206,7 @@ func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Fail
 	a := s.Answer(exit, "agent CLI")
 	a.SessionID, a.Turns = s.answer.session, 1
 	a.Cost, a.Model = s.cost()
-	for _, r := range s.answer.refused {
-		a.Denied = append(a.Denied, r.Use)
-	}
-	a.Refusals = s.answer.refused[:min(len(s.answer.refused), state.MaxRefusals)]
-	a.Text = s.answer.message.String()
+	a.Refusals, a.Text = s.answer.refused, s.answer.message.String()
 	if said != "" && strings.HasSuffix(a.Text, said) {
 		// Of an answer that broke off and was asked for again the output has both.
 		a.Text = said

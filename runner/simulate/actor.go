@@ -188,7 +188,7 @@ func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Durat
 		Cost: state.Cost{Kind: state.Exact, USD: state.USD(r.Cost)},
 	}
 	for _, d := range r.Denied {
-		answer.Denied = append(answer.Denied, string(d))
+		answer.Refusals = append(answer.Refusals, runner.Refusal{Use: string(d)})
 	}
 	switch took := time.Duration(r.Delay); {
 	case o.Timeout > 0 && took > o.Timeout:
