@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
 
 // filterOptions say which rules a filter has.
@@ -21,7 +19,7 @@ type filterOptions struct {
 }
 
 // filter returns the program for a cage.
-func filter(o filterOptions) ([]entry.Instruction, error) {
+func filter(o filterOptions) ([]byte, error) {
 	rules := slices.Concat(
 		refused(uint32(unix.ENOSYS), absent...), refused(uint32(unix.EPERM), forbidden...), ofArch(),
 		namespaces(), marks(), sockets(o), others(o),

@@ -80,7 +80,7 @@ func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 }
 
 // filters are the programs of a cage for seccomp; nil where there is none.
-type filters struct{ decided, alone []entry.Instruction }
+type filters struct{ decided, alone []byte }
 
 func makeFilters(isOpen bool) (f filters, err error) {
 	k := running()

@@ -3,10 +3,10 @@
 package cage
 
 import (
+	"encoding/binary"
+
 	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
-
-	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
 
 // What a filter says of a call.
@@ -74,8 +74,8 @@ func refused(errno uint32, calls ...uintptr) []rule {
 	return rules
 }
 
-// assemble makes a program of rules. A rule's jumps reach 255 instructions.
-func assemble(rules []rule) ([]entry.Instruction, error) {
+// assemble makes a program of rules, as the kernel has it. A rule's jumps reach 255 instructions.
+func assemble(rules []rule) ([]byte, error) {
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
@@ -90,15 +90,11 @@ func assemble(rules []rule) ([]entry.Instruction, error) {
 		program = append(program, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(r.call), SkipTrue: uint8(len(block))}) //nolint:gosec // blocks are short, and Assemble would find a jump that is too long
 		program = append(program, block...)
 	}
-	raw, err := bpf.Assemble(append(program, bpf.RetConstant{Val: allow}))
+	code, err := bpf.Assemble(append(program, bpf.RetConstant{Val: allow}))
 	if err != nil {
 		return nil, err
 	}
-	out := make([]entry.Instruction, len(raw))
-	for i, in := range raw {
-		out[i] = entry.Instruction{Code: in.Op, Jt: in.Jt, Jf: in.Jf, K: in.K}
-	}
-	return out, nil
+	return binary.Append(nil, binary.NativeEndian, code)
 }
 
 // x32 is the bit that marks calls of x32, and the first number that no call has elsewhere.

@@ -16,10 +16,15 @@ import (
 func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	t.Helper()
 	program, err := filter(o)
-	assert.NilError(t, err)
-	var code []bpf.Instruction
-	for _, i := range program {
-		code = append(code, bpf.RawInstruction{Op: i.Code, Jt: i.Jt, Jf: i.Jf, K: i.K}.Disassemble())
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, code := make([]bpf.RawInstruction, len(program)/unix.SizeofSockFilter), []bpf.Instruction(nil)
+	if _, err := binary.Decode(program, binary.NativeEndian, raw); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range raw {
+		code = append(code, i.Disassemble())
 	}
 	vm, err := bpf.NewVM(code)
 	assert.NilError(t, err)

@@ -30,30 +30,34 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return -1, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
 	}
-	plan, err := c.plan(running(), run.Path)
-	if err != nil {
-		return -1, err
-	}
-	plan.Mark = Mark(strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 10) + ".1")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	ready := make(chan begun, 1)
-	go begin(plan, run, ready)
-	b := <-ready
-	if b.err != nil {
-		return -1, b.err
-	}
-	if b.listener >= 0 {
-		go warden.Serve(context.Background(), os.NewFile(uintptr(b.listener), "listener"), c.rules(plan.Mark))
-	}
+	begun := make(chan int, 1)
 	go func() {
+		pid := <-begun
 		for s := range signals {
 			if s == syscall.SIGTERM {
-				_ = syscall.Kill(b.pid, syscall.SIGTERM) // until it is collected the number is its own
+				_ = syscall.Kill(pid, syscall.SIGTERM) // until it is collected the number is its own
 			}
 		}
 	}()
-	status, err := await(b.pid)
+	entry.Ready()
+	pid, status := 0, syscall.WaitStatus(0)
+	mark := Mark(strconv.Itoa(os.Getpid()) + "-" + strconv.FormatInt(time.Now().UnixNano(), 10) + ".1")
+	err = c.inside(mark, func() (err error) {
+		// Package os would first try out what the kernel can do, with a process of its own.
+		pid, _, err = syscall.StartProcess(run.Path, run.Args, &syscall.ProcAttr{
+			Env: run.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+		})
+		if err == nil {
+			begun <- pid
+			status, err = await(pid) // in this thread, with which the child would end
+		}
+		return err
+	})
+	if pid == 0 {
+		return -1, err
+	}
 	signal.Stop(signals)
 	if left := processes.EndDescendants(); len(left) > 0 {
 		err = errors.Join(err, fmt.Errorf("end what the command has started: %s still run", strings.Join(left, ", ")))
@@ -66,31 +70,6 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 
 // signalled is what shells add to the number of the signal that ended a program.
 const signalled = 128
-
-// begun is a child that was started in a cage.
-type begun struct {
-	pid      int
-	listener int
-	err      error
-}
-
-// begin starts the child from a thread that has gone into the cage, and lives as long
-// as this process, since the child is to end with it.
-func begin(plan *entry.Plan, run Command, out chan<- begun) {
-	runtime.LockOSThread()
-	entry.Ready()
-	listener, err := plan.PutOn()
-	if err != nil {
-		out <- begun{err: err}
-		return
-	}
-	// Package os would first try out what the kernel can do, with a process of its own.
-	pid, _, err := syscall.StartProcess(run.Path, run.Args, &syscall.ProcAttr{
-		Env: run.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
-	})
-	out <- begun{pid, listener, err}
-	select {}
-}
 
 // await returns when a child has ended, and collects the orphans that end before.
 func await(pid int) (syscall.WaitStatus, error) {
@@ -107,20 +86,24 @@ func await(pid int) (syscall.WaitStatus, error) {
 // Start calls start from a thread that has gone into the cage: the processes that it
 // starts are in there. They carry no mark, so whoever started them ends them. Files
 // that start opens by their names are opened as in the cage.
-func (c *Cage) Start(start func() error) error {
+func (c *Cage) Start(start func() error) error { return c.inside(0, start) }
+
+// inside calls do from a thread that has gone into the cage with a mark, and waits for it.
+func (c *Cage) inside(mark uint64, do func() error) error {
 	plan, err := c.plan(running(), "")
 	if err != nil {
 		return err
 	}
+	plan.Mark = mark
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
 		listener, err := plan.PutOn()
 		if listener >= 0 {
-			go warden.Serve(context.Background(), os.NewFile(uintptr(listener), "listener"), c.rules(0))
+			go warden.Serve(context.Background(), os.NewFile(uintptr(listener), "listener"), c.rules(mark))
 		}
 		if err == nil {
-			err = start()
+			err = do()
 		}
 		done <- err
 	}()

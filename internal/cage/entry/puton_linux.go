@@ -128,8 +128,8 @@ func (p *Plan) seccomp() (listener int, err error) {
 	return fd, nil
 }
 
-func setFilter(filter []Instruction, flags uintptr) (int, error) {
-	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.SliceData(filter)))} //nolint:gosec // at most 4096
+func setFilter(filter []byte, flags uintptr) (int, error) {
+	prog := unix.SockFprog{Len: uint16(len(filter) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.SliceData(filter)))} //nolint:gosec // at most 4096
 	fd, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	if errno != 0 {
 		return -1, errno
