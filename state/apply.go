@@ -72,14 +72,17 @@ func markDelivered(ended []Ending, agents []string) []Ending {
 // With returns the run that Apply(d) would make, leaving r as it is. The two
 // share the agents that d does not touch, which nobody may change.
 func (r *Run) With(d *Delta) *Run {
-	next := *r
-	next.byID = nil
-	next.Agents = slices.Clone(r.Agents)
-	next.Ended = slices.Clip(r.Ended)
-	next.Ledger = slices.Clip(r.Ledger)
-	next.Used = slices.Clip(r.Used)
+	next := r.copied()
 	next.Apply(d)
-	return &next
+	return next
+}
+
+// copied returns a copy whose lists may be added to, and have other agents put in. The agents are shared.
+func (r *Run) copied() *Run {
+	c := *r
+	c.byID = nil
+	c.Agents, c.Ended, c.Ledger, c.Used = slices.Clone(r.Agents), slices.Clip(r.Ended), slices.Clip(r.Ledger), slices.Clip(r.Used)
+	return &c
 }
 
 func (r *Run) index() {

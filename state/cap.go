@@ -47,6 +47,17 @@ func (c *Cap) why(p *Progress) string {
 	return text
 }
 
+// budgetOfRun is what a Limit names that tells of the budget of the run itself.
+const budgetOfRun = "budget"
+
+// own is the budget of the run itself as a limit; nil for none.
+func (o *Options) own() *Cap {
+	if o.BudgetUSD == 0 {
+		return nil
+	}
+	return &Cap{Which: budgetOfRun, MaxUSD: o.BudgetUSD, AllowUSD: o.BudgetUSD}
+}
+
 // HasBudget reports whether anything limits what the run may cost.
 func (o *Options) HasBudget() bool { return o.BudgetUSD != 0 || len(o.Caps) > 0 }
 
@@ -56,24 +67,16 @@ func (o *Options) Left(total USD) USD {
 	if c := o.tightest(total); c != nil {
 		return c.left(total)
 	}
-	return o.leftOfBudget(total)
+	return MostUSD
 }
 
-// leftOfBudget returns what the budget of the run alone leaves.
-func (o *Options) leftOfBudget(total USD) USD {
-	if o.BudgetUSD == 0 {
-		return MostUSD
-	}
-	return max(0, o.BudgetUSD-total)
-}
-
-// tightest returns the cap that leaves least, unless the budget of the run leaves less; nil for none.
+// tightest returns the limit that leaves least, the budget of the run only if it leaves less than all others; nil for none.
 func (o *Options) tightest(total USD) *Cap {
-	var least *Cap
-	left := o.leftOfBudget(total)
+	least := o.own()
 	for i := range o.Caps {
-		if l := o.Caps[i].left(total); l < left || l == left && least == nil {
-			least, left = &o.Caps[i], l
+		c := &o.Caps[i]
+		if least == nil || c.left(total) < least.left(total) || c.left(total) == least.left(total) && least.Which == budgetOfRun {
+			least = c
 		}
 	}
 	return least
@@ -82,11 +85,8 @@ func (o *Options) tightest(total USD) *Cap {
 // ReachedCap returns which limit on many runs ended a run that is over budget, what they had
 // spent by then, and the limit; "" where it was the budget of the run itself.
 func (r *Run) ReachedCap() (which string, spent, limit USD) {
-	if r.Progress.Status != OverBudget {
-		return "", 0, 0
-	}
-	l := limits{options: &r.Options, progress: &r.Progress, ledger: r.ledger()}
-	if c := l.overCap(); c != nil {
+	l := limits{options: &r.Options, progress: &r.Progress}
+	if c := l.reached(); c != nil && c.Which != budgetOfRun && r.Progress.Status == OverBudget {
 		return c.Which, c.spent(r.Progress.TotalUSD), c.MaxUSD
 	}
 	return "", 0, 0

@@ -132,10 +132,10 @@ func (s *Step) tellLimits() {
 	// A state that cost much told it when it was booked, which may be in this step.
 	told := slices.ContainsFunc(s.delta.Events, func(e Event) bool {
 		b, ok := e.Body.(*Limit)
-		return ok && b.Which == "budget"
+		return ok && b.Which == budgetOfRun
 	})
-	if limits.overBudget() != "" && (!told || limits.overCap() != nil) {
-		s.tell(nil, limits.overEvent())
+	if c := limits.reached(); c != nil && (!told || c.Which != budgetOfRun) {
+		s.tell(nil, limits.event(c))
 	}
 	if limits.progress.Status == OverIterations {
 		s.tell(nil, limits.iterationsEvent())

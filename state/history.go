@@ -16,48 +16,32 @@ type HistoryStep struct {
 	// Run is the run before the step. It must not be changed, and holds until the next step
 	// is asked for.
 	Run *Run
-	// Delta is the step. nil says that the history begins here, with Run, or begins again:
-	// the steps before are not kept.
-	Delta *Delta
+	// Delta is the step. Where the history begins, or begins again since the steps before are not kept, it leaves Run as
+	// it is, and has the events of the last of those.
+	Delta  *Delta
+	Begins bool
 
 	end int64 // of the step in its journal
 }
 
-// seq is the number of the step.
-func (s HistoryStep) seq() int {
-	if s.Delta == nil {
-		return s.Run.Progress.Seq
-	}
-	return s.Delta.Progress.Seq
+// beginning is where a history begins with a run.
+func (r *Run) beginning() HistoryStep {
+	return HistoryStep{Run: r, Delta: &Delta{Progress: r.Progress, Events: r.Events}, Begins: true}
 }
 
 // After returns the run after the step, which may be kept as long as it is not changed.
-func (s HistoryStep) After() *Run {
-	if s.Delta == nil {
-		return s.Run.With(&Delta{Progress: s.Run.Progress, Events: s.Run.Events})
-	}
-	return s.Run.With(s.Delta)
-}
-
-// Events returns the events of the step. Of a step without a Delta they are those of the last
-// step before the history begins.
-func (s HistoryStep) Events() []Event {
-	if s.Delta == nil {
-		return s.Run.Events
-	}
-	return s.Delta.Events
-}
+func (s HistoryStep) After() *Run { return s.Run.With(s.Delta) }
 
 // Started returns the numbers of the state executions that the step has started, in order.
 // Those that it has only repeated are not among them.
 func (s HistoryStep) Started() []int {
 	var begun []int
-	for _, e := range s.Events() {
+	for _, e := range s.Delta.Events {
 		_, starts := e.Body.(*StateStarted)
-		if !starts || e.Exec == 0 || s.Delta != nil && e.Exec <= s.Run.Progress.Iterations {
+		if !starts || e.Exec == 0 || !s.Begins && e.Exec <= s.Run.Progress.Iterations {
 			continue
 		}
-		if a := s.Run.started(e.Exec); s.Delta == nil && (a == nil || a.Exec.Noted) {
+		if a := s.Run.started(e.Exec); s.Begins && (a == nil || a.Exec.Noted) {
 			continue
 		}
 		begun = append(begun, e.Exec)
@@ -77,7 +61,7 @@ func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 		}
 		journal, _, err := files.Open(filepath.Join(dir, id+JournalExt))
 		if err != nil { // it is missing, as Read would have said otherwise
-			yield(HistoryStep{Run: now}, nil)
+			yield(now.beginning(), nil)
 			return
 		}
 		defer journal.Close()
@@ -86,10 +70,10 @@ func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 			if !yield(step, err) || err != nil {
 				return
 			}
-			last = step.seq()
+			last = step.Delta.Progress.Seq
 		}
 		if last < now.Progress.Seq {
-			yield(HistoryStep{Run: now}, nil)
+			yield(now.beginning(), nil)
 		}
 	}
 }
@@ -114,9 +98,7 @@ func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 			if !yield(step, nil) {
 				return
 			}
-			if step.Delta != nil {
-				past.Apply(step.Delta)
-			}
+			past.Apply(step.Delta)
 		}
 	}
 }
@@ -127,7 +109,7 @@ func (e entry) step(past, now *Run) HistoryStep {
 	case e.damage != nil || e.seq > now.Progress.Seq:
 	case e.isRun:
 		if r, err := Decode(e.data); err == nil && r.WorkflowID == now.WorkflowID {
-			return HistoryStep{Run: r}
+			return r.beginning()
 		}
 	case past != nil:
 		if d, err := e.delta(past); err == nil {
@@ -244,10 +226,7 @@ func Started(dir, id string, n int) (*Run, error) {
 				oldest = exec
 			}
 		}
-		begun = step.Run.Progress.Iterations
-		if step.Delta != nil {
-			begun = step.Delta.Progress.Iterations
-		}
+		begun = step.Delta.Progress.Iterations
 	}
 	if n < 1 || n > begun {
 		return nil, fmt.Errorf("state execution %d: %w", n, ErrNeverStarted)

@@ -143,7 +143,7 @@ func (s *Step) charge(a *Agent, o Outcome) bool {
 	a.Exec.count(o)
 	if limits := s.limits(); limits.nearBudget() && !delta.Progress.Warned {
 		delta.Progress.Warned = true
-		e := about(nil, limits.budgetEvent())
+		e := about(nil, limits.event(limits.options.own()))
 		e.Exec = a.Exec.Iteration
 		s.record(e)
 	}

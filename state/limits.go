@@ -20,28 +20,27 @@ func (l limits) begun() int { return l.progress.Iterations - l.inherited }
 
 // overBudget says why nothing may cost any more, or "".
 func (l limits) overBudget() string {
-	budget := l.options.BudgetUSD
-	switch {
-	case l.overCap() != nil:
-		return l.overCap().why(l.progress)
-	case l.progress.Exhausted:
-		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent %s)", budget, l.ledger.spent().Exactly())
-	case budget == 0:
+	switch c := l.reached(); {
+	case c == nil:
 		return ""
-	case l.progress.TotalUSD > budget:
-		return fmt.Sprintf("spent %s of a budget of $%s", l.ledger.spent().Exactly(), budget)
+	case c.Which != budgetOfRun:
+		return c.why(l.progress)
+	case l.progress.Exhausted:
+		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent %s)", c.MaxUSD, l.ledger.spent().Exactly())
+	default:
+		return fmt.Sprintf("spent %s of a budget of $%s", l.ledger.spent().Exactly(), c.MaxUSD)
 	}
-	return ""
 }
 
-// overCap returns the limit on many runs that ends the run; nil for none. An agent that
-// ended at its share of what was left has reached whatever leaves least.
-func (l limits) overCap() *Cap {
+// reached returns the limit on money that ends the run; nil for none. An agent that ended at its share of what
+// was left has reached whatever leaves least. The budget of the run itself may be spent to the end.
+func (l limits) reached() *Cap {
 	total := l.progress.TotalUSD
-	if budget := l.options.BudgetUSD; budget != 0 && total > budget {
-		return nil
+	if own := l.options.own(); own != nil && total > own.MaxUSD {
+		return own
 	}
-	if c := l.options.tightest(total); c != nil && (l.progress.Exhausted || c.left(total) == 0) {
+	c := l.options.tightest(total)
+	if c != nil && (l.progress.Exhausted || c.left(total) == 0 && c.Which != budgetOfRun) {
 		return c
 	}
 	return nil
@@ -56,7 +55,7 @@ func (l limits) overIterations() bool {
 // blocked reports whether nothing at all may start: not even a reminder, a retry
 // or a further attempt.
 func (l limits) blocked() bool {
-	return l.progress.Hold != "" || l.overBudget() != ""
+	return l.progress.Hold != "" || l.reached() != nil
 }
 
 // nearBudget reports whether more than 80 % of the budget is spent.
@@ -65,24 +64,13 @@ func (l limits) nearBudget() bool {
 	return budget != 0 && float64(l.progress.TotalUSD)*10 > float64(budget)*8
 }
 
-// budgetEvent tells how much of the budget is spent.
-func (l limits) budgetEvent() *Limit {
-	return l.moneyEvent("budget", l.progress.TotalUSD, l.options.BudgetUSD)
-}
-
-func (l limits) moneyEvent(which string, value, most USD) *Limit {
+// event tells how much is spent of a limit on money.
+func (l limits) event(c *Cap) *Limit {
 	spent := l.ledger.spent()
 	return &Limit{
-		Which: which, Value: value.Float(), Max: most.Float(), Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
+		Which: c.Which, Value: c.spent(l.progress.TotalUSD).Float(), Max: c.MaxUSD.Float(),
+		Estimated: spent.Estimated, Unknown: spent.Unknown, Unpriced: spent.Unpriced,
 	}
-}
-
-// overEvent tells which limit on money was reached.
-func (l limits) overEvent() *Limit {
-	if c := l.overCap(); c != nil {
-		return l.moneyEvent(c.Which, c.spent(l.progress.TotalUSD), c.MaxUSD)
-	}
-	return l.budgetEvent()
 }
 
 // iterationsEvent tells how many state executions have begun.

@@ -153,14 +153,12 @@ func PartOf(agents []*Agent, names, jobs []string) Part {
 
 // Begin returns the run with which the part of r begins.
 func (p Part) Begin(r *Run) *Run {
-	next := *r
-	next.byID = nil
-	next.Agents = slices.Clone(r.Agents)
+	next := r.copied()
 	p.Earlier, p.Running = false, false
 	p.Began = &Began{Progress: r.Progress, Ended: len(r.Ended)}
 	next.Parts = []Part{p}
 	next.Mark = p.mark(r)
-	return &next
+	return next
 }
 
 // mark is the mark of the run of this part. Parts may run on one machine at the same time,

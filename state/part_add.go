@@ -89,7 +89,7 @@ func (o *partMerge) waitAgain(a *Agent) {
 	a.Failure, a.NotBefore, a.Wait, a.Outage = nil, time.Time{}, 0, nil
 	a.Status, a.Handed = Waiting, a.Handed+1
 	a.Waits = &Waits{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
-	o.told = append(o.told, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: &AgentWaits{For: ForJob, Job: a.Waits.Job}})
+	o.told = append(o.told, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: a.Waits.event()})
 }
 
 // addEnded adds the agents that ended in the part. They are its last ones.

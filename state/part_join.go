@@ -20,10 +20,9 @@ type Ran struct {
 
 // Own returns the first run with the part's own agents alone.
 func (r *Ran) Own() *Run {
-	own := *r.Runs[0]
-	own.byID = nil
-	own.Agents = slices.DeleteFunc(slices.Clone(own.Agents), func(a *Agent) bool { return !r.Part.Has(a.ID) })
-	return &own
+	own := r.Runs[0].copied()
+	own.Agents = slices.DeleteFunc(own.Agents, func(a *Agent) bool { return !r.Part.Has(a.ID) })
+	return own
 }
 
 // Joining is what is merged into a run.
@@ -59,7 +58,7 @@ func (e *PartConflict) Error() string { return "agent " + e.Agent + " " + e.what
 //
 // Errors are *PartConflict, and *FileError for runs that can't be of this run's parts.
 func (j Joining) Join() (*Joined, error) {
-	m := &merge{Joining: j, run: copied(j.Base), took: map[string]string{}}
+	m := &merge{Joining: j, run: j.Base.copied(), took: map[string]string{}}
 	m.run.Parts = nil
 	var logs [][]Event
 	out := &Joined{}
@@ -84,15 +83,6 @@ func (j Joining) Join() (*Joined, error) {
 		m.run.Events = out.Events[len(out.Events)-1:]
 	}
 	return out, m.run.Validate()
-}
-
-// copied returns a copy whose lists may be added to. Agents are shared.
-func copied(r *Run) *Run {
-	c := *r
-	c.byID = nil
-	c.Agents, c.Ended = slices.Clone(r.Agents), slices.Clone(r.Ended)
-	c.Ledger, c.Used = slices.Clone(r.Ledger), slices.Clone(r.Used)
-	return &c
 }
 
 // merge is one call of Join.

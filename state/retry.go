@@ -45,9 +45,7 @@ func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 		x.progress().Hold, x.progress().Until = f.Message, f.Reset
 		return
 	}
-	until := f.Reset.UTC().Round(0)
-	a.Status, a.Waits = Waiting, &Waits{For: ForTime, Since: x.now.UTC().Round(0), Until: until}
-	x.tell(&AgentWaits{For: ForTime, Until: until.Format(time.RFC3339)})
+	x.step.await(a, Waits{For: ForTime, Until: f.Reset.UTC().Round(0)})
 }
 
 // failForGood fails an agent whose invocation failed and is not tried again.

@@ -135,18 +135,6 @@ func (w *Waits) isOver(now time.Time) bool { return !w.Until.IsZero() && !w.Unti
 // maxShown is how much of a question is shown, in characters.
 const maxShown = 1000
 
-// shown is what people and programs are shown of a wait.
-func (w *Waits) shown() Wait {
-	s := Wait{For: w.For, Job: w.Job}
-	if !w.Until.IsZero() {
-		s.Until = w.Until.UTC().Format(time.RFC3339)
-	}
-	if q := w.Question; q != nil {
-		s.Question, s.Number, s.Where = firstRunes(strings.ToValidUTF8(string(q.Text), "\uFFFD"), maxShown), q.Number, q.Where
-	}
-	return s
-}
-
 // firstRunes returns the first n characters of a text.
 func firstRunes(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
@@ -157,9 +145,12 @@ func firstRunes(text string, n int) string {
 
 // event tells that the agent waits.
 func (w *Waits) event() *AgentWaits {
-	s := w.shown()
-	e := &AgentWaits{For: s.For, Until: s.Until, Job: s.Job, Question: s.Question, Number: s.Number, Where: s.Where}
+	e := &AgentWaits{For: w.For, Job: w.Job}
+	if !w.Until.IsZero() {
+		e.Until = w.Until.UTC().Format(time.RFC3339)
+	}
 	if q := w.Question; q != nil {
+		e.Question, e.Number, e.Where = firstRunes(strings.ToValidUTF8(string(q.Text), "\uFFFD"), maxShown), q.Number, q.Where
 		e.Choices, e.TimeoutNext, e.From = q.Choices, q.TimeoutNext, q.From
 	}
 	return e
@@ -183,9 +174,8 @@ func (r *Run) Waiting() []Wait {
 	list := []Wait{}
 	for _, a := range r.Agents {
 		if a.Waits != nil {
-			w := a.Waits.shown()
-			w.Agent = a.ID
-			list = append(list, w)
+			w := a.Waits.event()
+			list = append(list, Wait{Agent: a.ID, For: w.For, Until: w.Until, Job: w.Job, Question: w.Question, Number: w.Number, Where: w.Where})
 		}
 	}
 	return list

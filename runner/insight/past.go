@@ -42,7 +42,7 @@ func pastOf(s Source, waits []report.Wait) (p *past, err error) {
 		for step, err = range s.History {
 			switch {
 			case err != nil:
-			case step.Delta == nil:
+			case step.Begins:
 				p.add(step.Run.Agents)
 			default:
 				p.add(step.Delta.Agents)
