@@ -38,11 +38,10 @@ func userState(env []string) string {
 	if dir := program.Variable(env, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
 	}
-	home, err := program.Home(env)
-	if err != nil {
-		return ""
+	if home := program.Home(env); home != "" {
+		return filepath.Join(home, ".local", "state")
 	}
-	return filepath.Join(home, ".local", "state")
+	return ""
 }
 
 // Copy implements runner.Transcripts. The program finds the copy by its file, and calls it as it has called the conversation.

@@ -64,18 +64,6 @@ func parse(line []byte) (r record, ok bool) {
 // shownFields are the fields of a tool's input that say most about its use, best first.
 var shownFields = []string{"command", "file_path", "filePath", "path", "url", "pattern", "query", "description"}
 
-// shownInput returns what is shown of a tool's input: a text, or the JSON.
-func (r record) shownInput() string {
-	var text string
-	if json.Unmarshal(r.Input, &text, tally.Loose) == nil {
-		return text
-	}
-	if field, ok := program.Field(r.Input, shownFields); ok {
-		return field
-	}
-	return string(r.Input)
-}
-
 // until reads the time at which a limit ends: a date as in RFC 3339, or seconds since 1970.
 // What is neither is the zero time.
 func (r record) until() time.Time {

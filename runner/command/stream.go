@@ -94,7 +94,7 @@ func (s *stream) take(r record) bool {
 		// What was said before was not final.
 		s.spoke = true
 		s.message.Reset()
-		s.Display.Begin(theTool, r.Name, r.shownInput())
+		s.Display.Begin(theTool, r.Name, program.Telling(r.Input, shownFields))
 	case typeSession:
 		s.begin(r.ID)
 	case typeCost:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -67,16 +68,6 @@ func open(parent *os.Root, name string) (*os.Root, error) {
 	return child, nil
 }
 
-// Bring hands a file over to be read, which is not reached through a link.
-func Bring(path string, to func(io.Reader) error) error {
-	in, _, err := files.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return to(in)
-}
-
 // Install puts a file into a folder, with mode 0600, and replaces one that is there. It is
 // complete or not there at all.
 func Install(folder *os.Root, name string, in io.Reader) error {
@@ -103,7 +94,8 @@ func Remove(folder *os.Root, name string, only *runner.Mark) (isOther bool, err 
 		return false, nil
 	}
 	if only != nil {
-		if m, err := markOf(files.OpenIn(folder, name)); err != nil || !isSame(m, *only) {
+		f, info, err := files.OpenIn(folder, name)
+		if m, err := markOf(f, info, err, math.MaxInt64); err != nil || !isSame(m, *only) {
 			return true, nil
 		}
 	}

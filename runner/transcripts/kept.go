@@ -218,9 +218,14 @@ func (k Kept) place(id, dir, from string) error {
 	return k.Move(id, dir, from)
 }
 
-// Move makes a copy of a file the one of a conversation in a directory.
+// Move makes a copy of a file, which is not reached through a link, the one of a conversation in a directory.
 func (k Kept) Move(id, dir, from string) error {
-	return Bring(from, func(in io.Reader) error { return k.Install(id, dir, in) })
+	in, _, err := files.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return k.Install(id, dir, in)
 }
 
 // Install makes what in brings the file of a conversation that is resumed in a directory, and replaces one that is there.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,16 +38,19 @@ const (
 var ErrStop = errors.New("stop")
 
 // MarkOf returns the mark of a regular file, which is not reached through a link.
-func MarkOf(path string) (runner.Mark, error) { return markOf(files.Open(path)) }
+func MarkOf(path string) (runner.Mark, error) {
+	f, info, err := files.Open(path)
+	return markOf(f, info, err, math.MaxInt64)
+}
 
-// markOf reads the rest of a file and closes it.
-func markOf(f *os.File, info fs.FileInfo, err error) (runner.Mark, error) {
+// markOf reads as much of a file, and closes it.
+func markOf(f *os.File, info fs.FileInfo, err error, most int64) (runner.Mark, error) {
 	if err != nil {
 		return runner.Mark{}, err
 	}
 	defer f.Close()
 	hash := sha256.New()
-	n, err := io.Copy(hash, f)
+	n, err := io.Copy(hash, io.LimitReader(f, most))
 	return runner.Mark{Size: n, Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(hash.Sum(nil))}, err
 }
 
@@ -129,25 +133,13 @@ func Holds(path string, length int64, is func(line []byte, truncated bool) bool)
 
 // Begins reports whether a regular file begins with all that another one has.
 func Begins(path, with string) bool {
-	long, _, err := files.Open(path)
+	short, err := MarkOf(with)
 	if err != nil {
 		return false
 	}
-	defer long.Close()
-	short, info, err := files.Open(with)
-	if err != nil {
-		return false
-	}
-	defer short.Close()
-	var sums [2][]byte
-	for i, f := range []*os.File{long, short} {
-		sum := sha256.New()
-		if n, err := io.Copy(sum, io.LimitReader(f, info.Size())); err != nil || n != info.Size() {
-			return false
-		}
-		sums[i] = sum.Sum(nil)
-	}
-	return bytes.Equal(sums[0], sums[1])
+	f, info, err := files.Open(path)
+	long, err := markOf(f, info, err, short.Size)
+	return err == nil && long.Size == short.Size && long.SHA256 == short.SHA256
 }
 
 // IsFolder reports whether a path is a folder, and no link to one.

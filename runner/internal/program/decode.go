@@ -39,18 +39,23 @@ func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	return err
 }
 
-// Field returns the first of the fields of an object that is a text, but not an empty one.
-func Field(object jsontext.Value, names []string) (text string, ok bool) {
-	var fields map[string]jsontext.Value
-	if json.Unmarshal(object, &fields, tally.Loose) != nil {
-		return "", false
+// Telling returns what says most of the input of a tool: a text, the first of the fields that is one and not empty, or all
+// of the JSON; "" for an input that says nothing.
+func Telling(input jsontext.Value, names []string) (text string) {
+	if json.Unmarshal(input, &text, tally.Loose) == nil { // also null
+		return text
 	}
+	var fields map[string]jsontext.Value
+	_ = json.Unmarshal(input, &fields, tally.Loose) // it has none then
 	for _, name := range names {
 		if json.Unmarshal(fields[name], &text, tally.Loose) == nil && text != "" {
-			return text, true
+			return text
 		}
 	}
-	return "", false
+	if string(input) == "{}" {
+		return ""
+	}
+	return string(input)
 }
 
 // Dollars reads an amount. One that is too large to keep is the largest that can be kept, so

@@ -35,26 +35,22 @@ func HomeVar() string {
 	return "HOME"
 }
 
-// Home returns the home folder of an environment, else that of the user of this process.
-func Home(environ []string) (string, error) {
+// Home returns the home folder of an environment, else that of the user of this process; "" when nobody knows it.
+func Home(environ []string) string {
 	if home := Variable(environ, HomeVar()); home != "" {
-		return home, nil
+		return home
 	}
-	u, err := user.Current()
-	if err != nil {
-		return "", err
+	if u, err := user.Current(); err == nil {
+		return u.HomeDir
 	}
-	return u.HomeDir, nil
+	return ""
 }
 
-// Folder returns the folder that a variable names, else that of a name in the home folder.
-func Folder(environ []string, variable, name string) (string, error) {
-	if dir := Variable(environ, variable); dir != "" {
-		return dir, nil
+// Folder returns the folder that a variable names, else that of a name in the home folder; "" when nobody knows that.
+func Folder(environ []string, variable, name string) string {
+	dir := Variable(environ, variable)
+	if home := Home(environ); dir == "" && home != "" {
+		return filepath.Join(home, name)
 	}
-	home, err := Home(environ)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(home, name), nil
+	return dir
 }

@@ -17,9 +17,10 @@ const (
 	maxDepth  = 16       // folders in folders
 )
 
-// Copy puts copies of files and folders of one folder into another one, in place of those that are there. What is in
-// neither is no error. Links in the first folder are followed, which is the user's own; none leads out of the second.
-func Copy(from, to string, names ...string) error {
+// Furnish puts copies of files and folders of one folder into another one, in place of those that are there, and makes
+// folders there that a CLI writes to. What is in neither is no error. Links in the first folder are followed, which is the
+// user's own; none leads out of the second.
+func Furnish(from, to string, names, made []string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -28,11 +29,13 @@ func Copy(from, to string, names ...string) error {
 		return err
 	}
 	defer root.Close()
-	if filepath.Clean(from) == filepath.Clean(to) {
-		return nil
+	if filepath.Clean(from) != filepath.Clean(to) {
+		for _, name := range names {
+			err = errors.Join(err, root.RemoveAll(name), copyTo(root, name, filepath.Join(from, name), maxDepth))
+		}
 	}
-	for _, name := range names {
-		err = errors.Join(err, root.RemoveAll(name), copyTo(root, name, filepath.Join(from, name), maxDepth))
+	for _, name := range made {
+		err = errors.Join(err, root.MkdirAll(name, 0o700))
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -133,6 +134,16 @@ func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 // CantKeep is the failure of a CLI whose name for a conversation can't be kept. what it named says who has, too.
 func CantKeep(what, id string) *runner.Failure {
 	return Fatal("%s %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of them at most", what, id)
+}
+
+// TellRefused tells which file a tool was refused, as its output says, if the agent is in a cage.
+func (s *Stream) TellRefused(output string) {
+	if s.Order.Prompt.Cage == nil {
+		return
+	}
+	if path := cage.Denied(output); path != "" {
+		s.Display.Tell(runner.Progress{Refused: path})
+	}
 }
 
 // Refusal says of a refused use of a tool why it was, and by which of the rules it is allowed: those that the order has not,
