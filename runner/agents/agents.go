@@ -5,6 +5,7 @@ package agents
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -57,22 +58,21 @@ var folderVars = map[string]string{
 	protocol.BackendClaude: "CLAUDE_CONFIG_DIR", protocol.BackendCodex: "CODEX_HOME", protocol.BackendGemini: "GEMINI_CLI_HOME",
 }
 
-// line is one agent CLI.
-type line struct {
-	abilities runner.Abilities
-	pin       *pinned.CLI // nil for what can't be installed
-	// words are those of its transcripts, without which it can't read them.
-	words func() []string
-	make  func(Config) (cli, runner.Transcripts)
-	api   keyproxy.API // that it asks; nil for none
+// CLI is what is known of an agent CLI before a run.
+type CLI struct {
+	Abilities runner.Abilities
+	Pin       *pinned.CLI  // nil for what can't be installed
+	API       keyproxy.API // that it asks; nil for none that is known
+	words     string       // of its transcripts, without which it can't read them
+	make      func(Config) (cli, runner.Transcripts)
 }
 
-// lines are all agent CLIs, the default one first.
-var lines = []line{
-	{claude.Abilities(), &pinned.Claude, claude.Words, newClaude, claude.API{}},
-	{codex.Abilities(), &pinned.Codex, codex.Words, newCodex, codex.API{}},
-	{gemini.Abilities(), &pinned.Gemini, gemini.Words, newGemini, gemini.API{}},
-	{command.Abilities(), nil, nil, newCommand, nil},
+// All are all agent CLIs, the default one first.
+var All = []CLI{
+	{claude.Abilities(), &pinned.Claude, claude.API{}, claude.Words, newClaude},
+	{codex.Abilities(), &pinned.Codex, codex.API{}, codex.Words, newCodex},
+	{gemini.Abilities(), &pinned.Gemini, gemini.API{}, gemini.Words, newGemini},
+	{command.Abilities(), nil, nil, "", newCommand},
 }
 
 // agent is what runs a CLI, and what is known of its conversations.
@@ -121,52 +121,26 @@ func newCommand(c Config) (cli, runner.Transcripts) {
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.
 func New(c Config) map[string]runner.Agent {
 	all := map[string]runner.Agent{}
-	for _, l := range lines {
-		cli, kept := l.make(c)
-		all[l.abilities.Backend] = agent{cli, kept, l.abilities}
+	for _, known := range All {
+		cli, kept := known.make(c)
+		all[known.Abilities.Backend] = agent{cli, kept, known.Abilities}
 	}
 	return all
 }
 
-// Of returns what one agent CLI can do, and false when this program has no such agent.
-func Of(backend string) (runner.Abilities, bool) {
-	for _, l := range lines {
-		if l.abilities.Backend == backend {
-			return l.abilities, true
-		}
+// of returns what is known of an agent CLI, and false when this program has no such agent.
+func of(backend string) (CLI, bool) {
+	i := slices.IndexFunc(All, func(c CLI) bool { return c.Abilities.Backend == backend })
+	if i < 0 {
+		return CLI{}, false
 	}
-	return runner.Abilities{}, false
-}
-
-// Pins returns the pins of the agent CLIs that can be installed, by backend.
-func Pins() map[string]pinned.CLI {
-	all := map[string]pinned.CLI{}
-	for _, l := range lines {
-		if l.pin != nil {
-			all[l.abilities.Backend] = *l.pin
-		}
-	}
-	return all
-}
-
-// APIs returns what the key proxy has to know of the APIs of the agent CLIs.
-func APIs() []keyproxy.API {
-	var all []keyproxy.API
-	for _, l := range lines {
-		if l.api != nil {
-			all = append(all, l.api)
-		}
-	}
-	return all
+	return All[i], true
 }
 
 // Words returns words of all transcripts, without which their CLIs can't read them.
-func Words() []string {
-	var all []string
-	for _, l := range lines {
-		if l.words != nil {
-			all = append(all, l.words()...)
-		}
+func Words() (all []string) {
+	for _, c := range All {
+		all = append(all, strings.Fields(c.words)...)
 	}
 	return all
 }

@@ -12,7 +12,7 @@ import (
 func Unpriced(w *protocol.Workflow, run *state.Options, book prices.Book) []protocol.Beginning {
 	var list []protocol.Beginning
 	for _, b := range w.Chart().Conversations(run.Backend, run.Model).Beginnings {
-		if can, ok := Of(b.Backend); !ok || can.TellsUSD {
+		if cli, ok := of(b.Backend); !ok || cli.Abilities.TellsUSD {
 			continue
 		}
 		if _, ok := book.Of(state.Usage{Model: b.Model}); !ok || b.Model == "" {

@@ -44,7 +44,7 @@ func (b *Backend) args(o runner.Order) []string {
 	if b.IsUntrusted {
 		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
 	}
-	if !setsSettings(b.Args) {
+	if !slices.ContainsFunc(b.Args, func(a string) bool { return a == "--settings" || strings.HasPrefix(a, "--settings=") }) {
 		// The CLI deletes transcripts older than 30 days; a suspended run, or one
 		// restored from an archive, needs its own for longer.
 		args = append(args, `--settings={"cleanupPeriodDays":3650}`)
@@ -73,12 +73,6 @@ func sessionArgs(o runner.Order) []string {
 		return []string{"--resume", o.Prompt.From, "--fork-session", "--session-id", o.Prompt.SessionID}
 	}
 	return []string{"--session-id", o.Prompt.SessionID}
-}
-
-func setsSettings(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		return a == "--settings" || strings.HasPrefix(a, "--settings=")
-	})
 }
 
 // switches are set in the CLI's environment unless the base environment sets

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -20,13 +19,8 @@ var providers = map[string]string{
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "ANTHROPIC_BASE_URL"), "api.anthropic.com")
-	if config, err := configFolder(b.Env); err == nil {
-		needs.Write = []string{filepath.Join(config, "projects")}
-	}
-	home, err := program.Home(b.Env)
-	if err != nil {
-		return needs
-	}
+	needs.Write = []string{filepath.Join(configFolder(b.Env), "projects")}
+	home := program.Home(b.Env)
 	for variable, folder := range providers {
 		if program.Variable(b.Env, variable) != "" {
 			needs.Read = append(needs.Read, filepath.Join(home, filepath.FromSlash(folder)), program.Variable(b.Env, "GOOGLE_APPLICATION_CREDENTIALS"))
@@ -40,15 +34,8 @@ var kept = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", 
 
 // Furnish makes the CLI's own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
-	from, err := configFolder(theirs)
-	if err != nil {
-		return err
-	}
-	to, err := configFolder(b.Env)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(program.Copy(from, to, kept...), os.MkdirAll(filepath.Join(to, "projects"), 0o700)); err != nil {
+	from, to := configFolder(theirs), configFolder(b.Env)
+	if err := program.Furnish(from, to, kept, []string{"projects"}); err != nil {
 		return err
 	}
 	// The list of servers is in the home folder, unless a variable names the CLI's own.
@@ -64,7 +51,8 @@ func (b *Backend) Furnish(theirs []string) error {
 	}
 	settings = map[string]any{"mcpServers": settings["mcpServers"]}
 	program.Servers(settings)
-	if data, err = json.Marshal(settings); err != nil {
+	data, err := json.Marshal(settings)
+	if err != nil {
 		return err
 	}
 	return files.Write(filepath.Join(to, ".claude.json"), data, 0o600)

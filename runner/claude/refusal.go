@@ -35,7 +35,7 @@ func (s *stream) refusals(all []denial) []runner.Refusal {
 	var list []runner.Refusal
 	for _, use := range all[:min(len(all), maxDenied)] {
 		why := s.reasons[use.Use]
-		list = append(list, s.Refusal(s.Display.ToolUse(use.Tool, telling(use.Input)), why, rulesFor(use, why)...))
+		list = append(list, s.Refusal(s.Display.ToolUse(use.Tool, program.Telling(use.Input, telling)), why, rulesFor(use, why)...))
 	}
 	return list
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -152,7 +151,7 @@ func (s *stream) assistant(r *record) {
 	for _, b := range r.Message.Content {
 		switch b.Type {
 		case "tool_use":
-			s.Display.Begin(b.ID, b.Name, telling(b.Input))
+			s.Display.Begin(b.ID, b.Name, program.Telling(b.Input, telling))
 		case "text":
 			s.Display.Text(b.Text)
 			if r.Parent == "" && !s.text.Add(b.Text) {
@@ -161,6 +160,9 @@ func (s *stream) assistant(r *record) {
 		}
 	}
 }
+
+// telling are the inputs that say most about a use of a tool, best first.
+var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
 
 // user takes a message to the model. When a tool result is in it, the text before
 // was not final.
@@ -174,22 +176,12 @@ func (s *stream) user(r *record) {
 		if b.Failed {
 			why := transcripts.TextOf(b.Said)
 			s.reasons.add(b.Use, why)
-			s.tellRefused(why)
+			s.TellRefused(why)
 		}
 	}
 	s.Display.End(ended...)
 	if r.Parent == "" && len(ended) > 0 {
 		s.text.Reset()
-	}
-}
-
-// tellRefused tells which file a tool was refused, if the agent is in a cage.
-func (s *stream) tellRefused(why string) {
-	if s.Order.Prompt.Cage == nil {
-		return
-	}
-	if path := cage.Denied(why); path != "" {
-		s.Display.Tell(runner.Progress{Refused: path})
 	}
 }
 

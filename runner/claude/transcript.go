@@ -13,7 +13,7 @@ import (
 
 // keptOf are the conversations of a CLI with an environment.
 func keptOf(env []string) transcripts.Kept {
-	config, _ := configFolder(env) // "" then
+	config := configFolder(env)
 	of := func(dir string) string { return "projects/" + slug(dir) }
 	return transcripts.Kept{
 		Top: config, Folders: "projects/*", File: func(id string) string { return id + ".jsonl" },
@@ -27,9 +27,7 @@ func keptOf(env []string) transcripts.Kept {
 }
 
 // configFolder returns the own folder of a CLI with an environment, which may not be there yet.
-func configFolder(env []string) (string, error) {
-	return program.Folder(env, "CLAUDE_CONFIG_DIR", ".claude")
-}
+func configFolder(env []string) string { return program.Folder(env, "CLAUDE_CONFIG_DIR", ".claude") }
 
 // slugSize is how many UTF-16 units of a path the CLI puts into a folder's name
 // before it resorts to a hash.
@@ -43,20 +41,12 @@ func slug(dir string) string {
 	for i, u := range units {
 		hash = hash*31 + int32(u)
 		name[i] = '-'
-		if isAlphanumeric(u) {
+		if '0' <= u && u <= '9' || 'a' <= u && u <= 'z' || 'A' <= u && u <= 'Z' {
 			name[i] = byte(u)
 		}
 	}
 	if len(name) <= slugSize {
 		return string(name)
 	}
-	magnitude := int64(hash)
-	if magnitude < 0 {
-		magnitude = -magnitude
-	}
-	return string(name[:slugSize]) + "-" + strconv.FormatInt(magnitude, 36)
-}
-
-func isAlphanumeric(u uint16) bool {
-	return '0' <= u && u <= '9' || 'a' <= u && u <= 'z' || 'A' <= u && u <= 'Z'
+	return string(name[:slugSize]) + "-" + strconv.FormatInt(max(int64(hash), -int64(hash)), 36)
 }

@@ -19,24 +19,19 @@ func holdsPrompt(path string, length int64) (bool, error) {
 // which perhaps only the beginning is there; "" when that does not tell.
 func typeOf(head []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(head), tally.Loose)
-	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
+	if dec.PeekKind() != '{' {
 		return ""
 	}
-	for {
-		name, err := dec.ReadToken()
-		if err != nil || name.Kind() != '"' {
-			return ""
-		}
-		if name.String() != "type" {
-			if dec.SkipValue() != nil {
-				return ""
-			}
+	_, err := dec.ReadToken()
+	for err == nil && dec.PeekKind() == '"' {
+		if name, _ := dec.ReadToken(); name.String() != "type" {
+			err = dec.SkipValue()
 			continue
 		}
-		value, err := dec.ReadToken()
-		if err != nil || value.Kind() != '"' {
-			return ""
+		if value, err := dec.ReadToken(); err == nil && value.Kind() == '"' {
+			return value.String()
 		}
-		return value.String()
+		break
 	}
+	return ""
 }

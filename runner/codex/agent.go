@@ -31,26 +31,17 @@ func Abilities() runner.Abilities {
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, baseVar), "api.openai.com")
-	if home, err := homeOf(b.Env); err == nil {
-		// What else is in its folder, as its configuration, is not for agents to write.
-		for _, name := range append([]string{installation}, folders...) {
-			needs.Write = append(needs.Write, filepath.Join(home, name))
-		}
+	// What else is in its folder, as its configuration, is not for agents to write.
+	for _, name := range append([]string{installation}, folders...) {
+		needs.Write = append(needs.Write, filepath.Join(homeOf(b.Env), name))
 	}
 	return needs
 }
 
 // Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
-	from, err := homeOf(theirs)
-	if err != nil {
-		return err
-	}
-	to, err := homeOf(b.Env)
-	if err != nil {
-		return err
-	}
-	if err := program.Copy(from, to, "auth.json", configName, "AGENTS.md", "prompts", "rules", "skills"); err != nil {
+	to := homeOf(b.Env)
+	if err := program.Furnish(homeOf(theirs), to, []string{"auth.json", configName, "AGENTS.md", "prompts", "rules", "skills"}, folders); err != nil {
 		return err
 	}
 	config := filepath.Join(to, configName)
@@ -59,7 +50,7 @@ func (b *Backend) Furnish(theirs []string) error {
 			return err
 		}
 	}
-	return furnish(to)
+	return identify(to)
 }
 
 // configName is the file of the CLI's settings.
@@ -101,13 +92,8 @@ const installation = "installation_id"
 
 var folders = []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills"}
 
-// furnish makes what the CLI writes in its own folder.
-func furnish(home string) error {
-	for _, name := range folders {
-		if err := os.MkdirAll(filepath.Join(home, name), 0o700); err != nil {
-			return err
-		}
-	}
+// identify makes the file that tells an installation from others.
+func identify(home string) error {
 	f, err := os.OpenFile(filepath.Join(home, installation), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil

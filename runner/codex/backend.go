@@ -66,12 +66,11 @@ func (b *Backend) turn(s *stream, databases string) program.Turn {
 // checkLogin refuses an invocation that has neither a key nor a login, nor settings that may
 // name one. The CLI would ask the API all the same, again and again.
 func (b *Backend) checkLogin(env []string) *runner.Failure {
-	home, err := homeOf(b.Env)
-	if provider(env) != nil || err != nil {
+	if provider(env) != nil {
 		return nil
 	}
-	for _, name := range []string{"auth.json", "config.toml"} {
-		if _, err := os.Stat(filepath.Join(home, name)); err == nil {
+	for _, name := range []string{"auth.json", configName} {
+		if _, err := os.Stat(filepath.Join(homeOf(b.Env), name)); err == nil {
 			return nil
 		}
 	}

@@ -16,13 +16,13 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 	after := readCount(path, -1)
 	a.Model = after.Model
 	used, _ := b.Kept().Usage(runner.Conversation{ID: s.thread}, s.turn.start)
-	if s.end.sum == nil {
+	if s.sum == nil {
 		// It was ended, or failed: what the answer under way would have cost is not told.
-		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.heard.spoke && (!s.heard.began || s.isFree())
+		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.spoke && (!s.began || s.isFree())
 		return
 	}
 	// An agent may be able to write its rollout.
-	if told := s.end.sum.Less(s.turn.before.Total); sum(used) < told.All() {
+	if told := s.sum.Less(s.turn.before.Total); sum(used) < told.All() {
 		told.Model = after.Model
 		used = []state.Usage{told}
 	}
@@ -35,7 +35,7 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 // isFree reports whether an invocation in which nothing came from the model has cost nothing,
 // since the API gave no answer.
 func (s *stream) isFree() bool {
-	return s.Early != nil || s.end.error != "" && !strings.Contains(s.end.error, "stream disconnected")
+	return s.Early != nil || s.error != "" && !strings.Contains(s.error, "stream disconnected")
 }
 
 func sum(list []state.Usage) (all int64) {

@@ -17,11 +17,11 @@ import (
 )
 
 // homeOf is the own folder of a CLI with an environment.
-func homeOf(env []string) (string, error) { return program.Folder(env, "CODEX_HOME", ".codex") }
+func homeOf(env []string) string { return program.Folder(env, "CODEX_HOME", ".codex") }
 
 // keptOf are the threads of a CLI with an environment, in folders by year, month and day.
 func keptOf(env []string) transcripts.Kept {
-	home, _ := homeOf(env) // "" then
+	home := homeOf(env)
 	k := transcripts.Kept{
 		Top: home, Folders: "sessions/*/*/*", File: func(id string) string { return "rollout-*-" + id + ".jsonl" },
 		Holds: func(path string, length int64) (bool, error) { return length > 0 && begins(path), nil },

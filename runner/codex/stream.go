@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -18,26 +17,16 @@ import (
 type stream struct {
 	*program.Stream
 	turn   turn
-	heard  heard
 	thread string          // as the CLI reports it
 	text   program.Message // the model's newest message since the last use of a tool
-	end    verdict
+	turns  int             // messages and uses of tools
+	began  bool            // the model was asked
+	spoke  bool            // something came from it
+	sum    *state.Usage    // the turn was completed: what the thread has used
+	error  string          // the turn failed: why, in the CLI's words
 	// refused are the patches that a cage of ours has refused to an agent that may only read.
 	refused []refusedUse
 	noted   bool // that the CLI's sandbox can't be made
-}
-
-// heard is how much the CLI has said.
-type heard struct {
-	turns int  // messages and uses of tools
-	began bool // the model was asked
-	spoke bool // something came from it
-}
-
-// verdict is whether an invocation went well, and why not.
-type verdict struct {
-	sum   *state.Usage // the turn was completed: what the thread has used
-	error string       // the turn failed: why, in the CLI's words
 }
 
 func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
@@ -67,7 +56,7 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 		s.Give(fail)
 	}
 	isItem := bytes.HasPrefix(head, []byte(`{"type":"item.`))
-	s.heard.spoke = s.heard.spoke || isItem
+	s.spoke = s.spoke || isItem
 	return isItem
 }
 
@@ -78,11 +67,11 @@ func (s *stream) take(r *record) {
 	case "item.started", "item.updated", "item.completed":
 		s.item(r.Type, r.Item)
 	case "turn.started":
-		s.heard.began = true
+		s.began = true
 	case "turn.completed":
-		s.end.sum, s.end.error = new(ofCLI.Usage(r.Usage, "")), ""
+		s.sum, s.error = new(ofCLI.Usage(r.Usage, "")), ""
 	case "turn.failed":
-		s.end.sum, s.end.error = nil, r.Error.Message
+		s.sum, s.error = nil, r.Error.Message
 	case "error":
 		s.retry(r.Message)
 	}
@@ -112,12 +101,12 @@ func (s *stream) item(kind string, i item) {
 	case i.Type == "agent_message" && kind == "item.completed":
 		s.said(i.Text)
 	case isUse && kind == "item.started":
-		s.heard.spoke = true
+		s.spoke = true
 		s.text.Reset()
 		s.Display.Begin(i.ID, tool, input)
 	case isUse && kind == "item.completed":
-		s.heard.spoke = true
-		s.heard.turns++
+		s.spoke = true
+		s.turns++
 		s.text.Reset()
 		s.Display.End(i.ID)
 		s.ended(i)
@@ -126,8 +115,8 @@ func (s *stream) item(kind string, i item) {
 
 // said takes a message of the model. The last one is the answer.
 func (s *stream) said(text string) {
-	s.heard.spoke = true
-	s.heard.turns++
+	s.spoke = true
+	s.turns++
 	s.text.Reset()
 	if !s.text.Add(text) {
 		s.Give(program.TooLong())
@@ -152,9 +141,7 @@ func (s *stream) ended(i item) {
 	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {
 		s.refused = append(s.refused, refusedUse{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
 	}
-	if path := cage.Denied(i.Output); path != "" {
-		s.Display.Tell(runner.Progress{Refused: path})
-	}
+	s.TellRefused(i.Output)
 }
 
 // maxRefused is how many uses of tools are kept that were refused, of the stream and of the rollout each.
@@ -176,7 +163,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
 	}
 	a := s.Answer(exit, "agent CLI")
-	a.Text, a.SessionID, a.Turns = s.text.String(), s.Order.Prompt.SessionID, s.heard.turns
+	a.Text, a.SessionID, a.Turns = s.text.String(), s.Order.Prompt.SessionID, s.turns
 	if s.thread == "" {
 		a.SessionID = ""
 	} else if s.thread != a.SessionID {
@@ -190,12 +177,12 @@ func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	switch {
 	case s.Early != nil:
 		return s.Early
-	case s.end.sum != nil:
+	case s.sum != nil:
 		return nil
 	case program.Ended(exit, s.Order) != nil:
 		return program.Ended(exit, s.Order)
-	case s.end.error != "":
-		return classify(s.end.error, s.Display.Hide)
+	case s.error != "":
+		return classify(s.error, s.Display.Hide)
 	case s.Records == 0 && (exit.Code == 1 || exit.Code == 2):
 		return refused(exit, s.Order)
 	}

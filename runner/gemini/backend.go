@@ -3,9 +3,7 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,20 +50,18 @@ func (b *Backend) Needs() runner.Needs {
 // Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
 	from, to := home{userHome(theirs)}, b.home()
-	if err := program.Copy(from.theirs(), to.theirs(), append([]string{"settings.json", "policies"}, shared...)...); err != nil {
+	made := []string{filepath.Join("raymond", folder, "tmp"), filepath.Join("raymond", folder, "history")}
+	err := program.Furnish(from.theirs(), to.theirs(), append([]string{"settings.json", "policies"}, shared...), made)
+	settings, bad := from.userSettings()
+	if err != nil || bad != nil || settings == nil { // the CLI says what is wrong with it
 		return err
 	}
-	if settings, err := from.userSettings(); err == nil && settings != nil { // else the CLI says what is wrong with it
-		program.Servers(settings)
-		data, err := json.Marshal(settings)
-		if err == nil {
-			err = files.Write(to.theirs("settings.json"), data, 0o600)
-		}
-		if err != nil {
-			return err
-		}
+	program.Servers(settings)
+	data, err := json.Marshal(settings)
+	if err != nil {
+		return err
 	}
-	return errors.Join(os.MkdirAll(to.ours("tmp"), 0o700), os.MkdirAll(to.ours("history"), 0o700))
+	return files.Write(to.theirs("settings.json"), data, 0o600)
 }
 
 // Kept are the CLI's conversations.
@@ -81,7 +77,9 @@ func (b *Backend) home() home {
 func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: "install it with `npm install -g @google/gemini-cli`; it needs Node.js 20 or later",
-		Oldest: program.Version{0, 61, 0}, Env: b.versionEnv(),
+		Oldest: program.Version{0, 61, 0},
+		// This home has no settings, so nothing else would keep the CLI from a .env file of the checkout.
+		Env: b.env([]string{homeVar + "=" + b.home().forVersion(), trustVar + "=false"}),
 	}
 }
 
@@ -126,7 +124,10 @@ func (b *Backend) prepare(o *runner.Order) (ready, *runner.Failure) {
 	if err != nil {
 		return ready{}, program.Machine("prepare the folder of the agent CLI: %v", err)
 	}
-	notes := b.noted(note)
+	var notes []string
+	if note != "" {
+		b.once.Do(func() { notes = []string{note} })
+	}
 	toml, more := b.permissions(o.Prompt).rules()
 	rules, err := h.rules(toml)
 	if err != nil {
@@ -139,14 +140,6 @@ func (b *Backend) prepare(o *runner.Order) (ready, *runner.Failure) {
 	from, more, fail := h.open(o)
 	o.Prompt.Text = plain(o.Prompt.Text, o.Dir)
 	return ready{rules, from, append(notes, more...)}, fail
-}
-
-// noted returns a note about the user's settings, the first time.
-func (b *Backend) noted(note string) (notes []string) {
-	if note != "" {
-		b.once.Do(func() { notes = []string{note} })
-	}
-	return notes
 }
 
 // open makes the conversation of an order ready, and returns how long its transcript is.
@@ -259,12 +252,6 @@ func (b *Backend) env(order []string) []string {
 
 // trustVar is the variable that says whether the CLI obeys what is in its directory.
 const trustVar = "GEMINI_CLI_TRUST_WORKSPACE"
-
-// versionEnv is the environment of a CLI that tells its version. Its home has no settings, so
-// nothing else would keep it from a .env file of the checkout.
-func (b *Backend) versionEnv() []string {
-	return b.env([]string{homeVar + "=" + b.home().forVersion(), trustVar + "=false"})
-}
 
 // said is what the transcript has as the model's last words in an invocation.
 func (b *Backend) said(o runner.Order, from int64) string {

@@ -47,8 +47,7 @@ func userHome(env []string) string {
 	if dir := program.Variable(env, homeVar); filepath.IsAbs(dir) {
 		return dir
 	}
-	dir, _ := program.Home(env) // "" then
-	return dir
+	return program.Home(env)
 }
 
 // folder is the CLI's own one in its user's home.

@@ -73,11 +73,3 @@ func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, leni
 
 // telling are the inputs that say most about a use of a tool, best first.
 var telling = []string{"command", "file_path", "absolute_path", "path", "dir_path", "url", "prompt", "query", "pattern", "name"}
-
-// input is what a use of a tool is about, on one line or more.
-func (r *record) input() string {
-	if text, ok := program.Field(r.Parameters, telling); ok {
-		return text
-	}
-	return string(r.Parameters)
-}

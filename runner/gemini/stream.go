@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -140,10 +139,11 @@ func (s *stream) showRest() {
 
 // use takes the begin of a use of a tool.
 func (s *stream) use(r *record) {
+	input := program.Telling(r.Parameters, telling)
 	if r.Use != "" && len(s.uses) < maxUses {
-		s.uses[r.Use] = use{s.Display.ToolUse(r.Tool, r.input()), r.Tool, r.input()}
+		s.uses[r.Use] = use{s.Display.ToolUse(r.Tool, input), r.Tool, input}
 	}
-	s.Display.Begin(r.Use, r.Tool, r.input())
+	s.Display.Begin(r.Use, r.Tool, input)
 }
 
 // brought takes what a use of a tool brought.
@@ -154,9 +154,7 @@ func (s *stream) brought(r *record) {
 	if r.Status != "error" {
 		return
 	}
-	if path := cage.Denied(r.Output + "\n" + r.Error.Message); path != "" {
-		s.Display.Tell(runner.Progress{Refused: path})
-	}
+	s.TellRefused(r.Output + "\n" + r.Error.Message)
 	if use.isRefused(r.Error) && len(s.answer.refused) < maxRefused {
 		s.answer.refused = append(s.answer.refused, s.refusal(use, r.Error.Message))
 	}

@@ -63,6 +63,4 @@ func finalText(path string, from int64) string {
 }
 
 // Words are those of every transcript, without which the CLI can't read it.
-func Words() []string {
-	return []string{"sessionId", "projectHash", "type", "user", "gemini", "content", "text", "toolCalls", "$set", "messages", "id"}
-}
+const Words = "sessionId projectHash type user gemini content text toolCalls $set messages id"

@@ -67,10 +67,11 @@ func environs(s *step) map[string][]string {
 // without a key, as one of another provider, has none.
 func (a *agents) guardKeys(s *step, book prices.Book) error {
 	var vendors []keyproxy.Vendor
-	for _, api := range clis.APIs() {
-		if key := s.in.ModelKey(api.Backend()); key.Text != "" {
+	for _, cli := range clis.All {
+		name := cli.Abilities.Backend
+		if key := s.in.ModelKey(name); cli.API != nil && key.Text != "" {
 			vendors = append(vendors, keyproxy.Vendor{
-				API: api, Upstream: s.env.Getenv(job.BaseVariable(api.Backend())), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
+				API: cli.API, Upstream: s.env.Getenv(job.BaseVariable(name)), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
 			})
 		}
 	}
@@ -111,9 +112,13 @@ func priced(log *jobLog, book prices.Book) func(model string) (state.Price, bool
 // installers install the agent CLIs that are missing into the runner's tool cache.
 func installers(s *step) map[string]clis.Installer {
 	all := map[string]clis.Installer{}
-	for name, pin := range clis.Pins() {
+	for _, cli := range clis.All {
+		if cli.Pin == nil {
+			continue
+		}
+		name := cli.Abilities.Backend
 		all[name] = installation{
-			pin: pin, input: name + "-path", version: s.in.Versions[name],
+			pin: *cli.Pin, input: name + "-path", version: s.in.Versions[name],
 			cache: cmp.Or(s.env.Getenv("RUNNER_TOOL_CACHE"), filepath.Join(s.dirs.state, toolsFolder)),
 			env:   job.ScriptEnviron(s.env.Environ, npmVariables), isCaged: !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "",
 		}
