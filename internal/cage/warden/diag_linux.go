@@ -3,7 +3,6 @@ package warden
 import (
 	"encoding/binary"
 	"net/netip"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,13 +14,16 @@ const (
 	diagAnswer  = 72 // size of struct inet_diag_msg
 )
 
-// listener is a socket that listens, as /proc/PID/fd calls it.
+// listener is a socket that listens.
 type listener struct {
-	socket string
+	cookie uint64 // the number that the kernel gives to no other socket
+	inode  uint32 // of its file, as long as that is open
 	local  netip.AddrPort
 }
 
-// listeningAt asks the kernel which TCP sockets listen at a port. It collects them in
+const anyPort = 0
+
+// listeningAt asks the kernel which TCP sockets listen at a port, or at any. It collects them in
 // one go, so a process that opens and closes sockets can't hide that of another one, as
 // between two reads of /proc/net/tcp.
 func listeningAt(port uint16) ([]listener, error) {
@@ -90,6 +92,8 @@ func diagListener(m []byte) listener {
 	if m[0] == unix.AF_INET {
 		address = netip.AddrFrom4([4]byte(m[8:12]))
 	}
-	inode := strconv.FormatUint(uint64(binary.NativeEndian.Uint32(m[68:])), 10)
-	return listener{socket: "socket:[" + inode + "]", local: netip.AddrPortFrom(address, binary.BigEndian.Uint16(m[4:]))}
+	return listener{
+		cookie: binary.NativeEndian.Uint64(m[44:]), inode: binary.NativeEndian.Uint32(m[68:]),
+		local: netip.AddrPortFrom(address, binary.BigEndian.Uint16(m[4:])),
+	}
 }

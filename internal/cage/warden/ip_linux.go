@@ -37,7 +37,7 @@ func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	if target.Addr() == loopback4 && slices.Contains(w.rules.Ports, target.Port()) {
 		return address, 0
 	}
-	switch whoListens(target, &w.holders) {
+	switch w.whoListens(target) {
 	case caged:
 		return address, 0
 	case nobody:

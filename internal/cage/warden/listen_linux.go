@@ -20,6 +20,7 @@ func (w *warden) listen(c call) unix.Errno {
 	if err := unix.Listen(s.fd, int(int32(c.args[1]))); err != nil {
 		return errnoOf(err)
 	}
+	w.knows(s.fd)
 	return 0
 }
 

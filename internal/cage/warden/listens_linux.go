@@ -1,19 +1,23 @@
 package warden
 
-import "net/netip"
+import (
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
 
 // listeners says who listens at an address.
 type listeners int
 
 const (
 	nobody listeners = iota
-	caged            // processes of the cage, and nobody else
-	others           // somebody else, or who can't be told
+	caged            // sockets that processes of the cage have made listen, and no others
+	others           // another one, or it can't be told
 )
 
 // whoListens looks who listens at a port of 127.0.0.1 or ::1 right now. All other
 // addresses are others'.
-func whoListens(target netip.AddrPort, h *holders) listeners {
+func (w *warden) whoListens(target netip.AddrPort) listeners {
 	if target.Addr() != loopback4 && target.Addr() != loopback6 {
 		return others
 	}
@@ -21,19 +25,43 @@ func whoListens(target netip.AddrPort, h *holders) listeners {
 	if err != nil { // a kernel that doesn't tell: such a port has to be listed
 		return others
 	}
-	wanted := map[string]bool{}
+	who := nobody
+	w.lock.Lock()
+	defer w.lock.Unlock()
 	for _, l := range all {
-		if reaches(target, l.local) {
-			wanted[l.socket] = true
+		switch {
+		case !reaches(target, l.local):
+		case !w.listens[l.cookie]:
+			return others
+		default:
+			who = caged
 		}
 	}
-	switch {
-	case len(wanted) == 0:
-		return nobody
-	case h.haveAll(wanted):
-		return caged
+	return who
+}
+
+// mostListening is how many sockets are known to listen. A cage that makes more listen can't reach the earlier ones.
+const mostListening = 1 << 16
+
+// knows notes a socket that the cage has made listen. It is looked for among those of its file, since a socket of MPTCP has
+// another one listen.
+func (w *warden) knows(fd int) {
+	var file unix.Stat_t
+	if unix.Fstat(fd, &file) != nil {
+		return
 	}
-	return others
+	all, _ := listeningAt(anyPort)
+	w.lock.Lock()
+	defer w.lock.Unlock()
+	for _, l := range all {
+		if uint64(l.inode) != file.Ino {
+			continue
+		}
+		if w.listens == nil || len(w.listens) >= mostListening {
+			w.listens = map[uint64]bool{}
+		}
+		w.listens[l.cookie] = true
+	}
 }
 
 // reaches reports whether a connection to the target can end at a socket that

@@ -27,7 +27,7 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 	var deciding sync.WaitGroup
 	defer deciding.Wait()
 	defer stop()
-	w := &warden{listener: int(listener.Fd()), rules: rules, holders: holders{mark: rules.Mark}}
+	w := &warden{listener: int(listener.Fd()), rules: rules}
 	slots := make(chan struct{}, atOnce)
 	for ctx.Err() == nil {
 		c, err := w.next()
@@ -53,7 +53,8 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 type warden struct {
 	listener int
 	rules    Rules
-	holders  holders
+	lock     sync.Mutex      // guards listens
+	listens  map[uint64]bool // the sockets that the cage has made listen, by their cookies
 }
 
 var (
