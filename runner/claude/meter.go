@@ -60,7 +60,7 @@ func (m *meter) piece(line []byte) bool {
 
 // spoken takes a whole block of a message, of a CLI that tells no pieces or asked
 // again without them. It reports whether it began a message.
-func (m *meter) spoken(parent string, msg *message) bool {
+func (m *meter) spoken(parent string, msg answer) bool {
 	m.spoke = true
 	if now := m.open[parent]; now != nil && now.ID == msg.ID {
 		return false

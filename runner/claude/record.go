@@ -24,9 +24,9 @@ type record struct {
 	ToolUse string `json:"tool_use_id"`
 
 	// assistant, user
-	Parent  string  `json:"parent_tool_use_id"` // "" in the main thread
-	Message message `json:"message"`
-	Error   string  `json:"error"` // also system/api_retry
+	Parent  string         `json:"parent_tool_use_id"` // "" in the main thread
+	Message jsontext.Value `json:"message"`
+	Error   string         `json:"error"` // also system/api_retry
 
 	// system/api_retry
 	Attempt     int `json:"attempt"`
@@ -59,19 +59,13 @@ type result struct {
 
 type message struct {
 	answer
-	Content content `json:"content"`
-	Text    string  `json:"-"` // of a message that is a bare text
+	Content jsontext.Value `json:"content"`
 }
 
-func (m *message) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	switch dec.PeekKind() {
-	case '{':
-		type plain message
-		return json.UnmarshalDecode(dec, (*plain)(m))
-	case '"':
-		return json.UnmarshalDecode(dec, &m.Text)
-	}
-	return dec.SkipValue()
+// message reads the message of a record; of one that is a bare text nothing is known.
+func (r *record) message() (m message) {
+	_ = json.Unmarshal(r.Message, &m, lenient) // what can't be read is not there
+	return m
 }
 
 type rateLimit struct {
@@ -97,17 +91,6 @@ type block struct {
 	// refused the use.
 	Failed bool           `json:"is_error"`
 	Said   jsontext.Value `json:"content"`
-}
-
-// content is the blocks of a message. A prompt is sometimes a bare string,
-// which nothing here needs.
-type content []block
-
-func (c *content) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '[' {
-		return dec.SkipValue()
-	}
-	return json.UnmarshalDecode(dec, (*[]block)(c))
 }
 
 // loose is how records are read: what a model or a tool wrote may hold names

@@ -108,7 +108,7 @@ func (s *stream) system(r *record) {
 		s.Display.Doing()
 		s.checkSession(r.SessionID)
 	case "permission_denied":
-		s.reasons.add(r.ToolUse, r.Message.Text)
+		s.reasons.add(r.ToolUse, textOf(r.Message))
 	case "api_retry":
 		s.Display.Line(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
 		// The CLI would try for three more minutes; a key does not become valid.
@@ -141,14 +141,15 @@ func (s *stream) checkSession(id string) {
 }
 
 func (s *stream) assistant(r *record) {
-	if r.Message.Model == synthetic {
+	m := r.message()
+	if m.Model == synthetic {
 		s.api.kind = r.Error
 		return
 	}
-	if s.costs.meter.spoken(r.Parent, &r.Message) {
+	if s.costs.meter.spoken(r.Parent, m.answer) {
 		s.tellUsage()
 	}
-	for _, b := range r.Message.Content {
+	for _, b := range blocksOf(m.Content) {
 		switch b.Type {
 		case "tool_use":
 			s.Display.Begin(b.ID, b.Name, program.Telling(b.Input, telling))
@@ -168,7 +169,7 @@ var telling = []string{"command", "file_path", "notebook_path", "path", "url", "
 // was not final.
 func (s *stream) user(r *record) {
 	var ended []string
-	for _, b := range r.Message.Content {
+	for _, b := range blocksOf(r.message().Content) {
 		if b.Type != "tool_result" {
 			continue
 		}

@@ -121,7 +121,7 @@ func blocksOf(content jsontext.Value) []block {
 		return []block{{Type: "text", Text: textOf(content)}}
 	}
 	var list []block
-	_ = json.Unmarshal(content, &list, tally.Loose) // what can't be read is left out
+	_ = json.Unmarshal(content, &list, lenient) // what can't be read is left out
 	return list
 }
 

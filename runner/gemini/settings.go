@@ -1,9 +1,10 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
+	"regexp"
+	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
@@ -103,36 +104,10 @@ func merge(first, second map[string]any) map[string]any {
 	return all
 }
 
-// withoutComments returns JSON without the comments that the CLI allows in its settings.
-func withoutComments(data []byte) []byte {
-	var out bytes.Buffer
-	for len(data) > 0 {
-		switch end := 0; {
-		case data[0] == '"':
-			end = stringEnd(data)
-			out.Write(data[:end])
-			data = data[end:]
-		case bytes.HasPrefix(data, []byte("//")):
-			_, data, _ = bytes.Cut(data, []byte("\n"))
-		case bytes.HasPrefix(data, []byte("/*")):
-			_, data, _ = bytes.Cut(data[2:], []byte("*/"))
-		default:
-			out.WriteByte(data[0])
-			data = data[1:]
-		}
-	}
-	return out.Bytes()
-}
+// comment finds the comments that the CLI allows in its settings, and the strings, in which there are none.
+var comment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/`)
+})
 
-// stringEnd is where the JSON string ends with which data begins.
-func stringEnd(data []byte) int {
-	for i := 1; i < len(data); i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(data)
-}
+// withoutComments returns JSON without comments.
+func withoutComments(data []byte) []byte { return comment().ReplaceAll(data, []byte("$1")) }
