@@ -1,6 +1,11 @@
 package state
 
-import "slices"
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Usage counts tokens of one model.
 type Usage struct {
@@ -54,6 +59,18 @@ func Without(used, before []Usage) []Usage {
 		}
 	}
 	return out
+}
+
+// ByModel returns the sums of counts, one element a model, in order of their names. A model of
+// which nothing was counted has none.
+func ByModel(list iter.Seq[Usage]) []Usage {
+	models := map[string]Usage{}
+	for u := range list {
+		if sum := models[u.Model]; u != (Usage{Model: u.Model}) {
+			models[u.Model] = u.Plus(sum)
+		}
+	}
+	return slices.SortedFunc(maps.Values(models), func(a, b Usage) int { return strings.Compare(a.Model, b.Model) })
 }
 
 // CostKind says how well a cost is known.

@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // ofResult is how a result record counts for one model.
-var ofResult = tally.Layout{
+var ofResult = keyproxy.Layout{
 	Input: []string{"inputTokens"}, Output: []string{"outputTokens"}, CacheRead: "cacheReadInputTokens", CacheWrite: "cacheCreationInputTokens",
 }
 
@@ -60,7 +60,7 @@ func (c *costs) total() state.Cost {
 
 // counted is what was counted of the tokens of the process: by the proxy between
 // the CLI and the API where there is one that could, else from the stream.
-func (c *costs) counted() []tally.Sum {
+func (c *costs) counted() []keyproxy.Sum {
 	if list := c.proxy.Used(); len(list) > 0 {
 		return list
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // ofAPI is how the API counts for one message.
-var ofAPI = tally.Layout{
+var ofAPI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cache_read_input_tokens",
 	CacheWrite: "cache_creation_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
 }
@@ -29,8 +30,8 @@ const (
 // usageOf is the API's count for a message of a model.
 func usageOf(record jsontext.Value, model string) state.Usage {
 	u := ofAPI.Usage(record, bare(model))
-	u.HasFees = tally.HasFees(record, searches, "web_fetch_requests", "tool_search_requests") // these cost their tokens
-	u.Surcharge = state.USD(min(tally.In(record, "server_tool_use", searches), mostSearches)) * search
+	u.HasFees = keyproxy.HasFees(record, searches, "web_fetch_requests", "tool_search_requests") // these cost their tokens
+	u.Surcharge = state.USD(min(keyproxy.In(record, "server_tool_use", searches), mostSearches)) * search
 	return u
 }
 
@@ -50,8 +51,8 @@ type answer struct {
 }
 
 // counted is the answer as one that has ended, or that has just begun.
-func (a answer) counted(whole bool) *tally.Message {
-	return tally.New(a.ID, usageOf(a.Usage, a.Model), whole)
+func (a answer) counted(whole bool) *keyproxy.Message {
+	return keyproxy.NewMessage(a.ID, usageOf(a.Usage, a.Model), whole)
 }
 
 // piece is a piece of an answer as the API sends it, as far as it counts tokens.
@@ -80,10 +81,10 @@ func textSize(piece []byte) int64 {
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type counter struct{ message *tally.Message }
+type counter struct{ message *keyproxy.Message }
 
 // Message returns what was counted so far; nil before the answer has begun.
-func (c *counter) Message() *tally.Message { return c.message }
+func (c *counter) Message() *keyproxy.Message { return c.message }
 
 // Event takes the data of an event of a stream.
 func (c *counter) Event(data []byte) {
@@ -92,7 +93,7 @@ func (c *counter) Event(data []byte) {
 		return
 	}
 	var p piece
-	if json.Unmarshal(data, &p, tally.Loose) != nil {
+	if json.Unmarshal(data, &p, jsonstrict.Loose) != nil {
 		return
 	}
 	switch {
@@ -106,7 +107,7 @@ func (c *counter) Event(data []byte) {
 // Whole takes an answer that is no stream.
 func (c *counter) Whole(data []byte) {
 	var a answer
-	if json.Unmarshal(data, &a, tally.Loose) == nil && a.Type == "message" {
+	if json.Unmarshal(data, &a, jsonstrict.Loose) == nil && a.Type == "message" {
 		c.message = a.counted(true)
 	}
 }

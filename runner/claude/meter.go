@@ -8,17 +8,17 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // meter counts the tokens of the messages that go by in the CLI's output. Its
 // memory is bounded: of messages that are over it keeps sums by model.
 type meter struct {
-	open  map[string]*tally.Message // the newest message of each thread
-	last  *tally.Message            // the newest of all
-	sums  tally.Sums                // of those before
-	spoke bool                      // something came from the model
+	open  map[string]*keyproxy.Message // the newest message of each thread
+	last  *keyproxy.Message            // the newest of all
+	sums  keyproxy.Sums                // of those before
+	spoke bool                         // something came from the model
 }
 
 // mostThreads is how many threads (subagents) are told apart at once.
@@ -70,9 +70,9 @@ func (m *meter) spoken(parent string, msg answer) bool {
 	return true
 }
 
-func (m *meter) begin(parent string, msg *tally.Message) {
+func (m *meter) begin(parent string, msg *keyproxy.Message) {
 	if m.open == nil {
-		m.open = map[string]*tally.Message{}
+		m.open = map[string]*keyproxy.Message{}
 	}
 	if _, known := m.open[parent]; known || len(m.open) >= mostThreads {
 		m.close(parent)
@@ -95,12 +95,12 @@ func (m *meter) close(parent string) {
 }
 
 // counted returns what was counted so far, in order of the models' names.
-func (m *meter) counted() []tally.Sum { return m.sums.With(maps.Values(m.open)) }
+func (m *meter) counted() []keyproxy.Sum { return m.sums.With(maps.Values(m.open)) }
 
 // beyond returns what was counted beyond what the CLI says that the process used,
 // model by model. An output that was only estimated is not held against the CLI's
 // own estimate.
-func beyond(counted []tally.Sum, share []state.ModelCost) []state.Usage {
+func beyond(counted []keyproxy.Sum, share []state.ModelCost) []state.Usage {
 	rest := unnamed(counted, share)
 	var list []state.Usage
 	for _, m := range counted {
@@ -127,10 +127,10 @@ func beyond(counted []tally.Sum, share []state.ModelCost) []state.Usage {
 
 // unnamed is what the CLI says of models whose names tell nothing, like the one
 // of an inference profile: they may be those that the API calls otherwise.
-func unnamed(counted []tally.Sum, share []state.ModelCost) state.Usage {
+func unnamed(counted []keyproxy.Sum, share []state.ModelCost) state.Usage {
 	var sum state.Usage
 	for _, s := range share {
-		same := func(m tally.Sum) bool { return state.SameModel(s.Model, m.Model) }
+		same := func(m keyproxy.Sum) bool { return state.SameModel(s.Model, m.Model) }
 		if !strings.Contains(s.Model, "claude-") && !slices.ContainsFunc(counted, same) {
 			sum = sum.Plus(s.Usage)
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -51,7 +51,7 @@ func (p priorCount) read() state.Reached {
 			TotalCost  jsontext.Value `json:"totalCostUSD"`
 			ModelUsage jsontext.Value `json:"modelUsage"`
 		}
-		if json.Unmarshal(line, &c, tally.Loose) != nil {
+		if json.Unmarshal(line, &c, jsonstrict.Loose) != nil {
 			return nil
 		}
 		if usd, ok := program.Dollars(c.TotalCost); ok {

@@ -6,8 +6,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // record is one line of the CLI's output, reduced to what this package needs.
@@ -95,7 +95,7 @@ type block struct {
 
 // loose is how records are read: what a model or a tool wrote may hold names
 // twice and bytes that are no UTF-8.
-var loose = tally.Loose
+var loose = jsonstrict.Loose
 
 // lenient is how whole records are read: a field of a type that nobody expected is
 // passed over, so that it costs itself and not the record.

@@ -8,7 +8,6 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -61,7 +60,7 @@ func (s *stream) piece(line []byte) {
 // when it does.
 func (s *stream) tellUsage() {
 	if len(s.costs.proxy.Used()) == 0 {
-		s.Display.Usage(tally.Usage(s.costs.counted()))
+		s.Display.Usage(keyproxy.Usage(s.costs.counted()))
 	}
 }
 
@@ -218,7 +217,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 // metered counts the tokens of a process elsewhere than in its output.
 type metered interface {
 	// Used returns what was counted so far; nothing when it could not be counted.
-	Used() []tally.Sum
+	Used() []keyproxy.Sum
 	// Metered returns what the API itself has counted so far, also when that is not all.
 	Metered() []state.Usage
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -43,7 +43,7 @@ func subagentsOf(path string) map[string]subagent {
 			Description string `json:"description"`
 			Use         string `json:"toolUseId"`
 		}
-		if json.Unmarshal(data, &m, tally.Loose) != nil || m.Use == "" {
+		if json.Unmarshal(data, &m, jsonstrict.Loose) != nil || m.Use == "" {
 			continue
 		}
 		title := cmp.Or(m.Description, m.Type, "agent")

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -41,7 +41,7 @@ func tell(path string, from, to int64, each func(runner.Message) error) error {
 		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 			return func(text []byte, m runner.Message) error {
 				var l line
-				if json.Unmarshal(text, &l, tally.Loose) != nil {
+				if json.Unmarshal(text, &l, jsonstrict.Loose) != nil {
 					return nil
 				}
 				m.Time = transcripts.Moment(l.Time)
@@ -129,7 +129,7 @@ func blocksOf(content jsontext.Value) []block {
 func textOf(content jsontext.Value) string {
 	if content.Kind() == '"' {
 		var text string
-		_ = json.Unmarshal(content, &text, tally.Loose) // it is "" then
+		_ = json.Unmarshal(content, &text, jsonstrict.Loose) // it is "" then
 		return text
 	}
 	var texts []string

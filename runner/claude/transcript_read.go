@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -18,7 +18,7 @@ func holdsPrompt(path string, length int64) (bool, error) {
 // typeOf returns the type of a record, in a transcript or in the CLI's output, of
 // which perhaps only the beginning is there; "" when that does not tell.
 func typeOf(head []byte) string {
-	dec := jsontext.NewDecoder(bytes.NewReader(head), tally.Loose)
+	dec := jsontext.NewDecoder(bytes.NewReader(head), jsonstrict.Loose)
 	if dec.PeekKind() != '{' {
 		return ""
 	}

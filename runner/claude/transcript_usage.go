@@ -3,7 +3,7 @@ package claude
 import (
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -22,7 +22,7 @@ type spoken struct {
 func used(path string, from int64) ([]state.Usage, error) {
 	return transcripts.Usage(path, from, func(line []byte) (string, state.Usage, bool) {
 		var m spoken
-		if json.Unmarshal(line, &m, tally.Loose) != nil || m.Type != "assistant" || m.Message.Model == synthetic {
+		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || m.Type != "assistant" || m.Message.Model == synthetic {
 			return "", state.Usage{}, false
 		}
 		return m.Message.ID, usageOf(m.Message.Usage, m.Message.Model), true

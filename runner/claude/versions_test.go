@@ -11,7 +11,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -95,10 +95,10 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 }
 
 // counted is a proxy that has counted something.
-type counted []tally.Sum
+type counted []keyproxy.Sum
 
-func (c counted) Used() []tally.Sum      { return c }
-func (c counted) Metered() []state.Usage { return tally.Usage(c) }
+func (c counted) Used() []keyproxy.Sum   { return c }
+func (c counted) Metered() []state.Usage { return keyproxy.Usage(c) }
 
 // TestProxyCountsBeforeTheStream: what the proxy counted goes before what the stream
 // shows, and where it could count nothing the stream is what there is.

@@ -10,7 +10,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // API is OpenAI's API, as the key proxy knows it.
@@ -84,7 +83,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(r keyproxy.Request) keyproxy.Counter {
-	return &counter{tally.Answer{Model: r.Model, Asked: r.Size, Layout: ofAPI}}
+	return &counter{keyproxy.Answer{Model: r.Model, Asked: r.Size, Layout: ofAPI}}
 }
 
 // Problem implements keyproxy.API.

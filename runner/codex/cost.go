@@ -5,7 +5,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -48,11 +47,11 @@ func sum(list []state.Usage) (all int64) {
 // metered adds what the key proxy has counted.
 func metered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
-	counted := tally.Usage(g.AtLeast())
+	counted := keyproxy.Usage(g.AtLeast())
 	if len(counted) > 0 {
 		a.Cost.Silent = false
 	}
-	if beyond := tally.Beyond(counted, a.Cost.Usage); sum(a.Cost.Beyond) < sum(beyond) {
+	if beyond := keyproxy.Beyond(counted, a.Cost.Usage); sum(a.Cost.Beyond) < sum(beyond) {
 		a.Cost.Beyond = beyond
 	}
 }

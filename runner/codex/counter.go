@@ -9,12 +9,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
 // ofAPI is how the API counts for one answer. What is read from the cache, or written to
 // it, is a part of the input.
-var ofAPI = tally.Layout{
+var ofAPI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
 	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", IsWithin: true,
 }
@@ -32,7 +33,7 @@ type event struct {
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type counter struct{ tally.Answer }
+type counter struct{ keyproxy.Answer }
 
 var (
 	usageKey = []byte(`"usage"`)
@@ -47,7 +48,7 @@ func (c *counter) Event(data []byte) {
 		return
 	}
 	var e event
-	if json.Unmarshal(data, &e, tally.Loose) == nil {
+	if json.Unmarshal(data, &e, jsonstrict.Loose) == nil {
 		c.took(e.Response, e.Type == "response.failed") // for which nothing is asked
 	}
 }
@@ -55,7 +56,7 @@ func (c *counter) Event(data []byte) {
 // Whole takes an answer that is no stream.
 func (c *counter) Whole(data []byte) {
 	var r response
-	if json.Unmarshal(data, &r, tally.Loose) == nil && r.Object == "response" {
+	if json.Unmarshal(data, &r, jsonstrict.Loose) == nil && r.Object == "response" {
 		c.took(r, false)
 	}
 }

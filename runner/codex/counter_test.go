@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -19,37 +19,37 @@ const (
 // TestAnswersAreCounted: what is cached is a part of the input, and is not counted twice. Of
 // an answer that breaks off the tokens are estimated. The model is the one asked for.
 func TestAnswersAreCounted(t *testing.T) {
-	all := tally.Sum{Usage: state.Usage{Model: "m", Input: 600, Output: 50, CacheRead: 300, CacheWrite: 100}}
-	asked := tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}
+	all := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 600, Output: 50, CacheRead: 300, CacheWrite: 100}}
+	asked := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}
 	metadata := `,"user":null,"metadata":{"usage":"{\"input_tokens\":1}"}}}`
 	for name, c := range map[string]struct {
 		events []string
-		want   tally.Sum
+		want   keyproxy.Sum
 		whole  string // instead of events: an answer that is no stream
 	}{
 		"ended":        {events: []string{begun, wrote, completed}, want: all},
 		"incomplete":   {events: []string{begun, strings.Replace(completed, "completed", "incomplete", 1)}, want: all},
-		"broken off":   {events: []string{begun, wrote, wrote}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 100, Output: 4}, Guess: 4, Asked: 100}},
+		"broken off":   {events: []string{begun, wrote, wrote}, want: keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 100, Output: 4}, Guess: 4, Asked: 100}},
 		"at once":      {events: []string{begun}, want: asked},
-		"failed":       {events: []string{begun, `{"type":"response.failed","response":{"usage":null,"error":{"code":"server_is_overloaded"}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
+		"failed":       {events: []string{begun, `{"type":"response.failed","response":{"usage":null,"error":{"code":"server_is_overloaded"}}}`}, want: keyproxy.Sum{Usage: state.Usage{Model: "m"}}},
 		"an error":     {events: []string{`{"type":"error","code":"x"}`}},
 		"no JSON":      {events: []string{"\xff{", `"usage"`}},
-		"no numbers":   {events: []string{begun, `{"type":"response.completed","response":{"usage":{"input_tokens":"1000","output_tokens":-5}}}`}, want: tally.Sum{Usage: state.Usage{Model: "m"}}},
+		"no numbers":   {events: []string{begun, `{"type":"response.completed","response":{"usage":{"input_tokens":"1000","output_tokens":-5}}}`}, want: keyproxy.Sum{Usage: state.Usage{Model: "m"}}},
 		"a forged one": {events: []string{begun, `{"type":"response.completed","response":{"tools":[{"parameters":{"usage":{"input_tokens":1}}}],` + counts + metadata}, want: all},
 		"a cut event":  {events: []string{begun, counts[:20]}, want: asked},
 		"whole":        {whole: `{"id":"r","object":"response",` + counts + `}`, want: all},
 		"another one":  {whole: `{"object":"list",` + counts + `}`},
 	} {
-		n := &counter{tally.Answer{Model: "m", Asked: 400, Layout: ofAPI}}
+		n := &counter{keyproxy.Answer{Model: "m", Asked: 400, Layout: ofAPI}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}
 		if c.whole != "" {
 			n.Whole([]byte(c.whole))
 		}
-		got := tally.Sum{}
+		got := keyproxy.Sum{}
 		if n.Message() != nil {
-			got = tally.Sums{}.Add(n.Message())["m"]
+			got = keyproxy.Sums{}.Add(n.Message())["m"]
 		}
 		if got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)

@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -65,7 +65,7 @@ type reader struct {
 
 func (r *reader) line(text []byte, m runner.Message) error {
 	var e entry
-	if json.Unmarshal(text, &e, tally.Loose) != nil {
+	if json.Unmarshal(text, &e, jsonstrict.Loose) != nil {
 		return nil
 	}
 	m.Time = transcripts.Moment(e.Time)

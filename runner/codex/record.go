@@ -4,8 +4,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // record is one line of the CLI's output, reduced to what this package needs.
@@ -42,7 +42,7 @@ type change struct {
 
 // loose is how records are read: what a model or a tool wrote may hold names twice and bytes
 // that are no UTF-8, and a field of a type that nobody expected costs itself alone.
-var loose = json.JoinOptions(tally.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
+var loose = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.Skips[string](`"`), program.Skips[[]change]("["), program.Skips[change]("{"), program.Skips[item]("{"))))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, loose) }

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -52,7 +52,7 @@ func readRefused(path string, from int64) []refusedUse {
 			return nil
 		}
 		var l called
-		if json.Unmarshal(text, &l, tally.Loose) != nil || l.Type != "response_item" {
+		if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || l.Type != "response_item" {
 			return nil
 		}
 		p := l.Payload
@@ -75,12 +75,12 @@ func refusal(output jsontext.Value) string {
 	var texts []string
 	if output.Kind() == '"' {
 		texts = []string{""}
-		_ = json.Unmarshal(output, &texts[0], tally.Loose) // what can't be read is no refusal
+		_ = json.Unmarshal(output, &texts[0], jsonstrict.Loose) // what can't be read is no refusal
 	} else {
 		var parts []struct {
 			Text string `json:"text"`
 		}
-		_ = json.Unmarshal(output, &parts, tally.Loose)
+		_ = json.Unmarshal(output, &parts, jsonstrict.Loose)
 		if len(parts) == 0 || !strings.HasPrefix(parts[0].Text, "Script failed") {
 			return ""
 		}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -45,7 +45,7 @@ func begins(path string) (ok bool) {
 		var l struct {
 			Type string `json:"type"`
 		}
-		ok = !truncated && json.Unmarshal(line, &l, tally.Loose) == nil && l.Type == "session_meta"
+		ok = !truncated && json.Unmarshal(line, &l, jsonstrict.Loose) == nil && l.Type == "session_meta"
 		return transcripts.ErrStop
 	})
 	return ok && err == nil

@@ -8,13 +8,14 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // ofCLI is how the CLI counts. What came from the cache, and what was written to it, is a part of the input.
-var ofCLI = tally.Layout{
+var ofCLI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
 	CacheRead: "cached_input_tokens", CacheWrite: "cache_write_input_tokens", IsWithin: true,
 }
@@ -77,7 +78,7 @@ func used(path string, from int64) ([]state.Usage, error) {
 		}
 		return nil
 	})
-	return tally.ByModel(maps.Values(models)), err
+	return state.ByModel(maps.Values(models)), err
 }
 
 // each calls take with the lines in the first size bytes of a rollout that count, and the place of each; size < 0 is all.
@@ -87,7 +88,7 @@ func each(path string, size int64, take func(at int64, l line) error) error {
 			return nil
 		}
 		var l line
-		if json.Unmarshal(text, &l, tally.Loose) != nil {
+		if json.Unmarshal(text, &l, jsonstrict.Loose) != nil {
 			return nil
 		}
 		return take(at, l)

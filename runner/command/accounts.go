@@ -3,7 +3,6 @@ package command
 import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -38,7 +37,7 @@ func (all accounts) close() {
 // used returns the tokens that were counted so far.
 func (all accounts) used() (list []state.Usage) {
 	for _, a := range all {
-		list = append(list, tally.Usage(a.Used())...)
+		list = append(list, keyproxy.Usage(a.Used())...)
 	}
 	return list
 }

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -102,7 +102,7 @@ func (c *costs) total(said bool) state.Cost {
 	cost.USD, cost.Usage = c.usd, c.models
 	if !c.told || !c.inSum {
 		// Of a sum alone nobody can say what it covers.
-		cost.Beyond = tally.Beyond(counted, c.models)
+		cost.Beyond = keyproxy.Beyond(counted, c.models)
 	}
 	return cost
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -43,7 +43,7 @@ func tell(path string, from, to int64, each func(runner.Message) error) error {
 func messageOf(at int64, line []byte, truncated bool) runner.Message {
 	m := runner.Message{Offset: at, From: runner.FromCLI}
 	var k kept
-	if truncated || json.Unmarshal(line, &k, tally.Loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
+	if truncated || json.Unmarshal(line, &k, jsonstrict.Loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
 		m.Text, m.Cut = transcripts.Bounded(strings.ToValidUTF8(string(line), "\uFFFD"))
 		return m
 	}

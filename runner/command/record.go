@@ -11,7 +11,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // The types of record.
@@ -51,7 +50,7 @@ type record struct {
 // parse reads a line, and returns false for one that is no record.
 func parse(line []byte) (r record, ok bool) {
 	line = bytes.TrimSpace(line)
-	if len(line) == 0 || line[0] != '{' || jsonstrict.CheckSize(line) != nil || json.Unmarshal(line, &r, tally.Loose) != nil {
+	if len(line) == 0 || line[0] != '{' || jsonstrict.CheckSize(line) != nil || json.Unmarshal(line, &r, jsonstrict.Loose) != nil {
 		return record{}, false
 	}
 	switch r.Type {

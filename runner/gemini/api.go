@@ -12,7 +12,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // API is Google's Gemini API, as the key proxy knows it.
@@ -106,7 +105,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(asked keyproxy.Request) keyproxy.Counter {
-	return &counter{tally.Answer{Model: asked.Model, Asked: asked.Size, Layout: ofAPI}}
+	return &counter{keyproxy.Answer{Model: asked.Model, Asked: asked.Size, Layout: ofAPI}}
 }
 
 // kinds are the API's own names of errors.

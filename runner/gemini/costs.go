@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -24,8 +24,8 @@ func (s *stream) cost() (cost state.Cost, model string) {
 			}
 		}
 	}
-	counted := tally.Usage(s.proxy.Used())
+	counted := keyproxy.Usage(s.proxy.Used())
 	cost.Silent = !s.answer.spoke && len(counted) == 0 && len(cost.Usage) == 0
-	cost.Metered, cost.Beyond = s.proxy.Metered(), tally.Beyond(counted, cost.Usage)
+	cost.Metered, cost.Beyond = s.proxy.Metered(), keyproxy.Beyond(counted, cost.Usage)
 	return cost, model
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
 // ofAPI is how the API counts for one answer. What is read from the cache is a part of the
 // prompt; what tools of the API bring into it is not. Thoughts are not in the candidates.
-var ofAPI = tally.Layout{
+var ofAPI = keyproxy.Layout{
 	Input: []string{"promptTokenCount", "toolUsePromptTokenCount"}, Output: []string{"candidatesTokenCount", "thoughtsTokenCount"},
 	CacheRead: "cachedContentTokenCount", IsWithin: true,
 }
@@ -27,12 +28,12 @@ type piece struct {
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type counter struct{ tally.Answer }
+type counter struct{ keyproxy.Answer }
 
 // Event takes the data of an event of a stream.
 func (c *counter) Event(data []byte) {
 	var p piece
-	if json.Unmarshal(data, &p, tally.Loose) == nil {
+	if json.Unmarshal(data, &p, jsonstrict.Loose) == nil {
 		c.took(p)
 	}
 }
@@ -45,7 +46,7 @@ func (c *counter) Whole(data []byte) {
 		return
 	}
 	var counted []piece // a stream that is an array
-	if json.Unmarshal(data, &counted, tally.Loose) == nil {
+	if json.Unmarshal(data, &counted, jsonstrict.Loose) == nil {
 		for _, p := range counted {
 			c.took(p)
 		}

@@ -3,7 +3,7 @@ package gemini
 import (
 	"testing"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -16,31 +16,31 @@ const (
 // TestAnswersAreCounted: each piece counts what was said up to there. What is cached is a part of the
 // prompt, and is not counted twice; thoughts are output.
 func TestAnswersAreCounted(t *testing.T) {
-	counted := tally.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
+	counted := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
 	for name, c := range map[string]struct {
 		events []string
 		whole  string // instead of events: an object or an array
-		want   tally.Sum
+		want   keyproxy.Sum
 	}{
 		"ended":         {events: []string{firstPiece, lastPiece}, want: counted},
-		"broken off":    {events: []string{firstPiece}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}},
-		"no count":      {events: []string{`{"candidates":[{}]}`}, want: tally.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
+		"broken off":    {events: []string{firstPiece}, want: keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}},
+		"no count":      {events: []string{`{"candidates":[{}]}`}, want: keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
 		"an error":      {events: []string{`{"error":{"code":503}}`}},
 		"no JSON":       {events: []string{"\x00{"}},
 		"an object":     {whole: lastPiece, want: counted},
 		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
 		"a whole error": {whole: `{"error":{}}`},
 	} {
-		n := &counter{tally.Answer{Model: "m", Asked: 400, Layout: ofAPI}}
+		n := &counter{keyproxy.Answer{Model: "m", Asked: 400, Layout: ofAPI}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}
 		if c.whole != "" {
 			n.Whole([]byte(c.whole))
 		}
-		got := tally.Sum{}
+		got := keyproxy.Sum{}
 		if n.Message() != nil {
-			got = tally.Sums{}.Add(n.Message())["m"]
+			got = keyproxy.Sums{}.Add(n.Message())["m"]
 		}
 		if got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)

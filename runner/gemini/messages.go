@@ -9,8 +9,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -63,7 +63,7 @@ type teller struct {
 // line takes a line. The CLI writes a message again when tools have brought something.
 func (t *teller) line(text []byte, m runner.Message) error {
 	var l line
-	if json.Unmarshal(text, &l, tally.Loose) != nil || len(t.told) > transcripts.MaxMessages || speakers[l.Type] == "" {
+	if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || len(t.told) > transcripts.MaxMessages || speakers[l.Type] == "" {
 		return nil
 	}
 	m.From, m.Time = speakers[l.Type], transcripts.Moment(l.Time)
@@ -121,7 +121,7 @@ func nameOf(c called) string {
 	var args struct {
 		Name string `json:"agent_name"`
 	}
-	_ = json.Unmarshal(c.Args, &args, tally.Loose) // it has no name then
+	_ = json.Unmarshal(c.Args, &args, jsonstrict.Loose) // it has no name then
 	name := cmp.Or(args.Name, c.Name, "agent")
 	return name[:min(len(name), maxName)]
 }
@@ -139,14 +139,14 @@ func brought(result jsontext.Value) string {
 			} `json:"response"`
 		} `json:"functionResponse"`
 	}
-	if json.Unmarshal(result, &parts, tally.Loose) != nil {
+	if json.Unmarshal(result, &parts, jsonstrict.Loose) != nil {
 		return ""
 	}
 	var texts []string
 	for _, p := range parts {
 		for _, value := range []jsontext.Value{p.Response.Response.Output, p.Response.Response.Error} {
 			var text string
-			if json.Unmarshal(value, &text, tally.Loose) != nil {
+			if json.Unmarshal(value, &text, jsonstrict.Loose) != nil {
 				text = string(value)
 			}
 			if text != "" {

@@ -4,8 +4,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -46,26 +47,26 @@ func (r *record) models() map[string]modelStats {
 	var all struct {
 		Models map[string]modelStats `json:"models"`
 	}
-	if json.Unmarshal(r.Stats, &all, tally.Loose) != nil {
+	if json.Unmarshal(r.Stats, &all, jsonstrict.Loose) != nil {
 		return nil
 	}
 	return all.Models
 }
 
 // ofResult is how a result counts for one model.
-var ofResult = tally.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", IsWithin: true}
+var ofResult = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", IsWithin: true}
 
 // usage are the tokens of a model. What it thought is output, which the CLI counts in the total
 // alone.
 func (m modelStats) usage(model string) state.Usage {
 	u := ofResult.Usage(m.Counts, model)
-	u.Output = max(u.Output, tally.In(m.Counts, "total_tokens")-tally.In(m.Counts, "input_tokens"))
+	u.Output = max(u.Output, keyproxy.In(m.Counts, "total_tokens")-keyproxy.In(m.Counts, "input_tokens"))
 	return u
 }
 
 // lenient is how records are read: what a model or a tool wrote may hold names twice and bytes that are no UTF-8, and a field
 // of a type that nobody expected costs itself alone.
-var lenient = json.JoinOptions(tally.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
+var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.Skips[string](`"`), program.Skips[problem]("{"),
 )))
 

@@ -4,7 +4,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -20,7 +21,7 @@ type said struct {
 }
 
 // ofMessage is how the CLI counts for one message.
-var ofMessage = tally.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", IsWithin: true}
+var ofMessage = keyproxy.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", IsWithin: true}
 
 // isSaid reports whether the message is one of a user or of the model.
 func (m said) isSaid() bool { return m.Type == "user" || m.Type == "gemini" }
@@ -32,7 +33,7 @@ func (m said) text() string { return transcripts.TextOf(m.Content) }
 func used(path string, from int64) ([]state.Usage, error) {
 	return transcripts.Usage(path, from, func(line []byte) (string, state.Usage, bool) {
 		var m said
-		if json.Unmarshal(line, &m, tally.Loose) != nil || !m.isSaid() {
+		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || !m.isSaid() {
 			return "", state.Usage{}, false
 		}
 		return m.ID, ofMessage.Usage(m.Tokens, m.Model), true
@@ -45,7 +46,7 @@ func finalText(path string, from int64) string {
 	before, now, last := "", "", ""
 	err := transcripts.Read(path, from, -1, func(_ int64, line []byte, truncated bool) error {
 		var m said
-		if truncated || json.Unmarshal(line, &m, tally.Loose) != nil || !m.isSaid() {
+		if truncated || json.Unmarshal(line, &m, jsonstrict.Loose) != nil || !m.isSaid() {
 			return nil
 		}
 		if m.ID != last {

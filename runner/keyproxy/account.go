@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 	"golang.org/x/sync/semaphore"
 )
@@ -39,7 +38,7 @@ type Account struct {
 // counts are what the answers of an account used.
 type counts struct {
 	mu    sync.Mutex           // guards what follows, and the answers
-	sums  tally.Sums           // of the answers that are over
+	sums  Sums                 // of the answers that are over
 	open  map[*answer]struct{} // the others
 	blind bool                 // there was an answer that could not be read
 	last  map[string]counted   // of each model the newest answer that was counted
@@ -102,10 +101,10 @@ func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
 		for {
 			select {
 			case <-a.news:
-				tell(tally.Usage(a.Used()))
+				tell(Usage(a.Used()))
 			case <-over:
 				if len(a.news) > 0 {
-					tell(tally.Usage(a.Used()))
+					tell(Usage(a.Used()))
 				}
 				return
 			}
@@ -129,7 +128,7 @@ func (a *Account) Metered() []state.Usage {
 
 // Used returns what was counted so far, in order of the models' names; nothing when
 // it could not be counted.
-func (a *Account) Used() []tally.Sum {
+func (a *Account) Used() []Sum {
 	if a == nil {
 		return nil
 	}
@@ -143,7 +142,7 @@ func (a *Account) Used() []tally.Sum {
 
 // AtLeast returns what was counted so far, also when there were answers that could not
 // be counted: the invocation used this much or more.
-func (a *Account) AtLeast() []tally.Sum {
+func (a *Account) AtLeast() []Sum {
 	if a == nil {
 		return nil
 	}
@@ -153,18 +152,18 @@ func (a *Account) AtLeast() []tally.Sum {
 }
 
 // settled returns what was counted of the answers that are over.
-func (a *Account) settled() []tally.Sum {
+func (a *Account) settled() []Sum {
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
-	return a.counts.sums.With(func(func(*tally.Message) bool) {})
+	return a.counts.sums.With(func(func(*Message) bool) {})
 }
 
 // IsSpent reports whether a request was refused because the budget is used up.
 func (a *Account) IsSpent() bool { return a != nil && a.isSpent.Load() }
 
 // counted returns what was counted so far. The caller holds mu.
-func (c *counts) counted() []tally.Sum {
-	return c.sums.With(func(yield func(*tally.Message) bool) {
+func (c *counts) counted() []Sum {
+	return c.sums.With(func(yield func(*Message) bool) {
 		for open := range c.open {
 			if m := open.counter.Message(); m != nil && !yield(m) {
 				return

@@ -12,7 +12,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -28,8 +27,8 @@ const (
 	ends     = `data: {"type":"message_stop"}` + "\n\n"
 )
 
-func used(model string, output, guess int64) []tally.Sum {
-	return []tally.Sum{{Usage: state.Usage{Model: model, Input: 1000, Output: output, CacheWrite: 20, CacheRead: 300}, Guess: guess}}
+func used(model string, output, guess int64) []Sum {
+	return []Sum{{Usage: state.Usage{Model: model, Input: 1000, Output: output, CacheWrite: 20, CacheRead: 300}, Guess: guess}}
 }
 
 // TestAnswersAreCounted: what an answer began with, and its output so far, also when
@@ -42,7 +41,7 @@ func TestAnswersAreCounted(t *testing.T) {
 	const sse, json = "text/event-stream; charset=utf-8", "application/json"
 	for name, c := range map[string]struct {
 		kind, body string
-		want       []tally.Sum
+		want       []Sum
 	}{
 		"whole stream":      {sse, begins("sonnet") + long + fmt.Sprintf(countsTo, 5) + fmt.Sprintf(countsTo, 9) + ends, used("sonnet", 9, 0)},
 		"cut at once":       {sse, begins("sonnet"), used("sonnet", 1, 0)},
@@ -54,7 +53,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"no stream":         {json, whole, used("sonnet", 9, 0)},
 		"half of no stream": {json, whole[:100], nil},
 		"no message":        {json, `{"usage":{"input_tokens":7}}`, nil},
-		"too long":          {json, `{"x":"` + strings.Repeat("x", longestPart) + `",` + whole[1:], []tally.Sum{{Usage: state.Usage{Input: 1, Output: mostByItself}, Guess: mostByItself, Asked: 1}}},
+		"too long":          {json, `{"x":"` + strings.Repeat("x", longestPart) + `",` + whole[1:], []Sum{{Usage: state.Usage{Input: 1, Output: mostByItself}, Guess: mostByItself, Asked: 1}}},
 		"no JSON":           {json, "\x00\xff{", nil},
 		"packed":            {sse, begins("sonnet"), nil},
 	} {
@@ -87,7 +86,7 @@ func TestAnswersAreCounted(t *testing.T) {
 }
 
 // none makes no difference between an empty list and none.
-func none(list []tally.Sum) string { return fmt.Sprintf("%+v", append([]tally.Sum{}, list...)) }
+func none(list []Sum) string { return fmt.Sprintf("%+v", append([]Sum{}, list...)) }
 
 // of sends a request on the path of an account, with its credential.
 func of(a *Account) func(*http.Request) {
@@ -176,8 +175,10 @@ func TestAccountsAreApart(t *testing.T) {
 	}
 	for i, a := range []*Account{one, two} {
 		n := []int64{20, 10}[i]
-		want := []tally.Sum{{Usage: state.Usage{Model: "sonnet", Input: n * 1000, Output: n * 9, CacheWrite: n * 20, CacheRead: n * 300}}}
-		assert.Check(t, is.DeepEqual(a.Used(), want), "account %d", i)
+		want := []Sum{{Usage: state.Usage{Model: "sonnet", Input: n * 1000, Output: n * 9, CacheWrite: n * 20, CacheRead: n * 300}}}
+		if diff := cmp.Diff(want, a.Used()); diff != "" {
+			t.Errorf("account %d (-want +got):\n%s", i, diff)
+		}
 	}
 }
 

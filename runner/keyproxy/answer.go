@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 const (
@@ -104,7 +102,7 @@ func (w *answer) end() {
 	m := w.counter.Message()
 	switch {
 	case w.isLong, w.account.life.Err() != nil: // the latter is why it has ended
-		m = tally.Unended(m, w.asked.most)
+		m = Unended(m, w.asked.most)
 	case m != nil:
 		price, _ := w.account.proxy.price(m.Usage.Model)
 		m.Usage.Surcharge = m.Usage.Surcharge.Plus(price.Surcharge(m.Usage))

@@ -3,8 +3,6 @@ package keyproxy
 import (
 	"io"
 	"net/http"
-
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // API is what the proxy knows of the API of one vendor. Its methods may be called by many
@@ -86,7 +84,7 @@ type Counter interface {
 	Whole(data []byte)
 	// Message returns what was counted so far; nil before the answer has begun. An answer
 	// of which it knows nothing yet (IsBlind) is read to its end even if the client leaves.
-	Message() *tally.Message
+	Message() *Message
 }
 
 // Vendor is an API that the proxy forwards to.

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -53,7 +52,7 @@ func (a *Account) checkPrice(model string) error {
 }
 
 // cost is what sums cost. What a model costs whose price is not known is not in it.
-func (p *Proxy) cost(sums []tally.Sum) (usd state.USD) {
+func (p *Proxy) cost(sums []Sum) (usd state.USD) {
 	for _, sum := range sums {
 		if price, ok := p.price(sum.Model); ok {
 			usd = usd.Plus(price.Of(sum.Usage))

@@ -15,7 +15,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -112,7 +111,7 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 		})
 		a.closeAfter(0)
 		all.Wait()
-		want := []tally.Sum{{Usage: state.Usage{Model: "sonnet", Input: c.most * int64(c.paid), Output: mostByItself * int64(c.paid)}}}
+		want := []Sum{{Usage: state.Usage{Model: "sonnet", Input: c.most * int64(c.paid), Output: mostByItself * int64(c.paid)}}}
 		want[0].Asked, want[0].Guess = want[0].Input, want[0].Output
 		if diff := cmp.Diff(want, a.AtLeast()); diff != "" || len(got.all()) != c.paid {
 			t.Errorf("%s: the API got %d, want %d; what it costs at most (-want +got):\n%s", name, len(got.all()), c.paid, diff)

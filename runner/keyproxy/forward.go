@@ -15,7 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -135,7 +134,7 @@ func (e *exchange) settle() {
 	if a := e.account; !e.isAnswered && a.life.Err() != nil {
 		a.counts.mu.Lock()
 		defer a.counts.mu.Unlock()
-		a.counts.sums = a.counts.sums.Add(tally.Unended(nil, e.most))
+		a.counts.sums = a.counts.sums.Add(Unended(nil, e.most))
 	}
 }
 

@@ -6,7 +6,8 @@
 // It knows HTTP; what is particular to a vendor comes from the package of its agent CLI, by
 // the interface API. It holds the body of a request until it has been forwarded. In answers
 // it counts the tokens as they pass, for the invocation that asked. When these have used up
-// what Allow says, it forwards nothing more that costs money.
+// what Allow says, it forwards nothing more that costs money. The counting (Message, Sums, Layout) is also for what an agent
+// CLI prints: it counts a message that never ends, too, by what it began with and its output so far.
 package keyproxy
 
 import (

@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/raymond-action/raymond-action/runner/tally"
 )
 
 // Fields are the fields of a vendor's requests that say what an answer may cost, by the names that
@@ -167,7 +165,7 @@ func isImage(v jsontext.Value) bool {
 }
 
 // number is a number of a request, which some APIs take as a string too; 0 for any other value.
-func number(v jsontext.Value) int64 { return tally.Count(bytes.Trim(v, `"`)) }
+func number(v jsontext.Value) int64 { return Count(bytes.Trim(v, `"`)) }
 
 // text is a string of a request; "" for any other value.
 func text(v jsontext.Value) string {

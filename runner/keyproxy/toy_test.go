@@ -10,7 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -66,9 +65,9 @@ func (toyAPI) Problem(status int, message string) any {
 }
 
 // toyCounter counts as the Messages API does, in as far as the tests of the proxy need it.
-type toyCounter struct{ message *tally.Message }
+type toyCounter struct{ message *Message }
 
-func (c *toyCounter) Message() *tally.Message { return c.message }
+func (c *toyCounter) Message() *Message { return c.message }
 
 // toyPiece is an event of a stream, or an answer that is none.
 type toyPiece struct {
@@ -78,12 +77,12 @@ type toyPiece struct {
 }
 
 func (p toyPiece) usage() state.Usage {
-	u := tally.Layout{
+	u := Layout{
 		Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
 		CacheWrite: "cache_creation_input_tokens", CacheRead: "cache_read_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
 	}.Usage(jsontext.Value(p.Usage), p.Model)
-	u.Surcharge = state.USD(tally.In(jsontext.Value(p.Usage), "server_tool_use", "web_search_requests")) * state.Dollar / 100
-	u.HasFees = tally.HasFees(jsontext.Value(p.Usage), "web_search_requests")
+	u.Surcharge = state.USD(In(jsontext.Value(p.Usage), "server_tool_use", "web_search_requests")) * state.Dollar / 100
+	u.HasFees = HasFees(jsontext.Value(p.Usage), "web_search_requests")
 	return u
 }
 
@@ -96,7 +95,7 @@ func (c *toyCounter) Event(data []byte) {
 	var p toyPiece
 	switch _ = json.Unmarshal(data, &p); {
 	case p.Message != nil && c.message == nil:
-		c.message = tally.New("", p.Message.usage(), false)
+		c.message = NewMessage("", p.Message.usage(), false)
 	case p.Usage != nil && c.message != nil:
 		c.message.Took(p.usage())
 	}
@@ -105,7 +104,7 @@ func (c *toyCounter) Event(data []byte) {
 func (c *toyCounter) Whole(data []byte) {
 	var p toyPiece
 	if json.Unmarshal(data, &p) == nil && p.Type == "message" {
-		c.message = tally.New("", p.usage(), true)
+		c.message = NewMessage("", p.usage(), true)
 	}
 }
 

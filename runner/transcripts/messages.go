@@ -12,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/tally"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -126,14 +126,14 @@ func Moment(text string) time.Time {
 // TextOf returns a text, or the texts of a list of parts, but for what a model only thought.
 func TextOf(content jsontext.Value) string {
 	var text string
-	if json.Unmarshal(content, &text, tally.Loose) == nil {
+	if json.Unmarshal(content, &text, jsonstrict.Loose) == nil {
 		return text
 	}
 	var parts []struct {
 		Text      string `json:"text"`
 		IsThought bool   `json:"thought"`
 	}
-	_ = json.Unmarshal(content, &parts, tally.Loose) // there is no text then
+	_ = json.Unmarshal(content, &parts, jsonstrict.Loose) // there is no text then
 	for _, p := range parts {
 		if !p.IsThought {
 			text += p.Text
@@ -166,7 +166,7 @@ func Usage(path string, from int64, told func(line []byte) (id string, u state.U
 		messages[id] = u
 		return nil
 	})
-	return tally.ByModel(maps.Values(messages)), err
+	return state.ByModel(maps.Values(messages)), err
 }
 
 // head returns a reader for the whole lines within the first length bytes of a transcript, of all when length < 0, and how many

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/raymond-action/raymond-action/runner/tally"
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -42,13 +42,13 @@ func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 // Telling returns what says most of the input of a tool: a text, the first of the fields that is one and not empty, or all
 // of the JSON; "" for an input that says nothing.
 func Telling(input jsontext.Value, names []string) (text string) {
-	if json.Unmarshal(input, &text, tally.Loose) == nil { // also null
+	if json.Unmarshal(input, &text, jsonstrict.Loose) == nil { // also null
 		return text
 	}
 	var fields map[string]jsontext.Value
-	_ = json.Unmarshal(input, &fields, tally.Loose) // it has none then
+	_ = json.Unmarshal(input, &fields, jsonstrict.Loose) // it has none then
 	for _, name := range names {
-		if json.Unmarshal(fields[name], &text, tally.Loose) == nil && text != "" {
+		if json.Unmarshal(fields[name], &text, jsonstrict.Loose) == nil && text != "" {
 			return text
 		}
 	}

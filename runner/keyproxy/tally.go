@@ -1,8 +1,4 @@
-// Package tally counts the tokens of the model's messages as their pieces go by,
-// also of a message that never ends: what it began with (input, cache) and its
-// output so far. It knows no vendor: what a piece says is read by the package of the
-// agent CLI that the piece is for.
-package tally
+package keyproxy
 
 import (
 	"bytes"
@@ -17,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -29,9 +26,9 @@ type Message struct {
 	counted bool  // the API has told the tokens of its output so far
 }
 
-// New returns a message that has begun, with what the API says of its tokens. One that
+// NewMessage returns a message that has begun, with what the API says of its tokens. One that
 // is counted has ended, or its output so far is in the count: it is not estimated.
-func New(id string, u state.Usage, counted bool) *Message {
+func NewMessage(id string, u state.Usage, counted bool) *Message {
 	return &Message{ID: id, Usage: u, counted: counted}
 }
 
@@ -159,7 +156,7 @@ func (l Layout) Usage(record jsontext.Value, model string) state.Usage {
 func In(record jsontext.Value, names ...string) int64 {
 	for _, name := range names {
 		var all map[string]jsontext.Value
-		if json.Unmarshal(record, &all, Loose) != nil {
+		if json.Unmarshal(record, &all, jsonstrict.Loose) != nil {
 			return 0
 		}
 		record = all[name]
@@ -175,7 +172,7 @@ var ofFees = sync.OnceValue(func() *regexp.Regexp {
 // HasFees reports whether a part of a record of usage counts something that is no token, as the
 // calls of a tool, other than what is named.
 func HasFees(usage jsontext.Value, known ...string) bool {
-	d := jsontext.NewDecoder(bytes.NewReader(usage), Loose)
+	d := jsontext.NewDecoder(bytes.NewReader(usage), jsonstrict.Loose)
 	for {
 		t, err := d.ReadToken()
 		if err != nil {
@@ -187,9 +184,6 @@ func HasFees(usage jsontext.Value, known ...string) bool {
 		}
 	}
 }
-
-// Loose reads objects whatever else is in them.
-var Loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Sums are what was counted, by model. The zero value is empty; Add makes it.
 type Sums map[string]Sum
@@ -244,18 +238,6 @@ func Usage(list []Sum) []state.Usage {
 		out = append(out, s.Usage)
 	}
 	return out
-}
-
-// ByModel returns the sums of counts, one element a model, in order of their names. A model of
-// which nothing was counted has none.
-func ByModel(list iter.Seq[state.Usage]) []state.Usage {
-	models := map[string]state.Usage{}
-	for u := range list {
-		if sum := models[u.Model]; u != (state.Usage{Model: u.Model}) {
-			models[u.Model] = u.Plus(sum)
-		}
-	}
-	return slices.SortedFunc(maps.Values(models), func(a, b state.Usage) int { return strings.Compare(a.Model, b.Model) })
 }
 
 // Beyond returns what was counted beyond the tokens that a CLI has told, model by model.
