@@ -15,11 +15,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/gemini"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/runner/pinned"
 )
 
-// Installer installs an agent CLI.
-type Installer = program.Installer
+// Installer installs an agent CLI, and Pin is the version of one that is tested.
+type (
+	Installer = program.Installer
+	Pin       = program.Pin
+)
 
 // Config is what the agent CLIs of a run are given. By backend means by one of
 // protocol.Backends.
@@ -61,7 +63,7 @@ var folderVars = map[string]string{
 // CLI is what is known of an agent CLI before a run.
 type CLI struct {
 	Abilities runner.Abilities
-	Pin       *pinned.CLI  // nil for what can't be installed
+	Pin       *Pin         // nil for what can't be installed
 	API       keyproxy.API // that it asks; nil for none that is known
 	words     string       // of its transcripts, without which it can't read them
 	make      func(Config) (cli, runner.Transcripts)
@@ -69,9 +71,9 @@ type CLI struct {
 
 // All are all agent CLIs, the default one first.
 var All = []CLI{
-	{claude.Abilities(), &pinned.Claude, claude.API{}, claude.Words, newClaude},
-	{codex.Abilities(), &pinned.Codex, codex.API{}, codex.Words, newCodex},
-	{gemini.Abilities(), &pinned.Gemini, gemini.API{}, gemini.Words, newGemini},
+	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Words, newClaude},
+	{codex.Abilities(), &codex.Pin, codex.API{}, codex.Words, newCodex},
+	{gemini.Abilities(), &gemini.Pin, gemini.API{}, gemini.Words, newGemini},
 	{command.Abilities(), nil, nil, "", newCommand},
 }
 
@@ -91,7 +93,7 @@ type cli interface {
 }
 
 // cli is what the CLIs that can be installed have in common.
-func (c Config) cli(backend string, pin pinned.CLI) program.CLI {
+func (c Config) cli(backend string, pin Pin) program.CLI {
 	return program.CLI{
 		Path: c.Paths[backend], Installer: c.Installers[backend], Tested: pin.Version(),
 		Env: c.Environ(backend), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
@@ -99,17 +101,17 @@ func (c Config) cli(backend string, pin pinned.CLI) program.CLI {
 }
 
 func newClaude(c Config) (cli, runner.Transcripts) {
-	b := &claude.Backend{CLI: c.cli(protocol.BackendClaude, pinned.Claude), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
+	b := &claude.Backend{CLI: c.cli(protocol.BackendClaude, claude.Pin), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
 	return b, b.Kept()
 }
 
 func newCodex(c Config) (cli, runner.Transcripts) {
-	b := &codex.Backend{CLI: c.cli(protocol.BackendCodex, pinned.Codex)}
+	b := &codex.Backend{CLI: c.cli(protocol.BackendCodex, codex.Pin)}
 	return b, b.Kept()
 }
 
 func newGemini(c Config) (cli, runner.Transcripts) {
-	b := &gemini.Backend{CLI: c.cli(protocol.BackendGemini, pinned.Gemini)}
+	b := &gemini.Backend{CLI: c.cli(protocol.BackendGemini, gemini.Pin)}
 	return b, b.Kept()
 }
 

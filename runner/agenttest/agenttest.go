@@ -20,7 +20,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/runner/pinned"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // Asked is one request of a CLI for the model's next message.
@@ -153,8 +153,8 @@ func Marshalled(v any) []byte {
 
 // Vendor is an agent CLI with an API of its own, for tests that run with each.
 type Vendor struct {
-	Name string     // one of protocol.Backends
-	Pin  pinned.CLI // of which the real CLI is installed
+	Name string      // one of protocol.Backends
+	Pin  program.Pin // of which the real CLI is installed
 	// Find, where it is not nil, makes ready what the CLI needs, and returns the path of one that is not installed, or "".
 	Find func(t testing.TB) string
 	// Serve starts an API that asks m, until the test ends, and returns its URL.
@@ -176,7 +176,7 @@ func (v Vendor) Install(t testing.TB) string {
 		}
 	}
 	cli := installtest.CLI{
-		Name: v.Name, Package: v.Pin.Package, Pinned: v.Pin.Version(), Files: v.Pin.Files, Dir: "runner/pinned/" + v.Name, Var: "RAYMOND_TEST_" + strings.ToUpper(v.Name),
+		Name: v.Name, Package: v.Pin.Package, Pinned: v.Pin.Version(), Files: v.Pin.Files, Dir: "runner/" + v.Name + "/npm", Var: "RAYMOND_TEST_" + strings.ToUpper(v.Name),
 	}
 	path, err := v.Pin.Binary(cli.Install(t))
 	assert.NilError(t, err)

@@ -1,12 +1,24 @@
 package claude
 
 import (
+	"embed"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 const title = "Claude Code"
+
+//go:embed npm
+var npm embed.FS
+
+// Pin is the pinned Claude Code. Its program needs no Node.
+var Pin = program.Pin{
+	Title: title, Package: "@anthropic-ai/claude-code", Files: program.NPM(npm),
+	Program: "node_modules/@anthropic-ai/claude-code-*/claude*", Folder: "raymond-claude-code",
+}
 
 // Abilities is what the CLI can do.
 func Abilities() runner.Abilities {

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"embed"
 	"errors"
 	"io/fs"
 	"os"
@@ -20,6 +21,15 @@ import (
 )
 
 const title = "Codex"
+
+//go:embed npm
+var npm embed.FS
+
+// Pin is the pinned Codex CLI. Its program needs no Node; beside it there are others that begin like it.
+var Pin = program.Pin{
+	Title: title, Package: "@openai/codex", Files: program.NPM(npm),
+	Program: "node_modules/@openai/codex-*/vendor/*/bin/" + program.OnSystem("codex.exe", "codex"), Folder: "raymond-codex",
+}
 
 // Abilities is what the CLI can do.
 func Abilities() runner.Abilities {

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -26,6 +27,16 @@ type Backend struct {
 }
 
 const title = "Gemini CLI"
+
+//go:embed npm
+var npm embed.FS
+
+// Pin is the pinned Gemini CLI. Its program is a script for Node 20 or later, on PATH, which Windows
+// can't run as a program.
+var Pin = program.Pin{
+	Title: title, Package: "@google/gemini-cli", Files: program.NPM(npm), Folder: "raymond-gemini-cli",
+	Program: program.OnSystem("node_modules/.bin/gemini.cmd", "node_modules/@google/gemini-cli/bundle/gemini.js"),
+}
 
 // Abilities is what the CLI can do.
 func Abilities() runner.Abilities {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
-	"github.com/raymond-action/raymond-action/runner/pinned"
+	"github.com/raymond-action/raymond-action/runner/gemini"
 )
 
 // node is the folder of the pinned Node, which the CLI is a script for; "" before it is installed.
@@ -16,7 +16,7 @@ var node atomic.Value
 
 // Vendor is the Gemini CLI, with the pinned Node on PATH.
 var Vendor = agenttest.Vendor{
-	Name: "gemini", Pin: pinned.Gemini, Serve: serve,
+	Name: "gemini", Pin: gemini.Pin, Serve: serve,
 	Find: func(t testing.TB) string {
 		t.Helper()
 		node.Store(filepath.Dir(installtest.Node(t)))

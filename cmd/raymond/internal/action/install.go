@@ -18,12 +18,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner/pinned"
+	clis "github.com/raymond-action/raymond-action/runner/agents"
 )
 
 // installation has npm put an agent CLI into a runner's tool cache where there is none. It implements agents.Installer.
 type installation struct {
-	pin     pinned.CLI
+	pin     clis.Pin
 	input   string   // that names the path of a CLI which need not be installed, for a message
 	cache   string   // the tool cache
 	version string   // "" for the pinned one

@@ -11,10 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/assert"
-	is "gotest.tools/v3/assert/cmp"
-
-	"github.com/raymond-action/raymond-action/runner/pinned"
+	"github.com/raymond-action/raymond-action/runner/claude"
 )
 
 // TestAnotherProgramThanThePinnedIsNotInstalled: a registry, or whoever stands between,
@@ -29,12 +26,12 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 			return
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")
-		version := map[string]any{"name": name, "version": pinned.Claude.Version(), "dist": map[string]string{"tarball": "http://" + r.Host + "/" + name + "/-/x.tgz"}}
-		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": map[string]any{pinned.Claude.Version(): version}})
+		version := map[string]any{"name": name, "version": claude.Pin.Version(), "dist": map[string]string{"tarball": "http://" + r.Host + "/" + name + "/-/x.tgz"}}
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": map[string]any{claude.Pin.Version(): version}})
 	}))
 	defer registry.Close()
 	home := t.TempDir()
-	c := installation{pin: pinned.Claude, isCaged: true, cache: t.TempDir(), env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
+	c := installation{pin: claude.Pin, isCaged: true, cache: t.TempDir(), env: append(os.Environ(), "HOME="+home, "npm_config_userconfig="+filepath.Join(home, "npmrc"),
 		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
 	path, err := c.Install(t.Context(), func(string) {})
 	assert.Check(t, is.ErrorContains(err, "EINTEGRITY"), "installation from a registry with other files: got %q, want an error about their checksums", path)

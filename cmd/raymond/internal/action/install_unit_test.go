@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/runner/pinned"
+	"github.com/raymond-action/raymond-action/runner/claude"
 )
 
 // npm makes a stand-in for npm that runs a script, and returns the installation
@@ -25,7 +25,7 @@ func npm(t *testing.T, script string) installation {
 	bin := t.TempDir()
 	installtest.WriteProgram(t, filepath.Join(bin, "npm"), "#!/bin/bash\n"+script)
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return installation{pin: pinned.Claude, cache: t.TempDir(), env: os.Environ()}
+	return installation{pin: claude.Pin, cache: t.TempDir(), env: os.Environ()}
 }
 
 // TestInstallationIsTold: its begin, its end and how long it took; one that is there
