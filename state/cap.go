@@ -30,17 +30,10 @@ func (c *Cap) left(total USD) USD { return max(0, c.AllowUSD-max(0, total-c.From
 // spent returns what was spent in the 24 hours before the part, and by it.
 func (c *Cap) spent(total USD) USD { return c.BeforeUSD.Plus(max(0, total-c.FromUSD)) }
 
-// whose says which runs share the limit.
-func (c *Cap) whose() string {
-	if c.Which == BudgetPerDay {
-		return "the runs of this workflow file"
-	}
-	return "the runs of this key"
-}
-
 // why says how a run has reached the limit.
 func (c *Cap) why(p *Progress) string {
-	text := fmt.Sprintf("%s: %s have spent $%s of $%s in 24 hours", c.Which, c.whose(), c.spent(p.TotalUSD), c.MaxUSD)
+	whose := map[string]string{BudgetPerKey: "the runs of this key", BudgetPerDay: "the runs of this workflow file"}[c.Which]
+	text := fmt.Sprintf("%s: %s have spent $%s of $%s in 24 hours", c.Which, whose, c.spent(p.TotalUSD), c.MaxUSD)
 	if c.spent(p.TotalUSD) < c.MaxUSD {
 		text += ", and its agents have reached their share of what was left"
 	}

@@ -114,7 +114,8 @@ func (s *Step) Close(c Closing) {
 		p.Continuations++
 	}
 	s.tellLimits()
-	outcome, detail := outcomeOf(p, s.hasResults())
+	brought := func(e Ending) bool { return e.Error == "" } // a result
+	outcome, detail := outcomeOf(p, slices.ContainsFunc(s.run.Ended, brought) || slices.ContainsFunc(s.delta.Ended, brought))
 	done := &RunFinished{
 		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
 		Spent: s.ledger().spent(), InheritedUSD: s.run.InheritedUSD, Unfinished: unfinished(s.Agents()),
@@ -138,7 +139,7 @@ func (s *Step) tellLimits() {
 		s.tell(nil, limits.event(c))
 	}
 	if limits.progress.Status == OverIterations {
-		s.tell(nil, limits.iterationsEvent())
+		s.tell(nil, &Limit{Which: "iterations", Value: float64(limits.begun()), Max: float64(limits.options.MaxIterations)})
 	}
 }
 

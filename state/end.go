@@ -60,10 +60,20 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	a := s.edit(id)
 	x := s.execution(a, st)
 	if st.Kind == protocol.Prompt {
-		a.countUnknown(s.charge(a, o), o.Failure)
-		x.endOutage(o.Failure)
+		// Failed ones don't count as unknown: an agent CLI that dies can't report its cost, and retries limit how
+		// often it may die.
+		if s.charge(a, o) {
+			a.Unknown = 0
+		} else if o.Failure == nil {
+			a.Unknown++
+		}
+		if f := o.Failure; f == nil || f.Class != Service && f.Class != Stopped { // the row of failures of the service is over
+			a.Outage, x.progress().Suspensions = nil, 0
+		}
 	}
-	a.Exec.add(o)
+	a.Exec.Turns += o.Turns
+	a.Exec.AgentCLI = cmp.Or(o.Process.CLI, a.Exec.AgentCLI)
+	a.Exec.addRefusals(o.Refusals)
 	a.Exec.leaveOut(o.Process.Prepared, s.now)
 	x.end(o)
 	x.failUnpriced()
@@ -84,15 +94,6 @@ func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
 	x := s.execution(s.edit(id), st)
 	x.endVerification(v)
 	x.failUnpriced()
-}
-
-// add adds up what the invocations of an execution brought.
-func (e *Exec) add(o Outcome) {
-	e.Turns += o.Turns
-	e.addRefusals(o.Refusals)
-	if o.Process.CLI != "" {
-		e.AgentCLI = o.Process.CLI
-	}
 }
 
 // sessionAfter returns the conversation as it is after an invocation of it. entry is

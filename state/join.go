@@ -47,7 +47,10 @@ func (s *Step) isDeliverable(a *Agent) bool {
 // of theirs, as far as no join has delivered that yet. Those that have failed end.
 func (s *Step) deliver(id string) {
 	list := []delivery{}
-	costs := s.ledger().byAgent()
+	costs := map[string]USD{}
+	for e := range s.ledger().entries() {
+		costs[e.Agent] = costs[e.Agent].Plus(e.CostUSD)
+	}
 	for _, e := range descendants(s.children(), id) {
 		item := delivery{Agent: e.Agent, Status: "completed", CostUSD: costs[e.Agent]}
 		if e.Error != "" {

@@ -88,15 +88,6 @@ func (o Outcome) hasFees() bool {
 		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees })
 }
 
-// byAgent returns what each agent has cost.
-func (l ledger) byAgent() map[string]USD {
-	costs := map[string]USD{}
-	for e := range l.entries() {
-		costs[e.Agent] = costs[e.Agent].Plus(e.CostUSD)
-	}
-	return costs
-}
-
 // leastOfList is which part of a list price a rate must be at least. The weights of units
 // are not those of every model, but not that far from them: an invocation that reported
 // more tokens than it had used would make what comes after it cheap.
@@ -139,22 +130,16 @@ func (s *Step) charge(a *Agent, o Outcome) bool {
 	entry, delta := s.ledger().entry(a, o), &s.delta
 	delta.Ledger = append(delta.Ledger, entry)
 	delta.Progress.TotalUSD = delta.Progress.TotalUSD.Plus(entry.CostUSD)
-	a.Exec.charge(entry)
-	a.Exec.count(o)
+	e, spent := a.Exec, entry.spent()
+	e.Spent, e.AttemptSpent, e.Models = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent), withShares(e.Models, entry.Models)
+	e.count(o)
 	if limits := s.limits(); limits.nearBudget() && !delta.Progress.Warned {
 		delta.Progress.Warned = true
-		e := about(nil, limits.event(limits.options.own()))
-		e.Exec = a.Exec.Iteration
-		s.record(e)
+		warning := about(nil, limits.event(limits.options.own()))
+		warning.Exec = e.Iteration
+		s.record(warning)
 	}
 	return entry.Kind != Unknown && entry.Unpriced == 0
-}
-
-// charge adds an entry of the ledger to what the execution and its attempt cost.
-func (e *Exec) charge(entry Entry) {
-	spent := entry.spent()
-	e.Spent, e.AttemptSpent = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent)
-	e.Models = withShares(e.Models, entry.Models)
 }
 
 // count adds the tokens that an invocation is known to have used.
@@ -205,18 +190,6 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 		sums[m.Model] = sums[m.Model].Plus(m.CostUSD)
 	}
 	return sums
-}
-
-// countUnknown counts the successful invocations in a row whose cost is not known.
-// Failed ones don't count: an agent CLI that dies can't report its cost, and retries
-// limit how often it may die.
-func (a *Agent) countUnknown(isKnown bool, f *Failure) {
-	switch {
-	case isKnown:
-		a.Unknown = 0
-	case f == nil:
-		a.Unknown++
-	}
 }
 
 // Float returns the amount in dollars, for display.

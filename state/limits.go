@@ -73,11 +73,6 @@ func (l limits) event(c *Cap) *Limit {
 	}
 }
 
-// iterationsEvent tells how many state executions have begun.
-func (l limits) iterationsEvent() *Limit {
-	return &Limit{Which: "iterations", Value: float64(l.begun()), Max: float64(l.options.MaxIterations)}
-}
-
 // checkMove returns the limit that keeps an agent from making a move, and why the agent
 // fails; nil when it may make the move. alive is the number of agents that have not
 // ended, and depth the number of callers that the agent has to return to.

@@ -34,7 +34,10 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	tell(t)
 	if text, ended := a.move(d.Then, s.run.Dir); ended {
 		tell(&AgentFinished{Result: &text})
-		e := a.ending(text)
+		e := Ending{Agent: a.ID, Result: text}
+		if a.Parent != "" { // it may be joined
+			e.Parent, e.N = a.Parent, a.N
+		}
 		if s.part != nil { // the work of a part is brought back, also where nobody works any more
 			e.Dir = a.Dir
 		}
@@ -109,20 +112,14 @@ func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 			a.Status = removed
 			return Text(m.Text), true
 		}
-		a.pop(m.Text)
+		top := a.Stack[len(a.Stack)-1]
+		a.Stack = a.Stack[:len(a.Stack)-1]
+		a.Session, a.Branch, a.Dir = top.Session, top.Branch, top.Dir
+		a.enter(top.State, m.Text)
 		return "", false
 	}
 	a.enter(m.To, m.Input)
 	return "", false
-}
-
-// ending is the end of an agent with a result. One that was forked may be joined.
-func (a *Agent) ending(result Text) Ending {
-	e := Ending{Agent: a.ID, Result: result}
-	if a.Parent != "" {
-		e.Parent, e.N = a.Parent, a.N
-	}
-	return e
 }
 
 // push remembers where the agent returns to.
@@ -137,14 +134,6 @@ func (a *Agent) ReturnsTo() string {
 		return ""
 	}
 	return a.Stack[len(a.Stack)-1].State
-}
-
-// pop returns to the newest caller with a result.
-func (a *Agent) pop(result string) {
-	top := a.Stack[len(a.Stack)-1]
-	a.Stack = a.Stack[:len(a.Stack)-1]
-	a.Session, a.Branch, a.Dir = top.Session, top.Branch, top.Dir
-	a.enter(top.State, result)
 }
 
 // enter makes the agent ready to begin a state, and counts that.

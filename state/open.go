@@ -63,7 +63,10 @@ func (s *Step) Begin() {
 // invocation, failed ones try again, and what kept new states from starting is lifted.
 // lost has, by agent, what the invocations of Run.Lost are known to have used.
 func (s *Step) Resume(lost map[string]Lost) {
-	idle := s.idleTime()
+	idle := time.Duration(0) // for which nobody has driven the run, as far as its last events tell
+	if n := len(s.run.Events); n > 0 {
+		idle = max(0, s.now.Sub(s.run.Events[n-1].Time))
+	}
 	s.open(true)
 	tries := s.triesAgain() || !s.mayEnd()
 	for a := range s.members() {
@@ -118,15 +121,6 @@ func (s *Step) open(resumed bool) {
 		started.RerunOf, started.RerunExec = of.WorkflowID, of.Exec
 	}
 	s.tell(nil, started)
-}
-
-// idleTime is how long nobody has driven the run, as far as its last events tell.
-func (s *Step) idleTime() time.Duration {
-	events := s.run.Events
-	if len(events) == 0 {
-		return 0
-	}
-	return max(0, s.now.Sub(events[len(events)-1].Time))
 }
 
 // leaveOut leaves a time in which nobody drove the run, or an agent CLI was installed, out

@@ -94,11 +94,3 @@ func (x *execution) suspendForService(f *Failure) bool {
 	x.agent.Exec.undoInvocation()
 	return true
 }
-
-// endOutage ends the row of failures of the service when an invocation ended in
-// another way.
-func (x *execution) endOutage(f *Failure) {
-	if f == nil || f.Class != Service && f.Class != Stopped {
-		x.agent.Outage, x.progress().Suspensions = nil, 0
-	}
-}

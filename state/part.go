@@ -44,18 +44,13 @@ func (s *Step) HandOver(job string, most int) {
 		job = slices.Min(slices.Collect(maps.Keys(waiting)))
 	}
 	parts := append(pack(job, waiting[job], most), s.run.Parts.earlier(now)...)
-	parts = uniqueParts(parts)
-	s.delta.Parts = &parts
-}
-
-// uniqueParts leaves out parts of a name that there was before.
-func uniqueParts(parts []Part) []Part {
 	seen := map[string]bool{}
-	return slices.DeleteFunc(parts, func(p Part) bool {
+	parts = slices.DeleteFunc(parts, func(p Part) bool { // of a name that there was before
 		was := seen[p.Name]
 		seen[p.Name] = true
 		return was
 	})
+	s.delta.Parts = &parts
 }
 
 // earlier returns the parts of earlier matrices that a job may still run, or run again.

@@ -24,7 +24,7 @@ func (x *execution) endFailed(o Outcome) {
 		a.Status = Ready
 		x.continueLater(o)
 	case prompt && x.waitForService(&f):
-	case prompt && x.options.allowsRetry(e.Retries, f.Class):
+	case prompt && e.Retries < x.options.MaxRetries && (f.Class == Transient || f.Class == TimedOut || f.Class == Service && x.options.overloadWait() == 0):
 		x.retry(f)
 	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
 		x.awaitVerdict(o)
@@ -77,11 +77,4 @@ func (x *execution) retry(f Failure) {
 	e.undoInvocation()
 	x.agent.pause(x.now, wait)
 	x.tell(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
-}
-
-// allowsRetry reports whether a failed invocation is tried again, and counted, after
-// so many retries.
-func (o *Options) allowsRetry(retries int, c Class) bool {
-	again := c == Transient || c == TimedOut || c == Service && o.overloadWait() == 0
-	return again && retries < o.MaxRetries
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -139,7 +140,9 @@ func (s *Step) newExec(a *Agent, l Launch) *Exec {
 	p := &s.delta.Progress
 	p.Iterations++
 	p.LastBegun = a.N
-	s.markUsed(a.State)
+	if !slices.Contains(s.run.Used, a.State) && !slices.Contains(s.delta.Used, a.State) {
+		s.delta.Used = append(s.delta.Used, a.State) // so that a resume can refuse to continue with a changed one
+	}
 	e := &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
 	if l.Plan.Mode == Resume {
 		e.EntryLen = l.Length

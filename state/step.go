@@ -137,14 +137,6 @@ func (s *Step) limits() limits {
 	return limits{options: s.Options(), progress: &s.delta.Progress, ledger: s.ledger(), inherited: s.run.RerunOf.before()}
 }
 
-// markUsed notes that a state's file has been used, so that a resume can refuse to
-// continue with a changed one.
-func (s *Step) markUsed(file string) {
-	if !slices.Contains(s.run.Used, file) && !slices.Contains(s.delta.Used, file) {
-		s.delta.Used = append(s.delta.Used, file)
-	}
-}
-
 // result is the result of the first agent.
 func (s *Step) result() (Text, bool) {
 	for _, e := range s.delta.Ended {
@@ -153,12 +145,6 @@ func (s *Step) result() (Text, bool) {
 		}
 	}
 	return s.run.Result()
-}
-
-// hasResults reports whether some agents have ended with a result.
-func (s *Step) hasResults() bool {
-	brought := func(e Ending) bool { return e.Error == "" }
-	return slices.ContainsFunc(s.run.Ended, brought) || slices.ContainsFunc(s.delta.Ended, brought)
 }
 
 // isTaken reports whether an agent of this name exists, or is known to have existed.

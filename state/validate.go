@@ -28,51 +28,47 @@ func (c *checker) result() error {
 // Its error is a *FileError that names the first field that is wrong.
 func (r *Run) Validate() error {
 	c := &checker{}
-	v := validation{r, c}
-	v.checkHead()
+	c.want(r.Schema == Schema, "schema", "is %d, want %d", r.Schema, Schema)
+	c.want(r.Files[r.Entry] != "" || !fileName(r.Entry), "files", "lacks the entry %q", r.Entry)
+	for name := range r.Files {
+		c.want(fileName(name), "files", "%q is not a file name", name)
+	}
 	eachField(reflect.ValueOf(r), "", "", c.field)
-	v.checkProgress()
-	seen := map[string]bool{}
-	v.checkEnded(seen)
-	v.checkLiving(seen)
-	v.checkLedger()
+	p, there, sum := &r.Progress, len(r.Agents)+len(r.Ended)+r.Forgotten, USD(0)
+	c.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
+	c.want((p.Status == Completed) == (len(r.Agents) == 0), "progress.status", "is %q with %d agents left", p.Status, len(r.Agents))
+	r.checkAgents(c)
+	for _, e := range r.Ledger {
+		sum = sum.Plus(e.CostUSD)
+	}
+	c.want(sum == p.TotalUSD, "progress.total_usd", "is %s, but the ledger adds up to %s", p.TotalUSD, sum)
 	r.Parts.check(c)
 	return c.result()
 }
 
-// validation checks that the fields of a run fit together.
-type validation struct {
-	run *Run
-	*checker
-}
-
-// checkEnded checks the agents that have ended, and notes their names in seen.
-func (v validation) checkEnded(seen map[string]bool) {
-	for i, e := range v.run.Ended {
+// checkAgents checks the agents that have ended, and those that have not.
+func (r *Run) checkAgents(c *checker) {
+	seen, asked, last := map[string]bool{}, map[int]bool{}, 0
+	for i, e := range r.Ended {
 		at := fmt.Sprintf("ended[%d]", i)
-		v.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
-		v.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
-		v.want(isChild(e.Agent, e.Parent), at+".parent", "%q has not forked it", e.Parent)
+		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
+		c.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
+		c.want(isChild(e.Agent, e.Parent), at+".parent", "%q has not forked it", e.Parent)
 		seen[e.Agent] = true
 	}
-}
-
-// checkLiving checks the agents that have not ended. seen has the names of the others.
-func (v validation) checkLiving(seen map[string]bool) {
-	last, asked := 0, map[int]bool{}
-	for i, a := range v.run.Agents {
+	for i, a := range r.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
-		v.want(a != nil, at, "is missing")
-		if v.err != nil {
+		c.want(a != nil, at, "is missing")
+		if c.err != nil {
 			return
 		}
-		v.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
-		v.want(a.N > last && a.N <= v.run.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, v.run.Progress.Created)
-		v.want(isChild(a.ID, a.Parent), at+".parent", "%q has not forked it", a.Parent)
+		c.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
+		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
+		c.want(isChild(a.ID, a.Parent), at+".parent", "%q has not forked it", a.Parent)
 		seen[a.ID], last = true, a.N
-		a.check(v.checker, at)
+		a.check(c, at)
 		if q := a.asks(); q != nil {
-			v.want(q.Number <= v.run.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, v.run.Progress.Questions)
+			c.want(q.Number <= r.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, r.Progress.Questions)
 			asked[q.Number] = true
 		}
 	}
@@ -81,30 +77,6 @@ func (v validation) checkLiving(seen map[string]bool) {
 // isChild reports whether an agent can have been forked by another one, "" for none. So nobody is an
 // ancestor of itself.
 func isChild(id, parent string) bool { return parent == "" || strings.HasPrefix(id, parent+"_") }
-
-func (v validation) checkHead() {
-	v.want(v.run.Schema == Schema, "schema", "is %d, want %d", v.run.Schema, Schema)
-	v.want(v.run.Files[v.run.Entry] != "" || !fileName(v.run.Entry), "files", "lacks the entry %q", v.run.Entry)
-	for name := range v.run.Files {
-		v.want(fileName(name), "files", "%q is not a file name", name)
-	}
-}
-
-func (v validation) checkProgress() {
-	p := &v.run.Progress
-	there := len(v.run.Agents) + len(v.run.Ended) + v.run.Forgotten
-	v.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
-	v.want((p.Status == Completed) == (len(v.run.Agents) == 0), "progress.status",
-		"is %q with %d agents left", p.Status, len(v.run.Agents))
-}
-
-func (v validation) checkLedger() {
-	sum := USD(0)
-	for _, e := range v.run.Ledger {
-		sum = sum.Plus(e.CostUSD)
-	}
-	v.want(sum == v.run.Progress.TotalUSD, "progress.total_usd", "is %s, but the ledger adds up to %s", v.run.Progress.TotalUSD, sum)
-}
 
 // check checks that the fields of an agent fit together.
 func (a *Agent) check(c *checker, at string) {

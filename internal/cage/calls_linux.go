@@ -22,7 +22,8 @@ type filterOptions struct {
 func filter(o filterOptions) ([]byte, error) {
 	rules := slices.Concat(
 		refused(uint32(unix.ENOSYS), absent...), refused(uint32(unix.EPERM), forbidden...), ofArch(),
-		namespaces(), marks(), sockets(o), others(o),
+		[]rule{on(unix.SYS_SETRLIMIT, when(refuse(uint32(unix.EPERM)), is(0, unix.RLIMIT_RTTIME)))}, // the mark of the cage stays where it is
+		namespaces(), sockets(o), others(o),
 	)
 	return assemble(rules)
 }
@@ -52,12 +53,6 @@ func namespaces() []rule {
 		on(unix.SYS_CLONE, when(denied, hasAny(0, flags))),
 		on(unix.SYS_UNSHARE, when(denied, hasAny(0, flags|unix.CLONE_NEWTIME))),
 	}
-}
-
-// marks keeps the mark of a cage where it is.
-func marks() []rule {
-	denied := refuse(uint32(unix.EPERM))
-	return []rule{on(unix.SYS_SETRLIMIT, when(denied, is(0, unix.RLIMIT_RTTIME)))}
 }
 
 // sockets are refused that could send to a target which no filter sees: a datagram of

@@ -40,7 +40,10 @@ func become(argv []string) {
 	if err == nil {
 		err = os.NewSyscallError("execve", syscall.Exec(plan.Path, argv, os.Environ()))
 	}
-	_ = tellFailure(err)
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	what := err.Error()
+	_, _ = unix.Write(planFD, append(binary.LittleEndian.AppendUint32([]byte{answerFailure}, uint32(errno)), what[:min(len(what), 400)]...))
 	os.Exit(126)
 }
 
@@ -76,14 +79,6 @@ const (
 	answerListener = 'L' // comes with the listener
 	answerFailure  = 'E' // an errno in 4 bytes, and what failed
 )
-
-func tellFailure(err error) error {
-	var errno syscall.Errno
-	errors.As(err, &errno)
-	what := err.Error()
-	_, err = unix.Write(planFD, append(binary.LittleEndian.AppendUint32([]byte{answerFailure}, uint32(errno)), what[:min(len(what), 400)]...))
-	return err
-}
 
 // Failure is why a process didn't get into its cage, or couldn't become the program.
 type Failure struct {

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -86,7 +87,7 @@ func Parse(text string) (List, error) {
 	}
 	var list List
 	for _, word := range words {
-		for _, host := range expand(word) {
+		for _, host := range strings.Fields(cmp.Or(presets[word], word)) {
 			e, err := parseEntry(host)
 			if err != nil {
 				return List{}, fmt.Errorf("%q %w", word, err)
@@ -96,13 +97,6 @@ func Parse(text string) (List, error) {
 		}
 	}
 	return list, nil
-}
-
-func expand(word string) []string {
-	if hosts, ok := presets[word]; ok {
-		return strings.Fields(hosts)
-	}
-	return []string{word}
 }
 
 // A name has labels of letters, digits, "-" and "_", and the last is no number: then it

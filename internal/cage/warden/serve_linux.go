@@ -43,7 +43,7 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 			return
 		}
 		deciding.Go(func() {
-			w.answer(c, w.decide(ctx, c))
+			respond(w.listener, c.id, w.decide(ctx, c)) // whoever was killed needs no answer
 			<-slots
 		})
 	}
@@ -82,10 +82,6 @@ type verdict struct {
 	// goesOn lets the kernel carry out the call as if there were no filter.
 	goesOn bool
 	errno  unix.Errno
-}
-
-func (w *warden) answer(c call, v verdict) {
-	respond(w.listener, c.id, v) // Whoever was killed needs no answer.
 }
 
 func (w *warden) decide(ctx context.Context, c call) verdict {

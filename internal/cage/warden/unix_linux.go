@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,24 +42,16 @@ func (w *warden) checkSocket(fd int) unix.Errno {
 		return errnoOf(err)
 	}
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+	holds := func(folder string) bool { return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/") }
 	switch {
 	case err != nil:
 		return errnoOf(err)
 	case file.Mode&unix.S_IFMT != unix.S_IFSOCK:
 		return unix.ECONNREFUSED
-	case w.isBelowSockets(path) && file.Nlink == 1:
+	case file.Nlink == 1 && slices.ContainsFunc(w.rules.Sockets, holds):
 		return 0
 	}
 	return w.refuse(path, unix.EACCES)
-}
-
-func (w *warden) isBelowSockets(path string) bool {
-	for _, folder := range w.rules.Sockets {
-		if strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/") {
-			return true
-		}
-	}
-	return false
 }
 
 // open opens what a path names for the caller, without any effect on it.
