@@ -24,7 +24,7 @@ func keptOf(env []string) transcripts.Kept {
 	home := homeOf(env)
 	k := transcripts.Kept{
 		Top: home, Folders: "sessions/*/*/*", File: func(id string) string { return "rollout-*-" + id + ".jsonl" },
-		Holds: func(path string, length int64) (bool, error) { return length > 0 && begins(path), nil },
+		Holds: holdsBegin,
 		Named: func(id string) string { return id }, NamesItself: true,
 		Used: used, Told: tell,
 	}
@@ -39,14 +39,12 @@ func keptOf(env []string) transcripts.Kept {
 	return k
 }
 
-// begins reports whether a rollout has its first line, without which it can't be resumed.
-func begins(path string) (ok bool) {
-	err := transcripts.Read(path, 0, -1, func(_ int64, line []byte, truncated bool) error {
+// holdsBegin reports whether a rollout has its first line, without which it can't be resumed.
+func holdsBegin(path string, length int64) (bool, error) {
+	return transcripts.Holds(path, min(length, 1), func(line []byte, truncated bool) bool {
 		var l struct {
 			Type string `json:"type"`
 		}
-		ok = !truncated && json.Unmarshal(line, &l, jsonstrict.Loose) == nil && l.Type == "session_meta"
-		return transcripts.ErrStop
+		return !truncated && json.Unmarshal(line, &l, jsonstrict.Loose) == nil && l.Type == "session_meta"
 	})
-	return ok && err == nil
 }

@@ -73,7 +73,10 @@ func (s *stream) take(r *record) {
 	case "turn.failed":
 		s.sum, s.error = nil, r.Error.Message
 	case "error":
-		s.retry(r.Message)
+		s.Display.Line(program.OneLine(s.Display.Hide(r.Message), 300), "waiting to ask the API again")
+		if status := statusOf(r.Message); status == 401 || status == 403 { // a key does not become valid
+			s.Give(program.Fatal("authentication: the API refused the credentials with status %d", status))
+		}
 	}
 }
 
@@ -146,15 +149,6 @@ func (s *stream) ended(i item) {
 
 // maxRefused is how many uses of tools are kept that were refused, of the stream and of the rollout each.
 const maxRefused = 100
-
-// retry takes an error after which the CLI tries again.
-func (s *stream) retry(words string) {
-	s.Display.Line(program.OneLine(s.Display.Hide(words), 300), "waiting to ask the API again")
-	// A key does not become valid.
-	if status := statusOf(words); status == 401 || status == 403 {
-		s.Give(program.Fatal("authentication: the API refused the credentials with status %d", status))
-	}
-}
 
 // answer says what the invocation brought, once the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {

@@ -34,18 +34,14 @@ var call = sync.OnceValue(func() *regexp.Regexp {
 // open, like files, caches and batches of others, is not for them.
 func (API) Service(r *http.Request) keyproxy.Service {
 	found := call().FindStringSubmatch(r.URL.EscapedPath())
+	isUnreadable := func(form string) bool { return form != "" && form != "json" && form != "sse" } // an answer could not be counted
 	switch {
-	case found == nil || r.Method != http.MethodPost || !isReadable(r.URL.Query()):
+	case found == nil || r.Method != http.MethodPost || slices.ContainsFunc(r.URL.Query()["alt"], isUnreadable):
 		return keyproxy.Refused
 	case found[2] == "countTokens":
 		return keyproxy.Free
 	}
 	return keyproxy.Paid
-}
-
-// isReadable reports whether an answer will have a form in which it can be counted.
-func isReadable(query url.Values) bool {
-	return !slices.ContainsFunc(query["alt"], func(form string) bool { return form != "" && form != "json" && form != "sse" })
 }
 
 // fields are those of a request that say what an answer may cost. The API takes both ways to write them.

@@ -75,8 +75,10 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 func (s *stream) take(r *record) {
 	switch r.Type {
 	case "init":
-		s.answer.model = r.Model
-		s.begin(r.SessionID)
+		s.answer.model, s.answer.session = r.Model, r.SessionID
+		if want := s.Order.Prompt.SessionID; r.SessionID != want && want != "" {
+			s.Give(program.Fatal("session %s was replaced by %.80q", want, r.SessionID))
+		}
 		s.Display.Doing()
 	case "message":
 		if r.Role == "assistant" {
@@ -95,14 +97,6 @@ func (s *stream) take(r *record) {
 	case "result":
 		s.Settle()
 		s.answer.result = r
-	}
-}
-
-// begin compares the conversation that the CLI works in with the one that was asked for.
-func (s *stream) begin(id string) {
-	s.answer.session = id
-	if want := s.Order.Prompt.SessionID; id != want && want != "" {
-		s.Give(program.Fatal("session %s was replaced by %.80q", want, id))
 	}
 }
 
