@@ -4,8 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"gotest.tools/v3/assert"
 )
 
 // TestDocsNameTheVersions that are installed and tested.

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"gotest.tools/v3/assert"
-	is "gotest.tools/v3/assert/cmp"
-
+	"github.com/google/go-cmp/cmp"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
