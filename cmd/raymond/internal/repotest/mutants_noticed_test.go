@@ -1,6 +1,6 @@
 //go:build mutants
 
-package mutanttest
+package repotest
 
 import (
 	"encoding/json"

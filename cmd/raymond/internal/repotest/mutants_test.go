@@ -1,4 +1,4 @@
-package mutanttest
+package repotest
 
 import (
 	"fmt"
