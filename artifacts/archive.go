@@ -6,8 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/google/go-github/v60/github"
-
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
@@ -50,16 +48,19 @@ func NewArchive(c *forge.Client, mask func(secret string)) *Archive {
 // Run returns what is known of a workflow run.
 func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 	var run struct {
-		github.WorkflowRun
-		Path string `json:"path"` // which the library lacks
+		URL            string `json:"html_url"`
+		Event          string
+		Status         string
+		Path           string
+		HeadBranch     string             `json:"head_branch"`
+		HeadRepository struct{ ID int64 } `json:"head_repository"`
 	}
 	if err := a.api.Get(ctx, "read workflow run", fmt.Sprintf("actions/runs/%d", id), &run); err != nil {
 		return RunInfo{}, err
 	}
 	file, _, _ := strings.Cut(run.Path, "@")
 	return RunInfo{
-		ID: id, URL: run.GetHTMLURL(), Event: run.GetEvent(), Status: run.GetStatus(), Path: file,
-		HeadBranch: run.GetHeadBranch(), HeadRepository: run.GetHeadRepository().GetID(),
+		ID: id, URL: run.URL, Event: run.Event, Status: run.Status, Path: file, HeadBranch: run.HeadBranch, HeadRepository: run.HeadRepository.ID,
 	}, nil
 }
 

@@ -7,8 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-
-	"github.com/google/go-github/v60/github"
+	"time"
 
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
@@ -27,19 +26,23 @@ var ErrManyPages = errors.New("the list of artifacts has more pages than are rea
 // ErrManyPages.
 type Pages func(context.Context) ([]Stored, error)
 
-// artifactsPage is a page of artifacts; the library lacks some of its fields.
+// artifactsPage is a page of artifacts.
 type artifactsPage struct {
 	Total     int `json:"total_count"`
 	Artifacts []struct {
-		github.Artifact
-		Digest string `json:"digest"`
-		Run    struct {
-			ID             int64  `json:"id"`
+		ID      int64
+		Name    string
+		Size    int64 `json:"size_in_bytes"`
+		Digest  string
+		Expired bool
+		Created time.Time `json:"created_at"`
+		Run     struct {
+			ID             int64
 			HeadRepository int64  `json:"head_repository_id"`
 			Repository     int64  `json:"repository_id"`
 			HeadBranch     string `json:"head_branch"`
 		} `json:"workflow_run"`
-	} `json:"artifacts"`
+	}
 }
 
 // List returns the artifacts of the given name in all runs, newest first, one page
@@ -90,7 +93,7 @@ func (l *reading) next(ctx context.Context) ([]Stored, error) {
 		if l.pages = 1; size > 0 {
 			l.pages = (page.Total + size - 1) / size
 		}
-		if l.older = l.pages > 1 && page.Artifacts[0].GetID() < page.Artifacts[size-1].GetID(); l.older {
+		if l.older = l.pages > 1 && page.Artifacts[0].ID < page.Artifacts[size-1].ID; l.older {
 			return l.next(ctx)
 		}
 	}
@@ -103,12 +106,12 @@ func (l *reading) next(ctx context.Context) ([]Stored, error) {
 func (l *reading) take(page artifactsPage) []Stored {
 	list := []Stored{}
 	for _, f := range page.Artifacts {
-		if isRepeated := l.last != 0 && f.GetID() >= l.last; isRepeated || l.name != "" && f.GetName() != l.name {
+		if isRepeated := l.last != 0 && f.ID >= l.last; isRepeated || l.name != "" && f.Name != l.name {
 			continue
 		}
 		list = append(list, Stored{
-			Artifact: Artifact{ID: f.GetID(), Name: f.GetName(), Size: f.GetSizeInBytes(), Digest: f.Digest, Created: f.GetCreatedAt().Time},
-			Expired:  f.GetExpired(), RunID: f.Run.ID, HeadBranch: f.Run.HeadBranch,
+			Artifact: Artifact{ID: f.ID, Name: f.Name, Size: f.Size, Digest: f.Digest, Created: f.Created},
+			Expired:  f.Expired, RunID: f.Run.ID, HeadBranch: f.Run.HeadBranch,
 			HeadRepository: f.Run.HeadRepository, Repository: f.Run.Repository,
 		})
 	}

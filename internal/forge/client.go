@@ -83,38 +83,52 @@ func sameHost(address string, base *url.URL) bool {
 	return err == nil && address != "" && u.Host == base.Host && u.Scheme == base.Scheme
 }
 
-// Request is one request of the library's. It is told the owner and the name of the
-// repository as they stand in a path.
-type Request func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error)
-
-// Do makes a request under a policy. The error is an *Error that names op.
-func (c *Client) Do(ctx context.Context, p Policy, op string, ask Request) error {
-	return c.calls.Do(ctx, p, op, func(ctx context.Context, _ *Progress) *Error {
-		return classify(ask(ctx, c.gh, c.owner, c.name))
-	})
+// Request is a request for JSON.
+type Request struct {
+	Op     string // for errors
+	Method string // "" for GET
+	Path   string // below the repository's
+	Body   any    // nil for none
+	To     any    // what the answer is read into; nil for nothing
 }
 
-// Get makes a Steady request for a path below the repository's and reads the JSON
-// of the answer into to.
+// Do makes a request under a policy. last is the number of a list's last page, 0 where the answer tells of none. The error is
+// an *Error that names what was asked for.
+func (c *Client) Do(ctx context.Context, p Policy, q Request) (last int, err error) {
+	q.Path = strings.TrimSuffix("repos/"+c.owner+"/"+c.name+"/"+q.Path, "/")
+	return c.send(ctx, p, q)
+}
+
+// Get makes a Steady request and reads the answer into to.
 func (c *Client) Get(ctx context.Context, op, path string, to any) error {
+	_, err := c.Do(ctx, Steady, Request{Op: op, Path: path, To: to})
+	return err
+}
+
+// send is Do for a path of the API's, or an address at its host.
+func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err error) {
 	unanswered := 0
-	return c.calls.Do(ctx, Steady, op, func(ctx context.Context, _ *Progress) *Error {
-		req, err := c.gh.NewRequest(http.MethodGet, "repos/"+c.owner+"/"+c.name+"/"+path, nil)
+	err = c.calls.Do(ctx, p, q.Op, func(ctx context.Context, _ *Progress) *Error {
+		req, err := c.gh.NewRequest(cmp.Or(q.Method, http.MethodGet), q.Path, q.Body)
 		if err != nil {
 			return Failed(err)
 		}
 		var body bytes.Buffer // the library takes an empty answer for a good one
 		resp, err := c.gh.Do(ctx, req, &body)
-		if err == nil {
-			err = json.Unmarshal(body.Bytes(), to)
+		if err == nil && q.To != nil {
+			err = json.Unmarshal(body.Bytes(), q.To)
 		}
 		e := classify(resp, err)
-		if e != nil && e.Status == 0 {
+		switch {
+		case e == nil:
+			last = resp.LastPage
+		case e.Status == 0 && p == Steady:
 			unanswered++
 			e.Final = c.act && unanswered > 1
 		}
 		return e
 	})
+	return last, err
 }
 
 // ArtifactAddress asks once where the content of an artifact is. Whoever knows the
@@ -131,33 +145,18 @@ func (c *Client) ArtifactAddress(ctx context.Context, id int64) (string, *Error)
 // The token of an app can't ask REST for it, that of the job on GitHub is one, and
 // Gitea has no GraphQL.
 func (c *Client) Login(ctx context.Context) (string, error) {
-	login := ""
+	const op = "ask for the token's account"
 	if c.graphql != "" {
-		err := c.Do(ctx, Once, "ask for the token's account", func(ctx context.Context, gh *github.Client, _, _ string) (resp *github.Response, err error) {
-			login, resp, err = viewer(ctx, gh, c.graphql)
-			return resp, err
-		})
-		if login != "" || IsPassing(err) {
+		var answer struct {
+			Data struct{ Viewer struct{ Login string } }
+		}
+		query := map[string]string{"query": "query{viewer{login}}"}
+		_, err := c.send(ctx, Once, Request{Op: op, Method: http.MethodPost, Path: c.graphql, Body: query, To: &answer})
+		if login := answer.Data.Viewer.Login; login != "" || IsPassing(err) {
 			return login, err
 		}
 	}
-	err := c.Do(ctx, Once, "ask for the token's account", func(ctx context.Context, gh *github.Client, _, _ string) (*github.Response, error) {
-		user, resp, err := gh.Users.Get(ctx, "")
-		login = user.GetLogin()
-		return resp, err
-	})
-	return login, err
-}
-
-// viewer asks GraphQL who is asking.
-func viewer(ctx context.Context, gh *github.Client, address string) (string, *github.Response, error) {
-	req, err := gh.NewRequest(http.MethodPost, address, map[string]string{"query": "query{viewer{login}}"})
-	if err != nil {
-		return "", nil, err
-	}
-	var answer struct {
-		Data struct{ Viewer struct{ Login string } }
-	}
-	resp, err := gh.Do(ctx, req, &answer)
-	return answer.Data.Viewer.Login, resp, err
+	var user struct{ Login string }
+	_, err := c.send(ctx, Once, Request{Op: op, Path: "user", To: &user})
+	return user.Login, err
 }

@@ -20,7 +20,7 @@ import (
 // chooseKey finds the identity of the run. A key that the step was told goes before the
 // one that it would have itself.
 func chooseKey(env Env, e job.Event, in job.Settings) (key string, err error) {
-	key = cmp.Or(toldKey(e, in), in.Key, job.LegKey(job.DefaultKey(env.Getenv, e), in.Matrix))
+	key = cmp.Or(toldKey(e, in), in.Key, job.DefaultKey(env.Getenv, e, in.Matrix))
 	if in.Key == "" && in.Mode == job.ModeRun && in.IsCalled {
 		err = problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
 			"let the caller give one, as by an input of the workflow")

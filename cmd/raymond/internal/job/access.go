@@ -31,9 +31,9 @@ var notFromForks = map[string]bool{"pull_request_target": true, "workflow_run": 
 
 // Rules are what a workflow's author allows beyond the defaults.
 type Rules struct {
-	AllowActors []string // logins of people
-	AllowBots   []string // logins of bots, with or without [bot]; "*" for all
-	AllowEvents []string // names of events
+	AllowActors []string `input:"allow-actors"` // logins of people
+	AllowBots   []string `input:"allow-bots"`   // logins of bots, with or without [bot]; "*" for all
+	AllowEvents []string `input:"allow-events"` // names of events
 }
 
 // Permissions tells what somebody may do in the repository.
@@ -141,7 +141,7 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 		return deny("is a bot, and bots may not start this", "allow-bots")
 	}
 	level, err := "none", error(nil)
-	if actorName().MatchString(who.Login) {
+	if isActor(who.Login) {
 		level, err = ask.Permission(ctx, who.Login)
 	}
 	switch {

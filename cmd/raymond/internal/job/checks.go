@@ -31,24 +31,22 @@ const (
 const maxID = 64
 
 var (
-	// No counted repetitions: they take long to compile, and this is done at each
-	// start of the program.
-	workflowIDs  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9-]*$`) })
-	executions   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s@#\pC]+(#[1-9][0-9]*)?$`) })
-	exactVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`) })
-	variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
-	agentName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`) })
-	actorName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`) })
-	botName      = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
-	})
-	eventName     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z_]*$`) })
-	workflowNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^/\\]+\.ya?ml$`) })
+	// No counted repetitions: they take long to compile.
+	isWorkflowID   = matches(`^[a-z0-9][a-z0-9-]*$`)
+	isExecution    = matches(`^[^\s@#\pC]+(#[1-9][0-9]*)?$`)
+	isExactVersion = matches(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	isVariable     = matches(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	isAgent        = matches(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
+	isActor        = matches(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+	isBotName      = matches(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
+	isEvent        = matches(`^[a-z][a-z_]*$`)
+	isWorkflowName = matches(`^[^/\\]+\.ya?ml$`)
 )
 
-// matches has a pattern decide, which is compiled when it is needed.
-func matches(pattern func() *regexp.Regexp) func(string) bool {
-	return func(v string) bool { return pattern().MatchString(v) }
+// matches has a pattern decide. It is compiled when it is needed, not at each start of the program.
+func matches(pattern string) func(string) bool {
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return func(v string) bool { return compiled().MatchString(v) }
 }
 
 func shorten(s string) string { return text.Shortened(s, maxShown) }
@@ -114,14 +112,14 @@ var (
 		"has blanks, line breaks or other characters in it that no key has", "")
 	isMatrix = that(func(v string) bool { _, ok := matrixDigest(v); return ok }, "want the values of the matrix as JSON", "leave it out: its default is right")
 	isJob    = that(protocol.IsJobName, "want up to 64 letters, digits, _ and -, beginning with a letter or _", "")
-	isExact  = that(matches(exactVersion), "want an exact version such as 2.1.128", "")
+	isExact  = that(isExactVersion, "want an exact version such as 2.1.128", "")
 	isPause  = that(func(v string) bool {
 		d, err := time.ParseDuration(v)
 		return err == nil && d >= time.Second && v[0] != '+'
 	}, "want a duration of 1s at least, such as 90s or 5m", "")
 	areFiles = each(func(f string) bool {
 		base := path.Base(f)
-		return (f == base || f == workflowFolder+base) && workflowNames().MatchString(base)
+		return (f == base || f == workflowFolder+base) && isWorkflowName(base)
 	}, "workflow file", "want names such as nightly.yml")
 )
 
@@ -162,9 +160,9 @@ func isResume(v string) []InputProblem {
 	id, rerun, isRerun := strings.Cut(v, "@")
 	isWord := slices.Contains([]string{ResumeAuto, ResumeNever, ResumeRequire}, id)
 	switch {
-	case len(id) > maxID || !workflowIDs().MatchString(id):
+	case len(id) > maxID || !isWorkflowID(id):
 		return wrong(v, "want auto, never, require or a workflow id", "ids are 1 to 64 of a-z, 0-9 and -")
-	case isRerun && (isWord || len(rerun) > maxKey || !executions().MatchString(rerun)):
+	case isRerun && (isWord || len(rerun) > maxKey || !isExecution(rerun)):
 		return wrong(v, "want a workflow id before the @, and after it the number of a state execution or a state",
 			"ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second")
 	}
@@ -177,7 +175,7 @@ func areVariables(v string) (all []InputProblem) {
 	isOdd := false
 	for _, n := range entries(v) {
 		switch {
-		case !variableName().MatchString(n):
+		case !isVariable(n):
 			isOdd = true
 		case secrets.IsWithheld(n):
 			all = append(all, InputProblem{Value: n, What: "is never passed on to agents or scripts", Hint: "remove it"})

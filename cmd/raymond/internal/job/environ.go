@@ -31,36 +31,34 @@ var windows = strings.Fields(`
 // prefixes are families of names that every program may see.
 var prefixes = []string{"LC_", "RAYMOND_"}
 
+// models are the variables with names of models, which other providers have their own of.
+const models = " ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION" +
+	" ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL"
+
 // provider is a way to models other than the API of the vendor, with the variables
-// that an agent CLI reads for it.
+// that an agent CLI reads for it besides the one that turns it on.
 type provider struct {
 	backend  string // of the CLI
 	when     string // the variable that turns it on
-	names    []string
+	names    string
 	prefixes []string
 }
 
 var providers = []provider{
-	{
-		protocol.BackendClaude, "CLAUDE_CODE_USE_BEDROCK",
-		strings.Fields("CLAUDE_CODE_USE_BEDROCK CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL"), []string{"AWS_"},
-	},
+	{protocol.BackendClaude, "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_SKIP_BEDROCK_AUTH ANTHROPIC_BEDROCK_BASE_URL" + models, []string{"AWS_"}},
 	{
 		protocol.BackendClaude, "CLAUDE_CODE_USE_VERTEX",
-		strings.Fields("CLAUDE_CODE_USE_VERTEX CLAUDE_CODE_SKIP_VERTEX_AUTH CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT"),
+		"CLAUDE_CODE_SKIP_VERTEX_AUTH CLOUD_ML_REGION GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GCLOUD_PROJECT" + models,
 		[]string{"ANTHROPIC_VERTEX_", "VERTEX_REGION_"},
 	},
-	{
-		protocol.BackendClaude, "CLAUDE_CODE_USE_FOUNDRY",
-		strings.Fields("CLAUDE_CODE_USE_FOUNDRY CLAUDE_CODE_SKIP_FOUNDRY_AUTH"), []string{"ANTHROPIC_FOUNDRY_", "AZURE_"},
-	},
-	{protocol.BackendClaude, "ANTHROPIC_BASE_URL", strings.Fields("ANTHROPIC_BASE_URL ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS"), nil},
+	{protocol.BackendClaude, "CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH" + models, []string{"ANTHROPIC_FOUNDRY_", "AZURE_"}},
+	{protocol.BackendClaude, "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN ANTHROPIC_CUSTOM_HEADERS" + models, nil},
 	{
 		protocol.BackendGemini, "GOOGLE_GENAI_USE_VERTEXAI",
-		strings.Fields("GOOGLE_GENAI_USE_VERTEXAI GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_CLOUD_LOCATION GOOGLE_VERTEX_BASE_URL"), nil,
+		"GOOGLE_APPLICATION_CREDENTIALS GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_CLOUD_LOCATION GOOGLE_VERTEX_BASE_URL", nil,
 	},
-	{protocol.BackendGemini, "GOOGLE_GEMINI_BASE_URL", strings.Fields("GOOGLE_GEMINI_BASE_URL"), nil},
-	{protocol.BackendCodex, "OPENAI_BASE_URL", strings.Fields("OPENAI_BASE_URL"), nil},
+	{protocol.BackendGemini, "GOOGLE_GEMINI_BASE_URL", "", nil},
+	{protocol.BackendCodex, "OPENAI_BASE_URL", "", nil},
 }
 
 // HasProvider reports whether an environment turns on a provider for an agent CLI other
@@ -72,7 +70,7 @@ func HasProvider(backend string, environ []string) bool {
 // UsesVertex reports whether an environment has an agent CLI log in with the credentials of Google's cloud.
 func UsesVertex(environ []string) bool {
 	return slices.ContainsFunc(providers, func(p provider) bool {
-		return slices.Contains(p.names, "GOOGLE_APPLICATION_CREDENTIALS") && isOn(runtime.GOOS, environ, p.when)
+		return strings.Contains(p.names, "GOOGLE_APPLICATION_CREDENTIALS") && isOn(runtime.GOOS, environ, p.when)
 	})
 }
 
@@ -81,13 +79,6 @@ var own = map[string][]string{
 	protocol.BackendClaude: {"CLAUDE_CONFIG_DIR"},
 	protocol.BackendCodex:  {"CODEX_HOME"},
 	protocol.BackendGemini: {"GEMINI_CLI_HOME"},
-}
-
-// models are the names of models, which other providers have their own of.
-var models = map[string][]string{
-	protocol.BackendClaude: strings.Fields(`
-		ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION
-		ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL`),
 }
 
 // AgentEnviron is what of an environment an agent CLI may see: the allow list, the
@@ -102,7 +93,7 @@ func agentEnviron(system, backend string, environ, allowed []string) []string {
 	allowed, families := slices.Concat(allowed, own[backend]), prefixes
 	for _, p := range providers {
 		if p.backend == backend && isOn(system, environ, p.when) {
-			allowed = slices.Concat(allowed, p.names, models[backend])
+			allowed = append(append(allowed, p.when), strings.Fields(p.names)...)
 			families = slices.Concat(families, p.prefixes)
 		}
 	}

@@ -4,18 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
-
-// maxPayload is the largest event payload, in bytes: GitHub's own limit.
-const maxPayload = 25 << 20
 
 // What an event's number counts.
 const (
@@ -107,6 +98,9 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	if p == nil && ofPeople[e.Name] {
 		return e, fmt.Errorf("the event %s has no payload; GITHUB_EVENT_PATH names no file", e.Name)
 	}
+	if p == nil {
+		p = &payload{}
+	}
 	e.fill(p, getenv)
 	if server := strings.TrimSuffix(getenv("GITHUB_SERVER_URL"), "/"); server != "" && e.Repository.Name != "" {
 		e.Site = server + "/" + e.Repository.Name + "/"
@@ -121,30 +115,23 @@ func onGitea(getenv func(string) string) bool { return getenv("GITEA_ACTIONS") =
 
 // fill takes what the event needs from its payload and, where the runner knows
 // better, from the environment.
-func (e *Event) fill(p payload, getenv func(string) string) {
-	e.Sender = p.account("sender")
-	for _, who := range []string{"actor", "triggering_actor"} {
-		if a := p.account("workflow_run", who); a.Login != "" && e.Name == "workflow_run" {
+func (e *Event) fill(p *payload, getenv func(string) string) {
+	e.Sender = p.Sender
+	for _, a := range []Account{p.WorkflowRun.Actor, p.WorkflowRun.TriggeringActor} {
+		if a.Login != "" && e.Name == "workflow_run" {
 			e.Others = append(e.Others, a)
 		}
 	}
-	e.Repository.ID = p.id("repository", "id")
-	if e.Repository.Name == "" {
-		e.Repository.Name = p.text("repository", "full_name")
-	}
-	e.Repository.DefaultBranch = p.text("repository", "default_branch")
-	e.Repository.Private = p.private()
+	from := p.Repository
+	e.Repository = Repository{ID: from.ID, Name: cmp.Or(e.Repository.Name, from.FullName), Private: from.Private, DefaultBranch: from.DefaultBranch}
 	e.Subject = p.subject()
 	if e.Name == "workflow_dispatch" {
-		e.Dispatched = p.text("inputs", dispatchInput)
+		e.Dispatched = p.Inputs.Key
 	}
 	e.About = p.remark(e.Name, e.Number)
-	e.Code.Fork, e.Code.Known = p.origin(e.Name)
-	if e.Code.Known && !e.Code.Fork {
-		e.Code.Head = p.text("pull_request", "head", "ref")
-	}
+	e.Code = p.code(e.Name)
 	e.Branch = cmp.Or(
-		getenv("GITHUB_HEAD_REF"), p.text("pull_request", "head", "ref"), getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
+		getenv("GITHUB_HEAD_REF"), p.PullRequest.head().Ref, getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
 }
 
 // UnderAct reports whether act itself runs the job: its artifact service is simpler, and it has no earlier runs.
@@ -166,34 +153,4 @@ func (e *Event) Page(run int64) string {
 		return ""
 	}
 	return e.Site + "actions/runs/" + strconv.FormatInt(run, 10)
-}
-
-// readPayload reads a payload; nil if there is none.
-func readPayload(path string) (payload, error) {
-	if path == "" {
-		return nil, nil
-	}
-	data, err := files.ReadTarget(path, maxPayload)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return decodePayload(data)
-}
-
-func decodePayload(data []byte) (payload, error) {
-	if strings.TrimSpace(string(data)) == "" {
-		return nil, nil
-	}
-	var p payload
-	// Titles that were cut in the middle of a character are no reason to refuse.
-	if err := json.Unmarshal(data, &p, jsontext.AllowInvalidUTF8(true)); err != nil {
-		return nil, err
-	}
-	if p == nil {
-		return nil, errors.New("it is no JSON object")
-	}
-	return p, nil
 }

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
 	"path"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/google/go-github/v60/github"
 
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
@@ -21,17 +23,15 @@ const maxPages = 50
 // the earliest: comments, reviews and comments on lines, the oldest first. It may return
 // some that are older. The token may lack the permission to read reviews; then there are none.
 func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Remark, error) {
-	all, err := pages(func(page int) ([]Remark, int, error) { return g.comments(ctx, number, since, page) })
+	all, err := g.list(ctx, OnIssue, number, since)
 	if err != nil {
 		return nil, err
 	}
-	for _, read := range []func(int) ([]Remark, int, error){
-		func(page int) ([]Remark, int, error) { return g.reviews(ctx, number, page) },
-		func(page int) ([]Remark, int, error) { return g.onLines(ctx, number, since, page) },
-	} {
-		more, err := pages(read)
-		if isNoPull(err) {
-			break
+	for _, kind := range []RemarkKind{Review, OnLine} {
+		more, err := g.list(ctx, kind, number, since)
+		var e *forge.Error
+		if errors.As(err, &e) && (e.Kind == forge.Missing || e.Kind == forge.Denied) {
+			break // there is no such pull request, or the token may not read it
 		}
 		if err != nil {
 			return nil, err
@@ -44,115 +44,67 @@ func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Re
 
 // Comments returns the comments on an issue or a pull request, the oldest first.
 func (g *GitHub) Comments(ctx context.Context, number int) ([]Remark, error) {
-	return pages(func(page int) ([]Remark, int, error) { return g.comments(ctx, number, time.Time{}, page) })
+	return g.list(ctx, OnIssue, number, time.Time{})
 }
 
-// isNoPull reports whether the forge has said that there is no such pull request, or that
-// the token may not read it.
-func isNoPull(err error) bool {
-	var e *forge.Error
-	return errors.As(err, &e) && (e.Kind == forge.Missing || e.Kind == forge.Denied)
+// lists are what to ask for, and how, by what is listed.
+var lists = map[RemarkKind]struct {
+	op, path string
+	query    url.Values
+}{
+	OnIssue: {"list comments", "issues/%d/comments?%s", nil},
+	Review:  {"list reviews", "pulls/%d/reviews?%s", nil},
+	OnLine:  {"list comments on lines", "pulls/%d/comments?%s", url.Values{"sort": {"created"}, "direction": {"asc"}}},
 }
 
-// pages reads a list, page by page.
-func pages(read func(page int) (list []Remark, last int, err error)) (all []Remark, err error) {
+// list reads all that is of a kind, page by page.
+func (g *GitHub) list(ctx context.Context, kind RemarkKind, number int, since time.Time) (all []Remark, err error) {
+	query := url.Values{"per_page": {"100"}}
+	maps.Copy(query, lists[kind].query)
+	if !since.IsZero() {
+		query.Set("since", since.Format(time.RFC3339))
+	}
 	for page, last := 1, 1; page <= min(last, maxPages); page++ {
-		list, n, err := read(page)
+		var found []written
+		query.Set("page", strconv.Itoa(page))
+		n, err := g.api.Do(ctx, forge.Once, forge.Request{Op: lists[kind].op, Path: fmt.Sprintf(lists[kind].path, number, query.Encode()), To: &found})
 		if err != nil {
 			return nil, err
 		}
-		all, last = append(all, list...), max(last, n)
+		for _, w := range found {
+			if kind != Review || w.Submitted != "" {
+				all = append(all, w.remark(kind, number))
+			}
+		}
+		last = max(last, n)
 	}
 	return all, nil
 }
 
-// asking is a request, and what is made of its answer.
-type asking func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error)
-
-// request makes a request, once, of 10 s at most; whether to make it again is the caller's to
-// decide. Its error is a *forge.Error. last is the number of the last page, 0 where the answer tells of none.
-func (g *GitHub) request(ctx context.Context, op string, what asking) (list []Remark, last int, err error) {
-	err = g.api.Do(ctx, forge.Once, op, func(ctx context.Context, gh *github.Client, owner, name string) (resp *github.Response, err error) {
-		if list, resp, err = what(ctx, gh, owner, name); resp != nil {
-			last = resp.LastPage
-		}
-		return resp, err
-	})
-	return list, last, err
-}
-
-func page(n int) github.ListOptions { return github.ListOptions{Page: n, PerPage: 100} }
-
-func (g *GitHub) comments(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
-	options := &github.IssueListCommentsOptions{ListOptions: page(n)}
-	if !since.IsZero() {
-		options.Since = &since
-	}
-	return g.request(ctx, "list comments", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
-		found, resp, err := gh.Issues.ListComments(ctx, owner, name, number, options)
-		for _, c := range found {
-			r := onIssue(c)
-			r.Number = number
-			list = append(list, r)
-		}
-		return list, resp, err
-	})
-}
-
-func (g *GitHub) reviews(ctx context.Context, number, n int) ([]Remark, int, error) {
-	options := page(n)
-	return g.request(ctx, "list reviews", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
-		found, resp, err := gh.PullRequests.ListReviews(ctx, owner, name, number, &options)
-		for _, c := range found {
-			if c.SubmittedAt != nil { // else it is still being written
-				list = append(list, Remark{
-					Kind: Review, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetSubmittedAt().Time,
-				})
-			}
-		}
-		return list, resp, err
-	})
-}
-
-func (g *GitHub) onLines(ctx context.Context, number int, since time.Time, n int) ([]Remark, int, error) {
-	options := &github.PullRequestListCommentsOptions{Sort: "created", Direction: "asc", Since: since, ListOptions: page(n)}
-	return g.request(ctx, "list comments on lines", func(ctx context.Context, gh *github.Client, owner, name string) (list []Remark, resp *github.Response, err error) {
-		found, resp, err := gh.PullRequests.ListComments(ctx, owner, name, number, options)
-		for _, c := range found {
-			list = append(list, Remark{
-				Kind: OnLine, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetCreatedAt().Time,
-				File: c.GetPath(), Line: cmp.Or(c.GetLine(), c.GetOriginalLine()), Hunk: c.GetDiffHunk(),
-			})
-		}
-		return list, resp, err
-	})
-}
-
 // Comment returns a comment on an issue or a pull request, with that one's number.
 func (g *GitHub) Comment(ctx context.Context, id int64) (Remark, error) {
-	return g.one(ctx, "read a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
-		c, resp, err := gh.Issues.GetComment(ctx, owner, name, id)
-		return []Remark{onIssue(c)}, resp, err
-	})
+	return g.one(ctx, forge.Request{Op: "read a comment", Path: fmt.Sprintf("issues/comments/%d", id)})
 }
 
-// one asks for something that is answered with a remark. An answer without one is as good as none.
-func (g *GitHub) one(ctx context.Context, op string, what asking) (Remark, error) {
-	found, _, err := g.request(ctx, op, what)
+// one asks for something that is answered with a comment. An answer without one is as good as none.
+func (g *GitHub) one(ctx context.Context, q forge.Request) (Remark, error) {
+	var w written
+	q.To = &w
+	_, err := g.api.Do(ctx, forge.Once, q)
+	if err == nil && w.ID == 0 {
+		err = &forge.Error{Op: q.Op, Err: errors.New("the API's answer is no comment")}
+	}
 	if err != nil {
 		return Remark{}, err
 	}
-	if found[0].ID == 0 {
-		return Remark{}, &forge.Error{Op: op, Err: errors.New("the API's answer is no comment")}
-	}
-	return found[0], nil
+	number, _ := strconv.Atoi(path.Base(w.IssueURL)) // 0 where the forge does not say
+	return w.remark(OnIssue, number), nil
 }
 
 // Say adds a comment. After an error of kind forge.Unanswered there may be one all the same.
 func (g *GitHub) Say(ctx context.Context, number int, body string) (Remark, error) {
-	r, err := g.one(ctx, "write a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
-		c, resp, err := gh.Issues.CreateComment(ctx, owner, name, number, &github.IssueComment{Body: &body})
-		return []Remark{onIssue(c)}, resp, err
+	r, err := g.one(ctx, forge.Request{
+		Op: "write a comment", Method: http.MethodPost, Path: fmt.Sprintf("issues/%d/comments", number), Body: map[string]string{"body": body},
 	})
 	r.Number = number
 	return r, err
@@ -160,19 +112,15 @@ func (g *GitHub) Say(ctx context.Context, number int, body string) (Remark, erro
 
 // Edit replaces the text of a comment on an issue.
 func (g *GitHub) Edit(ctx context.Context, id int64, body string) error {
-	_, err := g.one(ctx, "edit a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
-		c, resp, err := gh.Issues.EditComment(ctx, owner, name, id, &github.IssueComment{Body: &body})
-		return []Remark{onIssue(c)}, resp, err
+	_, err := g.one(ctx, forge.Request{
+		Op: "edit a comment", Method: http.MethodPatch, Path: fmt.Sprintf("issues/comments/%d", id), Body: map[string]string{"body": body},
 	})
 	return err
 }
 
 // Delete removes a comment on an issue.
 func (g *GitHub) Delete(ctx context.Context, id int64) error {
-	_, _, err := g.request(ctx, "delete a comment", func(ctx context.Context, gh *github.Client, owner, name string) ([]Remark, *github.Response, error) {
-		resp, err := gh.Issues.DeleteComment(ctx, owner, name, id)
-		return nil, resp, err
-	})
+	_, err := g.api.Do(ctx, forge.Once, forge.Request{Op: "delete a comment", Method: http.MethodDelete, Path: fmt.Sprintf("issues/comments/%d", id)})
 	return err
 }
 
@@ -180,18 +128,8 @@ func (g *GitHub) Delete(ctx context.Context, id int64) error {
 func (g *GitHub) Self(ctx context.Context) (string, error) { return g.api.Login(ctx) }
 
 // Author returns who has opened an issue or a pull request.
-func (g *GitHub) Author(ctx context.Context, number int) (who Account, err error) {
-	err = g.api.Do(ctx, forge.Once, "ask who opened an issue", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
-		issue, resp, err := gh.Issues.Get(ctx, owner, name, number)
-		who = account(issue.GetUser())
-		return resp, err
-	})
-	return who, err
-}
-
-func account(u *github.User) Account { return Account{Login: u.GetLogin(), Type: u.GetType()} }
-
-func onIssue(c *github.IssueComment) Remark {
-	number, _ := strconv.Atoi(path.Base(c.GetIssueURL())) // 0 where the forge does not say
-	return Remark{Kind: OnIssue, ID: c.GetID(), Number: number, Author: account(c.GetUser()), Body: c.GetBody(), Created: c.GetCreatedAt().Time}
+func (g *GitHub) Author(ctx context.Context, number int) (Account, error) {
+	var issue struct{ User Account }
+	_, err := g.api.Do(ctx, forge.Once, forge.Request{Op: "ask who opened an issue", Path: fmt.Sprintf("issues/%d", number), To: &issue})
+	return issue.User, err
 }

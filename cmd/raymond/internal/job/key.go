@@ -27,7 +27,7 @@ func WorkflowFile(getenv func(string) string) string {
 	if i := strings.Index(file, "/"+workflowFolder); i >= 0 {
 		return file[i+1:]
 	}
-	if name := getenv("GITHUB_WORKFLOW"); onGitea(getenv) && workflowNames().MatchString(name) {
+	if name := getenv("GITHUB_WORKFLOW"); onGitea(getenv) && isWorkflowName(name) {
 		return workflowPath(getenv, name)
 	}
 	return ""
@@ -43,29 +43,23 @@ func workflowPath(getenv func(string) string, base string) string {
 
 // DefaultKey is the key of a run that was given none: whose it is, by the workflow
 // file and the job, and what it is about, the issue, the pull request, or the
-// branch or tag. The id of a job has no dot. Legs of a matrix have more in their
-// keys: see LegKey.
-func DefaultKey(getenv func(string) string, e Event) string {
-	name := workflowStem(getenv)
+// branch or tag. The id of a job has no dot. That of one leg of a matrix also has the digest
+// of its values, matrix, so that no two legs share a run; "" for no matrix.
+func DefaultKey(getenv func(string) string, e Event, matrix string) string {
+	key := workflowStem(getenv)
 	if job := getenv("GITHUB_JOB"); job != "" {
-		name += "-" + job
+		key += "-" + job
 	}
-	switch {
+	switch ref := getenv("GITHUB_REF_NAME"); {
 	case e.Number != 0:
-		return fmt.Sprintf("%s.%s-%d", name, e.Kind, e.Number)
-	case getenv("GITHUB_REF_NAME") != "":
-		return name + ".ref-" + getenv("GITHUB_REF_NAME")
+		key += fmt.Sprintf(".%s-%d", e.Kind, e.Number)
+	case ref != "":
+		key += ".ref-" + ref
 	}
-	return name
-}
-
-// LegKey is the default key of one leg of a matrix, by the digest of its values,
-// so that no two legs share a run. Without a matrix it is the key itself.
-func LegKey(key, matrix string) string {
-	if matrix == "" {
-		return key
+	if matrix != "" {
+		key += "." + matrix
 	}
-	return key + "." + matrix
+	return key
 }
 
 // matrixDigest is a short digest of the values of a matrix's leg, the same however

@@ -25,7 +25,7 @@ func TestKeysNameWhatARunIsAbout(t *testing.T) {
 		{Event{Subject: Subject{Kind: "issue", Number: 1}}, nil, "workflow.issue-1", ""},
 	} {
 		getenv := env(test.env...)
-		assert.Check(t, is.Equal(DefaultKey(getenv, test.event), test.key), "%q: the key", test.env)
+		assert.Check(t, is.Equal(DefaultKey(getenv, test.event, ""), test.key), "%q: the key", test.env)
 		assert.Check(t, is.Equal(WorkflowFile(getenv), test.file), "%q: the file", test.env)
 	}
 }
@@ -42,10 +42,10 @@ func TestLegsHaveKeysOfTheirOwn(t *testing.T) {
 		return s.Matrix
 	}
 	for _, none := range []string{"", "null", " null\n", "{}"} {
-		assert.Check(t, is.Equal(LegKey("k", digest(none)), "k"), "values %q: the key: want no digest", none)
+		assert.Check(t, is.Equal(DefaultKey(env("GITHUB_WORKFLOW", "k"), Event{}, digest(none)), "k"), "values %q: the key: want no digest", none)
 	}
 	one, same, other := digest(`{"os":"linux","go":"1.25"}`), digest("{\n  \"go\": \"1.25\",\n  \"os\": \"linux\"\n}"), digest(`{"os":"linux","go":"1.24"}`)
-	if one == "" || one != same || one == other || LegKey("k", one) != "k."+one {
+	if one == "" || one != same || one == other || DefaultKey(env("GITHUB_WORKFLOW", "k"), Event{}, one) != "k."+one {
 		t.Errorf("got the digests %q, %q, %q, want the first two alike", one, same, other)
 	}
 	if _, faults := ReadSettings(env("INPUT_WORKFLOW", "wf", "INPUT_MATRIX-VALUES", "os: linux")); len(faults) != 1 || faults[0].Input != "matrix-values" {

@@ -1,112 +1,154 @@
 package job
 
 import (
+	"encoding/json"
+	"errors"
+	"os"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// payload is an event's JSON. Forges differ in what they leave out and in the
-// types of some values, so every value is checked.
-type payload map[string]any
+// maxPayload is the largest event payload, in bytes: GitHub's own limit.
+const maxPayload = 25 << 20
 
-// at returns the value below keys, or nil.
-func (p payload) at(keys ...string) any {
-	var v any = map[string]any(p)
-	for _, k := range keys {
-		object, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = object[k]
+// payload is what is read of an event's JSON. What a forge leaves out, or gives another type than
+// others do, is zero.
+type payload struct {
+	Sender     Account
+	Repository struct {
+		repository
+		Private       *bool
+		DefaultBranch string `json:"default_branch"`
 	}
-	return v
-}
-
-func (p payload) text(keys ...string) string {
-	s, _ := p.at(keys...).(string)
-	return s
-}
-
-// id is a whole number above 0, or 0.
-func (p payload) id(keys ...string) int64 {
-	n, _ := p.at(keys...).(float64)
-	if n < 1 || n > 1<<53 || n != float64(int64(n)) {
-		return 0
+	IsPull bool `json:"is_pull"`
+	Issue  struct {
+		Number      int
+		Title       string
+		PullRequest any `json:"pull_request"`
 	}
-	return int64(n)
-}
-
-// below is the part of the payload below keys.
-func (p payload) below(keys ...string) payload {
-	object, _ := p.at(keys...).(map[string]any)
-	return object
-}
-
-func (p payload) account(keys ...string) Account {
-	who := p.below(keys...)
-	return Account{Login: who.text("login"), Type: who.text("type")}
-}
-
-// private tells whether outsiders can't read the repository; nil if unknown.
-func (p payload) private() *bool {
-	if private, ok := p.at("repository", "private").(bool); ok {
-		return &private
+	PullRequest *pull `json:"pull_request"`
+	WorkflowRun struct {
+		HeadRepository  repository `json:"head_repository"`
+		Actor           Account
+		TriggeringActor Account `json:"triggering_actor"`
+	} `json:"workflow_run"`
+	Comment, Review written
+	Inputs          struct {
+		Key string `json:"raymond-key"`
 	}
-	return nil
+}
+
+type repository struct {
+	ID       int64
+	FullName string `json:"full_name"`
+}
+
+// pull is a pull request.
+type pull struct {
+	Number int
+	Title  string
+	Head   *side
+	Base   side
+}
+
+// side is a branch of a repository.
+type side struct {
+	Ref  string
+	Repo repository
+}
+
+// head is where the code of a pull request comes from, as far as that is known.
+func (p *pull) head() side {
+	if p == nil || p.Head == nil {
+		return side{}
+	}
+	return *p.Head
+}
+
+// isFork reports whether that is another repository: also one that was deleted, or isn't named where it should be.
+func (p *pull) isFork() bool { return p == nil || !isSame(p.head().Repo, p.Base.Repo) }
+
+// readPayload reads a payload; nil if there is none.
+func readPayload(path string) (*payload, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := files.ReadTarget(path, maxPayload)
+	if errors.Is(err, os.ErrNotExist) || err == nil && strings.TrimSpace(string(data)) == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var p *payload
+	err = json.Unmarshal(data, &p)
+	var other *json.UnmarshalTypeError
+	switch {
+	case err != nil && !(errors.As(err, &other) && other.Field != ""): // else the rest has been read
+		return nil, err
+	case p == nil:
+		return nil, errors.New("it is no JSON object")
+	}
+	return p, nil
 }
 
 // subject is the issue or pull request that the event is about.
-func (p payload) subject() Subject {
-	kind, n := p.number()
-	if n == 0 {
+func (p *payload) subject() Subject {
+	s := Subject{Kind: KindIssue, Number: p.Issue.Number, Title: p.Issue.Title}
+	if p.IsPull || p.Issue.PullRequest != nil {
+		s.Kind = KindPullRequest
+	}
+	if pr := p.PullRequest; pr != nil && pr.Number != 0 {
+		s = Subject{Kind: KindPullRequest, Number: pr.Number, Title: pr.Title}
+	}
+	if s.Number <= 0 {
 		return Subject{}
 	}
-	title := p.text("pull_request", "title")
-	if title == "" {
-		title = p.text("issue", "title")
-	}
-	return Subject{Kind: kind, Number: n, Title: text.Before(strings.ToValidUTF8(title, "\uFFFD"), maxTitle)}
+	s.Title = text.Before(s.Title, maxTitle)
+	return s
 }
 
-// number is the issue or pull request that the event is about.
-func (p payload) number() (kind string, n int) {
-	if n := p.id("pull_request", "number"); n != 0 {
-		return KindPullRequest, int(n)
-	}
-	n = int(p.id("issue", "number"))
-	if n == 0 {
-		return "", 0
-	}
-	if isPull, _ := p.at("is_pull").(bool); isPull || p.at("issue", "pull_request") != nil {
-		return KindPullRequest, n
-	}
-	return KindIssue, n
-}
-
-// origin tells whether the code that the event is about comes from another
-// repository, and whether that is known. A head repository that was deleted, or
-// that isn't named where it should be, is another one.
-func (p payload) origin(event string) (fork, known bool) {
+// code tells where the code comes from that the event is about.
+func (p *payload) code(event string) Code {
+	pr, isPull := p.PullRequest, p.PullRequest != nil || strings.HasPrefix(event, "pull_request")
 	switch {
 	case event == "workflow_run":
-		return !sameRepository(p.below("workflow_run", "head_repository"), p.below("repository")), true
-	case p.at("pull_request") != nil || strings.HasPrefix(event, "pull_request"):
-		if p.at("pull_request", "head") == nil && event == "pull_request_comment" {
-			return false, false
-		}
-		return !sameRepository(p.below("pull_request", "head", "repo"), p.below("pull_request", "base", "repo")), true
+		return Code{Known: true, Fork: !isSame(p.WorkflowRun.HeadRepository, p.Repository.repository)}
+	case !isPull:
+		return Code{Known: p.subject().Kind != KindPullRequest && (ofPeople[event] || ofNobody[event])}
+	case event == "pull_request_comment" && (pr == nil || pr.Head == nil):
+		return Code{}
+	case pr.isFork():
+		return Code{Known: true, Fork: true}
 	}
-	kind, _ := p.number()
-	return false, kind != KindPullRequest && (ofPeople[event] || ofNobody[event])
+	return Code{Known: true, Head: pr.head().Ref}
 }
 
-// sameRepository compares two repositories by id, or by name where ids are
-// missing. What can't be compared is not the same.
-func sameRepository(a, b payload) bool {
-	if x, y := a.id("id"), b.id("id"); x != 0 && y != 0 {
-		return x == y
+// isSame compares two repositories by id, or by name where ids are missing. What can't be
+// compared is not the same.
+func isSame(a, b repository) bool {
+	if a.ID != 0 && b.ID != 0 {
+		return a.ID == b.ID
 	}
-	x, y := a.text("full_name"), b.text("full_name")
-	return x != "" && strings.EqualFold(x, y)
+	return a.FullName != "" && strings.EqualFold(a.FullName, b.FullName)
+}
+
+// remark is what the event is about, when that is something that somebody has said. Of
+// what is said elsewhere than on an issue or a pull request there is only the text.
+func (p *payload) remark(event string, number int) Remark {
+	var r Remark
+	switch event {
+	case "issue_comment", "pull_request_comment":
+		r = p.Comment.remark(OnIssue, number)
+	case "pull_request_review_comment":
+		r = p.Comment.remark(OnLine, number)
+	case "pull_request_review":
+		r = p.Review.remark(Review, number)
+	}
+	if r.ID == 0 && r.Body == "" {
+		return Remark{Body: p.Comment.Body}
+	}
+	return r
 }

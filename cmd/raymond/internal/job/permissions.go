@@ -7,13 +7,12 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/google/go-github/v60/github"
-
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
 // GitHub asks the REST API who may do what, and where a pull request is from.
-// Each question takes 10 s at most.
+// It also reads and writes what is said on issues. Each request takes 10 s at most; those about what is said are made once, and
+// whether to make one again is the caller's to decide. Errors of those are *forge.Error.
 type GitHub struct{ api *forge.Client }
 
 // NewGitHub asks through a client, about its repository.
@@ -21,16 +20,12 @@ func NewGitHub(api *forge.Client) *GitHub { return &GitHub{api} }
 
 // Permission implements Permissions.
 func (g *GitHub) Permission(ctx context.Context, login string) (string, error) {
-	var level string
-	err := g.ask(ctx, "ask for a permission", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
-		answer, resp, err := gh.Repositories.GetPermissionLevel(ctx, owner, name, url.PathEscape(login))
-		level = answer.GetPermission()
-		return resp, err
-	})
-	if err == nil && level == "" {
+	var answer struct{ Permission string }
+	err := g.ask(ctx, "ask for a permission", "collaborators/"+url.PathEscape(login)+"/permission", &answer)
+	if err == nil && answer.Permission == "" {
 		err = errors.New("the API names no permission")
 	}
-	return level, err
+	return answer.Permission, err
 }
 
 // FindHead completes an event on a pull request whose payload doesn't tell where
@@ -40,20 +35,12 @@ func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 	if e.Code.Known || e.Kind != KindPullRequest {
 		return nil
 	}
-	var head, base int64
-	var branch string
-	err := g.ask(ctx, fmt.Sprintf("look up pull request %d", e.Number), func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
-		pr, resp, err := gh.PullRequests.Get(ctx, owner, name, e.Number)
-		head, base = pr.GetHead().GetRepo().GetID(), pr.GetBase().GetRepo().GetID()
-		branch = pr.GetHead().GetRef()
-		return resp, err
-	})
-	if err != nil {
+	var pr pull
+	if err := g.ask(ctx, fmt.Sprintf("look up pull request %d", e.Number), fmt.Sprintf("pulls/%d", e.Number), &pr); err != nil {
 		return err
 	}
-	e.Code.Fork, e.Code.Known = head == 0 || head != base, true
-	if !e.Code.Fork {
-		e.Code.Head = branch
+	if e.Code = (Code{Known: true, Fork: pr.isFork()}); !e.Code.Fork {
+		e.Code.Head = pr.head().Ref
 	}
 	return nil
 }
@@ -61,18 +48,14 @@ func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 // Private reports whether the repository is private, for events that don't say.
 // The token needs no permission for it beyond metadata, which each has.
 func (g *GitHub) Private(ctx context.Context) (bool, error) {
-	private := false
-	err := g.ask(ctx, "look up the repository", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
-		repo, resp, err := gh.Repositories.Get(ctx, owner, name)
-		private = repo.GetPrivate()
-		return resp, err
-	})
-	return private, err
+	var repo struct{ Private bool }
+	err := g.ask(ctx, "look up the repository", "", &repo)
+	return repo.Private, err
 }
 
 // ask makes a request, and adds to its error what the token may lack.
-func (g *GitHub) ask(ctx context.Context, op string, request forge.Request) error {
-	err := g.api.Do(ctx, forge.Quick, op, request)
+func (g *GitHub) ask(ctx context.Context, op, path string, to any) error {
+	_, err := g.api.Do(ctx, forge.Quick, forge.Request{Op: op, Path: path, To: to})
 	var e *forge.Error
 	if !errors.As(err, &e) {
 		return err
@@ -96,9 +79,9 @@ const dispatchInput = "raymond-key"
 // Dispatch starts a workflow on a branch or a tag, to continue the run of a key. It makes one request, and never another one, since a second might
 // start the workflow twice.
 func (g *GitHub) Dispatch(ctx context.Context, file, ref, key string) error {
-	event := github.CreateWorkflowDispatchEventRequest{Ref: ref, Inputs: map[string]any{dispatchInput: key}}
-	err := g.api.Do(ctx, forge.Once, "start the workflow again", func(ctx context.Context, gh *github.Client, owner, name string) (*github.Response, error) {
-		return gh.Actions.CreateWorkflowDispatchEventByFileName(ctx, owner, name, file, event)
+	_, err := g.api.Do(ctx, forge.Once, forge.Request{
+		Op: "start the workflow again", Method: http.MethodPost, Path: "actions/workflows/" + file + "/dispatches",
+		Body: map[string]any{"ref": ref, "inputs": map[string]string{dispatchInput: key}},
 	})
 	var told *forge.Error
 	switch {

@@ -1,9 +1,11 @@
 package job
 
 import (
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -66,30 +68,34 @@ func (r *reader) value(name string) string {
 	return v
 }
 
-// list are the entries of an input.
-func (r *reader) list(name string) []string { return entries(r.value(name)) }
-
-func (r *reader) boolean(name string) bool {
-	b, _ := truth(r.value(name))
-	return b
-}
-
-// choice is a truth value, or nil when nothing is written.
-func (r *reader) choice(name string) *bool {
-	if r.value(name) == "" {
-		return nil
+// fill reads the fields of a struct that are tagged with the names of inputs. What they are was checked.
+func (r *reader) fill(to reflect.Value) {
+	for i := range to.NumField() {
+		name, isInput := to.Type().Field(i).Tag.Lookup("input")
+		if !isInput {
+			continue
+		}
+		v := r.value(name)
+		is, _ := truth(v)
+		switch field := to.Field(i).Addr().Interface().(type) {
+		case *string:
+			*field = v
+		case *[]string:
+			*field = entries(v)
+		case *bool:
+			*field = is
+		case **bool:
+			if v != "" {
+				*field = &is
+			}
+		case *int:
+			*field, _ = strconv.Atoi(v)
+		case *time.Duration:
+			*field, _ = time.ParseDuration(v)
+		case *state.USD:
+			*field, _ = state.ParseUSD(v)
+		default:
+			panic("internal error: no input becomes a " + to.Field(i).Type().String())
+		}
 	}
-	b := r.boolean(name)
-	return &b
-}
-
-func (r *reader) number(name string) int {
-	n, _ := strconv.Atoi(r.value(name)) // as it was checked
-	return n
-}
-
-// amount is a number of US dollars, 0 for none.
-func (r *reader) amount(name string) state.USD {
-	usd, _ := state.ParseUSD(r.value(name)) // as it was checked
-	return usd
 }

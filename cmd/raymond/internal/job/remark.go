@@ -35,33 +35,26 @@ type Remark struct {
 // Name tells a remark from all others of the repository.
 func (r Remark) Name() string { return fmt.Sprintf("%s-%d", r.Kind, r.ID) }
 
-// remark is what the event is about, when that is something that somebody has said. Of
-// what is said elsewhere than on an issue or a pull request there is only the text.
-func (p payload) remark(event string, number int) Remark {
-	said, when := p.below("comment"), "created_at"
-	var r Remark
-	switch event {
-	case "issue_comment", "pull_request_comment":
-		r.Kind = OnIssue
-	case "pull_request_review_comment":
-		r.Kind = OnLine
-		r.File, r.Hunk = said.text("path"), said.text("diff_hunk")
-		r.Line = int(cmp.Or(said.id("line"), said.id("original_line")))
-	case "pull_request_review":
-		r.Kind = Review
-		said, when = p.below("review"), "submitted_at"
+// written is a comment or a review, as the API and payloads have it.
+type written struct {
+	ID           int64
+	Body         string
+	Content      string // the text in payloads of Gitea's about reviews
+	User         Account
+	Created      string `json:"created_at"`
+	Submitted    string `json:"submitted_at"` // of reviews; "" for one that is still being written
+	IssueURL     string `json:"issue_url"`
+	Path         string
+	Line         int
+	OriginalLine int    `json:"original_line"`
+	Hunk         string `json:"diff_hunk"`
+}
+
+func (w written) remark(kind RemarkKind, number int) Remark {
+	r := Remark{
+		Kind: kind, ID: w.ID, Number: number, Author: w.User, Body: cmp.Or(w.Body, w.Content),
+		File: w.Path, Line: cmp.Or(w.Line, w.OriginalLine), Hunk: w.Hunk,
 	}
-	r.Body = said.text("body")
-	if r.Kind == "" {
-		return r
-	}
-	r.ID, r.Number, r.Author = said.id("id"), number, said.account("user")
-	r.Body = cmp.Or(r.Body, said.text("content")) // Gitea's reviews
-	if r.ID == 0 && r.Body == "" {
-		return Remark{}
-	}
-	if t, err := time.Parse(time.RFC3339, said.text(when)); err == nil {
-		r.Created = t
-	}
+	r.Created, _ = time.Parse(time.RFC3339, cmp.Or(w.Submitted, w.Created)) // zero for what is no time
 	return r
 }

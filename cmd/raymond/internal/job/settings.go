@@ -2,6 +2,8 @@ package job
 
 import (
 	"path"
+	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,60 +48,64 @@ const (
 )
 
 // Settings are the inputs that are the Action's own; those that are flags of
-// raymond run come from Arguments.
+// raymond run come from Arguments. A field with an input's name is read from that.
 type Settings struct {
-	Mode             string // one of the Mode constants
-	Workflow         string // never empty
-	Replies          string // with ModeSimulate, then never empty
-	WorkingDirectory string // as written; "" for the workspace
-	Input            string // as written: see the function Input
-	Key              string // "": DefaultKey
+	Mode             string `input:"mode"`              // one of the Mode constants
+	Workflow         string `input:"workflow"`          // never empty
+	Replies          string `input:"replies"`           // with ModeSimulate, then never empty
+	WorkingDirectory string `input:"working-directory"` // as written; "" for the workspace
+	Input            string `input:"input"`             // as written: see the function Input
+	Key              string `input:"key"`               // "": DefaultKey
 	Matrix           string // digest of the values of a matrix's leg; "" for none
 	IsCalled         bool   // the job is one of a reusable workflow
 
-	Part      []string // agents, of a part of a matrix that this step runs; nil for the run itself
-	MatrixJob string   // for whose matrix agents are handed over; "" for the first of next-jobs
-	MaxJobs   int      // of that matrix, at most
+	Part      []string `input:"part"`       // agents, of a part of a matrix that this step runs; nil for the run itself
+	MatrixJob string   `input:"matrix-job"` // for whose matrix agents are handed over; "" for the first of next-jobs
+	MaxJobs   int      `input:"max-jobs"`   // of that matrix, at most
 	NamesJob  bool     // the input job says whose states the step runs, which is a flag
 	NoPrompts bool     // every prompt state is refused
 
-	BudgetPerKey, BudgetPerDay state.USD // what many runs may cost in 24 hours; 0 for no limit
+	BudgetPerKey state.USD `input:"budget-per-key"` // what many runs may cost in 24 hours; 0 for no limit
+	BudgetPerDay state.USD `input:"budget-per-day"`
 
 	Resume string // one of the Resume constants, or a workflow id
 	// Rerun says from which state execution of the run that Resume names a new run begins: a
 	// number, a state, or STATE#k for its k-th execution; "" for none.
 	Rerun                   string
 	ResumeFrom              []string
-	ResumeWithoutTranscript bool
-	ChangedWorkflow         string // one of the Changed constants
+	ResumeWithoutTranscript bool   `input:"resume-without-transcript"`
+	ChangedWorkflow         string `input:"changed-workflow"` // one of the Changed constants
 	Continuations           int    // how often in a row the step may start its workflow again; 0 for never
-	RaymondKey              string // the key of the run that a dispatch continues; "" for none
-	Follows                 string // what another step gave as state-digest; "" for nothing
+	RaymondKey              string `input:"raymond-key"` // the key of the run that a dispatch continues; "" for none
+	Follows                 string `input:"follows"`     // what another step gave as state-digest; "" for nothing
 
-	Store              string // StoreArtifact or StoreLocal
-	StateDir           string // with StoreLocal, then never empty
-	StateKey           string
-	CheckpointInterval time.Duration // 1s at least
-	RetentionDays      int           // 1 to 400
-	Workspace          string        // WorkspaceGit or WorkspaceNone
+	Store              string        `input:"store"`     // StoreArtifact or StoreLocal
+	StateDir           string        `input:"state-dir"` // with StoreLocal, then never empty
+	StateKey           string        `input:"state-key"`
+	CheckpointInterval time.Duration `input:"checkpoint-interval"` // 1s at least
+	RetentionDays      int           `input:"retention-days"`      // 1 to 400
+	Workspace          string        `input:"workspace"`           // WorkspaceGit or WorkspaceNone
 
-	Summary, Annotations, SuspendedIsFailure bool
-	Report                                   *bool  // nil: for runs with prompts in a repository that is known to be private
-	Comment                                  string // CommentNone or CommentSticky
-	AnswerPrefix                             string // with which answers in comments begin; never empty
+	Summary            bool   `input:"summary"`
+	Annotations        bool   `input:"annotations"`
+	SuspendedIsFailure bool   `input:"suspended-is-failure"`
+	Report             *bool  `input:"report"`        // nil: for runs with prompts in a repository that is known to be private
+	Comment            string `input:"comment"`       // CommentNone or CommentSticky
+	AnswerPrefix       string `input:"answer-prefix"` // with which answers in comments begin; never empty
 
-	Env, ScriptEnv []string // names that may be passed on
-	Rules          Rules
-	OnDenied       string   // OnDeniedFail or OnDeniedSkip
-	TrustCheckout  *bool    // nil: Trusted decides
-	APITools       []string // what the APIs may run for agents, by the names in these APIs
-	AllowSudo      bool
-	TrustSelf      bool // the action's own folder may lie where agents can write
-	Sandboxed      bool
+	Env           []string `input:"env"` // names that may be passed on
+	ScriptEnv     []string `input:"script-env"`
+	Rules         Rules
+	OnDenied      string   `input:"on-denied"`      // OnDeniedFail or OnDeniedSkip
+	TrustCheckout *bool    `input:"trust-checkout"` // nil: Trusted decides
+	APITools      []string `input:"api-tools"`      // what the APIs may run for agents, by the names in these APIs
+	AllowSudo     bool     `input:"allow-sudo"`
+	TrustSelf     bool     `input:"trust-self"` // the action's own folder may lie where agents can write
+	Sandboxed     bool     `input:"sandboxed"`
 
 	Versions    map[string]string // of the agent CLIs to install, exact, by protocol.Backends; those that were tested where there is none
 	ModelKeys   map[string]string // of models' APIs, by the input that gives them; those that are given
-	GitHubToken string
+	GitHubToken string            `input:"github-token"`
 }
 
 // IsLocal reports whether runs are kept in a folder of the machine.
@@ -118,65 +124,23 @@ type InputProblem struct {
 func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	r := &reader{getenv: getenv}
 	r.check()
+	prompts, _ := truth(r.value("prompts"))
 	s := Settings{
-		Mode:             r.value("mode"),
-		Workflow:         r.value("workflow"),
-		Replies:          r.value("replies"),
-		WorkingDirectory: r.value("working-directory"),
-		Input:            r.value("input"),
-		Key:              r.value("key"),
-		IsCalled:         isCalled(getenv, r.value("job-workflow-ref")),
-		Part:             r.list("part"),
-		MatrixJob:        r.value("matrix-job"),
-		MaxJobs:          r.number("max-jobs"),
-		NamesJob:         r.value("job") != "",
-		NoPrompts:        !r.boolean("prompts"),
-		BudgetPerKey:     r.amount("budget-per-key"), BudgetPerDay: r.amount("budget-per-day"),
-		Summary: r.boolean("summary"), Annotations: r.boolean("annotations"),
-		SuspendedIsFailure: r.boolean("suspended-is-failure"),
-		Report:             r.choice("report"),
-		Comment:            r.value("comment"),
-		AnswerPrefix:       r.value("answer-prefix"),
-		Versions:           r.versions(),
-		ModelKeys:          r.keys(),
-		GitHubToken:        r.value("github-token"),
+		IsCalled: isCalled(getenv, r.value("job-workflow-ref")), NamesJob: r.value("job") != "", NoPrompts: !prompts,
+		Versions: r.versions(), ModelKeys: r.keys(),
 	}
+	r.fill(reflect.ValueOf(&s).Elem())
+	r.fill(reflect.ValueOf(&s.Rules).Elem())
 	s.Matrix, _ = matrixDigest(r.value("matrix-values")) // as it was checked
-	r.keeping(&s)
-	r.security(&s)
+	s.Resume, s.Rerun, _ = strings.Cut(r.value("resume"), "@")
+	for _, file := range entries(r.value("resume-from")) {
+		s.ResumeFrom = append(s.ResumeFrom, workflowPath(getenv, path.Base(file)))
+	}
+	if r.value("continue") == ContinueRedispatch {
+		s.Continuations, _ = strconv.Atoi(r.value("max-continuations"))
+	}
 	r.combinations(s)
 	return s, r.problems
-}
-
-func (r *reader) keeping(s *Settings) {
-	s.Resume, s.Rerun, _ = strings.Cut(r.value("resume"), "@")
-	for _, file := range r.list("resume-from") {
-		s.ResumeFrom = append(s.ResumeFrom, workflowPath(r.getenv, path.Base(file)))
-	}
-	s.ResumeWithoutTranscript = r.boolean("resume-without-transcript")
-	s.ChangedWorkflow = r.value("changed-workflow")
-	s.Follows = r.value("follows")
-	if r.value("continue") == ContinueRedispatch {
-		s.Continuations = r.number("max-continuations")
-	}
-	s.RaymondKey = r.value(dispatchInput)
-	s.Store = r.value("store")
-	s.StateDir = r.value("state-dir")
-	s.StateKey = r.value("state-key")
-	s.CheckpointInterval, _ = time.ParseDuration(r.value("checkpoint-interval")) // as it was checked
-	s.RetentionDays = r.number("retention-days")
-	s.Workspace = r.value("workspace")
-}
-
-func (r *reader) security(s *Settings) {
-	s.Env = r.list("env")
-	s.ScriptEnv = r.list("script-env")
-	s.Rules = Rules{AllowActors: r.list("allow-actors"), AllowBots: r.list("allow-bots"), AllowEvents: r.list("allow-events")}
-	s.OnDenied = r.value("on-denied")
-	s.TrustCheckout = r.choice("trust-checkout")
-	s.APITools = r.list("api-tools")
-	s.AllowSudo, s.TrustSelf = r.boolean("allow-sudo"), r.boolean("trust-self")
-	s.Sandboxed = r.boolean("sandboxed")
 }
 
 // clash is a combination of inputs that is wrong, if it is there.
