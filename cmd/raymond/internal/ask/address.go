@@ -23,17 +23,11 @@ func openAt(asked []report.Wait, t time.Time) map[int]report.Wait {
 	return open
 }
 
-// addressee is what a remark is meant for.
-type addressee struct {
-	question *question   // nil: none that is open here
-	said     string      // without the number
-	several  []*question // it fits all of these and says for none that it is meant
-}
-
-// address finds the question that a remark answers, among those that are open here. It
+// address finds the question that a remark answers, among those that are open here: nil for none. answer is what is said
+// without its number. If the remark fits several questions, and says for none that it is meant, it returns these. It
 // depends on what was open when the remark was made, not on what has been answered since:
 // "/raymond 1 yes" is never an answer to question 2.
-func address(r job.Remark, said string, here []*question, open map[int]report.Wait) addressee {
+func address(r job.Remark, said string, here []*question, open map[int]report.Wait) (to *question, answer string, several []*question) {
 	numbers := map[int]*question{} // those that were open anywhere; nil: not here
 	for n := range open {
 		numbers[n] = nil
@@ -48,16 +42,16 @@ func address(r job.Remark, said string, here []*question, open map[int]report.Wa
 	first, rest := firstWord(said)
 	if n, err := strconv.Atoi(first); err == nil && len(numbers) > 1 {
 		if q, isOpen := numbers[n]; isOpen {
-			return addressee{question: q, said: rest}
+			return q, rest, nil
 		}
 	}
 	switch {
 	case len(fits) == 0:
-		return addressee{}
+		return nil, "", nil
 	case len(fits) > 1 || sawOthers(fits[0], open, r.Created):
-		return addressee{several: fits}
+		return nil, "", fits
 	}
-	return addressee{question: fits[0], said: said}
+	return fits[0], said, nil
 }
 
 // sawOthers reports whether, besides a question, one was open at the same place that has

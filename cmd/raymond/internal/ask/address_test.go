@@ -54,13 +54,13 @@ func TestWhichQuestionIsAnswered(t *testing.T) {
 		{25, "yes", "2: yes"}, {25, "2 yes", "2: yes"}, {25, "3 yes", "none"}, // beside one elsewhere
 	} {
 		r := job.Remark{Kind: job.OnIssue, ID: 5, Created: at(test.minute)}
-		to := address(r, test.said, []*question{two}, openAt(m.Asked(), r.Created))
+		to, said, several := address(r, test.said, []*question{two}, openAt(m.Asked(), r.Created))
 		got := "none"
 		switch {
-		case len(to.several) > 0:
+		case len(several) > 0:
 			got = "which"
-		case to.question != nil:
-			got = fmt.Sprintf("%d: %s", to.question.Number, to.said)
+		case to != nil:
+			got = fmt.Sprintf("%d: %s", to.Number, said)
 		}
 		assert.Check(t, is.Equal(got, test.want), "%q at minute %d", test.said, test.minute)
 	}

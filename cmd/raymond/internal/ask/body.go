@@ -20,7 +20,9 @@ const maxHunk = 8_000
 
 // question is the comment that asks a question; end says how it was answered, "" as long
 // as it is open.
-func (o *Options) question(p Pointer, q *question, end string) string {
+func (o *Options) question(q *question, end string) string {
+	p := o.Pointer
+	p.Token, p.Number = q.Token, q.Number
 	lines := []string{
 		p.mark(), fmt.Sprintf("**Question %d** of the run %s:", q.Number, code(p.Run)), "",
 		text.Fence(text.Shortened(text.Printable(o.Shown(string(q.Text))), maxText), "text"),

@@ -41,12 +41,6 @@ var errNowhere = &forge.Error{
 	Err: errors.New("the event has no issue or pull request; the attribute where names one"),
 }
 
-func (c *clerk) pointer(q *question) Pointer {
-	p := c.o.Pointer
-	p.Token, p.Number = q.Token, q.Number
-	return p
-}
-
 // post posts a question, unless that has been done, and returns the id of the comment. One
 // that may be there already is looked for before; after an error there may be one.
 func (c *clerk) post(ctx context.Context, q *question) (int64, error) {
@@ -54,15 +48,15 @@ func (c *clerk) post(ctx context.Context, q *question) (int64, error) {
 	if number == 0 {
 		return 0, errNowhere
 	}
-	if q.isOld {
+	if q.isOld || q.mayBeThere {
 		found, err := c.posted(ctx, number, q)
 		if err != nil || found.ID != 0 {
 			q.created = found.Created
 			return found.ID, err
 		}
 	}
-	q.isOld = true
-	made, err := c.o.Forum.Say(ctx, number, c.o.question(c.pointer(q), q, ""))
+	q.mayBeThere = true
+	made, err := c.o.Forum.Say(ctx, number, c.o.question(q, ""))
 	if err == nil {
 		c.us.learn(made)
 	}

@@ -224,35 +224,24 @@ func (c *Comment) bring(ctx context.Context) error {
 // look looks for ours among all comments. If several are, the oldest one stays, so that two
 // steps agree.
 func (c *Comment) look(ctx context.Context) error {
-	all, err := c.in.Comments(ctx, c.number)
+	ours, err := c.in.Comments(ctx, c.number)
 	if err == nil {
-		all, err = c.self.wrote(ctx, all, c.marker)
+		ours, err = c.self.wrote(ctx, ours, c.marker)
 	}
 	if err != nil {
 		return err
 	}
-	for _, twin := range c.keepOldest(all) {
-		if err := c.in.Delete(ctx, twin); forge.IsPassing(err) {
+	if c.id != 0 { // the list may lag behind
+		ours = slices.Insert(ours, 0, job.Remark{ID: c.id, Body: c.shown})
+	}
+	slices.SortStableFunc(ours, func(a, b job.Remark) int { return cmp.Compare(a.ID, b.ID) })
+	for i, r := range slices.CompactFunc(ours, func(a, b job.Remark) bool { return a.ID == b.ID }) {
+		if i == 0 {
+			c.id, c.shown = r.ID, r.Body
+		} else if err := c.in.Delete(ctx, r.ID); forge.IsPassing(err) {
 			return err
 		}
 	}
 	c.isSure = true
 	return nil
-}
-
-// keepOldest notes which one of our comments is the one, and returns the others.
-func (c *Comment) keepOldest(ours []job.Remark) (twins []int64) {
-	if c.id != 0 && !slices.ContainsFunc(ours, func(r job.Remark) bool { return r.ID == c.id }) {
-		ours = append(ours, job.Remark{ID: c.id, Body: c.shown}) // the list may lag behind
-	}
-	slices.SortFunc(ours, func(a, b job.Remark) int { return cmp.Compare(a.ID, b.ID) })
-	for i, r := range ours {
-		switch {
-		case i > 0:
-			twins = append(twins, r.ID)
-		case r.ID != c.id:
-			c.id, c.shown = r.ID, r.Body
-		}
-	}
-	return twins
 }

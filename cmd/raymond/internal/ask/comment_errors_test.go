@@ -9,7 +9,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
@@ -104,9 +103,11 @@ func TestALateCreationLeavesNoTwin(t *testing.T) {
 
 // TestAListThatLagsHidesNoTwin: a comment of ours that the service doesn't list yet is known.
 func TestAListThatLagsHidesNoTwin(t *testing.T) {
-	c := &Comment{marker: marker, id: 12, shown: "later"}
-	twins := c.keepOldest([]job.Remark{{ID: 11, Author: job.Account{Login: ours}, Body: marker}})
-	if c.id != 11 || c.shown != marker || !slices.Equal(twins, []int64{12}) {
-		t.Errorf("got %d, %q and the twins %d, want 11, its marker and 12", c.id, c.shown, twins)
+	s := newService()
+	s.add(ours, marker)
+	c := &Comment{in: s, marker: marker, id: 12, shown: "later", self: account{login: ours}}
+	err := c.look(t.Context())
+	if c.id != 11 || c.shown != marker || !slices.Equal(s.asked, []string{"list", "delete"}) {
+		t.Errorf("got %d, %q, %v after %q, want 11, its marker, and that 12 is deleted", c.id, c.shown, err, s.asked)
 	}
 }

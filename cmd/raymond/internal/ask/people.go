@@ -69,26 +69,10 @@ type People struct {
 	quiet    int  // the first step since which all agents wait; 0: some work
 	isEnding bool // the run has stopped
 
-	reading reads
+	looks   looks
 	err     error     // why it is not known whether there are answers
 	isAsked bool      // the owner waits to hear that all is settled
 	awaited time.Time // the owner waits to hear that all is read that came before; zero: it doesn't
-}
-
-// reads is how far the answers of people are known. A look has all that came before it began.
-type reads struct {
-	noted  time.Time // when the run was last seen
-	wanted time.Time // a look that begins then at the earliest is wanted
-	known  time.Time // when the last one that succeeded began
-	tried  time.Time // when the last one ended
-	tries  attempts
-}
-
-// want asks for a look that has all that came before a time.
-func (r *reads) want(t time.Time) {
-	if t.After(r.wanted) {
-		r.wanted = t
-	}
 }
 
 var _ runner.People = (*People)(nil)
@@ -131,7 +115,7 @@ func (p *People) Open(run *state.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.seq, p.reading.noted = run.Progress.Seq, now
+	p.seq, p.looks.noted = run.Progress.Seq, now
 	if p.o.IsKept {
 		p.stored = p.seq
 	}
@@ -141,7 +125,7 @@ func (p *People) Open(run *state.Run) {
 		p.quiet = p.seq
 	}
 	if p.isAsked { // it waits to hear of this state of things
-		p.reading.want(now)
+		p.looks.want(now)
 	}
 	open := openOf(run)
 	for i, q := range open {
@@ -149,8 +133,8 @@ func (p *People) Open(run *state.Run) {
 	}
 	for _, q := range p.open {
 		if isOver := q.answer != nil || !q.until.IsZero() && !now.Before(q.until); !slices.Contains(open, q) && q.Comment != 0 && isOver {
-			q.post = attempts{}
 			p.closed = append(p.closed, q)
+			p.looks.again()
 		}
 	}
 	p.open = open
@@ -160,17 +144,15 @@ func (p *People) Open(run *state.Run) {
 // see returns what is known of a question, which may be a new one.
 func (p *People) see(q *question, now time.Time) *question {
 	if i := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {
-		known := p.open[i]
-		if known.isSaved = q.isSaved; q.isSaved {
-			known.Comment = q.Comment
-		}
-		return known
+		p.open[i].isSaved = q.isSaved
+		return p.open[i]
 	}
 	q.seq, q.isOld, q.toPrompt = p.seq, p.old[q.Token], p.o.IsPrompt(q.next)
 	if q.isOld {
-		p.reading.want(now)
+		p.looks.want(now)
 	} else {
 		p.unstored = 0
+		p.looks.again()
 		p.warnOfRetention(q)
 	}
 	return q
@@ -207,7 +189,7 @@ func (p *People) IsSettled() bool {
 		return true
 	}
 	p.isAsked = true
-	p.reading.want(p.reading.noted)
+	p.looks.want(p.looks.noted)
 	p.rouse()
 	return false
 }
@@ -218,11 +200,11 @@ func (p *People) isSettled() bool {
 		if q.answer != nil || q.Comment != 0 && !q.isSaved {
 			return false // the owner is about to take that
 		}
-		if q.Comment == 0 && !q.post.isGiven && p.unstored < maxUnstored {
+		if q.Comment == 0 && !q.isRefused && !p.looks.isGivenUp() && p.unstored < maxUnstored {
 			return false
 		}
 	}
-	isRead := !p.reading.known.Before(p.reading.noted) || p.reading.tries.isGiven
+	isRead := !p.looks.known.Before(p.looks.noted) || p.looks.isGivenUp()
 	return len(p.open) == 0 || isRead && !p.needsCheckpoint()
 }
 
@@ -234,14 +216,14 @@ func (p *People) HasRead(before time.Time) bool {
 		return true
 	}
 	p.awaited = before
-	p.reading.want(before)
+	p.looks.want(before)
 	p.rouse()
 	return false
 }
 
 // hasRead reports whether the owner has been sent all answers that came before a time.
 func (p *People) hasRead(before time.Time) bool {
-	return !p.reading.known.Before(before) && len(p.unanswered()) == len(p.open)
+	return !p.looks.known.Before(before) && len(p.unanswered()) == len(p.open)
 }
 
 // NeedsCheckpoint reports whether the run is to be stored as soon as possible: for the token
@@ -256,7 +238,7 @@ func (p *People) needsCheckpoint() bool {
 	if len(p.open) == 0 || p.unstored >= maxUnstored {
 		return false
 	}
-	return p.quiet > p.stored || slices.ContainsFunc(p.open, func(q *question) bool { return !p.isStored(q) && !q.post.isGiven })
+	return p.quiet > p.stored || slices.ContainsFunc(p.open, func(q *question) bool { return !p.isStored(q) })
 }
 
 // isStored reports whether the token of a question is where a later job finds it.
@@ -292,9 +274,9 @@ func (p *People) Report(e state.Event) error {
 func (p *People) Tick(now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.open) > 0 && now.Sub(p.reading.tried) >= pollEvery {
-		p.reading.tries = attempts{}
-		p.reading.want(now)
+	if len(p.open) > 0 && now.Sub(p.looks.ended) >= pollEvery {
+		p.looks.again()
+		p.looks.want(now)
 		p.rouse()
 	}
 	return nil
@@ -310,6 +292,7 @@ func (p *People) Close() error { return nil }
 func (p *People) Finish(ctx context.Context, isStored bool) error {
 	p.mu.Lock()
 	p.isEnding = true
+	p.looks.again()
 	if isStored {
 		p.stored = p.seq
 	}

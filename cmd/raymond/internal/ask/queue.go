@@ -47,21 +47,24 @@ func (q *queue) send(u runner.Update) {
 	}
 }
 
-// question is one that is open. What follows until is about comments.
+// question is one that is open, as it was when it was first seen. What follows until is about comments.
 type question struct {
-	state.Question // as it was when it was last seen; Comment may be known earlier here
+	state.Question // Comment may be known earlier here than in the run
 	agent          string
 	next           string // the state that gets the answer
 	since          time.Time
 	until          time.Time // zero for never
 
-	toPrompt bool      // next is a prompt
-	seq      int       // of the step in which it was first seen
-	isOld    bool      // it was open when the run was resumed, so that a comment may be there
-	created  time.Time // of the comment; zero when not known
-	isSaved  bool      // the run knows the comment
-	answer   *state.Answer
-	post     attempts // at posting it
+	toPrompt  bool // next is a prompt
+	seq       int  // of the step in which it was first seen
+	isOld     bool // it was open when the run was resumed
+	isSaved   bool // the run knows the comment
+	isRefused bool // the forge doesn't let it be asked
+	answer    *state.Answer
+
+	// Of whoever asks the forge alone:
+	mayBeThere bool      // a comment with it
+	created    time.Time // of the comment; zero when not known
 }
 
 // openOf are the open questions of a run, in the order of their numbers.

@@ -50,31 +50,25 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	if !ok {
 		return nil
 	}
-	to := address(remark, said, r.here, openAt(r.asked, remark.Created))
-	if len(to.several) > 0 {
-		return r.refuse(ctx, remark, to.several[0], r.o.whichOne(to.several, remark))
+	q, said, several := address(remark, said, r.here, openAt(r.asked, remark.Created))
+	if len(several) > 0 {
+		return r.refuse(ctx, remark, several[0], r.o.whichOne(several, remark))
 	}
-	if to.question == nil {
+	if q == nil {
 		return nil
 	}
-	choice, ok := to.question.choose(to.said)
+	choice, ok := q.choose(said)
 	if !ok {
-		return r.refuse(ctx, remark, to.question, r.o.noChoice(to.question, remark))
+		return r.refuse(ctx, remark, q, r.o.noChoice(q, remark))
 	}
-	may, err := r.may(ctx, to.question, remark.Author)
-	if err != nil || !may {
+	if may, err := r.may(ctx, q, remark.Author); err != nil || !may {
 		return err
 	}
-	r.take(to.question, remark, choice)
-	return nil
-}
-
-// take takes an answer.
-func (r *reading) take(q *question, remark job.Remark, choice string) {
 	r.seen[remark.Name()] = true
 	r.here = slices.DeleteFunc(slices.Clone(r.here), func(other *question) bool { return other == q })
 	a := &state.Answer{Text: q.payload(choice, remark), By: remark.Author.Login}
 	r.answers = append(r.answers, runner.Update{Agent: q.agent, Number: q.Number, Answer: a})
+	return nil
 }
 
 // refuse replies to an answer that can't be taken, if it is of somebody who may answer.

@@ -1,7 +1,6 @@
 package ask
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,52 +8,67 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 )
 
 // pollEvery is how often answers are looked for while agents work.
 const pollEvery = time.Minute
 
-// How often something is tried, and the pause after the first failure, which doubles.
+// How often in a row the forge is asked in vain, and the pause after the first failure, which doubles.
 const (
-	maxAttempts = 5
-	firstPause  = time.Second
+	maxFailed  = 5
+	firstPause = time.Second
 )
 
-// attempts are those at something that may fail.
-type attempts struct {
-	failed  int
-	next    time.Time
-	isGiven bool // up
+// looks are those at the forge: each asks what is to be asked, and has all that people have said before it began.
+type looks struct {
+	noted  time.Time // when the run was last seen
+	wanted time.Time // a look at what people say that begins then at the earliest is wanted
+	known  time.Time // when the last one began that has read that
+	ended  time.Time // when the last one ended
+	failed int       // in a row
+	next   time.Time // may begin then
 }
 
-// fail notes a failure. Those that another request can't change end it.
-func (a *attempts) fail(now time.Time, isPassing bool) {
-	a.next = now.Add(firstPause << a.failed)
-	a.failed++
-	a.isGiven = !isPassing || a.failed >= maxAttempts
+// want asks for a look that has all that came before a time.
+func (l *looks) want(t time.Time) {
+	if t.After(l.wanted) {
+		l.wanted = t
+	}
 }
 
-// task is what is done next, at a time; nil for nothing.
-type task struct {
-	do func(context.Context)
-	at time.Time
+// again lets the forge be asked at once, also if it has not answered so far.
+func (l *looks) again() { l.failed, l.next = 0, time.Time{} }
+
+// isGivenUp reports whether the forge doesn't answer by now.
+func (l *looks) isGivenUp() bool { return l.failed >= maxFailed }
+
+// end notes that a look has ended. Who was not answered tries again.
+func (l *looks) end(now time.Time, err error) {
+	l.ended = now
+	if err == nil {
+		l.failed = 0
+		return
+	}
+	l.next = now.Add(firstPause << l.failed)
+	l.failed++
 }
 
-// run does what is next, until there is nothing left to do after Finish.
+// run looks whenever there is something to do, until there is nothing left after Finish.
 func (p *People) run() {
 	defer close(p.done)
 	for p.ctx.Err() == nil {
 		p.tellOwner()
-		t, isEnding := p.next()
+		at, isEnding := p.due()
 		var due <-chan time.Time
-		if t.do != nil {
-			due = time.After(time.Until(t.at))
+		if !at.IsZero() {
+			due = time.After(time.Until(at))
 		} else if isEnding {
 			return
 		}
 		select {
 		case <-due:
-			t.do(p.ctx)
+			p.look()
 		case <-p.wake:
 		case <-p.ctx.Done():
 		}
@@ -77,27 +91,17 @@ func (p *People) tellOwner() {
 	}
 }
 
-// next returns the task that is due first, and whether the run has stopped.
-func (p *People) next() (first task, isEnding bool) {
+// due is when the next look begins, zero for never, and whether the run has stopped.
+func (p *People) due() (at time.Time, isEnding bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	add := func(a *attempts, do func(context.Context)) {
-		if !a.isGiven && (first.do == nil || a.next.Before(first.at)) {
-			first = task{do, a.next}
+	if (len(p.closed) > 0 || len(p.unasked()) > 0 || p.isToRead()) && !p.looks.isGivenUp() {
+		at = p.looks.next
+		if now := time.Now(); at.Before(now) {
+			at = now
 		}
 	}
-	for _, q := range p.open {
-		if q.Comment == 0 && q.answer == nil && p.isStored(q) {
-			add(&q.post, func(ctx context.Context) { p.post(ctx, q) })
-		}
-	}
-	for _, q := range p.closed {
-		add(&q.post, func(ctx context.Context) { p.edit(ctx, q) })
-	}
-	if r := &p.reading; r.wanted.After(r.known) && !p.isEnding && len(p.unanswered()) > 0 {
-		add(&r.tries, p.lookUp)
-	}
-	return first, p.isEnding
+	return at, p.isEnding
 }
 
 // unanswered are the open questions to which no answer is known.
@@ -105,67 +109,78 @@ func (p *People) unanswered() []*question {
 	return slices.DeleteFunc(slices.Clone(p.open), func(q *question) bool { return q.answer != nil })
 }
 
-// post posts a question.
-func (p *People) post(ctx context.Context, q *question) {
+// unasked are the questions that are to be posted by now.
+func (p *People) unasked() []*question {
+	return slices.DeleteFunc(p.unanswered(), func(q *question) bool { return q.Comment != 0 || q.isRefused || !p.isStored(q) })
+}
+
+// isToRead reports whether a look at what people say is wanted.
+func (p *People) isToRead() bool {
+	return p.looks.wanted.After(p.looks.known) && !p.isEnding && len(p.unanswered()) > 0
+}
+
+// look posts questions, has comments say how theirs were answered, and reads answers.
+func (p *People) look() {
 	p.mu.Lock()
-	copied := *q
+	unasked, closed, open, asked := p.unasked(), p.closed, p.unanswered(), p.o.Asked
+	if !p.isToRead() {
+		open = nil
+	}
 	p.mu.Unlock()
-	id, err := p.clerk.post(ctx, &copied)
-	if ctx.Err() != nil {
-		return
+	began := time.Now()
+	var errs []error // of which another look may not have any
+	for _, q := range unasked {
+		errs = append(errs, p.post(q))
+	}
+	for _, q := range closed {
+		errs = append(errs, p.edit(q))
+	}
+	if len(open) > 0 {
+		errs = append(errs, p.read(open, asked, began))
 	}
 	p.mu.Lock()
-	q.isOld = q.isOld || copied.isOld
-	if err == nil {
-		q.Comment, q.created = id, copied.created
-	} else {
-		q.post.fail(time.Now(), forge.IsPassing(err))
+	defer p.mu.Unlock()
+	p.looks.end(time.Now(), errors.Join(errs...))
+}
+
+// post posts a question.
+func (p *People) post(q *question) error {
+	id, err := p.clerk.post(p.ctx, q)
+	if p.ctx.Err() != nil {
+		return nil
 	}
-	isGiven := q.post.isGiven
+	p.mu.Lock()
+	q.Comment, q.isRefused = id, err != nil && !forge.IsPassing(err)
+	isLast := p.looks.failed == maxFailed-1
 	p.mu.Unlock()
 	switch {
 	case err == nil:
 		p.send(runner.Update{Agent: q.agent, Number: q.Number, Comment: id})
-	case isGiven:
-		p.o.Tell(fmt.Sprintf("question %d could not be asked: %s", q.Number, explained(err)))
+		return nil
+	case q.isRefused || isLast:
+		p.clerk.tell(fmt.Sprintf("question %d could not be asked: %s", q.Number, explained(err)))
 	}
+	return passing(err)
 }
 
 // edit has the comment of a question say how it was answered.
-func (p *People) edit(ctx context.Context, q *question) {
-	err := p.o.Forum.Edit(ctx, q.Comment, p.o.question(p.clerk.pointer(q), q, p.o.answered(q)))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if q.post.isGiven = err == nil; err != nil {
-		q.post.fail(time.Now(), forge.IsPassing(err))
+func (p *People) edit(q *question) error {
+	err := passing(p.o.Forum.Edit(p.ctx, q.Comment, p.o.question(q, p.o.answered(q))))
+	if err == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.closed = slices.DeleteFunc(slices.Clone(p.closed), func(other *question) bool { return other == q })
 	}
+	return err
 }
 
-// lookUp looks for answers.
-func (p *People) lookUp(ctx context.Context) {
+// read reads the answers to questions. asked are all that the run has asked.
+func (p *People) read(open []*question, asked []report.Wait, began time.Time) error {
+	answers, err := p.clerk.lookUp(p.ctx, open, asked)
+	if p.ctx.Err() != nil {
+		return nil
+	}
 	p.mu.Lock()
-	var open []*question
-	for _, q := range p.unanswered() {
-		copied := *q
-		open = append(open, &copied)
-	}
-	asked := p.o.Asked
-	p.mu.Unlock()
-	began := time.Now()
-	answers, err := p.clerk.lookUp(ctx, open, asked)
-	if ctx.Err() != nil {
-		return
-	}
-	p.noteAnswers(answers, err, began)
-	for _, u := range answers {
-		p.send(u)
-	}
-}
-
-// noteAnswers notes what came of looking for answers, and when that began.
-func (p *People) noteAnswers(answers []runner.Update, err error, began time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, u := range answers {
 		for _, q := range p.open {
 			if q.Number == u.Number {
@@ -173,17 +188,25 @@ func (p *People) noteAnswers(answers []runner.Update, err error, began time.Time
 			}
 		}
 	}
-	r := &p.reading
-	r.tried = time.Now()
-	if p.err = err; forge.IsPassing(err) {
-		r.tries.fail(r.tried, true)
-		return
+	if p.err = passing(err); p.err == nil {
+		p.looks.known = began
 	}
-	if err != nil { // nobody will ever find an answer there
+	p.mu.Unlock()
+	if err != nil && passing(err) == nil { // nobody will ever find an answer there
 		p.clerk.tell("answers can't be read: " + explained(err))
-		p.err = nil
 	}
-	r.known, r.tries = began, attempts{}
+	for _, u := range answers {
+		p.send(u)
+	}
+	return passing(err)
+}
+
+// passing is an error that another request, later, need not meet; nil for others.
+func passing(err error) error {
+	if forge.IsPassing(err) {
+		return err
+	}
+	return nil
 }
 
 // explained says what may be done about an error of the forge.
