@@ -31,11 +31,6 @@ func put(t *testing.T, path, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	assert.NilError(t, err)
-}
-
 // changes are what a verification finds after something was done to a tree. The
 // digests come back from a file in between, as after a crash.
 func changes(t *testing.T, dir string, patterns []string, do func()) []string {
@@ -44,9 +39,9 @@ func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	c.Dir, c.Protect, c.Copies = dir, patterns, t.TempDir()
 	before := verifying.Keep(dir, patterns, c.Copies)
 	data, err := json.Marshal(before)
-	must(t, err)
+	assert.NilError(t, err)
 	do()
-	must(t, json.Unmarshal(data, &c.Protected))
+	assert.NilError(t, json.Unmarshal(data, &c.Protected))
 	v := verifying.Verify(t.Context(), c, quietly)
 	if len(v.Results) != 1 || v.Results[0].RC != 0 {
 		t.Errorf("results: got %+v, want that of the command", v.Results)
@@ -71,10 +66,10 @@ func TestProtectSeesEveryChange(t *testing.T) {
 		"changed":          {func(at func(string) string) { put(t, at("sub/deep/c_test.go"), "x") }, []string{"sub/deep/c_test.go"}},
 		"same length":      {func(at func(string) string) { put(t, at("a_test.go"), "text of b_test.go") }, []string{"a_test.go"}},
 		"emptied":          {func(at func(string) string) { put(t, at("a_test.go"), "") }, []string{"a_test.go"}},
-		"removed":          {func(at func(string) string) { must(t, os.Remove(at("a_test.go"))) }, []string{"a_test.go"}},
-		"folder removed":   {func(at func(string) string) { must(t, os.RemoveAll(at("sub"))) }, []string{"sub/b_test.go", "sub/deep/c_test.go"}},
+		"removed":          {func(at func(string) string) { assert.NilError(t, os.Remove(at("a_test.go"))) }, []string{"a_test.go"}},
+		"folder removed":   {func(at func(string) string) { assert.NilError(t, os.RemoveAll(at("sub"))) }, []string{"sub/b_test.go", "sub/deep/c_test.go"}},
 		"added":            {func(at func(string) string) { put(t, at("new/n_test.go"), "") }, []string{"new/n_test.go"}},
-		"renamed":          {func(at func(string) string) { must(t, os.Rename(at("a_test.go"), at("z_test.go"))) }, []string{"a_test.go", "z_test.go"}},
+		"renamed":          {func(at func(string) string) { assert.NilError(t, os.Rename(at("a_test.go"), at("z_test.go"))) }, []string{"a_test.go", "z_test.go"}},
 		"hidden folders":   {func(at func(string) string) { put(t, at(".hidden/d_test.go"), "x") }, []string{".hidden/d_test.go"}},
 		"not those of git": {func(at func(string) string) { put(t, at(".git/e_test.go"), "x"); put(t, at("sub/.git/f_test.go"), "x") }, nil},
 		"odd names": {func(at func(string) string) {
@@ -82,25 +77,25 @@ func TestProtectSeesEveryChange(t *testing.T) {
 			put(t, at("bytes\xff_test.go"), "x")
 		}, []string{`"bytes\xff_test.go"`, `"line\nbreak_test.go"`}},
 		"link elsewhere": {func(at func(string) string) {
-			must(t, os.Remove(at("link_test.go")))
-			must(t, os.Symlink("a_test.go", at("link_test.go")))
+			assert.NilError(t, os.Remove(at("link_test.go")))
+			assert.NilError(t, os.Symlink("a_test.go", at("link_test.go")))
 		}, []string{"link_test.go"}},
 		"what a link leads to": {func(at func(string) string) { put(t, at("a.go"), "x") }, nil},
 		"file to link with the same content": {func(at func(string) string) {
-			must(t, os.Rename(at("a_test.go"), at("moved")))
-			must(t, os.Symlink("moved", at("a_test.go")))
+			assert.NilError(t, os.Rename(at("a_test.go"), at("moved")))
+			assert.NilError(t, os.Symlink("moved", at("a_test.go")))
 		}, []string{"a_test.go"}},
 		"folder to link": {func(at func(string) string) {
-			must(t, os.Rename(at("sub"), at("moved")))
-			must(t, os.Symlink("moved", at("sub")))
+			assert.NilError(t, os.Rename(at("sub"), at("moved")))
+			assert.NilError(t, os.Symlink("moved", at("sub")))
 		}, []string{"moved/b_test.go", "moved/deep/c_test.go", "sub/b_test.go", "sub/deep/c_test.go"}},
 		"file to pipe": {func(at func(string) string) {
-			must(t, os.Remove(at("a_test.go")))
-			must(t, unix.Mkfifo(at("a_test.go"), 0o644))
+			assert.NilError(t, os.Remove(at("a_test.go")))
+			assert.NilError(t, unix.Mkfifo(at("a_test.go"), 0o644))
 		}, []string{"a_test.go"}},
 		"file to folder": {func(at func(string) string) {
-			must(t, os.Remove(at("a_test.go")))
-			must(t, os.Mkdir(at("a_test.go"), 0o755))
+			assert.NilError(t, os.Remove(at("a_test.go")))
+			assert.NilError(t, os.Mkdir(at("a_test.go"), 0o755))
 		}, []string{"a_test.go"}},
 	} {
 		dir := tree(t)
@@ -117,12 +112,12 @@ func TestWhatHasNoCopyIsLost(t *testing.T) {
 	c.Dir, c.Protect, c.Copies = dir, []string{"**/*_test.go", "testdata/*"}, t.TempDir()
 	c.Protected = verifying.Keep(dir, c.Protect, c.Copies)
 	put(t, filepath.Join(dir, "a_test.go"), "x")
-	must(t, os.RemoveAll(filepath.Join(dir, "sub/deep")))
-	must(t, os.Symlink(outside, filepath.Join(dir, "sub/deep")))
-	must(t, os.Rename(filepath.Join(dir, "testdata"), filepath.Join(dir, "kept")))
+	assert.NilError(t, os.RemoveAll(filepath.Join(dir, "sub/deep")))
+	assert.NilError(t, os.Symlink(outside, filepath.Join(dir, "sub/deep")))
+	assert.NilError(t, os.Rename(filepath.Join(dir, "testdata"), filepath.Join(dir, "kept")))
 	put(t, filepath.Join(dir, "kept/x.golden"), "another's")
-	must(t, os.Symlink("kept", filepath.Join(dir, "testdata")))
-	must(t, os.Remove(filepath.Join(c.Copies, copyOf("a_test.go"))))
+	assert.NilError(t, os.Symlink("kept", filepath.Join(dir, "testdata")))
+	assert.NilError(t, os.Remove(filepath.Join(c.Copies, copyOf("a_test.go"))))
 	v := verifying.Verify(t.Context(), c, quietly)
 	assert.Check(t, is.DeepEqual(v.Lost, []string{"a_test.go"}), "lost")
 	if data, err := os.ReadFile(filepath.Join(dir, "kept/x.golden")); string(data) != "another's" {
@@ -138,8 +133,8 @@ func TestWhatHasNoCopyIsLost(t *testing.T) {
 func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	must(t, os.WriteFile(at("a_test.go"), nil, 0o600))
-	must(t, os.WriteFile(at("b_test.go"), []byte("b"), 0o600))
+	assert.NilError(t, os.WriteFile(at("a_test.go"), nil, 0o600))
+	assert.NilError(t, os.WriteFile(at("b_test.go"), []byte("b"), 0o600))
 	patterns := []string{"*_test.go"}
 	before := digests(dir, patterns)
 	if err := os.Truncate(at("a_test.go"), 8<<40); err != nil {

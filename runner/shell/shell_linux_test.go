@@ -168,8 +168,6 @@ type watcher struct {
 	lines []string
 }
 
-func newWatcher() *watcher { return &watcher{} }
-
 func (w *watcher) tell(p runner.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,7 +176,7 @@ func (w *watcher) tell(p runner.Progress) {
 
 func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
 	t.Parallel()
-	o, w := order(t, "A.sh", "(trap '' INT TERM; sleep 1000) & echo $! >&2; trap '' INT TERM; while :; do sleep 1000; done"), newWatcher()
+	o, w := order(t, "A.sh", "(trap '' INT TERM; sleep 1000) & echo $! >&2; trap '' INT TERM; while :; do sleep 1000; done"), &watcher{}
 	o.Telling = runner.TellAll
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err := base.Run(ctx, o, func(p runner.Progress) {
@@ -203,7 +201,7 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 		while read -r _ _ _ parent _ </proc/$BASHPID/stat && [ "$parent" = $$ ]; do :; done
 		echo orphaned >&2
 		while :; do sleep 1000; done
-	) & echo done`), newWatcher()
+	) & echo done`), &watcher{}
 	o.Telling = runner.TellAll
 	ctx, cancel := context.WithCancel(context.Background())
 	answer, err := base.Run(ctx, o, func(p runner.Progress) {
@@ -222,7 +220,7 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 func TestOutputIsToldByTheLine(t *testing.T) {
 	t.Parallel()
 	for _, telling := range []runner.Telling{runner.TellNothing, runner.TellBounded, runner.TellAll} {
-		o, w := order(t, "A.sh", `printf 'one\r\ntw\xffo\nthr' >&2; echo message; printf 'ee' >&2; printf last`), newWatcher()
+		o, w := order(t, "A.sh", `printf 'one\r\ntw\xffo\nthr' >&2; echo message; printf 'ee' >&2; printf last`), &watcher{}
 		o.Telling = telling
 		_, err := base.Run(context.Background(), o, w.tell)
 		var stdout, stderr []string
@@ -249,7 +247,7 @@ func TestSecretsOnStderrAreHiddenWhole(t *testing.T) {
 			printf 'sk-ant-0123' >&2; printf '456789abcdefghijkl\n' >&2
 			printf '%%*s%s\n' %d x >&2
 			printf '%s%%*s\nlast words' %d x >&2
-			exit 3`, secret, maxLine-shift, secret, 4096-len("\nlast words")-shift)), newWatcher()
+			exit 3`, secret, maxLine-shift, secret, 4096-len("\nlast words")-shift)), &watcher{}
 		o.Telling = runner.TellBounded
 		o.Hide = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
 		_, err := base.Run(context.Background(), o, w.tell)
@@ -277,7 +275,7 @@ func TestScriptsThatCannotStart(t *testing.T) {
 		{func(o *runner.Order) { o.Script.Path = "/no/such/A.sh" }, runner.Fatal, "/no/such/A.sh"},
 		{func(o *runner.Order) {
 			o.Script.Path = filepath.Join(t.TempDir(), "PIPE.sh")
-			must(t, syscall.Mkfifo(o.Script.Path, 0o600))
+			assert.NilError(t, syscall.Mkfifo(o.Script.Path, 0o600))
 		}, runner.Fatal, "PIPE.sh"},
 		{func(o *runner.Order) { o.Env = []string{"A=" + strings.Repeat("x", 1<<20)} }, runner.Fatal, "argument list too long"},
 		{func(o *runner.Order) { rename(t, o, ".bat") }, runner.Machine, "cmd.exe not found; batch files run on Windows only"},

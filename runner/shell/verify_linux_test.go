@@ -129,7 +129,7 @@ func TestTimeoutEndsACommand(t *testing.T) {
 func TestEverythingRunsInOrder(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "echo a >>trace; cat made-by-agent", "echo b >>trace; exit 2", "[ \"$PWD\" -ef . ] && cat trace; exit 1")
-	must(t, os.WriteFile(filepath.Join(c.Dir, "made-by-agent"), []byte("x"), 0o600))
+	assert.NilError(t, os.WriteFile(filepath.Join(c.Dir, "made-by-agent"), []byte("x"), 0o600))
 	var got []string
 	v := verifying.Verify(t.Context(), c, func(p runner.Progress) {
 		trace, _ := os.ReadFile(filepath.Join(c.Dir, "trace"))

@@ -235,9 +235,7 @@ func TestSweepFindsWhatIsInACage(t *testing.T) {
 	cmd := exec.Command(cage.Program)
 	cmd.Args, cmd.Env, cmd.ExtraFiles = e.Arguments([]string{"sh", "-c", "exec sleep 300"}), []string{"PATH=/usr/bin:/bin"}, []*os.File{e.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := errors.Join(cmd.Start(), e.Follow()); err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, errors.Join(cmd.Start(), e.Follow()))
 	if n, err := Sweep(run); n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}
