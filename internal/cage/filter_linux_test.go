@@ -16,13 +16,10 @@ import (
 func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	t.Helper()
 	program, err := filter(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	raw, code := make([]bpf.RawInstruction, len(program)/unix.SizeofSockFilter), []bpf.Instruction(nil)
-	if _, err := binary.Decode(program, binary.NativeEndian, raw); err != nil {
-		t.Fatal(err)
-	}
+	_, err = binary.Decode(program, binary.NativeEndian, raw)
+	assert.NilError(t, err)
 	for _, i := range raw {
 		code = append(code, i.Disassemble())
 	}

@@ -17,11 +17,11 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// Installer installs an agent CLI, and Pin is the version of one that is tested.
-type (
-	Installer = program.Installer
-	Pin       = program.Pin
-)
+// Installer installs an agent CLI.
+type Installer = program.Installer
+
+// Pin is the version of an agent CLI that is tested.
+type Pin = program.Pin
 
 // Config is what the agent CLIs of a run are given. By backend means by one of
 // protocol.Backends.

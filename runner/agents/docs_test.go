@@ -4,14 +4,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestDocsNameTheVersions that are installed and tested.
 func TestDocsNameTheVersions(t *testing.T) {
 	page, err := os.ReadFile("../../docs/agents.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	assert.NilError(t, err)
 	for _, c := range All {
 		if c.Pin != nil && !strings.Contains(string(page), "| "+c.Pin.Version()+" |") {
 			t.Errorf("the table of docs/agents.md lacks the version of %s, %s", c.Pin.Title, c.Pin.Version())

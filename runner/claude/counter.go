@@ -1,4 +1,3 @@
-// counter reads what the Messages API says of the tokens of an answer, whole or piece by piece.
 package claude
 
 import (
@@ -80,7 +79,7 @@ func textSize(piece []byte) int64 {
 	return 0
 }
 
-// counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
+// counter counts the tokens of one answer of the Messages API, whole or piece by piece. It implements keyproxy.Counter.
 type counter struct{ message *keyproxy.Message }
 
 // Message returns what was counted so far; nil before the answer has begun.

@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -39,7 +41,5 @@ func TestRefusalsAreExplained(t *testing.T) {
 		{Use: "Bash(cd / && ls)", Reason: "cd in '/' was blocked."},
 		{Use: "Bash(login ***)"},
 	}
-	if d := cmp.Diff(want, a.Refusals); d != "" {
-		t.Errorf("refusals (-want +got):\n%s", d)
-	}
+	assert.Check(t, is.DeepEqual(a.Refusals, want), "refusals")
 }

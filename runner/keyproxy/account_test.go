@@ -176,9 +176,7 @@ func TestAccountsAreApart(t *testing.T) {
 	for i, a := range []*Account{one, two} {
 		n := []int64{20, 10}[i]
 		want := []Sum{{Usage: state.Usage{Model: "sonnet", Input: n * 1000, Output: n * 9, CacheWrite: n * 20, CacheRead: n * 300}}}
-		if diff := cmp.Diff(want, a.Used()); diff != "" {
-			t.Errorf("account %d (-want +got):\n%s", i, diff)
-		}
+		assert.Check(t, is.DeepEqual(a.Used(), want), "account %d", i)
 	}
 }
 
