@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -23,9 +25,9 @@ func filled(t *testing.T) map[string]any {
 		ID: "main", N: 1, State: "A.md", By: "start", Visits: map[string]int{"A.md": 1}, Status: state.Ready, Exec: &exec, Forks: 1, Cut: new(int64(1)), Wait: 1,
 	}
 	data, err := json.Marshal(main)
-	must(t, err)
+	assert.NilError(t, err)
 	v, agent := good(t), map[string]any{}
-	must(t, json.Unmarshal(data, &agent))
+	assert.NilError(t, json.Unmarshal(data, &agent))
 	put(t, v, "agents[0]", agent)
 	put(t, v, "ledger[0].models", []any{map[string]any{"model": "m", "input": 1, "output": 1, "cache_write": 1, "cache_read": 1, "cost_usd": 1}})
 	return v
@@ -85,7 +87,7 @@ func TestNoValueIsTrusted(t *testing.T) {
 	for _, v := range []map[string]any{good(t), filled(t)} {
 		decode := func() (*state.Run, *state.FileError, []byte) {
 			data, err := json.Marshal(v)
-			must(t, err)
+			assert.NilError(t, err)
 			run, err := state.Decode(data)
 			var bad *state.FileError
 			if err != nil && !errors.As(err, &bad) {

@@ -133,7 +133,7 @@ func good(t *testing.T) map[string]any {
 		t.Fatalf("the good run: %v", err)
 	}
 	var v map[string]any
-	must(t, json.Unmarshal(data, &v))
+	assert.NilError(t, json.Unmarshal(data, &v))
 	return v
 }
 
@@ -152,7 +152,7 @@ func put(t *testing.T, v any, path string, value any) {
 			return
 		case []any:
 			n, err := strconv.Atoi(key)
-			must(t, err)
+			assert.NilError(t, err)
 			in[n] = value
 			return
 		}
@@ -205,7 +205,7 @@ func TestBadFieldsAreNamed(t *testing.T) {
 		}
 		put(t, v, c.path, c.value)
 		data, err := json.Marshal(v)
-		must(t, err)
+		assert.NilError(t, err)
 		_, err = state.Decode(data)
 		var invalid *state.FileError
 		if want := cmp.Or(c.field, c.path); !errors.As(err, &invalid) || invalid.Field != want || invalid.What == "" {

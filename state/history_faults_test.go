@@ -19,7 +19,7 @@ func TestNoHistory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run-1.journal")
 	f, err := state.Create(dir, "run-1", "me")
-	must(t, err)
+	assert.NilError(t, err)
 	r := recorded{dir: dir, runs: make([]*state.Run, 9)}
 	run := newRun()
 	save := func(folds bool) {
@@ -28,20 +28,20 @@ func TestNoHistory(t *testing.T) {
 		d := step.Delta()
 		run = run.With(d)
 		if folds {
-			must(t, f.Fold(run, d, nil))
+			assert.NilError(t, f.Fold(run, d, nil))
 		} else {
-			must(t, f.Append(d))
+			assert.NilError(t, f.Append(d))
 		}
 		r.runs[run.Progress.Seq] = run
 	}
 	save(true)
 	save(true)
-	must(t, f.Fold(run, nil, nil)) // as on another machine
+	assert.NilError(t, f.Fold(run, nil, nil)) // as on another machine
 	equal(t, "steps", r.wantTruth(t, "whole"), []int{1, 2})
-	must(t, f.Close())
-	must(t, os.Remove(file))
+	assert.NilError(t, f.Close())
+	assert.NilError(t, os.Remove(file))
 	f, _, err = state.Open(dir, "run-1", "me")
-	must(t, err)
+	assert.NilError(t, err)
 	equal(t, "steps without a history", r.wantTruth(t, "none"), []int{2})
 	save(false)
 	save(true)
@@ -54,14 +54,14 @@ func TestNoHistory(t *testing.T) {
 	save(true)
 	equal(t, "what is left of it", len(readFile(t, file)), 0)
 	equal(t, "the run", r.wantTruth(t, "no size"), []int{8})
-	must(t, f.Close())
+	assert.NilError(t, f.Close())
 }
 
 // TestAHugeRunIsNotSaved, since nobody could read it again: what is there stays.
 func TestAHugeRunIsNotSaved(t *testing.T) {
 	dir := stored(t)
 	f, run, err := state.Open(dir, "run-1", "me")
-	must(t, err)
+	assert.NilError(t, err)
 	defer f.Close()
 	run.Meta = map[string]string{"huge": strings.Repeat("x", 64<<20)}
 	assert.Check(t, is.ErrorContains(f.Fold(run, nil, nil), "bytes, and more than 67108864 are never read"), "want it refused")

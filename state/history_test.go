@@ -25,7 +25,7 @@ func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir s
 	t.Helper()
 	r := recorded{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
 	f, err := state.Create(r.dir, "run-1", "me")
-	must(t, err)
+	assert.NilError(t, err)
 	f.SetHistory(most)
 	run := newRun()
 	run.Options.KeepGoing, run.Options.BudgetUSD = true, 0
@@ -41,16 +41,16 @@ func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir s
 			r.begun[exec] = n
 		}
 		if n == 1 || w.rnd.IntN(6) == 0 || next.Progress.Status != state.Running {
-			must(t, f.Fold(next, d, nil))
+			assert.NilError(t, f.Fold(next, d, nil))
 		} else {
-			must(t, f.Append(d))
+			assert.NilError(t, f.Append(d))
 		}
 		for _, f := range each {
 			f(r.dir, run, next)
 		}
 		run, r.runs[n] = next, next
 	}
-	must(t, f.Close())
+	assert.NilError(t, f.Close())
 	return r
 }
 
@@ -65,7 +65,7 @@ func (r recorded) wantTruth(t *testing.T, what string) []int {
 	t.Helper()
 	var steps []int
 	for step, err := range state.ReadHistory(r.dir, "run-1") {
-		must(t, err)
+		assert.NilError(t, err)
 		after := step.After()
 		assert.Equal(t, diffRuns(t, r.runs[after.Progress.Seq], after), "", "%s: the run after step %d (-was +history)", what, after.Progress.Seq)
 		steps = append(steps, after.Progress.Seq)
@@ -82,7 +82,7 @@ func TestStarted(t *testing.T) {
 	}
 	for exec, step := range r.begun {
 		run, err := state.Started(r.dir, "run-1", exec)
-		must(t, err)
+		assert.NilError(t, err)
 		if diff := diffRuns(t, r.runs[step], run); diff != "" {
 			t.Errorf("execution %d (-saved +read):\n%s", exec, diff)
 		}
@@ -104,8 +104,8 @@ func TestRerunIsARun(t *testing.T) {
 			was := r.runs[step]
 			before := string(fileOf(t, was))
 			run, err := state.Rerun(was, exec, state.Renewal{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: epoch.Add(time.Hour)})
-			must(t, err)
-			must(t, run.Validate())
+			assert.NilError(t, err)
+			assert.NilError(t, run.Validate())
 			assert.Equal(t, string(fileOf(t, was)), before, "seed %d: a rerun from %d changed the run", seed, exec)
 			if run.InheritedUSD != was.Progress.TotalUSD || run.Progress.TotalUSD != 0 || run.Begun() != 0 {
 				t.Errorf("seed %d: a rerun from %d has cost %s, and %s are inherited of %s", seed, exec, run.Progress.TotalUSD, run.InheritedUSD, was.Progress.TotalUSD)

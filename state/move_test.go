@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -148,7 +150,7 @@ func TestWhoHasBroughtAnAgentToItsState(t *testing.T) {
 	at("main", "agent C.md, 4") // the state that was not reached does not count
 	p.start("main")
 	again, err := state.Rerun(p.run, p.run.Progress.Iterations, state.Renewal{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: p.now})
-	must(t, err)
+	assert.NilError(t, err)
 	p.run = again
 	at("main", "agent C.md, 4")
 	p.run = newRun()

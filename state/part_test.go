@@ -112,7 +112,7 @@ func (p *play) join(parts ...state.Ran) *state.Joined {
 	p.t.Helper()
 	before := string(fileOf(p.t, p.run))
 	joined, err := joining(p.run, parts...).Join()
-	must(p.t, err)
+	assert.NilError(p.t, err)
 	equal(p.t, "the run that is joined", string(fileOf(p.t, p.run)), before)
 	return joined
 }
@@ -136,7 +136,7 @@ func lines(t *testing.T, events []state.Event) []string {
 	var out []string
 	for _, e := range events {
 		line, err := e.Line("run-1")
-		must(t, err)
+		assert.NilError(t, err)
 		out = append(out, string(line))
 	}
 	return out
@@ -192,7 +192,7 @@ func TestJoinAgainChangesNothing(t *testing.T) {
 		t.Errorf("a job that came too late: got %v with %v, want nothing of it", err, joined)
 	}
 	again, err := joining(once.Run, ran...).Join()
-	must(t, err)
+	assert.NilError(t, err)
 	if diff := cmp.Diff(alike(once.Run), alike(again.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" || len(again.Events) > 0 {
 		t.Errorf("joined once -, twice +: %d events\n%s", len(again.Events), diff)
 	}

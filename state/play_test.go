@@ -192,22 +192,17 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	assert.NilError(tb, err)
-}
-
 // fileOf is a run as it is saved.
 func fileOf(tb testing.TB, run *state.Run) []byte {
 	tb.Helper()
 	data, err := run.Encode()
-	must(tb, err)
+	assert.NilError(tb, err)
 	return data
 }
 
 func readFile(tb testing.TB, path string) []byte {
 	tb.Helper()
 	data, err := os.ReadFile(path)
-	must(tb, err)
+	assert.NilError(tb, err)
 	return data
 }

@@ -20,7 +20,7 @@ func TestRelocateMovesEveryDirectory(t *testing.T) {
 	a.Stack = []state.Frame{{State: "A.md", Dir: state.Abs("/old/tree/sub")}, {State: "A.md"}}
 	before := string(fileOf(t, run))
 	moved, err := run.Relocate(func(path string) string { return strings.Replace(path, "old", "new", 1) })
-	must(t, err)
+	assert.NilError(t, err)
 	want := strings.ReplaceAll(strings.ReplaceAll(before, "old", "new"), "names /new", "names /old")
 	assert.Check(t, is.Equal(string(fileOf(t, moved)), want))
 	equal(t, "the run itself", string(fileOf(t, run)), before)

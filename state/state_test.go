@@ -165,7 +165,7 @@ func walk(t *testing.T, seed uint64) {
 		}
 		assert.Assert(t, is.DeepEqual(next.Ledger[:len(run.Ledger)], run.Ledger, cmpopts.EquateEmpty()), "seed %d step %d: the ledger was changed", seed, next.Progress.Seq)
 		got, err := state.Read(dir, "run-1")
-		must(t, err)
+		assert.NilError(t, err)
 		assert.Equal(t, diffRuns(t, next, got), "", "seed %d step %d: memory -, files +", seed, next.Progress.Seq)
 		before = append(before, fileOf(t, next))
 	})
@@ -181,9 +181,9 @@ func stored(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	f, err := state.Create(dir, "run-1", "me")
-	must(t, err)
-	must(t, f.Fold(newRun(), nil, nil))
-	must(t, f.Close())
+	assert.NilError(t, err)
+	assert.NilError(t, f.Fold(newRun(), nil, nil))
+	assert.NilError(t, f.Close())
 	return dir
 }
 
@@ -191,7 +191,7 @@ func stored(t *testing.T) (dir string) {
 func TestTwoOwnersOfOneRun(t *testing.T) {
 	dir := stored(t)
 	f, _, err := state.Open(dir, "run-1", "the first")
-	must(t, err)
+	assert.NilError(t, err)
 	if info, err := os.Stat(filepath.Join(dir, "run-1.lock")); err != nil || info.Size() > 0 {
 		t.Errorf("the locked file, which Windows lets nobody write: got %v, %v, want it empty", info, err)
 	}
@@ -199,15 +199,15 @@ func TestTwoOwnersOfOneRun(t *testing.T) {
 	if _, _, err := state.Open(dir, "run-1", "the second"); !errors.As(err, &locked) || !strings.Contains(locked.Error(), "the first") {
 		t.Errorf("second Open: %v, want LockedError by the first", err)
 	}
-	must(t, f.Close())
+	assert.NilError(t, f.Close())
 	if _, err := os.Stat(filepath.Join(dir, "run-1.holder")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the name of who gave the lock back: got %v, want it gone", err)
 	}
 	if _, err := state.Create(dir, "run-1", "me"); !errors.Is(err, state.ErrExists) {
 		t.Errorf("Create: %v, want ErrExists", err)
 	}
-	must(t, os.Remove(filepath.Join(dir, "run-1.json")))
+	assert.NilError(t, os.Remove(filepath.Join(dir, "run-1.json")))
 	f, err = state.Create(dir, "run-1", "me")
-	must(t, err) // beside a lock that nobody holds
-	must(t, f.Close())
+	assert.NilError(t, err) // beside a lock that nobody holds
+	assert.NilError(t, f.Close())
 }

@@ -53,7 +53,7 @@ func (p *play) delivered(id string) []string {
 		Agent, Status, Result, Error string
 		CostUSD                      float64 `json:"cost_usd"`
 	}
-	must(p.t, json.Unmarshal([]byte(p.agent(id).Payload), &list))
+	assert.NilError(p.t, json.Unmarshal([]byte(p.agent(id).Payload), &list))
 	words := []string{}
 	for _, d := range list {
 		words = append(words, fmt.Sprintf("%s %s %s%s %.2f", d.Agent, d.Status, d.Result, d.Error, d.CostUSD))
@@ -390,7 +390,7 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 		d.fork("main", "B.md", cost(1))
 	}
 	equal(t, "kept", len(d.run.Ended), many)
-	must(t, d.run.Validate())
+	assert.NilError(t, d.run.Validate())
 	d.launch("main", moves(1, join("A.md")))
 	list := d.delivered("main")
 	equal(t, "delivered, the first", []any{len(list), list[0]}, []any{many, "main_b1 completed result of main_b1 0.00"})
@@ -400,7 +400,7 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 	if n := len(d.run.Ended); n > 1502 {
 		t.Errorf("kept afterwards: got %d, want the last thousand and what may be joined", n)
 	}
-	must(t, d.run.Validate())
+	assert.NilError(t, d.run.Validate())
 	d.launch("main", moves(1, join("A.md")))
 	equal(t, "delivered later", len(d.delivered("main")), 251)
 }

@@ -119,7 +119,7 @@ const hang = "exec sleep 100000\n"
 // and how to get a good one.
 func TestMachineFailures(t *testing.T) {
 	notProgram := filepath.Join(t.TempDir(), "claude")
-	must(t, os.WriteFile(notProgram, []byte("\x00"), 0o755))
+	assert.NilError(t, os.WriteFile(notProgram, []byte("\x00"), 0o755))
 	tests := []struct {
 		b    *Backend
 		want string
@@ -230,11 +230,6 @@ func TestInstallationOfTheCLI(t *testing.T) {
 	if _, f, _ := run(ctx, t, slow, order(t, "hello")); f == nil || f.Class != runner.Stopped {
 		t.Errorf("a cancel during an installation: got %+v, want class %s", f, runner.Stopped)
 	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	assert.NilError(t, err)
 }
 
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.

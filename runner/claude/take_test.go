@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
@@ -63,7 +65,7 @@ func TestCutBack(t *testing.T) {
 // TestWhatIsNoTranscriptIsNotOpened, be it for the session itself or for a branch of it.
 func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	b, dir, file := conversation(t, chosen, prompted)
-	must(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
+	assert.NilError(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
 	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: chosen}, {Session: state.Branch, SessionID: "new", From: chosen}} {
 		if _, _, f := b.Kept().Take(o, dir); f == nil || f.Class != runner.Fatal {
 			t.Errorf("%s: got %v, want it refused", o.Session, f)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
@@ -20,9 +22,9 @@ func TestClearRemovesWhatIsBesideASession(t *testing.T) {
 		beside := filepath.Join(filepath.Dir(filepath.Dir(file)), "elsewhere", talked, "tool-results", "x")
 		write(t, beside, "x")
 		mark, err := transcripts.MarkOf(file)
-		must(t, err)
+		assert.NilError(t, err)
 		if isChanged {
-			must(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second)))
+			assert.NilError(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second)))
 		}
 		err = b.Clear(runner.Conversation{ID: talked}, &mark)
 		if _, gone := os.Lstat(beside); err != nil || (gone == nil) != isChanged {

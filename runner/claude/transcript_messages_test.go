@@ -24,7 +24,7 @@ func messagesOf(t *testing.T, d transcripts.Kept, session, dir string) (list []s
 		list = append(list, line)
 		return nil
 	})
-	must(t, err)
+	assert.NilError(t, err)
 	return list
 }
 
@@ -64,12 +64,12 @@ func TestSubagentsOfStrangers(t *testing.T) {
 	}{
 		"each other": {func(string) {}, 5},
 		"a file is a link": {func(f string) {
-			must(t, os.Remove(filepath.Join(f, "agent-b.jsonl")))
-			must(t, os.Symlink(outside, filepath.Join(f, "agent-b.jsonl")))
+			assert.NilError(t, os.Remove(filepath.Join(f, "agent-b.jsonl")))
+			assert.NilError(t, os.Symlink(outside, filepath.Join(f, "agent-b.jsonl")))
 		}, 3},
 		"the folder is a link": {func(f string) {
-			must(t, os.Rename(f, f+"s"))
-			must(t, os.Symlink(f+"s", f))
+			assert.NilError(t, os.Rename(f, f+"s"))
+			assert.NilError(t, os.Symlink(f+"s", f))
 		}, 1},
 	} {
 		d, dir, file := homeWith(t, sessionUUID, use("1"))
@@ -92,6 +92,6 @@ func TestSubagentsOfStrangers(t *testing.T) {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.WriteFile(path, []byte(text), 0o600))
+	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }

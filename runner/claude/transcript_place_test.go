@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -16,8 +18,8 @@ const sessionUUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 func TestAGoneDirectoryStillNamesItsFolder(t *testing.T) {
 	b, dir, file := homeWith(t, sessionUUID, prompted)
 	stored := filepath.Join(t.TempDir(), "stored")
-	must(t, errors.Join(os.WriteFile(stored, []byte(prompted), 0o600), os.RemoveAll(dir), os.RemoveAll(filepath.Dir(file))))
-	must(t, b.Place(runner.Conversation{ID: sessionUUID, Dir: dir}, stored))
+	assert.NilError(t, errors.Join(os.WriteFile(stored, []byte(prompted), 0o600), os.RemoveAll(dir), os.RemoveAll(filepath.Dir(file))))
+	assert.NilError(t, b.Place(runner.Conversation{ID: sessionUUID, Dir: dir}, stored))
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder that was made: got %v, %v, want mode 0700", info, err)
 	}

@@ -39,10 +39,10 @@ func homeWith(t *testing.T, id, content string) (k transcripts.Kept, dir, file s
 	t.Helper()
 	config := t.TempDir()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	assert.NilError(t, err)
 	file = filepath.Join(config, "projects", slug(dir), id+".jsonl")
-	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	must(t, os.WriteFile(file, []byte(content), 0o600))
+	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	assert.NilError(t, os.WriteFile(file, []byte(content), 0o600))
 	return keptOf([]string{"CLAUDE_CONFIG_DIR=" + config}), dir, file
 }
 

@@ -79,12 +79,12 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 	assert.Check(t, is.Equal(b.priorCount(o).read().USD, state.USD(7)), "without a count: want the dollars that the run knows")
 	count := `{"type":"cost-state","totalCostUSD":%s,"modelUsage":{"opus":{"costUSD":%[1]s}}}` + "\n"
 	lines := `{"type":"user"}` + "\n" + fmt.Sprintf(count, "1.25") + fmt.Sprintf(count, "2.50") + fmt.Sprintf(count, `"x"`)
-	must(t, os.WriteFile(file, []byte(lines), 0o644))
+	assert.NilError(t, os.WriteFile(file, []byte(lines), 0o644))
 	before := b.priorCount(o)
 	branch := o
 	branch.Prompt.Session, branch.Prompt.From, branch.Prompt.SessionID = state.Branch, chosen, uuid.NewString()
 	beforeBranch := b.priorCount(branch)
-	must(t, os.WriteFile(file, []byte(lines+fmt.Sprintf(count, "9.75")), 0o644))
+	assert.NilError(t, os.WriteFile(file, []byte(lines+fmt.Sprintf(count, "9.75")), 0o644))
 	for what, p := range map[string]priorCount{"resumed": before, "branched": beforeBranch} {
 		if got := p.read(); got.USD != 5*state.Dollar/2 || len(got.Models) != 1 {
 			t.Errorf("%s: got %+v, want $2.50", what, got)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -16,8 +18,8 @@ import (
 func TestALockThatIsNoneIsRemoved(t *testing.T) {
 	h := home{t.TempDir()}
 	lock := h.ours("tmp", "projects.json.lock")
-	must(t, os.MkdirAll(filepath.Join(lock, "full"), 0o700))
-	must(t, os.WriteFile(h.ours("projects.json"), []byte(`{"projects": {}}`), 0o600))
+	assert.NilError(t, os.MkdirAll(filepath.Join(lock, "full"), 0o700))
+	assert.NilError(t, os.WriteFile(h.ours("projects.json"), []byte(`{"projects": {}}`), 0o600))
 	if _, err := h.prepare(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +29,7 @@ func TestALockThatIsNoneIsRemoved(t *testing.T) {
 	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {
 		t.Errorf("list of directories: got a link to %q, %v", got, err)
 	}
-	must(t, os.Mkdir(lock, 0o700)) // of a CLI that is under way
+	assert.NilError(t, os.Mkdir(lock, 0o700)) // of a CLI that is under way
 	if _, err := h.prepare(t.TempDir()); err != nil || !exists(lock) {
 		t.Errorf("a new lock: got it removed (%v)", err)
 	}
@@ -45,7 +47,7 @@ func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Path: path, Env: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}}
 	h := b.home()
 	_, err := h.prepare(dir)
-	must(t, err)
+	assert.NilError(t, err)
 	if _, fail := b.Find(t.Context(), b.Source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {}); fail != nil {
 		t.Fatal(fail)
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -20,13 +22,13 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 	const id = "11111111-1111-4111-8111-111111111111"
 	b, dir := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}, t.TempDir()
 	folder := b.home().ours(chats(dir))
-	must(t, os.MkdirAll(filepath.Join(folder, id), 0o700))
+	assert.NilError(t, os.MkdirAll(filepath.Join(folder, id), 0o700))
 	for name, text := range c.Beside {
-		must(t, os.WriteFile(filepath.Join(folder, id, name), text, 0o600))
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, id, name), text, 0o600))
 	}
 	o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: c.Mode, SessionID: id}}
 	if len(c.After) > 0 {
-		must(t, os.WriteFile(filepath.Join(folder, "session-2000-01-01T00-00-"+id[:8]+".jsonl"), c.After, 0o600))
+		assert.NilError(t, os.WriteFile(filepath.Join(folder, "session-2000-01-01T00-00-"+id[:8]+".jsonl"), c.After, 0o600))
 	}
 	s := newStream(o, nil)
 	_, _ = s.Write(c.Stdout)

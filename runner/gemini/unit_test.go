@@ -72,16 +72,16 @@ func TestRulesKeepToTheStricterReading(t *testing.T) {
 // TestSettingsOfTheUserStay, but for what must hold.
 func TestSettingsOfTheUserStay(t *testing.T) {
 	h := home{t.TempDir()}
-	must(t, os.MkdirAll(h.theirs(), 0o700))
-	must(t, os.WriteFile(h.theirs("settings.json"), []byte(`{ // mine
+	assert.NilError(t, os.MkdirAll(h.theirs(), 0o700))
+	assert.NilError(t, os.WriteFile(h.theirs("settings.json"), []byte(`{ // mine
 		"mcpServers": {"a": {"url": "http://x/*no comment*/"}}, /* and
 		*/ "general": {"maxAttempts": 9, "vimMode": true}, "security": {"auth": {"selectedType": "oauth-personal"}}}`), 0o600))
-	must(t, os.WriteFile(h.theirs("oauth_creds.json"), []byte(`{}`), 0o600))
+	assert.NilError(t, os.WriteFile(h.theirs("oauth_creds.json"), []byte(`{}`), 0o600))
 	if note, err := h.prepare(t.TempDir()); note != "" || err != nil {
 		t.Fatal(note, err)
 	}
 	data, err := os.ReadFile(h.ours("settings.json"))
-	must(t, err)
+	assert.NilError(t, err)
 	var got struct {
 		MCP     map[string]map[string]string `json:"mcpServers"`
 		General struct {
@@ -90,15 +90,15 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 			Retention struct{ Enabled *bool }
 		}
 	}
-	must(t, json.Unmarshal(data, &got))
+	assert.NilError(t, json.Unmarshal(data, &got))
 	if got.MCP["a"]["url"] != "http://x/*no comment*/" || got.General.Max != 3 || !got.General.Vim || h.userAuth() != "oauth-personal" {
 		t.Errorf("settings: got %s, want the user's with 3 attempts", data)
 	}
 	if _, err := os.Stat(h.ours("oauth_creds.json")); err != nil && runtime.GOOS != "windows" {
 		t.Errorf("login of the user: %v, want it linked", err)
 	}
-	must(t, os.WriteFile(h.theirs("settings.json"), []byte(`{`), 0o600))
-	must(t, os.Remove(h.theirs("oauth_creds.json")))
+	assert.NilError(t, os.WriteFile(h.theirs("settings.json"), []byte(`{`), 0o600))
+	assert.NilError(t, os.Remove(h.theirs("oauth_creds.json")))
 	if note, err := h.prepare(t.TempDir()); !strings.Contains(note, "could not be read") || err != nil {
 		t.Errorf("settings that are no JSON: got note %q, %v, want it said", note, err)
 	}
@@ -111,19 +111,19 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 func TestEachDirectoryHasItsFolder(t *testing.T) {
 	h := home{t.TempDir()}
 	one, two, gone := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "gone")
-	must(t, os.Mkdir(gone, 0o700))
+	assert.NilError(t, os.Mkdir(gone, 0o700))
 	for _, dir := range []string{gone, one} {
 		if _, err := h.prepare(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(t, os.Remove(gone))
+	assert.NilError(t, os.Remove(gone))
 	_, err := h.prepare(two)
-	must(t, err)
+	assert.NilError(t, err)
 	data, err := os.ReadFile(h.ours("projects.json"))
-	must(t, err)
+	assert.NilError(t, err)
 	var got projects
-	must(t, json.Unmarshal(data, &got))
+	assert.NilError(t, json.Unmarshal(data, &got))
 	for _, dir := range []string{one, two} {
 		owner, err := os.ReadFile(h.ours("tmp", got.Projects[dir], ".project_root"))
 		if string(owner) != dir || err != nil || len(got.Projects) != 2 {
@@ -137,8 +137,8 @@ func TestConversationsOfLikeNames(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}
 	stored := filepath.Join(t.TempDir(), "t.jsonl")
 	c := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
-	must(t, os.WriteFile(stored, []byte(`{"sessionId":"`+c.ID+`","projectHash":"x"}`+"\n"+`{"id":"1","type":"user","content":"hi"}`+"\n"), 0o600))
-	must(t, b.Kept().Place(c, stored))
+	assert.NilError(t, os.WriteFile(stored, []byte(`{"sessionId":"`+c.ID+`","projectHash":"x"}`+"\n"+`{"id":"1","type":"user","content":"hi"}`+"\n"), 0o600))
+	assert.NilError(t, b.Kept().Place(c, stored))
 	other := c
 	other.ID = c.ID[:8] + uuid.NewString()[8:]
 	if n, ok := b.Kept().Length(other); ok {
@@ -152,7 +152,7 @@ func TestConversationsOfLikeNames(t *testing.T) {
 func TestTranscripts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	const head = `{"sessionId":"s","projectHash":"x"}` + "\n" + `{"id":"0","type":"gemini","content":"before","tokens":{"input":7,"output":7},"model":"m"}` + "\n"
-	must(t, os.WriteFile(path, []byte(head+`{"id":"1","type":"user","content":[{"text":"hi"}]}
+	assert.NilError(t, os.WriteFile(path, []byte(head+`{"id":"1","type":"user","content":[{"text":"hi"}]}
 {"$set":{"messages":[{"id":"0","type":"gemini","content":"old","tokens":{"input":100}}]}}
 {"id":"2","type":"gemini","content":"wait","model":"m"}
 {"id":"2","type":"gemini","content":"wait","toolCalls":[{"id":"t"}],"tokens":{"input":1000,"output":20,"cached":300,"thoughts":5,"tool":2},"model":"m"}
@@ -161,7 +161,7 @@ no JSON
 {"id":"4","type":"info","content":"note"}
 {"id":"5","type":"gemini","content":"!","model":"m"}`), 0o600))
 	got, err := used(path, int64(len(head)))
-	must(t, err)
+	assert.NilError(t, err)
 	want := []state.Usage{{Model: "m", Input: 712, CacheRead: 300, Output: 25}}
 	if diff := cmp.Diff(want, got); diff != "" || finalText(path, int64(len(head))) != "done!" {
 		t.Errorf("said last: got %q, tokens (-want +got):\n%s", finalText(path, int64(len(head))), diff)
@@ -208,9 +208,9 @@ func TestWhatErrorsMean(t *testing.T) {
 // command of the CLI.
 func TestNothingIsAttached(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o755))
+	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o755))
 	for _, name := range []string{"secret.txt", "sub/deep/other.txt"} {
-		must(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o600))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o600))
 	}
 	for prompt, want := range map[string]string{
 		"see @secret.txt, @./ and @sub. Or @other.txt?": `see \@secret.txt, \@./ and \@sub. Or @other.txt?`,
@@ -261,11 +261,6 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	assert.NilError(t, err)
-}
-
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
 func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	for want, tools := range map[string][]string{"WebFetch WebSearch": nil, "WebFetch": {"googleSearch"}, "": {"googleSearch", "urlContext"}} {
@@ -281,8 +276,8 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	h, dir := home{t.TempDir()}, t.TempDir()
 	file := filepath.Join(h.ours(chats(dir)), "session-of-another.jsonl")
-	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
-	must(t, os.Symlink("elsewhere", file))
+	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	assert.NilError(t, os.Symlink("elsewhere", file))
 	order := &runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "0198c0de-0000-4000-8000-000000000001"}, Dir: dir}
 	if _, _, f := h.open(order); f == nil || !strings.Contains(f.Message, file) {
 		t.Errorf("resume beside a link: got %v, want it refused", f)
