@@ -9,7 +9,7 @@ import (
 
 // Schema is the version of the state file that this program writes, and the only one
 // that it reads.
-const Schema = 9
+const Schema = 10
 
 // Status says whether a run is under way, and if not, why.
 type Status string

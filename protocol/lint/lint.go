@@ -45,8 +45,9 @@ type Options struct {
 // looks wrong, sorted by file and place. It checks the states that the entry leads to and,
 // unless the entry is a single file, every other file that is meant as a state.
 //
-// Errors are the problems that forbid a start, and wrong targets and attributes in the
-// tags of states that the entry leads to. Everything else is a warning or a hint, also
+// Errors are the problems that forbid a start and, in states that the entry leads to, what is sure to
+// fail: wrong targets and attributes in tags, a conversation that another agent CLI would continue, several forks of
+// a script that may not have them, and a payload that does not fit a schema or is missing. Everything else is a warning or a hint, also
 // what is wrong in a tag that may be an example, because there is a policy or because
 // the tag is in a code block.
 func Workflow(fsys fs.FS, o Options) []Finding {

@@ -11,6 +11,25 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
+// files says which files agents at a site read and write. git's folders are those that they work with; shown is what
+// they are shown of the home folder and beside it.
+func (at *Site) files(git, shown []string, k keep) cage.Policy {
+	writable := outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
+	readable := slices.Concat(cage.System(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
+	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.kept}
+}
+
+// kept is what is nobody's, whatever lies around it: but for what is named below it.
+func (at *Site) kept() []string {
+	kept := slices.Concat(at.Hidden, at.runners())
+	for _, path := range []string{at.home(), at.Temp, at.Workspace} {
+		if path != "" && filepath.Dir(path) != path {
+			kept = append(kept, path)
+		}
+	}
+	return cage.Resolved(kept)
+}
+
 // devices may be written. Those that a machine lacks are left out.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
 

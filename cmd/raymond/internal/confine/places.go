@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -21,25 +20,6 @@ func makeOwn(temp string) (string, error) {
 		return "", err
 	}
 	return cmp.Or(cage.Resolve(own), own), nil
-}
-
-// files says which files agents at a site read and write. git's folders are those that they work with; shown is what
-// they are shown of the home folder and beside it.
-func (at *Site) files(git, shown []string, k keep) cage.Policy {
-	writable := outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
-	readable := slices.Concat(cage.System(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
-	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.kept}
-}
-
-// kept is what is nobody's, whatever lies around it: but for what is named below it.
-func (at *Site) kept() []string {
-	kept := slices.Concat(at.Hidden, at.runners())
-	for _, path := range []string{at.home(), at.Temp, at.Workspace} {
-		if path != "" && filepath.Dir(path) != path {
-			kept = append(kept, path)
-		}
-	}
-	return cage.Resolved(kept)
 }
 
 // home is the real home folder; "" where the environment names none.
