@@ -109,8 +109,8 @@ func (l *Log) Report(e state.Event) error {
 }
 
 // CopyFrom writes the events that the run's own log at path has and this one lacks.
-// It ignores a missing file. If both are the same file, this Log writes nothing from
-// now on. CopyFrom may be called only before the first Report.
+// It ignores a missing file, and lines that are no events, as a crash of the machine may have left them. If both are
+// the same file, this Log writes nothing from now on. CopyFrom may be called only before the first Report.
 func (l *Log) CopyFrom(path string) error {
 	here, errHere := l.file.Stat()
 	if there, err := os.Stat(path); errors.Join(err, errHere) == nil && os.SameFile(here, there) {
@@ -118,6 +118,9 @@ func (l *Log) CopyFrom(path string) error {
 		return nil
 	}
 	for e, err := range Events(path) {
+		if _, isNoEvent := errors.AsType[*state.FileError](err); isNoEvent {
+			continue
+		}
 		if err == nil {
 			err = l.Report(e)
 		}

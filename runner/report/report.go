@@ -126,8 +126,8 @@ func each[T any](f *Fanout, do func(T) error) {
 	}
 }
 
-// Events yields the events of the log at path, up to the first error, which is a
-// *state.FileError where a line is no event. It ignores a torn last line, which a run may be
+// Events yields the events of the log at path, and errors: a *state.FileError in the place of a line
+// that is no event, after which whoever wants to can go on. It ignores a torn last line, which a run may be
 // writing. A log that is missing has none.
 func Events(path string) iter.Seq2[state.Event, error] {
 	return func(yield func(state.Event, error) bool) {
@@ -149,7 +149,7 @@ func Events(path string) iter.Seq2[state.Event, error] {
 			if err != nil {
 				err = &state.FileError{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()}
 			}
-			if !yield(e, err) || err != nil {
+			if !yield(e, err) {
 				return
 			}
 		}
