@@ -185,6 +185,39 @@ func TestTheOwnerHearsWhatItWaitsFor(t *testing.T) {
 	})
 }
 
+// TestAnswersAreReadHoweverOftenSomethingIsAsked meanwhile.
+func TestAnswersAreReadHoweverOftenSomethingIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &service{self: ours}
+		p := New(onIssue(f), &state.Run{})
+		run, answer := asks(state.Question{}), ""
+		for n := 1; n < 6; n++ { // one in 40 s
+			if n > 1 {
+				more := asks(state.Question{Number: n, Text: "And?", Token: fmt.Sprintf("%032d", n)}).Agents[0]
+				more.ID = fmt.Sprintf("main_a%d", n)
+				run.Agents = append(run.Agents, more)
+			}
+			p.Open(run)
+			_ = p.Report(state.Event{Body: &state.Checkpoint{SeqStored: run.Progress.Seq}})
+			if n == 2 {
+				f.add("ann", "/raymond 1 yes")
+			}
+			for range 40 {
+				time.Sleep(time.Second)
+				_ = p.Tick(time.Now())
+			}
+			for len(p.Updates()) > 0 {
+				if u := <-p.Updates(); u.Answer != nil {
+					answer = u.Answer.Text
+				}
+			}
+			run.Progress.Seq++
+		}
+		assert.Check(t, is.Contains(answer, "yes"))
+		_ = p.Finish(t.Context(), true)
+	})
+}
+
 // TestAForgeThatHangs holds a run up for minutes, not for ever, and the step knows that it
 // doesn't know.
 func TestAForgeThatHangs(t *testing.T) {

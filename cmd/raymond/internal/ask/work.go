@@ -25,7 +25,7 @@ type looks struct {
 	noted  time.Time // when the run was last seen
 	wanted time.Time // a look at what people say that begins then at the earliest is wanted
 	known  time.Time // when the last one began that has read that
-	ended  time.Time // when the last one ended
+	ended  time.Time // when the last one ended that has read that, or failed
 	failed int       // in a row
 	next   time.Time // may begin then
 }
@@ -43,9 +43,11 @@ func (l *looks) again() { l.failed, l.next = 0, time.Time{} }
 // isGivenUp reports whether the forge doesn't answer by now.
 func (l *looks) isGivenUp() bool { return l.failed >= maxFailed }
 
-// end notes that a look has ended. Who was not answered tries again.
-func (l *looks) end(now time.Time, err error) {
-	l.ended = now
+// end notes that a look has ended, and whether it was one at what people say. Who was not answered tries again.
+func (l *looks) end(now time.Time, hasRead bool, err error) {
+	if hasRead || err != nil {
+		l.ended = now
+	}
 	if err == nil {
 		l.failed = 0
 		return
@@ -140,7 +142,7 @@ func (p *People) look() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.looks.end(time.Now(), errors.Join(errs...))
+	p.looks.end(time.Now(), len(open) > 0, errors.Join(errs...))
 }
 
 // post posts a question.
