@@ -107,11 +107,14 @@ func (s *Seals) Adopt(path string) error { return s.Place(path, path) }
 
 // Place moves a file to where it can be appended to, and seals it before it is there. It may be missing.
 func (s *Seals) Place(from, to string) error {
-	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(from); from != to && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	has := func(content) (content, error) {
 		f, _, err := files.Open(from)
+		if errors.Is(err, fs.ErrNotExist) {
+			return contentOf(bytes.NewReader(nil))
+		}
 		if err != nil {
 			return content{}, err
 		}

@@ -26,6 +26,7 @@ func sealed(t *testing.T) (dir string, s *seal.Seals) {
 	s, err := seal.New(dir, key(t, "token", "step"))
 	assert.NilError(t, err)
 	assert.NilError(t, errors.Join(s.Note(filepath.Join(dir, "note"), 1), s.Note(filepath.Join(dir, "note"), 2)))
+	assert.NilError(t, s.Adopt(filepath.Join(dir, "absent")))
 	for _, line := range []string{"one\n", "two\n", "three\n"} {
 		add(t, s, filepath.Join(dir, "lines"), line, line)
 	}
@@ -106,16 +107,17 @@ func TestForgeriesAreNamed(t *testing.T) {
 		token string
 		names string
 	}{
-		"another value":          {write("note", "3"), "token", "note"},
-		"the value before":       {write("note", "1"), "token", "note"},
-		"no value":               {remove("note"), "token", "note"},
-		"two lines less":         {write("lines", "one\n"), "token", "lines"},
-		"another line":           {write("lines", "one\ntwo\nTHREE\n"), "token", "lines"},
-		"a file never sealed":    {write("planted", "x"), "token", "planted"},
-		"no seals":               {remove("seals"), "token", "seals"},
-		"seals in another order": {seals(func(l []string) []string { return append([]string{l[1], l[0]}, l[2:]...) }), "token", "seals"},
-		"a seal written anew":    {seals(func(l []string) []string { return append(l[:len(l)-1], l[0]) }), "token", "seals"},
-		"another token":          {func(*testing.T, string) {}, "other", "seals"},
+		"another value":           {write("note", "3"), "token", "note"},
+		"the value before":        {write("note", "1"), "token", "note"},
+		"no value":                {remove("note"), "token", "note"},
+		"two lines less":          {write("lines", "one\n"), "token", "lines"},
+		"another line":            {write("lines", "one\ntwo\nTHREE\n"), "token", "lines"},
+		"a file never sealed":     {write("planted", "x"), "token", "planted"},
+		"a file that was missing": {write("absent", "x"), "token", "absent"},
+		"no seals":                {remove("seals"), "token", "seals"},
+		"seals in another order":  {seals(func(l []string) []string { return append([]string{l[1], l[0]}, l[2:]...) }), "token", "seals"},
+		"a seal written anew":     {seals(func(l []string) []string { return append(l[:len(l)-1], l[0]) }), "token", "seals"},
+		"another token":           {func(*testing.T, string) {}, "other", "seals"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, _ := sealed(t)
