@@ -119,7 +119,7 @@ func TestFilesAreHeld(t *testing.T) {
 	write(t, filepath.Join(run, "state.json"), "canary\n")
 	write(t, filepath.Join(run, "scope", "payload"), "payload\n")
 	beside := write(t, filepath.Join(dir, "beside"), "beside\n")
-	work := filepath.Dir(write(t, filepath.Join(dir, "work", "file"), "work\n"))
+	work := filepath.Dir(write(t, filepath.Join(dir, "w\xf6rk", "file"), "work\n")) // no UTF-8
 	assert.NilError(t, os.Symlink(key, filepath.Join(work, "link")))
 	for _, link := range [][2]string{{filepath.Join(dir, "named"), beside}, {filepath.Join(dir, "read", "link"), key}} {
 		assert.NilError(t, errors.Join(os.MkdirAll(filepath.Dir(link[0]), 0o700), os.Symlink(link[1], link[0])))

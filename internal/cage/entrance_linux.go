@@ -54,14 +54,14 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 
 // plan says what a child puts on.
 func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
-	p := &entry.Plan{Path: path, FS: k.upTo(rightsFS), Scoped: k.upTo(scopes), IsTrusted: c.policy.IsTrusted}
+	p := &entry.Plan{Path: []byte(path), FS: k.upTo(rightsFS), Scoped: k.upTo(scopes), IsTrusted: c.policy.IsTrusted}
 	const mayRead = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
 	if p.FS != 0 {
 		for _, path := range c.policy.readable() {
-			p.Rules = append(p.Rules, entry.Rule{Path: path, Access: mayRead})
+			p.Rules = append(p.Rules, entry.Rule{Path: []byte(path), Access: mayRead})
 		}
 		for _, path := range c.policy.writable() {
-			p.Rules = append(p.Rules, entry.Rule{Path: path, Access: p.FS})
+			p.Rules = append(p.Rules, entry.Rule{Path: []byte(path), Access: p.FS})
 		}
 	}
 	if p.IsTrusted {

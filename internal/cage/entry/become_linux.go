@@ -38,7 +38,7 @@ func become(argv []string) {
 		err = enter(plan)
 	}
 	if err == nil {
-		err = os.NewSyscallError("execve", syscall.Exec(plan.Path, argv, os.Environ()))
+		err = os.NewSyscallError("execve", syscall.Exec(string(plan.Path), argv, os.Environ()))
 	}
 	var errno syscall.Errno
 	errors.As(err, &errno)

@@ -14,7 +14,7 @@ import (
 
 // Plan says what a process puts on before it becomes another program.
 type Plan struct {
-	Path string // of the program
+	Path []byte // of the program; JSON would change what is no UTF-8 in a string
 	// Mark is a number that everything in the cage carries, as limits of a resource
 	// that nobody uses (RLIMIT_RTTIME), and that can't be taken off. 0 is none.
 	Mark uint64
@@ -32,7 +32,7 @@ type Plan struct {
 
 // Rule is one rule of Landlock. A path that doesn't exist, or is a link, gets none.
 type Rule struct {
-	Path   string
+	Path   []byte
 	Access uint64
 }
 

@@ -81,14 +81,14 @@ const forFiles = landlock.AccessFSExecute | landlock.AccessFSWriteFile | landloc
 	landlock.AccessFSTruncate | landlock.AccessFSIoctlDev | landlock.AccessFSResolveUnix
 
 func (r Rule) add(ruleset int, handled uint64) error {
-	fd, err := unix.Open(r.Path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(string(r.Path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil //nolint:nilerr // what isn't there, or can't be reached, needs no rule
 	}
 	defer unix.Close(fd)
 	var stat unix.Stat_t
 	if err := unix.Fstat(fd, &stat); err != nil {
-		return &os.PathError{Op: "fstat", Path: r.Path, Err: err}
+		return &os.PathError{Op: "fstat", Path: string(r.Path), Err: err}
 	}
 	access := r.Access & handled
 	switch stat.Mode & unix.S_IFMT {
