@@ -114,14 +114,11 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 	f := &StateFinished{
 		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
 		Spent: e.Spent, Models: e.Models, Tokens: e.Tokens,
-		Turns: e.Turns, Denied: []string{}, CLI: e.AgentCLI, Error: why,
+		Turns: e.Turns, Denied: []string{}, Refusals: e.explained(), CLI: e.AgentCLI, Error: why,
 		Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}
 	for _, r := range e.Denied {
 		f.Denied = append(f.Denied, r.Use)
-		if r.Reason != "" || r.Allow != nil {
-			f.Refusals = append(f.Refusals, r)
-		}
 	}
 	if why != "" {
 		f.StdoutTail, f.StderrTail = o.Script.StdoutTail, o.Script.StderrTail

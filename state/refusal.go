@@ -15,11 +15,22 @@ const maxExplained = 20
 // addRefusals adds refusals. What is known about a use is kept once.
 func (e *Exec) addRefusals(all []Refusal) {
 	for _, r := range all {
-		if len(e.Denied) >= maxExplained || slices.ContainsFunc(e.Denied, func(x Refusal) bool { return x.Use == r.Use }) {
+		explained := e.explained()
+		if len(explained) >= maxExplained || slices.ContainsFunc(explained, func(x Refusal) bool { return x.Use == r.Use }) {
 			r = Refusal{Use: r.Use}
 		}
 		e.Denied = append(e.Denied, r)
 	}
+}
+
+// explained are the refusals about which more is known than the use.
+func (e *Exec) explained() (list []Refusal) {
+	for _, r := range e.Denied {
+		if r.Reason != "" || r.Allow != nil {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // Refused returns the refused uses of tools, each once, with what is known about them.
