@@ -9,12 +9,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
@@ -71,9 +71,8 @@ func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {
 		return nil, err
 	}
 	data, readErr := os.ReadFile(f.Name())
-	if readErr != nil || int64(len(data)) != n {
-		t.Fatalf("%d bytes in the file, told %d, %v", len(data), n, readErr)
-	}
+	assert.NilError(t, readErr)
+	assert.Equal(t, int64(len(data)), n, "%d bytes in the file, told %d, %v", len(data), n, readErr)
 	return data, nil
 }
 
@@ -94,17 +93,15 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 				t.Fatalf("%s, %d bytes: Upload: %v", name, size, err)
 			}
 			list, err := r.List(t.Context(), "one")
-			if err != nil || len(list) != 1 {
-				t.Fatalf("%s: List = %v, %v", name, list, err)
-			}
+			assert.NilError(t, err)
+			assert.Assert(t, is.Len(list, 1), "%s: List = %v, %v", name, list, err)
 			got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 1<<30, f) })
 			if err != nil || !bytes.Equal(got, want) {
 				t.Fatalf("%s, %d bytes: came back as %d bytes, %v", name, size, len(got), err)
 			}
 			for _, secret := range []string{"a+b=", "c+d="} {
-				if !slices.Contains(masked, secret) || !slices.Contains(masked, url.QueryEscape(secret)) {
-					t.Errorf("%s: masked %q, want %q too", name, masked, secret)
-				}
+				assert.Check(t, is.Contains(masked, secret), "%s: masked %q", name, masked)
+				assert.Check(t, is.Contains(masked, url.QueryEscape(secret)), "%s: masked %q", name, masked)
 			}
 		}
 	}
@@ -113,21 +110,17 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 func TestOneNameIsStoredOnce(t *testing.T) {
 	s := artifactstest.New(t)
 	r := runtimeOf(t, s, 7, &waits{}, nil)
-	if _, err := upload(t, r, "one", []byte("a")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := upload(t, r, "one", []byte("b")); !errors.Is(err, artifacts.ErrExists) {
-		t.Errorf("second Upload: %v, want ErrExists", err)
-	}
+	_, err := upload(t, r, "one", []byte("a"))
+	assert.NilError(t, err)
+	_, err = upload(t, r, "one", []byte("b"))
+	assert.Check(t, is.ErrorIs(err, artifacts.ErrExists), "second Upload: %v", err)
 	list, _ := r.List(t.Context(), "")
 	assert.NilError(t, r.Delete(t.Context(), list[0]))
-	if _, err := upload(t, r, "one", []byte("b")); err != nil {
-		t.Errorf("Upload after Delete: %v", err)
-	}
+	_, err = upload(t, r, "one", []byte("b"))
+	assert.Check(t, err, "Upload after Delete: %v", err)
 	assert.NilError(t, r.Delete(t.Context(), list[0]))
-	if err := r.Delete(t.Context(), list[0]); !forge.IsMissing(err) {
-		t.Errorf("Delete of nothing: %v, want it missing", err)
-	}
+	err = r.Delete(t.Context(), list[0])
+	assert.Check(t, forge.IsMissing(err), "Delete of nothing: %v, want it missing", err)
 }
 
 func TestLastingFaultsAreTold(t *testing.T) {
@@ -152,9 +145,8 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		if tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%+v: %v, want %v", tt.fault, err, tt.want)
 		}
-		if strings.Contains(err.Error(), "sig=") || strings.Contains(err.Error(), "http://") {
-			t.Errorf("%+v: the error tells an address: %v", tt.fault, err)
-		}
+		assert.Check(t, !strings.Contains(err.Error(), "sig="), "%+v: the error tells an address: %v", tt.fault, err)
+		assert.Check(t, !strings.Contains(err.Error(), "http://"), "%+v: the error tells an address: %v", tt.fault, err)
 	}
 }
 
@@ -174,16 +166,14 @@ func TestContentsAreChecked(t *testing.T) {
 	}
 	s.Fail(artifactstest.Fault{Op: "content/", Times: 1, Status: 200, Body: "abc"})
 	got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 10, f) })
-	if string(got) != "abcdef" || err != nil {
-		t.Errorf("after a cut download: %q, %v", got, err)
-	}
+	assert.Check(t, is.Equal(string(got), "abcdef"), "after a cut download: %q, %v", got, err)
+	assert.Check(t, err)
 }
 
 func TestTokens(t *testing.T) {
 	for _, token := range []string{"", "a.b", "a.!.c", "a.e30.c", "a.eyJzY3AiOiJ4In0.c"} {
-		if _, err := artifacts.NewRuntime(artifacts.Options{URL: "http://127.0.0.1:1", Token: token}); err == nil {
-			t.Errorf("NewRuntime with token %q: no error", token)
-		}
+		_, err := artifacts.NewRuntime(artifacts.Options{URL: "http://127.0.0.1:1", Token: token})
+		assert.Check(t, err != nil, "NewRuntime with token %q: no error", token)
 	}
 }
 
@@ -215,10 +205,8 @@ func TestOtherRunsAreRead(t *testing.T) {
 		t.Errorf("Run(1) = %+v, %v", run, err)
 	}
 	got, err := download(t, func(f *os.File) (int64, error) { return a.Download(t.Context(), list[1], 10, f) })
-	if string(got) != "old" || err != nil {
-		t.Errorf("Download = %q, %v", got, err)
-	}
-	if _, err := a.Run(t.Context(), 9); !forge.IsMissing(err) {
-		t.Errorf("Run(9): %v, want it missing", err)
-	}
+	assert.Check(t, is.Equal(string(got), "old"), "Download = %q, %v", got, err)
+	assert.Check(t, err)
+	_, err = a.Run(t.Context(), 9)
+	assert.Check(t, forge.IsMissing(err), "Run(9): %v, want it missing", err)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
@@ -43,9 +44,8 @@ func TestListsComeNewestFirst(t *testing.T) {
 				t.Fatalf("%d artifacts, gitea %t: first page %v, %v with %d requests; want the newest first", total, gitea, first, err, asked)
 			}
 			list, err := listed(t, a, "one")
-			if err != nil || len(list) != total {
-				t.Errorf("%d artifacts, gitea %t: %d listed, %v; want all", total, gitea, len(list), err)
-			}
+			assert.Check(t, err, "%d artifacts, gitea %t: %d listed, %v", total, gitea, len(list), err)
+			assert.Check(t, is.Len(list, total), "%d artifacts, gitea %t: %d listed, %v", total, gitea, len(list), err)
 			for i := range list {
 				if list[i].ID != newest-2*int64(i) {
 					t.Fatalf("%d artifacts, gitea %t: id %d in place %d", total, gitea, list[i].ID, i)

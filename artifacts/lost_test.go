@@ -49,9 +49,8 @@ func TestAStoreThatIsRefusedIsAnError(t *testing.T) {
 		s.Fail(artifactstest.Fault{Op: "FinalizeArtifact", Times: 9, Status: status})
 		r := runtimeOf(t, s, 7, &waits{}, nil)
 		s.Put(artifactstest.Stored{Run: 8, Name: "one", Content: []byte("abc")})
-		if a, err := upload(t, r, "one", []byte("abc")); err == nil {
-			t.Errorf("status %d: Upload = %+v, want an error", status, a)
-		}
+		a, err := upload(t, r, "one", []byte("abc"))
+		assert.Check(t, err != nil, "status %d: Upload = %+v, want an error", status, a)
 	}
 }
 

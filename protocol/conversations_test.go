@@ -5,6 +5,9 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestBeginnings: where a conversation may begin, with which agent and which model. What
@@ -25,9 +28,7 @@ func TestBeginnings(t *testing.T) {
 		files[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	w, problems := Load(files, LoadOptions{Entry: "A.md", Platform: Unix})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	assert.Assert(t, is.Len(problems, 0))
 	for run, want := range map[string][]string{
 		"claude": {"A.md claude run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex e", "H.md claude run"},
 		"codex":  {"A.md codex run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex e", "H.md codex run"},
@@ -41,8 +42,6 @@ func TestBeginnings(t *testing.T) {
 			got = append(got, text)
 		}
 		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			t.Errorf("%s:\ngot  %q\nwant %q", run, got, want)
-		}
+		assert.Check(t, is.DeepEqual(got, want), "%s:\ngot  %q\nwant %q", run, got, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
@@ -61,9 +62,7 @@ func TestDecide(t *testing.T) {
 		}
 		delete(files, "message")
 		w, problems := Load(mapFS(files), o)
-		if problems != nil {
-			t.Fatalf("load: %v", problems)
-		}
+		assert.Assert(t, is.Nil(problems), "load: %v", problems)
 		d, problems := w.Decide(from, string(goldentest.Bytes(strings.TrimSuffix(message, "\n"))), returns, meta)
 		if problems == nil {
 			return showDecision(d)

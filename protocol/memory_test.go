@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -24,8 +26,7 @@ func TestFrontmatterCostsLittle(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		protocol.Load(fsys, protocol.LoadOptions{})
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
-			t.Errorf("%s: got %d MiB used, want at most 64", name, used>>20)
-		}
+		used := after.TotalAlloc - before.TotalAlloc
+		assert.Check(t, used <= 64<<20, "%s: got %d MiB used, want at most 64", name, used>>20)
 	}
 }

@@ -40,9 +40,8 @@ func TestRender(t *testing.T) {
 
 func TestTemplates(t *testing.T) {
 	body := "é {{b}}\n${{ a }} {{}} {{a b}} {{c"
-	if got, want := Templates(body), []Template{{"b", Pos{1, 3}, false}, {"a", Pos{2, 2}, true}}; !slices.Equal(got, want) {
-		t.Errorf("body %q\ngot  %v\nwant %v", body, got, want)
-	}
+	got, want := Templates(body), []Template{{"b", Pos{1, 3}, false}, {"a", Pos{2, 2}, true}}
+	assert.Check(t, slices.Equal(got, want), "body %q\ngot  %v\nwant %v", body, got, want)
 }
 
 // TestRenderIsLinear runs texts on which a renderer that looks back or ahead
@@ -51,8 +50,6 @@ func TestRenderIsLinear(t *testing.T) {
 	for _, unit := range []string{"{", "{{", "{{a", "{{ ", "{{a}}", "{{a }"} {
 		body := strings.Repeat(unit, 1<<18/len(unit))
 		got := Render(body, func(name string) (string, bool) { return "{{" + name + "}}", true })
-		if got != body {
-			t.Errorf("256 KiB of %q changed", unit)
-		}
+		assert.Check(t, is.Equal(got, body), "256 KiB of %q changed", unit)
 	}
 }

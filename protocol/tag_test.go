@@ -130,9 +130,8 @@ func TestWrittenTagComesBack(t *testing.T) {
 		want := randomTag(r)
 		text := "x\n" + want.String() + "y"
 		tags, problems := scanText(text)
-		if len(tags) != 1 || len(problems) > 0 {
-			t.Fatalf("text %q\ngot  %+v %v\nwant one tag", text, tags, problems)
-		}
+		assert.Assert(t, is.Len(tags, 1), "text %q\ngot  %+v %v\nwant one tag", text, tags, problems)
+		assert.Assert(t, is.Len(problems, 0), "text %q\ngot  %+v %v\nwant one tag", text, tags, problems)
 		got := tags[0]
 		if got.Verb != want.Verb || got.Body != want.Body || !maps.Equal(got.Attrs, want.Attrs) || got.Pos != (Pos{2, 1}) {
 			t.Fatalf("text %q\ngot  %+v\nwant %+v at 2:1", text, got, want)

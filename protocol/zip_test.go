@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // makeZip makes an archive of files with a text, by their names.
@@ -58,9 +59,7 @@ func TestOpenZipLayouts(t *testing.T) {
 // zipSummary lists the files, or the problems, and never both.
 func zipSummary(t *testing.T, fsys fs.FS, problems []Problem) string {
 	if len(problems) > 0 {
-		if fsys != nil {
-			t.Error("a file system beside problems")
-		}
+		assert.Check(t, is.Nil(fsys), "a file system beside problems")
 		return "! " + fmt.Sprint(problems[0])
 	}
 	entries, err := fs.ReadDir(fsys, ".")
@@ -89,9 +88,8 @@ func TestOpenZipHoldsToItsLimits(t *testing.T) {
 		if _, problems := openBytes(c.refused); len(problems) != 1 || !strings.Contains(problems[0].Message, c.want) {
 			t.Errorf("over the limit\ngot  %v\nwant %s", problems, c.want)
 		}
-		if _, problems := openBytes(c.taken); problems != nil {
-			t.Errorf("at the limit\ngot  %v\nwant no problem", problems)
-		}
+		_, problems := openBytes(c.taken)
+		assert.Check(t, is.Nil(problems), "at the limit\ngot  %v\nwant no problem", problems)
 	}
 }
 
@@ -99,15 +97,12 @@ func TestOpenZipHoldsToItsLimits(t *testing.T) {
 func TestZipFilesAreReadOnlyAndWhole(t *testing.T) {
 	data := makeZip(t, "echo\n", "flow/START.sh")
 	fsys, problems := openBytes(data)
-	if problems != nil {
-		t.Fatal(problems)
-	}
+	assert.Assert(t, is.Nil(problems))
 	text, err := fs.ReadFile(fsys, "START.sh")
 	info, _ := fs.Stat(fsys, "START.sh")
 	if err != nil || string(text) != "echo\n" || info.Mode() != 0o555 {
 		t.Errorf("got %q with %v (%v), want it as it was, with mode 0555", text, info, err)
 	}
-	if _, problems := openBytes(bytes.Replace(data, []byte("echo"), []byte("exit"), 1)); len(problems) != 1 {
-		t.Errorf("a file with another checksum: got %v, want a problem", problems)
-	}
+	_, problems = openBytes(bytes.Replace(data, []byte("echo"), []byte("exit"), 1))
+	assert.Check(t, is.Len(problems, 1), "a file with another checksum")
 }

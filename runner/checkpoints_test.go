@@ -45,9 +45,7 @@ func TestStepIsOfferedUntilItIsTaken(t *testing.T) {
 		for n := range 6 {
 			want = append(want, time.Duration(n)*time.Second)
 		}
-		if !slices.Equal(at, want) {
-			t.Errorf("offered: got %v, want %v, and never again", at, want)
-		}
+		assert.Check(t, is.DeepEqual(at, want), "offered")
 	})
 }
 

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestExcerptKeepsBothEnds: what comes out is the first and the last of the lines within the
@@ -35,12 +38,8 @@ func TestExcerptKeepsBothEnds(t *testing.T) {
 				}
 			}
 			r.Each(func(line string) { out = append(out, strings.ReplaceAll(line, " ", "_")) })
-			if !slices.Equal(out, strings.Fields(c.want)) {
-				t.Errorf("%.40q within %v and %v: got %q, want %q", c.lines, c.first, c.last, out, c.want)
-			}
-			if kept := len(r.first) + len(r.last); r.IsEmpty() != (kept == 0) {
-				t.Errorf("%.40q: is empty: got %v with %d lines", c.lines, r.IsEmpty(), kept)
-			}
+			assert.Check(t, slices.Equal(out, strings.Fields(c.want)), "%.40q within %v and %v: got %q", c.lines, c.first, c.last, out)
+			assert.Check(t, is.Equal(r.IsEmpty(), len(r.first)+len(r.last) == 0), "%.40q: is empty", c.lines)
 		}
 	}
 }

@@ -249,9 +249,7 @@ func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) 
 		says[name+".md"] = []string{text[strings.LastIndex(text, "\n")+1:]}
 	}
 	w, problems := protocol.Load(files, protocol.LoadOptions{Entry: entry, Platform: protocol.Unix})
-	if len(problems) > 0 {
-		t.Fatal(problems)
-	}
+	assert.Assert(t, is.Len(problems, 0))
 	opt := state.Options{
 		BudgetUSD: 10 * state.Dollar, MaxParallel: 1, MaxAgents: 10, MaxDepth: 8, MaxRetries: 2, MaxReminders: 2,
 		Grace: state.Duration(30 * time.Second), PermissionMode: "acceptEdits",
@@ -309,9 +307,7 @@ func (l *loop) wantInvariants() {
 // what was saved till then. The events that were told stay in the log.
 func (l *loop) crash(n int) {
 	l.t.Helper()
-	if !l.crashes(n) {
-		l.t.Fatalf("the run was over before save %d", n+1)
-	}
+	assert.Assert(l.t, l.crashes(n), "the run was over before save %d", n+1)
 }
 
 // crashes is crash for agents that run at once: those that end together share a save, so a
@@ -350,9 +346,7 @@ func killedAnywhere(t *testing.T, start func(*testing.T) *loop, finish func(l *l
 			}
 			check(l, cut)
 		})
-		if t.Failed() {
-			t.Fatalf("killed after save %d of %d", n, saves)
-		}
+		assert.Assert(t, !t.Failed(), "killed after save %d of %d", n, saves)
 	}
 }
 

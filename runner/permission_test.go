@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -33,8 +32,7 @@ func TestAllowedToolsAreWhatRunAndStateShare(t *testing.T) {
 		{[]string{"Bash"}, []string{"Bash(git:*)"}, nil},
 		{[]string{}, []string{"Edit"}, nil},
 	} {
-		if got := allowed(tt.own, tt.run); !slices.Equal(got, tt.want) {
-			t.Errorf("allowed(%q, %q) = %q, want %q", tt.own, tt.run, got, tt.want)
-		}
+		got := allowed(tt.own, tt.run)
+		assert.Check(t, is.DeepEqual(got, tt.want), "allowed(%q, %q) = %q", tt.own, tt.run, got)
 	}
 }

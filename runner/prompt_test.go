@@ -41,9 +41,7 @@ func TestFeedback(t *testing.T) {
 			promptOf(body, "entry", state.Exec{Attempt: 1, Running: invocation}).text(),
 			promptOf(body, "entry", state.Exec{Attempt: 2, Running: invocation, Verdict: verdict}).text(),
 		}
-		if got != want {
-			t.Errorf("%q: got %q, want %q", body, got, want)
-		}
+		assert.Check(t, is.Equal(got, want), "%q", body)
 	}
 }
 

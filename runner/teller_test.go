@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -49,9 +51,8 @@ func TestWhatIsToldIsBounded(t *testing.T) {
 				t.Fatalf("%s: got %d lines, %.20q to %.20q, want 500, from the first to the last", entry, len(lines), lines[0], lines[len(lines)-1])
 			}
 			names := l.log.names()
-			if last := names[len(names)-1]; !strings.HasSuffix(last, string(status)) {
-				t.Errorf("%s: got %q as the last event, want the end", entry, last)
-			}
+			last := names[len(names)-1]
+			assert.Check(t, strings.HasSuffix(last, string(status)), "%s: got %q as the last event, want the end", entry, last)
 			same(t, entry+": lines that are no events", 700*len(l.orders)-450, len(l.log.doing))
 		})
 	}

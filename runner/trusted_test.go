@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -37,9 +39,8 @@ func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 		},
 	}}
 	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: filepath.Join(own, "PUSH.sh"), IsTrusted: true, Cage: &cage.Cage{}, Work: &work}}
-	if _, err := w.invoke(t.Context(), o, nil); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.invoke(t.Context(), o, nil)
+	assert.NilError(t, err)
 	if got := valuesOf(got.Env, "RAYMOND_WORK", "RAYMOND_WORK_LACKS"); !slices.Equal([]string{filepath.Base(got[0]), filepath.Base(got[1])}, []string{"work.git", "lacks"}) {
 		t.Errorf("got %q, want the repository and the list", got)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -97,9 +99,8 @@ func joined(t *testing.T, o runner.Order) []string {
 	t.Helper()
 	var list []struct{ Agent, Status, Result, Error string }
 	line, _, _ := strings.Cut(strings.TrimPrefix(o.Prompt.Text, "joined "), "\n")
-	if err := json.Unmarshal([]byte(line), &list); err != nil {
-		t.Fatalf("%v in %s", err, o.Prompt.Text)
-	}
+	err := json.Unmarshal([]byte(line), &list)
+	assert.NilError(t, err, "%v in %s", err, o.Prompt.Text)
 	var words []string
 	for _, d := range list {
 		words = append(words, strings.Join(strings.Fields(fmt.Sprint(d.Agent, " ", d.Status, " ", d.Result, " ", d.Error)), " "))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -237,9 +238,8 @@ func TestExhausted(t *testing.T) {
 	p.try("work spoil work slip")
 	const both = "`check` ended with exit code 1, and it changed protected files, which were put back: a_test.go"
 	equal(t, "fails", p.closed(nil).Reason, "agent main in state A.md: not done after 2 attempts: "+both+" (max_ralph_iters_reached)")
-	if told := p.agent("main").Exec.Verdict.Report(2); !strings.Contains(told, "it changed protected files, which were put back: a_test.go.\n\nCommand: check\n") {
-		t.Errorf("the agent is told %q, want that its change was undone, and which command failed", told)
-	}
+	told := p.agent("main").Exec.Verdict.Report(2)
+	assert.Check(t, is.Contains(told, "it changed protected files, which were put back: a_test.go.\n\nCommand: check\n"), "the agent is told %q", told)
 
 	p = newTries(t, protocol.Convergence{MaxAttempts: 2, OnExhausted: "C.md"}, nil)
 	p.try("work fail work fail")

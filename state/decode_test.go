@@ -45,17 +45,14 @@ func FuzzDecode(f *testing.F) {
 		run, err := state.Decode(data)
 		if err != nil {
 			var invalid *state.FileError
-			if !errors.As(err, &invalid) {
-				t.Fatalf("got error %v, want a FileError", err)
-			}
+			assert.Assert(t, errors.As(err, &invalid), "got error %v, want a FileError", err)
 			return
 		}
 		first := fileOf(t, run)
 		again, err := state.Decode(first)
 		assert.NilError(t, err, "its own encoding is refused:\n%s", first)
-		if second := fileOf(t, again); !bytes.Equal(first, second) {
-			t.Fatalf("encoded twice: got\n%s\nwant\n%s", second, first)
-		}
+		second := fileOf(t, again)
+		assert.Assert(t, bytes.Equal(first, second), "encoded twice: got\n%s\nwant\n%s", second, first)
 		continueRun(t, run)
 	})
 }
@@ -80,9 +77,7 @@ func continueRun(t *testing.T, run *state.Run) {
 	}
 	next := run.With(step.Delta())
 	assert.NilError(t, next.Validate(), "opened:\n%s", before)
-	if after := fileOf(t, run); !bytes.Equal(before, after) {
-		t.Fatal("opening the run changed it")
-	}
+	assert.Assert(t, bytes.Equal(before, fileOf(t, run)), "opening the run changed it")
 }
 
 // good returns the JSON of a run with a little of everything in it.
@@ -129,9 +124,8 @@ func good(t *testing.T) map[string]any {
 	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
 	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 6, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1, Questions: 1, HasJoin: true}
 	data := fileOf(t, run)
-	if _, err := state.Decode(data); err != nil {
-		t.Fatalf("the good run: %v", err)
-	}
+	_, err := state.Decode(data)
+	assert.NilError(t, err, "the good run: %v", err)
 	var v map[string]any
 	assert.NilError(t, json.Unmarshal(data, &v))
 	return v

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,13 +86,10 @@ func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
 	withDisk(t, watched)
 	run := tiny()
 	assert.NilError(t, f.Fold(run, nil, nil))
-	if _, _, err := saves(f, run, false, false); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err = saves(f, run, false, false)
+	assert.NilError(t, err)
 	want := []string{"run-1.json.tmp true", ".", "run-1.journal true", "run-1.journal true"}
-	if !slices.Equal(watched.seen, want) {
-		t.Errorf("brought to the disk by a snapshot and two steps: got %q, want %q", watched.seen, want)
-	}
+	assert.Check(t, is.DeepEqual(watched.seen, want), "brought to the disk by a snapshot and two steps")
 }
 
 // busyDisk is a disk on which something else happens after the first of several reads.
@@ -124,9 +120,8 @@ func TestARunIsReadWhileItIsSaved(t *testing.T) {
 		saved, _, err := saves(f, tiny(), true, false)
 		assert.NilError(t, err)
 		withDisk(t, &busyDisk{realDisk{}, func() {
-			if _, _, err := saves(f, saved[1], []bool{true, false, false, false}[:1+steps]...); err != nil {
-				t.Error(err)
-			}
+			_, _, err := saves(f, saved[1], []bool{true, false, false, false}[:1+steps]...)
+			assert.Check(t, err)
 		}})
 		if got, err := Read(dir, "run-1"); err != nil || got.Progress.Seq < 2 {
 			t.Errorf("a snapshot and %d steps: got %v, %v, want step 2 or later", steps, got, err)

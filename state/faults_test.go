@@ -225,9 +225,8 @@ func suffer(t *testing.T, what string, d *faultyDisk) {
 	}
 	assert.NilError(t, err, "%s: want a run that can be read", what)
 	defer f.Close()
-	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp")); len(left) > 0 {
-		t.Errorf("%s: got %q left, want nothing", what, left)
-	}
+	left, _ := filepath.Glob(filepath.Join(dir, "*.tmp"))
+	assert.Check(t, is.Len(left, 0), what)
 	if seq := run.Progress.Seq; seq < acknowledged || seq > len(saved) || run.Validate() != nil {
 		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
@@ -245,9 +244,8 @@ func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 		after := step.After()
 		last = after.Progress.Seq
 		got, _ := after.Encode()
-		if want, _ := saved[last-1].Encode(); !bytes.Equal(got, want) {
-			t.Fatalf("%s: step %d in the history:\n%s\nwant:\n%s", what, last, got, want)
-		}
+		want, _ := saved[last-1].Encode()
+		assert.Assert(t, bytes.Equal(got, want), "%s: step %d in the history:\n%s\nwant:\n%s", what, last, got, want)
 	}
 	assert.Check(t, is.Equal(last, len(saved)), "%s: the step that the history ends at", what)
 }
@@ -323,9 +321,8 @@ func (d *damaged) wantTrue(what string, run *Run) {
 		return
 	}
 	got, _ := run.Encode()
-	if want, _ := d.saved[run.Progress.Seq-1].Encode(); !bytes.Equal(got, want) {
-		d.t.Fatalf("%s: got\n%s\nwant\n%s", what, got, want)
-	}
+	want, _ := d.saved[run.Progress.Seq-1].Encode()
+	assert.Assert(d.t, bytes.Equal(got, want), "%s: got\n%s\nwant\n%s", what, got, want)
 }
 
 // TestFilesCutAnywhere: a snapshot is refused, cut at each byte but the last, which is a line break, and of

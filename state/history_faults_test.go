@@ -86,7 +86,6 @@ func TestALongHistory(t *testing.T) {
 	if _, err := state.Started(r.dir, "run-1", 1); !errors.As(err, &gone) || gone.Oldest < 2 {
 		t.Fatalf("the first execution: got %v, want that it is not kept", err)
 	}
-	if _, err := state.Started(r.dir, "run-1", gone.Oldest); err != nil {
-		t.Errorf("the oldest one that is kept: %v", err)
-	}
+	_, err = state.Started(r.dir, "run-1", gone.Oldest)
+	assert.Check(t, err, "the oldest one that is kept: %v", err)
 }

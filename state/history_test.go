@@ -1,13 +1,13 @@
 package state_test
 
 import (
-	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -83,14 +83,12 @@ func TestStarted(t *testing.T) {
 	for exec, step := range r.begun {
 		run, err := state.Started(r.dir, "run-1", exec)
 		assert.NilError(t, err)
-		if diff := diffRuns(t, r.runs[step], run); diff != "" {
-			t.Errorf("execution %d (-saved +read):\n%s", exec, diff)
-		}
+		diff := diffRuns(t, r.runs[step], run)
+		assert.Check(t, is.Equal(diff, ""), "execution %d (-saved +read):\n%s", exec, diff)
 	}
 	for _, n := range []int{-1, 0, len(r.begun) + 1} {
-		if _, err := state.Started(r.dir, "run-1", n); !errors.Is(err, state.ErrNeverStarted) {
-			t.Errorf("execution %d: got error %v", n, err)
-		}
+		_, err := state.Started(r.dir, "run-1", n)
+		assert.Check(t, is.ErrorIs(err, state.ErrNeverStarted), "execution %d", n)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofrs/flock"
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // never is more than a process id can be on Linux.
@@ -81,9 +82,8 @@ func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
 			if d != nil {
 				driver = d.PID
 			}
-			if err != nil || driver != c.driver {
-				t.Errorf("DrivenBy: got %v, %v, want process %d", d, err, c.driver)
-			}
+			assert.Check(t, err, "DrivenBy")
+			assert.Check(t, is.Equal(driver, c.driver), "DrivenBy")
 			fakeLockTime(t, func(waited time.Duration) {
 				if waited >= c.waited-lockPoll {
 					lock.Close()
@@ -114,7 +114,6 @@ func TestDrivenByAsksTheLock(t *testing.T) {
 	if d, err := DrivenBy(dir, "run-2"); err != nil || d != nil {
 		t.Errorf("no lock: got %v, %v, want nobody", d, err)
 	}
-	if _, err := os.Lstat(filepath.Join(dir, "run-2.lock")); err == nil {
-		t.Error("asking made a lock file")
-	}
+	_, err := os.Lstat(filepath.Join(dir, "run-2.lock"))
+	assert.Check(t, err != nil, "asking made a lock file")
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -12,7 +15,6 @@ import (
 func TestStateFilesOfManyValuesAreNotDecoded(t *testing.T) {
 	_, err := state.Decode([]byte(`{"schema":10,"agents":[` + strings.Repeat(`{},`, 5<<20) + `{}]}`))
 	var bad *state.FileError
-	if !errors.As(err, &bad) || bad.Field != "" {
-		t.Errorf("got %v, want an error of the whole file", err)
-	}
+	assert.Check(t, errors.As(err, &bad), "got %v, want an error of the whole file", err)
+	assert.Check(t, is.Equal(bad.Field, ""))
 }

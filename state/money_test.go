@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -23,9 +25,8 @@ func TestParseUSD(t *testing.T) {
 		"", " ", "NaN", "Inf", "-1", "-0", "+1", "010", "00", "0x10", "1_0", " 1", "1 ", "1.", ".5", "1.2.3", "1e", "e1",
 		"1e31", "1e400", "1e-31", "1e0x1", "1000000000.1", "99999999999", "1,5", "$1", "null", "\"1\"", "١", "1/2", "1e1e1",
 	} {
-		if got, err := state.ParseUSD(text); err == nil {
-			t.Errorf("%q: got %s, want an error", text, got)
-		}
+		got, err := state.ParseUSD(text)
+		assert.Check(t, err != nil, "%q: got %s, want an error", text, got)
 	}
 }
 

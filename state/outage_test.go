@@ -120,9 +120,8 @@ func TestAnOutageThatLastsSuspends(t *testing.T) {
 		15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 4 * time.Hour,
 	})
 	f := p.agent("main").Failure
-	if f.Class != string(state.Service) || !strings.HasSuffix(f.Message, "(after 6 suspensions)") {
-		t.Errorf("failure: got %+v, want that of the service, after 6 suspensions", f)
-	}
+	assert.Check(t, is.Equal(f.Class, string(state.Service)), "failure")
+	assert.Check(t, strings.HasSuffix(f.Message, "(after 6 suspensions)"), "failure: got %+v, want that of the service, after 6 suspensions", f)
 	equal(t, "retries counted", p.agent("main").Exec.Retries, 0)
 	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 	p.resume(nil)

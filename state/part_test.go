@@ -216,9 +216,7 @@ func TestWhatFailedWaitsAgain(t *testing.T) {
 	p.run = joined.Run
 	want := state.PartOf(p.run.Agents, []string{"main_b2", "main_b4"}, []string{"work"})
 	again := p.handOver(64)
-	if !slices.ContainsFunc(again, func(part state.Part) bool { return part.Has("main_b2") }) {
-		t.Errorf("handed over again: got %v, want main_b2 among them", again)
-	}
+	assert.Check(t, slices.ContainsFunc(again, func(part state.Part) bool { return part.Has("main_b2") }), "handed over again: got %v, want main_b2 among them", again)
 	if !slices.ContainsFunc(p.run.Parts, func(part state.Part) bool { return part.Earlier && part.Name == want.Name }) {
 		t.Errorf("parts: got %+v, want the earlier one with its present numbers among them", p.run.Parts)
 	}
@@ -238,9 +236,7 @@ func TestARunningPartIsLeftAlone(t *testing.T) {
 		t.Errorf("main_b2 is %s while a job may be running it, want it to wait", a.Status)
 	}
 	for _, part := range p.handOver(64) {
-		if part.Has("main_b2") {
-			t.Error("main_b2 was handed over while a job may be running it")
-		}
+		assert.Check(t, !part.Has("main_b2"), "main_b2 was handed over while a job may be running it")
 	}
 	if a, there := p.join(two).Run.Agent("main_b2"); there && a.Status == state.Waiting && a.Handed == 1 {
 		t.Error("the part was not joined when it had ended")
@@ -272,13 +268,11 @@ func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
 	one, all := p.partOf(parts[0]), p.partOf(whole)
 	_, err := joining(p.run, one, all).Join()
 	var conflict *state.PartConflict
-	if !errors.As(err, &conflict) || conflict.Agent != "main_b1" {
-		t.Errorf("got %v, want a conflict about main_b1", err)
-	}
+	assert.Check(t, errors.As(err, &conflict), "got %v, want a conflict about main_b1", err)
+	assert.Check(t, is.Equal(conflict.Agent, "main_b1"))
 	all.Runs = nil // its job has done nothing
-	if _, err = joining(p.run, one, all).Join(); err != nil {
-		t.Errorf("got %v, want none", err)
-	}
+	_, err = joining(p.run, one, all).Join()
+	assert.Check(t, err)
 }
 
 // forgeAgent adds an agent to a run that looks as if it had been created there.
@@ -333,9 +327,8 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		forge(&ran, &run)
 		ran.Runs = []*state.Run{&run}
 		var bad *state.FileError
-		if _, err := joining(p.run, ran).Join(); !errors.As(err, &bad) {
-			t.Errorf("%s: got %v, want a FileError", name, err)
-		}
+		_, err := joining(p.run, ran).Join()
+		assert.Check(t, errors.As(err, &bad), "%s: got %v, want a FileError", name, err)
 	}
 }
 
@@ -350,9 +343,8 @@ func TestForgedPartsAreNotRead(t *testing.T) {
 		p := matrixRun(t, 2)
 		run := p.handOver(2)[0].Begin(p.run)
 		forge(&run.Parts[0])
-		if _, err := state.Decode(fileOf(t, run)); err == nil {
-			t.Errorf("%s: got a run, want an error", name)
-		}
+		_, err := state.Decode(fileOf(t, run))
+		assert.Check(t, err != nil, "%s: got a run, want an error", name)
 	}
 }
 
@@ -387,9 +379,8 @@ func TestANameThatIsTaken(t *testing.T) {
 		}
 		_, err := joining(base, state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Join()
 		var conflict *state.PartConflict
-		if !errors.As(err, &conflict) || conflict.Agent != "main_b1_c1" {
-			t.Errorf("got %v, want a conflict about main_b1_c1", err)
-		}
+		assert.Check(t, errors.As(err, &conflict), "got %v, want a conflict about main_b1_c1", err)
+		assert.Check(t, is.Equal(conflict.Agent, "main_b1_c1"))
 	}
 }
 

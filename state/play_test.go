@@ -3,11 +3,11 @@ package state_test
 import (
 	"fmt"
 	"os"
-	"reflect"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -73,9 +73,7 @@ func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 func (p *play) agent(id string) *state.Agent {
 	p.t.Helper()
 	a, ok := p.run.Agent(id)
-	if !ok {
-		p.t.Fatalf("no agent %s", id)
-	}
+	assert.Assert(p.t, ok, "no agent %s", id)
 	return a
 }
 
@@ -187,9 +185,7 @@ func bodies[B state.Body](p *play) []B {
 
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%s: got %v, want %v", what, got, want)
-	}
+	assert.Check(t, is.DeepEqual(got, want), what)
 }
 
 // fileOf is a run as it is saved.

@@ -107,8 +107,7 @@ func TestJournalThatDoesNotFit(t *testing.T) {
 			text = checked(text)
 		}
 		var invalid *FileError
-		if _, err := replay(text); !errors.As(err, &invalid) {
-			t.Errorf("%s: got %v, want a FileError", name, err)
-		}
+		_, err := replay(text)
+		assert.Check(t, errors.As(err, &invalid), "%s: got %v, want a FileError", name, err)
 	}
 }

@@ -3,6 +3,8 @@ package state_test
 import (
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestSessionWithABadNameIsDropped: a name that the state file could not be read
@@ -15,9 +17,7 @@ func TestSessionWithABadNameIsDropped(t *testing.T) {
 			o := answers(word)
 			o.Session, o.Process.CLIID = session, session
 			p.end("main", o)
-			if data := string(fileOf(t, p.run)); strings.Contains(data, session) {
-				t.Errorf("%s with session %q: the file has it", word, session)
-			}
+			assert.Check(t, !strings.Contains(string(fileOf(t, p.run)), session), "%s with session %q: the file has it", word, session)
 		}
 	}
 }

@@ -31,9 +31,7 @@ func TestFileForgetsNothing(t *testing.T) {
 	r.Schema = state.Schema
 	data := fileOf(t, r)
 	got, err := state.Decode(data)
-	if got == nil {
-		t.Fatalf("Decode: %v\n%s", err, data)
-	}
+	assert.Assert(t, got != nil, "Decode: %v\n%s", err, data)
 	assert.Check(t, is.DeepEqual(got, r, cmpopts.IgnoreUnexported(state.Run{})), "read -, saved +")
 }
 
@@ -170,9 +168,7 @@ func walk(t *testing.T, seed uint64) {
 		before = append(before, fileOf(t, next))
 	})
 	for i, data := range before {
-		if now := fileOf(t, r.runs[i+1]); !bytes.Equal(now, data) {
-			t.Fatalf("seed %d: run %d was changed later", seed, i+1)
-		}
+		assert.Assert(t, bytes.Equal(fileOf(t, r.runs[i+1]), data), "seed %d: run %d was changed later", seed, i+1)
 	}
 }
 

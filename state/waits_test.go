@@ -397,9 +397,8 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 	for range 251 {
 		d.fork("main", "B.md", cost(1))
 	}
-	if n := len(d.run.Ended); n > 1502 {
-		t.Errorf("kept afterwards: got %d, want the last thousand and what may be joined", n)
-	}
+	n := len(d.run.Ended)
+	assert.Check(t, n <= 1502, "kept afterwards: got %d, want the last thousand and what may be joined", n)
 	assert.NilError(t, d.run.Validate())
 	d.launch("main", moves(1, join("A.md")))
 	equal(t, "delivered later", len(d.delivered("main")), 251)
@@ -421,7 +420,5 @@ func TestAWaitThatEndsIsDue(t *testing.T) {
 	p.now = p.now.Add(2 * time.Hour)
 	p.do(func(s *state.Step) { s.Resume(nil); s.Settle(here); s.Close(s.Closing(nil)) })
 	equal(t, "waits", p.waits(), []string{"main job"})
-	if p.run.IsDue(p.now, here, 0) {
-		t.Error("a run that waits for another job: got it due, want it left alone")
-	}
+	assert.Check(t, !p.run.IsDue(p.now, here, 0), "a run that waits for another job: got it due, want it left alone")
 }

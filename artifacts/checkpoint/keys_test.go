@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
@@ -28,9 +30,8 @@ func TestKeyFiles(t *testing.T) {
 		}
 	}
 	for _, empty := range []string{"", "\n", "# nothing\n"} {
-		if _, err := checkpoint.ParseKeys(empty); err == nil {
-			t.Errorf("%q: got no error", empty)
-		}
+		_, err := checkpoint.ParseKeys(empty)
+		assert.Check(t, err != nil, "%q: got no error", empty)
 	}
 }
 
@@ -40,9 +41,8 @@ func TestKeysAreNotPrinted(t *testing.T) {
 	w := checkpoint.Writing{Keys: keys}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
 		for _, v := range []any{keys, *keys, w, &w} {
-			if got := fmt.Sprintf(format, v); leaks(got, lines) {
-				t.Errorf("%s of %T: got %s", format, v, got)
-			}
+			got := fmt.Sprintf(format, v)
+			assert.Check(t, !leaks(got, lines), "%s of %T: got %s", format, v, got)
 		}
 	}
 }

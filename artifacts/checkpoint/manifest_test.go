@@ -59,9 +59,8 @@ var badManifests = []struct{ old, new, at, what string }{
 // named.
 func TestManifestIsStrict(t *testing.T) {
 	good := manifestText(t)
-	if _, err := checkpoint.DecodeManifest([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
+	_, err := checkpoint.DecodeManifest([]byte(good))
+	assert.NilError(t, err)
 	for _, tt := range badManifests {
 		if tt.old == whole {
 			tt.old = good

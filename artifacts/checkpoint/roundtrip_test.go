@@ -119,9 +119,8 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	var r result
 	r.manifest, r.digest, r.err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(data)), Keys: keys, Dir: dir})
 	r.files = contents(t, dir)
-	if beside, _ := os.ReadDir(parent); len(beside) != 2 {
-		t.Fatalf("beside the folder: got %v, want the archive alone", beside)
-	}
+	beside, _ := os.ReadDir(parent)
+	assert.Assert(t, is.Len(beside, 2), "beside the folder")
 	if r.err == nil {
 		assert.Assert(t, is.DeepEqual(r.manifest.Files, listed(r.files)), "files and manifest")
 	}
@@ -208,9 +207,7 @@ func TestRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(written.Manifest, got.manifest); diff != "" || written.Digest != got.digest {
 			t.Errorf("seed %d: digests %s and %s, manifest (-written +read):\n%s", seed, written.Digest, got.digest, diff)
 		}
-		if !cmp.Equal(want, got.files) {
-			t.Errorf("seed %d: got other contents than were written", seed)
-		}
+		assert.Check(t, is.DeepEqual(want, got.files), "seed %d", seed)
 	}
 }
 
@@ -259,9 +256,8 @@ func TestMaskCoversAllButBundles(t *testing.T) {
 	w.Parts = append(w.Parts, checkpoint.Part{Name: "logs/some.bundle", Data: []byte("a " + secret + " b")})
 	data, _ := write(t, w)
 	got := read(t, data, nil)
-	if got.err != nil || got.manifest.Reason != "the key "+stars+" is out of money \uFFFD" {
-		t.Errorf("reason: got %q, %v", got.manifest.Reason, got.err)
-	}
+	assert.Check(t, got.err, "reason")
+	assert.Check(t, is.Equal(got.manifest.Reason, "the key "+stars+" is out of money \uFFFD"), "reason")
 	for name, content := range got.files {
 		want := "a " + stars + " b"
 		if name == "workspace/0.bundle" {
@@ -270,9 +266,8 @@ func TestMaskCoversAllButBundles(t *testing.T) {
 		assert.Check(t, is.Equal(content, want), name)
 	}
 	w.Mask = func(r io.Reader) io.Reader { return io.MultiReader(r, strings.NewReader("x")) }
-	if _, _, err := tryWrite(t, w); err == nil {
-		t.Error("a mask that adds a byte: got no error")
-	}
+	_, _, err := tryWrite(t, w)
+	assert.Check(t, err != nil, "a mask that adds a byte: got no error")
 }
 
 func sortedKeys(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }

@@ -87,9 +87,7 @@ func TestKeysAreDemanded(t *testing.T) {
 	}
 	assert.Check(t, is.ErrorIs(read(t, plain, keys).err, checkpoint.ErrNotSigned), "plain, with a key")
 	for _, secret := range []string{"logs/main", "x-yml-main", "out of quota", session} {
-		if bytes.Contains(sealed, []byte(secret)) {
-			t.Errorf("a sealed checkpoint tells %q", secret)
-		}
+		assert.Check(t, !bytes.Contains(sealed, []byte(secret)), "a sealed checkpoint tells %q", secret)
 	}
 }
 
@@ -102,9 +100,8 @@ func entries(t testing.TB, data []byte) map[string][]byte {
 	for _, f := range z.File {
 		in, err := f.Open()
 		assert.NilError(t, err)
-		if files[f.Name], err = io.ReadAll(in); err != nil {
-			t.Fatal(err)
-		}
+		files[f.Name], err = io.ReadAll(in)
+		assert.NilError(t, err)
 	}
 	return files
 }
@@ -142,9 +139,7 @@ func TestExchange(t *testing.T) {
 	second, _ := write(t, two)
 	again, _ := write(t, one)
 	a, b, c := entries(t, first), entries(t, second), entries(t, again)
-	if got := archive(t, entry{"bundle.age", a["bundle.age"]}, entry{"header.json", a["header.json"]}); !bytes.Equal(got, first) {
-		t.Fatal("the test makes other archives than Write")
-	}
+	assert.Assert(t, bytes.Equal(archive(t, entry{"bundle.age", a["bundle.age"]}, entry{"header.json", a["header.json"]}), first), "the test makes other archives than Write")
 	for what, files := range map[string][]entry{
 		"header of a later one":  {{"bundle.age", a["bundle.age"]}, {"header.json", b["header.json"]}},
 		"header of an equal one": {{"bundle.age", a["bundle.age"]}, {"header.json", c["header.json"]}},

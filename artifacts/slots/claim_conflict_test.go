@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
@@ -75,9 +76,8 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 				s.t.Errorf("%s: Take = %v, want success: %t", name, err, tt.wants)
 			}
 			assert.Check(s.t, errors.Join(theirs.Release(s.t.Context()), ours.Release(s.t.Context())), "%s: Release", name)
-			if all := s.All(); len(all) > 0 {
-				s.t.Errorf("%s: left %d artifacts, want none", name, len(all))
-			}
+			all := s.All()
+			assert.Check(s.t, is.Len(all, 0), "%s: left %d artifacts", name, len(all))
 		})
 	}
 }
@@ -88,9 +88,8 @@ func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
 		one := s.claimer("one", nil)
 		two := s.claimer("two", func(c *slots.Claimer) { c.Alive = func(slots.Process) (bool, bool) { return false, true } })
 		assert.NilError(s.t, errors.Join(one.Take(s.t.Context()), one.Check(s.t.Context()), two.Take(s.t.Context())))
-		if err := one.Check(s.t.Context()); !isConflict(err) {
-			s.t.Errorf("Check of who was replaced = %v, want a conflict", err)
-		}
+		err := one.Check(s.t.Context())
+		assert.Check(s.t, isConflict(err), "Check of who was replaced = %v, want a conflict", err)
 		if err := errors.Join(one.Release(s.t.Context()), two.Check(s.t.Context())); err != nil || len(s.All()) != 1 {
 			s.t.Errorf("after the release of who was replaced: %v, %d artifacts; want the other's", err, len(s.All()))
 		}
@@ -182,8 +181,7 @@ func TestClaimsOfOtherRuns(t *testing.T) {
 	for status, fails := range map[int]bool{401: false, 403: false, 404: false, 500: true} {
 		s := newScene(t)
 		s.Fail(artifactstest.Fault{Op: "actions/artifacts?", Times: 99, Status: status})
-		if err := s.claimer("one", func(c *slots.Claimer) { c.Finder = s.finder() }).Take(t.Context()); fails != (err != nil) {
-			t.Errorf("status %d: Take: %v, want an error: %t", status, err, fails)
-		}
+		err := s.claimer("one", func(c *slots.Claimer) { c.Finder = s.finder() }).Take(t.Context())
+		assert.Check(t, is.Equal(fails, (err != nil)), "status %d: Take: %v", status, err)
 	}
 }

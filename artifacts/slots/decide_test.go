@@ -145,9 +145,8 @@ func TestWhatWasLeftOut(t *testing.T) {
 		}
 	}
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, LeftOut: []checkpoint.LeftOut{transcripts}}
-	if got := slots.Decide(m, slots.Facts{Mode: slots.Auto}); decision(got) != "new" {
-		t.Errorf("a run that is over: %+v, want a new run", got)
-	}
+	got := slots.Decide(m, slots.Facts{Mode: slots.Auto})
+	assert.Check(t, is.Equal(decision(got), "new"), "a run that is over: %+v", got)
 }
 
 // TestARunThatPostStoredIsDrivenByNobody: the post part of a step stores only what
@@ -155,9 +154,8 @@ func TestWhatWasLeftOut(t *testing.T) {
 func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
 	for _, f := range []slots.Facts{{Mode: slots.Auto}, {Mode: slots.Auto, Found: slots.Found{InThisRun: true, JobStatus: "in_progress"}}} {
-		if v := slots.Decide(m, f); v.Action != slots.Resume {
-			t.Errorf("%+v: got %+v, want it taken up", f, v)
-		}
+		v := slots.Decide(m, f)
+		assert.Check(t, is.Equal(v.Action, slots.Resume), "%+v", f)
 	}
 }
 
@@ -167,19 +165,11 @@ func TestARerunNeedsNoRunThatCanBeResumed(t *testing.T) {
 	for _, status := range []state.Status{state.Completed, state.Failed, state.Suspended, state.Cancelled, state.OverBudget, state.OverIterations, state.Running} {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, TotalUSD: 12 * state.Dollar, Iterations: 50}
 		f := slots.Facts{Found: slots.Found{RunStatus: "completed"}, Mode: id, Budget: state.Dollar, MaxIterations: 1, Changed: []string{"A.md"}}
-		if d := slots.DecideRerun(m, f); d.Action != slots.Resume {
-			t.Errorf("%s: got %+v, want it run again with the states of now", status, d)
-		}
+		assert.Check(t, is.Equal(slots.DecideRerun(m, f).Action, slots.Resume), status)
 		m.LeftOut = []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.NoKey}}
-		if d := slots.DecideRerun(m, f); decision(d) != slots.ClassDenied {
-			t.Errorf("%s, without its conversations: got %+v, want it refused", status, d)
-		}
+		assert.Check(t, is.Equal(decision(slots.DecideRerun(m, f)), slots.ClassDenied), "%s, without its conversations", status)
 	}
 	f := slots.Facts{Found: slots.Found{RunStatus: "in_progress"}, Mode: id}
-	if d := slots.DecideRerun(&checkpoint.Manifest{WorkflowID: id, Status: state.Running}, f); decision(d) != slots.ClassConflict {
-		t.Errorf("a run that is driven: got %+v, want a conflict", d)
-	}
-	if d := slots.DecideRerun(nil, f); decision(d) != slots.ClassUsage {
-		t.Errorf("no run: got %+v, want a mistake", d)
-	}
+	assert.Check(t, is.Equal(decision(slots.DecideRerun(&checkpoint.Manifest{WorkflowID: id, Status: state.Running}, f)), slots.ClassConflict), "a run that is driven")
+	assert.Check(t, is.Equal(decision(slots.DecideRerun(nil, f)), slots.ClassUsage), "no run")
 }

@@ -47,9 +47,8 @@ func TestTheNewestMustPass(t *testing.T) {
 					if !errors.As(err, &invalid) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), fmt.Sprintf("workflow run %d", run)) {
 						s.t.Errorf("%s, run %d, mode %s: %+v, %v; want an *Invalid that names the run", want, run, mode, found, err)
 					}
-					if left, _ := os.ReadDir(q.Temp); len(left) > 0 {
-						s.t.Errorf("%s, mode %s: left %v", want, mode, left)
-					}
+					left, _ := os.ReadDir(q.Temp)
+					assert.Check(s.t, is.Len(left, 0), "%s, mode %s: left %v", want, mode, left)
 				}
 			})
 		}
@@ -236,8 +235,7 @@ func TestHowLongItLooks(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := (&slots.Finder{Archive: slow{took: time.Hour}}).Find(ctx, q); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("given up: %v", err)
-		}
+		_, err := (&slots.Finder{Archive: slow{took: time.Hour}}).Find(ctx, q)
+		assert.Check(t, is.ErrorIs(err, context.DeadlineExceeded), "given up: %v", err)
 	})
 }

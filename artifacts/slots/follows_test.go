@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/state"
@@ -57,8 +59,7 @@ func TestNamesOfCheckpointsAreRead(t *testing.T) {
 	good := named.String()
 	for _, bad := range []string{"x", ":", good + "0", good + "\n", strings.ToUpper(good), strings.Replace(good, ":12:", ":0:", 1),
 		strings.Replace(good, ":12:", ":-1:", 1), strings.Replace(good, "sha256", "md5", 1), "../" + good, strings.TrimPrefix(good, id)} {
-		if got, err := slots.ParseNamed(bad); err == nil {
-			t.Errorf("%q: got %+v, want an error", bad, got)
-		}
+		got, err := slots.ParseNamed(bad)
+		assert.Check(t, err != nil, "%q: got %+v, want an error", bad, got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -47,9 +48,8 @@ func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
 		c := s.claimer("one", func(c *slots.Claimer) { c.Mine.Runner = "r1" })
 		assert.NilError(t, c.Take(t.Context()), "%s: Take", name)
 		c.Finder.Archive = jobsAPI{jobs: tt.jobs, err: tt.err}
-		if err := c.Check(t.Context()); isConflict(err) != tt.want {
-			t.Errorf("%s: Check = %v, want a conflict: %t", name, err, tt.want)
-		}
+		err := c.Check(t.Context())
+		assert.Check(t, is.Equal(isConflict(err), tt.want), "%s: Check = %v", name, err)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
@@ -95,9 +97,7 @@ func sufferFault(t *testing.T, manner string, fault artifactstest.Fault) {
 		if waited = 0; store(t.Context(), rotated, g) == nil {
 			g++
 		}
-		if waited > 3*time.Minute {
-			t.Errorf("%s, %+v: waited for %v, want at most three minutes", manner, fault, waited)
-		}
+		assert.Check(t, waited <= 3*time.Minute, "%s, %+v: waited for %v, want at most three minutes", manner, fault, waited)
 	}
 	s.Watch = nil
 	for _, v := range invarianttest.Check(o.left) {

@@ -108,9 +108,8 @@ func TestTheNewestGenerationCounts(t *testing.T) {
 				s.put(100, 2, nil)
 				run, generation := put(s)
 				found := s.expect(name, slots.Auto, run, generation)
-				if found.OlderHere != (run != 100) || len(found.Existing) < 2 {
-					s.t.Errorf("found %+v, want OlderHere %t, and what is here", found, run != 100)
-				}
+				assert.Check(s.t, is.Equal(found.OlderHere, (run != 100)), "found %+v", found)
+				assert.Check(s.t, len(found.Existing) >= 2, "found %+v, want OlderHere %t, and what is here", found, run != 100)
 			})
 		})
 	}
@@ -151,9 +150,8 @@ func TestWhoWentOnBesideAnotherIsAConflict(t *testing.T) {
 			}
 			tt.put(s, s.put(100, 1, nil))
 			_, err := s.find(s.query(tt.mode))
-			if !isConflict(err) || strings.Count(err.Error(), "workflow run 10") != 2 {
-				s.t.Errorf("%s: %v, want a *Conflict that names both runs", name, err)
-			}
+			assert.Check(s.t, isConflict(err), "%s: %v, want a *Conflict that names both runs", name, err)
+			assert.Check(s.t, is.Equal(strings.Count(err.Error(), "workflow run 10"), 2), "%s: %v", name, err)
 		})
 	}
 }

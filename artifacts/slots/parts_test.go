@@ -57,9 +57,8 @@ func TestPartsAreFound(t *testing.T) {
 		s.putPart(100, 2, parts[1], func(m *checkpoint.Manifest) { m.WorkflowID = key + "-00000009" })
 		s.putPart(60, 5, parts[2], nil)
 		all, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts, Now: time.Unix(1e6, 0)})
-		if err != nil || len(all) != 3 {
-			t.Fatalf("got %v, %v", all, err)
-		}
+		assert.NilError(t, err)
+		assert.Assert(t, is.Len(all, 3))
 		got := ""
 		for _, p := range all {
 			got += p.Part.Name + ":"
@@ -87,16 +86,14 @@ func TestPartsInAForeignPlace(t *testing.T) {
 		parts := partsOf(2)
 		s.putPart(100, 1, parts[0], edit)
 		var bad *checkpoint.Invalid
-		if _, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts}); !errors.As(err, &bad) {
-			t.Errorf("%s: got %v, want *checkpoint.Invalid", name, err)
-		}
+		_, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts})
+		assert.Check(t, errors.As(err, &bad), "%s: got %v, want *checkpoint.Invalid", name, err)
 	}
 	s := newScene(t) // nor is a part taken for the run itself
 	p := partsOf(1)[0]
 	s.put(100, 1, func(m *checkpoint.Manifest) { m.Part = &p })
-	if _, err := s.find(s.query(slots.Auto)); err == nil {
-		t.Error("a part was found as the run itself")
-	}
+	_, err := s.find(s.query(slots.Auto))
+	assert.Check(t, err != nil, "a part was found as the run itself")
 }
 
 // TestWhichPartsMayBeRunning: those of another workflow run that is not over and may

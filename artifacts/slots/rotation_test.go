@@ -33,9 +33,8 @@ func TestARefusedNameIsWaitedFor(t *testing.T) {
 			assert.NilError(t, store(t.Context(), rotated, g), "held %d times: generation %d", held, g)
 		}
 		s.Watch = nil
-		if got := generations(s); !slices.Equal(got, []int{10, 11, 12}) {
-			t.Errorf("held %d times: generations %v stand, want the last three", held, got)
-		}
+		got := generations(s)
+		assert.Check(t, is.DeepEqual(got, []int{10, 11, 12}), "held %d times: generations %v stand", held, got)
 	}
 }
 
@@ -52,24 +51,20 @@ func TestANameThatStaysRefused(t *testing.T) {
 		if drops++; drops == 2 {
 			s.Manner.Held = 0 // the first that was deleted stays refused
 		}
-		if !slices.ContainsFunc(all, func(a artifactstest.Stored) bool { return generationOf(a) >= newest }) {
-			t.Errorf("generation %d, the newest, was deleted", newest)
-		}
+		assert.Check(t, slices.ContainsFunc(all, func(a artifactstest.Stored) bool { return generationOf(a) >= newest }), "generation %d, the newest, was deleted", newest)
 	}
 	s.Manner.Held = 1000
 	assert.NilError(t, store(t.Context(), rotated, 5), "generation 5")
 	newest = 5
-	if got := generations(s); !slices.Equal(got, []int{4, 5}) {
-		t.Errorf("generations %v stand, want 4 and 5", got)
-	}
+	got := generations(s)
+	assert.Check(t, is.DeepEqual(got, []int{4, 5}), "generations %v stand", got)
 	assert.Check(t, is.Equal(s.All()[1].Name, names[(5+1)%3]), "want generation 5 in the next slot")
 	for g := 6; g <= 9; g++ {
 		assert.NilError(t, store(t.Context(), rotated, g), "generation %d", g)
 		newest = g
 	}
-	if got := generations(s); !slices.Equal(got, []int{8, 9}) {
-		t.Errorf("generations %v stand, want 8 and 9 in the two names that work", got)
-	}
+	got = generations(s)
+	assert.Check(t, is.DeepEqual(got, []int{8, 9}), "generations %v stand", got)
 }
 
 func generations(s *artifactstest.Server) []int {

@@ -118,9 +118,8 @@ func (s *scene) expect(what, mode string, run int64, generation int) *slots.Foun
 		s.t.Errorf("%s: found %+v, left %v; want generation %d of run %d in a folder of its own", what, found, left, generation, run)
 		return &slots.Found{}
 	}
-	if _, err := os.Stat(filepath.Join(found.Dir, "state.json")); err != nil {
-		s.t.Errorf("%s: %v", what, err)
-	}
+	_, err = os.Stat(filepath.Join(found.Dir, "state.json"))
+	assert.Check(s.t, err, "%s: %v", what, err)
 	return found
 }
 

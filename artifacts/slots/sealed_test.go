@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -56,7 +58,6 @@ func TestASealOfOursIsNotPassedOver(t *testing.T) {
 	q := s.query(slots.Auto)
 	q.Origin.Sealed = true
 	var invalid *checkpoint.Invalid
-	if found, err := s.find(q); !errors.As(err, &invalid) {
-		t.Errorf("got %+v, %v; want the error of the newest", found, err)
-	}
+	found, err := s.find(q)
+	assert.Check(t, errors.As(err, &invalid), "got %+v, %v; want the error of the newest", found, err)
 }

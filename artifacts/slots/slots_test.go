@@ -89,12 +89,10 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 		before := len(s.All())
 		err := store(t.Context(), rotated, 2)
 		var conflict *slots.Conflict
-		if !errors.As(err, &conflict) || !strings.HasPrefix(conflict.Name, "raymond-"+key) {
-			t.Errorf("%s: %v, want a *Conflict that names the artifact", tt.name, err)
-		}
-		if after := len(s.All()); after != before {
-			t.Errorf("%s: %d artifacts before, %d after", tt.name, before, after)
-		}
+		assert.Check(t, errors.As(err, &conflict), "%s: %v, want a *Conflict that names the artifact", tt.name, err)
+		assert.Check(t, strings.HasPrefix(conflict.Name, "raymond-"+key), "%s: %v, want a *Conflict that names the artifact", tt.name, err)
+		after := len(s.All())
+		assert.Check(t, is.Equal(after, before), "%s: %d artifacts before, %d after", tt.name, before, after)
 	}
 }
 
@@ -106,21 +104,18 @@ func TestAdoptedOnesAreReplaced(t *testing.T) {
 	}
 	r := runtimeOf(t, s, 7)
 	standing, err := (&slots.Finder{Service: r}).Existing(t.Context(), slots.Query{Key: key})
-	if err != nil || len(standing) != 4 {
-		t.Fatalf("Existing = %v, %v, want four", standing, err)
-	}
+	assert.NilError(t, err, "Existing = %v, %v", standing, err)
+	assert.Assert(t, is.Len(standing, 4), "Existing = %v, %v", standing, err)
 	rotated := slotsOf(r)
 	rotated.Adopt(standing)
 	assert.NilError(t, store(t.Context(), rotated, 6))
-	if got := generations(s); !slices.Equal(got, []int{2, 4, 5, 6}) {
-		t.Errorf("after generation 6: %v stand, want all but 3", got)
-	}
+	got := generations(s)
+	assert.Check(t, is.DeepEqual(got, []int{2, 4, 5, 6}), "after generation 6: %v stand", got)
 	for g := 7; g <= 9; g++ {
 		assert.NilError(t, store(t.Context(), rotated, g))
 	}
-	if got := generations(s); !slices.Equal(got, []int{7, 8, 9}) {
-		t.Errorf("generations %v stand, want 7, 8 and 9", got)
-	}
+	got = generations(s)
+	assert.Check(t, is.DeepEqual(got, []int{7, 8, 9}), "generations %v stand", got)
 }
 
 // forgetful loses the answer to an upload that arrived.

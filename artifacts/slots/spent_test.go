@@ -56,14 +56,10 @@ func TestSpendingsAreAddedUp(t *testing.T) {
 
 		q := s.query("auto")
 		want := slots.Spent{Key: 40*cent + 1000, File: 43*cent + 1000}
-		if got := s.spent(q); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		assert.Check(t, is.Equal(s.spent(q), want))
 		q.Origin.ResumeFrom = []string{"other.yml"}
 		want.Key += 5 * cent
-		if got := s.spent(q); got != want {
-			t.Errorf("with resume-from: got %+v, want %+v", got, want)
-		}
+		assert.Check(t, is.Equal(s.spent(q), want), "with resume-from")
 		if len(first) != 1 || !strings.HasSuffix(first[0], "-200000-100-1-build") || len(second) != 1 || second[0] != first[0]+"~2" {
 			t.Errorf("names: got %q and %q", first, second)
 		}
@@ -82,9 +78,7 @@ func TestSpendingsOfOthersDontCount(t *testing.T) {
 		s.spend(101, slots.Spending{Key: key, USD: 900 * state.Dollar})
 		forge := func(old, forged string) {
 			name := strings.Replace(own, old, forged, 1)
-			if name == own {
-				t.Fatalf("%q is not in %q", old, own)
-			}
+			assert.Assert(t, name != own, "%q is not in %q", old, own)
 			s.Put(artifactstest.Stored{Run: 102, Name: name})
 		}
 		forge("-10000-", "--10000-")
@@ -97,9 +91,7 @@ func TestSpendingsOfOthersDontCount(t *testing.T) {
 		forge("-build", "-")
 		forge("raymond-spent-", "raymond-spent-00")
 		want := slots.Spent{Key: cent, File: cent}
-		if got := s.spent(s.query("auto")); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
+		assert.Check(t, is.Equal(s.spent(s.query("auto")), want))
 	})
 }
 
@@ -140,9 +132,8 @@ func TestSpendingsWithoutTheAPI(t *testing.T) {
 	s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 1, Status: 403})
 	got := s.spent(s.query("auto"))
 	assert.Check(t, is.Contains(got.Minimum, "actions: read"), "without the permission: got %+v, want it named", got)
-	if got.Minimum = ""; got != want {
-		t.Errorf("without the permission: got %+v, want %+v", got, want)
-	}
+	got.Minimum = ""
+	assert.Check(t, is.Equal(got, want), "without the permission")
 	none := &slots.Finder{Service: runtimeOf(t, s.Server, 100)}
 	if got, err := none.Spent(t.Context(), s.query("auto"), since); err != nil || got.Key != cent || got.Minimum == "" {
 		t.Errorf("without a token: got %+v, %v", got, err)
@@ -154,9 +145,7 @@ func TestSpendingsWithoutTheAPI(t *testing.T) {
 	s.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 99, Status: 503})
 	_, err := s.finder().Spent(t.Context(), s.query("auto"), since)
 	var down *slots.Unavailable
-	if !errors.As(err, &down) {
-		t.Errorf("a service that fails: got %v, want it said", err)
-	}
+	assert.Check(t, errors.As(err, &down), "a service that fails: got %v, want it said", err)
 	s.Clear()
 
 	s.AsAct()

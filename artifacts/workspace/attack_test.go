@@ -98,16 +98,13 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	}
 	g := &workspace.Git{Env: homeWith(t, home), Token: "secret", ServerURL: forge.URL}
 	_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
-	if !isConflict(err) {
-		t.Errorf("error: got %v, want a conflict, because the server has no such commit", err)
-	}
+	assert.Check(t, isConflict(err), "error: got %v, want a conflict, because the server has no such commit", err)
 	if len(asked.headers) == 0 || asked.headers[0] != secret {
 		t.Errorf("token at its server: got %q, want %q", asked.headers, secret)
 	}
 	assert.Check(t, is.Len(stolen.hosts, 0), "server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
-	if _, err := os.Stat(mark); err == nil {
-		t.Error("program or file of the attacker: it was used")
-	}
+	_, err = os.Stat(mark)
+	assert.Check(t, err != nil, "program or file of the attacker: it was used")
 }
 
 // fetching restores a save, with a token for a server, to a checkout of another history whose origin is at an address.
@@ -260,9 +257,8 @@ func TestGitEndsInTime(t *testing.T) {
 			f.Close()
 		}
 	}()
-	if _, err := (&workspace.Git{}).Save(ctx, saving); !errors.Is(err, interrupted) {
-		t.Errorf("save that is interrupted: got error %v, want that", err)
-	}
+	_, err := (&workspace.Git{}).Save(ctx, saving)
+	assert.Check(t, is.ErrorIs(err, interrupted), "save that is interrupted")
 }
 
 // TestGitOfAnAgentIsNotTaken puts a program named git where agents can write.
@@ -283,7 +279,6 @@ func TestGitOfAnAgentIsNotTaken(t *testing.T) {
 	if got, err := workspace.Find([]string{"PATH=" + path, "HOME=" + home}, root); err != nil || got != want {
 		t.Errorf("git: got %q (%v), want %q", got, err, want)
 	}
-	if got, err := workspace.Find([]string{"PATH=" + planted[0], "HOME=" + home}, root); err == nil {
-		t.Errorf("git where agents alone have one: got %q, want an error", got)
-	}
+	got, err := workspace.Find([]string{"PATH=" + planted[0], "HOME=" + home}, root)
+	assert.Check(t, err != nil, "git where agents alone have one: got %q, want an error", got)
 }

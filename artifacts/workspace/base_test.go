@@ -100,13 +100,10 @@ func TestTokenIsShownToItsServerAlone(t *testing.T) {
 			t.Errorf("token for %q: got error %v, want a conflict without the token", test.server, err)
 		}
 		got := slices.DeleteFunc(slices.Compact(asked.headers), func(header string) bool { return header == "" })
-		if !slices.Equal(got, test.want) {
-			t.Errorf("token for %q, origin at %s: got headers %q, want %q", test.server, test.origin, got, test.want)
-		}
+		assert.Check(t, slices.Equal(got, test.want), "token for %q, origin at %s: got headers %q, want %q", test.server, test.origin, got, test.want)
 		config := read(t, here.checkout(), ".git/config")
-		if strings.Contains(config, "secret") || strings.Contains(config, strings.TrimPrefix(want, "basic ")) {
-			t.Errorf("config: got %q, want it without the token", config)
-		}
+		assert.Check(t, !strings.Contains(config, "secret"), "config: got %q, want it without the token", config)
+		assert.Check(t, !strings.Contains(config, strings.TrimPrefix(want, "basic ")), "config: got %q, want it without the token", config)
 	}
 }
 

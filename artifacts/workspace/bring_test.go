@@ -35,9 +35,8 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 		notes, err := (&workspace.Git{}).Bring(t.Context(), workspace.Restoring{From: to, Dir: where}, map[string]string{
 			"raymond/" + name: where(filepath.Join(dir, "sub")), "raymond/" + name + "_side": where(beside), "raymond/elsewhere": "/nowhere",
 		})
-		if err != nil || len(notes) > 0 {
-			t.Fatalf("bring: %q, %v", notes, err)
-		}
+		assert.NilError(t, err)
+		assert.Assert(t, is.Len(notes, 0), "bring: %q, %v", notes, err)
 	}
 	for _, name := range []string{"one", "two"} {
 		for path, want := range map[string]string{
@@ -48,9 +47,8 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 		}
 		assert.Check(t, is.Equal(strings.TrimSpace(git(t, here.checkout(), "rev-parse", "raymond/"+name+"^")), at), "what raymond/%s is on top of", name)
 	}
-	if _, err := try(here.checkout(), "rev-parse", "--verify", "-q", "raymond/elsewhere"); err == nil {
-		t.Error("a branch was made of a directory that was not saved")
-	}
+	_, err := try(here.checkout(), "rev-parse", "--verify", "-q", "raymond/elsewhere")
+	assert.Check(t, err != nil, "a branch was made of a directory that was not saved")
 	if got := files(t, here.checkout()); len(got) != len(before) || got["own.txt"] != before["own.txt"] || got["a"] != before["a"] || head(t, here.checkout()) != at {
 		t.Errorf("the checkout has changed: got %v, want %v", got, before)
 	}

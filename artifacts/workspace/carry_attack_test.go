@@ -121,9 +121,8 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	shots := snapshots(t, new(workspace.Git))
 	write(t, s.checkout(), "zeros", strings.Repeat("\x00", 8<<20))
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: s.checkout()})
-	if _, c := packed(t, shots, mebi); c.Count != 0 {
-		t.Errorf("packed: got %+v, want nothing that nobody would unpack", c)
-	}
+	_, c := packed(t, shots, mebi)
+	assert.Check(t, is.Equal(c.Count, 0), "packed")
 	bundle, _ := packed(t, shots, 16*mebi)
 	here := clone(t, remote)
 	there := snapshots(t, &workspace.Git{Limit: mebi})
@@ -161,15 +160,12 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	}
 	packed(t, shots, mebi)
 	list, err := shots.List(t.Context())
-	if err != nil || len(list) != 2 {
-		t.Fatalf("snapshots: got %v, %v, want two", list, err)
-	}
-	if _, err := shots.Checkout(t.Context(), list[1], filepath.Join(s.root, "again")); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Lstat(trap); !errors.Is(err, os.ErrNotExist) {
-		t.Error("git has run a program that the settings of the snapshots name")
-	}
+	assert.NilError(t, err, "snapshots")
+	assert.Assert(t, is.Len(list, 2), "snapshots")
+	_, err = shots.Checkout(t.Context(), list[1], filepath.Join(s.root, "again"))
+	assert.Check(t, err)
+	_, err = os.Lstat(trap)
+	assert.Check(t, is.ErrorIs(err, os.ErrNotExist), "git has run a program that the settings of the snapshots name")
 }
 
 // TestSnapshotsHaveAnEnd: a run whose snapshots fill the disk gets no more.
@@ -183,7 +179,6 @@ func TestSnapshotsHaveAnEnd(t *testing.T) {
 		write(t, s.checkout(), "noise", noise(400_000)[n*4000:][:4000])
 		err = shots.Take(t.Context(), workspace.Snapshot{Exec: n + 1, Dir: s.checkout()})
 	}
-	if !errors.Is(err, workspace.ErrTooLarge) || n < 16 {
-		t.Errorf("after %d snapshots: got %v, want ErrTooLarge", n, err)
-	}
+	assert.Check(t, is.ErrorIs(err, workspace.ErrTooLarge), "after %d snapshots", n)
+	assert.Check(t, n >= 16, "after %d snapshots: got %v, want ErrTooLarge", n, err)
 }

@@ -62,9 +62,7 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	take(t, shots, workspace.Snapshot{Exec: 2, Dir: dir})
 	want := pictureOf(t, dir)
 	bundle, c := packed(t, shots, mebi)
-	if c != (workspace.Carried{Count: 3}) {
-		t.Errorf("packed: got %+v, want 3", c)
-	}
+	assert.Check(t, is.Equal(c, (workspace.Carried{Count: 3})), "packed")
 
 	second := clone(t, remote, "--depth=1")
 	shots = unpacked(t, bundle, first, second)
@@ -82,17 +80,15 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	}
 	list := listed(t, shots)
 	to, now := filepath.Join(third.root, "again"), pictureOf(t, third.checkout())
-	if _, err := shots.Checkout(t.Context(), list[2], to); err != nil {
-		t.Fatal(err)
-	}
+	_, err := shots.Checkout(t.Context(), list[2], to)
+	assert.NilError(t, err)
 	got := pictureOf(t, to)
 	got.Status = strings.Replace(got.Status, "# branch.head (detached)", "# branch.head main", 1)
 	assert.Check(t, is.DeepEqual(got, want), "new worktree on the third machine")
 	sameAs(t, now, third.checkout())
 	git(t, to, "fsck", "--strict")
-	if _, err := shots.Checkout(t.Context(), list[2], to); !isConflict(err) {
-		t.Errorf("checkout into a folder that is taken: got %v, want a conflict", err)
-	}
+	_, err = shots.Checkout(t.Context(), list[2], to)
+	assert.Check(t, isConflict(err), "checkout into a folder that is taken: got %v, want a conflict", err)
 }
 
 // TestTheNewestSnapshotsAreCarried where there is no room for all, and the oldest of them
@@ -107,9 +103,7 @@ func TestTheNewestSnapshotsAreCarried(t *testing.T) {
 		take(t, shots, workspace.Snapshot{Exec: i + 1, Dir: s.checkout()})
 	}
 	bundle, c := packed(t, shots, 30_000)
-	if c != (workspace.Carried{Count: 2, Left: 6}) {
-		t.Errorf("packed: got %+v, want 2 of 8", c)
-	}
+	assert.Check(t, is.Equal(c, (workspace.Carried{Count: 2, Left: 6})), "packed")
 	if info, err := os.Stat(bundle); err != nil || info.Size() > 30_000 {
 		t.Errorf("bundle: %v, %v", info, err)
 	}

@@ -39,17 +39,14 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	assert.NilError(t, g.Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "wf"}, to))
 	assert.Check(t, is.Equal(read(t, to, "wf/START.sh"), "committed $Id$ $Format:%H$\n"), "wf/START.sh: want it as it was committed")
 	for _, path := range []string{mark, filepath.Join(to, "wf/LINK.sh")} {
-		if _, err := os.Lstat(path); err == nil {
-			t.Errorf("%s is there: a filter was run, or the link came out", path)
-		}
+		_, err := os.Lstat(path)
+		assert.Check(t, err != nil, "%s is there: a filter was run, or the link came out", path)
 	}
 	for _, wrong := range []workspace.Committed{
 		{Dir: dir, Commit: commit[:10], Name: "wf"}, {Dir: dir, Commit: "--output=/dev/null", Name: "wf"},
 		{Dir: dir, Commit: strings.Repeat("0", 40), Name: "wf"}, {Dir: dir, Commit: commit, Name: "nothing"},
 	} {
-		if err := g.Extract(t.Context(), wrong, t.TempDir()); err == nil {
-			t.Errorf("%+v: got no error", wrong)
-		}
+		assert.Check(t, g.Extract(t.Context(), wrong, t.TempDir()) != nil, "%+v: got no error", wrong)
 	}
 }
 

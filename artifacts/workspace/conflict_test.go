@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,15 +78,10 @@ func wantConflict(t *testing.T, want []string, here site, restore func() error) 
 	picture := pictureOf(t, here.checkout())
 	err := restore()
 	var conflict *workspace.Conflict
-	if !errors.As(err, &conflict) {
-		t.Fatalf("error: got %v, want a conflict", err)
-	}
-	if !slices.Equal(conflict.Files, want) {
-		t.Errorf("files of %v: got %q, want %q", err, conflict.Files, want)
-	}
-	if diff := cmp.Diff(before, files(t, here.checkout())) + cmp.Diff(beside, files(t, here.root)); diff != "" {
-		t.Errorf("files after the conflict (-before +after):\n%s", diff)
-	}
+	assert.Assert(t, errors.As(err, &conflict), "error: got %v, want a conflict", err)
+	assert.Check(t, is.DeepEqual(conflict.Files, want), "files of %v", err)
+	diff := cmp.Diff(before, files(t, here.checkout())) + cmp.Diff(beside, files(t, here.root))
+	assert.Check(t, is.Equal(diff, ""), "files after the conflict (-before +after):\n%s", diff)
 	assert.Check(t, is.DeepEqual(pictureOf(t, here.checkout()), picture), "checkout after the conflict")
 	assert.Check(t, is.Equal(git(t, here.checkout(), "for-each-ref"), refs), "refs after the conflict")
 }

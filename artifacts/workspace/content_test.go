@@ -85,9 +85,8 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 	to := t.TempDir()
 	// The agent's directory is in the linked worktree alone.
 	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
-	if !saved.Held || strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved") {
-		t.Errorf("saved: got held %t and notes %q", saved.Held, saved.Notes)
-	}
+	assert.Check(t, saved.Held, "saved: got held %t and notes %q", saved.Held, saved.Notes)
+	assert.Check(t, !strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved"), "saved: got held %t and notes %q", saved.Held, saved.Notes)
 	there, _, _ := at()
 	here := clone(t, remote) // where they have to be made
 	lost := relocated(old, here)(tree)
@@ -138,9 +137,8 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	write(t, old.checkout(), "other.bin", "changed\n")
 	to := t.TempDir()
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
-	if got := len(read(t, to, "repo-0.bundle")); got > 100<<10 {
-		t.Errorf("size of the save: got %d bytes, want less than the large file of %d", got, len(content))
-	}
+	got := len(read(t, to, "repo-0.bundle"))
+	assert.Check(t, got <= 100<<10, "size of the save: got %d bytes, want less than the large file of %d", got, len(content))
 	// Of what the agent has staged or committed, nobody need have more than the pointer, or what another filter has made of it.
 	git(t, old.checkout(), "config", "filter.enc.clean", "tr a-z A-Z")
 	write(t, old.checkout(), ".git/info/attributes", "*.enc filter=enc\n")
@@ -160,9 +158,7 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
 	mustRestore(t, to, old, here)
 	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n", "committed.bin": content, "staged.bin": content, "by.enc": "plain\n"} {
-		if got := read(t, here.checkout(), name); got != want {
-			t.Errorf("file %s: got %.40q, want %.40q", name, got, want)
-		}
+		assert.Check(t, is.Equal(read(t, here.checkout(), name), want), "file %s", name)
 	}
 }
 
@@ -189,9 +185,8 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 		assert.Check(t, is.Contains(notes, want), "notes")
 	}
 	assert.Check(t, is.Equal(head(t, here.checkout()), head(t, dir)), "HEAD")
-	if got := git(t, here.checkout(), "status", "--porcelain"); strings.Contains(got, " D ") {
-		t.Errorf("status: got %q, want no deleted submodule", got)
-	}
+	got := git(t, here.checkout(), "status", "--porcelain")
+	assert.Check(t, !strings.Contains(got, " D "), "status: got %q, want no deleted submodule", got)
 }
 
 // TestSparseCheckoutsStaySparse has files in the index that are not on disk.
@@ -207,9 +202,8 @@ func TestSparseCheckoutsStaySparse(t *testing.T) {
 	write(t, old.checkout(), "new/x", "untracked\n")
 	moveTo(t, old, here, base, old.checkout())
 	same(t, old.checkout(), here.checkout())
-	if _, err := os.Stat(filepath.Join(here.checkout(), "run.sh")); err == nil {
-		t.Error("file outside of the sparse checkout: it is there, want it left out")
-	}
+	_, err := os.Stat(filepath.Join(here.checkout(), "run.sh"))
+	assert.Check(t, err != nil, "file outside of the sparse checkout: it is there, want it left out")
 }
 
 // TestRepositoryWithoutCommits is one that an agent has just made.
@@ -220,9 +214,7 @@ func TestRepositoryWithoutCommits(t *testing.T) {
 	}
 	saved, _ := moveTo(t, old, here, "", old.checkout())
 	same(t, old.checkout(), here.checkout())
-	if saved.Held {
-		t.Error("held: got true, want false for an empty repository")
-	}
+	assert.Check(t, !saved.Held, "held: got true, want false for an empty repository")
 	write(t, old.checkout(), "a", "staged\n")
 	git(t, old.checkout(), "add", "a")
 	write(t, old.checkout(), "a", "changed\n")

@@ -46,16 +46,13 @@ func TestCrashAnywhere(t *testing.T) {
 	script, file := counting(t, "")
 	assert.NilError(t, crash(t, script))
 	commands, err := strconv.Atoi(strings.TrimSpace(read(t, filepath.Dir(file), filepath.Base(file))))
-	if err != nil || commands < 20 {
-		t.Fatalf("commands that can fail: got %d, %v; want 20 at least", commands, err)
-	}
+	assert.NilError(t, err, "commands that can fail")
+	assert.Assert(t, commands >= 20, "commands that can fail: got %d, %v; want 20 at least", commands, err)
 	for n := 1; n <= commands; n += everyMoment {
 		t.Run(fmt.Sprint("command ", n), func(t *testing.T) {
 			t.Parallel()
 			script, _ := counting(t, fmt.Sprintf("[ $n -ge %d ] && exit 3", n))
-			if crash(t, script) == nil {
-				t.Error("the restore did not end there")
-			}
+			assert.Check(t, crash(t, script) != nil, "the restore did not end there")
 		})
 	}
 	for bytes := 0; bytes < 400; bytes += 37 * min(everyMoment, 4) {

@@ -54,9 +54,8 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		write(t, dir, "mine", "from before\n")
 		write(t, dir, "ignored", "from before\n")
 		known, err := new(workspace.Git).Untracked(t.Context(), dir)
-		if err != nil || len(known) != 2 {
-			t.Fatalf("untracked: got %q, %v, want two files", known, err)
-		}
+		assert.NilError(t, err, "untracked")
+		assert.Assert(t, is.Len(known, 2), "untracked")
 		git(t, dir, "worktree", "add", "-q", "-b", "side", beside)
 		write(t, beside, "b", "beside\n")
 		write(t, dir, "a", "committed\n")
@@ -93,13 +92,11 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		git(t, remote, "fsck", "--connectivity-only")
 		assert.Check(t, is.Equal(git(t, remote, "rev-parse", "fix-12"), git(t, repository, "rev-parse", "work")), "pushed")
 		for _, name := range []string{"hooks", "objects/info/alternates", "logs", "FETCH_HEAD"} {
-			if _, err := os.Lstat(filepath.Join(repository, name)); err == nil {
-				t.Errorf("%s: it is there", name)
-			}
+			_, err := os.Lstat(filepath.Join(repository, name))
+			assert.Check(t, err != nil, "%s: it is there", name)
 		}
-		if config := git(t, repository, "config", "--local", "--name-only", "--list"); strings.Contains(config, "remote.") {
-			t.Errorf("settings: got %s, want no remote", config)
-		}
+		config := git(t, repository, "config", "--local", "--name-only", "--list")
+		assert.Check(t, !strings.Contains(config, "remote."), "settings: got %s, want no remote", config)
 	}
 }
 
@@ -130,13 +127,11 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 		if got, want := git(t, repository, "rev-parse", "work"), git(t, dir, "rev-parse", "HEAD"); got != want || lacks != "" || head(t, repository) != base {
 			t.Errorf("%s: got branch %s and HEAD %s without %q, want %s and %s", name, got, head(t, repository), lacks, want, base)
 		}
-		if _, err := try(repository, "cat-file", "-e", first); err == nil {
-			t.Errorf("%s: the history goes back to its beginning", name)
-		}
+		_, err := try(repository, "cat-file", "-e", first)
+		assert.Check(t, err != nil, "%s: the history goes back to its beginning", name)
 		remote := ownRemote(t)
-		if _, err := try(repository, "push", "-q", "file://"+remote, "work:refs/heads/x"); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		_, err = try(repository, "push", "-q", "file://"+remote, "work:refs/heads/x")
+		assert.Check(t, err, "%s: %v", name, err)
 	}
 	for name, test := range map[string]workspace.Handing{
 		"outside of git":          {Dir: t.TempDir()},
@@ -144,9 +139,8 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 		"one of elsewhere":        {Dir: clone(t, sharedRemote(t)).checkout(), Base: head(t, otherRemote(t, "x"))},
 	} {
 		test.To = t.TempDir()
-		if _, err := new(workspace.Git).HandOver(t.Context(), test); err == nil {
-			t.Errorf("%s: got no error", name)
-		}
+		_, err := new(workspace.Git).HandOver(t.Context(), test)
+		assert.Check(t, err != nil, "%s: got no error", name)
 	}
 }
 
@@ -166,9 +160,8 @@ func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	for name, want := range map[string]string{"a": "1\n2\n", "kept": "1\r\n", "filtered": "plain\n"} {
 		assert.Check(t, is.Equal(git(t, repository, "show", "work:"+name), want), name)
 	}
-	if _, err := os.Lstat(mark); err == nil {
-		t.Error("a filter was run")
-	}
+	_, err := os.Lstat(mark)
+	assert.Check(t, err != nil, "a filter was run")
 }
 
 // TestWhatIsNotHandedOverIsNamed: files of git LFS, submodules, repositories inside, and names that a job log would obey.
@@ -295,16 +288,13 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen //
 			test.do(s, secret)
 			to := t.TempDir()
 			got, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: s.checkout(), Base: base, At: handedAt, To: to})
-			if _, ran := os.Lstat(filepath.Join(s.root, "mark")); ran == nil {
-				t.Error("something of the repository was run")
-			}
+			_, ran := os.Lstat(filepath.Join(s.root, "mark"))
+			assert.Check(t, ran != nil, "something of the repository was run")
 			assert.Equal(t, err != nil, test.isDenied, "got error %v, want one: %t", err, test.isDenied)
 			if err != nil {
 				return
 			}
-			if objects := git(t, got.Repository, "cat-file", "--batch-all-objects", "--batch"); strings.Contains(objects, "secret\n") {
-				t.Error("a file of another repository is handed over")
-			}
+			assert.Check(t, !strings.Contains(git(t, got.Repository, "cat-file", "--batch-all-objects", "--batch"), "secret\n"), "a file of another repository is handed over")
 			assert.Check(t, is.Equal(git(t, got.Repository, "show", "work:a"), "changed\n"), "a")
 			git(t, got.Repository, "fsck", "--full")
 		})
@@ -336,9 +326,7 @@ func TestObjectsThatLie(t *testing.T) {
 	pipe(t, dir, pack+string(sum[:]), "index-pack", "--stdin")
 	tree := mktree(t, dir, "100644 blob "+large+"\tlarge\n100644 blob "+id+"\tsmall\n")
 	git(t, dir, "reset", "-q", "--soft", strings.TrimSpace(git(t, dir, "commit-tree", "-p", base, "-m", "bomb", tree)))
-	if len(pack) > 64<<10 {
-		t.Fatalf("the pack has %d bytes", len(pack))
-	}
+	assert.Assert(t, len(pack) <= 64<<10, "the pack has %d bytes", len(pack))
 	_, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "deltas that burst")
 
@@ -353,9 +341,8 @@ func TestObjectsThatLie(t *testing.T) {
 	path := filepath.Join(".git/objects", head(t, dir)[:2], head(t, dir)[2:])
 	os.Remove(filepath.Join(dir, path))
 	write(t, dir, path, loose.String())
-	if _, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()}); err == nil {
-		t.Error("a commit by the name of another: got no error")
-	}
+	_, err = new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
+	assert.Check(t, err != nil, "a commit by the name of another: got no error")
 }
 
 // TestTooMuchIsNotHandedOver: neither what is committed nor what is not.

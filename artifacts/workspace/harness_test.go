@@ -247,13 +247,11 @@ func save(t testing.TB, g *workspace.Git, s workspace.Saving) workspace.Saved {
 	saved, err := g.Save(context.Background(), s)
 	assert.NilError(t, err)
 	for _, name := range saved.Files {
-		if _, err := os.Stat(filepath.Join(s.To, name)); err != nil {
-			t.Errorf("saved files: %v", err)
-		}
+		_, err := os.Stat(filepath.Join(s.To, name))
+		assert.Check(t, err, "saved files: %v", err)
 	}
-	if entries, _ := os.ReadDir(s.To); len(entries) != len(saved.Files) {
-		t.Errorf("files in the folder: got %v, want %v", entries, saved.Files)
-	}
+	entries, _ := os.ReadDir(s.To)
+	assert.Check(t, is.Len(entries, len(saved.Files)), "files in the folder")
 	return saved
 }
 

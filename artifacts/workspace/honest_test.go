@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
@@ -34,9 +34,8 @@ func TestLineEndsAreThoseOfTheUser(t *testing.T) {
 	git(t, s.root, "-c", "core.autocrlf=true", "clone", "-q", "file://"+remote, s.checkout())
 	later := filepath.Join(s.checkout(), "a")
 	data, err := os.ReadFile(later)
-	if err != nil || !strings.Contains(string(data), "\r\n") {
-		t.Fatalf("file of the checkout: got %q (%v), want it with other line ends", data, err)
-	}
+	assert.NilError(t, err, "file of the checkout")
+	assert.Assert(t, is.Contains(string(data), "\r\n"), "file of the checkout")
 	assert.NilError(t, os.Remove(later))
 	write(t, s.checkout(), "a", string(data)) // git has to look into it
 	for settings, want := range map[string]bool{"[core]\n\tautocrlf = true\n": false, "": true} {

@@ -69,17 +69,13 @@ func TestIndexThatNoSaveWrites(t *testing.T) {
 		{repo("trees", 0), map[string]any{"dir": "/a", "main": true}}, {repo("trees", 0, "more"), ""},
 	} {
 		bad := change(t, good, test.path, test.value)
-		if err := workspace.Decode([]byte(bad)); err == nil {
-			t.Errorf("index with %v = %q: got no error, want one", test.path, test.value)
-		}
+		assert.Check(t, workspace.Decode([]byte(bad)) != nil, "index with %v = %q: got no error, want one", test.path, test.value)
 	}
 	for _, bad := range []string{
 		"", "{", "null", "[]", "1", good + "{}", strings.Replace(good, `"schema"`, `"schema":1,"schema"`, 1), `{"schema":1}x`,
 		fmt.Sprintf(`{"schema":1,"repositories":[%s,%[1]s]}`, good[strings.Index(good, "[")+1:len(good)-2]),
 	} {
-		if err := workspace.Decode([]byte(bad)); err == nil {
-			t.Errorf("index %.80q: got no error, want one", bad)
-		}
+		assert.Check(t, workspace.Decode([]byte(bad)) != nil, "index %.80q: got no error, want one", bad)
 	}
 	for _, dir := range []string{`C:\a b\c`, `D:/x/y`, `\\server\share\x`, "/", "/a/b c/ü"} {
 		assert.Check(t, workspace.Decode([]byte(change(t, good, repo("trees", 0, "dir"), dir))), "index with directory %q", dir)
@@ -183,9 +179,8 @@ func TestForgedSaves(t *testing.T) {
 			from := f.forge(t, forgeries[name])
 			before := withoutObjects(t, here.root)
 			_, err := restore(t, from, f.old, here)
-			if err == nil || isConflict(err) {
-				t.Errorf("error: got %v, want one that is no conflict", err)
-			}
+			assert.Assert(t, err != nil, "error: got %v, want one that is no conflict", err)
+			assert.Check(t, !isConflict(err), "error: got %v, want one that is no conflict", err)
 			after := withoutObjects(t, here.root)
 			assert.Check(t, is.DeepEqual(after, before), "checkout after %v", err)
 		})
@@ -251,15 +246,13 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 		here := clone(t, remote)
 		do(saved)
 		before := pictureOf(t, here.checkout())
-		if _, err := restore(t, saved, old, here); err == nil {
-			t.Errorf("%s: got no error, want one", name)
-		}
+		_, err := restore(t, saved, old, here)
+		assert.Check(t, err != nil, "%s: got no error, want one", name)
 		assert.Check(t, is.DeepEqual(pictureOf(t, here.checkout()), before), "%s: checkout", name)
 	}
 	old, saved := worked(t)
-	if _, err := (&workspace.Git{Limit: 100}).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, clone(t, remote))}); err == nil {
-		t.Error("bundle over the limit: got no error, want one")
-	}
+	_, err := (&workspace.Git{Limit: 100}).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, clone(t, remote))})
+	assert.Check(t, err != nil, "bundle over the limit: got no error, want one")
 }
 
 func TestPathsThatAreNotWritten(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -82,9 +81,8 @@ func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
 	git(t, old.checkout(), "add", "zeros")
 	git(t, old.checkout(), "commit", "-q", "-m", "zeros")
 	_, err := (&workspace.Git{Limit: 1 << 20}).Save(t.Context(), workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: t.TempDir()})
-	if !errors.Is(err, workspace.ErrTooLarge) || !strings.Contains(err.Error(), "when unpacked") {
-		t.Errorf("error: got %v, want ErrTooLarge", err)
-	}
+	assert.Check(t, is.ErrorIs(err, workspace.ErrTooLarge), "error")
+	assert.Check(t, is.Contains(err.Error(), "when unpacked"), "error")
 }
 
 // TestFilesOfACommitAreWeighed: a commit of a workflow can have as little of a file.
@@ -105,9 +103,8 @@ func TestFilesOfACommitAreWeighed(t *testing.T) {
 		info, _ := e.Info()
 		size += info.Size()
 	}
-	if err != nil || size > 256<<20 {
-		t.Errorf("%d bytes were written (%v)", size, err)
-	}
+	assert.Check(t, err)
+	assert.Check(t, size <= 256<<20, "%d bytes were written (%v)", size, err)
 }
 
 // object is one of a pack, with what it says of its size.

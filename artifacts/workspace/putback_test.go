@@ -48,8 +48,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	write(t, third.checkout(), "new", "somebody else's\n")
 	now := pictureOf(t, third.checkout())
 	list = listed(t, shots)
-	if _, err := shots.PutBack(t.Context(), workspace.Before(list, 2)[0]); !isConflict(err) {
-		t.Errorf("put back over a change: got %v, want a conflict", err)
-	}
+	_, err := shots.PutBack(t.Context(), workspace.Before(list, 2)[0])
+	assert.Check(t, isConflict(err), "put back over a change: got %v, want a conflict", err)
 	sameAs(t, now, third.checkout())
 }

@@ -84,9 +84,8 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	mustRestore(t, to, old, here)
 	mustRestore(t, to, old, here)
 	for _, mark := range marks {
-		if ran, err := os.ReadFile(mark); err == nil {
-			t.Errorf("programs of the repository that were run: got\n%swant none", ran)
-		}
+		ran, err := os.ReadFile(mark)
+		assert.Check(t, err != nil, "programs of the repository that were run: got\n%swant none", ran)
 	}
 	for name, content := range want.Files {
 		assert.Check(t, is.Equal(files(t, here.checkout())[name], content), "file %q", name)
@@ -101,8 +100,7 @@ func TestSettingsThatGitRefusesAreNotKept(t *testing.T) {
 		base := head(t, s.checkout())
 		write(t, s.checkout(), "a", "changed\n")
 		write(t, s.checkout(), ".git/config", read(t, s.checkout(), ".git/config")+"[core]\n\t"+setting+" = nonsense\n")
-		if _, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()}); err != nil {
-			t.Errorf("save with core.%s = nonsense: got error %v, want none", setting, err)
-		}
+		_, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()})
+		assert.Check(t, err, "save with core.%s = nonsense", setting)
 	}
 }

@@ -60,17 +60,15 @@ func TestNothingToSave(t *testing.T) {
 		t.Errorf("got %+v, want nothing", saved)
 	}
 	noGit := &workspace.Git{Path: filepath.Join(dir, "git")}
-	if _, err := noGit.Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir}); !errors.Is(err, workspace.ErrNoGit) {
-		t.Errorf("without git: got %v, want ErrNoGit", err)
-	}
+	_, err := noGit.Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir})
+	assert.Check(t, is.ErrorIs(err, workspace.ErrNoGit), "without git")
 	git(t, dir, "init", "-q", "--object-format=sha256")
 	if _, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir}); err == nil || !strings.Contains(err.Error(), "sha256 object ids") {
 		t.Errorf("other object ids: got error %v, want one that names them", err)
 	}
 	old, from := worked(t)
-	if _, err := noGit.Restore(t.Context(), workspace.Restoring{From: from}); err == nil {
-		t.Error("restore of a save without git: got no error, want one")
-	}
+	_, err = noGit.Restore(t.Context(), workspace.Restoring{From: from})
+	assert.Check(t, err != nil, "restore of a save without git: got no error, want one")
 	if notes, err := restore(t, t.TempDir(), old, old); err != nil || len(notes) > 0 {
 		t.Errorf("restore of nothing: got %q and error %v, want neither", notes, err)
 	}
@@ -113,12 +111,10 @@ func TestTooLargeNamesWhatIsLarge(t *testing.T) {
 			assert.Check(t, err, test.name)
 			continue
 		}
-		if !errors.Is(err, workspace.ErrTooLarge) || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got error %v, want ErrTooLarge with %s", test.name, err, test.want)
-		}
-		if entries, _ := os.ReadDir(to); len(entries) > 0 {
-			t.Errorf("%s: got files %v, want none", test.name, entries)
-		}
+		assert.Check(t, is.ErrorIs(err, workspace.ErrTooLarge), test.name)
+		assert.Check(t, is.Contains(err.Error(), test.want), test.name)
+		entries, _ := os.ReadDir(to)
+		assert.Check(t, is.Len(entries, 0), test.name)
 	}
 }
 
@@ -220,9 +216,8 @@ func TestMovedRefs(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		if entries, _ := os.ReadDir(to); len(entries) != 2 {
-			t.Errorf("%s: got files %v, want an index and one bundle", test.name, entries)
-		}
+		entries, _ := os.ReadDir(to)
+		assert.Check(t, is.Len(entries, 2), test.name)
 		here := clone(t, filepath.Join(s.root, "checkout"), "-b", "main")
 		mustRestore(t, to, s, here)
 		same(t, dir, here.checkout())

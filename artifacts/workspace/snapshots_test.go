@@ -147,9 +147,8 @@ func TestARunBeginsAgainFromWhatItsStartFound(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, []string{"0 true", "1 false", "1 true", "2 false"}), "snapshots")
 	assert.Check(t, is.DeepEqual(changes(t, shots, 2), []string{"added b"}), "files changed by 2")
 	to := filepath.Join(s.root, "again")
-	if _, err := shots.Checkout(t.Context(), workspace.Before(list, 2)[0], to); err != nil {
-		t.Fatal(err)
-	}
+	_, err := shots.Checkout(t.Context(), workspace.Before(list, 2)[0], to)
+	assert.NilError(t, err)
 	assert.Check(t, is.Equal(read(t, to, "a"), "of somebody\n"), "a")
 }
 
@@ -214,16 +213,13 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	}
 	assert.Check(t, is.DeepEqual(got, []int{0, 1, 2, 2, 3}), "snapshots")
 	before := workspace.Before(list, 4)
-	if len(before) != 1 || before[0].Exec != 3 {
-		t.Errorf("before 4: got %+v, want that after 3", before)
-	}
+	assert.Assert(t, is.Len(before, 1), "before 4")
+	assert.Check(t, is.Equal(before[0].Exec, 3), "before 4")
 	for _, half := range []string{"objects/info/alternates.lock", "objects/pack/tmp_pack_x"} {
-		if _, err := os.Lstat(filepath.Join(at, half)); err == nil {
-			t.Errorf("%s is still there", half)
-		}
+		_, err := os.Lstat(filepath.Join(at, half))
+		assert.Check(t, err != nil, "%s is still there", half)
 	}
-	if _, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again")); err != nil {
-		t.Fatal(err)
-	}
+	_, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again"))
+	assert.NilError(t, err)
 	assert.Check(t, is.Equal(read(t, s.root, "again/a"), "second time, 3\n"), "a: want that of the second time")
 }

@@ -46,9 +46,7 @@ func TestGitIsBound(t *testing.T) {
 	} {
 		assert.Check(t, is.Contains("\n"+got, want), "a run of git: got\n%s\nwant %q in it", got, want)
 	}
-	if strings.Contains(got, "nowhere") {
-		t.Errorf("a run of git: got\n%s\nwant it without the variables of the caller", got)
-	}
+	assert.Check(t, !strings.Contains(got, "nowhere"), "a run of git: got\n%s\nwant it without the variables of the caller", got)
 	assert.Check(t, is.Contains(got, limit), "a run of git: want a limit of bytes")
 	for line := range strings.Lines(got) {
 		if path, ok := strings.CutPrefix(line, "PATH="); ok && (strings.Contains(path, s.root) || strings.Contains(path, ":.:")) {
@@ -101,9 +99,8 @@ func TestGitIsCaged(t *testing.T) {
 		g.IsFree, g.Env = isFree, homeWith(t, "")
 		write(t, s.checkout(), "new", "new\n")
 		asked.hosts = nil
-		if _, err := g.Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()}); err != nil {
-			t.Errorf("save, free: %t: %v", isFree, err)
-		}
+		_, err = g.Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()})
+		assert.Check(t, err, "save, free: %t: %v", isFree, err)
 		for _, path := range []string{outside, read} {
 			if _, err := os.Stat(path); (err == nil) != isFree {
 				t.Errorf("file %s, free: %t: got %v", filepath.Base(path), isFree, err)

@@ -118,10 +118,8 @@ func TestBadArgumentsAreUsageErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := os.Stat("started"); err == nil {
-		t.Error("something was started")
-	}
-	if _, err := os.Stat(".raymond"); err == nil {
-		t.Error("there is a folder .raymond, want none")
-	}
+	_, err := os.Stat("started")
+	assert.Check(t, err != nil, "something was started")
+	_, err = os.Stat(".raymond")
+	assert.Check(t, err != nil, "there is a folder .raymond, want none")
 }

@@ -57,9 +57,8 @@ func TestNumbersAreReadStrictly(t *testing.T) {
 	for flag, values := range refused {
 		for _, v := range values {
 			got := usageErrors(t, flag, "--"+flag+"="+v)
-			if len(got) != 1 || !strings.Contains(got[0], text.Escaped(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)) {
-				t.Errorf("--%s=%q: got %q, want one error that quotes the value", flag, v, got)
-			}
+			assert.Assert(t, is.Len(got, 1), "--%s=%q", flag, v)
+			assert.Check(t, is.Contains(got[0], text.Escaped(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)), "--%s=%q", flag, v)
 		}
 	}
 }

@@ -30,9 +30,7 @@ func TestNoNodeProcessStays(t *testing.T) {
 		a.env["RAYMOND_SHIM_STDIN"], a.env["RAYMOND_SHIM"] = "1", "/planted"
 		for script, s := range a.both(n) {
 			r := s.report
-			if want := []string{a.shipped(), phases[script]}; !slices.Equal(r.Args, want) {
-				t.Errorf("%s: got arguments %q, want %q", script, r.Args, want)
-			}
+			assert.Check(t, is.DeepEqual(r.Args, []string{a.shipped(), phases[script]}), script)
 			if is, of := r.PID == s.cmd.Process.Pid, r.Parent == s.cmd.Process.Pid; is != n.becomes || of == n.becomes {
 				t.Errorf("%s: program is the shim's process: %t, its child: %t, want the first: %t", script, is, of, n.becomes)
 			}

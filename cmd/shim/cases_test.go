@@ -41,9 +41,7 @@ func TestVariablesOfABuild(t *testing.T) {
 	source, err := fs.ReadFile(shim.Files, "raymond.js")
 	assert.NilError(t, err)
 	found := regexp.MustCompile(`const forGo = /(.*)/i;`).FindSubmatch(source)
-	if found == nil {
-		t.Fatal("raymond.js: got no forGo, want a regular expression")
-	}
+	assert.Assert(t, found != nil, "raymond.js: got no forGo, want a regular expression")
 	forGo := regexp.MustCompile("(?i)" + string(found[1]))
 	for want, names := range map[bool][]string{true: readCases(t).Build.Kept, false: readCases(t).Build.Withheld} {
 		for _, name := range names {

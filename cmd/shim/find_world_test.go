@@ -112,9 +112,7 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 			if s.status() != 0 || len(fields) != 3 || fields[1] != phases[script] || fields[2] != "k" || want != "" && fields[0] != want {
 				t.Fatalf("%s: got %q, %q, status %d, want the built program run", script, s.stdout, s.stderr.String(), s.status())
 			}
-			if said := s.stdout; strings.Contains(said, "building it, once a job, about a minute\n") != (want == "") {
-				t.Errorf("%s: got %q on stdout, want it said that the program is built, once", script, said)
-			}
+			assert.Check(t, is.Equal(strings.Contains(s.stdout, "building it, once a job, about a minute\n"), (want == "")), script)
 			want = fields[0]
 			for _, dir := range []string{filepath.Dir(want), filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")} {
 				if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
@@ -199,13 +197,9 @@ func TestBuildGetsNoSecrets(t *testing.T) {
 	assert.NilError(t, err, s.stdout)
 	assert.Check(t, is.Contains(s.stdout, "exit code 3"), "stdout: want the exit code of go in it")
 	for _, name := range names.Withheld {
-		if strings.Contains(string(data), "value-of-"+name+"\n") {
-			t.Errorf("environment of go: got %s in it", name)
-		}
+		assert.Check(t, !strings.Contains(string(data), "value-of-"+name+"\n"), "environment of go: got %s in it", name)
 	}
 	for _, name := range names.Kept {
-		if !strings.Contains(string(data), name+"="+a.env[name]+"\n") {
-			t.Errorf("environment of go: got no %s", name)
-		}
+		assert.Check(t, is.Contains(string(data), name+"="+a.env[name]+"\n"), "environment of go")
 	}
 }

@@ -74,8 +74,7 @@ func TestWhereNobodySeesWhereTheyConnectThereAreNoUnixSockets(t *testing.T) {
 		cmd.Env = append(os.Environ(), blind+"="+socket, "RAYMOND_TEST_OPEN="+open)
 		said, err := cmd.CombinedOutput()
 		want := lacks + "pair <nil> unix permission denied reached false\n"
-		if err != nil || !strings.HasSuffix(string(said), want) {
-			t.Errorf("network open %q: got %q (%v), want %q", open, said, err, want)
-		}
+		assert.Check(t, err, "network open %q", open)
+		assert.Check(t, strings.HasSuffix(string(said), want), "network open %q: got %q (%v), want %q", open, said, err, want)
 	}
 }

@@ -104,9 +104,8 @@ func TestWhoIsTrustedComesAcrossNothingHidden(t *testing.T) {
 	got := caged(t, p, "/bin/bash", "-c", fmt.Sprintf(`cd %q; PATH=%q:$PATH
 cat %q ours/file-link || echo unread; ls %q || echo unlisted; cd %q; git 2>&1 | head -n 1; echo > theirs/new || echo unwritten; echo > /dev/shm/raymond-test || echo no shm
 echo > ours/new && cat ours/new && cat /etc/passwd > /dev/null && echo the rest`, dir, theirs, note, theirs, dir))
-	if strings.Contains(got, "canary") || strings.Contains(got, "planted") {
-		t.Errorf("got %s, want nothing of what is hidden", got)
-	}
+	assert.Check(t, !strings.Contains(got, "canary"), "got %s, want nothing of what is hidden", got)
+	assert.Check(t, !strings.Contains(got, "planted"), "got %s, want nothing of what is hidden", got)
 	for _, want := range []string{"unread", "unlisted", "unwritten", "no shm", "the rest"} {
 		assert.Check(t, is.Contains(got, want))
 	}
@@ -355,9 +354,8 @@ func TestOneCommandIsSupervised(t *testing.T) {
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
 	assert.NilError(t, err)
-	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {
-		t.Errorf("process %s is left", pid)
-	}
+	_, err = os.Stat("/proc/" + strings.TrimSpace(string(pid)))
+	assert.Check(t, err != nil, "process %s is left", pid)
 }
 
 // TestNothingHopsOutOfACommand: what is never one process for long, in a session of its own each
@@ -369,10 +367,8 @@ func TestNothingHopsOutOfACommand(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(self, "bash", "-c", "for i in 1 2 3; do perl -e '"+hop+"' & done; exit 0")
 	cmd.Env, cmd.Dir = append(os.Environ(), supervised+"="+dir), dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("got %v: %s", err, out)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "outlived")); err == nil {
-		t.Error("a process came to its last life")
-	}
+	out, err := cmd.CombinedOutput()
+	assert.NilError(t, err, "got %v: %s", err, out)
+	_, err = os.Stat(filepath.Join(dir, "outlived"))
+	assert.Check(t, err != nil, "a process came to its last life")
 }

@@ -58,9 +58,8 @@ func TestHonestWork(t *testing.T) {
 func (w work) do(t *testing.T, network cage.Network) {
 	t.Helper()
 	for _, program := range w.needs {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("%v; this test needs Go, Node and: apt-get install python3 python3-venv make gcc util-linux openssh-client procps ncurses-bin", err)
-		}
+		_, err := exec.LookPath(program)
+		assert.NilError(t, err, "%v; this test needs Go, Node and: apt-get install python3 python3-venv make gcc util-linux openssh-client procps ncurses-bin", err)
 	}
 	dir := t.TempDir()
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
@@ -71,9 +70,7 @@ func (w work) do(t *testing.T, network cage.Network) {
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
 	p := cage.Policy{Network: network, Writable: append([]string{dir, strings.TrimSpace(string(cache))}, devices...)}
 	got := caged(t, p, "bash", "-c", "set -e\ncd "+dir+"\n"+w.script+"\necho all done")
-	if !strings.HasSuffix(got, "all done\n") {
-		t.Errorf("%s\ngot %s\nwant all of it done", w.script, got)
-	}
+	assert.Check(t, strings.HasSuffix(got, "all done\n"), "%s\ngot %s\nwant all of it done", w.script, got)
 }
 
 // devices are those that a run may write.

@@ -2,7 +2,6 @@ package forge
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -51,9 +50,8 @@ func TestAnEndedContextEndsACall(t *testing.T) {
 		return Sleep(ctx, time.Hour)
 	}}
 	err := calls.Do(ctx, Steady, "ask", func(context.Context, *Progress) *Error { asked++; return &Error{Status: 503} })
-	if !errors.Is(err, context.Canceled) || asked != 1 {
-		t.Errorf("got %v after %d requests, want it cancelled after one", err, asked)
-	}
+	assert.Check(t, is.ErrorIs(err, context.Canceled))
+	assert.Check(t, is.Equal(asked, 1))
 }
 
 // TestALimitThatIsKnownIsWaitedFor: while it lasts the library makes no request, and there is no answer with a header.

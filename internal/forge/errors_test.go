@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestAnswersHaveKinds by their status and header alone.
@@ -40,7 +43,5 @@ func TestAnswersHaveKinds(t *testing.T) {
 			t.Errorf("%d %q: got %+v, want kind %d and a wait of %v", test.status, test.header, e, test.kind, test.wait)
 		}
 	}
-	if e := Answered(&http.Response{StatusCode: 204}); e != nil {
-		t.Errorf("204: got %+v, want no error", e)
-	}
+	assert.Check(t, is.Nil(Answered(&http.Response{StatusCode: 204})), "204")
 }

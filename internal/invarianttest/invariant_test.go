@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -56,9 +57,7 @@ func (a *actor) start(id string) {
 	})
 	agent, _ := a.run.Agent(id)
 	e, ok := EffectOf(fmt.Sprintf(`{"agent":%q,"state":%q,"payload":%q}`, id, agent.State, agent.Payload))
-	if !ok {
-		a.t.Fatalf("effect of %s: it can't be read", id)
-	}
+	assert.Assert(a.t, ok, "effect of %s: it can't be read", id)
 	a.left.Effects = append(a.left.Effects, e)
 }
 
@@ -135,14 +134,10 @@ func good(t *testing.T) Left {
 
 func TestAGoodRunHasNoViolations(t *testing.T) {
 	l := good(t)
-	if got := Check(l); len(got) > 0 {
-		t.Errorf("got %v, want none", got)
-	}
+	assert.Check(t, is.Len(Check(l), 0))
 	whole := good(t)
 	whole.Events = whole.Events[:len(whole.Events)-1] // its end is saved, and was not told yet
-	if got := Check(whole); len(got) > 0 {
-		t.Errorf("killed before the last event was told: got %v, want none", got)
-	}
+	assert.Check(t, is.Len(Check(whole), 0), "killed before the last event was told")
 }
 
 // at returns the index of the n-th event of a type, from 1.
@@ -234,8 +229,7 @@ func TestForgedRunsAreNoticed(t *testing.T) {
 		noticed[c.id] = true
 	}
 	for n := range 10 {
-		if id := fmt.Sprint("P-", n+1); !noticed[id] {
-			t.Errorf("%s: no forged run breaks it", id)
-		}
+		id := fmt.Sprint("P-", n+1)
+		assert.Check(t, noticed[id], "%s: no forged run breaks it", id)
 	}
 }

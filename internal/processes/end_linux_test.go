@@ -32,18 +32,12 @@ func TestWhoWaitsToBeCollectedIsDead(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	assert.NilError(t, cmd.Start())
 	pid := cmd.Process.Pid
-	if IsDead(pid) {
-		t.Error("while it runs: got dead")
-	}
+	assert.Check(t, !IsDead(pid), "while it runs: got dead")
 	_ = cmd.Process.Kill()
 	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
 		continue // until it has ended
 	}
-	if !IsDead(pid) {
-		t.Error("before it is collected: got alive")
-	}
+	assert.Check(t, IsDead(pid), "before it is collected: got alive")
 	_ = cmd.Wait()
-	if !IsDead(pid) {
-		t.Error("after that: got alive")
-	}
+	assert.Check(t, IsDead(pid), "after that: got alive")
 }

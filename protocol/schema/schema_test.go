@@ -11,9 +11,7 @@ import (
 func mustParse(t testing.TB, text string) *Schema {
 	t.Helper()
 	s, v := Parse(text)
-	if v != nil {
-		t.Fatalf("schema %.200s: got %v, want it to be read", text, v)
-	}
+	assert.Assert(t, is.Nil(v), "schema %.200s", text)
 	return s
 }
 
@@ -144,9 +142,8 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range schemas {
 			for _, v := range s.Check(text) {
-				if len(v.Message) > 2000 || strings.TrimSpace(v.Message) == "" {
-					t.Errorf("text %q: got the message %q, want one for people", text, v.Message)
-				}
+				assert.Check(t, len(v.Message) <= 2000, "text %q: got the message %q, want one for people", text, v.Message)
+				assert.Check(t, strings.TrimSpace(v.Message) != "", "text %q: got the message %q, want one for people", text, v.Message)
 			}
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/runner/claude"
 	"github.com/raymond-action/raymond-action/runner/codex"
@@ -116,14 +117,12 @@ func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
 			}
 		}
 		for _, body := range c.bad {
-			if got, err := c.api.Read(r, strings.NewReader(body)); err == nil {
-				t.Errorf("%s: got %+v, want a reason not to forward it", body, got)
-			}
+			got, err := c.api.Read(r, strings.NewReader(body))
+			assert.Check(t, err != nil, "%s: got %+v, want a reason not to forward it", body, got)
 		}
 	}
 	r := httptest.NewRequest(http.MethodPost, "/responses", nil)
 	r.Header.Set("Content-Encoding", "zstd")
-	if _, err := (codex.API{}).Read(r, strings.NewReader(`{"model":"gpt-5.5"}`)); err == nil {
-		t.Error("a packed request: got no reason not to forward it")
-	}
+	_, err := (codex.API{}).Read(r, strings.NewReader(`{"model":"gpt-5.5"}`))
+	assert.Check(t, err != nil, "a packed request: got no reason not to forward it")
 }

@@ -52,9 +52,8 @@ func TestCopiesOfConversations(t *testing.T) {
 			first := int64(len(text[0]))
 			for length, want := range map[int64]string{first: "one", first + 1: "one", -1: "one two"} {
 				copied := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
-				if _, err := a.Copy(c, length, copied.ID, copied.Dir); err != nil {
-					t.Errorf("copy of %d bytes: %v", length, err)
-				}
+				_, err := a.Copy(c, length, copied.ID, copied.Dir)
+				assert.Check(t, err, "copy of %d bytes: %v", length, err)
 				assert.Check(t, is.Equal(said(t, a, copied), want), "copy of %d bytes", length)
 				found, _ := a.Find(copied, []string{copied.Dir})
 				if data, err := os.ReadFile(found.Path); err != nil || strings.Contains(string(data), talked) {
@@ -62,22 +61,18 @@ func TestCopiesOfConversations(t *testing.T) {
 				}
 			}
 			for _, id := range []string{c.ID, "../x", ""} {
-				if _, err := a.Copy(c, -1, id, c.Dir); err == nil {
-					t.Errorf("copy as %q: got no error", id)
-				}
+				_, err := a.Copy(c, -1, id, c.Dir)
+				assert.Check(t, err != nil, "copy as %q: got no error", id)
 			}
 			for what, length := range map[string]int64{"more than there is": first * 10, "nothing": 0} {
-				if _, err := a.Copy(c, length, uuid.NewString(), c.Dir); err == nil {
-					t.Errorf("copy of %s: got no error", what)
-				}
+				_, err := a.Copy(c, length, uuid.NewString(), c.Dir)
+				assert.Check(t, err != nil, "copy of %s: got no error", what)
 			}
-			if data, err := os.ReadFile(p.path); string(data) != text[0]+text[1] {
-				t.Errorf("the conversation itself: got %q, %v, want it as it was", data, err)
-			}
+			data, err := os.ReadFile(p.path)
+			assert.Check(t, is.Equal(string(data), text[0]+text[1]), "the conversation itself: got %q, %v, want it as it was", data, err)
 			c.ID = uuid.NewString()
-			if _, err := a.Copy(c, -1, uuid.NewString(), c.Dir); err == nil {
-				t.Error("copy of a conversation that is not there: got no error")
-			}
+			_, err = a.Copy(c, -1, uuid.NewString(), c.Dir)
+			assert.Check(t, err != nil, "copy of a conversation that is not there: got no error")
 			assert.Check(t, is.ErrorIs(a.Read(c, 0, -1, nil), fs.ErrNotExist), "a conversation that is not there")
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 )
@@ -57,9 +58,8 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 				if !isUsed {
 					want = "planted" // nobody reads it
 				}
-				if string(got) != want || err != nil {
-					t.Errorf("used %q: %s of %s: got %q, %v, want %q", used, name, backend, got, err, want)
-				}
+				assert.Check(t, is.Equal(string(got), want), "used %q: %s of %s", used, name, backend)
+				assert.Check(t, err, "used %q: %s of %s", used, name, backend)
 			}
 			if got := slices.Contains(n.Hosts, host[backend]); got != isUsed {
 				t.Errorf("used %q: hosts: got %q, want %s among them: %v", used, n.Hosts, host[backend], isUsed)
@@ -79,9 +79,8 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 		if all := everything(t, c.Folder); err != nil || strings.Contains(all, "login") || strings.Contains(all, "memory") || strings.Contains(all, "server") {
 			t.Errorf("used %q: at the end: got %s, %v, want nothing of the user", used, all, err)
 		}
-		if _, err := os.Stat(talk); err != nil {
-			t.Errorf("used %q: at the end: %v, want conversations kept", used, err)
-		}
+		_, err = os.Stat(talk)
+		assert.Check(t, err, "used %q: at the end: %v", used, err)
 	}
 	for name, text := range theirs {
 		if got, err := os.ReadFile(filepath.Join(home, filepath.FromSlash(name))); err != nil || string(got) != text {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -44,14 +45,11 @@ func TestPlaceAndClear(t *testing.T) {
 			}
 			for _, id := range []string{"../" + talked, strings.ToUpper(talked), "*", ""} {
 				c := runner.Conversation{ID: id, CLI: id, Dir: p.c.Dir}
-				if p.Place(c, p.stored) == nil || p.Clear(c, nil) == nil {
-					t.Errorf("the id %q: got it placed or cleared, want errors", id)
-				}
+				assert.Check(t, p.Place(c, p.stored) != nil, "the id %q: got it placed or cleared, want errors", id)
+				assert.Check(t, p.Clear(c, nil) != nil, "the id %q: got it placed or cleared, want errors", id)
 			}
 			for _, from := range []string{p.stored + "s", t.TempDir()} {
-				if err := p.Place(p.c, from); err == nil {
-					t.Errorf("placed from %s: got no error", from)
-				}
+				assert.Check(t, p.Place(p.c, from) != nil, "placed from %s: got no error", from)
 			}
 			mark, err := transcripts.MarkOf(p.path)
 			assert.NilError(t, err)
@@ -88,9 +86,8 @@ func TestLinksOfConversationsAreNotFollowed(t *testing.T) {
 			assert.NilError(t, err)
 			p.store(p.text + kept[backend][1])
 			_, _ = p.Place(p.c, p.stored), p.Clear(p.c, nil) // errors are as good
-			if data, err := os.ReadFile(filepath.Join(outside, rest)); string(data) != p.text {
-				t.Errorf("%s, a link in place of %s: what it leads to: got %q, %v, want it as it was", backend, at, data, err)
-			}
+			data, err := os.ReadFile(filepath.Join(outside, rest))
+			assert.Check(t, is.Equal(string(data), p.text), "%s, a link in place of %s: what it leads to: got %q, %v, want it as it was", backend, at, data, err)
 		}
 	}
 }

@@ -45,9 +45,7 @@ func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.
 		return a, nil, told
 	}
 	var f *runner.Failure
-	if !errors.As(err, &f) {
-		t.Fatalf("run %q: got error %T %v, want a *runner.Failure", o.Prompt.Text, err, err)
-	}
+	assert.Assert(t, errors.As(err, &f), "run %q: got error %T %v, want a *runner.Failure", o.Prompt.Text, err, err)
 	return a, f, told
 }
 
@@ -201,9 +199,7 @@ func TestTheCLIIsNamedOnce(t *testing.T) {
 		}
 	}
 	want := []string{"agent CLI: Claude Code 2.1.400 at " + path, "Claude Code 2.1.400 is newer than 2.1.399, the newest version that raymond was tested with"}
-	if !slices.Equal(notes, want) {
-		t.Errorf("notes: got %q, want %q", notes, want)
-	}
+	assert.Check(t, is.DeepEqual(notes, want), "notes")
 	b = &Backend{CLI: program.CLI{Path: path, Env: b.Env, Tested: "2.1.400"}}
 	if _, err := b.Run(t.Context(), order(t, "hello"), tell); err != nil || len(notes) != 3 {
 		t.Errorf("the newest that was tested: got %v, notes %q, want no further one than its name", err, notes[2:])
@@ -239,8 +235,7 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 		assert.NilError(t, err)
 		defer p.Close()
 		b := &Backend{CLI: program.CLI{Proxy: p}}
-		if got := slices.Contains(b.args(runner.Order{}), "--disallowedTools=WebSearch"); got == (tools != nil) {
-			t.Errorf("with %q allowed: got the search turned off %v", tools, got)
-		}
+		got := slices.Contains(b.args(runner.Order{}), "--disallowedTools=WebSearch")
+		assert.Check(t, got != (tools != nil), "with %q allowed: got the search turned off %v", tools, got)
 	}
 }

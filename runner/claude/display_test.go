@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -51,9 +53,7 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 		{Doing: "waiting for the model"},
 		{Text: "API error 529 (overloaded), attempt 2", Doing: "waiting to ask the API again"},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("\n got %+v\nwant %+v", got, want)
-	}
+	assert.Check(t, slices.Equal(got, want), "\n got %+v\nwant %+v", got, want)
 }
 
 // TestSecretsAreHiddenBeforeTheyAreCut: nothing that is told has a part of a
@@ -76,9 +76,7 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 		}
 		for _, p := range told(o, 11, lines...) {
 			for _, part := range []string{"sk-a", "0123", "abcd", "ghij"} {
-				if strings.Contains(p.Text+p.Doing, part) {
-					t.Fatalf("%d before the cut: got %q in %q", shift, part, p.Text+"|"+p.Doing)
-				}
+				assert.Assert(t, !strings.Contains(p.Text+p.Doing, part), "%d before the cut: got %q in %q", shift, part, p.Text+"|"+p.Doing)
 			}
 		}
 		denied := fmt.Sprintf(`{"type":"result","subtype":"success","total_cost_usd":0,"permission_denials":[{"tool_name":"Bash","tool_input":{"command":"%s%s"}}]}`,

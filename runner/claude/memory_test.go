@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -55,9 +57,8 @@ func (h hose) check(t *testing.T) {
 	if got != h.wantFail || f == nil && a.Text != "hello" {
 		t.Errorf("%s: got %.20q, failure %q, want \"hello\" or failure %q", h.name, a.Text, got, h.wantFail)
 	}
-	if grown := (int64(peak) - int64(base)) / mib; grown > 48 {
-		t.Errorf("%s: heap grew by %d MiB, want at most 48", h.name, grown)
-	}
+	grown := (int64(peak) - int64(base)) / mib
+	assert.Check(t, grown <= 48, "%s: heap grew by %d MiB, want at most 48", h.name, grown)
 }
 
 // TestLinesOfManyValuesAreNotDecoded feeds single lines of 16 MiB that would be hundreds
@@ -94,9 +95,7 @@ func (h hose) checkLine(t *testing.T) {
 	if got != h.wantFail || f == nil && a.Text != "hello" {
 		t.Errorf("%s: got %.20q, failure %q, want \"hello\" or failure %q", h.name, a.Text, got, h.wantFail)
 	}
-	if grown > 96 {
-		t.Errorf("%s: allocated %d MiB, want at most 96", h.name, grown)
-	}
+	assert.Check(t, grown <= 96, "%s: allocated %d MiB, want at most 96", h.name, grown)
 }
 
 // allocated is all that was ever allocated, also what is free again.

@@ -31,9 +31,7 @@ func TestRefusalsAreExplained(t *testing.T) {
 			`{"tool_name":"Bash","tool_use_id":"t2","tool_input":{"command":"npm ci && npm test"}},`+
 			`{"tool_name":"Bash","tool_use_id":"t3","tool_input":{"command":"cd / && ls"}},`+
 			`{"tool_name":"Bash","tool_use_id":"t4","tool_input":{"command":"login hunter2"}}]}`)
-	if f != nil {
-		t.Fatal(f)
-	}
+	assert.Assert(t, is.Nil(f))
 	want := []runner.Refusal{
 		{Use: "Bash(make -C sub)", Reason: "This command requires approval", Allow: []string{"Bash(make:*)"}},
 		{Use: "Bash(npm ci && npm test)", Reason: "This Bash command contains multiple operations. The following parts require approval: npm ci, npm test",

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -118,8 +120,6 @@ func FuzzStream(f *testing.F) {
 		case fail != nil:
 			told = append(told, fail.Message)
 		}
-		if strings.ContainsAny(strings.Join(told, ""), "\r\n") {
-			t.Errorf("stream %q: got %q, want lines", data, told)
-		}
+		assert.Check(t, !strings.ContainsAny(strings.Join(told, ""), "\r\n"), "stream %q: got %q, want lines", data, told)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -35,12 +36,10 @@ func TestHostileTranscripts(t *testing.T) {
 	} {
 		d, dir, path := homeWith(t, id, c.text)
 		assert.NilError(t, os.Truncate(path, max(c.length, int64(len(c.text)))), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
-		if usage, ok := d.Usage(runner.Conversation{ID: id, Dir: dir}, 0); ok {
-			t.Errorf("%s: the usage is %v", name, usage)
-		}
-		if count := (priorCount{path: path, size: int64(len(c.text))}).read(); count.Models != nil {
-			t.Errorf("%s: a count %v", name, count)
-		}
+		usage, ok := d.Usage(runner.Conversation{ID: id, Dir: dir}, 0)
+		assert.Check(t, !ok, "%s: the usage is %v", name, usage)
+		count := (priorCount{path: path, size: int64(len(c.text))}).read()
+		assert.Check(t, is.Nil(count.Models), "%s: a count %v", name, count)
 		if ok, err := holdsPrompt(path, math.MaxInt64); ok || err != nil {
 			t.Errorf("%s: holds a prompt: %v, %v", name, ok, err)
 		}

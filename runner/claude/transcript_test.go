@@ -67,13 +67,11 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 		t.Errorf("usage %v (-want +got):\n%s", ok, diff)
 	}
 	for _, from := range []int64{1 << 40, -1} {
-		if got, ok := b.Usage(runner.Conversation{ID: sessionUUID, Dir: dir}, from); ok {
-			t.Errorf("usage from byte %d: got %v, want none", from, got)
-		}
+		got, ok := b.Usage(runner.Conversation{ID: sessionUUID, Dir: dir}, from)
+		assert.Check(t, !ok, "usage from byte %d: got %v, want none", from, got)
 	}
-	if got, ok := b.Usage(runner.Conversation{ID: talked, Dir: dir}, 0); ok {
-		t.Errorf("usage of no session: got %v, want none", got)
-	}
+	got, ok = b.Usage(runner.Conversation{ID: talked, Dir: dir}, 0)
+	assert.Check(t, !ok, "usage of no session: got %v, want none", got)
 }
 
 // talked is the session of a conversation.

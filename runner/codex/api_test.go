@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -36,7 +36,5 @@ func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
 	account.Close()
 	a := runner.Answer{Cost: state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 1, Output: 2}}}}}
 	metered(&a, account)
-	if want := []state.Usage{{Model: "m", Input: 11, Output: 68}}; !cmp.Equal(a.Cost.Beyond, want) {
-		t.Errorf("got %+v, want %+v", a.Cost.Beyond, want)
-	}
+	assert.Check(t, is.DeepEqual(a.Cost.Beyond, []state.Usage{{Model: "m", Input: 11, Output: 68}}))
 }

@@ -3,6 +3,8 @@ package codex
 import (
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
 )
 
 func TestResetOfAUsageLimit(t *testing.T) {
@@ -17,8 +19,7 @@ func TestResetOfAUsageLimit(t *testing.T) {
 		"or try again at Foo 99th, 2026 12:00 AM.":   {},
 		"You've hit your limit. Visit https://x.y/z": {},
 	} {
-		if got := resetOf(words, now); !got.Equal(want) {
-			t.Errorf("%s: got %s, want %s", words, got, want)
-		}
+		got := resetOf(words, now)
+		assert.Check(t, got.Equal(want), "%s: got %s, want %s", words, got, want)
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -51,8 +54,6 @@ func TestAnswersAreCounted(t *testing.T) {
 		if n.Message() != nil {
 			got = keyproxy.Sums{}.Add(n.Message())["m"]
 		}
-		if got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
-		}
+		assert.Check(t, is.Equal(got, c.want), name)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
@@ -42,13 +41,10 @@ func TestUsage(t *testing.T) {
 	a := state.Usage{Model: "a", Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}
 	b := state.Usage{Model: "b", Input: 100, CacheRead: 100, Output: 4}
 	for from, want := range map[int64][]state.Usage{0: {a, b}, int64(len(one)): {b}, int64(len(one + again + two)): nil} {
-		if got, _ := used(path, from); !cmp.Equal(got, want) {
-			t.Errorf("usage from %d: got %+v, want %+v", from, got, want)
-		}
+		got, _ := used(path, from)
+		assert.Check(t, is.DeepEqual(got, want), "usage from %d", from)
 	}
-	if c := readCount(path, int64(len(one))); c != (count{state.Usage{Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}, "a"}) {
-		t.Errorf("count after the first turn: got %+v", c)
-	}
+	assert.Check(t, is.Equal(readCount(path, int64(len(one))), (count{state.Usage{Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}, "a"})), "count after the first turn")
 }
 
 // TestRefused: only what the CLI itself says of a use of a tool is a refusal.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
@@ -32,9 +33,7 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 		o.Prompt.CLIID = recordedThread
 	}
 	taken, fail := b.prepare(o)
-	if fail != nil {
-		t.Fatal(fail)
-	}
+	assert.Assert(t, is.Nil(fail))
 	s := newStream(o, taken, nil)
 	_, _ = s.Write(c.Stdout)
 	s.Flush()

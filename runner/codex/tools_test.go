@@ -61,9 +61,8 @@ func TestACagedReaderWritesNothing(t *testing.T) {
 	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/run-of-agents", os.DevNull)})
 	for mode, isWriter := range map[string]bool{"plan": false, "default": false, "acceptEdits": true, "bypassPermissions": true} {
 		may, f := grantOf(runner.PromptOrder{Cage: c, Permissions: runner.Permissions{PermissionMode: mode}})
-		if f != nil || may.settings()[0] != `sandbox_mode="danger-full-access"` {
-			t.Errorf("%s: got %q, %v, want no sandbox in a cage", mode, may.settings(), f)
-		}
+		assert.Check(t, is.Nil(f), mode)
+		assert.Check(t, is.Equal(may.settings()[0], `sandbox_mode="danger-full-access"`), mode)
 		writable := turn{may: may}.confine(c, b.kept(b.env(nil))).Policy().Writable
 		hasTemp := slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin("/run-of-agents/tmp", path) })
 		if slices.Contains(writable, "/work") != isWriter || !hasTemp || !slices.Contains(writable, os.DevNull) {
@@ -88,13 +87,9 @@ func TestNobodyIsLoggedIn(t *testing.T) {
 	if f := b.checkLogin(b.Env); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "authentication: ") {
 		t.Errorf("without a key: got %+v, want it refused", f)
 	}
-	if f := b.checkLogin(append(b.Env, "OPENAI_API_KEY=k")); f != nil {
-		t.Errorf("with a key: got %+v", f)
-	}
+	assert.Check(t, is.Nil(b.checkLogin(append(b.Env, "OPENAI_API_KEY=k"))), "with a key")
 	write(t, filepath.Join(home, "auth.json"), "{}")
-	if f := b.checkLogin(b.Env); f != nil {
-		t.Errorf("with a login: got %+v", f)
-	}
+	assert.Check(t, is.Nil(b.checkLogin(b.Env)), "with a login")
 }
 
 // TestArguments holds the command line where the CLI would take a text for something else.
@@ -121,9 +116,7 @@ func TestArguments(t *testing.T) {
 	} {
 		assert.Check(t, is.Contains(got, want), "arguments")
 	}
-	if strings.Contains(strings.Join(got, " "), "secret") {
-		t.Errorf("arguments: got the key in %q", got)
-	}
+	assert.Check(t, !strings.Contains(strings.Join(got, " "), "secret"), "arguments: got the key in %q", got)
 }
 
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.

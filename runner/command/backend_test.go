@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
@@ -156,15 +157,12 @@ func TestConversationsLieInAFile(t *testing.T) {
 	p := small(t)
 	session := p.say(fresh("one"), "one")
 	length, ok := p.backend.Kept().Length(runner.Conversation{ID: first, Dir: p.dir})
-	if !ok || length == 0 {
-		t.Fatalf("length of the file: got %d, %v, want some", length, ok)
-	}
+	assert.Assert(t, ok, "length of the file: got %d, %v, want some", length, ok)
+	assert.Assert(t, length != 0, "length of the file: got %d, %v, want some", length, ok)
 	p.say(resume("two", session, nil), "one,two")
 	p.say(resume("three", session, &length), "one,three")
 	branch := runner.PromptOrder{Text: "four", Session: state.Branch, SessionID: second, From: first, CLIID: session}
-	if b := p.say(branch, "one,three,four"); b == session {
-		t.Errorf("session of the branch: got that of the conversation, want its own")
-	}
+	assert.Check(t, p.say(branch, "one,three,four") != session, "session of the branch: got that of the conversation, want its own")
 	p.say(resume("five", session, nil), "one,three,five")
 }
 
@@ -188,9 +186,8 @@ func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
 		if _, f := p.run(o); o.Session == state.Branch && f == nil {
 			t.Error("a branch of what a link leads to: got no failure, want none of it read")
 		}
-		if got, err := os.ReadFile(victim); string(got) != "whole" {
-			t.Errorf("%s: a file elsewhere: got %q, %v, want it as it was", o.Session, got, err)
-		}
+		got, err := os.ReadFile(victim)
+		assert.Check(t, is.Equal(string(got), "whole"), "%s: a file elsewhere: got %q, %v, want it as it was", o.Session, got, err)
 		if s, ok := p.backend.Kept().Find(runner.Conversation{ID: first}, []string{"/"}); ok && o.Session == state.Branch {
 			t.Errorf("found through a link: got %+v, want nothing", s)
 		}

@@ -110,9 +110,8 @@ func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(metered) != 1 || metered[0].Input != 1000 {
-		t.Errorf("tokens that were told: got %+v, want those of the answer", metered)
-	}
+	assert.Assert(t, is.Len(metered, 1), "tokens that were told")
+	assert.Check(t, metered[0].Input == 1000, "tokens that were told: got %+v, want those of the answer", metered)
 }
 
 // TestASpentBudgetIsNoErrorOfTheProgram.

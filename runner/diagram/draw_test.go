@@ -48,9 +48,8 @@ func pathOf(t *testing.T, lines string) *diagram.Path {
 // with events show a run.
 func TestDraw(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("testdata: got no files (%v)", err)
-	}
+	assert.NilError(t, err, "testdata")
+	assert.Assert(t, len(paths) != 0, "testdata: got no files (%v)", err)
 	for _, path := range paths {
 		archive, err := txtar.ParseFile(path)
 		assert.NilError(t, err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/diagram"
@@ -23,9 +24,8 @@ func TestMermaidReadsTheDrawings(t *testing.T) {
 	var names, texts []string
 	for _, pattern := range []string{"testdata/*.mmd", "../../examples/*/1_START.*"} {
 		paths, err := filepath.Glob(pattern)
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("%s: got no files (%v)", pattern, err)
-		}
+		assert.NilError(t, err, pattern)
+		assert.Assert(t, len(paths) != 0, "%s: got no files (%v)", pattern, err)
 		for _, path := range paths {
 			if strings.Contains(path, "START") {
 				path = filepath.Dir(path)
@@ -51,9 +51,7 @@ func textOf(t *testing.T, path string) string {
 	t.Helper()
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		w, problems := protocol.Load(os.DirFS(path), protocol.LoadOptions{Platform: protocol.Unix})
-		if len(problems) > 0 {
-			t.Fatalf("load %s: %v", path, problems)
-		}
+		assert.Assert(t, is.Len(problems, 0), "load %s: %v", path, problems)
 		return diagram.Draw(w, nil)
 	}
 	data, err := os.ReadFile(path)
@@ -74,9 +72,7 @@ func checkParts(t *testing.T, name, text string, c chart) {
 		}
 	}
 	for _, e := range c.Edges {
-		if !e.Plain {
-			t.Errorf("%s\ninput:\n%s\ngot: edge %+v\nwant: plain text", name, text, e)
-		}
+		assert.Check(t, e.Plain, "%s\ninput:\n%s\ngot: edge %+v\nwant: plain text", name, text, e)
 	}
 }
 

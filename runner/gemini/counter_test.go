@@ -3,6 +3,9 @@ package gemini
 import (
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -42,8 +45,6 @@ func TestAnswersAreCounted(t *testing.T) {
 		if n.Message() != nil {
 			got = keyproxy.Sums{}.Add(n.Message())["m"]
 		}
-		if got != c.want {
-			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
-		}
+		assert.Check(t, is.Equal(got, c.want), name)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
@@ -20,12 +21,9 @@ func TestALockThatIsNoneIsRemoved(t *testing.T) {
 	lock := h.ours("tmp", "projects.json.lock")
 	assert.NilError(t, os.MkdirAll(filepath.Join(lock, "full"), 0o700))
 	assert.NilError(t, os.WriteFile(h.ours("projects.json"), []byte(`{"projects": {}}`), 0o600))
-	if _, err := h.prepare(t.TempDir()); err != nil {
-		t.Fatal(err)
-	}
-	if exists(lock) {
-		t.Error("a lock that is no empty folder: got it left")
-	}
+	_, err := h.prepare(t.TempDir())
+	assert.NilError(t, err)
+	assert.Check(t, !exists(lock), "a lock that is no empty folder: got it left")
 	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {
 		t.Errorf("list of directories: got a link to %q, %v", got, err)
 	}
@@ -48,9 +46,8 @@ func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	h := b.home()
 	_, err := h.prepare(dir)
 	assert.NilError(t, err)
-	if _, fail := b.Find(t.Context(), b.Source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {}); fail != nil {
-		t.Fatal(fail)
-	}
+	_, fail := b.Find(t.Context(), b.Source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {})
+	assert.Assert(t, is.Nil(fail))
 	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {
 		t.Errorf("list of directories: got a link to %q, %v, want one to where it can be written in a cage", got, err)
 	}

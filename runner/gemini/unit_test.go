@@ -56,17 +56,14 @@ func TestRulesKeepToTheStricterReading(t *testing.T) {
 		}
 		for _, line := range c.want {
 			_, after, found := strings.Cut(rest, line+"\n")
-			if !found {
-				t.Errorf("%s%s: got %s, want %s", c.allowed, c.disallowed, rest, line)
-			}
+			assert.Check(t, found, "%s%s: got %s, want %s", c.allowed, c.disallowed, rest, line)
 			rest = after
 		}
 	}
 	always, _ := permissions{mode: yoloMode}.rules()
 	assert.Check(t, is.Contains(always, `toolName = ["enter_plan_mode","exit_plan_mode","ask_user"]`+"\n"+`decision = "deny"`), "rules of every mode: who leaves the plan mode may do everything")
-	if toml, _ := (permissions{mode: planMode, allowed: []string{"Edit"}}).rules(); strings.Contains(toml, "write_file") {
-		t.Errorf("plan: got %s, want nothing allowed", toml)
-	}
+	toml, _ := (permissions{mode: planMode, allowed: []string{"Edit"}}).rules()
+	assert.Check(t, !strings.Contains(toml, "write_file"), "plan: got %s, want nothing allowed", toml)
 }
 
 // TestSettingsOfTheUserStay, but for what must hold.
@@ -102,9 +99,8 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 	if note, err := h.prepare(t.TempDir()); !strings.Contains(note, "could not be read") || err != nil {
 		t.Errorf("settings that are no JSON: got note %q, %v, want it said", note, err)
 	}
-	if _, err := os.Lstat(h.ours("oauth_creds.json")); err == nil {
-		t.Error("login that is gone: got a link, want none")
-	}
+	_, err = os.Lstat(h.ours("oauth_creds.json"))
+	assert.Check(t, err != nil, "login that is gone: got a link, want none")
 }
 
 // TestEachDirectoryHasItsFolder: several are known at once, and one that is gone is forgotten.
@@ -113,9 +109,8 @@ func TestEachDirectoryHasItsFolder(t *testing.T) {
 	one, two, gone := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "gone")
 	assert.NilError(t, os.Mkdir(gone, 0o700))
 	for _, dir := range []string{gone, one} {
-		if _, err := h.prepare(dir); err != nil {
-			t.Fatal(err)
-		}
+		_, err := h.prepare(dir)
+		assert.NilError(t, err)
 	}
 	assert.NilError(t, os.Remove(gone))
 	_, err := h.prepare(two)
@@ -141,9 +136,8 @@ func TestConversationsOfLikeNames(t *testing.T) {
 	assert.NilError(t, b.Kept().Place(c, stored))
 	other := c
 	other.ID = c.ID[:8] + uuid.NewString()[8:]
-	if n, ok := b.Kept().Length(other); ok {
-		t.Errorf("length of another conversation: got %d, want none", n)
-	}
+	n, ok := b.Kept().Length(other)
+	assert.Check(t, !ok, "length of another conversation: got %d, want none", n)
 	assert.Check(t, is.ErrorContains(b.Kept().Place(other, stored), "is the one of"), "transcript of another conversation: want it refused")
 }
 

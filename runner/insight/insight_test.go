@@ -117,9 +117,8 @@ func TestCutOffExecutionsGoOn(t *testing.T) {
 	if w := r.Waits[len(r.Waits)-1]; w.By != "alice" || !w.To.Equal(at(12)) || len(r.Parts) != 3 || r.Status != report.Interrupted {
 		t.Errorf("status %s, got %d parts and the last wait %+v", r.Status, len(r.Parts), w)
 	}
-	if s.IsDriven = true; build(t, s).Status != report.Running {
-		t.Errorf("status of a run that somebody drives: got %s", build(t, s).Status)
-	}
+	s.IsDriven = true
+	assert.Check(t, is.Equal(build(t, s).Status, report.Running), "status of a run that somebody drives")
 }
 
 // TestMessagesBelongToExecutions by time: to the last one that began to speak in the conversation. What a
@@ -171,9 +170,8 @@ func TestRoomIsShared(t *testing.T) {
 	r := build(t, sourceOf(l, all))
 	for i, x := range r.Executions {
 		first, last := x.Messages[0], x.Messages[len(x.Messages)-1]
-		if first.Text != "begin" || last.Text != "end" {
-			t.Fatalf("execution %d: got %q and %q, want its first and its last message", x.N, first.Text, last.Text)
-		}
+		assert.Equal(t, first.Text, "begin", "execution %d", x.N)
+		assert.Equal(t, last.Text, "end", "execution %d", x.N)
 		if isInteresting := x.N == 7 || x.N > n-20; (isInteresting || x.N < n-80) && isInteresting != (x.Gap == nil) {
 			t.Errorf("execution %d: got %d messages, %+v left out", x.N, len(x.Messages), x.Gap)
 		}
@@ -184,9 +182,8 @@ func TestRoomIsShared(t *testing.T) {
 	if size := sizeOf(t, r); size > 14<<20 || size < 9<<20 {
 		t.Errorf("got %d bytes, want nearly as many as there is room for", size)
 	}
-	if len(r.LeftOut) != 1 || !strings.Contains(r.LeftOut[0], "only the first and the last messages") {
-		t.Errorf("left out: got %q, want a line on messages", r.LeftOut)
-	}
+	assert.Assert(t, is.Len(r.LeftOut, 1), "left out")
+	assert.Check(t, is.Contains(r.LeftOut[0], "only the first and the last messages"), "left out")
 }
 
 // sizeOf returns how many bytes the texts of a report take in a page, with what stands around
@@ -216,13 +213,10 @@ func TestNoHalfSecrets(t *testing.T) {
 	r := build(t, s)
 	for _, m := range r.Executions[0].Messages {
 		for at := 0; at+8 < len(secret); at++ {
-			if part := secret[at : at+8]; strings.Contains(m.Text+m.Input+m.Subagent, part) {
-				t.Errorf("message of %s: got %q in it", m.From, part)
-			}
+			part := secret[at : at+8]
+			assert.Check(t, !strings.Contains(m.Text+m.Input+m.Subagent, part), "message of %s: got %q in it", m.From, part)
 		}
-		if m.Cut == 0 {
-			t.Errorf("message of %s: want a note on what is cut", m.From)
-		}
+		assert.Check(t, m.Cut != 0, "message of %s: want a note on what is cut", m.From)
 	}
 }
 
@@ -244,9 +238,8 @@ func TestHugeRunsAreBounded(t *testing.T) {
 	if len(r.Executions) != mostRows || r.Executions[0].N != 3 || r.Executions[mostRows-1].N != n || len(r.Agents) > mostRows {
 		t.Errorf("got %d executions from %d on and %d agents", len(r.Executions), r.Executions[0].N, len(r.Agents))
 	}
-	if size := sizeOf(t, r); size > 14<<20 {
-		t.Errorf("got %d bytes, want at most 14 MiB", size)
-	}
+	size := sizeOf(t, r)
+	assert.Check(t, size <= 14<<20, "got %d bytes, want at most 14 MiB", size)
 	if x := r.Executions[0]; x.Stdout != "" || !x.IsCut {
 		t.Errorf("got the output of an execution that 19,000 others followed, want a note that it is left out: they would not fit into memory")
 	}

@@ -76,9 +76,8 @@ func TestAnswersAreCounted(t *testing.T) {
 			})
 			p := start(t, Options{Vendors: vendors(upstream.URL)})
 			a := p.Open(toy, "")
-			if _, body := ask(t, p, of(a)); body != c.body {
-				t.Errorf("%s in pieces of %d: the client got other bytes than the API sent", name, size)
-			}
+			_, body := ask(t, p, of(a))
+			assert.Check(t, is.Equal(body, c.body), "%s in pieces of %d: the client", name, size)
 			p.Close() // all is over
 			assert.Check(t, is.DeepEqual(a.Used(), c.want, cmp.Transformer("none", none)), "%s in pieces of %d", name, size)
 		}
@@ -121,9 +120,8 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	a := start(t, Options{Vendors: vendors(upstream.URL)}).Open(toy, "")
 	answer, err := plain.RoundTrip(request(a, "POST", "/v1/messages", nil))
 	assert.NilError(t, err)
-	if _, err := io.ReadFull(answer.Body, make([]byte, len(begins("sonnet")))); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.ReadFull(answer.Body, make([]byte, len(begins("sonnet"))))
+	assert.NilError(t, err)
 	defer a.Follow(func(list []state.Usage) { told <- list })()
 	if got := <-told; len(got) != 1 || got[0].Input != 1000 {
 		t.Errorf("told: got %+v, want 1000 tokens of input", got)
@@ -131,9 +129,8 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	assert.Check(t, is.DeepEqual(a.Used(), used("sonnet", 1, 0)), "in mid-answer")
 	answer.Body.Close()
 	close(more)
-	if got := <-told; got[0].Output != 9 {
-		t.Errorf("told at the end, when the client has left: got %+v, want 9 tokens of output", got)
-	}
+	got := <-told
+	assert.Check(t, got[0].Output == 9, "told at the end, when the client has left: got %+v, want 9 tokens of output", got)
 }
 
 // TestAccountsAreApart: two invocations at once are counted each for itself, by all

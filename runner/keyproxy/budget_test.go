@@ -64,9 +64,7 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 		t.Errorf("the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
 	}
 	one.Close() // and is not booked yet
-	if got := askOften(t, p, two, 1); got[400] != 1 {
-		t.Errorf("when the first has ended: got %v, want a refusal", got)
-	}
+	assert.Check(t, is.Equal(askOften(t, p, two, 1)[400], 1), "when the first has ended")
 	p.Allow(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more
 	assert.Check(t, is.DeepEqual(askOften(t, p, two, 2), map[int]int{200: 1, 400: 1}), "with a dollar more")
 	p.Allow(state.MostUSD, []string{"two"})
@@ -171,9 +169,7 @@ func TestWhatARequestMayCost(t *testing.T) {
 		{Model: "sonnet", Input: 5100, Output: 7}:            {Model: "sonnet", Size: 9300, Output: 7},
 		{Model: "sonnet", Input: 9000, Output: 8}:            {Model: "sonnet", Size: 1_009_000, Output: 8, Pictures: 2, Packed: 1_000_000},
 	} {
-		if got := a.most(r); got != want {
-			t.Errorf("%+v: got %+v, want %+v", r, got, want)
-		}
+		assert.Check(t, is.Equal(a.most(r), want), "%+v", r)
 	}
 }
 

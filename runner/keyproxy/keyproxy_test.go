@@ -226,9 +226,7 @@ func TestNothingTellsTheKey(t *testing.T) {
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{account: p.Open(toy, "")}))
 	p.unreachable(recorder, r, fmt.Errorf("header %q: Bearer %s", realKey, otherKey))
 	for _, text := range append(slices.Concat(p.Open(toy, "").Env(nil), p.Open("other", "").Env(nil)), log.text(), recorder.Body.String()) {
-		if strings.Contains(text, "the-real") {
-			t.Errorf("a secret is in %q", text)
-		}
+		assert.Check(t, !strings.Contains(text, "the-real"), "a secret is in %q", text)
 	}
 	assert.Check(t, is.Contains(recorder.Body.String(), "Bearer ***"))
 }
@@ -250,8 +248,7 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%+v: got no error", c)
 			continue
 		}
-		if strings.Contains(err.Error(), "secret") || !strings.HasPrefix(err.Error(), "start key proxy for toy: ") {
-			t.Errorf("%+v: got %q", c, err)
-		}
+		assert.Check(t, !strings.Contains(err.Error(), "secret"), "%+v: got %q", c, err)
+		assert.Check(t, strings.HasPrefix(err.Error(), "start key proxy for toy: "), "%+v: got %q", c, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestKeysDoNotComeBack, in whatever part of an answer a gateway tells what it was sent, and in whatever pieces it
@@ -41,12 +42,10 @@ func TestKeysDoNotComeBack(t *testing.T) {
 		body, err := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		want := "data: " + strings.Repeat("*", len(realKey)) + " and " + strings.Repeat("*", len(other)) + "\n\n"
-		if string(body) != want || err != nil {
-			t.Errorf("%s: got %q, %v, want %q", method, body, err, want)
-		}
-		if len(answer.Trailer) > 0 || answer.Header.Get("X-Request") != "key ***" {
-			t.Errorf("%s: got the header %v and the trailer %v", method, answer.Header, answer.Trailer)
-		}
+		assert.Check(t, is.Equal(string(body), want), method)
+		assert.Check(t, err, method)
+		assert.Check(t, is.Len(answer.Trailer, 0), method)
+		assert.Check(t, is.Equal(answer.Header.Get("X-Request"), "key ***"), method)
 		for name, values := range answer.Header {
 			if text := strings.Join(values, " "); strings.Contains(text, realKey) || strings.Contains(text, other) {
 				t.Errorf("%s: %s: %s", method, name, text)

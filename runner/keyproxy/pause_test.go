@@ -33,12 +33,10 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 		p := start(t, Options{Vendors: vendors(upstream.URL)})
 		account := p.Open(toy, "")
 		ask(t, p, of(account))
-		if got := account.RetryAfter(); got.IsZero() == want {
-			t.Errorf("%d: got %v, want a time: %v", status, got, want)
-		}
-		if got := p.Open(toy, "").RetryAfter(); !got.IsZero() {
-			t.Errorf("%d, for another invocation: got %v, want none", status, got)
-		}
+		got := account.RetryAfter()
+		assert.Check(t, got.IsZero() != want, "%d: got %v, want a time: %v", status, got, want)
+		got = p.Open(toy, "").RetryAfter()
+		assert.Check(t, got.IsZero(), "%d, for another invocation: got %v, want none", status, got)
 	}
 }
 

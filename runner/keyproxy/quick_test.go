@@ -53,17 +53,13 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	}
 	release, err := hold(t.Context(), one, maxBody)
 	assert.NilError(t, err)
-	if _, err := hold(gone, one, 1); err == nil {
-		t.Error("more of one account: got it held, want it to wait")
-	}
-	if _, err := hold(t.Context(), two, maxBody); err != nil {
-		t.Errorf("another account: got %v, want it held", err)
-	}
-	if _, err := hold(gone, three, 1); err == nil {
-		t.Error("more than all: got it held, want it to wait")
-	}
+	_, err = hold(gone, one, 1)
+	assert.Check(t, err != nil, "more of one account: got it held, want it to wait")
+	_, err = hold(t.Context(), two, maxBody)
+	assert.Check(t, err, "another account")
+	_, err = hold(gone, three, 1)
+	assert.Check(t, err != nil, "more than all: got it held, want it to wait")
 	release()
-	if _, err := hold(t.Context(), three, maxBody); err != nil {
-		t.Errorf("with room again: got %v, want it held", err)
-	}
+	_, err = hold(t.Context(), three, maxBody)
+	assert.Check(t, err, "with room again")
 }

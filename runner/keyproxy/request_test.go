@@ -30,9 +30,8 @@ func TestWhatARequestSays(t *testing.T) {
 		``, ` `, `[]`, `"model"`, `{`, `{"model":"m"}{"later":true}`, `{"model":"m"} x`, `{"model":"a","model":"b"}`, `{"x":[{"a":1,"a":2}]}`,
 		`{"config":{"n":2}}`, `{"tier":"fast"}`, `{"config":{"n":"2"}}`, `{"config":{"n":"\u0032"}}`, `{"config":{"n":[2]}}`, `{"tier":{"a":"fast"}}`, `{"later":[true]}`, `{"later":true}`, `{"later":1}`, `{"mod\u0065l":"a","model":"b"}`, strings.Repeat(`{"a":`, 20_000),
 	} {
-		if got, err := f.Read(strings.NewReader(body)); err == nil {
-			t.Errorf("%.40s: got %+v, want it refused", body, got)
-		}
+		got, err := f.Read(strings.NewReader(body))
+		assert.Check(t, err != nil, "%.40s: got %+v, want it refused", body, got)
 	}
 }
 
@@ -57,14 +56,12 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 	} {
 		got, err := f.Read(strings.NewReader(body))
 		slices.Sort(got.Uses)
-		if !slices.Equal(got.Uses, want) || err != nil {
-			t.Errorf("%s: got %q, %v, want %q", body, got.Uses, err, want)
-		}
+		assert.Check(t, is.DeepEqual(got.Uses, want), body)
+		assert.Check(t, err, body)
 	}
 	for _, body := range []string{`{"tools":["web_search"]}`, `{"tools":[[{"type":"web_search"}]]}`, `{"tools":[{"tools":5}]}`} {
-		if got, err := f.Read(strings.NewReader(body)); err == nil {
-			t.Errorf("%s: got %+v, want it refused", body, got)
-		}
+		got, err := f.Read(strings.NewReader(body))
+		assert.Check(t, err != nil, "%s: got %+v, want it refused", body, got)
 	}
 }
 

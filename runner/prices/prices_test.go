@@ -29,14 +29,10 @@ func TestEachPriceHasItsSource(t *testing.T) {
 		if n := p.Price; n.Input <= 0 || n.Output <= n.Input || n.CacheWrite < n.Input || n.CachedInput <= 0 || n.CachedInput >= n.Input {
 			t.Errorf("%s: got %+v, want prices in their usual order", p.Model, n)
 		}
-		if slices.ContainsFunc(seen, func(other string) bool { return state.SameModel(other, p.Model) }) {
-			t.Errorf("%s is on the list twice", p.Model)
-		}
+		assert.Check(t, !slices.ContainsFunc(seen, func(other string) bool { return state.SameModel(other, p.Model) }), "%s is on the list twice", p.Model)
 		seen = append(seen, p.Model)
 	}
-	if len(seen) == 0 {
-		t.Error("the list is empty")
-	}
+	assert.Check(t, len(seen) != 0, "the list is empty")
 }
 
 // TestAModelWithoutAPriceIsAsDearAsTheDearest of its vendor.
@@ -77,9 +73,8 @@ func TestGivenPrices(t *testing.T) {
 	assert.NilError(t, err)
 	for model, want := range map[string]string{"gpt-5-2025-08-07": "14", "local": "0", "mine": "11", "far": "4", "gpt-5-mini": "2.525"} {
 		got, ok := Book{Given: given}.Of(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
-		if !ok || got.String() != want {
-			t.Errorf("%s: got %s, %v, want %s", model, got, ok, want)
-		}
+		assert.Check(t, ok, "%s: got %s, %v, want %s", model, got, ok, want)
+		assert.Check(t, is.Equal(got.String(), want), model)
 	}
 }
 
@@ -88,9 +83,8 @@ func TestPricesThatEnd(t *testing.T) {
 	for day, want := range map[string]bool{"2026-12-31T23:59:59Z": true, "2027-01-01T00:00:00Z": false} {
 		now, err := time.Parse(time.RFC3339, day)
 		assert.NilError(t, err)
-		if _, ok := (Book{Now: now}).Of(state.Usage{Model: "gemini-3.8-flash", Input: 1}); ok != want {
-			t.Errorf("%s: got %v, want %v", day, ok, want)
-		}
+		_, ok := (Book{Now: now}).Of(state.Usage{Model: "gemini-3.8-flash", Input: 1})
+		assert.Check(t, is.Equal(ok, want), day)
 	}
 }
 
@@ -128,9 +122,8 @@ func TestDocsShowThePrices(t *testing.T) {
 			when += ", until " + p.Until
 		}
 		cells := []string{"`" + p.Model + "`", num(p.Price.Input), num(p.Price.CachedInput), num(p.Price.CacheWrite), num(p.Price.Output), long(p.Price.Long), when, p.Source}
-		if row := "| " + strings.Join(cells, " | ") + " |\n"; !strings.Contains(string(page), row) {
-			t.Errorf("docs/costs.md lacks this row:\n%s", row)
-		}
+		row := "| " + strings.Join(cells, " | ") + " |\n"
+		assert.Check(t, is.Contains(string(page), row), "docs/costs.md lacks this row:\n%s", row)
 	}
 }
 

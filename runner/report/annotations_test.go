@@ -67,9 +67,8 @@ func TestAnnotationsComeOnce(t *testing.T) {
 	retry := state.Event{Agent: "main", State: "A.md", Body: &state.Retry{N: 1, Error: "overloaded"}}
 	again := state.Event{Agent: "main_work1", State: "A.md", Body: &state.Retry{N: 2, Error: "overloaded"}}
 	failed := state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: "overloaded"}}
-	if got := annotated(t, retry, again, retry, failed, failed); len(got) != 2 {
-		t.Errorf("two retries and two failures with one text: %d annotations, want 2: %+v", len(got), got)
-	}
+	got := annotated(t, retry, again, retry, failed, failed)
+	assert.Check(t, is.Len(got, 2), "two retries and two failures with one text: %d annotations", len(got))
 }
 
 // TestAnnotationTextIsCut states that no text is longer than GitHub shows, and
@@ -130,9 +129,7 @@ func TestWhatMakesNoWarning(t *testing.T) {
 		},
 	} {
 		for _, n := range annotated(t, events...) {
-			if n.Level == LevelWarning {
-				t.Errorf("%s: got %+v, want no warning", name, n)
-			}
+			assert.Check(t, n.Level != LevelWarning, "%s: got %+v, want no warning", name, n)
 		}
 	}
 }

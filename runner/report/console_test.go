@@ -142,9 +142,7 @@ func screen(t *testing.T, text string, width int) []string {
 			row++
 		case r == '\x1b':
 			m := sequence.FindStringSubmatch(text)
-			if m == nil {
-				t.Fatalf("unknown sequence at %.20q", text)
-			}
+			assert.Assert(t, m != nil, "unknown sequence at %.20q", text)
 			size = len(m[0])
 			if m[2] == "A" {
 				row -= atoi(t, m[1])

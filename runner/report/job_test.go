@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -112,9 +115,7 @@ func TestJobLinesAreBounded(t *testing.T) {
 		t.Errorf("6 MB of lines: a job log of %d bytes, want about %d", len(text), maxReel)
 	}
 	for _, want := range []string{" line 0.", " line 11999. ", " lines left out …"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("6 MB of lines: the job log has no %q", want)
-		}
+		assert.Check(t, is.Contains(text, want), "6 MB of lines: the job log has no %q", want)
 	}
 }
 

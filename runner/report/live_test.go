@@ -65,9 +65,7 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 	starts(t, c, 2)
 	must(t, c.Doing("main_work0", "WORK.md", runner.Progress{Doing: "running Bash(make \x1b[2J)"}))
 	must(t, c.Tick(nine.Add(time.Second)))
-	if got := strings.Join(w, ""); strings.Count(got, `running Bash(make )`) != 1 {
-		t.Errorf("live lines: got %q, want what the first agent does", got)
-	}
+	assert.Check(t, is.Equal(strings.Count(strings.Join(w, ""), `running Bash(make )`), 1), "live lines")
 	must(t, c.SetLive(false))
 	assert.Check(t, is.Equal(w[len(w)-1], "\x1b[2A\x1b[J"), "at once")
 	before := len(w)
@@ -79,9 +77,7 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 		t.Errorf("after a minute: got %q, want a whole line for each agent", got)
 	}
 	must(t, c.SetLive(true))
-	if got := w[len(w)-1]; strings.Count(got, "  "+string(running)+"  ") != 2 {
-		t.Errorf("afterwards: got %q, want a live line for each agent", got)
-	}
+	assert.Check(t, is.Equal(strings.Count(w[len(w)-1], "  "+string(running)+"  "), 2), "afterwards")
 }
 
 // TestLiveLinesFitTheScreen states that there are never so many live lines, nor

@@ -197,9 +197,8 @@ func TestLogToPipe(t *testing.T) {
 	tell(t, l, some(3))
 	must(t, w.Close())
 	var got bytes.Buffer
-	if _, err := got.ReadFrom(r); err != nil {
-		t.Fatal(err)
-	}
+	_, err = got.ReadFrom(r)
+	assert.NilError(t, err)
 	if want := logged(t, some(3), runID); got.String() != string(want) {
 		t.Errorf("pipe: %s", firstDifference(got.String(), string(want)))
 	}

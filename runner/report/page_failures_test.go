@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestExcerpt states which lines of a text are shown, and whether these are all lines.
@@ -26,9 +29,8 @@ func TestExcerpt(t *testing.T) {
 		{wide, false, strings.Repeat("w", 133) + "…" + strings.Repeat("w", 65), false},
 	} {
 		got, isAll := excerpt{text: c.text, lines: 4, fromTop: c.fromTop}.shorten(&writer{short: 1000})
-		if got != c.want || isAll != c.isAll {
-			t.Errorf("excerpt of %q, from its top %t:\n got %q, all of it %t\nwant %q, %t", c.text, c.fromTop, got, isAll, c.want, c.isAll)
-		}
+		assert.Check(t, is.Equal(got, c.want), "excerpt of %q, from its top %t", c.text, c.fromTop)
+		assert.Check(t, is.Equal(isAll, c.isAll), "excerpt of %q, from its top %t", c.text, c.fromTop)
 	}
 }
 
@@ -38,9 +40,7 @@ func TestQuotesBeginAtALine(t *testing.T) {
 	lines := strings.Repeat("a long line\n", 341)
 	for output, want := range map[string]string{"ine\n" + lines: lines, " line\n" + lines[12:]: " line\n" + lines[12:]} {
 		for _, one := range (&Exec{Stdout: output, Stderr: output}).Outputs() {
-			if one.Text != want {
-				t.Errorf("%s: got %d bytes %.30q, want %d", one.Name, len(one.Text), one.Text, len(want))
-			}
+			assert.Check(t, is.Equal(one.Text, want), "%s: got %d bytes %.30q, want %d", one.Name, len(one.Text), one.Text, len(want))
 		}
 	}
 }

@@ -44,9 +44,7 @@ func skeleton(t *testing.T, markdown string) string {
 			b.WriteString(withoutCode(withoutSpans(line)))
 		}
 	}
-	if closing > 0 {
-		t.Errorf("a fence is not closed:\n%s", markdown)
-	}
+	assert.Check(t, closing <= 0, "a fence is not closed:\n%s", markdown)
 	return b.String()
 }
 
@@ -122,9 +120,8 @@ func shownAsItIs(t *testing.T, text string) {
 	const mark = "Ω"
 	summary, overview := markdownOf(t, mark+text+mark)
 	for what, got := range map[string]string{"summary": summary, "overview": overview} {
-		if bones := skeleton(t, got); strings.Contains(bones, mark) {
-			t.Errorf("%s of %q everywhere: got it outside of code in\n%s\n%s", what, text, bones, got)
-		}
+		bones := skeleton(t, got)
+		assert.Check(t, !strings.Contains(bones, mark), "%s of %q everywhere: got it outside of code in\n%s\n%s", what, text, bones, got)
 	}
 	sameWidth(t, text, summary)
 }
@@ -155,14 +152,10 @@ func TestProse(t *testing.T) {
 	for _, text := range markup {
 		got := prose("x "+text+" y", 200)
 		left := htmlForm.ReplaceAllString(got, "")
-		if strings.ContainsAny(withoutSpans(left), "@$") {
-			t.Errorf("prose(%q):\n got %q\nwant no @ and no $ outside of code", text, got)
-		}
+		assert.Check(t, !strings.ContainsAny(withoutSpans(left), "@$"), "prose(%q):\n got %q\nwant no @ and no $ outside of code", text, got)
 		left = escapedForm.ReplaceAllString(left, "")
 		left = strings.ReplaceAll(withoutSpans(left), "[code]", "")
-		if strings.ContainsAny(left, "`*_{}[]<>()#+-.!|~:=&$@^\\\n") {
-			t.Errorf("prose(%q):\n got %q\nwant every mark escaped or in code", text, got)
-		}
+		assert.Check(t, !strings.ContainsAny(left, "`*_{}[]<>()#+-.!|~:=&$@^\\\n"), "prose(%q):\n got %q\nwant every mark escaped or in code", text, got)
 	}
 	for text, want := range map[string]string{
 		"set `a|b` or x_y": "set `a∣b` or x\\_y", "`a` and `b": "\\`a\\` and \\`b", "a `` b": "a  b",

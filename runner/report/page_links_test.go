@@ -1,10 +1,12 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -76,9 +78,8 @@ func TestLinksInAResultAreLinks(t *testing.T) {
 	} {
 		summary, overview := ofResult(t, result)
 		for what, got := range map[string]string{"summary": summary, "overview": overview} {
-			if links := linksIn(got); !slices.Equal(links, want) {
-				t.Errorf("%s of the result %.80q: got the links %q, want %q, in\n%s", what, result, links, want, got)
-			}
+			links := linksIn(got)
+			assert.Check(t, is.DeepEqual(links, want), "%s of the result %.80q: got the links %q, want %q, in\n%s", what, result, links, want, got)
 		}
 	}
 }

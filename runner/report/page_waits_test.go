@@ -7,6 +7,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -43,9 +46,7 @@ func TestManyWaitsFit(t *testing.T) {
 				t.Errorf("%s of waits with 20,000 bytes of %q: %d bytes, valid UTF-8 %t", what, filler, len(got), utf8.ValidString(got))
 			}
 			for _, want := range []string{"**Question 1**, asked by `main_0`", "`/raymond 1 a choice of words`", "[on issue 7](https://github.com/acme/ledger/issues/7)", "\n- for the job `", "\n- for the agents ", fmt.Sprintf("Also open: %d more questions.", n-shown)} {
-				if !strings.Contains(got, want) {
-					t.Errorf("%s of waits with %q has no %q:\n%.3000s", what, filler, want, got)
-				}
+				assert.Check(t, is.Contains(got, want), "%s of waits with %q has no %q:\n%.3000s", what, filler, want, got)
 			}
 			skeleton(t, got)
 		}
@@ -69,9 +70,7 @@ func TestAPartTellsOfItsOwnAgents(t *testing.T) {
 	for _, w := range WaitsOf(run) {
 		known = append(known, w.Agent)
 	}
-	if want := []string{"main_work1", "main_work1_a1"}; !slices.Equal(known, want) {
-		t.Errorf("WaitsOf: got %q, want %q", known, want)
-	}
+	assert.Check(t, is.DeepEqual(known, []string{"main_work1", "main_work1_a1"}), "WaitsOf")
 	if got := strings.Count(s.Overview(), "**To answer**"); got != 2 {
 		t.Errorf("got %d questions in\n%s\nwant two", got, s.Overview())
 	}

@@ -124,9 +124,7 @@ func TestTablesOfLongRuns(t *testing.T) {
 			report(t, s, state.Event{Time: nine, Agent: "main", State: name, Body: &state.StateFinished{OK: i != 1, Spent: state.Spent{USD: cost}, DurationMS: 1000}})
 		}
 		closed(t, s)
-		if rows := strings.Count(p.text, "| `main` |"); rows != min(n, 200) {
-			t.Errorf("%d executions: got %d rows", n, rows)
-		}
+		assert.Check(t, is.Equal(strings.Count(p.text, "| `main` |"), min(n, 200)), "%d executions", n)
 		b, a := n/2, (n+1)/2
 		sums := fmt.Sprintf("\n| `B.md` | %d | 1 | %s | $%d.00 |\n| `A.md` | %d |  | %s | $%d.00 |\n", b, millis(int64(b)*1000), 2*b, a, millis(int64(a)*1000), a)
 		for want, isThere := range map[string]bool{

@@ -3,6 +3,8 @@ package shell
 import (
 	"io"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 func TestEndOfStdinTellsThatTheParentIsGone(t *testing.T) {
@@ -11,9 +13,8 @@ func TestEndOfStdinTellsThatTheParentIsGone(t *testing.T) {
 	// Each write returns when it has been read: twice, so that the first was looked
 	// at.
 	for range 2 {
-		if _, err := held.Write([]byte("something")); err != nil {
-			t.Fatal(err)
-		}
+		_, err := held.Write([]byte("something"))
+		assert.NilError(t, err)
 		select {
 		case <-gone:
 			t.Fatal("the parent is said to be gone while it holds the pipe")

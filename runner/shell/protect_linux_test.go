@@ -43,9 +43,8 @@ func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	do()
 	assert.NilError(t, json.Unmarshal(data, &c.Protected))
 	v := verifying.Verify(t.Context(), c, quietly)
-	if len(v.Results) != 1 || v.Results[0].RC != 0 {
-		t.Errorf("results: got %+v, want that of the command", v.Results)
-	}
+	assert.Assert(t, is.Len(v.Results, 1), "results")
+	assert.Check(t, is.Equal(v.Results[0].RC, 0), "results")
 	if diff := cmp.Diff(before, digests(dir, patterns)); diff != "" || v.Lost != nil {
 		t.Errorf("after a verdict: lost %q, and not as before (-want +got):\n%s", v.Lost, diff)
 	}
@@ -120,12 +119,10 @@ func TestWhatHasNoCopyIsLost(t *testing.T) {
 	assert.NilError(t, os.Remove(filepath.Join(c.Copies, copyOf("a_test.go"))))
 	v := verifying.Verify(t.Context(), c, quietly)
 	assert.Check(t, is.DeepEqual(v.Lost, []string{"a_test.go"}), "lost")
-	if data, err := os.ReadFile(filepath.Join(dir, "kept/x.golden")); string(data) != "another's" {
-		t.Errorf("a file that a link led to: got %q, %v", data, err)
-	}
-	if there, _ := os.ReadDir(outside); len(there) > 0 {
-		t.Errorf("outside of the folder: got %v", there)
-	}
+	data, err := os.ReadFile(filepath.Join(dir, "kept/x.golden"))
+	assert.Check(t, is.Equal(string(data), "another's"), "a file that a link led to: got %q, %v", data, err)
+	there, _ := os.ReadDir(outside)
+	assert.Check(t, is.Len(there, 0), "outside of the folder")
 }
 
 // A protected file that seems to have terabytes is known by its size and its time: it is
@@ -140,8 +137,7 @@ func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	assert.NilError(t, os.Truncate(at("a_test.go"), 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
 	began := time.Now()
 	got := changed(before, digests(dir, patterns))
-	if took := time.Since(began); took > 2*time.Minute {
-		t.Errorf("took %v", took)
-	}
+	took := time.Since(began)
+	assert.Check(t, took <= 2*time.Minute, "took %v", took)
 	assert.Check(t, is.DeepEqual(got, []string{"a_test.go"}), "changed")
 }

@@ -46,9 +46,7 @@ func failure(t *testing.T, o runner.Order) (runner.Answer, *runner.Failure) {
 	t.Helper()
 	answer, err := base.Run(context.Background(), o, silent)
 	var f *runner.Failure
-	if !errors.As(err, &f) {
-		t.Fatalf("%s: got %+v, %v, want a failure", o.Script.Path, answer, err)
-	}
+	assert.Assert(t, errors.As(err, &f), "%s: got %+v, %v, want a failure", o.Script.Path, answer, err)
 	if strings.ContainsAny(f.Message, "\n\r") {
 		t.Errorf("%s: more than a line: %q", o.Script.Path, f.Message)
 	}
@@ -129,9 +127,8 @@ func TestTailsOfOutputs(t *testing.T) {
 			if err == nil || len(got) > 4096 || other != "" || !strings.HasSuffix(got, c.want) || len(got)-len(c.want) > 400 {
 				t.Errorf("%s on %s: got %d bytes %.60q and %.60q, want %d bytes %.60q", name, stream, len(got), got, other, len(c.want), c.want)
 			}
-			if strings.Contains(got, "secret") || strings.Contains(err.Error(), "secret") {
-				t.Errorf("%s on %s: got a part of a secret", name, stream)
-			}
+			assert.Check(t, !strings.Contains(got, "secret"), "%s on %s: got a part of a secret", name, stream)
+			assert.Check(t, !strings.Contains(err.Error(), "secret"), "%s on %s: got a part of a secret", name, stream)
 		}
 	}
 }
@@ -153,9 +150,8 @@ func TestTimeoutsAreFatal(t *testing.T) {
 func TestMessageOfTheLargestSizePasses(t *testing.T) {
 	t.Parallel()
 	answer, err := base.Run(context.Background(), order(t, "A.sh", "head -c 10485760 /dev/zero"), silent)
-	if err != nil || len(answer.Text) != MaxMessage {
-		t.Errorf("got %d bytes, %v", len(answer.Text), err)
-	}
+	assert.Check(t, err)
+	assert.Check(t, is.Len(answer.Text, MaxMessage))
 	answer, f := failure(t, order(t, "A.sh", "head -c 10485761 /dev/zero; sleep 100"))
 	if f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "stdout is over 10 MiB, the limit of a message; stdout: ") || len(answer.Text) != MaxMessage {
 		t.Errorf("got %d bytes, %+v", len(answer.Text), f)
@@ -188,9 +184,8 @@ func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
 		t.Errorf("got %v, want Stopped", err)
 	}
 	pid, _ := strconv.Atoi(w.lines[0])
-	if pid == 0 || syscall.Kill(pid, 0) == nil {
-		t.Errorf("process %d is still there", pid)
-	}
+	assert.Check(t, pid != 0, "process %d is still there", pid)
+	assert.Check(t, syscall.Kill(pid, 0) != nil, "process %d is still there", pid)
 }
 
 func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {

@@ -46,9 +46,8 @@ func quietly(runner.Progress) {}
 func verified(t *testing.T, c runner.Checks) []state.CommandResult {
 	t.Helper()
 	v := verifying.Verify(t.Context(), c, quietly)
-	if v.Stopped != "" || len(v.Results) != len(c.Commands) {
-		t.Fatalf("%q: got %d results, stopped %q, want one for each command", c.Commands, len(v.Results), v.Stopped)
-	}
+	assert.Equal(t, v.Stopped, "", "%q", c.Commands)
+	assert.Assert(t, is.Len(v.Results, len(c.Commands)), "%q", c.Commands)
 	return v.Results
 }
 
@@ -78,16 +77,12 @@ func TestNoSecretIsInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	r := one(t, "env; exit 1")
 	for _, bad := range []string{secret, "API_KEY", "TOKEN", "password"} {
-		if strings.Contains(r.Tail, bad) {
-			t.Errorf("environment: got %q in\n%s", bad, r.Tail)
-		}
+		assert.Check(t, !strings.Contains(r.Tail, bad), "environment: got %q in\n%s", bad, r.Tail)
 	}
 	for _, good := range []string{"RAYMOND_STATE=A.md\n", "WHO=order\n", "HOME=/nowhere\n", "RAYMOND_MARK=verify-test-"} {
 		assert.Check(t, is.Contains(r.Tail, good), "environment")
 	}
-	if strings.Contains(r.Tail, "WHO=base") {
-		t.Errorf("environment: got WHO twice:\n%s", r.Tail)
-	}
+	assert.Check(t, !strings.Contains(r.Tail, "WHO=base"), "environment: got WHO twice:\n%s", r.Tail)
 }
 
 // TestTails holds the end of the output, to the byte.
@@ -151,12 +146,10 @@ func TestStop(t *testing.T) {
 			cancel(&runner.Stopping{Reason: "deadline"})
 		}
 	})
-	if v.Stopped != "deadline" || v.Results != nil {
-		t.Errorf("got %+v, want it stopped by the deadline", v)
-	}
-	if _, err := os.Stat(filepath.Join(c.Dir, "never")); err == nil {
-		t.Error("a command was started after the stop")
-	}
+	assert.Check(t, is.Equal(v.Stopped, "deadline"))
+	assert.Check(t, is.Nil(v.Results))
+	_, err := os.Stat(filepath.Join(c.Dir, "never"))
+	assert.Check(t, err != nil, "a command was started after the stop")
 }
 
 func TestAMissingDirectoryIsAFailedCommand(t *testing.T) {

@@ -30,14 +30,12 @@ func TestTheLogHoldsTheAttempt(t *testing.T) {
 	assert.Check(t, is.DeepEqual(readLog(t, c.LogFile), want), "log")
 	c.Commands, c.Refused = []string{"true"}, "there is no transition tag"
 	verified(t, c)
-	if got := readLog(t, c.LogFile); !strings.HasSuffix(got, "no transition: there is no transition tag\n\nverdict: failed\n") {
-		t.Errorf("log of an attempt without a tag: got %q, want it failed", got)
-	}
+	got := readLog(t, c.LogFile)
+	assert.Check(t, strings.HasSuffix(got, "no transition: there is no transition tag\n\nverdict: failed\n"), "log of an attempt without a tag: got %q, want it failed", got)
 	c.Refused = ""
 	verified(t, c)
-	if got := readLog(t, c.LogFile); !strings.HasSuffix(got, "\n\nverdict: passed\n") {
-		t.Errorf("log of an attempt that converged: got %q, want it passed", got)
-	}
+	got = readLog(t, c.LogFile)
+	assert.Check(t, strings.HasSuffix(got, "\n\nverdict: passed\n"), "log of an attempt that converged: got %q, want it passed", got)
 }
 
 // TestLogsBeforeStay as .1, .2, …, whatever is in them.

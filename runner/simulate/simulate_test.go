@@ -113,18 +113,15 @@ func load(t *testing.T, files map[string]string) *protocol.Workflow {
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
 	w, problems := protocol.Load(fsys, protocol.LoadOptions{Platform: protocol.Unix})
-	if len(problems) > 0 {
-		t.Fatalf("load the workflow: got %v, want no problems", problems)
-	}
+	assert.Assert(t, is.Len(problems, 0), "load the workflow")
 	return w
 }
 
 func read(t *testing.T, text string) *simulate.Replies {
 	t.Helper()
 	r, problems, err := simulate.Read(strings.NewReader(text))
-	if err != nil || len(problems) > 0 {
-		t.Fatalf("read replies:\n%s\ngot %v, %v, want no problems", text, problems, err)
-	}
+	assert.NilError(t, err, "read replies:\n%s\ngot %v, %v", text, problems, err)
+	assert.Assert(t, is.Len(problems, 0), "read replies:\n%s\ngot %v, %v", text, problems, err)
 	return r
 }
 
@@ -133,9 +130,7 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 	t.Helper()
 	w := load(t, files)
 	p := &play{model: report.NewModel(), clock: simulate.NewClock(epoch), replies: read(t, files["replies.yaml"])}
-	if problems := p.replies.Check(w); len(problems) > 0 {
-		t.Fatalf("check replies: got %v, want no problems", problems)
-	}
+	assert.Assert(t, is.Len(p.replies.Check(w), 0), "check replies")
 	p.actor = simulate.NewActor(p.replies, p.clock, &scripts{files: files, runs: map[string]int{}}, commands{})
 	p.people = simulate.NewPeople(p.replies)
 	ids := 0

@@ -68,9 +68,8 @@ func open(t *testing.T, run *state.Run, o Options) *Reporter {
 		o.patience = patience
 	}
 	r, err := Open(run, run.Progress.Events > 0, o)
-	if err != nil || r == nil {
-		t.Fatalf("open: %v, %v", r, err)
-	}
+	assert.NilError(t, err)
+	assert.Assert(t, r != nil, "open: %v, %v", r, err)
 	return r
 }
 
@@ -126,9 +125,7 @@ func find(t *testing.T, c *tracestest.Collector, name string) tracestest.Span {
 	t.Helper()
 	spans := c.Spans()
 	i := slices.IndexFunc(spans, func(s tracestest.Span) bool { return s.Name == name })
-	if i < 0 {
-		t.Fatalf("there is no span %s", name)
-	}
+	assert.Assert(t, i >= 0, "there is no span %s", name)
 	return spans[i]
 }
 
@@ -198,9 +195,8 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 		t.Errorf("the first job's span is %+v, want it below %s", root, first)
 	}
 	assert.Check(t, is.DeepEqual(spans[3].Links, []string{second[3:52]}), "links of the second job's span")
-	if got := find(t, c, "attempt 1").ID; got != told {
-		t.Errorf("the attempt has the id %s now; what ran in it before was told %s", got, told)
-	}
+	got := find(t, c, "attempt 1").ID
+	assert.Check(t, is.Equal(got, told), "the attempt has the id %s now; what ran in it before was told %s", got, told)
 }
 
 // saved is a run as another process reads it.

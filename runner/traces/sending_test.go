@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -127,9 +126,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 				t.Errorf("%s: got the note %q after %s, want %q after %s", name, got, took, c.note, c.took)
 			}
 			for _, secret := range []string{"pass-word", "query-secret", "header-secret"} {
-				if strings.Contains(fmt.Sprint(notes), secret) {
-					t.Errorf("%s: a note has a secret: %q", name, notes)
-				}
+				assert.Check(t, !strings.Contains(fmt.Sprint(notes), secret), "%s: a note has a secret: %q", name, notes)
 			}
 		})
 	}
@@ -172,14 +169,12 @@ func TestFloodWhileTheCollectorHangs(t *testing.T) {
 			start, end := of(i+1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(i+1, 2, &state.StateFinished{OK: true, Attempt: 1})
 			_, _ = tell(r, start), tell(r, end)
 		}
-		if took := time.Since(began); took > 0 {
-			t.Errorf("the run has waited %s", took)
-		}
+		took := time.Since(began)
+		assert.Check(t, took <= 0, "the run has waited %s", took)
 		_ = tell(r, ofRun(3, &state.RunFinished{Status: state.Completed}))
 		_ = r.Close()
-		if len(notes) != 1 || !strings.HasPrefix(notes[0], "traces: 20001 of 20001 spans ") {
-			t.Errorf("notes: %q", notes)
-		}
+		assert.Assert(t, is.Len(notes, 1), "notes: %q", notes)
+		assert.Check(t, strings.HasPrefix(notes[0], "traces: 20001 of 20001 spans "), "notes: %q", notes)
 	})
 }
 
@@ -195,9 +190,7 @@ func TestRequestsAreAsTheVariablesSay(t *testing.T) {
 		t.Errorf("headers: %v", h)
 	}
 	want := []string{`traces: OTEL_EXPORTER_OTLP_PROTOCOL is "http/protobuf": spans are sent as http/json, the only protocol that this program speaks`}
-	if !slices.Equal(notes, want) {
-		t.Errorf("notes: got %q, want %q", notes, want)
-	}
+	assert.Check(t, is.DeepEqual(notes, want), "notes")
 	wantTree(t, c, "invoke_workflow flow 0-1\n")
 }
 

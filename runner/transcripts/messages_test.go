@@ -103,9 +103,8 @@ func TestReadKeepsToTheRange(t *testing.T) {
 			fmt.Fprintf(&got, "%d:%d ", at, len(line))
 			return nil
 		})
-		if got.String() != tt.want || err != nil {
-			t.Errorf("from %d to %d: got %s, %v, want %s", tt.from, tt.to, got.String(), err, tt.want)
-		}
+		assert.Check(t, is.Equal(got.String(), tt.want), "from %d to %d", tt.from, tt.to)
+		assert.Check(t, err, "from %d to %d", tt.from, tt.to)
 	}
 }
 
@@ -127,7 +126,6 @@ func TestHead(t *testing.T) {
 			t.Errorf("%.10q, %d bytes: got %.10q, %d, %v, want %.10q", tt.text, tt.length, got, n, err, tt.want)
 		}
 	}
-	if _, _, err := head(strings.NewReader("a\n"), 2, 3); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("more than there is: got %v, want %v", err, fs.ErrNotExist)
-	}
+	_, _, err := head(strings.NewReader("a\n"), 2, 3)
+	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "more than there is")
 }

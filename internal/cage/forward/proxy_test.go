@@ -53,17 +53,15 @@ func newSite(t *testing.T, list string, o Options, answers ...string) *site {
 	}
 	t.Cleanup(s.web.Close)
 	var err error
-	if o.List, err = Parse(strings.ReplaceAll(strings.TrimPrefix(list, "tls "), "PORT", s.port())); err != nil {
-		t.Fatal(err)
-	}
+	o.List, err = Parse(strings.ReplaceAll(strings.TrimPrefix(list, "tls "), "PORT", s.port()))
+	assert.NilError(t, err)
 	o.Refused = func(target string) {
 		s.lock.Lock()
 		defer s.lock.Unlock()
 		s.refused = append(s.refused, target)
 	}
-	if s.Proxy, err = Start(o); err != nil {
-		t.Fatal(err)
-	}
+	s.Proxy, err = Start(o)
+	assert.NilError(t, err)
 	t.Cleanup(s.Proxy.Close)
 	server := nameServer(t, append(answers, "127.0.0.1"))
 	s.dialer.Resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -320,9 +318,8 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 	reader := bufio.NewReader(conn)
 	line, err := reader.ReadString('\n')
 	assert.Assert(t, is.Contains(line, "200"), "got %q, %v", line, err)
-	if _, err := reader.ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	_, err = reader.ReadString('\n')
+	assert.NilError(t, err)
 	return conn.(*net.TCPConn), reader
 }
 
@@ -368,9 +365,8 @@ func TestCloseEndsTunnels(t *testing.T) {
 	case <-time.After(hang):
 		t.Fatal("the proxy does not end")
 	}
-	if _, err := reader.ReadByte(); err == nil {
-		t.Error("the tunnel is still there")
-	}
+	_, err = reader.ReadByte()
+	assert.Check(t, err != nil, "the tunnel is still there")
 	conn.Close()
 	server.Close()
 	for deadline := time.Now().Add(hang); runtime.NumGoroutine() > goroutines; runtime.Gosched() {

@@ -193,9 +193,7 @@ func TestRewrittenAddressesAreNotUsed(t *testing.T) {
 	if s.reached.Load() > 0 || !slices.Equal(slices.Compact(refused), []string{docker}) {
 		t.Errorf("got %d connections, told of %q", s.reached.Load(), slices.Compact(refused))
 	}
-	if !strings.HasPrefix(said, "true true") {
-		t.Errorf("the attack never met both addresses: %s", said)
-	}
+	assert.Check(t, strings.HasPrefix(said, "true true"), "the attack never met both addresses: %s", said)
 }
 
 func TestSwappedSocketsAreNotConnected(t *testing.T) {
@@ -330,9 +328,8 @@ func TestNothingIsLeftOfTheKilled(t *testing.T) {
 					t.Fatal("the warden goes on")
 				}
 				stacks := make([]byte, 1<<20)
-				if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("(*warden)")) {
-					t.Errorf("something is still decided:\n%s", stacks)
-				}
+				stacks = stacks[:runtime.Stack(stacks, true)]
+				assert.Check(t, !bytes.Contains(stacks, []byte("(*warden)")), "something is still decided:\n%s", stacks)
 				i.cmd.Process.Kill()
 				i.wait()
 			})

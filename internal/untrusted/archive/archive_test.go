@@ -33,9 +33,7 @@ func TestPackerRefusesWhatUnpackDoes(t *testing.T) {
 		for _, name := range names {
 			err = errors.Join(err, p.Add(name, strings.NewReader("x")))
 		}
-		if err == nil {
-			t.Errorf("%q: got no error", names)
-		}
+		assert.Check(t, err != nil, "%q: got no error", names)
 	}
 }
 
@@ -57,14 +55,11 @@ func TestBlame(t *testing.T) {
 		"a check":        unpack(good, t.TempDir(), picky),
 	} {
 		var malformed *archive.Malformed
-		if !errors.As(err, &malformed) {
-			t.Errorf("%s: got %v, want a *Malformed", what, err)
-		}
+		assert.Check(t, errors.As(err, &malformed), "%s: got %v, want a *Malformed", what, err)
 	}
 	var machine *fs.PathError
-	if err := unpack(good, filepath.Join(t.TempDir(), "none"), limits); !errors.As(err, &machine) {
-		t.Errorf("no folder: got %v, want a *PathError", err)
-	}
+	err := unpack(good, filepath.Join(t.TempDir(), "none"), limits)
+	assert.Check(t, errors.As(err, &machine), "no folder: got %v, want a *PathError", err)
 	taken := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(taken, "a"), nil, 0o600))
 	var malformed *archive.Malformed
@@ -78,9 +73,7 @@ var limits = archive.Limits{Entries: 10, Entry: 4 << 20, Total: 8 << 20}
 // TestPackedFilesComeBack, those of others too, which have entries for folders.
 func TestPackedFilesComeBack(t *testing.T) {
 	first := pack(t, "state.json", "{}", "a/b/c.jsonl", strings.Repeat("x\n", 1000), "a/empty", "")
-	if second := pack(t, "state.json", "{}", "a/b/c.jsonl", strings.Repeat("x\n", 1000), "a/empty", ""); !bytes.Equal(first, second) {
-		t.Error("the same files give different archives")
-	}
+	assert.Check(t, bytes.Equal(first, pack(t, "state.json", "{}", "a/b/c.jsonl", strings.Repeat("x\n", 1000), "a/empty", "")), "the same files give different archives")
 	var others bytes.Buffer
 	z := zip.NewWriter(&others)
 	var errs []error
@@ -92,9 +85,8 @@ func TestPackedFilesComeBack(t *testing.T) {
 	dir, another := t.TempDir(), t.TempDir()
 	assert.NilError(t, errors.Join(unpack(first, dir, limits), unpack(others.Bytes(), another, limits)))
 	assert.Check(t, errors.Join(fstest.TestFS(os.DirFS(dir), "state.json", "a/b/c.jsonl", "a/empty"), fstest.TestFS(os.DirFS(another), "a/b/c.jsonl", "d/e")))
-	if got, _ := os.ReadFile(filepath.Join(dir, "a/b/c.jsonl")); string(got) != strings.Repeat("x\n", 1000) {
-		t.Error("a file came back changed")
-	}
+	got, _ := os.ReadFile(filepath.Join(dir, "a/b/c.jsonl"))
+	assert.Check(t, is.Equal(string(got), strings.Repeat("x\n", 1000)), "a file came back changed")
 }
 
 // pack returns an archive of files: a name and a text of each.
@@ -156,9 +148,8 @@ func TestHostileArchives(t *testing.T) {
 		z.Close()
 		dir := t.TempDir()
 		assert.Check(t, is.ErrorContains(unpack(buf.Bytes(), dir, limits), tt.want), tt.name)
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("%s: %d files were written", tt.name, len(left))
-		}
+		left, _ := os.ReadDir(dir)
+		assert.Check(t, is.Len(left, 0), "%s: %d files were written", tt.name, len(left))
 	}
 }
 
@@ -169,9 +160,8 @@ func FuzzUnpack(f *testing.F) {
 		dir := filepath.Join(parent, "in")
 		assert.NilError(t, os.Mkdir(dir, 0o700))
 		_ = unpack(data, dir, limits)
-		if left, _ := os.ReadDir(parent); len(left) != 1 {
-			t.Errorf("%d entries beside the folder", len(left)-1)
-		}
+		left, _ := os.ReadDir(parent)
+		assert.Check(t, is.Len(left, 1), "%d entries beside the folder", len(left)-1)
 	})
 }
 
@@ -206,9 +196,8 @@ func TestOpenDistrustsHeaders(t *testing.T) {
 	} {
 		err := readAll(c.data)
 		var malformed *archive.Malformed
-		if !errors.As(err, &malformed) || !strings.Contains(malformed.What, c.want) {
-			t.Errorf("%s: got %v, want %s", name, err, c.want)
-		}
+		assert.Check(t, errors.As(err, &malformed), "%s: got %v, want %s", name, err, c.want)
+		assert.Check(t, is.Contains(malformed.What, c.want), name)
 	}
 }
 
@@ -276,9 +265,8 @@ func TestReadHoldsToItsLimit(t *testing.T) {
 	got, err := archive.Read(z.File[0], 1<<20)
 	runtime.ReadMemStats(&after)
 	assert.Check(t, is.ErrorContains(err, "unpacks to more than 1 MiB"), "a bomb of %d bytes: got %d bytes, want a refusal for its size", len(data), len(got))
-	if used := after.TotalAlloc - before.TotalAlloc; used > 16<<20 {
-		t.Errorf("a bomb of %d bytes: got %d bytes allocated, want at most 16 MiB", len(data), used)
-	}
+	used := after.TotalAlloc - before.TotalAlloc
+	assert.Check(t, used <= 16<<20, "a bomb of %d bytes: got %d bytes allocated, want at most 16 MiB", len(data), used)
 	if got, err := archive.Read(z.File[0], 24<<20); err != nil || len(got) != 24<<20 {
 		t.Errorf("at the limit: got %d bytes, %v", len(got), err)
 	}

@@ -55,9 +55,8 @@ func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
 	assert.NilError(t, err)
 	defer f.Close()
 	assert.NilError(t, os.WriteFile(path, []byte("1234567"), 0o600))
-	if got, err := readAll(f, info, 6); err == nil {
-		t.Errorf("7 bytes with a limit of 6: got %q, want an error", got)
-	}
+	got, err := readAll(f, info, 6)
+	assert.Check(t, err != nil, "7 bytes with a limit of 6: got %q, want an error", got)
 }
 
 // errorsOf are what the ways to open a file that must be there say of a path.
@@ -117,16 +116,13 @@ func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
 	}
 	for _, s := range steps {
 		f, info, err := OpenFile(path, s.flag, 0o600)
-		if err != nil || !info.Mode().IsRegular() {
-			t.Fatalf("flags %x: got %v, %v", s.flag, info, err)
-		}
+		assert.NilError(t, err, "flags %x", s.flag)
+		assert.Assert(t, info.Mode().IsRegular(), "flags %x: got %v, %v", s.flag, info, err)
 		_, err = io.WriteString(f, s.write)
-		if err = errors.Join(err, f.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if got, _ := os.ReadFile(path); string(got) != s.want {
-			t.Errorf("flags %x: got %q, want %q", s.flag, got, s.want)
-		}
+		err = errors.Join(err, f.Close())
+		assert.NilError(t, err)
+		got, _ := os.ReadFile(path)
+		assert.Check(t, is.Equal(string(got), s.want), "flags %x", s.flag)
 	}
 	assert.Check(t, errors.Join(Write(path, []byte("x"), 0o600), WriteNew(path+"2", []byte("y"), 0o600)))
 	one, _ := os.ReadFile(path)
@@ -150,9 +146,8 @@ func TestRenameWaitsForWhoHoldsTheFile(t *testing.T) {
 			}
 			return &os.LinkError{Op: "rename", Err: c.errno}
 		}, func() {})
-		if calls != c.calls || (err != nil) != (calls <= c.last) {
-			t.Errorf("%+v: got %d calls, %v", c, calls, err)
-		}
+		assert.Check(t, is.Equal(calls, c.calls), "%+v", c)
+		assert.Check(t, is.Equal((err != nil), (calls <= c.last)), "%+v", c)
 	}
 	from, to := place(t, "new"), place(t, "old")
 	held, _, err := Open(to)

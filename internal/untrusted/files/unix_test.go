@@ -7,12 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // soon fails when opening takes long: a pipe without a writer is waited for forever.
@@ -55,25 +55,21 @@ func TestPipesDevicesAndLinksAreRefused(t *testing.T) {
 	}
 	for name, test := range tests {
 		soon(t, name, func() {
-			if got := openings(test.path); !slices.Equal(got, test.want) {
-				t.Errorf("%s: opened by %q, want %q", name, got, test.want)
-			}
+			got := openings(test.path)
+			assert.Check(t, is.DeepEqual(got, test.want), "%s: opened by %q", name, got)
 		})
 	}
-	if got, err := os.ReadFile(victim); string(got) != "secret" {
-		t.Errorf("the file behind the link: got %q, %v", got, err)
-	}
+	got, err := os.ReadFile(victim)
+	assert.Check(t, is.Equal(string(got), "secret"), "the file behind the link: got %q, %v", got, err)
 }
 
 // A link to nothing must not become a file where it points.
 func TestNothingIsCreatedThroughALink(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "new")
-	if f, _, err := OpenFile(link(t, target), os.O_WRONLY|os.O_CREATE, 0o600); !errors.Is(err, ErrNotRegular) {
-		t.Errorf("got %v, %v, want %v", f, err, ErrNotRegular)
-	}
-	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("behind the link: got %v, want nothing", err)
-	}
+	f, _, err := OpenFile(link(t, target), os.O_WRONLY|os.O_CREATE, 0o600)
+	assert.Check(t, is.ErrorIs(err, ErrNotRegular), "got %v, %v, want %v", f, err, ErrNotRegular)
+	_, err = os.Lstat(target)
+	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "behind the link")
 }
 
 // busy is the machine, on which something happens just before a file is opened.
@@ -106,9 +102,8 @@ func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
 				assert.Check(t, errors.Join(os.Rename(path, path+".old"), put(path)))
 			}, without: dontFollow}
 			soon(t, what, func() {
-				if f, _, err := open(from, path, flag, 0o600); !errors.Is(err, ErrNotRegular) {
-					t.Errorf("%s, %s: got %v, %v, want %v", what, how, f, err, ErrNotRegular)
-				}
+				f, _, err := open(from, path, flag, 0o600)
+				assert.Check(t, is.ErrorIs(err, ErrNotRegular), "%s, %s: got %v, %v, want %v", what, how, f, err, ErrNotRegular)
 			})
 		}
 	}

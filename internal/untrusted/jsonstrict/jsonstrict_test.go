@@ -114,9 +114,8 @@ func FuzzDecode(f *testing.F) {
 		}
 		var wrong *Error
 		if err != nil {
-			if !errors.As(err, &wrong) || wrong.What == "" {
-				t.Fatalf("got error %v, want an *Error", err)
-			}
+			assert.Assert(t, errors.As(err, &wrong), "got error %v, want an *Error", err)
+			assert.Assert(t, wrong.What != "", "got error %v, want an *Error", err)
 			return
 		}
 		if err := json.Unmarshal(data, &loose); err != nil || !reflect.DeepEqual(strict, loose) {
@@ -124,15 +123,12 @@ func FuzzDecode(f *testing.F) {
 		}
 		// A nil list is null there, which no program of ours writes.
 		again, err := json.Marshal(map[string]any{"schema": strict.Schema, "name": strict.Name})
-		if err = errors.Join(err, Decode(again, new(file))); err != nil {
-			t.Fatalf("%s: %v", again, err)
-		}
+		err = errors.Join(err, Decode(again, new(file)))
+		assert.NilError(t, err, "%s: %v", again, err)
 	})
 }
 
 func TestErrorsNameTheField(t *testing.T) {
 	err := Decode([]byte(`{"a":{"b":[0,{"c d":null}]}}`), new(any))
-	if want := "a.b[1].c d: is null, want a value"; fmt.Sprint(err) != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
+	assert.Check(t, is.Equal(fmt.Sprint(err), "a.b[1].c d: is null, want a value"))
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -56,9 +55,7 @@ func TestEncodersDoNotHelp(t *testing.T) {
 	} {
 		got := s.Text("before " + text + " after")
 		for _, part := range []string{"1aB", "7068705f", "z9", "7A39"} {
-			if strings.Contains(got, part) {
-				t.Errorf("%s: before %s after\ngot %q, which has a part of the secret", name, text, got)
-			}
+			assert.Check(t, !strings.Contains(got, part), "%s: before %s after\ngot %q, which has a part of the secret", name, text, got)
 		}
 		if !strings.Contains(got, "***") || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
 			t.Errorf("%s: got %q", name, got)
@@ -137,9 +134,8 @@ func TestLinesAreSecretsToo(t *testing.T) {
 	got := s.Text("log: AAAABBBBCCCC | DDDDEEEE | short | " + marshal(t, pem))
 	assert.Check(t, is.Equal(got, `log: *** | *** | short | "***\n"`))
 	for _, value := range s.Values() {
-		if strings.ContainsAny(value, "\r\n") || len(value) < Shortest {
-			t.Errorf("%q is given to a log that masks by the line", value)
-		}
+		assert.Check(t, !strings.ContainsAny(value, "\r\n"), "%q is given to a log that masks by the line", value)
+		assert.Check(t, len(value) >= Shortest, "%q is given to a log that masks by the line", value)
 	}
 }
 
@@ -147,9 +143,7 @@ func TestShortValuesAreNamed(t *testing.T) {
 	s, short := New(map[string]string{
 		"PIN": "1234567", "PADDED": " \t1234567\n", "LINES": "1234567\nabcdefg", "EMPTY": "", "BLANK": " \n ", "GOOD": "12345678",
 	})
-	if want := []string{"LINES", "PADDED", "PIN"}; !slices.Equal(short, want) {
-		t.Errorf("got %q, want %q", short, want)
-	}
+	assert.Check(t, is.DeepEqual(short, []string{"LINES", "PADDED", "PIN"}))
 	text := "1234567 MTIzNDU2Nw 31323334353637 1234567\nabcdefg 12345678"
 	assert.Check(t, is.Equal(s.Text(text), "1234567 MTIzNDU2Nw 31323334353637 *** ***"), text)
 }

@@ -50,9 +50,8 @@ func TestWithheldVariablesPassNowhere(t *testing.T) {
 		}
 	}
 	// That a value is a secret is no reason to withhold what somebody names.
-	if IsWithheld("MY_TOKEN") || len(Without([]string{"MY_TOKEN=x"})) > 0 {
-		t.Error("MY_TOKEN: want it to pass where it is named, and only there")
-	}
+	assert.Check(t, !IsWithheld("MY_TOKEN"), "MY_TOKEN: want it to pass where it is named, and only there")
+	assert.Check(t, is.Len(Without([]string{"MY_TOKEN=x"}), 0), "MY_TOKEN")
 }
 
 func TestRedactorHidesValuesAndLogins(t *testing.T) {
@@ -85,12 +84,8 @@ func TestPasswordsInURLsAreSecrets(t *testing.T) {
 		all[value] = true
 	}
 	for _, want := range []string{"hunter2%21hunter", "hunter2!hunter", "first-secret", "second-secret"} {
-		if !all[want] {
-			t.Errorf("got %q, want %q in it", got, want)
-		}
+		assert.Check(t, all[want], "got %q, want %q in it", got, want)
 		delete(all, want)
 	}
-	if len(all) > 0 {
-		t.Errorf("got %v too", all)
-	}
+	assert.Check(t, is.Len(all, 0))
 }

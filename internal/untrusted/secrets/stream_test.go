@@ -24,9 +24,8 @@ func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(p.size, len
 func readBack(t testing.TB, s *Set, text string, size int) string {
 	t.Helper()
 	got, err := io.ReadAll(s.Fill(pieces{strings.NewReader(text), size}))
-	if err != nil || len(got) != len(text) {
-		t.Fatalf("fill %q: got %d bytes, %v, want %d", text, len(got), err, len(text))
-	}
+	assert.NilError(t, err, "fill %q", text)
+	assert.Assert(t, is.Len(got, len(text)), "fill %q", text)
 	return string(got)
 }
 
@@ -61,7 +60,6 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 func TestErrorsPass(t *testing.T) {
 	s, broken := set(t, "sk-secret-value"), errors.New("broken")
 	got, err := io.ReadAll(s.Fill(io.MultiReader(strings.NewReader("a sk-secret-value and sk-sec"), iotest.ErrReader(broken))))
-	if string(got) != "a *************** and sk-sec" || !errors.Is(err, broken) {
-		t.Errorf("fill: got %q, %v, want all before the error, and the error", got, err)
-	}
+	assert.Check(t, is.Equal(string(got), "a *************** and sk-sec"), "fill")
+	assert.Check(t, is.ErrorIs(err, broken), "fill")
 }

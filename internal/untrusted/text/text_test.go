@@ -89,13 +89,11 @@ func FuzzText(f *testing.F) {
 		checkShown(t, s, Printable(s), "\n\t", Printable)
 		checkShown(t, s, Line(s), "\t", Line)
 		checkShown(t, s, Unmarked(Line(s)), "\t", func(s string) string { return Unmarked(Line(s)) })
-		if got := Unmarked(Line(s)); strings.Contains(got, "##[") {
-			t.Errorf("%q: got %q, want it without the mark of a command", s, got)
-		}
+		got := Unmarked(Line(s))
+		assert.Check(t, !strings.Contains(got, "##["), "%q: got %q, want it without the mark of a command", s, got)
 		escaped := Escaped(s)
-		if strings.ContainsFunc(escaped, func(r rune) bool { return !unicode.IsGraphic(r) }) || !utf8.ValidString(escaped) {
-			t.Errorf("%q: got %q, want it without what is not seen", s, escaped)
-		}
+		assert.Check(t, !strings.ContainsFunc(escaped, func(r rune) bool { return !unicode.IsGraphic(r) }), "%q: got %q, want it without what is not seen", s, escaped)
+		assert.Check(t, utf8.ValidString(escaped), "%q: got %q, want it without what is not seen", s, escaped)
 		checkHidden(t, s)
 		checkFence(t, s)
 		checkCuts(t, s)
@@ -124,9 +122,8 @@ func checkHidden(t *testing.T, s string) {
 			t.Errorf("%q: got %q, want it without %q", s, got, r)
 		}
 	}
-	if strings.Contains(got, "<!--") || !utf8.ValidString(got) {
-		t.Errorf("%q: got %q, want UTF-8 without comments", s, got)
-	}
+	assert.Check(t, !strings.Contains(got, "<!--"), "%q: got %q, want UTF-8 without comments", s, got)
+	assert.Check(t, utf8.ValidString(got), "%q: got %q, want UTF-8 without comments", s, got)
 	assert.Check(t, is.Equal(WithoutHidden(got), got), "%q: want the same as at first", s)
 }
 

@@ -36,9 +36,8 @@ func TestInChromium(t *testing.T) {
 	assert.NilError(t, err)
 	cmd := exec.CommandContext(t.Context(), "node", script, browser(t), dir)
 	cmd.Dir = npm.Install(t)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	out, err := cmd.CombinedOutput()
+	assert.Check(t, err, "%v\n%s", err, out)
 }
 
 // writePages writes the pages of all fixtures to a folder.

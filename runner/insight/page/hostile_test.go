@@ -8,6 +8,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
@@ -89,9 +91,7 @@ func checkHarmless(t *testing.T, page string) {
 	if strings.Count(page, "</title>") != 1 || strings.Count(page, "<script") != 1 || strings.Count(page, "<style") > 2 {
 		t.Errorf("got another number of titles, scripts or styles")
 	}
-	if !utf8.ValidString(page) {
-		t.Errorf("got text that is not UTF-8")
-	}
+	assert.Check(t, utf8.ValidString(page), "got text that is not UTF-8")
 	if at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.Invisible(r) }); at >= 0 {
 		t.Errorf("got %q, which nobody sees", body[max(0, at-200):min(len(body), at+20)])
 	}

@@ -26,9 +26,8 @@ func written(t testing.TB, name string) []byte {
 func TestPagesOfTheFixtures(t *testing.T) {
 	for name, report := range fixtures {
 		page := string(written(t, name))
-		if !strings.Contains(page, `id="timeline"`) || !strings.Contains(page, `<input type="search"`) {
-			t.Errorf("%s: want a timeline and a search", name)
-		}
+		assert.Check(t, is.Contains(page, `id="timeline"`), name)
+		assert.Check(t, is.Contains(page, `<input type="search"`), name)
 		sections, bars := map[string]bool{}, map[string]bool{}
 		for _, m := range sectionOrBar.FindAllStringSubmatch(page, -1) {
 			if m[1] != "" {

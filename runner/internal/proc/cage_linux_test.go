@@ -2,7 +2,6 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -36,14 +35,12 @@ func TestNothingLeavesACage(t *testing.T) {
 	dir := t.TempDir()
 	exit, _ := runCaged(t, dir, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
 		until [ -e pid ]; do :; done`)
-	if exit.Code != 0 || exit.Swept == 0 {
-		t.Errorf("got %+v, want what was left to be ended", exit)
-	}
+	assert.Check(t, is.Equal(exit.Code, 0))
+	assert.Check(t, exit.Swept != 0, "got %+v, want what was left to be ended", exit)
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
 	assert.NilError(t, err)
-	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("process %s: got %v, want it gone", pid, err)
-	}
+	_, err = os.Stat("/proc/" + strings.TrimSpace(string(pid)))
+	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "process %s", pid)
 }
 
 // TestForksDontOutrunTheEnd: what lives on by forking all the time is ended too, be it
@@ -66,13 +63,11 @@ func TestForksDontOutrunTheEnd(t *testing.T) {
 			exit, err := Run(context.Background(), Options{
 				Path: "bash", Args: []string{"-c", begin + script}, Dir: dir, Env: os.Environ(), Mark: t.Name() + ".1",
 			})
-			if err != nil || exit.Left != 0 {
-				t.Errorf("without a cage: got %+v, %v, want what was left to be ended", exit, err)
-			}
+			assert.Check(t, err, "without a cage")
+			assert.Check(t, is.Equal(exit.Left, 0), "without a cage")
 			wantNoStrays(t, name)
-			if _, err := os.Stat(filepath.Join(dir, "outlived")); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("the last of the processes: got %v, want it never to be", err)
-			}
+			_, err = os.Stat(filepath.Join(dir, "outlived"))
+			assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "the last of the processes")
 		})
 	}
 }

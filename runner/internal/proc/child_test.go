@@ -3,6 +3,9 @@ package proc
 import (
 	"errors"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 func TestArgumentsOfBatchFilesAreNoCommands(t *testing.T) {
@@ -12,9 +15,7 @@ func TestArgumentsOfBatchFilesAreNoCommands(t *testing.T) {
 			"x&calc": true, "%PATH%": true, "a|b": true, "a^b": true, "!a!": true, "a>b": true, "a<b": true, "a\nb": true, "a\rb": true,
 		} {
 			err := checkBatch(path, []string{"--model", argument})
-			if want := isSyntax && path != `C:\npm\claude.exe`; errors.Is(err, ErrBatch) != want {
-				t.Errorf("%s %q: got %v, want an error: %v", path, argument, err, want)
-			}
+			assert.Check(t, is.Equal(errors.Is(err, ErrBatch), isSyntax && path != `C:\npm\claude.exe`), "%s %q", path, argument)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // privsLine is what a status file of /proc says of the bit.
@@ -32,9 +33,8 @@ func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
 			}
 			e := run(t, s)
 			want := strings.Repeat(fmt.Sprintf("NoNewPrivs:\t%d\n", 1-i%2), 2)
-			if out.String() != want || e.Code != 0 {
-				t.Errorf("child %d, bound %v: got %q, %+v, want %q", i, s.NoNewPrivs, out.String(), e, want)
-			}
+			assert.Check(t, is.Equal(out.String(), want), "child %d, bound %v", i, s.NoNewPrivs)
+			assert.Check(t, is.Equal(e.Code, 0), "child %d, bound %v", i, s.NoNewPrivs)
 		})
 	}
 	wg.Wait()

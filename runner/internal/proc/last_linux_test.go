@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
@@ -120,9 +122,8 @@ func TestNothingOutlivesTheProgram(t *testing.T) {
 			cmd.Env = append(os.Environ(), roleVar+"=last", argsVar+"="+args, noSleep)
 			out, err := cmd.CombinedOutput()
 			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-			if err != nil || lines[len(lines)-1] != "left 0 0" {
-				t.Fatalf("got %q, %v, want nothing left", out, err)
-			}
+			assert.NilError(t, err)
+			assert.Equal(t, lines[len(lines)-1], "left 0 0", "got %q, %v, want nothing left", out, err)
 			for _, line := range lines[:len(lines)-1] {
 				pid := number(line)
 				wantGone(t, pid)

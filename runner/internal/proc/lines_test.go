@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // record is a line as it was delivered.
@@ -50,9 +52,8 @@ func FuzzLinesDoNotDependOnTheChunks(f *testing.F) {
 		l := &Lines{Max: limit, Line: func(line []byte, cut bool) { got = append(got, record{string(line), cut}) }}
 		write(l, text, sizes)
 		l.Flush()
-		if want := wanted(text, limit); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q, at most %d, chunks %v\ngot  %+v\nwant %+v", text, limit, sizes, got, want)
-		}
+		want := wanted(text, limit)
+		assert.Check(t, reflect.DeepEqual(got, want), "%q, at most %d, chunks %v\ngot  %+v\nwant %+v", text, limit, sizes, got, want)
 	})
 }
 

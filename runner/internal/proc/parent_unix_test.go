@@ -14,13 +14,9 @@ func TestOutputIsLostWithItsReader(t *testing.T) {
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
 	defer w.Close()
-	if !hasReader(w) {
-		t.Error("a pipe that is read has no reader")
-	}
+	assert.Check(t, hasReader(w), "a pipe that is read has no reader")
 	r.Close()
-	if hasReader(w) {
-		t.Error("a pipe that nobody reads has a reader")
-	}
+	assert.Check(t, !hasReader(w), "a pipe that nobody reads has a reader")
 	if isLost(unix.POLLNVAL) { // what macOS tells of /dev/null
 		t.Error("a device has no reader")
 	}

@@ -56,9 +56,8 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	}
 	text := read(t, dir, "command.json")
 	assert.NilError(t, json.Unmarshal([]byte(text), &got))
-	if strings.Contains(text, secret) || strings.Contains(text, ":pw@") {
-		t.Errorf("a secret is in command.json:\n%s", text)
-	}
+	assert.Check(t, !strings.Contains(text, secret), "a secret is in command.json:\n%s", text)
+	assert.Check(t, !strings.Contains(text, ":pw@"), "a secret is in command.json:\n%s", text)
 	want := map[string]string{
 		"ANTHROPIC_API_KEY": "***", "COPY": "is *** here", "DATABASE_URL": "postgres://***@host/db", "PWD": "/some/dir", "RAYMOND_MARK": "m.1",
 	}

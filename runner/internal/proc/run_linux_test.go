@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,9 +58,7 @@ func TestUnreadStdinDoesNotHang(t *testing.T) {
 	t.Parallel()
 	s := part("exit", "0")
 	s.Stdin = make([]byte, 10<<20)
-	if e := run(t, s); e.Code != 0 {
-		t.Errorf("got %+v", e)
-	}
+	assert.Check(t, is.Equal(run(t, s).Code, 0))
 	// The one that does not read outlives the child, and the sweep ends it.
 	s = part("parent", "plain -- linger")
 	s.Stdin = make([]byte, 10<<20)
@@ -79,9 +76,8 @@ func TestEnvironmentIsExactlyWhatWasGiven(t *testing.T) {
 	s.Stdout = &out
 	run(t, s)
 	want := []string{roleVar + "=env", noSleep, "B=2", "A=3", mark}
-	if got := strings.Split(out.String(), "\n"); !slices.Equal(got, want) {
-		t.Errorf("given %q\ngot  %q\nwant %q", s.Env, got, want)
-	}
+	got := strings.Split(out.String(), "\n")
+	assert.Check(t, is.DeepEqual(got, want), "given %q\ngot  %q\nwant %q", s.Env, got, want)
 }
 
 func TestLadderClimbsUntilTheChildEnds(t *testing.T) {
@@ -197,14 +193,10 @@ func TestATracedChildHasNotEnded(t *testing.T) {
 	r := inBackground(t, s)
 	pid := told.next(t)
 	for began := time.Now(); !isTraced(pid); time.Sleep(time.Millisecond) {
-		if time.Since(began) > 2*time.Minute {
-			t.Fatal("the child did not stop within two minutes")
-		}
+		assert.Assert(t, time.Since(began) <= 2*time.Minute, "the child did not stop within two minutes")
 	}
 	r.stop(errors.New("enough"))
-	if e := r.wait(t); e.Ended != ByStop {
-		t.Errorf("got %+v, want it ended by the stop", e)
-	}
+	assert.Check(t, is.Equal(r.wait(t).Ended, ByStop))
 	wantGone(t, pid)
 }
 
@@ -231,9 +223,7 @@ func TestRefusedOutput(t *testing.T) {
 		if e := run(t, s); e.Ended != want || want == ByItself && len(e.StderrTail) != StderrTailSize {
 			t.Errorf("%s: got %+v, want it ended by %v", stream, e, want)
 		}
-		if w.left+32<<10 < 0 {
-			t.Errorf("%s: the writer was called again after it refused: %+v", stream, w)
-		}
+		assert.Check(t, w.left+32<<10 >= 0, "%s: the writer was called again after it refused: %+v", stream, w)
 	}
 }
 

@@ -48,12 +48,9 @@ func wantNoStrays(t *testing.T, after string) {
 	t.Helper()
 	family.mu.Lock()
 	defer family.mu.Unlock()
-	if left, _ := strays(); len(left) > 0 {
-		t.Errorf("after %s: strays %v are left", after, left)
-	}
-	if len(family.kin) > 0 {
-		t.Errorf("after %s: %d children are still known", after, len(family.kin))
-	}
+	left, _ := strays()
+	assert.Check(t, is.Len(left, 0), "after %s: strays %v are left", after, left)
+	assert.Check(t, is.Len(family.kin, 0), "after %s: %d children are still known", after, len(family.kin))
 }
 
 // An orphan that has moved away is only found by what it carries or descends
@@ -78,14 +75,11 @@ func TestSiblingsAreNotSwept(t *testing.T) {
 			}
 			two.wait(t)
 			wantGone(t, swept)
-			if !alive(kept) || !alive(parent) {
-				t.Errorf("%s: a sibling was ended (forced: %v)", how, forced)
-			}
+			assert.Check(t, alive(kept), "%s: a sibling was ended (forced: %v)", how, forced)
+			assert.Check(t, alive(parent), "%s: a sibling was ended (forced: %v)", how, forced)
 		}
 		kill(parent, syscall.SIGUSR1)
-		if e := one.wait(t); e.Swept != 1 {
-			t.Errorf("%s: got %+v", how, e)
-		}
+		assert.Check(t, is.Equal(one.wait(t).Swept, 1), how)
 		wantGone(t, kept)
 	}
 }
@@ -98,9 +92,7 @@ func TestOrphanWithoutMarkBelongsToTheOlderChildren(t *testing.T) {
 	s.Stdout = a
 	run(t, s)
 	orphan := a.next(t)
-	if !alive(orphan) {
-		t.Error("an orphan that may come from an older sibling was ended")
-	}
+	assert.Check(t, alive(orphan), "an orphan that may come from an older sibling was ended")
 	older.stop(nil)
 	older.wait(t)
 	wantGone(t, orphan)
@@ -131,9 +123,7 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 	assert.NilError(t, <-started)
 	older.stop(nil) // it could have started the other one, by its age
 	older.wait(t)
-	if !alive(cmd.Process.Pid) {
-		t.Error("a known child was ended")
-	}
+	assert.Check(t, alive(cmd.Process.Pid), "a known child was ended")
 	kill(cmd.Process.Pid, syscall.SIGTERM)
 	waitDead(t, cmd.Process.Pid)
 	reapStrays()
@@ -155,9 +145,7 @@ func TestForcedEndFindsTheMarkInOtherTrees(t *testing.T) {
 	line, err := bufio.NewReader(from).ReadString('\n')
 	assert.NilError(t, err)
 	s.Timeout = 50 * time.Millisecond
-	if e := run(t, s); e.Swept != 1 {
-		t.Errorf("got %+v, want one process that was swept", e)
-	}
+	assert.Check(t, is.Equal(run(t, s).Swept, 1))
 	_ = cmd.Wait() // of its parent, which collects it
 	wantGone(t, number(strings.TrimSpace(line)))
 }
@@ -198,13 +186,10 @@ func crash(t *testing.T, env string) {
 	waitDead(t, stat.Parent) // by the death signal
 	reapStrays()
 	wantGone(t, stat.Parent)
-	if !alive(tool) {
-		t.Error("the tool should have survived the crash, for the sake of this test")
-	}
+	assert.Check(t, alive(tool), "the tool should have survived the crash, for the sake of this test")
 	n, err := Sweep(mark)
-	if n != 1 || err != nil {
-		t.Errorf("Sweep: got %d, %v, want 1", n, err)
-	}
+	assert.Check(t, is.Equal(n, 1), "Sweep")
+	assert.Check(t, err, "Sweep")
 	wantGone(t, tool)
 	_ = cmd.Wait()
 }

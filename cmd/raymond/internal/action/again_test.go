@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
@@ -70,9 +69,7 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 		done := s.done()
 		e := s.prompts(int64(2+run), "resume", id+"@"+from).do(0)
 		e.WantOutputs(t, "status", "completed", "result", "right")
-		if e.Outputs["workflow-id"] == id {
-			t.Errorf("from %s: got the first run's id, want a new one", from)
-		}
+		assert.Check(t, e.Outputs["workflow-id"] != id, "from %s: got the first run's id, want a new one", from)
 		for id, isOne := range talks() {
 			if len(old) == 0 || isOne && old[id] {
 				t.Errorf("from %s: the new run goes on with the first one's conversation %s", from, id)
@@ -89,9 +86,7 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 			t.Errorf("from %s: events %s, %v, want %s", from, data, err, want)
 		}
 	}
-	if now := s.forge.All()[:len(before)]; !cmp.Equal(before, now) {
-		t.Errorf("artifacts of the first run: got %v, want %v", now, before)
-	}
+	assert.Check(t, is.DeepEqual(before, s.forge.All()[:len(before)]), "artifacts of the first run")
 }
 
 // TestWhatCannotBeRunAgainIsRefused, and nothing starts.
@@ -109,9 +104,8 @@ func TestWhatCannotBeRunAgainIsRefused(t *testing.T) {
 		"another key":                {[]string{"resume", id + "@1", "key", "other"}, problem.ClassUsage, "no checkpoint"},
 	} {
 		s.prompts(2, c.inputs...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
-		if s.done() != done || len(s.forge.All()) != stored {
-			t.Errorf("%s: something was started or stored", name)
-		}
+		assert.Check(t, is.Equal(s.done(), done), "%s: something was started or stored", name)
+		assert.Check(t, is.Len(s.forge.All(), stored), "%s: something was started or stored", name)
 	}
 	stranger := s.prompts(3, "resume", id+"@END").on("issues", event(person("eve"), `"action":"opened"`, `"issue":{"number":7,"title":"t"}`))
 	stranger.do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")

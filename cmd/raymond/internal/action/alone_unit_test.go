@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
@@ -14,10 +15,8 @@ import (
 func TestProcessesWithOtherRightsFailTheStep(t *testing.T) {
 	assert.Check(t, checkAlone(nil), "nothing is left")
 	var p *problem.Problem
-	if err := checkAlone([]string{"12 (sleep\n::warning::9)", "13 (sh)"}); !errors.As(err, &p) {
-		t.Fatalf("got %v", err)
-	}
-	if p.Class != problem.ClassDenied || p.What != "can't be ended: 12 (sleep ::warning::9), 13 (sh)" {
-		t.Errorf("got %+v", p)
-	}
+	err := checkAlone([]string{"12 (sleep\n::warning::9)", "13 (sh)"})
+	assert.Assert(t, errors.As(err, &p), "got %v", err)
+	assert.Check(t, is.Equal(p.Class, problem.ClassDenied))
+	assert.Check(t, is.Equal(p.What, "can't be ended: 12 (sleep ::warning::9), 13 (sh)"))
 }

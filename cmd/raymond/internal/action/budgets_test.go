@@ -56,14 +56,10 @@ func (s *scene) wantSpent(micro ...string) {
 	var got []string
 	for _, name := range s.spendings() {
 		m := regexp.MustCompile(`^raymond-spent-[0-9a-f]{12}-[0-9a-f]{12}-([0-9]+)-[0-9]+-1-build(~[0-9a-f]+)?$`).FindStringSubmatch(name)
-		if m == nil {
-			s.t.Fatalf("got the name %q", name)
-		}
+		assert.Assert(s.t, m != nil, "got the name %q", name)
 		got = append(got, m[1])
 	}
-	if !slices.Equal(got, micro) {
-		s.t.Errorf("stored as spent: got %q, want %q", got, micro)
-	}
+	assert.Check(s.t, is.DeepEqual(got, micro), "stored as spent")
 }
 
 // TestBudgetsOfManyRuns: the runs of a key, and those of the workflow file, are held to what

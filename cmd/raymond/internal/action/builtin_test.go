@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -31,7 +33,6 @@ func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 	if shown := e.Stdout + e.Stderr + e.Summary; strings.Contains(shown, j.Temp) || !strings.Contains(shown, " of builtin:quickstart, ") {
 		t.Errorf("got %s, want no temporary folder and the name that the input has", shown)
 	}
-	if got, want := e.Outputs["result"], "1 + 2 + ... + 300 = 45150"; !strings.HasPrefix(got, want) {
-		t.Errorf("result: got %q, want %s", got, want)
-	}
+	got, want := e.Outputs["result"], "1 + 2 + ... + 300 = 45150"
+	assert.Check(t, strings.HasPrefix(got, want), "result: got %q, want %s", got, want)
 }

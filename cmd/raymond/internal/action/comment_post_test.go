@@ -44,9 +44,8 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 	if post.Code != 0 || one.ID != two.ID || len(post.Texts("warning"))+len(post.Texts("error")) > 0 {
 		t.Errorf("post: got %v, comments %d and %d; want success and one", post, one.ID, two.ID)
 	}
-	if left := filepath.Join(j.Temp, "raymond"); sitetest.Exists(left) {
-		t.Errorf("after the post part: got %s, which another user could not remove, want nothing", left)
-	}
+	left := filepath.Join(j.Temp, "raymond")
+	assert.Check(t, !sitetest.Exists(left), "after the post part: got %s, which another user could not remove, want nothing", left)
 	s.letGo()
 	s.onIssue(2).do(0)
 	assert.Check(t, is.Equal(s.wantComment(7, "Completed", "all done", "Resumed in", "actions/runs/2/").ID, one.ID), "comment of the next job")

@@ -126,9 +126,7 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 		}
 		assert.Check(t, is.Equal(second.Outputs["workflow-id"], first.Outputs["workflow-id"]), "second run: got %v, want the first one's", second.Outputs)
 		fourth := change(s.job(4)).do(0)
-		if fourth.Outputs["workflow-id"] == first.Outputs["workflow-id"] {
-			t.Errorf("after a completed run: got %v, want a new one", fourth.Outputs)
-		}
+		assert.Check(t, fourth.Outputs["workflow-id"] != first.Outputs["workflow-id"], "after a completed run: got %v, want a new one", fourth.Outputs)
 		change(s.job(5, "resume", "require")).do(problem.ExitCodes[problem.ClassUsage]).WantOutputs(t, "error-class", "usage")
 	}
 }
@@ -155,9 +153,8 @@ func TestStateKeys(t *testing.T) {
 	open.Payload = "{" + inPublic + "}"
 	open.with("max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	for _, a := range s.forge.All() {
-		if bytes.Contains(a.Content, []byte("START.md")) || bytes.Contains(a.Content, []byte("work.txt")) {
-			t.Errorf("artifact %s: got a workflow's text in it, want it sealed", a.Name)
-		}
+		assert.Check(t, !bytes.Contains(a.Content, []byte("START.md")), "artifact %s: got a workflow's text in it, want it sealed", a.Name)
+		assert.Check(t, !bytes.Contains(a.Content, []byte("work.txt")), "artifact %s: got a workflow's text in it, want it sealed", a.Name)
 	}
 	for _, test := range []struct {
 		key   string

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -25,7 +27,5 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 	if e := j.end(j.command("action-post")); e.Code != problem.ExitCodes[problem.ClassUsage] || !strings.Contains(e.Stderr, "input budget") {
 		t.Errorf("post: got %v, want the fault of the input", e)
 	}
-	if !sitetest.Exists(j.Own()) {
-		t.Error("after a post part that has stored nothing: got the run removed")
-	}
+	assert.Check(t, sitetest.Exists(j.Own()), "after a post part that has stored nothing: got the run removed")
 }

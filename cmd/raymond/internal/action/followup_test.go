@@ -71,17 +71,14 @@ func TestACommentContinuesACompletedRun(t *testing.T) {
 	for run, want := range []string{"work more", "work more more"} {
 		e := s.comments(int64(2+run), "ann", "/raymond more").do(0)
 		e.WantOutputs(t, "status", "completed", "result", "followed")
-		if e.Outputs["workflow-id"] == first.Outputs["workflow-id"] {
-			t.Errorf("workflow id: got the first run's, want a new one")
-		}
+		assert.Check(t, e.Outputs["workflow-id"] != first.Outputs["workflow-id"], "workflow id: got the first run's, want a new one")
 		_, asked, _ := strings.Cut(s.done(), `all done`) // was said before
 		if !strings.Contains(asked, "asked Between the fences") || !strings.HasSuffix(asked, "work: "+want) {
 			t.Errorf("follow-up %d: got %q, want the comment after what was said, and then the work %q", run+1, s.done(), want)
 		}
 		data, err := os.ReadFile(e.Outputs["events-file"])
-		if err != nil || !strings.Contains(string(data), `"session":"branch"`) {
-			t.Errorf("events: got %s (%v), want a branch of the conversation", data, err)
-		}
+		assert.Check(t, err, "events")
+		assert.Check(t, is.Contains(string(data), `"session":"branch"`), "events")
 		all = s.forge.Checkpoints(t, nil)
 		if l := all[len(all)-1].Run.Last; l == nil || l.Session == nil || l.Session.ID == branched {
 			t.Errorf("last of follow-up %d: got %+v, want a conversation of its own", run+1, l)
@@ -107,9 +104,8 @@ func TestWhoMayNotStartARunContinuesNone(t *testing.T) {
 	s.comments(7, "ann", "no call").do(0).WantOutputs(t, "status", "skipped")
 	s.comments(8, "ann", "/raymond of another key", "key", "other").do(0).WantOutputs(t, "status", "skipped")
 	s.comments(9, "ann", "/raymond to a step that only resumes", "resume", "require").do(0).WantOutputs(t, "status", "skipped")
-	if s.done() != done || len(s.forge.All()) != stored {
-		t.Errorf("after comments that continue nothing: got %q and %d artifacts, want %q and %d", s.done(), len(s.forge.All()), done, stored)
-	}
+	assert.Check(t, is.Equal(s.done(), done), "after comments that continue nothing")
+	assert.Check(t, is.Len(s.forge.All(), stored), "after comments that continue nothing")
 	plain := newScene(t, strings.Replace(followed, "on_comment: FOLLOW_UP.md", "model: m", 1))
 	plain.labelled(1).do(0)
 	if all := plain.forge.Checkpoints(t, nil); all[len(all)-1].Run.Last != nil { // the conversation is there for reruns

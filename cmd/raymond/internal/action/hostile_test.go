@@ -117,9 +117,8 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	}
 	e.WantOutputs(t, "status", "completed", "iterations", "3")
 	comments := f.Talk.By(7, sitetest.JobsAccount)
-	if len(comments) != 1 || !strings.Contains(comments[0].Body, "***") {
-		t.Fatalf("comments: got %+v, want one with stars for the secrets", comments)
-	}
+	assert.Assert(t, is.Len(comments, 1), "comments")
+	assert.Assert(t, is.Contains(comments[0].Body, "***"), "comments")
 	j.wantNoLeaks("comment", comments[0].Body)
 }
 
@@ -153,9 +152,7 @@ func (j *bareJob) wantHarmless(e ended) {
 	j.wantNoLeaks("outputs", fmt.Sprint(e.Outputs))
 	j.wantNoLeaks("events", sitetest.Read(j.T, e.Outputs["events-file"]))
 	for _, bad := range []string{"\x1b", "\x00", "\u202e", "\u200b"} {
-		if strings.Contains(e.Unmasked(), bad) {
-			j.T.Errorf("log: got the character %q, want none", bad)
-		}
+		assert.Check(j.T, !strings.Contains(e.Unmasked(), bad), "log: got the character %q, want none", bad)
 	}
 }
 
@@ -168,13 +165,10 @@ func (j *bareJob) wantOwn(c jobtest.Command) {
 			j.T.Errorf("masked: got %q, want secrets alone", c.Data)
 		}
 	case "error", "warning", "notice":
-		if c.Properties["title"] == "" || strings.Contains(fmt.Sprint(c.Properties), "injected") {
-			j.T.Errorf("annotation: got %+v, want one of the step's own", c)
-		}
+		assert.Check(j.T, c.Properties["title"] != "", "annotation: got %+v, want one of the step's own", c)
+		assert.Check(j.T, !strings.Contains(fmt.Sprint(c.Properties), "injected"), "annotation: got %+v, want one of the step's own", c)
 	case "group", "endgroup":
-		if strings.Contains(c.Data, "injected") {
-			j.T.Errorf("group: got %q, want one of the step's own", c.Data)
-		}
+		assert.Check(j.T, !strings.Contains(c.Data, "injected"), "group: got %q, want one of the step's own", c.Data)
 	default:
 		j.T.Errorf("command: got %+v, want none of that name", c)
 	}
@@ -203,9 +197,8 @@ func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 	if kinds["transcripts"] != 1 || kinds["state.json"] != 1 || kinds["events.jsonl"] != 1 || kinds["workspace"] < 2 {
 		j.T.Errorf("checkpoint: got files %v, want state, events, one transcript and the workspace", kinds)
 	}
-	if last.Run.WorkflowID != id || last.Run.Agents[0].State != at {
-		j.T.Errorf("checkpoint: got run %s in state %s, want %s in %s", last.Run.WorkflowID, last.Run.Agents[0].State, id, at)
-	}
+	assert.Check(j.T, is.Equal(last.Run.WorkflowID, id), "checkpoint")
+	assert.Check(j.T, is.Equal(last.Run.Agents[0].State, at), "checkpoint")
 	for _, a := range j.Forge.All() {
 		j.wantNoLeaks("artifact "+a.Name, string(a.Content))
 	}

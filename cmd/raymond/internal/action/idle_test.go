@@ -39,9 +39,8 @@ func TestAStepThatFindsNothingDue(t *testing.T) {
 	if n := len(e.Texts("notice")) + len(e.Texts("warning")) + len(e.Texts("error")); n != 1 || e.Summary != "" {
 		t.Errorf("got %d annotations and the summary %q, want one line", n, e.Summary)
 	}
-	if post := j.end(j.command("action-post")); post.Code != 0 {
-		t.Errorf("post: got %v", post)
-	}
+	post := j.end(j.command("action-post"))
+	assert.Check(t, is.Equal(post.Code, 0), "post")
 	if now := s.forge.All(); len(now) != len(stored) || len(now) > 0 && now[len(now)-1].ID != stored[len(stored)-1].ID {
 		t.Errorf("artifacts: got %v, want those of before: %v", names(now), names(stored))
 	}
@@ -50,9 +49,8 @@ func TestAStepThatFindsNothingDue(t *testing.T) {
 	}
 	s.wantDone("start")
 	red := s.job(4, append(inputs, "suspended-is-failure", "true")...).on("schedule", "{"+inPrivate+"}").do(problem.ExitCodes[problem.ClassSuspended])
-	if !strings.Contains(red.Stderr, "next: ") || !strings.Contains(red.Stderr, "next run with key: k") {
-		t.Errorf("a step that fails: got %q, want what can be done next", red.Stderr)
-	}
+	assert.Check(t, is.Contains(red.Stderr, "next: "), "a step that fails")
+	assert.Check(t, is.Contains(red.Stderr, "next run with key: k"), "a step that fails")
 	// Who names the run wants it tried.
 	s.job(3, append(inputs, "resume", first.Outputs["workflow-id"])...).on("schedule", "{"+inPrivate+"}").do(0).
 		WantOutputs(t, "status", "suspended", "iterations", "1")

@@ -41,13 +41,11 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 			t.Errorf("input %s: want one line and one annotation\n%v", name, e)
 		}
 	}
-	if len(e.Texts("error")) != len(bad) || strings.Count(e.Stderr, "\n") != len(bad) {
-		t.Errorf("got %d annotations, %d lines, want %d\n%v", len(e.Texts("error")), strings.Count(e.Stderr, "\n"), len(bad), e)
-	}
+	assert.Check(t, is.Len(e.Texts("error"), len(bad)))
+	assert.Check(t, is.Equal(strings.Count(e.Stderr, "\n"), len(bad)))
 	for _, part := range []string{theirSecret, "hush-0123456789"} {
-		if strings.Contains(e.Unmasked(), part) || strings.Contains(e.Stderr, part) {
-			t.Errorf("the secret value %q is shown\n%v", part, e)
-		}
+		assert.Check(t, !strings.Contains(e.Unmasked(), part), "the secret value %q is shown\n%v", part, e)
+		assert.Check(t, !strings.Contains(e.Stderr, part), "the secret value %q is shown\n%v", part, e)
 	}
 	wantNothingBegun(t, j, e)
 }
@@ -91,9 +89,7 @@ func TestInputsOfACompositeActionArePassedOver(t *testing.T) {
 	e := newJob(t, f, repo, 1).with("same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
 	e.WantOutputs(t, "status", "completed", "error-class", "")
 	e.WantSays(t, "warning", "input same:", "composite")
-	if strings.Contains(e.String(), theirSecret) {
-		t.Errorf("got %v, want no values of unknown inputs", e)
-	}
+	assert.Check(t, !strings.Contains(e.String(), theirSecret), "got %v, want no values of unknown inputs", e)
 }
 
 // TestAWrongWorkflowIsAnnotatedWhereItIsWrong: each problem on its file and line.
@@ -123,9 +119,7 @@ Say <goto>GONE.md</goto>.
 		}
 	}
 	for _, place := range []string{"flows/wf/START.md:2", "flows/wf/NEXT.md:3"} {
-		if !strings.HasPrefix(got[place], "workflow: ") {
-			t.Errorf("annotation at %s: got %q, want one\n%v", place, got, e)
-		}
+		assert.Check(t, strings.HasPrefix(got[place], "workflow: "), "annotation at %s: got %q, want one\n%v", place, got, e)
 	}
 	assert.Check(t, is.Len(f.Questions(), 0), "requests")
 }

@@ -192,9 +192,7 @@ func (c *running) Until(what string, cond func() bool) {
 			}
 			return
 		}
-		if time.Since(c.began) > patience {
-			c.j.T.Fatalf("%s: got nothing within %v", what, patience)
-		}
+		assert.Assert(c.j.T, time.Since(c.began) <= patience, "%s: got nothing within %v", what, patience)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestNpmIsCaged: it may be a program that agents have put on PATH.
@@ -16,10 +17,8 @@ func TestNpmIsCaged(t *testing.T) {
 	c := npm(t, `cat "$HOME/key" && exit 3; echo x >"$HOME/new" && exit 4; cat "$HOME/.npmrc" >/dev/null || exit 5; echo x >"$npm_config_cache/x" || exit 6
 mkdir -p node_modules/@anthropic-ai/claude-code-x && touch node_modules/@anthropic-ai/claude-code-x/claude`)
 	c.isCaged, c.env = true, append(os.Environ(), "HOME="+home)
-	if _, err := c.Install(t.Context(), func(string) {}); err != nil {
-		t.Errorf("npm that tries to leave its folder: got %v, want it refused that and no more", err)
-	}
-	if left, _ := filepath.Glob(filepath.Join(c.cache, "*", "*", ".new-*")); len(left) > 0 {
-		t.Errorf("left behind: %q", left)
-	}
+	_, err := c.Install(t.Context(), func(string) {})
+	assert.Check(t, err, "npm that tries to leave its folder")
+	left, _ := filepath.Glob(filepath.Join(c.cache, "*", "*", ".new-*"))
+	assert.Check(t, is.Len(left, 0), "left behind: %q", left)
 }

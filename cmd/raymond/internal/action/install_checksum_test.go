@@ -38,10 +38,7 @@ func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
 		"npm_config_registry="+registry.URL, "npm_config_fetch_retries=0", "npm_config_cache="+filepath.Join(home, "cache"), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")}
 	path, err := c.Install(t.Context(), func(string) {})
 	assert.Check(t, is.ErrorContains(err, "EINTEGRITY"), "installation from a registry with other files: got %q, want an error about their checksums", path)
-	if len(asked) == 0 {
-		t.Error("requests to the registry: got none, want some")
-	}
-	if left, _ := filepath.Glob(filepath.Join(c.cache, "*/*/*")); len(left) > 0 {
-		t.Errorf("tool cache after it: got %q, want nothing of the program", left)
-	}
+	assert.Check(t, len(asked) != 0, "requests to the registry: got none, want some")
+	left, _ := filepath.Glob(filepath.Join(c.cache, "*/*/*"))
+	assert.Check(t, is.Len(left, 0), "tool cache after it")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/claude"
@@ -35,14 +36,12 @@ func TestInstallationIsTold(t *testing.T) {
 	var said []string
 	say := func(line string) { said = append(said, line) }
 	for range 2 {
-		if _, err := c.Install(t.Context(), say); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Install(t.Context(), say)
+		assert.NilError(t, err)
 	}
 	want := regexp.MustCompile(`^installing Claude Code \d+\.\d+\.\d+ with npm, .*\ninstalled Claude Code \d+\.\d+\.\d+ in \d+\.\d s$`)
-	if got := strings.Join(said, "\n"); !want.MatchString(got) {
-		t.Errorf("said\n%s\nwant %s", got, want)
-	}
+	got := strings.Join(said, "\n")
+	assert.Check(t, want.MatchString(got), "said\n%s\nwant %s", got, want)
 }
 
 // TestInstallationFailsWithNpmsReason: the code and the reason, not where npm's log
@@ -51,9 +50,8 @@ func TestInstallationFailsWithNpmsReason(t *testing.T) {
 	failing := npm(t, "cat >&2 <<'E'\nnpm warn deprecated x\nnpm error code E404\nnpm error 404 Not Found - GET https://registry.example/claude\n"+
 		"npm error \nnpm error A complete log of this run can be found in: /root/.npm/_logs/x.log\nE\nexit 1")
 	_, err := failing.Install(t.Context(), func(string) {})
-	if err == nil || !strings.HasSuffix(err.Error(), ": exit status 1: code E404; 404 Not Found - GET https://registry.example/claude") {
-		t.Errorf("got %v, want code and reason", err)
-	}
+	assert.Assert(t, err != nil, "got %v, want code and reason", err)
+	assert.Check(t, strings.HasSuffix(err.Error(), ": exit status 1: code E404; 404 Not Found - GET https://registry.example/claude"), "got %v, want code and reason", err)
 	c := npm(t, "echo one line; exit 1")
 	if _, err := c.Install(t.Context(), func(string) {}); err == nil || !strings.HasSuffix(err.Error(), ": one line") {
 		t.Errorf("npm with words of its own: got %v, want them", err)
@@ -77,11 +75,8 @@ func TestInstallationCanBeCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := <-done; err == nil {
-		t.Error("cancelled: got no error")
-	}
+	assert.Check(t, <-done != nil, "cancelled: got no error")
 	left, err := filepath.Glob(filepath.Join(c.cache, "raymond-claude-code", "*", ".new-*"))
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %q, %v", left, err)
-	}
+	assert.Check(t, err)
+	assert.Check(t, is.Len(left, 0), "left behind: %q, %v", left, err)
 }

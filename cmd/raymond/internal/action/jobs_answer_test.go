@@ -63,9 +63,8 @@ func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
 	s.wantDone("start published blue")
 	heard(s.ofKey(2, 34, "publish")).do(0).WantOutputs(t, append(nobodyWaits, "status", "completed", "workflow-id", first.Outputs["workflow-id"])...)
 	s.wantDone("start published blue again")
-	if all := s.forge.Checkpoints(t, nil); !all[len(all)-1].Manifest.Untrusted {
-		t.Error("the checkout counts as trusted, though a stranger was asked")
-	}
+	all := s.forge.Checkpoints(t, nil)
+	assert.Check(t, all[len(all)-1].Manifest.Untrusted, "the checkout counts as trusted, though a stranger was asked")
 	heard(s.ofKey(4, 34, "work")).do(0).WantOutputs(t, "status", "skipped")
 	s.forge.Talk.Say(sitetest.Said{Number: 12, Author: "eve", Body: "/raymond red"})
 	s.ofKey(5, 12, "work").on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":12}`,

@@ -3,7 +3,6 @@
 package action_test
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -112,7 +111,5 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	assert.Check(t, is.Len(s.asksOfRuns()[before:], 0), "what the next job asked of the REST API")
 	all := s.forge.Checkpoints(t, nil)
 	want := &checkpoint.KeyOf{Job: "build", Others: []string{"publish"}}
-	if got := all[len(all)-1].Manifest.KeyOf; !reflect.DeepEqual(got, want) {
-		t.Errorf("whose key the run has: got %+v, want %+v", got, want)
-	}
+	assert.Check(t, is.DeepEqual(all[len(all)-1].Manifest.KeyOf, want), "whose key the run has")
 }

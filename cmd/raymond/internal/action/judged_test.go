@@ -31,9 +31,8 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	}
 	first := public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	for _, what := range []string{"transcripts", "workspace"} {
-		if !strings.Contains(first.Summary, "lacks the "+what) || !strings.Contains(first.Summary, "state-key") {
-			t.Errorf("summary: got %q, want it to say that %s are not stored, and why", first.Summary, what)
-		}
+		assert.Check(t, is.Contains(first.Summary, "lacks the "+what), "summary")
+		assert.Check(t, is.Contains(first.Summary, "state-key"), "summary")
 	}
 	first.WantOutputs(t, "status", "over_iterations", "resumable", "false")
 	first.WantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
@@ -42,9 +41,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	last := stored[len(stored)-1]
 	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.LeftOut), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
 	for _, name := range []string{"transcripts", "workspace"} {
-		if sitetest.Exists(filepath.Join(last.Dir, name)) {
-			t.Errorf("checkpoint: got the folder %s, want none", name)
-		}
+		assert.Check(t, !sitetest.Exists(filepath.Join(last.Dir, name)), "checkpoint: got the folder %s, want none", name)
 	}
 	for _, resume := range []string{"require", first.Outputs["workflow-id"]} {
 		e := public(2, "max-iterations", "9", "resume", resume).do(problem.ExitCodes[problem.ClassDenied])

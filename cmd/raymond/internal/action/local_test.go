@@ -60,9 +60,8 @@ func TestStoreLocalKeepsTheWork(t *testing.T) {
 		if strings.Contains(e.Stdout, "last stored") || !sitetest.Exists(filepath.Join(second.Temp, "raymond", "agents.note")) {
 			t.Errorf("kept by the %s: got %v, want it put back as it was left, and that noted", name, e)
 		}
-		if kept, _ := filepath.Glob(filepath.Join(run, "workspace-*")); len(kept) != 1 {
-			t.Errorf("kept by the %s: got %q, want the last work alone", name, kept)
-		}
+		kept, _ := filepath.Glob(filepath.Join(run, "workspace-*"))
+		assert.Check(t, is.Len(kept, 1), "kept by the %s", name)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -46,9 +49,7 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 		t.Errorf("warnings: got %q, want none about settings", e.Texts("warning"))
 	}
 	for _, secret := range strings.Fields(said)[2:] { // settings are no secrets of the job
-		if !strings.Contains(e.Stdout, "::add-mask::"+secret+"\n") {
-			t.Errorf("what the runner is told to mask: got no %s", secret)
-		}
+		assert.Check(t, is.Contains(e.Stdout, "::add-mask::"+secret+"\n"), "what the runner is told to mask")
 	}
 	for what, text := range texts {
 		if i := strings.Index(text, "canary"); i >= 0 {

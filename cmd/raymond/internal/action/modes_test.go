@@ -3,9 +3,11 @@
 package action_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestOtherModesStartNoAgent: lint, diagram and simulate do what the commands of
@@ -20,16 +22,13 @@ func TestOtherModesStartNoAgent(t *testing.T) {
 	} {
 		j := s.job(1, test.inputs...)
 		j.do(0).WantOutputs(t, "error-class", "", "workflow-id", "")
-		if len(j.tools) != 1 || !slices.Equal(j.tools[0].Args, test.args) {
-			t.Fatalf("%q: got the commands %+v, want %q", test.inputs, j.tools, test.args)
-		}
+		assert.Assert(t, is.Len(j.tools, 1), "%q", test.inputs)
+		assert.Assert(t, is.DeepEqual(j.tools[0].Args, test.args), "%q", test.inputs)
 		env := strings.Join(j.tools[0].Environ, " ")
 		if !strings.Contains(env, "PATH=") || strings.Contains(env, "INPUT_") || strings.Contains(env, "TOKEN") {
 			t.Errorf("%q: environment: got %q, want that of scripts", test.inputs, env)
 		}
 	}
-	if got := s.forge.All(); len(got) > 0 {
-		t.Errorf("artifacts: got %d, want none", len(got))
-	}
+	assert.Check(t, is.Len(s.forge.All(), 0), "artifacts")
 	s.wantDone("")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -38,9 +39,8 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	assert.NilError(t, errors.Join(log.Report(said), log.Close(), chargeLost(s, store, run)))
 	lines, err := os.ReadFile(filepath.Join(s.dirs.run("r"), session.EventsFile))
 	for _, event := range []string{"run_started", "agent_started", "agent_output", "attempt_interrupted"} {
-		if err != nil || strings.Count(string(lines), `"`+event+`"`) != 1 {
-			t.Errorf("got %s, %v, want %s once", lines, err, event)
-		}
+		assert.Check(t, err)
+		assert.Check(t, is.Equal(strings.Count(string(lines), `"`+event+`"`), 1))
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
@@ -34,9 +36,8 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 		"to which no entry leads":      hosted(8, "workflow", "wf/ALONE.sh", "key", "alone"),
 		"where nothing is carried out": hosted(9, "mode", "lint"),
 	} {
-		if e := j.end(j.start()); strings.Contains(e.String(), "both are empty") {
-			t.Errorf("%s: got %v, want no key missed", name, e)
-		}
+		e := j.end(j.start())
+		assert.Check(t, !strings.Contains(e.String(), "both are empty"), "%s: got %v, want no key missed", name, e)
 	}
 }
 
@@ -65,7 +66,5 @@ func TestErrorsNameInputs(t *testing.T) {
 	s.job(1, "workflow", "wf/NOTES.txt").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input workflow")
 	e := s.job(2, "max-attempts", "3").do(problem.ExitCodes[problem.ClassUsage])
 	e.WantSays(t, "error", "input max-attempts: needs done-when")
-	if strings.Contains(e.String(), "--") {
-		t.Errorf("got %v, want no flag named", e)
-	}
+	assert.Check(t, !strings.Contains(e.String(), "--"), "got %v, want no flag named", e)
 }

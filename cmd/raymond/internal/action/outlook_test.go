@@ -64,9 +64,8 @@ func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	e := s.onIssue(1, "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
-	if !strings.Contains(e.Summary, "❌ Error: `wf`") || !strings.Contains(e.Summary, "no run of this key was found") {
-		t.Errorf("page: got\n%s\nwant the error", e.Summary)
-	}
+	assert.Check(t, is.Contains(e.Summary, "❌ Error: `wf`"), "page: got\n%s\nwant the error", e.Summary)
+	assert.Check(t, is.Contains(e.Summary, "no run of this key was found"), "page: got\n%s\nwant the error", e.Summary)
 	s.wantComment(7, "❌ Error", "no run of this key was found")
 
 	s = newScene(t, threeScripts)

@@ -40,8 +40,7 @@ func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
 	env := map[string]string{"RUNNER_TEMP": temp, "GITHUB_JOB": "j", "GITHUB_ACTION": "a", "STATE_part": "1"}
 	s := &step{env: Env{Environ: []string{"RUNNER_TEMP=" + temp, "GITHUB_JOB=j", "GITHUB_ACTION=a"}}, note: &stepNote{}}
 	own, err := makeOwn(s)
-	if err != nil || filepath.Dir(filepath.Dir(own)) != temp {
-		t.Fatalf("got the folder %q, %v", own, err)
-	}
+	assert.NilError(t, err)
+	assert.Equal(t, filepath.Dir(filepath.Dir(own)), temp)
 	assert.Check(t, is.Equal(ownOfMain(func(name string) string { return env[name] }), own), "the post part")
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
@@ -52,9 +51,7 @@ func legs(t *testing.T, e ended) []string {
 	}
 	var parts []string
 	for _, i := range matrix.Include {
-		if i.Name == "" {
-			t.Errorf("output matrix: %q has no name", i.Part)
-		}
+		assert.Check(t, i.Name != "", "output matrix: %q has no name", i.Part)
 		parts = append(parts, i.Part)
 	}
 	return parts
@@ -113,9 +110,8 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 	plan := f.plan(1).do(0)
 	plan.WantOutputs(t, "status", "suspended", "next-jobs", `["work"]`)
 	parts := legs(t, plan)
-	if len(parts) != 4 || parts[0] != "main_work1,main_work5,main_work9" {
-		t.Fatalf("parts: got %q", parts)
-	}
+	assert.Assert(t, is.Len(parts, 4), "parts")
+	assert.Equal(t, parts[0], "main_work1,main_work5,main_work9", "parts")
 	for _, part := range parts {
 		f.of(1, part).do(0)
 	}
@@ -200,9 +196,7 @@ func TestAStepThatFindsAPartRunning(t *testing.T) {
 	e := f.plan(2).do(0)
 	e.WantOutputs(t, append(nobodyWaits[4:], "status", "suspended", "workflow-id", plan.Outputs["workflow-id"])...)
 	e.WantSays(t, "notice", "nothing is due")
-	if now := f.forge.All(); !cmp.Equal(names(now), names(before)) {
-		t.Errorf("artifacts: got %q, want those of before: %q", names(now), names(before))
-	}
+	assert.Check(t, is.DeepEqual(names(f.forge.All()), names(before)), "artifacts")
 	f.touch(".hold", false)
 	j.end(c)
 	for _, i := range []int{0, 1, 3} {
@@ -291,9 +285,7 @@ func TestAPartOverItsShareOfTheBudget(t *testing.T) {
 	leg(parts[1], overLimit).WantOutputs(t, "status", "over_budget", "cost-usd", "0.03")
 	join := f.joins(1).do(0)
 	join.WantOutputs(t, "status", "suspended", "cost-usd", "0.04")
-	if got := legs(t, join); !slices.Equal(got, parts[1:]) {
-		t.Fatalf("next matrix: got %q, want %q", got, parts[1:])
-	}
+	assert.Assert(t, is.DeepEqual(legs(t, join), parts[1:]), "next matrix")
 	leg(parts[1], overLimit).WantOutputs(t, "status", "over_budget", "cost-usd", "0.06")
 	f.joins(1).do(overLimit).WantOutputs(t, "status", "over_budget", "cost-usd", "0.06", "matrix", `{"include":[]}`)
 }

@@ -120,9 +120,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	for run, body := range []string{"looks good", "> /raymond yes"} {
 		s.says(int64(run+1), 7, "eve", body).do(0).WantOutputs(t, "status", "skipped", "waiting", "[]", "next-jobs", "[]")
 	}
-	if asked := s.forge.Questions(); len(asked) != before {
-		t.Errorf("requests: got %q, want none", asked)
-	}
+	assert.Check(t, is.Len(s.forge.Questions(), before), "requests")
 	e := s.says(9, 7, "eve", "/raymond yes").do(0)
 	if e.WantOutputs(t, "status", "skipped"); !strings.Contains(e.Stdout, "no question of a run is open here") {
 		t.Errorf("got %v, want one line that no question is open", e)
@@ -147,9 +145,7 @@ func TestWhoMayAnswer(t *testing.T) {
 	e.Payload = strings.Replace(e.Payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
 	e.do(0).WantOutputs(t, "status", "suspended")
 	s.wantDone("start")
-	if got := s.forge.Talk.By(7, sitetest.JobsAccount); len(got) != 1 {
-		t.Errorf("comments: got %+v, want the question alone", got)
-	}
+	assert.Check(t, is.Len(s.forge.Talk.By(7, sitetest.JobsAccount), 1), "comments")
 	s.says(5, 7, "ann", "/raymond no").do(0).WantOutputs(t, "status", "completed")
 	s.wantDone("start no")
 }
@@ -217,9 +213,8 @@ func TestAnAnswerToARunThatCantContinue(t *testing.T) {
 			s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[class]).WantOutputs(t, "error-class", string(class))
 		}
 		got := s.forge.Talk.By(7, sitetest.JobsAccount)
-		if len(got) != 2 || !strings.Contains(got[1].Body, says) {
-			t.Errorf("comments: got %+v, want the question, and once that its run %s", got, says)
-		}
+		assert.Assert(t, is.Len(got, 2), "comments")
+		assert.Check(t, is.Contains(got[1].Body, says), "comments")
 		s.wantDone("start")
 	}
 }

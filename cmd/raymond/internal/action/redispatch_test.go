@@ -47,9 +47,8 @@ func TestADeadlineStartsTheWorkflowAgain(t *testing.T) {
 	first.WantOutputs(t, "status", "suspended", "resumable", "true")
 	one := sitetest.Dispatch{File: "agent.yml", Ref: "main", Inputs: map[string]string{"raymond-key": "agent-build.issue-7"}}
 	assert.Assert(t, is.DeepEqual(s.forge.Dispatches(), []sitetest.Dispatch{one}), "starts of the workflow")
-	if !strings.Contains(first.Summary, "started again") || !strings.Contains(first.Summary, "1 of 1") {
-		t.Errorf("summary: got %q, want that the workflow was started again", first.Summary)
-	}
+	assert.Check(t, is.Contains(first.Summary, "started again"), "summary")
+	assert.Check(t, is.Contains(first.Summary, "1 of 1"), "summary")
 	s.dispatched(2, one.Inputs["raymond-key"], limits...).do(0).
 		WantOutputs(t, "status", "suspended", "workflow-id", first.Outputs["workflow-id"])
 	assert.Check(t, is.Equal(len(s.forge.Dispatches()), 1), "starts of the workflow after a continuation: want the one")
@@ -146,14 +145,11 @@ func TestADispatchContinuesItsRunOrDoesNothing(t *testing.T) {
 	s.dispatched(4, "done").do(0).WantOutputs(t, "status", "skipped") // which is completed
 	other := s.dispatched(5, "agent-build.ref-main").set("GITHUB_JOB", "other")
 	other.do(0).WantSays(t, "notice", "nothing is started", "job build")
-	if len(s.forge.All()) != before || s.done() != done {
-		t.Errorf("after dispatches that continue nothing: got %d artifacts and %q, want %d and %q", len(s.forge.All()), s.done(), before, done)
-	}
+	assert.Check(t, is.Len(s.forge.All(), before), "after dispatches that continue nothing")
+	assert.Check(t, is.Equal(s.done(), done), "after dispatches that continue nothing")
 	// On another event the input means nothing: its text might be a stranger's.
 	e := s.job(6, "raymond-key", "agent-build.ref-main", "deadline", "10h").on("issue_comment", event(person("ann"), `"issue":{"number":7}`)).do(0)
-	if e.Outputs["workflow-id"] == first.Outputs["workflow-id"] {
-		t.Errorf("a comment with the input: got the run %v continued", e.Outputs)
-	}
+	assert.Check(t, e.Outputs["workflow-id"] != first.Outputs["workflow-id"], "a comment with the input: got the run %v continued", e.Outputs)
 	// What a runner does not put into the input is in the payload.
 	j := s.job(7, "deadline", "10h").on("workflow_dispatch", "{"+inPrivate+`,"inputs":{"raymond-key":"agent-build.ref-main"}}`)
 	j.do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
@@ -170,9 +166,7 @@ func TestACheckoutThatIsNotTrustedStaysSo(t *testing.T) {
 	assert.Equal(t, len(dispatch), 1, "starts of the workflow: got %+v, want one", dispatch)
 	s.dispatched(2, dispatch[0].Inputs["raymond-key"]).with("anthropic-api-key", "k").do(0).WantOutputs(t, "status", "completed")
 	all := s.forge.Checkpoints(t, nil)
-	if !all[len(all)-1].Manifest.Untrusted {
-		t.Error("got a checkout that is trusted")
-	}
+	assert.Check(t, all[len(all)-1].Manifest.Untrusted, "got a checkout that is trusted")
 }
 
 // TestAPullRequestContinuesOnTheDefaultBranch, where its own checkpoints count only if they
@@ -191,14 +185,11 @@ func TestAPullRequestContinuesOnTheDefaultBranch(t *testing.T) {
 		got := s.forge.Dispatches()
 		if key == "" {
 			e.WantSays(t, "warning", "could not be started again", "state-key")
-			if len(got) > 0 {
-				t.Errorf("without a state-key: got %+v, want no start", got)
-			}
+			assert.Check(t, is.Len(got, 0), "without a state-key")
 			continue
 		}
-		if len(got) != 1 || got[0].Ref != "main" {
-			t.Fatalf("with a state-key: got %+v, want one start on main", got)
-		}
+		assert.Assert(t, is.Len(got, 1), "with a state-key")
+		assert.Equal(t, got[0].Ref, "main", "with a state-key")
 		s.forge.Keys, _ = checkpoint.ParseKeys(key)
 		next := s.dispatched(2, got[0].Inputs["raymond-key"], "state-key", key, "deadline", "10h").do(0)
 		next.WantOutputs(t, "status", "suspended", "workflow-id", e.Outputs["workflow-id"])

@@ -33,9 +33,8 @@ func (s *scene) report() (a artifactstest.Stored, file, html string) {
 		s.t.Fatalf("reports: got %q, want one", names(all))
 	}
 	r, err := zip.NewReader(bytes.NewReader(all[0].Content), int64(len(all[0].Content)))
-	if err != nil || len(r.File) != 1 {
-		s.t.Fatalf("report: got %v, %v, want an archive of one file", r, err)
-	}
+	assert.NilError(s.t, err, "report")
+	assert.Assert(s.t, is.Len(r.File, 1), "report")
 	f, err := r.File[0].Open()
 	assert.NilError(s.t, err)
 	defer f.Close()
@@ -53,9 +52,8 @@ func TestAReportIsStored(t *testing.T) {
 	j.on("issues", "{"+inPrivate+`,"action":"opened","sender":{"login":"ann","type":"User"},"issue":{"number":7,"user":{"login":"ann"}}}`)
 	e := j.do(0)
 	stored, file, html := s.report()
-	if stored.Name != "raymond-agent-build.issue-7-report-1-build" || file != e.Outputs["workflow-id"]+".html" {
-		t.Errorf("got %q with %q", stored.Name, file)
-	}
+	assert.Check(t, is.Equal(stored.Name, "raymond-agent-build.issue-7-report-1-build"))
+	assert.Check(t, is.Equal(file, e.Outputs["workflow-id"]+".html"))
 	for part, want := range map[string]bool{`id="timeline"`: true, `id="e2"`: true, "they say ***": true, "a-secret-of-many-letters": false} {
 		assert.Check(t, is.Equal(strings.Contains(html, part), want), "report: %q in it: got %v, want %v", part, !want, want)
 	}
@@ -79,9 +77,7 @@ func TestALaterStepReplacesTheReport(t *testing.T) {
 	if _, _, html := s.report(); strings.Contains(before, `id="e3"`) || !strings.Contains(html, `id="e3"`) {
 		t.Error("the second report lacks the states that have run since, or the first has them")
 	}
-	if next := "Raise <code>max-iterations</code> above <code>1</code>"; !strings.Contains(before, next) {
-		t.Errorf("want %q in the report of the run that a limit has stopped", next)
-	}
+	assert.Check(t, is.Contains(before, "Raise <code>max-iterations</code> above <code>1</code>"))
 }
 
 // documented is a workflow of scripts whose README.md shows tags.
@@ -135,9 +131,8 @@ func TestPostStoresTheReport(t *testing.T) {
 	c.Until("the state that holds", func() bool { return s.done() == "held" })
 	c.Signal(syscall.SIGINT)
 	j.end(c)
-	if n := len(s.reports()); n > 0 {
-		t.Errorf("after the main part: got %d reports, want the time left to what matters more", n)
-	}
+	n := len(s.reports())
+	assert.Check(t, n <= 0, "after the main part: got %d reports, want the time left to what matters more", n)
 	e := j.post()
 	stored, _, html := s.report()
 	if !strings.Contains(html, "they said this") || !strings.Contains(e.Summary, stored.Name) {

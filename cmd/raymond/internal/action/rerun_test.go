@@ -34,13 +34,11 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 		assert.Check(t, is.Equal(e.Outputs[name], first.Outputs[name]), "output %s: want it as in the first attempt", name)
 	}
 	assert.Check(t, is.Equal(sitetest.Read(j.T, filepath.Join(j.Work, "made.txt")), "made\n"), "made.txt: want the work of the first attempt")
-	if events := sitetest.Read(j.T, e.Outputs["events-file"]); strings.Count(events, `"run_finished"`) != 1 {
-		t.Errorf("events: got %s, want those of the first attempt", events)
-	}
+	events := sitetest.Read(j.T, e.Outputs["events-file"])
+	assert.Check(t, is.Equal(strings.Count(events, `"run_finished"`), 1), "events")
 	e.WantSays(t, "notice", "was completed by attempt 1", "nothing starts")
-	if !strings.Contains(e.Summary, "MIDDLE") || !strings.Contains(e.Summary, "all done") {
-		t.Errorf("summary: got %q, want that of the run", e.Summary)
-	}
+	assert.Check(t, is.Contains(e.Summary, "MIDDLE"), "summary")
+	assert.Check(t, is.Contains(e.Summary, "all done"), "summary")
 	assert.Check(t, is.Equal(len(s.forge.All()), 1), "artifacts: want none but the first attempt's")
 	s.wantDone("start middle end")
 	s.job(2).do(0)

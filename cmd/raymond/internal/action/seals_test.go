@@ -34,9 +34,8 @@ func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 	c.Until("the middle", func() bool { return s.done() != "" })
 	c.Kill()
 	list, err := filepath.Glob(filepath.Join(j.Own(), "*.json"))
-	if err != nil || len(list) != 1 {
-		t.Fatalf("state files: got %q, %v, want one", list, err)
-	}
+	assert.NilError(t, err, "state files")
+	assert.Assert(t, is.Len(list, 1), "state files")
 	return s, j, strings.TrimSuffix(filepath.Base(list[0]), ".json")
 }
 
@@ -66,9 +65,7 @@ func (a alteration) do(t *testing.T, dir, id string) {
 		err = os.Remove(path)
 	} else {
 		text := a.alter(string(data))
-		if text == string(data) {
-			t.Fatalf("%s: got %q, want it to be another one", path, data)
-		}
+		assert.Assert(t, text != string(data), "%s: got %q, want it to be another one", path, data)
 		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
 	}
 	assert.NilError(t, err)
@@ -99,9 +96,7 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 				j.Payload = string(payload) // the runner doesn't write it again
 			}
 			e := j.end(j.command("action-post"))
-			if e.Code != problem.ExitCodes[problem.ClassDenied] {
-				t.Fatalf("post part: got %v, want exit code %d", e, problem.ExitCodes[problem.ClassDenied])
-			}
+			assert.Equal(t, e.Code, problem.ExitCodes[problem.ClassDenied], "post part")
 			e.WantSays(t, "error", "denied: ", strings.TrimPrefix(filepath.Base(a.file), "ID"), "altered since this step wrote it; ")
 			assert.Check(t, is.Equal(len(s.forge.Checkpoints(t, nil)), before), "checkpoints: want those that the main part stored")
 		})
@@ -117,22 +112,15 @@ func TestAfterADenialNothingIsLeft(t *testing.T) {
 	c := j.start()
 	c.Until("the script", func() bool { return len(s.claims()) == 1 && len(s.forge.Checkpoints(t, nil)) == 1 })
 	c.Kill()
-	if got := j.conversations(); len(got) != 1 {
-		t.Fatalf("conversations of the main part: got %v, want one", got)
-	}
+	assert.Assert(t, is.Len(j.conversations(), 1), "conversations of the main part")
 	states, err := filepath.Glob(filepath.Join(j.Own(), "*.json"))
-	if err != nil || len(states) != 1 {
-		t.Fatalf("state files: got %q, %v, want one", states, err)
-	}
+	assert.NilError(t, err, "state files")
+	assert.Assert(t, is.Len(states, 1), "state files")
 	j.Site.Write(states[0], strings.ReplaceAll(sitetest.Read(j.T, states[0]), "START", "OTHER"))
-	if e := j.end(j.command("action-post")); e.Code != problem.ExitCodes[problem.ClassDenied] {
-		t.Errorf("post part: got %v, want it denied", e)
-	}
+	assert.Check(t, is.Equal(j.end(j.command("action-post")).Code, problem.ExitCodes[problem.ClassDenied]), "post part")
 	if got := s.claims(); len(got) != 0 {
 		t.Errorf("claims: got %v, want none", names(got))
 	}
-	if got := j.conversations(); len(got) != 0 {
-		t.Errorf("conversations: got %v, want none", got)
-	}
+	assert.Check(t, is.Len(j.conversations(), 0), "conversations")
 	assert.Check(t, is.Equal(len(s.forge.Checkpoints(t, nil)), 1), "checkpoints: want the one that the main part stored")
 }

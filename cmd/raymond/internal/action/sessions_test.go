@@ -68,9 +68,8 @@ func TestPostRemovesConversations(t *testing.T) {
 
 	second := s.talks(2, "max-iterations", "9").machine(first)
 	second.do(0).WantOutputs(t, "status", "completed", "result", "all done")
-	if got := second.conversations(); len(got) != 2 {
-		t.Fatalf("conversations of the run that is resumed: got %v, want its own and %s", got, theirs)
-	}
+	got := second.conversations()
+	assert.Assert(t, is.Len(got, 2), "conversations of the run that is resumed: got %v, want its own and %s", got, theirs)
 	second.post()
 	assert.Check(t, is.DeepEqual(second.conversations(), []string{theirs}), "after the post part of the run that went on: want %s", theirs)
 
@@ -99,15 +98,11 @@ func TestConversationsThatStay(t *testing.T) {
 		s := newScene(t, agentAtWork)
 		j := s.talks(1, "max-iterations", "1")
 		c.before(s, j)
-		if e := j.end(j.start()); e.Code != c.code {
-			t.Fatalf("%s: got %v, want exit code %d", name, e, c.code)
-		}
+		assert.Equal(t, j.end(j.start()).Code, c.code, name)
 		before := j.conversations()
 		assert.Equal(t, len(before), 1, "%s: conversations: got %v, want one", name, before)
 		j.end(j.command("action-post"))
-		if got := j.conversations(); !slices.Equal(got, before) {
-			t.Errorf("%s: conversations after the post part: got %v, want %v", name, got, before)
-		}
+		assert.Check(t, is.DeepEqual(j.conversations(), before), "%s: conversations after the post part", name)
 	}
 }
 

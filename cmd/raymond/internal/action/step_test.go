@@ -98,9 +98,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 	}
 	for _, name := range []string{"two", "one"} {
 		before := len(s.checkpoints())
-		if e := uses[name].end(uses[name].command("action-post")); e.Code != 0 {
-			t.Errorf("post of %s: got %v, want success", name, e)
-		}
+		assert.Check(t, is.Equal(uses[name].end(uses[name].command("action-post")).Code, 0), "post of %s", name)
 		if own := uses[name].Own(); sitetest.Exists(own) || sitetest.Exists(filepath.Join(filepath.Dir(own), "keys")) != (name == "two") {
 			t.Errorf("post of %s: got its folder %s left, or what it shares removed before the last of the job", name, own)
 		}

@@ -24,9 +24,8 @@ func TestWhatBeginsWithThePrefix(t *testing.T) {
 		}
 	}
 	for _, body := range []string{"", "yes", "/raymonds yes", "/raymond:yes", "> /raymond yes", "hey /raymond yes", "<!-- /raymond yes -->", "<!-- x\n/raymond yes", "/Raymond yes"} {
-		if got, ok := Call(body, "/raymond"); ok {
-			t.Errorf("%q: got %q, want that it does not begin with the prefix", body, got)
-		}
+		got, ok := Call(body, "/raymond")
+		assert.Check(t, !ok, "%q: got %q, want that it does not begin with the prefix", body, got)
 	}
 }
 
@@ -72,8 +71,7 @@ func TestPointersAreReadBack(t *testing.T) {
 		t.Errorf("%q: got %+v, %t; want %+v", p.mark(), got, ok, p)
 	}
 	for _, body := range []string{"", "x" + p.mark(), questionMark + token + " !!! -->", questionMark + token + " e30 -->", strings.Replace(p.mark(), "0", "g", 1)} {
-		if got, ok := ParsePointer(body); ok {
-			t.Errorf("%q: got %+v, want no pointer", body, got)
-		}
+		got, ok := ParsePointer(body)
+		assert.Check(t, !ok, "%q: got %+v, want no pointer", body, got)
 	}
 }

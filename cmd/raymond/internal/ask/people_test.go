@@ -271,9 +271,8 @@ func TestTheCommentNamesTheStatesThatMayFollow(t *testing.T) {
 		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "What?", Token: token, TimeoutNext: "LATE.md"})
 		run.Agents[0].Waits.Until = time.Now().Add(time.Hour)
-		if _, err := drive(t.Context(), f, run, &state.Run{}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := drive(t.Context(), f, run, &state.Run{})
+		assert.NilError(t, err)
 		for _, want := range []string{"\nThe state `NEXT.sh` follows.\n", "; then `LATE.md` follows."} {
 			assert.Check(t, is.Contains(f.all[0].Body, want))
 		}

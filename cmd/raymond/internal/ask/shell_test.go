@@ -162,9 +162,7 @@ func TestAnswersOfFlagsComeFirst(t *testing.T) {
 	if p.IsSettled() || p.HasRead(time.Time{}) {
 		t.Errorf("with an answer to bring: got settled %v and has read %v, want neither", p.IsSettled(), p.HasRead(time.Time{}))
 	}
-	if u := <-p.Updates(); u != updates[0] {
-		t.Errorf("got %+v, want %+v", u, updates[0])
-	}
+	assert.Check(t, is.Equal(<-p.Updates(), updates[0]))
 	if !p.IsSettled() || !p.HasRead(time.Time{}) {
 		t.Errorf("with nothing to bring: got settled %v and has read %v, want both", p.IsSettled(), p.HasRead(time.Time{}))
 	}

@@ -6,13 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -110,9 +110,8 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	w, err := s.write(t.Context(), shot)
 	assert.NilError(t, err)
 	m, names := read(t, w)
-	if !slices.Equal(names, []string{"state.json"}) || len(m.Transcripts) != 0 {
-		t.Errorf("stored: got %v with %v, want the state alone", names, m.Transcripts)
-	}
+	assert.Check(t, is.DeepEqual(names, []string{"state.json"}), "stored")
+	assert.Check(t, is.Len(m.Transcripts, 0), "stored")
 	want := []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.Unpacked}}
 	if !slices.Equal(m.LeftOut, want) || !slices.Equal(s.LeftOut(), want) {
 		t.Errorf("left out: got %v and %v, want the transcripts, because of the disk", m.LeftOut, s.LeftOut())
@@ -120,9 +119,7 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	if len(*told) != 1 || !strings.Contains((*told)[0], "state alone") || !slices.Equal(s.Notes(), *told) {
 		t.Errorf("told: got %q and the notes %q, want that the state is stored alone", *told, s.Notes())
 	}
-	if w.sessions[session].Kept {
-		t.Error("the conversation is taken for one that is stored")
-	}
+	assert.Check(t, !w.sessions[session].Kept, "the conversation is taken for one that is stored")
 }
 
 // TestWorkThatCantBePackedIsLeftOut at the end of a run, and people are told. Without git that is so with
@@ -153,9 +150,8 @@ func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 		if tt.why != "" {
 			want = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: tt.why}}
 		}
-		if left := s.LeftOut(); !slices.Equal(left, want) {
-			t.Errorf("%s: left out: got %v, want %v", name, left, want)
-		}
+		left := s.LeftOut()
+		assert.Check(t, slices.Equal(left, want), "%s: left out: got %v, want %v", name, left, want)
 	}
 }
 
@@ -176,15 +172,12 @@ func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
 		if !isOpen {
 			want = append(want, checkpoint.Transcript{Backend: protocol.BackendCodex, Session: session}.Name())
 		}
-		if !slices.Equal(names, want) || isOpen != (len(m.Transcripts) == 0) {
-			t.Errorf("open %v: got %v with %v, want %v", isOpen, names, m.Transcripts, want)
-		}
+		assert.Check(t, is.DeepEqual(names, want), "open %v", isOpen)
+		assert.Check(t, is.Equal(isOpen, len(m.Transcripts) == 0), "open %v", isOpen)
 		if isOpen != (len(s.Notes()) == 1) || isOpen != (len(s.LeftOut()) == 1) || len(*told) > 0 {
 			t.Errorf("open %v: got the notes %q, left out %v, warnings %q; want a note on transcripts if it is open", isOpen, s.Notes(), s.LeftOut(), *told)
 		}
-		if !w.sessions[session].Kept {
-			t.Errorf("open %v: got %v, want one that may be removed", isOpen, w.sessions)
-		}
+		assert.Check(t, w.sessions[session].Kept, "open %v: got %v, want one that may be removed", isOpen, w.sessions)
 	}
 }
 
@@ -202,9 +195,7 @@ func TestLogsAreStoredAsTheyWere(t *testing.T) {
 	for _, p := range parts {
 		got[p.Name] = p.Size
 	}
-	if want := (map[string]int64{"logs/main/1.log": 3}); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	assert.Check(t, is.DeepEqual(got, (map[string]int64{"logs/main/1.log": 3})))
 }
 
 // TestASnapshotHasTheLengthsOfItsMoment: what comes later belongs to later steps.
@@ -222,9 +213,7 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 	if shot.events.Size != 4 || shot.Last {
 		t.Errorf("got %d bytes of events, last %v; want 4, and not the last", shot.events.Size, shot.Last)
 	}
-	if want := []string{"/run", "/a", "/b"}; !slices.Equal(shot.dirs, want) {
-		t.Errorf("directories: got %v, want %v", shot.dirs, want)
-	}
+	assert.Check(t, is.DeepEqual(shot.dirs, []string{"/run", "/a", "/b"}), "directories")
 }
 
 // keeping is an agent CLI that has the transcripts of conversations with these ids of its own.
@@ -252,15 +241,11 @@ func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
 	}, nil)
 	assert.NilError(t, err)
 	want := []checkpoint.Transcript{{Session: session, Backend: "claude", Dir: "/run"}, {Session: other, Backend: "codex", CLIID: "thread", Dir: "/a"}}
-	if !reflect.DeepEqual(shot.manifest.Transcripts, want) {
-		t.Errorf("transcripts: got %+v, want %+v", shot.manifest.Transcripts, want)
-	}
+	assert.Check(t, is.DeepEqual(shot.manifest.Transcripts, want), "transcripts")
 	parts := []checkpoint.Part{
 		{Name: "transcripts/claude/" + session + ".jsonl", Path: "/c", Size: 4}, {Name: "transcripts/codex/" + other + ".jsonl", Path: "/x", Size: 4},
 	}
-	if !reflect.DeepEqual(shot.transcripts, parts) {
-		t.Errorf("parts: got %+v, want %+v", shot.transcripts, parts)
-	}
+	assert.Check(t, is.DeepEqual(shot.transcripts, parts), "parts")
 }
 
 // TestClearRemovesWhatWasHalfMade, and nothing else.
@@ -280,9 +265,7 @@ func TestClearRemovesWhatWasHalfMade(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	if want := []string{"k-12345678", "k-12345678.json", "step.note"}; !slices.Equal(left, want) {
-		t.Errorf("got %q left, want %q", left, want)
-	}
+	assert.Check(t, is.DeepEqual(left, []string{"k-12345678", "k-12345678.json", "step.note"}))
 	if entries, err = os.ReadDir(filepath.Join(dir, "k-12345678")); err != nil || len(entries) != 1 || entries[0].Name() != "logs" {
 		t.Errorf("got %v left of the run (%v), want its logs", entries, err)
 	}

@@ -185,9 +185,7 @@ func TestAKeyThatIsTakenLater(t *testing.T) {
 		second := StartClaim(s.claimer(t, "second"), noWarning, noLoss)
 		second.Wait(t.Context(), time.Hour)
 		for range 2 {
-			if err := first.Check(t.Context()); err == nil {
-				t.Error("the first, after somebody took its key: got no error, want a conflict")
-			}
+			assert.Check(t, first.Check(t.Context()) != nil, "the first, after somebody took its key: got no error, want a conflict")
 		}
 		assert.Check(t, is.Equal(len(first.Asked()), 1), "times that the run is asked to end")
 	})
@@ -199,8 +197,6 @@ func TestReleaseEndsTheClaiming(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 1000}
 		c := StartClaim(s.claimer(t, "only"), noWarning, noLoss)
 		time.Sleep(time.Hour)
-		if err := c.Release(t.Context()); err == nil {
-			t.Error("from a service that is out of order: got no error, want one")
-		}
+		assert.Check(t, c.Release(t.Context()) != nil, "from a service that is out of order: got no error, want one")
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
@@ -40,9 +40,8 @@ func newPast(t *testing.T, seals *seal.Seals, root string, states int) *past {
 	t.Helper()
 	p := &past{t: t, dir: filepath.Join(root, "k-12345678"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	var err error
-	if p.file, err = state.Create(root, "k-12345678", "me"); err != nil {
-		t.Fatal(err)
-	}
+	p.file, err = state.Create(root, "k-12345678", "me")
+	assert.NilError(t, err)
 	t.Cleanup(func() { p.file.Close() })
 	if seals != nil {
 		p.file.SetSeal(seals)
@@ -122,16 +121,13 @@ func TestTheHistoryGoesAlong(t *testing.T) {
 	if err != nil || bytes.Contains(data, []byte(secret)) || !bytes.Contains(data, bytes.Repeat([]byte("*"), len(secret))) {
 		t.Errorf("the history has the secret, or nothing in its place (%v)", err)
 	}
-	if got, want := steps(t, dir), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}; !slices.Equal(got, want) {
-		t.Errorf("steps: got %v, want %v", got, want)
-	}
+	got, want := steps(t, dir), []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
+	assert.Check(t, is.DeepEqual(got, want), "steps")
 	var talks []string
 	for _, one := range m.Transcripts {
 		talks = append(talks, one.Session)
 	}
-	if want := []string{talkOf(5), talkOf(4), talkOf(3), talkOf(2), talkOf(1)}; !slices.Equal(talks, want) {
-		t.Errorf("conversations: got %q, want %q", talks, want)
-	}
+	assert.Check(t, is.DeepEqual(talks, []string{talkOf(5), talkOf(4), talkOf(3), talkOf(2), talkOf(1)}), "conversations")
 }
 
 // TestAnAlteredHistoryStays behind, where what the step has written is sealed.

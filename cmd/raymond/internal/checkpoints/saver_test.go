@@ -81,9 +81,8 @@ func drive(t *testing.T, s *Saver, steps int, every time.Duration) []int {
 			s.Start(image(i))
 			begun = append(begun, i)
 		}
-		if waited := time.Since(before); waited > 0 {
-			t.Errorf("step %d: the owner was held up for %v", i, waited)
-		}
+		waited := time.Since(before)
+		assert.Check(t, waited <= 0, "step %d: the owner was held up for %v", i, waited)
 		time.Sleep(every)
 	}
 	return begun
@@ -123,9 +122,8 @@ func TestSavingNeverDelaysTheOwner(t *testing.T) {
 					t.Errorf("%v: saves %d and %d began %v apart, want a minute to %v", takes, i, i+1, apart, longest)
 				}
 			}
-			if events := told(s); len(events) != len(begun) {
-				t.Errorf("%v: %d events for %d saves", takes, len(events), len(begun))
-			}
+			events := told(s)
+			assert.Check(t, is.Len(events, len(begun)), "%v: %d events for %d saves", takes, len(events), len(begun))
 		})
 	}
 }
@@ -145,9 +143,8 @@ func TestAFailingServiceComesBack(t *testing.T) {
 		drive(t, s, 1000, time.Second)
 		events := told(s)
 		failed := slices.IndexFunc(events, func(c *state.Checkpoint) bool { return c.Error == "" })
-		if failed < 5 || failed > 30 {
-			t.Errorf("%d saves failed in ten minutes, want 5 to 30", failed)
-		}
+		assert.Check(t, failed >= 5, "%d saves failed in ten minutes, want 5 to 30", failed)
+		assert.Check(t, failed <= 30, "%d saves failed in ten minutes, want 5 to 30", failed)
 		if len(events)-failed < 6 || slices.ContainsFunc(events[failed:], func(c *state.Checkpoint) bool { return c.Error != "" }) {
 			t.Errorf("%d events after the service came back, want a success a minute", len(events)-failed)
 		}
@@ -187,9 +184,8 @@ func TestTheLastSaveHasRoom(t *testing.T) {
 		if len(begun) >= slots.MaxStores || len(begun) < slots.MaxStores-20 {
 			t.Errorf("%d saves beside the run, want some less than %d", len(begun), slots.MaxStores)
 		}
-		if _, err := s.Final(t.Context(), image(999)); err != nil {
-			t.Errorf("Final: %v", err)
-		}
+		_, err := s.Final(t.Context(), image(999))
+		assert.Check(t, err, "Final: %v", err)
 	})
 }
 
@@ -208,18 +204,15 @@ func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
 			s.Start(image(1))
 			time.Sleep(3 * time.Second)
 			began := time.Now()
-			if _, err := s.Final(t.Context(), image(2)); err != nil {
-				t.Errorf("takes %v: Final: %v", tt.takes, err)
-			}
+			_, err := s.Final(t.Context(), image(2))
+			assert.Check(t, err, "takes %v: Final: %v", tt.takes, err)
 			if waited := time.Since(began); waited != tt.waited || d.most != 1 {
 				t.Errorf("takes %v: Final took %v with %d at once, want %v and one", tt.takes, waited, d.most, tt.waited)
 			}
 			if events := told(s); len(events) != 1 || events[0].Error != tt.first {
 				t.Errorf("takes %v: events %+v, want one with the error %q", tt.takes, events, tt.first)
 			}
-			if s.Due(time.Now().Add(time.Hour)) {
-				t.Error("a save is due after the last")
-			}
+			assert.Check(t, !s.Due(time.Now().Add(time.Hour)), "a save is due after the last")
 			if s.Start(image(3)); len(d.images) != 2 {
 				t.Errorf("saved %v, want nothing after the last", d.images)
 			}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
@@ -80,9 +81,7 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 			got, err := s.Save(t.Context(), shotIn(o.Dir))
 			var conflict *slots.Conflict
 			if c.want == 0 {
-				if !errors.As(err, &conflict) {
-					t.Errorf("got %+v, %v; want a conflict", got, err)
-				}
+				assert.Check(t, errors.As(err, &conflict), "got %+v, %v; want a conflict", got, err)
 				return
 			}
 			if err != nil || got.SeqStored != 1 || got.Store == "" {
@@ -115,9 +114,8 @@ func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
 	}
 	s.SetCheck(func(context.Context) error { return nil })
 	server.Close()
-	if _, err := s.Save(t.Context(), shotIn(o.Dir)); err == nil {
-		t.Error("without a service: got no error, want one")
-	}
+	_, err := s.Save(t.Context(), shotIn(o.Dir))
+	assert.Check(t, err != nil, "without a service: got no error, want one")
 	if c, err := ReadChain(o.Dir); err != nil || c.Generation != 0 || len(c.Existing) != 1 || c.Existing[0].Digest == "" {
 		t.Errorf("noted: got %+v, %v; want what is being sent", c, err)
 	}
@@ -147,9 +145,8 @@ func TestOnAFullDiskTheEndIsStoredFromMemory(t *testing.T) {
 	stored := server.All()[0].Content
 	m, names := read(t, made{archive: bytes.NewReader(stored), Written: checkpoint.Written{Size: int64(len(stored))}, remove: func() {}})
 	want := []checkpoint.LeftOut{{What: "workspace", Held: true, Why: checkpoint.Unpacked}}
-	if !slices.Equal(names, []string{"state.json"}) || !slices.Equal(m.LeftOut, want) {
-		t.Errorf("stored: got %q, and %v left out", names, m.LeftOut)
-	}
+	assert.Check(t, is.DeepEqual(names, []string{"state.json"}), "stored")
+	assert.Check(t, slices.Equal(m.LeftOut, want), "stored: got %q, and %v left out", names, m.LeftOut)
 	if len(told) != 1 || strings.Count(told[0], "not a directory") != 1 || !slices.Equal(s.Notes(), told) {
 		t.Errorf("told: got %q and the notes %q, want one warning that has the cause once", told, s.Notes())
 	}

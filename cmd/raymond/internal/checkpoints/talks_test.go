@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -81,9 +80,8 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 		if o.SessionID != "" && len(want) < 3 && o.SessionID != want[len(want)-1].ID {
 			want = append(want, Own{ID: o.SessionID})
 		}
-		if _, err := b.Run(t.Context(), runner.Order{Prompt: o}, nil); err != nil {
-			t.Fatal(err)
-		}
+		_, err := b.Run(t.Context(), runner.Order{Prompt: o}, nil)
+		assert.NilError(t, err)
 	}
 	assert.Check(t, is.Equal(told, 6), "prompts")
 }
@@ -107,19 +105,15 @@ func TestTheIDThatAnAgentTellsIsNoted(t *testing.T) {
 		want("when it has told one", told)
 	}))
 	order := runner.PromptOrder{SessionID: ids[0], Session: state.Fresh, Backend: protocol.BackendCodex}
-	if _, err := b.Run(t.Context(), runner.Order{Prompt: order}, func(runner.Progress) {}); err != nil {
-		t.Error(err)
-	}
+	_, err := b.Run(t.Context(), runner.Order{Prompt: order}, func(runner.Progress) {})
+	assert.Check(t, err)
 	NewTalks(file, nil).add(second)
 	want("after another one", told, second)
 	cleared := map[string]string{}
 	agent := clearing{cleared: cleared}
-	if failed := ClearTalks(map[string]runner.Agent{protocol.BackendCodex: agent}, []Own{told, {ID: ids[2]}}, Chain{}, true); !slices.Equal(failed, ids[2:]) {
-		t.Errorf("failed: got %v, want that of the agent which is not there", failed)
-	}
-	if !reflect.DeepEqual(cleared, map[string]string{ids[0]: "thread-1"}) {
-		t.Errorf("cleared: got %v, want the one conversation by its own id", cleared)
-	}
+	failed := ClearTalks(map[string]runner.Agent{protocol.BackendCodex: agent}, []Own{told, {ID: ids[2]}}, Chain{}, true)
+	assert.Check(t, is.DeepEqual(failed, ids[2:]), "failed")
+	assert.Check(t, is.DeepEqual(cleared, map[string]string{ids[0]: "thread-1"}), "cleared")
 }
 
 // clearing is an agent CLI that notes what it removes.

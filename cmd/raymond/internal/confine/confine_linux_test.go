@@ -229,13 +229,11 @@ func TestTheHomeOfARunWorks(t *testing.T) {
 	m.file("home/.gitconfig", "[user]\n\tname = A\n\temail = a@example.org\n")
 	m.file("home/.ssh/id", "canary")
 	m.at.Environ = append(m.at.Environ, "PATH="+os.Getenv("PATH"))
-	if out, err := exec.Command("git", "init", "-q", m.path("work")).CombinedOutput(); err != nil {
-		t.Fatal(string(out))
-	}
+	out, err := exec.Command("git", "init", "-q", m.path("work")).CombinedOutput()
+	assert.NilError(t, err, string(out))
 	if os.Geteuid() == 0 { // as in a container
-		if out, err := exec.Command("chown", "-R", "4711:4711", m.path("work")).CombinedOutput(); err != nil {
-			t.Fatal(string(out))
-		}
+		out, err := exec.Command("chown", "-R", "4711:4711", m.path("work")).CombinedOutput()
+		assert.NilError(t, err, string(out))
 	}
 	c := m.cages(on)
 	got := caged(t, c, m.path("work"), `cd "$HOME" && echo x > file && mkdir -p .config/a && cat file; echo y > "$(mktemp)"
@@ -338,9 +336,8 @@ func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 			t.Errorf("%s behind a link: got %v, want it refused", name, err)
 		}
 	}
-	if _, err := os.Lstat(m.path("home/new")); err == nil {
-		t.Error("a folder was made outside of the workspace")
-	}
+	_, err := os.Lstat(m.path("home/new"))
+	assert.Check(t, err != nil, "a folder was made outside of the workspace")
 }
 
 // TestWhatIsNotHeldIsTold: a folder that agents may write protects nothing in it.
@@ -374,13 +371,10 @@ func TestPortsOfThisMachineAreReached(t *testing.T) {
 	m.at.Needs.Hosts = []string{"127.0.0.1:4711", "gate.example:8443"}
 	for network, want := range map[string][]uint16{"none": {4711}, "127.0.0.1:5432 example.com": {4711, 5432}} {
 		c := m.cages(options.Cage{Mode: options.CageOn, Network: network})
-		if got := c.policy.Network.Ports; !slices.Equal(got, append(want, c.proxy.Port())) {
-			t.Errorf("network %s: got the ports %d, want %d and that of the proxy", network, got, want)
-		}
+		assert.Check(t, is.DeepEqual(c.policy.Network.Ports, append(want, c.proxy.Port())), "network %s", network)
 	}
-	if _, hosts := apart(m.at.Needs.Hosts); !slices.Equal(hosts, []string{"gate.example:8443"}) {
-		t.Errorf("hosts for the proxy: got %q", hosts)
-	}
+	_, hosts := apart(m.at.Needs.Hosts)
+	assert.Check(t, is.DeepEqual(hosts, []string{"gate.example:8443"}), "hosts for the proxy")
 }
 
 // TestRefusalsAreToldOnce, with the input to add, and not without end.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestWhatLinksLeadToIsReadable: on many machines resolv.conf is a link from /etc to a file elsewhere. A link to a folder opens
@@ -20,7 +20,6 @@ func TestWhatLinksLeadToIsReadable(t *testing.T) {
 	err := errors.Join(os.WriteFile(target, nil, 0o600), os.WriteFile(filepath.Join(etc, "hosts"), nil, 0o600),
 		os.Symlink(target, filepath.Join(etc, "resolv.conf")), os.Symlink(run, filepath.Join(etc, "folder")), os.Symlink("/none", filepath.Join(etc, "gone")))
 	assert.NilError(t, err)
-	if got, want := linksIn(etc), []string{filepath.Join(etc, "resolv.conf")}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	got, want := linksIn(etc), []string{filepath.Join(etc, "resolv.conf")}
+	assert.Check(t, is.DeepEqual(got, want))
 }

@@ -205,12 +205,9 @@ cd "$GITHUB_WORKSPACE"`
 			j := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", mode)
 			notes := j.wrapped(script)
 			j.do(0)
-			if !sitetest.Exists(filepath.Join(notes, "done")) {
-				t.Fatal("the attacker did not come to its end")
-			}
-			if got, _ := os.ReadFile(filepath.Join(notes, "won")); string(got) != want {
-				t.Errorf("what one agent reaches of another with cage: %s: got %q, want %q", mode, got, want)
-			}
+			assert.Assert(t, sitetest.Exists(filepath.Join(notes, "done")), "the attacker did not come to its end")
+			got, _ := os.ReadFile(filepath.Join(notes, "won"))
+			assert.Check(t, is.Equal(string(got), want), "what one agent reaches of another with cage: %s", mode)
 		})
 	}
 }

@@ -160,9 +160,7 @@ func TestTheModelsKeyIsOutOfReach(t *testing.T) {
 	}
 	pried := sitetest.Read(j.T, filepath.Join(notes, "pried")) + sitetest.Read(j.T, filepath.Join(notes, "env"))
 	for name, secret := range map[string]string{"model's key": key, "state key": j.Inputs["state-key"], "job's token": j.Env["ACTIONS_RUNTIME_TOKEN"]} {
-		if strings.Contains(pried, secret) {
-			t.Errorf("what an agent could read: got the %s in it", name)
-		}
+		assert.Check(t, !strings.Contains(pried, secret), "what an agent could read: got the %s in it", name)
 	}
 	assert.Check(t, is.Contains(pried, "ANTHROPIC_BASE_URL=http://127.0.0.1:"), "want an agent to read at least its own environment")
 }

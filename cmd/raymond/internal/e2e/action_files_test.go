@@ -62,14 +62,11 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 		t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	assert.Check(t, is.Equal(sitetest.Read(j.T, filepath.Join(j.Work, "victim")), "precious\n"), "a file that a command file was made a link to: want it as it was")
-	if strings.Contains(e.Summary, "injected") {
-		t.Errorf("summary: got %q, want nothing of a script's", e.Summary)
-	}
+	assert.Check(t, !strings.Contains(e.Summary, "injected"), "summary: got %q, want nothing of a script's", e.Summary)
 	if !strings.HasPrefix(e.Summary, "## ❌ Error") || !strings.Contains(e.Summary, "GITHUB_OUTPUT") {
 		t.Errorf("summary: got %.500q, want it to begin with what failed the step", e.Summary)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(sitetest.Read(j.T, filepath.Join(j.Work, "daemon.pid"))))
-	if err != nil || sitetest.Alive(pid) {
-		t.Errorf("daemon %d: got it alive after the step (%v), want it gone", pid, err)
-	}
+	assert.Check(t, err, "daemon %d", pid)
+	assert.Check(t, !sitetest.Alive(pid), "daemon %d: got it alive after the step (%v), want it gone", pid, err)
 }

@@ -53,9 +53,8 @@ func TestAPushRunsNothingOfAgents(t *testing.T) {
 	repo := acttest.Repository(t, pushing)
 	j := newJob(t, sitetest.NewForge(t), repo, 1)
 	remote := filepath.Join(t.TempDir(), "remote.git")
-	if out, err := exec.Command("git", "clone", "--quiet", "--bare", repo, remote).CombinedOutput(); err != nil {
-		t.Fatalf("%s, %v", out, err)
-	}
+	out, err := exec.Command("git", "clone", "--quiet", "--bare", repo, remote).CombinedOutput()
+	assert.NilError(t, err, "%s, %v", out, err)
 	notes := j.wrapped(trapping)
 	j.set("SECRET", "the secret of the script", "REMOTE", remote).with("env", "REMOTE", "script-env", "SECRET", "anthropic-api-key", "key")
 	j.do(0).WantOutputs(t, "status", "completed", "result", ".gitattributes\na name.txt\ntrap\nwork.txt")

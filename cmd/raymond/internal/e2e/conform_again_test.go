@@ -40,9 +40,8 @@ func checkAgain(t *testing.T, v agenttest.Vendor) {
 	before := transcriptsBelow(t, m.home)
 	m.Write(filepath.Join(m.Flow, "THREE.md"), "Third prompt, right.\nsay: three again <result>right</result>\n")
 	o := patiently(m.Start(slices.Concat([]string{"rerun", sitetest.RunID, "--from", "THREE", "--workflow-id", "again"}, m.paths())...))
-	if o.Code != 0 || strings.TrimSpace(o.Stdout) != "right" {
-		t.Errorf("rerun: got %v, want the result right", o)
-	}
+	assert.Check(t, is.Equal(o.Code, 0), "rerun")
+	assert.Check(t, is.Equal(strings.TrimSpace(o.Stdout), "right"), "rerun")
 	m.wantShown("First prompt.", "Second prompt.", "Third prompt, right.")
 	after := transcriptsBelow(t, m.home)
 	for path, text := range before {
@@ -67,9 +66,8 @@ func transcriptsBelow(t *testing.T, home string) map[string]string {
 		all[path] = string(text)
 		return err
 	})
-	if err != nil || len(all) == 0 {
-		t.Fatalf("transcripts in %s: got %d, %v, want some", home, len(all), err)
-	}
+	assert.NilError(t, err, "transcripts in %s", home)
+	assert.Assert(t, len(all) != 0, "transcripts in %s: got %d, %v, want some", home, len(all), err)
 	return all
 }
 

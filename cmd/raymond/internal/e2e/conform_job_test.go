@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -94,12 +96,8 @@ func checkCarried(t *testing.T, v agenttest.Vendor) {
 	if v.Name == protocol.BackendCommand {
 		held = nil // no proxy stands between it and its API
 	}
-	if o := patiently(r.begin(1, append(held, "INPUT_MAX-ITERATIONS=1")...)); o.Code != problem.ExitCodes[problem.ClassOverLimit] {
-		t.Fatalf("first job: got %v", o)
-	}
-	if o := patiently(r.begin(2, append(held, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9")...)); o.Code != 0 {
-		t.Fatalf("second job: got %v", o)
-	}
+	assert.Equal(t, patiently(r.begin(1, append(held, "INPUT_MAX-ITERATIONS=1")...)).Code, problem.ExitCodes[problem.ClassOverLimit], "first job")
+	assert.Equal(t, patiently(r.begin(2, append(held, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9")...)).Code, 0, "second job")
 	m := &machine{Site: &sitetest.Site{T: t}, model: model}
 	m.wantShown("First prompt.", "Second prompt. wait here")
 }

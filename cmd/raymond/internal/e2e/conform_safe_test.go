@@ -49,17 +49,14 @@ func checkKeys(t *testing.T, v agenttest.Vendor) {
 	}
 	model, r := &player{}, newRelay(t, dumping)
 	r.add(v, model)
-	if o := patiently(r.begin(1, slices.Concat(everything, []string{"INPUT_CAGE=off"})...)); o.Code != 0 {
-		t.Fatalf("job: got %v", o)
-	}
+	assert.Equal(t, patiently(r.begin(1, slices.Concat(everything, []string{"INPUT_CAGE=off"})...)).Code, 0, "job")
 	output := ""
 	for _, a := range model.all() {
 		output = cmp.Or(a.Output, output)
 		assert.Check(t, is.Equal(a.Key, key), "the key that the API got")
 	}
-	if !strings.Contains(output, "dumped to the end") || strings.Contains(output, key) {
-		t.Errorf("a tool found %q, want no key in it", output)
-	}
+	assert.Check(t, is.Contains(output, "dumped to the end"), "a tool found %q", output)
+	assert.Check(t, !strings.Contains(output, key), "a tool found %q, want no key in it", output)
 	for _, backend := range protocol.Backends() {
 		if backend != v.Name && strings.Contains(output, "/i/"+backend+"/") {
 			t.Errorf("a tool found the way to the API of %s: %q", backend, output)
@@ -88,16 +85,12 @@ func checkStop(t *testing.T, v agenttest.Vendor) {
 	running := m.start("--permission-mode", "bypassPermissions")
 	running.Until("the tool", func() bool { return sitetest.Exists(m.file("staying")) })
 	running.Signal(syscall.SIGINT)
-	if o := patiently(running); o.Code != problem.ExitCodes[problem.ClassCancelled] {
-		t.Errorf("stopped: got %v", o)
-	}
+	assert.Check(t, is.Equal(patiently(running).Code, problem.ExitCodes[problem.ClassCancelled]), "stopped")
 	if left := m.Processes(); len(left) > 0 {
 		t.Errorf("processes after the end: got %s, want none", sitetest.Describe(left))
 	}
 	m.model.set(func(p *player) { p.hangs = false })
-	if o := m.resume(0); strings.TrimSpace(o.Stdout) != "the end" {
-		t.Errorf("result: got %v, want the end", o)
-	}
+	assert.Check(t, is.Equal(strings.TrimSpace(m.resume(0).Stdout), "the end"), "result")
 	m.wantShown("First prompt.", "Second prompt. wait here")
 }
 
@@ -125,9 +118,7 @@ func checkBudget(t *testing.T, v agenttest.Vendor) {
 	if n := player.count("First prompt."); o.Code != problem.ExitCodes[problem.ClassOverLimit] || n != 1 {
 		t.Errorf("requests: got %d, want 1: %v", n, o)
 	}
-	if o := patiently(r.begin(2, append(inputs, "INPUT_RESUME=require", "INPUT_BUDGET=9")...)); o.Code != 0 {
-		t.Errorf("with more money: got %v", o)
-	}
+	assert.Check(t, is.Equal(patiently(r.begin(2, append(inputs, "INPUT_RESUME=require", "INPUT_BUDGET=9")...)).Code, 0), "with more money")
 }
 
 // planted are the files by which a checkout would have a CLI obey it.
@@ -164,9 +155,7 @@ func checkUntrusted(t *testing.T, v agenttest.Vendor) {
 		r := newRelay(t, once)
 		acttest.Commit(t, r.repo, planted)
 		r.add(v, model)
-		if o := patiently(r.begin(1, "INPUT_TRUST-CHECKOUT="+trust)); o.Code != 0 {
-			t.Fatalf("trusted %s: got %v", trust, o)
-		}
+		assert.Equal(t, patiently(r.begin(1, "INPUT_TRUST-CHECKOUT="+trust)).Code, 0, "trusted %s", trust)
 		obeyed := slices.ContainsFunc(model.all(), func(a agenttest.Asked) bool {
 			return strings.Contains(string(a.Body), "PLANTED") || strings.Contains(a.Model, "PLANTED")
 		})
@@ -195,20 +184,16 @@ func checkCaged(t *testing.T, v agenttest.Vendor) {
 	m := newMachine(t, v, caged)
 	m.place("TWO.md")
 	git := exec.Command("git", "init", "-q", m.Work)
-	if out, err := git.CombinedOutput(); err != nil {
-		t.Fatalf("git init: %v\n%s", err, out)
-	}
+	out, err := git.CombinedOutput()
+	assert.NilError(t, err, "git init: %v\n%s", err, out)
 	var readable []string
 	if v.Name == protocol.BackendCommand {
 		readable = []string{"--cage-read", filepath.Dir(v.Install(t))} // this test is the agent
 	}
 	o := m.run(0, append(readable, "--cage", "on", "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))...)
-	if out, err := exec.Command("git", "-C", m.Work, "log", "--format=%s").Output(); strings.TrimSpace(string(out)) != "made" {
-		t.Errorf("commits: got %q, %v, want what the agent has made: %v", out, err, o)
-	}
-	if sitetest.Exists(m.file("refused")) {
-		t.Error("a file of an agent that may only read: got it, want none")
-	}
+	out, err = exec.Command("git", "-C", m.Work, "log", "--format=%s").Output()
+	assert.Check(t, is.Equal(strings.TrimSpace(string(out)), "made"), "commits: got %q, %v, want what the agent has made: %v", out, err, o)
+	assert.Check(t, !sitetest.Exists(m.file("refused")), "a file of an agent that may only read: got it, want none")
 	for _, name := range []string{".codex/config.toml", ".claude/settings.json"} {
 		if info, err := os.Stat(filepath.Join(m.home, name)); err == nil && info.Size() == 0 {
 			t.Errorf("%s: got it written from within the cage", name)

@@ -95,9 +95,7 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	for _, name := range []string{"secret.txt", "sub/other.txt"} {
 		m.Write(m.file(name), "the contents")
 	}
-	if o := m.run(0); strings.TrimSpace(o.Stdout) != "the end" {
-		t.Errorf("result: got %v, want the end", o)
-	}
+	assert.Check(t, is.Equal(strings.TrimSpace(m.run(0).Stdout), "the end"), "result")
 	m.wantShown("First prompt.")
 	m.wantShown("First prompt.", "Second prompt.")
 	m.wantShown("First prompt.", "Second prompt.", "Branch prompt.")
@@ -146,9 +144,7 @@ func checkKill(t *testing.T, v agenttest.Vendor) {
 	running.Until("the second prompt", func() bool { return m.model.count("Second prompt. wait here") > 0 })
 	running.Kill()
 	m.model.set(func(p *player) { p.hangs = false })
-	if o := m.resume(0); strings.TrimSpace(o.Stdout) != "the end" {
-		t.Errorf("result: got %v, want the end", o)
-	}
+	assert.Check(t, is.Equal(strings.TrimSpace(m.resume(0).Stdout), "the end"), "result")
 	m.wantShown("First prompt.", "Second prompt. wait here")
 }
 
@@ -182,19 +178,13 @@ func checkTools(t *testing.T, v agenttest.Vendor) {
 	m := newMachine(t, v, tools)
 	m.place("1_START.md", "TWO.md", "THREE.md")
 	m.run(0, "--permission-mode", "bypassPermissions")
-	if sitetest.Exists(m.file("refused")) {
-		t.Error("a file that the state does not allow: got it, want none")
-	}
-	if !sitetest.Exists(m.file("done")) {
-		t.Error("a file that the state allows: got none, want it")
-	}
+	assert.Check(t, !sitetest.Exists(m.file("refused")), "a file that the state does not allow: got it, want none")
+	assert.Check(t, sitetest.Exists(m.file("done")), "a file that the state allows: got none, want it")
 	if ended := m.finished(); len(ended) != 3 || v.Name != protocol.BackendCommand && (len(ended[0].Refusals) != 1 || ended[0].Refusals[0].Reason == "") {
 		t.Errorf("states that ended: got %+v, want three, and the refusal in the first with its reason", ended)
 	}
 	for _, a := range m.model.all() {
-		if slices.Contains(a.Tools, "exit_plan_mode") {
-			t.Errorf("tools that the model is offered: got %q, want none that leaves the plan mode", a.Tools)
-		}
+		assert.Check(t, !slices.Contains(a.Tools, "exit_plan_mode"), "tools that the model is offered: got %q, want none that leaves the plan mode", a.Tools)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/state"
@@ -90,7 +93,6 @@ func (s *site) isCancelled(j *sitetest.Command) bool {
 
 func (s *site) wantTheEnd(o sitetest.Outcome) {
 	s.T.Helper()
-	if o.Code != 0 || o.Stdout != "the end\n" {
-		s.T.Errorf("got %v, want the result of a run that is completed", o)
-	}
+	assert.Check(s.T, is.Equal(o.Code, 0))
+	assert.Check(s.T, is.Equal(o.Stdout, "the end\n"))
 }

@@ -57,9 +57,7 @@ func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
 			s.wantCancelled(j, c.signal, c.code, "STAY.sh")
 			assert.Check(t, is.Equal(s.Saved().Progress.TotalUSD, state.Dollar/100), "cost: want the $0.01 that the first state has cost")
 			s.Write(s.File("go"), "")
-			if o := s.Resume(0); o.Stdout != "kept\n" {
-				t.Errorf("resume: got %v, want %q", o, "kept\n")
-			}
+			assert.Check(t, is.Equal(s.Resume(0).Stdout, "kept\n"), "resume")
 		})
 	}
 }
@@ -70,9 +68,8 @@ func (s *site) wantCancelled(j *sitetest.Command, sig syscall.Signal, code int, 
 	before := len(s.Lines("turns"))
 	j.Signal(sig)
 	o := j.Wait()
-	if turns := len(s.Lines("turns")) - before; turns > mostTurns {
-		s.T.Errorf("end: got %d turns of 50 ms before it, want at most %d", turns, mostTurns)
-	}
+	turns := len(s.Lines("turns")) - before
+	assert.Check(s.T, turns <= mostTurns, "end: got %d turns of 50 ms before it, want at most %d", turns, mostTurns)
 	if o.Code != code || !strings.Contains(o.Stderr, "raymond: cancelled: ") || !strings.Contains(o.Stderr, "raymond resume "+sitetest.RunID) {
 		s.T.Errorf("end: got %v\nwant exit code %d and how to resume", o, code)
 	}

@@ -80,9 +80,7 @@ func checkSession(t *testing.T, text string) {
 			t.Fatalf("text %q, ignorable %v: got commands %q in what is shown, want none; output:\n%s", text, ignorable, commandNames(bare.Ran), output)
 		}
 	}
-	if !utf8.ValidString(output) {
-		t.Fatalf("text %q: got %q, want UTF-8", text, output)
-	}
+	assert.Assert(t, utf8.ValidString(output), "text %q: got %q, want UTF-8", text, output)
 	for _, line := range jobtest.ReaderLines(output) {
 		if shown, ok := strings.CutPrefix(line, linePrefix); ok && len(shown) > maxLine+64 {
 			t.Fatalf("text %q: got a line of %d bytes, want about %d at most", text, len(line), maxLine)
@@ -114,15 +112,12 @@ func TestTheJudgeKnowsCommands(t *testing.T) {
 	} {
 		h := jobtest.Runner{}
 		h.Read(output)
-		if got := commandNames(h.Ran); !slices.Equal(got, want) {
-			t.Errorf("%q: got %q, want %q", output, got, want)
-		}
+		assert.Check(t, is.DeepEqual(commandNames(h.Ran), want), "%q", output)
 	}
 	ignorable := jobtest.Runner{Ignorable: true}
 	ignorable.Read("##\u200b[error]x\n\u200b::warning::x")
-	if got, want := commandNames(ignorable.Ran), []string{"error", "warning"}; !slices.Equal(got, want) {
-		t.Errorf("ignorable: got %q, want %q", got, want)
-	}
+	got, want := commandNames(ignorable.Ran), []string{"error", "warning"}
+	assert.Check(t, is.DeepEqual(got, want), "ignorable")
 }
 
 // TestOneTokenAStep: the runner keeps every token as a secret that it looks for in
@@ -152,9 +147,8 @@ func TestTextsThatLeanArrive(t *testing.T) {
 		n++
 		text := string(r) + " is what it begins with"
 		got := annotated(t, "/w", report.Annotation{Level: "error", Title: text, Text: text})
-		if got.Text != "\u00a0"+text || got.Title != text {
-			t.Errorf("%U: got %+v, want the text behind a no-break space", r, got)
-		}
+		assert.Check(t, is.Equal(got.Text, "\u00a0"+text), "%U", r)
+		assert.Check(t, is.Equal(got.Title, text), "%U", r)
 		var b bytes.Buffer
 		c := NewCommands(&b, "")
 		c.Group(text)
@@ -163,9 +157,7 @@ func TestTextsThatLeanArrive(t *testing.T) {
 			t.Errorf("%U: got the commands %q, want one; output:\n%s", r, commandNames(h.Ran), b.String())
 		}
 	}
-	if n < 1703 {
-		t.Errorf("got %d characters, want the 1703 of the runner at least", n)
-	}
+	assert.Check(t, n >= 1703, "got %d characters, want the 1703 of the runner at least", n)
 }
 
 // TestLinesAreShown: what a painted line keeps is its colours, and nothing else that a
@@ -189,9 +181,8 @@ func TestLinesAreShown(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		test.show(NewCommands(&b, ""), test.text)
-		if _, got, _ := strings.Cut(b.String(), "\n"); got != test.want {
-			t.Errorf("%.80q: got %.200q, want %.200q", test.text, got, test.want)
-		}
+		_, got, _ := strings.Cut(b.String(), "\n")
+		assert.Check(t, is.Equal(got, test.want), "%.80q", test.text)
 	}
 }
 
@@ -210,9 +201,7 @@ func TestAnnotationsArriveAsGiven(t *testing.T) {
 		if test.want == (report.Annotation{}) {
 			test.want = test.give
 		}
-		if got := annotated(t, w, test.give); got != test.want {
-			t.Errorf("%+v: got %+v, want %+v", test.give, got, test.want)
-		}
+		assert.Check(t, is.Equal(annotated(t, w, test.give), test.want), "%+v", test.give)
 	}
 }
 

@@ -59,9 +59,7 @@ func TestProvidersReachTheAgentCLIOnly(t *testing.T) {
 	} {
 		environ := append(strings.Fields(all), strings.Fields(on)...)
 		assert.Check(t, is.DeepEqual(agentEnviron("linux", protocol.BackendClaude, environ, nil), strings.Fields(want)), "%q", on)
-		if got := ScriptEnviron(environ, nil); len(got) != 0 {
-			t.Errorf("%q, scripts: got %q, want nothing", on, got)
-		}
+		assert.Check(t, is.Len(ScriptEnviron(environ, nil), 0), "%q, scripts", on)
 	}
 }
 

@@ -71,9 +71,8 @@ func (s *step) wantContent(name, want string) {
 func (s *step) wantChanged(f *Files, want ...string) {
 	s.t.Helper()
 	got, err := f.Verify()
-	if err != nil || !slices.Equal(got, want) {
-		s.t.Errorf("changed files: got %q, %v, want %q", got, err, want)
-	}
+	assert.Check(s.t, err, "changed files")
+	assert.Check(s.t, is.DeepEqual(got, want), "changed files")
 }
 
 // wantNothingElse: no temporary file stays behind.
@@ -117,9 +116,7 @@ func tamperings(s *step, victim string) map[string]func(path string) {
 func TestWhatAgentsDoToCommandFilesIsUndone(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	all := []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
-	if !slices.Equal(commandFiles, all) {
-		t.Errorf("command files: got %q, want %q", commandFiles, all)
-	}
+	assert.Check(t, is.DeepEqual(commandFiles, all), "command files")
 	for how := range tamperings(newStep(t), victim) {
 		for _, name := range commandFiles {
 			s := newStep(t)
@@ -139,9 +136,8 @@ func TestWhatAgentsDoToCommandFilesIsUndone(t *testing.T) {
 			if got, err := os.ReadFile(victim); err != nil || string(got) != "mine" {
 				t.Errorf("%s %s: got the other file %q, %v, want it untouched", name, how, got, err)
 			}
-			if _, err := os.Lstat(victim + "-none"); err == nil {
-				t.Errorf("%s %s: got a file made through the link", name, how)
-			}
+			_, err := os.Lstat(victim + "-none")
+			assert.Check(t, err != nil, "%s %s: got a file made through the link", name, how)
 			s.wantNothingElse()
 		}
 	}
@@ -184,9 +180,8 @@ func TestOutputsAreReadAsGiven(t *testing.T) {
 
 func TestDelimitersAreNeverTheSame(t *testing.T) {
 	one, other := outputEntry("result", "x"), outputEntry("result", "x")
-	if one == other || len(one) != len("result<<end_\nx\nend_\n")+2*32 {
-		t.Errorf("got %q and %q, want delimiters of 32 digits that differ", one, other)
-	}
+	assert.Check(t, one != other, "got %q and %q, want delimiters of 32 digits that differ", one, other)
+	assert.Check(t, is.Len(one, len("result<<end_\nx\nend_\n")+2*32))
 }
 
 func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
@@ -199,9 +194,7 @@ func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 	want := map[string]string{"other": "1", "status": "failed"}
 	assert.Check(t, is.DeepEqual(jobtest.ReadOutputs(t, string(data)), want), "outputs")
 	for _, name := range []string{"", "PATH", "result=x", "status<<x", "Result"} {
-		if err := f.SetOutput(name, "evil"); err == nil {
-			t.Errorf("output %q, which action.yml does not have: got no error, want one", name)
-		}
+		assert.Check(t, f.SetOutput(name, "evil") != nil, "output %q, which action.yml does not have: got no error, want one", name)
 	}
 }
 
@@ -222,9 +215,8 @@ func TestFileThatAppears(t *testing.T) {
 	f := s.guard()
 	s.write("GITHUB_ENV", "A=b")
 	s.wantChanged(f, "GITHUB_ENV")
-	if _, err := os.Lstat(s.path("GITHUB_ENV")); !os.IsNotExist(err) {
-		t.Errorf("got %v, want no file", err)
-	}
+	_, err := os.Lstat(s.path("GITHUB_ENV"))
+	assert.Check(t, os.IsNotExist(err), "got %v, want no file", err)
 }
 
 func TestSummaryKeepsItsLimit(t *testing.T) {

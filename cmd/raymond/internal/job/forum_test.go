@@ -10,6 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
@@ -27,15 +30,13 @@ func TestCommentsAreListedPageByPage(t *testing.T) {
 			}
 			fmt.Fprintf(w, `[{"id":%d,"body":"of page %d","user":{"login":"ann"}},{"id":%d}]`, page*10, page, page*10+1)
 		}), "").Comments(t.Context(), 7)
-		if err != nil || len(list) != 2*want {
-			t.Fatalf("%d pages: got %d comments, %v; want those of %d pages", pages, len(list), err, want)
-		}
+		assert.NilError(t, err, "%d pages", pages)
+		assert.Assert(t, is.Len(list, 2*want), "%d pages", pages)
 		for i := 0; i < len(list); i += 2 {
 			page := int64(i/2 + 1)
 			one := Remark{Kind: OnIssue, ID: page * 10, Number: 7, Author: Account{Login: "ann"}, Body: fmt.Sprintf("of page %d", page)}
-			if list[i] != one || list[i+1] != (Remark{Kind: OnIssue, ID: page*10 + 1, Number: 7}) {
-				t.Errorf("%d pages: got %+v, %+v; want %+v and one without anything", pages, list[i], list[i+1], one)
-			}
+			assert.Check(t, is.Equal(list[i], one), "%d pages", pages)
+			assert.Check(t, is.Equal(list[i+1], (Remark{Kind: OnIssue, ID: page*10 + 1, Number: 7})), "%d pages", pages)
 		}
 	}
 }

@@ -107,9 +107,8 @@ func inputRow(t *testing.T, in InputSpec) string {
 	if in.Lines && !strings.Contains(text, "line") {
 		t.Errorf("input %s: got the text %q, want it to say that it has one value a line", in.Name, text)
 	}
-	if len(strings.Fields(text)) < 3 || !strings.HasSuffix(text, ".") {
-		t.Errorf("input %s: got the text %q, want a sentence", in.Name, text)
-	}
+	assert.Check(t, len(strings.Fields(text)) >= 3, "input %s: got the text %q, want a sentence", in.Name, text)
+	assert.Check(t, strings.HasSuffix(text, "."), "input %s: got the text %q, want a sentence", in.Name, text)
 	if in.Flag != "" && in.Default != "" {
 		t.Errorf("input %s: got the default %q, want none: it would change the limit of a run that is resumed", in.Name, in.Default)
 	}

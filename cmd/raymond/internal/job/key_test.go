@@ -36,9 +36,7 @@ func TestLegsHaveKeysOfTheirOwn(t *testing.T) {
 	digest := func(values string) string {
 		t.Helper()
 		s, faults := ReadSettings(env("INPUT_WORKFLOW", "wf", "INPUT_MATRIX-VALUES", values))
-		if len(faults) > 0 {
-			t.Errorf("matrix-values %q: got %v", values, faults)
-		}
+		assert.Check(t, is.Len(faults, 0), "matrix-values %q", values)
 		return s.Matrix
 	}
 	for _, none := range []string{"", "null", " null\n", "{}"} {
@@ -63,9 +61,7 @@ func TestCalledWorkflowsAreKnown(t *testing.T) {
 	} {
 		assert.Check(t, is.Equal(isCalled(env("GITHUB_WORKFLOW_REF", own), file), want), "job in %q", file)
 	}
-	if isCalled(env(), own) {
-		t.Error("without GITHUB_WORKFLOW_REF: got a called workflow")
-	}
+	assert.Check(t, !isCalled(env(), own), "without GITHUB_WORKFLOW_REF: got a called workflow")
 }
 
 func TestWorkflowIDs(t *testing.T) {

@@ -43,14 +43,11 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 		folders[folder]++
 		command := fmt.Sprintf("raymond simulate %s --replies %s", folder, b.file)
 		fails := file == "replies-wrong.yaml" // in a console
-		if out, err := f.shell(command); (err != nil) != fails {
-			t.Errorf("%s: got %v and\n%s\nwant a failure: %t", command, err, out, fails)
-		}
+		out, err := f.shell(command)
+		assert.Check(t, is.Equal((err != nil), fails), "%s: got %v and\n%s\nwant a failure: %t", command, err, out, fails)
 	}
 	for folder, tests := range folders {
-		if tests == 0 {
-			t.Errorf("%s: got no replies file, want one", folder)
-		}
+		assert.Check(t, tests != 0, "%s: got no replies file, want one", folder)
 		if out, err := f.shell("raymond lint --platform unix " + folder); err != nil || out != "no problems\n" {
 			t.Errorf("lint of %s: got %v and\n%s\nwant no problems", folder, err, out)
 		}
@@ -78,9 +75,7 @@ func (f folder) follow(t *testing.T, b block) {
 		if err != nil {
 			got += strings.Replace(err.Error(), "exit status ", "[exit code ", 1) + "]\n"
 		}
-		if !regexp.MustCompile(`^` + pattern(want) + `$`).MatchString(strings.TrimSuffix(got, "\n")) {
-			t.Errorf("$ %s\ngot:\n%s\nwant:\n%s", line, got, want)
-		}
+		assert.Check(t, regexp.MustCompile(`^`+pattern(want)+`$`).MatchString(strings.TrimSuffix(got, "\n")), "$ %s\ngot:\n%s\nwant:\n%s", line, got, want)
 	}
 }
 

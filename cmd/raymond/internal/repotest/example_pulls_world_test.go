@@ -114,21 +114,16 @@ func TestAnIssueBecomesAPullRequest(t *testing.T) {
 	r.WantStep(t, "work/raymond", "success", "status", "suspended", "next-jobs", `["publish"]`)
 	r.WantStep(t, "publish/raymond", "success", "status", "suspended", "next-jobs", "[]", "iterations", "15")
 	wantPull(t, s, strings.Replace(title, "\n", " ", 1), "greet.sh greets.")
-	if files := s.Forge.Git("ls-tree", "--name-only", "raymond/issue-7"); strings.Contains(files, "pwned") {
-		t.Errorf("files of the branch: got %q, want none of what the issue says", files)
-	}
-	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); got+"\n" != rightGreeting {
-		t.Errorf("greet.sh on the branch: got %q, want %q", got, rightGreeting)
-	}
+	files := s.Forge.Git("ls-tree", "--name-only", "raymond/issue-7")
+	assert.Check(t, !strings.Contains(files, "pwned"), "files of the branch: got %q, want none of what the issue says", files)
+	assert.Check(t, is.Equal(s.Forge.Git("show", "raymond/issue-7:greet.sh")+"\n", rightGreeting), "greet.sh on the branch")
 	wantSticky(t, s, "pull request 101")
 	wantNotToldTo(t, api, s.Forge.Token)
 
 	// Somebody reviews it: the comment on the pull request goes to the agent that wrote it.
 	r = s.answer(t, 101, "/raymond greet everybody, please")
 	r.WantStep(t, "publish/raymond", "success", "status", "suspended")
-	if got := s.Forge.Git("show", "raymond/issue-7:greet.sh"); got+"\n" != reviewedGreeting {
-		t.Errorf("greet.sh after the review: got %q, want %q", got, reviewedGreeting)
-	}
+	assert.Check(t, is.Equal(s.Forge.Git("show", "raymond/issue-7:greet.sh")+"\n", reviewedGreeting), "greet.sh after the review")
 	r = s.answer(t, 101, "/raymond Done.")
 	r.WantStep(t, "work/raymond", "success", "status", "completed", "result", "The pull request is as it should be.")
 	wantNotToldTo(t, api, s.Forge.Token)
@@ -160,9 +155,7 @@ func wantNotToldTo(t *testing.T, api *model, token string) {
 		if strings.Contains(q.Last(), "You review") && (strings.Contains(seen, "One file") || !isTold) {
 			t.Errorf("reviewer: got\n%s\nwant the issue, and nothing of the author's conversation", seen)
 		}
-		if strings.Contains(string(q.Body), token) {
-			t.Errorf("request: got the token in\n%s", q.Body)
-		}
+		assert.Check(t, !strings.Contains(string(q.Body), token), "request: got the token in\n%s", q.Body)
 	}
 }
 
@@ -178,7 +171,5 @@ func wantPull(t *testing.T, s *Stage, title string, parts ...string) {
 		assert.Check(t, is.Contains(pulls[0].Body, part), "text of the pull request")
 	}
 	got := strings.Split(s.Forge.Git("log", "--format=%an %s", "main..raymond/issue-7"), "\n")
-	if want := []string{"github-actions[bot] Work on issue #7"}; !slices.Equal(got, want) {
-		t.Errorf("commits of the branch: got %q, want %q", got, want)
-	}
+	assert.Check(t, is.DeepEqual(got, []string{"github-actions[bot] Work on issue #7"}), "commits of the branch")
 }

@@ -198,9 +198,7 @@ func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
 				t.Errorf("%s %q: got %q, %q, want it refused", name, number, out, errs)
 			}
 		}
-		if asked := p.forge.Requests(""); len(asked) > 0 {
-			t.Errorf("requests: got %v, want none", asked)
-		}
+		assert.Check(t, is.Len(p.forge.Requests(""), 0), "requests")
 	}
 }
 

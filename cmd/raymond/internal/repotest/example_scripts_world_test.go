@@ -5,6 +5,9 @@ package repotest
 import (
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // TestAnIssueThatBringsNoAnswerIsGivenUp after three runs, one of which was taken up
@@ -50,12 +53,9 @@ func TestAnAnswerIsGivenOnce(t *testing.T) {
 		p.want("ITEM.sh", "", "<result>issue "+n+": nothing left to do</result>\n")
 	}
 	p.env["RAYMOND_VAR_ISSUE"] = "7/comments"
-	if out, errs, err := p.script("ITEM.sh", ""); err == nil {
-		t.Errorf("ITEM.sh of no number: got %q, %q, want it to fail", out, errs)
-	}
-	if asked := p.forge.Requests("POST"); len(asked) != 1 {
-		t.Errorf("requests to write: got %v, want one", asked)
-	}
+	out, errs, err := p.script("ITEM.sh", "")
+	assert.Check(t, err != nil, "ITEM.sh of no number: got %q, %q, want it to fail", out, errs)
+	assert.Check(t, is.Len(p.forge.Requests("POST"), 1), "requests to write")
 }
 
 // TestChecksThatFailGoBackToTheirAuthor: they are not there yet, run, fail, and pass after a fix.

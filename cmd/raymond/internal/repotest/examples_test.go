@@ -40,9 +40,7 @@ func TestExamplesSimulate(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, os.Symlink(examples, filepath.Join(f.dir, "examples")))
 	shown := regexp.MustCompile("(?ms)^```\n(main .*?)^```$").FindStringSubmatch(readText(t, "README.md"))
-	if shown == nil {
-		t.Fatal("README.md: got no block that begins with a line of main, want one")
-	}
+	assert.Assert(t, shown != nil, "README.md: got no block that begins with a line of main, want one")
 	for _, file := range glob(t, "examples/*/replies*.yaml") {
 		first, _, _ := strings.Cut(readText(t, file), "\n")
 		command, ok := strings.CutPrefix(first, "# raymond simulate "+filepath.Dir(file))
@@ -50,9 +48,8 @@ func TestExamplesSimulate(t *testing.T) {
 			t.Fatalf("%s: got the first line %q, want the command that simulates it", file, first)
 		}
 		out, err := f.shell(strings.TrimPrefix(first, "# "))
-		if err != nil || strings.Contains(out, "warning") {
-			t.Errorf("%s: got %v and\n%s\nwant no error and no warning", first, err, out)
-		}
+		assert.Check(t, err, first)
+		assert.Check(t, !strings.Contains(out, "warning"), "%s: got %v and\n%s\nwant no error and no warning", first, err, out)
 		if file == "examples/review-loop/replies.yaml" && !regexp.MustCompile(pattern(shown[1])).MatchString(out) {
 			t.Errorf("README.md shows the run\n%s\ngot\n%s", shown[1], out)
 		}

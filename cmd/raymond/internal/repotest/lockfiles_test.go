@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"gotest.tools/v3/assert"
 )
 
 // TestLockfilesPinEveryPackage: each names for every package an exact version and a SHA-512, and no
@@ -42,7 +44,6 @@ func TestLockfilesPinEveryPackage(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || files < 8 {
-		t.Errorf("lock files: got %d (%v), want at least 8", files, err)
-	}
+	assert.Check(t, err, "lock files")
+	assert.Check(t, files >= 8, "lock files: got %d (%v), want at least 8", files, err)
 }

@@ -29,9 +29,7 @@ func (r reference) has(name string, cells ...string) {
 	for _, cell := range cells {
 		row += " " + strings.ReplaceAll(cell, "|", `\|`) + " |"
 	}
-	if !strings.Contains(r.page, "\n"+row+"\n") {
-		r.t.Errorf("docs/reference.md lacks the row\n%s", row)
-	}
+	assert.Check(r.t, is.Contains(r.page, "\n"+row+"\n"), "docs/reference.md lacks the row\n%s", row)
 }
 
 // explains checks that the page has a row of each name, with a meaning that is written there.
@@ -64,9 +62,7 @@ func TestReferenceHasEverything(t *testing.T) {
 	}
 	for _, c := range rows(ask(t, "help", "exit-codes")) {
 		if class, meaning, ok := strings.Cut(c.meaning, ": "); ok {
-			if !strings.Contains(r.page, "| "+c.name+" | `"+class+"` | "+meaning+" |\n") {
-				t.Errorf("docs/reference.md lacks the exit code %s %s: %s", c.name, class, meaning)
-			}
+			assert.Check(t, is.Contains(r.page, "| "+c.name+" | `"+class+"` | "+meaning+" |\n"), "docs/reference.md lacks the exit code %s %s: %s", c.name, class, meaning)
 		}
 	}
 	for _, v := range rows(ask(t, "help", "environment")) {

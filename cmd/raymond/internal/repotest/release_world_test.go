@@ -33,18 +33,13 @@ func TestReleaseIsBuiltTheSame(t *testing.T) {
 		"GOFLAGS=-race", "GOAMD64=v3", "GODEBUG=panicnil=1", "CGO_ENABLED=1", "GOOS=plan9", "LC_ALL=C.UTF-8",
 	}, ".ci/release", other, version, "linux/amd64")
 	first, again := built(t, one, "SHA256SUMS"), built(t, other, "SHA256SUMS")
-	if !bytes.Equal(first, again) || !strings.HasSuffix(string(first), "  raymond-linux-amd64\n") {
-		t.Errorf("checksums: got %q and %q, want the same of one program", first, again)
-	}
+	assert.Check(t, bytes.Equal(first, again), "checksums: got %q and %q, want the same of one program", first, again)
+	assert.Check(t, strings.HasSuffix(string(first), "  raymond-linux-amd64\n"), "checksums: got %q and %q, want the same of one program", first, again)
 	program := built(t, one, "raymond-linux-amd64")
-	if len(program) > largest {
-		t.Errorf("program: got %d bytes, want at most %d", len(program), largest)
-	}
+	assert.Check(t, len(program) <= largest, "program: got %d bytes, want at most %d", len(program), largest)
 	assert.Check(t, is.Contains(printed(t, one, nil, "./raymond-linux-amd64", "--version"), version), "--version")
 	for _, private := range []string{sources, printed(t, root, nil, "pwd", "-P"), printed(t, root, nil, "go", "env", "GOMODCACHE"), printed(t, root, nil, "go", "env", "GOROOT")} {
-		if bytes.Contains(program, []byte(private)) {
-			t.Errorf("program: got the path %s in it", private)
-		}
+		assert.Check(t, !bytes.Contains(program, []byte(private)), "program: got the path %s in it", private)
 	}
 	settings := printed(t, root, nil, "go", "version", "-m", filepath.Join(one, "raymond-linux-amd64"))
 	for _, want := range []string{"GOOS=linux", "GOARCH=amd64", "CGO_ENABLED=0", "-trimpath=true"} {

@@ -38,9 +38,8 @@ func textLines(t *testing.T, name string) []string {
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(at(pattern))
-	if err != nil || len(found) == 0 {
-		t.Fatalf("%s: got %q (%v), want some", pattern, found, err)
-	}
+	assert.NilError(t, err, pattern)
+	assert.Assert(t, len(found) != 0, "%s: got %q (%v), want some", pattern, found, err)
 	var names []string
 	for _, f := range found {
 		name, err := filepath.Rel(root, f)

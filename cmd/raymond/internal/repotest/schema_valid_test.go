@@ -68,9 +68,7 @@ func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
 	fsys := fstest.MapFS{"A.md": {Data: []byte("---\n" + text + "\n---\ngo\n")}}
 	w, _ := protocol.Load(fsys, protocol.LoadOptions{Entry: "A.md", Platform: protocol.Unix})
 	s, ok := w.State("A.md")
-	if !ok {
-		t.Fatalf("%s: got no state", text)
-	}
+	assert.Assert(t, ok, "%s: got no state", text)
 	return slices.DeleteFunc(slices.Clone(s.Problems), func(p protocol.Problem) bool { return slices.Contains(unresolved, p.Code) })
 }
 

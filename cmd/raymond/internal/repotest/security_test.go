@@ -60,11 +60,7 @@ func TestEachAttackIsATest(t *testing.T) {
 				t.Errorf("%s: got no test %s in package %q, but in %q", securityPage, m[2], pkg, there[m[2]])
 			}
 		}
-		if tests == 0 {
-			t.Errorf("%s: got no test in the row\n%s", securityPage, line)
-		}
+		assert.Check(t, tests != 0, "%s: got no test in the row\n%s", securityPage, line)
 	}
-	if rows < 40 {
-		t.Errorf("%s: got %d attacks, want at least 40", securityPage, rows)
-	}
+	assert.Check(t, rows >= 40, "%s: got %d attacks, want at least 40", securityPage, rows)
 }

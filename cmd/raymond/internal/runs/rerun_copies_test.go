@@ -53,9 +53,8 @@ func prepare(c *copyist, r *state.Run) ([]string, error) {
 func TestConversationsAreCopied(t *testing.T) {
 	c, r := &copyist{}, talking()
 	notes, err := prepare(c, r)
-	if err != nil || len(notes) > 0 {
-		t.Fatalf("got the notes %q (%v), want none", notes, err)
-	}
+	assert.NilError(t, err)
+	assert.Assert(t, is.Len(notes, 0))
 	a := r.Agents[0]
 	of, other := a.Session.ID, a.Stack[1].Session.ID
 	want := []string{"copy 70 of caller in /work to " + of + " in /new/work", "copy -1 of other in /work to " + other + " in /new/work"}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
@@ -33,12 +34,10 @@ func TestHostileFoldersOfAWorkflow(t *testing.T) {
 			s.Close()
 		}
 		var bad *problem.Problem
-		if !errors.As(err, &bad) || bad.Class != problem.ClassWorkflow {
-			t.Errorf("%s: got %v, want a problem of the workflow", name, err)
-		}
-		if took := time.Since(began); took > 2*time.Minute {
-			t.Errorf("%s: took %v", name, took)
-		}
+		assert.Check(t, errors.As(err, &bad), "%s: got %v, want a problem of the workflow", name, err)
+		assert.Check(t, is.Equal(bad.Class, problem.ClassWorkflow), name)
+		took := time.Since(began)
+		assert.Check(t, took <= 2*time.Minute, "%s: took %v", name, took)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 )
@@ -40,9 +41,8 @@ func add(t *testing.T, s *seal.Seals, path, line, arrives string) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	assert.NilError(t, err)
 	defer f.Close()
-	if _, err := f.WriteString(arrives); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.WriteString(arrives)
+	assert.NilError(t, err)
 }
 
 // TestACrashIsNoForgery: at every moment of a change the folder is in order.
@@ -63,9 +63,7 @@ func TestACrashIsNoForgery(t *testing.T) {
 			return errors.Join(s.Replace(filepath.Join(dir, "lines"), nil), os.Remove(filepath.Join(dir, "lines")))
 		},
 		"a file that comes along, and is not yet there": func(t *testing.T, dir string, s *seal.Seals) error {
-			if s.Place(filepath.Join(dir, "lines"), filepath.Join(dir, "gone", "lines")) == nil {
-				t.Error("it was placed in a folder that isn't there")
-			}
+			assert.Check(t, s.Place(filepath.Join(dir, "lines"), filepath.Join(dir, "gone", "lines")) != nil, "it was placed in a folder that isn't there")
 			return nil
 		},
 		"a file that came along, and a line more": func(t *testing.T, dir string, s *seal.Seals) error {
@@ -124,13 +122,10 @@ func TestForgeriesAreNamed(t *testing.T) {
 			tt.forge(t, dir)
 			err := seal.Check(dir, key(t, tt.token, "step"), "planted")
 			var altered *seal.Altered
-			if !errors.As(err, &altered) || altered.Name != tt.names {
-				t.Errorf("got %v, want %s named", err, tt.names)
-			}
+			assert.Check(t, errors.As(err, &altered), "got %v, want %s named", err, tt.names)
+			assert.Check(t, is.Equal(altered.Name, tt.names))
 		})
 	}
 	dir, _ := sealed(t)
-	if err := seal.Check(dir, key(t, "token", "another step")); err == nil {
-		t.Error("under the key of another step: got it in order, want it named")
-	}
+	assert.Check(t, seal.Check(dir, key(t, "token", "another step")) != nil, "under the key of another step: got it in order, want it named")
 }

@@ -38,9 +38,7 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 			assert.NilError(t, os.WriteFile(victim, []byte(`{"step":"forged"}`), 0o600))
 			assert.NilError(t, put(path, victim))
 			var n note // nothing waits: go test ends what would
-			if err := ReadNote(path, &n); err == nil {
-				t.Errorf("reading what is no note: got %+v, want an error", n)
-			}
+			assert.Check(t, ReadNote(path, &n) != nil, "reading what is no note: got %+v, want an error", n)
 			assert.Check(t, WriteNote(path, note{"s"}), "writing")
 			var got note
 			if err := ReadNote(path, &got); err != nil || got.Step != "s" {

@@ -3,6 +3,9 @@ package session
 import (
 	"testing"
 
+	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
+
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/runner"
 )
@@ -12,8 +15,7 @@ func TestARepositoryThatAgentsTookAwayIsAnError(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "4b825dc642cb6eb9a060e54bf8d69288fbee4904": false} {
 		g := &workspace.Git{Temp: t.TempDir()}
 		got, err := Checkout{Base: base}.HandOver(g)(t.Context(), runner.Work{Dir: t.TempDir()}, t.TempDir())
-		if (err == nil) != want || got != (runner.HandedOver{}) {
-			t.Errorf("begun at %q: got %+v, %v", base, got, err)
-		}
+		assert.Check(t, is.Equal((err == nil), want), "begun at %q", base)
+		assert.Check(t, is.Equal(got, (runner.HandedOver{})), "begun at %q", base)
 	}
 }
