@@ -125,6 +125,7 @@ type Order struct {
 	Agent string
 	State string        // resolved file name
 	Kind  protocol.Kind // which backend
+	Note  string        // what people should know of how it starts; "" for nothing
 	Dir   string        // absolute; the directory to run in
 	Env   []string      // RAYMOND_* variables, added to the backend's base environment
 	Mark  string        // by which everything that is started can be found again
@@ -204,8 +205,8 @@ const (
 	// TellNothing makes no line an event. Those of scripts are shown, within the
 	// bounds of TellBounded.
 	TellNothing Telling = iota
-	// TellBounded tells the first and the last lines of each state execution, 500
-	// at most and 256 KiB; the last ones when it ends.
+	// TellBounded tells the first and the last lines of each invocation, 500 at most
+	// and 256 KiB; the last ones when it ends.
 	TellBounded
 	TellAll
 )

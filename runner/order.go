@@ -83,7 +83,7 @@ type invocation struct {
 func (x invocation) order(step *state.Step, l state.Launch) Order {
 	a, st, opt := x.agent, x.state, step.Options()
 	o := Order{
-		Agent: a.ID, State: st.Name, Kind: st.Kind, Dir: l.Cwd, Mark: markOf(x.run, x.agent),
+		Agent: a.ID, State: st.Name, Kind: st.Kind, Note: l.Plan.Note, Dir: l.Cwd, Mark: markOf(x.run, x.agent),
 		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, opt.IdleTimeout),
 		Telling: x.cfg.Telling, Hide: x.cfg.Redact,
 	}

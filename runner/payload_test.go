@@ -1,12 +1,13 @@
 package runner
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/raymond-action/raymond-action/protocol"
 )
 
 // TestPayloadIsAllThatItsFileHolds, whatever is there before.
@@ -14,15 +15,20 @@ func TestPayloadIsAllThatItsFileHolds(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "1"), filepath.Join(dir, "other")
 	assert.NilError(t, os.WriteFile(other, []byte("of somebody else"), 0o600))
+	var got string
+	w := worker{cfg: &Config{Scripts: backendFunc(func(o Order) {
+		data, err := os.ReadFile(o.Script.PayloadFile)
+		assert.NilError(t, err)
+		got = string(data)
+	})}}
 	for _, left := range []func() error{
 		func() error { return os.MkdirAll(filepath.Join(path, "folder"), 0o700) },
-		func() error { return errors.Join(os.Remove(path), os.Symlink(other, path)) },
+		func() error { return os.Symlink(other, path) },
 	} {
 		assert.NilError(t, left())
-		assert.NilError(t, writePayload(ScriptOrder{PayloadFile: path, Payload: "payload"}))
-		if got, err := os.ReadFile(path); err != nil || string(got) != "payload" {
-			t.Errorf("got %q, %v", got, err)
-		}
+		_, err := w.invoke(t.Context(), Order{Kind: protocol.Script, Dir: dir, Script: ScriptOrder{Path: other, PayloadFile: path, Payload: "payload"}}, nil)
+		assert.NilError(t, err)
+		assert.Equal(t, got, "payload")
 		if got, err := os.ReadFile(other); err != nil || string(got) != "of somebody else" {
 			t.Errorf("a file that a link led to: got %q, %v, want it as it was", got, err)
 		}

@@ -38,7 +38,7 @@ type Runner struct {
 	stop    *state.Stop   // set once nothing new may start
 	alarms  alarms
 	teller  teller
-	filing  *filing
+	filing  filing
 	dirty   bool // the store has nothing of this part of the run yet
 	due     bool // Config.Checkpoints has not taken the last step yet
 }
@@ -51,9 +51,9 @@ func New(cfg Config, run *state.Run) *Runner {
 	cfg.Clock.Tick = cmp.Or(cfg.Clock.Tick, time.Second)
 	r := &Runner{
 		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), dirty: true,
-		filing: newFiling(&cfg),
-		teller: teller{reporter: cfg.Reporter, telling: cfg.Telling, redact: cfg.Redact, now: cfg.Clock.Now, excerpts: map[string]*Excerpt{}},
+		filing: filing{at: map[string]*work{}},
 	}
+	r.teller = teller{cfg: &r.cfg, excerpts: map[string]*Excerpt{}}
 	if cfg.People != nil {
 		r.updates = cfg.People.Updates()
 	}
@@ -137,6 +137,7 @@ func (r *Runner) progress(m message) error {
 func (r *Runner) ended(m message) func(*state.Step) {
 	a, _ := r.run.Agent(m.agent)
 	r.busy--
+	r.teller.end(r.run, a)
 	for _, note := range m.answer.Notes {
 		r.teller.note(r.run, a, note)
 	}
@@ -205,8 +206,11 @@ func nothing(*state.Step) {}
 // advance makes a step and completes it: it adds what can start now, or the end
 // of the run, saves, tells, and only then starts.
 func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
-	step := r.step(r.reachDeadline(decide))
-	var starts []start
+	decide = r.reachDeadline(decide)
+	step := r.newStep(r.now())
+	decide(step)
+	step.Settle(r.here)
+	var starts []Order
 	if r.stop == nil {
 		starts = r.schedule(step)
 	}
@@ -224,13 +228,13 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	for _, e := range r.run.Events {
 		r.cfg.Reporter.Report(e)
 	}
-	r.filing.note(r.run)
-	w := worker{cfg: &r.cfg, mail: r.mail, kept: r.filing.kept()}
-	for _, s := range starts {
+	r.filing.note(&r.cfg, r.run)
+	w := worker{cfg: &r.cfg, mail: r.mail, kept: r.filing.kept}
+	for _, o := range starts {
 		r.busy++
-		go w.work(ctx, s.order)
-		if a, ok := r.run.Agent(s.order.Agent); ok && s.note != "" {
-			r.teller.note(r.run, a, s.note)
+		go w.work(ctx, o)
+		if a, ok := r.run.Agent(o.Agent); ok && o.Note != "" {
+			r.teller.note(r.run, a, o.Note)
 		}
 	}
 	r.tellPeople(wereOpen)
@@ -242,44 +246,8 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	return nil
 }
 
-// step makes the next step. When it ends executions of which not all was told,
-// their last lines come first: the events of a step have their numbers from the
-// beginning, so the step is then made once more.
-func (r *Runner) step(decide func(*state.Step)) *state.Step {
-	now := r.now()
-	next := func() *state.Step {
-		step := r.newStep(now)
-		decide(step)
-		step.Settle(r.here)
-		return step
-	}
-	step := next()
-	before := r.run.Progress.Events
-	r.teller.endExcerpts(r.run, step, r.isLast(step))
-	if r.run.Progress.Events == before {
-		return step
-	}
-	return next()
-}
-
-// isLast reports whether nothing can follow a step: nothing runs, and nothing may
-// start, now or later.
-func (r *Runner) isLast(step *state.Step) bool {
-	if r.busy > 0 {
-		return false
-	}
-	_, ready := step.Next(0)
-	return r.stop != nil || !ready && !r.holds(step)
-}
-
-// start is an invocation that a step starts, and what people are told of it.
-type start struct {
-	order Order
-	note  string
-}
-
 // schedule adds the next invocations of agents to a step, as long as there is room for more.
-func (r *Runner) schedule(step *state.Step) (starts []start) {
+func (r *Runner) schedule(step *state.Step) (starts []Order) {
 	for {
 		a, ok := step.Next(r.busy + len(starts))
 		if !ok {
@@ -293,7 +261,7 @@ func (r *Runner) schedule(step *state.Step) (starts []start) {
 		}
 		l := r.cfg.launch(a, plan, workDir(r.run, a))
 		x := invocation{cfg: &r.cfg, run: r.run, agent: step.Start(a.ID, l), state: st}
-		starts = append(starts, start{x.order(step, l), plan.Note})
+		starts = append(starts, x.order(step, l))
 	}
 }
 

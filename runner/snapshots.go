@@ -6,12 +6,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// filing has the files of the workspace kept after prompts. A nil one keeps none.
+// filing has the files of the workspace kept after prompts, if anybody keeps them.
 type filing struct {
-	keep   Snapshots
-	done   <-chan struct{} // closed when the last ones are kept; nil before there are any
-	at     map[string]*work
-	states func(name string) (*protocol.State, bool)
+	kept <-chan struct{} // closed when the last ones are kept, so that prompts may start; nil before there are any
+	at   map[string]*work
 }
 
 // work is where an agent executes a prompt.
@@ -20,25 +18,18 @@ type work struct {
 	isShared bool // another agent worked there meanwhile
 }
 
-func newFiling(cfg *Config) *filing {
-	if cfg.Snapshots == nil {
-		return nil
-	}
-	return &filing{keep: cfg.Snapshots, at: map[string]*work{}, states: cfg.Workflow.State}
-}
-
 // note has the files kept for each prompt that a step has ended, and sees who works where
 // from now on.
-func (f *filing) note(run *state.Run) {
-	if f == nil {
+func (f *filing) note(cfg *Config, run *state.Run) {
+	if cfg.Snapshots == nil {
 		return
 	}
 	for _, e := range run.Events {
 		if _, ended := e.Body.(*state.StateFinished); ended && f.at[e.Agent] != nil {
 			w := f.at[e.Agent]
 			delete(f.at, e.Agent)
-			if st, ok := f.states(e.State); ok && st.Kind == protocol.Prompt {
-				f.done = f.keep.Take(Shot{Exec: e.Exec, Agent: e.Agent, State: e.State, Dir: w.dir, IsShared: w.isShared})
+			if st, ok := cfg.Workflow.State(e.State); ok && st.Kind == protocol.Prompt {
+				f.kept = cfg.Snapshots.Take(Shot{Exec: e.Exec, Agent: e.Agent, State: e.State, Dir: w.dir, IsShared: w.isShared})
 			}
 		}
 	}
@@ -58,12 +49,4 @@ func (f *filing) begin(agent, dir string) {
 		}
 	}
 	f.at[agent] = w
-}
-
-// kept is closed when prompts may start; nil when nothing keeps them.
-func (f *filing) kept() <-chan struct{} {
-	if f == nil {
-		return nil
-	}
-	return f.done
 }

@@ -1,17 +1,13 @@
 package runner
 
 import (
-	"maps"
-	"slices"
-	"time"
-
 	"github.com/raymond-action/raymond-action/state"
 )
 
 // maxSaid is how much of a line that an agent says is told, in characters.
 const maxSaid = 2000
 
-// Unless everything is told, 500 lines of a state execution are, with the line
+// Unless everything is told, 500 lines of an invocation are, with the line
 // that stands for those left out, and 256 KiB.
 var (
 	saidFirst = ExcerptLimit{Lines: 450, Bytes: 224 << 10}
@@ -21,44 +17,36 @@ var (
 // teller tells what is part of no step: what agents say and do while they run, and
 // notes. Its methods are the owner's.
 type teller struct {
-	reporter Reporter
-	telling  Telling
-	redact   func(string) string
-	now      func() time.Time
-	// excerpts are the first and last lines of the state executions under way, by agent.
+	cfg *Config
+	// excerpts are the first and last lines of the invocations under way, by agent.
 	excerpts map[string]*Excerpt
 }
 
-// endExcerpts tells the last lines of the executions that a step ends; of all when it is the last step.
-func (t *teller) endExcerpts(run *state.Run, step *state.Step, isLast bool) {
-	for _, id := range slices.Sorted(maps.Keys(t.excerpts)) {
-		if now, ok := step.Agent(id); ok && !isLast && now.Exec != nil && now.Status != state.Stuck {
-			continue
-		}
-		if a, ok := run.Agent(id); ok {
-			t.excerpts[id].Each(func(line string) { t.tell(run, a, line) })
-		}
-		delete(t.excerpts, id)
+// end tells the last lines of an invocation that has ended.
+func (t *teller) end(run *state.Run, a *state.Agent) {
+	if x := t.excerpts[a.ID]; x != nil {
+		x.Each(func(line string) { t.tell(run, a, line) })
 	}
+	delete(t.excerpts, a.ID)
 }
 
 // progress tells what a backend says of an invocation under way.
 func (t *teller) progress(run *state.Run, a *state.Agent, p Progress) {
 	if p.Note != "" {
-		t.reporter.Note("", "", t.redact(p.Note))
+		t.cfg.Reporter.Note("", "", t.cfg.Redact(p.Note))
 		return
 	}
 	if p.Tool != nil {
-		t.reporter.Doing(a.ID, a.State, Progress{Tool: &ToolUse{Name: t.redact(p.Tool.Name), Input: t.redact(p.Tool.Input)}})
+		t.cfg.Reporter.Doing(a.ID, a.State, Progress{Tool: &ToolUse{Name: t.cfg.Redact(p.Tool.Name), Input: t.cfg.Redact(p.Tool.Input)}})
 		return
 	}
-	p.Text, p.Doing = t.redact(p.Text), t.redact(p.Doing)
+	p.Text, p.Doing = t.cfg.Redact(p.Text), t.cfg.Redact(p.Doing)
 	isLine := p.Text != "" || p.Doing == ""
-	if isLine && t.say(run, a, p.Text) || t.telling == TellNothing {
+	if isLine && t.say(run, a, p.Text) || t.cfg.Telling == TellNothing {
 		p.Text = ""
 	}
 	if p != (Progress{}) {
-		t.reporter.Doing(a.ID, a.State, p)
+		t.cfg.Reporter.Doing(a.ID, a.State, p)
 	}
 }
 
@@ -75,7 +63,7 @@ func (t *teller) say(run *state.Run, a *state.Agent, text string) bool {
 		x = &Excerpt{First: saidFirst, Last: saidLast}
 		t.excerpts[a.ID] = x
 	}
-	if t.telling != TellAll && !x.Takes(text) {
+	if t.cfg.Telling != TellAll && !x.Takes(text) {
 		return false
 	}
 	t.tell(run, a, text)
@@ -84,19 +72,19 @@ func (t *teller) say(run *state.Run, a *state.Agent, text string) bool {
 
 // tell makes a line an event, or shows it only to those who watch.
 func (t *teller) tell(run *state.Run, a *state.Agent, text string) {
-	if t.telling == TellNothing {
-		t.reporter.Doing(a.ID, a.State, Progress{Text: text})
+	if t.cfg.Telling == TellNothing {
+		t.cfg.Reporter.Doing(a.ID, a.State, Progress{Text: text})
 		return
 	}
-	t.reporter.Report(run.UnsavedEvent(t.now(), a, &state.AgentOutput{Text: text}))
+	t.cfg.Reporter.Report(run.UnsavedEvent(t.cfg.Clock.Now(), a, &state.AgentOutput{Text: text}))
 }
 
 // note tells what was odd but no failure. It is an event only where all that
 // agents print is one.
 func (t *teller) note(run *state.Run, a *state.Agent, text string) {
-	if text = t.redact(text); t.telling == TellAll {
+	if text = t.cfg.Redact(text); t.cfg.Telling == TellAll {
 		t.say(run, a, "note: "+text)
 		return
 	}
-	t.reporter.Note(a.ID, a.State, text)
+	t.cfg.Reporter.Note(a.ID, a.State, text)
 }

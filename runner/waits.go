@@ -52,5 +52,7 @@ func (r *Runner) holds(step *state.Step) bool {
 // isOver reports whether the run, which stayed only because People had to be told of a
 // question, is to be closed now that they were.
 func (r *Runner) isOver() bool {
-	return r.busy == 0 && r.run.Progress.Status == state.Running && r.isLast(r.newStep(r.now()))
+	step := r.newStep(r.now())
+	_, ready := step.Next(0)
+	return r.busy == 0 && r.run.Progress.Status == state.Running && (r.stop != nil || !ready && !r.holds(step))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -69,7 +70,8 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 		return Answer{Cost: state.Cost{Silent: true}}, failure
 	}
 	if o.Script.PayloadFile != "" {
-		if err := writePayload(o.Script); err != nil {
+		err := errors.Join(os.RemoveAll(o.Script.PayloadFile), files.WriteNew(o.Script.PayloadFile, []byte(o.Script.Payload), 0o600)) // whatever is in its place
+		if err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
 		defer os.Remove(o.Script.PayloadFile)

@@ -55,7 +55,7 @@ type StateStarted struct {
 
 // AgentOutput is a line of what an agent said or a script wrote to stderr, or a
 // tool that was used. It is told with --verbose, and in the Action: there at most
-// 500 lines and 256 KiB of each state execution, the first and the last ones, with
+// 500 lines and 256 KiB of each run of the agent CLI or script, the first and the last ones, with
 // a line on those left out.
 type AgentOutput struct {
 	Text string `json:"text"` // redacted, at most 2,000 characters

@@ -1,16 +1,25 @@
 package simulate_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
+	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/simulate"
 	"github.com/raymond-action/raymond-action/state"
 )
+
+// TestPublishedSchema: editors find in docs/schema what replies files are checked by.
+func TestPublishedSchema(t *testing.T) {
+	data, err := os.ReadFile("replies.schema.json")
+	assert.NilError(t, err)
+	golden.Assert(t, string(data), "../../../docs/schema/replies.schema.json")
+}
 
 // pathDiff compares the path of a run with an expected one.
 func pathDiff(want, got []string) []string {

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +15,6 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	published "github.com/raymond-action/raymond-action/docs/schema"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/schema"
 	"github.com/raymond-action/raymond-action/state"
@@ -23,9 +23,14 @@ import (
 // maxReplies is the largest size of a replies file in bytes.
 const maxReplies = 16 << 20
 
+// allowedText is what is published as docs/schema/replies.schema.json.
+//
+//go:embed replies.schema.json
+var allowedText string
+
 // allowed says what a replies file may have in it.
 var allowed = sync.OnceValue(func() *schema.Schema {
-	s, wrong := schema.Parse(published.Replies)
+	s, wrong := schema.Parse(allowedText)
 	if wrong != nil {
 		panic("internal error: " + wrong.String())
 	}
