@@ -29,7 +29,7 @@ type opened interface {
 
 type realDisk struct{}
 
-func (realDisk) read(path string) ([]byte, error) { return readBounded(path) }
+func (realDisk) read(path string) ([]byte, error) { return files.ReadTarget(path, maxFile) }
 
 func (realDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
 	f, _, err := files.OpenFile(path, flag, mode)

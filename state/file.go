@@ -161,10 +161,8 @@ func Read(dir, id string) (*Run, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case errors.Is(journalErr, files.ErrNotRegular):
-		return nil, &FileError{Path: path, What: "is not a regular file"}
 	case journalErr != nil:
-		return r, ignoreMissing(journalErr)
+		return r, within(path, ignoreMissing(journalErr))
 	}
 	return r, within(path, r.replay(journal))
 }
@@ -176,7 +174,7 @@ func readSnapshot(dir, id string) (*Run, error) {
 		return nil, notFound(dir, id)
 	}
 	if err != nil {
-		return nil, err
+		return nil, within(path, err)
 	}
 	r, err := Decode(data)
 	if err == nil && r.WorkflowID != id {
@@ -185,27 +183,16 @@ func readSnapshot(dir, id string) (*Run, error) {
 	return r, within(path, err)
 }
 
-// within names the file in a *FileError.
+// within names the file in a *FileError, which one is that is no regular file.
 func within(path string, err error) error {
+	if errors.Is(err, files.ErrNotRegular) {
+		err = &FileError{What: "is not a regular file"}
+	}
 	var bad *FileError
 	if errors.As(err, &bad) && bad.Path == "" {
 		bad.Path = path
 	}
 	return err
-}
-
-// readBounded reads a regular file of at most maxFile bytes.
-func readBounded(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, &FileError{Path: path, What: "is not a regular file"}
-	case info.Size() > maxFile:
-		return nil, &FileError{Path: path, What: fmt.Sprintf("has %d bytes, more than %d", info.Size(), maxFile)}
-	}
-	return files.ReadTarget(path, maxFile)
 }
 
 // List returns the ids of all runs of a folder, sorted.

@@ -20,34 +20,28 @@ func open(p *keyproxy.Proxy, mark string) (all accounts) {
 	return all
 }
 
-// env is what the program gets, behind something else, so that it asks through the proxy.
-func (all accounts) env(before []string) (env []string) {
-	for _, a := range all {
-		env = append(env, a.Env(before)...)
-	}
-	return env
-}
-
 func (all accounts) close() {
 	for _, a := range all {
 		a.Close()
 	}
 }
 
-// used returns the tokens that were counted so far.
-func (all accounts) used() (list []state.Usage) {
+// each joins what there is of each account.
+func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 	for _, a := range all {
-		list = append(list, keyproxy.Usage(a.Used())...)
+		list = append(list, of(a)...)
 	}
 	return list
 }
 
-// metered returns the tokens of which nothing that the program prints can change the count.
-func (all accounts) metered() (list []state.Usage) {
-	for _, a := range all {
-		list = append(list, a.Metered()...)
-	}
-	return list
+// env is what the program gets, behind something else, so that it asks through the proxy.
+func (all accounts) env(before []string) []string {
+	return each(all, func(a *keyproxy.Account) []string { return a.Env(before) })
+}
+
+// used returns the tokens that were counted so far.
+func (all accounts) used() []state.Usage {
+	return each(all, func(a *keyproxy.Account) []state.Usage { return keyproxy.Usage(a.Used()) })
 }
 
 // follow has seen told what was counted so far, whenever that has grown. The function that is

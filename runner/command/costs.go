@@ -89,7 +89,7 @@ func (c *costs) tokens() []state.Usage {
 
 // total is the cost of the process. said tells whether it has said anything at all.
 func (c *costs) total(said bool) state.Cost {
-	cost := state.Cost{Metered: c.proxied.metered()}
+	cost := state.Cost{Metered: each(c.proxied, (*keyproxy.Account).Metered)} // nothing that the program prints changes it
 	counted := c.proxied.used()
 	switch {
 	case !c.told:

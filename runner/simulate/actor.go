@@ -20,10 +20,10 @@ import (
 // keeps nothing, since a simulation is never resumed, but sees what is started,
 // and in which order.
 type Actor struct {
-	replies *Replies
-	clock   *Clock
-	scripts runner.Backend
-	checks  runner.Verifier // for replies that leave the verdict to the commands
+	replies         *Replies
+	clock           *Clock
+	scripts         runner.Backend
+	runner.Verifier // for replies that leave the verdict to the commands
 
 	mu      sync.Mutex // guards what follows
 	started int        // number of the last invocation that was started
@@ -48,7 +48,7 @@ var (
 // NewActor returns an Actor that gives the replies, each once.
 func NewActor(r *Replies, clock *Clock, scripts runner.Backend, checks runner.Verifier) *Actor {
 	return &Actor{
-		replies: r, clock: clock, scripts: scripts, checks: checks,
+		replies: r, clock: clock, scripts: scripts, Verifier: checks,
 		scenes: map[string]*scene{}, taken: map[string]int{},
 	}
 }
@@ -138,7 +138,7 @@ func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Pr
 	s := a.scene(c.Agent)
 	var v state.Verification
 	if s.reply == nil || s.reply.Checks == nil {
-		v = a.checks.Verify(ctx, c, tell)
+		v = a.Verifier.Verify(ctx, c, tell)
 	} else {
 		for i, cmd := range c.Commands {
 			code := s.reply.Checks[min(i, len(s.reply.Checks)-1)]
@@ -147,11 +147,6 @@ func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Pr
 	}
 	a.clock.Wait(ctx, s.number, 0)
 	return v
-}
-
-// Keep implements runner.Verifier.
-func (a *Actor) Keep(dir string, patterns []string, copies string) map[string]string {
-	return a.checks.Keep(dir, patterns, copies)
 }
 
 // perform plays an invocation of an agent.
