@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -83,7 +84,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 		Log: func(line string) { s.log.print(s.log.shown("key proxy: " + line)) },
 	})
 	if err != nil {
-		return machineProblem("key proxy", err)
+		return problem.OfMachine("key proxy", err)
 	}
 	redact := a.redact
 	a.redact = func(text string) string { return p.Hide(redact(text)) }

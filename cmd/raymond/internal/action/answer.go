@@ -124,9 +124,9 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	if c == nil || isGreen(err) {
 		return
 	}
-	var gone *slots.Gone
+	_, isGone := errors.AsType[*slots.Gone](err)
 	token, why := c.token(s.key), problem.All(err)[0]
-	if token == "" || !errors.As(err, &gone) && (why.Class == problem.ClassStore || why.Class == problem.ClassRuntime) {
+	if token == "" || !isGone && (why.Class == problem.ClassStore || why.Class == problem.ClassRuntime) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastComment)
@@ -156,7 +156,7 @@ func (c *call) token(key string) string {
 
 // isUnavailable reports whether an error is of a service that could not be asked.
 func isUnavailable(err error) bool {
-	var u *slots.Unavailable
-	var n *slots.NoAccess
-	return errors.As(err, &u) || errors.As(err, &n)
+	_, isDown := errors.AsType[*slots.Unavailable](err)
+	_, isClosed := errors.AsType[*slots.NoAccess](err)
+	return isDown || isClosed
 }

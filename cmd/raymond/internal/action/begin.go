@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -56,9 +57,9 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 	if err = lookAtCheckout(ctx, s, b); err == nil {
 		err = putInPlace(ctx, s, b)
 	}
-	var locked *state.LockedError
+	_, isLocked := errors.AsType[*state.LockedError](err)
 	switch {
-	case p.heard != nil && errors.As(err, &locked):
+	case p.heard != nil && isLocked:
 		err = s.log.end("nothing is started: the run is driven by another job, which finds this comment by itself")
 	case err == nil && b.how != shows:
 		err = limit(ctx, s, b)
@@ -135,10 +136,8 @@ func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 		b.checkout, _ = session.KeptCheckout(s.dirs.run(b.was.WorkflowID))
 		return nil
 	}
-	if b.checkout, err = session.LookAtCheckout(ctx, s.git, s.dirs.work, s.env.Getenv("GITHUB_SHA")); err != nil {
-		return machineProblem("the checkout", err)
-	}
-	return nil
+	b.checkout, err = session.LookAtCheckout(ctx, s.git, s.dirs.work, s.env.Getenv("GITHUB_SHA"))
+	return problem.OfMachine("the checkout", err)
 }
 
 // limit has the run held to the budgets of the step, checks what it may not do, and plans its
@@ -177,16 +176,6 @@ func noteLocal(s *step, b *readyRun) error {
 		err = b.checkout.Keep(dir)
 	}
 	return errors.Join(err, s.note.change(func(d *noteData) { d.Local = true }))
-}
-
-// readLocalNote returns the note of a run in the state folder; the zero value where it
-// can't be read.
-func readLocalNote(dir, id string) checkpoint.Manifest {
-	var m checkpoint.Manifest
-	if err := seal.ReadNote(filepath.Join(dir, id, localFile), &m); err != nil {
-		return checkpoint.Manifest{}
-	}
-	return m
 }
 
 // fresh makes a new run.
@@ -248,7 +237,7 @@ func noteRun(s *step, run *state.Run) error {
 	if path := s.env.Getenv("GITHUB_EVENT_PATH"); path != "" {
 		// It lies where agents can write, and the post part reads it again.
 		if err := s.note.seals.Adopt(path); err != nil {
-			return machineProblem("GITHUB_EVENT_PATH", err)
+			return problem.OfMachine("GITHUB_EVENT_PATH", err)
 		}
 	}
 	return s.note.change(func(d *noteData) { d.Key, d.WorkflowID, d.Mark = s.key, run.WorkflowID, run.Mark })

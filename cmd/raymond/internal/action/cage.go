@@ -7,6 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
@@ -16,14 +17,14 @@ import (
 func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	if b.hasWork {
 		if err := markAgents(s.dirs, s.options.Cage); err != nil {
-			return nil, machineProblem("RUNNER_TEMP", err)
+			return nil, problem.OfMachine("RUNNER_TEMP", err)
 		}
 	}
 	var needs runner.Needs
 	if isCaged(s.in, s.options.Cage) {
 		var err error
 		if needs, err = session.Needs(a.clis, *b.options(), b.flow.Scope, s.options.Jobs); err != nil {
-			return nil, machineProblem("agent CLIs", err)
+			return nil, problem.OfMachine("agent CLIs", err)
 		}
 	}
 	return confine.New(s.options.Cage, confine.Site{

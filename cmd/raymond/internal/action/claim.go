@@ -31,7 +31,7 @@ func newClaimer(s *step) *slots.Claimer {
 	}
 	query.Temp = s.dirs.own
 	return &slots.Claimer{
-		Finder: s.stored.finder(), Query: query, Mine: mine, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour, Alive: s.env.Process.Alive, Sleep: forge.Sleep,
+		Finder: &s.stored.finder, Query: query, Mine: mine, Retention: time.Duration(s.in.RetentionDays) * 24 * time.Hour, Alive: s.env.Process.Alive, Sleep: forge.Sleep,
 	}
 }
 

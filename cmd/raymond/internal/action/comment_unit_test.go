@@ -61,9 +61,11 @@ func TestACancelledStepHasSecondsForTheComment(t *testing.T) {
 			began := time.Now()
 			c := &comment{poster: ask.StartComment(tt.api, 7, "m"), text: func() string { return "m" }}
 			p := &page{step: newStep(Env{}, io.Discard, false), comment: c}
-			p.finishComment(func() time.Duration { return time.Since(began) - tt.signalled })
-			if took := time.Since(began); took != tt.leaves || p.owed.Comment != tt.isOwed {
-				t.Errorf("%T, signalled after %v: left after %v, owed %v; want %v and %v", tt.api, tt.signalled, took, p.owed.Comment, tt.leaves, tt.isOwed)
+			ctx, cancel := commentTime(func() time.Duration { return time.Since(began) - tt.signalled })
+			defer cancel()
+			p.finish(ctx)
+			if took, isOwed := time.Since(began), p.step.note.get().Owed; took != tt.leaves || isOwed != tt.isOwed {
+				t.Errorf("%T, signalled after %v: left after %v, owed %v; want %v and %v", tt.api, tt.signalled, took, isOwed, tt.leaves, tt.isOwed)
 			}
 		})
 	}

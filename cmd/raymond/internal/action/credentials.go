@@ -78,8 +78,7 @@ func surelyNeeded(in job.Settings, o *options.Options, f *scope.Scope) []string 
 		return nil
 	}
 	own := cmp.Or(o.Alone().Backend, protocol.DefaultBackend)
-	var named []string
-	isOpen, entry := false, false
+	var named, open []string // of those that name one, and of those that don't
 	for _, name := range f.Workflow.Chart().States() {
 		st, ok := f.Workflow.State(name)
 		isHere := o.Jobs == nil || slices.Contains(o.Jobs, f.Workflow.JobOf(name))
@@ -87,12 +86,14 @@ func surelyNeeded(in job.Settings, o *options.Options, f *scope.Scope) []string 
 		case !ok || st.Kind != protocol.Prompt || !isHere:
 		case st.Policy.Backend != "":
 			named = append(named, st.Policy.Backend)
+		case name == f.Workflow.Entry():
+			named = append(named, own)
 		default:
-			isOpen, entry = true, entry || name == f.Workflow.Entry()
+			open = []string{own}
 		}
 	}
-	if entry || isOpen && len(named) == 0 {
-		named = append(named, own)
+	if len(named) == 0 {
+		named = open
 	}
 	slices.Sort(named)
 	return slices.Compact(named)

@@ -6,16 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/state"
 )
-
-// beginningOf is how a run began that exists.
-func beginningOf(e job.Event, in job.Settings, m *checkpoint.Manifest) checkpoints.Began {
-	return checkpoints.Began{KeyOf: keptKeyOf(e, in, m.KeyOf), Checkout: m.Checkout, Input: m.Input}
-}
 
 // differences says what a run that is resumed finds different from what it left.
 func differences(log *jobLog, input string, l lookup, base string) {

@@ -47,7 +47,6 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	if e.told, err = session.Open(u); err != nil {
 		return e, err
 	}
-	e.atEnd(func() { e.page.written() })
 	e.atEnd(e.told.Close)
 	e.tell = func(context.Context) error { return tellNext(s.log, e) }
 	o := &e.told.Config
@@ -137,6 +136,5 @@ func showAgain(s *step, p prepared, b *readyRun) (*ending, error) {
 	e.kept.from(b.lookup)
 	e.page, err = openPage(s, e, b, o.Events)
 	o.Close()
-	e.page.written()
 	return e, err
 }

@@ -54,11 +54,6 @@ type Tool struct {
 	Stderr  io.Writer
 }
 
-// machineProblem is an error of the machine that the job runs on.
-func machineProblem(where string, err error) error {
-	return &problem.Problem{Class: problem.ClassRuntime, Where: where, What: err.Error()}
-}
-
 // Process is the process that a step runs in: what the step does to all of it, and learns of it.
 type Process struct {
 	Protect func() error                     // nothing that it starts may read its memory, or leave it

@@ -13,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -93,7 +94,7 @@ func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) 
 	}
 	q := s.query()
 	q.Key, q.Mode = key, mode
-	found, err := s.stored.finder().Find(ctx, q)
+	found, err := s.stored.finder.Find(ctx, q)
 	if err != nil {
 		return l, err
 	}
@@ -106,10 +107,6 @@ func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) 
 // findOwn finds the run of the step's own key. Whether it is resumed is decided by what its
 // checkpoint says.
 func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
-	named, err := readFollows(s.in.Follows)
-	if err != nil {
-		return l, err
-	}
 	if l, err = look(ctx, s, s.key, s.in.Resume); err != nil || s.in.Resume == job.ResumeNever {
 		return l, err
 	}
@@ -118,7 +115,7 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 		for _, n := range l.found.Notices {
 			s.log.notice(n)
 		}
-		facts.Follows = named
+		facts.Follows = s.follows
 		if m := l.manifest; m != nil && toldKey(s.event, s.in) != "" && !mayTake(s.event, s.in, m) {
 			return l, s.log.skip(notTaken(s.log, m))
 		}
@@ -221,8 +218,7 @@ func readState(found *slots.Found) (*state.Run, error) {
 		return nil, &problem.Problem{Class: problem.ClassBadState, Where: found.Artifact.Name, What: "has no state.json"}
 	}
 	run, err := state.Decode(data)
-	var bad *state.FileError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*state.FileError](err); ok {
 		bad.Path = found.Artifact.Name + ": state.json"
 	}
 	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
@@ -241,7 +237,10 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 		return l, err
 	}
 	for _, id := range ids {
-		m := readLocalNote(dir, id)
+		var m checkpoint.Manifest
+		if seal.ReadNote(filepath.Join(dir, id, localFile), &m) != nil {
+			m = checkpoint.Manifest{}
+		}
 		// Ids alone don't tell keys apart that differ in more than letters and digits, or in what is cut off.
 		isOfKey := len(id) >= 8 && id == job.WorkflowID(key, id[len(id)-8:]) && (m.Key == "" || m.Key == key)
 		if id != mode && !isOfKey {

@@ -182,8 +182,7 @@ func lastOf(c checkpoints.Chain, run *state.Run) slots.Named {
 
 // storeProblem says that the last checkpoint was not stored.
 func storeProblem(err error) error {
-	var conflict *slots.Conflict
-	if err == nil || errors.As(err, &conflict) {
+	if _, ok := errors.AsType[*slots.Conflict](err); ok || err == nil {
 		return err
 	}
 	return &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state is kept on this machine as long as it lives"}

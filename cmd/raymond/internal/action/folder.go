@@ -50,7 +50,7 @@ func stepFolders(getenv func(string) string) (parent, name string) {
 func makeOwn(s *step) (dir string, err error) {
 	parent, name := stepFolders(s.env.Getenv)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return "", machineProblem("RUNNER_TEMP", err)
+		return "", problem.OfMachine("RUNNER_TEMP", err)
 	}
 	for n := 1; n <= maxParts; n++ {
 		dir := filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
@@ -59,7 +59,7 @@ func makeOwn(s *step) (dir string, err error) {
 		case errors.Is(err, fs.ErrExist):
 			continue // an earlier main part's
 		case err != nil:
-			return "", machineProblem("RUNNER_TEMP", err)
+			return "", problem.OfMachine("RUNNER_TEMP", err)
 		}
 		if err := openSeals(s, dir); err != nil { // before the post part can know of the folder
 			return "", err
@@ -69,7 +69,7 @@ func makeOwn(s *step) (dir string, err error) {
 			return dir, nil // not in a job
 		}
 		if err := s.files.SaveState(partState, strconv.Itoa(n)); err != nil {
-			return "", machineProblem("GITHUB_STATE", err)
+			return "", problem.OfMachine("GITHUB_STATE", err)
 		}
 		return dir, nil
 	}

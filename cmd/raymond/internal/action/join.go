@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,8 +29,16 @@ type merged struct {
 	run   *state.Run
 	where func(dir string) string // where the directories of its checkpoint lie here
 	found []slots.PartFound
-	ran   []state.Ran
-	took  []bool // which parts were joined
+	parts []part // of found
+}
+
+// part is a part of a run, and what its jobs have brought.
+type part struct {
+	state.Ran
+	newest  *slots.Found            // of its checkpoints; nil where nothing is stored, or a job may still be running it
+	where   func(dir string) string // where the directories of that one lie here
+	notices []string
+	isTaken bool // it was joined
 }
 
 func (j *merged) remove() {
@@ -42,7 +49,7 @@ func (j *merged) remove() {
 
 // isRunning reports whether a job may still be running a part.
 func (j *merged) isRunning() bool {
-	return slices.ContainsFunc(j.ran, func(r state.Ran) bool { return r.Running })
+	return slices.ContainsFunc(j.parts, func(p part) bool { return p.Running })
 }
 
 // of is the lookup of the run as it was joined.
@@ -65,7 +72,7 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 	if s.part() != nil || j.run.Progress.Status == state.Completed || len(j.run.Parts) == 0 {
 		return j, nil
 	}
-	if j.found, err = s.stored.finder().Parts(ctx, partsQuery(s, b.found, j.run.Parts)); err != nil {
+	if j.found, err = s.stored.finder.Parts(ctx, partsQuery(s, b.found, j.run.Parts)); err != nil {
 		return nil, err
 	}
 	if err := j.join(s.log, s.places, b); err != nil {
@@ -77,16 +84,16 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 
 // join merges the parts that were found.
 func (j *merged) join(log *jobLog, here checkpoint.Places, b *readyRun) error {
+	all := state.Joining{Base: j.run, JobOf: b.flow.Workflow.JobOf, Now: time.Now()}
 	for _, f := range j.found {
-		ran, err := readPart(log, here, j.run, f)
+		p, err := readPart(log, here, j.run, f)
 		if err != nil {
 			return err
 		}
-		j.ran = append(j.ran, ran)
+		j.parts, all.Parts = append(j.parts, p), append(all.Parts, p.Ran)
 	}
-	out, err := state.Joining{Base: j.run, Parts: j.ran, JobOf: b.flow.Workflow.JobOf, Now: time.Now()}.Join()
-	var conflict *state.PartConflict
-	if errors.As(err, &conflict) {
+	out, err := all.Join()
+	if _, ok := errors.AsType[*state.PartConflict](err); ok {
 		return &problem.Problem{Class: problem.ClassConflict, Where: "parts of the run", What: err.Error(),
 			Hint: "delete the artifacts of one of them, or start anew with resume: never"}
 	}
@@ -96,31 +103,26 @@ func (j *merged) join(log *jobLog, here checkpoint.Places, b *readyRun) error {
 	if err != nil {
 		return err
 	}
-	j.run, j.took = out.Run, out.Took
-	return nil
-}
-
-// taken are the parts that were joined, each with its newest checkpoint.
-func (j *merged) taken() iter.Seq2[int, *slots.Found] {
-	return func(yield func(int, *slots.Found) bool) {
-		for i, ran := range j.ran {
-			if len(ran.Runs) > 0 && !yield(i, j.found[i].All[0]) {
-				return
-			}
-		}
+	for i := range j.parts {
+		j.parts[i].isTaken = out.Took[i]
 	}
+	j.run = out.Run
+	return nil
 }
 
 // takeLogs takes over the logs of the parts' agents.
 func (j *merged) takeLogs(to string) error {
-	for i, found := range j.taken() {
-		from := filepath.Join(found.Dir, "logs")
+	for _, p := range j.parts {
+		if p.newest == nil {
+			continue
+		}
+		from := filepath.Join(p.newest.Dir, "logs")
 		entries, err := os.ReadDir(from)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		for _, e := range entries {
-			if !e.IsDir() || !j.ran[i].Part.Has(e.Name()) {
+			if !e.IsDir() || !p.Part.Has(e.Name()) {
 				continue
 			}
 			dir := filepath.Join(to, "logs", e.Name())
@@ -135,15 +137,11 @@ func (j *merged) takeLogs(to string) error {
 // bringWork says what was joined, and adds the work of each part as branches raymond/AGENT, for a script to merge.
 func (j *merged) bringWork(ctx context.Context, s *step) error {
 	j.say(s.log, s.options.Jobs)
-	for i, found := range j.taken() {
-		if !j.took[i] || s.in.Workspace == job.WorkspaceNone {
+	for _, p := range j.parts {
+		if p.newest == nil || !p.isTaken || s.in.Workspace == job.WorkspaceNone {
 			continue
 		}
-		where, err := relocation(s.places, found)
-		if err != nil {
-			return err
-		}
-		notes, err := s.git.Bring(ctx, restoring(found, where), branchesOf(j.ran[i]))
+		notes, err := s.git.Bring(ctx, restoring(p.newest, p.where), branchesOf(p.Ran))
 		if err := restored(s.log, notes, err); err != nil {
 			return err
 		}
@@ -153,17 +151,16 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 
 // placeTranscripts puts the conversations of the parts' agents where the agent CLIs of this
 // machine look for them.
-func (j *merged) placeTranscripts(here checkpoint.Places, agents map[string]runner.Agent, talks *checkpoints.Talks) error {
-	for i, found := range j.taken() {
-		where, err := relocation(here, found)
-		if err != nil {
-			return err
+func (j *merged) placeTranscripts(agents map[string]runner.Agent, talks *checkpoints.Talks) error {
+	for _, p := range j.parts {
+		if p.newest == nil {
+			continue
 		}
 		own := map[string]bool{}
-		for _, t := range checkpoint.Sessions(j.ran[i].Own()) {
+		for _, t := range checkpoint.Sessions(p.Own()) {
 			own[t.ID] = true
 		}
-		if err := (placing{agents: agents, talks: talks, found: found, where: where, own: own}).all(); err != nil {
+		if err := (placing{agents: agents, talks: talks, found: p.newest, where: p.where, own: own}).all(); err != nil {
 			return err
 		}
 	}
@@ -193,19 +190,19 @@ func branchesOf(ran state.Ran) map[string]string {
 func (j *merged) say(log *jobLog, jobs []string) {
 	taken, missing, running := 0, 0, 0
 	var lost []string
-	for i, ran := range j.ran {
+	for _, p := range j.parts {
 		switch {
-		case ran.Running:
+		case p.Running:
 			running++
-		case len(ran.Runs) > 0:
+		case p.newest != nil:
 			taken++
-			if m := j.found[i].All[0].Manifest; m.Status == state.Running && !m.Ended {
-				lost = append(lost, fmt.Sprintf("%s (unknown since %s)", ran.Part.Label(), m.Created.UTC().Format("15:04:05 UTC")))
+			if m := p.newest.Manifest; m.Status == state.Running && !m.Ended {
+				lost = append(lost, fmt.Sprintf("%s (unknown since %s)", p.Part.Label(), m.Created.UTC().Format("15:04:05 UTC")))
 			}
-		case !ran.Part.Earlier && !slices.Contains(jobs, ran.Part.Job): // or else this step runs them
+		case !p.Part.Earlier && !slices.Contains(jobs, p.Part.Job): // or else this step runs them
 			missing++
 		}
-		for _, n := range j.found[i].Notices {
+		for _, n := range p.notices {
 			log.notice(n)
 		}
 	}
@@ -227,36 +224,37 @@ func (j *merged) say(log *jobLog, jobs []string) {
 
 // readPart reads what the jobs of a part have stored. Its error is a *state.FileError that names the
 // artifact, or one of openPart.
-func readPart(log *jobLog, here checkpoint.Places, base *state.Run, f slots.PartFound) (state.Ran, error) {
-	ran := state.Ran{Part: f.Part, Running: f.Running}
+func readPart(log *jobLog, here checkpoint.Places, base *state.Run, f slots.PartFound) (part, error) {
+	p := part{Ran: state.Ran{Part: f.Part, Running: f.Running}, notices: f.Notices}
 	if f.Running {
-		return ran, nil
+		return p, nil
 	}
 	for i, stored := range f.All {
-		run, err := openPart(log, here, stored)
+		where, err := relocation(here, stored)
+		if err != nil {
+			return p, err
+		}
+		run, err := openPart(log, stored, where)
 		if err == nil {
 			err = within(stored.Artifact.Name, f.Part.Check(base, run))
 		}
 		if err == nil && i == 0 {
+			p.newest, p.where = stored, where
 			own, _ := run.Parts.Own()
-			ran.Events, err = eventsAfter(filepath.Join(stored.Dir, session.EventsFile), own.Began.Events)
+			p.Events, err = eventsAfter(filepath.Join(stored.Dir, session.EventsFile), own.Began.Events)
 			err = within(stored.Artifact.Name, err)
 		}
 		if err != nil {
-			return ran, err
+			return p, err
 		}
-		ran.Runs = append(ran.Runs, run)
+		p.Runs = append(p.Runs, run)
 	}
-	return ran, nil
+	return p, nil
 }
 
 // openPart reads the run of a part, and moves it to this machine.
-func openPart(log *jobLog, here checkpoint.Places, f *slots.Found) (*state.Run, error) {
+func openPart(log *jobLog, f *slots.Found, where func(string) string) (*state.Run, error) {
 	run, err := readState(f)
-	if err != nil {
-		return nil, err
-	}
-	where, err := relocation(here, f)
 	if err != nil {
 		return nil, err
 	}
@@ -269,8 +267,7 @@ func openPart(log *jobLog, here checkpoint.Places, f *slots.Found) (*state.Run, 
 
 // within names the artifact in a *state.FileError.
 func within(artifact string, err error) error {
-	var bad *state.FileError
-	if errors.As(err, &bad) && bad.Path == "" {
+	if bad, ok := errors.AsType[*state.FileError](err); ok && bad.Path == "" {
 		bad.Path = artifact
 	}
 	return err
@@ -281,8 +278,7 @@ func within(artifact string, err error) error {
 func eventsAfter(path string, after int) ([]state.Event, error) {
 	var events []state.Event
 	for e, err := range report.Events(path) {
-		var bad *state.FileError
-		if errors.As(err, &bad) { // where the checkpoint was unpacked says nothing to anybody
+		if bad, ok := errors.AsType[*state.FileError](err); ok { // where the checkpoint was unpacked says nothing to anybody
 			bad.Path, bad.Field = "", session.EventsFile+" "+bad.Field
 		}
 		if err != nil {

@@ -54,7 +54,7 @@ func reserveKey(s *step) error {
 	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
 	dir := filepath.Join(s.dirs.all, keysFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return machineProblem("RUNNER_TEMP", err)
+		return problem.OfMachine("RUNNER_TEMP", err)
 	}
 	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
 	switch {
@@ -64,7 +64,7 @@ func reserveKey(s *step) error {
 		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),
 			"name a key of its own, or this one to resume that step's run")
 	}
-	return machineProblem("RUNNER_TEMP", err)
+	return problem.OfMachine("RUNNER_TEMP", err)
 }
 
 // keyOf says whose key a run has that this step begins.

@@ -78,9 +78,8 @@ func spentBefore(ctx context.Context, s *step) (slots.Spent, error) {
 	if s.stored.err != nil { // also where its runs are kept on the machine
 		return slots.Spent{}, s.stored.err
 	}
-	spent, err := s.stored.finder().Spent(ctx, s.query(), time.Now().Add(-budgetWindow))
-	var down *slots.Unavailable
-	if errors.As(err, &down) {
+	spent, err := s.stored.finder.Spent(ctx, s.query(), time.Now().Add(-budgetWindow))
+	if down, ok := errors.AsType[*slots.Unavailable](err); ok {
 		input := state.BudgetPerKey
 		if s.in.BudgetPerKey == 0 {
 			input = state.BudgetPerDay
@@ -138,18 +137,21 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 	return s.note.change(func(d *noteData) { d.Booking.IsStored = true })
 }
 
-// chargeLost has the run have what the invocations have used that were under way when the main part was killed: their
-// meters were saved. Where it can't be written, it is booked all the same.
-func chargeLost(s *step, file *state.File, run *state.Run) error {
-	if len(run.Lost()) == 0 {
-		return nil
-	}
+// completeRun adds to the log of a run the events that the main part saved and was not left the time to tell, and has the
+// run have what the invocations have used that were under way when that was killed: their meters were saved. Where it can't
+// be written, it is booked all the same.
+func completeRun(s *step, file *state.File, run *state.Run) error {
 	// The log is opened first: a killed process may have told events whose numbers the state doesn't know.
 	log, err := session.OpenLog(s.dirs.run(run.WorkflowID), run, s.log.shown, s.note.seals)
+	if err == nil {
+		defer log.Close()
+	}
+	if len(run.Lost()) == 0 {
+		return err
+	}
 	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
 	charge := c.Charge(run, time.Now())
 	if err == nil {
-		defer log.Close()
 		err = file.Append(charge)
 	}
 	run.Apply(charge)

@@ -36,7 +36,7 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	assert.NilError(t, err)
 	run.Progress.Events = run.Events[len(run.Events)-1].Seq
 	said := state.Event{Seq: run.Progress.Events + 1, Agent: "main", State: "START.sh", Body: &state.AgentOutput{}}
-	assert.NilError(t, errors.Join(log.Report(said), log.Close(), chargeLost(s, store, run)))
+	assert.NilError(t, errors.Join(log.Report(said), log.Close(), completeRun(s, store, run)))
 	lines, err := os.ReadFile(filepath.Join(s.dirs.run("r"), session.EventsFile))
 	for _, event := range []string{"run_started", "agent_started", "agent_output", "attempt_interrupted"} {
 		assert.Check(t, err)

@@ -39,8 +39,8 @@ type noteData struct {
 	Booking booking `json:"booking,omitzero"`
 	// Report says whether the run is to have a report: one of the report constants, "" for not.
 	Report string `json:"report,omitempty"`
-	// Owed is what the step has begun to show and not brought to its end.
-	Owed owed `json:"owed,omitzero"`
+	// Owed says that the step has begun to show the run to people, and not brought that to its end.
+	Owed bool `json:"owed,omitempty"`
 	// Local says that the run is one of this machine, whose work was in place when it began to be driven.
 	Local bool `json:"local,omitempty"`
 	// Called says that Key is that of the run whose question a comment answers.

@@ -19,10 +19,7 @@ var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix"
 // guardFiles takes the runner's command files as they are before anything is started.
 func guardFiles(env Env) (*job.Files, error) {
 	files, err := job.Guard(env.Getenv)
-	if err != nil {
-		err = machineProblem("command files", err)
-	}
-	return files, err
+	return files, problem.OfMachine("command files", err)
 }
 
 // setOutputs sets outputs of the step.
@@ -32,7 +29,7 @@ func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if err := files.SetOutput(name, log.mask.Text(values[name])); err != nil {
-			return machineProblem("outputs", err)
+			return problem.OfMachine("outputs", err)
 		}
 	}
 	return nil

@@ -68,44 +68,32 @@ func runLink(e job.Event, how string) string {
 }
 
 // Report implements report.Reporter.
-func (c *comment) Report(e state.Event) error {
+func (c *comment) Report(state.Event) error {
 	c.stale = true
-	switch e.Body.(type) {
-	case *state.RunStarted, *state.RunFinished:
-		c.show()
-	}
-	return nil
-}
-
-// Tick is called about once a second.
-func (c *comment) Tick(time.Time) error {
-	c.show()
 	return nil
 }
 
 // Next is told when the summary knows what can be done next.
 func (c *comment) Next(string) error {
 	c.stale = true
-	c.show()
-	return nil
+	return c.Tick(time.Time{})
 }
 
-// Close implements report.Reporter. There may be more to say afterwards: finish
-// ends the comment.
-func (c *comment) Close() error {
-	c.show()
-	return nil
-}
-
-func (c *comment) show() {
+// Tick is called about once a second.
+func (c *comment) Tick(time.Time) error {
 	if !c.stale {
-		return
+		return nil
 	}
 	c.stale = false
 	if text := c.text(); text != "" {
 		c.poster.Show(text)
 	}
+	return nil
 }
+
+// Close implements report.Reporter. There may be more to say afterwards: the page's finish
+// ends the comment.
+func (c *comment) Close() error { return nil }
 
 // commentTime is the time that is left for the comment's last text. A signal may
 // come while it is written.
@@ -128,8 +116,8 @@ func commentTime(since func() time.Duration) (context.Context, context.CancelFun
 
 // commentRefused says why there is no comment, or not the last text in it.
 func commentRefused(kind string, err error) string {
-	var e *forge.Error
-	if !errors.As(err, &e) || e.Kind != forge.Denied && e.Kind != forge.Missing {
+	e, ok := errors.AsType[*forge.Error](err)
+	if !ok || e.Kind != forge.Denied && e.Kind != forge.Missing {
 		return err.Error()
 	}
 	permission := "issues: write"

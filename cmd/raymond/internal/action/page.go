@@ -3,11 +3,9 @@ package action
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -19,13 +17,6 @@ type page struct {
 	summary *report.Summary
 	comment *comment // nil: there is none
 	isMute  bool     // the step summary can't be written
-	owed    owed
-}
-
-// owed is what a step has begun to show to people and not brought to its end. Its note has it, for the post part.
-type owed struct {
-	Summary bool `json:"summary,omitempty"`
-	Comment bool `json:"comment,omitempty"`
 }
 
 // openPage prepares what people read after the run, which says what can be done with it by now; nil where nobody wants it. The
@@ -40,13 +31,13 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 	if !s.in.Summary && !commenting {
 		return nil, nil
 	}
-	p := &page{step: s, owed: owed{Summary: s.in.Summary, Comment: commenting}}
+	p := &page{step: s}
 	p.summary = report.NewSummary(events.Model, report.SummaryOptions{
 		Write: p.write, WorkflowID: b.run.WorkflowID, Workflow: b.flow.Workflow, Next: e.outlook(s, b.run).Text,
 		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.Site, Place: place(s.event, s.in, s.part(), e.jobFile),
 	})
 	events.Add("step summary", p.summary)
-	if err := p.note(); err != nil || !commenting {
+	if err := p.owe(true); err != nil || !commenting {
 		return p, err
 	}
 	how := "From"
@@ -74,20 +65,12 @@ func (p *page) write(text string) error {
 	return nil
 }
 
-// written notes that the summary has its last text.
-func (p *page) written() {
-	if p != nil {
-		p.owed.Summary = false
-		_ = p.note()
-	}
-}
-
-// note keeps what is still owed. That is of use to nobody but the post part, which at worst does something again.
-func (p *page) note() error {
-	if p.owed == p.step.note.get().Owed {
+// owe notes for the post part whether the page is not brought to its end.
+func (p *page) owe(isOwed bool) error {
+	if p.step.note.get().Owed == isOwed {
 		return nil
 	}
-	return p.step.note.change(func(d *noteData) { d.Owed = p.owed })
+	return p.step.note.change(func(d *noteData) { d.Owed = isOwed })
 }
 
 // addError has the summary say a problem that no event of the run has told.
@@ -98,60 +81,48 @@ func (p *page) addError(text string) {
 	}
 }
 
-// finishComment has the comment say how the step ended. since says how long ago the
-// step was asked to end, negative for not: then there is little time.
-func (p *page) finishComment(since func() time.Duration) {
-	if p.comment == nil {
-		return
+// finish has the comment say how the step ended. What it has no time for, the post part does, which at worst does
+// something again.
+func (p *page) finish(ctx context.Context) {
+	var err error
+	if p.comment != nil {
+		err = p.comment.poster.Finish(ctx, p.comment.text())
 	}
-	ctx, cancel := commentTime(since)
-	defer cancel()
-	err := p.comment.poster.Finish(ctx, p.comment.text())
-	p.owed.Comment = errors.Is(err, ask.ErrUnfinished)
-	if err != nil && !p.owed.Comment {
+	isOwed := errors.Is(err, ask.ErrUnfinished)
+	if err != nil && (p.step.isPost || !isOwed) {
 		p.step.log.warn(commentRefused(p.step.event.Kind, err))
 	}
-	_ = p.note()
+	_ = p.owe(isOwed)
 }
 
-// completeComment writes the last text of the comment in the post part. That it
-// can't be written is no reason to fail.
-func (p *page) completeComment(ctx context.Context) {
-	if p == nil || !p.owed.Comment || !wantsComment(p.step.event, p.step.in, p.step.log) {
-		return
-	}
-	c := startComment(p.step, p.summary.Overview, "From")
-	ctx, cancel := context.WithTimeout(ctx, lastComment)
-	defer cancel()
-	if err := c.poster.Finish(ctx, c.text()); err != nil {
-		p.step.log.warn(commentRefused(p.step.event.Kind, err))
-	}
-}
-
-// leftPage is the page of a run whose main part was not left the time to end it:
-// it says all that is known by now. It is nil when nothing is left to be shown.
-// The summary of the main part stays as it was last written, and so there is only
-// what it lacks. isLate says that the main part had to be ended: its page was read before.
-func leftPage(s *step, e *ending, isLate bool) (*page, error) {
+// finishLeftPage shows all that is known by now of a run whose main part was not left the time to end its page. The summary of
+// that stays as it was last written, and so there is only what it lacks. isLate says that the main part had to be ended:
+// its page was read before. That the comment can't be written is no reason to fail.
+func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error {
 	byPost := e.kept.byPost || isLate
-	p := &page{step: s, owed: s.note.get().Owed}
-	if p.owed == (owed{}) && !byPost {
-		return nil, linkLeft(s.in, s.files, s.event.Site, e.kept.report) // nothing else is owed
+	if !byPost && !s.note.get().Owed {
+		return linkLeft(s.in, s.files, s.event.Site, e.kept.report) // nothing else is owed
 	}
+	p := &page{step: s}
 	var err error
 	if p.summary, err = summaryOf(s, e.run, e.next.Text); err != nil {
-		return nil, err
+		return err
 	}
 	p.summary.SetReport(e.kept.report)
-	p.owed.Comment = p.owed.Comment || byPost
-	if (p.owed.Summary || byPost) && s.in.Summary {
+	if s.in.Summary {
 		text := p.summary.Overview()
 		if e.kept.byPost && e.run.Progress.Status == state.Completed {
 			text += "Stored as `" + e.kept.artifact + "` by the post part.\n"
 		}
 		err = s.files.WriteSummary(s.log.shown(text))
 	}
-	return p, err
+	if wantsComment(s.event, s.in, s.log) {
+		p.comment = startComment(s, p.summary.Overview, "From")
+	}
+	ctx, cancel := context.WithTimeout(ctx, lastComment)
+	defer cancel()
+	p.finish(ctx)
+	return err
 }
 
 // linkLeft adds to the page of the main part a link to the report that the post part has stored.
@@ -165,9 +136,6 @@ func linkLeft(in job.Settings, files *job.Files, site string, l report.Link) err
 // summaryOf is the summary of a run that has stopped or was killed. Who is killed can't tell how the run ended, and no log
 // has it: whoever resumes the run does so where it was.
 func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
-	if err := completeLog(s.dirs, s.log, run); err != nil {
-		return nil, err
-	}
 	known := report.NewLiveModel()
 	if err := known.Learn(report.Events(s.dirs.events(run.WorkflowID))); err != nil {
 		return nil, err
@@ -183,14 +151,4 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 		Write: func(string) error { return nil }, WorkflowID: run.WorkflowID, Site: s.event.Site, Place: place(s.event, s.in, s.part(), nil),
 	})
 	return sum, sum.Next(next)
-}
-
-// completeLog adds the events that the main part saved and was not left the time
-// to tell.
-func completeLog(dirs folders, log *jobLog, run *state.Run) error {
-	events, err := session.OpenLog(dirs.run(run.WorkflowID), run, log.shown, nil)
-	if err != nil {
-		return err
-	}
-	return events.Close()
 }

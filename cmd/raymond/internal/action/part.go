@@ -24,7 +24,7 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 	if err := l.take(s.log, slots.Decide(l.manifest, facts), resumes); err != nil || l.was == nil {
 		return l, err
 	}
-	found, err := s.stored.finder().Parts(ctx, partsQuery(s, l.found, []state.Part{own}))
+	found, err := s.stored.finder.Parts(ctx, partsQuery(s, l.found, []state.Part{own}))
 	if err != nil {
 		return l, err
 	}
@@ -62,7 +62,7 @@ func hasParts(ctx context.Context, s *step, l lookup) bool {
 	if s.part() != nil || !l.isStored() || len(l.was.Parts) == 0 {
 		return false
 	}
-	stored, err := s.stored.finder().HasParts(ctx, partsQuery(s, l.found, l.was.Parts))
+	stored, err := s.stored.finder.HasParts(ctx, partsQuery(s, l.found, l.was.Parts))
 	return stored || err != nil
 }
 

@@ -32,7 +32,7 @@ func Post(e Env) error {
 	var all []*problem.Problem
 	for _, p := range problem.All(err) {
 		p = forJob(s.log, p)
-		annotate(s.log, "", false, p)
+		annotate(s.log, "", p)
 		all = append(all, p)
 	}
 	return errors.Join(joined(all), s.log.out.Close())
@@ -147,8 +147,7 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 		return err
 	}
 	file, run, err := state.Open(s.dirs.state, note.WorkflowID, session.Holder())
-	var locked *state.LockedError
-	isLocked := errors.As(err, &locked)
+	_, isLocked := errors.AsType[*state.LockedError](err)
 	switch {
 	case isLocked && s.in.IsLocal():
 		return nil
@@ -166,18 +165,17 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 		return err
 	}
 	s.log.spareStates(slices.Collect(maps.Keys(run.Files)))
-	if err := chargeLost(s, file, run); err != nil {
-		s.log.warn(notBooked(err))
+	if err := completeRun(s, file, run); err != nil && !errors.Is(err, syscall.ENOSPC) { // else the next job completes it
+		return err
 	}
 	e.run, e.take = run, func(run *state.Run) (*checkpoints.Snapshot, error) {
 		return checkpoints.Take(run, s.dirs.run(run.WorkflowID), conversationsOf(s), nil)
 	}
 	e.tell = func(ctx context.Context) error {
-		p, err := leftPage(s, e, isLate)
+		err := finishLeftPage(ctx, s, e, isLate)
 		if err != nil && !(errors.Is(err, syscall.ENOSPC) && len(s.log.notes) > 0) { // those name the disk
 			s.log.warn("the page can't be completed: " + err.Error())
 		}
-		p.completeComment(ctx)
 		return nil
 	}
 	e.to, e.unstored = openLeft(ctx, s, e)
@@ -217,13 +215,6 @@ func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
 		return nil, nil
 	}
 	store := newStore(s, checkpoints.Options{Base: baseOf(ctx, s), Dir: dir, Chain: chain})
-	err = completeLog(s.dirs, s.log, run)
-	if errors.Is(err, syscall.ENOSPC) {
-		err = nil // the next job completes it
-	}
-	if err != nil {
-		return nil, err
-	}
 	return &storage{store: store, saver: store.NewSaver(s.in.CheckpointInterval)}, nil
 }
 

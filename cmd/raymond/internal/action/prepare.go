@@ -87,8 +87,7 @@ func readInputs(s *step) (from source, err error) {
 	for _, b := range append(bad, unknownInputs(s.env, s.event, s.log)...) {
 		errs = append(errs, inputProblem(b))
 	}
-	s.keys, err = readKeys(in.StateKey)
-	errs = append(errs, readFlags(s), err)
+	errs = append(errs, readFlags(s), readStored(s))
 	if s.options.Jobs == nil && s.in.Mode == job.ModeRun {
 		s.options.Jobs = []string{protocol.MainJob}
 	}
@@ -98,8 +97,6 @@ func readInputs(s *step) (from source, err error) {
 	if len(s.in.Part) > 0 && s.in.Rerun != "" {
 		errs = append(errs, problem.Usage("input resume", "can't begin a part of a matrix again", "resume: ID@N goes without the input part"))
 	}
-	_, err = readFollows(s.in.Follows)
-	errs = append(errs, err)
 	if isTold(s.event, s.in) && s.in.Rerun != "" { // it is begun by now, and continued
 		s.in.Resume, s.in.Rerun = job.ResumeAuto, ""
 	}
@@ -137,25 +134,18 @@ func inputProblem(f job.InputProblem) error {
 	return problem.Usage("input "+f.Input, what, f.Hint)
 }
 
-// readKeys reads the keys that seal checkpoints; nil where there are none.
-func readKeys(text string) (*checkpoint.Keys, error) {
-	if text == "" {
-		return nil, nil
+// readStored reads the inputs that say which checkpoints count.
+func readStored(s *step) (err error) {
+	if s.in.StateKey != "" {
+		if s.keys, err = checkpoint.ParseKeys(s.in.StateKey); err != nil {
+			err = problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
+		}
 	}
-	keys, err := checkpoint.ParseKeys(text)
-	if err != nil {
-		return nil, problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
+	named, bad := slots.ParseNamed(s.in.Follows)
+	if s.follows = named; bad != nil {
+		bad = problem.Usage("input follows", bad.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
 	}
-	return keys, nil
-}
-
-// readFollows reads which checkpoint is to be followed; the zero value for none.
-func readFollows(follows string) (slots.Named, error) {
-	named, err := slots.ParseNamed(follows)
-	if err != nil {
-		err = problem.Usage("input follows", err.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
-	}
-	return named, err
+	return errors.Join(err, bad)
 }
 
 // readFlags reads the inputs that are flags of raymond run.
@@ -184,7 +174,7 @@ func cutFlag(arg string) (name, value string, ok bool) {
 func locate(s *step) error {
 	wd, err := os.Getwd()
 	if err != nil {
-		return machineProblem("working directory", err)
+		return problem.OfMachine("working directory", err)
 	}
 	s.dirs.top = cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), wd)
 	if s.dirs.work, err = enter(s.env, s.dirs.top, s.in.WorkingDirectory); err != nil {
@@ -267,19 +257,14 @@ func frame(env Env, in job.Settings) []string {
 
 // isRunners reports whether the runner has set a variable.
 func isRunners(name string) bool {
-	return name != "GITHUB_TOKEN" && slices.ContainsFunc([]string{"GITHUB_", "RUNNER_", "GITEA_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return name != "GITHUB_TOKEN" && slices.ContainsFunc([]string{"ACTIONS_", "GITHUB_", "RUNNER_", "GITEA_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // withoutRunners is the job's environment without what only looks secret: inputs, of
 // which each is known to be one or not, and addresses of the runner's services.
 func withoutRunners(environ []string) []string {
-	var out []string
-	for _, kv := range environ {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		runners := strings.HasPrefix(name, "ACTIONS_") || strings.HasPrefix(name, "GITHUB_")
-		if !strings.HasPrefix(name, "INPUT_") && (!runners || strings.HasSuffix(name, "_TOKEN")) {
-			out = append(out, kv)
-		}
-	}
-	return out
+		return strings.HasPrefix(name, "INPUT_") || isRunners(name) && !strings.HasSuffix(name, "_TOKEN")
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts"
@@ -134,20 +133,13 @@ func writeReport(to *os.File, from runs.Source) (err error) {
 // replaceArtifact stores an artifact in the place of one that an earlier step of the job has
 // stored.
 func replaceArtifact(ctx context.Context, to *artifacts.Runtime, n artifacts.New) (artifacts.Artifact, error) {
-	stored, err := to.Upload(ctx, n)
-	if !errors.Is(err, artifacts.ErrExists) {
-		return stored, err
-	}
 	old, err := to.List(ctx, n.Name)
+	for _, a := range old {
+		n.Freed, err = true, errors.Join(err, to.Delete(ctx, a))
+	}
 	if err != nil {
-		return stored, err
+		return artifacts.Artifact{}, err
 	}
-	for _, a := range slices.Backward(old) {
-		if err := to.Delete(ctx, a); err != nil {
-			return stored, err
-		}
-	}
-	n.Freed = true
 	return to.Upload(ctx, n)
 }
 

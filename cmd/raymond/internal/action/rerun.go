@@ -11,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner"
@@ -60,10 +61,7 @@ func readable(here string, l lookup) (string, error) {
 	} {
 		err = errors.Join(err, moveIfThere(filepath.Join(l.found.Dir, from), filepath.Join(dir, to)))
 	}
-	if err != nil {
-		return "", machineProblem("checkpoint", err)
-	}
-	return dir, nil
+	return dir, problem.OfMachine("checkpoint", err)
 }
 
 // rerunOf makes the new run, with the conversations and the directories of the one before.
@@ -97,7 +95,7 @@ func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 	}
 	notes, err := runs.CopyConversations(run, agents, where)
 	if err != nil {
-		return nil, machineProblem("conversations", err)
+		return nil, problem.OfMachine("conversations", err)
 	}
 	for _, note := range notes {
 		s.log.warn(note)

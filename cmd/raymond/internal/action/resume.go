@@ -40,7 +40,7 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 	if err := noteRun(s, b.was); err != nil {
 		return err
 	}
-	b.began = beginningOf(s.event, s.in, b.manifest)
+	b.began = checkpoints.Began{KeyOf: keptKeyOf(s.event, s.in, b.manifest.KeyOf), Checkout: b.manifest.Checkout, Input: b.manifest.Input}
 	differences(s.log, s.in.Input, b.lookup, b.base)
 	if b.run = b.was; b.isStored() {
 		if err := putBack(ctx, s, b, joined); err != nil {
@@ -146,7 +146,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 	}
 	agents := conversationsOf(s)
 	own := placing{agents: agents, talks: b.talks, found: b.found, where: joined.where}
-	if err := errors.Join(own.all(), joined.placeTranscripts(s.places, agents, b.talks)); err != nil {
+	if err := errors.Join(own.all(), joined.placeTranscripts(agents, b.talks)); err != nil {
 		return nil, err
 	}
 	if slices.Contains(b.found.Manifest.Lacks(), "transcripts") {
@@ -162,13 +162,12 @@ func restoring(found *slots.Found, where func(string) string) workspace.Restorin
 
 // restored tells what was found when work was put back, or why it can't be.
 func restored(log *jobLog, notes []string, err error) error {
-	var conflict *workspace.Conflict
-	if errors.As(err, &conflict) {
+	if conflict, ok := errors.AsType[*workspace.Conflict](err); ok {
 		return &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
 			Hint: "check the repository out afresh, or go on with the files as they are with workspace: none; nothing was overwritten"}
 	}
 	if err != nil {
-		return machineProblem("workspace", err)
+		return problem.OfMachine("workspace", err)
 	}
 	for _, note := range notes {
 		log.notice(note)
@@ -233,7 +232,7 @@ func (p placing) one(t checkpoint.Transcript) error {
 func bringLocal(s *step, id string, run *state.Run) error {
 	for _, folder := range []string{"", session.CLIFolder(s.dirs.run(id))} {
 		if err := checkpoints.BringTalks(clis.New(clis.Config{Envs: environs(s), Folder: folder}), conversationsOf(s), run); err != nil {
-			return machineProblem("conversations", err)
+			return problem.OfMachine("conversations", err)
 		}
 	}
 	return nil

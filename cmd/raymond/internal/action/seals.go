@@ -30,10 +30,7 @@ func openSeals(s *step, own string) error {
 	if err == nil && key != nil {
 		s.note.seals, err = seal.New(own, key)
 	}
-	if err != nil {
-		return machineProblem("RUNNER_TEMP", err)
-	}
-	return nil
+	return problem.OfMachine("RUNNER_TEMP", err)
 }
 
 // How often, and after which pauses, the post part looks at the files of a main part
@@ -43,8 +40,7 @@ const (
 	sealPause = 20 * time.Millisecond
 )
 
-// checkSeals says what the main part has not left as it is now: its error is the
-// *problem.Problem of altered.
+// checkSeals says what the main part has not left as it is now: then its error is a denial.
 func checkSeals(s *step) error {
 	key, err := sealKey(s.env, s.in, s.event, s.dirs.own)
 	if err != nil || key == nil {
@@ -66,15 +62,10 @@ func checkSeals(s *step) error {
 		}
 		time.Sleep(sealPause)
 	}
-	var a *seal.Altered
-	if !errors.As(err, &a) {
+	a, ok := errors.AsType[*seal.Altered](err)
+	if !ok {
 		return err
 	}
-	return altered(a)
-}
-
-// altered is what the post part fails with.
-func altered(a *seal.Altered) *problem.Problem {
 	return &problem.Problem{
 		Class: problem.ClassDenied, Where: a.Name, What: "altered since this step wrote it; nothing more of the run is stored (" + a.Why + ")",
 		Hint: "the last checkpoint that the main part stored is as it was; look at what the agents ran before you continue with it",
@@ -83,8 +74,8 @@ func altered(a *seal.Altered) *problem.Problem {
 
 // isDenied reports whether something was altered.
 func isDenied(err error) bool {
-	var p *problem.Problem
-	return errors.As(err, &p) && p.Class == problem.ClassDenied
+	p, ok := errors.AsType[*problem.Problem](err)
+	return ok && p.Class == problem.ClassDenied
 }
 
 // isIntact reports whether a file of the main part is as it was written, whatever

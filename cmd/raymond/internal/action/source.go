@@ -111,7 +111,7 @@ func unpackBuiltin(dirs folders, workflow string, log *jobLog) (source, error) {
 	}
 	path := filepath.Join(dirs.own, "builtin", name)
 	if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, files)); err != nil {
-		return source{}, machineProblem("input workflow", err)
+		return source{}, problem.OfMachine("input workflow", err)
 	}
 	log.rename(path, workflow)
 	return source{path: path}, nil

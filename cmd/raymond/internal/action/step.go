@@ -29,6 +29,7 @@ type step struct {
 	event   job.Event
 	options *options.Options // the inputs that are flags of raymond run
 	keys    *checkpoint.Keys // nil: checkpoints are not sealed
+	follows slots.Named      // the checkpoint that is to be followed; zero for none
 	key     string           // identity of the run
 	dirs    folders
 	files   *job.Files // the runner's command files; nil outside of a job
@@ -88,6 +89,7 @@ func newGit(s *step) *workspace.Git {
 type services struct {
 	runtime *artifacts.Runtime // nil: the job has none
 	archive *artifacts.Archive // nil: there is no token
+	finder  slots.Finder       // looks for what is stored, in both
 	err     error              // why the job's can't be used
 }
 
@@ -103,6 +105,7 @@ func (s *step) openServices() error {
 	}
 	if s.api = job.NewGitHub(api); s.in.GitHubToken != "" {
 		s.stored.archive = artifacts.NewArchive(api, mask)
+		s.stored.finder.Archive = s.stored.archive
 	}
 	token := s.env.Getenv("ACTIONS_RUNTIME_TOKEN")
 	if token == "" {
@@ -113,20 +116,10 @@ func (s *step) openServices() error {
 	})
 	if err != nil { // with store: local nobody may need it
 		s.stored.err = &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error()}
+		return nil
 	}
+	s.stored.finder.Service = s.stored.runtime
 	return nil
-}
-
-// finder looks for what is stored.
-func (v services) finder() *slots.Finder {
-	f := &slots.Finder{}
-	if v.runtime != nil {
-		f.Service = v.runtime
-	}
-	if v.archive != nil {
-		f.Archive = v.archive
-	}
-	return f
 }
 
 // query says what checkpoints are looked for.

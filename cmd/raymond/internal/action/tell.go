@@ -24,15 +24,21 @@ func tell(s *step, from prepared, e *ending, err error) error {
 	for _, p := range problem.All(err) {
 		all = append(all, forJob(s.log, p))
 	}
+	var stopped *problem.Problem // of which the events of the run have told
 	if e.run != nil && e.run.Progress.Status != state.Completed && e.run.Progress.Status != state.Running && e.conflict() == nil {
-		all = append(all, outcome(s.log, e))
+		stopped = outcome(s.log, e)
+		all = append(all, stopped)
 	}
 	all = append(all, checkCommandFiles(s.files)...)
 	for _, p := range all {
-		annotate(s.log, from.source.path, e.run != nil && s.in.Annotations, p)
+		isOfAgent := p == stopped && p.Class != problem.ClassRuntime && p.Class != problem.ClassDenied
+		if !isOfAgent || !s.in.Annotations { // which have one of the agent that failed
+			annotate(s.log, from.source.path, p)
+		}
 	}
 	all = append(all, problem.All(writeOutputs(s, e, all))...)
-	finishPage(s, from.isAllowed, e, all)
+	others := slices.DeleteFunc(slices.Clone(all), func(p *problem.Problem) bool { return p == stopped || p.Told })
+	finishPage(s, from.isAllowed, e, others)
 	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !s.in.SuspendedIsFailure {
 		return nil
 	}
@@ -111,17 +117,10 @@ func checkCommandFiles(files *job.Files) []*problem.Problem {
 	return out
 }
 
-// annotate makes an annotation of a problem. What the run's own events have told
-// is not told again, where isShown says that annotations show them.
-func annotate(log *jobLog, source string, isShown bool, p *problem.Problem) {
+// annotate makes an annotation of a problem that is not told yet.
+func annotate(log *jobLog, source string, p *problem.Problem) {
 	if p.Told {
 		return
-	}
-	switch p.Class {
-	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
-		if isShown {
-			return
-		}
 	}
 	a := report.Annotation{Level: report.LevelError, Title: "raymond: " + string(p.Class), Text: p.Error()}
 	if p.Class == problem.ClassWorkflow {
@@ -148,34 +147,23 @@ func placeOf(source, where string) (string, int) {
 	return path, line
 }
 
-// finishPage has summary and comment say how the step ended, with what no event
-// of the run has told.
+// finishPage has summary and comment say how the step ended, with the problems that nothing
+// has told yet.
 func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
 	p := e.page
-	if p == nil && e.isIdle {
+	switch {
+	case p == nil && e.isIdle:
 		return
-	}
-	if p == nil {
+	case p == nil:
 		if p = pageOfProblems(s, isAllowed, all); p == nil {
 			return
 		}
-	} else if i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !isToldByEvents(e.run, p) }); i >= 0 {
-		p.addError(all[i].Error())
+	case len(all) > 0:
+		p.addError(all[0].Error())
 	}
-	p.finishComment(e.stops.Since)
-}
-
-// isToldByEvents reports whether the summary knows of a problem.
-func isToldByEvents(run *state.Run, p *problem.Problem) bool {
-	switch p.Class {
-	case problem.ClassRunFailed, problem.ClassOverLimit, problem.ClassSuspended, problem.ClassCancelled:
-		return run != nil
-	case problem.ClassRuntime: // a machine that fails an agent
-		return run != nil && run.Progress.Status == state.Failed
-	case problem.ClassDenied: // a state that is refused fails an agent
-		return run != nil && run.Progress.Status == state.Failed && p.Where == run.WorkflowID
-	}
-	return false
+	ctx, cancel := commentTime(e.stops.Since)
+	defer cancel()
+	p.finish(ctx)
 }
 
 // pageOfProblems is the page of a step that has failed before its run began, or for
@@ -183,20 +171,17 @@ func isToldByEvents(run *state.Run, p *problem.Problem) bool {
 // unless the step was refused, which is nobody's business but the step's, or another
 // one has the run: then the comment is that one's.
 func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
-	i := slices.IndexFunc(all, func(p *problem.Problem) bool { return !p.Told })
-	if i < 0 || s.files == nil || s.in.Mode != job.ModeRun {
+	if len(all) == 0 || s.files == nil || s.in.Mode != job.ModeRun {
 		return nil
 	}
 	var lines []string
-	for _, p := range all[i:] {
-		if !p.Told {
-			lines = append(lines, p.Error())
-		}
+	for _, p := range all {
+		lines = append(lines, p.Error())
 	}
 	page := &page{step: s}
 	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: s.log.notes})
 	page.addError(strings.Join(lines, "\n"))
-	if class := all[i].Class; !isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s.event, s.in, s.log) {
+	if class := all[0].Class; !isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s.event, s.in, s.log) {
 		return page
 	}
 	page.comment = startComment(s, page.summary.Overview, "From")
