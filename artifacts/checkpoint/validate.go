@@ -14,7 +14,6 @@ import (
 
 // Compiled when first needed, which most starts of the program never do.
 var (
-	digestForm  = pattern(`^sha256:[0-9a-f]{64}$`)
 	hashForm    = pattern(`^[0-9a-f]{64}$`)
 	commitForm  = pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 	sessionForm = pattern(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
@@ -56,24 +55,8 @@ func (m *Manifest) checkHead(c *checker) {
 	}
 	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
 	c.want(m.Status.IsKnown(), "status", "%q is unknown", m.Status)
-	c.want(m.Previous == "" || digestForm().MatchString(m.Previous), "previous", "%q is no digest", m.Previous)
-	if base := m.Base; base != nil {
-		c.want(base.Digest == "" || digestForm().MatchString(base.Digest), "base.digest", "%q is no digest", base.Digest)
-		c.want(base.ArtifactID >= 0 && base.RunID >= 0, "base", "has a negative id")
-	}
 	c.want(slices.Contains([]string{"", "issue", "pr"}, m.Kind), "kind", "%q is unknown", m.Kind)
 	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
-	c.want(m.Input == "" || hashForm().MatchString(m.Input), "input_sha256", "is no SHA-256 in hex")
-	for _, n := range []struct {
-		at string
-		is int64
-	}{
-		{"repository_id", m.RepositoryID}, {"run_id", m.RunID},
-		{"run_attempt", int64(m.RunAttempt)}, {"number", int64(m.Number)}, {"interval_ms", m.IntervalMS}, {"seq", int64(m.Seq)},
-		{"total_usd", int64(m.TotalUSD)}, {"iterations", int64(m.Iterations)},
-	} {
-		c.want(n.is >= 0, n.at, "is negative")
-	}
 	c.want(!m.Created.IsZero(), "created", "is missing")
 }
 

@@ -140,9 +140,8 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 		return File{}, err
 	}
 	defer in.Close()
-	var read counter
 	stored := &sum{Hash: sha256.New()}
-	masked := io.LimitReader(p.mask(part.Name, io.TeeReader(in, &read)), entryLimit(part.Name)+1)
+	masked := io.LimitReader(p.mask(part.Name, in), entryLimit(part.Name)+1)
 	put := z.Add
 	if isBundle(part.Name) {
 		put = z.AddStored
@@ -150,21 +149,13 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 	if err := put(part.Name, io.TeeReader(masked, stored)); err != nil {
 		return File{}, err
 	}
-	if err := part.check(int64(read), stored.n); err != nil {
+	if err := part.check(stored.n); err != nil {
 		return File{}, err
 	}
 	if p.left -= stored.n; p.left < 0 {
 		return File{}, fmt.Errorf("with it the files have %d bytes too many: %w", -p.left, ErrTooLarge)
 	}
 	return File{Name: part.Name, Size: stored.n, SHA256: stored.hex()}, nil
-}
-
-// counter counts bytes.
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
 }
 
 // capped refuses to write beyond a number of bytes.

@@ -33,17 +33,8 @@ func (c *checker) in(part string, i int, err error) {
 func (x *index) validate() error {
 	var c checker
 	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, want %d at most", len(x.Repositories), maxNumber)
-	dirs, bundles := map[string]bool{}, map[string]bool{}
 	for i := range x.Repositories {
-		r := &x.Repositories[i]
-		c.in("repositories", i, r.validate())
-		c.want(!r.Main || i == 0, "repositories[%d]: it is the main one, and not the first", i)
-		c.want(!bundles[r.Bundle], "repositories[%d]: bundle %q is named twice", i, r.Bundle)
-		bundles[r.Bundle] = true
-		for _, t := range r.Trees {
-			c.want(!dirs[t.Dir], "repositories[%d]: directory %q is named twice", i, t.Dir)
-			dirs[t.Dir] = true
-		}
+		c.in("repositories", i, x.Repositories[i].validate())
 	}
 	return c.err
 }
@@ -51,9 +42,6 @@ func (x *index) validate() error {
 func (r *repository) validate() error {
 	var c checker
 	c.want(bundleForm().MatchString(r.Bundle), "%q is no name of a bundle", r.Bundle)
-	c.want(r.Size > 0, "size %d of the bundle is not positive", r.Size)
-	c.want(len(r.SHA256) == 64 && isHex(r.SHA256), "%q is no SHA-256", r.SHA256)
-	c.want(r.Seen == "" || len(r.Seen) == 64 && isHex(r.Seen), "%q is no SHA-256", r.Seen)
 	c.want(max(len(r.Branches), len(r.Needs), len(r.Shallow)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
 	c.want(len(r.Trees) > 0 && len(r.Trees) <= maxNumber, "it has %d trees, want 1 to %d", len(r.Trees), maxNumber)
 	for _, id := range slices.Concat([]string{r.Save}, r.Needs, r.Shallow) {

@@ -38,13 +38,9 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 		return nil, err
 	}
 	plan.Mark = mark
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
-	}
-	// The child's end blocks: it is read and written there without Go's poller.
-	if err := unix.SetNonblock(pair[1], false); err != nil {
-		return nil, os.NewSyscallError("fcntl", err)
 	}
 	return &Entrance{
 		plan: plan, ours: os.NewFile(uintptr(pair[0]), "cage"), theirs: os.NewFile(uintptr(pair[1]), "cage"),

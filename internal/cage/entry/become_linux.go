@@ -95,46 +95,20 @@ func (f *Failure) Unwrap() error { return f.Errno }
 // ReadAnswer waits until the process at the other end of a socket has become its
 // program, or couldn't. The listener is nil where there is none.
 func ReadAnswer(conn *os.File) (listener *os.File, err error) {
-	raw, err := conn.SyscallConn()
-	if err != nil {
-		return nil, err
-	}
-	for {
-		var m message
-		if readErr := raw.Read(func(fd uintptr) bool { m = receive(int(fd)); return !errors.Is(m.err, unix.EAGAIN) }); readErr != nil {
-			return listener, readErr
-		}
-		switch {
-		case m.err != nil:
-			return listener, m.err
-		case len(m.data) == 0:
-			return listener, nil
-		case m.data[0] == answerFailure && len(m.data) >= 5:
-			return listener, &Failure{What: string(m.data[5:]), Errno: syscall.Errno(binary.LittleEndian.Uint32(m.data[1:]))}
-		case m.listener >= 0:
-			listener = os.NewFile(uintptr(m.listener), "listener")
-		}
-	}
-}
-
-// message is what came over a socket at once.
-type message struct {
-	data     []byte
-	listener int // -1 for none
-	err      error
-}
-
-func receive(fd int) message {
 	data, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
 	for {
-		n, oobn, _, _, err := unix.Recvmsg(fd, data, rights, unix.MSG_CMSG_CLOEXEC)
-		if errors.Is(err, unix.EINTR) {
-			continue
+		n, oobn, _, _, err := unix.Recvmsg(int(conn.Fd()), data, rights, unix.MSG_CMSG_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil || n == 0:
+			return listener, err
+		case data[0] == answerFailure && n >= 5:
+			return listener, &Failure{What: string(data[5:n]), Errno: syscall.Errno(binary.LittleEndian.Uint32(data[1:]))}
+		default:
+			if fd := firstRight(rights[:oobn]); fd >= 0 {
+				listener = os.NewFile(uintptr(fd), "listener")
+			}
 		}
-		if err != nil {
-			return message{listener: -1, err: err}
-		}
-		return message{data: data[:n], listener: firstRight(rights[:oobn])}
 	}
 }
 

@@ -27,11 +27,20 @@ type folder interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 }
 
-type machine struct{}
+// machine follows the links of paths that the user or the CI runner names.
+type machine struct{ follows bool }
 
-func (machine) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+func (m machine) Lstat(name string) (fs.FileInfo, error) {
+	if m.follows {
+		return os.Stat(name)
+	}
+	return os.Lstat(name)
+}
 
-func (machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+func (m machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	if m.follows {
+		flag &^= dontFollow
+	}
 	return os.OpenFile(name, flag, perm)
 }
 
@@ -93,49 +102,30 @@ func notRegular(path string) error {
 // Read returns what a regular file of at most most bytes holds. A larger one is an
 // error, and no more than most bytes and one of it are ever held in memory.
 func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
-	f, info, err := Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer f.Close()
-	data, err := readAll(f, info, most)
-	return data, info, err
+	return readAll(machine{}, path, most)
 }
 
 // ReadTarget is Read for a path that the user or the CI runner names, and that may be
 // a link to a regular file.
 func ReadTarget(path string, most int64) ([]byte, error) {
-	f, info, err := OpenTarget(path, os.O_RDONLY, 0)
+	data, _, err := readAll(machine{follows: true}, path, most)
+	return data, err
+}
+
+func readAll(from machine, path string, most int64) ([]byte, fs.FileInfo, error) {
+	f, info, err := open(from, path, os.O_RDONLY, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
-	return readAll(f, info, most)
+	data, err := readOpen(f, info, most)
+	return data, info, err
 }
 
 // OpenTarget is OpenFile for a path that the user or the CI runner names, and that may
 // be a link to a regular file. It does not know os.O_TRUNC.
 func OpenTarget(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	isNew := flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist)
-	if err != nil && !isNew {
-		return nil, nil, err
-	}
-	if !isNew && !info.Mode().IsRegular() {
-		return nil, nil, notRegular(path)
-	}
-	f, err := os.OpenFile(path, flag&^os.O_TRUNC|dontWait, perm)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err = f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = notRegular(path)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return open(machine{follows: true}, path, flag&^os.O_TRUNC, perm)
 }
 
 // Write makes a regular file hold data, as os.WriteFile does.
@@ -176,8 +166,8 @@ func untilFree(system string, rename func() error, pause func()) error {
 	return err
 }
 
-// readAll reads to the end of a file, which may be growing.
-func readAll(f *os.File, info fs.FileInfo, most int64) ([]byte, error) {
+// readOpen reads to the end of a file, which may be growing.
+func readOpen(f *os.File, info fs.FileInfo, most int64) ([]byte, error) {
 	var data bytes.Buffer
 	if info.Size() <= most {
 		data.Grow(int(info.Size()) + bytes.MinRead)

@@ -55,7 +55,7 @@ func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
 	assert.NilError(t, err)
 	defer f.Close()
 	assert.NilError(t, os.WriteFile(path, []byte("1234567"), 0o600))
-	got, err := readAll(f, info, 6)
+	got, err := readOpen(f, info, 6)
 	assert.Check(t, err != nil, "7 bytes with a limit of 6: got %q, want an error", got)
 }
 

@@ -8,23 +8,20 @@ import (
 // FS returns the files of a folder, out of which no path leads: links within it are
 // followed. Only regular files and folders are opened, and without waiting for the
 // other end of a pipe.
-func FS(root *os.Root) fs.FS { return guarded{root, root.FS()} }
+func FS(root *os.Root) fs.FS { return guarded{root} }
 
-type guarded struct {
-	root *os.Root
-	all  fs.FS
-}
+type guarded struct{ root *os.Root }
 
 func (g guarded) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	before, err := g.Stat(name)
+	if err == nil && !before.Mode().IsRegular() && !before.IsDir() {
+		err = notRegular(name)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !before.Mode().IsRegular() && !before.IsDir() {
-		return nil, notRegular(name)
 	}
 	f, err := g.root.OpenFile(name, os.O_RDONLY|dontWait, 0)
 	if err != nil {
@@ -41,6 +38,4 @@ func (g guarded) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-func (g guarded) Stat(name string) (fs.FileInfo, error) { return fs.Stat(g.all, name) }
-
-func (g guarded) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(g.all, name) }
+func (g guarded) Stat(name string) (fs.FileInfo, error) { return g.root.Stat(name) }

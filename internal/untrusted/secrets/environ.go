@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -53,14 +52,7 @@ type Redactor struct{ set *Set }
 
 // NewRedactor returns the Redactor of an environment, which may be nil.
 func NewRedactor(env []string) Redactor {
-	values := map[string]string{}
-	for i, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if IsSecret(name) {
-			values[strconv.Itoa(i)] = value
-		}
-	}
-	set, _ := New(values)
+	set, _ := New(Of(env))
 	return Redactor{set}
 }
 
