@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -22,7 +22,7 @@ func (d folders) markOfAgents() string { return filepath.Join(d.all, agentsFile)
 // read is one of everything.
 func afterAgents(dirs folders) []string {
 	var folders []string
-	if err := seal.ReadNote(dirs.markOfAgents(), &folders); errors.Is(err, fs.ErrNotExist) {
+	if err := checkpoints.ReadNote(dirs.markOfAgents(), &folders); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
 		return []string{string(filepath.Separator)}
@@ -49,7 +49,7 @@ func markAgents(dirs folders, c options.Cage) error {
 		return nil
 	}
 	all := slices.Concat(afterAgents(dirs), []string{dirs.top, dirs.work}, c.Writable)
-	return seal.WriteNote(dirs.markOfAgents(), slices.Compact(slices.Sorted(slices.Values(all))))
+	return checkpoints.WriteNote(dirs.markOfAgents(), slices.Compact(slices.Sorted(slices.Values(all))))
 }
 
 // marking is a backend before whose first invocation it is noted that agents have run.

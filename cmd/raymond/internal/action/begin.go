@@ -15,7 +15,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
@@ -168,7 +167,7 @@ func noteLocal(s *step, b *readyRun) error {
 		s.log.warn(losesFiles)
 	}
 	dir := s.dirs.run(b.run.WorkflowID)
-	err := seal.WriteNote(filepath.Join(dir, localFile), checkpoint.Manifest{
+	err := checkpoints.WriteNote(filepath.Join(dir, localFile), checkpoint.Manifest{
 		Key: s.key, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Untrusted: s.note.get().Untrusted,
 		KeyOf: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input,
 	})

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -49,7 +49,7 @@ func (p Process) endEarlier(dirs folders, key string) error {
 	for _, e := range entries {
 		var note noteData
 		dir := filepath.Join(dirs.all, e.Name())
-		if dir != dirs.own && seal.ReadNote(filepath.Join(dir, stepFile), &note) == nil && note.Key == key {
+		if dir != dirs.own && checkpoints.ReadNote(filepath.Join(dir, stepFile), &note) == nil && note.Key == key {
 			_, driverErr := p.endDrivers(dir, graceOfMain)
 			err = errors.Join(err, driverErr)
 		}

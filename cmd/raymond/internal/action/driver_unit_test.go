@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -48,7 +48,7 @@ func TestALaterStepEndsWhoDrivesItsKey(t *testing.T) {
 	temp, runs, signals := t.TempDir(), map[string]*state.File{}, 0
 	for _, key := range []string{"k", "another"} {
 		dir := filepath.Join(temp, "raymond", "job-step-"+key)
-		err := seal.WriteNote(filepath.Join(dir, stepFile), noteData{Key: key})
+		err := checkpoints.WriteNote(filepath.Join(dir, stepFile), noteData{Key: key})
 		if err == nil {
 			runs[key], err = state.Create(dir, "r", session.Holder())
 		}

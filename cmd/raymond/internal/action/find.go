@@ -13,7 +13,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner/report"
@@ -238,7 +237,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 	}
 	for _, id := range ids {
 		var m checkpoint.Manifest
-		if seal.ReadNote(filepath.Join(dir, id, localFile), &m) != nil {
+		if checkpoints.ReadNote(filepath.Join(dir, id, localFile), &m) != nil {
 			m = checkpoint.Manifest{}
 		}
 		// Ids alone don't tell keys apart that differ in more than letters and digits, or in what is cut off.

@@ -3,8 +3,8 @@ package action
 import (
 	"sync"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -13,7 +13,7 @@ import (
 type stepNote struct {
 	mu    sync.Mutex // guards all, and the file
 	file  string
-	seals *seal.Seals
+	seals *checkpoints.Seals
 	data  noteData
 }
 

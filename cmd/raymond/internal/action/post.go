@@ -13,7 +13,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -69,7 +68,7 @@ func post(ctx context.Context, s *step) error {
 // matter, and then there is no note, which is errDone; where there is one, something that it was given has changed since.
 func readNote(s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
-	err := seal.ReadNote(s.note.file, &s.note.data)
+	err := checkpoints.ReadNote(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
 	files, guardErr := guardFiles(s.env)
 	s.files = files

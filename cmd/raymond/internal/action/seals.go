@@ -8,7 +8,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 )
 
@@ -16,19 +15,19 @@ import (
 // checks them with; nil where nothing is sealed: without a token of the job, in a folder
 // that jobs share, and under act or what is made of it: act gives each part another
 // token, and of Gitea's runner it is not known.
-func sealKey(env Env, in job.Settings, e job.Event, own string) (seal.Key, error) {
+func sealKey(env Env, in job.Settings, e job.Event, own string) (checkpoints.SealKey, error) {
 	token := env.Getenv("ACTIONS_RUNTIME_TOKEN")
 	if token == "" || in.IsLocal() || e.ByAct {
 		return nil, nil
 	}
-	return seal.NewKey(token, e.StepID()+"/"+filepath.Base(own))
+	return checkpoints.NewSealKey(token, e.StepID()+"/"+filepath.Base(own))
 }
 
 // openSeals begins to seal what the main part writes to its own folder.
 func openSeals(s *step, own string) error {
 	key, err := sealKey(s.env, s.in, s.event, own)
 	if err == nil && key != nil {
-		s.note.seals, err = seal.New(own, key)
+		s.note.seals, err = checkpoints.NewSeals(own, key)
 	}
 	return problem.OfMachine("RUNNER_TEMP", err)
 }
@@ -57,12 +56,12 @@ func checkSeals(s *step) error {
 		}
 	}
 	for range sealLooks {
-		if err = seal.Check(s.dirs.own, key, needed...); err == nil {
+		if err = checkpoints.CheckSeals(s.dirs.own, key, needed...); err == nil {
 			return nil
 		}
 		time.Sleep(sealPause)
 	}
-	a, ok := errors.AsType[*seal.Altered](err)
+	a, ok := errors.AsType[*checkpoints.Altered](err)
 	if !ok {
 		return err
 	}
@@ -82,5 +81,5 @@ func isDenied(err error) bool {
 // became of others.
 func isIntact(s *step, name string) bool {
 	key, err := sealKey(s.env, s.in, s.event, s.dirs.own)
-	return err == nil && key != nil && seal.Intact(s.dirs.own, key, name)
+	return err == nil && key != nil && checkpoints.IsSealed(s.dirs.own, key, name)
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -43,6 +42,6 @@ const ChainFile = "checkpoint.json"
 // ReadChain reads the chain of a run from the folder of its own files. The error is
 // an fs.ErrNotExist where nothing of the run was ever to be stored.
 func ReadChain(dir string) (c Chain, err error) {
-	err = seal.ReadNote(filepath.Join(dir, ChainFile), &c)
+	err = ReadNote(filepath.Join(dir, ChainFile), &c)
 	return c, err
 }

@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -33,10 +32,10 @@ type history struct {
 }
 
 // takeHistory notes how far the journal of a run has come whose own files are in dir.
-func takeHistory(dir string, seals *seal.Seals, agents map[string]runner.Agent) history {
+func takeHistory(dir string, seals *Seals, agents map[string]runner.Agent) history {
 	h := history{path: dir + state.JournalExt, size: -1, agents: agents}
-	if seals != nil {
-		h.size, h.sum = seals.Sum(h.path)
+	if has, isNamed := seals.has(h.path); isNamed {
+		h.size, h.sum = has.size, [sha256.Size]byte(has.sum.Sum(nil))
 	}
 	return h
 }

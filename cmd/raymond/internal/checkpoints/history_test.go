@@ -15,7 +15,6 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -36,7 +35,7 @@ type past struct {
 func talkOf(n int) string { return fmt.Sprintf("0a0b0c0d-0000-4000-8000-%012d", n) }
 
 // newPast begins a run, and has it go through so many states. It is folded after the third.
-func newPast(t *testing.T, seals *seal.Seals, root string, states int) *past {
+func newPast(t *testing.T, seals *Seals, root string, states int) *past {
 	t.Helper()
 	p := &past{t: t, dir: filepath.Join(root, "k-12345678"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	var err error
@@ -77,7 +76,7 @@ func (p *past) take(folds bool, f func(*state.Step)) {
 }
 
 // stored makes a checkpoint of the run and returns the folder of its files, and the notes.
-func (p *past) stored(seals *seal.Seals, between func()) (checkpoint.Manifest, string, []string) {
+func (p *past) stored(seals *Seals, between func()) (checkpoint.Manifest, string, []string) {
 	p.t.Helper()
 	o, _ := lean(p.t)
 	o.Dir = p.dir
@@ -135,9 +134,9 @@ func TestAnAlteredHistoryStays(t *testing.T) {
 	t.Parallel()
 	for _, altered := range []bool{false, true} {
 		root := t.TempDir()
-		key, err := seal.NewKey("token", "step")
+		key, err := NewSealKey("token", "step")
 		assert.NilError(t, err)
-		seals, err := seal.New(root, key)
+		seals, err := NewSeals(root, key)
 		assert.NilError(t, err)
 		p := newPast(t, seals, root, 5)
 		_, dir, notes := p.stored(seals, func() {

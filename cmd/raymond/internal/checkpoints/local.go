@@ -9,7 +9,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -27,7 +26,7 @@ type LocalWork struct {
 // ReadLocal returns what Local.Keep has kept in a run's own folder; the zero value for nothing that can be read.
 func ReadLocal(dir string) LocalWork {
 	var w LocalWork
-	if seal.ReadNote(filepath.Join(dir, localFile), &w) != nil {
+	if ReadNote(filepath.Join(dir, localFile), &w) != nil {
 		return LocalWork{}
 	}
 	return w
@@ -57,7 +56,7 @@ func (l Local) Keep(ctx context.Context, run *state.Run) (notes []string, err er
 	if w.lost != "" {
 		kept.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: w.lost}}
 	}
-	if err := seal.WriteNote(filepath.Join(l.Dir, localFile), kept); err != nil {
+	if err := WriteNote(filepath.Join(l.Dir, localFile), kept); err != nil {
 		return nil, errors.Join(err, p.discard())
 	}
 	entries, err := os.ReadDir(l.Dir)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -39,7 +38,7 @@ type Snapshot struct {
 // is quick enough for the goroutine that owns the run, which alone may call it. The agents are
 // the agent CLIs, by their names, among which those of the run's conversations are. The seals
 // are those of the run's files; nil for none.
-func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *seal.Seals) (*Snapshot, error) {
+func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *Seals) (*Snapshot, error) {
 	data, err := run.Encode()
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -38,7 +37,7 @@ type Options struct {
 	// Retention is how long the service is to keep a checkpoint; 0 leaves that to the
 	// service.
 	Retention time.Duration
-	Seals     *seal.Seals  // of the file with the chain; nil for none
+	Seals     *Seals       // of the file with the chain; nil for none
 	Warn      func(string) // is told at once what the last checkpoint lacks
 }
 

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
@@ -26,12 +25,12 @@ const maxTalks = 16 << 20
 // step. Its methods may be called by any goroutine. A nil *Talks notes nothing.
 type Talks struct {
 	file  string
-	seals *seal.Seals // of the file; nil for none
-	mu    sync.Mutex  // guards the file
+	seals *Seals     // of the file; nil for none
+	mu    sync.Mutex // guards the file
 }
 
 // NewTalks adds to a file, which need not be there, and seals what it adds.
-func NewTalks(file string, seals *seal.Seals) *Talks { return &Talks{file: file, seals: seals} }
+func NewTalks(file string, seals *Seals) *Talks { return &Talks{file: file, seals: seals} }
 
 // add notes a conversation, and is for before anybody can speak in it. One that can't
 // be noted is not removed later.

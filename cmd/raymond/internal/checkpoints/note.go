@@ -1,4 +1,4 @@
-package seal
+package checkpoints
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package seal
+package checkpoints
 
 import (
 	"bytes"
@@ -45,9 +45,9 @@ type sealed struct {
 	grows    bool      // a last line that was cut off may follow
 }
 
-// Check compares a folder with its log of seals. Of the files that needed names, below
+// CheckSeals compares a folder with its log of seals. Of the files that needed names, below
 // the folder, those that exist must be sealed. The error is an *Altered.
-func Check(dir string, key Key, needed ...string) error {
+func CheckSeals(dir string, key SealKey, needed ...string) error {
 	all, err := readLog(dir, key)
 	if err != nil {
 		return err
@@ -65,15 +65,15 @@ func Check(dir string, key Key, needed ...string) error {
 	return nil
 }
 
-// Intact reports whether a file below a folder is sealed, and as it was written, however
+// IsSealed reports whether a file below a folder is sealed, and as it was written, however
 // others are.
-func Intact(dir string, key Key, name string) bool {
+func IsSealed(dir string, key SealKey, name string) bool {
 	all, err := readLog(dir, key)
 	return err == nil && all[name] != nil && all[name].check(dir, name) == nil
 }
 
 // readLog reads the seals of a folder, by the names of files.
-func readLog(dir string, key Key) (map[string]*sealed, error) {
+func readLog(dir string, key SealKey) (map[string]*sealed, error) {
 	data, _, err := files.Read(filepath.Join(dir, logName), maxLog)
 	if err != nil {
 		return nil, &Altered{logName, "can't be read"}

@@ -1,4 +1,4 @@
-package seal_test
+package checkpoints
 
 import (
 	"errors"
@@ -9,22 +9,20 @@ import (
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 )
 
-func key(t *testing.T, token, identity string) seal.Key {
+func sealKey(t *testing.T, token, identity string) SealKey {
 	t.Helper()
-	k, err := seal.NewKey(token, identity)
+	k, err := NewSealKey(token, identity)
 	assert.NilError(t, err)
 	return k
 }
 
-// sealed is a folder in which a value and lines are kept.
-func sealed(t *testing.T) (dir string, s *seal.Seals) {
+// sealedFolder is a folder in which a value and lines are kept.
+func sealedFolder(t *testing.T) (dir string, s *Seals) {
 	t.Helper()
 	dir = t.TempDir()
-	s, err := seal.New(dir, key(t, "token", "step"))
+	s, err := NewSeals(dir, sealKey(t, "token", "step"))
 	assert.NilError(t, err)
 	assert.NilError(t, errors.Join(s.Note(filepath.Join(dir, "note"), 1), s.Note(filepath.Join(dir, "note"), 2)))
 	assert.NilError(t, s.Adopt(filepath.Join(dir, "absent")))
@@ -35,7 +33,7 @@ func sealed(t *testing.T) (dir string, s *seal.Seals) {
 }
 
 // add seals a line, and writes what of it is said to arrive.
-func add(t *testing.T, s *seal.Seals, path, line, arrives string) {
+func add(t *testing.T, s *Seals, path, line, arrives string) {
 	t.Helper()
 	assert.NilError(t, s.Append(path, []byte(line)))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -47,26 +45,26 @@ func add(t *testing.T, s *seal.Seals, path, line, arrives string) {
 
 // TestACrashIsNoForgery: at every moment of a change the folder is in order.
 func TestACrashIsNoForgery(t *testing.T) {
-	for name, change := range map[string]func(t *testing.T, dir string, s *seal.Seals) error{
-		"nothing": func(*testing.T, string, *seal.Seals) error { return nil },
-		"sealed, and not yet written": func(_ *testing.T, dir string, s *seal.Seals) error {
+	for name, change := range map[string]func(t *testing.T, dir string, s *Seals) error{
+		"nothing": func(*testing.T, string, *Seals) error { return nil },
+		"sealed, and not yet written": func(_ *testing.T, dir string, s *Seals) error {
 			return s.Replace(filepath.Join(dir, "note"), []byte("3"))
 		},
-		"a line in parts": func(t *testing.T, dir string, s *seal.Seals) error {
+		"a line in parts": func(t *testing.T, dir string, s *Seals) error {
 			add(t, s, filepath.Join(dir, "lines"), "four\n", "fo")
 			return nil
 		},
-		"lines emptied, and not yet": func(_ *testing.T, dir string, s *seal.Seals) error {
+		"lines emptied, and not yet": func(_ *testing.T, dir string, s *Seals) error {
 			return s.Replace(filepath.Join(dir, "lines"), nil)
 		},
-		"lines emptied": func(_ *testing.T, dir string, s *seal.Seals) error {
+		"lines emptied": func(_ *testing.T, dir string, s *Seals) error {
 			return errors.Join(s.Replace(filepath.Join(dir, "lines"), nil), os.Remove(filepath.Join(dir, "lines")))
 		},
-		"a file that comes along, and is not yet there": func(t *testing.T, dir string, s *seal.Seals) error {
+		"a file that comes along, and is not yet there": func(t *testing.T, dir string, s *Seals) error {
 			assert.Check(t, s.Place(filepath.Join(dir, "lines"), filepath.Join(dir, "gone", "lines")) != nil, "it was placed in a folder that isn't there")
 			return nil
 		},
-		"a file that came along, and a line more": func(t *testing.T, dir string, s *seal.Seals) error {
+		"a file that came along, and a line more": func(t *testing.T, dir string, s *Seals) error {
 			from, to := filepath.Join(t.TempDir(), "lines"), filepath.Join(dir, "came")
 			err := errors.Join(os.WriteFile(from, []byte("one\n"), 0o600), s.Place(from, to))
 			add(t, s, to, "two\n", "two\n")
@@ -74,9 +72,9 @@ func TestACrashIsNoForgery(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, s := sealed(t)
+			dir, s := sealedFolder(t)
 			assert.NilError(t, change(t, dir, s))
-			assert.Check(t, seal.Check(dir, key(t, "token", "step"), "note", "missing"))
+			assert.Check(t, CheckSeals(dir, sealKey(t, "token", "step"), "note", "missing"))
 		})
 	}
 }
@@ -118,14 +116,14 @@ func TestForgeriesAreNamed(t *testing.T) {
 		"another token":           {func(*testing.T, string) {}, "other", "seals"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, _ := sealed(t)
+			dir, _ := sealedFolder(t)
 			tt.forge(t, dir)
-			err := seal.Check(dir, key(t, tt.token, "step"), "planted")
-			var altered *seal.Altered
+			err := CheckSeals(dir, sealKey(t, tt.token, "step"), "planted")
+			var altered *Altered
 			assert.Check(t, errors.As(err, &altered), "got %v, want %s named", err, tt.names)
 			assert.Check(t, is.Equal(altered.Name, tt.names))
 		})
 	}
-	dir, _ := sealed(t)
-	assert.Check(t, seal.Check(dir, key(t, "token", "another step")) != nil, "under the key of another step: got it in order, want it named")
+	dir, _ := sealedFolder(t)
+	assert.Check(t, CheckSeals(dir, sealKey(t, "token", "another step")) != nil, "under the key of another step: got it in order, want it named")
 }

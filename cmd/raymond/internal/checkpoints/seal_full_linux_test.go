@@ -1,4 +1,4 @@
-package seal_test
+package checkpoints
 
 import (
 	"os"
@@ -9,13 +9,11 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/seal"
 )
 
 // TestWhatIsCutOffIsNoForgery: the last line of the seals, at every byte.
 func TestWhatIsCutOffIsNoForgery(t *testing.T) {
-	dir, s := sealed(t)
+	dir, s := sealedFolder(t)
 	if err := s.Replace(filepath.Join(dir, "note"), []byte("3")); err != nil { // and then nobody could write it
 		t.Fatal(err)
 	}
@@ -24,7 +22,7 @@ func TestWhatIsCutOffIsNoForgery(t *testing.T) {
 	assert.NilError(t, err)
 	for size := len(data); size >= strings.LastIndex(string(data[:len(data)-1]), "\n")+1; size-- {
 		assert.NilError(t, os.Truncate(path, int64(size)))
-		assert.Check(t, seal.Check(dir, key(t, "token", "step"), "note"), "cut off at %d of %d", size, len(data))
+		assert.Check(t, CheckSeals(dir, sealKey(t, "token", "step"), "note"), "cut off at %d of %d", size, len(data))
 	}
 }
 
@@ -32,17 +30,17 @@ func TestWhatIsCutOffIsNoForgery(t *testing.T) {
 func TestAFullDiskIsNoForgery(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
-	dir, s := sealed(t)
+	dir, s := sealedFolder(t)
 	lines := filepath.Join(dir, "lines")
 	for room, full := uint64(0), true; full; room++ {
 		info, err := os.Stat(filepath.Join(dir, "seals"))
 		assert.NilError(t, err)
 		full = limited(t, uint64(info.Size())+room, func() error { return s.Append(lines, []byte("four\n")) }) != nil
-		assert.NilError(t, seal.Check(dir, key(t, "token", "step"), "lines"), "with room for %d bytes", room)
+		assert.NilError(t, CheckSeals(dir, sealKey(t, "token", "step"), "lines"), "with room for %d bytes", room)
 	}
 	add(t, nil, lines, "", "four\n") // as was sealed at last
 	add(t, s, lines, "five\n", "five\n")
-	assert.Check(t, seal.Check(dir, key(t, "token", "step"), "lines"), "with room again")
+	assert.Check(t, CheckSeals(dir, sealKey(t, "token", "step"), "lines"), "with room again")
 }
 
 // limited does something while no file can be longer than size.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package seal
+package checkpoints
 
 import (
 	"io/fs"
