@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"crypto/rand"
 	"io"
 	"path/filepath"
 	"strconv"
@@ -59,7 +60,7 @@ func (o *output) print(lines string) { _, _ = o.Write([]byte(lines)) }
 // workspace is GITHUB_WORKSPACE.
 func NewCommands(w io.Writer, workspace string) *Commands {
 	out := &output{w: w}
-	return &Commands{workspace: workspace, token: randomToken(), out: out, runner: githubactions.New(githubactions.WithWriter(out))}
+	return &Commands{workspace: workspace, token: rand.Text(), out: out, runner: githubactions.New(githubactions.WithWriter(out))}
 }
 
 // Print shows text that anybody may have written, each of its lines behind a

@@ -178,12 +178,6 @@ func TestOutputsAreReadAsGiven(t *testing.T) {
 	}
 }
 
-func TestDelimitersAreNeverTheSame(t *testing.T) {
-	one, other := outputEntry("result", "x"), outputEntry("result", "x")
-	assert.Check(t, one != other, "got %q and %q, want delimiters of 32 digits that differ", one, other)
-	assert.Check(t, is.Len(one, len("result<<end_\nx\nend_\n")+2*32))
-}
-
 func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 	s := newStep(t)
 	s.write(outputFile, "other=1")

@@ -2,7 +2,6 @@ package job
 
 import (
 	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,18 +54,8 @@ func (f *Files) add(file, name, value string) error {
 // outputEntry is what the runner reads as one output.
 func outputEntry(name, value string) string {
 	value = strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\x00", "")
-	end := "end_" + randomToken()
-	for strings.Contains(value, end) {
-		end = "end_" + randomToken()
-	}
+	end := "end_" + rand.Text()
 	return name + "<<" + end + "\n" + value + "\n" + end + "\n"
-}
-
-// randomToken has 128 random bits, as 32 hexadecimal digits.
-func randomToken() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: it ends the program instead
-	return hex.EncodeToString(b[:])
 }
 
 // WriteSummary makes markdown the step's summary, after what was in the file at

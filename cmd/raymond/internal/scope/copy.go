@@ -1,7 +1,7 @@
 package scope
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
 // Limits on the private copy of a scope folder: what a zipped workflow may hold.
@@ -131,30 +132,16 @@ func (c *copier) copy(name string, perm fs.FileMode) error {
 		return err
 	}
 	defer in.Close()
-	out, err := os.OpenFile(filepath.Join(c.to, filepath.FromSlash(name)), os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm|0o400)
+	data, err := io.ReadAll(io.LimitReader(in, maxScopeBytes+1))
+	if len(data) > maxScopeBytes { // it has grown since it was weighed
+		err = c.tooLarge()
+	}
 	if err != nil {
 		return err
 	}
-	// A file may grow after it was weighed.
-	n, err := io.Copy(out, io.LimitReader(withoutMark(name, in), maxScopeBytes+1))
-	if n > maxScopeBytes {
-		err = c.tooLarge()
+	// Bash and cmd.exe take a byte order mark for a part of the first command. PowerShell needs it.
+	if ext := strings.ToLower(filepath.Ext(name)); ext == ".sh" || ext == ".bat" {
+		data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	}
-	return errors.Join(err, out.Close())
+	return files.WriteNew(filepath.Join(c.to, filepath.FromSlash(name)), data, perm|0o400)
 }
-
-// withoutMark drops a byte order mark before the first line of a script for
-// bash or cmd.exe, which would take it for part of a command. PowerShell needs it.
-func withoutMark(name string, in io.Reader) io.Reader {
-	ext := strings.ToLower(filepath.Ext(name))
-	if strings.Contains(name, "/") || ext != ".sh" && ext != ".bat" {
-		return in
-	}
-	r := bufio.NewReader(in)
-	if start, err := r.Peek(len(byteOrderMark)); err == nil && string(start) == byteOrderMark {
-		_, _ = r.Discard(len(byteOrderMark)) // they are in its buffer
-	}
-	return r
-}
-
-const byteOrderMark = "\ufeff"

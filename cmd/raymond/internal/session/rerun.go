@@ -17,7 +17,7 @@ import (
 // through the whole workflow as it is now. Conversations and directories are still those of the other run. It returns
 // lint's warnings too, a line each.
 func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run, warnings []string, err error) {
-	run, err = state.Rerun(at.Run, at.Exec, state.Renewal{WorkflowID: newID(o, s), Mark: newMark(), Now: time.Now(), Files: s.Workflow.Hashes()})
+	run, err = state.Rerun(at.Run, at.Exec, state.Renewal{WorkflowID: newID(o, s), Mark: newToken(), Now: time.Now(), Files: s.Workflow.Hashes()})
 	var gone *state.NotThereError
 	if errors.As(err, &gone) {
 		return nil, nil, &problem.Problem{Class: problem.ClassWorkflow, Where: gone.State, What: "is gone, and the run needs this state"}

@@ -57,7 +57,7 @@ type Session struct {
 	log   *report.Log             // the run's own; nil for a run of which no state is kept
 }
 
-// newToken returns the token of a question: 128 random bits in hex.
+// newToken returns the token of a question, or the mark of all processes of a run: 128 random bits in hex.
 func newToken() string {
 	var bits [16]byte
 	rand.Read(bits[:]) // never fails

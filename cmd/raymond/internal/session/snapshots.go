@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
@@ -38,13 +40,15 @@ type snapshots struct {
 	cancel   context.CancelFunc
 	last     <-chan struct{} // closed when the last one that was asked for is taken
 	slow     int             // of those that were taken
-	noted    map[string]bool
-	notes    chan string // that are not told yet; has room for all
+
+	mu    sync.Mutex // guards what follows
+	notes []string   // each once
+	told  int        // of the notes
 }
 
 // newSnapshots returns snapshots, which have to be closed.
 func newSnapshots(takeOne func(context.Context, workspace.Snapshot) error, reporter runner.Reporter) *snapshots {
-	k := &snapshots{takeOne: takeOne, reporter: reporter, noted: map[string]bool{}, notes: make(chan string, maxNotes)}
+	k := &snapshots{takeOne: takeOne, reporter: reporter}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	return k
 }
@@ -106,9 +110,10 @@ func (k *snapshots) take(shot workspace.Snapshot) {
 			note += "; no more are taken"
 		}
 	}
-	if len(k.noted) < maxNotes && !k.noted[note] {
-		k.noted[note] = true
-		k.notes <- note
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.notes) < maxNotes && !slices.Contains(k.notes, note) {
+		k.notes = append(k.notes, note)
 	}
 }
 
@@ -116,12 +121,9 @@ var errSlow = fmt.Errorf("it took more than %v", takeWithin)
 
 // tell tells what there is to be told.
 func (k *snapshots) tell() {
-	for {
-		select {
-		case note := <-k.notes:
-			k.reporter.Note("", "", note)
-		default:
-			return
-		}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for ; k.told < len(k.notes); k.told++ {
+		k.reporter.Note("", "", k.notes[k.told])
 	}
 }

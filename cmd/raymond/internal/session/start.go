@@ -27,7 +27,7 @@ func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, war
 		return nil, nil, problem.OfMachine("working directory", err)
 	}
 	r := state.Run{
-		WorkflowID: newID(o, s), Mark: newMark(),
+		WorkflowID: newID(o, s), Mark: newToken(),
 		Scope: s.Path, Entry: s.Workflow.Entry(), Dir: dir,
 		Files: s.Workflow.Hashes(), Meta: o.Meta, Options: o.Alone(),
 	}
@@ -78,9 +78,6 @@ func checkLoop(s *scope.Scope, opt *state.Options) error {
 func newID(o *options.Options, s *scope.Scope) string {
 	return cmp.Or(o.WorkflowID, idPrefix(o.Name, s.Name())+"-"+uuid.NewString()[:8])
 }
-
-// newMark is the mark of all processes of a new run.
-func newMark() string { return strings.ReplaceAll(uuid.NewString(), "-", "") }
 
 // idPrefix is the readable part of a workflow id: the name, or the scope's, with
 // what ids can't hold replaced, at most 40 characters.
