@@ -3,7 +3,6 @@ package ask
 import (
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -38,12 +37,12 @@ func (e Ending) jobs() []string {
 }
 
 // Successor returns the job of the same workflow run that resumes a run: it comes after
-// this job, starts after such an ending, and names the same key for the same action.
-// It returns the first by name of several, and "" if there is none or the file can't be
-// read.
+// this job, and names the same key for the same action. It returns the first by name of
+// several, and "" if there is none or the file can't be read, or after a step that has failed
+// or was cancelled: most jobs don't start then.
 func Successor(file []byte, e Ending) string {
 	f, err := lint.ReadJobFile("", file)
-	if e.Key == "" || err != nil {
+	if e.Key == "" || e.IsRed || e.Status == state.Cancelled || err != nil {
 		return ""
 	}
 	wanted := e.jobs()
@@ -51,7 +50,7 @@ func Successor(file []byte, e Ending) string {
 	for _, s := range f.Steps {
 		shares := func(mine lint.Step) bool { return mine.Job == e.Job && share(mine, s, e.Key) }
 		isOne := mayResume(s) && slices.ContainsFunc(wanted, s.MayRun) && slices.ContainsFunc(f.Steps, shares)
-		if isOne && f.Needs(s.Job, e.Job) && startsAfter(s.If, e) {
+		if isOne && f.Needs(s.Job, e.Job) {
 			found = append(found, s.Job)
 		}
 	}
@@ -82,16 +81,4 @@ func share(mine, other lint.Step, key string) bool {
 		return other.Input("key") == key
 	}
 	return mine.Key() == other.Key() && !perJob().MatchString(other.Key())
-}
-
-// startsAfter reports whether a job with a condition may start after an ending.
-func startsAfter(condition string, e Ending) bool {
-	says := func(call string) bool { return strings.Contains(strings.ReplaceAll(condition, " ", ""), call) }
-	switch {
-	case e.Status == state.Cancelled:
-		return says("always()")
-	case e.IsRed:
-		return says("always()") || says("!cancelled()") || says("failure()")
-	}
-	return true
 }
