@@ -124,18 +124,3 @@ func (p *packer) discard() error {
 	p.last = ""
 	return nil
 }
-
-// hasWork reports whether there is work in directories that is in no commit of the
-// remote. What can't be looked at counts.
-func (p *packer) hasWork(ctx context.Context, dirs []string) bool {
-	if p.git == nil {
-		return false
-	}
-	to, err := os.MkdirTemp(p.temp, "work-")
-	if err != nil {
-		return true
-	}
-	defer os.RemoveAll(to)
-	saved, err := p.git.Save(ctx, workspace.Saving{Dirs: dirs, Base: p.base, To: to})
-	return err != nil && !errors.Is(err, workspace.ErrNoGit) || saved.Held
-}

@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -194,4 +195,15 @@ func (s *Store) IsOpen() bool { return s.o.IsOpen() }
 
 // HasWork reports whether there is work in directories that is in no commit of the
 // remote, and that would have to be stored. What can't be looked at counts.
-func (s *Store) HasWork(ctx context.Context, dirs []string) bool { return s.packer.hasWork(ctx, dirs) }
+func (s *Store) HasWork(ctx context.Context, dirs []string) bool {
+	if s.o.Git == nil {
+		return false
+	}
+	to, err := os.MkdirTemp(s.o.Temp, "work-")
+	if err != nil {
+		return true
+	}
+	defer os.RemoveAll(to)
+	saved, err := s.o.Git.Save(ctx, workspace.Saving{Dirs: dirs, Base: s.o.Base, To: to})
+	return err != nil && !errors.Is(err, workspace.ErrNoGit) || saved.Held
+}

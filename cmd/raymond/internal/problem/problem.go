@@ -166,9 +166,4 @@ func OfWorkflow(scope string, problems []protocol.Problem) error {
 }
 
 // Shorten keeps a value that is shown in an error short.
-func Shorten(s string) string {
-	if len(s) > 80 {
-		return text.Shortened(s, 80)
-	}
-	return s
-}
+func Shorten(s string) string { return text.Shortened(s, 80) }

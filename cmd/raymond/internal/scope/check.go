@@ -19,20 +19,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
-// StartCheck looks through a workflow before anything is started, side by side with what the
-// caller does until it calls wait, once: bash takes as long to read a script as all the rest. What
-// lint calls an error forbids the start; with skipLint only a definition that is wrong does. wait
-// returns the warnings, a line each. The options need not say how the files are read.
-func (s *Scope) StartCheck(o lint.Options, skipLint bool) (wait func() (warnings []string, err error)) {
+// StartCheck looks through a workflow before anything is started. What lint calls an error
+// forbids the start; with skipLint only a definition that is wrong does. It returns the warnings,
+// a line each. The options need not say how the files are read.
+func (s *Scope) StartCheck(o lint.Options, skipLint bool) (warnings []string, err error) {
 	o.LoadOptions = s.loadOptions()
-	lint := s.startLint(o)
-	return func() ([]string, error) { return s.judge(lint(), skipLint) }
-}
-
-// judge returns those findings that are warnings, and an error for those that forbid the start.
-func (s *Scope) judge(found []lint.Finding, skipLint bool) (warnings []string, err error) {
 	var wrong []protocol.Problem
-	for _, f := range found {
+	for _, f := range s.Lint(o) {
 		switch {
 		case f.Severity == lint.Warning, f.Severity == lint.Error && skipLint && !s.forbids(f.Problem):
 			warnings = append(warnings, f.Problem.String())
@@ -55,10 +48,7 @@ func (s *Scope) forbids(p protocol.Problem) bool {
 
 // Lint returns all that is to be said of the workflow: what its files show, and
 // what bash says of its scripts.
-func (s *Scope) Lint(o lint.Options) []lint.Finding { return s.startLint(o)() }
-
-// startLint is Lint, where bash reads the scripts until the caller calls wait, once.
-func (s *Scope) startLint(o lint.Options) (wait func() []lint.Finding) {
+func (s *Scope) Lint(o lint.Options) []lint.Finding {
 	w := s.Workflow
 	if w == nil || o.LoadOptions != s.loadOptions() {
 		w, _ = protocol.Load(s.FS, o.LoadOptions)
@@ -67,17 +57,15 @@ func (s *Scope) startLint(o lint.Options) (wait func() []lint.Finding) {
 	if o.Platform == protocol.Unix && Platform() == protocol.Unix {
 		scripts = scriptsOf(w, o.Entry == "")
 	}
-	read := make(chan []lint.Finding, 1)
+	read := make(chan []lint.Finding, 1) // bash takes as long to read a script as all the rest
 	go func() { read <- readScripts(scripts) }()
 	found := lint.Workflow(s.FS, o)
 	if o.Platform == Platform() {
 		found = append(found, unchecked(w)...)
 	}
-	return func() []lint.Finding {
-		found = append(found, <-read...)
-		lint.Sort(found)
-		return found
-	}
+	found = append(found, <-read...)
+	lint.Sort(found)
+	return found
 }
 
 // findBash is shell.Bash but for tests.

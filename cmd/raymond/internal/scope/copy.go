@@ -31,7 +31,7 @@ func (s *Scope) PrivateCopy(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}
-	c := &copier{path: s.Path, from: s.FS, to: dir, dir: s.dir, skip: []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))}}
+	c := &copier{Scope: s, to: dir, skip: []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))}}
 	err := error(nil)
 	if !s.partial {
 		err = fs.WalkDir(s.FS, ".", c.visit)
@@ -86,10 +86,8 @@ func (s *Scope) Freeze(dir string) error {
 
 // copier copies a tree within the limits.
 type copier struct {
-	path           string // of the scope
-	from           fs.FS
+	*Scope
 	to             string
-	dir            string   // where from is, absolute; "" for an archive
 	skip           []string // folders in which runs keep things: no part of a workflow
 	files, folders int
 	bytes          int64
@@ -109,7 +107,7 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 		// Writable for us: what a killed run leaves must be easy to remove.
 		return os.MkdirAll(filepath.Join(c.to, filepath.FromSlash(name)), 0o700)
 	}
-	info, err := fs.Stat(c.from, name)
+	info, err := fs.Stat(c.FS, name)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil // a link that leads out of the scope, a pipe: no part of it
 	}
@@ -122,12 +120,12 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 }
 
 func (c *copier) tooLarge() error {
-	return &problem.Problem{Class: problem.ClassWorkflow, Where: c.path, What: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
+	return &problem.Problem{Class: problem.ClassWorkflow, Where: c.Path, What: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
 		maxScopeFiles, maxScopeBytes>>20), Hint: "keep the workflow in a folder of its own"}
 }
 
 func (c *copier) copy(name string, perm fs.FileMode) error {
-	in, err := c.from.Open(name)
+	in, err := c.FS.Open(name)
 	if err != nil {
 		return err
 	}

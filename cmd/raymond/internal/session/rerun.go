@@ -36,7 +36,7 @@ func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run
 	if err := CheckResume(&run.Options, run, s, s.Path); err != nil {
 		return nil, nil, err
 	}
-	warnings, err = startCheck(o, s, run)()
+	warnings, err = startCheck(o, s, run)
 	if o.IsGiven("agent") || o.IsGiven("agent-command") {
 		warnings = append(warnings, leaveOthers(run, s)...)
 	}

@@ -38,17 +38,16 @@ func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, war
 	if err := checkLoop(s, &run.Options); err != nil {
 		return nil, nil, err
 	}
-	check := startCheck(o, s, run)
-	state.Prepare()
-	warnings, err = check()
+	go state.Prepare()
+	warnings, err = startCheck(o, s, run)
 	if why := s.Workflow.CheckInput(r.Entry, o.Input+o.InputFile); err == nil && why != "" {
 		err = problem.Usage("--input", why, "give a payload that it allows")
 	}
 	return run, warnings, err
 }
 
-// startCheck begins to look through the workflow of a run.
-func startCheck(o *options.Options, s *scope.Scope, run *state.Run) (wait func() (warnings []string, err error)) {
+// startCheck looks through the workflow of a run.
+func startCheck(o *options.Options, s *scope.Scope, run *state.Run) (warnings []string, err error) {
 	return s.StartCheck(lint.Options{
 		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0,
 		Backend: run.Options.Backend,
