@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // The limits of a report. What texts take is measured where they are shown, so that a page
@@ -97,58 +98,30 @@ func newest[T any](r *Report, list []T, what string) []T {
 	return list[extra:]
 }
 
-// bulk are the texts of an execution that may be long.
-func bulk(x *report.Exec) []*string {
-	all := []*string{&x.Stdout, &x.Stderr}
-	for i := range x.Output {
-		all = append(all, &x.Output[i])
-	}
-	for _, list := range [][]report.Moment{x.Reminders, x.Retries} {
-		for i := range list {
-			all = append(all, &list[i].Text)
-		}
-	}
-	for i := range x.Interruptions {
-		all = append(all, &x.Interruptions[i].Reason)
-	}
-	for i := range x.Attempts {
-		a := &x.Attempts[i]
-		all = append(all, &a.Reason)
-		for j := range a.Protected {
-			all = append(all, &a.Protected[j])
-		}
-		for j := range a.Results {
-			all = append(all, &a.Results[j].Cmd, &a.Results[j].Tail)
-		}
-	}
-	for i := range x.Refusals {
-		r := &x.Refusals[i]
-		all = append(all, &r.Use, &r.Reason)
-		for j := range r.Allow {
-			all = append(all, &r.Allow[j])
-		}
-	}
-	return all
-}
-
 // boundBulk shortens the texts of an execution that may be long to what there is room for, each
 // to its share, and returns what they take. Where there is no room for shares there are none.
 func boundBulk(x *report.Exec, most int) int {
-	texts, n := bulk(x), 0
-	for _, text := range texts {
-		n += cost(*text) + perText
+	bulk := report.Exec{
+		Stdout: x.Stdout, Stderr: x.Stderr, Output: x.Output, Reminders: x.Reminders, Retries: x.Retries,
+		Interruptions: x.Interruptions, Attempts: x.Attempts, Refusals: x.Refusals,
 	}
-	if n <= most {
+	texts, n := 0, 0
+	bulk = state.MapTexts(bulk, func(text string) string {
+		if text != "" {
+			texts, n = texts+1, n+cost(text)+perText
+		}
+		return text
+	})
+	switch {
+	case n <= most:
 		return n
+	case most < 2*perText*texts:
+		bulk, most = report.Exec{}, 0
+	default:
+		bulk = state.MapTexts(bulk, func(text string) string { return short(text, most/texts-perText) })
 	}
-	x.IsCut = true
-	if most < 2*perText*len(texts) {
-		x.Stdout, x.Stderr, x.Output, x.Reminders, x.Retries, x.Interruptions, x.Attempts, x.Refusals = "", "", nil, nil, nil, nil, nil, nil
-		return 0
-	}
-	for _, text := range texts {
-		fit(text, most/len(texts)-perText)
-	}
+	x.Stdout, x.Stderr, x.Output, x.Reminders, x.Retries = bulk.Stdout, bulk.Stderr, bulk.Output, bulk.Reminders, bulk.Retries
+	x.Interruptions, x.Attempts, x.Refusals, x.IsCut = bulk.Interruptions, bulk.Attempts, bulk.Refusals, true
 	return most
 }
 
