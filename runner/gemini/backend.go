@@ -97,108 +97,95 @@ func (b *Backend) Source() program.Source {
 // Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
-		ready, fail := b.prepare(&o)
+		rules, notes, fail := b.prepare(&o)
 		s := newStream(o, tell)
 		return program.Turn{
 			Stream: s.Stream,
 			Start: func(account *keyproxy.Account) (proc.Options, *runner.Failure) {
 				s.proxy = account
-				return proc.Options{Args: b.args(s.Order.Prompt, ready.rules), Env: b.env(s.Order.Env)}, nil
+				return proc.Options{Args: b.args(s.Order.Prompt, rules), Env: b.env(s.Order.Env)}, nil
 			},
-			Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {
-				return s.final(exit, b.said(s.Order, ready.from))
-			},
-		}, ready.notes, fail
+			Answer: s.final,
+		}, notes, fail
 	}})
 }
 
-// ready is what an invocation has been given before it starts.
-type ready struct {
-	rules string // the file with the rules for tools
-	from  int64  // how long the transcript is
-	notes []string
-}
-
-// prepare makes the home ready, with the conversation as the order wants it, and the prompt.
-func (b *Backend) prepare(o *runner.Order) (ready, *runner.Failure) {
+// prepare makes the home ready, with the conversation as the order wants it, and the prompt. It returns the file with the rules
+// for tools.
+func (b *Backend) prepare(o *runner.Order) (rules string, notes []string, _ *runner.Failure) {
 	if len(o.Prompt.Text) > maxPrompt-1024 {
-		return ready{}, program.Fatal("the prompt is over %d MiB, which is more than the agent CLI reads", maxPrompt>>20)
+		return "", nil, program.Fatal("the prompt is over %d MiB, which is more than the agent CLI reads", maxPrompt>>20)
 	}
 	h := b.home()
 	if !filepath.IsAbs(h.user) {
-		return ready{}, program.Machine("the agent CLI has no home folder: set %s", program.HomeVar())
+		return "", nil, program.Machine("the agent CLI has no home folder: set %s", program.HomeVar())
 	}
 	if strings.Contains(h.ours(), ",") {
-		return ready{}, program.Machine("the agent CLI reads no rules for tools below %s: it takes a comma for the end of a name", h.user)
+		return "", nil, program.Machine("the agent CLI reads no rules for tools below %s: it takes a comma for the end of a name", h.user)
 	}
 	note, err := h.prepare(o.Dir)
 	if err != nil {
-		return ready{}, program.Machine("prepare the folder of the agent CLI: %v", err)
+		return "", nil, program.Machine("prepare the folder of the agent CLI: %v", err)
 	}
-	var notes []string
 	if note != "" {
 		b.once.Do(func() { notes = []string{note} })
 	}
 	toml, more := b.permissions(o.Prompt).rules()
-	rules, err := h.rules(toml)
-	if err != nil {
-		return ready{}, program.Machine("write rules for the agent CLI: %v", err)
+	if rules, err = h.rules(toml); err != nil {
+		return "", nil, program.Machine("write rules for the agent CLI: %v", err)
 	}
 	notes = append(notes, more...)
 	if o.Prompt.Effort != "" {
 		notes = append(notes, fmt.Sprintf("effort %q: %s knows no such setting", o.Prompt.Effort, title))
 	}
-	from, more, fail := h.open(o)
+	more, fail := h.open(o)
 	o.Prompt.Text = plain(o.Prompt.Text, o.Dir)
-	return ready{rules, from, append(notes, more...)}, fail
+	return rules, append(notes, more...), fail
 }
 
-// open makes the conversation of an order ready, and returns how long its transcript is.
-func (h home) open(o *runner.Order) (from int64, notes []string, _ *runner.Failure) {
+// open makes the conversation of an order ready.
+func (h home) open(o *runner.Order) (notes []string, _ *runner.Failure) {
 	id, kept := o.Prompt.SessionID, h.kept()
 	if !transcripts.IsUUID(id) {
-		return 0, nil, program.Fatal("session %.80q: %s takes UUIDs in lower case only", id, title)
+		return nil, program.Fatal("session %.80q: %s takes UUIDs in lower case only", id, title)
 	}
 	if err := transcripts.OnlyFiles(h.ours(chats(o.Dir)), "session-*"); err != nil { // the CLI looks for one in all of them
-		return 0, nil, program.Fatal("session gone: %v", err)
+		return nil, program.Fatal("session gone: %v", err)
 	}
 	if o.Prompt.Session == state.Fresh {
 		// An invocation that was killed may have left one in which nobody has said anything: the CLI can neither resume
 		// nor begin it.
 		if err := kept.Clear(runner.Conversation{ID: id}, nil); err != nil {
-			return 0, nil, program.Machine("remove what is left of session %s: %v", id, err)
+			return nil, program.Machine("remove what is left of session %s: %v", id, err)
 		}
-		return 0, nil, nil
+		return nil, nil
 	}
 	_, path, fail := kept.Take(o.Prompt, o.Dir)
 	if fail == nil && o.Prompt.Session == state.Branch {
 		if err := kept.Branch(runner.Conversation{ID: o.Prompt.From, Dir: o.Dir}, -1, id, o.Dir); err != nil {
-			return 0, nil, program.Fatal("session gone: branch it: %v", err)
+			return nil, program.Fatal("session gone: branch it: %v", err)
 		}
 		path, _, _ = kept.Path(id, o.Dir)
 	}
 	if fail != nil || path == "" {
-		return 0, nil, fail
+		return nil, fail
 	}
 	return h.resumable(id, path, o.Dir)
 }
 
-// resumable makes the transcript of a conversation one that can be resumed in a directory, and returns how long it is.
-func (h home) resumable(id, path, dir string) (int64, []string, *runner.Failure) {
+// resumable makes the transcript of a conversation one that can be resumed in a directory.
+func (h home) resumable(id, path, dir string) ([]string, *runner.Failure) {
 	if err := complete(path); err != nil {
-		return 0, nil, program.Fatal("resume session %s: %v", id, err)
+		return nil, program.Fatal("resume session %s: %v", id, err)
 	}
-	var notes []string
-	if filepath.Dir(path) != h.ours(chats(dir)) {
-		// It was held elsewhere: in another working copy, for one.
-		if err := h.kept().Move(id, dir, path); err != nil {
-			return 0, nil, program.Fatal("resume session %s: %v", id, err)
-		}
-		notes = append(notes, fmt.Sprintf("session %s was held in another directory: a copy is resumed here", id))
-		path, _, _ = h.kept().Path(id, dir)
+	if filepath.Dir(path) == h.ours(chats(dir)) {
+		return nil, nil
 	}
-	size, _ := transcripts.Size(path)
-	return size, notes, nil
+	// It was held elsewhere: in another working copy, for one.
+	if err := h.kept().Move(id, dir, path); err != nil {
+		return nil, program.Fatal("resume session %s: %v", id, err)
+	}
+	return []string{fmt.Sprintf("session %s was held in another directory: a copy is resumed here", id)}, nil
 }
 
 // permissions are what an order lets the agent do.
@@ -263,9 +250,3 @@ func (b *Backend) env(order []string) []string {
 
 // trustVar is the variable that says whether the CLI obeys what is in its directory.
 const trustVar = "GEMINI_CLI_TRUST_WORKSPACE"
-
-// said is what the transcript has as the model's last words in an invocation.
-func (b *Backend) said(o runner.Order, from int64) string {
-	path, _, _ := b.Kept().Path(o.Prompt.SessionID, o.Dir)
-	return finalText(path, from)
-}

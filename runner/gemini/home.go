@@ -2,12 +2,10 @@ package gemini
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -149,12 +147,15 @@ func (h home) list(dir, name string) error {
 		return err
 	}
 	defer tmp.Close()
-	if err := freeLock(tmp, listName+".lock"); err != nil {
-		return err
+	// The CLI would wait, in ever longer intervals and without a word, for a lock that it can never take: one that is no folder,
+	// or that comes from the future. One that was killed may have left one behind; agents can make any.
+	const lock = listName + ".lock"
+	if info, err := tmp.Lstat(lock); err == nil && (!info.IsDir() || time.Since(info.ModTime()).Abs() > lockStale) {
+		if err := tmp.RemoveAll(lock); err != nil {
+			return err
+		}
 	}
-	if err := h.linkList(); err != nil {
-		return err
-	}
+	h.linkList()
 	var p projects
 	if data, _, err := files.Read(filepath.Join(tmp.Name(), listName), maxSettings); err == nil {
 		_ = json.Unmarshal(data, &p) // what can't be read is written anew
@@ -178,54 +179,17 @@ func (h home) list(dir, name string) error {
 // listName is the file in which the CLI keeps its list of directories.
 const listName = "projects.json"
 
-// linkList makes the list a link to where the CLI can lock it in a cage, too, whatever is there.
-// Where there are no links, as on Windows without the right to make them, there is no cage either.
-func (h home) linkList() error {
-	root, err := os.OpenRoot(h.ours())
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	target := filepath.Join("tmp", listName)
-	if now, err := root.Readlink(listName); err == nil && now == target {
-		return nil
-	}
-	link := "." + listName + "." + rand.Text()
-	if root.Symlink(target, link) == nil && root.Rename(link, listName) != nil {
-		_ = root.Remove(link)
-	}
-	return nil
-}
-
 // lockStale is the age at which a lock counts as left behind for the CLI, which renews its own.
 const lockStale = 10 * time.Second
 
-// freeLock removes a lock that the CLI may never get, so that it would wait for it, in ever longer
-// intervals and without a word: one that is no empty folder, or that comes from the future. A CLI
-// that was killed may have left one behind; agents can make any.
-func freeLock(folder *os.Root, name string) error {
-	info, err := folder.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// linkList makes the list a link to where the CLI can lock it in a cage, too, whatever is there.
+// Where there are no links, as on Windows without the right to make them, there is no cage either.
+func (h home) linkList() {
+	link, target := h.ours(listName), filepath.Join("tmp", listName)
+	if now, err := os.Readlink(link); err != nil || now != target {
+		_ = os.RemoveAll(link)
+		_ = os.Symlink(target, link)
 	}
-	if err != nil {
-		return err
-	}
-	if age := time.Since(info.ModTime()); info.IsDir() && age.Abs() < lockStale && isEmpty(folder, name) {
-		return nil
-	}
-	return folder.RemoveAll(name)
-}
-
-// isEmpty reports whether a folder is empty.
-func isEmpty(parent *os.Root, name string) bool {
-	dir, err := parent.Open(name)
-	if err != nil {
-		return false
-	}
-	defer dir.Close()
-	_, err = dir.Readdirnames(1)
-	return errors.Is(err, io.EOF)
 }
 
 // rules puts rules for tools into the home, and returns the path of their file.

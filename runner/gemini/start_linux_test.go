@@ -19,11 +19,12 @@ import (
 func TestALockThatIsNoneIsRemoved(t *testing.T) {
 	h := home{t.TempDir()}
 	lock := h.ours("tmp", "projects.json.lock")
-	assert.NilError(t, os.MkdirAll(filepath.Join(lock, "full"), 0o700))
+	assert.NilError(t, os.MkdirAll(filepath.Dir(lock), 0o700))
+	assert.NilError(t, os.WriteFile(lock, nil, 0o600))
 	assert.NilError(t, os.WriteFile(h.ours("projects.json"), []byte(`{"projects": {}}`), 0o600))
 	_, err := h.prepare(t.TempDir())
 	assert.NilError(t, err)
-	assert.Check(t, !exists(lock), "a lock that is no empty folder: got it left")
+	assert.Check(t, !exists(lock), "a lock that is no folder: got it left")
 	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {
 		t.Errorf("list of directories: got a link to %q, %v", got, err)
 	}

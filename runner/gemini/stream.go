@@ -193,16 +193,12 @@ var names = map[string]string{
 }
 
 // final returns the answer for a process that has ended.
-func (s *stream) final(exit proc.Exit, said string) (runner.Answer, *runner.Failure) {
+func (s *stream) final(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	s.showRest()
 	a := s.Answer(exit, "agent CLI")
 	a.SessionID, a.Turns = s.answer.session, 1
 	a.Cost, a.Model = s.cost()
 	a.Refusals, a.Text = s.answer.refused, s.answer.message.String()
-	if said != "" && strings.HasSuffix(a.Text, said) {
-		// Of an answer that broke off and was asked for again the output has both.
-		a.Text = said
-	}
 	fail := s.verdict(exit, a.Text)
 	if fail == nil {
 		a.Notes = append(a.Notes, program.AfterAnswer(exit, s.Order)...)

@@ -34,7 +34,7 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 	_, _ = s.Write(c.Stdout)
 	s.Flush()
 	var got agenttest.Brought
-	got.Answer, got.Failure = s.final(c.Exit, b.said(o, 0))
+	got.Answer, got.Failure = s.final(c.Exit)
 	if got.Failure != nil {
 		got.Failure.Reset = time.Time{} // midnight in California
 	}
@@ -59,6 +59,6 @@ func FuzzStream(f *testing.F) {
 		s := newStream(runner.Order{Telling: runner.TellAll}, nil)
 		_, _ = s.Write(output)
 		s.Flush()
-		_, _ = s.final(proc.Exit{Code: 145}, "")
+		_, _ = s.final(proc.Exit{Code: 145})
 	})
 }

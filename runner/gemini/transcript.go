@@ -16,7 +16,6 @@ type said struct {
 	Type    string         `json:"type"` // "user" or "gemini"; others are notes
 	Model   string         `json:"model"`
 	Content jsontext.Value `json:"content"` // a text, or parts of it
-	Tools   jsontext.Value `json:"toolCalls"`
 	Tokens  jsontext.Value `json:"tokens"`
 }
 
@@ -38,29 +37,6 @@ func used(path string, from int64) ([]state.Usage, error) {
 		}
 		return m.ID, ofMessage.Usage(m.Tokens, m.Model), true
 	})
-}
-
-// finalText is what the model has said last in a transcript from a byte on, after its last use of a tool; "" for nothing that
-// can be read.
-func finalText(path string, from int64) string {
-	before, now, last := "", "", ""
-	err := transcripts.Read(path, from, -1, func(_ int64, line []byte, truncated bool) error {
-		var m said
-		if truncated || json.Unmarshal(line, &m, jsonstrict.Loose) != nil || !m.isSaid() {
-			return nil
-		}
-		if m.ID != last {
-			before, last = before+now, m.ID
-		}
-		if now = m.text(); m.Type != "gemini" || len(m.Tools) > 0 && string(m.Tools) != "null" && string(m.Tools) != "[]" {
-			before, now = "", ""
-		}
-		return nil
-	})
-	if err != nil {
-		return ""
-	}
-	return before + now
 }
 
 // Words are those of every transcript, without which the CLI can't read it.
