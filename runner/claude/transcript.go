@@ -19,7 +19,7 @@ func keptOf(env []string) transcripts.Kept {
 		Top: config, Folders: "projects/*", File: func(id string) string { return id + ".jsonl" },
 		Of:    func(dir string) []string { return []string{of(transcripts.Resolve(dir)), of(dir)} },
 		New:   func(id, dir string) (string, error) { return of(transcripts.Resolve(dir)) + "/" + id + ".jsonl", nil },
-		Holds: holdsPrompt,
+		Holds: func(line []byte, _ bool) bool { return typeOf(line) == "user" },
 		// A quotation mark within a text has a backslash before it: only members are renamed.
 		Named: func(id string) string { return `"sessionId":"` + id + `"` },
 		Used:  used, Told: tell,

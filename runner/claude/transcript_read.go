@@ -6,14 +6,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
-
-// holdsPrompt reports whether the first length bytes of a transcript can be resumed: the CLI can neither
-// resume one without any prompt nor begin its session again.
-func holdsPrompt(path string, length int64) (bool, error) {
-	return transcripts.Holds(path, length, func(line []byte, _ bool) bool { return typeOf(line) == "user" })
-}
 
 // typeOf returns the type of a record, in a transcript or in the CLI's output, of
 // which perhaps only the beginning is there; "" when that does not tell.

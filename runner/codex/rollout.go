@@ -24,7 +24,7 @@ func keptOf(env []string) transcripts.Kept {
 	home := homeOf(env)
 	k := transcripts.Kept{
 		Top: home, Folders: "sessions/*/*/*", File: func(id string) string { return "rollout-*-" + id + ".jsonl" },
-		Holds: holdsBegin,
+		Holds: begins,
 		Named: func(id string) string { return id }, NamesItself: true,
 		Used: used, Told: tell,
 	}
@@ -39,12 +39,10 @@ func keptOf(env []string) transcripts.Kept {
 	return k
 }
 
-// holdsBegin reports whether a rollout has its first line, without which it can't be resumed.
-func holdsBegin(path string, length int64) (bool, error) {
-	return transcripts.Holds(path, min(length, 1), func(line []byte, truncated bool) bool {
-		var l struct {
-			Type string `json:"type"`
-		}
-		return !truncated && json.Unmarshal(line, &l, jsonstrict.Loose) == nil && l.Type == "session_meta"
-	})
+// begins reports whether a line is the one that a rollout begins with, without which it can't be resumed.
+func begins(line []byte, truncated bool) bool {
+	var l struct {
+		Type string `json:"type"`
+	}
+	return !truncated && json.Unmarshal(line, &l, jsonstrict.Loose) == nil && l.Type == "session_meta"
 }

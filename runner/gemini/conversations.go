@@ -23,7 +23,7 @@ func (h home) kept() transcripts.Kept {
 		Top: h.ours(), Folders: "tmp/*/chats", File: func(id string) string { return "session-*-" + id[:8] + ".jsonl" },
 		IsIts: func(path, id string) bool { return idOf(path) == id },
 		Of:    func(dir string) []string { return []string{chats(dir)} },
-		Holds: holdsPrompt,
+		Holds: isSaid,
 		// The CLI notes the id again each time that it resumes. A quotation mark within a text has a
 		// backslash before it: only members are renamed.
 		Named: func(id string) string { return `"sessionId":"` + id + `"` },
@@ -65,13 +65,10 @@ func idOf(path string) string {
 	return b.ID
 }
 
-// holdsPrompt reports whether the first length bytes of a conversation can be resumed: the CLI can't resume one in which
-// nobody has said anything.
-func holdsPrompt(path string, length int64) (bool, error) {
-	return transcripts.Holds(path, length, func(line []byte, truncated bool) bool {
-		var m said
-		return truncated || json.Unmarshal(line, &m) == nil && m.isSaid()
-	})
+// isSaid reports whether somebody has said something in a line: the CLI can't resume a conversation in which nobody has.
+func isSaid(line []byte, truncated bool) bool {
+	var m said
+	return truncated || json.Unmarshal(line, &m) == nil && m.isSaid()
 }
 
 // complete ends the last line of a conversation, which may have been cut off: the CLI would add to

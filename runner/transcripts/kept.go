@@ -28,9 +28,9 @@ type Kept struct {
 	// New returns the path in Top at which the CLI finds a conversation that it resumes in a directory, and makes there
 	// what else it needs for that.
 	New func(id, dir string) (string, error)
-	// Holds reports whether the first length bytes of a file can be resumed: a CLI can neither resume a conversation in
-	// which nobody has said anything nor begin it again.
-	Holds func(path string, length int64) (bool, error)
+	// Holds reports whether a line, of which perhaps only the beginning is there, makes a file one that can be resumed: a CLI
+	// can neither resume a conversation in which nobody has said anything nor begin it again.
+	Holds func(line []byte, truncated bool) bool
 	// Named is how a line of a file names its conversation; nil where none does.
 	Named func(id string) string
 	// NamesItself says that the CLI chooses the ids of conversations, and calls a copy by its name.
@@ -100,7 +100,7 @@ func (k Kept) Take(p runner.PromptOrder, dir string) (id, path string, _ *runner
 		err = CutBack(path, *p.Cut)
 	}
 	if path != "" && err == nil {
-		if holds, oops := k.Holds(path, math.MaxInt64); oops == nil && !holds {
+		if holds, oops := k.holds(path, math.MaxInt64); oops == nil && !holds {
 			err = fmt.Errorf("the transcript of %s holds no prompt", id)
 		}
 	}
@@ -108,6 +108,17 @@ func (k Kept) Take(p runner.PromptOrder, dir string) (id, path string, _ *runner
 		return "", "", &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf("session gone: %v", err)}
 	}
 	return id, path, nil
+}
+
+// holds reports whether one of the lines that begin in the first length bytes of a file makes that one that can be resumed.
+func (k Kept) holds(path string, length int64) (found bool, err error) {
+	err = Read(path, 0, length, func(_ int64, line []byte, truncated bool) error {
+		if found = k.Holds(line, truncated); found {
+			return ErrStop
+		}
+		return nil
+	})
+	return found, err
 }
 
 // Length implements runner.Transcripts.
@@ -134,7 +145,7 @@ func (k Kept) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
 		return runner.Stored{}, false
 	}
 	size, ok := Size(path)
-	if holds, err := k.Holds(path, size); err != nil || !holds || !ok {
+	if holds, err := k.holds(path, size); err != nil || !holds || !ok {
 		return runner.Stored{}, false
 	}
 	return runner.Stored{Path: path, Size: size, Dir: dir}, true
@@ -186,7 +197,7 @@ func (k Kept) Branch(c runner.Conversation, length int64, id, dir string) error 
 	if err != nil {
 		return err
 	}
-	if ok, err := k.Holds(path, size); err != nil || !ok {
+	if ok, err := k.holds(path, size); err != nil || !ok {
 		return errors.Join(err, errors.New("nothing was said in it until then"))
 	}
 	if k.Named != nil {
@@ -212,7 +223,7 @@ func (k Kept) place(id, dir, from string) error {
 	if k.IsIts != nil && !k.IsIts(from, id) {
 		return errors.New("it is the one of another session")
 	}
-	if holds, err := k.Holds(from, size); err != nil || !holds {
+	if holds, err := k.holds(from, size); err != nil || !holds {
 		return err
 	}
 	return k.Move(id, dir, from)

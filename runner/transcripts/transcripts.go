@@ -119,18 +119,6 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 	return errors.Join(err, stop)
 }
 
-// Holds reports whether one of the lines that begin in the first length bytes of a transcript
-// is of a kind.
-func Holds(path string, length int64, is func(line []byte, truncated bool) bool) (found bool, err error) {
-	err = Read(path, 0, length, func(_ int64, line []byte, truncated bool) error {
-		if found = is(line, truncated); found {
-			return ErrStop
-		}
-		return nil
-	})
-	return found, err
-}
-
 // Begins reports whether a regular file begins with all that another one has.
 func Begins(path, with string) bool {
 	short, err := MarkOf(with)
