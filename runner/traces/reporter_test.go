@@ -6,20 +6,20 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
-	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -87,8 +87,49 @@ func ofRun(seconds int, body state.Body) state.Event {
 	return state.Event{Time: at(seconds), Body: body}
 }
 
+// collector is one on loopback. It keeps what it is sent.
+type collector struct {
+	url string
+
+	mu      sync.Mutex
+	sent    []*span
+	headers []http.Header
+}
+
+func collect(t *testing.T) *collector {
+	c := &collector{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var sent export
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil || r.Method+" "+r.URL.Path != "POST /v1/traces" || r.Header.Get("Content-Type") != "application/json" {
+			http.Error(w, "this is no export of traces", http.StatusBadRequest)
+			return
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.headers, c.sent = append(c.headers, r.Header), append(c.sent, sent.ResourceSpans[0].ScopeSpans[0].Spans...)
+	}))
+	t.Cleanup(s.Close)
+	c.url = s.URL
+	return c
+}
+
+// environ turns the export to the collector on.
+func (c *collector) environ(more ...string) []string {
+	return append(more, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url)
+}
+
+// spans are those that came, in the order in which they began.
+func (c *collector) spans() []*span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.SortedStableFunc(slices.Values(c.sent), func(a, b *span) int { return int(a.Start - b.Start) })
+}
+
+// second is a moment in seconds after noon.
+func second(nanoseconds int64) int64 { return (nanoseconds - noon.UnixNano()) / int64(time.Second) }
+
 // tree shows spans as lines: a name, when it was, and below it what is below it.
-func tree(spans []tracestest.Span) string {
+func tree(spans []*span) string {
 	there := map[string]bool{}
 	for _, s := range spans {
 		there[s.ID] = true
@@ -100,9 +141,9 @@ func tree(spans []tracestest.Span) string {
 			if s.Parent != parent && (parent != "" || there[s.Parent]) {
 				continue
 			}
-			fmt.Fprintf(&b, "%s%s %d-%d", indent, s.Name, int(s.Start.Sub(noon).Seconds()), int(s.End.Sub(noon).Seconds()))
-			if s.Failed != "" {
-				fmt.Fprintf(&b, " failed: %s", s.Failed)
+			fmt.Fprintf(&b, "%s%s %d-%d", indent, s.Name, second(s.Start), second(s.End))
+			if s.Status != nil {
+				fmt.Fprintf(&b, " failed: %s", s.Status.Message)
 			}
 			for _, e := range s.Events {
 				fmt.Fprintf(&b, " [%s]", e.Name)
@@ -115,16 +156,16 @@ func tree(spans []tracestest.Span) string {
 	return b.String()
 }
 
-func wantTree(t *testing.T, c *tracestest.Collector, want string) {
+func wantTree(t *testing.T, c *collector, want string) {
 	t.Helper()
-	assert.Check(t, is.DeepEqual(tree(c.Spans()), want), "spans")
+	assert.Check(t, is.DeepEqual(tree(c.spans()), want), "spans")
 }
 
 // find returns the span of a name.
-func find(t *testing.T, c *tracestest.Collector, name string) tracestest.Span {
+func find(t *testing.T, c *collector, name string) *span {
 	t.Helper()
-	spans := c.Spans()
-	i := slices.IndexFunc(spans, func(s tracestest.Span) bool { return s.Name == name })
+	spans := c.spans()
+	i := slices.IndexFunc(spans, func(s *span) bool { return s.Name == name })
 	assert.Assert(t, i >= 0, "there is no span %s", name)
 	return spans[i]
 }
@@ -169,17 +210,17 @@ func TestExportOfARun(t *testing.T) {
 // TestLaterJobsAddToTheTrace: the first job is killed while a state runs, and the second one
 // does it again.
 func TestLaterJobsAddToTheTrace(t *testing.T) {
-	c := tracestest.New(t)
-	const first, second = outside, "00-11111111111111111111111111111111-2222222222222222-01"
+	c := collect(t)
+	const first, later = outside, "00-11111111111111111111111111111111-2222222222222222-01"
 	run := newRun()
-	open(t, run, Options{Environ: append(c.Environ(), "TRACEPARENT="+first)}) // and killed
+	open(t, run, Options{Environ: c.environ("TRACEPARENT=" + first)}) // and killed
 	run.Progress.Events, run.Events = 3, []state.Event{of(1, 4, &state.StateStarted{})}
 	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Busy, Exec: &state.Exec{
 		Iteration: 1, Attempt: 1, Started: at(4), AttemptStarted: at(4), Running: &state.Invocation{Mode: state.Fresh},
 	}}}
 	told := run.Trace.OfAttempt("main", 1, 1).Span
 	run = saved(t, run)
-	exported(t, run, Options{Environ: append(c.Environ(), "TRACEPARENT="+second), Now: at(10)},
+	exported(t, run, Options{Environ: c.environ("TRACEPARENT=" + later), Now: at(10)},
 		ofRun(10, &state.RunStarted{Resumed: true}),
 		of(1, 11, &state.AttemptInterrupted{Attempt: 1, Reason: "killed"}),
 		of(1, 11, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "claude"}),
@@ -190,11 +231,11 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
     attempt 1 4-15 [raymond.attempt_interrupted]
   invoke_workflow flow 10-16
 `)
-	spans := c.Spans()
-	if root := spans[0]; root.Trace != first[3:35] || root.Parent != first[36:52] || root.Links != nil {
+	spans := c.spans()
+	if root := spans[0]; root.TraceID != first[3:35] || root.Parent != first[36:52] || root.Links != nil {
 		t.Errorf("the first job's span is %+v, want it below %s", root, first)
 	}
-	assert.Check(t, is.DeepEqual(spans[3].Links, []string{second[3:52]}), "links of the second job's span")
+	assert.Check(t, is.DeepEqual(spans[3].Links, []link{{later[3:35], later[36:52]}}), "links of the second job's span")
 	got := find(t, c, "attempt 1").ID
 	assert.Check(t, is.Equal(got, told), "the attempt has the id %s now; what ran in it before was told %s", got, told)
 }
@@ -214,39 +255,39 @@ func saved(t *testing.T, run *state.Run) *state.Run {
 // TestJobsAtOnce: parts of a matrix drive copies of one run at the same time, and none of their
 // spans has the id of another one.
 func TestJobsAtOnce(t *testing.T) {
-	c := tracestest.New(t)
+	c := collect(t)
 	run := newRun()
-	exported(t, run, Options{Environ: c.Environ()}, ofRun(1, &state.RunFinished{Status: state.Suspended}))
+	exported(t, run, Options{Environ: c.environ()}, ofRun(1, &state.RunFinished{Status: state.Suspended}))
 	run.Progress.Events, run.Progress.Status = 3, state.Suspended
 	for _, agent := range []string{"main_a1", "main_a2"} {
 		part := saved(t, run)
 		start, end := of(2, 20, &state.StateStarted{Kind: "script", Attempt: 1}), of(2, 30, &state.StateFinished{OK: true, Attempt: 1})
 		start.Agent, end.Agent = agent, agent
-		exported(t, part, Options{Environ: c.Environ(), Now: at(20), Part: []string{agent}}, start, end, ofRun(31, &state.RunFinished{Status: state.Suspended}))
+		exported(t, part, Options{Environ: c.environ(), Now: at(20), Part: []string{agent}}, start, end, ofRun(31, &state.RunFinished{Status: state.Suspended}))
 	}
 	ids := map[string]string{}
-	for _, s := range c.Spans() {
-		if ids[s.ID] != "" || s.Trace != run.Trace.ID {
-			t.Errorf("%s of the trace %s has the id of %s", s.Name, s.Trace, ids[s.ID])
+	for _, s := range c.spans() {
+		if ids[s.ID] != "" || s.TraceID != run.Trace.ID {
+			t.Errorf("%s of the trace %s has the id of %s", s.Name, s.TraceID, ids[s.ID])
 		}
 		ids[s.ID] = s.Name
 	}
 	if len(ids) != 7 {
-		t.Errorf("got %d spans:\n%s", len(ids), tree(c.Spans()))
+		t.Errorf("got %d spans:\n%s", len(ids), tree(c.spans()))
 	}
 }
 
 // TestRerunsAreLinked: a rerun is a trace of its own, below who started it.
 func TestRerunsAreLinked(t *testing.T) {
-	c := tracestest.New(t)
+	c := collect(t)
 	first := newRun()
 	events := []state.Event{of(2, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(2, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: state.Completed})}
-	exported(t, first, Options{Environ: c.Environ()}, events...)
+	exported(t, first, Options{Environ: c.environ()}, events...)
 	second := newRun()
 	second.WorkflowID, second.RerunOf = "flow-2", &state.RerunOf{WorkflowID: first.WorkflowID, Exec: 2, Trace: first.Trace.ID}
-	c = tracestest.New(t)
+	c = collect(t)
 	const parent = outside
-	r, err := Open(second, true, Options{Environ: append(c.Environ(), "TRACEPARENT="+parent), Now: at(0), Model: report.NewLiveModel(), patience: patience, Note: func(line string) { t.Error(line) }})
+	r, err := Open(second, true, Options{Environ: c.environ("TRACEPARENT=" + parent), Now: at(0), Model: report.NewLiveModel(), patience: patience, Note: func(line string) { t.Error(line) }})
 	assert.NilError(t, err)
 	for _, e := range events {
 		_ = tell(r, e)
@@ -254,24 +295,21 @@ func TestRerunsAreLinked(t *testing.T) {
 	_ = r.Close()
 	for name, ref := range map[string]state.SpanRef{"invoke_workflow flow": first.Trace.OfRun(), "script B.sh": first.Trace.OfExec("main", 2), "attempt 1": {}} {
 		span := find(t, c, name)
-		want := ""
+		var want []link
 		if ref.Span != "" {
-			want = ref.Trace + "-" + ref.Span
+			want = []link{{ref.Trace, ref.Span}}
 		}
-		if got := strings.Join(span.Links, " "); got != want || span.Trace != parent[3:35] {
-			t.Errorf("%s: links %q of the trace %s, want %q of %s", name, got, span.Trace, want, parent)
-		}
+		assert.Check(t, is.DeepEqual(span.Links, want), "links of %s", name)
+		assert.Check(t, is.Equal(span.TraceID, parent[3:35]), "trace of %s", name)
 	}
 }
 
 // TestToolsAreEvents: what tools are given is told only to those who ask for it.
 func TestToolsAreEvents(t *testing.T) {
-	for variable, want := range map[string]map[string]any{
-		"": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash"},
-		"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "Bash", "gen_ai.tool.call.arguments": "make \uFFFD"},
-	} {
-		c := tracestest.New(t)
-		r := open(t, newRun(), Options{Environ: append(c.Environ(), variable), Now: time.Now()})
+	about := []attribute{ofText("gen_ai.operation.name", "execute_tool"), ofText("gen_ai.tool.name", "Bash"), ofText("gen_ai.tool.call.arguments", "make \uFFFD")}
+	for variable, want := range map[string][]attribute{"": about[:2], "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true": about} {
+		c := collect(t)
+		r := open(t, newRun(), Options{Environ: c.environ(variable), Now: time.Now()})
 		_ = r.Doing("main", "A.md", runner.Progress{Tool: &runner.ToolUse{Name: "TooEarly"}})
 		start, end := of(1, 0, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "codex"}), of(1, 0, &state.StateFinished{OK: true, Attempt: 1})
 		start.Time, end.Time = time.Now(), time.Now().Add(time.Minute)
@@ -280,10 +318,9 @@ func TestToolsAreEvents(t *testing.T) {
 		_ = tell(r, end)
 		_ = r.Close()
 		s := find(t, c, "attempt 1")
-		if len(s.Events) != 1 || s.Events[0].Name != "execute_tool" || s.Events[0].Time.Before(s.Start) || s.Events[0].Time.After(s.End) {
-			t.Errorf("%s: events are %+v", variable, s.Events)
-		} else if d := cmp.Diff(want, s.Events[0].Attributes); d != "" {
-			t.Errorf("%s: attributes (-want +got):\n%s", variable, d)
-		}
+		assert.Assert(t, is.Len(s.Events, 1), variable)
+		e := s.Events[0]
+		assert.Check(t, e.Name == "execute_tool" && e.Time >= s.Start && e.Time <= s.End, "%s: %+v", variable, e)
+		assert.Check(t, is.DeepEqual(e.Attributes, want), variable)
 	}
 }

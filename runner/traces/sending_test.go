@@ -14,7 +14,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/runner/traces/tracestest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -179,19 +178,19 @@ func TestFloodWhileTheCollectorHangs(t *testing.T) {
 }
 
 func TestRequestsAreAsTheVariablesSay(t *testing.T) {
-	c := tracestest.New(t)
+	c := collect(t)
 	var notes []string
 	exported(t, newRun(), Options{Note: func(line string) { notes = append(notes, line) }, Environ: []string{
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1/", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.URL + "/v1/traces", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1/", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.url + "/v1/traces", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
 		"OTEL_EXPORTER_OTLP_HEADERS=x-other=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS=authorization=Basic%20abc%3D, x-team = blue ,",
 	}}, ofRun(1, &state.RunFinished{Status: state.Completed}))
-	h := c.Headers()
+	wantTree(t, c, "invoke_workflow flow 0-1\n")
+	h := c.headers
 	if len(h) != 1 || h[0].Get("Authorization") != "Basic abc=" || h[0].Get("X-Team") != "blue" || h[0].Get("X-Other") != "" {
 		t.Errorf("headers: %v", h)
 	}
 	want := []string{`traces: OTEL_EXPORTER_OTLP_PROTOCOL is "http/protobuf": spans are sent as http/json, the only protocol that this program speaks`}
 	assert.Check(t, is.DeepEqual(notes, want), "notes")
-	wantTree(t, c, "invoke_workflow flow 0-1\n")
 }
 
 // TestVariables: what they ask for, or what is wrong with them.
@@ -235,13 +234,12 @@ func TestSamplers(t *testing.T) {
 	}{
 		{"", "", true}, {outside, "", true}, {dropped, "", false}, {dropped, "parentbased_always_on", false}, {dropped, "always_on", true},
 	} {
-		collector, run := tracestest.New(t), newRun()
-		environ := append(collector.Environ(), "TRACEPARENT="+c.parent, "OTEL_TRACES_SAMPLER="+c.sampler)
-		exported(t, run, Options{Environ: environ}, ofRun(3, &state.RunFinished{Status: state.Suspended}))
+		collector, run := collect(t), newRun()
+		exported(t, run, Options{Environ: collector.environ("TRACEPARENT="+c.parent, "OTEL_TRACES_SAMPLER="+c.sampler)}, ofRun(3, &state.RunFinished{Status: state.Suspended}))
 		run = saved(t, run)
 		run.Progress.Events, run.Progress.Status = 3, state.Suspended
-		exported(t, run, Options{Environ: collector.Environ()}, ofRun(5, &state.RunFinished{Status: state.Completed}))
-		if n := len(collector.Spans()); (n == 2) != c.want || (n == 0) == c.want || run.Trace.OfRun().Sampled != c.want {
+		exported(t, run, Options{Environ: collector.environ()}, ofRun(5, &state.RunFinished{Status: state.Completed}))
+		if n := len(collector.spans()); (n == 2) != c.want || (n == 0) == c.want || run.Trace.OfRun().Sampled != c.want {
 			t.Errorf("%+v: got %d spans, and children are told %s", c, n, run.Trace.OfRun())
 		}
 	}
