@@ -133,7 +133,7 @@ func small(t *testing.T) *place {
 	url := commandtest.Vendor.Serve(t, func(q agenttest.Asked) agenttest.Reply {
 		return agenttest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
 	})
-	return newPlace(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t)), commandtest.Vendor.Environ(url, t.TempDir())...)
+	return newPlace(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t, nil)), commandtest.Vendor.Environ(t, url, t.TempDir())...)
 }
 
 // say gives a prompt to the small agent.

@@ -53,14 +53,14 @@ func OpenCodeEnviron(url, home string) []string {
 // shell command is asked for with the tool of OpenCode.
 func Chat(t testing.TB, m agenttest.Model) string {
 	t.Helper()
-	return agenttest.Serve(t, func(_ *agenttest.Server, w http.ResponseWriter, _ *http.Request, body []byte) {
+	return agenttest.Serve(t, func(w http.ResponseWriter, _ *http.Request, body []byte) {
 		var q chat
 		if err := json.Unmarshal(body, &q); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
 		completion(w, q.Model, m(q.asked()))
-	}).URL
+	})
 }
 
 // chat is a request of the API, as far as it matters.

@@ -3,12 +3,7 @@ package commandtest
 import (
 	"encoding/json"
 	"net/http"
-	"os"
-	"strconv"
 	"testing"
-	"time"
-
-	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
@@ -43,45 +38,35 @@ type answer struct {
 	UsageLimit            bool
 }
 
-// Vendor is the small agent, and the API that it asks. A binary with the race detector in it waits a second at its end by
+// Vendor is the small agent, which is the running test, and the API that it asks. A binary with the race detector in it waits a second at its end by
 // default.
 var Vendor = agenttest.Vendor{
 	Name: protocol.BackendCommand, Serve: serve,
-	Find: func(t testing.TB) string { // the agent is the running test
-		t.Helper()
-		path, err := os.Executable()
-		assert.NilError(t, err)
-		return path
-	},
-	Vars:    func(url string) []string { return []string{urlVar + "=" + url} },
+	Vars:    func(_ testing.TB, url string) []string { return []string{urlVar + "=" + url} },
 	Command: func(path string) string { return agentVar + "=1 GORACE=atexit_sleep_ms=0 exec '" + path + "'" },
 }
 
 // serve starts the API.
 func serve(t testing.TB, m agenttest.Model) string {
 	t.Helper()
-	return agenttest.Serve(t, func(s *agenttest.Server, w http.ResponseWriter, r *http.Request, body []byte) {
+	return agenttest.Serve(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
 		var q question
 		if err := json.Unmarshal(body, &q); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		said := m(agenttest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools})
-		reply(w, said, func() { s.BreakOff(r, said.Hang) })
-	}).URL
+		reply(w, r, m(agenttest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools}))
+	})
 }
 
-func reply(w http.ResponseWriter, said agenttest.Reply, breakOff func()) {
+func reply(w http.ResponseWriter, r *http.Request, said agenttest.Reply) {
 	if said.Status >= 400 {
-		if n, err := strconv.Atoi(said.RetryAfter); err == nil {
-			w.Header().Set("Until", strconv.FormatInt(time.Now().Unix()+int64(n), 10))
-		}
 		w.WriteHeader(said.Status)
 	}
-	if said.Cut || said.Hang {
+	if said.Hang {
 		_, _ = w.Write([]byte(`{"Text": "`)) // a client that has gone is no matter of ours
 		w.(http.Flusher).Flush()
-		breakOff()
+		agenttest.Hang(r)
 	}
 	_ = json.NewEncoder(w).Encode(answer{
 		Text: said.Text, Shell: said.Shell, Write: said.Write, Input: said.Input, Cached: said.Cached, Output: said.Output,

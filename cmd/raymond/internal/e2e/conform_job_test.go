@@ -48,7 +48,7 @@ func newRelay(t *testing.T, workflow string) *relay {
 // add makes the CLI of a vendor one that the jobs have; the first one is that of the run.
 func (r *relay) add(v agenttest.Vendor, m *player) {
 	r.t.Helper()
-	path := v.Install(r.t)
+	path := install(r.t, v)
 	r.sides = append(r.sides, side{v, v.Serve(r.t, m.answer), path})
 }
 
@@ -66,7 +66,7 @@ func (r *relay) begin(run int64, inputs ...string) *sitetest.Command {
 func (r *relay) environ(home string) []string {
 	var env, passed []string
 	for _, s := range r.sides {
-		for _, v := range s.vendor.Environ(s.url, home) {
+		for _, v := range s.vendor.Environ(r.t, s.url, home) {
 			name, value, _ := strings.Cut(v, "=")
 			if input := keyInputs[name]; input != "" {
 				env = append(env, "INPUT_"+strings.ToUpper(input)+"="+value)

@@ -15,6 +15,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/runner/agents"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -125,11 +126,18 @@ type machine struct {
 	home   string
 }
 
+// install returns the path of a CLI.
+func install(t *testing.T, v agenttest.Vendor) string {
+	t.Helper()
+	i := slices.IndexFunc(agents.All, func(c agents.CLI) bool { return c.Abilities.Backend == v.Name })
+	return v.Install(t, agents.All[i].Pin)
+}
+
 func newMachine(t *testing.T, v agenttest.Vendor, workflow string) *machine {
 	t.Helper()
-	path := v.Install(t)
+	path := install(t, v)
 	m := &machine{Site: sitetest.New(t, workflow), vendor: v, model: &player{}, flags: v.Flags(path), home: t.TempDir()}
-	m.Env = append(v.Environ(v.Serve(t, m.model.answer), m.home), "TMPDIR="+t.TempDir(), "SIDE_EFFECTS="+m.SideEffects())
+	m.Env = append(v.Environ(t, v.Serve(t, m.model.answer), m.home), "TMPDIR="+t.TempDir(), "SIDE_EFFECTS="+m.SideEffects())
 	m.Sign()
 	return m
 }

@@ -38,7 +38,7 @@ say: one <result>the end</result>
 // vendor is anywhere where tools look.
 func checkKeys(t *testing.T, v agenttest.Vendor) {
 	key := ""
-	for _, entry := range v.Environ("http://x", t.TempDir()) {
+	for _, entry := range v.Environ(t, "http://x", t.TempDir()) {
 		if name, value, _ := strings.Cut(entry, "="); keyInputs[name] != "" {
 			key = value
 		}
@@ -188,7 +188,7 @@ func checkCaged(t *testing.T, v agenttest.Vendor) {
 	assert.NilError(t, err, "git init: %v\n%s", err, out)
 	var readable []string
 	if v.Name == protocol.BackendCommand {
-		readable = []string{"--cage-read", filepath.Dir(v.Install(t))} // this test is the agent
+		readable = []string{"--cage-read", filepath.Dir(install(t, v))} // this test is the agent
 	}
 	o := m.run(0, append(readable, "--cage", "on", "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))...)
 	out, err = exec.Command("git", "-C", m.Work, "log", "--format=%s").Output()

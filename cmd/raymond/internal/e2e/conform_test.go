@@ -15,14 +15,11 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
-	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
-	"github.com/raymond-action/raymond-action/runner/codex/codextest"
 	"github.com/raymond-action/raymond-action/runner/command/commandtest"
-	"github.com/raymond-action/raymond-action/runner/gemini/geminitest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-var vendors = []agenttest.Vendor{claudetest.Vendor, codextest.Vendor, geminitest.Vendor, commandtest.Vendor}
+var vendors = []agenttest.Vendor{agenttest.Claude, agenttest.Codex, agenttest.Gemini, commandtest.Vendor}
 
 // checks are what each agent CLI must do alike.
 var checks = []struct {

@@ -16,7 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/runner/claude/claudetest"
+	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/claude"
 )
 
 // actionName is how the examples use the action.
@@ -55,7 +56,7 @@ func New(t testing.TB, setup Setup, url string) *Stage {
 	t.Helper()
 	s := &Stage{t: t, Forge: newForge(t)}
 	files, cli := setup.files(t), t.TempDir()
-	installtest.WriteProgram(t, filepath.Join(cli, "claude"), fmt.Sprintf(realCLI, claudetest.Vendor.Install(t)))
+	installtest.WriteProgram(t, filepath.Join(cli, "claude"), fmt.Sprintf(realCLI, agenttest.Claude.Install(t, &claude.Pin)))
 	s.Config = acttest.Config{
 		Repo: acttest.Repository(t, files), Workflow: ".github/workflows/" + setup.Example + ".yml",
 		Actions: map[string]string{actionName: acttest.Release(t, sitetest.Raymond.Path(t))}, Artifacts: t.TempDir(),

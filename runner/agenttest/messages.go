@@ -1,0 +1,126 @@
+package agenttest
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+)
+
+// messages is the Messages API of Claude Code.
+var messages = api{readMessages, messageProblem, answerMessage}
+
+func readMessages(c *call) (a Asked, ok bool) {
+	switch path := c.r.URL.Path; {
+	case strings.HasSuffix(path, "/count_tokens"):
+		c.send(http.StatusOK, object{"input_tokens": len(c.body) / 4})
+		return a, false
+	case c.r.Method != http.MethodPost || !strings.HasSuffix(path, "/messages"):
+		c.send(http.StatusOK, object{})
+		return a, false
+	}
+	var q struct {
+		Model    string
+		Messages []struct {
+			Role    string
+			Content content
+		}
+		Tools []struct{ Name string }
+	}
+	ok = c.reads(&q)
+	a.Model, a.Key = q.Model, cmp.Or(c.r.Header.Get("x-api-key"), program.Bearer(c.r))
+	for _, tool := range q.Tools {
+		a.Tools = append(a.Tools, tool.Name)
+	}
+	for _, m := range q.Messages {
+		for _, b := range m.Content {
+			switch {
+			case b.Type == "tool_use":
+				a.Used++
+			case b.Type == "tool_result":
+				a.Output = b.Content.text()
+			case b.Type != "text" || isOwn(b.Text) || m.Role == "system":
+			case m.Role == "assistant":
+				a.Said = append(a.Said, b.Text)
+			default:
+				a.Prompts, a.Output, a.Used = append(a.Prompts, strings.TrimSpace(b.Text)), "", 0
+			}
+		}
+	}
+	return a, ok
+}
+
+func messageProblem(c *call) object {
+	if c.UsageLimit {
+		for name, value := range map[string]string{"status": "rejected", "representative-claim": "five_hour", "reset": strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)} {
+			c.w.Header().Set("anthropic-ratelimit-unified-"+name, value)
+		}
+	}
+	kind := map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
+		404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
+	}[c.Status]
+	return object{"type": "error", "error": object{"type": cmp.Or(kind, "api_error"), "message": c.words()}}
+}
+
+// blocks are the text and the uses of tools of a message.
+func (c *call) blocks() []object {
+	var list []object
+	if c.Text != "" || c.Shell+c.Write+c.Use == "" {
+		list = append(list, object{"type": "text", "text": c.Text})
+	}
+	use := func(name string, input object) {
+		list = append(list, object{"type": "tool_use", "id": "toolu_" + rand.Text(), "name": name, "input": input})
+	}
+	if c.Shell != "" {
+		use("Bash", object{"command": c.Shell, "description": "test"})
+	}
+	if c.Write != "" {
+		use("Write", object{"file_path": c.Write, "content": "written by the model\n"})
+	}
+	if c.Use != "" {
+		use(c.Use, c.With)
+	}
+	return list
+}
+
+func answerMessage(c *call) {
+	blocks, reason := c.blocks(), "end_turn"
+	if c.Shell+c.Write+c.Use != "" {
+		reason = "tool_use"
+	}
+	in, cached, out := c.tokens()
+	usage := func(out int) object {
+		return object{"input_tokens": in, "output_tokens": out, "cache_creation_input_tokens": 0, "cache_read_input_tokens": cached}
+	}
+	message := object{
+		"id": "msg_" + rand.Text(), "type": "message", "role": "assistant", "model": c.asked.Model,
+		"content": blocks, "stop_reason": reason, "stop_sequence": nil, "usage": usage(out),
+	}
+	if !bytes.Contains(c.body, []byte(`"stream":true`)) {
+		c.send(http.StatusOK, message)
+		return
+	}
+	message["content"], message["stop_reason"], message["usage"] = []object{}, nil, usage(1) // the real count comes at the end
+	c.event("message_start", object{"message": message})
+	for i, b := range blocks {
+		empty, delta := maps.Clone(b), object{"type": "text_delta", "text": b["text"]}
+		if b["type"] == "text" {
+			empty["text"] = ""
+		} else {
+			empty["input"], delta = object{}, object{"type": "input_json_delta", "partial_json": marshalled(b["input"])}
+		}
+		c.event("content_block_start", object{"index": i, "content_block": empty})
+		c.event("content_block_delta", object{"index": i, "delta": delta})
+		c.hangs()
+		c.event("content_block_stop", object{"index": i})
+	}
+	c.event("message_delta", object{"delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": usage(out)})
+	c.event("message_stop", object{})
+}

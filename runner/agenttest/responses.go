@@ -1,0 +1,134 @@
+package agenttest
+
+import (
+	"cmp"
+	"crypto/rand"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner/internal/program"
+)
+
+// responses is the Responses API of Codex.
+var responses = api{readResponses, responseProblem, answerResponse}
+
+func readResponses(c *call) (a Asked, ok bool) {
+	if c.r.Method != http.MethodPost || c.r.URL.Path != "/v1/responses" {
+		http.NotFound(c.w, c.r)
+		return a, false
+	}
+	var q struct {
+		Model string
+		Input []struct {
+			Type, Role      string
+			Content, Output content // the latter of an item whose type ends with _output
+			Tools           []tool  // of additional_tools
+		}
+		Tools []tool
+	}
+	ok = c.reads(&q)
+	a.Model, a.Key, a.Tools = q.Model, program.Bearer(c.r), named(q.Tools)
+	for _, item := range q.Input {
+		a.Tools = append(a.Tools, named(item.Tools)...)
+		switch text := item.Content.text(); {
+		case item.Role == "assistant":
+			a.Said, a.Output = append(a.Said, text), ""
+		case item.Role == "user" && text != "":
+			a.Prompts, a.Output = append(a.Prompts, text), ""
+		case strings.HasSuffix(item.Type, "_output"):
+			// What the CLI says of the script that used the tool is no output. No output is told from no use.
+			said := slices.DeleteFunc(item.Output, func(p part) bool {
+				return strings.HasPrefix(p.Text, "Script completed\n") || strings.HasPrefix(p.Text, "Script failed\n")
+			})
+			a.Output = cmp.Or(said.text(), "(no output)")
+		}
+	}
+	return a, ok
+}
+
+func responseProblem(c *call) object {
+	if c.UsageLimit {
+		return object{"error": object{
+			"type": "usage_limit_reached", "code": nil, "message": c.words(), "plan_type": "plus", "resets_at": time.Now().Add(time.Hour).Unix(),
+		}}
+	}
+	kind, known := map[int][2]string{
+		http.StatusUnauthorized:       {"invalid_request_error", "invalid_api_key"},
+		http.StatusNotFound:           {"invalid_request_error", "model_not_found"},
+		http.StatusTooManyRequests:    {"requests", "rate_limit_exceeded"},
+		http.StatusServiceUnavailable: {"server_error", "server_is_overloaded"},
+	}[c.Status]
+	switch {
+	case !known && c.Status >= http.StatusInternalServerError:
+		kind[0] = "server_error"
+	case !known:
+		kind[0] = "invalid_request_error"
+	}
+	return object{"error": object{"type": kind[0], "code": kind[1], "message": c.words()}}
+}
+
+func answerResponse(c *call) {
+	id, message := "resp_"+rand.Text(), object{"type": "message", "role": "assistant", "id": "msg_" + rand.Text(), "content": []object{}}
+	done := func(item object) { c.event("response.output_item.done", object{"output_index": 0, "item": item}) }
+	c.event("response.created", object{"response": object{"id": id}})
+	if c.Text != "" || c.Shell+c.Write == "" {
+		c.event("response.output_item.added", object{"output_index": 0, "item": message})
+		c.event("response.output_text.delta", object{"output_index": 0, "content_index": 0, "delta": c.Text})
+		c.hangs()
+		message["content"] = []object{{"type": "output_text", "text": c.Text}}
+		done(message)
+	}
+	if item := c.codexUse(); item != nil {
+		item["id"], item["call_id"] = "fc_"+rand.Text(), "call_"+rand.Text()
+		done(item)
+	}
+	in, cached, out := c.tokens() // the API counts what is cached as a part of the input
+	c.event("response.completed", object{"response": object{"id": id, "model": c.asked.Model, "usage": object{
+		"input_tokens": in + cached, "input_tokens_details": object{"cached_tokens": cached},
+		"output_tokens": out, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": in + cached + out,
+	}}})
+}
+
+// codexUse asks for the tools of the reply, by a script where the model uses tools in such.
+func (c *call) codexUse() object {
+	custom := func(name, input string) object {
+		return object{"type": "custom_tool_call", "name": name, "input": input}
+	}
+	patch := "*** Begin Patch\n*** Add File: " + c.Write + "\n+written\n*** End Patch\n"
+	switch scripts := slices.Contains(c.asked.Tools, "exec"); {
+	case c.Shell != "" && scripts:
+		return custom("exec", `const r = await tools.exec_command({cmd: `+marshalled(c.Shell)+`, yield_time_ms: 30000}); text(r.output)`)
+	case c.Shell != "":
+		return object{"type": "function_call", "name": "exec_command", "arguments": marshalled(object{"cmd": c.Shell})}
+	case c.Write != "" && scripts:
+		return custom("exec", `const r = await tools.apply_patch(`+marshalled(patch)+`); text(JSON.stringify(r))`)
+	case c.Write != "":
+		return custom("apply_patch", patch)
+	}
+	return nil
+}
+
+// tool is a tool or a namespace of tools.
+type tool struct {
+	Type, Name, Description string
+	Tools                   []tool
+}
+
+var scripted = regexp.MustCompile("(?m)^### `(\\w+)`")
+
+// named are the names of all tools, those of scripts too, which are in a description.
+func named(tools []tool) (names []string) {
+	for _, t := range tools {
+		if t.Type != "namespace" && t.Name != "" {
+			names = append(names, t.Name)
+		}
+		for _, m := range scripted.FindAllStringSubmatch(t.Description, -1) {
+			names = append(names, m[1])
+		}
+		names = append(names, named(t.Tools)...)
+	}
+	return names
+}

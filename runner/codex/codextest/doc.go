@@ -1,6 +1,0 @@
-// Package codextest lets tests drive the real Codex CLI without its makers' servers: a
-// scripted Responses API on loopback, an install of the pinned CLI, and an environment that
-// keeps it off the network and off the real home folder.
-//
-// It knows nothing of the backend under test.
-package codextest
