@@ -53,9 +53,25 @@ func (c *costs) total() state.Cost {
 	isByModel := c.last != nil && len(c.last.ModelUsage) > 0
 	if cost.Kind == "" || cost.USD == 0 || isByModel {
 		// Of a sum alone nobody can say what it covers.
-		cost.Beyond = beyond(counted, cost.Usage)
+		cost.Beyond = keyproxy.Beyond(counted, named(cost.Usage, counted))
 	}
 	return cost
+}
+
+// named are the shares of models. One whose name tells nothing, like that of an inference profile, may be one that the API calls
+// otherwise: it has the name of a model that was counted and that no share names.
+func named(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
+	shares = slices.Clone(shares)
+	for i := range shares {
+		isCounted := slices.ContainsFunc(counted, func(m keyproxy.Sum) bool { return state.SameModel(shares[i].Model, m.Model) })
+		unnamed := slices.IndexFunc(counted, func(m keyproxy.Sum) bool {
+			return !slices.ContainsFunc(shares, func(s state.ModelCost) bool { return state.SameModel(s.Model, m.Model) })
+		})
+		if unnamed >= 0 && !isCounted && !strings.Contains(shares[i].Model, "claude-") {
+			shares[i].Model = counted[unnamed].Model
+		}
+	}
+	return shares
 }
 
 // counted is what was counted of the tokens of the process: by the proxy between

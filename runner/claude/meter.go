@@ -3,13 +3,10 @@ package claude
 import (
 	"bytes"
 	"maps"
-	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // meter counts the tokens of the messages that go by in the CLI's output. Its
@@ -96,44 +93,3 @@ func (m *meter) close(parent string) {
 
 // counted returns what was counted so far, in order of the models' names.
 func (m *meter) counted() []keyproxy.Sum { return m.sums.With(maps.Values(m.open)) }
-
-// beyond returns what was counted beyond what the CLI says that the process used,
-// model by model. An output that was only estimated is not held against the CLI's
-// own estimate.
-func beyond(counted []keyproxy.Sum, share []state.ModelCost) []state.Usage {
-	rest := unnamed(counted, share)
-	var list []state.Usage
-	for _, m := range counted {
-		u, known := m.Usage, false
-		for _, s := range share {
-			if state.SameModel(s.Model, m.Model) {
-				u, known = u.Less(s.Usage), true
-			}
-		}
-		if !known {
-			before := u
-			u = u.Less(rest)
-			rest = rest.Less(before)
-		}
-		if u.Input == 0 && u.CacheWrite == 0 && u.CacheRead == 0 {
-			u.Output = max(0, u.Output-m.Guess)
-		}
-		if u != (state.Usage{Model: u.Model}) {
-			list = append(list, u)
-		}
-	}
-	return list
-}
-
-// unnamed is what the CLI says of models whose names tell nothing, like the one
-// of an inference profile: they may be those that the API calls otherwise.
-func unnamed(counted []keyproxy.Sum, share []state.ModelCost) state.Usage {
-	var sum state.Usage
-	for _, s := range share {
-		same := func(m keyproxy.Sum) bool { return state.SameModel(s.Model, m.Model) }
-		if !strings.Contains(s.Model, "claude-") && !slices.ContainsFunc(counted, same) {
-			sum = sum.Plus(s.Usage)
-		}
-	}
-	return sum
-}

@@ -47,7 +47,7 @@ func sum(list []state.Usage) (all int64) {
 // metered adds what the key proxy has counted.
 func metered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
-	counted := keyproxy.Usage(g.AtLeast())
+	counted := g.AtLeast()
 	if len(counted) > 0 {
 		a.Cost.Silent = false
 	}

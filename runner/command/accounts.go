@@ -40,16 +40,14 @@ func (all accounts) env(before []string) []string {
 }
 
 // used returns the tokens that were counted so far.
-func (all accounts) used() []state.Usage {
-	return each(all, func(a *keyproxy.Account) []state.Usage { return keyproxy.Usage(a.Used()) })
-}
+func (all accounts) used() []keyproxy.Sum { return each(all, (*keyproxy.Account).Used) }
 
 // follow has seen told what was counted so far, whenever that has grown. The function that is
 // returned ends it.
 func (all accounts) follow(seen func([]state.Usage)) (end func()) {
 	var ends []func()
 	for _, a := range all {
-		ends = append(ends, a.Follow(func([]state.Usage) { seen(all.used()) }))
+		ends = append(ends, a.Follow(func([]state.Usage) { seen(keyproxy.Usage(all.used())) }))
 	}
 	return func() {
 		for _, end := range ends {

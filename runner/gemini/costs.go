@@ -24,7 +24,7 @@ func (s *stream) cost() (cost state.Cost, model string) {
 			}
 		}
 	}
-	counted := keyproxy.Usage(s.proxy.Used())
+	counted := s.proxy.Used()
 	cost.Silent = !s.answer.spoke && len(counted) == 0 && len(cost.Usage) == 0
 	cost.Metered, cost.Beyond = s.proxy.Metered(), keyproxy.Beyond(counted, cost.Usage)
 	return cost, model

@@ -240,14 +240,22 @@ func Usage(list []Sum) []state.Usage {
 	return out
 }
 
-// Beyond returns what was counted beyond the tokens that a CLI has told, model by model.
-func Beyond(counted []state.Usage, told []state.ModelCost) []state.Usage {
-	var before []state.Usage
-	for _, t := range told {
-		if same := slices.IndexFunc(counted, func(u state.Usage) bool { return state.SameModel(u.Model, t.Model) }); same >= 0 {
-			t.Model = counted[same].Model
+// Beyond returns what was counted beyond the tokens that a CLI has told, model by model. An output that was only estimated is not held
+// against the CLI's own count.
+func Beyond(counted []Sum, told []state.ModelCost) (list []state.Usage) {
+	for _, s := range counted {
+		u := s.Usage
+		for _, t := range told {
+			if state.SameModel(s.Model, t.Model) {
+				u = u.Less(t.Usage)
+			}
 		}
-		before = append(before, t.Usage)
+		if u.Input == 0 && u.CacheWrite == 0 && u.CacheRead == 0 {
+			u.Output = max(0, u.Output-s.Guess)
+		}
+		if u != (state.Usage{Model: u.Model}) {
+			list = append(list, u)
+		}
 	}
-	return slices.DeleteFunc(state.Without(counted, before), func(u state.Usage) bool { return u == state.Usage{Model: u.Model} })
+	return list
 }
