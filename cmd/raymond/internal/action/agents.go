@@ -32,20 +32,20 @@ type agents struct {
 // conversationsOf are the agent CLIs as far as their conversations go: none of them can be
 // started.
 func conversationsOf(s *step) map[string]runner.Agent {
-	return clis.New(clis.Config{Envs: environs(s), Folder: s.cliFolder()})
+	return clis.New(clis.Config{Envs: environs(s.env, s.in), Folder: s.cliFolder()})
 }
 
 // newAgents starts the key proxy, if there is a key to keep and the workflow has
 // prompts. The caller closes it.
 func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	logins := secrets.NewRedactor(nil).Text // the mask has all secrets; passwords in URLs are none it knows
-	env := s.inherited()
+	env := inherited(s.env, s.in)
 	scripts, checks := job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)), job.ScriptEnviron(env, s.in.Env)
 	a := &agents{
 		env:    session.Env{Common: checks, Trusted: scripts},
 		redact: func(text string) string { return logins(s.log.mask.Text(text)) },
 		clis: clis.Config{
-			Env: checks, Envs: environs(s), Folder: s.cliFolder(), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
+			Env: checks, Envs: environs(s.env, s.in), Folder: s.cliFolder(), Paths: s.options.CLIs, Installers: installers(s), NoNewPrivs: !s.in.AllowSudo,
 			IsUntrusted: !isTrusted, IsSandboxed: b.options().SkipPermissions && isRoot(),
 		},
 	}
@@ -56,10 +56,10 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 }
 
 // environs are the environments of the agent CLIs.
-func environs(s *step) map[string][]string {
+func environs(env Env, in job.Settings) map[string][]string {
 	all := map[string][]string{}
 	for _, backend := range protocol.Backends() {
-		all[backend] = job.AgentEnviron(backend, s.inherited(), s.in.Env)
+		all[backend] = job.AgentEnviron(backend, inherited(env, in), in.Env)
 	}
 	return all
 }

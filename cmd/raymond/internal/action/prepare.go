@@ -76,18 +76,21 @@ func prepare(ctx context.Context, s *step) (p prepared, err error) {
 func readInputs(s *step) (from source, err error) {
 	in, bad := job.ReadSettings(s.env.Getenv)
 	s.in = in
-	conceal(s)
+	conceal(s.env, in, s.log)
 	var errs []error
 	if s.event, err = job.ReadEvent(s.env.Getenv); err != nil {
 		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
 	}
-	if faulty := s.openServices(); err == nil { // else it may be for want of the repository
+	var faulty error
+	if s.api, s.stored, faulty = openServices(s.env, s.event, in.GitHubToken, s.log.out.AddMask); err == nil { // else it may be for want of the repository
 		errs = append(errs, faulty)
 	}
 	for _, b := range append(bad, unknownInputs(s.env, s.event, s.log)...) {
 		errs = append(errs, inputProblem(b))
 	}
-	errs = append(errs, readFlags(s), readStored(s))
+	o, faulty := readFlags(s.env, in, s.log)
+	keys, follows, err := readStored(in)
+	s.options, s.keys, s.follows, errs = o, keys, follows, append(errs, faulty, err)
 	if s.options.Jobs == nil && s.in.Mode == job.ModeRun {
 		s.options.Jobs = []string{protocol.MainJob}
 	}
@@ -135,34 +138,34 @@ func inputProblem(f job.InputProblem) error {
 }
 
 // readStored reads the inputs that say which checkpoints count.
-func readStored(s *step) (err error) {
-	if s.in.StateKey != "" {
-		if s.keys, err = checkpoint.ParseKeys(s.in.StateKey); err != nil {
+func readStored(in job.Settings) (keys *checkpoint.Keys, follows slots.Named, err error) {
+	if in.StateKey != "" {
+		if keys, err = checkpoint.ParseKeys(in.StateKey); err != nil {
 			err = problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
 		}
 	}
-	named, bad := slots.ParseNamed(s.in.Follows)
-	if s.follows = named; bad != nil {
+	follows, bad := slots.ParseNamed(in.Follows)
+	if bad != nil {
 		bad = problem.Usage("input follows", bad.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
 	}
-	return errors.Join(err, bad)
+	return keys, follows, errors.Join(err, bad)
 }
 
 // readFlags reads the inputs that are flags of raymond run.
-func readFlags(s *step) error {
+func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) {
 	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
-	s.options = options.New(flags)
-	s.options.AddAll()
-	s.options.InJob()
-	s.options.Label = func(flag string) string { return "input " + cmp.Or(job.FlagInput("--"+flag), flag) }
-	if err := flags.Parse(job.Arguments(s.env.Getenv)); err != nil {
-		return err
+	o := options.New(flags)
+	o.AddAll()
+	o.InJob()
+	o.Label = func(flag string) string { return "input " + cmp.Or(job.FlagInput("--"+flag), flag) }
+	if err := flags.Parse(job.Arguments(env.Getenv)); err != nil {
+		return o, err
 	}
-	s.options.Telling, s.options.ScriptEnv = runner.TellBounded, s.in.ScriptEnv
-	if s.env.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
-		s.options.Telling = runner.TellAll
+	o.Telling, o.ScriptEnv = runner.TellBounded, in.ScriptEnv
+	if env.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
+		o.Telling = runner.TellAll
 	}
-	return errors.Join(s.options.Check(), checkCage(s.in, s.options.Cage, s.log))
+	return o, errors.Join(o.Check(), checkCage(in, o.Cage, log))
 }
 
 // cutFlag splits a flag such as --budget=5.
@@ -214,13 +217,13 @@ func enter(env Env, top, dir string) (work string, err error) {
 
 // conceal learns what is shown and stored nowhere: secrets, and the values of all
 // variables that the inputs name.
-func conceal(s *step) {
-	known := secrets.Of(withoutRunners(s.env.Environ))
-	maps.Copy(known, s.in.ModelKeys)
-	maps.Copy(known, map[string]string{"github-token": s.in.GitHubToken, "state-key": s.in.StateKey})
-	short := s.log.hide(known, namedValues(s.in, s.inherited()), slices.Concat(state.Words(), clis.Words(), frame(s.env, s.in)))
+func conceal(env Env, in job.Settings, log *jobLog) {
+	known := secrets.Of(withoutRunners(env.Environ))
+	maps.Copy(known, in.ModelKeys)
+	maps.Copy(known, map[string]string{"github-token": in.GitHubToken, "state-key": in.StateKey})
+	short := log.hide(known, namedValues(in, inherited(env, in)), slices.Concat(state.Words(), clis.Words(), frame(env, in)))
 	if len(short) > 0 {
-		s.log.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
+		log.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}
 }
 

@@ -231,7 +231,7 @@ func (p placing) one(t checkpoint.Transcript) error {
 // cage.
 func bringLocal(s *step, id string, run *state.Run) error {
 	for _, folder := range []string{"", session.CLIFolder(s.dirs.run(id))} {
-		if err := checkpoints.BringTalks(clis.New(clis.Config{Envs: environs(s), Folder: folder}), conversationsOf(s), run); err != nil {
+		if err := checkpoints.BringTalks(clis.New(clis.Config{Envs: environs(s.env, s.in), Folder: folder}), conversationsOf(s), run); err != nil {
 			return problem.OfMachine("conversations", err)
 		}
 	}

@@ -94,32 +94,28 @@ type services struct {
 }
 
 // openServices reads the addresses of the API and of the job's services; it asks nobody anything.
-func (s *step) openServices() error {
-	mask := s.log.out.AddMask
+func openServices(env Env, e job.Event, githubToken string, mask func(string)) (*job.GitHub, services, error) {
+	var v services
 	api, err := forge.New(forge.Options{
-		URL: s.env.Getenv("GITHUB_API_URL"), GraphQL: s.env.Getenv("GITHUB_GRAPHQL_URL"), Token: s.in.GitHubToken,
-		Repository: s.event.Repository.Name, Act: s.event.UnderAct(), Transport: s.env.Transport,
+		URL: env.Getenv("GITHUB_API_URL"), GraphQL: env.Getenv("GITHUB_GRAPHQL_URL"), Token: githubToken,
+		Repository: e.Repository.Name, Act: e.UnderAct(), Transport: env.Transport,
 	})
 	if err != nil {
-		return problem.Usage("GITHUB_API_URL", err.Error(), "")
+		return nil, v, problem.Usage("GITHUB_API_URL", err.Error(), "")
 	}
-	if s.api = job.NewGitHub(api); s.in.GitHubToken != "" {
-		s.stored.archive = artifacts.NewArchive(api, mask)
-		s.stored.finder.Archive = s.stored.archive
+	if githubToken != "" {
+		v.archive = artifacts.NewArchive(api, mask)
+		v.finder.Archive = v.archive
 	}
-	token := s.env.Getenv("ACTIONS_RUNTIME_TOKEN")
-	if token == "" {
-		return nil
+	if token := env.Getenv("ACTIONS_RUNTIME_TOKEN"); token != "" {
+		v.runtime, err = artifacts.NewRuntime(artifacts.Options{
+			URL: env.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: e.UnderAct(), Transport: env.Transport,
+		})
+		if v.finder.Service = v.runtime; err != nil { // with store: local nobody may need it
+			v.finder.Service, v.err = nil, &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error()}
+		}
 	}
-	s.stored.runtime, err = artifacts.NewRuntime(artifacts.Options{
-		URL: s.env.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: s.event.UnderAct(), Transport: s.env.Transport,
-	})
-	if err != nil { // with store: local nobody may need it
-		s.stored.err = &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error()}
-		return nil
-	}
-	s.stored.finder.Service = s.stored.runtime
-	return nil
+	return job.NewGitHub(api), v, nil
 }
 
 // query says what checkpoints are looked for.
@@ -161,13 +157,13 @@ func (s *step) origin() checkpoint.Manifest {
 
 // inherited is the environment that agents and scripts are given some of. The
 // token of the job is in it for those who name it.
-func (s *step) inherited() []string {
-	env := slices.DeleteFunc(slices.Clone(s.env.Environ), func(kv string) bool {
+func inherited(env Env, in job.Settings) []string {
+	all := slices.DeleteFunc(slices.Clone(env.Environ), func(kv string) bool {
 		// Their stdin is no pipe of the shim, and where that lies is none of their business.
 		return strings.HasPrefix(kv, shell.ShimStdin+"=") || strings.HasPrefix(kv, shimVariable+"=")
 	})
-	if s.env.Getenv("GITHUB_TOKEN") == "" && s.in.GitHubToken != "" {
-		env = append(env, "GITHUB_TOKEN="+s.in.GitHubToken)
+	if env.Getenv("GITHUB_TOKEN") == "" && in.GitHubToken != "" {
+		all = append(all, "GITHUB_TOKEN="+in.GitHubToken)
 	}
-	return env
+	return all
 }

@@ -39,7 +39,7 @@ func runTool(s *step, from source) error {
 	}
 	var out bytes.Buffer
 	// A simulation runs the scripts, in no cage: with what agents may see, and no more.
-	env := job.ScriptEnviron(s.inherited(), s.in.Env)
+	env := job.ScriptEnviron(inherited(s.env, s.in), s.in.Env)
 	tool := Tool{Args: args, Environ: env, Stdout: &out, Stderr: &out}
 	if s.in.Mode == job.ModeLint {
 		s.log.out.Close() // its annotations are commands
