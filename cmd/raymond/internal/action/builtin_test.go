@@ -21,9 +21,7 @@ func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
 	f := sitetest.NewForge(t)
 	repo := folder(t, "-- builtin:quickstart"+stranger+"-- examples/quickstart"+stranger+"-- quickstart"+stranger)
 	job := func(run int64, payload, most string) *bareJob {
-		j := newJob(t, f, repo, run).on("pull_request", payload).with("workflow", "builtin:quickstart", "max-iterations", most)
-		j.programs = []string{"sed"}
-		return j
+		return newJob(t, f, repo, run).on("pull_request", payload).with("workflow", "builtin:quickstart", "max-iterations", most)
 	}
 	job(500, event(person("ann"), fromFork), "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	first := job(501, event(person("ann"), fromHome), "2").do(problem.ExitCodes[problem.ClassOverLimit])

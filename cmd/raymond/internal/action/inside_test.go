@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,7 +46,7 @@ type running struct {
 	life           context.Context // of the process that it stands for
 	die            func()
 	acts           sync.RWMutex // held for reading by what it has started
-	late           atomic.Int64 // nanoseconds by which its clock is ahead, since a script has said "late"
+	late           string       // the file that is there when a script has said "late"
 }
 
 // alive are those processes that have not ended, by the ids of their steps.
@@ -77,7 +76,7 @@ func (o *output) String() string {
 func (j *bareJob) command(part string) *running {
 	j.T.Helper()
 	j.Prepare(part)
-	c := &running{j: j, signals: make(chan os.Signal, 4), Done: make(chan struct{}), began: time.Now()}
+	c := &running{j: j, signals: make(chan os.Signal, 4), Done: make(chan struct{}), began: time.Now(), late: filepath.Join(j.T.TempDir(), "late")}
 	c.life, c.die = context.WithCancel(context.Background())
 	e := c.env()
 	run := action.Run
@@ -105,7 +104,7 @@ func (c *running) env() action.Env {
 	alive.Store(self.Started, c.life)
 	return action.Env{
 		Version: "dev", Environ: j.Environ(), Stdout: &c.stdout, Stderr: &c.stderr, Run: j.tool, Transport: c,
-		Clock: runner.Clock{Now: func() time.Time { return time.Now().Add(time.Duration(c.late.Load())) }, After: time.After},
+		Clock: runner.Clock{Now: c.now, After: time.After},
 		Process: action.Process{
 			Protect: func() error { return nil },
 			Enter:   enter,
@@ -135,10 +134,18 @@ func (c *running) env() action.Env {
 				}
 				return all
 			},
-			Scripts: func(e session.Env) runner.Backend { return &bash{j: j, env: e.Common, trusted: e.Trusted, step: c} },
-			Checks:  func(env []string) runner.Verifier { return &bash{j: j, env: env, step: c} },
+			Scripts: func(e session.Env) runner.Backend { return &bash{env: e.Common, trusted: e.Trusted, step: c} },
+			Checks:  func(env []string) runner.Verifier { return &bash{env: env, step: c} },
 		},
 	}
+}
+
+// now is the time of the step's clock.
+func (c *running) now() time.Time {
+	if sitetest.Exists(c.late) {
+		return time.Now().Add(deadline)
+	}
+	return time.Now()
 }
 
 // enter returns a folder as the system names it.

@@ -22,10 +22,9 @@ import (
 type bareJob struct {
 	*sitetest.Job
 
-	agents   agents.Config   // that agent CLIs were given
-	says     map[string]says // by the first word of the prompt
-	programs []string        // that scripts may start besides git
-	late     *running        // a main part that no signal has reached
+	agents agents.Config   // that agent CLIs were given
+	says   map[string]says // by the first word of the prompt
+	late   *running        // a main part that no signal has reached
 
 	mu      sync.Mutex           // guards what follows
 	prompts []runner.PromptOrder // that agents were given

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,9 +101,7 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	}
 	answer.Text = string([]rune(said.answer)) // as from JSON
 	if o.Telling != runner.TellNothing {
-		w := &told{order: o, tell: tell}
-		_, _ = io.WriteString(w, said.text+"\n"+said.answer)
-		w.flush()
+		tellLines(tell, hidden(o, said.text+"\n"+said.answer))
 	}
 	if err := c.add("assistant", said.text+said.answer); err != nil {
 		return fail(runner.Fatal, err.Error())
