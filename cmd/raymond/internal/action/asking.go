@@ -126,8 +126,3 @@ func (a *asking) finish(since func() time.Duration, isSuspended, isStored bool) 
 		Hint: "the run is stored; run the job again to have the answers read",
 	}
 }
-
-// giveUp ends the asking of a run whose end can't be stored.
-func (a *asking) giveUp() error {
-	return a.finish(func() time.Duration { return cancelComment }, false, false)
-}

@@ -40,7 +40,12 @@ func startClaim(s *step) (*checkpoints.Claim, error) {
 	if err := s.note.change(func(d *noteData) { d.Claim, d.Lost = uuid.NewString(), false }); err != nil {
 		return nil, err
 	}
-	return checkpoints.StartClaim(newClaimer(s), s.log.warn, func() { loseKey(s.log, s.note) }), nil
+	lose := func() { // nothing of the run is stored then, neither here nor by the post part
+		if err := s.note.change(func(d *noteData) { d.Lost = true }); err != nil {
+			s.log.warn(err.Error())
+		}
+	}
+	return checkpoints.StartClaim(newClaimer(s), s.log.warn, lose), nil
 }
 
 // claimNow claims the key before a run that was found under it is put back; nil
@@ -58,12 +63,4 @@ func claimNow(ctx context.Context, s *step) (*checkpoints.Claim, error) {
 		return c, nil
 	}
 	return nil, c.Release(ctx)
-}
-
-// loseKey notes that nothing of the run is stored, neither here nor by the post
-// part.
-func loseKey(log *jobLog, note *stepNote) {
-	if err := note.change(func(d *noteData) { d.Lost = true }); err != nil {
-		log.warn(err.Error())
-	}
 }

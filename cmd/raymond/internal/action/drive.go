@@ -48,7 +48,10 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 		return e, err
 	}
 	e.atEnd(e.told.Close)
-	e.tell = func(context.Context) error { return tellNext(s.log, e) }
+	e.tell = func(context.Context) error {
+		e.tellNext(s.log)
+		return nil
+	}
 	o := &e.told.Config
 	o.Began, o.Continuations = p.jobBegan(), s.in.Continuations
 	if s.env.Clock.Now != nil {
@@ -61,9 +64,10 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 		s.log.note(cages.Notes()...)
 	}
 	if err != nil {
-		return e, errors.Join(err, e.asks.giveUp())
+		atOnce := func() time.Duration { return cancelComment } // its end can't be stored
+		err = errors.Join(err, e.asks.finish(atOnce, false, false))
 	}
-	return e, nil
+	return e, err
 }
 
 // setup is what the session of a run is opened with.
@@ -111,14 +115,13 @@ func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err e
 }
 
 // tellNext tells everybody what can be done with a run that has stopped.
-func tellNext(log *jobLog, e *ending) error {
+func (e *ending) tellNext(log *jobLog) {
 	if e.page != nil {
 		e.page.summary.SetNotes(log.notes...)
 		e.page.summary.SetReport(e.kept.report)
 	}
 	e.told.Events.Model.Know(report.WaitsOf(e.run))
 	e.told.Events.Next(log.shown(e.next.Text))
-	return nil
 }
 
 // showAgain shows what a run that is completed has left: its outputs and its page.

@@ -61,17 +61,15 @@ func makeOwn(s *step) (dir string, err error) {
 		case err != nil:
 			return "", problem.OfMachine("RUNNER_TEMP", err)
 		}
-		if err := openSeals(s, dir); err != nil { // before the post part can know of the folder
-			return "", err
+		where := "RUNNER_TEMP"
+		key, err := sealKey(s.env, s.in, s.event, dir)
+		if err == nil && key != nil { // before the post part can know of the folder
+			s.note.seals, err = checkpoints.NewSeals(dir, key)
 		}
-		switch {
-		case s.files == nil || s.env.Getenv("GITHUB_STATE") == "":
-			return dir, nil // not in a job
+		if err == nil && s.files != nil && s.env.Getenv("GITHUB_STATE") != "" { // in a job
+			where, err = "GITHUB_STATE", s.files.SaveState(partState, strconv.Itoa(n))
 		}
-		if err := s.files.SaveState(partState, strconv.Itoa(n)); err != nil {
-			return "", problem.OfMachine("GITHUB_STATE", err)
-		}
-		return dir, nil
+		return dir, problem.OfMachine(where, err)
 	}
 	return "", &problem.Problem{Class: problem.ClassRuntime, Where: parent, What: fmt.Sprintf("has %d folders of this step already", maxParts)}
 }

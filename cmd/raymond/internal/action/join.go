@@ -52,12 +52,6 @@ func (j *merged) isRunning() bool {
 	return slices.ContainsFunc(j.parts, func(p part) bool { return p.Running })
 }
 
-// of is the lookup of the run as it was joined.
-func (j *merged) of(l lookup) lookup {
-	l.was = j.run
-	return l
-}
-
 // joinParts moves a run that was found to this machine, and merges what the jobs of a matrix have done into it, however
 // they ended. Nothing of it is stored before the next step of the run is: until then, another job
 // would join the same parts to the same run.

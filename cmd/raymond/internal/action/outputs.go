@@ -69,7 +69,10 @@ func describe(s *step, e *ending, values map[string]string) {
 	tokens := run.Tokens()
 	values["tokens-in"], values["tokens-cached"] = strconv.FormatInt(tokens.Input, 10), strconv.FormatInt(tokens.Cached, 10)
 	values["tokens-out"] = strconv.FormatInt(tokens.Output, 10)
-	values["waiting"], values["next-jobs"], values["matrix"] = listText(run.Waiting()), nextJobsOutput(run), matrixOutput(run)
+	values["waiting"] = listText(run.Waiting())
+	if p.Status == state.Suspended { // another one is resumed by no job that is given no other input for that
+		values["next-jobs"], values["matrix"] = listText(run.NextJobs()), matrixOutput(run.Parts)
+	}
 	values["resumable"] = strconv.FormatBool(e.outlook(s, run).Resumable)
 	values["state-artifact"] = e.kept.artifact
 	values["state-digest"] = e.kept.named.String()
@@ -138,15 +141,6 @@ func agentsOutput(run *state.Run) []agentOutput {
 	return list
 }
 
-// nextJobsOutput names the jobs that agents wait for. Only a suspended run is resumed
-// by a job that is given no other input for that.
-func nextJobsOutput(run *state.Run) string {
-	if run.Progress.Status != state.Suspended {
-		return nobodyWaits["next-jobs"]
-	}
-	return listText(run.NextJobs())
-}
-
 // listText is a list as JSON.
 func listText[T any](list []T) string {
 	data, err := json.Marshal(list)
@@ -165,14 +159,10 @@ type matrixEntry struct {
 	Name string `json:"name"` // for people
 }
 
-// matrixOutput is the output matrix: an entry for each part that the run has handed over. Nobody
-// waits for a job in a run that is not suspended.
-func matrixOutput(run *state.Run) string {
-	if run.Progress.Status != state.Suspended {
-		return noMatrix
-	}
-	include := []matrixEntry{}
-	for _, p := range run.Parts.Matrix() {
+// matrixOutput is the output matrix: an entry for each part that the run has handed over.
+func matrixOutput(parts state.Parts) string {
+	var include []matrixEntry
+	for _, p := range parts.Matrix() {
 		include = append(include, matrixEntry{strings.Join(agentsOf(p), ","), p.Label()})
 	}
 	return `{"include":` + listText(include) + `}`

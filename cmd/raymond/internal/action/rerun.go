@@ -170,5 +170,5 @@ func snapshotsOf(ctx context.Context, s *step, b *readyRun, point runs.Point) (*
 	if err != nil {
 		return nil, err
 	}
-	return all, s.unpackSnapshots(ctx, all, b.found, append([]string{s.dirs.work}, checkpoints.Dirs(run)...))
+	return all, unpackSnapshots(ctx, all, restoring(b.found, where), append([]string{s.dirs.work}, checkpoints.Dirs(run)...))
 }

@@ -32,7 +32,8 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 			return err
 		}
 		defer joined.remove()
-		if joined.isRunning() && b.was.WorkflowID != s.in.Resume && !isDue(ctx, s, b.flow, joined.of(b.lookup)) {
+		now := b.lookup
+		if now.was = joined.run; joined.isRunning() && b.was.WorkflowID != s.in.Resume && !isDue(ctx, s, b.flow, now) {
 			b.run = joined.run
 			return notDue(s.log, b.run)
 		}
@@ -93,7 +94,7 @@ func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err err
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
 	defer cancel()
 	shots := s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(b.run.WorkflowID)))
-	if err := s.unpackSnapshots(ctx, shots, b.found, checkpoints.Dirs(b.run)); err != nil { // the run can do without
+	if err := unpackSnapshots(ctx, shots, restoring(b.found, joined.where), checkpoints.Dirs(b.run)); err != nil { // the run can do without
 		s.log.note("The snapshots of the files were not put back: " + err.Error() + ".")
 	}
 	return nil
@@ -104,16 +105,11 @@ const snapshotsWithin = time.Minute
 
 // unpackSnapshots adds the snapshots of a checkpoint, if it has any, to others. dirs are the directories of which they
 // may be.
-func (s *step) unpackSnapshots(ctx context.Context, to *workspace.Snapshots, found *slots.Found, dirs []string) error {
-	bundle := filepath.Join(found.Dir, "workspace", workspace.BundleName)
-	if _, err := os.Lstat(bundle); err != nil {
+func unpackSnapshots(ctx context.Context, to *workspace.Snapshots, from workspace.Restoring, dirs []string) error {
+	if _, err := os.Lstat(filepath.Join(from.From, workspace.BundleName)); err != nil {
 		return nil //nolint:nilerr // there are none
 	}
-	where, err := relocation(s.places, found)
-	if err != nil {
-		return err
-	}
-	return to.Unpack(ctx, restoring(found, where), dirs)
+	return to.Unpack(ctx, from, dirs)
 }
 
 // bringBack brings what a run that is resumed or followed needs from its checkpoint to this

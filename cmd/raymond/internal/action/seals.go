@@ -23,15 +23,6 @@ func sealKey(env Env, in job.Settings, e job.Event, own string) (checkpoints.Sea
 	return checkpoints.NewSealKey(token, e.StepID()+"/"+filepath.Base(own))
 }
 
-// openSeals begins to seal what the main part writes to its own folder.
-func openSeals(s *step, own string) error {
-	key, err := sealKey(s.env, s.in, s.event, own)
-	if err == nil && key != nil {
-		s.note.seals, err = checkpoints.NewSeals(own, key)
-	}
-	return problem.OfMachine("RUNNER_TEMP", err)
-}
-
 // How often, and after which pauses, the post part looks at the files of a main part
 // that may be on its way out, and writes.
 const (
