@@ -12,8 +12,7 @@
 //	P-9   each part of a run ends once in the log, as the state has it
 //	P-10  nothing is left: no process, no temporary file, no secret in what is sealed
 //
-// Waits are part of these: an agent that waits runs nothing (P-1), each wait ends once, and
-// a join delivers once each agent that has ended (P-4), of which none is left (P-3).
+// Waits are part of these: an agent that waits runs nothing (P-1), and each wait ends once (P-4).
 //
 // A step is committed when it was saved.
 package invarianttest
@@ -33,8 +32,6 @@ import (
 type Left struct {
 	Run    *state.Run    // as it is saved in the end
 	Events []state.Event // the log
-	// Began is how a rerun began; nil for a run of its own.
-	Began *state.Run
 	// Effects are what scripts and agents really did, in order.
 	Effects []Effect
 	// Whole is Effects of a run that nobody disturbed.
@@ -79,31 +76,13 @@ type Shelf struct {
 	There  []int // the indexes of those that were still there
 }
 
-// Violation is an invariant that does not hold.
-type Violation struct {
-	ID   string // "P-1" to "P-10"
-	What string
-}
-
-// String shows a violation in a failure.
-func (v Violation) String() string { return v.ID + ": " + v.What }
-
-// EffectOf reads a line that an agent or a script wrote as JSON with its names; false
-// when the line is something else.
-func EffectOf(line string) (Effect, bool) {
-	e := struct{ Agent, State, Kind string }{}
-	if json.Unmarshal([]byte(line), &e) != nil || e.Agent == "" || e.State == "" {
-		return Effect{}, false
-	}
-	return Effect{Agent: e.Agent, State: e.State, Verifies: e.Kind == "verify", Line: line}, true
-}
-
-// EffectsOf reads the lines that are effects, and passes over others.
+// EffectsOf reads the lines that agents and scripts wrote as JSON with their names, and passes over others.
 func EffectsOf(lines []string) []Effect {
 	var list []Effect
 	for _, line := range lines {
-		if e, ok := EffectOf(line); ok {
-			list = append(list, e)
+		e := struct{ Agent, State, Kind string }{}
+		if json.Unmarshal([]byte(line), &e) == nil && e.Agent != "" && e.State != "" {
+			list = append(list, Effect{Agent: e.Agent, State: e.State, Verifies: e.Kind == "verify", Line: line})
 		}
 	}
 	return list
@@ -113,12 +92,12 @@ func EffectsOf(lines []string) []Effect {
 func Want(t testing.TB, l Left) {
 	t.Helper()
 	for _, v := range Check(l) {
-		t.Errorf("%v", v)
+		t.Error(v)
 	}
 }
 
-// Check returns the invariants that do not hold.
-func Check(l Left) []Violation {
+// Check returns the invariants that do not hold, each as "P-1: what is wrong".
+func Check(l Left) []string {
 	l.Events = withUntold(l.Events, l.Run)
 	var f findings
 	w := replay(l, &f)
@@ -128,7 +107,7 @@ func Check(l Left) []Violation {
 	f.saved(l, w)
 	f.ends(l)
 	f.remains(l)
-	return f.list
+	return f
 }
 
 // withUntold adds the events of the last save that a process that was killed right
@@ -150,11 +129,11 @@ func withUntold(events []state.Event, run *state.Run) []state.Event {
 	return all
 }
 
-// findings collects violations.
-type findings struct{ list []Violation }
+// findings are the violations.
+type findings []string
 
 func (f *findings) add(id, format string, args ...any) {
-	f.list = append(f.list, Violation{id, fmt.Sprintf(format, args...)})
+	*f = append(*f, id+": "+fmt.Sprintf(format, args...))
 }
 
 // isPrompt reports whether a state is one that an agent runs.
