@@ -109,13 +109,12 @@ func (a *asking) Tick(now time.Time) error {
 	return a.People.Tick(now)
 }
 
-// finish ends the asking, after the end of the run is stored; isStored says so of one that is suspended. since says how
-// long ago the step was asked to end.
-func (a *asking) finish(since func() time.Duration, isSuspended, isStored bool) error {
+// finish ends the asking, after the end of the run is stored, within a time; isStored says so of one that is suspended.
+func (a *asking) finish(ctx context.Context, limit time.Duration, isSuspended, isStored bool) error {
 	if a == nil {
 		return nil
 	}
-	ctx, cancel := commentTime(since)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := a.People.Finish(ctx, isSuspended && isStored)
 	if err == nil || !isSuspended {

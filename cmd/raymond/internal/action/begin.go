@@ -139,8 +139,7 @@ func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 	return problem.OfMachine("the checkout", err)
 }
 
-// limit has the run held to the budgets of the step, checks what it may not do, and plans its
-// report.
+// limit has the run held to the budgets of the step, and checks what it may not do.
 func limit(ctx context.Context, s *step, b *readyRun) error {
 	if err := openBook(ctx, s, b); err != nil {
 		return err
@@ -151,10 +150,12 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 	} else {
 		err = errors.Join(err, session.CheckPrices(s.options, b.flow.Workflow, *b.options()))
 	}
-	if err != nil {
-		return err
+	isWanted := err == nil && s.part() == nil && s.in.Report != nil && *s.in.Report
+	if isWanted && isPublic(s.event, s.in, s.api) { // which is said before there is anything to read
+		s.log.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
+			"the conversations of its agents, and what they changed")
 	}
-	return planReport(s, b)
+	return err
 }
 
 // localFile has whose a run in the state folder is, how it began, and what later parts of it have to know of this one: what a

@@ -64,8 +64,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 		s.log.note(cages.Notes()...)
 	}
 	if err != nil {
-		atOnce := func() time.Duration { return cancelComment } // its end can't be stored
-		err = errors.Join(err, e.asks.finish(atOnce, false, false))
+		err = errors.Join(err, e.asks.finish(ctx, 0, false, false)) // at once, since its end can't be stored
 	}
 	return e, err
 }

@@ -217,13 +217,18 @@ func readState(found *slots.Found) (*state.Run, error) {
 		return nil, &problem.Problem{Class: problem.ClassBadState, Where: found.Artifact.Name, What: "has no state.json"}
 	}
 	run, err := state.Decode(data)
-	if bad, ok := errors.AsType[*state.FileError](err); ok {
-		bad.Path = found.Artifact.Name + ": state.json"
-	}
 	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
-		err = &state.FileError{Path: found.Artifact.Name + ": state.json", Field: "workflow_id", What: "is not the manifest's"}
+		err = &state.FileError{Field: "workflow_id", What: "is not the manifest's"}
 	}
-	return run, err
+	return run, within(found.Artifact.Name, "state.json", err)
+}
+
+// within names the artifact, and the file in it, in a *state.FileError: where that was unpacked says nothing to anybody.
+func within(artifact, file string, err error) error {
+	if bad, ok := errors.AsType[*state.FileError](err); ok {
+		bad.Path = artifact + ": " + file
+	}
+	return err
 }
 
 // lookLocal looks for the newest run of a key in a state folder, or for the one that mode names.

@@ -128,7 +128,8 @@ func finish(ctx context.Context, s *step, e *ending) error {
 	e.next = e.outlook(s, e.run)
 	err = errors.Join(err, e.tell(ctx))
 	isSuspended := e.run.Progress.Status == state.Suspended
-	return errors.Join(err, e.asks.finish(e.stops.Since, isSuspended, s.in.IsLocal() || e.kept.isWhole))
+	limit, _ := e.within(lastComment)
+	return errors.Join(err, e.asks.finish(ctx, limit, isSuspended, s.in.IsLocal() || e.kept.isWhole))
 }
 
 // lastSave is how long the last checkpoint may take.

@@ -25,9 +25,6 @@ import (
 // partState is the name under which n is kept.
 const partState = "part"
 
-// maxParts bounds n.
-const maxParts = 9999
-
 // What all steps of a job share, beside their folders.
 const (
 	keysFolder = "keys"
@@ -52,33 +49,30 @@ func makeOwn(s *step) (dir string, err error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return "", problem.OfMachine("RUNNER_TEMP", err)
 	}
-	for n := 1; n <= maxParts; n++ {
-		dir := filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
-		err := os.Mkdir(dir, 0o700)
-		switch {
-		case errors.Is(err, fs.ErrExist):
-			continue // an earlier main part's
-		case err != nil:
-			return "", problem.OfMachine("RUNNER_TEMP", err)
-		}
-		where := "RUNNER_TEMP"
-		key, err := sealKey(s.env, s.in, s.event, dir)
-		if err == nil && key != nil { // before the post part can know of the folder
-			s.note.seals, err = checkpoints.NewSeals(dir, key)
-		}
-		if err == nil && s.files != nil && s.env.Getenv("GITHUB_STATE") != "" { // in a job
-			where, err = "GITHUB_STATE", s.files.SaveState(partState, strconv.Itoa(n))
-		}
-		return dir, problem.OfMachine(where, err)
+	n := 0
+	for err = fs.ErrExist; errors.Is(err, fs.ErrExist); { // those of earlier main parts are there
+		n++
+		dir = filepath.Join(parent, fmt.Sprintf("%s-%d", name, n))
+		err = os.Mkdir(dir, 0o700)
 	}
-	return "", &problem.Problem{Class: problem.ClassRuntime, Where: parent, What: fmt.Sprintf("has %d folders of this step already", maxParts)}
+	var key checkpoints.SealKey
+	if err == nil {
+		key, err = sealKey(s.env, s.in, s.event, dir)
+	}
+	if err == nil && key != nil { // before the post part can know of the folder
+		s.note.seals, err = checkpoints.NewSeals(dir, key)
+	}
+	if err != nil || s.files == nil || s.env.Getenv("GITHUB_STATE") == "" { // not in a job
+		return dir, problem.OfMachine("RUNNER_TEMP", err)
+	}
+	return dir, problem.OfMachine("GITHUB_STATE", s.files.SaveState(partState, strconv.Itoa(n)))
 }
 
 // ownOfMain is the folder that the main part of this step has made; "" when it did
 // not get that far.
 func ownOfMain(getenv func(string) string) string {
 	n, err := strconv.Atoi(getenv("STATE_" + partState))
-	if err != nil || n < 1 || n > maxParts {
+	if err != nil || n < 1 {
 		return ""
 	}
 	parent, name := stepFolders(getenv)

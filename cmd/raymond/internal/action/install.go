@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,12 +58,12 @@ func (c installation) Install(ctx context.Context, say func(string)) (string, er
 	if _, err := c.pin.Binary(tmp); err != nil {
 		return "", err
 	}
-	if err := files.Rename(tmp, dir); err != nil && !errors.Is(err, fs.ErrExist) {
-		if _, there := c.pin.Binary(dir); there != nil { // another job was faster
-			return "", err
-		}
+	err = files.Rename(tmp, dir)
+	path, missing := c.pin.Binary(dir)
+	if missing == nil {
+		err = nil // it doesn't matter whether another job was faster
 	}
-	return c.pin.Binary(dir)
+	return path, err
 }
 
 // fill makes dir what npm makes of the pinned lock file, which has a checksum of

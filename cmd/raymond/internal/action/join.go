@@ -230,13 +230,13 @@ func readPart(log *jobLog, here checkpoint.Places, base *state.Run, f slots.Part
 		}
 		run, err := openPart(log, stored, where)
 		if err == nil {
-			err = within(stored.Artifact.Name, f.Part.Check(base, run))
+			err = within(stored.Artifact.Name, "state.json", f.Part.Check(base, run))
 		}
 		if err == nil && i == 0 {
 			p.newest, p.where = stored, where
 			own, _ := run.Parts.Own()
 			p.Events, err = eventsAfter(filepath.Join(stored.Dir, session.EventsFile), own.Began.Events)
-			err = within(stored.Artifact.Name, err)
+			err = within(stored.Artifact.Name, session.EventsFile, err)
 		}
 		if err != nil {
 			return p, err
@@ -259,22 +259,10 @@ func openPart(log *jobLog, f *slots.Found, where func(string) string) (*state.Ru
 	return run.Relocate(where)
 }
 
-// within names the artifact in a *state.FileError.
-func within(artifact string, err error) error {
-	if bad, ok := errors.AsType[*state.FileError](err); ok && bad.Path == "" {
-		bad.Path = artifact
-	}
-	return err
-}
-
-// eventsAfter returns the events that the log at path has with numbers above after. Its error is a
-// *state.FileError, or one of the file.
+// eventsAfter returns the events that the log at path has with numbers above after.
 func eventsAfter(path string, after int) ([]state.Event, error) {
 	var events []state.Event
 	for e, err := range report.Events(path) {
-		if bad, ok := errors.AsType[*state.FileError](err); ok { // where the checkpoint was unpacked says nothing to anybody
-			bad.Path, bad.Field = "", session.EventsFile+" "+bad.Field
-		}
 		if err != nil {
 			return nil, err
 		}

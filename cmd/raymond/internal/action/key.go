@@ -2,14 +2,11 @@ package action
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -47,16 +44,12 @@ func isTold(e job.Event, in job.Settings) bool { return toldKey(e, in) != "" }
 // reserveKey sees to it that two steps of a job don't share a key unawares: a
 // default key that an earlier step has used is a mistake.
 func reserveKey(s *step) error {
-	var parts []string
-	for _, name := range []string{"GITHUB_REPOSITORY", "GITHUB_RUN_ID", "GITHUB_RUN_ATTEMPT", "GITHUB_JOB"} {
-		parts = append(parts, s.env.Getenv(name))
-	}
-	sum := sha256.Sum256([]byte(strings.Join(append(parts, s.in.Matrix, s.key), "\x00")))
+	name := digestOf(fmt.Sprintf("%q %d %d %q %q %q", s.event.Repository.Name, s.event.RunID, s.event.Attempt, s.event.Job, s.in.Matrix, s.key))
 	dir := filepath.Join(s.dirs.all, keysFolder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return problem.OfMachine("RUNNER_TEMP", err)
 	}
-	err := os.Mkdir(filepath.Join(dir, hex.EncodeToString(sum[:16])), 0o700)
+	err := os.Mkdir(filepath.Join(dir, name), 0o700)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrExist) && (s.in.Key != "" || isTold(s.event, s.in)):
 		return nil

@@ -37,8 +37,8 @@ type noteData struct {
 	Claim string `json:"claim,omitempty"`
 	// Booking is what of the run's cost is this step's.
 	Booking booking `json:"booking,omitzero"`
-	// Report says whether the run is to have a report: one of the report constants, "" for not.
-	Report string `json:"report,omitempty"`
+	// Reported says that the report of the run was stored, or that this was tried.
+	Reported bool `json:"reported,omitempty"`
 	// Owed says that the step has begun to show the run to people, and not brought that to its end.
 	Owed bool `json:"owed,omitempty"`
 	// Local says that the run is one of this machine, whose work was in place when it began to be driven.

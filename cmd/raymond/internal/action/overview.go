@@ -1,7 +1,6 @@
 package action
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,12 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// How long the last text of the comment may take, and until when after a signal;
-// what it can't have by then, the post part of the step writes.
-const (
-	lastComment   = 30 * time.Second
-	cancelComment = 4 * time.Second
-)
+// lastComment is how long the last text of the comment may take. What it can't have by then, the post part of the step
+// writes.
+const lastComment = 30 * time.Second
 
 // comment is a reporter that shows the overview of the run in the comment. It never
 // waits for the service.
@@ -94,25 +90,6 @@ func (c *comment) Tick(time.Time) error {
 // Close implements report.Reporter. There may be more to say afterwards: the page's finish
 // ends the comment.
 func (c *comment) Close() error { return nil }
-
-// commentTime is the time that is left for the comment's last text. A signal may
-// come while it is written.
-func commentTime(since func() time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.Background(), lastComment)
-	go func() {
-		tick := time.NewTicker(50 * time.Millisecond)
-		defer tick.Stop()
-		for since() < cancelComment {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-		cancel()
-	}()
-	return ctx, cancel
-}
 
 // commentRefused says why there is no comment, or not the last text in it.
 func commentRefused(kind string, err error) string {

@@ -25,31 +25,16 @@ import (
 // reportTime is how long storing a report may take.
 const reportTime = time.Minute
 
-// The states of a step's report, as its note has them.
-const (
-	reportDue   = "due"     // the run was begun, and is to have one
-	reportIfRun = "prompts" // the same, if a prompt has run: its files lead to none
-	reportDone  = "done"    // it was stored, or that was tried
-)
-
-// planReport decides whether the run is to have a report, and notes it for the post part. It
-// says what everybody will be able to read, before there is anything to read.
-func planReport(s *step, b *readyRun) error {
-	if s.part() != nil || s.in.Report != nil && !*s.in.Report {
-		return nil
+// wantsReport reports whether a run that has stopped is to have a report: by default one that has executed a prompt, where
+// nobody else can read it.
+func wantsReport(s *step, run *state.Run) bool {
+	switch {
+	case s.part() != nil:
+		return false
+	case s.in.Report != nil:
+		return *s.in.Report
 	}
-	if s.in.Report == nil && (!b.flow.HasPrompts() || s.in.IsLocal() || isPublic(s.event, s.in, s.api)) {
-		return nil
-	}
-	if s.in.Report != nil && isPublic(s.event, s.in, s.api) {
-		s.log.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
-			"the conversations of its agents, and what they changed")
-	}
-	plan := reportDue
-	if s.in.Report == nil && !expectsPrompts(b.flow, b.run) {
-		plan = reportIfRun
-	}
-	return s.note.change(func(d *noteData) { d.Report = plan })
+	return checkpoints.HasPrompted(run) && !s.in.IsLocal() && !isPublic(s.event, s.in, s.api)
 }
 
 // expectsPrompts reports whether a run has executed a prompt, or the files of its workflow lead
@@ -58,13 +43,13 @@ func expectsPrompts(f *flow, run *state.Run) bool {
 	return f.LeadsToPrompt() || checkpoints.HasPrompted(run)
 }
 
-// storeReport makes and stores the report of a run, if it is to have one that is not stored
+// storeReport makes and stores the report of a run, if it is to have one and that was not tried
 // yet. next says what can be done with the run. The link is zero where there is none.
 func storeReport(ctx context.Context, s *step, run *state.Run, next string) (report.Link, error) {
-	if plan := s.note.get().Report; plan != reportDue && (plan != reportIfRun || !checkpoints.HasPrompted(run)) {
+	if s.note.get().Reported || !wantsReport(s, run) {
 		return report.Link{}, nil
 	}
-	if err := s.note.change(func(d *noteData) { d.Report = reportDone }); err != nil {
+	if err := s.note.change(func(d *noteData) { d.Reported = true }); err != nil {
 		return report.Link{}, err
 	}
 	if s.stored.runtime == nil {

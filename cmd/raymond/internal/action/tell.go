@@ -2,6 +2,7 @@ package action
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"path/filepath"
 	"regexp"
@@ -161,7 +162,8 @@ func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
 	case len(all) > 0:
 		p.addError(all[0].Error())
 	}
-	ctx, cancel := commentTime(e.stops.Since)
+	limit, _ := e.within(lastComment)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	p.finish(ctx)
 }
