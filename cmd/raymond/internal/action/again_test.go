@@ -41,24 +41,18 @@ end.
 echo "[$(cat work.txt)]" >>"$EFFECTS"; echo spoiled >work.txt; echo '<result>wrong</result>'
 `
 
-// prompts is a job with the stand-in of the agent CLI.
-func (s *scene) prompts(run int64, inputs ...string) *bareJob {
-	j := s.job(run, inputs...)
-	return j.with("anthropic-api-key", "k")
-}
-
 // TestAJobRunsAgainFromAState: a new run begins with what a completed one had said and made by
 // then, with the prompts of now, and that one stays as it is.
 func TestAJobRunsAgainFromAState(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, wrongAtTheEnd)
-	s.prompts(1, "max-iterations", "4").do(problem.ExitCodes[problem.ClassOverLimit])
-	first := s.prompts(9, "max-iterations", "9").do(0) // what the first job has kept of the files goes along
+	s.job(1, "max-iterations", "4").do(problem.ExitCodes[problem.ClassOverLimit])
+	first := s.job(9, "max-iterations", "9").do(0) // what the first job has kept of the files goes along
 	first.WantOutputs(t, "status", "completed", "result", "wrong")
 	id, before := first.Outputs["workflow-id"], s.forge.All()
 	talks := func() map[string]bool {
-		all, ids := s.forge.Checkpoints(t, nil), map[string]bool{}
-		for _, e := range all[len(all)-1].Run.Ledger {
+		ids := map[string]bool{}
+		for _, e := range s.newest().Run.Ledger {
 			ids[e.Session] = e.Session != ""
 		}
 		return ids
@@ -67,7 +61,7 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 	acttest.Commit(t, s.repo, strings.NewReplacer("<result>wrong", "<result>right", "a wrong sentence", "a right sentence").Replace(wrongAtTheEnd))
 	for run, from := range []string{"4", "END", "END.md#1"} {
 		done := s.done()
-		e := s.prompts(int64(2+run), "resume", id+"@"+from).do(0)
+		e := s.job(int64(2+run), "resume", id+"@"+from).do(0)
 		e.WantOutputs(t, "status", "completed", "result", "right")
 		assert.Check(t, e.Outputs["workflow-id"] != id, "from %s: got the first run's id, want a new one", from)
 		for id, isOne := range talks() {
@@ -93,7 +87,7 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 func TestWhatCannotBeRunAgainIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, wrongAtTheEnd)
-	first := s.prompts(1).do(0)
+	first := s.job(1).do(0)
 	id, done, stored := first.Outputs["workflow-id"], s.done(), len(s.forge.All())
 	for name, c := range map[string]struct {
 		inputs []string
@@ -103,11 +97,11 @@ func TestWhatCannotBeRunAgainIsRefused(t *testing.T) {
 		"a number that there is not": {[]string{"resume", id + "@9"}, problem.ClassUsage, "1 to 5"},
 		"another key":                {[]string{"resume", id + "@1", "key", "other"}, problem.ClassUsage, "no checkpoint"},
 	} {
-		s.prompts(2, c.inputs...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
+		s.job(2, c.inputs...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
 		assert.Check(t, is.Equal(s.done(), done), "%s: something was started or stored", name)
 		assert.Check(t, is.Len(s.forge.All(), stored), "%s: something was started or stored", name)
 	}
-	stranger := s.prompts(3, "resume", id+"@END").on("issues", event(person("eve"), `"action":"opened"`, `"issue":{"number":7,"title":"t"}`))
+	stranger := s.job(3, "resume", id+"@END").on("issues", event(person("eve"), `"action":"opened"`, `"issue":{"number":7,"title":"t"}`))
 	stranger.do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
 	assert.Check(t, is.Equal(s.done(), done), "a stranger: want nothing started")
 }
@@ -119,7 +113,7 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 	s := newScene(t, wrongAtTheEnd)
 	dir := t.TempDir()
 	local := []string{"store", "local", "state-dir", dir, "workspace", "none"}
-	id := s.prompts(1, local...).do(0).Outputs["workflow-id"]
+	id := s.job(1, local...).do(0).Outputs["workflow-id"]
 	path := filepath.Join(dir, "o", "r", id+".journal")
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
@@ -148,13 +142,13 @@ func TestAHostileHistoryIsRefused(t *testing.T) {
 		}, problem.ClassWorkflow, "EVIL.md: is gone"},
 	} {
 		forge(c.change)
-		s.prompts(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
+		s.job(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
 		assert.Check(t, is.Equal(s.done(), done), "%s: want nothing started", name)
 	}
 	forge(func(line string) string {
 		return strings.Replace(line, `"options":{`, `"options":{"dangerously_skip_permissions":true,"allowed_tools":["Bash"],`, 1)
 	})
-	again := s.prompts(3, append(local, "resume", id+"@END", "budget", "3")...).do(0).Outputs["workflow-id"]
+	again := s.job(3, append(local, "resume", id+"@END", "budget", "3")...).do(0).Outputs["workflow-id"]
 	run, err := state.Read(filepath.Join(dir, "o", "r"), again)
 	if err != nil || run.Options.SkipPermissions || len(run.Options.AllowedTools) > 0 || run.Options.BudgetUSD != 3*state.Dollar {
 		t.Errorf("options of the new run: got %+v, %v, want those of the job", run.Options, err)

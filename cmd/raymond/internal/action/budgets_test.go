@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -35,11 +34,6 @@ reply:
 end.
 `
 
-// spendings are the names of the artifacts that say what jobs have spent.
-func (s *scene) spendings() []string {
-	return slices.DeleteFunc(names(s.forge.All()), func(name string) bool { return !strings.HasPrefix(name, "raymond-spent-") })
-}
-
 // wantLogged checks which prompts have run.
 func (s *scene) wantLogged(want string) {
 	s.t.Helper()
@@ -54,7 +48,7 @@ func (s *scene) wantLogged(want string) {
 func (s *scene) wantSpent(micro ...string) {
 	s.t.Helper()
 	var got []string
-	for _, name := range s.spendings() {
+	for _, name := range names(s.stored("raymond-spent-")) {
 		m := regexp.MustCompile(`^raymond-spent-[0-9a-f]{12}-[0-9a-f]{12}-([0-9]+)-[0-9]+-1-build(~[0-9a-f]+)?$`).FindStringSubmatch(name)
 		assert.Assert(s.t, m != nil, "got the name %q", name)
 		got = append(got, m[1])
@@ -72,7 +66,7 @@ func TestBudgetsOfManyRuns(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, threePrompts)
 			job := func(run int64, inputs ...string) *bareJob {
-				j := s.talks(run, inputs...)
+				j := s.job(run, inputs...)
 				if name == "gitea" {
 					s.forge.AsGitea()
 					asGitea(j)
@@ -114,7 +108,7 @@ func TestBudgetsOfManyRuns(t *testing.T) {
 func TestPostStoresWhatWasSpent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>HOLD.sh</goto>\nend.\n-- wf/HOLD.sh --\necho held >>\"$EFFECTS\"; while :; do sleep 0.1; done\n")
-	j := s.talks(1)
+	j := s.job(1)
 	c := j.start()
 	c.Until("the state that holds", func() bool { return s.done() == "held" })
 	c.Kill()
@@ -128,7 +122,7 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 	t.Parallel()
 	for _, isAltered := range []bool{false, true} {
 		s := newScene(t, "-- wf/START.md --\nreply:\n<goto>METER.md</goto>\nend.\n-- wf/METER.md --\nmeter: claude-opus-5\nreply:\n<result>done</result>\nend.\n")
-		j := s.talks(1, "budget", "7")
+		j := s.job(1, "budget", "7")
 		c := j.start()
 		journal := func() string {
 			list, _ := filepath.Glob(filepath.Join(j.Own(), "*.journal"))
@@ -149,7 +143,7 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 		j.post()
 		s.wantSpent("5010000")
 		s.letGo()
-		s.talks(2, "budget", "7").do(0).WantOutputs(t, "status", "completed", "cost-usd", "5.02")
+		s.job(2, "budget", "7").do(0).WantOutputs(t, "status", "completed", "cost-usd", "5.02")
 		s.wantSpent("5010000", "10000")
 	}
 }
@@ -158,7 +152,7 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 func TestStepsThatSpendAlikeAreTwo(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
-	first := s.talks(1, "key", "k")
+	first := s.job(1, "key", "k")
 	first.do(0)
 	first.step("second").do(0)
 	first.step("third").with("budget-per-key", "0.06").do(problem.ExitCodes[problem.ClassOverLimit])
@@ -170,14 +164,14 @@ func TestStepsThatSpendAlikeAreTwo(t *testing.T) {
 func TestWhatWasSpentCantBeHad(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
-	j := s.talks(1, "budget-per-key", "0.02", "resume", "never")
+	j := s.job(1, "budget-per-key", "0.02", "resume", "never")
 	j.Inputs["github-token"] = "another"
 	e := j.do(problem.ExitCodes[problem.ClassOverLimit])
 	e.WantSays(t, "warning", "budget-per-key", "a minimum", "actions: read")
 	s.wantLogged("start middle")
 
 	s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts?per_page", Times: 99, Status: 500})
-	e = s.talks(2, "budget-per-key", "9", "resume", "never").do(problem.ExitCodes[problem.ClassStore])
+	e = s.job(2, "budget-per-key", "9", "resume", "never").do(problem.ExitCodes[problem.ClassStore])
 	e.WantSays(t, "error", "budget-per-key", "last 24 hours can't be had")
 	s.wantLogged("start middle")
 }

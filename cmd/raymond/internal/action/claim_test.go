@@ -35,17 +35,6 @@ func (s *scene) rival(run int64, job string) *bareJob {
 	return j.set("ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, job))
 }
 
-// claims are the claims that stand.
-func (s *scene) claims() []artifactstest.Stored {
-	var out []artifactstest.Stored
-	for _, a := range s.forge.All() {
-		if strings.HasSuffix(a.Name, "-claim") {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
 // asked is how many agents were asked anything.
 func (s *scene) asked() int { return strings.Count(s.done(), "asked") }
 
@@ -96,7 +85,7 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	if e := jobs[1-loser].end(started[1-loser]); e.Code != 0 || e.Outputs["result"] != "done" {
 		t.Errorf("first job: got %v, want it completed", e)
 	}
-	if left := s.claims(); len(left) > 0 {
+	if left := s.stored("-claim"); len(left) > 0 {
 		t.Errorf("claims in the end: got %v, want none", names(left))
 	}
 }

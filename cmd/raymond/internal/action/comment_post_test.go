@@ -27,7 +27,7 @@ echo '<result>all done</result>'
 func TestThePageIsCompleteAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, waiting)
-	j := s.onIssue(1)
+	j := s.commented(1)
 	c := j.start()
 	c.Until("the wait of the job, with its comment", func() bool {
 		return s.done() == "reached" && len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1
@@ -47,7 +47,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 	left := filepath.Join(j.Temp, "raymond")
 	assert.Check(t, !sitetest.Exists(left), "after the post part: got %s, which another user could not remove, want nothing", left)
 	s.letGo()
-	s.onIssue(2).do(0)
+	s.commented(2).do(0)
 	assert.Check(t, is.Equal(s.wantComment(7, "Completed", "all done", "Resumed in", "actions/runs/2/").ID, one.ID), "comment of the next job")
 }
 
@@ -56,7 +56,7 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 func TestThePageDoesNotStayAtRunning(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, waiting)
-	j := s.onIssue(1)
+	j := s.commented(1)
 	j.late = j.start()
 	j.late.Until("the wait of the job", func() bool { return s.done() == "reached" })
 	post := j.end(j.command("action-post"))

@@ -14,11 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// onIssue is a job that an issue started, with a comment.
-func (s *scene) onIssue(run int64, inputs ...string) *bareJob {
+// commented is a job that issue 7 has started, with a comment there.
+func (s *scene) commented(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return s.job(run).with("comment", "sticky").with(inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
-		on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7}`))
+	return s.onIssue(run, "comment", "sticky").with(inputs...)
 }
 
 // wantComment checks that an issue has one comment of the job's, and what it
@@ -51,11 +50,11 @@ func (s *scene) wantNoTalk() {
 func TestEveryJobOfARunEditsOneComment(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
-	first := s.onIssue(1, "max-iterations", "1", "summary", "false").do(problem.ExitCodes[problem.ClassOverLimit])
+	first := s.commented(1, "max-iterations", "1", "summary", "false").do(problem.ExitCodes[problem.ClassOverLimit])
 	one := s.wantComment(7, "Over the limit of iterations", first.Outputs["workflow-id"], "(<https://example.test/o/r/actions/runs/1/attempts/1>)")
-	second := s.onIssue(2, "max-iterations", "10").do(0)
+	second := s.commented(2, "max-iterations", "10").do(0)
 	two := s.wantComment(7, "Completed", "all done", "in 2 parts", "Resumed in", "actions/runs/2/attempts/1")
-	j := s.onIssue(3).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann")
+	j := s.commented(3).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann")
 	third := j.do(0)
 	three := s.wantComment(7, "Completed", third.Outputs["workflow-id"], "actions/runs/3/attempts/2")
 	if one.ID != two.ID || one.ID != three.ID || first.Outputs["workflow-id"] != second.Outputs["workflow-id"] {
@@ -76,11 +75,11 @@ func TestEveryJobOfARunEditsOneComment(t *testing.T) {
 func TestNoCommentUnlessThereIsOneToMake(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
-	s.onIssue(1, "comment", "").do(0)
-	s.onIssue(3, "mode", "lint").do(0)
+	s.commented(1, "comment", "").do(0)
+	s.commented(3, "mode", "lint").do(0)
 	denied := event(person("eve"), `"issue":{"number":7}`)
-	s.onIssue(5).on("issues", denied).do(problem.ExitCodes[problem.ClassDenied])
-	e := s.onIssue(7).on("schedule", event()).do(0)
+	s.commented(5).on("issues", denied).do(problem.ExitCodes[problem.ClassDenied])
+	e := s.commented(7).on("schedule", event()).do(0)
 	e.WantSays(t, "notice", "comment: sticky", "schedule", "no issue or pull request")
 	e.WantOutputs(t, "status", "completed")
 	s.wantNoTalk()
@@ -94,7 +93,7 @@ func TestACommentThatIsRefusedIsAWarning(t *testing.T) {
 	for payload, permission := range map[string]string{`"issue":{"number":7}`: "issues", fromHome: "pull-requests"} {
 		s := newScene(t, threeScripts)
 		s.forge.Talk.Fault = sitetest.Refusing("^GET issues", http.StatusForbidden, notIntegrated)
-		j := s.onIssue(1).on("issues", event(person("ann"), payload))
+		j := s.commented(1).on("issues", event(person("ann"), payload))
 		e := j.do(0)
 		e.WantSays(t, "warning", "permissions: "+permission+": write", notIntegrated, "comment")
 		e.WantOutputs(t, "status", "completed", "error-class", "")

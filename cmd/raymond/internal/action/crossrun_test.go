@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,8 +68,27 @@ func newGitScene(t *testing.T, archive string) *scene {
 // job begins the job of another workflow run, on another machine.
 func (s *scene) job(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return newJob(s.t, s.forge, s.repo, run).set("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects).
+	return newJob(s.t, s.forge, s.repo, run).set("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects, "GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		with("env", "EFFECTS SIDE_EFFECTS").with(inputs...)
+}
+
+// onIssue is a job that issue 7 has started.
+func (s *scene) onIssue(run int64, inputs ...string) *bareJob {
+	s.t.Helper()
+	return s.job(run, inputs...).on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7,"title":"A title"}`))
+}
+
+// newest is the newest checkpoint.
+func (s *scene) newest() sitetest.StoredRun {
+	s.t.Helper()
+	all := s.forge.Checkpoints(s.t, nil)
+	assert.Assert(s.t, len(all) > 0, "checkpoints: got none")
+	return all[len(all)-1]
+}
+
+// stored are the artifacts that have a word in their names.
+func (s *scene) stored(word string) []artifactstest.Stored {
+	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return !strings.Contains(a.Name, word) })
 }
 
 // stops is a first workflow run that stops after n states and is stored.
@@ -121,9 +141,8 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 		third.WantOutputs(t, "status", "completed", "result", "all done", "iterations", "3", "resumable", "false",
 			"workflow-id", first.Outputs["workflow-id"])
 		s.wantDone("start middle end")
-		if all := s.forge.Checkpoints(t, nil); all[len(all)-1].Manifest.Base == nil || all[len(all)-1].Manifest.Base.RunID != 2 {
-			t.Errorf("gitea: %v: the last checkpoint is based on %+v, want workflow run 2", gitea, all[len(all)-1].Manifest.Base)
-		}
+		base := s.newest().Manifest.Base
+		assert.Check(t, base != nil && base.RunID == 2, "gitea: %v: the last checkpoint is based on %+v, want workflow run 2", gitea, base)
 		assert.Check(t, is.Equal(second.Outputs["workflow-id"], first.Outputs["workflow-id"]), "second run: got %v, want the first one's", second.Outputs)
 		fourth := change(s.job(4)).do(0)
 		assert.Check(t, fourth.Outputs["workflow-id"] != first.Outputs["workflow-id"], "after a completed run: got %v, want a new one", fourth.Outputs)

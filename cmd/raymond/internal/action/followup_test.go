@@ -3,7 +3,6 @@
 package action_test
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -40,36 +39,20 @@ end.
 echo more >>work.txt; echo "work: $(cat work.txt)" >>"$EFFECTS"; echo '<result>followed</result>'
 `
 
-// comments is a job that a comment on issue 7 has started.
-func (s *scene) comments(run int64, login, body string, inputs ...string) *bareJob {
-	id := s.forge.Talk.Add(7, login, body)
-	payload := fmt.Sprintf(`{%s,"action":"created",%s,"issue":{"number":7,"title":"t"},"comment":{"id":%d,"body":%q,"created_at":"2030-01-02T03:04:05Z","user":{"login":%q,"type":"User"}}}`,
-		inPrivate, person(login), id, body, login)
-	j := s.job(run, inputs...).on("issue_comment", payload)
-	return j.with("anthropic-api-key", "k")
-}
-
-// labelled is a job that issue 7 has started.
-func (s *scene) labelled(run int64, inputs ...string) *bareJob {
-	j := s.job(run, inputs...).on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7,"title":"t"}`))
-	return j.with("anthropic-api-key", "k")
-}
-
 // TestACommentContinuesACompletedRun: in a branch of the conversation that main ended in,
 // with the work as that run left it, and again after that.
 func TestACommentContinuesACompletedRun(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, followed)
-	first := s.labelled(1).do(0)
+	first := s.onIssue(1).do(0)
 	first.WantOutputs(t, "status", "completed")
-	all := s.forge.Checkpoints(t, nil)
-	last := all[len(all)-1]
+	last := s.newest()
 	if l := last.Run.Last; l == nil || l.Session == nil || len(last.Manifest.Transcripts) != 1 || last.Manifest.Transcripts[0].Session != l.Session.ID {
 		t.Fatalf("last of the completed run: got %+v and the transcripts %+v, want where it ended, and that conversation", l, last.Manifest.Transcripts)
 	}
 	branched := last.Run.Last.Session.ID
 	for run, want := range []string{"work more", "work more more"} {
-		e := s.comments(int64(2+run), "ann", "/raymond more").do(0)
+		e := s.says(int64(2+run), 7, "ann", "/raymond more").do(0)
 		e.WantOutputs(t, "status", "completed", "result", "followed")
 		assert.Check(t, e.Outputs["workflow-id"] != first.Outputs["workflow-id"], "workflow id: got the first run's, want a new one")
 		_, asked, _ := strings.Cut(s.done(), `all done`) // was said before
@@ -79,8 +62,7 @@ func TestACommentContinuesACompletedRun(t *testing.T) {
 		data, err := os.ReadFile(e.Outputs["events-file"])
 		assert.Check(t, err, "events")
 		assert.Check(t, is.Contains(string(data), `"session":"branch"`), "events")
-		all = s.forge.Checkpoints(t, nil)
-		if l := all[len(all)-1].Run.Last; l == nil || l.Session == nil || l.Session.ID == branched {
+		if l := s.newest().Run.Last; l == nil || l.Session == nil || l.Session.ID == branched {
 			t.Errorf("last of follow-up %d: got %+v, want a conversation of its own", run+1, l)
 		} else {
 			branched = l.Session.ID
@@ -94,23 +76,21 @@ func TestACommentContinuesACompletedRun(t *testing.T) {
 func TestWhoMayNotStartARunContinuesNone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, followed)
-	s.comments(1, "ann", "/raymond before there is any").do(0).WantOutputs(t, "status", "skipped")
-	s.labelled(2, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	s.comments(3, "ann", "/raymond while it can be resumed").do(0).WantOutputs(t, "status", "skipped")
-	s.labelled(4).do(0).WantOutputs(t, "status", "completed")
+	s.says(1, 7, "ann", "/raymond before there is any").do(0).WantOutputs(t, "status", "skipped")
+	s.onIssue(2, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
+	s.says(3, 7, "ann", "/raymond while it can be resumed").do(0).WantOutputs(t, "status", "skipped")
+	s.onIssue(4).do(0).WantOutputs(t, "status", "completed")
 	done, stored := s.done(), len(s.forge.All())
-	s.comments(5, "eve", "/raymond as a stranger").do(problem.ExitCodes[problem.ClassDenied])
-	s.comments(6, "eve", "/raymond as a stranger", "on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
-	s.comments(7, "ann", "no call").do(0).WantOutputs(t, "status", "skipped")
-	s.comments(8, "ann", "/raymond of another key", "key", "other").do(0).WantOutputs(t, "status", "skipped")
-	s.comments(9, "ann", "/raymond to a step that only resumes", "resume", "require").do(0).WantOutputs(t, "status", "skipped")
+	s.says(5, 7, "eve", "/raymond as a stranger").do(problem.ExitCodes[problem.ClassDenied])
+	s.says(6, 7, "eve", "/raymond as a stranger").with("on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
+	s.says(7, 7, "ann", "no call").do(0).WantOutputs(t, "status", "skipped")
+	s.says(8, 7, "ann", "/raymond of another key").with("key", "other").do(0).WantOutputs(t, "status", "skipped")
+	s.says(9, 7, "ann", "/raymond to a step that only resumes").with("resume", "require").do(0).WantOutputs(t, "status", "skipped")
 	assert.Check(t, is.Equal(s.done(), done), "after comments that continue nothing")
 	assert.Check(t, is.Len(s.forge.All(), stored), "after comments that continue nothing")
 	plain := newScene(t, strings.Replace(followed, "on_comment: FOLLOW_UP.md", "model: m", 1))
-	plain.labelled(1).do(0)
-	if all := plain.forge.Checkpoints(t, nil); all[len(all)-1].Run.Last != nil { // the conversation is there for reruns
-		t.Errorf("without on_comment: got %+v kept, want nothing", all[len(all)-1].Run.Last)
-	}
+	plain.onIssue(1).do(0)
+	assert.Check(t, is.Nil(plain.newest().Run.Last), "without on_comment") // the conversation is there for reruns
 }
 
 // TestAFollowUpWithoutTheConversationIsRefused where the checkpoint lacks it, and said once
@@ -122,11 +102,11 @@ func TestAFollowUpWithoutTheConversationIsRefused(t *testing.T) {
 		j.Payload = strings.Replace(j.Payload, inPrivate, inPublic, 1)
 		return j
 	}
-	public(s.labelled(1)).do(0).WantOutputs(t, "status", "completed")
-	e := public(s.comments(2, "ann", "/raymond more")).do(problem.ExitCodes[problem.ClassDenied])
+	public(s.onIssue(1)).do(0).WantOutputs(t, "status", "completed")
+	e := public(s.says(2, 7, "ann", "/raymond more")).do(problem.ExitCodes[problem.ClassDenied])
 	e.WantSays(t, "error", "transcripts", "resume-without-transcript")
 	if strings.Contains(s.done(), "asked") {
 		t.Errorf("states that ran: got %q, want no follow-up", s.done())
 	}
-	public(s.comments(3, "ann", "/raymond more", "resume-without-transcript", "true")).do(0).WantOutputs(t, "result", "followed")
+	public(s.says(3, 7, "ann", "/raymond more").with("resume-without-transcript", "true")).do(0).WantOutputs(t, "result", "followed")
 }

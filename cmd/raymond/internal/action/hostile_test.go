@@ -103,7 +103,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := hostileJob(t, f, 1, hostileFlow)
-	j.with("comment", "sticky").set("GITHUB_GRAPHQL_URL", f.API.URL+"/api/graphql").on("issues", event(person("ann"), `"issue":{"number":7}`))
+	j.with("comment", "sticky").on("issues", event(person("ann"), `"issue":{"number":7}`))
 	e := j.with("max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	j.wantHarmless(e)
 	j.wantStoredWithoutSecrets("END.md", e.Outputs["workflow-id"])

@@ -28,7 +28,7 @@ func TestAStepThatFindsNothingDue(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, later("2h"))
 	inputs := []string{"comment", "sticky", "key", "k"}
-	first := s.labelled(1, inputs...).do(0)
+	first := s.onIssue(1, inputs...).do(0)
 	first.WantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", "[]")
 	stored, said := s.forge.All(), s.forge.Talk.By(7, sitetest.JobsAccount)
 	j := s.job(2, inputs...).on("schedule", "{"+inPrivate+"}")

@@ -33,7 +33,7 @@ func (s *scene) ofKey(run int64, number int, name string, inputs ...string) *bar
 	if name == "publish" {
 		inputs = append(inputs, "job", name, "resume", "require", "prompts", "false")
 	}
-	return s.other(run, name, "job", "", "prompts", "", "resume", "").with(inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
+	return s.other(run, name, "job", "", "prompts", "", "resume", "").with(inputs...).
 		on("issues", event(person("ann"), `"action":"labeled"`, fmt.Sprintf(`"issue":{"number":%d}`, number)))
 }
 
@@ -63,8 +63,7 @@ func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
 	s.wantDone("start published blue")
 	heard(s.ofKey(2, 34, "publish")).do(0).WantOutputs(t, append(nobodyWaits, "status", "completed", "workflow-id", first.Outputs["workflow-id"])...)
 	s.wantDone("start published blue again")
-	all := s.forge.Checkpoints(t, nil)
-	assert.Check(t, all[len(all)-1].Manifest.Untrusted, "the checkout counts as trusted, though a stranger was asked")
+	assert.Check(t, s.newest().Manifest.Untrusted, "the checkout counts as trusted, though a stranger was asked")
 	heard(s.ofKey(4, 34, "work")).do(0).WantOutputs(t, "status", "skipped")
 	s.forge.Talk.Say(sitetest.Said{Number: 12, Author: "eve", Body: "/raymond red"})
 	s.ofKey(5, 12, "work").on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":12}`,

@@ -109,7 +109,6 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	publish.WantOutputs(t, append(nobodyWaits, "status", "completed", "result", "published", "iterations", "2", "workflow-id", work.Outputs["workflow-id"])...)
 	s.wantDone("start published")
 	assert.Check(t, is.Len(s.asksOfRuns()[before:], 0), "what the next job asked of the REST API")
-	all := s.forge.Checkpoints(t, nil)
 	want := &checkpoint.KeyOf{Job: "build", Others: []string{"publish"}}
-	assert.Check(t, is.DeepEqual(all[len(all)-1].Manifest.KeyOf, want), "whose key the run has")
+	assert.Check(t, is.DeepEqual(s.newest().Manifest.KeyOf, want), "whose key the run has")
 }

@@ -24,12 +24,7 @@ import (
 func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, agentAtWork)
-	public := func(run int64, inputs ...string) *bareJob {
-		j := s.job(run, inputs...)
-		j.Payload = "{" + inPublic + "}"
-		return j
-	}
-	first := public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
+	first := s.public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	for _, what := range []string{"transcripts", "workspace"} {
 		assert.Check(t, is.Contains(first.Summary, "lacks the "+what), "summary")
 		assert.Check(t, is.Contains(first.Summary, "state-key"), "summary")
@@ -37,18 +32,17 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	first.WantOutputs(t, "status", "over_iterations", "resumable", "false")
 	first.WantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
 	assert.Check(t, is.Contains(first.Summary, "With `resume-without-transcript: true` a later run continues"), "summary: want it to say how to resume without them")
-	stored := s.forge.Checkpoints(t, nil)
-	last := stored[len(stored)-1]
+	last := s.newest()
 	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.LeftOut), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
 	for _, name := range []string{"transcripts", "workspace"} {
 		assert.Check(t, !sitetest.Exists(filepath.Join(last.Dir, name)), "checkpoint: got the folder %s, want none", name)
 	}
 	for _, resume := range []string{"require", first.Outputs["workflow-id"]} {
-		e := public(2, "max-iterations", "9", "resume", resume).do(problem.ExitCodes[problem.ClassDenied])
+		e := s.public(2, "max-iterations", "9", "resume", resume).do(problem.ExitCodes[problem.ClassDenied])
 		e.WantOutputs(t, "error-class", "denied", "status", "")
 		e.WantSays(t, "error", "state-key", "resume-without-transcript: true", "transcripts and workspace")
 	}
-	third := public(3, "max-iterations", "9", "resume-without-transcript", "true")
+	third := s.public(3, "max-iterations", "9", "resume-without-transcript", "true")
 	third.do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
 	if p := third.prompts; len(p) != 1 || p[0].Session != state.Fresh {
 		t.Errorf("prompts: got %+v, want one that begins a new conversation", p)

@@ -51,10 +51,10 @@ func TestLimitsOfAResumedRunAreThoseOfTheInputs(t *testing.T) {
 	s := newScene(t, scriptThenAgent)
 	dir := t.TempDir()
 	local := []string{"store", "local", "state-dir", dir}
-	first := s.talks(1, append(local, "max-iterations", "1")...).do(problem.ExitCodes[problem.ClassOverLimit])
+	first := s.job(1, append(local, "max-iterations", "1")...).do(problem.ExitCodes[problem.ClassOverLimit])
 	id := first.Outputs["workflow-id"]
 	freed(t, filepath.Join(dir, "o", "r", id+".json"))
-	j := s.talks(2, append(local, "max-iterations", "9", "budget", "3.00", "api-tools", "web_search", "anthropic-api-key", modelKey)...)
+	j := s.job(2, append(local, "max-iterations", "9", "budget", "3.00", "api-tools", "web_search", "anthropic-api-key", modelKey)...)
 	j.do(0).WantOutputs(t, "status", "completed", "workflow-id", id)
 	if j.agents.Proxy.Allows("claude", "code_execution") || !j.agents.Proxy.Allows("claude", "web_search") {
 		t.Error("what the API may run for agents: want what the input api-tools names alone")

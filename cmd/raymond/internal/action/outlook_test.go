@@ -46,7 +46,7 @@ func (s *scene) wantEverywhere(e ended, text string) {
 func TestOneOutlookEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, fails)
-	e := s.onIssue(1).do(problem.ExitCodes[problem.ClassRunFailed])
+	e := s.commented(1).do(problem.ExitCodes[problem.ClassRunFailed])
 	s.wantEverywhere(e, "Fix the cause, then press the re-run button, or have the next event on this issue try it again.")
 	e.WantOutputs(t, "resumable", "true")
 
@@ -63,15 +63,13 @@ func TestOneOutlookEverywhere(t *testing.T) {
 func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
-	e := s.onIssue(1, "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
+	e := s.commented(1, "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
 	assert.Check(t, is.Contains(e.Summary, "❌ Error: `wf`"), "page: got\n%s\nwant the error", e.Summary)
 	assert.Check(t, is.Contains(e.Summary, "no run of this key was found"), "page: got\n%s\nwant the error", e.Summary)
 	s.wantComment(7, "❌ Error", "no run of this key was found")
 
 	s = newScene(t, threeScripts)
-	j := s.job(2, "comment", "sticky").set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
-		on("issues", event(person("eve"), `"action":"labeled"`, `"issue":{"number":7}`))
-	e = j.do(problem.ExitCodes[problem.ClassDenied])
+	e = s.commented(2).on("issues", event(person("eve"), `"action":"labeled"`, `"issue":{"number":7}`)).do(problem.ExitCodes[problem.ClassDenied])
 	if !strings.Contains(e.Summary, "❌ Error: `wf`") || !strings.Contains(e.Summary, "denied") || len(s.forge.Talk.By(7, sitetest.JobsAccount)) > 0 {
 		t.Errorf("page of a refused event: got\n%s\nand %d comments, want the refusal and none", e.Summary, len(s.forge.Talk.By(7, sitetest.JobsAccount)))
 	}

@@ -26,13 +26,6 @@ echo start >>"$EFFECTS"; echo '<ask next="NEXT.sh" choices="yes, no">Shall I go 
 echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 `
 
-// talking is a job that an issue started, and may write comments.
-func (s *scene) talking(run int64, inputs ...string) *bareJob {
-	s.t.Helper()
-	return s.job(run, inputs...).set("GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
-		on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7}`))
-}
-
 // says has somebody comment, and returns the job that the comment starts.
 func (s *scene) says(run int64, number int, who, body string) *bareJob {
 	s.t.Helper()
@@ -43,7 +36,7 @@ func (s *scene) says(run int64, number int, who, body string) *bareJob {
 // heard is the job that is started by something that was said.
 func (s *scene) heard(run int64, said sitetest.Said) *bareJob {
 	s.t.Helper()
-	return s.talking(run).on("issue_comment", s.payloadOf(said))
+	return s.onIssue(run).on("issue_comment", s.payloadOf(said))
 }
 
 // payloadOf is the payload of a comment's event.
@@ -77,7 +70,7 @@ func (s *scene) question(number int) sitetest.Said {
 func TestAnAnswerContinuesTheRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
-	first := s.talking(1).do(0)
+	first := s.onIssue(1).do(0)
 	first.WantOutputs(t, "status", "suspended", "resumable", "true")
 	q := s.question(7)
 	for _, want := range []string{"Question 1", "Shall I go on?", "`/raymond yes`", "`/raymond no`", "`/raymond 1 yes`"} {
@@ -100,7 +93,7 @@ func TestAnAnswerIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(asksOnce, "echo '<result>all done</result>'", `echo '<ask next="LAST">And now?</ask>'`, 1)+
 		"-- wf/LAST.sh --\n"+`echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'`+"\n")
-	s.talking(1).do(0)
+	s.onIssue(1).do(0)
 	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond yes"})
 	second := s.heard(2, said).do(0)
 	second.WantOutputs(t, "status", "suspended")
@@ -136,7 +129,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
-	s.talking(1).do(0)
+	s.onIssue(1).do(0)
 	s.says(2, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
 	s.says(3, 7, "renovate[bot]", "/raymond yes").with("on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
 	// An event of a bystander wakes the step, and what it says is no answer.
@@ -155,7 +148,7 @@ func TestWhoMayAnswer(t *testing.T) {
 func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.NewReplacer("echo start", "# raymond: ask=where\necho start", "<ask ", `<ask where="34" `).Replace(asksOnce))
-	first := s.talking(1).do(0)
+	first := s.onIssue(1).do(0)
 	q := s.question(34)
 	// Copied elsewhere, by whomever, it leads nowhere.
 	s.forge.Talk.Say(sitetest.Said{Number: 56, Author: "eve", Body: q.Body})
@@ -183,11 +176,11 @@ func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
 func TestAnswersWhoseJobIsGone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
-	s.talking(1).do(0)
+	s.onIssue(1).do(0)
 	s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond no"})
 	id := s.forge.Talk.Add(7, "root", "> Shall I go on?\n\n/raymond yes")
 	s.forge.Talk.Add(7, "ann", "/raymond no")
-	s.talking(2).on("schedule", event()).with("key", "agent-build.issue-7").do(0).WantOutputs(t, "status", "completed")
+	s.onIssue(2).on("schedule", event()).with("key", "agent-build.issue-7").do(0).WantOutputs(t, "status", "completed")
 	s.wantDone("start yes")
 	s.forge.Talk.Change(id, "/raymond no")
 	s.says(3, 7, "root", "/raymond no").do(0).WantOutputs(t, "status", "skipped")
@@ -200,7 +193,7 @@ func TestAnAnswerToARunThatCantContinue(t *testing.T) {
 	t.Parallel()
 	for says, class := range map[string]problem.Class{"can't be taken": problem.ClassBadState, "expired or was deleted": problem.ClassUsage} {
 		s := newScene(t, asksOnce)
-		s.talking(1).do(0)
+		s.onIssue(1).do(0)
 		if class == problem.ClassUsage {
 			later := sitetest.NewForge(t) // which has the comments, and no artifacts any more
 			later.Talk = s.forge.Talk
@@ -237,7 +230,7 @@ echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 func TestAnAnswerWhileTheRunIsDriven(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksBeside)
-	first, second := s.talking(1), s.talking(2)
+	first, second := s.onIssue(1), s.onIssue(2)
 	c := first.start()
 	c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
 	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond this"})
@@ -256,7 +249,7 @@ func TestAnAnswerWhileTheRunIsDriven(t *testing.T) {
 func TestAnAnswerToAJobThatMayLeave(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
-	first, second := s.talking(1), s.talking(2)
+	first, second := s.onIssue(1), s.onIssue(2)
 	var isUp atomic.Bool
 	refuse := sitetest.Refusing(`^GET issues/comments/`, 503, "down") // its comment is there, and can't be read
 	s.forge.Talk.Fault = func(w http.ResponseWriter, asked string) bool { return !isUp.Load() && refuse(w, asked) }

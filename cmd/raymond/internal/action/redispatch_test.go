@@ -52,14 +52,13 @@ func TestADeadlineStartsTheWorkflowAgain(t *testing.T) {
 	s.dispatched(2, one.Inputs["raymond-key"], limits...).do(0).
 		WantOutputs(t, "status", "suspended", "workflow-id", first.Outputs["workflow-id"])
 	assert.Check(t, is.Equal(len(s.forge.Dispatches()), 1), "starts of the workflow after a continuation: want the one")
-	all := s.forge.Checkpoints(t, nil)
-	if p := all[len(all)-1].Run.Progress; p.Continuations != 1 || p.Continuing != state.TooOften {
+	if p := s.newest().Run.Progress; p.Continuations != 1 || p.Continuing != state.TooOften {
 		t.Errorf("progress: got %+v, want 1 continuation, and that this is often enough", p)
 	}
 	if got := s.forge.Talk.By(7, sitetest.JobsAccount); len(got) != 1 || got[0].Edits == 0 {
 		t.Errorf("comments on the issue: got %+v, want one, edited", got)
 	}
-	if m := all[len(all)-1].Manifest; m.Event != "workflow_dispatch" || m.Number != 7 || m.Kind != "issue" || m.Title != "A title" {
+	if m := s.newest().Manifest; m.Event != "workflow_dispatch" || m.Number != 7 || m.Kind != "issue" || m.Title != "A title" {
 		t.Errorf("manifest: got %+v, want the issue that the run is about", m)
 	}
 	s.job(3, limits...).on("issues", issue).do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
@@ -165,8 +164,7 @@ func TestACheckoutThatIsNotTrustedStaysSo(t *testing.T) {
 	dispatch := s.forge.Dispatches()
 	assert.Equal(t, len(dispatch), 1, "starts of the workflow: got %+v, want one", dispatch)
 	s.dispatched(2, dispatch[0].Inputs["raymond-key"]).with("anthropic-api-key", "k").do(0).WantOutputs(t, "status", "completed")
-	all := s.forge.Checkpoints(t, nil)
-	assert.Check(t, all[len(all)-1].Manifest.Untrusted, "got a checkout that is trusted")
+	assert.Check(t, s.newest().Manifest.Untrusted, "got a checkout that is trusted")
 }
 
 // TestAPullRequestContinuesOnTheDefaultBranch, where its own checkpoints count only if they

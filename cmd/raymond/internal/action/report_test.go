@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,15 +19,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// reports are the artifacts with reports.
-func (s *scene) reports() []artifactstest.Stored {
-	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return !strings.Contains(a.Name, "-report-") })
-}
-
 // report is the one report that the forge has: one HTML file.
 func (s *scene) report() (a artifactstest.Stored, file, html string) {
 	s.t.Helper()
-	all := s.reports()
+	all := s.stored("-report-")
 	if len(all) != 1 {
 		s.t.Fatalf("reports: got %q, want one", names(all))
 	}
@@ -48,7 +42,7 @@ func (s *scene) report() (a artifactstest.Stored, file, html string) {
 func TestAReportIsStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>END.md</goto> they say a-secret-of-many-letters\nend.\n-- wf/END.md --\nreply:\n<result>all done</result>\nend.\n")
-	j := s.talks(1, "comment", "sticky").set("MY_TOKEN", "a-secret-of-many-letters").with("env", "EFFECTS SIDE_EFFECTS MY_TOKEN")
+	j := s.job(1, "comment", "sticky").set("MY_TOKEN", "a-secret-of-many-letters").with("env", "EFFECTS SIDE_EFFECTS MY_TOKEN")
 	j.on("issues", "{"+inPrivate+`,"action":"opened","sender":{"login":"ann","type":"User"},"issue":{"number":7,"user":{"login":"ann"}}}`)
 	e := j.do(0)
 	stored, file, html := s.report()
@@ -63,14 +57,14 @@ func TestAReportIsStored(t *testing.T) {
 		t.Errorf("got the summary\n%s\nand the comments %v\nwant the link %s in both", e.Summary, comments, link)
 	}
 	j.post()
-	assert.Check(t, is.Equal(len(s.reports()), 1), "reports after the post part: want the one")
+	assert.Check(t, is.Equal(len(s.stored("-report-")), 1), "reports after the post part: want the one")
 }
 
 // TestALaterStepReplacesTheReport of the run that it has resumed.
 func TestALaterStepReplacesTheReport(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
-	first := s.talks(1, "key", "k", "max-iterations", "1")
+	first := s.job(1, "key", "k", "max-iterations", "1")
 	first.do(problem.ExitCodes[problem.ClassOverLimit])
 	_, _, before := s.report()
 	first.step("second").with("max-iterations", "9").do(0)
@@ -112,11 +106,11 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, c.archive)
-			j := s.talks(1, c.inputs...)
+			j := s.job(1, c.inputs...)
 			j.Payload = "{" + c.payload + "}"
 			e := j.do(0)
 			j.post()
-			assert.Check(t, is.Equal(len(s.reports()) == 1, c.want), "report")
+			assert.Check(t, is.Equal(len(s.stored("-report-")) == 1, c.want), "report")
 			assert.Check(t, is.Equal(e.Says("warning", "report: true", "anybody may read"), c.warns), "warning:\n%v", e)
 		})
 	}
@@ -126,12 +120,12 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 func TestPostStoresTheReport(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>HOLD.sh</goto> they said this\nend.\n-- wf/HOLD.sh --\necho held >>\"$EFFECTS\"; while :; do sleep 0.1; done\n")
-	j := s.talks(1)
+	j := s.job(1)
 	c := j.start()
 	c.Until("the state that holds", func() bool { return s.done() == "held" })
 	c.Signal(syscall.SIGINT)
 	j.end(c)
-	n := len(s.reports())
+	n := len(s.stored("-report-"))
 	assert.Check(t, n <= 0, "after the main part: got %d reports, want the time left to what matters more", n)
 	e := j.post()
 	stored, _, html := s.report()
@@ -146,7 +140,7 @@ func TestAReportThatCantBeStored(t *testing.T) {
 	s := newScene(t, threePrompts)
 	s.forge.Put(artifactstest.Stored{Run: 1, Name: "raymond-agent-build.ref-main-report-1-build"})
 	s.forge.Fail(artifactstest.Fault{Op: "DeleteArtifact", Times: 2, Status: 403})
-	e := s.talks(1).do(0) // the claim can't be deleted either
+	e := s.job(1).do(0) // the claim can't be deleted either
 	e.WantOutputs(t, "status", "completed")
 	e.WantSays(t, "notice", "the report of the run could not be stored")
 	assert.Check(t, is.Contains(e.Summary, "The report of the run could not be stored"), "summary")

@@ -108,9 +108,9 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 func TestAfterADenialNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, spending)
-	j := s.talks(1, "checkpoint-interval", "1s")
+	j := s.job(1, "checkpoint-interval", "1s")
 	c := j.start()
-	c.Until("the script", func() bool { return len(s.claims()) == 1 && len(s.forge.Checkpoints(t, nil)) == 1 })
+	c.Until("the script", func() bool { return len(s.stored("-claim")) == 1 && len(s.forge.Checkpoints(t, nil)) == 1 })
 	c.Kill()
 	assert.Assert(t, is.Len(j.conversations(), 1), "conversations of the main part")
 	states, err := filepath.Glob(filepath.Join(j.Own(), "*.json"))
@@ -118,7 +118,7 @@ func TestAfterADenialNothingIsLeft(t *testing.T) {
 	assert.Assert(t, is.Len(states, 1), "state files")
 	j.Site.Write(states[0], strings.ReplaceAll(sitetest.Read(j.T, states[0]), "START", "OTHER"))
 	assert.Check(t, is.Equal(j.end(j.command("action-post")).Code, problem.ExitCodes[problem.ClassDenied]), "post part")
-	if got := s.claims(); len(got) != 0 {
+	if got := s.stored("-claim"); len(got) != 0 {
 		t.Errorf("claims: got %v, want none", names(got))
 	}
 	assert.Check(t, is.Len(j.conversations(), 0), "conversations")

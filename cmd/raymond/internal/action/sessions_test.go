@@ -31,12 +31,6 @@ func (j *bareJob) conversations() []string {
 // machine has the job on the machine of another one: its HOME is the same.
 func (j *bareJob) machine(other *bareJob) *bareJob { return j.set("HOME", other.Env["HOME"]) }
 
-// talks is a job whose agents are the stub's.
-func (s *scene) talks(run int64, inputs ...string) *bareJob {
-	s.t.Helper()
-	return s.job(run, inputs...)
-}
-
 // post is the post part of a step, which must succeed.
 func (j *bareJob) post() ended {
 	j.T.Helper()
@@ -53,7 +47,7 @@ const strangers = "11111111-2222-4333-8444-555555555555"
 func TestPostRemovesConversations(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, agentAtWork)
-	first := s.talks(1, "max-iterations", "1")
+	first := s.job(1, "max-iterations", "1")
 	theirs := filepath.Join(first.Env["HOME"], ".claude", "projects", "stub", strangers+".jsonl")
 	first.Site.Write(theirs, "theirs\n")
 	first.do(problem.ExitCodes[problem.ClassOverLimit])
@@ -66,7 +60,7 @@ func TestPostRemovesConversations(t *testing.T) {
 		t.Errorf("conversations after the post part: got %v, folder beside %v; want %s alone", got, sitetest.Exists(beside), theirs)
 	}
 
-	second := s.talks(2, "max-iterations", "9").machine(first)
+	second := s.job(2, "max-iterations", "9").machine(first)
 	second.do(0).WantOutputs(t, "status", "completed", "result", "all done")
 	got := second.conversations()
 	assert.Assert(t, is.Len(got, 2), "conversations of the run that is resumed: got %v, want its own and %s", got, theirs)
@@ -96,7 +90,7 @@ func TestConversationsThatStay(t *testing.T) {
 		}, problem.ExitCodes[problem.ClassStore]},
 	} {
 		s := newScene(t, agentAtWork)
-		j := s.talks(1, "max-iterations", "1")
+		j := s.job(1, "max-iterations", "1")
 		c.before(s, j)
 		assert.Equal(t, j.end(j.start()).Code, c.code, name)
 		before := j.conversations()
@@ -115,7 +109,7 @@ func TestConversationsOfACage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, agentAtWork)
-			first := s.talks(1, "max-iterations", "1").with(inputs...)
+			first := s.job(1, "max-iterations", "1").with(inputs...)
 			home := filepath.Join(first.Env["HOME"], ".claude")
 			isOff := strings.HasSuffix(name, "before")
 			if !isOff {
@@ -127,13 +121,13 @@ func TestConversationsOfACage(t *testing.T) {
 				t.Fatalf("conversations: got %q, want one, below %s: %v", got, home, isOff)
 			}
 			first.post()
-			second := s.talks(2, "cage", "on", "max-iterations", "9").with(inputs...)
+			second := s.job(2, "cage", "on", "max-iterations", "9").with(inputs...)
 			if isOff {
 				second.machine(first)
 			}
 			second.do(0).WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", id)
 			second.post()
-			third := s.talks(3, "cage", "on", "max-iterations", "9", "resume", id+"@3").with(inputs...)
+			third := s.job(3, "cage", "on", "max-iterations", "9", "resume", id+"@3").with(inputs...)
 			e := third.do(0)
 			e.WantOutputs(t, "status", "completed", "result", "all done")
 			if strings.Contains(e.Stdout, "begins a new one") || e.Outputs["workflow-id"] == id {
