@@ -104,18 +104,6 @@ func TestBudgetsOfManyRuns(t *testing.T) {
 	}
 }
 
-// TestPostStoresWhatWasSpent by a main part that was killed, once.
-func TestPostStoresWhatWasSpent(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>HOLD.sh</goto>\nend.\n-- wf/HOLD.sh --\necho held >>\"$EFFECTS\"; while :; do sleep 0.1; done\n")
-	j := s.job(1)
-	c := j.start()
-	c.Until("the state that holds", func() bool { return s.done() == "held" })
-	c.Kill()
-	j.post()
-	s.wantSpent("10000")
-}
-
 // TestPostStoresWhatWasMetered of an invocation that was under way when the main part was killed, once, and the run
 // has it, too; where the record of it was altered, all that the step might have spent.
 func TestPostStoresWhatWasMetered(t *testing.T) {
@@ -146,17 +134,6 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 		s.job(2, "budget", "7").do(0).WantOutputs(t, "status", "completed", "cost-usd", "5.02")
 		s.wantSpent("5010000", "10000")
 	}
-}
-
-// TestStepsThatSpendAlikeAreTwo: names of artifacts are unique in a workflow run.
-func TestStepsThatSpendAlikeAreTwo(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threePrompts)
-	first := s.job(1, "key", "k")
-	first.do(0)
-	first.step("second").do(0)
-	first.step("third").with("budget-per-key", "0.06").do(problem.ExitCodes[problem.ClassOverLimit])
-	s.wantSpent("30000", "30000")
 }
 
 // TestWhatWasSpentCantBeHad: nothing is started that nobody would hold to its budget, but

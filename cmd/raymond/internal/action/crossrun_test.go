@@ -150,18 +150,6 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 	}
 }
 
-// TestADeadlineSuspends: the step is green, or fails when that is asked for, and
-// the next workflow run resumes without a change.
-func TestADeadlineSuspends(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "late; echo '<goto>"))
-	first := s.job(1, "deadline", "10h").do(0)
-	first.WantOutputs(t, "status", "suspended", "resumable", "true", "error-class", "suspended")
-	s.job(2, "deadline", "10h", "suspended-is-failure", "true").do(problem.ExitCodes[problem.ClassSuspended])
-	s.job(3).do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
-	s.wantDone("start middle end")
-}
-
 // TestStateKeys: a sealed checkpoint needs its key, keys can be rotated, and no
 // other key and no forgery is taken for the right one.
 func TestStateKeys(t *testing.T) {

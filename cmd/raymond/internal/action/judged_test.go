@@ -5,14 +5,12 @@ package action_test
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
@@ -49,28 +47,6 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	}
 }
 
-// TestARunUnderWayIsLeftAlone: who drives it is named, and when that is over the
-// next workflow run resumes from the last checkpoint.
-func TestARunUnderWayIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	waits := strings.Replace(threeScripts, "echo middle", `until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo middle`, 1)
-	s := newScene(t, waits)
-	j := s.job(1, "checkpoint-interval", "1s")
-	c := j.start()
-	c.Until("a checkpoint of a run under way", func() bool { return len(s.forge.Checkpoints(t, nil)) == 1 })
-	for _, resume := range []string{"auto", "require"} {
-		e := s.job(2, "resume", resume).do(problem.ExitCodes[problem.ClassConflict])
-		e.WantOutputs(t, "error-class", "conflict", "status", "")
-		e.WantSays(t, "error", s.forge.URL+"/runs/1", "in_progress", `job "build"`)
-	}
-	c.Kill()
-	s.letGo()
-	s.forge.ChangeRun(1, func(run *artifactstest.Run) { run.Status = "completed" })
-	id := s.forge.Checkpoints(t, nil)[0].Run.WorkflowID
-	s.job(3, "resume", "require").do(0).WantOutputs(t, "status", "completed", "workflow-id", id)
-	s.wantDone("start middle end")
-}
-
 // TestAnEditOfTheWorkflowIsNotRun: what an agent or a script made of the states'
 // files is put back with its other work, and what runs is what was checked out.
 func TestAnEditOfTheWorkflowIsNotRun(t *testing.T) {
@@ -101,20 +77,4 @@ func TestStoreLocal(t *testing.T) {
 	}
 	local(4, "key", "another", "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
 	local(5, "resume", "require").set("GITHUB_REPOSITORY", "o/other").on("workflow_dispatch", "{}").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "no run of this key was found")
-}
-
-// TestASuspendedStepThatIsNotKeptFails: what only this machine has is lost with it, so
-// the step is not green. The state stays on the machine.
-func TestASuspendedStepThatIsNotKeptFails(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, strings.ReplaceAll(threeScripts, "echo '<goto>", "late; echo '<goto>"))
-	s.forge.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1000, Status: 403})
-	j := s.job(1, "deadline", "10h")
-	e := j.do(problem.ExitCodes[problem.ClassStore])
-	e.WantOutputs(t, "status", "suspended", "resumable", "false", "error-class", "store", "state-artifact", "")
-	e.WantSays(t, "error", "last checkpoint", "state is kept")
-	kept := slices.ContainsFunc(j.stateFiles(), func(f string) bool { return strings.HasSuffix(f, e.Outputs["workflow-id"]+".json") })
-	if !kept {
-		t.Errorf("files of the state: got %q, want the run's", j.stateFiles())
-	}
 }

@@ -3,38 +3,22 @@
 package action_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// freed has an agent take every limit away in a state file.
-func freed(t *testing.T, path string) {
-	t.Helper()
-	var run map[string]any
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, &run)
-	}
-	run["options"] = map[string]any{
-		"budget_usd": 0, "max_parallel": 99, "max_agents": 9999, "max_depth": 9999, "max_retries": 99, "max_reminders": 99,
-		"permission_mode": "bypassPermissions", "dangerously_skip_permissions": true, "keep_going": true, "model": "planted",
-		"allowed_tools": []string{"Bash"}, "claude_args": []string{"--planted"}, "idle_timeout": "99h",
-	}
-	if err == nil {
-		data, err = json.Marshal(run)
-	}
-	if err == nil {
-		err = os.WriteFile(path, data, 0o600)
-	}
-	assert.NilError(t, err)
-}
+// freed are the options of a state file from which an agent has taken every limit.
+const freed = `"options": {"max_parallel":99,"max_agents":9999,"max_depth":9999,"max_retries":99,"max_reminders":99,"permission_mode":"bypassPermissions",` +
+	`"dangerously_skip_permissions":true,"keep_going":true,"model":"planted","allowed_tools":["Bash"],"claude_args":["--planted"]}`
 
 const scriptThenAgent = `-- wf/START.sh --
 echo '<goto>END.md</goto>'
@@ -53,7 +37,9 @@ func TestLimitsOfAResumedRunAreThoseOfTheInputs(t *testing.T) {
 	local := []string{"store", "local", "state-dir", dir}
 	first := s.job(1, append(local, "max-iterations", "1")...).do(problem.ExitCodes[problem.ClassOverLimit])
 	id := first.Outputs["workflow-id"]
-	freed(t, filepath.Join(dir, "o", "r", id+".json"))
+	path := filepath.Join(dir, "o", "r", id+".json")
+	assert.NilError(t, os.WriteFile(path, regexp.MustCompile(`"options": {[^{}]*}`).ReplaceAll([]byte(sitetest.Read(t, path)), []byte(freed)), 0o600))
+	assert.Assert(t, is.Contains(sitetest.Read(t, path), freed))
 	j := s.job(2, append(local, "max-iterations", "9", "budget", "3.00", "api-tools", "web_search", "anthropic-api-key", modelKey)...)
 	j.do(0).WantOutputs(t, "status", "completed", "workflow-id", id)
 	if j.agents.Proxy.Allows("claude", "code_execution") || !j.agents.Proxy.Allows("claude", "web_search") {

@@ -3,7 +3,6 @@
 package action_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,45 +40,37 @@ func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 
 // alteration is what an agent does to a file of the step's folder.
 type alteration struct {
-	file  string // ID stands for the run's
-	alter func(data string) string
-	gone  bool // it is removed instead
-}
-
-func with(text string) func(string) string { return func(data string) string { return data + text } }
-
-func without(string) string { return "" }
-
-func replaced(old, text string) func(string) string {
-	return func(data string) string { return strings.ReplaceAll(data, old, text) }
+	file     string // ID stands for the run's
+	old, new string // what of it is replaced; "" for all
+	isGone   bool   // it is removed instead
 }
 
 func (a alteration) do(t *testing.T, dir, id string) {
 	t.Helper()
 	path := filepath.Join(dir, strings.ReplaceAll(a.file, "ID", id))
+	if a.isGone {
+		assert.NilError(t, os.Remove(path))
+		return
+	}
 	data, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
+	assert.Assert(t, err == nil || os.IsNotExist(err), "%v", err)
+	text := a.new
+	if a.old != "" {
+		text = strings.ReplaceAll(string(data), a.old, a.new)
 	}
-	if a.gone {
-		err = os.Remove(path)
-	} else {
-		text := a.alter(string(data))
-		assert.Assert(t, text != string(data), "%s: got %q, want it to be another one", path, data)
-		err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600))
-	}
-	assert.NilError(t, err)
+	assert.Assert(t, text != string(data), "%s: got %q, want it to be another one", path, data)
+	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 var alterations = map[string]alteration{
-	"state file":            {file: "ID.json", alter: replaced(`"START.sh"`, `"MIDDLE.sh"`)},
-	"journal emptied":       {file: "ID.journal", alter: without},
-	"chain":                 {file: "ID/checkpoint.json", alter: replaced(`"generation":0`, `"generation":9`)},
-	"note":                  {file: "step.note", alter: replaced(`"key":`, `"lost":true,"key":`)},
-	"others' conversations": {file: "sessions.note", alter: with(`{"session":"` + strangers + `"}` + "\n")},
-	"events emptied":        {file: "ID/events.jsonl", alter: without},
-	"the event of the job":  {file: "../../_github_workflow/event.json", alter: replaced("4711", "4712")},
-	"seals removed":         {file: "seals", gone: true},
+	"state file":            {file: "ID.json", old: `"START.sh"`, new: `"MIDDLE.sh"`},
+	"journal emptied":       {file: "ID.journal"},
+	"chain":                 {file: "ID/checkpoint.json", old: `"generation":0`, new: `"generation":9`},
+	"note":                  {file: "step.note", old: `"key":`, new: `"lost":true,"key":`},
+	"others' conversations": {file: "sessions.note", new: `{"session":"` + strangers + `"}` + "\n"},
+	"events emptied":        {file: "ID/events.jsonl"},
+	"the event of the job":  {file: "../../_github_workflow/event.json", old: "4711", new: "4712"},
+	"seals removed":         {file: "seals", isGone: true},
 }
 
 // TestRunFilesThatWereAlteredAreNotStored: post would sign what an agent wrote, and the
