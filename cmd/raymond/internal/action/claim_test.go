@@ -54,15 +54,8 @@ func (s *scene) letGo() {
 func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, spending)
-	var jobs []*bareJob
-	var started []*running
-	for _, job := range []string{"one", "two"} {
-		j := s.rival(1, job)
-		jobs = append(jobs, j)
-	}
-	for _, j := range jobs {
-		started = append(started, j.start())
-	}
+	jobs := []*bareJob{s.rival(1, "one"), s.rival(1, "two")}
+	started := []*running{jobs[0].start(), jobs[1].start()}
 	loser := 0
 	select {
 	case <-started[0].Done:

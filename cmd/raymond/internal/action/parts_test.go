@@ -275,10 +275,7 @@ func TestAPartOverItsShareOfTheBudget(t *testing.T) {
 	t.Parallel()
 	f := &fanned{newScene(t, cheapAndDear), []string{"budget", "0.05"}}
 	overLimit := problem.ExitCodes[problem.ClassOverLimit]
-	leg := func(part string, code int) ended {
-		j := f.of(1, part)
-		return j.do(code)
-	}
+	leg := func(part string, code int) ended { return f.of(1, part).do(code) }
 	parts := legs(t, f.plan(1).do(0))
 	assert.Assert(t, is.DeepEqual(parts, []string{"main_cheap1", "main_dear2"}), "parts")
 	leg(parts[0], 0).WantOutputs(t, "cost-usd", "0.01")

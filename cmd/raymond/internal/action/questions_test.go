@@ -72,10 +72,7 @@ func TestAnAnswerContinuesTheRun(t *testing.T) {
 	s := newScene(t, asksOnce)
 	first := s.onIssue(1).do(0)
 	first.WantOutputs(t, "status", "suspended", "resumable", "true")
-	q := s.question(7)
-	for _, want := range []string{"Question 1", "Shall I go on?", "`/raymond yes`", "`/raymond no`", "`/raymond 1 yes`"} {
-		assert.Check(t, is.Contains(q.Body, want), "question")
-	}
+	assert.Check(t, is.Contains(s.question(7).Body, "Shall I go on?"), "question")
 	second := s.says(2, 7, "ann", "/raymond YES").do(0)
 	second.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", first.Outputs["workflow-id"])
 	s.wantDone("start yes")

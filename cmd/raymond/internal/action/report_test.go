@@ -74,19 +74,6 @@ func TestALaterStepReplacesTheReport(t *testing.T) {
 	assert.Check(t, is.Contains(before, "Raise <code>max-iterations</code> above <code>1</code>"))
 }
 
-// documented is a workflow of scripts whose README.md shows tags.
-const documented = threeScripts + "-- wf/README.md --\nEach state names the next one, as in `<goto>END.sh</goto>`, until `<result>all done</result>`.\n"
-
-// unannounced is a workflow whose files lead to no prompt: the script makes up the tag.
-const unannounced = `-- wf/START.sh --
-if [ -e unlikely ]; then echo '<result>none</result>'; exit; fi
-verb=goto; echo "<$verb>ASK.md</$verb>"
--- wf/ASK.md --
-reply:
-<result>asked</result>
-end.
-`
-
 // TestWhichRunsHaveAReport: none that strangers could read, unless somebody says so, which is
 // warned of once; none of scripts, and none of a run that is kept on the machine.
 func TestWhichRunsHaveAReport(t *testing.T) {
@@ -99,8 +86,7 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 		"prompts, private":       {threePrompts, inPrivate, nil, true, false},
 		"prompts, public":        {threePrompts, inPublic, nil, false, false},
 		"public, with it":        {threePrompts, inPublic, []string{"report", "true"}, true, true},
-		"documented scripts":     {documented, inPrivate, nil, false, false},
-		"prompt, not announced":  {unannounced, inPrivate, nil, true, false},
+		"scripts":                {threeScripts, inPrivate, nil, false, false},
 		"prompts, may be public": {threePrompts, `"repository":{"id":4711,"full_name":"o/r"}`, nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@
 package action_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,19 +15,13 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// again is the job of a later attempt of a workflow run: somebody has pressed the
-// button.
-func (s *scene) again(run int64, attempt int, inputs ...string) *bareJob {
-	return s.job(run, inputs...).set("GITHUB_RUN_ATTEMPT", fmt.Sprint(attempt))
-}
-
 // TestARerunAfterSuccessPutsBack outputs, work and page of the run, and starts
 // nothing: a later step had failed. Another workflow run begins a new one.
 func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, strings.Replace(threeScripts, "echo middle", `echo made >made.txt; echo middle`, 1))
 	first := s.job(1).do(0)
-	j := s.again(1, 2)
+	j := s.job(1).set("GITHUB_RUN_ATTEMPT", "2")
 	e := j.do(0)
 	for _, name := range []string{"workflow-id", "status", "outcome", "result", "cost-usd", "iterations", "agents", "resumable", "state-artifact"} {
 		assert.Check(t, is.Equal(e.Outputs[name], first.Outputs[name]), "output %s: want it as in the first attempt", name)
@@ -42,30 +35,6 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	assert.Check(t, is.Equal(len(s.forge.All()), 1), "artifacts: want none but the first attempt's")
 	s.wantDone("start middle end")
 	s.job(2).do(0)
-	s.wantDone("start middle end start middle end")
-}
-
-// TestARerunFindsWhatOthersMadeOfItsRun: the next workflow run has completed it, or taken it
-// further, and nothing is done or paid for twice.
-func TestARerunFindsWhatOthersMadeOfItsRun(t *testing.T) {
-	t.Parallel()
-	s := newGitScene(t, strings.Replace(threeScripts, "echo middle", `echo made >made.txt; echo middle`, 1))
-	first := s.stops(1, 1)
-	second := s.job(2, "max-iterations", "9").do(0)
-	stored := len(s.forge.All())
-	j := s.again(1, 2, "max-iterations", "9")
-	e := j.do(0)
-	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "result", "all done", "state-artifact", second.Outputs["state-artifact"])
-	e.WantSays(t, "notice", "was completed by workflow run 2", "nothing starts")
-	if got := sitetest.Read(j.T, filepath.Join(j.Work, "made.txt")); got != "made\n" || len(s.forge.All()) != stored {
-		t.Errorf("made.txt: got %q and %d artifacts, want the work of the second run and nothing new", got, len(s.forge.All()))
-	}
-	s.wantDone("start middle end")
-
-	s.stops(3, 1)
-	s.stops(4, 2)
-	s.again(3, 2, "max-iterations", "9").do(0).WantOutputs(t, "status", "completed", "iterations", "3")
-	s.job(5, "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "is completed")
 	s.wantDone("start middle end start middle end")
 }
 
