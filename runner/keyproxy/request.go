@@ -35,27 +35,11 @@ var (
 // error: nobody knows which of them the API takes.
 func (f Fields) Read(body io.Reader) (r Request, err error) {
 	d := jsontext.NewDecoder(body)
-	var names []string // those that lead to where the decoder stands
 	if d.PeekKind() != '{' {
 		return r, errNoJSON
 	}
-	for d.StackDepth() > 0 || d.InputOffset() == 0 {
-		at, kind := names[:min(len(names), d.StackDepth())], d.PeekKind()
-		if d.StackDepth() == 1 && isValueOf(d, at, f.Services...) && kind != 'n' && kind != 'f' {
-			r.Uses = append(r.Uses, at[0])
-		}
-		switch kind {
-		case '{', '[':
-			err = f.open(&r, d, at)
-		case '}', ']':
-			_, err = d.ReadToken()
-			names = names[:min(len(names), d.StackDepth())]
-		default:
-			names, err = f.value(&r, d, names)
-		}
-		if err != nil {
-			return r, err
-		}
+	if err := f.read(&r, d, nil); err != nil {
+		return r, err
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return r, errNoJSON
@@ -63,48 +47,62 @@ func (f Fields) Read(body io.Reader) (r Request, err error) {
 	return r, nil
 }
 
-// open reads the beginning of an object or a list, or all of one that is read otherwise.
-func (f Fields) open(r *Request, d *jsontext.Decoder, names []string) error {
-	switch {
-	case isValueOf(d, names, f.Opaque...), isValueOf(d, names, schemas...):
-		return d.SkipValue()
-	case isValueOf(d, names, "tools"):
-		return f.tools(r, d)
+// read reads the value to which names lead. What is in a list has the name "".
+func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
+	name, kind := "", d.PeekKind()
+	if len(names) > 0 {
+		name = names[len(names)-1]
 	}
-	// It may stand where a single value is expected.
-	if err := f.take(r, strings.Join(names, "."), jsontext.Value{byte(d.PeekKind())}); err != nil {
-		return err
+	if len(names) == 1 && slices.Contains(f.Services, name) && kind != 'n' && kind != 'f' {
+		r.Uses = append(r.Uses, name)
 	}
-	_, err := d.ReadToken()
-	return err
-}
-
-// value reads a name or a value, and returns the names that lead there.
-func (f Fields) value(r *Request, d *jsontext.Decoder, names []string) ([]string, error) {
+	isMany := kind == '{' || kind == '['
+	if isMany && name != "tools" {
+		return f.inner(r, d, names)
+	}
 	v, err := d.ReadValue()
-	depth := d.StackDepth()
-	if err != nil || depth == 0 {
-		return names, errNoJSON
-	}
-	for len(names) < depth {
-		names = append(names, "") // a list has no name; nor has what is in it
-	}
-	if in, n := d.StackIndex(depth); in == '{' && n%2 == 1 {
-		names[depth-1] = text(v)
-		if depth == 1 {
-			f.note(r, names[0])
-		}
-		return names, nil
-	}
-	if isImage(v) {
+	switch {
+	case err != nil:
+		return errNoJSON
+	case isMany:
+		return f.tools(r, v)
+	case isImage(v):
 		r.Pictures++
 		r.Packed += int64(len(v))
 	}
-	r.look(names[:depth], v)
-	if depth > deepest {
-		return names, nil
+	r.look(names, v)
+	if len(names) > deepest {
+		return nil
 	}
-	return names, f.take(r, strings.Join(names[:depth], "."), v)
+	return f.take(r, strings.Join(names, "."), v)
+}
+
+// inner reads an object or a list.
+func (f Fields) inner(r *Request, d *jsontext.Decoder, names []string) error {
+	if n := len(names) - 1; n >= 0 && (slices.Contains(f.Opaque, names[n]) || slices.Contains(schemas, names[n])) {
+		return d.SkipValue()
+	}
+	begin, err := d.ReadToken()
+	if err == nil { // it may stand where a single value is expected
+		err = f.take(r, strings.Join(names, "."), jsontext.Value{byte(begin.Kind())})
+	}
+	for isObject := begin.Kind() == '{'; err == nil && d.PeekKind() != '}' && d.PeekKind() != ']'; {
+		name := ""
+		if isObject {
+			t, err := d.ReadToken()
+			if err != nil {
+				return errNoJSON
+			}
+			if name = t.String(); len(names) == 0 {
+				f.note(r, name)
+			}
+		}
+		err = f.read(r, d, append(names, name))
+	}
+	if err == nil {
+		_, err = d.ReadToken()
+	}
+	return err
 }
 
 // note notes a field at the top that nobody knows.

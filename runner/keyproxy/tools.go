@@ -13,23 +13,8 @@ import (
 // tool is an entry of a list of tools.
 type tool map[string]jsontext.Value
 
-// isValueOf reports whether the decoder, which stands at names, is about to read the value of one of these
-// names in an object.
-func isValueOf(d *jsontext.Decoder, names []string, of ...string) bool {
-	in, n := d.StackIndex(d.StackDepth())
-	return in == '{' && n%2 == 1 && len(names) > 0 && slices.Contains(of, names[len(names)-1])
-}
-
-// tools reads a list of tools, and notes those that the vendor runs.
-func (f Fields) tools(r *Request, d *jsontext.Decoder) error {
-	v, err := d.ReadValue()
-	if err != nil {
-		return errNoJSON
-	}
-	return f.list(r, v)
-}
-
-func (f Fields) list(r *Request, v jsontext.Value) error {
+// tools notes those of a list of tools that the vendor runs.
+func (f Fields) tools(r *Request, v jsontext.Value) error {
 	if v.Kind() == '{' { // some APIs take one for a list of one
 		v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))
 	}
@@ -39,7 +24,7 @@ func (f Fields) list(r *Request, v jsontext.Value) error {
 	}
 	for _, t := range all {
 		if of := t["tools"]; of != nil { // some are groups
-			if err := f.list(r, of); err != nil {
+			if err := f.tools(r, of); err != nil {
 				return err
 			}
 		}
