@@ -59,7 +59,7 @@ func (c *Console) liveLines() []string {
 			return append(lines, fmt.Sprintf("  and %d more", len(c.active)-i))
 		}
 		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.layout.agentColumn), pad(name(v.state), c.layout.stateColumn),
-			pad(string(running), markColumn), clock(c.now.Sub(v.began)), c.model.spentBy(v.id))
+			pad(string(running), markColumn), clock(c.now.Sub(v.began)), c.model.agents[v.id].Spent.Spent)
 		if words := v.doing.text(c.now, func(ours string) string { return ours }); words != "" {
 			text += "  " + words
 		}
@@ -90,7 +90,7 @@ func (c *Console) progress(v *agentView) string {
 	if v.attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", v.attempt+1)
 	}
-	if spent := c.model.spentSoFar(); spent != (state.Spent{}) {
+	if spent := c.model.total(); spent != (state.Spent{}) {
 		text += ", " + c.model.ofBudget(spent) + " spent"
 	}
 	dim := func(ours string) string { return c.layout.paint(began, ours) }

@@ -30,7 +30,8 @@ type Model struct {
 	ended   Wait // that the last event has ended; zero for none
 	agents  map[string]*Agent
 	waiting map[string]int // the index of the wait of each agent that waits
-	spent   runCosts
+	spent   state.Spent
+	atLimit state.Spent // as the last warning about the budget has it
 	byAgent sums
 	byState sums
 	byModel sums
@@ -63,7 +64,7 @@ func (m *Model) Resume(run *state.Run) {
 		}
 	}
 	m.Know(waits)
-	m.spent = runCosts{counted: run.Spent()}
+	m.spent = run.Spent()
 	for _, s := range run.Agents {
 		if s.Exec == nil || s.Status == state.Stuck {
 			continue
@@ -107,7 +108,7 @@ func (m *Model) Add(e state.Event) {
 	if b, ok := e.Body.(*state.Limit); ok {
 		m.Limits = append(m.Limits, Limit{e.Time, e.Exec, *b})
 		if b.Which == "budget" {
-			m.spent.atLimit = b.Spent()
+			m.atLimit = b.Spent()
 		}
 	}
 	if e.Agent == "" {
@@ -148,7 +149,7 @@ func (m *Model) end(e state.Event, b *state.RunFinished) {
 	}
 	p := &m.Parts[len(m.Parts)-1]
 	p.Ended, p.Status, p.Reason, p.DurationMS = e.Time, string(b.Status), ending.Reason, b.DurationMS
-	m.spent.end(b)
+	m.spent, m.atLimit = b.Spent, state.Spent{}
 	for _, a := range m.Agents {
 		a.setUnfinished(state.Spent{}, nil)
 	}
@@ -241,8 +242,10 @@ func (m *Model) note(e state.Event, a *Agent) {
 	if isSaid && !m.isShort {
 		x.Output = append(x.Output, said.Text)
 	}
-	if _, isJudged := e.Body.(*state.NodeAttempt); isJudged {
+	if b, isJudged := e.Body.(*state.NodeAttempt); isJudged {
 		m.attempts[x.State]++
+		m.spent = m.spent.Plus(b.Spent)
+		a.setUnfinished(x.Spent.Spent.Plus(b.Spent), x.Models)
 	}
 	if x.note(e) {
 		m.byAgent.of(a.ID).Retries++
@@ -332,7 +335,7 @@ func (m *Model) start(e state.Event, b *state.StateStarted, a *Agent) {
 
 // finish takes the end of an execution.
 func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
-	m.spent.since = m.spent.since.Plus(b.Spent.Minus(a.open().spent()))
+	m.spent = m.spent.Plus(b.Spent.Minus(a.open().spent()))
 	spent := Spent{b.Spent, b.Tokens}
 	a.ended = a.ended.Plus(spent)
 	if b.CLI != "" {
@@ -343,7 +346,7 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 	if x := m.exec(e, a); x.isOpen() { // it may have been refused before it began
 		x.work.resume(m.began())
 		x.finish(e, b)
-		x.Total = m.spent.total().USD
+		x.Total = m.total().USD
 		asked, ms = x.Model, x.DurationMS
 	}
 	if !b.OK && !state.IsExhausted(b.Error) { // a later event tells whether the agent fails

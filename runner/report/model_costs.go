@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -130,20 +129,8 @@ func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
 	return out
 }
 
-// runCosts is what a run has cost.
-type runCosts struct {
-	counted state.Spent // up to the end of the last part
-	since   state.Spent // in states that ended since then
-	atLimit state.Spent // as the last warning about the budget has it
-}
-
-// end takes the total that the end of a part of the run has.
-func (c *runCosts) end(b *state.RunFinished) {
-	c.counted, c.since, c.atLimit = b.Spent, state.Spent{}, state.Spent{}
-}
-
 // total is what the run has cost so far, as far as events tell.
-func (c *runCosts) total() state.Spent { return c.counted.Plus(c.since).AtLeast(c.atLimit) }
+func (m *Model) total() state.Spent { return m.spent.AtLeast(m.atLimit) }
 
 // ofBudget says what was spent, and the budget if there is one.
 func (m *Model) ofBudget(spent state.Spent) string {
@@ -156,33 +143,4 @@ func (m *Model) ofBudget(spent state.Spent) string {
 // took says how long the last part of a run took, and what it has cost.
 func (m *Model) took(b *state.RunFinished) string {
 	return "in " + millis(b.DurationMS) + ", " + m.ofBudget(b.Spent)
-}
-
-// spentBy is what an agent has spent in this process, with the attempts of its open execution.
-func (m *Model) spentBy(id string) state.Spent {
-	a := m.agents[id]
-	return a.ended.Spent.Plus(a.open().inAttempts(m.began()))
-}
-
-// spentSoFar is what the run has cost, with the attempts of executions that have not ended.
-func (m *Model) spentSoFar() state.Spent {
-	sum := m.spent.counted.Plus(m.spent.since)
-	for _, x := range m.open() {
-		sum = sum.Plus(x.inAttempts(m.began()))
-	}
-	return sum.AtLeast(m.spent.atLimit)
-}
-
-// inAttempts is what the attempts of an execution have cost that ended since a moment; nothing
-// for none.
-func (x *Exec) inAttempts(since time.Time) (sum state.Spent) {
-	if x == nil {
-		return sum
-	}
-	for i := range x.Attempts {
-		if a := &x.Attempts[i]; !a.Ended.Before(since) {
-			sum = sum.Plus(a.Spent)
-		}
-	}
-	return sum
 }

@@ -74,8 +74,8 @@ func TestOneExecutionForAllParts(t *testing.T) {
 			m.Add(e)
 		}
 		rows := m.Rows(false)
-		if len(rows) != 1 || rows[0].N != 9 || rows[0].Status != Completed || rows[0].DurationMS != c.want || rows[0].Spent.USD != 3 || m.spent.total().USD != 3 {
-			t.Errorf("%s: got %+v and %s, want one completed execution 9 of %d ms", name, rows, m.spent.total(), c.want)
+		if len(rows) != 1 || rows[0].N != 9 || rows[0].Status != Completed || rows[0].DurationMS != c.want || rows[0].Spent.USD != 3 || m.total().USD != 3 {
+			t.Errorf("%s: got %+v and %s, want one completed execution 9 of %d ms", name, rows, m.total(), c.want)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (s *Summary) headline(w *writer) {
 
 // figures are the line below the headline.
 func (s *Summary) figures() string {
-	m, spent := s.model, s.model.spent.total()
+	m, spent := s.model, s.model.total()
 	parts := []string{"**" + m.ofBudget(spent) + "**"}
 	if m.Opening != nil && m.Opening.BudgetUSD > 0 {
 		parts[0] += fmt.Sprintf(" (%d %%)", int64(float64(spent.USD)/float64(m.Opening.BudgetUSD)*100))
