@@ -162,11 +162,7 @@ func (s *Summary) next(w *writer) {
 	if s.model.Ending != nil || s.stepError != "" {
 		w.write("**Next:** ")
 	}
-	width := widestReason
-	if w.short > 0 {
-		width = w.short
-	}
-	w.write(prose(s.o.Next, width) + "\n\n")
+	w.write(prose(s.o.Next, w.most(widestReason)) + "\n\n")
 }
 
 // LinkText is a paragraph of Markdown that leads to a report, "" for none. It has a link only

@@ -92,11 +92,8 @@ func (x *Exec) explain(w *writer, lines int) {
 // reason writes why a run is not completed. It is for runs without failed agents, whose
 // failures say more.
 func (s *Summary) reason(w *writer) {
-	width := widestReason
-	if w.short > 0 {
-		width = min(width, w.short)
-	}
 	if end := s.model.Ending; end != nil && end.Reason != "" {
+		width := w.most(widestReason)
 		w.printf("Why: %s\n\n", code(cutMiddle(end.Reason, width), width))
 	}
 }
@@ -133,10 +130,7 @@ func (x excerpt) write(w *writer) {
 // shorten returns the lines that say most, in about as many bytes as a text may take, and whether
 // these are all lines.
 func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
-	limit := maxText
-	if w.short > 0 {
-		limit = w.short
-	}
+	limit := w.most(maxText)
 	whole := middleOut(x.text, maxResult)
 	if x.isProse {
 		whole = wrap(whole)

@@ -115,7 +115,7 @@ func (s *Summary) words(w *writer, one *Wait, number int) string {
 // codes returns lines as code, as many as there is room for.
 func codes(w *writer, lines []string) []string {
 	var all []string
-	room := max(2*widestLine, cmp.Or(w.short, maxText))
+	room := max(2*widestLine, w.most(maxText))
 	for i, line := range lines {
 		one := code(line, 2*widestName)
 		if room -= len(one); i == maxChoices || room < 0 {

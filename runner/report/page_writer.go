@@ -16,6 +16,14 @@ type writer struct {
 	isCut bool // something had to be cut
 }
 
+// most is how many bytes a text may take that may take so many on a page.
+func (w *writer) most(onPage int) int {
+	if w.short > 0 {
+		return min(onPage, w.short)
+	}
+	return onPage
+}
+
 // write writes what a reader must see.
 func (w *writer) write(text string) {
 	w.b.WriteString(text)
