@@ -130,15 +130,6 @@ func New(c Config) map[string]runner.Agent {
 	return all
 }
 
-// of returns what is known of an agent CLI, and false when this program has no such agent.
-func of(backend string) (CLI, bool) {
-	i := slices.IndexFunc(All, func(c CLI) bool { return c.Abilities.Backend == backend })
-	if i < 0 {
-		return CLI{}, false
-	}
-	return All[i], true
-}
-
 // Words returns words of all transcripts, without which their CLIs can't read them.
 func Words() (all []string) {
 	for _, c := range All {

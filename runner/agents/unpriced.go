@@ -1,6 +1,8 @@
 package agents
 
 import (
+	"slices"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
@@ -12,7 +14,7 @@ import (
 func Unpriced(w *protocol.Workflow, run *state.Options, book prices.Book) []protocol.Beginning {
 	var list []protocol.Beginning
 	for _, b := range w.Chart().Conversations(run.Backend, run.Model).Beginnings {
-		if cli, ok := of(b.Backend); !ok || cli.Abilities.TellsUSD {
+		if !slices.ContainsFunc(All, func(c CLI) bool { return c.Abilities.Backend == b.Backend && !c.Abilities.TellsUSD }) {
 			continue
 		}
 		if _, ok := book.Of(state.Usage{Model: b.Model}); !ok || b.Model == "" {

@@ -105,13 +105,9 @@ func (h home) prepare(dir string) (note string, err error) {
 // CLI, as on Windows without the right to make links.
 func (h home) link() {
 	for _, name := range shared {
-		if _, err := os.Lstat(h.theirs(name)); err != nil {
-			if now, err := os.Readlink(h.ours(name)); err == nil && now == h.theirs(name) {
-				_ = os.Remove(h.ours(name))
-			}
-			continue
+		if exists(h.theirs(name)) {
+			_ = os.Symlink(h.theirs(name), h.ours(name))
 		}
-		_ = os.Symlink(h.theirs(name), h.ours(name))
 	}
 }
 

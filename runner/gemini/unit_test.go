@@ -95,12 +95,9 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 		t.Errorf("login of the user: %v, want it linked", err)
 	}
 	assert.NilError(t, os.WriteFile(h.theirs("settings.json"), []byte(`{`), 0o600))
-	assert.NilError(t, os.Remove(h.theirs("oauth_creds.json")))
 	if note, err := h.prepare(t.TempDir()); !strings.Contains(note, "could not be read") || err != nil {
 		t.Errorf("settings that are no JSON: got note %q, %v, want it said", note, err)
 	}
-	_, err = os.Lstat(h.ours("oauth_creds.json"))
-	assert.Check(t, err != nil, "login that is gone: got a link, want none")
 }
 
 // TestEachDirectoryHasItsFolder: several are known at once, and one that is gone is forgotten.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -67,14 +66,11 @@ func (d *Debug) Close() error { return nil }
 func (d *Debug) write(r *debugResult) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode debug result: %w", err)
+		return err
 	}
 	folder := runner.DebugFolder(d.dir, runner.DebugStep{N: r.N, Agent: r.Agent, State: r.State, Attempt: r.Attempt})
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("create debug folder: %w", err)
+		return err
 	}
-	if err := files.Write(filepath.Join(folder, "result.json"), append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write debug result: %w", err)
-	}
-	return nil
+	return files.Write(filepath.Join(folder, "result.json"), append(data, '\n'), 0o600)
 }

@@ -44,25 +44,25 @@ func NewLog(w io.Writer, workflowID string, after int) *Log {
 // OpenLog removes that; nothing else in the file is ever changed. The file may also
 // have the events of other runs, and it may be a pipe or a device.
 func OpenLog(path, workflowID string) (*Log, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			return nil, fmt.Errorf("open event log: %w", err)
-		}
-		return &Log{w: f, file: f, id: workflowID}, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("create folder of event log: %w", err)
-	}
-	last, err := repairLog(path, workflowID)
-	if err != nil {
-		return nil, fmt.Errorf("repair event log: %w", err)
-	}
-	f, _, err := files.OpenTarget(path, os.O_WRONLY|os.O_APPEND, 0)
+	f, last, err := openLog(path, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}
 	return &Log{w: f, file: f, id: workflowID, last: last}, nil
+}
+
+func openLog(path, workflowID string) (f *os.File, last int, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		return f, 0, err
+	}
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		last, err = repairLog(path, workflowID)
+	}
+	if err == nil {
+		f, _, err = files.OpenTarget(path, os.O_WRONLY|os.O_APPEND, 0)
+	}
+	return f, last, err
 }
 
 // Restart makes the log accept the events of a new run that has the id of a run
@@ -140,10 +140,7 @@ func (l *Log) Sync() error {
 	if info, err := l.file.Stat(); err != nil || !info.Mode().IsRegular() {
 		return err
 	}
-	if err := l.file.Sync(); err != nil {
-		return fmt.Errorf("sync event log: %w", err)
-	}
-	return nil
+	return l.file.Sync()
 }
 
 // Close implements Reporter. It does not sync, and it does not close the writer of
@@ -152,10 +149,7 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	if err := l.file.Close(); err != nil {
-		return fmt.Errorf("close event log: %w", err)
-	}
-	return nil
+	return l.file.Close()
 }
 
 // seqOf returns the number of the event in a line of a log, and false if the line is

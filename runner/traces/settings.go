@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -33,12 +33,7 @@ type environ []string
 
 // get returns a variable; "" when it is not set.
 func (e environ) get(name string) string {
-	for _, entry := range slices.Backward(e) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	return strings.TrimSpace(program.Variable(e, name))
 }
 
 // otlp returns a setting of the exporter, of which the one for traces alone goes first.
