@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 )
@@ -93,26 +96,20 @@ func newSaid(m runner.Message) said {
 // input returns what a tool was given: the fields of an object, or all as it is. Brief is
 // the one that says most.
 func input(text string) (fields []pair, brief string) {
-	dec := json.NewDecoder(strings.NewReader(text))
-	if start, err := dec.Token(); err != nil || start != json.Delim('{') {
-		return plainInput(text)
+	dec := jsontext.NewDecoder(strings.NewReader(text), jsonstrict.Loose)
+	begin, err := dec.ReadToken()
+	isObject := err == nil && begin.Kind() == '{'
+	for isObject && dec.PeekKind() == '"' {
+		name, _ := dec.ReadToken() // an error comes again with the value
+		field := pair{Name: shown(name.String())}
+		value, err := dec.ReadValue()
+		field.Value, isObject = fieldText(json.RawMessage(value)), err == nil
+		fields = append(fields, field)
 	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return plainInput(text)
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return plainInput(text)
-		}
-		fields = append(fields, pair{shown(name.(string)), fieldText(value)})
-	}
-	return fields, tellingField(fields)
-}
-
-func plainInput(text string) (fields []pair, brief string) {
-	if strings.TrimSpace(text) == "" {
+	switch {
+	case isObject:
+		return fields, tellingField(fields)
+	case strings.TrimSpace(text) == "":
 		return nil, ""
 	}
 	return []pair{{"", text}}, shortText(text)

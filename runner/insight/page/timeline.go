@@ -99,35 +99,26 @@ func inOrder(r *insight.Report) []report.Agent {
 	for _, a := range r.Agents {
 		known[a.ID] = true
 	}
-	agents := slices.Clone(r.Agents)
+	for _, a := range r.Agents {
+		if !known[a.Parent] || a.Parent == a.ID {
+			a.Parent = ""
+		}
+		children[a.Parent] = append(children[a.Parent], a)
+	}
+	out := make([]report.Agent, 0, len(r.Agents))
+	var add func(parent string)
+	add = func(parent string) {
+		for _, a := range children[parent] {
+			out = append(out, a)
+			add(a.ID)
+		}
+	}
+	add("")
 	for _, e := range r.Executions {
 		if !known[e.Agent] {
 			known[e.Agent] = true
-			agents = append(agents, report.Agent{ID: e.Agent})
+			out = append(out, report.Agent{ID: e.Agent})
 		}
-	}
-	var roots []report.Agent
-	for _, a := range agents {
-		if known[a.Parent] && a.Parent != a.ID {
-			children[a.Parent] = append(children[a.Parent], a)
-		} else {
-			roots = append(roots, a)
-		}
-	}
-	out, seen := make([]report.Agent, 0, len(agents)), map[string]bool{}
-	var add func(list []report.Agent)
-	add = func(list []report.Agent) {
-		for _, a := range list {
-			if !seen[a.ID] {
-				seen[a.ID] = true
-				out = append(out, a)
-				add(children[a.ID])
-			}
-		}
-	}
-	add(roots)
-	for _, a := range agents { // those whose parents go round in a circle
-		add([]report.Agent{a})
 	}
 	return out
 }
