@@ -130,12 +130,14 @@ func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 	j.interrupt(j.open.find(e.Agent))
 	err := j.open.Report(e)
 	v := j.add(e.Agent, e.State)
-	v.facts = folder(b)
+	facts := folder(b)
 	if b.SessionID != "" {
-		v.facts = "session " + b.SessionID + ", " + v.facts
+		facts = "session " + b.SessionID + ", " + facts
 	}
-	if j.o.Verbose {
-		j.printFacts(v)
+	if facts = j.dim(cutMiddle(facts, vitalText)); j.o.Verbose {
+		j.print(v, facts)
+	} else {
+		v.facts = facts
 	}
 	return err
 }
@@ -168,25 +170,13 @@ func (j *Job) said(text string) string {
 	return cut(text, saidWidth)
 }
 
-// printFacts begins a group with where its state works, once.
-func (j *Job) printFacts(v *agentView) {
-	if facts := v.facts; facts != "" {
-		v.facts = ""
-		line := j.dim(cutMiddle(facts, vitalText))
-		switch {
-		case j.live != v:
-			j.print(v, line)
-		case v.lines.Takes(line):
-			j.beginGroup(v)
-			j.log.log.Say(visible(line))
-		}
-	}
-}
-
 // print shows a line of the agent that is live, and keeps that of others. Its
 // text is plain. A state without lines has no group.
 func (j *Job) print(v *agentView, line string) {
-	j.printFacts(v)
+	if facts := v.facts; facts != "" { // where its state works comes first
+		v.facts = ""
+		j.print(v, facts)
+	}
 	if j.live != v {
 		v.lines.Add(j.dim(name(v.id)+" │") + " " + line)
 		return
