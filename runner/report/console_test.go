@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,73 +111,6 @@ func goldenFile(t *testing.T, file, got string) {
 	want, err := os.ReadFile(path)
 	must(t, err)
 	assert.Check(t, is.DeepEqual(got, string(want)), file)
-}
-
-// TestScreen states that live lines leave nothing behind: whatever the width and the
-// ticks, a terminal shows in the end what a plain console writes.
-func TestScreen(t *testing.T) {
-	for _, name := range []string{"forks", "failed", "resumed", "hostile"} {
-		for _, width := range []int{12, 72, 300} {
-			for _, tick := range []time.Duration{40 * time.Millisecond, time.Second, 17 * time.Second} {
-				plainly := console(t, name, ConsoleOptions{Width: width}, 1000*time.Hour)
-				live := console(t, name, ConsoleOptions{Width: width, Terminal: true, Color: true}, tick)
-				got, want := screen(t, live, width), screen(t, plainly, width)
-				assert.Check(t, is.DeepEqual(got, want), "%s, %d columns, tick %s", name, width, tick)
-			}
-		}
-	}
-}
-
-// screen returns the rows of a terminal of the given width after it was sent
-// text. It knows the few sequences that a Console may use, and fails for others.
-func screen(t *testing.T, text string, width int) []string {
-	t.Helper()
-	rows, row := []string{""}, 0
-	for len(text) > 0 {
-		r := []rune(text[:min(4, len(text))])[0]
-		size := len(string(r))
-		switch {
-		case r == '\n':
-			row++
-		case r == '\x1b':
-			m := sequence.FindStringSubmatch(text)
-			assert.Assert(t, m != nil, "unknown sequence at %.20q", text)
-			size = len(m[0])
-			if m[2] == "A" {
-				row -= atoi(t, m[1])
-			}
-			if m[2] == "J" {
-				rows = append(rows[:row], "")
-			}
-		case r < ' ' || r == 0x7f:
-			t.Fatalf("control character at %.20q", text)
-		case columns(rows[row])+runeColumns(r) > width:
-			row++
-			fallthrough
-		default:
-			rows = grow(rows, row)
-			rows[row] += string(r)
-		}
-		rows = grow(rows, row)
-		text = text[size:]
-	}
-	return rows
-}
-
-var sequence = regexp.MustCompile(`^\x1b\[([0-9;]*)([AJm])`)
-
-func grow(rows []string, row int) []string {
-	for len(rows) <= row {
-		rows = append(rows, "")
-	}
-	return rows
-}
-
-func atoi(t *testing.T, s string) int {
-	t.Helper()
-	n, err := strconv.Atoi(s)
-	must(t, err)
-	return n
 }
 
 // TestConsoleShowsOutput: the lines of a script are shown as they come. A quiet reader sees them if

@@ -136,9 +136,7 @@ func TestWords(t *testing.T) {
 		{millis(184_499), "3m04s"}, {millis(3_599_600), "1h00m"}, {millis(3_725_000), "1h02m"}, {millis(360_000_000), "100h00m"},
 		{millis(-5), "0.0s"}, {clock(90 * time.Second), "1m30s"}, {clock(999 * time.Millisecond), "0s"}, {clock(-time.Hour), "0s"},
 		{state.USD(0).Dollars(), "$0.0000"}, {state.USD(12_340_000).Dollars(), "$0.0123"}, {state.USD(12_350_000).Dollars(), "$0.0124"},
-		{state.USD(999_949_999).Dollars(), "$0.9999"}, {state.USD(999_950_000).Dollars(), "$1.00"}, {state.USD(10 * state.Dollar).Dollars(), "$10.00"},
-		{state.USD(1_234_567_890_123).Dollars(), "$1234.57"},
-		{count(1, "state"), "1 state"}, {count(0, "state"), "0 states"},
+		{state.USD(999_949_999).Dollars(), "$0.9999"}, {state.USD(999_950_000).Dollars(), "$1.00"}, {state.USD(1_234_567_890_123).Dollars(), "$1234.57"},
 	} {
 		assert.Check(t, is.Equal(c.got, c.want))
 	}

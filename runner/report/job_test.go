@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -123,10 +124,10 @@ func TestJobLinesAreBounded(t *testing.T) {
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
 		var log jobLog
-		j := NewJob(&log, NewLiveModel(), ConsoleOptions{Verbose: true, WorkflowID: text})
+		j := NewJob(&log, NewLiveModel(), ConsoleOptions{Color: true, Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
-			must(t, j.Tick(nine.Add(time.Hour)))
+			must(t, errors.Join(j.Doing(text, text, runner.Progress{Text: text, Doing: text}), j.Tick(nine.Add(time.Hour))))
 		}
 		must(t, errors.Join(j.Note(text, text, text), j.Next(text)))
 		closed(t, j)

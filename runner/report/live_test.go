@@ -34,21 +34,20 @@ func starts(t *testing.T, c *Console, agents int) {
 	}
 }
 
+// The models that reporters read.
+func (c *Console) its() *Model     { return c.model }
+func (d *Debug) its() *Model       { return d.model }
+func (j *Job) its() *Model         { return j.open.model }
+func (a *Annotations) its() *Model { return a.model }
+func (s *Summary) its() *Model     { return s.model }
+
 // inModel adds an event to the model that a reporter reads, as a Fanout does.
 func inModel(to Reporter, e state.Event) {
-	switch to := to.(type) {
-	case *Console:
-		to.model.Add(e)
-	case *Debug:
-		to.model.Add(e)
-	case *Job:
-		to.open.model.Add(e)
-	case *Annotations:
-		to.model.Add(e)
-	case *Summary:
-		to.model.Add(e)
-	case advised:
-		inModel(to.Reporter, e)
+	if of, ok := to.(advised); ok {
+		to = of.Reporter
+	}
+	if to, ok := to.(interface{ its() *Model }); ok {
+		to.its().Add(e)
 	}
 }
 

@@ -63,15 +63,6 @@ func content(t *testing.T, path string) string {
 	return string(data)
 }
 
-// firstDifference says where two texts part, with a little of each.
-func firstDifference(got, want string) string {
-	i := 0
-	for i < min(len(got), len(want)) && got[i] == want[i] {
-		i++
-	}
-	return fmt.Sprintf("at byte %d of %d and %d: got %.80q, want %.80q", i, len(got), len(want), got[i:], want[i:])
-}
-
 func tell(t *testing.T, l *Log, events []state.Event) {
 	t.Helper()
 	for _, e := range events {
@@ -97,13 +88,10 @@ func TestLogSurvivesCrashAnywhere(t *testing.T) {
 			}
 			put(t, path, whole[:at])
 			l := open(t, path)
-			if got := l.LastSeq(); got < n-2 || got > n {
-				t.Fatalf("%d events cut at byte %d: last seq %d", n, at, got)
-			}
+			last := l.LastSeq()
+			assert.Assert(t, last >= n-2 && last <= n, "%d events cut at byte %d: last seq %d", n, at, last)
 			tell(t, l, events[n-2:])
-			if got := content(t, path); got != string(whole) {
-				t.Fatalf("%d events cut at byte %d: %s", n, at, firstDifference(got, string(whole)))
-			}
+			assert.Equal(t, content(t, path), string(whole), "%d events cut at byte %d", n, at)
 		}
 	}
 }
@@ -162,10 +150,7 @@ func TestCopyGetsComplete(t *testing.T) {
 		l := open(t, path)
 		must(t, errors.Join(l.CopyFrom(kept+".none"), l.CopyFrom(kept)))
 		tell(t, l, events[6:])
-		want := string(other) + string(logged(t, events, runID))
-		if got := content(t, path); got != want {
-			t.Errorf("copy that had %d events: %s", has, firstDifference(got, want))
-		}
+		assert.Check(t, is.Equal(content(t, path), string(other)+string(logged(t, events, runID))), "copy that had %d events", has)
 	}
 }
 
@@ -183,9 +168,7 @@ func TestCopyOfItself(t *testing.T) {
 		report(t, a, e)
 		report(t, b, e)
 	}
-	if got, want := content(t, kept), string(logged(t, events, runID)); got != want {
-		t.Errorf("log that is its own copy: %s", firstDifference(got, want))
-	}
+	assert.Check(t, is.Equal(content(t, kept), string(logged(t, events, runID))), "log that is its own copy")
 }
 
 // TestLogToPipe states that a log can be a pipe, which can't be read back.
@@ -199,9 +182,7 @@ func TestLogToPipe(t *testing.T) {
 	var got bytes.Buffer
 	_, err = got.ReadFrom(r)
 	assert.NilError(t, err)
-	if want := logged(t, some(3), runID); got.String() != string(want) {
-		t.Errorf("pipe: %s", firstDifference(got.String(), string(want)))
-	}
+	assert.Check(t, is.Equal(got.String(), string(logged(t, some(3), runID))), "pipe")
 }
 
 // full is a disk with little space left.

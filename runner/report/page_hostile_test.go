@@ -167,30 +167,22 @@ func TestProse(t *testing.T) {
 // crowd returns the events of a run of many agents, every second of which fails, with
 // text in each place.
 func crowd(text string, agents int) []state.Event {
-	result := state.Text(text)
+	result, all := state.Text(text), everywhere(text)
 	events := []state.Event{{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}}}
 	for i := range agents {
-		about := func(body state.Body) {
-			id := fmt.Sprintf("main_%.60s%d", text, i)
-			events = append(events, state.Event{Time: nine, Agent: id, State: fmt.Sprintf("%.60s.md", text), Body: body})
+		for _, e := range all[1 : len(all)-1] {
+			end, isEnd := e.Body.(*state.AgentFinished)
+			if e.Agent != text || isEnd && (end.Error == "") != (i%2 == 0) {
+				continue
+			}
+			e.Seq, e.Agent, e.State = 0, fmt.Sprintf("main_%.60s%d", text, i), fmt.Sprintf("%.60s.md", text)
+			times := 1
+			switch e.Body.(type) {
+			case *state.NodeAttempt, *state.AgentOutput:
+				times = 5
+			}
+			events = append(events, slices.Repeat([]state.Event{e}, times)...)
 		}
-		about(&state.AgentStarted{Parent: text})
-		about(&state.StateStarted{Kind: text, Session: state.Fresh})
-		for n := range 4 {
-			about(&state.AgentOutput{Text: text})
-			about(&state.Retry{N: n, Error: text})
-		}
-		for n := range 5 {
-			about(&state.NodeAttempt{Attempt: n + 1, Reason: text, Results: []state.CommandResult{{Cmd: text, RC: 1, Tail: text}}})
-		}
-		models := map[string]state.USD{text: 1, text + "a": 1}
-		about(&state.StateFinished{OK: i%2 == 0, Error: text, Spent: state.Spent{USD: 3}, Models: models, Denied: []string{text, "a" + text, "Bash(" + text + ")"}})
-		about(&state.Transition{Tag: text, Target: text})
-		end := &state.AgentFinished{Result: &result}
-		if i%2 == 1 {
-			end = &state.AgentFinished{Error: text}
-		}
-		about(end)
 	}
 	return append(events, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Failed, Reason: text, Result: &result}})
 }
