@@ -1,84 +1,86 @@
 package artifactstest
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
-	"regexp"
+	"path"
+	"slices"
 	"strconv"
-	"strings"
-
-	"gotest.tools/v3/assert"
+	"time"
 )
 
-func (s *Server) content(w http.ResponseWriter, r *http.Request, id string) {
-	if r.Header.Get("Authorization") != "" || r.URL.Query().Get("sig") != "c+d=" {
-		refuse(w, 403, "no token here, but the signature")
+func number(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
+}
+
+// restList tells a page of the artifacts of a run, or of all runs.
+func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
+	q, run := r.URL.Query(), number(r.PathValue("run"))
+	var named []Stored
+	for _, a := range s.has {
+		if name := q.Get("name"); (name == "" || name == a.Name) && (run == 0 || run == a.Run) {
+			named = append(named, a)
+		}
+	}
+	slices.SortFunc(named, func(a, b Stored) int { return int(b.ID - a.ID) })
+	size := max(1, int(number(q.Get("per_page"))))
+	if s.Manner.Bare {
+		slices.Reverse(named)
+		size = min(max(1, int(number(q.Get("limit")))), 50)
+	}
+	from := min(max(0, int(number(q.Get("page")))-1)*size, len(named))
+	list := []any{}
+	for _, a := range named[from:min(from+size, len(named))] {
+		list = append(list, s.restArtifact(a))
+	}
+	json.NewEncoder(w).Encode(map[string]any{"total_count": len(named), "artifacts": list})
+}
+
+func (s *Server) restArtifact(a Stored) map[string]any {
+	run := map[string]any{"id": a.Run}
+	out := map[string]any{
+		"id": a.ID, "name": a.Name, "size_in_bytes": len(a.Content), "expired": a.Expired,
+		"created_at": a.Created.Format(time.RFC3339), "workflow_run": run,
+	}
+	if !s.Manner.Bare {
+		out["digest"] = a.Digest
+		run["repository_id"], run["head_repository_id"] = Repository, s.Runs[a.Run].HeadRepository
+		run["head_branch"] = s.Runs[a.Run].HeadBranch
+	}
+	return out
+}
+
+func (s *Server) restZip(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, s.contentURL(number(r.PathValue("id"))), http.StatusFound)
+}
+
+func (s *Server) restJobs(w http.ResponseWriter, r *http.Request) {
+	jobs, ok := s.Jobs[number(r.PathValue("run"))]
+	if !ok {
+		w.WriteHeader(403)
 		return
 	}
-	for _, a := range s.stored.artifacts {
-		if strconv.FormatInt(a.ID, 10) == id {
-			w.Header().Set("Content-Type", "application/zip")
-			if a.Type != "" {
-				w.Header().Set("Content-Type", a.Type)
-			}
-			w.Write(a.Content)
-			return
-		}
-	}
-	refuse(w, 404, "gone")
+	json.NewEncoder(w).Encode(map[string]any{"total_count": len(jobs), "jobs": jobs})
 }
 
-// rest is the part of the REST API that reads artifacts and runs.
-func (s *Server) rest(w http.ResponseWriter, r *http.Request, path string) {
-	if r.Header.Get("Authorization") != "Bearer "+APIToken {
-		w.WriteHeader(401)
+// restRun tells a workflow run.
+func (s *Server) restRun(w http.ResponseWriter, r *http.Request) {
+	run, ok := s.Runs[number(r.PathValue("run"))]
+	if !ok {
+		w.WriteHeader(404)
 		return
 	}
-	id := strings.TrimSuffix(strings.TrimPrefix(path, "artifacts/"), "/zip")
-	switch {
-	case path == "artifacts":
-		s.restList(w, r)
-	case strings.HasSuffix(path, "/jobs"):
-		run, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(path, "runs/"), "/jobs"), 10, 64)
-		jobs, ok := s.Jobs[run]
-		if !ok {
-			w.WriteHeader(403)
-			return
-		}
-		json.NewEncoder(w).Encode(map[string]any{"total_count": len(jobs), "jobs": jobs})
-	case strings.HasPrefix(path, "runs/") && strings.HasSuffix(path, "/artifacts"):
-		s.restList(w, r)
-	case strings.HasPrefix(path, "runs/"):
-		s.restRun(w, strings.TrimPrefix(path, "runs/"))
-	case strings.HasSuffix(path, "/zip"):
-		n, _ := strconv.ParseInt(id, 10, 64)
-		http.Redirect(w, r, s.contentURL(n), http.StatusFound)
-	default:
-		http.NotFound(w, r)
+	out := map[string]any{
+		"id": run.ID, "event": run.Event, "status": run.Status, "path": run.Path, "head_branch": run.HeadBranch,
+		"html_url": s.URL + "/runs/" + r.PathValue("run"), "head_repository": map[string]any{"id": run.HeadRepository},
 	}
-}
-
-// reply writes an answer with names in the server's case.
-func (s *Server) reply(w http.ResponseWriter, v any) {
-	data, err := json.Marshal(v)
-	assert.Check(s.t, err)
-	if s.CamelCase {
-		data = camel(data)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(data)
-}
-
-var field = regexp.MustCompile(`"[a-z_]+":`)
-
-// camel turns the names of fields from snake case into camel case.
-func camel(data []byte) []byte {
-	return field.ReplaceAllFunc(data, func(name []byte) []byte {
-		words := bytes.Split(name, []byte("_"))
-		for _, word := range words[1:] {
-			word[0] -= 'a' - 'A'
+	if s.Manner.Bare {
+		delete(out, "head_repository")
+		out["path"] = path.Base(run.Path) + "@refs/heads/" + run.HeadBranch
+		if run.HeadRepository != Repository {
+			out["path"], out["head_branch"] = path.Base(run.Path)+"@refs/pull/2/head", nil
 		}
-		return bytes.Join(words, nil)
-	})
+	}
+	json.NewEncoder(w).Encode(out)
 }
