@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -153,11 +152,8 @@ func attackBound(args []string) string {
 	return fmt.Sprint(unix.Connect(fd, address) == nil) // Kernels differ in their reasons.
 }
 
-// attackRewrite connects to the first path, while a thread writes the second one over
-// it, again and again.
-func attackRewrite(args []string) string {
-	good, bad := unixAddress(args[0]), unixAddress(args[1])
-	address := make([]byte, 110)
+// meanwhile does something again and again in a thread of its own, until stop.
+func meanwhile(do func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
@@ -166,23 +162,37 @@ func attackRewrite(args []string) string {
 			case <-done:
 				return
 			default:
-				copy(address, good)
-				copy(address, bad)
+				do()
 			}
 		}
 	}()
+	return func() { close(done) }
+}
+
+// attackRewrite connects to the first path, while a thread writes the second one over
+// it, again and again.
+func attackRewrite(args []string) string {
+	good, bad := unixAddress(args[0]), unixAddress(args[1])
+	address := make([]byte, 110)
+	defer meanwhile(func() {
+		copy(address, good)
+		copy(address, bad)
+	})()
 	counts := map[string]int{}
 	for range 2000 {
 		fd := newSocket(unix.AF_UNIX, unix.SOCK_STREAM)
-		var err error
-		if errno := connectTo(fd, address); errno != 0 {
-			err = errno
-		}
-		counts[errnoName(err)]++
+		counts[rawConnect(fd, address)]++
 		unix.Close(fd)
 	}
-	close(done)
 	return fmt.Sprint(counts["ok"] > 0, counts["EACCES"] > 0, len(counts))
+}
+
+// rawConnect connects to an address of any form.
+func rawConnect(fd int, address []byte) string {
+	if errno := connectTo(fd, address); errno != 0 {
+		return errnoName(errno)
+	}
+	return "ok"
 }
 
 func unixAddress(path string) []byte {
@@ -194,27 +204,19 @@ func unixAddress(path string) []byte {
 // only, or for TCP only, while a thread puts the other kind of socket in its place.
 func attackSwap(args []string) string {
 	_, forbidden := sockaddr(netip.MustParseAddrPort(args[0]))
-	done := make(chan struct{})
 	tcp, local, fd := newSocket(unix.AF_INET, unix.SOCK_STREAM), newSocket(unix.AF_UNIX, unix.SOCK_STREAM), 100
 	unix.Dup3(tcp, fd, 0)
-	go func() {
-		runtime.LockOSThread()
-		for {
-			select {
-			case <-done:
-				return
-			default:
-				unix.Dup3(local, fd, 0)
-				unix.Dup3(tcp, fd, 0)
-			}
-		}
-	}()
-	counts := map[string]int{}
+	defer meanwhile(func() {
+		unix.Dup3(local, fd, 0)
+		unix.Dup3(tcp, fd, 0)
+	})()
+	connected := 0
 	for range 2000 {
-		counts[errnoName(unix.Connect(fd, forbidden))]++
+		if unix.Connect(fd, forbidden) == nil {
+			connected++
+		}
 	}
-	close(done)
-	return fmt.Sprint(counts["ok"])
+	return fmt.Sprint(connected)
 }
 
 // attackMany connects 200 times at once, to a server of its own, and is answered.
@@ -233,10 +235,9 @@ func attackMany([]string) string {
 			conn.Close()
 		}
 	}()
-	var group sync.WaitGroup
-	answers := make(chan string, 200)
+	answers := make(chan string)
 	for range 200 {
-		group.Go(func() {
+		go func() {
 			conn, err := net.Dial("tcp", listener.Addr().String())
 			if err != nil {
 				answers <- err.Error()
@@ -245,13 +246,11 @@ func attackMany([]string) string {
 			defer conn.Close()
 			text, _ := io.ReadAll(conn)
 			answers <- string(text)
-		})
+		}()
 	}
-	group.Wait()
-	close(answers)
 	counts := map[string]int{}
-	for answer := range answers {
-		counts[answer]++
+	for range 200 {
+		counts[<-answers]++
 	}
 	return fmt.Sprint(counts)
 }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,30 +16,25 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unsafe" //nolint:depguard // seccomp(2) takes a pointer.
 
 	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
+
+	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
 
-// The test program starts itself: first to put the filter on, then to attack.
+// The test program becomes an attacker where this variable is set.
 const (
-	stageVariable = "WARDEN_STAGE"
-	stageEnter    = "enter"
-	stageAttack   = "attack"
-	mark          = 424_242_424_242
+	stage = "WARDEN_ATTACKS"
+	mark  = 424_242_424_242
 )
 
 // hang is when a test gives up waiting. The machine may be very busy.
 const hang = 2 * time.Minute
 
 func TestMain(m *testing.M) {
-	switch os.Getenv(stageVariable) {
-	case stageEnter:
-		fail("enter", enter())
-	case stageAttack:
-		attack := attacks[os.Args[1]]
-		fmt.Println(attack(os.Args[2:]))
+	if os.Getenv(stage) != "" {
+		fmt.Println(attacks[os.Args[1]](os.Args[2:]))
 		return
 	}
 	if r, w, err := os.Pipe(); err == nil { // so that Go has its own descriptors already
@@ -52,32 +49,8 @@ func fail(what string, err error) {
 	os.Exit(1)
 }
 
-// enter puts mark and filter on this thread, sends the listener, and becomes the attacker.
-func enter() error {
-	runtime.LockOSThread()
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	if err := unix.Setrlimit(unix.RLIMIT_RTTIME, &unix.Rlimit{Cur: mark, Max: mark}); err != nil {
-		return err
-	}
-	program := filter()
-	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
-	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
-	if errno != 0 {
-		return errno
-	}
-	if err := unix.Sendmsg(3, []byte{1}, unix.UnixRights(int(fd)), nil, 0); err != nil {
-		return err
-	}
-	unix.Close(3)
-	os.Setenv(stageVariable, stageAttack)
-	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
-}
-
 // filter asks about connect and listen, and about calls that change another process.
-func filter() []unix.SockFilter {
+func filter() ([]byte, error) {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
@@ -93,7 +66,8 @@ func filter() []unix.SockFilter {
 		program = append(program, load(number), equal(call, 0, 3), load(first), equal(0, 1, 0), ask)
 	}
 	program = append(program, load(number), equal(unix.SYS_SETPRIORITY, 0, 1), ask)
-	return append(program, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	program = append(program, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
+	return binary.Append(nil, binary.NativeEndian, program)
 }
 
 // inmate is a process in a cage of its own, which attacks.
@@ -115,19 +89,22 @@ func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	assert.NilError(t, err)
-	theirs := os.NewFile(uintptr(pair[1]), "theirs")
-	defer theirs.Close()
-	defer unix.Close(pair[0])
-	i := &inmate{t: t, cmd: exec.Command("/proc/self/exe", attack...), served: make(chan struct{})}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "ours"), os.NewFile(uintptr(pair[1]), "theirs")
+	defer ours.Close()
+	program, err := filter()
+	assert.NilError(t, err)
+	i := &inmate{t: t, cmd: exec.Command("/proc/self/exe"), served: make(chan struct{})}
+	i.cmd.Args = entry.Arguments(append([]string{"attacker"}, attack...))
 	i.cmd.Dir = dir
-	i.cmd.Env = append(os.Environ(), stageVariable+"="+stageEnter)
+	i.cmd.Env = append(os.Environ(), stage+"=1")
 	i.cmd.ExtraFiles = []*os.File{theirs}
 	i.cmd.Stderr = &i.stderr
 	i.stdin, _ = i.cmd.StdinPipe()
 	stdout, _ := i.cmd.StdoutPipe()
 	i.lines = bufio.NewReader(stdout)
 	assert.NilError(t, i.cmd.Start())
-	listener, err := receiveListener(pair[0])
+	assert.NilError(t, errors.Join(theirs.Close(), entry.WritePlan(ours, &entry.Plan{Path: []byte("/proc/self/exe"), Mark: mark, Filter: program})))
+	listener, err := entry.ReadAnswer(ours)
 	assert.NilError(t, err)
 	rules.Mark = mark
 	rules.Refused = func(target string) {
@@ -142,23 +119,6 @@ func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
 		Serve(ctx, listener, rules)
 	}()
 	return i
-}
-
-func receiveListener(fd int) (*os.File, error) {
-	data, control := make([]byte, 1), make([]byte, unix.CmsgSpace(4))
-	_, n, _, _, err := unix.Recvmsg(fd, data, control, unix.MSG_CMSG_CLOEXEC)
-	if err != nil {
-		return nil, err
-	}
-	messages, err := unix.ParseSocketControlMessage(control[:n])
-	if err != nil || len(messages) == 0 {
-		return nil, fmt.Errorf("no listener: %w", err)
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil {
-		return nil, err
-	}
-	return os.NewFile(uintptr(fds[0]), "listener"), nil
 }
 
 // line reads a line of the attacker.

@@ -360,7 +360,7 @@ func TestOthersAreNotChanged(t *testing.T) {
 	tests := map[int]string{os.Getpid(): "ok" + refused, -1: "ESRCH" + refused}
 	for _, other := range []uint64{unix.RLIM_INFINITY, mark + 1} { // of a process without a mark, and of one in another cage
 		bystander := exec.Command("/proc/self/exe", "idle")
-		bystander.Env = append(os.Environ(), stageVariable+"="+stageAttack)
+		bystander.Env = append(os.Environ(), stage+"=1")
 		assert.NilError(t, bystander.Start())
 		defer bystander.Wait()
 		defer bystander.Process.Kill()
