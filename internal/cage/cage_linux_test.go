@@ -25,13 +25,7 @@ import (
 const attempts = "RAYMOND_TEST_CALLS"
 
 func TestMain(m *testing.M) {
-	switch {
-	case os.Getenv("RAYMOND_TEST_TERMINAL") != "":
-		if err := openTerminal(); err != nil {
-			fmt.Println(err)
-		}
-		return
-	case os.Getenv(attempts) != "":
+	if os.Getenv(attempts) != "" {
 		tryCalls()
 		return
 	}

@@ -3,16 +3,13 @@
 package cage_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
 	"gotest.tools/v3/assert"
-	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -75,40 +72,3 @@ func (w work) do(t *testing.T, network cage.Network) {
 
 // devices are those that a run may write.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
-
-// TestTerminalsWorkInACage: the program of the tests opens one, and its child has it.
-func TestTerminalsWorkInACage(t *testing.T) {
-	self, err := os.Executable()
-	assert.NilError(t, err)
-	t.Setenv("RAYMOND_TEST_TERMINAL", "1")
-	assert.Check(t, is.Equal(caged(t, cage.Policy{Network: open, Writable: devices}, self), "24 80\n"), "size of a terminal in the cage: want 24 lines of 80 characters")
-}
-
-// openTerminal says what a shell at a new terminal says of its size.
-func openTerminal() error {
-	leader, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	defer leader.Close()
-	fd := int(leader.Fd())
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		return err
-	}
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		return err
-	}
-	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		return err
-	}
-	defer terminal.Close()
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
-		return err
-	}
-	cmd := exec.Command("bash", "-c", "stty size < /dev/tty")
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}
-	return cmd.Run()
-}
