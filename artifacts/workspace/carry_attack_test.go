@@ -1,7 +1,7 @@
 package workspace_test
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,95 +20,51 @@ func forgedShot(s site, base string) string {
 		s.checkout(), filepath.Join(s.checkout(), ".git"), base)
 }
 
-// forging is how a bundle of snapshots is not as it should be.
-type forging struct {
-	ref   string // "": that of snapshot 1
-	work  string // entries of its tree, as git mktree reads them; "": a file
-	about string // "": as it should be
-	needs string // "": the commit of the checkout
-}
-
-// forgeShots makes a bundle with one commit of its own making.
-func forgeShots(t *testing.T, remote string, s site, f forging) string {
-	t.Helper()
-	dir := clone(t, remote).checkout()
-	base := head(t, dir)
-	entries := f.work
-	if entries == "" {
-		entries = "100644 blob BLOB\tevil\n"
-	}
-	entries = strings.ReplaceAll(entries, "BLOB", blob(t, dir, "evil"))
-	entries = strings.ReplaceAll(entries, "TREE", mktree(t, dir, "100644 blob "+blob(t, dir, "evil")+"\tconfig\n"))
-	work := mktree(t, dir, "040000 tree "+mktree(t, dir, entries)+"\twork\n")
-	tree := mktree(t, dir, "040000 tree "+work+"\t0\n")
-	about := f.about
-	if about == "" {
-		about = forgedShot(s, base)
-	}
-	commit := strings.TrimSpace(pipe(t, dir, about, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit-tree", "-p", base, tree))
-	objects := git(t, dir, "rev-list", "--objects", "--missing=allow-any", "--no-object-names", commit, "^"+base)
-	needs, ref := f.needs, f.ref
-	if needs == "" {
-		needs = base
-	}
-	if ref == "" {
-		ref = "refs/raymond/snapshots/1"
-	}
-	data := "# v2 git bundle\n-" + needs + "\n" + commit + " " + ref + "\n\n" + pipe(t, dir, objects, "pack-objects", "-q", "--stdout")
-	write(t, s.root, workspace.BundleName, data)
-	return filepath.Join(s.root, workspace.BundleName)
-}
-
 // TestForgedSnapshots are refused, or have nothing that could be checked out.
 func TestForgedSnapshots(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	other := clone(t, remote)
-	forgeries := map[string]struct {
-		forging
-		isGood bool
-	}{
-		"as it should be":         {isGood: true},
-		"git's own folder":        {forging: forging{work: "040000 tree TREE\t.git\n"}},
-		"the same, in capitals":   {forging: forging{work: "040000 tree TREE\t.GIT\n"}},
-		"the folder above":        {forging: forging{work: "040000 tree TREE\t..\n"}},
-		"a branch":                {forging: forging{ref: "refs/heads/main"}},
-		"HEAD":                    {forging: forging{ref: "HEAD"}},
-		"a ref outside":           {forging: forging{ref: "refs/raymond/snapshots/../../heads/main"}},
-		"an option":               {forging: forging{ref: "--stdin"}},
-		"another number":          {forging: forging{ref: "refs/raymond/snapshots/2"}},
-		"an unknown commit":       {forging: forging{needs: strings.Repeat("12", 20)}},
-		"no commit":               {forging: forging{needs: "main"}},
-		"a missing file":          {forging: forging{work: "100644 blob " + strings.Repeat("12", 20) + "\tx\n"}},
-		"no message":              {forging: forging{about: "hello"}},
-		"a large message":         {forging: forging{about: strings.Repeat("x", 100<<10)}},
-		"another repository":      {forging: forging{about: forgedShot(other, strings.Repeat("0", 40))}},
-		"a relative folder":       {forging: forging{about: `{"exec":1,"seq":1,"dir":"../x","common":"/x"}`}},
-		"a branch with an option": {forging: forging{about: `{"exec":1,"seq":1,"dir":"/x","common":"/x","branch":"--x"}`}},
+	const good = "as it should be"
+	forgeries := map[string]forgery{
+		good:                      {},
+		"git's own folder":        {files: "040000 tree TREE\t.git\n"},
+		"the same, in capitals":   {files: "040000 tree TREE\t.GIT\n"},
+		"the folder above":        {files: "040000 tree TREE\t..\n"},
+		"a branch":                {ref: "refs/heads/main"},
+		"HEAD":                    {ref: "HEAD"},
+		"a ref outside":           {ref: "refs/raymond/snapshots/../../heads/main"},
+		"an option":               {ref: "--stdin"},
+		"another number":          {ref: "refs/raymond/snapshots/2"},
+		"an unknown commit":       {needs: strings.Repeat("12", 20)},
+		"no commit":               {needs: "main"},
+		"a missing file":          {files: "100644 blob " + strings.Repeat("12", 20) + "\tx\n"},
+		"no message":              {about: "hello"},
+		"a large message":         {about: strings.Repeat("x", 100<<10)},
+		"another repository":      {about: forgedShot(other, strings.Repeat("0", 40))},
+		"a relative folder":       {about: `{"exec":1,"seq":1,"dir":"../x","common":"/x"}`},
+		"a branch with an option": {about: `{"exec":1,"seq":1,"dir":"/x","common":"/x","branch":"--x"}`},
 	}
 	for _, name := range some(names(forgeries)) {
-		test := forgeries[name]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := clone(t, remote)
-			bundle := forgeShots(t, remote, s, test.forging)
-			before := withoutObjects(t, s.checkout())
+			s, f := clone(t, remote), forgeries[name]
+			f.about, f.ref = cmp.Or(f.about, forgedShot(s, head(t, s.checkout()))), cmp.Or(f.ref, "refs/raymond/snapshots/1")
+			data, _ := f.bundle(t, clone(t, remote).checkout())
+			write(t, s.root, workspace.BundleName, data)
+			before := everything(t, s.checkout(), noObjects)
 			at := filepath.Join(t.TempDir(), "snapshots.git")
 			shots := (&workspace.Git{Limit: mebi}).OpenSnapshots(at)
-			err := shots.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle)}, []string{s.checkout()})
-			list, listErr := shots.List(t.Context())
-			assert.NilError(t, listErr)
-			assert.Check(t, is.Equal(len(list) == 1, test.isGood), "got %d snapshots and error %v, want any: %v", len(list), err, test.isGood)
-			if _, left := os.Lstat(at); err != nil && !errors.Is(left, os.ErrNotExist) {
-				t.Error("what was refused is still there")
+			err := shots.Unpack(t.Context(), workspace.Restoring{From: s.root}, []string{s.checkout()})
+			list := listed(t, shots)
+			assert.Check(t, is.Equal(len(list) == 1, name == good), "got %d snapshots and error %v", len(list), err)
+			if err != nil {
+				_, left := os.Lstat(at)
+				assert.Check(t, is.ErrorIs(left, os.ErrNotExist), "what was refused")
+			} else {
+				assert.Check(t, !strings.Contains(git(t, at, "for-each-ref"), "refs/heads"), "there is a ref that is no snapshot's")
 			}
-			if err == nil && strings.Contains(git(t, at, "for-each-ref"), "refs/heads") {
-				t.Error("there is a ref that is no snapshot's")
-			}
-			after := withoutObjects(t, s.checkout())
-			for path, was := range before {
-				assert.Check(t, is.Equal(after[path], was), "%s has changed", path)
-			}
+			assert.Check(t, is.DeepEqual(everything(t, s.checkout(), noObjects), before), "checkout")
 		})
 	}
 }

@@ -71,10 +71,10 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		os.Chmod(filepath.Join(dir, "run.sh"), 0o666)
 		os.RemoveAll(filepath.Join(dir, "dir"))
 		os.Symlink("new", filepath.Join(dir, "dir"))
-		before := withoutObjects(t, s.root)
+		before := everything(t, s.root, noObjects)
 		h := workspace.Handing{Dir: filepath.Join(dir, "new"), Others: map[string]string{"b": beside, "same": dir, "gone": "/nowhere"}, Base: base, Known: known}
 		repository, lacks := handed(t, new(workspace.Git), h)
-		assert.Check(t, is.DeepEqual(withoutObjects(t, s.root), before), "the agents' folders")
+		assert.Check(t, is.DeepEqual(everything(t, s.root, noObjects), before), "the agents' folders")
 		shows(t, repository, "work", "M 100644 a\nM 100644 crlf\nA 120000 dir\nD 000000 dir/b\nD 000000 link\nA 100644 new/x\nM 100644 run.sh")
 		shows(t, repository, "raymond/b", "A 100644 b")
 		log := git(t, repository, "log", "--format=%an %ae %ad %cn %s", "--date=iso-strict", "HEAD..work")

@@ -54,9 +54,11 @@ func TestMain(m *testing.M) {
 }
 
 // try runs git as a person would, and reports whether it worked.
-func try(dir string, args ...string) (string, error) {
+func try(dir string, args ...string) (string, error) { return run(dir, "", args) }
+
+func run(dir, in string, args []string) (string, error) {
 	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=c",
 		"GIT_COMMITTER_EMAIL=c@example.com", "GIT_EDITOR=true", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
 	var out, stderr bytes.Buffer
@@ -69,9 +71,22 @@ func try(dir string, args ...string) (string, error) {
 
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	out, err := try(dir, args...)
+	return pipe(t, dir, "", args...)
+}
+
+// pipe runs git with an input.
+func pipe(t testing.TB, dir, in string, args ...string) string {
+	t.Helper()
+	out, err := run(dir, in, args)
 	assert.NilError(t, err)
 	return out
+}
+
+// commit commits all that there is in a worktree.
+func commit(t testing.TB, dir string) {
+	t.Helper()
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "commit")
 }
 
 // write writes a file, which may become a program: nothing is started meanwhile, that would
@@ -339,22 +354,34 @@ func files(t testing.TB, dir string, except ...string) map[string]string {
 	return all
 }
 
+// What of git's objects is among everything.
+const (
+	allObjects  = iota
+	objectNames // git may say of an object that it is still needed, by its time
+	noObjects
+)
+
 // everything returns what is in a folder, git's own files included.
-func everything(t testing.TB, dir string) map[string]string {
+func everything(t testing.TB, dir string, objects int) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+		isObject := strings.Contains(path, ".git/objects")
+		if err != nil || isObject && objects == noObjects {
 			return err
 		}
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
-		all[strings.TrimPrefix(path, dir)] = info.Mode().String()
+		is := info.Mode().String()
 		if info.Mode().IsRegular() {
-			all[strings.TrimPrefix(path, dir)] += fmt.Sprintf(" %v %q", info.ModTime(), read(t, path, ""))
+			is += fmt.Sprintf(" %v %q", info.ModTime(), read(t, path, ""))
 		}
+		if isObject && objects == objectNames {
+			is = ""
+		}
+		all[strings.TrimPrefix(path, dir)] = is
 		return nil
 	})
 	assert.NilError(t, err)

@@ -26,48 +26,29 @@ func manyZeros(mib int) string { return strings.Repeat("\x00", mib<<20) }
 func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
-	part := func(entries string) func(dir string) string {
-		return func(dir string) string {
-			for _, size := range []int{1, 2, 24} {
-				name := fmt.Sprintf("ZEROS%d.", size)
-				if strings.Contains(entries, name) {
-					entries = strings.ReplaceAll(entries, name, blob(t, dir, manyZeros(size)))
-				}
-			}
-			for n := range 12 {
-				if name := fmt.Sprintf("OTHER%d.", n); strings.Contains(entries, name) {
-					entries = strings.ReplaceAll(entries, name, blob(t, dir, fmt.Sprint(n)+manyZeros(2)))
-				}
-			}
-			return mktree(t, dir, "040000 tree "+mktree(t, dir, entries)+"\twork\n")
-		}
-	}
-	many := func(format string, n int) string {
-		var b strings.Builder
+	scratch := clone(t, remote)
+	many := func(n int, mib func(i int) string) (entries string) {
 		for i := range n {
-			b.WriteString(strings.ReplaceAll(format, "N", fmt.Sprint(i)))
+			entries += fmt.Sprintf("100644 blob %s\tx%d\n", blob(t, scratch.checkout(), mib(i)), i)
 		}
-		return b.String()
+		return entries
 	}
-	forgeries := map[string]func(dir string) string{
-		"one large file":         part("100644 blob ZEROS24.\tx\n"),
-		"files that are alike":   part(many("100644 blob OTHERN.\txN\n", 12)),
-		"a file at many places":  part(many("100644 blob ZEROS1.\txN\n", 100)),
-		"a few files, very much": part(many("100644 blob ZEROS2.\txN\n", 5)),
+	forgeries := map[string]forgery{
+		"one large file":        {files: many(1, func(int) string { return manyZeros(24) })},
+		"files that are alike":  {files: many(12, func(i int) string { return fmt.Sprint(i) + manyZeros(2) })},
+		"a file at many places": {files: many(100, func(int) string { return manyZeros(1) })},
 	}
-	f := newForger(t, remote)
 	for _, name := range some(names(forgeries)) {
 		t.Run(name, func(t *testing.T) {
 			here := clone(t, remote)
-			from := f.forge(t, forgeries[name])
-			before := withoutObjects(t, here.root)
-			_, err := (&workspace.Git{Limit: 1 << 20}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(f.old, here)})
-			if err == nil || isConflict(err) || !strings.Contains(err.Error(), "when unpacked") {
-				t.Errorf("error: got %v, want one that says how large it is", err)
-			}
-			assert.Check(t, is.DeepEqual(withoutObjects(t, here.root), before), "checkout after %v", err)
-			if objects := git(t, here.checkout(), "count-objects", "-v"); name == "one large file" && strings.Contains(objects, "packs: 2") {
-				t.Errorf("the bundle was unpacked:\n%s", objects)
+			from := forgeries[name].forge(t, scratch)
+			before := everything(t, here.root, noObjects)
+			_, err := (&workspace.Git{Limit: mebi}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(scratch, here)})
+			assert.Check(t, is.ErrorContains(err, "when unpacked"))
+			assert.Check(t, is.DeepEqual(everything(t, here.root, noObjects), before), "checkout after %v", err)
+			if name == "one large file" {
+				objects := git(t, here.checkout(), "count-objects", "-v")
+				assert.Check(t, !strings.Contains(objects, "packs: 2"), "the bundle was unpacked:\n%s", objects)
 			}
 		})
 	}
@@ -75,14 +56,12 @@ func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 
 // TestWhatIsTooLargeUnpackedIsNotSaved: no restore would take it.
 func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
-	old := clone(t, sharedRemote(t))
-	base := head(t, old.checkout())
-	write(t, old.checkout(), "zeros", manyZeros(24))
-	git(t, old.checkout(), "add", "zeros")
-	git(t, old.checkout(), "commit", "-q", "-m", "zeros")
-	_, err := (&workspace.Git{Limit: 1 << 20}).Save(t.Context(), workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: t.TempDir()})
+	_, dir, base := checkout(t)
+	write(t, dir, "zeros", manyZeros(24))
+	commit(t, dir)
+	_, err := (&workspace.Git{Limit: mebi}).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 	assert.Check(t, is.ErrorIs(err, workspace.ErrTooLarge), "error")
-	assert.Check(t, is.Contains(err.Error(), "when unpacked"), "error")
+	assert.Check(t, is.ErrorContains(err, "when unpacked"), "error")
 }
 
 // TestFilesOfACommitAreWeighed: a commit of a workflow can have as little of a file.

@@ -120,9 +120,9 @@ func TestWhatWasThereComesBack(t *testing.T) {
 				for range 10 + a.IntN(50) {
 					a.act()
 				}
-				to, before := t.TempDir(), traces(t, old.root)
+				to, before := t.TempDir(), everything(t, old.root, objectNames)
 				save(t, &workspace.Git{}, workspace.Saving{Dirs: a.trees, Base: base, To: to})
-				assert.Check(t, is.DeepEqual(traces(t, old.root), before), "checkout and worktrees after a save")
+				assert.Check(t, is.DeepEqual(everything(t, old.root, objectNames), before), "checkout and worktrees after a save")
 				for range 2 {
 					mustRestore(t, to, old, here)
 					compareAll(t, a, here)
@@ -133,19 +133,6 @@ func TestWhatWasThereComesBack(t *testing.T) {
 			})
 		}
 	}
-}
-
-// traces is everything in a folder, and of git's objects which there are: git may say of one that it is still needed, by
-// its time.
-func traces(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	all := everything(t, dir)
-	for path := range all {
-		if strings.Contains(path, ".git/objects/") {
-			all[path] = ""
-		}
-	}
-	return all
 }
 
 // pointing cleans a file as git LFS does, and a pointer stays what it is.

@@ -179,8 +179,14 @@ func wrapped(t testing.TB, script string) *workspace.Git {
 	t.Helper()
 	genuine, err := exec.LookPath("git")
 	assert.NilError(t, err)
+	return standIn(t, fmt.Sprintf("git='%s'\n%s\nexec '%[1]s' \"$@\"\n", genuine, script))
+}
+
+// standIn is a program in place of git.
+func standIn(t testing.TB, script string) *workspace.Git {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")
-	installtest.WriteProgram(t, path, fmt.Sprintf("#!/bin/sh\ngit='%s'\n%s\nexec '%s' \"$@\"\n", genuine, script, genuine))
+	installtest.WriteProgram(t, path, "#!/bin/bash\n"+script)
 	return &workspace.Git{Path: path, IsFree: true}
 }
 

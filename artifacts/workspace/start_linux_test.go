@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,16 +17,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/internal/installtest"
 )
-
-// standIn is a program in place of git.
-func standIn(t *testing.T, script string) *workspace.Git {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "git")
-	installtest.WriteProgram(t, path, "#!/bin/bash\n"+script)
-	return &workspace.Git{Path: path, IsFree: true}
-}
 
 // TestGitIsBound looks at how git is started: it can't gain privileges, its memory is
 // bounded, and of settings and folders it is shown none but ours.
@@ -92,14 +82,12 @@ func TestGitIsCaged(t *testing.T) {
 		other := t.TempDir()
 		outside, read := filepath.Join(other, "outside"), filepath.Join(s.checkout(), "ignored")
 		write(t, other, "secret", "secret\n")
-		git, err := exec.LookPath("git")
-		assert.NilError(t, err)
-		g := standIn(t, "echo x >'"+outside+"'; read x <'"+other+"/secret' && echo $x >'"+read+"'; "+
-			"exec 3<>/dev/tcp/"+strings.Replace(strings.TrimPrefix(server.URL, "http://"), ":", "/", 1)+" && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3 >/dev/null; exec "+git+` "$@" 3>&-`)
+		g := wrapped(t, "echo x >'"+outside+"'; read x <'"+other+"/secret' && echo $x >'"+read+"'; "+
+			"exec 3<>/dev/tcp/"+strings.Replace(strings.TrimPrefix(server.URL, "http://"), ":", "/", 1)+" && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3 >/dev/null; exec 3>&-")
 		g.IsFree, g.Env = isFree, homeWith(t, "")
 		write(t, s.checkout(), "new", "new\n")
 		asked.hosts = nil
-		_, err = g.Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()})
+		_, err := g.Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()})
 		assert.Check(t, err, "save, free: %t: %v", isFree, err)
 		for _, path := range []string{outside, read} {
 			if _, err := os.Stat(path); (err == nil) != isFree {
@@ -116,10 +104,8 @@ func TestAFetchSeesNothingOfAgents(t *testing.T) {
 	old, saved := worked(t)
 	advance(t, remote)
 	here := clone(t, remote, "--depth=1")
-	git, err := exec.LookPath("git")
-	assert.NilError(t, err)
 	for _, isFree := range []bool{true, false} {
-		g := standIn(t, "[[ $1 != fetch ]] || ! read x <'"+here.checkout()+"/a' || exit 9; exec "+git+` "$@"`)
+		g := wrapped(t, "[[ $1 != fetch ]] || ! read x <'"+here.checkout()+"/a' || exit 9")
 		g.IsFree = isFree
 		_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 		assert.Check(t, is.Equal(err != nil, isFree), "free: %t: got %v", isFree, err)

@@ -1,0 +1,82 @@
+package workspace_test
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
+)
+
+// change is an index.json with one thing changed: the path has names of fields and indexes of lists.
+func change(t testing.TB, data, path string, value any) string {
+	t.Helper()
+	var top any
+	assert.NilError(t, json.Unmarshal([]byte(data), &top))
+	at, set := top, func(any) {}
+	for step := range strings.SplitSeq(path, ".") {
+		switch in := at.(type) {
+		case map[string]any:
+			at, set = in[step], func(v any) { in[step] = v }
+		case []any:
+			n, _ := strconv.Atoi(step)
+			at, set = in[n], func(v any) { in[n] = v }
+		}
+	}
+	set(value)
+	out, err := json.Marshal(top)
+	assert.NilError(t, err)
+	return string(out)
+}
+
+// forgery is a bundle with one commit of its own making.
+type forgery struct {
+	part  string // of the commit that it is in; "" for the files
+	files string // its entries, as git mktree reads them, with the names of some objects; "" for one file
+	about string // what the commit says
+	ref   string
+	needs string // "" for the commit of the checkout
+}
+
+// bundle makes it in a checkout, and returns the commit too.
+func (f forgery) bundle(t testing.TB, dir string) (data, commit string) {
+	t.Helper()
+	base, evil := head(t, dir), blob(t, dir, "evil")
+	objects := strings.NewReplacer("BLOB", evil, "LINK", blob(t, dir, ".git"), "TREE", mktree(t, dir, "100644 blob "+evil+"\tconfig\n"))
+	files := mktree(t, dir, objects.Replace(cmp.Or(f.files, "100644 blob BLOB\tevil\n")))
+	part := mktree(t, dir, "040000 tree "+files+"\t"+cmp.Or(f.part, "work")+"\n")
+	commit = strings.TrimSpace(pipe(t, dir, f.about, "commit-tree", "-p", base, mktree(t, dir, "040000 tree "+part+"\t0\n")))
+	reached := git(t, dir, "rev-list", "--objects", "--missing=allow-any", "--no-object-names", commit, "^"+base)
+	return "# v2 git bundle\n-" + cmp.Or(f.needs, base) + "\n" + commit + " " + f.ref + "\n\n" + pipe(t, dir, reached, "pack-objects", "-q", "--stdout"), commit
+}
+
+// forge makes a save in the place of that of a checkout, in which the bundle is made.
+func (f forgery) forge(t testing.TB, s site) (to string) {
+	t.Helper()
+	to = t.TempDir()
+	f.ref = "refs/raymond/save"
+	data, commit := f.bundle(t, s.checkout())
+	saved := t.TempDir()
+	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: saved})
+	x := change(t, read(t, saved, "index.json"), "repositories.0.save", commit)
+	x = change(t, x, "repositories.0.size", len(data))
+	write(t, to, "index.json", change(t, x, "repositories.0.sha256", fmt.Sprintf("%x", sha256.Sum256([]byte(data)))))
+	write(t, to, "repo-0.bundle", data)
+	return to
+}
+
+func mktree(t testing.TB, dir, entries string) string {
+	t.Helper()
+	return strings.TrimSpace(pipe(t, dir, entries, "mktree", "--missing"))
+}
+
+func blob(t testing.TB, dir, content string) string {
+	t.Helper()
+	return strings.TrimSpace(pipe(t, dir, content, "hash-object", "-w", "--stdin"))
+}
