@@ -23,6 +23,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
 // homeWith is an environment whose home has settings for git.
@@ -80,8 +81,7 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	forge, asked := listener(t, http.NotFound)
 	here := clone(t, otherRemote(t, "x"))
 	mark := filepath.Join(here.root, "mark")
-	write(t, here.root, "marker", "#!/bin/sh\ntouch '"+mark+"'\n")
-	os.Chmod(filepath.Join(here.root, "marker"), 0o777)
+	installtest.WriteProgram(t, filepath.Join(here.root, "marker"), "#!/bin/sh\ntouch '"+mark+"'\n")
 	write(t, here.root, "planted", "[http]\n\tproxy = "+thief.URL+"\n")
 	git(t, here.checkout(), "remote", "set-url", "origin", forge.URL+"/owner/repo")
 	text := strings.NewReplacer("THIEF", thief.URL, "FORGE", forge.URL, "PLANTED", filepath.Join(here.root, "planted"),
@@ -99,9 +99,7 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	g := &workspace.Git{Env: homeWith(t, home), Token: "secret", ServerURL: forge.URL}
 	_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 	assert.Check(t, isConflict(err), "error: got %v, want a conflict, because the server has no such commit", err)
-	if len(asked.headers) == 0 || asked.headers[0] != secret {
-		t.Errorf("token at its server: got %q, want %q", asked.headers, secret)
-	}
+	assert.Check(t, len(asked.headers) > 0 && asked.headers[0] == secret, "token at its server: got %q, want %q", asked.headers, secret)
 	assert.Check(t, is.Len(stolen.hosts, 0), "server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
 	_, err = os.Stat(mark)
 	assert.Check(t, err != nil, "program or file of the attacker: it was used")
@@ -113,6 +111,7 @@ func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site,
 	old, saved := worked(t)
 	here = clone(t, otherRemote(t, "x"))
 	git(t, here.checkout(), "remote", "set-url", "origin", origin)
+	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale") // what a checkout may have kept is not read
 	g.Token, g.ServerURL = "secret", server
 	_, err = g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
 	return here, err
@@ -125,9 +124,8 @@ func TestATokenDoesNotFollowARedirection(t *testing.T) {
 		http.Redirect(w, r, thief.URL+r.URL.String(), http.StatusMovedPermanently)
 	})
 	_, err := fetching(t, new(workspace.Git), forge.URL+"/owner/repo", forge.URL)
-	if err == nil || len(asked.hosts) == 0 || len(stolen.hosts) > 0 {
-		t.Errorf("restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(asked.hosts), stolen.headers)
-	}
+	assert.Check(t, err != nil && len(asked.hosts) > 0 && len(stolen.hosts) == 0,
+		"restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(asked.hosts), stolen.headers)
 }
 
 // TestTheProxyOfTheJobIsUsed: it is named by a variable, which agents can't set.
@@ -135,19 +133,7 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 	proxy, asked := listener(t, http.NotFound)
 	g := &workspace.Git{Env: append(homeWith(t, ""), "http_proxy="+proxy.URL)}
 	_, err := fetching(t, g, "http://forge.invalid/owner/repo", "http://forge.invalid")
-	if err == nil || len(asked.hosts) == 0 || asked.hosts[0] != "forge.invalid" {
-		t.Errorf("proxy of the job: got requests for %q (restore: %v), want one for forge.invalid", asked.hosts, err)
-	}
-}
-
-// sparse makes a file that seems to be of a size.
-func sparse(t *testing.T, path string, size int64) {
-	t.Helper()
-	os.Remove(path)
-	f, err := os.Create(path)
-	assert.NilError(t, err)
-	defer f.Close()
-	assert.NilError(t, f.Truncate(size), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
+	assert.Check(t, err != nil && len(asked.hosts) > 0 && asked.hosts[0] == "forge.invalid", "proxy of the job: got requests for %q (restore: %v)", asked.hosts, err)
 }
 
 func fifo(t *testing.T, path string) {
@@ -172,7 +158,10 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 	plants := map[string]func(path string){
 		"pipe":   func(path string) { fifo(t, path) },
 		"device": func(path string) { os.RemoveAll(path); os.Symlink("/dev/zero", path) },
-		"sparse": func(path string) { os.RemoveAll(path); sparse(t, path, tera) },
+		"sparse": func(path string) {
+			os.RemoveAll(path)
+			assert.NilError(t, errors.Join(os.WriteFile(path, nil, 0o666), os.Truncate(path, tera)), "name a folder by TMPDIR whose file system has files of that size")
+		},
 	}
 	for i, name := range []string{
 		".git/config", ".git/HEAD", ".git/index", ".git/packed-refs", ".git/shallow", ".git/info/exclude", ".git/info/attributes",
@@ -205,8 +194,8 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 				defer cancel()
 				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 				assert.NilError(t, ctx.Err(), "save: it was kept waiting")
-				if slices.Contains([]string{"included", "home", "ignores", ".git/modules/x/config", ".git/info/grafts"}, name) && err != nil {
-					t.Errorf("save: got error %v, want none: git does not read that", err)
+				if slices.Contains([]string{"included", "home", "ignores", ".git/modules/x/config", ".git/info/grafts"}, name) {
+					assert.Check(t, err, "git does not read that")
 				}
 			})
 		}
@@ -266,8 +255,8 @@ func TestGitOfAnAgentIsNotTaken(t *testing.T) {
 	root, home := t.TempDir(), t.TempDir()
 	var planted []string
 	for _, dir := range []string{filepath.Join(root, "bin"), filepath.Join(home, ".local/bin")} {
-		write(t, dir, "git", "#!/bin/sh\ntouch '"+root+"/mark'\n")
-		os.Chmod(filepath.Join(dir, "git"), 0o777)
+		assert.NilError(t, os.MkdirAll(dir, 0o777))
+		installtest.WriteProgram(t, filepath.Join(dir, "git"), "#!/bin/sh\n")
 		planted = append(planted, dir)
 	}
 	linked := filepath.Join(t.TempDir(), "linked")
@@ -276,9 +265,9 @@ func TestGitOfAnAgentIsNotTaken(t *testing.T) {
 	assert.NilError(t, err)
 	path := strings.Join(append(append(planted, linked, "bin", "."), os.Getenv("PATH")), ":")
 	t.Chdir(root)
-	if got, err := workspace.Find([]string{"PATH=" + path, "HOME=" + home}, root); err != nil || got != want {
-		t.Errorf("git: got %q (%v), want %q", got, err, want)
-	}
-	got, err := workspace.Find([]string{"PATH=" + planted[0], "HOME=" + home}, root)
+	got, err := workspace.Find([]string{"PATH=" + path, "HOME=" + home}, root)
+	assert.NilError(t, err)
+	assert.Check(t, is.Equal(got, want))
+	got, err = workspace.Find([]string{"PATH=" + planted[0], "HOME=" + home}, root)
 	assert.Check(t, err != nil, "git where agents alone have one: got %q, want an error", got)
 }

@@ -17,7 +17,7 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 	remote := sharedRemote(t)
 	here := clone(t, remote)
 	write(t, here.checkout(), "own.txt", "mine\n")
-	before, at := files(t, here.checkout()), head(t, here.checkout())
+	before, at := pictureOf(t, here.checkout()), head(t, here.checkout())
 	for _, name := range []string{"one", "two"} {
 		there := clone(t, remote)
 		dir, beside := there.checkout(), filepath.Join(there.root, "beside")
@@ -25,12 +25,9 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 		write(t, dir, "a", "changed by "+name+"\n")
 		write(t, dir, "sub/new", "new of "+name+"\n")
 		write(t, beside, "b", "committed by "+name+"\n")
-		git(t, beside, "add", "b")
-		git(t, beside, "commit", "-q", "-m", "work")
+		commit(t, beside)
 		to := t.TempDir()
-		if saved, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{dir, beside}, Base: head(t, dir), To: to}); err != nil || !saved.Held {
-			t.Fatalf("save: %+v, %v", saved, err)
-		}
+		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, beside}, Base: head(t, dir), To: to})
 		where := relocated(there, here)
 		notes, err := (&workspace.Git{}).Bring(t.Context(), workspace.Restoring{From: to, Dir: where}, map[string]string{
 			"raymond/" + name: where(filepath.Join(dir, "sub")), "raymond/" + name + "_side": where(beside), "raymond/elsewhere": "/nowhere",
@@ -49,7 +46,5 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 	}
 	_, err := try(here.checkout(), "rev-parse", "--verify", "-q", "raymond/elsewhere")
 	assert.Check(t, err != nil, "a branch was made of a directory that was not saved")
-	if got := files(t, here.checkout()); len(got) != len(before) || got["own.txt"] != before["own.txt"] || got["a"] != before["a"] || head(t, here.checkout()) != at {
-		t.Errorf("the checkout has changed: got %v, want %v", got, before)
-	}
+	sameAs(t, before, here.checkout())
 }

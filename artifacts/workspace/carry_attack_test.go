@@ -94,33 +94,19 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	shots := new(workspace.Git).OpenSnapshots(at)
 	take(t, shots, workspace.Snapshot{IsStart: true, Dir: s.checkout()})
-	trap := filepath.Join(s.root, "trapped")
-	program := filepath.Join(s.root, "evil")
-	write(t, s.root, "evil", "#!/bin/sh\necho x >> "+trap+"\n")
-	assert.NilError(t, os.Chmod(program, 0o777))
-	// A git that reads the settings would give up at the version.
-	config := "[core]\n\trepositoryFormatVersion = 99\n\tbare = true\n[diff]\n\texternal = " + program + "\n[diff \"evil\"]\n\tcommand = " + program + "\n\ttextconv = " + program +
-		"\n[core]\n\tfsmonitor = " + program + "\n\tpager = " + program + "\n\thooksPath = " + s.root + "\n\talternateRefsCommand = " + program +
-		"\n[filter \"evil\"]\n\tsmudge = " + program + "\n\tclean = " + program + "\n[uploadpack]\n\tpackObjectsHook = " + program + "\n"
-	write(t, at, "config", config)
-	write(t, at, "info/attributes", "* diff=evil filter=evil\n")
-	for _, hook := range []string{"reference-transaction", "post-checkout", "post-index-change"} {
-		write(t, at, "hooks/"+hook, "#!/bin/sh\necho x >> "+trap+"\n")
-		assert.NilError(t, os.Chmod(filepath.Join(at, "hooks", hook), 0o777))
-	}
+	mark := trap(t, s.root, at)
+	write(t, at, "config", read(t, at, "config")+"[core]\n\trepositoryFormatVersion = 99\n") // a git that reads it gives up
 	shots = new(workspace.Git).OpenSnapshots(at)
 	write(t, s.checkout(), "a", "changed\n")
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: s.checkout()})
-	if _, err := shots.Changes(t.Context(), workspace.Most{File: mebi, Execution: mebi, All: mebi}); err != nil {
-		t.Error(err)
-	}
+	_, err := shots.Changes(t.Context(), workspace.Most{File: mebi, Execution: mebi, All: mebi})
+	assert.Check(t, err)
 	packed(t, shots, mebi)
-	list, err := shots.List(t.Context())
-	assert.NilError(t, err, "snapshots")
+	list := listed(t, shots)
 	assert.Assert(t, is.Len(list, 2), "snapshots")
 	_, err = shots.Checkout(t.Context(), list[1], filepath.Join(s.root, "again"))
 	assert.Check(t, err)
-	_, err = os.Lstat(trap)
+	_, err = os.Lstat(mark)
 	assert.Check(t, is.ErrorIs(err, os.ErrNotExist), "git has run a program that the settings of the snapshots name")
 }
 

@@ -23,12 +23,11 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	write(t, dir, "wf/START.sh", "committed $Id$ $Format:%H$\n")
 	write(t, dir, "wf/.gitattributes", "* filter=committed\n")
 	assert.NilError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "wf/LINK.sh")))
-	git(t, dir, "add", "wf")
-	git(t, dir, "commit", "-q", "-m", "states")
-	commit := head(t, dir)
+	commit(t, dir)
+	states := head(t, dir)
 	write(t, dir, "wf/START.sh", "edited\n")
-	git(t, dir, "commit", "-q", "-a", "-m", "other")
-	git(t, dir, "replace", commit, "HEAD")
+	commit(t, dir)
+	git(t, dir, "replace", states, "HEAD")
 	evil := fmt.Sprintf("[filter \"odd\"]\n\tsmudge = echo evil; touch '%s'\n\trequired\n[filter \"committed\"]\n\tsmudge = echo evil; touch '%[1]s'\n"+
 		"[core]\n\tattributesFile = %s\n[tar \"tar\"]\n\tcommand = touch '%[1]s'\n", mark, filepath.Join(s.root, "attributes"))
 	write(t, s.root, "attributes", "* filter=odd ident export-subst\n")
@@ -36,15 +35,15 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	write(t, dir, ".git/config", read(t, dir, ".git/config")+evil)
 	to := filepath.Join(t.TempDir(), "to")
 	g := &workspace.Git{Env: homeWith(t, evil)}
-	assert.NilError(t, g.Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "wf"}, to))
+	assert.NilError(t, g.Extract(t.Context(), workspace.Committed{Dir: dir, Commit: states, Name: "wf"}, to))
 	assert.Check(t, is.Equal(read(t, to, "wf/START.sh"), "committed $Id$ $Format:%H$\n"), "wf/START.sh: want it as it was committed")
 	for _, path := range []string{mark, filepath.Join(to, "wf/LINK.sh")} {
 		_, err := os.Lstat(path)
 		assert.Check(t, err != nil, "%s is there: a filter was run, or the link came out", path)
 	}
 	for _, wrong := range []workspace.Committed{
-		{Dir: dir, Commit: commit[:10], Name: "wf"}, {Dir: dir, Commit: "--output=/dev/null", Name: "wf"},
-		{Dir: dir, Commit: strings.Repeat("0", 40), Name: "wf"}, {Dir: dir, Commit: commit, Name: "nothing"},
+		{Dir: dir, Commit: states[:10], Name: "wf"}, {Dir: dir, Commit: "--output=/dev/null", Name: "wf"},
+		{Dir: dir, Commit: strings.Repeat("0", 40), Name: "wf"}, {Dir: dir, Commit: states, Name: "nothing"},
 	} {
 		assert.Check(t, g.Extract(t.Context(), wrong, t.TempDir()) != nil, "%+v: got no error", wrong)
 	}
@@ -53,10 +52,9 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 // TestBaseIsWhatTheRemoteHas: commits on top of what the job started with are not
 // part of it, as far as that can be told.
 func TestBaseIsWhatTheRemoteHas(t *testing.T) {
-	dir := clone(t, sharedRemote(t)).checkout()
-	started := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+	_, dir, started := checkout(t)
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "on top")
-	head := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
+	head := head(t, dir)
 	for _, test := range []struct{ dir, started, want string }{
 		{dir, started, started}, {dir, "", head}, {dir, "main", head}, {dir, strings.Repeat("0", 40), head},
 		{t.TempDir(), started, ""},

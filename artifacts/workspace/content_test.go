@@ -42,19 +42,16 @@ func TestWhatIsInProgressIsNamed(t *testing.T) {
 			dir, base := old.checkout(), head(t, old.checkout())
 			git(t, dir, "checkout", "-q", "-b", "side")
 			write(t, dir, "a", "side\n")
-			git(t, dir, "commit", "-q", "-a", "-m", "side")
+			commit(t, dir)
 			git(t, dir, "checkout", "-q", "main")
 			write(t, dir, "a", "main\n")
 			write(t, dir, "dir/b", "main\n")
-			git(t, dir, "commit", "-q", "-a", "-m", "main")
+			commit(t, dir)
 			operations[name](dir)
 			saved, restored := moveTo(t, old, here, base, dir)
 			same(t, dir, here.checkout())
 			for _, notes := range [][]string{saved.Notes, restored} {
 				assert.Check(t, is.Contains(strings.Join(notes, "; "), "git "+name+" "), "notes: got %q, want one on the %s", notes, name)
-			}
-			if name == "merge" && !strings.Contains(pictureOf(t, here.checkout()).Status, "u UU ") {
-				t.Errorf("status: got %q, want an unmerged file", pictureOf(t, here.checkout()).Status)
 			}
 		})
 	}
@@ -80,13 +77,11 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 	write(t, other, "a", "changed\n")
 	write(t, sub, "a", "changed\n")
 	write(t, beside, "new", "new\n")
-	git(t, beside, "add", "new")
-	git(t, beside, "commit", "-q", "-m", "new")
+	commit(t, beside)
 	to := t.TempDir()
 	// The agent's directory is in the linked worktree alone.
 	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
-	assert.Check(t, saved.Held, "saved: got held %t and notes %q", saved.Held, saved.Notes)
-	assert.Check(t, !strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved"), "saved: got held %t and notes %q", saved.Held, saved.Notes)
+	assert.Check(t, saved.Held && !strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved"), "saved: got held %t and notes %q", saved.Held, saved.Notes)
 	there, _, _ := at()
 	here := clone(t, remote) // where they have to be made
 	lost := relocated(old, here)(tree)
@@ -108,9 +103,8 @@ func TestTreesAreNamedAsTheDirectoriesAre(t *testing.T) {
 	to := t.TempDir()
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{filepath.Join(link, "dir"), old.checkout()}, To: to})
 	trees, err := workspace.Trees(to)
-	if err != nil || len(trees) != 1 || trees[0] != link {
-		t.Errorf("trees: got %q and error %v, want %s alone", trees, err, link)
-	}
+	assert.NilError(t, err)
+	assert.Check(t, is.DeepEqual(trees, []string{link}))
 }
 
 // TestLargeFilesStayWhereTheyBelong stands in for git LFS, whose filter is not run.
@@ -123,8 +117,7 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	write(t, seed, "big.bin", pointer)
 	write(t, seed, "other.bin", pointer)
 	write(t, seed, ".gitattributes", "*.bin filter=lfs -text\n")
-	git(t, seed, "add", "-A")
-	git(t, seed, "commit", "-q", "-m", "pointers")
+	commit(t, seed)
 	old, here := clone(t, seed), clone(t, seed)
 	base := head(t, old.checkout())
 	for _, s := range []site{old, here} {
@@ -177,12 +170,8 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	assert.NilError(t, os.Chmod(filepath.Join(dir, "secret"), 0))
 	saved, _ := moveTo(t, old, here, base, dir)
 	notes := strings.Join(saved.Notes, "\n")
-	wants := []string{"of its submodules only those are saved that an agent works in", `"nested/" is a repository of its own`, "stash is not saved"}
-	if os.Getuid() != 0 {
-		wants = append(wants, `"secret" is not saved: permission denied`)
-	}
-	for _, want := range wants {
-		assert.Check(t, is.Contains(notes, want), "notes")
+	for _, want := range []string{"of its submodules only those are saved that an agent works in", `"nested/" is a repository of its own`, "stash is not saved", `"secret" is not saved: permission denied`} {
+		assert.Check(t, strings.Contains(notes, want) || strings.Contains(want, "denied") && os.Getuid() == 0, "notes: got %q, want %q", notes, want)
 	}
 	assert.Check(t, is.Equal(head(t, here.checkout()), head(t, dir)), "HEAD")
 	got := git(t, here.checkout(), "status", "--porcelain")
@@ -230,8 +219,7 @@ func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
 	other := clone(t, remote)
 	write(t, other.checkout(), ".gitattributes", "*.bin filter=lfs\n")
 	write(t, other.checkout(), "x.bin", "pointer\n")
-	git(t, other.checkout(), "add", "-A")
-	git(t, other.checkout(), "commit", "-q", "-m", "bin")
+	commit(t, other.checkout())
 	git(t, other.checkout(), "push", "-q", "origin", "main")
 	old := clone(t, remote)
 	write(t, other.checkout(), "x.bin", "later pointer\n")
@@ -239,8 +227,6 @@ func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
 	git(t, other.checkout(), "push", "-q", "origin", "main")
 	here := clone(t, remote)
 	_, restored := moveTo(t, old, here, head(t, old.checkout()), old.checkout())
-	if notes := strings.Join(restored, "\n"); !strings.Contains(notes, `(files: 1, one is `) || !strings.Contains(notes, `"x.bin"`) {
-		t.Errorf("notes: got %q, want one on the file with a filter", notes)
-	}
+	assert.Check(t, is.Contains(strings.Join(restored, "\n"), `(files: 1, one is "x.bin"`))
 	same(t, old.checkout(), here.checkout())
 }

@@ -49,8 +49,8 @@ func shows(t *testing.T, repository, branch, want string) {
 func TestTheWorkIsHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []string{"--depth=1", "--no-single-branch"} {
-		s := clone(t, sharedRemote(t), depth)
-		dir, base, beside := s.checkout(), head(t, s.checkout()), filepath.Join(s.root, "beside")
+		s, dir, base := checkout(t, depth)
+		beside := filepath.Join(s.root, "beside")
 		write(t, dir, "mine", "from before\n")
 		write(t, dir, "ignored", "from before\n")
 		known, err := new(workspace.Git).Untracked(t.Context(), dir)
@@ -78,12 +78,9 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		shows(t, repository, "work", "M 100644 a\nM 100644 crlf\nA 120000 dir\nD 000000 dir/b\nD 000000 link\nA 100644 new/x\nM 100644 run.sh")
 		shows(t, repository, "raymond/b", "A 100644 b")
 		log := git(t, repository, "log", "--format=%an %ae %ad %cn %s", "--date=iso-strict", "HEAD..work")
-		if want := "github-actions[bot] 41898282+github-actions[bot]@users.noreply.github.com 2023-11-14T22:13:20+00:00 github-actions[bot] raymond: uncommitted work\n"; !strings.HasPrefix(log, want) || strings.Count(log, "\n") != 2 {
-			t.Errorf("log: got %s, want first %s and one commit of the agent", log, want)
-		}
-		if want := ".github/x: what changed below .github is handed over with workflows=true alone\nmine: it was there before the first agent, and in no commit\nraymond/gone:/nowhere: it is in no worktree of the repository\n"; lacks != want {
-			t.Errorf("lacks: got %q, want %q", lacks, want)
-		}
+		const last = "github-actions[bot] 41898282+github-actions[bot]@users.noreply.github.com 2023-11-14T22:13:20+00:00 github-actions[bot] raymond: uncommitted work\n"
+		assert.Check(t, strings.HasPrefix(log, last) && strings.Count(log, "\n") == 2, "log: got %s, want first %s and one commit of the agent", log, last)
+		assert.Check(t, is.Equal(lacks, ".github/x: what changed below .github is handed over with workflows=true alone\nmine: it was there before the first agent, and in no commit\nraymond/gone:/nowhere: it is in no worktree of the repository\n"))
 		assert.Check(t, is.Equal(head(t, repository), base), "HEAD")
 		again, _ := handed(t, new(workspace.Git), h)
 		assert.Check(t, is.DeepEqual(branches(t, again), branches(t, repository)), "branches the second time")
@@ -124,9 +121,8 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 		_, dir, base := checkout(t, map[bool]string{true: "--depth=2", false: "--no-single-branch"}[name != "merged"])
 		do(dir)
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
-		if got, want := git(t, repository, "rev-parse", "work"), git(t, dir, "rev-parse", "HEAD"); got != want || lacks != "" || head(t, repository) != base {
-			t.Errorf("%s: got branch %s and HEAD %s without %q, want %s and %s", name, got, head(t, repository), lacks, want, base)
-		}
+		assert.Check(t, is.Equal(git(t, repository, "rev-parse", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: branch", name)
+		assert.Check(t, is.Equal(head(t, repository), base), "%s: HEAD", name)
 		_, err := try(repository, "cat-file", "-e", first)
 		assert.Check(t, err != nil, "%s: the history goes back to its beginning", name)
 		remote := ownRemote(t)
@@ -147,9 +143,8 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 // TestFilesAreAddedAsGitAddsThem: line ends are converted, filters are not run.
 func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir, mark := s.checkout(), filepath.Join(s.root, "mark")
-	base := head(t, dir)
+	s, dir, base := checkout(t)
+	mark := filepath.Join(s.root, "mark")
 	git(t, dir, "config", "core.autocrlf", "true")
 	git(t, dir, "config", "filter.odd.clean", "touch '"+mark+"'; echo odd")
 	write(t, dir, "a", "1\r\n2\r\n")
@@ -167,13 +162,11 @@ func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 // TestWhatIsNotHandedOverIsNamed: files of git LFS, submodules, repositories inside, and names that a job log would obey.
 func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
+	_, dir, _ := checkout(t)
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+sharedRemote(t), "sub")
 	write(t, dir, "old.bin", "version 1\n")
 	write(t, dir, ".gitattributes", "*.bin filter=lfs -text\n")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "before")
+	commit(t, dir)
 	base := head(t, dir)
 	write(t, dir, "committed.bin", "version 2\n")
 	git(t, dir, "add", "committed.bin")
@@ -197,33 +190,28 @@ func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
 func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(dir string){
-		"new": func(dir string) { write(t, dir, ".github/workflows/evil.yml", "evil\n") },
+		"new": func(string) {},
 		"staged": func(dir string) {
-			write(t, dir, ".github/workflows/evil.yml", "evil\n")
 			git(t, dir, "add", "-A")
 			os.RemoveAll(filepath.Join(dir, ".github"))
 		},
-		"a link": func(dir string) { os.Symlink("dir", filepath.Join(dir, ".github")) },
-		"committed": func(dir string) {
-			write(t, dir, ".github/workflows/evil.yml", "evil\n")
-			git(t, dir, "add", "-A")
-			git(t, dir, "commit", "-q", "-m", "evil")
+		"a link": func(dir string) {
+			os.RemoveAll(filepath.Join(dir, ".github"))
+			os.Symlink("dir", filepath.Join(dir, ".github"))
 		},
+		"committed": func(dir string) { commit(t, dir) },
 		"taken back": func(dir string) {
-			write(t, dir, ".github/workflows/evil.yml", "evil\n")
-			git(t, dir, "add", "-A")
-			git(t, dir, "commit", "-q", "-m", "evil")
-			git(t, dir, "rm", "-q", "-r", ".github")
-			git(t, dir, "commit", "-q", "-m", "nothing")
+			commit(t, dir)
+			os.RemoveAll(filepath.Join(dir, ".github"))
+			commit(t, dir)
 		},
 		"without history": func(dir string) {
-			write(t, dir, ".github/workflows/evil.yml", "evil\n")
 			git(t, dir, "checkout", "-q", "--orphan", "x")
-			git(t, dir, "add", "-A")
-			git(t, dir, "commit", "-q", "-m", "evil")
+			commit(t, dir)
 		},
 	} {
 		_, dir, base := checkout(t)
+		write(t, dir, ".github/workflows/evil.yml", "evil\n")
 		do(dir)
 		write(t, dir, "plain", "x\n")
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
@@ -231,9 +219,7 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%h", "--full-history", "HEAD..work", "--", ".github"), ""), "%s: commits change .github", name)
 		assert.Check(t, is.Contains(lacks, ".github"), "%s: lacks", name)
 		repository, lacks = handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base, Workflows: true})
-		if got, want := git(t, repository, "log", "--format=%P", "-1", "work"), git(t, dir, "rev-parse", "HEAD"); got != want || lacks != "" {
-			t.Errorf("%s: with workflows: got a commit on %s without %q, want on %s", name, got, lacks, want)
-		}
+		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%P", "-1", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: with workflows: on top of", name)
 	}
 }
 
@@ -245,7 +231,7 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen //
 		do       func(s site, secret string)
 		isDenied bool
 	}{
-		"settings and hooks": {do: func(s site, _ string) { trap(t, s) }},
+		"settings and hooks": {do: func(s site, _ string) { trap(t, s.root, filepath.Join(s.checkout(), ".git")) }},
 		"worktree":           {do: func(s site, secret string) { git(t, s.checkout(), "config", "core.worktree", secret) }},
 		"worktree around":    {do: func(s site, _ string) { git(t, s.checkout(), "config", "core.worktree", s.root) }},
 		"include":            {do: func(s site, secret string) { git(t, s.checkout(), "config", "include.path", secret+"/.git/config") }},
@@ -280,8 +266,7 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen //
 		t.Run(name, func(t *testing.T) {
 			s, secret := clone(t, sharedRemote(t)), clone(t, sharedRemote(t)).checkout()
 			write(t, secret, "secret", "secret\n")
-			git(t, secret, "add", "-A")
-			git(t, secret, "commit", "-q", "-m", "secret")
+			commit(t, secret)
 			base := head(t, s.checkout())
 			write(t, s.checkout(), "a", "changed\n")
 			write(t, s.root, "outside", "secret\n")
@@ -354,8 +339,7 @@ func TestTooMuchIsNotHandedOver(t *testing.T) {
 	write(t, dir, "noise", noise(100<<10))
 	for _, isCommitted := range []bool{false, true} {
 		if isCommitted {
-			git(t, dir, "add", "noise")
-			git(t, dir, "commit", "-q", "-m", "noise")
+			commit(t, dir)
 		}
 		_, err := g.HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
 		assert.Check(t, is.ErrorContains(err, "64 KiB"), "want an error that names the limit")

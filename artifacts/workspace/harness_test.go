@@ -157,8 +157,7 @@ func makeRemote(t testing.TB, dir string) {
 		write(t, seed, ".gitignore", "ignored\n*.o\n")
 		assert.NilError(t, os.Chmod(filepath.Join(seed, "run.sh"), 0o777))
 		os.Symlink("a", filepath.Join(seed, "link"))
-		git(t, seed, "add", "-A")
-		git(t, seed, "commit", "-q", "-m", text)
+		commit(t, seed)
 	}
 	git(t, dir, "clone", "-q", "--bare", seed, remote)
 	git(t, remote, "repack", "-q", "-a", "-d") // a copy has few files
@@ -170,8 +169,7 @@ func otherRemote(t testing.TB, content string) string {
 	return once(t, "other remote "+content, func(dir string) {
 		git(t, dir, "init", "-q", "-b", "main")
 		write(t, dir, "other", content)
-		git(t, dir, "add", "-A")
-		git(t, dir, "commit", "-q", "-m", content)
+		commit(t, dir)
 	})
 }
 
@@ -196,8 +194,7 @@ func work(t testing.TB, s site, remote, to string) {
 	dir, base := s.checkout(), head(t, s.checkout())
 	write(t, dir, "a", "committed\n")
 	write(t, dir, "fresh/x", "new\n")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "work")
+	commit(t, dir)
 	git(t, dir, "rm", "-q", "crlf")
 	write(t, dir, "dir/b", "unstaged\n")
 	write(t, dir, "loose", "untracked\n")

@@ -29,8 +29,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 
 	pusher := clone(t, remote)
 	write(t, pusher.checkout(), "prompt", "another sentence\n")
-	git(t, pusher.checkout(), "add", "-A")
-	git(t, pusher.checkout(), "commit", "-q", "-m", "fix the prompt")
+	commit(t, pusher.checkout())
 	git(t, pusher.checkout(), "push", "-q", "origin", "HEAD")
 	second := clone(t, remote)
 	shots = unpacked(t, bundle, first, second)

@@ -12,19 +12,16 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// trap has a repository run a program at every occasion that git knows of. The
+// trap has a repository, whose own folder is dir, run a program at every occasion that git knows of. The
 // program leaves a mark.
-func trap(t *testing.T, s site) (mark string) {
+func trap(t *testing.T, root, dir string) (mark string) {
 	t.Helper()
-	dir := s.checkout()
-	mark = filepath.Join(s.root, "mark")
-	program := filepath.Join(s.root, "program")
-	script := "#!/bin/sh\necho \"$* from: $(cat /proc/$PPID/cmdline | tr '\\0' ' ')\" >> '" + mark + "'\ncat\n"
-	write(t, s.root, "program", script)
-	assert.NilError(t, os.Chmod(program, 0o777))
-	hooks := filepath.Join(dir, ".git/hooks")
+	mark, program := filepath.Join(root, "mark"), filepath.Join(root, "program")
+	installtest.WriteProgram(t, program, "#!/bin/sh\necho \"$* from: $(cat /proc/$PPID/cmdline | tr '\\0' ' ')\" >> '"+mark+"'\ncat\n")
+	hooks := filepath.Join(dir, "hooks")
 	os.MkdirAll(hooks, 0o777)
 	for _, name := range []string{
 		"post-checkout", "pre-commit", "post-commit", "post-index-change", "reference-transaction", "fsmonitor-watchman",
@@ -32,7 +29,7 @@ func trap(t *testing.T, s site) (mark string) {
 	} {
 		os.Symlink(program, filepath.Join(hooks, name))
 	}
-	config := read(t, dir, ".git/config")
+	config := read(t, dir, "config")
 	set := func(setting, value string) {
 		section, rest, _ := strings.Cut(setting, ".")
 		if last := strings.LastIndex(rest, "."); last >= 0 {
@@ -54,8 +51,8 @@ func trap(t *testing.T, s site) (mark string) {
 	} {
 		set(setting, value)
 	}
-	write(t, dir, ".git/config", config)
-	write(t, dir, ".git/info/attributes", "* filter=odd diff=odd merge=odd\n*.dots filter=with.dots\n")
+	write(t, dir, "config", config)
+	write(t, dir, "info/attributes", "* filter=odd diff=odd merge=odd\n*.dots filter=with.dots\n")
 	return mark
 }
 
@@ -68,15 +65,14 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	git(t, dir, "worktree", "add", "-q", "-b", "side", beside)
 	write(t, dir, "a", "committed\n")
 	write(t, dir, "x.dots", "committed\n")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "work")
+	commit(t, dir)
 	write(t, dir, "dir/b", "staged\n")
 	git(t, dir, "add", "-A")
 	write(t, dir, "crlf", "unstaged\n")
 	write(t, dir, "x.dots", "unstaged\n")
 	write(t, beside, "a", "beside\n")
 	want := pictureOf(t, dir)
-	marks := []string{trap(t, old), trap(t, here)}
+	marks := []string{trap(t, old.root, filepath.Join(dir, ".git")), trap(t, here.root, filepath.Join(here.checkout(), ".git"))}
 	later := time.Now().Add(time.Second)
 	os.Chtimes(filepath.Join(dir, "run.sh"), later, later) // git has to look into it
 	to := t.TempDir()

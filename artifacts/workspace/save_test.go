@@ -2,7 +2,6 @@ package workspace_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -56,22 +55,17 @@ func TestHeld(t *testing.T) {
 
 func TestNothingToSave(t *testing.T) {
 	dir := t.TempDir()
-	if saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{filepath.Join(dir, "gone"), dir}}); len(saved.Files)+len(saved.Notes) > 0 || saved.Held {
-		t.Errorf("got %+v, want nothing", saved)
-	}
+	assert.Check(t, is.DeepEqual(save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{filepath.Join(dir, "gone"), dir}}), workspace.Saved{}))
 	noGit := &workspace.Git{Path: filepath.Join(dir, "git")}
 	_, err := noGit.Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir})
 	assert.Check(t, is.ErrorIs(err, workspace.ErrNoGit), "without git")
 	git(t, dir, "init", "-q", "--object-format=sha256")
-	if _, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir}); err == nil || !strings.Contains(err.Error(), "sha256 object ids") {
-		t.Errorf("other object ids: got error %v, want one that names them", err)
-	}
+	_, err = new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir})
+	assert.Check(t, is.ErrorContains(err, "sha256 object ids"), "other object ids")
 	old, from := worked(t)
 	_, err = noGit.Restore(t.Context(), workspace.Restoring{From: from})
 	assert.Check(t, err != nil, "restore of a save without git: got no error, want one")
-	if notes, err := restore(t, t.TempDir(), old, old); err != nil || len(notes) > 0 {
-		t.Errorf("restore of nothing: got %q and error %v, want neither", notes, err)
-	}
+	assert.Check(t, is.Len(mustRestore(t, t.TempDir(), old, old), 0), "restore of nothing")
 }
 
 // noise is n bytes that don't get smaller.
@@ -83,30 +77,25 @@ func noise(n int) string {
 }
 
 func TestTooLargeNamesWhatIsLarge(t *testing.T) {
-	remote := sharedRemote(t)
 	for _, test := range []struct {
-		name    string
-		size    int
-		content func(int) string
-		commit  bool
-		want    string
+		name, content string
+		isCommitted   bool
+		want          string
 	}{
-		{"file", 300 << 10, noise, false, `"dir/big" has 300 KiB`},
-		{"commit", 300 << 10, noise, true, "commits and changed files are over 200 KiB"},
-		{"file over the bound", 1 << 20, noise, false, `"dir/big" has 1024 KiB`},
-		{"much, but little when packed", 600 << 10, func(n int) string { return strings.Repeat("x", n) }, false, ""},
-		{"the same, committed", 750 << 10, func(n int) string { return strings.Repeat("x", n) }, true, ""},
+		{"file", noise(300 << 10), false, `"dir/big" has 300 KiB`},
+		{"commit", noise(300 << 10), true, "commits and changed files are over 200 KiB"},
+		{"file over the bound", noise(1 << 20), false, `"dir/big" has 1024 KiB`},
+		{"much, but little when packed", strings.Repeat("x", 600<<10), false, ""},
+		{"the same, committed", strings.Repeat("x", 750<<10), true, ""},
 	} {
-		s := clone(t, remote, "--depth=1")
-		base := head(t, s.checkout())
-		write(t, s.checkout(), "small", "x")
-		write(t, s.checkout(), "dir/big", test.content(test.size))
-		if test.commit {
-			git(t, s.checkout(), "add", "-A")
-			git(t, s.checkout(), "commit", "-q", "-m", "big")
+		_, dir, base := checkout(t, "--depth=1")
+		write(t, dir, "small", "x")
+		write(t, dir, "dir/big", test.content)
+		if test.isCommitted {
+			commit(t, dir)
 		}
 		to := t.TempDir()
-		_, err := (&workspace.Git{Limit: 200 << 10}).Save(context.Background(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: to})
+		_, err := (&workspace.Git{Limit: 200 << 10}).Save(context.Background(), workspace.Saving{Dirs: []string{dir}, Base: base, To: to})
 		if test.want == "" {
 			assert.Check(t, err, test.name)
 			continue
@@ -216,10 +205,7 @@ func TestMovedRefs(t *testing.T) {
 		fi`, count, count, test.times, dir, test.move))
 		to := t.TempDir()
 		_, err := g.Save(context.Background(), workspace.Saving{Dirs: []string{dir}, Base: base, To: to})
-		if !errors.Is(err, test.want) || test.want == nil && err != nil {
-			t.Errorf("%s: got error %v, want %v", test.name, err, test.want)
-		}
-		if err != nil {
+		if assert.Check(t, is.ErrorIs(err, test.want), test.name); err != nil {
 			continue
 		}
 		entries, _ := os.ReadDir(to)
@@ -236,8 +222,7 @@ func BenchmarkSaveOfAnUnchangedTree(b *testing.B) {
 	for i := range 2000 {
 		write(b, dir, fmt.Sprintf("d%d/f%d", i%40, i), fmt.Sprintf("file %d\n", i))
 	}
-	git(b, dir, "add", "-A")
-	git(b, dir, "commit", "-q", "-m", "files")
+	commit(b, dir)
 	write(b, dir, "d1/f1", "changed\n")
 	g := &workspace.Git{}
 	g.Unreliable(time.Nanosecond)

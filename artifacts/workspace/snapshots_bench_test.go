@@ -15,8 +15,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	for i := range 5000 {
 		write(b, dir, fmt.Sprintf("d%d/f%d", i%50, i), fmt.Sprintf("file %d\n", i))
 	}
-	git(b, dir, "add", "-A")
-	git(b, dir, "commit", "-q", "-m", "all")
+	commit(b, dir)
 	for i := range 200 {
 		write(b, dir, fmt.Sprintf("new/f%d", i), fmt.Sprintf("file %d\n", i))
 	}

@@ -74,8 +74,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	write(t, dir, "ignored", "x\n")
 	take(t, shots, workspace.Snapshot{Exec: 1, Agent: "main", State: "ONE.md", Dir: filepath.Join(dir, "dir")})
 
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "all")
+	commit(t, dir)
 	take(t, shots, workspace.Snapshot{Exec: 2, Agent: "main", State: "TWO.md", Dir: dir})
 
 	assert.NilError(t, errors.Join(os.Remove(filepath.Join(dir, "untracked")), os.Remove(filepath.Join(dir, "a")), os.Symlink("dir", filepath.Join(dir, "a"))))
@@ -122,36 +121,6 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 	assert.Check(t, is.DeepEqual(all[1].Files, want, cmpopts.IgnoreUnexported(workspace.Change{})), "diffs")
 }
 
-// TestARunBeginsAgainFromWhatItsStartFound, whoever has changed it.
-func TestARunBeginsAgainFromWhatItsStartFound(t *testing.T) {
-	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
-	at := filepath.Join(t.TempDir(), "snapshots.git")
-	open := func() *workspace.Snapshots { return new(workspace.Git).OpenSnapshots(at) }
-	shots := open()
-	take(t, shots, workspace.Snapshot{IsStart: true, Dir: dir})
-	write(t, dir, "a", "of 1\n")
-	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
-	write(t, dir, "a", "of somebody\n")
-	shots = open() // by a later process
-	take(t, shots, workspace.Snapshot{Exec: 1, IsStart: true, Dir: dir})
-	write(t, dir, "b", "of 2\n")
-	take(t, shots, workspace.Snapshot{Exec: 2, Dir: dir})
-
-	list := listed(t, shots)
-	var got []string
-	for _, one := range list {
-		got = append(got, fmt.Sprint(one.Exec, one.IsStart))
-	}
-	assert.Check(t, is.DeepEqual(got, []string{"0 true", "1 false", "1 true", "2 false"}), "snapshots")
-	assert.Check(t, is.DeepEqual(changes(t, shots, 2), []string{"added b"}), "files changed by 2")
-	to := filepath.Join(s.root, "again")
-	_, err := shots.Checkout(t.Context(), workspace.Before(list, 2)[0], to)
-	assert.NilError(t, err)
-	assert.Check(t, is.Equal(read(t, to, "a"), "of somebody\n"), "a")
-}
-
 // TestTheNewestSnapshotsHaveDiffs where there is no room for all, and all have their files.
 func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
@@ -185,12 +154,11 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 }
 
 // TestSnapshotsOfALostFutureAreRemoved: a run that is resumed from a state which is older
-// than its snapshots takes others in their place. What a git that was killed has left is not
-// in the way.
+// than its snapshots takes others in their place, and begins from what it finds, whoever has changed that. What a git
+// that was killed has left is not in the way.
 func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	t.Parallel()
-	s := clone(t, sharedRemote(t))
-	dir := s.checkout()
+	s, dir, _ := checkout(t)
 	at := filepath.Join(t.TempDir(), "snapshots.git")
 	shots := new(workspace.Git).OpenSnapshots(at)
 	take(t, shots, workspace.Snapshot{IsStart: true, Dir: dir})
@@ -201,25 +169,26 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	write(t, at, "refs/raymond/snapshots/3.lock", "")
 	write(t, at, "objects/info/alternates.lock", "half")
 	write(t, at, "objects/pack/tmp_pack_x", "half")
+	write(t, dir, "a", "of somebody\n")
 
 	shots = new(workspace.Git).OpenSnapshots(at)
 	take(t, shots, workspace.Snapshot{Exec: 2, IsStart: true, Dir: dir})
-	write(t, dir, "a", "second time, 3\n")
+	write(t, dir, "b", "second time, 3\n")
 	take(t, shots, workspace.Snapshot{Exec: 3, Dir: dir})
 	list := listed(t, shots)
-	var got []int
+	var got []string
 	for _, one := range list {
-		got = append(got, one.Exec)
+		got = append(got, fmt.Sprint(one.Exec, one.IsStart))
 	}
-	assert.Check(t, is.DeepEqual(got, []int{0, 1, 2, 2, 3}), "snapshots")
-	before := workspace.Before(list, 4)
-	assert.Assert(t, is.Len(before, 1), "before 4")
-	assert.Check(t, is.Equal(before[0].Exec, 3), "before 4")
-	for _, half := range []string{"objects/info/alternates.lock", "objects/pack/tmp_pack_x"} {
-		_, err := os.Lstat(filepath.Join(at, half))
-		assert.Check(t, err != nil, "%s is still there", half)
-	}
+	assert.Check(t, is.DeepEqual(got, []string{"0 true", "1 false", "2 false", "2 true", "3 false"}), "snapshots")
+	assert.Check(t, is.DeepEqual(changes(t, shots, 3), []string{"added b"}), "files changed by 3")
+	before := workspace.Before(list, 3)
+	assert.Assert(t, is.Len(before, 1), "before 3")
 	_, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again"))
 	assert.NilError(t, err)
-	assert.Check(t, is.Equal(read(t, s.root, "again/a"), "second time, 3\n"), "a: want that of the second time")
+	assert.Check(t, is.Equal(read(t, s.root, "again/a"), "of somebody\n"), "a")
+	for _, half := range []string{"objects/info/alternates.lock", "objects/pack/tmp_pack_x"} {
+		_, err := os.Lstat(filepath.Join(at, half))
+		assert.Check(t, is.ErrorIs(err, os.ErrNotExist), "%s is still there", half)
+	}
 }
