@@ -33,11 +33,6 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 	if err := c.hold(ctx, s); err != nil {
 		return l, err
 	}
-	if c.found != nil {
-		for _, n := range c.found.Notices {
-			s.log.notice(n)
-		}
-	}
 	err = c.take(s.log, slots.Decide(c.manifest, c.facts(s, f)), resumes)
 	return c.lookup, err
 }

@@ -49,11 +49,8 @@ func startClaim(s *step) (*checkpoints.Claim, error) {
 }
 
 // claimNow claims the key before a run that was found under it is put back; nil
-// when another job has it, or there is no service.
+// when another job has it.
 func claimNow(ctx context.Context, s *step) (*checkpoints.Claim, error) {
-	if s.stored.runtime == nil {
-		return nil, nil
-	}
 	c, err := startClaim(s)
 	if err != nil {
 		return nil, err

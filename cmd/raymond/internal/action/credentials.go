@@ -17,14 +17,20 @@ import (
 )
 
 // keyAdvice is what to do about the credentials of a run that failed for want of
-// any, which agent CLIs word for somebody at a terminal; "" for all other runs. runBy says
-// which one an agent of the run is run by.
-func keyAdvice(run *state.Run, given job.Settings, runBy func(*state.Agent) string) string {
+// any, which agent CLIs word for somebody at a terminal; "" for all other runs. f is the
+// workflow; nil for not known.
+func keyAdvice(run *state.Run, given job.Settings, f *flow) string {
 	for _, a := range run.Agents {
 		if a.Failure == nil || !strings.HasPrefix(a.Failure.Message, "authentication: ") {
 			continue
 		}
-		backend := runBy(a)
+		st := &protocol.State{}
+		if f != nil {
+			if known, ok := f.Workflow.State(a.State); ok {
+				st = known
+			}
+		}
+		backend := a.RunBy(st, &run.Options)
 		inputs := job.KeyInputs(backend)
 		switch {
 		case len(inputs) == 0:

@@ -25,12 +25,12 @@ func TestKeyAdviceIsForTheWantOfAKey(t *testing.T) {
 		{"claude", "exit code 1: authentication: no", "", ""},
 		{"claude", "", "", ""},
 	} {
-		run := &state.Run{Agents: []*state.Agent{{ID: "main"}, {ID: "main_a"}}}
+		run := &state.Run{Agents: []*state.Agent{{ID: "main"}, {ID: "main_a"}}, Options: state.Options{Backend: tt.backend}}
 		if tt.fault != "" {
 			run.Agents[1].Failure = &state.AgentFailure{Message: tt.fault}
 		}
 		given := job.Settings{ModelKeys: map[string]string{tt.given: "k"}}
-		if got := keyAdvice(run, given, func(*state.Agent) string { return tt.backend }); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+		if got := keyAdvice(run, given, nil); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("advice on %q, key given as %q: got %q, want %q in it", tt.fault, tt.given, got, tt.want)
 		}
 	}

@@ -111,9 +111,6 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	}
 	facts := factsOf(s, l, f)
 	if l.found != nil {
-		for _, n := range l.found.Notices {
-			s.log.notice(n)
-		}
 		facts.Follows = s.follows
 		if m := l.manifest; m != nil && toldKey(s.event, s.in) != "" && !mayTake(s.event, s.in, m) {
 			return l, s.log.skip(notTaken(s.log, m))
@@ -151,6 +148,11 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 
 // take takes the course that was decided on: how, unless another one was.
 func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
+	if l.found != nil {
+		for _, n := range l.found.Notices {
+			log.notice(n)
+		}
+	}
 	switch d.Action {
 	case slots.Refuse:
 		return &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}

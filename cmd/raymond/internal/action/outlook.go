@@ -8,7 +8,6 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -29,7 +28,7 @@ func (e *ending) outlook(s *step, run *state.Run) ask.Outlook {
 		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s.event, s.in, s.keys != nil), Until: p.Until, Waits: report.WaitsOf(run), Place: place(s.event, s.in, s.part(), e.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: e.isBlind,
-		Cause: keyAdvice(run, s.in, runBy(e.flow, run)), Lacks: e.lacks(s, run),
+		Cause: keyAdvice(run, s.in, e.flow), Lacks: e.lacks(s, run),
 		RefusesChanges: s.in.ChangedWorkflow != job.ChangedTake,
 	}
 	if f.Cure = report.CureOf(run); f.Cure.Do != "" {
@@ -58,19 +57,6 @@ func onlyBranch(e job.Event, in job.Settings, isSealed bool) string {
 		return ""
 	}
 	return own
-}
-
-// runBy says by which agent CLI an agent of a run is run, as far as its states are known.
-func runBy(f *flow, run *state.Run) func(*state.Agent) string {
-	return func(a *state.Agent) string {
-		st := &protocol.State{}
-		if f != nil {
-			if known, ok := f.Workflow.State(a.State); ok {
-				st = known
-			}
-		}
-		return a.RunBy(st, &run.Options)
-	}
 }
 
 // place says how people reach agents that wait. jobFile is the workflow file of the job, nil

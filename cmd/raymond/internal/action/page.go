@@ -56,12 +56,10 @@ func (p *page) write(text string) error {
 	if !s.in.Summary || p.isMute {
 		return nil
 	}
-	err := s.files.WriteSummary(s.log.shown(text))
-	if err == nil || p.comment == nil {
-		return err
+	if err := s.files.WriteSummary(s.log.shown(text)); err != nil {
+		p.isMute = true
+		s.log.warn("step summary: " + err.Error())
 	}
-	p.isMute = true
-	s.log.warn("step summary: " + err.Error())
 	return nil
 }
 
@@ -76,9 +74,7 @@ func (p *page) owe(isOwed bool) error {
 // addError has the summary say a problem that no event of the run has told.
 func (p *page) addError(text string) {
 	p.summary.SetError(p.step.log.shown(text)) // before it is cut
-	if err := p.summary.Close(); err != nil {
-		p.step.log.warn("step summary: " + err.Error())
-	}
+	_ = p.summary.Close()                      // write has warned
 }
 
 // finish has the comment say how the step ended. What it has no time for, the post part does, which at worst does
