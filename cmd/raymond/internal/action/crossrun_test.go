@@ -131,17 +131,13 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 		}
 		first := change(s.job(1, "max-iterations", "1")).do(problem.ExitCodes[problem.ClassOverLimit])
 		first.WantOutputs(t, "status", "over_iterations", "error-class", "over_limit", "resumable", "true", "iterations", "1")
-		if !strings.Contains(first.Summary, "max-iterations") && !strings.Contains(first.Summary, "agent-main") {
-			t.Errorf("summary: got %q, want how to resume", first.Summary)
-		}
-		second := change(s.job(2, "max-iterations", "2")).do(problem.ExitCodes[problem.ClassOverLimit])
+		change(s.job(2, "max-iterations", "2")).do(problem.ExitCodes[problem.ClassOverLimit])
 		third := change(s.job(3, "max-iterations", "10", "resume", "require")).do(0)
 		third.WantOutputs(t, "status", "completed", "result", "all done", "iterations", "3", "resumable", "false",
 			"workflow-id", first.Outputs["workflow-id"])
 		s.wantDone("start middle end")
 		base := s.newest().Manifest.Base
 		assert.Check(t, base != nil && base.RunID == 2, "gitea: %v: the last checkpoint is based on %+v, want workflow run 2", gitea, base)
-		assert.Check(t, is.Equal(second.Outputs["workflow-id"], first.Outputs["workflow-id"]), "second run: got %v, want the first one's", second.Outputs)
 		fourth := change(s.job(4)).do(0)
 		assert.Check(t, fourth.Outputs["workflow-id"] != first.Outputs["workflow-id"], "after a completed run: got %v, want a new one", fourth.Outputs)
 		change(s.job(5, "resume", "require")).do(problem.ExitCodes[problem.ClassUsage]).WantOutputs(t, "error-class", "usage")

@@ -69,6 +69,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 		"a workflow that isn't there": {func(j *bareJob) { j.with("workflow", "flows") }, []string{"input workflow:", `"flows"`, "no such file"}},
 		"no such workflow here":       {func(j *bareJob) { j.with("workflow", "builtin:../x") }, []string{"input workflow:", `"builtin:../x"`, "it has ", "quickstart"}},
 		"a payload that is no JSON":   {func(j *bareJob) { j.Payload = "{" }, []string{"event payload"}},
+		"a reusable workflow":         {func(j *bareJob) { j.with("job-workflow-ref", "o/r/.github/workflows/called.yml@refs/heads/main") }, []string{"input key", "reusable workflow"}},
 		"an event that isn't named":   {func(j *bareJob) { j.set("GITHUB_EVENT_NAME", "") }, []string{"GITHUB_EVENT_NAME"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@
 package action_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +37,7 @@ const deadline = 10 * time.Hour
 // process than git: agents and scripts are played by stub and bash.
 type running struct {
 	j              *bareJob
-	stdout, stderr output
+	stdout, stderr *os.File
 	signals        chan os.Signal
 	Done           chan struct{} // closed when it has ended
 	code           int
@@ -52,32 +51,16 @@ type running struct {
 // alive are those processes that have not ended, by the ids of their steps.
 var alive sync.Map
 
-// output is what a step has written so far.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-// String is all of it.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 // command begins a part of the step: action or action-post.
 func (j *bareJob) command(part string) *running {
 	j.T.Helper()
 	j.Prepare(part)
 	c := &running{j: j, signals: make(chan os.Signal, 4), Done: make(chan struct{}), began: time.Now(), late: filepath.Join(j.T.TempDir(), "late")}
 	c.life, c.die = context.WithCancel(context.Background())
+	var err, faulty error
+	c.stdout, err = os.Create(c.late + ".stdout")
+	c.stderr, faulty = os.Create(c.late + ".stderr")
+	assert.NilError(j.T, errors.Join(err, faulty))
 	e := c.env()
 	run := action.Run
 	if part == "action-post" {
@@ -86,8 +69,9 @@ func (j *bareJob) command(part string) *running {
 	go func() {
 		defer close(c.Done)
 		defer c.die()
-		c.code = exitCode(&c.stderr, run(e))
+		c.code = exitCode(c.stderr, run(e))
 		c.ended = time.Now()
+		_ = errors.Join(c.stdout.Close(), c.stderr.Close())
 	}()
 	j.T.Cleanup(func() { // for a test that ends before
 		c.die()
@@ -103,11 +87,11 @@ func (c *running) env() action.Env {
 	self := slots.Process{Machine: "this one", PID: 1, Started: uuid.NewString()}
 	alive.Store(self.Started, c.life)
 	return action.Env{
-		Version: "dev", Environ: j.Environ(), Stdout: &c.stdout, Stderr: &c.stderr, Run: j.tool, Transport: c,
+		Version: "dev", Environ: j.Environ(), Stdout: c.stdout, Stderr: c.stderr, Run: j.tool, Transport: c,
 		Clock: runner.Clock{Now: c.now, After: time.After},
 		Process: action.Process{
 			Protect: func() error { return nil },
-			Enter:   enter,
+			Enter:   filepath.EvalSymlinks,
 			Gone:    func(action.Env) []<-chan struct{} { return nil },
 			Signals: c.signals,
 			Self:    func() slots.Process { return self },
@@ -148,18 +132,6 @@ func (c *running) now() time.Time {
 	return time.Now()
 }
 
-// enter returns a folder as the system names it.
-func enter(dir string) (string, error) {
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("chdir %s: not a directory", dir)
-	}
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
-}
-
 // exitCode tells an error as the program does, and returns its exit code.
 func exitCode(stderr io.Writer, err error) int {
 	code := 0
@@ -180,9 +152,9 @@ func (c *running) Wait() sitetest.Outcome {
 	select {
 	case <-c.Done:
 	case <-time.After(patience):
-		c.j.T.Fatalf("step of workflow run %d: got no end within %v\n%s%s", c.j.Run, patience, &c.stdout, &c.stderr)
+		c.j.T.Fatalf("step of workflow run %d: got no end within %v\n%s", c.j.Run, patience, sitetest.Read(c.j.T, c.stdout.Name()))
 	}
-	return sitetest.Outcome{Code: c.code, Stdout: c.stdout.String(), Stderr: c.stderr.String(), Took: c.ended.Sub(c.began)}
+	return sitetest.Outcome{Code: c.code, Stdout: sitetest.Read(c.j.T, c.stdout.Name()), Stderr: sitetest.Read(c.j.T, c.stderr.Name()), Took: c.ended.Sub(c.began)}
 }
 
 // Until waits for a condition that the running step brings about.

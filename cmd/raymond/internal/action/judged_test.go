@@ -23,13 +23,8 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, agentAtWork)
 	first := s.public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
-	for _, what := range []string{"transcripts", "workspace"} {
-		assert.Check(t, is.Contains(first.Summary, "lacks the "+what), "summary")
-		assert.Check(t, is.Contains(first.Summary, "state-key"), "summary")
-	}
 	first.WantOutputs(t, "status", "over_iterations", "resumable", "false")
 	first.WantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
-	assert.Check(t, is.Contains(first.Summary, "With `resume-without-transcript: true` a later run continues"), "summary: want it to say how to resume without them")
 	last := s.newest()
 	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.LeftOut), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
 	for _, name := range []string{"transcripts", "workspace"} {
@@ -68,7 +63,6 @@ func TestStoreLocal(t *testing.T) {
 		return s.job(run, append(inputs, "store", "local", "state-dir", dir)...)
 	}
 	first := local(1, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	local(2, "max-iterations", "1", "resume", "require").do(problem.ExitCodes[problem.ClassOverLimit]).WantOutputs(t, "error-class", "over_limit")
 	e := local(3, "max-iterations", "9").do(0)
 	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "state-artifact", "")
 	s.wantDone("start middle end")

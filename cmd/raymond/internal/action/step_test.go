@@ -40,40 +40,6 @@ func TestASecondUseInAJobNamesAKey(t *testing.T) {
 	s.job(1, "key", "agent-build.ref-main").set("GITHUB_JOB", "other").do(0)
 }
 
-// TestJobsAndLegsHaveRunsOfTheirOwn: a newer run of another job, or of another
-// leg of a matrix, hides nothing.
-func TestJobsAndLegsHaveRunsOfTheirOwn(t *testing.T) {
-	t.Parallel()
-	type use struct{ job, values string }
-	uses := []use{{"plan", "null"}, {"test", `{"os":"a","go":"1"}`}, {"test", `{"os":"b","go":"1"}`}}
-	s := newScene(t, threeScripts)
-	job := func(run int64, u use, inputs ...string) *bareJob {
-		return s.job(run, append(inputs, "matrix-values", u.values)...).set("GITHUB_JOB", u.job)
-	}
-	var ids []string
-	for _, u := range uses {
-		e := job(1, u, "max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-		ids = append(ids, e.Outputs["workflow-id"])
-	}
-	for i, u := range uses {
-		job(2, u, "max-iterations", "9").do(0).WantOutputs(t, "status", "completed", "workflow-id", ids[i])
-	}
-	assert.Check(t, is.Equal(strings.Count(s.done(), "start"), len(uses)), "first states: want one for each run")
-}
-
-// TestACalledWorkflowNamesAKey: two calls of it can't be told apart.
-func TestACalledWorkflowNamesAKey(t *testing.T) {
-	t.Parallel()
-	s := newScene(t, threeScripts)
-	const called = "o/r/.github/workflows/called.yml@refs/heads/main"
-	e := s.job(1, "job-workflow-ref", called).do(problem.ExitCodes[problem.ClassUsage])
-	e.WantSays(t, "error", "input key", "reusable workflow")
-	s.wantDone("")
-	s.job(1, "job-workflow-ref", called, "mode", "lint").do(0)
-	s.job(1, "job-workflow-ref", called, "key", "a call").do(0)
-	s.job(2, "job-workflow-ref", "o/r/.github/workflows/agent.yml@refs/heads/main").do(0)
-}
-
 // heldFlow works, and is killed in its second state.
 const heldFlow = `-- wf/START.sh --
 echo "$WHO" >>"$EFFECTS"; echo "$WHO" >work.txt; echo '<goto>HOLD.sh</goto>'
