@@ -26,9 +26,9 @@ var counting = program.Version{2, 1, 277}
 // and what was counted as it went by.
 type costs struct {
 	meter   meter
-	proxy   metered         // what the key proxy has counted
-	prior   priorCount      // how far the CLI's count had come when it began
-	version program.Version // of the CLI, as it says itself
+	proxy   *keyproxy.Account // that counts, too; nil without one
+	prior   priorCount        // how far the CLI's count had come when it began
+	version program.Version   // of the CLI, as it says itself
 
 	last     *result // the newest result record
 	share    shares  // the sum of what each says of what came since the one before

@@ -45,6 +45,7 @@ func (h hose) pour(t *testing.T, size int, measure func(runtime.MemStats) uint64
 		assert.Check(t, is.Nil(f), h.name)
 		assert.Check(t, is.Equal(a.Text, "hello"), h.name)
 	} else {
+		assert.Assert(t, f != nil, h.name)
 		assert.Check(t, is.ErrorContains(f, h.wantFail), h.name)
 	}
 	return peak - before

@@ -27,7 +27,7 @@ type stream struct {
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{costs: costs{proxy: (*keyproxy.Account)(nil)}}
+	s := &stream{}
 	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }
@@ -212,12 +212,4 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 		a.Text = *s.final
 	}
 	return a, fail
-}
-
-// metered counts the tokens of a process elsewhere than in its output.
-type metered interface {
-	// Used returns what was counted so far; nothing when it could not be counted.
-	Used() []keyproxy.Sum
-	// Metered returns what the API itself has counted so far, also when that is not all.
-	Metered() []state.Usage
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
-	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -92,34 +91,4 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 	}
 	o.Prompt.Session = state.Fresh
 	assert.Check(t, is.Equal(b.priorCount(o).read().USD, state.USD(0)), "fresh")
-}
-
-// counted is a proxy that has counted something.
-type counted []keyproxy.Sum
-
-func (c counted) Used() []keyproxy.Sum   { return c }
-func (c counted) Metered() []state.Usage { return keyproxy.Usage(c) }
-
-// TestProxyCountsBeforeTheStream: what the proxy counted goes before what the stream
-// shows, and where it could count nothing the stream is what there is.
-func TestProxyCountsBeforeTheStream(t *testing.T) {
-	streamed := `{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","model":"opus","usage":{"input_tokens":50}}}}`
-	for _, c := range []struct {
-		proxied, share int
-		want           int64 // of input, beyond what the CLI says
-	}{{300, -1, 300}, {300, 20, 100}, {300, 40, 0}, {0, -1, 50}} {
-		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, nil)
-		if c.proxied > 0 {
-			s.costs.proxy = counted{{Usage: state.Usage{Model: "opus", Input: int64(c.proxied)}}}
-		}
-		s.Write([]byte(streamed + "\n"))
-		if c.share >= 0 {
-			s.Write([]byte(resultLine(c.share) + "\n"))
-		}
-		got := int64(0)
-		for _, u := range s.costs.total().Beyond {
-			got += u.Input
-		}
-		assert.Check(t, is.Equal(got, c.want), "%+v: tokens of input beyond the CLI's share", c)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -60,7 +59,10 @@ func (b *Backend) Furnish(theirs []string) error {
 			return err
 		}
 	}
-	return identify(to)
+	if err := files.WriteNew(filepath.Join(to, installation), []byte(uuid.NewString()), 0o600); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // configName is the file of the CLI's settings.
@@ -101,19 +103,6 @@ var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(
 const installation = "installation_id"
 
 var folders = []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills"}
-
-// identify makes the file that tells an installation from others.
-func identify(home string) error {
-	f, err := os.OpenFile(filepath.Join(home, installation), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(uuid.NewString())
-	return errors.Join(err, f.Close())
-}
 
 // Kept are the CLI's conversations.
 func (b *Backend) Kept() transcripts.Kept { return keptOf(b.Env) }

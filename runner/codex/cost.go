@@ -12,9 +12,8 @@ import (
 // the thread: what counts is the difference to the one of the rollout when it was taken up.
 func (b *Backend) book(a *runner.Answer, s *stream) {
 	path, _, _ := b.Kept().Path(s.thread)
-	after := readCount(path, -1)
+	after, used, _ := read(path, s.turn.start)
 	a.Model = after.Model
-	used, _ := b.Kept().Usage(runner.Conversation{ID: s.thread}, s.turn.start)
 	if s.sum == nil {
 		// It was ended, or failed: what the answer under way would have cost is not told.
 		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.spoke && (!s.began || s.isFree())

@@ -47,7 +47,7 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 		path, _, _ = b.Kept().Path(t.resumed)
 	}
 	t.start, _ = transcripts.Size(path)
-	t.before = readCount(path, -1)
+	t.before, _, _ = read(path, t.start)
 	// Resumed with another model, the CLI first has the conversation summed up.
 	t.model = cmp.Or(t.model, t.before.Model)
 	return t, nil

@@ -43,15 +43,6 @@ const (
 	maxModels = 100 // in one rollout
 )
 
-// readCount returns what the first size bytes of a rollout tell.
-func readCount(path string, size int64) (c count) {
-	_ = each(path, size, func(_ int64, l line) error { // what can't be read tells nothing
-		c.take(l)
-		return nil
-	})
-	return c
-}
-
 // take takes in a line, and returns the tokens that it adds to the sum.
 func (c *count) take(l line) state.Usage {
 	switch {
@@ -67,8 +58,18 @@ func (c *count) take(l line) state.Usage {
 
 // used returns the tokens that a rollout tells from a byte on, one element a model, in order of name.
 func used(path string, from int64) ([]state.Usage, error) {
-	c, models := count{}, map[string]state.Usage{}
-	err := each(path, -1, func(at int64, l line) error {
+	_, list, err := read(path, from)
+	return list, err
+}
+
+// read returns what a rollout tells, and what came to it from a byte on, by model. What can't be read tells nothing.
+func read(path string, from int64) (c count, list []state.Usage, err error) {
+	models := map[string]state.Usage{}
+	err = transcripts.Read(path, 0, -1, func(at int64, text []byte, truncated bool) error {
+		var l line
+		if truncated || !bytes.Contains(text, []byte(`"token_count"`)) && !bytes.Contains(text, []byte(`"turn_context"`)) || json.Unmarshal(text, &l, jsonstrict.Loose) != nil {
+			return nil
+		}
 		if added := c.take(l); at >= from && added.All() > 0 {
 			added.Model = c.Model
 			models[c.Model] = added.Plus(models[c.Model])
@@ -78,19 +79,5 @@ func used(path string, from int64) ([]state.Usage, error) {
 		}
 		return nil
 	})
-	return state.ByModel(maps.Values(models)), err
-}
-
-// each calls take with the lines in the first size bytes of a rollout that count, and the place of each; size < 0 is all.
-func each(path string, size int64, take func(at int64, l line) error) error {
-	return transcripts.Read(path, 0, size, func(at int64, text []byte, truncated bool) error {
-		if truncated || !bytes.Contains(text, []byte(`"token_count"`)) && !bytes.Contains(text, []byte(`"turn_context"`)) {
-			return nil
-		}
-		var l line
-		if json.Unmarshal(text, &l, jsonstrict.Loose) != nil {
-			return nil
-		}
-		return take(at, l)
-	})
+	return c, state.ByModel(maps.Values(models)), err
 }
