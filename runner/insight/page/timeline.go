@@ -100,10 +100,11 @@ func inOrder(r *insight.Report) []report.Agent {
 		known[a.ID] = true
 	}
 	for _, a := range r.Agents {
-		if !known[a.Parent] || a.Parent == a.ID {
-			a.Parent = ""
+		above := a.Parent
+		if !known[above] || above == a.ID {
+			above = ""
 		}
-		children[a.Parent] = append(children[a.Parent], a)
+		children[above] = append(children[above], a)
 	}
 	out := make([]report.Agent, 0, len(r.Agents))
 	var add func(parent string)
