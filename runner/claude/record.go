@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"errors"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -102,18 +100,6 @@ var loose = jsonstrict.Loose
 var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.Skips[string](`"`), program.Skips[int]("0"), program.Skips[rateLimit]("{"),
 	program.Skips[int64]("0"), program.Skips[denial]("{"), program.Skips[block]("{"), program.Skips[[]denial]("["), program.Skips[[]string]("["),
-	json.UnmarshalFromFunc(boolean),
 )))
-
-// boolean reads a truth value. Those that are read here all say that something went
-// wrong, so a value that is no truth value counts as true.
-func boolean(dec *jsontext.Decoder, to *bool) error {
-	switch dec.PeekKind() {
-	case 't', 'f', 'n', 0:
-		return errors.ErrUnsupported
-	}
-	*to = true
-	return dec.SkipValue()
-}
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }

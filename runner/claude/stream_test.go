@@ -52,7 +52,6 @@ func TestOddResults(t *testing.T) {
 		{"cost beyond reason", `"total_cost_usd":1e12`, "exact 1000000000", ""},
 		{"tiny cost", `"total_cost_usd":1e-7`, "exact 0.0000001", ""},
 		{"names twice", `"total_cost_usd":1,"total_cost_usd":2`, "exact 2", ""},
-		{"no word whether it failed", `"total_cost_usd":1,"is_error":"yes"`, "estimated 1", "transient: the agent CLI reports: success"},
 		{"unknown subtype of error", `"is_error":true,"errors":["x\ny"]`, "not told", "transient: the agent CLI reports: x y"},
 	}
 	for _, tt := range tests {

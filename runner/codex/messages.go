@@ -1,9 +1,7 @@
 package codex
 
 import (
-	"bytes"
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -33,28 +31,16 @@ type doneItem struct {
 	Status  string         `json:"status"` // of a command
 }
 
-// shown are words of which each line that is shown has one.
-var shown = [][]byte{
-	[]byte(`_call`), []byte(`"item_completed"`), []byte(`"turn_context"`), []byte(`"compacted"`), []byte(`"error"`), []byte(`"stream_error"`),
-}
-
 // tell calls each with the messages of a thread.
 func tell(path string, from, to int64, each func(runner.Message) error) error {
 	t := transcripts.Teller{
 		Each: each,
-		Shows: func(line []byte) bool {
-			head := line[:min(len(line), maxHead)]
-			return slices.ContainsFunc(shown, func(word []byte) bool { return bytes.Contains(head, word) })
-		},
 		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 			return (&reader{feed: feed}).line
 		},
 	}
 	return t.Tell(path, from, to)
 }
-
-// maxHead is how far into a line its kind is looked for.
-const maxHead = 512
 
 // reader reads one rollout.
 type reader struct {

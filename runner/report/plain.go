@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -33,21 +32,10 @@ func breakCommands(line string) string {
 // block is plain for a text of several lines, and keeps their indentation.
 func block(s string) string { return strings.Trim(text.Printable(s), "\n") }
 
-// keepLayout is plain for a line of code or output: it keeps white space, as blanks,
-// four for a tab.
+// keepLayout is plain for a line of code or output: it keeps white space, with four
+// blanks for a tab.
 func keepLayout(s string) string {
-	var b strings.Builder
-	for _, r := range text.Line(s) {
-		switch {
-		case r == '\t':
-			b.WriteString("    ")
-		case unicode.IsSpace(r):
-			b.WriteByte(' ')
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return strings.TrimRight(breakCommands(b.String()), " ")
+	return strings.TrimRight(breakCommands(strings.ReplaceAll(text.Line(s), "\t", "    ")), " ")
 }
 
 // cut returns text as one plain line of at most width columns, with an ellipsis at
