@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -59,24 +58,16 @@ type piece struct {
 	Type    string         `json:"type"`
 	Message answer         `json:"message"`
 	Usage   jsontext.Value `json:"usage"`
+	Delta   struct {
+		Text     string `json:"text"`
+		Thinking string `json:"thinking"`
+		JSON     string `json:"partial_json"`
+	} `json:"delta"`
 }
 
-// usageKey is in every piece that counts tokens. It can't be within a string,
-// where the quotes are escaped. There may be hundreds of pieces a second, of which only a few have it.
-var usageKey = []byte(`"usage"`)
-
-// textKeys are the names of what a model wrote, in a piece of an answer.
-var textKeys = [][]byte{[]byte(`"text":"`), []byte(`"thinking":"`), []byte(`"partial_json":"`)}
-
-// textSize is about how many bytes of a piece the model wrote.
-func textSize(piece []byte) int64 {
-	for _, key := range textKeys {
-		if _, text, ok := bytes.Cut(piece, key); ok {
-			end := bytes.Index(text, []byte(`"}`))
-			return int64(max(end, 0))
-		}
-	}
-	return 0
+// size is how many bytes of the piece the model wrote.
+func (p *piece) size() int64 {
+	return int64(len(p.Delta.Text) + len(p.Delta.Thinking) + len(p.Delta.JSON))
 }
 
 // counter counts the tokens of one answer of the Messages API, whole or piece by piece. It implements keyproxy.Counter.
@@ -87,10 +78,6 @@ func (c *counter) Message() *keyproxy.Message { return c.message }
 
 // Event takes the data of an event of a stream.
 func (c *counter) Event(data []byte) {
-	if !bytes.Contains(data, usageKey) {
-		c.message.Wrote(textSize(data))
-		return
-	}
 	var p piece
 	if json.Unmarshal(data, &p, jsonstrict.Loose) != nil {
 		return
@@ -100,6 +87,8 @@ func (c *counter) Event(data []byte) {
 		c.message = p.Message.counted(false)
 	case p.Type == "message_delta" && c.message != nil:
 		c.message.Took(usageOf(p.Usage, ""))
+	default:
+		c.message.Wrote(p.size())
 	}
 }
 

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"maps"
 
 	"github.com/go-json-experiment/json"
@@ -27,18 +26,10 @@ type event struct {
 	Event  piece  `json:"event"`
 }
 
-// eventPrefix is how the CLI begins a line with a piece of an answer. There may be
-// hundreds of them a second, so that most are not decoded.
-var eventPrefix = []byte(`{"type":"stream_event"`)
-
 // piece takes a line with a piece of an answer. It reports whether a message
 // began.
 func (m *meter) piece(line []byte) bool {
 	m.spoke = true
-	if !bytes.Contains(line, usageKey) {
-		m.last.Wrote(textSize(line))
-		return false
-	}
 	var e event
 	if json.Unmarshal(line, &e, loose) != nil {
 		return false
@@ -51,6 +42,8 @@ func (m *meter) piece(line []byte) bool {
 		if msg := m.open[e.Parent]; msg != nil {
 			msg.Took(usageOf(e.Event.Usage, ""))
 		}
+	default:
+		m.last.Wrote(e.Event.size())
 	}
 	return false
 }

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -33,10 +32,6 @@ func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 }
 
 func (s *stream) line(line []byte) bool {
-	if bytes.HasPrefix(line, eventPrefix) {
-		s.piece(line)
-		return true
-	}
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
 		return false

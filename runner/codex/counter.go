@@ -4,8 +4,6 @@
 package codex
 
 import (
-	"bytes"
-
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -29,26 +27,21 @@ type response struct {
 // event is a piece of an answer.
 type event struct {
 	Type     string   `json:"type"`
+	Delta    string   `json:"delta"` // what the model wrote
 	Response response `json:"response"`
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
 type counter struct{ keyproxy.Answer }
 
-var (
-	usageKey = []byte(`"usage"`)
-	created  = []byte(`"response.created"`)
-	deltaKey = []byte(`"delta":"`)
-)
-
 // Event takes the data of an event of a stream. The last one repeats the request.
 func (c *counter) Event(data []byte) {
-	if !bytes.Contains(data, usageKey) && !bytes.Contains(data, created) {
-		c.Message().Wrote(textSize(data))
+	var e event
+	if json.Unmarshal(data, &e, jsonstrict.Loose) != nil {
 		return
 	}
-	var e event
-	if json.Unmarshal(data, &e, jsonstrict.Loose) == nil {
+	c.Message().Wrote(int64(len(e.Delta)))
+	if e.Type == "response.created" || e.Response.Usage != nil {
 		c.took(e.Response, e.Type == "response.failed") // for which nothing is asked
 	}
 }
@@ -67,13 +60,4 @@ func (c *counter) took(r response, isFree bool) {
 	if isFree || r.Usage.Kind() == '{' {
 		c.Took(r.Usage)
 	}
-}
-
-// textSize is about how many bytes of an event the model wrote.
-func textSize(data []byte) int64 {
-	_, text, ok := bytes.Cut(data, deltaKey)
-	if !ok {
-		return 0
-	}
-	return int64(max(bytes.IndexByte(text, '"'), 0))
 }
