@@ -33,7 +33,6 @@ type Console struct {
 	layout   layout
 	out      []byte // collected for one write
 	now      time.Time
-	ticked   time.Time
 	isJob    bool         // results and failures of agents are shown in places of their own
 	failed   bool         // an agent's failure was told
 	active   []*agentView // agents at work, in the order in which they began
@@ -130,14 +129,10 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 
 // Tick redraws the live lines, or says what agents are doing.
 func (c *Console) Tick(now time.Time) error {
-	last := c.ticked
-	if last.IsZero() {
-		last = c.now
-	}
-	c.now, c.ticked = now, now
+	c.now = now
 	c.printPending()
 	if !c.o.Terminal && !c.o.Quiet {
-		c.printProgress(now.Sub(last))
+		c.printProgress()
 	}
 	return c.flush()
 }
@@ -199,7 +194,8 @@ func (c *Console) note(e state.Event, l line) {
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
 		c.deactivate(e.Agent)
-		c.activate(e.Agent, e.State).began = e.Time
+		v := c.activate(e.Agent, e.State)
+		v.began, v.said = e.Time, e.Time
 	case *state.AgentOutput:
 		c.activate(e.Agent, e.State).doing.said(b.Text, c.now)
 	case *state.NodeAttempt:
@@ -216,7 +212,7 @@ func (c *Console) note(e state.Event, l line) {
 func (c *Console) activate(agent, stateName string) *agentView {
 	v := c.find(agent)
 	if v == nil {
-		v = &agentView{id: agent, state: stateName, began: c.now}
+		v = &agentView{id: agent, state: stateName, began: c.now, said: c.now}
 		c.active = append(c.active, v)
 	}
 	return v

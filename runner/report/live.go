@@ -68,16 +68,10 @@ func (c *Console) liveLines() []string {
 	return lines
 }
 
-// printProgress prints a line for each agent that had none for progressEvery, or
-// would have had none at the next tick, which comes after tick.
-func (c *Console) printProgress(tick time.Duration) {
-	tick = min(tick, progressEvery)
+// printProgress prints a line for each agent that had none for progressEvery.
+func (c *Console) printProgress() {
 	for _, v := range c.active {
-		last := v.began
-		if v.said.After(last) {
-			last = v.said
-		}
-		if c.now.Sub(last)+tick > progressEvery {
+		if c.now.Sub(v.said) >= progressEvery {
 			v.said = c.now
 			c.out = append(append(c.out, c.progress(v)...), '\n')
 		}
