@@ -19,7 +19,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -124,7 +123,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 // wantHarmless checks what a step has told its runner.
 func (j *bareJob) wantHarmless(e ended) {
 	j.T.Helper()
-	if saved := jobtest.ReadOutputs(j.T, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] == "" {
+	if saved := sitetest.ReadOutputs(j.T, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] == "" {
 		j.T.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	var names []string
@@ -156,7 +155,7 @@ func (j *bareJob) wantHarmless(e ended) {
 }
 
 // wantOwn checks that a command is one of the step's own.
-func (j *bareJob) wantOwn(c jobtest.Command) {
+func (j *bareJob) wantOwn(c sitetest.RunnerCommand) {
 	j.T.Helper()
 	switch c.Name {
 	case "add-mask":

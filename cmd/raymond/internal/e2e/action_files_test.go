@@ -13,7 +13,6 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -58,7 +57,7 @@ func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want an empty file", name, info, err)
 		}
 	}
-	if saved := jobtest.ReadOutputs(t, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] != "1" {
+	if saved := sitetest.ReadOutputs(t, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] != "1" {
 		t.Errorf("GITHUB_STATE: got %q, want the number of the part and nothing else", saved)
 	}
 	assert.Check(t, is.Equal(sitetest.Read(j.T, filepath.Join(j.Work, "victim")), "precious\n"), "a file that a command file was made a link to: want it as it was")

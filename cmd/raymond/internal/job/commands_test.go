@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/report"
 )
@@ -55,7 +55,7 @@ func session(text string) (output string, wantCommands []string) {
 	return b.String(), []string{"group", "endgroup", "error", "group", "endgroup"}
 }
 
-func commandNames(list []jobtest.Command) []string {
+func commandNames(list []sitetest.RunnerCommand) []string {
 	var names []string
 	for _, r := range list {
 		names = append(names, r.Name)
@@ -69,19 +69,19 @@ func checkSession(t *testing.T, text string) {
 	t.Helper()
 	output, want := session(text)
 	for _, ignorable := range []bool{false, true} {
-		h := jobtest.Runner{Ignorable: ignorable}
+		h := sitetest.Runner{Ignorable: ignorable}
 		h.Read(output)
 		if got := commandNames(h.Ran); !slices.Equal(got, want) || h.Token != "" {
 			t.Fatalf("text %q, ignorable %v: got commands %q, want %q; output:\n%s", text, ignorable, got, want, output)
 		}
-		bare := jobtest.Runner{Ignorable: ignorable}
+		bare := sitetest.Runner{Ignorable: ignorable}
 		bare.Read(strings.Join(h.Shown, "\n"))
 		if len(bare.Ran) != 0 || bare.Token != "" {
 			t.Fatalf("text %q, ignorable %v: got commands %q in what is shown, want none; output:\n%s", text, ignorable, commandNames(bare.Ran), output)
 		}
 	}
 	assert.Assert(t, utf8.ValidString(output), "text %q: got %q, want UTF-8", text, output)
-	for _, line := range jobtest.ReaderLines(output) {
+	for _, line := range sitetest.ReaderLines(output) {
 		if shown, ok := strings.CutPrefix(line, linePrefix); ok && len(shown) > maxLine+64 {
 			t.Fatalf("text %q: got a line of %d bytes, want about %d at most", text, len(line), maxLine)
 		}
@@ -110,11 +110,11 @@ func TestTheJudgeKnowsCommands(t *testing.T) {
 		"::stop-commands::t\n##[t]\n::warning::x":        {"warning"},
 		"::unknown::x\n: :error::x\n##[x]y\n::error:: x": {"error"},
 	} {
-		h := jobtest.Runner{}
+		h := sitetest.Runner{}
 		h.Read(output)
 		assert.Check(t, is.DeepEqual(commandNames(h.Ran), want), "%q", output)
 	}
-	ignorable := jobtest.Runner{Ignorable: true}
+	ignorable := sitetest.Runner{Ignorable: true}
 	ignorable.Read("##\u200b[error]x\n\u200b::warning::x")
 	got, want := commandNames(ignorable.Ran), []string{"error", "warning"}
 	assert.Check(t, is.DeepEqual(got, want), "ignorable")
@@ -141,7 +141,7 @@ func TestOneTokenAStep(t *testing.T) {
 func TestTextsThatLeanArrive(t *testing.T) {
 	n := 0
 	for r := range unicode.MaxRune {
-		if !jobtest.Leans(r) || text.Invisible(r) {
+		if !sitetest.Leans(r) || text.Invisible(r) {
 			continue
 		}
 		n++
@@ -152,7 +152,7 @@ func TestTextsThatLeanArrive(t *testing.T) {
 		var b bytes.Buffer
 		c := NewCommands(&b, "")
 		c.Group(text)
-		h := jobtest.Runner{}
+		h := sitetest.Runner{}
 		if h.Read(b.String()); !slices.Equal(commandNames(h.Ran), []string{"group"}) {
 			t.Errorf("%U: got the commands %q, want one; output:\n%s", r, commandNames(h.Ran), b.String())
 		}
@@ -212,7 +212,7 @@ func annotated(t *testing.T, workspace string, a report.Annotation) report.Annot
 	c := NewCommands(&b, workspace)
 	c.Print("before")
 	c.Annotate(a)
-	h := jobtest.Runner{}
+	h := sitetest.Runner{}
 	h.Read(b.String())
 	if len(h.Ran) != 1 {
 		t.Fatalf("%+v: got commands %q, want one; output:\n%s", a, commandNames(h.Ran), b.String())
@@ -230,7 +230,7 @@ func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
 	for _, secret := range []string{"100%: a::b", "", " ", "first line 1\nshort\r\nsecond line"} {
 		c.AddMask(secret)
 	}
-	h := jobtest.Runner{}
+	h := sitetest.Runner{}
 	h.Read(b.String())
 	var got []string
 	for _, r := range h.Ran {

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // step is a folder of command files, as the runner makes it for a step.
@@ -167,7 +167,7 @@ func TestOwnWritesAreNoChanges(t *testing.T) {
 // checkOutputs: each output is read as it was given, and there are no others.
 func checkOutputs(t *testing.T, first, second string) {
 	t.Helper()
-	got := jobtest.ReadOutputs(t, outputEntry("result", first)+outputEntry("status", second))
+	got := sitetest.ReadOutputs(t, outputEntry("result", first)+outputEntry("status", second))
 	clean := func(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "") }
 	assert.Assert(t, is.DeepEqual(got, map[string]string{"result": clean(first), "status": clean(second)}), "%q, %q", first, second)
 }
@@ -186,7 +186,7 @@ func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 	data, err := os.ReadFile(s.path(outputFile))
 	s.must(err)
 	want := map[string]string{"other": "1", "status": "failed"}
-	assert.Check(t, is.DeepEqual(jobtest.ReadOutputs(t, string(data)), want), "outputs")
+	assert.Check(t, is.DeepEqual(sitetest.ReadOutputs(t, string(data)), want), "outputs")
 	for _, name := range []string{"", "PATH", "result=x", "status<<x", "Result"} {
 		assert.Check(t, f.SetOutput(name, "evil") != nil, "output %q, which action.yml does not have: got no error, want one", name)
 	}

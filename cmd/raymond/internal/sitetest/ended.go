@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
-
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 )
 
 // RunnerFiles are the variables by which a runner names the files that a step writes to.
@@ -20,8 +18,8 @@ var RunnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB
 type Ended struct {
 	Outcome  // its stdout is without the colours of the log
 	Outputs  map[string]string
-	Commands []jobtest.Command // that the runner carries out
-	Lines    []string          // of the log that are no commands
+	Commands []RunnerCommand // that the runner carries out
+	Lines    []string        // of the log that are no commands
 	Summary  string
 }
 
@@ -31,9 +29,9 @@ var logColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 // End reads what a step has left behind in the files that its variables name.
 func End(t testing.TB, o Outcome, file func(variable string) string) Ended {
 	t.Helper()
-	e := Ended{Outcome: o, Outputs: jobtest.ReadOutputs(t, Read(t, file("GITHUB_OUTPUT"))), Summary: Read(t, file("GITHUB_STEP_SUMMARY"))}
+	e := Ended{Outcome: o, Outputs: ReadOutputs(t, Read(t, file("GITHUB_OUTPUT"))), Summary: Read(t, file("GITHUB_STEP_SUMMARY"))}
 	e.Stdout = logColours.ReplaceAllString(e.Stdout, "")
-	var runner jobtest.Runner
+	var runner Runner
 	runner.Read(e.Stdout)
 	e.Commands, e.Lines = runner.Ran, runner.Shown
 	return e

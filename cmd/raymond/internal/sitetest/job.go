@@ -12,7 +12,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job/jobtest"
 )
 
 // Job is one use of the action in a job, as its process sees it: the environment and the folders
@@ -128,7 +127,7 @@ func (j *Job) passState() {
 	if !Exists(j.CommandFile("GITHUB_STATE")) {
 		return
 	}
-	for name, value := range jobtest.ReadOutputs(j.T, Read(j.T, j.CommandFile("GITHUB_STATE"))) {
+	for name, value := range ReadOutputs(j.T, Read(j.T, j.CommandFile("GITHUB_STATE"))) {
 		j.Env["STATE_"+name] = value
 	}
 }

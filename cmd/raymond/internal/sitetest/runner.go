@@ -1,6 +1,4 @@
-// Package jobtest plays runners for tests: what they make of the output of a step and
-// of the files that it has written.
-package jobtest
+package sitetest
 
 import (
 	"strings"
@@ -11,11 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// What the runner of GitHub and act make of a step's output, as their sources
-// have it: the judge of what Commands writes.
-
-// Command is a command that a runner has carried out.
-type Command struct {
+// RunnerCommand is a command that a runner has carried out.
+type RunnerCommand struct {
 	Name       string
 	Properties map[string]string
 	Data       string
@@ -27,12 +22,12 @@ var registered = []string{
 	"warning", "notice", "group", "endgroup", "echo", "internal-set-repo-path", "stop-commands",
 }
 
-// Runner plays GitHub's runner. With ignorable set, it compares as .NET does in
+// Runner plays GitHub's runner, as its sources have it: what it makes of a step's output. With ignorable set, it compares as .NET does in
 // most languages: characters without weight don't count.
 type Runner struct {
 	Ignorable bool
 	Token     string // that ends stop-commands; "" while commands are obeyed
-	Ran       []Command
+	Ran       []RunnerCommand
 	Shown     []string // lines that are no commands
 }
 
@@ -90,19 +85,19 @@ func (h *Runner) knows(name string) bool {
 }
 
 // parseV2 reads ::name key=value,key=value::data, after any white space.
-func (h *Runner) parseV2(line string) (Command, bool) {
+func (h *Runner) parseV2(line string) (RunnerCommand, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimLeftFunc(line, unicode.IsSpace), "::")
 	info, data, ended := strings.Cut(rest, "::")
 	if first, _ := utf8.DecodeRuneInString(data); Leans(first) {
-		return Command{}, false // it searches by the rules of a language
+		return RunnerCommand{}, false // it searches by the rules of a language
 	}
 	name, list, _ := strings.Cut(info, " ")
 	if !ok || !ended || !h.knows(name) {
-		return Command{}, false
+		return RunnerCommand{}, false
 	}
 	unescapeData := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%")
 	unescape := strings.NewReplacer("%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",", "%25", "%")
-	return Command{name, pairs(strings.TrimSpace(list), ",", unescape), unescapeData.Replace(data)}, true
+	return RunnerCommand{name, pairs(strings.TrimSpace(list), ",", unescape), unescapeData.Replace(data)}, true
 }
 
 // Leans reports whether .NET takes a character for a part of the one before it.
@@ -113,15 +108,15 @@ func Leans(r rune) bool {
 }
 
 // parseV1 reads ##[name key=value;key=value]data, anywhere in a line.
-func (h *Runner) parseV1(line string) (Command, bool) {
+func (h *Runner) parseV1(line string) (RunnerCommand, bool) {
 	_, rest, ok := strings.Cut(line, "##[")
 	info, data, ended := strings.Cut(rest, "]")
 	name, list, _ := strings.Cut(info, " ")
 	if !ok || !ended || !h.knows(name) {
-		return Command{}, false
+		return RunnerCommand{}, false
 	}
 	unescape := strings.NewReplacer("%3B", ";", "%0D", "\r", "%0A", "\n", "%5D", "]", "%25", "%")
-	return Command{name, pairs(list, ";", unescape), unescape.Replace(data)}, true
+	return RunnerCommand{name, pairs(list, ";", unescape), unescape.Replace(data)}, true
 }
 
 // pairs splits properties; empty parts don't count, not even before a value.
