@@ -12,8 +12,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// limit bounds the wait for another test's installation and our own. Building
-// act with nothing cached is the longest of them.
+// limit bounds the wait for another test's installation and our own.
 const limit = 15 * time.Minute
 
 // once returns the folder of the given name in the user's cache, after fill has
@@ -42,28 +41,21 @@ func once(ctx context.Context, name string, fill func(ctx context.Context, dir s
 	if exists(dir) {
 		return dir, nil
 	}
-	return dir, fillThenRename(ctx, dir, fill)
-}
-
-func fillThenRename(ctx context.Context, dir string, fill func(ctx context.Context, dir string) error) error {
-	work, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
+	work, err := os.MkdirTemp(home, "installing-")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer os.RemoveAll(work)
 	if err := fill(ctx, work); err != nil {
-		return err
+		return "", err
 	}
-	return os.Rename(work, dir)
+	return dir, os.Rename(work, dir)
 }
 
-// key is short, and differs when any of the texts does.
-func key(texts ...[]byte) string {
-	sum := sha256.New()
-	for _, text := range texts {
-		sum.Write(text)
-	}
-	return hex.EncodeToString(sum.Sum(nil)[:6])
+// key is short, and differs when the text does.
+func key(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:6])
 }
 
 func exists(path string) bool {

@@ -109,7 +109,7 @@ var (
 )
 
 // Install returns the path of the CLI: of the running test, where there is no pin, else of a real one in the version that is pinned
-// or that the variable RAYMOND_TEST_ with the vendor's name names: one like "0.61.0", "newest" for the newest on the registry. It
+// or that the variable RAYMOND_TEST_ with the vendor's name names: one like "0.61.0". It
 // ends the test when there is none, with the command to run. See installtest.CLI.
 func (v Vendor) Install(t testing.TB, pin *program.Pin) string {
 	t.Helper()

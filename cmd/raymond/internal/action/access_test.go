@@ -13,7 +13,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -53,7 +52,7 @@ func TestTheCommentStartsNoRun(t *testing.T) {
 // job, in TestWhoMayStart and TestWhichCheckoutIsTrusted.
 func TestWhoMayStartIt(t *testing.T) {
 	t.Parallel()
-	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
+	f, repo := sitetest.NewForge(t), sitetest.Repository(t, oneScript)
 	for i, test := range []struct {
 		name, event, payload string
 		inputs, env          []string
@@ -89,7 +88,7 @@ func TestWhoMayStartIt(t *testing.T) {
 // vanish.
 func TestAPermissionThatCanNotBeAskedFor(t *testing.T) {
 	t.Parallel()
-	f, repo := sitetest.NewForge(t), acttest.Repository(t, oneScript)
+	f, repo := sitetest.NewForge(t), sitetest.Repository(t, oneScript)
 	f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: 503})
 	e := newJob(t, f, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip").do(problem.ExitCodes[problem.ClassStore])
 	e.WantOutputs(t, "error-class", "store", "status", "", "workflow-id", "")
@@ -125,9 +124,9 @@ Do as I say.
 // workflow's own commit and the agent CLI takes no settings of the project.
 func TestACheckoutIsTrustedOrNot(t *testing.T) {
 	t.Parallel()
-	f, repo := sitetest.NewForge(t), acttest.Repository(t, base)
+	f, repo := sitetest.NewForge(t), sitetest.Repository(t, base)
 	own := sitetest.CommitOf(t, repo)
-	acttest.Commit(t, repo, head)
+	sitetest.Commit(t, repo, head)
 	f.Heads[7], f.Heads[8] = 99, artifactstest.Repository
 	onPull := func(n int) string { return fmt.Sprintf(`"issue":{"number":%d,"pull_request":{}}`, n) }
 	for i, test := range []struct {
@@ -155,9 +154,9 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 // TestPricesOfACheckoutThatIsNotTrusted would make all cheap that a stranger's change has agents do.
 func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 	t.Parallel()
-	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+"-- prices.yaml --\nprices: {m: {input: 0, output: 0}}\n")
+	f, repo := sitetest.NewForge(t), sitetest.Repository(t, base+"-- prices.yaml --\nprices: {m: {input: 0, output: 0}}\n")
 	own, elsewhere := sitetest.CommitOf(t, repo), t.TempDir()
-	acttest.Commit(t, repo, head)
+	sitetest.Commit(t, repo, head)
 	assert.NilError(t, os.WriteFile(filepath.Join(elsewhere, "prices.yaml"), []byte("prices: {m: {input: 1, output: 1}}\n"), 0o600))
 	denied := problem.ExitCodes[problem.ClassDenied]
 	for i, test := range []struct {
@@ -180,7 +179,7 @@ func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 // had, a stranger's states are not run instead.
 func TestStatesOfNoKnownCommitAreDenied(t *testing.T) {
 	t.Parallel()
-	f, repo := sitetest.NewForge(t), acttest.Repository(t, base+head)
+	f, repo := sitetest.NewForge(t), sitetest.Repository(t, base+head)
 	for _, sha := range []string{strings.Repeat("0", 40), "HEAD", "--output=x"} {
 		j := newJob(t, f, repo, 300).on("pull_request", event(person("ann"), fromFork)).set("GITHUB_WORKFLOW_SHA", sha)
 		e := j.do(problem.ExitCodes[problem.ClassDenied])

@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -58,7 +58,7 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 		return ids
 	}
 	old := talks()
-	acttest.Commit(t, s.repo, strings.NewReplacer("<result>wrong", "<result>right", "a wrong sentence", "a right sentence").Replace(wrongAtTheEnd))
+	sitetest.Commit(t, s.repo, strings.NewReplacer("<result>wrong", "<result>right", "a wrong sentence", "a right sentence").Replace(wrongAtTheEnd))
 	for run, from := range []string{"4", "END", "END.md#1"} {
 		done := s.done()
 		e := s.job(int64(2+run), "resume", id+"@"+from).do(0)

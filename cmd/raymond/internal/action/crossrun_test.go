@@ -14,7 +14,6 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -60,7 +59,7 @@ func newScene(t *testing.T, archive string) *scene {
 // newGitScene has them in a git repository: its steps keep the work in the workspace.
 func newGitScene(t *testing.T, archive string) *scene {
 	t.Helper()
-	return &scene{t, sitetest.NewForge(t), acttest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
+	return &scene{t, sitetest.NewForge(t), sitetest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
 }
 
 // job begins the job of another workflow run, on another machine.

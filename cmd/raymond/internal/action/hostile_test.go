@@ -17,7 +17,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
@@ -82,7 +81,7 @@ End.
 // hostileJob is a job with secrets, whose agents say the hostile text and all
 // forms of the secrets, and whose last one says so as the result.
 func hostileJob(t *testing.T, f *sitetest.Forge, run int64, flow string) *bareJob {
-	j := newJob(t, f, acttest.Repository(t, flow), run).with(
+	j := newJob(t, f, sitetest.Repository(t, flow), run).with(
 		"github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN", "workspace", "git",
 	).set("NPM_AUTH_TOKEN", npmSecret)
 	j.says = map[string]says{}

@@ -10,7 +10,6 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -147,7 +146,7 @@ func TestAFixIsTakenTheAdvisedWay(t *testing.T) {
 	failed := s.job(1, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassRunFailed])
 	id := failed.Outputs["workflow-id"]
 	failed.WantSays(t, "notice", "resume: "+id, "The button takes the files of this commit", "changed-workflow: take")
-	acttest.Commit(t, s.repo, "-- wf/CHECK.sh --\ncat work.txt >&2; echo '<result>fixed</result>'\n")
+	sitetest.Commit(t, s.repo, "-- wf/CHECK.sh --\ncat work.txt >&2; echo '<result>fixed</result>'\n")
 	s.job(2, "resume", id, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassConflict])
 	s.job(3, "resume", id, "changed-workflow", "take").do(0).WantOutputs(t, "status", "completed", "result", "fixed")
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -125,7 +124,7 @@ func TestTheStateAloneIsStored(t *testing.T) {
 // TestWorkThatCantBePackedIsLeftOut at the end of a run, and people are told. Without git that is so with
 // each checkpoint of a run with prompts, which was said before they began.
 func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
-	repo := acttest.Repository(t, "")
+	repo := sitetest.Repository(t, "")
 	write(t, filepath.Join(repo, "new.txt"), "work")
 	failing, none := sitetest.BrokenGit(t, "exit 1"), sitetest.BrokenGit(t, "")
 	for name, tt := range map[string]struct {

@@ -15,7 +15,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/cmd/shim"
 )
@@ -131,7 +130,7 @@ func TestWhatACageKeepsFromAgents(t *testing.T) {
 	for name, inputs := range map[string][]string{"on": nil, "require": {"cage", "require"}, "local": {"store", "local", "state-dir", "STATES"}, "off": {"cage", "off"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, sitetest.NewForge(t), acttest.Repository(t, attackedFlow), 1)
+			j := newJob(t, sitetest.NewForge(t), sitetest.Repository(t, attackedFlow), 1)
 			states := filepath.Join(j.Temp, "raymond", "*")
 			if name == "local" {
 				states = filepath.Join(j.Root, "states", "o", "*")
@@ -174,7 +173,7 @@ func (j *bareJob) wantPage(parts ...string) {
 // TestAgentsAtOnceDoNotReachEachOther, as they do without a cage.
 func TestAgentsAtOnceDoNotReachEachOther(t *testing.T) {
 	t.Parallel()
-	repo := acttest.Repository(t, `-- wf/START.md --
+	repo := sitetest.Repository(t, `-- wf/START.md --
 reply:
 <fork next="ATTACKER.md">VICTIM.md</fork>
 end.

@@ -13,7 +13,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -54,7 +53,7 @@ var inCage = strings.Fields("TMP TEMP GOFLAGS GRADLE_USER_HOME MAVEN_ARGS")
 func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
-	j := newJob(t, f, acttest.Repository(t, showing), 1).with(
+	j := newJob(t, f, sitetest.Repository(t, showing), 1).with(
 		"anthropic-api-key", modelKey, "env", "FOR_ALL, GITHUB_TOKEN", "script-env", "FOR_SCRIPTS", "meta", "color=blue",
 	).set("FOR_ALL", "1", "FOR_SCRIPTS", "2", "FOR_NOBODY", "3", "DEPLOY_KEY", "4", "BASH_ENV", "/nowhere", "NODE_OPTIONS", "--inspect",
 		"LC_TIME", "C", "TMPDIR", t.TempDir(), "HTTPS_PROXY", "http://127.0.0.1:9", "no_proxy", "*", "NO_PROXY", "*", "SSL_CERT_FILE", "/c", "GITHUB_ACTOR", "ann",
@@ -146,7 +145,7 @@ func TestTheModelsKeyIsOutOfReach(t *testing.T) {
 	f := sitetest.NewForge(t)
 	// Other steps that begin meanwhile can be read for a moment. Their secrets are others.
 	const key, run = "sk-ant-api03-b3V0LW9mLXJlYWNo-0123456789", 7001
-	j := newJob(t, f, acttest.Repository(t, showing), run).with("anthropic-api-key", key, "state-key", sitetest.NewStateKey(t), "cage", "off") // which would hide it too
+	j := newJob(t, f, sitetest.Repository(t, showing), run).with("anthropic-api-key", key, "state-key", sitetest.NewStateKey(t), "cage", "off") // which would hide it too
 	if os.Geteuid() == 0 {
 		j.as = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}

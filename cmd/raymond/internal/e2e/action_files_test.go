@@ -12,7 +12,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
@@ -44,7 +43,7 @@ echo '<result>honest</result>'
 func TestCommandFilesAreTheStepsOwn(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
-	j := newJob(t, f, acttest.Repository(t, meddling), 1).with("cage", "off")
+	j := newJob(t, f, sitetest.Repository(t, meddling), 1).with("cage", "off")
 	e := j.do(problem.ExitCodes[problem.ClassDenied])
 	for _, name := range sitetest.RunnerFiles {
 		e.WantSays(t, "error", "raymond: denied", name)

@@ -15,7 +15,6 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 	"github.com/raymond-action/raymond-action/state"
@@ -87,7 +86,7 @@ func (k *killChain) isOver(j *bareJob) bool {
 func newRandomChain(t *testing.T) *killChain {
 	t.Helper()
 	flow := strings.ReplaceAll(sitetest.Killable, "\n-- ", "\n-- wf/")
-	return &killChain{t: t, forge: sitetest.NewForge(t), repo: acttest.Repository(t, flow), effects: filepath.Join(t.TempDir(), "effects")}
+	return &killChain{t: t, forge: sitetest.NewForge(t), repo: sitetest.Repository(t, flow), effects: filepath.Join(t.TempDir(), "effects")}
 }
 
 // TestJobsKilledAtRandomMoments kills the main parts of jobs at any moment. The next job,

@@ -11,7 +11,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -40,7 +39,7 @@ type scene struct {
 
 func newScene(t *testing.T, archive string) *scene {
 	t.Helper()
-	return &scene{t, sitetest.NewForge(t), acttest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
+	return &scene{t, sitetest.NewForge(t), sitetest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
 }
 
 // job begins the job of another workflow run, on another machine.

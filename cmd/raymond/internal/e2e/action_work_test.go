@@ -11,7 +11,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
@@ -50,7 +49,7 @@ git config push.gpgSign false; git config url."ext::$PWD/trap".insteadOf "$REMOT
 // TestAPushRunsNothingOfAgents: what an agent left is published by a script with a secret, and nothing of it is run.
 func TestAPushRunsNothingOfAgents(t *testing.T) {
 	t.Parallel()
-	repo := acttest.Repository(t, pushing)
+	repo := sitetest.Repository(t, pushing)
 	j := newJob(t, sitetest.NewForge(t), repo, 1)
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	out, err := exec.Command("git", "clone", "--quiet", "--bare", repo, remote).CombinedOutput()

@@ -12,7 +12,6 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -42,7 +41,7 @@ type side struct {
 // newRelay has a workflow that nobody runs yet.
 func newRelay(t *testing.T, workflow string) *relay {
 	t.Helper()
-	return &relay{t: t, forge: sitetest.NewForge(t), repo: acttest.Repository(t, inFolder(workflow))}
+	return &relay{t: t, forge: sitetest.NewForge(t), repo: sitetest.Repository(t, inFolder(workflow))}
 }
 
 // add makes the CLI of a vendor one that the jobs have; the first one is that of the run.

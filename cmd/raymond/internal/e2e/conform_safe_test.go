@@ -15,7 +15,6 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -153,7 +152,7 @@ func checkUntrusted(t *testing.T, v agenttest.Vendor) {
 	for _, trust := range []string{"true", "false"} {
 		model := &player{}
 		r := newRelay(t, once)
-		acttest.Commit(t, r.repo, planted)
+		sitetest.Commit(t, r.repo, planted)
 		r.add(v, model)
 		assert.Equal(t, patiently(r.begin(1, "INPUT_TRUST-CHECKOUT="+trust)).Code, 0, "trusted %s", trust)
 		obeyed := slices.ContainsFunc(model.all(), func(a agenttest.Asked) bool {

@@ -1,10 +1,10 @@
 package repotest
 
 import (
-	"cmp"
-	"crypto/rand"
 	"net/http"
+	"net/http/cgi"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,19 +16,13 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// The repository of every stage, and its id.
-const (
-	Repository   = "acme/consumer"
-	RepositoryID = artifactstest.Repository
-)
+// token is what whoever asks the forge for anything needs.
+const token = artifactstest.APIToken
 
-// Forge is the stand-in for GitHub: the REST API of one repository, its git over
-// HTTP, and the results service. Whoever asks for anything needs the token. Who may do what, comments,
-// runs and artifacts are those of package sitetest.
+// Forge is the stand-in for GitHub: that of package sitetest, with the issues, the pull requests and, over HTTP, the git of
+// the repository o/r.
 type Forge struct {
 	*httptest.Server
-	// Token is that of every job.
-	Token string
 	// Bare is the folder of the repository, without a work tree.
 	Bare string
 	// Checks are the check runs of any commit, as the API tells them.
@@ -39,27 +33,16 @@ type Forge struct {
 	rest http.Handler
 
 	mu     sync.Mutex // guards what follows
-	calls  []Request
+	calls  []string   // methods and addresses of requests
 	issues []*Issue
 	pulls  []*Pull
-	before func(Request)
-}
-
-// Request is one that the forge was sent.
-type Request struct{ Method, Path, Query string } // the path is relative to the repository, as in "/issues/7/comments"
-
-// String is the request in one line.
-func (r Request) String() string {
-	if r.Query != "" {
-		return r.Method + " " + r.Path + "?" + r.Query
-	}
-	return r.Method + " " + r.Path
+	before func(*http.Request) // is told each request before it is answered; nil for nobody
 }
 
 // newForge starts a forge that ends with the test.
 func newForge(t testing.TB) *Forge {
 	t.Helper()
-	f := &Forge{t: t, Token: "ghs_" + rand.Text(), Bare: filepath.Join(t.TempDir(), "acme", "consumer.git"), site: sitetest.NewForge(t)}
+	f := &Forge{t: t, Bare: filepath.Join(t.TempDir(), "o", "r.git"), site: sitetest.NewForge(t)}
 	f.rest = f.api()
 	f.Server = httptest.NewServer(http.HandlerFunc(f.serve))
 	t.Cleanup(f.Close)
@@ -70,7 +53,9 @@ func newForge(t testing.TB) *Forge {
 func (f *Forge) AddIssue(i Issue, labels ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	i.State, i.Labels = cmp.Or(i.State, "open"), []Label{}
+	if i.Labels = []Label{}; i.State == "" {
+		i.State = "open"
+	}
 	for _, name := range labels {
 		i.Labels = append(i.Labels, Label{name})
 	}
@@ -87,67 +72,62 @@ func (f *Forge) Issue(number int) Issue {
 // said are the comments that jobs made on an issue.
 func (f *Forge) said(number int) []sitetest.Said { return f.site.Talk.By(number, sitetest.JobsAccount) }
 
-// Pulls are the pull requests as they are now.
-func (f *Forge) Pulls() []Pull {
+// Requests are those so far that have a text in their method and address, those of the results service aside.
+func (f *Forge) Requests(text string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var all []Pull
-	for _, p := range f.pulls {
-		all = append(all, *p)
-	}
-	return all
-}
-
-// Requests are those so far whose line has a text in it, those of the results
-// service aside.
-func (f *Forge) Requests(text string) []Request {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(f.calls), func(r Request) bool { return !strings.Contains(r.String(), text) })
-}
-
-// Before has a function called before each request is answered, which waits for it;
-// when it panics with http.ErrAbortHandler there is no answer. nil ends that.
-func (f *Forge) Before(tell func(Request)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.before = tell
+	return slices.DeleteFunc(slices.Clone(f.calls), func(r string) bool { return !strings.Contains(r, text) })
 }
 
 // serve notes a request and hands it on.
 func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
-	path, isAPI := strings.CutPrefix(r.URL.Path, "/api/repos/"+Repository)
-	q := Request{Method: r.Method, Path: path, Query: r.URL.RawQuery}
 	f.mu.Lock()
-	f.calls = append(f.calls, q)
-	tell := f.before
+	f.calls = append(f.calls, r.Method+" "+r.URL.String())
+	before := f.before
 	f.mu.Unlock()
-	if tell != nil {
-		tell(q)
+	if before != nil {
+		before(r)
 	}
-	_, token, isBasic := r.BasicAuth()
+	_, given, isBasic := r.BasicAuth()
 	if !isBasic {
-		token = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+		given = strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	}
 	switch {
-	case token != f.Token && isAPI:
-		send(w, http.StatusUnauthorized, object{"message": "Bad credentials"})
-	case token != f.Token:
+	case given != token:
 		w.Header().Set("WWW-Authenticate", `Basic realm="forge"`)
 		w.WriteHeader(http.StatusUnauthorized)
-	case isAPI:
-		r.URL.Path, r.URL.RawPath = cmp.Or(path, "/"), ""
-		f.rest.ServeHTTP(w, r)
-	case strings.HasPrefix(r.URL.Path, "/"+Repository+".git/"):
+	case strings.HasPrefix(r.URL.Path, "/o/r.git/"):
 		f.git(w, r)
-	default: // who is asking
-		f.ask(w, r, "/api/"+filepath.Base(r.URL.Path))
+	default:
+		f.rest.ServeHTTP(w, r)
 	}
 }
 
-// ask hands a request on to the site.
-func (f *Forge) ask(w http.ResponseWriter, r *http.Request, path string) {
-	r.URL.Path = path
-	r.Header.Set("Authorization", "Bearer "+artifactstest.APIToken)
-	f.site.API.Config.Handler.ServeHTTP(w, r)
+// take makes the forge's repository a copy of one.
+func (f *Forge) take(repo string) {
+	f.t.Helper()
+	sitetest.Git(f.t, "", "clone", "--quiet", "--bare", repo, f.Bare)
+}
+
+// git serves the repository.
+func (f *Forge) git(w http.ResponseWriter, r *http.Request) {
+	h := cgi.Handler{
+		Path: filepath.Join(sitetest.Git(f.t, "", "--exec-path"), "git-http-backend"),
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + filepath.Dir(filepath.Dir(f.Bare)), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=job",
+			"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		},
+	}
+	h.ServeHTTP(w, r)
+}
+
+// Git runs git in the forge's repository and returns what it prints.
+func (f *Forge) Git(args ...string) string {
+	f.t.Helper()
+	return sitetest.Git(f.t, f.Bare, args...)
+}
+
+// commit is what a branch of the forge is at; "" when there is no such branch.
+func (f *Forge) commit(branch string) string {
+	return f.Git("for-each-ref", "--format=%(objectname)", "refs/heads/"+branch)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
 // object is a JSON object.
@@ -48,49 +50,43 @@ type Branch struct {
 }
 
 func branch(ref string) (b Branch) {
-	b.Ref, b.Repo.ID = ref, RepositoryID
+	b.Ref, b.Repo.ID = ref, artifactstest.Repository
 	return b
 }
 
 // answers answers a request that has the given body with a status and a value.
 type answers func(r *http.Request, body []byte) (int, any)
 
-// api has what workflows ask of the REST API, below that of the repository. What is not known
-// here, the site is asked for.
+// api has what workflows ask of the REST API. What is not known here, the site is asked for.
 func (f *Forge) api() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { f.ask(w, r, "/api/repos/o/r"+r.URL.Path) })
+	mux.Handle("/", f.site.API.Config.Handler)
 	for pattern, answer := range map[string]answers{
-		"GET /{$}":                  always(object{"id": RepositoryID, "full_name": Repository, "private": true, "default_branch": "main"}),
+		"GET /":                     always(object{"id": artifactstest.Repository, "full_name": "o/r", "private": true, "default_branch": "main"}),
 		"GET /commits/{sha}/status": always(object{"state": "pending", "statuses": []any{}}),
 		"GET /commits/{sha}/check-runs": func(*http.Request, []byte) (int, any) {
 			return http.StatusOK, object{"total_count": len(f.Checks), "check_runs": f.Checks}
 		},
-		"GET /issues": f.listIssues,
-		"GET /issues/{number}": func(r *http.Request, _ []byte) (int, any) {
-			return http.StatusOK, f.issue(r.PathValue("number"))
-		},
+		"GET /issues":                           f.listIssues,
+		"GET /issues/{number}":                  func(r *http.Request, _ []byte) (int, any) { return http.StatusOK, f.issue(r.PathValue("number")) },
 		"DELETE /issues/{number}/labels/{name}": f.unlabel,
 		"GET /pulls":                            f.listPulls,
 		"POST /pulls":                           f.createPull,
 		"GET /pulls/{number}":                   f.editPull,
 		"PATCH /pulls/{number}":                 f.editPull,
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" /api/repos/o/r"+strings.TrimSuffix(path, "/"), func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body) // what is missing is empty
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			status, v := answer(r, body)
-			send(w, status, v)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_ = json.NewEncoder(w).Encode(v) // a client that is gone needs no answer
 		})
 	}
 	return mux
-}
-
-func send(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that is gone needs no answer
 }
 
 func always(v any) answers {
@@ -130,7 +126,7 @@ func (f *Forge) listPulls(r *http.Request, _ []byte) (int, any) {
 	v, found := r.URL.Query(), []*Pull{}
 	is := func(name, value string) bool { return v.Get(name) == "" || v.Get(name) == value }
 	for _, p := range f.pulls {
-		if is("head", "acme:"+p.Head.Ref) && is("base", p.Base.Ref) && (p.State == "open" || v.Get("state") == "all") {
+		if is("head", "o:"+p.Head.Ref) && is("base", p.Base.Ref) && (p.State == "open" || v.Get("state") == "all") {
 			found = append(found, p)
 		}
 	}
@@ -144,7 +140,7 @@ func (f *Forge) createPull(_ *http.Request, body []byte) (int, any) {
 	n := 101 + len(f.pulls)
 	p := &Pull{
 		Number: n, Title: sent.Title, Body: sent.Body, State: "open", Head: branch(sent.Head), Base: branch(sent.Base),
-		URL: fmt.Sprintf("%s/%s/pull/%d", f.URL, Repository, n),
+		URL: fmt.Sprintf("%s/o/r/pull/%d", f.URL, n),
 	}
 	head, base := f.commit(sent.Head), f.commit(sent.Base)
 	switch {

@@ -3,6 +3,7 @@ package repotest
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
 // scripted is a job in which states of an example that are scripts run one by one.
@@ -33,7 +34,7 @@ func newScripted(t testing.TB, example string) *scripted {
 	assert.NilError(t, os.CopyFS(scope, os.DirFS(filepath.Join(root, "examples", example))))
 	return &scripted{t: t, forge: f, work: t.TempDir(), env: map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "TMPDIR": t.TempDir(), "GITHUB_ACTIONS": "true", "RAYMOND_WORKFLOW_ID": "w",
-		"GITHUB_TOKEN": f.Token, "PUSH_TOKEN": f.Token, "GITHUB_SERVER_URL": f.URL, "GITHUB_API_URL": f.URL + "/api", "GITHUB_REPOSITORY": Repository,
+		"GITHUB_TOKEN": token, "PUSH_TOKEN": token, "GITHUB_SERVER_URL": f.URL, "GITHUB_API_URL": f.URL + "/api", "GITHUB_REPOSITORY": "o/r",
 		"RAYMOND_SCOPE": scope, "RAYMOND_VAR_ISSUE": "7", "RAYMOND_VISITS": "1",
 	}}
 }
@@ -42,11 +43,11 @@ func newScripted(t testing.TB, example string) *scripted {
 func newPushing(t testing.TB, example string) *scripted {
 	t.Helper()
 	p := newScripted(t, example)
-	repo := acttest.Repository(t, "-- a.txt --\nfirst\n")
-	acttest.Commit(t, repo, "-- a.txt --\nsecond\n")
+	repo := sitetest.Repository(t, "-- a.txt --\nfirst\n")
+	sitetest.Commit(t, repo, "-- a.txt --\nsecond\n")
 	p.forge.take(repo)
 	p.work = filepath.Join(t.TempDir(), "work")
-	p.forge.runGit("clone", "--quiet", "--depth", "1", "file://"+p.forge.Bare, p.work)
+	sitetest.Git(p.t, "", "clone", "--quiet", "--depth", "1", "file://"+p.forge.Bare, p.work)
 	event := filepath.Join(t.TempDir(), "event.json")
 	p.write(event, `{"repository":{"default_branch":"main"}}`)
 	p.env["GITHUB_EVENT_PATH"], p.env["GITHUB_SHA"], p.env["RAYMOND_VAR_RUN"] = event, p.forge.Git("rev-parse", "main"), "17"
@@ -72,7 +73,7 @@ func (p *scripted) script(name, payload string) (stdout, stderr string, err erro
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err = cmd.Run()
-	if strings.Contains(out.String()+errs.String(), p.forge.Token) {
+	if strings.Contains(out.String()+errs.String(), token) {
 		p.t.Errorf("%s: got the token in %q, %q", name, out.String(), errs.String())
 	}
 	return out.String(), errs.String(), err
@@ -97,9 +98,9 @@ func (p *scripted) commit(content string) {
 	}
 	folder := p.t.TempDir()
 	repo, lacks := filepath.Join(folder, "work.git"), filepath.Join(folder, "lacks")
-	p.forge.runGit("clone", "--quiet", "--bare", "file://"+p.work, repo)
-	p.forge.runGit("-C", repo, "update-ref", "refs/heads/work", "HEAD")
-	p.forge.runGit("-C", repo, "update-ref", "--no-deref", "HEAD", p.env["GITHUB_SHA"])
+	sitetest.Git(p.t, "", "clone", "--quiet", "--bare", "file://"+p.work, repo)
+	sitetest.Git(p.t, repo, "update-ref", "refs/heads/work", "HEAD")
+	sitetest.Git(p.t, repo, "update-ref", "--no-deref", "HEAD", p.env["GITHUB_SHA"])
 	p.write(lacks, "")
 	p.env["RAYMOND_WORK"], p.env["RAYMOND_WORK_LACKS"] = repo, lacks
 }
@@ -121,13 +122,13 @@ func TestAPushCanBeRepeated(t *testing.T) {
 	p.want("PUSH.sh", said, onward)
 	p.wantBranch("raymond/issue-7", "third\n")
 	p.want("PUSH.sh", said, onward)
-	assert.Check(t, is.Equal(len(p.forge.Requests("POST /acme/consumer.git/git-receive-pack")), 1), "pushes")
-	p.forge.runGit("-C", p.work, "reset", "--quiet", "--hard", "HEAD~")
+	assert.Check(t, is.Equal(len(p.forge.Requests("POST /o/r.git/git-receive-pack")), 1), "pushes")
+	sitetest.Git(p.t, p.work, "reset", "--quiet", "--hard", "HEAD~")
 	p.commit("other\n")
 	p.write(p.env["RAYMOND_WORK_LACKS"], "big.bin: LFS\n")
 	p.want("PUSH.sh", said, strings.Replace(onward, "\">", "\n\nNot in this branch:\nbig.bin: LFS\">", 1))
 	p.wantBranch("raymond/issue-7", "other\n")
-	p.forge.runGit("-C", p.env["RAYMOND_WORK"], "update-ref", "refs/heads/work", "HEAD")
+	sitetest.Git(p.t, p.env["RAYMOND_WORK"], "update-ref", "refs/heads/work", "HEAD")
 	p.want("PUSH.sh", said, "<result>Nothing of the work can be pushed. said \u2039b> & \"c\"\n\nNot in this branch:\nbig.bin: LFS</result>\n")
 	p.wantBranch("raymond/issue-7", "other\n")
 }
@@ -142,7 +143,7 @@ func TestEachRoundIsACommit(t *testing.T) {
 	for round, content := range []string{"third\n", "third\n", "fourth\n"} {
 		p.env["RAYMOND_VISITS"] = strconv.Itoa(round + 1)
 		p.commit(content)
-		want := fmt.Sprintf("<goto input=\"%s %d 1\">CHECKS.sh</goto>\n", p.forge.runGit("-C", p.env["RAYMOND_WORK"], "rev-parse", "work"), round+1)
+		want := fmt.Sprintf("<goto input=\"%s %d 1\">CHECKS.sh</goto>\n", sitetest.Git(p.t, p.env["RAYMOND_WORK"], "rev-parse", "work"), round+1)
 		p.want("PUSH.sh", "", want)
 		p.want("PUSH.sh", "", want)
 		p.wantBranch("raymond/checks-17", content)
@@ -170,14 +171,16 @@ func TestACommitOfSomebodyElseStays(t *testing.T) {
 	p := newPushing(t, "issue-to-pr")
 	p.commit("third\n")
 	p.want("PUSH.sh", said, onward)
-	p.forge.runGit("-C", p.work, "reset", "--quiet", "--hard", "HEAD~")
+	sitetest.Git(p.t, p.work, "reset", "--quiet", "--hard", "HEAD~")
 	p.commit("other\n")
 	theirs := ""
-	p.forge.Before(func(q Request) {
-		if theirs == "" && strings.Contains(q.Query, "service=git-receive-pack") {
+	p.forge.mu.Lock()
+	p.forge.before = func(r *http.Request) {
+		if theirs == "" && strings.Contains(r.URL.RawQuery, "service=git-receive-pack") {
 			theirs = p.advance("raymond/issue-7")
 		}
-	})
+	}
+	p.forge.mu.Unlock()
 	for _, want := range []string{"", "a commit of test@example.com"} {
 		out, errs, err := p.script("PUSH.sh", said)
 		if after := p.forge.Git("rev-parse", "raymond/issue-7"); err == nil || !strings.Contains(errs, want) || after != theirs {
@@ -221,7 +224,7 @@ func TestNoItemsNoJobs(t *testing.T) {
 	t.Parallel()
 	p := newScripted(t, "fan-out")
 	p.work = p.forge.Bare
-	p.forge.take(acttest.Repository(t, "-- a.txt --\n"))
+	p.forge.take(sitetest.Repository(t, "-- a.txt --\n"))
 	p.want("1_START.sh", " \n", "<result>There is nothing to do.</result>\n")
 	p.env["RAYMOND_VAR_MOST"] = "2"
 	out, errs, err := p.script("1_START.sh", "a <\"&>\nb $(touch pwned) \u2028c\nd")

@@ -3,28 +3,30 @@
 package repotest
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/acttest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/claude"
 )
 
-// actionName is how the examples use the action.
-const actionName = "raymond-action/raymond-action@v1"
-
-// APIKey is the model's key that workflows get as the secret ANTHROPIC_API_KEY.
-const APIKey = "sk-ant-of-the-consumer"
+// stageFile is the workflow file on a stage.
+const stageFile = ".github/workflows/issue-to-pr.yml"
 
 // realCLI keeps the real CLI off the network.
 const realCLI = `#!/bin/bash
@@ -32,84 +34,141 @@ export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_UP
 exec %q "$@"
 `
 
-// Setup is what a consumer has.
-type Setup struct {
-	Example string // the folder in examples/
-	Files   string // the consumer's own files, a txtar archive
-	// Edit, unless nil, changes the text of the workflow file before it is placed.
-	Edit func(string) string
+// stage is a consumer's repository with the example issue-to-pr in it, the forge that it is on, and act as the runner, which
+// runs jobs on this machine itself, without containers and without the network. act is no GitHub: filters of events such as
+// types: are not looked at, ref and commit are always those of the repository's HEAD, and a cancelled job's step is killed
+// at once.
+type stage struct {
+	t      testing.TB
+	forge  *Forge
+	repo   string
+	action string // the folder of the action
+	cli    string // that of the agent CLI, which is the real one
+	url    string // of the model's API
+	act    string
+	run    int64 // of the last event
 }
 
-// Stage is a consumer's repository with an example in it, the forge that it is on,
-// and what agents do there. Its Config is that of every workflow run.
-type Stage struct {
-	acttest.Config
-	Forge *Forge
-
-	t   testing.TB
-	run int64 // of the last event
-}
-
-// New makes the repository, with one commit on main, which the forge has too. The agent CLI is
-// the real one, which talks to the API at url.
-func New(t testing.TB, setup Setup, url string) *Stage {
+// newStage makes the repository, with one commit on main, which the forge has too: the files of an archive, and the workflow
+// file as edit changes it. The states are those of the program.
+func newStage(t testing.TB, archive string, edit func(string) string, url string) *stage {
 	t.Helper()
-	s := &Stage{t: t, Forge: newForge(t)}
-	files, cli := setup.files(t), t.TempDir()
-	installtest.WriteProgram(t, filepath.Join(cli, "claude"), fmt.Sprintf(realCLI, agenttest.Claude.Install(t, &claude.Pin)))
-	s.Config = acttest.Config{
-		Repo: acttest.Repository(t, files), Workflow: ".github/workflows/" + setup.Example + ".yml",
-		Actions: map[string]string{actionName: acttest.Release(t, sitetest.Raymond.Path(t))}, Artifacts: t.TempDir(),
-		Secrets: map[string]string{"GITHUB_TOKEN": s.Forge.Token, "ANTHROPIC_API_KEY": APIKey},
-		Path:    []string{cli},
-		Env: map[string]string{
-			"ANTHROPIC_BASE_URL": url,
-			"GITHUB_API_URL":     s.Forge.URL + "/api", "GITHUB_SERVER_URL": s.Forge.URL, "GITHUB_GRAPHQL_URL": s.Forge.URL + "/graphql",
-			// A race must not pass for an exit code of ours, nor cost a second at exit.
-			"GORACE":              "atexit_sleep_ms=0 halt_on_error=1 exitcode=99",
-			"GITHUB_WORKFLOW_REF": Repository + "/.github/workflows/" + setup.Example + ".yml@refs/heads/main",
-		},
+	cmd := exec.Command("go", "tool", "-n", "-modfile=.github/tools/act/go.mod", "act")
+	// What the tests are built with, as the race detector, is not for the tool.
+	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
+	act, err := cmd.Output()
+	assert.NilError(t, err, "build act: by hand: %s", cmd)
+	s := &stage{t: t, forge: newForge(t), action: t.TempDir(), cli: t.TempDir(), url: url, act: strings.TrimSpace(string(act))}
+	sitetest.Release(t, s.action)
+	installtest.WriteProgram(t, filepath.Join(s.cli, "claude"), fmt.Sprintf(realCLI, agenttest.Claude.Install(t, &claude.Pin)))
+	// Agents have to reach the agent CLI of the tests.
+	readable := "${0}\n${1}cage-read: |\n${1}  " + sitetest.Builds
+	if cache, err := os.UserCacheDir(); err == nil {
+		readable += "\n${1}  " + filepath.Join(cache, "raymond-action")
 	}
-	s.Forge.take(s.Repo)
+	file := regexp.MustCompile(`(?m)^(\s+)workflow: .*$`).ReplaceAllString(edit(readText(t, "examples/issue-to-pr/workflow.yml")), readable)
+	s.repo = sitetest.Repository(t, archive+"-- "+stageFile+" --\n"+file)
+	s.forge.take(s.repo)
 	return s
 }
 
-// inputLines are the lines of a workflow file that begin the inputs of the action.
-var inputLines = regexp.MustCompile(`(?m)^(\s+)workflow: .*$`)
-
-// inputs let agents reach the agent CLI of the stage.
-func inputs() string {
-	lines := []string{"${0}", "${1}cage-read: |", "${1}  " + sitetest.Builds}
-	if cache, err := os.UserCacheDir(); err == nil {
-		lines = append(lines, "${1}  "+filepath.Join(cache, "raymond-action"))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// files are the workflow file and the consumer's own files. The states are those of the program.
-func (setup Setup) files(t testing.TB) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root, "examples", setup.Example, "workflow.yml"))
-	assert.NilError(t, err)
-	text := string(data)
-	if setup.Edit != nil {
-		text = setup.Edit(text)
-	}
-	return setup.Files + "-- .github/workflows/" + setup.Example + ".yml --\n" + inputLines.ReplaceAllString(text, inputs())
-}
-
-// Run makes an event happen in a workflow run of its own, whose number is one more than
-// that of the last, and waits for its end.
-func (s *Stage) Run(event, payload string) *acttest.Result {
+// Run makes an event of the stage's repository, which is private, happen in a workflow run of its own, whose number is one
+// more than that of the last, and waits for the end of all its jobs.
+func (s *stage) Run(event string, fields map[string]any) *result {
 	s.t.Helper()
 	s.run++
-	s.Forge.site.Server.ChangeRun(s.run, func(r *artifactstest.Run) {
-		*r = artifactstest.Run{ID: s.run, Event: event, Status: "in_progress", Path: s.Workflow, HeadBranch: "main", HeadRepository: RepositoryID}
+	s.forge.site.ChangeRun(s.run, func(r *artifactstest.Run) {
+		*r = artifactstest.Run{ID: s.run, Event: event, Status: "in_progress", Path: stageFile, HeadBranch: "main", HeadRepository: artifactstest.Repository}
 	})
-	c := s.Config
-	c.Event, c.Payload, c.RunID = event, payload, s.run
-	c.Results = acttest.Results{URL: s.Forge.site.Server.URL, Token: artifactstest.Token(s.run)}
-	res := acttest.Run(s.t, c)
-	s.Forge.site.Server.ChangeRun(s.run, func(r *artifactstest.Run) { r.Status = "completed" })
-	return res
+	dir, err := os.MkdirTemp("", "act-") //nolint:usetesting // paths of sockets are bounded, and a test's name is long
+	assert.NilError(s.t, err)
+	s.t.Cleanup(func() { assert.Check(s.t, os.RemoveAll(dir)) })
+	site := sitetest.Bare(s.t, dir)
+	cmd := exec.Command(s.act, s.args(site, event, fields)...)
+	path := []string{s.cli, filepath.Dir(installtest.Node(s.t)), "/usr/local/bin", "/usr/bin", "/bin"}
+	cmd.Dir, cmd.Env = s.repo, []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + strings.Join(path, ":"), "LANG=C.UTF-8"}
+	site.Sign()
+	cmd.Env = append(cmd.Env, site.Env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // with the test program
+	r := resultOf(sitetest.Begin(s.t, cmd).Wait())
+	site.KillAll()
+	s.forge.site.ChangeRun(s.run, func(r *artifactstest.Run) { r.Status = "completed" })
+	return r
+}
+
+// args are the arguments of act. What it is told in files, which are JSON and so YAML, no step finds in the list of processes.
+func (s *stage) args(site *sitetest.Site, event string, fields map[string]any) []string {
+	s.t.Helper()
+	file := func(name string, v any) string {
+		data, err := json.Marshal(v)
+		assert.NilError(s.t, err)
+		site.Write(site.File(name), string(data))
+		return site.File(name)
+	}
+	site.Write(site.File("home/.config/act/actrc"), "") // or else it asks
+	payload := map[string]any{
+		"sender":     map[string]any{"login": "ann", "type": "User"},
+		"repository": map[string]any{"id": artifactstest.Repository, "full_name": "o/r", "private": true, "default_branch": "main"},
+	}
+	maps.Copy(payload, fields)
+	return []string{
+		event, "--json", "--rm", "--use-gitignore=false", "--no-recurse", "--workflows", stageFile, "--action-offline-mode", "--no-cache-server",
+		"--platform", "ubuntu-latest=-self-hosted", "--local-repository", "raymond-action/raymond-action@v1=" + s.action,
+		"--eventpath", file("event.json", payload),
+		"--secret-file", file("secrets.yml", map[string]string{"GITHUB_TOKEN": token, "ANTHROPIC_API_KEY": "sk-ant-of-the-consumer"}),
+		"--env-file", file("env.yml", map[string]string{
+			"ANTHROPIC_BASE_URL": s.url, "GITHUB_RUN_ID": strconv.FormatInt(s.run, 10), "GITHUB_WORKFLOW_REF": "o/r/" + stageFile + "@refs/heads/main",
+			"GITHUB_API_URL": s.forge.URL + "/api", "GITHUB_SERVER_URL": s.forge.URL, "GITHUB_GRAPHQL_URL": s.forge.URL + "/api/graphql",
+			"ACTIONS_RESULTS_URL": s.forge.site.Server.URL, "ACTIONS_RUNTIME_TOKEN": artifactstest.Token(s.run),
+		}),
+	}
+}
+
+// result is what happened in a workflow run: how the main part of each step ended, by JOB/STEP, and its outputs.
+type result struct {
+	ends    map[string]string // "success" or "failure"
+	outputs map[string]map[string]string
+	log     string
+}
+
+// resultOf reads what act prints.
+func resultOf(o sitetest.Outcome) *result {
+	r := &result{ends: map[string]string{}, outputs: map[string]map[string]string{}, log: o.Stderr}
+	for line := range strings.Lines(o.Stdout) {
+		var l struct {
+			Msg, Stage, Raw, Command, Name, Arg string
+
+			Job    string            `json:"jobID"`
+			IDs    []string          `json:"stepID"`
+			Pairs  map[string]string `json:"kvPairs"`
+			Result string            `json:"stepResult"`
+		}
+		err := json.Unmarshal([]byte(line), &l) // before its log begins act writes plain text
+		step := l.Job + "/" + strings.Join(l.IDs, ".")
+		switch {
+		case err != nil:
+			r.log += line
+		case l.Command == "set-output" && r.outputs[step] == nil:
+			r.outputs[step] = map[string]string{}
+			fallthrough
+		case l.Command == "set-output":
+			r.outputs[step][l.Name+l.Pairs["name"]] = l.Arg
+		case l.Result != "" && l.Stage == "Main":
+			r.ends[step] = l.Result
+		}
+		if text := l.Raw + l.Msg; err == nil && !strings.Contains(text, "::add-mask::") {
+			r.log += step + ": " + strings.TrimRight(text, "\r\n") + "\n"
+		}
+	}
+	return r
+}
+
+// WantStep checks how the main part of a step, JOB/STEP, has ended: "success" or "failure", and some of its outputs, in pairs
+// of name and value.
+func (r *result) WantStep(t testing.TB, step, end string, outputs ...string) {
+	t.Helper()
+	assert.Equal(t, r.ends[step], end, "step %s: %s", step, r.log)
+	for want := range slices.Chunk(outputs, 2) {
+		assert.Check(t, r.outputs[step][want[0]] == want[1], "step %s: output %s: got %q, want %q\n%s", step, want[0], r.outputs[step][want[0]], want[1], r.log)
+	}
 }

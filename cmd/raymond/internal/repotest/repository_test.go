@@ -22,7 +22,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-func readText(t *testing.T, name string) string {
+func readText(t testing.TB, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(at(name))
 	assert.NilError(t, err)
