@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
-	"github.com/raymond-action/raymond-action/cmd/shim"
 )
 
 // attack is what somebody with a shell tries. It works when its command succeeds, and
@@ -215,11 +213,7 @@ cd "$GITHUB_WORKSPACE"`
 func (j *bareJob) released() (action string) {
 	j.T.Helper()
 	action = filepath.Join(j.Root, "actions", "o", "raymond", "v1")
-	assert.NilError(j.T, os.CopyFS(filepath.Join(action, "cmd", "shim"), shim.Files))
-	j.Site.Write(filepath.Join(action, "action.yml"), "runs: {using: node24, main: cmd/shim/main.js, post: cmd/shim/post.js}\n")
-	j.bin = filepath.Join(action, "cmd", "shim", "bin", "raymond-linux-"+runtime.GOARCH)
-	j.Site.Write(j.bin, sitetest.Read(j.T, sitetest.Raymond.Path(j.T)))
-	assert.NilError(j.T, os.Chmod(j.bin, 0o755))
+	j.bin = sitetest.Release(j.T, action)
 	j.set("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action)
 	return j.with("env", "ACTION", "max-iterations", "9").set("ACTION", action).Env["ACTION"]
 }

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,21 +51,15 @@ func TestAPushRunsNothingOfAgents(t *testing.T) {
 	repo := sitetest.Repository(t, pushing)
 	j := newJob(t, sitetest.NewForge(t), repo, 1)
 	remote := filepath.Join(t.TempDir(), "remote.git")
-	out, err := exec.Command("git", "clone", "--quiet", "--bare", repo, remote).CombinedOutput()
-	assert.NilError(t, err, "%s, %v", out, err)
+	sitetest.Git(t, "", "clone", "--quiet", "--bare", repo, remote)
 	notes := j.wrapped(trapping)
 	j.set("SECRET", "the secret of the script", "REMOTE", remote).with("env", "REMOTE", "script-env", "SECRET", "anthropic-api-key", "key")
 	j.do(0).WantOutputs(t, "status", "completed", "result", ".gitattributes\na name.txt\ntrap\nwork.txt")
 
-	show := func(args ...string) string {
-		out, err := exec.Command("git", append([]string{"-C", remote}, args...)...).CombinedOutput()
-		assert.Check(t, err, "git %q: %s", args, out)
-		return strings.TrimSpace(string(out))
-	}
 	for _, c := range [][2]string{
-		{show("show", "fix:work.txt"), "work"},
-		{show("show", "fix:.github/workflows/ci.yml"), "on: push"},
-		{strings.Fields(show("ls-tree", "fix", "a name.txt"))[0], "100755"},
+		{sitetest.Git(t, remote, "show", "fix:work.txt"), "work"},
+		{sitetest.Git(t, remote, "show", "fix:.github/workflows/ci.yml"), "on: push"},
+		{strings.Fields(sitetest.Git(t, remote, "ls-tree", "fix", "a name.txt"))[0], "100755"},
 		{strings.TrimSpace(sitetest.Read(t, remote+".secret")), "the secret of the script"},
 		{strings.TrimSpace(sitetest.Read(t, remote+".by")), "agent START.md, 1"},
 	} {
