@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -26,82 +27,61 @@ var keyInputs = map[string]string{
 
 // relay is a run that several jobs continue, each on a machine of its own.
 type relay struct {
-	t     *testing.T
-	forge *sitetest.Forge
-	repo  string
-	sides []side
-}
-
-// side is a vendor of a relay: its API, and the path of its CLI.
-type side struct {
+	t         *testing.T
+	forge     *sitetest.Forge
+	repo      string
 	vendor    agenttest.Vendor
-	url, path string
+	url, path string // of its API, of its CLI
 }
 
 // newRelay has a workflow that nobody runs yet.
-func newRelay(t *testing.T, workflow string) *relay {
+func newRelay(t *testing.T, v agenttest.Vendor, m *player, workflow string) *relay {
 	t.Helper()
-	return &relay{t: t, forge: sitetest.NewForge(t), repo: sitetest.Repository(t, inFolder(workflow))}
+	repo := sitetest.Repository(t, regexp.MustCompile(`(?m)^-- `).ReplaceAllString(workflow, "-- wf/"))
+	return &relay{t, sitetest.NewForge(t), repo, v, v.Serve(t, m.answer), install(t, v)}
 }
 
-// add makes the CLI of a vendor one that the jobs have; the first one is that of the run.
-func (r *relay) add(v agenttest.Vendor, m *player) {
-	r.t.Helper()
-	path := install(r.t, v)
-	r.sides = append(r.sides, side{v, v.Serve(r.t, m.answer), path})
-}
-
-// begin runs the action in a new home folder and a new checkout.
-func (r *relay) begin(run int64, inputs ...string) *sitetest.Command {
+// run runs the action in a new home folder and a new checkout, with some inputs, and checks its exit code.
+func (r *relay) run(code int, run int64, inputs ...string) {
 	r.t.Helper()
 	j := sitetest.NewJob(r.t, r.forge, r.repo, run)
-	j.Prepare("action")
-	cmd := exec.Command(sitetest.Raymond.Path(r.t), "action")
-	cmd.Dir, cmd.Env = j.Work, slices.Concat(j.Environ(), r.environ(j.Env["HOME"]), inputs)
-	return sitetest.Begin(r.t, cmd)
-}
-
-// environ is what the CLIs need, with their keys as inputs.
-func (r *relay) environ(home string) []string {
-	var env, passed []string
-	for _, s := range r.sides {
-		for _, v := range s.vendor.Environ(r.t, s.url, home) {
-			name, value, _ := strings.Cut(v, "=")
-			if input := keyInputs[name]; input != "" {
-				env = append(env, "INPUT_"+strings.ToUpper(input)+"="+value)
-				continue
-			}
-			env = append(env, v)
-			if strings.HasPrefix(name, "COMMANDTEST_") || strings.HasPrefix(name, "CLAUDE_CODE_") || name == "IS_SANDBOX" {
-				passed = append(passed, name)
-			}
+	maps.Copy(j.Inputs, map[string]string{"budget": "0", "agent": r.vendor.Name})
+	for _, v := range r.vendor.Environ(r.t, r.url, j.Env["HOME"]) {
+		name, value, _ := strings.Cut(v, "=")
+		if input := keyInputs[name]; input != "" {
+			j.Inputs[input] = value
+			continue
 		}
-		if flags := s.vendor.Flags(s.path); flags[0] == "--agent-command" {
-			env = append(env, "INPUT_AGENT-COMMAND="+flags[1], "INPUT_CAGE-READ="+filepath.Dir(s.path))
-		} else {
-			env = append(env, "INPUT_"+strings.ToUpper(s.vendor.Name)+"-PATH="+s.path)
+		if j.Env[name] = value; strings.HasPrefix(name, "COMMANDTEST_") || strings.HasPrefix(name, "CLAUDE_CODE_") || name == "IS_SANDBOX" {
+			j.Inputs["env"] += " " + name
 		}
 	}
-	return append(env, "INPUT_BUDGET=0", "INPUT_ENV="+strings.Join(passed, " "), "INPUT_AGENT="+r.sides[0].vendor.Name)
+	if flags := r.vendor.Flags(r.path); flags[0] == "--agent-command" {
+		j.Inputs["agent-command"], j.Inputs["cage-read"] = flags[1], filepath.Dir(r.path)
+	} else {
+		j.Inputs[r.vendor.Name+"-path"] = r.path
+	}
+	for in := range slices.Chunk(inputs, 2) {
+		j.Inputs[in[0]] = in[1]
+	}
+	j.Prepare("action")
+	cmd := exec.Command(sitetest.Raymond.Path(r.t), "action")
+	cmd.Dir, cmd.Env = j.Work, j.Environ()
+	o := patiently(sitetest.Begin(r.t, cmd))
+	assert.Equal(r.t, o.Code, code, "job %d: %v", run, o)
 }
 
 // checkCarried: a later job continues the conversation on another machine, with another home
 // and another folder. In both of them nothing but the key proxy can be reached from the cage.
 func checkCarried(t *testing.T, v agenttest.Vendor) {
 	model := &player{}
-	r := newRelay(t, waiting)
-	r.add(v, model)
-	held := []string{"INPUT_CAGE=require", "INPUT_NETWORK=none"}
+	r := newRelay(t, v, model, waiting)
+	held := []string{"cage", "require", "network", "none"}
 	if v.Name == protocol.BackendCommand {
 		held = nil // no proxy stands between it and its API
 	}
-	assert.Equal(t, patiently(r.begin(1, append(held, "INPUT_MAX-ITERATIONS=1")...)).Code, problem.ExitCodes[problem.ClassOverLimit], "first job")
-	assert.Equal(t, patiently(r.begin(2, append(held, "INPUT_RESUME=require", "INPUT_MAX-ITERATIONS=9")...)).Code, 0, "second job")
+	r.run(problem.ExitCodes[problem.ClassOverLimit], 1, append(held, "max-iterations", "1")...)
+	r.run(0, 2, append(held, "resume", "require", "max-iterations", "9")...)
 	m := &machine{Site: &sitetest.Site{T: t}, model: model}
 	m.wantShown("First prompt.", "Second prompt. wait here")
-}
-
-// inFolder puts the files of a workflow into the folder of the repository that has it.
-func inFolder(archive string) string {
-	return regexp.MustCompile(`(?m)^-- `).ReplaceAllString(archive, "-- wf/")
 }

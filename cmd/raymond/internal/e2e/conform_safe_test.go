@@ -46,9 +46,8 @@ func checkKeys(t *testing.T, v agenttest.Vendor) {
 		t.Log("not tried, since it has no key")
 		return
 	}
-	model, r := &player{}, newRelay(t, dumping)
-	r.add(v, model)
-	assert.Equal(t, patiently(r.begin(1, slices.Concat(everything, []string{"INPUT_CAGE=off"})...)).Code, 0, "job")
+	model := &player{}
+	newRelay(t, v, model, dumping).run(0, 1, append(everything, "cage", "off")...)
 	output := ""
 	for _, a := range model.all() {
 		output = cmp.Or(a.Output, output)
@@ -64,7 +63,7 @@ func checkKeys(t *testing.T, v agenttest.Vendor) {
 }
 
 // everything are the inputs by which an agent may do everything.
-var everything = []string{"INPUT_PERMISSION-MODE=bypassPermissions", "INPUT_SANDBOXED=true"}
+var everything = slices.Clip([]string{"permission-mode", "bypassPermissions", "sandboxed", "true"})
 
 const staying = `-- 1_START.md --
 First prompt.
@@ -110,14 +109,11 @@ func checkBudget(t *testing.T, v agenttest.Vendor) {
 		t.Log("not tried, since nothing stands between it and its API")
 		return
 	}
-	r, player := newRelay(t, dear), &player{input: 50_000} // with more tokens the CLIs would shorten the conversation
-	r.add(v, player)
-	inputs := append(slices.Clone(everything), "INPUT_MODEL="+model)
-	o := patiently(r.begin(1, append(inputs, "INPUT_BUDGET=0.05")...))
-	if n := player.count("First prompt."); o.Code != problem.ExitCodes[problem.ClassOverLimit] || n != 1 {
-		t.Errorf("requests: got %d, want 1: %v", n, o)
-	}
-	assert.Check(t, is.Equal(patiently(r.begin(2, append(inputs, "INPUT_RESUME=require", "INPUT_BUDGET=9")...)).Code, 0), "with more money")
+	player := &player{input: 50_000} // with more tokens the CLIs would shorten the conversation
+	r, inputs := newRelay(t, v, player, dear), slices.Clip(append(everything, "model", model))
+	r.run(problem.ExitCodes[problem.ClassOverLimit], 1, append(inputs, "budget", "0.05")...)
+	assert.Check(t, is.Equal(player.count("First prompt."), 1), "requests")
+	r.run(0, 2, append(inputs, "resume", "require", "budget", "9")...)
 }
 
 // planted are the files by which a checkout would have a CLI obey it.
@@ -151,10 +147,9 @@ func checkUntrusted(t *testing.T, v agenttest.Vendor) {
 	}
 	for _, trust := range []string{"true", "false"} {
 		model := &player{}
-		r := newRelay(t, once)
+		r := newRelay(t, v, model, once)
 		sitetest.Commit(t, r.repo, planted)
-		r.add(v, model)
-		assert.Equal(t, patiently(r.begin(1, "INPUT_TRUST-CHECKOUT="+trust)).Code, 0, "trusted %s", trust)
+		r.run(0, 1, "trust-checkout", trust)
 		obeyed := slices.ContainsFunc(model.all(), func(a agenttest.Asked) bool {
 			return strings.Contains(string(a.Body), "PLANTED") || strings.Contains(a.Model, "PLANTED")
 		})
