@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,13 +42,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("RAYMOND_CLAUDE", filepath.Join(e.WorkDir, "claude"))
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Setenv("LC_ALL", "C.UTF-8")
-			e.Values[remembered{}] = map[string]sight{}
 			installtest.WriteProgram(t, filepath.Join(e.WorkDir, "claude"), string(claude))
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "remember": cmdRemember, "untouched": cmdUntouched, "change": cmdChange,
-			"json": cmdJSON, "log": cmdLog, "makezip": cmdMakeZip,
+			"exits": cmdExits, "json": cmdJSON, "log": cmdLog, "makezip": cmdMakeZip,
 		},
 	})
 }
@@ -98,57 +95,6 @@ func checkErrorLines(ts *testscript.TestScript, code int) {
 	if errorLines == 0 {
 		ts.Fatalf("exit code %d: got no error on stderr, want one", code)
 	}
-}
-
-// remembered is the key of the files that a script remembers.
-type remembered struct{}
-
-// sight is all that must not change of a file.
-type sight struct {
-	mode    fs.FileMode
-	changed string
-	data    string
-}
-
-func look(ts *testscript.TestScript, name string) sight {
-	path := ts.MkAbs(name)
-	info, err := os.Lstat(path)
-	ts.Check(err)
-	s := sight{mode: info.Mode(), changed: info.ModTime().String()}
-	if info.Mode().IsRegular() {
-		data, err := os.ReadFile(path)
-		ts.Check(err)
-		s.data = string(data)
-	}
-	return s
-}
-
-func cmdRemember(ts *testscript.TestScript, _ bool, args []string) {
-	for _, name := range args {
-		ts.Value(remembered{}).(map[string]sight)[name] = look(ts, name)
-	}
-}
-
-// cmdUntouched checks bytes, mode and time of the files that were remembered.
-func cmdUntouched(ts *testscript.TestScript, _ bool, args []string) {
-	for _, name := range args {
-		want, ok := ts.Value(remembered{}).(map[string]sight)[name]
-		if got := look(ts, name); !ok || got != want {
-			ts.Fatalf("%s: got %v, want %v", name, got, want)
-		}
-	}
-}
-
-// cmdChange replaces the one place in a file that has a text.
-func cmdChange(ts *testscript.TestScript, _ bool, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("usage: change FILE OLD NEW")
-	}
-	data := ts.ReadFile(args[0])
-	if n := strings.Count(data, args[1]); n != 1 {
-		ts.Fatalf("%s: got %q %d times, want it once", args[0], args[1], n)
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Replace(data, args[1], args[2], 1)), 0o600))
 }
 
 // cmdJSON prints the value at a path such as agents[0].state; nothing when there
