@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,20 +20,31 @@ import (
 // TestWhichProgramIsTaken walks through the order: RAYMOND_BINARY where no
 // earlier step can have set it, the shipped copy, a build.
 func TestWhichProgramIsTaken(t *testing.T) {
-	for _, c := range readCases(t).Programs {
+	act, own, hosted := map[string]string{"ACT": "true"}, map[string]string{"RUNNER_ENVIRONMENT": "self-hosted"}, map[string]string{"RUNNER_ENVIRONMENT": "github-hosted"}
+	for _, c := range []struct {
+		what      string
+		env       map[string]string
+		isShipped bool
+		want      string // "chosen" is that of RAYMOND_BINARY, "shipped" the one of a release
+	}{
+		{"act", act, true, "chosen"}, {"a self-hosted runner", own, true, "chosen"}, {"act, nothing shipped", act, false, "chosen"},
+		{"GitHub's runner", hosted, true, "shipped"}, {"GitHub's runner, nothing shipped", hosted, false, ""},
+		{"GitHub's runner, ACT set by a step", map[string]string{"RUNNER_ENVIRONMENT": "github-hosted", "ACT": "true"}, true, "shipped"},
+		{"a runner that says nothing", nil, true, "shipped"}, {"ACT with another value", map[string]string{"ACT": "1"}, true, "shipped"},
+	} {
 		eachNode(t, func(t *testing.T, n node) {
 			a := newAction(t)
 			chosen := filepath.Join(t.TempDir(), "mine")
 			program(t, chosen, 0o755)
-			if c.Shipped {
+			if c.isShipped {
 				a.ship()
 			}
-			maps.Copy(a.env, c.Env)
+			maps.Copy(a.env, c.env)
 			a.env["RAYMOND_BINARY"], a.env["STATE_RAYMOND_BINARY"] = chosen, chosen
-			want := map[string]string{"chosen": chosen, "shipped": a.shipped()}[c.Want]
+			want := map[string]string{"chosen": chosen, "shipped": a.shipped()}[c.want]
 			for script, s := range a.both(n) {
 				if s.ran != (want != "") || s.ran && s.report.Args[0] != want {
-					t.Errorf("%s, %s: got program %q, want %q\n%s", c.What, script, s.report.Args, want, s.stdout)
+					t.Errorf("%s, %s: got program %q, want %q\n%s", c.what, script, s.report.Args, want, s.stdout)
 				}
 			}
 		})
@@ -186,8 +198,10 @@ func TestBuildGetsNoSecrets(t *testing.T) {
 	write(t, a.path("go.mod"), "module m\n")
 	record := filepath.Join(t.TempDir(), "env")
 	installtest.WriteProgram(t, filepath.Join(a.env["PATH"], "go"), "#!/bin/sh\n/usr/bin/env > "+record+"\nexit 3\n")
-	names := readCases(t).Build
-	for _, name := range append(names.Withheld, names.Kept...) {
+	kept := strings.Fields("GOPROXY https_proxy SSL_CERT_FILE HOME XDG_CACHE_HOME")
+	withheld := strings.Fields(`INPUT_STATE-KEY INPUT_GITHUB-TOKEN ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL STATE_x GITHUB_TOKEN
+		ANTHROPIC_API_KEY GOOGLE_API_KEY GITHUB_ENV NODE_OPTIONS_X MY_GOPROXY`)
+	for _, name := range slices.Concat(withheld, kept) {
 		if a.env[name] == "" {
 			a.env[name] = "value-of-" + name
 		}
@@ -196,10 +210,10 @@ func TestBuildGetsNoSecrets(t *testing.T) {
 	data, err := os.ReadFile(record)
 	assert.NilError(t, err, s.stdout)
 	assert.Check(t, is.Contains(s.stdout, "exit code 3"), "stdout: want the exit code of go in it")
-	for _, name := range names.Withheld {
+	for _, name := range withheld {
 		assert.Check(t, !strings.Contains(string(data), "value-of-"+name+"\n"), "environment of go: got %s in it", name)
 	}
-	for _, name := range names.Kept {
+	for _, name := range kept {
 		assert.Check(t, is.Contains(string(data), name+"="+a.env[name]+"\n"), "environment of go")
 	}
 }

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,14 +63,7 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		s := newScene(t, spending)
 		reader, writer, err := os.Pipe()
 		assert.NilError(t, err)
-		go func() { // as long as it is open
-			buf := make([]byte, 1<<16)
-			for {
-				if _, err := reader.Read(buf); err != nil {
-					return
-				}
-			}
-		}()
+		go io.Copy(io.Discard, reader) //nolint:errcheck // as long as it is open
 		runner, agent, j := orphan(t, s, writer)
 		writer.Close()
 		dies(t, runner, reader)

@@ -5,7 +5,6 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -53,14 +52,7 @@ func (k *killChain) next() *bareJob {
 }
 
 // done is what the jobs have done so far, a line an invocation.
-func (k *killChain) done() []string {
-	k.t.Helper()
-	data, err := os.ReadFile(k.effects)
-	if err != nil && !os.IsNotExist(err) {
-		k.t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[:strings.Count(string(data), "\n")]
-}
+func (k *killChain) done() []string { return sitetest.LinesOf(k.t, k.effects) }
 
 // isOver reports whether a job has completed the run, of which the invariants hold then, as for
 // a run that nobody kills.

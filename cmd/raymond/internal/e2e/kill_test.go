@@ -38,7 +38,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 	whole := killableSite(t)
 	took := whole.Raymond(0, whole.killableArgs()...).Took
 	effects := invarianttest.EffectsOf(whole.Lines("effects"))
-	kills := sitetest.Kills()
+	kills := sitetest.Dose(50, 2000)
 	for n := range (kills + killsOfARun - 1) / killsOfARun {
 		t.Run(fmt.Sprintf("%d of seed %d", n, seed), func(t *testing.T) {
 			t.Parallel()

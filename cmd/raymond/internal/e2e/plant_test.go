@@ -48,20 +48,11 @@ func TestWhatAScriptPlantsHoldsUpNothing(t *testing.T) {
 			s := newSite(t, strings.ReplaceAll(fmt.Sprintf(planting, plant), "RUN", sitetest.RunID))
 			s.Tampered = "its first state plants things in the place of them"
 			j := s.Start(s.RunArgs("--debug-dir", s.File("debug"))...)
-			j.Until("the second state, or the end", func() bool { return sitetest.Exists(s.File("came")) || hasEnded(j) })
+			j.Until("the second state, or the end", func() bool { return sitetest.Exists(s.File("came")) || j.HasEnded() })
 			_ = j.Cmd.Process.Signal(syscall.SIGINT) // it may have ended
 			if o := j.Wait(); o.Code == 0 || o.Code == -1 {
 				t.Errorf("got %v, want a run that was cancelled or refused", o)
 			}
 		})
-	}
-}
-
-func hasEnded(j *sitetest.Command) bool {
-	select {
-	case <-j.Done:
-		return true
-	default:
-		return false
 	}
 }

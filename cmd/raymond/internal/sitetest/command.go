@@ -66,21 +66,19 @@ func (j *Command) Wait() Outcome {
 // Until waits for a condition that the running command brings about.
 func (j *Command) Until(what string, cond func() bool) {
 	j.t.Helper()
-	giveUp := time.After(Patience)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-j.Done:
-			if !cond() {
-				j.t.Fatalf("%s: the command ended before\n%v", what, j.Wait())
-			}
-			return
-		case <-giveUp:
-			_ = j.Cmd.Process.Kill()
-			j.t.Fatalf("%s: got nothing within %v\n%v", what, Patience, j.Wait())
-		}
+	Eventually(j.t, what, func() bool { return cond() || j.HasEnded() })
+	if j.HasEnded() && !cond() {
+		j.t.Fatalf("%s: the command ended before\n%v", what, j.Wait())
+	}
+}
+
+// HasEnded reports whether the command has ended.
+func (j *Command) HasEnded() bool {
+	select {
+	case <-j.Done:
+		return true
+	default:
+		return false
 	}
 }
 

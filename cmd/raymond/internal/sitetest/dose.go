@@ -21,9 +21,6 @@ func Dose(little, full int) int {
 // SeedVar is the variable with the seed of random moments.
 const SeedVar = "RAYMOND_TEST_SEED"
 
-// Kills returns how many kills at random moments the tests try in all.
-func Kills() int { return Dose(50, 2000) }
-
 // Seed returns the seed of random moments: that of SeedVar, or one of today.
 func Seed(t testing.TB) uint64 {
 	t.Helper()

@@ -1,9 +1,7 @@
 package sitetest
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -12,30 +10,20 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// eventLog is the path of the run's own log.
-func (s *Site) eventLog() string { return filepath.Join(s.StateDir(), RunID, "events.jsonl") }
-
 // Events returns the events of the run so far.
 func (s *Site) Events() []state.Event {
 	s.T.Helper()
-	return EventsIn(s.T, s.eventLog())
+	return EventsIn(s.T, filepath.Join(s.StateDir(), RunID, "events.jsonl"))
 }
 
 // EventsIn reads a log. A missing one is empty, a last line without its end is
 // left out: somebody may be writing it.
 func EventsIn(t testing.TB, path string) []state.Event {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
 	var events []state.Event
-	for line := range bytes.Lines(data) {
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break
-		}
+	for _, line := range LinesOf(t, path) {
 		var e state.Event
-		assert.NilError(t, json.Unmarshal(line, &e), "%s: line %q", path, line)
+		assert.NilError(t, json.Unmarshal([]byte(line), &e), "%s: line %q", path, line)
 		events = append(events, e)
 	}
 	return events

@@ -4,7 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
-	"io"
+	"io/fs"
 	"slices"
 	"sync"
 	"testing"
@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
+	"gotest.tools/v3/assert"
 )
 
 // History is every checkpoint that a server ever had, and what there was after each
@@ -83,25 +84,15 @@ func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Left {
 	return l
 }
 
-// unpacked are the files of an archive.
+// unpacked are the files of an archive, and that itself.
 func unpacked(t testing.TB, archive []byte) [][]byte {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Error(err)
-		return nil
-	}
+	assert.NilError(t, err)
 	list := [][]byte{archive}
 	for _, f := range r.File {
-		from, err := f.Open()
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		data, err := io.ReadAll(from)
-		if err = errors.Join(err, from.Close()); err != nil {
-			t.Error(err)
-		}
+		data, err := fs.ReadFile(r, f.Name)
+		assert.Check(t, err)
 		list = append(list, data)
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/raymond-action/raymond-action/internal/processes"
 	"gotest.tools/v3/assert"
 )
 
@@ -42,12 +43,8 @@ func Describe(pids []int) string {
 
 // Alive says whether a process exists and has not died.
 func Alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+	p, ok := processes.Stat(pid)
+	return ok && !p.Dead
 }
 
 // KillAll ends everything on the site at once, as a machine that goes down.

@@ -116,10 +116,14 @@ func (s *Site) File(name string) string { return filepath.Join(s.Work, name) }
 // missing.
 func (s *Site) Lines(name string) []string {
 	s.T.Helper()
-	data, err := os.ReadFile(s.File(name))
-	if err != nil && !os.IsNotExist(err) {
-		s.T.Fatal(err)
-	}
+	return LinesOf(s.T, s.File(name))
+}
+
+// LinesOf returns the whole lines of a file; none when it is missing.
+func LinesOf(t testing.TB, path string) []string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	assert.Check(t, err == nil || os.IsNotExist(err), "%v", err)
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[:strings.Count(string(data), "\n")]
 }
 
