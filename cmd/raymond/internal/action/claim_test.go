@@ -78,7 +78,5 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	if e := jobs[1-loser].end(started[1-loser]); e.Code != 0 || e.Outputs["result"] != "done" {
 		t.Errorf("first job: got %v, want it completed", e)
 	}
-	if left := s.stored("-claim"); len(left) > 0 {
-		t.Errorf("claims in the end: got %v, want none", names(left))
-	}
+	assert.Check(t, is.Len(s.stored("-claim"), 0), "claims in the end")
 }

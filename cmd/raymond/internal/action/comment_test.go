@@ -60,14 +60,10 @@ func TestEveryJobOfARunEditsOneComment(t *testing.T) {
 	if one.ID != two.ID || one.ID != three.ID || first.Outputs["workflow-id"] != second.Outputs["workflow-id"] {
 		t.Errorf("got the comments %d, %d and %d, want one", one.ID, two.ID, three.ID)
 	}
-	if first.Summary != "" || second.Summary == "" {
-		t.Errorf("summaries: got %q with summary: false, and %q without", first.Summary, second.Summary)
-	}
-	before := len(s.forge.Talk.Requests())
-	post := j.post() // nothing is left to be done
-	if asked := s.forge.Talk.Requests()[before:]; post.Summary != "" || len(asked) > 0 {
-		t.Errorf("post: got the summary %q and the requests %q, want nothing", post.Summary, asked)
-	}
+	assert.Check(t, first.Summary == "" && second.Summary != "", "summaries: got %q with summary: false, and %q without", first.Summary, second.Summary)
+	asked := s.forge.Talk.Requests()
+	assert.Check(t, is.Equal(j.post().Summary, ""), "post: nothing is left to be done")
+	assert.Check(t, is.DeepEqual(s.forge.Talk.Requests(), asked), "post: nothing is left to be done")
 }
 
 // TestNoCommentUnlessThereIsOneToMake: without the input, without an issue, for

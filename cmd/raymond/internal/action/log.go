@@ -21,7 +21,6 @@ type jobLog struct {
 	all     *secrets.Set      // before words were spared
 	of      map[string]string // the values, by where they come from
 	words   []string          // that are spared
-	told    []string          // what is known to be spared
 	names   []string          // pairs of a path that means nothing to anybody, and what is shown instead
 	notes   []string          // for the end of the page
 	differs []string          // what a run that continues found different, whole sentences
@@ -49,15 +48,11 @@ func (l *jobLog) hide(known, others map[string]string, words []string) (short []
 
 // spare lets words go unmasked: those without which a run can't be kept.
 func (l *jobLog) spare(words []string) {
+	known := secrets.Spared(l.of, l.words)
 	l.words = append(l.words, words...)
 	l.mask = l.all.Sparing(l.words)
-	var news []string
-	for _, name := range secrets.Spared(l.of, l.words) {
-		if !slices.Contains(l.told, name) {
-			news = append(news, name)
-		}
-	}
-	if l.told = append(l.told, news...); len(news) > 0 {
+	news := slices.DeleteFunc(secrets.Spared(l.of, l.words), func(name string) bool { return slices.Contains(known, name) })
+	if len(news) > 0 {
 		l.warnOnce(fmt.Sprintf("not masked, since a run is kept by words that have it in them: the value of %s", strings.Join(news, ", ")))
 	}
 }
@@ -82,12 +77,6 @@ func (l *jobLog) shown(text string) string {
 		return text
 	}
 	return strings.NewReplacer(l.names...).Replace(text)
-}
-
-// now is what shown does at this moment, for any goroutine.
-func (l *jobLog) now() func(text string) string {
-	fixed := jobLog{mask: l.mask, names: slices.Clone(l.names)}
-	return fixed.shown
 }
 
 // print writes to the job log. The text is shown as it is.

@@ -118,9 +118,7 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 	join := f.joins(1).do(0)
 	join.WantOutputs(t, "status", "completed", "result", whole.Outputs["result"], "iterations", "27", "matrix", `{"include":[]}`, "workflow-id", plan.Outputs["workflow-id"])
 	f.eachOnce()
-	if left := f.stored("-claim"); len(left) > 0 {
-		t.Errorf("claims in the end: got %v, want none", names(left))
-	}
+	assert.Check(t, is.Len(f.stored("-claim"), 0), "claims in the end")
 	again := f.of(1, parts[0]).set("GITHUB_RUN_ATTEMPT", "2").do(0) // somebody runs one of them again
 	again.WantOutputs(t, nobodyWaits...)
 	again.WantSays(t, "notice", "nothing is done")

@@ -52,9 +52,7 @@ func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	again := s.public(1).set("GITHUB_RUN_ATTEMPT", "2").do(0)
 	again.WantSays(t, "warning", "a new run starts", "transcripts", "state-key")
 	again.WantOutputs(t, "status", "completed", "resumable", "false")
-	if again.Outputs["workflow-id"] == first.Outputs["workflow-id"] {
-		t.Errorf("got run %s again, want a new one", again.Outputs["workflow-id"])
-	}
+	assert.Check(t, again.Outputs["workflow-id"] != first.Outputs["workflow-id"], "got the run again, want a new one")
 }
 
 // TestWorkThatAnybodyMayReadIsNotPromised: nor is it put back where the job wants none of it.

@@ -82,12 +82,11 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	return report.Link{Name: name, URL: artifactPage(s.event, stored.ID)}, nil
 }
 
-// sourceOf is where the report of a run comes from. It does not change when the step learns
-// of further secrets.
+// sourceOf is where the report of a run comes from.
 func sourceOf(s *step, run *state.Run) runs.Source {
-	logins, mask := secrets.NewRedactor(nil).Text, s.log.now() // passwords in URLs are no secrets that the mask knows
+	logins := secrets.NewRedactor(nil).Text // passwords in URLs are no secrets that the mask knows
 	from := runs.Source{
-		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return mask(logins(text)) },
+		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return s.log.shown(logins(text)) },
 	}
 	if s.in.Workspace == job.WorkspaceGit {
 		from.Snapshots = s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(run.WorkflowID)))

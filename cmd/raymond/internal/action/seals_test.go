@@ -109,9 +109,7 @@ func TestAfterADenialNothingIsLeft(t *testing.T) {
 	assert.Assert(t, is.Len(states, 1), "state files")
 	j.Site.Write(states[0], strings.ReplaceAll(sitetest.Read(j.T, states[0]), "START", "OTHER"))
 	assert.Check(t, is.Equal(j.end(j.command("action-post")).Code, problem.ExitCodes[problem.ClassDenied]), "post part")
-	if got := s.stored("-claim"); len(got) != 0 {
-		t.Errorf("claims: got %v, want none", names(got))
-	}
+	assert.Check(t, is.Len(s.stored("-claim"), 0), "claims")
 	assert.Check(t, is.Len(j.conversations(), 0), "conversations")
 	assert.Check(t, is.Equal(len(s.forge.Checkpoints(t, nil)), 1), "checkpoints: want the one that the main part stored")
 }

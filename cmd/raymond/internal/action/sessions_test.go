@@ -42,8 +42,8 @@ func (j *bareJob) post() ended {
 const strangers = "11111111-2222-4333-8444-555555555555"
 
 // TestPostRemovesConversations that are stored, or that nobody needs any more, with
-// the folders beside them: of a run that is resumed later, of one that resumes from a
-// checkpoint, and of one whose conversations are never stored. Others' stay.
+// the folders beside them: of a run that is resumed later, and of one that resumes from a
+// checkpoint. Others' stay.
 func TestPostRemovesConversations(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, agentAtWork)
@@ -66,14 +66,6 @@ func TestPostRemovesConversations(t *testing.T) {
 	assert.Assert(t, is.Len(got, 2), "conversations of the run that is resumed: got %v, want its own and %s", got, theirs)
 	second.post()
 	assert.Check(t, is.DeepEqual(second.conversations(), []string{theirs}), "after the post part of the run that went on: want %s", theirs)
-
-	open := s.public(3, "max-iterations", "1", "key", "open")
-	open.do(problem.ExitCodes[problem.ClassOverLimit])
-	made := len(open.conversations())
-	open.post()
-	if left := len(open.conversations()); made != 1 || left != 0 {
-		t.Errorf("conversations that are never stored: got %d before the post part and %d after it, want 1 and none", made, left)
-	}
 }
 
 // TestConversationsThatStay: they stay where they are the only copy.
