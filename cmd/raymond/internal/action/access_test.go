@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -74,9 +75,8 @@ func TestWhoMayStartIt(t *testing.T) {
 			e := j.do(problem.ExitCodes[problem.ClassDenied])
 			e.WantOutputs(t, "error-class", "denied", "status", "", "workflow-id", "")
 			e.WantSays(t, "error", append(test.denied, "raymond: denied")...)
-			if left := j.stateFiles(); len(left) > 0 || len(f.All()) != before {
-				t.Errorf("state: got %q and %d artifacts, want none\n%v", left, len(f.All())-before, e)
-			}
+			assert.Check(t, is.Len(j.stateFiles(), 0), "%v", e)
+			assert.Check(t, is.Len(f.All(), before), "%v", e)
 			e = j.with("on-denied", "skip").do(0)
 			e.WantOutputs(t, "error-class", "", "status", "skipped", "workflow-id", "")
 			e.WantSays(t, "notice", append(test.denied, "skipped")...)
@@ -144,9 +144,7 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 			e := j.do(0)
 			want := map[bool]string{true: "head", false: "base"}[test.trusted]
 			e.WantOutputs(t, "result", want, "status", "completed")
-			if j.agents.IsUntrusted == test.trusted {
-				t.Errorf("agent CLIs: got untrusted %v, want %v", j.agents.IsUntrusted, !test.trusted)
-			}
+			assert.Check(t, j.agents.IsUntrusted != test.trusted, "agent CLIs: got untrusted %v, want %v", j.agents.IsUntrusted, !test.trusted)
 		})
 	}
 }

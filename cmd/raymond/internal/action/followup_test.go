@@ -56,9 +56,7 @@ func TestACommentContinuesACompletedRun(t *testing.T) {
 		e.WantOutputs(t, "status", "completed", "result", "followed")
 		assert.Check(t, e.Outputs["workflow-id"] != first.Outputs["workflow-id"], "workflow id: got the first run's, want a new one")
 		_, asked, _ := strings.Cut(s.done(), `all done`) // was said before
-		if !strings.Contains(asked, "asked Between the fences") || !strings.HasSuffix(asked, "work: "+want) {
-			t.Errorf("follow-up %d: got %q, want the comment after what was said, and then the work %q", run+1, s.done(), want)
-		}
+		assert.Check(t, strings.Contains(asked, "asked Between the fences") && strings.HasSuffix(asked, "work: "+want), "follow-up %d: got %q, want the comment after what was said, and then the work %q", run+1, s.done(), want)
 		data, err := os.ReadFile(e.Outputs["events-file"])
 		assert.Check(t, err, "events")
 		assert.Check(t, is.Contains(string(data), `"session":"branch"`), "events")

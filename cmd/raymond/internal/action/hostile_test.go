@@ -130,9 +130,7 @@ func (j *bareJob) wantHarmless(e ended) {
 		names = append(names, o.Name)
 	}
 	for name := range e.Outputs {
-		if !slices.Contains(names, name) {
-			j.T.Errorf("output %s: got %q, want no such output", name, e.Outputs[name])
-		}
+		assert.Check(j.T, slices.Contains(names, name), "output %s: got %q, want no such output", name, e.Outputs[name])
 	}
 	for _, c := range e.Commands {
 		j.wantOwn(c)

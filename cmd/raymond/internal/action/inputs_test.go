@@ -134,7 +134,5 @@ func TestSudoAndACageExcludeEachOther(t *testing.T) {
 		e.WantSays(t, "error", "input "+input, "allow-sudo")
 	}
 	e := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "allow-sudo", "true").do(0)
-	if n := len(e.Texts("warning")); n != 1 {
-		t.Errorf("warnings: got %q, want one", e.Texts("warning"))
-	}
+	assert.Check(t, is.Len(e.Texts("warning"), 1))
 }

@@ -57,9 +57,7 @@ func TestStoreLocalKeepsTheWork(t *testing.T) {
 		s.checkOut(second)
 		e := second.with("resume", "require", "cage", "on").do(0)
 		e.WantOutputs(t, "workflow-id", id, "result", "work")
-		if strings.Contains(e.Stdout, "last stored") || !sitetest.Exists(filepath.Join(second.Temp, "raymond", "agents.note")) {
-			t.Errorf("kept by the %s: got %v, want it put back as it was left, and that noted", name, e)
-		}
+		assert.Check(t, !strings.Contains(e.Stdout, "last stored") && sitetest.Exists(filepath.Join(second.Temp, "raymond", "agents.note")), "kept by the %s: got %v, want it put back as it was left, and that noted", name, e)
 		kept, _ := filepath.Glob(filepath.Join(run, "workspace-*"))
 		assert.Check(t, is.Len(kept, 1), "kept by the %s", name)
 	}

@@ -44,9 +44,7 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 		}
 	}
 	e.WantSays(t, "warning", "too short", ": SHORT_TOKEN")
-	if e.Says("warning", "SHORT,") || e.Says("warning", "SETTING") {
-		t.Errorf("warnings: got %q, want none about settings", e.Texts("warning"))
-	}
+	assert.Check(t, !e.Says("warning", "SHORT,") && !e.Says("warning", "SETTING"), "warnings: got %q, want none about settings", e.Texts("warning"))
 	for _, secret := range strings.Fields(said)[2:] { // settings are no secrets of the job
 		assert.Check(t, is.Contains(e.Stdout, "::add-mask::"+secret+"\n"), "what the runner is told to mask")
 	}

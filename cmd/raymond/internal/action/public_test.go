@@ -42,9 +42,8 @@ func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	s := newScene(t, lateAgent)
 	first := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
 	first.WantOutputs(t, "status", "failed", "resumable", "false", "error-class", "run_failed")
-	if told := first.Texts("warning"); len(told) != 1 || !strings.Contains(told[0], "state-key") || !strings.Contains(told[0], "it fails") {
-		t.Errorf("warnings: got %q, want one from the start that names state-key", told)
-	}
+	first.WantSays(t, "warning", "state-key", "it fails")
+	assert.Check(t, is.Len(first.Texts("warning"), 1))
 	before, _, _ := strings.Cut(first.Stdout, "START.md")
 	assert.Check(t, is.Contains(before, "no state-key is set"), "log")
 	first.WantSays(t, "error", "it would be suspended", "the deadline of 10h0m0s", "state-key")
@@ -86,10 +85,8 @@ func TestOneWarningSaysAllThatIsLost(t *testing.T) {
 	s.letGo()
 	s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 99, Status: 403})
 	e := s.public(1).do(0)
-	told := e.Texts("warning")
-	if len(told) != 1 || !strings.Contains(told[0], "actions: read") || !strings.Contains(told[0], "state-key") {
-		t.Errorf("warnings: got %q, want one with both", told)
-	}
+	e.WantSays(t, "warning", "actions: read", "state-key")
+	assert.Check(t, is.Len(e.Texts("warning"), 1))
 }
 
 // TestWithoutGitTheWorkIsMissed: that is said before a prompt begins, and no later job takes the run up as if it had
@@ -99,9 +96,8 @@ func TestWithoutGitTheWorkIsMissed(t *testing.T) {
 	s := newScene(t, agentAtWork+"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
 	path := sitetest.BrokenGit(t, "")
 	first := s.job(1, "workspace", "git", "max-iterations", "2").set("PATH", path).do(problem.ExitCodes[problem.ClassOverLimit])
-	if told := first.Texts("warning"); len(told) != 1 || !strings.Contains(told[0], "git is not installed") || !strings.Contains(told[0], "workspace: none") {
-		t.Errorf("warnings: got %q, want one, of git", told)
-	}
+	first.WantSays(t, "warning", "git is not installed", "workspace: none")
+	assert.Check(t, is.Len(first.Texts("warning"), 1))
 	first.WantOutputs(t, "resumable", "false")
 	assert.Check(t, is.Contains(first.Summary, "git is not installed"), "summary: want what is missing")
 	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "git is not installed")

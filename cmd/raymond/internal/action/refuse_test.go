@@ -79,9 +79,7 @@ func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 			if got == string(problem.ClassSuspended) { // for the job main
 				got = ""
 			}
-			if got != string(want) {
-				t.Errorf("%s, cage: %s: got class %q, %q, want %q", name, mode, got, e.Texts("error"), want)
-			}
+			assert.Check(t, got == string(want), "%s, cage: %s: got class %q, %q, want %q", name, mode, got, e.Texts("error"), want)
 			for _, says := range tt.says {
 				if want != "" && !e.Says("error", says) {
 					t.Errorf("%s: got %q, want %q in it", name, e.Texts("error"), says)

@@ -115,9 +115,7 @@ func TestPostStoresTheReport(t *testing.T) {
 	assert.Check(t, n <= 0, "after the main part: got %d reports, want the time left to what matters more", n)
 	e := j.post()
 	stored, _, html := s.report()
-	if !strings.Contains(html, "they said this") || !strings.Contains(e.Summary, stored.Name) {
-		t.Errorf("got the summary %q, and %d bytes of report; want it to lead to the report, with what was said", e.Summary, len(html))
-	}
+	assert.Check(t, strings.Contains(html, "they said this") && strings.Contains(e.Summary, stored.Name), "got the summary %q, and %d bytes of report; want it to lead to the report, with what was said", e.Summary, len(html))
 }
 
 // TestAReportThatCantBeStored fails nothing.

@@ -126,9 +126,7 @@ func TestConversationsOfACage(t *testing.T) {
 			third := s.job(3, "cage", "on", "max-iterations", "9", "resume", id+"@3").with(inputs...)
 			e := third.do(0)
 			e.WantOutputs(t, "status", "completed", "result", "all done")
-			if strings.Contains(e.Stdout, "begins a new one") || e.Outputs["workflow-id"] == id {
-				t.Errorf("a run that begins as another one: got %v, want a copy of its conversation", e)
-			}
+			assert.Check(t, !strings.Contains(e.Stdout, "begins a new one") && e.Outputs["workflow-id"] != id, "a run that begins as another one: got %v, want a copy of its conversation", e)
 		})
 	}
 }
