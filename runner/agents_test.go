@@ -115,10 +115,10 @@ func (l *loop) vendors() *loop {
 }
 
 // mixed is a workflow in which two agent CLIs take turns in all ways that there are, with
-// reminders, failures and attempts.
+// reminders, failures, attempts, and a state to go to when these are used up.
 func mixed(t *testing.T) *loop {
 	l := newLoop(t, flow{
-		"A":    `<fork next="B">W</fork>`,
+		"A":    "---\ndone_when: [check]\n---\ntry {{attempt}}\n<fork next=\"B\">W</fork>",
 		"W":    "---\nagent: codex\nmodel: w\n---\n<goto>W2</goto>",
 		"W2":   `<call return="W3">WSUB</call>`,
 		"WSUB": "<goto>WEND</goto>",
@@ -127,14 +127,14 @@ func mixed(t *testing.T) *loop {
 		"W4":   "<result>w</result>",
 		"B":    "<goto>B2</goto>",
 		"B2":   `<function return="B3" agent="codex">F</function>`,
-		"B3":   "<reset>C</reset>",
+		"B3":   "---\ndone_when: [check]\nmax_attempts: 1\non_exhausted: C\n---\n<result>x</result>",
 		"F":    "<goto>F2</goto>",
 		"F2":   "<result>f</result>",
 		"C":    "---\nagent: codex\ndone_when: [check]\nattempt_context: continue\n---\n<result>done</result>",
 	}, func(o *state.Options) { o.MaxParallel, o.Model, o.Effort = 2, "m", "high" })
 	l.says["W.md"] = []string{"no tag", "<goto>W2</goto>"}
 	l.says["WSUB.md"] = []string{"transient!died", "<goto>WEND</goto>"}
-	l.passes = map[string]int{"C.md": 2}
+	l.passes = map[string]int{"A.md": 3, "C.md": 2}
 	return l.vendors()
 }
 
@@ -169,25 +169,6 @@ func TestWhoRunsAPrompt(t *testing.T) {
 		l.vendors()
 		l.drive(false, state.Completed)
 		same(t, "prompts of a run by codex", []string{"main A codex m", "main B claude"}, by(l))
-	})
-}
-
-// TestAKillAmongTwoAgents at any save, with what is under way then cut off in its middle: what
-// the model is told in a resumed run is what it is told in one that was never cut off, but for
-// the note about the interruption. No prompt stands twice in a conversation.
-func TestAKillAmongTwoAgents(t *testing.T) {
-	const note = "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
-	var want []string
-	killedAnywhere(t, mixed, toTheEnd, func(l *loop, cut *state.Run) {
-		var got []string
-		for _, text := range l.disk.heard {
-			got = append(got, strings.ReplaceAll(text, note, ""))
-		}
-		slices.Sort(got)
-		if got = slices.Compact(got); cut == nil {
-			want = got
-		}
-		same(t, "what the models were told", want, got)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,29 +46,20 @@ func TestWhatIsVerified(t *testing.T) {
 	})
 }
 
-// busyLoops is a workflow with all that can happen in a loop: an entry session,
-// reminders, retries, a fork and a state to go to when attempts are used up.
-func busyLoops(t *testing.T) *loop {
-	l := newLoop(t, flow{
-		"A":    "<goto>TRY</goto>",
-		"TRY":  "---\ndone_when: [check]\n---\ntry {{attempt}}\n<fork next=\"B\">C</fork>",
-		"B":    "---\ndone_when: [check]\nattempt_context: continue\n---\n<goto>HARD</goto>",
-		"C":    "---\ndone_when: [check]\nattempt_context: fresh\n---\n<result>c</result>",
-		"HARD": "---\ndone_when: [check]\nmax_attempts: 2\non_exhausted: HELP\n---\n<result>x</result>", "HELP": "<result>help</result>",
-	}, func(o *state.Options) { o.MaxParallel = 2 })
-	l.passes = map[string]int{"TRY.md": 3, "B.md": 2, "C.md": 1}
-	return l
-}
-
-// TestCrashAnywhere cuts a run off after every save, resumes it from what was saved, and
-// wants what the undisturbed run did, with no agent run and no verification too many.
+// TestCrashAnywhere cuts a run off after every save, with what is under way then in its middle, resumes it from what was saved,
+// and wants what the undisturbed run did: no agent run and no verification too many, and the models told the same, but for the
+// note about the interruption. No prompt stands twice in a conversation.
 func TestCrashAnywhere(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) *loop{
-		"attempts": busyLoops, "forks and calls": func(t *testing.T) *loop { return newWorld(t, "START", nil) },
+	for name, c := range map[string]struct {
+		start  func(*testing.T) *loop
+		finish func(l *loop, resumed bool)
+	}{
+		"two agent CLIs": {mixed, toTheEnd}, "waits": {waitsAll, isAnswered},
+		"forks and calls": {func(t *testing.T) *loop { return newWorld(t, "START", nil).vendors() }, toTheEnd},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var whole *loop
-			killedAnywhere(t, start, toTheEnd, func(l *loop, cut *state.Run) {
+			killedAnywhere(t, c.start, c.finish, func(l *loop, cut *state.Run) {
 				if cut == nil {
 					whole = l
 				}
@@ -75,6 +67,27 @@ func TestCrashAnywhere(t *testing.T) {
 			})
 		})
 	}
+}
+
+// waitsEndedBy are what ended the waits of a run.
+func (l *loop) waitsEndedBy() []string {
+	var by []string
+	for _, b := range told[*state.AgentGoesOn](l) {
+		by = append(by, b.By)
+	}
+	slices.Sort(by)
+	return by
+}
+
+// heard are the conversations that came to an end, without notes about interruptions.
+func (l *loop) heard() []string {
+	const note = "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
+	var texts []string
+	for _, text := range l.disk.heard {
+		texts = append(texts, strings.ReplaceAll(text, note, ""))
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 // wantAsWhole compares a run that was cut off with one that wasn't.
@@ -90,6 +103,8 @@ func wantAsWhole(t *testing.T, whole, l *loop, cut *state.Run) {
 	same(t, "agent runs, verifications", []int{wantRuns, wantChecks}, []int{len(l.orders), len(l.checks)})
 	same(t, "flakes, ended agents", []any{whole.end().FlakeRetries, ended(whole.run)}, []any{l.end().FlakeRetries, ended(l.run)})
 	same(t, "cost", state.USD(wantExact(l))*state.Dollar/10, l.run.Progress.TotalUSD)
+	same(t, "waits ended by", whole.waitsEndedBy(), l.waitsEndedBy())
+	same(t, "what the models were told", whole.heard(), l.heard())
 }
 
 // wantExact counts the processes that told what they cost.

@@ -1,15 +1,10 @@
 package runner_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -80,11 +75,27 @@ var waiters = flow{
 	"END":    `<result>end</result>`,
 }
 
-func newWaiters(t *testing.T, parallel int) *loop {
+// waitsAll is a run of waiters.
+func waitsAll(t *testing.T) *loop {
 	t.Helper()
-	l := newLoop(t, waiters, func(o *state.Options) { o.MaxParallel = parallel })
-	l.cfg.Hold, l.cfg.People = -1, octocat()
-	return l
+	l := newLoop(t, waiters, func(o *state.Options) { o.MaxParallel = 2 })
+	l.cfg.Hold = -1
+	return l.vendors()
+}
+
+// isAnswered finishes a run of waiters, and holds how long an undisturbed one takes: the answer, the timeout, and the wait of
+// the poll.
+func isAnswered(l *loop, resumed bool) {
+	l.t.Helper()
+	began := time.Now()
+	l.cfg.People = octocat()
+	if l.drive(resumed, state.Completed); resumed {
+		return
+	}
+	same(l.t, "took", 27*time.Minute, time.Since(began).Round(time.Minute))
+	same(l.t, "results", []string{
+		"main=end", "main_asker3=late", "main_work1=done", "main_work1_tip1=tip", "main_work2=done", "main_work2_tip1=tip",
+	}, ended(l.run))
 }
 
 // octocat answers the first question after five minutes, and leaves the second to its time.
@@ -92,56 +103,6 @@ func octocat() *clerk {
 	c := newClerk(5*time.Minute, map[int]string{1: "yes"})
 	c.stays = true
 	return c
-}
-
-// joined is what the join of an order's agent has delivered to it.
-func joined(t *testing.T, o runner.Order) []string {
-	t.Helper()
-	var list []struct{ Agent, Status, Result, Error string }
-	line, _, _ := strings.Cut(strings.TrimPrefix(o.Prompt.Text, "joined "), "\n")
-	err := json.Unmarshal([]byte(line), &list)
-	assert.NilError(t, err, "%v in %s", err, o.Prompt.Text)
-	var words []string
-	for _, d := range list {
-		words = append(words, strings.Join(strings.Fields(fmt.Sprint(d.Agent, " ", d.Status, " ", d.Result, " ", d.Error)), " "))
-	}
-	return words
-}
-
-// wantWaiters checks what is the same for every run of waiters, whatever happened to it.
-func (l *loop) wantWaiters() {
-	l.t.Helper()
-	same(l.t, "results", []string{
-		"main=end", "main_asker3=late", "main_work1=done", "main_work1_tip1=tip", "main_work2=done", "main_work2_tip1=tip",
-	}, ended(l.run))
-	polls := l.asked("POLL")
-	same(l.t, "joined", []string{
-		"main_work1 completed done", "main_work2 completed done", "main_asker3 completed late",
-	}, joined(l.t, polls[len(polls)-1]))
-	for _, o := range l.asked("DONE") {
-		same(l.t, "joined by "+o.Agent, []string{o.Agent + "_tip1 completed tip"}, joined(l.t, o))
-	}
-	same(l.t, "cost", 21*state.Dollar/10, l.run.Progress.TotalUSD)
-	for _, o := range l.asked("HEARD") {
-		same(l.t, "heard", "heard yes", strings.SplitN(o.Prompt.Text, "\n", 2)[0])
-	}
-	var by []string
-	for _, b := range told[*state.AgentGoesOn](l) {
-		by = append(by, b.By)
-	}
-	slices.Sort(by)
-	same(l.t, "waits ended by", []string{"agents", "agents", "agents", "octocat", "time", "time", "time", "time", "time", "timeout"}, by)
-}
-
-// TestAKillAnywhereBetweenWaits ends as if it hadn't been: at each save of the run.
-func TestAKillAnywhereBetweenWaits(t *testing.T) {
-	killedAnywhere(t, func(t *testing.T) *loop { return newWaiters(t, 2) }, func(l *loop, resumed bool) {
-		began := time.Now()
-		l.cfg.People = octocat()
-		if l.drive(resumed, state.Completed); !resumed {
-			same(t, "took: the answer, the timeout, the wait of the poll", 27*time.Minute, time.Since(began).Round(time.Minute))
-		}
-	}, func(l *loop, _ *state.Run) { l.wantWaiters() })
 }
 
 // TestHold: a run stays for a time that comes soon enough, and for a retry as long as that

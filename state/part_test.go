@@ -69,8 +69,9 @@ func (p *play) work(id string) {
 	rnd := rand.New(rand.NewPCG(7, uint64(len(id))*uint64(id[len(id)-1])))
 	p.now = p.now.Add(time.Duration(1+rnd.IntN(5)) * time.Second)
 	for range rnd.IntN(3) {
-		o := inTokens(state.Usage{Model: "m", Input: 5, Output: 2}, 3, 2)
-		o.Decision = protocol.Decision{Then: goTo("C.md")}
+		o := moves(3, goTo("C.md"))
+		o.Cost.Usage = []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 5, Output: 2}, CostUSD: 3}}
+		o.Cost.Unpriced, o.Cost.Listed = 2, true
 		p.ends(id, o)
 	}
 	if rnd.IntN(2) == 0 {

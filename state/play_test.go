@@ -24,6 +24,7 @@ type play struct {
 	ids      int
 	policies map[string]protocol.Policy
 	events   []state.Event // all so far
+	flow     *protocol.Workflow
 }
 
 // newPlay begins a run; change, which may be nil, sets its options.
@@ -78,6 +79,10 @@ func (p *play) agent(id string) *state.Agent {
 }
 
 func (p *play) state(name string) *protocol.State {
+	if p.flow != nil {
+		st, _ := p.flow.State(name)
+		return st
+	}
 	st := stateOf(name)
 	st.Policy = p.policies[name]
 	return st
