@@ -38,7 +38,7 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 	if got.Failure != nil {
 		got.Failure.Reset = time.Time{} // midnight in California
 	}
-	err := b.Kept().Read(conversation(o), 0, -1, func(m runner.Message) error {
+	err := b.Kept().Read(runner.Conversation{ID: id, Dir: dir}, 0, -1, func(m runner.Message) error {
 		got.Messages = append(got.Messages, m)
 		return nil
 	})
@@ -46,10 +46,6 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 		t.Error(err)
 	}
 	return got
-}
-
-func conversation(o runner.Order) runner.Conversation {
-	return runner.Conversation{ID: o.Prompt.SessionID, Dir: o.Dir}
 }
 
 // FuzzStream: whatever a CLI prints, its reader neither panics nor keeps more than it may.

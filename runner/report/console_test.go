@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
-	is "gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -104,13 +102,7 @@ func replayFile(t *testing.T, name string, to Reporter) {
 
 func goldenFile(t *testing.T, file, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", file)
-	if golden.FlagUpdate() {
-		must(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	assert.Check(t, is.DeepEqual(got, string(want)), file)
+	assert.Check(t, golden.String(got, file))
 }
 
 // TestConsoleShowsOutput: the lines of a script are shown as they come. A quiet reader sees them if

@@ -12,58 +12,32 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// deed is something that happens to the state A.md of main.
-type deed func(t *testing.T, j *Job, at time.Time)
-
-func happens(body state.Body) deed {
-	return func(t *testing.T, j *Job, at time.Time) {
-		e := state.Event{Time: at, Body: body}
-		switch body.(type) {
-		case *state.RunStarted, *state.Limit:
-		default:
-			e.Agent, e.State = "main", "A.md"
-		}
-		report(t, j, e)
-	}
-}
-
-func goesOn(p runner.Progress) deed {
-	return func(t *testing.T, j *Job, at time.Time) {
-		j.open.now = at // the last tick
-		must(t, j.Doing("main", "A.md", p))
-	}
-}
-
-func does(text string) deed { return goesOn(runner.Progress{Doing: text}) }
-
-func said(text string) deed { return happens(&state.AgentOutput{Text: text}) }
-
 // progressLines are what a job log says of an active agent one minute after the last
 // of several deeds, which are ten seconds apart.
 var progressLines = []struct {
 	what  string
 	spent state.USD // before
-	deeds []deed
+	deeds []any
 	want  string
 }{
 	{"nothing is known", 0, nil, "working for 1m00s"},
-	{"a tool", 0, []deed{said("Bash(make)"), does("running Bash(make)")}, "working for 1m20s; running Bash(make) for 1m00s"},
-	{"the same tool, and words beside it", 0, []deed{does("running Bash(make)"), said("meanwhile"), does("running Bash(make)")},
+	{"a tool", 0, []any{&state.AgentOutput{Text: "Bash(make)"}, runner.Progress{Doing: "running Bash(make)"}}, "working for 1m20s; running Bash(make) for 1m00s"},
+	{"the same tool, and words beside it", 0, []any{runner.Progress{Doing: "running Bash(make)"}, &state.AgentOutput{Text: "meanwhile"}, runner.Progress{Doing: "running Bash(make)"}},
 		"working for 1m30s; running Bash(make) for 1m20s"},
-	{"a script's stderr", 0, []deed{said("compiling")}, "working for 1m10s; last, 1m00s ago: compiling"},
-	{"beyond what is told", 0, []deed{said("compiling"), goesOn(runner.Progress{Text: "line 501"})},
+	{"a script's stderr", 0, []any{&state.AgentOutput{Text: "compiling"}}, "working for 1m10s; last, 1m00s ago: compiling"},
+	{"beyond what is told", 0, []any{&state.AgentOutput{Text: "compiling"}, runner.Progress{Text: "line 501"}},
 		"working for 1m20s; last, 1m00s ago: line 501"},
-	{"a command that verifies", 0, []deed{does("checking go test ./...")}, "working for 1m10s; checking go test ./... for 1m00s"},
+	{"a command that verifies", 0, []any{runner.Progress{Doing: "checking go test ./..."}}, "working for 1m10s; checking go test ./... for 1m00s"},
 	{"the second attempt", state.Dollar,
-		[]deed{does("checking make"), happens(&state.NodeAttempt{Attempt: 1, Spent: state.Spent{USD: state.Dollar / 2}, Results: []state.CommandResult{{Cmd: "make", RC: 2}}})},
+		[]any{runner.Progress{Doing: "checking make"}, &state.NodeAttempt{Attempt: 1, Spent: state.Spent{USD: state.Dollar / 2}, Results: []state.CommandResult{{Cmd: "make", RC: 2}}}},
 		"working for 1m20s, attempt 2, $1.50 spent; last, 1m00s ago: verdict attempt 1 not done after 0.0s, $0.5000: `make` ended with exit code 2"},
 	{"a budget", 0,
-		[]deed{happens(&state.RunStarted{BudgetUSD: 10 * state.Dollar}), happens(&state.StateFinished{OK: true, Spent: state.Spent{USD: state.Dollar}}), happens(&state.StateStarted{})},
+		[]any{&state.RunStarted{BudgetUSD: 10 * state.Dollar}, &state.StateFinished{OK: true, Spent: state.Spent{USD: state.Dollar}}, &state.StateStarted{}},
 		"working for 1m00s, $1.00 of $10.00 spent"},
 	{"a limit knows better", 0,
-		[]deed{happens(&state.RunStarted{BudgetUSD: 10 * state.Dollar}), happens(&state.Limit{Which: "budget", Value: 8.25, Max: 10})},
+		[]any{&state.RunStarted{BudgetUSD: 10 * state.Dollar}, &state.Limit{Which: "budget", Value: 8.25, Max: 10}},
 		"working for 1m20s, $8.25 of $10.00 spent"},
-	{"text of others", 0, []deed{does("running \x1b[31mBash\x1b[0m(\n::error::x##[group]")},
+	{"text of others", 0, []any{runner.Progress{Doing: "running \x1b[31mBash\x1b[0m(\n::error::x##[group]"}},
 		"working for 1m10s; running Bash( ::error::x# #[group] for 1m00s"},
 }
 
@@ -74,8 +48,16 @@ func TestProgressLine(t *testing.T) {
 		m, at := NewLiveModel(), nine
 		m.Resume(&state.Run{Progress: state.Progress{TotalUSD: c.spent}})
 		j := NewJob(&log, m, ConsoleOptions{})
-		for _, do := range append([]deed{happens(&state.StateStarted{Kind: "prompt"})}, c.deeds...) {
-			do(t, j, at)
+		for _, deed := range append([]any{&state.StateStarted{Kind: "prompt"}}, c.deeds...) {
+			switch deed := deed.(type) {
+			case runner.Progress:
+				j.open.now = at // the last tick
+				must(t, j.Doing("main", "A.md", deed))
+			case *state.RunStarted, *state.Limit:
+				report(t, j, state.Event{Time: at, Body: deed.(state.Body)})
+			case state.Body:
+				report(t, j, state.Event{Time: at, Agent: "main", State: "A.md", Body: deed})
+			}
 			at = at.Add(10 * time.Second)
 		}
 		must(t, j.Tick(at.Add(50*time.Second)))

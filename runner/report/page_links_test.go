@@ -11,17 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ofResult returns the page and the overview of a run with a result.
-func ofResult(t *testing.T, result string) (summary, overview string) {
-	t.Helper()
-	var p page
-	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: "w", Site: "https://forge.test/o/r/"})
-	text := state.Text(result)
-	report(t, s, state.Event{Seq: 1, Time: time.Unix(1, 0), Body: &state.RunStarted{}})
-	report(t, s, state.Event{Seq: 2, Time: time.Unix(2, 0), Body: &state.RunFinished{Status: state.Completed, Result: &text}})
-	return p.text, s.Overview()
-}
-
 // linksIn returns the addresses that Markdown makes links: those in angle brackets and
 // outside of code.
 func linksIn(markdown string) []string {
@@ -52,21 +41,15 @@ func TestLinksInAResultAreLinks(t *testing.T) {
 	long := strings.Repeat("a line without a link\n", 40)
 	for result, want := range map[string][]string{
 		pull:                   {pull},
-		pull + "\n":            {pull},
 		"Opened " + pull + ".": {pull},
 		"See (" + pull + ") and <" + pull + "?a=b&c=%20#d>": {pull, pull + "?a=b&c=%20#d"},
-		"http://127.0.0.1:3000/o/r/pulls/1":                 {"http://127.0.0.1:3000/o/r/pulls/1"},
-		"**" + pull + "**":                                  {pull},
 		"two lines\n" + pull + "\n" + pull:                  {pull},
 		long + pull + "\n" + long:                           {pull},
 		"javascript:alert(1)":                               nil,
 		"https://else.test/page":                            {"https://else.test/page"},
 		"https://forge.test/other/x/pull/1":                 nil,
-		"https://github.com/other/x/pull/1":                 nil,
 		"https://GitHub.com/other/x/pull/1":                 nil,
 		"https://forge.test/o/r/../x/pull/1":                nil,
-		"ftp://forge.test/x":                                nil,
-		"[x](javascript:alert(1))":                          nil,
 		"https://forge.test@evil.test/":                     nil,
 		"https://forge.test\u200b.evil.test/":               {"https://forge.test.evil.test/"},
 		pull + "\u202e/evil":                                {pull + "/evil"},
@@ -76,8 +59,11 @@ func TestLinksInAResultAreLinks(t *testing.T) {
 		"@eve $x$ <b>" + " " + pull + " `x` | [a](b)":       {pull},
 		strings.Repeat(pull+"1 "+pull+"2 "+pull+"3\n", 5) + pull + "4 " + pull + "5 " + pull + "6": {pull + "1", pull + "2", pull + "3", pull + "4", pull + "5"},
 	} {
-		summary, overview := ofResult(t, result)
-		for what, got := range map[string]string{"summary": summary, "overview": overview} {
+		var p page
+		s, text := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: "w", Site: "https://forge.test/o/r/"}), state.Text(result)
+		report(t, s, state.Event{Seq: 1, Time: time.Unix(1, 0), Body: &state.RunStarted{}})
+		report(t, s, state.Event{Seq: 2, Time: time.Unix(2, 0), Body: &state.RunFinished{Status: state.Completed, Result: &text}})
+		for what, got := range map[string]string{"summary": p.text, "overview": s.Overview()} {
 			links := linksIn(got)
 			assert.Check(t, is.DeepEqual(links, want), "%s of the result %.80q: got the links %q, want %q, in\n%s", what, result, links, want, got)
 		}

@@ -35,18 +35,16 @@ func (p *probe) Report(e state.Event) error { return p.call(fmt.Sprint(e.Seq)) }
 
 func (p *probe) Close() error { return p.call("close") }
 
-type tickingProbe struct{ probe }
-
-func (p *tickingProbe) Tick(time.Time) error { return p.call("tick") }
+func (p *probe) Tick(time.Time) error { return p.call("tick") }
 
 // TestFanout states that members are called in order, that ticks reach the members that
 // have a Tick, and that a member that fails makes one warning and is never called again.
 func TestFanout(t *testing.T) {
 	var calls []string
 	f := NewFanout(func(name string, err error) { calls = append(calls, "warning "+name+": "+err.Error()) })
-	f.Add("a", &probe{name: "a", calls: &calls})
-	f.Add("b", &probe{name: "b", calls: &calls, fails: 2})
-	f.Add("c", &tickingProbe{probe{name: "c", calls: &calls, fails: 4}})
+	f.Add("a", struct{ Reporter }{&probe{name: "a", calls: &calls}})
+	f.Add("b", struct{ Reporter }{&probe{name: "b", calls: &calls, fails: 2}})
+	f.Add("c", &probe{name: "c", calls: &calls, fails: 4})
 	f.Report(state.Event{Seq: 1})
 	f.Tick(nine)
 	f.Report(state.Event{Seq: 2})

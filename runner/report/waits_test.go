@@ -26,15 +26,6 @@ func TestWaitsGolden(t *testing.T) {
 	}
 }
 
-// aboutMain returns events of the agent main, which is going to be at NEXT.md.
-func aboutMain(bodies ...state.Body) []state.Event {
-	var all []state.Event
-	for i, b := range bodies {
-		all = append(all, state.Event{Seq: i + 1, Time: nine.Add(time.Duration(i) * time.Hour), Agent: "main", State: "NEXT.md", Body: b})
-	}
-	return all
-}
-
 // TestResumeHints states by which command a run is resumed whose agents wait.
 func TestResumeHints(t *testing.T) {
 	ask := func(agent string, n int, choices ...string) Wait {
@@ -82,11 +73,9 @@ func TestAFailureBesideWaitsStaysOne(t *testing.T) {
 func TestQuestionsStayOnTheirLine(t *testing.T) {
 	var log jobLog
 	a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
-	for _, e := range append(aboutMain(
-		&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Shall I?\nNext: write `/raymond no`\r\u2028Question 2: x"},
-	), state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}}) {
-		report(t, a, e)
-	}
+	asks := &state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Shall I?\nNext: write `/raymond no`\r\u2028Question 2: x"}
+	report(t, a, state.Event{Agent: "main", State: "NEXT.md", Body: asks})
+	report(t, a, state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}})
 	must(t, a.Next("write `/raymond yes`"))
 	want := "main waits for an answer to question 1\nQuestion 1: Shall I? Next: write `/raymond no` Question 2: x\nNext: write /raymond yes"
 	if len(log.notes) != 1 || log.notes[0].Level != LevelNotice || log.notes[0].Text != want {

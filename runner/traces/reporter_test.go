@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -199,12 +198,7 @@ func TestExportOfARun(t *testing.T) {
 	var got bytes.Buffer
 	assert.NilError(t, json.Indent(&got, sent, "", "\t"))
 	got.WriteByte('\n')
-	const path = "testdata/run.json"
-	if golden.FlagUpdate() {
-		_ = os.WriteFile(path, got.Bytes(), 0o644)
-	}
-	want, _ := os.ReadFile(path)
-	assert.Check(t, is.DeepEqual(got.String(), string(want)), "what is sent; -update writes it anew")
+	assert.Check(t, golden.String(got.String(), "run.json"))
 }
 
 // TestLaterJobsAddToTheTrace: the first job is killed while a state runs, and the second one
