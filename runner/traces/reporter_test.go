@@ -169,15 +169,17 @@ func find(t *testing.T, c *collector, name string) *span {
 	return spans[i]
 }
 
-// TestExportOfARun compares what is sent of a run in a job with testdata/run.json.
+// TestExportOfARun compares what is sent of a run in a job with testdata/run.json: it is a rerun, which is a trace of its own with
+// links to the original.
 func TestExportOfARun(t *testing.T) {
 	var sent []byte
 	s := &stub{answer: func(r *http.Request, _ int) (*http.Response, error) {
 		sent, _ = io.ReadAll(r.Body)
 		return answer(200, "{}"), nil
 	}}
-	code := 1
-	exported(t, newRun(), Options{
+	code, run := 1, newRun()
+	run.RerunOf = &state.RerunOf{WorkflowID: "flow-0", Exec: 2, Trace: outside[3:35]}
+	exported(t, run, Options{
 		transport: s, Version: "1.2.3", Providers: map[string]string{"claude": "anthropic"}, Environ: []string{
 			"OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example", "OTEL_RESOURCE_ATTRIBUTES=team=a%20b,wrong,vcs.ref.head.name=mine", "GITHUB_SERVER_URL=https://github.example",
 			"GITHUB_REPOSITORY=o/r", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT=2", "GITHUB_JOB=fix", "GITHUB_WORKFLOW=CI", "GITHUB_REF_NAME=main", "GITHUB_SHA=abc", "RUNNER_NAME=r1",
@@ -268,33 +270,6 @@ func TestJobsAtOnce(t *testing.T) {
 	}
 	if len(ids) != 7 {
 		t.Errorf("got %d spans:\n%s", len(ids), tree(c.spans()))
-	}
-}
-
-// TestRerunsAreLinked: a rerun is a trace of its own, below who started it.
-func TestRerunsAreLinked(t *testing.T) {
-	c := collect(t)
-	first := newRun()
-	events := []state.Event{of(2, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(2, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: state.Completed})}
-	exported(t, first, Options{Environ: c.environ()}, events...)
-	second := newRun()
-	second.WorkflowID, second.RerunOf = "flow-2", &state.RerunOf{WorkflowID: first.WorkflowID, Exec: 2, Trace: first.Trace.ID}
-	c = collect(t)
-	const parent = outside
-	r, err := Open(second, true, Options{Environ: c.environ("TRACEPARENT=" + parent), Now: at(0), Model: report.NewLiveModel(), patience: patience, Note: func(line string) { t.Error(line) }})
-	assert.NilError(t, err)
-	for _, e := range events {
-		_ = tell(r, e)
-	}
-	_ = r.Close()
-	for name, ref := range map[string]state.SpanRef{"invoke_workflow flow": first.Trace.OfRun(), "script B.sh": first.Trace.OfExec("main", 2), "attempt 1": {}} {
-		span := find(t, c, name)
-		var want []link
-		if ref.Span != "" {
-			want = []link{{ref.Trace, ref.Span}}
-		}
-		assert.Check(t, is.DeepEqual(span.Links, want), "links of %s", name)
-		assert.Check(t, is.Equal(span.TraceID, parent[3:35]), "trace of %s", name)
 	}
 }
 
