@@ -22,7 +22,7 @@ func keptOf(env []string) transcripts.Kept {
 		Holds: func(line []byte, _ bool) bool { return typeOf(line) == "user" },
 		// A quotation mark within a text has a backslash before it: only members are renamed.
 		Named: func(id string) string { return `"sessionId":"` + id + `"` },
-		Used:  used, Told: tell,
+		Used:  used, Teller: teller,
 	}
 }
 

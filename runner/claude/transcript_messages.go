@@ -29,19 +29,14 @@ type line struct {
 	} `json:"message"`
 }
 
-// tell calls each with the messages of a transcript.
-func tell(path string, from, to int64, each func(runner.Message) error) error {
+// teller tells the messages of a transcript.
+func teller(path string) transcripts.Teller {
 	agents := subagentsOf(path)
-	t := transcripts.Teller{
-		Each: each,
-		Shows: func(line []byte) bool {
-			t := typeOf(line)
-			return t == "user" || t == "assistant" || t == "system"
-		},
+	return transcripts.Teller{
 		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 			return func(text []byte, m runner.Message) error {
 				var l line
-				if json.Unmarshal(text, &l, jsonstrict.Loose) != nil {
+				if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || l.Type != "user" && l.Type != "assistant" && l.Type != "system" {
 					return nil
 				}
 				m.Time = transcripts.Moment(l.Time)
@@ -50,7 +45,6 @@ func tell(path string, from, to int64, each func(runner.Message) error) error {
 		},
 		Agent: func(use string) (path, name string) { return agents[use].path, agents[use].name },
 	}
-	return t.Tell(path, from, to)
 }
 
 // tell hands over the messages of a line; m has what is the same for all.

@@ -31,15 +31,9 @@ type doneItem struct {
 	Status  string         `json:"status"` // of a command
 }
 
-// tell calls each with the messages of a thread.
-func tell(path string, from, to int64, each func(runner.Message) error) error {
-	t := transcripts.Teller{
-		Each: each,
-		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
-			return (&reader{feed: feed}).line
-		},
-	}
-	return t.Tell(path, from, to)
+// teller tells the messages of a thread.
+func teller(string) transcripts.Teller {
+	return transcripts.Teller{Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error { return (&reader{feed: feed}).line }}
 }
 
 // reader reads one rollout.

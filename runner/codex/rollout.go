@@ -26,7 +26,7 @@ func keptOf(env []string) transcripts.Kept {
 		Top: home, Folders: "sessions/*/*/*", File: func(id string) string { return "rollout-*-" + id + ".jsonl" },
 		Holds: begins,
 		Named: func(id string) string { return id }, NamesItself: true,
-		Used: used, Told: tell,
+		Used: used, Teller: teller,
 	}
 	k.New = func(id, _ string) (string, error) {
 		path, _, ok := k.Path(id)

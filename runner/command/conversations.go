@@ -26,10 +26,10 @@ func (b *Backend) files() conversations {
 	name := func(id string) string { return "conversation-" + id + ".jsonl" }
 	return conversations{transcripts.Kept{
 		Top: userState(b.Env), Folders: folder[:len(folder)-1], File: name,
-		New:   func(id, _ string) (string, error) { return folder + name(id), nil },
-		Holds: func([]byte, bool) bool { return true },
-		Used:  func(string, int64) ([]state.Usage, error) { return nil, nil },
-		Told:  tell,
+		New:    func(id, _ string) (string, error) { return folder + name(id), nil },
+		Holds:  func([]byte, bool) bool { return true },
+		Used:   func(string, int64) ([]state.Usage, error) { return nil, nil },
+		Teller: teller,
 	}}
 }
 

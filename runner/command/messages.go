@@ -28,22 +28,24 @@ var roles = map[string]runner.Speaker{
 	"user": runner.FromUser, "assistant": runner.FromAgent, "model": runner.FromAgent, "agent": runner.FromAgent, "tool": runner.FromTool,
 }
 
-// tell calls each with the messages of a file. Lines as in docs/agent-command.md are messages of theirs, and others are shown
+// teller tells the messages of a file. Lines as in docs/agent-command.md are messages of theirs, and others are shown
 // as they are.
-func tell(path string, from, to int64, each func(runner.Message) error) error {
-	return transcripts.Read(path, from, to, func(at int64, line []byte, truncated bool) error {
-		if len(bytes.TrimSpace(line)) == 0 {
-			return nil
+func teller(string) transcripts.Teller {
+	return transcripts.Teller{Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+		return func(line []byte, m runner.Message) error {
+			if len(bytes.TrimSpace(line)) == 0 {
+				return nil
+			}
+			return feed.Say(messageOf(m.Offset, line))
 		}
-		return each(messageOf(at, line, truncated))
-	})
+	}}
 }
 
 // messageOf is the message that a line has.
-func messageOf(at int64, line []byte, truncated bool) runner.Message {
+func messageOf(at int64, line []byte) runner.Message {
 	m := runner.Message{Offset: at, From: runner.FromCLI}
 	var k kept
-	if truncated || json.Unmarshal(line, &k, jsonstrict.Loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
+	if json.Unmarshal(line, &k, jsonstrict.Loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
 		m.Text, m.Cut = transcripts.Bounded(strings.ToValidUTF8(string(line), "\uFFFD"))
 		return m
 	}

@@ -27,7 +27,7 @@ func (h home) kept() transcripts.Kept {
 		// The CLI notes the id again each time that it resumes. A quotation mark within a text has a
 		// backslash before it: only members are renamed.
 		Named: func(id string) string { return `"sessionId":"` + id + `"` },
-		Used:  used, Told: tell,
+		Used:  used, Teller: tellerOf,
 	}
 	k.New = func(id, dir string) (string, error) {
 		if _, err := h.prepare(dir); err != nil {

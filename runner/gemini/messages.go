@@ -35,11 +35,10 @@ type called struct {
 // of its own.
 type agent struct{ name, id string }
 
-// tell calls each with the messages of a transcript.
-func tell(path string, from, to int64, each func(runner.Message) error) error {
+// tellerOf tells the messages of a transcript.
+func tellerOf(path string) transcripts.Teller {
 	folder, agents := filepath.Join(filepath.Dir(path), idOf(path)), map[string]agent{}
-	t := transcripts.Teller{
-		Each: each,
+	return transcripts.Teller{
 		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 			return (&teller{feed: feed, agents: agents, told: map[string]bool{}}).line
 		},
@@ -50,7 +49,6 @@ func tell(path string, from, to int64, each func(runner.Message) error) error {
 			return "", ""
 		},
 	}
-	return t.Tell(path, from, to)
 }
 
 // teller hands over what the lines of one transcript say.

@@ -36,8 +36,7 @@ type Kept struct {
 	// NamesItself says that the CLI chooses the ids of conversations, and calls a copy by its name.
 	NamesItself bool
 	Used        func(path string, from int64) ([]state.Usage, error) // the tokens that a file tells from a byte on
-	// Told calls each with the messages of a file, as runner.Transcripts says of Read.
-	Told func(path string, from, to int64, each func(runner.Message) error) error
+	Teller      func(path string) Teller                             // of the messages of a file
 }
 
 // id is what the CLI calls a conversation.
@@ -157,7 +156,9 @@ func (k Kept) Read(c runner.Conversation, from, to int64, each func(runner.Messa
 	if !ok {
 		return gone(k.id(c))
 	}
-	return k.Told(path, from, to, each)
+	t := k.Teller(path)
+	t.each = each
+	return t.tell(path, from, to, nil)
 }
 
 // gone is the error of a conversation without a file.

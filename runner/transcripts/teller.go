@@ -8,37 +8,30 @@ import (
 
 // Teller reads the messages of a transcript, and of those of the agents that it tells of.
 type Teller struct {
-	Each func(runner.Message) error
-	// Shows reports whether a line, of which perhaps only the beginning is there, is one for people; nil for all.
-	Shows func(line []byte) bool
 	// Begin returns what takes the lines of one transcript; m has the place of the line.
 	Begin func(feed *Feed) func(line []byte, m runner.Message) error
 	// Agent returns the transcript and the name of the agent that a use of a tool has started, "" for none; nil where a
 	// CLI keeps none.
 	Agent func(use string) (path, name string)
 
+	each func(runner.Message) error
 	read map[string]bool // transcripts of agents: one is read once
 }
 
-// Tell reads a transcript. The messages of an agent come after the use of the tool that has started it, with its place.
-func (t *Teller) Tell(path string, from, to int64) error { return t.tell(path, from, to, nil) }
-
+// tell reads a transcript. The messages of an agent come after the use of the tool that has started it, with its place.
 func (t *Teller) tell(path string, from, to int64, of *runner.Message) error {
 	feed := NewFeed(func(use string, m runner.Message) error {
 		if of != nil {
 			m.Offset, m.Subagent = of.Offset, of.Subagent
 		}
-		if err := t.Each(m); err != nil || use == "" || t.Agent == nil {
+		if err := t.each(m); err != nil || use == "" || t.Agent == nil {
 			return err
 		}
 		return t.follow(use, m)
 	})
 	take := t.Begin(feed)
 	err := Read(path, from, to, func(at int64, line []byte, truncated bool) error {
-		switch {
-		case t.Shows != nil && !t.Shows(line):
-			return nil
-		case truncated:
+		if truncated {
 			return feed.Say(runner.Message{Offset: at, From: runner.FromCLI, Cut: int64(len(line))})
 		}
 		return take(line, runner.Message{Offset: at})
