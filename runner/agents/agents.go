@@ -66,15 +66,23 @@ type CLI struct {
 	Pin       *Pin         // nil for what can't be installed
 	API       keyproxy.API // that it asks; nil for none that is known
 	words     string       // of its transcripts, without which it can't read them
-	make      func(Config) (cli, runner.Transcripts)
+	make      func(Config) cli
 }
 
 // All are all agent CLIs, the default one first.
 var All = []CLI{
-	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Words, newClaude},
-	{codex.Abilities(), &codex.Pin, codex.API{}, codex.Words, newCodex},
-	{gemini.Abilities(), &gemini.Pin, gemini.API{}, gemini.Words, newGemini},
-	{command.Abilities(), nil, nil, "", newCommand},
+	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Words, func(c Config) cli {
+		return &claude.Backend{CLI: c.cli(protocol.BackendClaude, claude.Pin), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
+	}},
+	{codex.Abilities(), &codex.Pin, codex.API{}, codex.Words, func(c Config) cli {
+		return &codex.Backend{CLI: c.cli(protocol.BackendCodex, codex.Pin)}
+	}},
+	{gemini.Abilities(), &gemini.Pin, gemini.API{}, gemini.Words, func(c Config) cli {
+		return &gemini.Backend{CLI: c.cli(protocol.BackendGemini, gemini.Pin)}
+	}},
+	{command.Abilities(), nil, nil, "", func(c Config) cli {
+		return &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
+	}},
 }
 
 // agent is what runs a CLI, and what is known of its conversations.
@@ -90,6 +98,7 @@ func (a agent) Abilities() runner.Abilities { return a.abilities }
 type cli interface {
 	runner.Backend
 	Needs() runner.Needs
+	Kept() runner.Transcripts // its conversations
 }
 
 // cli is what the CLIs that can be installed have in common.
@@ -100,32 +109,12 @@ func (c Config) cli(backend string, pin Pin) program.CLI {
 	}
 }
 
-func newClaude(c Config) (cli, runner.Transcripts) {
-	b := &claude.Backend{CLI: c.cli(protocol.BackendClaude, claude.Pin), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
-	return b, b.Kept()
-}
-
-func newCodex(c Config) (cli, runner.Transcripts) {
-	b := &codex.Backend{CLI: c.cli(protocol.BackendCodex, codex.Pin)}
-	return b, b.Kept()
-}
-
-func newGemini(c Config) (cli, runner.Transcripts) {
-	b := &gemini.Backend{CLI: c.cli(protocol.BackendGemini, gemini.Pin)}
-	return b, b.Kept()
-}
-
-func newCommand(c Config) (cli, runner.Transcripts) {
-	b := &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
-	return b, b.Kept()
-}
-
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.
 func New(c Config) map[string]runner.Agent {
 	all := map[string]runner.Agent{}
 	for _, known := range All {
-		cli, kept := known.make(c)
-		all[known.Abilities.Backend] = agent{cli, kept, known.Abilities}
+		cli := known.make(c)
+		all[known.Abilities.Backend] = agent{cli, cli.Kept(), known.Abilities}
 	}
 	return all
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 const title = "Claude Code"
@@ -29,4 +28,4 @@ func Abilities() runner.Abilities {
 }
 
 // Kept are the CLI's conversations.
-func (b *Backend) Kept() transcripts.Kept { return keptOf(b.Env) }
+func (b *Backend) Kept() runner.Transcripts { return keptOf(b.Env) }

@@ -33,7 +33,7 @@ func (b *Backend) priorCount(o runner.Order) priorCount {
 		return priorCount{}
 	}
 	p := priorCount{known: o.Prompt.Reached}
-	p.path, _, _ = b.Kept().Path(session, o.Dir)
+	p.path, _, _ = keptOf(b.Env).Path(session, o.Dir)
 	p.size, _ = transcripts.Size(p.path)
 	return p
 }

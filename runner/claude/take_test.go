@@ -42,7 +42,7 @@ func TestCutBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b, dir, file := conversation(t, chosen, tt.content)
-		_, path, f := b.Kept().Take(runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, dir)
+		_, path, f := keptOf(b.Env).Take(runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, dir)
 		got, err := os.ReadFile(file)
 		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || (path == file) == tt.wantFail || f != nil && f.Class != runner.Fatal {
 			t.Errorf("%s: got %q, %v, %q, %v, want %q, failure %v", tt.name, got, err, path, f, tt.want, tt.wantFail)
@@ -50,7 +50,7 @@ func TestCutBack(t *testing.T) {
 	}
 	b, dir, file := conversation(t, chosen, whole)
 	for id, o := range map[string]runner.PromptOrder{"other": {Session: state.Resume, SessionID: "other", Cut: at(5)}, chosen: {Session: state.Branch, SessionID: "new", From: chosen, Cut: at(1)}} {
-		got, _, f := b.Kept().Take(o, dir)
+		got, _, f := keptOf(b.Env).Take(o, dir)
 		if text, err := os.ReadFile(file); got != id || f != nil || string(text) != whole || err != nil {
 			t.Errorf("%s of %s: got %q, %v, and %q, %v, want the transcript left alone", o.Session, id, got, f, text, err)
 		}
@@ -67,7 +67,7 @@ func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	b, dir, file := conversation(t, chosen, prompted)
 	assert.NilError(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
 	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: chosen}, {Session: state.Branch, SessionID: "new", From: chosen}} {
-		if _, _, f := b.Kept().Take(o, dir); f == nil || f.Class != runner.Fatal {
+		if _, _, f := keptOf(b.Env).Take(o, dir); f == nil || f.Class != runner.Fatal {
 			t.Errorf("%s: got %v, want it refused", o.Session, f)
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
-	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
 const title = "Codex"
@@ -105,4 +104,4 @@ const installation = "installation_id"
 var folders = []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills"}
 
 // Kept are the CLI's conversations.
-func (b *Backend) Kept() transcripts.Kept { return keptOf(b.Env) }
+func (b *Backend) Kept() runner.Transcripts { return keptOf(b.Env) }

@@ -11,7 +11,7 @@ import (
 // book adds to an answer what its process has used. The CLI's figure is a running sum of
 // the thread: what counts is the difference to the one of the rollout when it was taken up.
 func (b *Backend) book(a *runner.Answer, s *stream) {
-	path, _, _ := b.Kept().Path(s.thread)
+	path, _, _ := keptOf(b.Env).Path(s.thread)
 	after, used, _ := read(path, s.turn.start)
 	a.Model = after.Model
 	if s.sum == nil {
@@ -57,7 +57,7 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 
 // refusals adds the uses of tools that the CLI has refused.
 func (b *Backend) refusals(a *runner.Answer, s *stream) {
-	path, _, _ := b.Kept().Path(s.thread)
+	path, _, _ := keptOf(b.Env).Path(s.thread)
 	for _, r := range append(s.refused, readRefused(path, s.turn.start)...) {
 		rule := "Bash" // its sandbox knows no single commands
 		if strings.Contains(r.Reason, "read-only sandbox") {

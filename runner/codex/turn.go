@@ -36,15 +36,15 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 		t.may.note("allowed_tools: WebSearch is run by the API: the input api-tools has to name web_search")
 	}
 	var path string
-	if t.resumed, path, fail = b.Kept().Take(o.Prompt, ""); fail != nil || t.resumed == "" {
+	if t.resumed, path, fail = keptOf(b.Env).Take(o.Prompt, ""); fail != nil || t.resumed == "" {
 		return t, fail
 	}
 	if from := t.resumed; o.Prompt.Session == state.Branch {
 		t.resumed = o.Prompt.SessionID
-		if err := b.Kept().Branch(runner.Conversation{ID: from}, -1, t.resumed, ""); err != nil {
+		if err := keptOf(b.Env).Branch(runner.Conversation{ID: from}, -1, t.resumed, ""); err != nil {
 			return t, program.Fatal("session gone: branch it: %v", err)
 		}
-		path, _, _ = b.Kept().Path(t.resumed)
+		path, _, _ = keptOf(b.Env).Path(t.resumed)
 	}
 	t.start, _ = transcripts.Size(path)
 	t.before, _, _ = read(path, t.start)

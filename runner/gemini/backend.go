@@ -76,7 +76,7 @@ func (b *Backend) Furnish(theirs []string) error {
 }
 
 // Kept are the CLI's conversations.
-func (b *Backend) Kept() transcripts.Kept { return b.home().kept() }
+func (b *Backend) Kept() runner.Transcripts { return b.home().kept() }
 
 // home is that of the CLI.
 func (b *Backend) home() home {
