@@ -41,6 +41,7 @@ type counts struct {
 	sums  Sums                 // of the answers that are over
 	open  map[*answer]struct{} // the others
 	blind bool                 // there was an answer that could not be read
+	last  map[string]counted   // of each model the newest answer that was counted
 	pause time.Time            // until when the API asked not to be asked again; zero for never
 }
 
@@ -59,7 +60,7 @@ func (p *Proxy) Open(backend, mark string) *Account {
 		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark,
 		news: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
 	}
-	a.counts.open = map[*answer]struct{}{}
+	a.counts.open, a.counts.last = map[*answer]struct{}{}, map[string]counted{}
 	a.life, a.end = context.WithCancel(context.Background())
 	p.accounts.mu.Lock()
 	defer p.accounts.mu.Unlock()

@@ -112,6 +112,7 @@ func (w *answer) end() {
 			w.account.proxy.tellOnce("an answer of the API counts fees of which nobody knows the price: what the invocation costs is unknown")
 		}
 		counts.sums = counts.sums.Add(m)
+		counts.last[w.asked.request.Model] = counted{m.Usage.Input + m.Usage.CacheWrite + m.Usage.CacheRead, w.asked.request.text()}
 	}
 	w.account.notify()
 	w.kept = nil

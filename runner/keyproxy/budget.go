@@ -1,7 +1,6 @@
 package keyproxy
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -164,10 +163,23 @@ const (
 	mostByItself = 32_000 // tokens of an answer that the request doesn't limit
 )
 
-// most is what a request may use.
+// counted is how many tokens the API has counted for the input of a request of so many bytes.
+type counted struct{ tokens, size int64 }
+
+// most is what a request may use: as much input as the account's last one of that model, and
+// what is new in it.
 func (a *Account) most(r Request) state.Usage {
-	u := state.Usage{Model: r.Model, Input: max(0, r.Size-r.Packed)/perToken + r.Pictures*perPicture, Output: cmp.Or(r.Output, mostByItself)}
+	a.counts.mu.Lock()
+	last := a.counts.last[r.Model]
+	a.counts.mu.Unlock()
+	u := state.Usage{Model: r.Model, Input: last.tokens + max(0, r.text()-last.size)/perToken + r.Pictures*perPicture, Output: r.Output}
+	if u.Output == 0 {
+		u.Output = mostByItself
+	}
 	price, _ := a.proxy.price(r.Model)
 	u.Surcharge = price.Surcharge(u).Plus(fees(r))
 	return u
 }
+
+// text is how much of a request is no image, in bytes.
+func (r Request) text() int64 { return max(0, r.Size-r.Packed) }

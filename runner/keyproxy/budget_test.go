@@ -158,6 +158,21 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
+// TestWhatARequestMayCost goes by what the account's last one of the model was counted as.
+func TestWhatARequestMayCost(t *testing.T) {
+	p := start(t, Options{Vendors: vendors("")})
+	a := p.Open(toy, "one")
+	a.counts.last["sonnet"] = counted{tokens: 5000, size: 9000}
+	for want, r := range map[state.Usage]Request{
+		{Model: "opus", Input: 3000, Output: mostByItself}:   {Model: "opus", Size: 9000},
+		{Model: "sonnet", Input: 5000, Output: mostByItself}: {Model: "sonnet", Size: 6000},
+		{Model: "sonnet", Input: 5100, Output: 7}:            {Model: "sonnet", Size: 9300, Output: 7},
+		{Model: "sonnet", Input: 9000, Output: 8}:            {Model: "sonnet", Size: 1_009_000, Output: 8, Pictures: 2, Packed: 1_000_000},
+	} {
+		assert.Check(t, is.Equal(a.most(r), want), "%+v", r)
+	}
+}
+
 // TestWhatIsDearerIsReserved and counted: what the cache keeps for an hour, long prompts, and what the vendor runs.
 func TestWhatIsDearerIsReserved(t *testing.T) {
 	const answer = `{"type":"message","model":"sonnet","usage":{"input_tokens":%d,"output_tokens":1000,"cache_creation_input_tokens":2000,` +
@@ -179,11 +194,10 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 	p := start(t, Options{Vendors: vendors(""), Price: func(string) (state.Price, bool) { return price, true }})
 	a := p.Open(toy, "one")
 	for want, r := range map[string]Request{
-		"4.5": {Size: 6000, Output: 1000},                                // 2 * 1.25 + 2
-		"6":   {Size: 6000, Output: 1000, IsHour: true},                  // 2 * 2 + 2
-		"4.7": {Size: 6000, Output: 1000, Uses: []string{"a", "b"}},      // and two times ten cents
-		"28":  {Size: 30_000, Output: 1000},                              // 2 * 10 * 1.25 + 1.5 * 2
-		"7":   {Size: 90_000, Output: 1000, Pictures: 2, Packed: 90_000}, // 4 * 1.25 + 2: images by their number
+		"4.5": {Size: 6000, Output: 1000},                           // 2 * 1.25 + 2
+		"6":   {Size: 6000, Output: 1000, IsHour: true},             // 2 * 2 + 2
+		"4.7": {Size: 6000, Output: 1000, Uses: []string{"a", "b"}}, // and two times ten cents
+		"28":  {Size: 30_000, Output: 1000},                         // 2 * 10 * 1.25 + 1.5 * 2
 	} {
 		assert.Check(t, is.Equal(p.dearest(r, a.most(r)).String(), want), "%+v", r)
 	}
