@@ -27,9 +27,9 @@ func Run(e Env) error {
 	s := newStep(e, out, false)
 	s.gone = gone
 	defer s.log.out.Close()
-	files, guardErr := guardFiles(e)
+	files, guardErr := job.Guard(e.Getenv)
 	s.files = files
-	err = errors.Join(err, guardErr, setOutputs(e, files, s.log, nobodyWaits)) // which are there even if the step is killed
+	err = errors.Join(err, problem.OfMachine("command files", guardErr), setOutputs(e, files, s.log, nobodyWaits)) // which are there even if the step is killed
 	var p prepared
 	end := &ending{}
 	if err == nil {
@@ -56,7 +56,7 @@ func perform(ctx context.Context, s *step) (p prepared, e *ending, err error) {
 		return p, e, runTool(s, p.source)
 	}
 	l, err := find(ctx, s, p)
-	defer func() { l.remove() }()
+	defer func() { l.found.Remove() }()
 	var b *readyRun
 	if err == nil {
 		b, err = begin(ctx, s, &p, l)

@@ -35,11 +35,8 @@ func afterAgents(dirs folders) []string {
 func isOfAgents(dirs folders, paths ...string) bool {
 	folders := afterAgents(dirs)
 	return slices.ContainsFunc(paths, func(path string) bool {
-		if path != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(dirs.top, path)
-		}
-		at := cage.Resolve(path)
-		return at != "" && slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(at, cage.Resolve(dir)) })
+		at := cage.Resolve(within(dirs.top, path))
+		return path != "" && at != "" && slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(at, cage.Resolve(dir)) })
 	})
 }
 

@@ -43,26 +43,11 @@ const (
 // isStored reports whether the run was found in a checkpoint.
 func (l lookup) isStored() bool { return l.found != nil && l.was != nil }
 
-// warning is what a later workflow run can't do; "" for nothing.
-func (l lookup) warning() string {
-	if l.found == nil {
-		return ""
-	}
-	return l.found.Warning
-}
-
 // isBlind reports whether later workflow runs can't look for the run.
-func (l lookup) isBlind() bool { return l.warning() != "" && l.found.NoAccess }
+func (l lookup) isBlind() bool { return l.found != nil && l.found.NoAccess }
 
 // isResumed reports whether the step's own run is the one that was found.
 func (l lookup) isResumed() bool { return l.how == resumes || l.how == shows }
-
-// remove removes what was downloaded.
-func (l lookup) remove() {
-	if l.found != nil && l.found.Dir != "" {
-		_ = os.RemoveAll(l.found.Dir) // the runner empties the folder too
-	}
-}
 
 // find looks for the run of the step, and decides what becomes of it. It ends the step where
 // nothing is to be done.
@@ -222,11 +207,11 @@ func readState(found *slots.Found) (*state.Run, error) {
 	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
 		err = &state.FileError{Field: "workflow_id", What: "is not the manifest's"}
 	}
-	return run, within(found.Artifact.Name, "state.json", err)
+	return run, inArtifact(found.Artifact.Name, "state.json", err)
 }
 
-// within names the artifact, and the file in it, in a *state.FileError: where that was unpacked says nothing to anybody.
-func within(artifact, file string, err error) error {
+// inArtifact names the artifact, and the file in it, in a *state.FileError: where that was unpacked says nothing to anybody.
+func inArtifact(artifact, file string, err error) error {
 	if bad, ok := errors.AsType[*state.FileError](err); ok {
 		bad.Path = artifact + ": " + file
 	}

@@ -62,7 +62,7 @@ func makeOwn(s *step) (dir string, err error) {
 	if err == nil && key != nil { // before the post part can know of the folder
 		s.note.seals, err = checkpoints.NewSeals(dir, key)
 	}
-	if err != nil || s.files == nil || s.env.Getenv("GITHUB_STATE") == "" { // not in a job
+	if err != nil || s.env.Getenv("GITHUB_STATE") == "" { // not in a job
 		return dir, problem.OfMachine("RUNNER_TEMP", err)
 	}
 	return dir, problem.OfMachine("GITHUB_STATE", s.files.SaveState(partState, strconv.Itoa(n)))
@@ -129,14 +129,10 @@ func fileName(s string) string {
 // localDir is where the runs of this repository are kept in the state folder: no
 // other's are ever resumed.
 func localDir(dirs folders, in job.Settings, repository string) (string, error) {
-	root := in.StateDir
-	if !filepath.IsAbs(root) {
-		root = filepath.Join(dirs.top, root)
-	}
 	owner, name, ok := strings.Cut(repository, "/")
 	if !ok || fileName(owner) != owner || fileName(name) != name || !filepath.IsLocal(owner) || !filepath.IsLocal(name) {
 		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", repository),
 			"store: local keeps the runs of each repository apart")
 	}
-	return filepath.Join(root, owner, name), nil
+	return filepath.Join(within(dirs.top, in.StateDir), owner, name), nil
 }

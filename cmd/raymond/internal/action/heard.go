@@ -167,7 +167,7 @@ func (c *call) isLeft(e job.Event, in job.Settings, jobs []string) bool {
 // lookAt looks at the run of a key. What keeps it from being read is kept, unless an
 // earlier key has left something.
 func (c *call) lookAt(ctx context.Context, s *step, key string) {
-	c.remove()
+	c.found.Remove()
 	var err error
 	c.key, c.open, c.isHanded = key, nil, false
 	if c.lookup, err = look(ctx, s, key, c.mode(s.in.Resume)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,17 +111,13 @@ func (j *merged) takeLogs(to string) error {
 		if p.newest == nil {
 			continue
 		}
-		from := filepath.Join(p.newest.Dir, "logs")
-		entries, err := os.ReadDir(from)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		for _, e := range entries {
-			if !e.IsDir() || !p.Part.Has(e.Name()) {
+		logs, _ := fs.Glob(os.DirFS(p.newest.Dir), "logs/*")
+		for _, name := range logs {
+			dir := filepath.Join(to, name)
+			if !p.Part.Has(path.Base(name)) {
 				continue
 			}
-			dir := filepath.Join(to, "logs", e.Name())
-			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), files.Rename(filepath.Join(from, e.Name()), dir)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), files.Rename(filepath.Join(p.newest.Dir, name), dir)); err != nil {
 				return err
 			}
 		}
@@ -230,13 +227,13 @@ func readPart(log *jobLog, here checkpoint.Places, base *state.Run, f slots.Part
 		}
 		run, err := openPart(log, stored, where)
 		if err == nil {
-			err = within(stored.Artifact.Name, "state.json", f.Part.Check(base, run))
+			err = inArtifact(stored.Artifact.Name, "state.json", f.Part.Check(base, run))
 		}
 		if err == nil && i == 0 {
 			p.newest, p.where = stored, where
 			own, _ := run.Parts.Own()
 			p.Events, err = eventsAfter(filepath.Join(stored.Dir, session.EventsFile), own.Began.Events)
-			err = within(stored.Artifact.Name, session.EventsFile, err)
+			err = inArtifact(stored.Artifact.Name, session.EventsFile, err)
 		}
 		if err != nil {
 			return p, err

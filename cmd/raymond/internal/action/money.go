@@ -57,8 +57,9 @@ func openBook(ctx context.Context, s *step, b *readyRun) error {
 		if c.MaxUSD == 0 {
 			continue
 		}
-		if s.part() != nil {
-			c.AllowUSD = shareOfCap(b, c.AllowUSD)
+		if s.part() != nil && b.manifest.Part == nil { // it begins, with its share of what is left for all parts
+			own, _ := run.Parts.Own()
+			c.AllowUSD = own.Share(c.AllowUSD, 0, run.Agents)
 		}
 		caps = append(caps, c)
 		s.log.print(fmt.Sprintf("%s: $%s of $%s spent in the last 24 hours", c.Which, c.BeforeUSD, c.MaxUSD))
@@ -88,15 +89,6 @@ func spentBefore(ctx context.Context, s *step) (slots.Spent, error) {
 			Hint: "nothing was started; without the input a run starts all the same"}
 	}
 	return spent, err
-}
-
-// shareOfCap is what a part that begins may spend of what is left for all parts.
-func shareOfCap(b *readyRun, left state.USD) state.USD {
-	own, ok := b.run.Parts.Own()
-	if !ok || left == 0 || b.manifest.Part != nil {
-		return left
-	}
-	return own.Share(left, 0, b.run.Agents)
 }
 
 // book stores what this step has added to the cost of its run, once. The post part does it

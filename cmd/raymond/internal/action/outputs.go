@@ -16,15 +16,9 @@ import (
 // waits. In an expression, fromJSON(”) is an error of the workflow.
 var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": noMatrix}
 
-// guardFiles takes the runner's command files as they are before anything is started.
-func guardFiles(env Env) (*job.Files, error) {
-	files, err := job.Guard(env.Getenv)
-	return files, problem.OfMachine("command files", err)
-}
-
 // setOutputs sets outputs of the step.
 func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string) error {
-	if files == nil || env.Getenv("GITHUB_OUTPUT") == "" {
+	if env.Getenv("GITHUB_OUTPUT") == "" {
 		return nil // not in a job
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -97,7 +96,10 @@ func (p *page) finish(ctx context.Context) {
 func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error {
 	byPost := e.kept.byPost || isLate
 	if !byPost && !s.note.get().Owed {
-		return linkLeft(s.in, s.files, s.event.Site, e.kept.report) // nothing else is owed
+		if l := e.kept.report; l.Name != "" && s.in.Summary { // the page of the main part has no link to it
+			return s.files.WriteSummary(report.LinkText(l, s.event.Site))
+		}
+		return nil
 	}
 	p := &page{step: s}
 	var err error
@@ -119,14 +121,6 @@ func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error 
 	defer cancel()
 	p.finish(ctx)
 	return err
-}
-
-// linkLeft adds to the page of the main part a link to the report that the post part has stored.
-func linkLeft(in job.Settings, files *job.Files, site string, l report.Link) error {
-	if l.Name == "" || !in.Summary {
-		return nil
-	}
-	return files.WriteSummary(report.LinkText(l, site))
 }
 
 // summaryOf is the summary of a run that has stopped or was killed. Who is killed can't tell how the run ended, and no log

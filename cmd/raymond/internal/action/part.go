@@ -75,7 +75,7 @@ func continuePart(s *step, l lookup, own *slots.Found) (lookup, error) {
 	if err != nil {
 		return l, err
 	}
-	l.remove()
+	l.found.Remove()
 	if l.found, l.was, l.manifest = own, run, own.Manifest; run.Progress.Status == state.Completed {
 		s.log.notice("nothing is done: an earlier attempt has completed this part")
 		return l, errDone

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/state"
@@ -70,7 +71,7 @@ func readNote(s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := checkpoints.ReadNote(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
-	files, guardErr := guardFiles(s.env)
+	files, guardErr := job.Guard(s.env.Getenv)
 	s.files = files
 	_, inputErr := readInputs(s)
 	if sealErr := checkSeals(s); sealErr != nil {
@@ -79,7 +80,7 @@ func readNote(s *step) error {
 	if isMissing {
 		return errDone
 	}
-	if err := errors.Join(err, guardErr, inputErr); err != nil {
+	if err := errors.Join(err, problem.OfMachine("command files", guardErr), inputErr); err != nil {
 		return err
 	}
 	note := &s.note.data

@@ -43,7 +43,7 @@ func (p *prepared) close() {
 		p.flow.Close()
 	}
 	if p.heard != nil {
-		p.heard.remove()
+		p.heard.found.Remove()
 	}
 }
 
@@ -206,10 +206,7 @@ func enter(env Env, top, dir string) (work string, err error) {
 		return "", &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", top),
 			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
 	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(top, dir)
-	}
-	if work, err = env.Process.Enter(dir); err != nil {
+	if work, err = env.Process.Enter(within(top, dir)); err != nil {
 		err = problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
 	}
 	return work, err

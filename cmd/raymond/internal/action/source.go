@@ -84,18 +84,14 @@ func findSource(dirs folders, name string, log *jobLog) (source, error) {
 	if isBuiltin(name) {
 		return unpackBuiltin(dirs, name, log)
 	}
-	path := name
-	if !filepath.IsAbs(name) {
-		path = filepath.Join(dirs.top, name)
-		if _, err := os.Stat(path); err != nil {
-			path = filepath.Join(dirs.work, name)
+	for _, dir := range []string{dirs.top, dirs.work} {
+		path := within(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return source{path: path}, nil
 		}
 	}
-	if _, err := os.Stat(path); err != nil {
-		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
-			"name a folder, a zip archive or a state file of the workspace, and check out the repository first")
-	}
-	return source{path: path}, nil
+	return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
+		"name a folder, a zip archive or a state file of the workspace, and check out the repository first")
 }
 
 // unpackBuiltin unpacks a workflow that comes with the program. The path to which it
@@ -146,9 +142,7 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 
 // isCheckedOut reports whether a file that an input names lies in the workspace, or is reached through it.
 func isCheckedOut(top, file string) bool {
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(top, file)
-	}
+	file = within(top, file)
 	return cage.IsWithin(filepath.Clean(file), top) || cage.IsWithin(cage.Resolve(file), cage.Resolve(top))
 }
 

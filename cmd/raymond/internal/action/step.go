@@ -32,7 +32,7 @@ type step struct {
 	follows slots.Named      // the checkpoint that is to be followed; zero for none
 	key     string           // identity of the run
 	dirs    folders
-	files   *job.Files // the runner's command files; nil outside of a job
+	files   *job.Files // the runner's command files
 	log     *jobLog
 	note    *stepNote         // for the post part
 	places  checkpoint.Places // the folders of this machine
@@ -51,6 +51,14 @@ type folders struct {
 	own   string // of this step alone
 	state string // where the state is kept: own, or with store: local where the job says
 	all   string // of all steps of the job: own is one of its
+}
+
+// within is a path that is relative to a folder, unless it is absolute.
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // run is the own folder of a run.

@@ -103,8 +103,8 @@ const (
 
 // lossesOf says what a run that is stored this way can't do later.
 func lossesOf(s *step, b *readyRun, store *checkpoints.Store) (losses []string) {
-	if b.warning() != "" {
-		losses = append(losses, b.warning())
+	if b.found.Warning != "" {
+		losses = append(losses, b.found.Warning)
 	}
 	prompts := expectsPrompts(b.flow, b.run)
 	switch {

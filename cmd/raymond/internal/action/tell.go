@@ -101,9 +101,6 @@ func outcome(log *jobLog, e *ending) *problem.Problem {
 // checkCommandFiles puts the runner's command files back as they were. An agent
 // that wrote to them tried to reach beyond its state.
 func checkCommandFiles(files *job.Files) []*problem.Problem {
-	if files == nil {
-		return nil
-	}
 	changed, err := files.Verify()
 	var out []*problem.Problem
 	if err != nil {
@@ -132,20 +129,13 @@ func annotate(log *jobLog, source string, p *problem.Problem) {
 
 // placeOf finds file and line in what a problem of a workflow says about where.
 func placeOf(source, where string) (string, int) {
-	parts := strings.Split(where, ":")
-	line := 0
-	if len(parts) > 1 {
-		line, _ = strconv.Atoi(parts[1])
+	path, rest, _ := strings.Cut(where, ":")
+	number, _, _ := strings.Cut(rest, ":")
+	line, _ := strconv.Atoi(number)
+	if filepath.Ext(source) != "" {
+		source = filepath.Dir(source)
 	}
-	path := parts[0]
-	if !filepath.IsAbs(path) {
-		dir := source
-		if ext := filepath.Ext(dir); ext != "" {
-			dir = filepath.Dir(dir)
-		}
-		path = filepath.Join(dir, path)
-	}
-	return path, line
+	return within(source, path), line
 }
 
 // finishPage has summary and comment say how the step ended, with the problems that nothing
@@ -173,7 +163,7 @@ func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
 // unless the step was refused, which is nobody's business but the step's, or another
 // one has the run: then the comment is that one's.
 func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
-	if len(all) == 0 || s.files == nil || s.in.Mode != job.ModeRun {
+	if len(all) == 0 || s.in.Mode != job.ModeRun {
 		return nil
 	}
 	var lines []string
