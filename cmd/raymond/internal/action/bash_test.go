@@ -46,7 +46,7 @@ func (b *bash) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 		return runner.Answer{ExitCode: -1}, &runner.Failure{Class: runner.Fatal, Message: err.Error()}
 	}
 	var stdout, stderr bytes.Buffer
-	code, ended := b.bash(ctx, string(text), o.Dir, slices.Concat(env, o.Env), &stdout, &stderr)
+	code, ended := b.bash(ctx, script{string(text), o.Dir, slices.Concat(env, o.Env), &stdout, &stderr})
 	a := runner.Answer{Text: stdout.String(), ExitCode: code}
 	a.Script.StdoutTail, a.Script.StderrTail = hidden(o, stdout.String()), hidden(o, stderr.String())
 	for _, out := range [][2]string{{"stdout", a.Script.StdoutTail}, {"stderr", a.Script.StderrTail}} {
@@ -70,7 +70,7 @@ func (b *bash) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 func (b *bash) Verify(ctx context.Context, c runner.Checks, _ func(runner.Progress)) (v state.Verification) {
 	for _, cmd := range c.Commands {
 		var out bytes.Buffer
-		code, ended := b.bash(ctx, cmd, c.Dir, slices.Concat(b.env, c.Env), &out, &out)
+		code, ended := b.bash(ctx, script{cmd, c.Dir, slices.Concat(b.env, c.Env), &out, &out})
 		if ended != nil {
 			return state.Verification{Stopped: ended.Error()}
 		}
@@ -79,14 +79,21 @@ func (b *bash) Verify(ctx context.Context, c runner.Checks, _ func(runner.Progre
 	return v
 }
 
-// bash runs a text, and returns why it was ended; nil where nobody has done that.
-func (b *bash) bash(ctx context.Context, text, dir string, env []string, stdout, stderr io.Writer) (code int, ended error) {
+// script is what bash runs.
+type script struct {
+	text, dir      string
+	env            []string
+	stdout, stderr io.Writer
+}
+
+// bash runs a script, and returns why it was ended; nil where nobody has done that.
+func (b *bash) bash(ctx context.Context, s script) (code int, ended error) {
 	ctx, end := b.step.acting(ctx)
 	defer end()
-	cmd := exec.CommandContext(ctx, "bash", "-c", fmt.Sprintf("late() { : >'%s'; }\n%s", b.step.late, text))
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, env, stdout, stderr, time.Second
+	cmd := exec.CommandContext(ctx, "bash", "-c", fmt.Sprintf("late() { : >'%s'; }\n%s", b.step.late, s.text))
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = s.dir, s.env, s.stdout, s.stderr, time.Second
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
-		fmt.Fprintln(stderr, err)
+		fmt.Fprintln(s.stderr, err)
 		return -1, context.Cause(ctx)
 	}
 	return cmd.ProcessState.ExitCode(), context.Cause(ctx)

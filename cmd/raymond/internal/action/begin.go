@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/google/uuid"
@@ -16,6 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -83,7 +86,11 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 	case reruns:
 		return beginRerun(ctx, s, b)
 	case begins:
-		return fresh(s, b)
+		w, input := b.flow.Workflow, job.ScriptInput
+		if st, _ := w.State(w.Entry()); st.Kind == protocol.Prompt {
+			input = job.Input
+		}
+		return beginRun(s, b, input(s.event, s.in.Input))
 	}
 	return resume(ctx, s, b)
 }
@@ -178,15 +185,6 @@ func noteLocal(s *step, b *readyRun) error {
 	return errors.Join(err, s.note.change(func(d *noteData) { d.Local = true }))
 }
 
-// fresh makes a new run.
-func fresh(s *step, b *readyRun) error {
-	w, input := b.flow.Workflow, job.ScriptInput
-	if st, _ := w.State(w.Entry()); st.Kind == protocol.Prompt {
-		input = job.Input
-	}
-	return beginRun(s, b, input(s.event, s.in.Input))
-}
-
 // beginRun makes the run that the options describe.
 func beginRun(s *step, b *readyRun, input string) error {
 	o := s.options
@@ -198,22 +196,21 @@ func beginRun(s *step, b *readyRun, input string) error {
 	if err := session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs); err != nil {
 		return err
 	}
-	tellWarnings(s.env, s.options.Quiet, warnings)
+	tellWarnings(s.env.Stderr, s.options.Quiet, warnings)
 	return keep(s, b, run)
+}
+
+// tellWarnings tells what is odd about a new run, unless the step is quiet.
+func tellWarnings(to io.Writer, isQuiet bool, warnings []string) {
+	for _, w := range warnings {
+		if !isQuiet {
+			fmt.Fprintln(to, "raymond: warning: "+text.Escaped(problem.Bounded(w)))
+		}
+	}
 }
 
 // newID is the id of a new run.
 func newID(key string) string { return job.WorkflowID(key, uuid.NewString()[:8]) }
-
-// tellWarnings tells what is odd about a new run, unless the step is quiet.
-func tellWarnings(env Env, isQuiet bool, warnings []string) {
-	if isQuiet {
-		return
-	}
-	for _, w := range warnings {
-		env.warn(w)
-	}
-}
 
 // keep makes a new run the one that the step drives.
 func keep(s *step, b *readyRun, run *state.Run) (err error) {

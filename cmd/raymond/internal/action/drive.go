@@ -73,9 +73,12 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 func setup(s *step, b *readyRun, a *agents) session.Setup {
 	u := session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), Changed: b.changed,
-		Config: runner.Config{Part: partAgents(s.part()), Matrix: matrixOf(s.in, s.part()), HandOver: b.checkout.HandOver(s.git), Redact: a.redact},
+		Config: runner.Config{Part: agentsOf(s.part()), HandOver: b.checkout.HandOver(s.git), Redact: a.redact},
 		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.dirs.run(b.run.WorkflowID),
 		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Hide: s.log.shown, Seal: s.note.seals, TracesTo: s.env.Environ, Version: s.env.Version,
+	}
+	if s.part() == nil { // a part hands no agents over
+		u.Config.Matrix = &runner.Matrix{Job: s.in.MatrixJob, MaxJobs: s.in.MaxJobs}
 	}
 	if s.in.Workspace == job.WorkspaceGit {
 		u.Snapshots = s.git.OpenSnapshots(session.SnapshotsPath(u.Dir))

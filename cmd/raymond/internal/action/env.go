@@ -1,7 +1,6 @@
 package action
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -10,9 +9,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
-	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
@@ -40,10 +37,6 @@ func (e Env) Getenv(name string) string {
 		}
 	}
 	return value
-}
-
-func (e Env) warn(line string) {
-	fmt.Fprintln(e.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(line)))
 }
 
 // Tool is a command of the program that starts no agent, such as lint.

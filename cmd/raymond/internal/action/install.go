@@ -2,6 +2,7 @@ package action
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,10 +34,7 @@ type installation struct {
 // there already. The CLI's install script, which would download, is not run. It says
 // when npm begins, and how long it took.
 func (c installation) Install(ctx context.Context, say func(string)) (string, error) {
-	version := c.version
-	if version == "" {
-		version = c.pin.Version()
-	}
+	version := cmp.Or(c.version, c.pin.Version())
 	dir := filepath.Join(c.cache, c.pin.Folder, version, runtime.GOOS+"-"+runtime.GOARCH)
 	if path, err := c.pin.Binary(dir); err == nil {
 		return path, nil

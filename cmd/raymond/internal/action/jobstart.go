@@ -25,10 +25,9 @@ func askJobStart(ctx context.Context, s *step) (began func() time.Time) {
 		answer <- slots.StartOf(jobs, jobOf(s.event))
 	}()
 	return func() time.Time {
-		began := s.began
-		if of := <-answer; !of.IsZero() && of.Before(began) {
-			began = of
+		if of := <-answer; !of.IsZero() && of.Before(s.began) {
+			return of
 		}
-		return began
+		return s.began
 	}
 }

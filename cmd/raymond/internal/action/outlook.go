@@ -66,7 +66,7 @@ func place(e job.Event, in job.Settings, part *state.Part, jobFile []byte) repor
 	if e.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
-	p.Part = partAgents(part)
+	p.Part = agentsOf(part)
 	return p
 }
 

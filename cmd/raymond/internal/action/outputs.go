@@ -157,7 +157,7 @@ type matrixEntry struct {
 func matrixOutput(parts state.Parts) string {
 	var include []matrixEntry
 	for _, p := range parts.Matrix() {
-		include = append(include, matrixEntry{strings.Join(agentsOf(p), ","), p.Label()})
+		include = append(include, matrixEntry{strings.Join(agentsOf(&p), ","), p.Label()})
 	}
 	return `{"include":` + listText(include) + `}`
 }

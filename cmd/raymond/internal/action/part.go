@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -97,26 +95,13 @@ func shareOf(b *readyRun, budget state.USD) state.USD {
 	return min(share, budget)
 }
 
-// partAgents are the agents that the step drives; nil for all.
-func partAgents(part *state.Part) []string {
-	if part != nil {
-		return agentsOf(*part)
+// agentsOf are the agents of a part; nil for no part, which has all.
+func agentsOf(p *state.Part) (names []string) {
+	if p == nil {
+		return nil
 	}
-	return nil
-}
-
-func agentsOf(p state.Part) []string {
-	var names []string
 	for _, a := range p.Agents {
 		names = append(names, a.Agent)
 	}
 	return names
-}
-
-// matrixOf says for which matrix the step hands agents over. A part hands over none.
-func matrixOf(in job.Settings, part *state.Part) *runner.Matrix {
-	if part != nil {
-		return nil
-	}
-	return &runner.Matrix{Job: in.MatrixJob, MaxJobs: in.MaxJobs}
 }

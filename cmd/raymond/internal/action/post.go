@@ -172,8 +172,7 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 		return checkpoints.Take(run, s.dirs.run(run.WorkflowID), conversationsOf(s), nil)
 	}
 	e.tell = func(ctx context.Context) error {
-		err := finishLeftPage(ctx, s, e, isLate)
-		if err != nil && !(errors.Is(err, syscall.ENOSPC) && len(s.log.notes) > 0) { // those name the disk
+		if err := finishLeftPage(ctx, s, e, isLate); err != nil {
 			s.log.warn("the page can't be completed: " + err.Error())
 		}
 		return nil

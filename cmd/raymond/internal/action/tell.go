@@ -25,9 +25,8 @@ func tell(s *step, from prepared, e *ending, err error) error {
 	for _, p := range problem.All(err) {
 		all = append(all, forJob(s.log, p))
 	}
-	var stopped *problem.Problem // of which the events of the run have told
-	if e.run != nil && e.run.Progress.Status != state.Completed && e.run.Progress.Status != state.Running && e.conflict() == nil {
-		stopped = outcome(s.log, e)
+	stopped := outcome(s.log, e) // of which the events of the run have told
+	if stopped != nil {
 		all = append(all, stopped)
 	}
 	all = append(all, checkCommandFiles(s.files)...)
@@ -88,8 +87,11 @@ func inputsNamed(text string) string {
 	return flagNames().ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.FlagInput(flag), flag) })
 }
 
-// outcome says why the run is not completed, for somebody who reads a job.
+// outcome says why the run is not completed, for somebody who reads a job; nil where there is nothing to say.
 func outcome(log *jobLog, e *ending) *problem.Problem {
+	if e.run == nil || e.run.Progress.Status == state.Completed || e.run.Progress.Status == state.Running || e.conflict() != nil {
+		return nil
+	}
 	p := forJob(log, session.Outcome(e.run, ""))
 	p.Hint = "next: " + log.shown(e.next.Plain())
 	if p.Class == problem.ClassCancelled {

@@ -91,10 +91,7 @@ func showOutput(in job.Settings, files *job.Files, log *jobLog, out string) {
 	if !in.Summary {
 		return
 	}
-	language := ""
-	if in.Mode == job.ModeDiagram {
-		language = "mermaid"
-	}
+	language := map[string]string{job.ModeDiagram: "mermaid"}[in.Mode]
 	if err := files.WriteSummary(text.Fence(out, language)); err != nil {
 		log.warn("step summary: " + err.Error())
 	}
