@@ -90,9 +90,9 @@ func (c *Console) Report(e state.Event) error {
 		c.active = nil
 		c.print(c.model.lastLine(b, c.failed))
 	case *state.AgentWaits:
-		c.print(waitLine(Wait{Agent: e.Agent, State: e.State, AgentWaits: *b}))
+		c.print(line{agent: e.Agent, state: e.State, mark: waiting, text: (&Wait{AgentWaits: *b}).Text(), isOurs: b.For != state.ForAnswer})
 	case *state.AgentGoesOn:
-		c.print(readyLine(e, b, c.model.ended))
+		c.print(line{agent: e.Agent, state: e.State, mark: ready, text: c.model.ended.endText(b.By), isOurs: true})
 	default:
 		l := c.o.describe(e)
 		c.note(e, l)

@@ -220,16 +220,6 @@ func finishLine(e state.Event, b *state.AgentFinished) line {
 	return l
 }
 
-// waitLine is for an agent that waits from now on.
-func waitLine(w Wait) line {
-	return line{agent: w.Agent, state: w.State, mark: waiting, text: w.Text(), isOurs: w.For != state.ForAnswer}
-}
-
-// readyLine is for an agent that no longer waits.
-func readyLine(e state.Event, b *state.AgentGoesOn, w Wait) line {
-	return line{agent: e.Agent, state: e.State, mark: ready, text: w.endText(b.By), isOurs: true}
-}
-
 func verdictText(b *state.NodeAttempt) string {
 	word := "not done"
 	if b.Converged {

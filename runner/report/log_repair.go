@@ -35,16 +35,10 @@ func repairLog(path, workflowID string) (last int, err error) {
 	switch err := in.Err(); {
 	case err != nil || len(*rest) == 0:
 		return last, err
-	case isTorn(*rest):
+	case ((*rest)[0] == '{' || (*rest)[0] == 0) && !json.Valid(*rest): // what a crash left of an event; text that is not ours must not be lost
 		return last, f.Truncate(end)
 	}
 	note(*rest)
 	_, err = f.WriteAt([]byte{'\n'}, end+int64(len(*rest)))
 	return last, err
-}
-
-// isTorn reports whether a last line without a line break is what a crash left of
-// an event. Whole events, and text that is not ours, must not be lost.
-func isTorn(line []byte) bool {
-	return (line[0] == '{' || line[0] == 0) && !json.Valid(line)
 }

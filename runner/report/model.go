@@ -123,9 +123,7 @@ func (m *Model) addRun(e state.Event, last time.Time) {
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
 		m.CutOff(last)
-		if !m.isHeldUp() {
-			m.restartFailed()
-		}
+		m.tryAgain()
 		m.Opening, m.Ending, m.NotStored = b, nil, nil
 		m.Parts = append(m.Parts, Part{Started: e.Time})
 	case *state.RunFinished:
@@ -177,15 +175,13 @@ func (m *Model) pause(at time.Time) {
 	}
 }
 
-// isHeldUp reports whether agents wait for something that comes from outside of a run that
-// was suspended. A resume leaves agents alone then that have failed.
-func (m *Model) isHeldUp() bool {
-	return m.Ending != nil && m.Ending.Status == state.Suspended &&
-		slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents })
-}
-
-// restartFailed notes that a resumed run tries failed agents again.
-func (m *Model) restartFailed() {
+// tryAgain notes that a resumed run tries failed agents again: all but that of a run which was suspended while agents wait for
+// something that comes from outside.
+func (m *Model) tryAgain() {
+	if m.Ending != nil && m.Ending.Status == state.Suspended &&
+		slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents }) {
+		return
+	}
 	for _, a := range m.Agents {
 		if a.Status == Failed {
 			a.Status, a.Error = Running, ""

@@ -53,9 +53,10 @@ var verdicts = map[string]verdict{
 
 func newHeader(r *insight.Report) header {
 	v := verdicts[r.Status]
+	asked := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
 	h := header{
 		ID: r.WorkflowID, Tone: v.tone, Headline: headline(r, v.words), Reason: r.Reason,
-		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: asked(r), Next: withCommands(r.Next), LeftOut: r.LeftOut,
+		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: asked[:min(len(asked), 3)], Next: withCommands(r.Next), LeftOut: r.LeftOut,
 	}
 	if r.Result != "" {
 		h.Result = withLinks(r.Result)
@@ -80,12 +81,6 @@ func newHeader(r *insight.Report) header {
 		h.RerunOf = fmt.Sprintf("Runs %s again from its execution #%d", r.RerunOf.WorkflowID, r.RerunOf.Exec)
 	}
 	return h
-}
-
-// asked returns the first questions to which answers are missing; the section on waits has all.
-func asked(r *insight.Report) []report.Wait {
-	open := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
-	return open[:min(len(open), 3)]
 }
 
 func hasFailed(e report.Exec) bool { return e.Status == report.Failed }
