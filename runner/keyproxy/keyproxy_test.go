@@ -102,27 +102,6 @@ func bearer(token string) func(*http.Request) {
 	}
 }
 
-func TestCredentialIsReplaced(t *testing.T) {
-	for _, c := range []struct {
-		key     string
-		asToken bool
-	}{{realKey, false}, {realKey + "\n", true}} {
-		upstream, got := api(t, nil)
-		v := vendors(upstream.URL + "/gateway/")
-		v[0].Credential.Text = c.key
-		p := start(t, Options{Vendors: v})
-		var change func(*http.Request)
-		if c.asToken {
-			change = func(r *http.Request) { bearer(r.Header.Get("X-Api-Key"))(r) }
-		}
-		if answer, body := ask(t, p, change); answer.StatusCode != 200 || body != "pong" {
-			t.Errorf("%+v: got %s %q", c, answer.Status, body)
-		}
-		want := []string{"POST /gateway/v1/messages?beta=true a,b[identity] " + `key="` + realKey + `" auth="" ping`}
-		assert.Check(t, is.DeepEqual(got.all(), want), "%+v: the API got", c)
-	}
-}
-
 // TestOthersAreRefused holds who and what gets nowhere, and is told so in the form
 // of the API.
 func TestOthersAreRefused(t *testing.T) {
