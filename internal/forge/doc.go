@@ -11,7 +11,7 @@
 //     It alone knows of Retry-After, rate limits and pauses between requests. A name
 //     that the service still refuses after its delete is also waited for here.
 //   - checkpoints.Saver, above it, never repeats a request. A save that failed is over; the
-//     next one, of a newer state of the run, begins at the next state or after a pause.
+//     next one, of a newer state of the run, begins after a pause.
 //
 // What looks like a third layer is none: slots.Slots turns to another slot when a name
 // stays refused, which is another request, and slots.Claimer looks again whose a claim

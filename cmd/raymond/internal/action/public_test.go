@@ -94,7 +94,7 @@ func TestOneWarningSaysAllThatIsLost(t *testing.T) {
 func TestWithoutGitTheWorkIsMissed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, agentAtWork+"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
-	path := sitetest.BrokenGit(t, "")
+	path := sitetest.WithoutGit(t)
 	first := s.job(1, "workspace", "git", "max-iterations", "2").set("PATH", path).do(problem.ExitCodes[problem.ClassOverLimit])
 	first.WantSays(t, "warning", "git is not installed", "workspace: none")
 	assert.Check(t, is.Len(first.Texts("warning"), 1))

@@ -5,6 +5,7 @@ package checkpoints
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
+	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -126,7 +128,10 @@ func TestTheStateAloneIsStored(t *testing.T) {
 func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 	repo := sitetest.Repository(t, "")
 	write(t, filepath.Join(repo, "new.txt"), "work")
-	failing, none := sitetest.BrokenGit(t, "exit 1"), sitetest.BrokenGit(t, "")
+	git, err := exec.LookPath("git")
+	assert.NilError(t, err)
+	failing, none := t.TempDir(), t.TempDir()
+	installtest.WriteProgram(t, filepath.Join(failing, "git"), "#!/bin/bash\nfor a; do [ \"$a\" = bundle ] && exit 1; done\nexec '"+git+"' \"$@\"\n")
 	for name, tt := range map[string]struct {
 		path           string
 		last, prompted bool

@@ -161,20 +161,6 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 	})
 }
 
-// TestACheckDoesNotWaitForAClaimUnderWay: a run that is cancelled while the service
-// hangs looks for conflicts, and has no time.
-func TestACheckDoesNotWaitForAClaimUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := StartClaim((&service{bytes: map[int64][]byte{}, takes: time.Hour}).claimer(t, "only"), noWarning, noLoss)
-		synctest.Wait()
-		began := time.Now()
-		if err := c.Check(t.Context()); err != nil || c.Conflict() != nil || time.Since(began) != 0 {
-			t.Errorf("got %v and %v after %v, want neither, at once", err, c.Conflict(), time.Since(began))
-		}
-		c.Wait(t.Context(), 4*time.Hour)
-	})
-}
-
 // TestAKeyThatIsTakenLater is noticed before something is stored.
 func TestAKeyThatIsTakenLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,11 +17,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// What a checkpoint holds at most of the conversations that only earlier steps name.
-const (
-	maxPast      = 64 << 20 // bytes
-	maxPastFiles = 200
-)
+// maxPast is how many bytes a checkpoint holds at most of the conversations that only earlier steps name.
+const maxPast = 64 << 20
 
 // history is the journal of a run as it was when a snapshot was taken.
 type history struct {
@@ -102,7 +99,7 @@ func (s *Snapshot) addPast(path string) (notes []string, err error) {
 		t, part, ok := s.findPast(c)
 		switch {
 		case !ok:
-		case part.Size > room || added == maxPastFiles:
+		case part.Size > room:
 			left++
 		default:
 			room, added = room-part.Size, added+1

@@ -15,10 +15,9 @@ import (
 // slots.MaxStores is for its end.
 const maxBeside = slots.MaxStores - 10
 
-// firstPause is the pause after the second save that failed in a row; each further
-// one is twice as long. Requests are repeated below, in package forge, whose comment
-// says why these are the only two layers.
-const firstPause = 5 * time.Second
+// afterFailure is the pause after a save that failed. Requests are repeated below, in package
+// forge, whose comment says why these are the only two layers.
+const afterFailure = 30 * time.Second
 
 // finalGrace is for a save that is under way at the end.
 const finalGrace = 10 * time.Second
@@ -32,9 +31,8 @@ type Saver struct {
 	events   chan *state.Checkpoint
 
 	mu       sync.Mutex // guards what follows
-	begun    time.Time  // of the last save
-	notUntil time.Time  // after failures
-	failures int        // in a row
+	begun    time.Time  // of the last save; zero after one that failed
+	notUntil time.Time  // after a failure
 	err      error      // the *slots.Conflict or the slots.ErrFull that ends all saving
 	ended    bool
 	current  *save // nil: no save is under way
@@ -62,12 +60,12 @@ func (s *Saver) Events() <-chan *state.Checkpoint { return s.events }
 func (s *Saver) Due(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.isFree(now) && (s.failures > 0 || s.begun.IsZero() || now.Sub(s.begun) >= s.interval)
+	return s.isFree(now) && (s.begun.IsZero() || now.Sub(s.begun) >= s.interval)
 }
 
 // isFree reports whether a save may begin, however soon that is after the last one.
 func (s *Saver) isFree(now time.Time) bool {
-	return s.current == nil && !s.isSpent() && (s.failures == 0 || !now.Before(s.notUntil))
+	return s.current == nil && !s.isSpent() && !now.Before(s.notUntil)
 }
 
 // IsSpent reports whether nothing more is saved beside the run.
@@ -110,11 +108,9 @@ func (s *Saver) try(ctx context.Context, shot *Snapshot) (*state.Checkpoint, err
 	event, err := s.save(ctx, shot)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.failures++; err == nil {
-		s.failures = 0
-	} else {
+	if err != nil {
 		event = state.Checkpoint{Error: err.Error()}
-		s.notUntil = time.Now().Add(s.pause())
+		s.begun, s.notUntil = time.Time{}, time.Now().Add(afterFailure)
 	}
 	var conflict *slots.Conflict
 	if errors.As(err, &conflict) || errors.Is(err, slots.ErrFull) {
@@ -122,15 +118,6 @@ func (s *Saver) try(ctx context.Context, shot *Snapshot) (*state.Checkpoint, err
 	}
 	event.DurationMS = max(0, time.Since(began).Milliseconds())
 	return &event, err
-}
-
-// pause is how long no save begins after one that failed. After the first failure
-// the next state may be stored at once.
-func (s *Saver) pause() time.Duration {
-	if s.failures <= 1 {
-		return 0
-	}
-	return min(firstPause<<min(s.failures-2, 10), max(s.interval, firstPause))
 }
 
 // Final stores the last snapshot and returns the event of it. It waits for a save that is
