@@ -6,8 +6,6 @@
 package agenttest
 
 import (
-	"cmp"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,9 +61,6 @@ type Reply struct {
 
 // Model is a scripted model. It may be called by several goroutines at once.
 type Model func(Asked) Reply
-
-// words are those of the error that the reply is.
-func (r Reply) words() string { return cmp.Or(r.Message, fmt.Sprintf("scripted error %d", r.Status)) }
 
 // tokens are those that the API reports.
 func (r Reply) tokens() (input, cached, output int) {

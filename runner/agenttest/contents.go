@@ -70,11 +70,8 @@ func contentProblem(c *call) object {
 		details = append(details, object{"@type": "type.googleapis.com/google.rpc.QuotaFailure",
 			"violations": []object{{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}}})
 	}
-	return object{"error": object{"code": c.Status, "message": c.words(), "details": details, "status": map[int]string{
-		http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusForbidden: "PERMISSION_DENIED",
-		http.StatusNotFound: "NOT_FOUND", http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", http.StatusServiceUnavailable: "UNAVAILABLE",
-		http.StatusInternalServerError: "INTERNAL",
-	}[c.Status]}}
+	kind := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE"}[c.Status]
+	return object{"error": object{"code": c.Status, "message": c.Message, "details": details, "status": kind}}
 }
 
 // answerContent answers with server-sent events, or at once where no stream is asked for. The API counts what is cached as a part of

@@ -62,11 +62,8 @@ func messageProblem(c *call) object {
 			c.w.Header().Set("anthropic-ratelimit-unified-"+name, value)
 		}
 	}
-	kind := map[int]string{
-		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
-		404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error",
-	}[c.Status]
-	return object{"type": "error", "error": object{"type": cmp.Or(kind, "api_error"), "message": c.words()}}
+	kind := map[int]string{400: "invalid_request_error", 401: "authentication_error", 429: "rate_limit_error", 503: "api_error"}[c.Status]
+	return object{"type": "error", "error": object{"type": kind, "message": c.Message}}
 }
 
 // blocks are the text and the uses of tools of a message.

@@ -52,22 +52,14 @@ func readResponses(c *call) (a Asked, ok bool) {
 func responseProblem(c *call) object {
 	if c.UsageLimit {
 		return object{"error": object{
-			"type": "usage_limit_reached", "code": nil, "message": c.words(), "plan_type": "plus", "resets_at": time.Now().Add(time.Hour).Unix(),
+			"type": "usage_limit_reached", "code": nil, "message": c.Message, "plan_type": "plus", "resets_at": time.Now().Add(time.Hour).Unix(),
 		}}
 	}
-	kind, known := map[int][2]string{
-		http.StatusUnauthorized:       {"invalid_request_error", "invalid_api_key"},
-		http.StatusNotFound:           {"invalid_request_error", "model_not_found"},
-		http.StatusTooManyRequests:    {"requests", "rate_limit_exceeded"},
-		http.StatusServiceUnavailable: {"server_error", "server_is_overloaded"},
+	kind := map[int][2]string{
+		400: {"invalid_request_error"}, 401: {"invalid_request_error", "invalid_api_key"},
+		429: {"requests", "rate_limit_exceeded"}, 503: {"server_error", "server_is_overloaded"},
 	}[c.Status]
-	switch {
-	case !known && c.Status >= http.StatusInternalServerError:
-		kind[0] = "server_error"
-	case !known:
-		kind[0] = "invalid_request_error"
-	}
-	return object{"error": object{"type": kind[0], "code": kind[1], "message": c.words()}}
+	return object{"error": object{"type": kind[0], "code": kind[1], "message": c.Message}}
 }
 
 func answerResponse(c *call) {

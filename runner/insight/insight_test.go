@@ -80,45 +80,20 @@ func (l *log) prompt(exec int, agent, session string) {
 	l.add(exec, agent, "A.md", &state.Transition{Tag: "goto", Target: "A.md", From: "A.md"})
 }
 
-// TestCutOffExecutionsGoOn: an execution that a crash has cut off is one execution, and so are
-// its costs and its waits.
-func TestCutOffExecutionsGoOn(t *testing.T) {
+// TestARunThatNobodyDrives: what has not ended was cut off, unless somebody drives it. That an execution is one, whatever cut it off,
+// is the model's matter.
+func TestARunThatNobodyDrives(t *testing.T) {
 	l := &log{}
 	l.add(0, "", "", &state.RunStarted{})
-	l.add(0, "main", "A.md", &state.AgentStarted{})
 	l.add(1, "main", "A.md", &state.StateStarted{Kind: "prompt", SessionID: "s"})
-	l.add(1, "main", "A.md", &state.Retry{N: 1, Error: "overloaded", BackoffMS: 60_000})
-	l.add(0, "", "", &state.RunStarted{Resumed: true}) // the process was lost before
-	l.add(1, "main", "A.md", &state.AttemptInterrupted{Attempt: 1, Reason: "crash"})
-	l.add(1, "main", "A.md", &state.StateStarted{Kind: "prompt", SessionID: "s"})
-	l.add(1, "main", "A.md", &state.StateFinished{OK: true, Spent: state.Spent{USD: state.Dollar}, Models: map[string]state.USD{"opus": state.Dollar}})
-	l.add(1, "main", "A.md", &state.Transition{Tag: "ask", Target: "B.sh", From: "A.md"})
-	l.add(0, "main", "B.sh", &state.AgentWaits{For: state.ForAnswer, Question: "Well?", Number: 1})
-	l.add(0, "", "", &state.RunFinished{Status: state.Suspended, Spent: state.Spent{USD: state.Dollar}})
-	l.add(0, "", "", &state.RunStarted{Resumed: true})
-	l.add(0, "main", "B.sh", &state.AgentGoesOn{By: "alice"})
-	l.add(2, "main", "B.sh", &state.StateStarted{Kind: "script"})
-	l.add(2, "main", "B.sh", &state.StateFinished{Error: "exit code 1", Denied: []string{"Bash(x)", "Bash(x)"}})
-	l.add(3, "main", "A.md", &state.AgentOutput{Text: "of a state whose start is in no log"})
 	s := sourceOf(l, nil)
 	s.Run.Progress.Status = state.Running
-	r := build(t, s)
-	var got []string
-	for _, x := range r.Executions {
-		got = append(got, fmt.Sprintf("%d %s %s %s %d retries, %d interruptions, %d refusals, total %s",
-			x.N, x.State, x.Status, x.Spent.USD, len(x.Retries), len(x.Interruptions), len(x.Refusals), x.Total))
+	for isDriven, want := range map[bool]string{false: report.Interrupted, true: report.Running} {
+		s.IsDriven = isDriven
+		r := build(t, s)
+		assert.Check(t, is.Equal(r.Status, want), "driven: %v", isDriven)
+		assert.Check(t, is.Equal(r.Executions[0].Status, want), "driven: %v", isDriven)
 	}
-	want := []string{
-		"1 A.md completed 1 1 retries, 1 interruptions, 0 refusals, total 1",
-		"2 B.sh failed 0 0 retries, 0 interruptions, 1 refusals, total 1",
-		"3 A.md interrupted 0 0 retries, 0 interruptions, 0 refusals, total 0",
-	}
-	assert.Check(t, is.DeepEqual(got, want), "executions")
-	if w := r.Waits[len(r.Waits)-1]; w.By != "alice" || !w.To.Equal(at(12)) || len(r.Parts) != 3 || r.Status != report.Interrupted {
-		t.Errorf("status %s, got %d parts and the last wait %+v", r.Status, len(r.Parts), w)
-	}
-	s.IsDriven = true
-	assert.Check(t, is.Equal(build(t, s).Status, report.Running), "status of a run that somebody drives")
 }
 
 // TestMessagesBelongToExecutions by time: to the last one that began to speak in the conversation. What a
