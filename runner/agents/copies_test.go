@@ -116,9 +116,7 @@ func place(t *testing.T, backend string) *placed {
 	p.store(p.text)
 	assert.NilError(t, p.Place(p.c, p.stored))
 	found, ok := p.Find(p.c, []string{p.c.Dir})
-	if !ok || found.Size != int64(len(p.text)) {
-		t.Fatalf("placed: got %+v, %v, want %d bytes", found, ok, len(p.text))
-	}
+	assert.Assert(t, ok && found.Size == int64(len(p.text)), "placed: got %+v, %v, want %d bytes", found, ok, len(p.text))
 	p.path = found.Path
 	return p
 }

@@ -103,9 +103,7 @@ func TestWhatTheProcessDoes(t *testing.T) {
 			if f != nil {
 				class, text = f.Class, f.Message
 			}
-			if class != tt.wantClass || !strings.Contains(text, tt.wantText) || class == "" && a.Text != "hello" {
-				t.Errorf("got %.80q, %q, %q, want %q, %q", a.Text, class, text, tt.wantClass, tt.wantText)
-			}
+			assert.Check(t, class == tt.wantClass && strings.Contains(text, tt.wantText) && (class != "" || a.Text == "hello"), "got %.80q, %q, %q, want %q, %q", a.Text, class, text, tt.wantClass, tt.wantText)
 		})
 	}
 }

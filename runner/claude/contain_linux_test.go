@@ -8,6 +8,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
+	"gotest.tools/v3/assert"
 )
 
 // TestPrivilegesAreKeptFromTheCLI holds it for the check of the version and for
@@ -26,8 +27,6 @@ func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
 		b := &Backend{CLI: program.CLI{Path: cli, Env: []string{"PATH=/usr/bin:/bin", "NOTES=" + notes}, NoNewPrivs: bound}}
 		_, f, _ := run(t.Context(), t, b, order(t, "hello"))
 		got, err := os.ReadFile(notes)
-		if f != nil || err != nil || strings.Join(strings.Fields(string(got)), " ") != want {
-			t.Errorf("bound %v: got %q, %v, %v, want %q", bound, got, f, err, want)
-		}
+		assert.Check(t, f == nil && err == nil && strings.Join(strings.Fields(string(got)), " ") == want, "bound %v: got %q, %v, %v, want %q", bound, got, f, err, want)
 	}
 }

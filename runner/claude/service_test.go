@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/runner"
+	"gotest.tools/v3/assert"
 )
 
 // TestClassesOfErrors holds which errors are waited out, which are tried again
@@ -29,8 +30,6 @@ func TestClassesOfErrors(t *testing.T) {
 		_, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start,
 			fmt.Sprintf(`{"type":"assistant","error":%q,"message":{"model":"<synthetic>","content":[]}}`, c.kind),
 			fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%s,"result":%q,"total_cost_usd":0}`, c.status, c.text))
-		if f == nil || f.Class != c.want {
-			t.Errorf("status %s, %q, %q: got %v, want class %s", c.status, c.kind, c.text, f, c.want)
-		}
+		assert.Check(t, f != nil && f.Class == c.want, "status %s, %q, %q: got %v, want class %s", c.status, c.kind, c.text, f, c.want)
 	}
 }

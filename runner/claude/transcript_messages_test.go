@@ -84,9 +84,7 @@ func TestSubagentsOfStrangers(t *testing.T) {
 			got = append(got, m.Subagent+m.Text)
 			return nil
 		})
-		if len(got) != tt.want || err != nil || strings.Contains(strings.Join(got, ""), "secret") {
-			t.Errorf("%s: got %q, %v, want %d messages", name, got, err, tt.want)
-		}
+		assert.Check(t, len(got) == tt.want && err == nil && !strings.Contains(strings.Join(got, ""), "secret"), "%s: got %q, %v, want %d messages", name, got, err, tt.want)
 	}
 }
 

@@ -28,9 +28,7 @@ func TestSlug(t *testing.T) {
 		assert.Check(t, is.Equal(slug(tt.dir), tt.want), "slug %q", tt.dir)
 	}
 	a, b := slug(long), slug(long+"x")
-	if a == b || a[:201] != b[:201] || len(a) > 210 {
-		t.Errorf("slugs of long paths: got %q and %q, want the same 200 characters and different hashes", a, b)
-	}
+	assert.Check(t, a != b && a[:201] == b[:201] && len(a) <= 210, "slugs of long paths: got %q and %q, want the same 200 characters and different hashes", a, b)
 }
 
 // homeWith is the folder of a CLI that holds one transcript, of a session

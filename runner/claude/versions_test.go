@@ -63,9 +63,7 @@ func TestShares(t *testing.T) {
 		for _, m := range got.Usage {
 			byModel += int64(m.CostUSD)
 		}
-		if got.Kind != state.Exact || got.USD != want.USD || byModel != int64(want.USD) || len(got.Beyond) > 0 {
-			t.Errorf("%s: got %+v, want exactly $%s, by model too", c.name, got, want.USD)
-		}
+		assert.Check(t, got.Kind == state.Exact && got.USD == want.USD && byModel == int64(want.USD) && len(got.Beyond) == 0, "%s: got %+v, want exactly $%s, by model too", c.name, got, want.USD)
 	}
 }
 

@@ -77,9 +77,7 @@ func TestTheThreadIsToldAtOnce(t *testing.T) {
 		told := ""
 		s := newStream(runner.Order{Telling: runner.TellAll}, c.taken, func(p runner.Progress) { told += p.CLIID })
 		_, _ = s.Write([]byte(`{"type":"thread.started","thread_id":"` + c.told + `"}` + "\n"))
-		if (s.Early == nil) != c.ok || c.ok && told != c.told {
-			t.Errorf("%+v, %s: told %q, failure %v, want it taken: %v", c.taken, c.told, told, s.Early, c.ok)
-		}
+		assert.Check(t, (s.Early == nil) == c.ok && (!c.ok || told == c.told), "%+v, %s: told %q, failure %v, want it taken: %v", c.taken, c.told, told, s.Early, c.ok)
 	}
 }
 

@@ -65,18 +65,12 @@ func TestACagedReaderWritesNothing(t *testing.T) {
 		assert.Check(t, is.Equal(may.settings()[0], `sandbox_mode="danger-full-access"`), mode)
 		writable := turn{may: may}.confine(c, b.kept(b.env(nil))).Policy().Writable
 		hasTemp := slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin("/run-of-agents/tmp", path) })
-		if slices.Contains(writable, "/work") != isWriter || !hasTemp || !slices.Contains(writable, os.DevNull) {
-			t.Errorf("%s: writable: got %q, want the working directory: %v", mode, writable, isWriter)
-		}
+		assert.Check(t, slices.Contains(writable, "/work") == isWriter && hasTemp && slices.Contains(writable, os.DevNull), "%s: writable: got %q, want the working directory: %v", mode, writable, isWriter)
 		config := filepath.Join(home, ".codex", "config.toml")
-		if slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin(config, path) }) {
-			t.Errorf("%s: writable: got %q, want nothing with %s in it", mode, writable, config)
-		}
+		assert.Check(t, !slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin(config, path) }), "%s: writable: got %q, want nothing with %s in it", mode, writable, config)
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{Cage: c}}, turn{may: may}, nil)
 		_, _ = s.Write([]byte(`{"type":"item.completed","item":{"id":"1","type":"file_change","changes":[{"path":"/work/made"}],"status":"failed"}}` + "\n"))
-		if (len(s.refused) == 1) == isWriter {
-			t.Errorf("%s: refused: got %+v, want a patch that the cage kept from writing: %v", mode, s.refused, !isWriter)
-		}
+		assert.Check(t, (len(s.refused) == 1) != isWriter, "%s: refused: got %+v, want a patch that the cage kept from writing: %v", mode, s.refused, !isWriter)
 	}
 }
 
@@ -99,15 +93,11 @@ func TestArguments(t *testing.T) {
 	for _, want := range []string{"--model=--help", `model_reasoning_effort="a\"\\\u007f\n"`, "agents.enabled=false", "features.plugins=false", `approval_policy="never"`} {
 		assert.Check(t, is.Contains(got, want), "arguments")
 	}
-	if got[1] != "resume" || got[len(got)-2] != "T" || got[len(got)-1] != "-" {
-		t.Errorf("arguments: got %q, want a resume of T with the prompt from stdin", got)
-	}
+	assert.Check(t, got[1] == "resume" && got[len(got)-2] == "T" && got[len(got)-1] == "-", "arguments: got %q, want a resume of T with the prompt from stdin", got)
 	isOf := func(name string) func(string) bool {
 		return func(a string) bool { return strings.HasPrefix(a, name) }
 	}
-	if slices.ContainsFunc(got, isOf("model_provider")) || slices.ContainsFunc(got, isOf("projects=")) {
-		t.Errorf("arguments without a key: got %q, want the CLI's own provider, and the directory trusted", got)
-	}
+	assert.Check(t, !slices.ContainsFunc(got, isOf("model_provider")) && !slices.ContainsFunc(got, isOf("projects=")), "arguments without a key: got %q, want the CLI's own provider, and the directory trusted", got)
 	b.IsUntrusted = true
 	got = b.args(turn{dir: "/w\"", resumed: "T"}, []string{"OPENAI_API_KEY=secret", "OPENAI_BASE_URL=http://x/v1"})
 	for _, want := range []string{
@@ -127,8 +117,6 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 		defer p.Close()
 		b := &Backend{CLI: program.CLI{Proxy: p}}
 		got, f := b.prepare(runner.Order{Prompt: runner.PromptOrder{Permissions: runner.Permissions{AllowedTools: []string{"WebSearch"}}}})
-		if f != nil || got.may.web != (tools != nil) || len(got.may.notes) != 1-len(tools) {
-			t.Errorf("with %q allowed: got a search %v, notes %q, %v", tools, got.may.web, got.may.notes, f)
-		}
+		assert.Check(t, f == nil && got.may.web == (tools != nil) && len(got.may.notes) == 1-len(tools), "with %q allowed: got a search %v, notes %q, %v", tools, got.may.web, got.may.notes, f)
 	}
 }

@@ -42,9 +42,7 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 		got.Messages = append(got.Messages, m)
 		return nil
 	})
-	if err != nil && len(c.After) > 0 {
-		t.Error(err)
-	}
+	assert.Check(t, err == nil || len(c.After) == 0, err)
 	return got
 }
 

@@ -51,9 +51,7 @@ func TestRulesKeepToTheStricterReading(t *testing.T) {
 		base, _ := permissions{mode: defaultMode}.rules()
 		toml, notes := permissions{mode: defaultMode, allowed: list(c.allowed), disallowed: list(c.disallowed)}.rules()
 		rest, ok := strings.CutPrefix(toml, base)
-		if !ok || len(notes) != c.notes || (len(c.want) == 0) != (rest == "") {
-			t.Errorf("%s%s: got rules %s, notes %q, want %d", c.allowed, c.disallowed, toml, notes, c.notes)
-		}
+		assert.Check(t, ok && len(notes) == c.notes && (len(c.want) == 0) == (rest == ""), "%s%s: got rules %s, notes %q, want %d", c.allowed, c.disallowed, toml, notes, c.notes)
 		for _, line := range c.want {
 			_, after, found := strings.Cut(rest, line+"\n")
 			assert.Check(t, found, "%s%s: got %s, want %s", c.allowed, c.disallowed, rest, line)
@@ -88,9 +86,7 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 		}
 	}
 	assert.NilError(t, json.Unmarshal(data, &got))
-	if got.MCP["a"]["url"] != "http://x/*no comment*/" || got.General.Max != 3 || !got.General.Vim || h.userAuth() != "oauth-personal" {
-		t.Errorf("settings: got %s, want the user's with 3 attempts", data)
-	}
+	assert.Check(t, got.MCP["a"]["url"] == "http://x/*no comment*/" && got.General.Max == 3 && got.General.Vim && h.userAuth() == "oauth-personal", "settings: got %s, want the user's with 3 attempts", data)
 	if _, err := os.Stat(h.ours("oauth_creds.json")); err != nil && runtime.GOOS != "windows" {
 		t.Errorf("login of the user: %v, want it linked", err)
 	}
@@ -118,9 +114,7 @@ func TestEachDirectoryHasItsFolder(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(data, &got))
 	for _, dir := range []string{one, two} {
 		owner, err := os.ReadFile(h.ours("tmp", got.Projects[dir], ".project_root"))
-		if string(owner) != dir || err != nil || len(got.Projects) != 2 {
-			t.Errorf("folders of directories: got %s, %q, %v, want the two that are there, each with its name in it", data, owner, err)
-		}
+		assert.Check(t, string(owner) == dir && err == nil && len(got.Projects) == 2, "folders of directories: got %s, %q, %v, want the two that are there, each with its name in it", data, owner, err)
 	}
 }
 
@@ -185,9 +179,7 @@ func TestWhatErrorsMean(t *testing.T) {
 		if !f.Reset.IsZero() {
 			at = f.Reset.Sub(now)
 		}
-		if f.Class != c.class || !strings.HasPrefix(f.Message, c.begin) || at != c.reset {
-			t.Errorf("%q, %d: got %+v, want %s, %q, and an end in %s", c.words, c.status, f, c.class, c.begin, c.reset)
-		}
+		assert.Check(t, f.Class == c.class && strings.HasPrefix(f.Message, c.begin) && at == c.reset, "%q, %d: got %+v, want %s, %q, and an end in %s", c.words, c.status, f, c.class, c.begin, c.reset)
 	}
 	for code, want := range map[int]int{0: 0, 1: 0, 41: 0, 130: 0, 143: 0, 144: 400, 173: 429, 247: 503} {
 		assert.Check(t, is.Equal(statusOf("[API Error: x]", code), want), "status of exit code %d", code)
@@ -240,15 +232,11 @@ func TestCommandLine(t *testing.T) {
 	for untrusted, want := range map[bool]string{true: "false", false: "true"} {
 		b.IsUntrusted = untrusted
 		env := b.env(nil)
-		if program.Variable(env, trustVar) != want || program.Variable(env, homeVar) != filepath.Join("/h", ".gemini", "raymond") || program.Variable(env, authVar) != byKey {
-			t.Errorf("untrusted %v: environment %q", untrusted, env)
-		}
+		assert.Check(t, program.Variable(env, trustVar) == want && program.Variable(env, homeVar) == filepath.Join("/h", ".gemini", "raymond") && program.Variable(env, authVar) == byKey, "untrusted %v: environment %q", untrusted, env)
 	}
 	untrusted, _ := permissions{mode: yoloMode, isUntrusted: true}.rules()
 	trusted, _ := permissions{mode: yoloMode}.rules()
-	if !strings.Contains(untrusted, `argsPattern = "."`) || strings.Contains(trusted, "argsPattern") {
-		t.Errorf("rules of a directory that is not trusted: got %s, want what the mode allows said", untrusted)
-	}
+	assert.Check(t, strings.Contains(untrusted, `argsPattern = "."`) && !strings.Contains(trusted, "argsPattern"), "rules of a directory that is not trusted: got %s, want what the mode allows said", untrusted)
 }
 
 // TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.

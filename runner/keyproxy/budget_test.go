@@ -60,9 +60,7 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 		t.Errorf("200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
 	}
 	answer, body := ask(t, p, of(two))
-	if answer.StatusCode != 400 || !strings.Contains(body, spentMessage) || !one.IsSpent() || !two.IsSpent() {
-		t.Errorf("the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
-	}
+	assert.Check(t, answer.StatusCode == 400 && strings.Contains(body, spentMessage) && one.IsSpent() && two.IsSpent(), "the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
 	one.Close() // and is not booked yet
 	assert.Check(t, is.Equal(askOften(t, p, two, 1)[400], 1), "when the first has ended")
 	p.Allow(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more

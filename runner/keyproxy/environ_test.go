@@ -21,9 +21,7 @@ func TestEnvironmentOfTheCLI(t *testing.T) {
 		a, b := p.Open(toy, ""), p.Open(toy, "")
 		want := append([]string{"TOY_URL=http://" + p.address + "/i/toy/" + a.token, "TOY_KEY=" + a.credential}, c.want...)
 		assert.Check(t, is.DeepEqual(a.Env(c.before), want), name)
-		if a.credential == b.credential || len(a.credential) < 20 || a.token == b.token {
-			t.Errorf("%s: credentials %q and %q, paths %q and %q, want others for each account", name, a.credential, b.credential, a.token, b.token)
-		}
+		assert.Check(t, a.credential != b.credential && len(a.credential) >= 20 && a.token != b.token, "%s: credentials %q and %q, paths %q and %q, want others for each account", name, a.credential, b.credential, a.token, b.token)
 	}
 	a := start(t, Options{Vendors: vendors("")}).Open("other", "")
 	assert.Check(t, is.Nil(a), "an agent CLI without a key")

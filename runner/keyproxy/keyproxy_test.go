@@ -142,9 +142,7 @@ func TestOthersAreRefused(t *testing.T) {
 			Error  string
 		}
 		err := json.Unmarshal([]byte(body), &got)
-		if err != nil || answer.StatusCode != c.status || got.Status != c.status || got.Error == "" {
-			t.Errorf("%s: got %s %s, %v, want %d", name, answer.Status, body, err, c.status)
-		}
+		assert.Check(t, err == nil && answer.StatusCode == c.status && got.Status == c.status && got.Error != "", "%s: got %s %s, %v, want %d", name, answer.Status, body, err, c.status)
 	}
 	assert.Check(t, is.Len(got.all(), 0), "what the API got")
 	if answer, body := ask(t, p, func(r *http.Request) { *r = *request(a, "GET", "/v1/messages", nil) }); answer.StatusCode != 200 || body != "pong" {
@@ -168,9 +166,7 @@ func TestRequestsInProxyFormAreRefused(t *testing.T) {
 		fmt.Fprintf(conn, "%s\r\nHost: example.com\r\nX-Api-Key: %s\r\nConnection: close\r\n\r\n", line, a.credential)
 		answer, err := io.ReadAll(conn)
 		conn.Close()
-		if err != nil || !bytes.HasPrefix(answer, []byte("HTTP/1.1 "+status)) || len(got.all()) > 0 {
-			t.Errorf("%s: got %q, %v, the API got %q", line, answer, err, got.all())
-		}
+		assert.Check(t, err == nil && bytes.HasPrefix(answer, []byte("HTTP/1.1 "+status)) && len(got.all()) == 0, "%s: got %q, %v, the API got %q", line, answer, err, got.all())
 	}
 }
 

@@ -91,9 +91,7 @@ func TestFurtherAuthorities(t *testing.T) {
 		told := &lines{}
 		p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add, Environ: []string{"NODE_EXTRA_CA_CERTS=" + c.file}})
 		answer, body := ask(t, p, nil)
-		if answer.StatusCode != c.status || !strings.Contains(body+told.text(), c.told) || (c.status == 200) != (told.text() == "") {
-			t.Errorf("authorities of %q: got %s %q, log %q", c.file, answer.Status, body, told.text())
-		}
+		assert.Check(t, answer.StatusCode == c.status && strings.Contains(body+told.text(), c.told) && (c.status == 200) == (told.text() == ""), "authorities of %q: got %s %q, log %q", c.file, answer.Status, body, told.text())
 	}
 }
 

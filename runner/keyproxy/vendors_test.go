@@ -52,9 +52,7 @@ func TestModelsWithoutAPriceAreRefused(t *testing.T) {
 		for body, status := range want {
 			before := len(got.all())
 			answer, text := ask(t, p, func(r *http.Request) { of(a)(r); setBody(r, []byte(body)) })
-			if answer.StatusCode != status || (len(got.all()) > before) != (status == 200) {
-				t.Errorf("budget %s, %s: got %s %s, want %d", budget, body, answer.Status, text, status)
-			}
+			assert.Check(t, answer.StatusCode == status && (len(got.all()) > before) == (status == 200), "budget %s, %s: got %s %s, want %d", budget, body, answer.Status, text, status)
 		}
 		a.Close()
 	}

@@ -20,9 +20,7 @@ func TestEachPriceHasItsSource(t *testing.T) {
 	var seen []string
 	for _, p := range All() {
 		read, err := time.Parse(time.DateOnly, p.Date)
-		if err != nil || read.Year() < 2026 || p.Source == "" {
-			t.Errorf("%s: date %q, source %q, want both", p.Model, p.Date, p.Source)
-		}
+		assert.Check(t, err == nil && read.Year() >= 2026 && p.Source != "", "%s: date %q, source %q, want both", p.Model, p.Date, p.Source)
 		if _, err := time.Parse(time.DateOnly, p.Until); err != nil && p.Until != "" {
 			t.Errorf("%s: until %q, want a date", p.Model, p.Until)
 		}
@@ -40,9 +38,7 @@ func TestAModelWithoutAPriceIsAsDearAsTheDearest(t *testing.T) {
 	for model, want := range map[string]string{"claude-opus-6": "110.25", "gpt-9": "73.5", "gemini-9": "16.2", "o4-mini": "", "": ""} {
 		price, ok := Book{}.Dearest(model)
 		got := price.Of(state.Usage{Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6}).String()
-		if ok != (want != "") || ok && got != want {
-			t.Errorf("%q: got %s, %v, want %q", model, got, ok, want)
-		}
+		assert.Check(t, ok == (want != "") && (!ok || got == want), "%q: got %s, %v, want %q", model, got, ok, want)
 	}
 }
 

@@ -55,9 +55,7 @@ func TestTenAnnotationsOfALevel(t *testing.T) {
 			continue
 		}
 		tenth, more := log.notes[18], fmt.Sprintf("and %s, which", count(n-10, "more error"))
-		if tenth.Level != LevelError || !strings.HasPrefix(tenth.Text, "error 10") || strings.Contains(tenth.Text, more) != (n > 10) {
-			t.Errorf("%d errors: the tenth is %+v, want it to say %q: %t", n, tenth, more, n > 10)
-		}
+		assert.Check(t, tenth.Level == LevelError && strings.HasPrefix(tenth.Text, "error 10") && strings.Contains(tenth.Text, more) == (n > 10), "%d errors: the tenth is %+v, want it to say %q: %t", n, tenth, more, n > 10)
 	}
 }
 

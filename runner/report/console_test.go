@@ -129,8 +129,6 @@ func TestConsoleShowsOutput(t *testing.T) {
 		script("FAIL: \x1b[31mone", &state.StateFinished{Error: "exit code 1"})
 		closed(t, console)
 		shown := regexp.MustCompile("fine|FAIL: one|it ends|exit code 1").FindAllString(out.String(), -1)
-		if !slices.Equal(shown, c.want) {
-			t.Errorf("%s: got %q, want %q, in\n%s", name, shown, c.want, &out)
-		}
+		assert.Check(t, slices.Equal(shown, c.want), "%s: got %q, want %q, in\n%s", name, shown, c.want, &out)
 	}
 }

@@ -23,9 +23,7 @@ func harmless(t *testing.T, input, line string) {
 			return
 		}
 	}
-	if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
-		t.Errorf("line made of %.200q:\n got %.300q\nwant no command of a job log in it", input, line)
-	}
+	assert.Check(t, !strings.HasPrefix(strings.TrimSpace(line), "::") && !strings.Contains(line, "##["), "line made of %.200q:\n got %.300q\nwant no command of a job log in it", input, line)
 }
 
 // everywhere returns one event of each type with text in every place for text.
@@ -114,9 +112,7 @@ func FuzzHostileText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, line := range show(t, text) {
 			harmless(t, text, line)
-			if columns(line) > 1500 {
-				t.Errorf("a line of %d columns: %.300q", columns(line), line)
-			}
+			assert.Check(t, columns(line) <= 1500, "a line of %d columns: %.300q", columns(line), line)
 		}
 		for _, width := range []int{3, 20} {
 			if got := cut(text, width); columns(got) > width {

@@ -76,9 +76,7 @@ func (l *jobLog) Annotate(a Annotation) {
 
 func (l *jobLog) check(t *testing.T, what string) {
 	t.Helper()
-	if len(l.mistakes) > 0 || l.open {
-		t.Errorf("%s: mistakes %q, a group open at the end: %t\n%s", what, l.mistakes, l.open, l.String())
-	}
+	assert.Check(t, len(l.mistakes) == 0 && !l.open, "%s: mistakes %q, a group open at the end: %t\n%s", what, l.mistakes, l.open, l.String())
 }
 
 // TestJobGolden shows the job logs of recorded runs. Lines of groups are
@@ -112,9 +110,7 @@ func TestJobLinesAreBounded(t *testing.T) {
 	about(&state.StateFinished{OK: true})
 	closed(t, j)
 	text := log.String()
-	if len(text) > maxReel+maxReel/4 || len(text) < maxReel-maxReel/16 {
-		t.Errorf("6 MB of lines: a job log of %d bytes, want about %d", len(text), maxReel)
-	}
+	assert.Check(t, len(text) <= maxReel+maxReel/4 && len(text) >= maxReel-maxReel/16, "6 MB of lines: a job log of %d bytes, want about %d", len(text), maxReel)
 	for _, want := range []string{" line 0.", " line 11999. ", " lines left out …"} {
 		assert.Check(t, is.Contains(text, want), "6 MB of lines: the job log has no %q", want)
 	}

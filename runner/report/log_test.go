@@ -201,7 +201,5 @@ func TestNothingAfterTornLine(t *testing.T) {
 	for _, e := range some(3) {
 		assert.Check(t, is.ErrorContains(l.Report(e), "no space left"), "report of event %d to a full disk", e.Seq)
 	}
-	if w.Len() != 30 {
-		t.Errorf("the full disk has %q, want the 30 bytes of the first write", w.String())
-	}
+	assert.Check(t, w.Len() == 30, "the full disk has %q, want the 30 bytes of the first write", w.String())
 }

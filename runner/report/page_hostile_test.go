@@ -235,18 +235,14 @@ func fits(t *testing.T, what string, events []state.Event, text string, isCut bo
 	for _, want := range []string{
 		"## ❌ Failed: ", " of $1.00** (", " in state ", "\n**Result**:", "\n**Next:** ", "\n### Path\n\n```mermaid\n", "\n### States\n\n", "\n| # |",
 	} {
-		if !strings.Contains(got, want) && (want != " in state " || what != "noise") {
-			t.Errorf("%s: the summary has no %q", what, want)
-		}
+		assert.Check(t, strings.Contains(got, want) || (want == " in state " && what == "noise"), "%s: the summary has no %q", what, want)
 	}
 	if isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries, "); isTold != isCut || isCut && len(got) < 500_000 {
 		t.Errorf("%s: a summary of %d bytes says that it was cut: %t, want %t", what, len(got), isTold, isCut)
 	}
 	bones = skeleton(t, got)
 	open, shut := strings.Count(bones, "<details>"), strings.Count(bones, "</details>\n")
-	if len(got) >= 1_000_000 || !utf8.ValidString(got) || open != shut {
-		t.Errorf("%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)
-	}
+	assert.Check(t, len(got) < 1_000_000 && utf8.ValidString(got) && open == shut, "%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)
 }
 
 // FuzzSummary states that markup is shown as it is, and that no summary is too long.
@@ -263,9 +259,7 @@ func FuzzSummary(f *testing.F) {
 		}
 		long := strings.Repeat(text, int(times)%200)
 		got, _ := summaryOf(t, crowd(long, int(agents)%16), long)
-		if len(got) >= 1_000_000 || !utf8.ValidString(got) {
-			t.Errorf("%d agents with %d times %q: a summary of %d bytes, valid UTF-8 %t", agents%16, int(times)%200, text, len(got), utf8.ValidString(got))
-		}
+		assert.Check(t, len(got) < 1_000_000 && utf8.ValidString(got), "%d agents with %d times %q: a summary of %d bytes, valid UTF-8 %t", agents%16, int(times)%200, text, len(got), utf8.ValidString(got))
 		skeleton(t, got)
 	})
 }

@@ -42,9 +42,7 @@ func TestManyWaitsFit(t *testing.T) {
 			if what == "page" {
 				limit, shown = 1_000_000, 10
 			}
-			if len(got) >= limit || !utf8.ValidString(got) {
-				t.Errorf("%s of waits with 20,000 bytes of %q: %d bytes, valid UTF-8 %t", what, filler, len(got), utf8.ValidString(got))
-			}
+			assert.Check(t, len(got) < limit && utf8.ValidString(got), "%s of waits with 20,000 bytes of %q: %d bytes, valid UTF-8 %t", what, filler, len(got), utf8.ValidString(got))
 			for _, want := range []string{"**Question 1**, asked by `main_0`", "`/raymond 1 a choice of words`", "[on issue 7](https://github.com/acme/ledger/issues/7)", "\n- for the job `", "\n- for the agents ", fmt.Sprintf("Also open: %d more questions.", n-shown)} {
 				assert.Check(t, is.Contains(got, want), "%s of waits with %q has no %q:\n%.3000s", what, filler, want, got)
 			}

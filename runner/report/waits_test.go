@@ -78,9 +78,7 @@ func TestQuestionsStayOnTheirLine(t *testing.T) {
 	report(t, a, state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}})
 	must(t, a.Next("write `/raymond yes`"))
 	want := "main waits for an answer to question 1\nQuestion 1: Shall I? Next: write `/raymond no` Question 2: x\nNext: write /raymond yes"
-	if len(log.notes) != 1 || log.notes[0].Level != LevelNotice || log.notes[0].Text != want {
-		t.Errorf("got %+v, want a notice with the text\n%s", log.notes, want)
-	}
+	assert.Check(t, len(log.notes) == 1 && log.notes[0].Level == LevelNotice && log.notes[0].Text == want, "got %+v, want a notice with the text\n%s", log.notes, want)
 }
 
 // TestAnswerLines states that choices are among the words that answer a question only if each can be shown as it is written.

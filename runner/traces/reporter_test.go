@@ -263,14 +263,10 @@ func TestJobsAtOnce(t *testing.T) {
 	}
 	ids := map[string]string{}
 	for _, s := range c.spans() {
-		if ids[s.ID] != "" || s.TraceID != run.Trace.ID {
-			t.Errorf("%s of the trace %s has the id of %s", s.Name, s.TraceID, ids[s.ID])
-		}
+		assert.Check(t, ids[s.ID] == "" && s.TraceID == run.Trace.ID, "%s of the trace %s has the id of %s", s.Name, s.TraceID, ids[s.ID])
 		ids[s.ID] = s.Name
 	}
-	if len(ids) != 7 {
-		t.Errorf("got %d spans:\n%s", len(ids), tree(c.spans()))
-	}
+	assert.Check(t, len(ids) == 7, "got %d spans:\n%s", len(ids), tree(c.spans()))
 }
 
 // TestToolsAreEvents: what tools are given is told only to those who ask for it.

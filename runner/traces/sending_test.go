@@ -186,9 +186,7 @@ func TestRequestsAreAsTheVariablesSay(t *testing.T) {
 	}}, ofRun(1, &state.RunFinished{Status: state.Completed}))
 	wantTree(t, c, "invoke_workflow flow 0-1\n")
 	h := c.headers
-	if len(h) != 1 || h[0].Get("Authorization") != "Basic abc=" || h[0].Get("X-Team") != "blue" || h[0].Get("X-Other") != "" {
-		t.Errorf("headers: %v", h)
-	}
+	assert.Check(t, len(h) == 1 && h[0].Get("Authorization") == "Basic abc=" && h[0].Get("X-Team") == "blue" && h[0].Get("X-Other") == "", "headers: %v", h)
 	want := []string{`traces: OTEL_EXPORTER_OTLP_PROTOCOL is "http/protobuf": spans are sent as http/json, the only protocol that this program speaks`}
 	assert.Check(t, is.DeepEqual(notes, want), "notes")
 }
@@ -219,9 +217,7 @@ func TestVariables(t *testing.T) {
 		if err != nil {
 			got = err.Error()
 		}
-		if got != c.want || r != nil || run.Trace != nil {
-			t.Errorf("%q: got %v, the error %q and the trace %v, want the error %q", c.environ, r, got, run.Trace, c.want)
-		}
+		assert.Check(t, got == c.want && r == nil && run.Trace == nil, "%q: got %v, the error %q and the trace %v, want the error %q", c.environ, r, got, run.Trace, c.want)
 	}
 }
 

@@ -77,9 +77,7 @@ func TestBounded(t *testing.T) {
 		{"x" + strings.Repeat("é", runner.MostMessage/2), 2}, {strings.Repeat("\x80", runner.MostMessage+1), 5},
 	} {
 		got, cut := Bounded(tt.text)
-		if cut != tt.cut || got+tt.text[len(got):] != tt.text || len(got)+int(cut) != len(tt.text) {
-			t.Errorf("%.5q of %d bytes: got %d and %d, want %d left out", tt.text, len(tt.text), len(got), cut, tt.cut)
-		}
+		assert.Check(t, cut == tt.cut && got+tt.text[len(got):] == tt.text && len(got)+int(cut) == len(tt.text), "%.5q of %d bytes: got %d and %d, want %d left out", tt.text, len(tt.text), len(got), cut, tt.cut)
 	}
 }
 

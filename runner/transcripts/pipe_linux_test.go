@@ -21,8 +21,6 @@ func TestOnlyFilesAreTranscripts(t *testing.T) {
 		syscall.Mkfifo(at("pipe.jsonl"), 0o600), os.Symlink("file.jsonl", at("link.jsonl")), os.Mkdir(at("folder.jsonl"), 0o700)))
 	for name, want := range map[string]string{"file": "", "missing": "", "pipe": "pipe.jsonl", "link": "link.jsonl", "folder": "folder.jsonl"} {
 		err := transcripts.OnlyFiles(dir, "*/"+name+".jsonl")
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: got %v, want %q named", name, err, want)
-		}
+		assert.Check(t, (want != "" || err == nil) && (want == "" || (err != nil && strings.Contains(err.Error(), want))), "%s: got %v, want %q named", name, err, want)
 	}
 }

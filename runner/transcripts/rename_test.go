@@ -21,9 +21,7 @@ func TestRenamed(t *testing.T) {
 	want := strings.ReplaceAll(text, talked, other)
 	for name, in := range map[string]io.Reader{"whole": strings.NewReader(text), "by bytes": iotest.OneByteReader(strings.NewReader(text))} {
 		got, err := io.ReadAll(Renamed(in, talked, other))
-		if string(got) != want || err != nil {
-			t.Errorf("%s: got %d bytes, %v, want %d with the ids replaced", name, len(got), err, len(want))
-		}
+		assert.Check(t, string(got) == want && err == nil, "%s: got %d bytes, %v, want %d with the ids replaced", name, len(got), err, len(want))
 	}
 	_, err := io.ReadAll(Renamed(iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader(text))), talked, other))
 	assert.Check(t, err != nil, "a read that fails: got no error")
