@@ -42,6 +42,20 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	}
 }
 
+// TestARunUnderWayIsLeftAlone by another workflow run, which names who drives it.
+func TestARunUnderWayIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, heldScripts)
+	j := s.job(1, "checkpoint-interval", "1s")
+	c := j.start()
+	c.Until("a checkpoint of a run under way", func() bool { return len(s.checkpoints()) == 1 })
+	e := s.job(2).do(problem.ExitCodes[problem.ClassConflict])
+	e.WantSays(t, "error", s.forge.URL+"/runs/1", "in_progress", `job "build"`)
+	s.letGo()
+	j.end(c).WantOutputs(t, "status", "completed")
+	s.wantDone("start held")
+}
+
 // TestAnEditOfTheWorkflowIsNotRun: what an agent or a script made of the states'
 // files is put back with its other work, and what runs is what was checked out.
 func TestAnEditOfTheWorkflowIsNotRun(t *testing.T) {
