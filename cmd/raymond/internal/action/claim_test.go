@@ -71,12 +71,9 @@ func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
 	}
 	s.wantAsked(1)
 	before := len(s.forge.All())
-	if p := jobs[loser].end(jobs[loser].command("action-post")); p.Code != 0 || len(s.forge.All()) != before {
-		t.Errorf("its post part: got %v, %d artifacts more; want nothing stored", p, len(s.forge.All())-before)
-	}
+	jobs[loser].post()
+	assert.Check(t, is.Len(s.forge.All(), before), "after its post part")
 	s.letGo()
-	if e := jobs[1-loser].end(started[1-loser]); e.Code != 0 || e.Outputs["result"] != "done" {
-		t.Errorf("first job: got %v, want it completed", e)
-	}
+	jobs[1-loser].end(started[1-loser]).WantOutputs(t, "status", "completed", "result", "done")
 	assert.Check(t, is.Len(s.stored("-claim"), 0), "claims in the end")
 }

@@ -94,8 +94,7 @@ func TestACommentThatIsRefusedIsAWarning(t *testing.T) {
 		e.WantSays(t, "warning", "permissions: "+permission+": write", notIntegrated, "comment")
 		e.WantOutputs(t, "status", "completed", "error-class", "")
 		j.post()
-		if asked := s.forge.Talk.Requests(); len(e.Texts("warning")) != 1 || len(asked) != 1 {
-			t.Errorf("got %q after the requests %q, want one warning and one try", e.Texts("warning"), asked)
-		}
+		assert.Check(t, is.Len(e.Texts("warning"), 1))
+		assert.Check(t, is.Len(s.forge.Talk.Requests(), 1))
 	}
 }

@@ -121,7 +121,7 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 		change := func(j *bareJob) *bareJob {
 			j.Payload = payload
 			if gitea {
-				j.set("GITEA_ACTIONS", "true", "GITHUB_REPOSITORY_ID", "")
+				asGitea(j)
 			}
 			return j
 		}

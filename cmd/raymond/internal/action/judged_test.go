@@ -37,9 +37,8 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	}
 	third := s.public(3, "max-iterations", "9", "resume-without-transcript", "true")
 	third.do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
-	if p := third.prompts; len(p) != 1 || p[0].Session != state.Fresh {
-		t.Errorf("prompts: got %+v, want one that begins a new conversation", p)
-	}
+	assert.Assert(t, is.Len(third.prompts, 1))
+	assert.Check(t, is.Equal(third.prompts[0].Session, state.Fresh), "want a new conversation")
 }
 
 // TestARunUnderWayIsLeftAlone by another workflow run, which names who drives it.
@@ -80,9 +79,8 @@ func TestStoreLocal(t *testing.T) {
 	e := local(3, "max-iterations", "9").do(0)
 	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "state-artifact", "")
 	s.wantDone("start middle end")
-	if asked := s.forge.Questions(); len(asked) > 0 || !sitetest.Exists(filepath.Join(dir, "o", "r", first.Outputs["workflow-id"]+".json")) {
-		t.Errorf("requests: got %q, want none, and the state in the folder", asked)
-	}
+	assert.Check(t, is.Len(s.forge.Questions(), 0), "requests")
+	assert.Check(t, sitetest.Exists(filepath.Join(dir, "o", "r", first.Outputs["workflow-id"]+".json")), "no state in the folder")
 	local(4, "key", "another", "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
 	local(5, "resume", "require").set("GITHUB_REPOSITORY", "o/other").on("workflow_dispatch", "{}").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "no run of this key was found")
 }

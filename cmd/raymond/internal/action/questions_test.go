@@ -113,9 +113,8 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	e.WantOutputs(t, "status", "skipped")
 	assert.Check(t, is.Contains(e.Stdout, "no question of a run is open here"))
 	s.wantDone("")
-	if all := s.forge.All(); len(all) > 0 || len(s.forge.Talk.By(7, sitetest.JobsAccount)) > 0 {
-		t.Errorf("stored: got %v, want nothing, and no comment", all)
-	}
+	assert.Check(t, is.Len(s.forge.All(), 0), "stored")
+	assert.Check(t, is.Len(s.forge.Talk.By(7, sitetest.JobsAccount), 0), "comments")
 }
 
 // TestWhoMayAnswer: who may not start the run may not answer, and is not spoken to; bots
@@ -256,8 +255,6 @@ func TestAnAnswerToAJobThatMayLeave(t *testing.T) {
 	d.Until("the second look for the other job", func() bool { return looks() >= 2 })
 	isUp.Store(true)
 	first.end(c).WantOutputs(t, "status", "completed")
-	if e := second.end(d); e.Code != 0 || !strings.Contains(e.Stdout, "nothing is started") {
-		t.Errorf("the step of the answer: got %v, want that it has nothing to do", e)
-	}
+	assert.Check(t, is.Contains(second.end(d).Stdout, "nothing is started"), "the step of the answer")
 	s.wantDone("start yes")
 }

@@ -33,7 +33,6 @@ func TestASecondUseInAJobNamesAKey(t *testing.T) {
 	second.WantSays(t, "error", "input key", "agent-build.ref-main", "earlier step")
 	second.WantOutputs(t, "status", "", "error-class", "usage")
 	s.wantDone("start middle end")
-	first.step("third").with("mode", "lint").do(0)
 	first.step("fourth").with("key", "own").do(0)
 	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "is completed")
 	s.wantDone("start middle end start middle end")
