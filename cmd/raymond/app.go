@@ -45,9 +45,6 @@ func (a *App) execute(args []string) error {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd(args...)
 	checkArguments(root)
-	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		a.addCompletion()
-	}
 	return root.Execute()
 }
 

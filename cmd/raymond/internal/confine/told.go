@@ -18,10 +18,9 @@ type told struct {
 
 	mu    sync.Mutex
 	lines []string
-	more  int // that were not told, because there were too many
 }
 
-// maxLines bounds what is told: agents choose the names of hosts.
+// maxLines bounds what is told: agents choose the names of hosts. The last line says so.
 const maxLines = 50
 
 // note tells a line, unless it was told already.
@@ -33,12 +32,11 @@ func (t *told) warn(line string) { t.once(line, t.loud) }
 func (t *told) once(line string, tell func(line string)) {
 	line = text.Escaped(line)
 	t.mu.Lock()
-	isNew := !slices.Contains(t.lines, line)
-	switch {
-	case isNew && len(t.lines) >= maxLines:
-		t.more++
-		isNew = false
-	case isNew:
+	isNew := !slices.Contains(t.lines, line) && len(t.lines) < maxLines
+	if isNew && len(t.lines) == maxLines-1 {
+		line = "cage: no further refusals are shown"
+	}
+	if isNew {
 		t.lines = append(t.lines, line)
 	}
 	t.mu.Unlock()
@@ -47,15 +45,11 @@ func (t *told) once(line string, tell func(line string)) {
 	}
 }
 
-// all returns the lines, and how many there were more.
+// all returns the lines.
 func (t *told) all() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	out := slices.Clone(t.lines)
-	if t.more > 0 {
-		out = append(out, fmt.Sprintf("cage: %d more refusals are not shown", t.more))
-	}
-	return out
+	return slices.Clone(t.lines)
 }
 
 // refusedHost tells that the proxy refused a host.

@@ -93,7 +93,7 @@ func (o *Options) addInput() {
 
 func (o *Options) addMeta(s string) error {
 	key, v, ok := strings.Cut(s, "=")
-	if !ok || !isMetaKey(key) {
+	if _, err := MetaKey(key); !ok || err != nil {
 		return errors.New("want KEY=VALUE with a key of letters, digits and _")
 	}
 	if _, twice := o.Meta[key]; twice {

@@ -89,13 +89,11 @@ func Truth(s string) (bool, error) {
 
 // MetaKey takes what a template variable may be called.
 func MetaKey(s string) (string, error) {
-	if !isMetaKey(s) {
+	if !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(s) {
 		return s, errors.New("want a key of letters, digits and _")
 	}
 	return s, nil
 }
-
-func isMetaKey(name string) bool { return regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(name) }
 
 // from reads a whole number strictly, of at least so much.
 func from(least int) func(string) (int, error) {
