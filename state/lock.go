@@ -116,16 +116,10 @@ const (
 	lockPoll           = 10 * time.Millisecond
 )
 
-// lockClock is the clock for waiting for locks.
-var lockClock = struct {
-	now   func() time.Time
-	sleep func(time.Duration)
-}{time.Now, time.Sleep}
-
 // awaitLock tries to get a lock until try has it, or its holder has had it for too long: living is for one that may be
 // alive. Then it returns the line that names the holder.
 func awaitLock(dir, id string, living time.Duration, try func() (bool, error)) (ok bool, holder string, err error) {
-	for began := lockClock.now(); ; lockClock.sleep(lockPoll) {
+	for began := time.Now(); ; time.Sleep(lockPoll) {
 		if ok, err = try(); ok || err != nil {
 			return ok, "", err
 		}
@@ -133,7 +127,7 @@ func awaitLock(dir, id string, living time.Duration, try func() (bool, error)) (
 		if holder = holderIn(dir, id); driverOf(holder).mayLive() {
 			most = living
 		}
-		if lockClock.now().Sub(began) >= most {
+		if time.Since(began) >= most {
 			return false, holder, nil
 		}
 	}

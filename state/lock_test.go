@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -36,21 +37,6 @@ func held(t *testing.T, line string) (dir string, lock *flock.Flock) {
 	return dir, lock
 }
 
-// fakeLockTime makes waiting for a lock take no time, and calls each at every wait
-// with the time waited so far.
-func fakeLockTime(t *testing.T, each func(time.Duration)) (waited *time.Duration) {
-	t.Helper()
-	was := lockClock
-	t.Cleanup(func() { lockClock = was })
-	waited = new(time.Duration)
-	lockClock.now = func() time.Time { return time.Unix(0, 0).Add(*waited) }
-	lockClock.sleep = func(d time.Duration) {
-		*waited += d
-		each(*waited)
-	}
-	return waited
-}
-
 // TestALockIsWaitedForNoLongerThanNeeded: until its holder has written its name, or a child of a dead one has
 // given it up. A living one is not waited for.
 func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
@@ -70,50 +56,42 @@ func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
 		"half its name":    {alive[:len(alive)/4], 5 * time.Second, 0},
 		"dead":             {holderLine(t, never), dead, driver},
 	} {
-		t.Run(name, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			dir, lock := held(t, c.line)
-			waited := fakeLockTime(t, func(time.Duration) {})
+			began := time.Now()
 			var locked *LockedError
-			if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != c.line || *waited != c.waited {
-				t.Errorf("Create: %v after %v, want LockedError by %q after %v", err, *waited, c.line, c.waited)
+			if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != c.line || time.Since(began) != c.waited {
+				t.Errorf("%s: Create: %v after %v, want LockedError by %q after %v", name, err, time.Since(began), c.line, c.waited)
 			}
 			driver := -1
 			d, err := DrivenBy(dir, "run-1")
 			if d != nil {
 				driver = d.PID
 			}
-			assert.Check(t, err, "DrivenBy")
-			assert.Check(t, is.Equal(driver, c.driver), "DrivenBy")
-			fakeLockTime(t, func(waited time.Duration) {
-				if waited >= c.waited-lockPoll {
-					lock.Close()
-				}
-			})
+			assert.Check(t, err, "%s: DrivenBy", name)
+			assert.Check(t, is.Equal(driver, c.driver), "%s: DrivenBy", name)
+			time.AfterFunc(c.waited-lockPoll, func() { lock.Close() })
 			f, err := Create(dir, "run-1", "me")
-			assert.NilError(t, err, "Create, when the lock is given back meanwhile")
+			assert.NilError(t, err, "%s: Create, when the lock is given back meanwhile", name)
 			f.Close()
 		})
 	}
 }
 
 func TestDrivenByAsksTheLock(t *testing.T) {
-	name := holderLine(t, os.Getpid())
-	dir, lock := held(t, name[:len(name)/4])
-	fakeLockTime(t, func(waited time.Duration) {
-		if waited > time.Second/2 { // a process writes its name just after it took the lock
-			write(t, filepath.Join(dir, "run-1.holder"), []byte(name))
-		}
+	synctest.Test(t, func(t *testing.T) {
+		name := holderLine(t, os.Getpid())
+		dir, lock := held(t, name[:len(name)/4])
+		time.AfterFunc(time.Second/2, func() { write(t, filepath.Join(dir, "run-1.holder"), []byte(name)) }) // a process writes its name just after it took the lock
+		d, err := DrivenBy(dir, "run-1")
+		assert.NilError(t, err)
+		assert.Check(t, d != nil && d.PID == os.Getpid() && d.Host != "", "held: got %v, want this process", d)
+		lock.Close()
+		d, err = DrivenBy(dir, "run-1")
+		assert.Check(t, d == nil && err == nil, "free, with a living process's name beside it: got %v, %v, want nobody", d, err)
+		d, err = DrivenBy(dir, "run-2")
+		assert.Check(t, d == nil && err == nil, "no lock: got %v, %v, want nobody", d, err)
+		_, err = os.Lstat(filepath.Join(dir, "run-2.lock"))
+		assert.Check(t, err != nil, "asking made a lock file")
 	})
-	if d, err := DrivenBy(dir, "run-1"); err != nil || d == nil || d.PID != os.Getpid() || d.Host == "" {
-		t.Errorf("held: got %v, %v, want this process", d, err)
-	}
-	lock.Close()
-	if d, err := DrivenBy(dir, "run-1"); err != nil || d != nil {
-		t.Errorf("free, with a living process's name beside it: got %v, %v, want nobody", d, err)
-	}
-	if d, err := DrivenBy(dir, "run-2"); err != nil || d != nil {
-		t.Errorf("no lock: got %v, %v, want nobody", d, err)
-	}
-	_, err := os.Lstat(filepath.Join(dir, "run-2.lock"))
-	assert.Check(t, err != nil, "asking made a lock file")
 }

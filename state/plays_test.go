@@ -212,8 +212,9 @@ func (s *scene) told() string {
 		}
 	}
 	for _, e := range s.run.Ledger {
-		if e.Kind != state.Exact || e.Models != nil {
+		if e.Kind != state.Exact || e.Models != nil || e.CostUSD > 0 {
 			now[fmt.Sprint("invocation ", e.N)] = fields(s.t, e)
+			now[fmt.Sprint("invocation ", e.N)]["of"] = e.Session
 		}
 	}
 	step := s.run.Step(s.now)

@@ -185,7 +185,7 @@ func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Durat
 	for _, d := range r.Denied {
 		answer.Refusals = append(answer.Refusals, runner.Refusal{Use: string(d)})
 	}
-	switch took := time.Duration(r.Delay); {
+	switch took := r.Delay; {
 	case o.Timeout > 0 && took > o.Timeout:
 		failure.Class, failure.Message = runner.TimedOut, fmt.Sprintf("no answer after %s", o.Timeout)
 		return answer, failure, o.Timeout

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -150,16 +149,6 @@ func (c *Cost) UnmarshalYAML(n *yaml.Node) error {
 		return fmt.Errorf("cost in line %d: %w", n.Line, err)
 	}
 	*c = Cost(usd)
-	return nil
-}
-
-// UnmarshalYAML implements yaml.Unmarshaler.
-func (d *Delay) UnmarshalYAML(n *yaml.Node) error {
-	v, err := time.ParseDuration(n.Value)
-	if err != nil {
-		return fmt.Errorf("delay in line %d: %w", n.Line, err)
-	}
-	*d = Delay(v)
 	return nil
 }
 

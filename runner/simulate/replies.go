@@ -33,11 +33,11 @@ type Replies struct {
 
 // Reply is what one invocation of an agent brings.
 type Reply struct {
-	Text   Text   `yaml:"text,omitempty"`   // the final message; nothing when it is left out
-	Cost   Cost   `yaml:"cost,omitempty"`   // in US dollars
-	Denied []Text `yaml:"denied,omitempty"` // tool uses that were refused
-	Error  *Error `yaml:"error,omitempty"`  // the invocation fails, and has neither text nor checks
-	Delay  Delay  `yaml:"delay,omitempty"`  // how long it takes on the simulated clock, as in 90s
+	Text   Text          `yaml:"text,omitempty"`   // the final message; nothing when it is left out
+	Cost   Cost          `yaml:"cost,omitempty"`   // in US dollars
+	Denied []Text        `yaml:"denied,omitempty"` // tool uses that were refused
+	Error  *Error        `yaml:"error,omitempty"`  // the invocation fails, and has neither text nor checks
+	Delay  time.Duration `yaml:"delay,omitempty"`  // how long it takes on the simulated clock, as in 90s
 	// Checks are the exit codes of the state's done_when commands after this
 	// reply; the last one also counts for all further commands. Without them the
 	// commands run, and protected files are looked at.
@@ -62,9 +62,6 @@ type Text string
 
 // Cost is an amount of money. In the file it is a number of US dollars.
 type Cost state.USD
-
-// Delay is how long something takes. In the file it is a Go duration.
-type Delay time.Duration
 
 // Path is the states that agents went through, in order, by agent. In the file
 // it may be a list: the path of the first agent.
@@ -108,9 +105,6 @@ func (t Text) MarshalYAML() (any, error) {
 func (c Cost) MarshalYAML() (any, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: state.USD(c).String()}, nil
 }
-
-// MarshalYAML implements yaml.Marshaler.
-func (d Delay) MarshalYAML() (any, error) { return time.Duration(d).String(), nil }
 
 // MarshalYAML implements yaml.Marshaler.
 func (a Answer) MarshalYAML() (any, error) {
