@@ -133,9 +133,10 @@ type Order struct {
 	Prompt PromptOrder // when Kind is protocol.Prompt
 	Script ScriptOrder // when Kind is protocol.Script
 	// Checks, when not nil, asks for the verification of an attempt instead.
-	Checks *Checks
+	*Checks
 
-	Timeout time.Duration // 0: none
+	Cage    *cage.Cage    // what is started runs in it; nil: none
+	Timeout time.Duration // of a command when there are Checks; 0: none
 	Idle    time.Duration // 0: none
 
 	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
@@ -161,7 +162,6 @@ type PromptOrder struct {
 	// Reached is how far the agent CLI's own count of the session that is resumed or
 	// branched from has come, as far as the run knows.
 	Reached state.Reached
-	Cage    *cage.Cage // what the agent runs in; nil: none
 	// IsChecked says that commands decide about the work, so that they must be able to run.
 	IsChecked bool
 	// TellsTools asks for every use of a tool (Progress.Tool), whatever Order.Telling says.
@@ -178,10 +178,9 @@ type Permissions struct {
 
 // ScriptOrder is what only scripts have.
 type ScriptOrder struct {
-	Path        string     // absolute path of the private copy
-	Payload     string     // what PayloadFile holds while the script runs
-	PayloadFile string     // absolute path
-	Cage        *cage.Cage // what the script runs in; nil: none
+	Path        string // absolute path of the private copy
+	Payload     string // what PayloadFile holds while the script runs
+	PayloadFile string // absolute path
 	// IsTrusted says that the script is the workflow's own word and may have its secrets. It
 	// starts in a folder of its own then, which Order.Dir is, and sees nothing that agents can write.
 	IsTrusted bool

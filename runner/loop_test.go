@@ -113,7 +113,7 @@ type cast struct {
 	mu       sync.Mutex // guards what follows
 	orders   []runner.Order
 	began    []time.Time // of the orders
-	checks   []runner.Checks
+	checks   []runner.Order
 	verified []time.Time // ends of the checks
 	calls    map[string]int
 	digests  []string // folder and patterns of each call of Keep
@@ -170,7 +170,7 @@ func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 }
 
 // Verify implements runner.Verifier.
-func (c *cast) Verify(ctx context.Context, k runner.Checks, tell func(runner.Progress)) state.Verification {
+func (c *cast) Verify(ctx context.Context, k runner.Order, tell func(runner.Progress)) state.Verification {
 	c.mu.Lock()
 	c.checks = append(c.checks, k)
 	c.mu.Unlock()

@@ -99,16 +99,12 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 		}
 	}
 	o.Env = x.environ(o.Script)
-	in := x.confine(&o)
-	switch {
-	case a.Exec.Phase == state.PhaseVerify:
-		o.Checks = x.checks(o.Env)
-		o.Checks.Cage = in
-	case st.Kind == protocol.Script:
-		o.Script.Cage = in
-	default:
+	o.Cage = x.confine(&o)
+	if a.Exec.Phase == state.PhaseVerify {
+		o.Checks, o.Timeout = x.checks(), st.Policy.Convergence.Timeout
+	} else if st.Kind == protocol.Prompt {
 		o.Prompt = x.prompt(l.Plan, opt)
-		o.Prompt.BudgetCap, o.Prompt.Cage = step.InvocationBudget(), in
+		o.Prompt.BudgetCap = step.InvocationBudget()
 	}
 	return o
 }
@@ -198,11 +194,10 @@ func (x invocation) environ(script ScriptOrder) []string {
 }
 
 // checks says what is needed to verify the agent's attempt.
-func (x invocation) checks(env []string) *Checks {
+func (x invocation) checks() *Checks {
 	c, e := x.state.Policy.Convergence, x.agent.Exec
 	return &Checks{
-		Agent: x.agent.ID, Commands: c.DoneWhen, Timeout: c.Timeout, Dir: workDir(x.run, x.agent), Env: env,
-		Mark: markOf(x.run, x.agent), Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(x.agent),
+		Commands: c.DoneWhen, Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(x.agent),
 		LogFile: filepath.Join(x.cfg.LogDir, x.agent.ID, x.agent.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.Refused,
 	}
 }

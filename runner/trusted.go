@@ -26,7 +26,7 @@ func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
 		return path
 	}
 	o.Dir = folder("empty")
-	if o.Script.Cage != nil {
+	if o.Cage != nil {
 		temp := folder("tmp")
 		o.Env = append(o.Env, "HOME="+folder("home"), "TMPDIR="+temp, "TMP="+temp, "TEMP="+temp)
 	}

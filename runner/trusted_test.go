@@ -38,7 +38,7 @@ func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 			return HandedOver{Repository: filepath.Join(to, "work.git"), Lacks: filepath.Join(to, "lacks")}, nil
 		},
 	}}
-	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: filepath.Join(own, "PUSH.sh"), IsTrusted: true, Cage: &cage.Cage{}, Work: &work}}
+	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: filepath.Join(own, "PUSH.sh"), IsTrusted: true, Work: &work}, Cage: &cage.Cage{}}
 	_, err := w.invoke(t.Context(), o, nil)
 	assert.NilError(t, err)
 	if got := valuesOf(got.Env, "RAYMOND_WORK", "RAYMOND_WORK_LACKS"); !slices.Equal([]string{filepath.Base(got[0]), filepath.Base(got[1])}, []string{"work.git", "lacks"}) {

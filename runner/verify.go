@@ -2,9 +2,7 @@ package runner
 
 import (
 	"context"
-	"time"
 
-	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -12,28 +10,22 @@ import (
 type Verifier interface {
 	// Ready says why this machine can run no command, nil if it can.
 	Ready() error
-	// Verify runs every command, in order, all of them even after one failed,
+	// Verify runs every command of an order, one by one, all of them even after one failed,
 	// and returns when everything they started is gone. When ctx is done it ends
 	// them and says so in the Verification. It calls tell before each command, from
 	// its own goroutine.
-	Verify(ctx context.Context, c Checks, tell func(Progress)) state.Verification
+	Verify(ctx context.Context, o Order, tell func(Progress)) state.Verification
 	// Keep returns a digest of each file below dir that matches a pattern, and keeps copies of them in a
 	// folder of its own, as far as there is room, from which Verify puts back what an attempt has changed.
 	Keep(dir string, patterns []string, copies string) map[string]string
 }
 
-// Checks is everything a worker needs to verify one attempt.
+// Checks is what only the verification of an attempt has.
 type Checks struct {
-	Agent     string
 	Commands  []string
-	Timeout   time.Duration // of one command
-	Dir       string        // absolute
-	Env       []string      // RAYMOND_* variables
-	Mark      string
 	Protect   []string
 	Protected map[string]string // digests when the state was entered
 	Copies    string            // the folder of Keep
-	Cage      *cage.Cage        // of the commands; nil: none
 	LogFile   string            // absolute; replaced
 	Attempt   int
 	AgentCode int    // exit code of the agent CLI: logged, not consulted

@@ -24,7 +24,7 @@ type worker struct {
 func (w worker) work(ctx context.Context, o Order) {
 	tell := func(p Progress) { w.mail <- message{agent: o.Agent, progress: &p} }
 	if o.Checks != nil {
-		v := w.cfg.Verifier.Verify(ctx, *o.Checks, func(p Progress) {
+		v := w.cfg.Verifier.Verify(ctx, o, func(p Progress) {
 			if o.Telling != TellNothing {
 				tell(p)
 			}

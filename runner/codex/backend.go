@@ -50,7 +50,7 @@ func (b *Backend) turn(s *stream, databases string) program.Turn {
 		Start: func(a *keyproxy.Account) (proc.Options, *runner.Failure) {
 			account = a
 			env := b.env(s.Order.Env)
-			s.Order.Prompt.Cage = s.turn.confine(s.Order.Prompt.Cage, b.kept(env))
+			s.Order.Cage = s.turn.confine(s.Order.Cage, b.kept(env))
 			return proc.Options{Args: b.args(s.turn, env, setting("sqlite_home", databases)), Env: env}, b.checkLogin(env)
 		},
 		Answer: func(exit proc.Exit) (runner.Answer, *runner.Failure) {

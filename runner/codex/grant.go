@@ -44,8 +44,8 @@ var modes = map[string]sandbox{
 
 // grantOf reads what an order allows. A list that the CLI can't be told exactly is read in
 // the stricter way, with a note.
-func grantOf(o runner.PromptOrder) (grant, *runner.Failure) {
-	g := grant{files: modes[o.Permissions.PermissionMode], shell: true, caged: o.Cage != nil}
+func grantOf(o runner.PromptOrder, isCaged bool) (grant, *runner.Failure) {
+	g := grant{files: modes[o.Permissions.PermissionMode], shell: true, caged: isCaged}
 	if o.Permissions.SkipPermissions {
 		g.files = none
 	}

@@ -138,7 +138,7 @@ func (s *stream) ended(i item) {
 		s.Note("Codex's sandbox can't be made on this machine (sandbox: %s), so that commands fail: let the run be caged, or use the permission mode bypassPermissions",
 			program.OneLine(s.Display.Hide(i.Output), 160))
 	}
-	if s.Order.Prompt.Cage == nil {
+	if s.Order.Cage == nil {
 		return
 	}
 	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {

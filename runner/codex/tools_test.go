@@ -41,12 +41,12 @@ func TestGrant(t *testing.T) {
 	} {
 		g, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{
 			PermissionMode: c.mode, AllowedTools: strings.Fields(c.allowed), DisallowedTools: strings.Fields(c.forbidden),
-		}})
+		}}, false)
 		if got := strings.Join(g.settings(), " "); f != nil || got != c.want || len(g.notes) != c.notes {
 			t.Errorf("%s, allowed %q, forbidden %q: got %s, notes %q, %v, want %s, notes: %d", c.mode, c.allowed, c.forbidden, got, g.notes, f, c.want, c.notes)
 		}
 	}
-	if _, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{DisallowedTools: []string{"mcp__github__push"}}}); f == nil || f.Class != runner.Fatal {
+	if _, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{DisallowedTools: []string{"mcp__github__push"}}}, false); f == nil || f.Class != runner.Fatal {
 		t.Errorf("a tool that can't be forbidden: got %v, want a failure before the start", f)
 	}
 }
@@ -60,7 +60,7 @@ func TestACagedReaderWritesNothing(t *testing.T) {
 	assert.NilError(t, b.Furnish([]string{"HOME=" + t.TempDir()}))
 	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/run-of-agents", os.DevNull)})
 	for mode, isWriter := range map[string]bool{"plan": false, "default": false, "acceptEdits": true, "bypassPermissions": true} {
-		may, f := grantOf(runner.PromptOrder{Cage: c, Permissions: runner.Permissions{PermissionMode: mode}})
+		may, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{PermissionMode: mode}}, true)
 		assert.Check(t, is.Nil(f), mode)
 		assert.Check(t, is.Equal(may.settings()[0], `sandbox_mode="danger-full-access"`), mode)
 		writable := turn{may: may}.confine(c, b.kept(b.env(nil))).Policy().Writable
@@ -68,7 +68,7 @@ func TestACagedReaderWritesNothing(t *testing.T) {
 		assert.Check(t, slices.Contains(writable, "/work") == isWriter && hasTemp && slices.Contains(writable, os.DevNull), "%s: writable: got %q, want the working directory: %v", mode, writable, isWriter)
 		config := filepath.Join(home, ".codex", "config.toml")
 		assert.Check(t, !slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin(config, path) }), "%s: writable: got %q, want nothing with %s in it", mode, writable, config)
-		s := newStream(runner.Order{Prompt: runner.PromptOrder{Cage: c}}, turn{may: may}, nil)
+		s := newStream(runner.Order{Cage: c}, turn{may: may}, nil)
 		_, _ = s.Write([]byte(`{"type":"item.completed","item":{"id":"1","type":"file_change","changes":[{"path":"/work/made"}],"status":"failed"}}` + "\n"))
 		assert.Check(t, (len(s.refused) == 1) != isWriter, "%s: refused: got %+v, want a patch that the cage kept from writing: %v", mode, s.refused, !isWriter)
 	}

@@ -28,7 +28,7 @@ type turn struct {
 func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	t := turn{dir: transcripts.Resolve(o.Dir), model: o.Prompt.Model, effort: o.Prompt.Effort}
 	var fail *runner.Failure
-	if t.may, fail = grantOf(o.Prompt); fail != nil {
+	if t.may, fail = grantOf(o.Prompt, o.Cage != nil); fail != nil {
 		return t, fail
 	}
 	if t.may.web && !b.Proxy.Allows(protocol.BackendCodex, "web_search") {

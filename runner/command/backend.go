@@ -58,7 +58,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	if fail != nil {
 		return program.Nothing, fail
 	}
-	o.Prompt.Cage = opened(o, file)
+	o.Cage = opened(o, file)
 	s := newStream(o, tell)
 	a, fail := b.ask(ctx, s, file)
 	b.files().removeUnused(o.Prompt.SessionID)
@@ -95,10 +95,10 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 
 // opened returns the order's cage, in which the file of the conversation may be written, too.
 func opened(o runner.Order, file string) *cage.Cage {
-	if o.Prompt.Cage == nil {
+	if o.Cage == nil {
 		return nil
 	}
-	p := o.Prompt.Cage.Policy()
+	p := o.Cage.Policy()
 	p.Writable = append(slices.Clone(p.Writable), file)
 	return cage.New(p)
 }

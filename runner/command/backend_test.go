@@ -14,6 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/command"
@@ -33,6 +34,7 @@ type place struct {
 	backend *command.Backend
 	dir     string
 	env     []string // of orders
+	cage    *cage.Cage
 }
 
 func newPlace(t *testing.T, cmd string, env ...string) *place {
@@ -40,13 +42,13 @@ func newPlace(t *testing.T, cmd string, env ...string) *place {
 	home := t.TempDir()
 	return &place{t, &command.Backend{
 		Command: cmd, Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}, env...),
-	}, t.TempDir(), []string{"RAYMOND_STATE=A.md"}}
+	}, t.TempDir(), []string{"RAYMOND_STATE=A.md"}, nil}
 }
 
 // run gives a prompt to the command.
 func (p *place) run(prompt runner.PromptOrder) (runner.Answer, *runner.Failure) {
 	p.t.Helper()
-	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: prompt, Env: p.env}
+	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: prompt, Env: p.env, Cage: p.cage}
 	return result(p.backend.Run(p.t.Context(), o, func(runner.Progress) {}))
 }
 

@@ -89,7 +89,7 @@ func copyInto(root *os.Root, name, from string, perm fs.FileMode) error {
 
 // putBack gives changed files back what they were, and removes those that were not there. It returns those
 // with which that can't be done. No link leads it out of the working directory.
-func putBack(c runner.Checks, changed []string) (lost []string) {
+func putBack(c runner.Order, changed []string) (lost []string) {
 	if len(changed) == 0 {
 		return nil
 	}
@@ -106,7 +106,7 @@ func putBack(c runner.Checks, changed []string) (lost []string) {
 	return lost
 }
 
-func putOneBack(root *os.Root, c runner.Checks, name string) error {
+func putOneBack(root *os.Root, c runner.Order, name string) error {
 	path := pathOf(name)
 	was, isThere := c.Protected[name]
 	target, isLink := strings.CutPrefix(was, "link ")

@@ -101,12 +101,12 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 	env := b.Env
 	if o.Script.IsTrusted {
 		env = b.Trusted
-		if o.Script.Cage != nil {
-			env = append(slices.Clone(env), seenPath(env, o.Script.Cage.Policy().Hidden))
+		if o.Cage != nil {
+			env = append(slices.Clone(env), seenPath(env, o.Cage.Policy().Hidden))
 		}
 	}
 	how.Dir, how.Env = o.Dir, append(env[:len(env):len(env)], o.Env...)
-	how.Mark, how.Cage = o.Mark, o.Script.Cage
+	how.Mark, how.Cage = o.Mark, o.Cage
 	how.Timeout, how.Idle = o.Timeout, o.Idle
 	how.InterruptGroup = true // bash waits for the command it runs before it looks at a signal
 	how.DeathSignal = syscall.SIGTERM

@@ -43,14 +43,13 @@ func (v Verifier) Ready() error {
 func Bash() (string, error) { return proc.Bash() }
 
 // Verify implements runner.Verifier.
-func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
+func (v Verifier) Verify(ctx context.Context, c runner.Order, tell func(runner.Progress)) state.Verification {
 	log := openLog(c)
 	defer log.Close()
-	hide := secrets.NewRedactor(v.Env)
 	var out state.Verification
 	for _, cmd := range c.Commands {
 		tell(runner.Progress{Doing: "checking " + cmd})
-		r := v.command(ctx, c, run{cmd, hide, log})
+		r := v.command(ctx, c, cmd, log)
 		if path := cage.Denied(r.Tail); path != "" && c.Cage != nil {
 			tell(runner.Progress{Refused: path})
 		}
@@ -68,23 +67,16 @@ func (v Verifier) Verify(ctx context.Context, c runner.Checks, tell func(runner.
 	return out
 }
 
-// run is one command to run.
-type run struct {
-	cmd  string
-	hide secrets.Redactor
-	log  *os.File
-}
-
 // command runs one command.
-func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.CommandResult {
+func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *os.File) state.CommandResult {
 	tail := newTail()
-	fmt.Fprintf(r.log, "\n$ %s\n", r.cmd)
+	fmt.Fprintf(log, "\n$ %s\n", cmd)
 	bash, _ := Bash() // else nothing is started, which tells
 	options := proc.Options{
-		Path: bash, Args: []string{"-c", r.cmd}, Dir: c.Dir,
+		Path: bash, Args: []string{"-c", cmd}, Dir: c.Dir,
 		Env:  append(secrets.Without(v.Env), c.Env...),
 		Mark: c.Mark, Timeout: c.Timeout,
-		Stdout: io.MultiWriter(tail, &proc.Capped{W: r.log, Room: maxLogged}), MergeStderr: true,
+		Stdout: io.MultiWriter(tail, &proc.Capped{W: log, Room: maxLogged}), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM, NoNewPrivs: v.NoNewPrivs, Cage: c.Cage,
 		Ladder: proc.Ladder{Term: time.Second, Kill: time.Second},
 	}
@@ -93,13 +85,13 @@ func (v Verifier) command(ctx context.Context, c runner.Checks, r run) state.Com
 	took := time.Since(started).Round(time.Millisecond)
 	if err != nil {
 		fmt.Fprint(tail, err)
-		fmt.Fprintln(r.log, err)
+		fmt.Fprintln(log, err)
 	}
-	out := state.CommandResult{Cmd: r.cmd, RC: code(exit, err), DurationS: took.Seconds()}
+	out := state.CommandResult{Cmd: cmd, RC: code(exit, err), DurationS: took.Seconds()}
 	if out.RC != 0 {
-		out.Tail, out.Truncated = end(tail, v.Env, r.hide.Text)
+		out.Tail, out.Truncated = end(tail, v.Env, secrets.NewRedactor(v.Env).Text)
 	}
-	fmt.Fprintf(r.log, "rc: %d (%.1fs)\n", out.RC, out.DurationS)
+	fmt.Fprintf(log, "rc: %d (%.1fs)\n", out.RC, out.DurationS)
 	return out
 }
 

@@ -29,12 +29,12 @@ var verifying = Verifier{Env: []string{
 var marks atomic.Int64
 
 // checks are those of commands that run in a new folder.
-func checks(t *testing.T, commands ...string) runner.Checks {
+func checks(t *testing.T, commands ...string) runner.Order {
 	t.Helper()
 	dir := t.TempDir()
-	return runner.Checks{
-		Commands: commands, Timeout: 4 * time.Minute, Dir: dir, Attempt: 1,
-		Env: []string{"RAYMOND_STATE=A.md", "WHO=order"}, LogFile: filepath.Join(dir, "logs", "main", "A.md.log"),
+	return runner.Order{
+		Checks:  &runner.Checks{Commands: commands, Attempt: 1, LogFile: filepath.Join(dir, "logs", "main", "A.md.log")},
+		Timeout: 4 * time.Minute, Dir: dir, Env: []string{"RAYMOND_STATE=A.md", "WHO=order"},
 		Mark: fmt.Sprintf("verify-test-%d.%d", os.Getpid(), marks.Add(1)),
 	}
 }
@@ -43,7 +43,7 @@ func checks(t *testing.T, commands ...string) runner.Checks {
 func quietly(runner.Progress) {}
 
 // verified runs commands to their end.
-func verified(t *testing.T, c runner.Checks) []state.CommandResult {
+func verified(t *testing.T, c runner.Order) []state.CommandResult {
 	t.Helper()
 	v := verifying.Verify(t.Context(), c, quietly)
 	assert.Equal(t, v.Stopped, "", "%q", c.Commands)

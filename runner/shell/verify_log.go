@@ -18,7 +18,7 @@ const maxLogged = 8 << 20
 
 // openLog begins the log of an attempt. The one before stays beside it as .1, .2, …. A log that can't be written changes no
 // verdict: it is nil then, and writing to it does nothing.
-func openLog(c runner.Checks) *os.File {
+func openLog(c runner.Order) *os.File {
 	if os.MkdirAll(filepath.Dir(c.LogFile), 0o700) != nil || keep(c.LogFile) != nil {
 		return nil
 	}
@@ -45,7 +45,7 @@ func keep(path string) error {
 }
 
 // logVerdict ends the log of an attempt.
-func logVerdict(log *os.File, c runner.Checks, v state.Verification) {
+func logVerdict(log *os.File, c runner.Order, v state.Verification) {
 	for _, name := range v.Changed {
 		fmt.Fprintf(log, "protected file changed: %s\n", name)
 	}

@@ -134,7 +134,7 @@ func (a *Actor) Ready() error { return nil }
 
 // Verify implements runner.Verifier: with the exit codes of the reply, or by
 // running the commands.
-func (a *Actor) Verify(ctx context.Context, c runner.Checks, tell func(runner.Progress)) state.Verification {
+func (a *Actor) Verify(ctx context.Context, c runner.Order, tell func(runner.Progress)) state.Verification {
 	s := a.scene(c.Agent)
 	var v state.Verification
 	if s.reply == nil || s.reply.Checks == nil {

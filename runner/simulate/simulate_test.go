@@ -98,7 +98,7 @@ func (commands) Ready() error { return nil }
 
 func (commands) Keep(string, []string, string) map[string]string { return nil }
 
-func (commands) Verify(_ context.Context, c runner.Checks, _ func(runner.Progress)) state.Verification {
+func (commands) Verify(_ context.Context, c runner.Order, _ func(runner.Progress)) state.Verification {
 	var v state.Verification
 	for _, cmd := range c.Commands {
 		v.Results = append(v.Results, state.CommandResult{Cmd: cmd, RC: strings.Count(cmd, "fail")})

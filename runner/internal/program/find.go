@@ -122,7 +122,7 @@ func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.
 	exit, err := proc.Run(ctx, proc.Options{
 		Path: path, Args: []string{"--version"}, Dir: empty, Env: slices.Concat(s.Env, o.Env),
 		Mark: o.Mark, Stdout: out, Timeout: versionLimit,
-		NoNewPrivs: c.NoNewPrivs, Cage: o.Prompt.Cage,
+		NoNewPrivs: c.NoNewPrivs, Cage: o.Cage,
 	})
 	switch {
 	case err != nil:
@@ -132,7 +132,7 @@ func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.
 	}
 	v, ok := ParseVersion(out.Bytes())
 	switch {
-	case !ok && o.Prompt.Cage != nil && strings.Contains(string(exit.LastWords()), "ermission denied"):
+	case !ok && o.Cage != nil && strings.Contains(string(exit.LastWords()), "ermission denied"):
 		return v, Machine("agent CLI %s does not tell its version (%s); if the cage keeps it from its own files, add their folder to cage-read", path, Ending(exit, o))
 	case !ok:
 		return v, Machine("agent CLI %s does not tell its version (%s); %s", path, Ending(exit, o), s.HowTo)

@@ -111,7 +111,7 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	o := s.Order
 	in.Dir, in.Mark = o.Dir, o.Mark
 	in.Stdin = []byte(o.Prompt.Text)
-	in.Timeout, in.Idle, in.Cage = o.Timeout, o.Idle, o.Prompt.Cage
+	in.Timeout, in.Idle, in.Cage = o.Timeout, o.Idle, o.Cage
 	in.DeathSignal = syscall.SIGINT // an orphaned CLI would continue to the end of its turn and spend money
 	in.Finished = s.finished
 	in.DebugDir, in.DebugStdout = o.DebugDir, ".jsonl"
@@ -138,7 +138,7 @@ func CantKeep(what, id string) *runner.Failure {
 
 // TellRefused tells which file a tool was refused, as its output says, if the agent is in a cage.
 func (s *Stream) TellRefused(output string) {
-	if s.Order.Prompt.Cage == nil {
+	if s.Order.Cage == nil {
 		return
 	}
 	if path := cage.Denied(output); path != "" {

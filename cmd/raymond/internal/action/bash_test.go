@@ -67,7 +67,7 @@ func (b *bash) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 }
 
 // Verify implements runner.Verifier.
-func (b *bash) Verify(ctx context.Context, c runner.Checks, _ func(runner.Progress)) (v state.Verification) {
+func (b *bash) Verify(ctx context.Context, c runner.Order, _ func(runner.Progress)) (v state.Verification) {
 	for _, cmd := range c.Commands {
 		var out bytes.Buffer
 		code, ended := b.bash(ctx, script{cmd, c.Dir, slices.Concat(b.env, c.Env), &out, &out})
