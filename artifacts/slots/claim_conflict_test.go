@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -114,46 +113,30 @@ func TestARefusalWithNothingThereIsAFailedSave(t *testing.T) {
 	}
 }
 
-// meeting is a service for somebody who looks before another one's claim stands, and
-// stores after that.
-type meeting struct {
-	slots.Service
-	looked, stands, replaced chan struct{}
-	once                     sync.Once
-}
-
-func (m *meeting) List(ctx context.Context, name string) ([]artifacts.Artifact, error) {
-	defer m.once.Do(func() { close(m.looked) })
-	return m.Service.List(ctx, name)
-}
-
-func (m *meeting) Upload(ctx context.Context, n artifacts.New) (artifacts.Artifact, error) {
-	<-m.stands
-	defer close(m.replaced)
-	return m.Service.Upload(ctx, n)
-}
-
 // TestOfTwoThatLookAtOnceOneHasTheKey where a service replaces what stands under a
 // name without a word: who is replaced learns it when it looks again.
 func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
 	s := newScene(t)
 	manners["gitea"](s.Server)
-	m := &meeting{looked: make(chan struct{}), stands: make(chan struct{}), replaced: make(chan struct{})}
+	waits, replaced, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	one := s.claimer("one", func(c *slots.Claimer) {
 		c.Sleep = func(context.Context, time.Duration) error { // its claim stands, and it waits to look again
-			close(m.stands)
-			<-m.replaced
+			close(waits)
+			<-replaced
 			return nil
 		}
 	})
-	two := s.claimer("two", func(c *slots.Claimer) { m.Service, c.Finder.Service = c.Finder.Service, m })
-	second := make(chan error, 1)
-	go func() { second <- two.Take(t.Context()) }()
-	<-m.looked
-	if err := one.Take(t.Context()); !isConflict(err) || !strings.Contains(err.Error(), `"two"`) {
-		t.Errorf("who was replaced: Take = %v, want a conflict with the other", err)
-	}
-	assert.Check(t, <-second, "who came later: Take")
+	two := s.claimer("two", func(c *slots.Claimer) {
+		c.Finder.Service = hooked{c.Finder.Service, func(artifacts.New) { // it has looked, and nothing was there
+			go func() { first <- one.Take(t.Context()) }()
+			<-waits
+		}}
+	})
+	assert.Check(t, two.Take(t.Context()), "who came later: Take")
+	close(replaced)
+	err := <-first
+	assert.Check(t, isConflict(err), "who was replaced: Take = %v", err)
+	assert.Check(t, is.ErrorContains(err, `"two"`))
 }
 
 // TestClaimsOfOtherRuns: of this origin and in progress; a fork's keep nobody off.

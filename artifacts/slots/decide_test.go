@@ -93,7 +93,7 @@ func everyStatus() []foundRun {
 	}
 }
 
-// TestDecide has every status in every mode.
+// TestDecide has every status in every mode, and no run.
 func TestDecide(t *testing.T) {
 	for _, tt := range everyStatus() {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Number: 7, TotalUSD: 12 * state.Dollar, Iterations: 50, RunID: 3, RunAttempt: 1, Created: stored}
@@ -107,14 +107,13 @@ func TestDecide(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestDecideOfNothing(t *testing.T) {
 	for mode, want := range map[string]string{slots.Auto: "new", slots.Require: slots.ClassUsage, id: slots.ClassUsage} {
-		got := slots.Decide(nil, slots.Facts{Mode: mode})
-		if decision(got) != want || want != "new" && !strings.HasPrefix(got.Why, "no ") {
-			t.Errorf("mode %s: %+v, want %s", mode, got, want)
-		}
+		assert.Check(t, is.Equal(decision(slots.Decide(nil, slots.Facts{Mode: mode})), want), "nothing found, mode %s", mode)
+	}
+	// The post part of a step stores only what its main part has left behind.
+	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
+	for _, f := range []slots.Found{{}, {InThisRun: true, JobStatus: "in_progress"}} {
+		assert.Check(t, is.Equal(decision(slots.Decide(m, slots.Facts{Mode: slots.Auto, Found: f})), "resume"), "stored by a post part: %+v", f)
 	}
 }
 
@@ -147,16 +146,6 @@ func TestWhatWasLeftOut(t *testing.T) {
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, LeftOut: []checkpoint.LeftOut{transcripts}}
 	got := slots.Decide(m, slots.Facts{Mode: slots.Auto})
 	assert.Check(t, is.Equal(decision(got), "new"), "a run that is over: %+v", got)
-}
-
-// TestARunThatPostStoredIsDrivenByNobody: the post part of a step stores only what
-// its main part has left behind.
-func TestARunThatPostStoredIsDrivenByNobody(t *testing.T) {
-	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
-	for _, f := range []slots.Facts{{Mode: slots.Auto}, {Mode: slots.Auto, Found: slots.Found{InThisRun: true, JobStatus: "in_progress"}}} {
-		v := slots.Decide(m, f)
-		assert.Check(t, is.Equal(v.Action, slots.Resume), "%+v", f)
-	}
 }
 
 // TestARerunNeedsNoRunThatCanBeResumed: how the run has ended, and which states it began with, is

@@ -178,39 +178,41 @@ func TestWithoutAToken(t *testing.T) {
 	}
 	s.put(100, 1, nil)
 	assert.Check(t, is.Equal(kind(f.Find(t.Context(), s.query(slots.Require))), "found"), "in this run")
+	// Where the API fails, nobody knows whether another workflow run has continued it.
+	for status, want := range map[int]string{403: "found", 503: "store"} {
+		s.Clear()
+		s.Fail(artifactstest.Fault{Op: "/api/", Times: 99, Status: status})
+		assert.Check(t, is.Equal(kind(s.find(s.query(slots.Auto))), want), "in this run, status %d", status)
+	}
 }
 
-// buried is an API with more artifacts of others than are read.
-type buried struct{ slots.Archive }
-
-func (buried) List(string) artifacts.Pages {
-	return func(context.Context) ([]artifacts.Stored, error) { return nil, artifacts.ErrManyPages }
+// listing is an API whose list comes page by page.
+type listing struct {
+	slots.Archive
+	next artifacts.Pages
 }
+
+func (l listing) List(string) artifacts.Pages { return l.next }
 
 // TestOthersMayHideIt: where the list goes on after what is read of it, that is said.
 func TestOthersMayHideIt(t *testing.T) {
+	many := listing{next: func(context.Context) ([]artifacts.Stored, error) { return nil, artifacts.ErrManyPages }}
 	for mode, want := range map[string]string{slots.Auto: "warned: buried", slots.Require: "buried"} {
-		f := &slots.Finder{Archive: buried{}}
-		assert.Check(t, is.Equal(kind(f.Find(t.Context(), newScene(t).query(mode))), want), "mode %s", mode)
+		assert.Check(t, is.Equal(kind((&slots.Finder{Archive: many}).Find(t.Context(), newScene(t).query(mode))), want), "mode %s", mode)
 	}
 }
 
 // slow is an API whose answers take their time, of a list that never ends.
-type slow struct {
-	slots.Archive
-	took time.Duration
-}
-
-func (s slow) List(string) artifacts.Pages {
+func slow(took time.Duration) *slots.Finder {
+	const home = artifactstest.Repository
 	id := int64(1e9)
-	return func(ctx context.Context) ([]artifacts.Stored, error) {
-		if err := forge.Sleep(ctx, s.took); err != nil {
+	return &slots.Finder{Archive: listing{next: func(ctx context.Context) ([]artifacts.Stored, error) {
+		if err := forge.Sleep(ctx, took); err != nil {
 			return nil, &forge.Error{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
 		}
 		id--
-		const home = artifactstest.Repository
 		return []artifacts.Stored{{Artifact: artifacts.Artifact{ID: id}, RunID: 1, HeadRepository: home, Repository: home, HeadBranch: "topic"}}, nil
-	}
+	}}}
 }
 
 // TestHowLongItLooks: a request is tried for a minute, all of them together for
@@ -228,14 +230,14 @@ func TestHowLongItLooks(t *testing.T) {
 			50 * time.Second: {5 * time.Minute, "within"},
 		} {
 			began := time.Now()
-			found, err := (&slots.Finder{Archive: slow{took: takes}}).Find(t.Context(), q)
+			found, err := slow(takes).Find(t.Context(), q)
 			if took := time.Since(began); took != tt.took || kind(found, err) != "store" || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("took %v: %s, %v; want class store after %v", took, kind(found, err), err, tt.took)
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := (&slots.Finder{Archive: slow{took: time.Hour}}).Find(ctx, q)
+		_, err := slow(time.Hour).Find(ctx, q)
 		assert.Check(t, is.ErrorIs(err, context.DeadlineExceeded), "given up: %v", err)
 	})
 }

@@ -23,26 +23,30 @@ type jobsAPI struct {
 
 func (a jobsAPI) Jobs(context.Context, int64) ([]artifacts.JobInfo, error) { return a.jobs, a.err }
 
+const over, on = "completed", "in_progress"
+
+func job(name, runner, status string) artifacts.JobInfo { return jobOf(2, name, runner, status) }
+
+func jobOf(attempt int, name, runner, status string) artifacts.JobInfo {
+	return artifacts.JobInfo{Name: name, Runner: runner, Attempt: attempt, Status: status}
+}
+
 // TestADriverLearnsThatItsJobIsOver: by a check before a save, and never by mistake.
 func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
-	job := func(runner, status string, attempt int) artifacts.JobInfo {
-		return artifacts.JobInfo{Name: "build", Runner: runner, Attempt: attempt, Status: status}
-	}
-	const over, on = "completed", "in_progress"
 	for name, tt := range map[string]struct {
 		jobs []artifacts.JobInfo
 		err  error
 		want bool
 	}{
-		"it is over":                       {[]artifacts.JobInfo{job("r9", on, 2), job("r1", over, 2)}, nil, true},
-		"it is over in Gitea":              {[]artifacts.JobInfo{job("r1", over, 0)}, nil, true},
-		"it goes on":                       {[]artifacts.JobInfo{job("r1", over, 2), job("r1", on, 2)}, nil, false},
-		"the API doesn't know yet by whom": {[]artifacts.JobInfo{job("r1", over, 2), job("", "queued", 2)}, nil, false},
-		"another of its name is over":      {[]artifacts.JobInfo{job("r9", over, 2)}, nil, false},
-		"it was over in the last attempt":  {[]artifacts.JobInfo{job("r1", over, 1)}, nil, false},
-		"another is tried again":           {[]artifacts.JobInfo{job("r9", on, 3), job("r1", on, 2)}, nil, false},
-		"there is a later attempt":         {[]artifacts.JobInfo{job("r9", on, 3)}, nil, true},
-		"nobody tells":                     {[]artifacts.JobInfo{job("r1", over, 2)}, errors.New("not told"), false},
+		"it is over":                       {[]artifacts.JobInfo{job("build", "r9", on), job("build", "r1", over)}, nil, true},
+		"it is over in Gitea":              {[]artifacts.JobInfo{jobOf(0, "build", "r1", over)}, nil, true},
+		"it goes on":                       {[]artifacts.JobInfo{job("build", "r1", over), job("build", "r1", on)}, nil, false},
+		"the API doesn't know yet by whom": {[]artifacts.JobInfo{job("build", "r1", over), job("build", "", "queued")}, nil, false},
+		"another of its name is over":      {[]artifacts.JobInfo{job("build", "r9", over)}, nil, false},
+		"it was over in the last attempt":  {[]artifacts.JobInfo{jobOf(1, "build", "r1", over)}, nil, false},
+		"another is tried again":           {[]artifacts.JobInfo{jobOf(3, "build", "r9", on), job("build", "r1", on)}, nil, false},
+		"there is a later attempt":         {[]artifacts.JobInfo{jobOf(3, "build", "r9", on)}, nil, true},
+		"nobody tells":                     {[]artifacts.JobInfo{job("build", "r1", over)}, errors.New("not told"), false},
 	} {
 		s := newScene(t)
 		c := s.claimer("one", func(c *slots.Claimer) { c.Mine.Runner = "r1" })
@@ -56,10 +60,6 @@ func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
 // TestWhoDrivesARunOfThisWorkflowRun: the job that stored it is found among the
 // jobs of its attempt, by its id and its runner.
 func TestWhoDrivesARunOfThisWorkflowRun(t *testing.T) {
-	job := func(name, runner, status string) artifacts.JobInfo {
-		return artifacts.JobInfo{Name: name, Runner: runner, Attempt: 2, Status: status}
-	}
-	const over, on = "completed", "in_progress"
 	other := job("test", "r9", on)
 	for _, tt := range []struct {
 		name string
@@ -71,7 +71,7 @@ func TestWhoDrivesARunOfThisWorkflowRun(t *testing.T) {
 		{"an earlier step of this job", func(m *checkpoint.Manifest) { m.Job, m.Runner = "later", "r2" }, nil, over},
 		{"it goes on", nil, []artifacts.JobInfo{other, job("build", "r1", on)}, on},
 		{"it is over", nil, []artifacts.JobInfo{other, job("build", "r1", over)}, over},
-		{"of an attempt before", nil, []artifacts.JobInfo{other, {Name: "build", Attempt: 1, Status: on}, job("build", "r1", over)}, over},
+		{"of an attempt before", nil, []artifacts.JobInfo{other, jobOf(1, "build", "", on), job("build", "r1", over)}, over},
 		{"of a reusable workflow", nil, []artifacts.JobInfo{other, job("call / build", "", over)}, over},
 		{"a leg of a matrix", nil, []artifacts.JobInfo{job("build (1, 2)", "r1", over), job("build (2, 2)", "r3", on)}, over},
 		{"any leg of a matrix", func(m *checkpoint.Manifest) { m.Runner = "" }, []artifacts.JobInfo{job("build (1)", "r1", over), job("build (2)", "r3", on)}, on},

@@ -21,137 +21,99 @@ func took(base int64, run int64, generation int) func(*checkpoint.Manifest) {
 	}
 }
 
-// TestNoConflict: runs in one line, runs of others and runs that nobody believes.
-func TestNoConflict(t *testing.T) {
-	for name, second := range map[string]func(s *scene, base int64){
-		"one line":       func(s *scene, base int64) { s.put(2, 2, took(base, 1, 1)); s.put(3, 3, took(base+1, 2, 2)) },
-		"another run":    func(s *scene, base int64) { s.put(2, 2, nil); s.put(3, 2, took(base, 1, 1)) },
-		"another id":     func(s *scene, base int64) { s.put(2, 2, other(took(base, 1, 1))); s.put(3, 3, took(base, 1, 1)) },
-		"a fork's":       func(s *scene, base int64) { s.put(66, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
-		"the same run's": func(s *scene, base int64) { s.put(3, 2, took(base, 1, 1)); s.put(3, 3, took(base, 1, 1)) },
-		"an unreadable": func(s *scene, base int64) {
-			s.Put(artifactstest.Stored{Run: 2, Name: names[2], Content: []byte("x")})
-			s.put(3, 3, took(base, 1, 1))
-		},
-	} {
-		behaving(t, func(s *scene) {
-			for id := int64(1); id <= 3; id++ {
-				s.addRun(id, nil)
-			}
-			s.addRun(66, func(r *artifactstest.Run) { r.HeadRepository = 666 })
-			second(s, s.put(1, 1, nil))
-			found, err := s.find(s.query(slots.Auto))
-			if err != nil || found.RunID != 3 || found.RunStatus != "completed" || found.RunURL != s.URL+"/runs/3" || found.Warning != "" {
-				s.t.Errorf("%s: %+v, %v; want run 3", name, found, err)
-			}
-		})
-	}
-}
-
 func other(edit func(*checkpoint.Manifest)) func(*checkpoint.Manifest) {
 	return func(m *checkpoint.Manifest) { edit(m); m.WorkflowID = "other" }
 }
 
-// TestARerunNeedsNoPermission: its own checkpoint is there. But where the API fails, nobody
-// knows whether another workflow run has continued the run.
-func TestARerunNeedsNoPermission(t *testing.T) {
-	for status, want := range map[int]string{403: "found", 503: "store"} {
-		s := newScene(t)
-		s.put(100, 2, took(1, 1, 1))
-		s.Fail(artifactstest.Fault{Op: "/api/", Times: 99, Status: status})
-		assert.Check(t, is.Equal(kind(s.find(s.query(slots.Auto))), want), "status %d", status)
-	}
-}
-
 // TestTheNewestGenerationCounts wherever it lies: a workflow run that has stored some of a
-// run finds what others have made of it since.
+// run finds what others have made of it since. Where two workflow runs have resumed one
+// checkpoint, or one of them what the other left on its way, there is a conflict; this one
+// may be among them.
 func TestTheNewestGenerationCounts(t *testing.T) {
-	for name, put := range map[string]func(s *scene) (run int64, generation int){
-		"nobody else's": func(*scene) (int64, int) { return 100, 2 },
-		"the next one's": func(s *scene) (int64, int) {
-			s.put(101, 3, took(2, 100, 2))
-			return 101, 3
-		},
-		"that of the last of many": func(s *scene) (int64, int) {
+	unlike := other(func(*checkpoint.Manifest) {})
+	for name, tt := range map[string]struct {
+		put        func(s *scene, base int64)
+		run        int64 // that has the newest; 0 for a conflict
+		generation int
+	}{
+		"nobody else's":         {func(*scene, int64) {}, 100, 1},
+		"of one line":           {func(s *scene, base int64) { s.put(101, 2, took(base, 100, 1)); s.put(102, 3, took(base+1, 101, 2)) }, 102, 3},
+		"beside one of no base": {func(s *scene, base int64) { s.put(101, 2, nil); s.put(102, 2, took(base, 100, 1)) }, 102, 2},
+		"beside another run's": {func(s *scene, base int64) {
+			s.put(101, 2, other(took(base, 100, 1)))
+			s.put(102, 3, took(base, 100, 1))
+		}, 102, 3},
+		"beside a fork's":        {func(s *scene, base int64) { s.put(66, 2, took(base, 100, 1)); s.put(102, 3, took(base, 100, 1)) }, 102, 3},
+		"after a fork's":         {func(s *scene, base int64) { s.put(100, 2, nil); s.put(66, 3, took(base+1, 100, 2)) }, 100, 2},
+		"of the same run":        {func(s *scene, base int64) { s.put(102, 2, took(base, 100, 1)); s.put(102, 3, took(base, 100, 1)) }, 102, 3},
+		"none that has expired":  {func(s *scene, _ int64) { s.Put(artifactstest.Stored{Run: 101, Name: names[0], Expired: true}) }, 100, 1},
+		"its own, after another": {func(s *scene, base int64) { s.put(100, 3, took(s.put(101, 2, took(base, 100, 1)), 101, 2)) }, 100, 3},
+		"beside one that can't be read": {func(s *scene, base int64) {
+			s.Put(artifactstest.Stored{Run: 101, Name: names[2], Content: []byte("x")})
+			s.put(102, 3, took(base, 100, 1))
+		}, 102, 3},
+		"of the last of many": {func(s *scene, base int64) {
 			for run := int64(101); run <= 108; run++ {
-				s.put(run, int(run-98), took(run-99, run-1, int(run-99)))
+				s.put(run, int(run-99), took(base+run-101, run-1, int(run-100)))
 			}
-			return 108, 10
-		},
-		"that of one before many with runs of their own": func(s *scene) (int64, int) {
-			s.put(101, 3, took(2, 100, 2))
+		}, 108, 9},
+		"before many of other runs": {func(s *scene, base int64) {
+			s.put(101, 2, took(base, 100, 1))
 			for run := int64(102); run <= 108; run++ {
-				s.put(run, 1, other(func(*checkpoint.Manifest) {}))
+				s.put(run, 1, unlike)
 			}
-			return 101, 3
-		},
-		"its own, after another one's": func(s *scene) (int64, int) {
-			s.put(100, 4, took(s.put(101, 3, took(2, 100, 2)), 101, 3))
-			return 100, 4
-		},
-		"no fork's": func(s *scene) (int64, int) {
-			s.addRun(101, func(r *artifactstest.Run) { r.HeadRepository = 666 })
-			s.put(101, 3, took(2, 100, 2))
-			return 100, 2
-		},
-		"none that has expired": func(s *scene) (int64, int) {
-			s.Put(artifactstest.Stored{Run: 101, Name: names[0], Expired: true})
-			return 100, 2
-		},
+		}, 101, 2},
+		"two that resumed this one's, of which one has gone on": {func(s *scene, base int64) {
+			s.put(101, 2, took(base, 100, 1))
+			s.put(101, 3, func(m *checkpoint.Manifest) { took(base, 100, 1)(m); m.Previous = "sha256:101-2" })
+			s.put(102, 2, took(base, 100, 1))
+		}, 0, 0},
+		"another one, which is newer": {func(s *scene, base int64) {
+			s.put(100, 2, nil)
+			s.put(101, 2, took(base, 100, 1))
+			s.put(101, 3, took(base, 100, 1))
+		}, 0, 0},
+		"another one, which is older": {func(s *scene, base int64) {
+			s.put(101, 2, took(base, 100, 1))
+			s.put(100, 2, took(base, 100, 1))
+			s.put(100, 3, took(base, 100, 1))
+		}, 0, 0},
+		"another one, as new": {func(s *scene, base int64) { s.put(100, 2, took(base, 100, 1)); s.put(101, 2, took(base, 100, 1)) }, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			behaving(t, func(s *scene) {
 				for run := int64(101); run <= 108; run++ {
 					s.addRun(run, nil)
 				}
-				s.put(100, 1, nil)
-				s.put(100, 2, nil)
-				run, generation := put(s)
-				found := s.expect(name, slots.Auto, run, generation)
-				assert.Check(s.t, is.Equal(found.OlderHere, (run != 100)), "found %+v", found)
-				assert.Check(s.t, len(found.Existing) >= 2, "found %+v, want OlderHere %t, and what is here", found, run != 100)
+				s.addRun(66, func(r *artifactstest.Run) { r.HeadRepository = 666 })
+				tt.put(s, s.put(100, 1, nil))
+				if tt.run == 0 {
+					s.expectConflict(slots.Auto)
+					return
+				}
+				found := s.expect(name, slots.Auto, tt.run, tt.generation)
+				isElsewhere := tt.run != 100
+				assert.Check(s.t, is.Equal(found.OlderHere, isElsewhere))
+				assert.Check(s.t, len(found.Existing) >= 1 && found.Warning == "", "found %+v", found)
+				assert.Check(s.t, !isElsewhere || found.RunStatus == "completed" && found.RunURL == fmt.Sprint(s.URL, "/runs/", tt.run), "found %+v", found)
 			})
 		})
 	}
+	behaving(t, func(s *scene) { // two others, and nothing here
+		for run := int64(101); run <= 103; run++ {
+			s.addRun(run, nil)
+		}
+		base := s.put(101, 1, unlike)
+		s.put(102, 2, other(took(base, 101, 1)))
+		s.put(103, 2, other(took(base, 101, 1)))
+		s.expectConflict("other")
+	})
 }
 
-// TestWhoWentOnBesideAnotherIsAConflict: two workflow runs have resumed one checkpoint, or one
-// of them what the other left on its way; this one may be among them.
-func TestWhoWentOnBesideAnotherIsAConflict(t *testing.T) {
-	for name, tt := range map[string]struct {
-		mode string
-		put  func(s *scene, base int64)
-	}{
-		"two others": {"other", func(s *scene, _ int64) {
-			base := s.put(101, 1, other(func(*checkpoint.Manifest) {}))
-			s.put(102, 2, other(took(base, 101, 1)))
-			s.put(103, 2, other(took(base, 101, 1)))
-		}},
-		"two others that resumed this one's, of which one has gone on": {slots.Auto, func(s *scene, base int64) {
-			s.put(101, 2, took(base, 100, 1))
-			s.put(101, 3, func(m *checkpoint.Manifest) { took(base, 100, 1)(m); m.Previous = "sha256:101-2" })
-			s.put(102, 2, took(base, 100, 1))
-		}},
-		"another one, which is newer": {slots.Auto, func(s *scene, base int64) {
-			s.put(100, 2, nil)
-			s.put(101, 2, took(base, 100, 1))
-			s.put(101, 3, took(base, 100, 1))
-		}},
-		"another one, which is older": {slots.Auto, func(s *scene, base int64) {
-			s.put(101, 2, took(base, 100, 1))
-			s.put(100, 2, took(base, 100, 1))
-			s.put(100, 3, took(base, 100, 1))
-		}},
-		"another one, as new": {slots.Auto, func(s *scene, base int64) { s.put(100, 2, took(base, 100, 1)); s.put(101, 2, took(base, 100, 1)) }},
-	} {
-		behaving(t, func(s *scene) {
-			for run := int64(101); run <= 103; run++ {
-				s.addRun(run, nil)
-			}
-			tt.put(s, s.put(100, 1, nil))
-			_, err := s.find(s.query(tt.mode))
-			assert.Check(s.t, isConflict(err), "%s: %v, want a *Conflict that names both runs", name, err)
-			assert.Check(s.t, is.Equal(strings.Count(err.Error(), "workflow run 10"), 2), "%s: %v", name, err)
-		})
-	}
+// expectConflict wants one that names both workflow runs.
+func (s *scene) expectConflict(mode string) {
+	s.t.Helper()
+	_, err := s.find(s.query(mode))
+	assert.Assert(s.t, isConflict(err), "got %v", err)
+	assert.Check(s.t, is.Equal(strings.Count(err.Error(), "workflow run 10"), 2), "%v", err)
 }

@@ -17,27 +17,6 @@ func generationOf(a artifactstest.Stored) int {
 	return g
 }
 
-// TestARefusedNameIsWaitedFor: a service that refuses a name for a moment after
-// its delete costs nothing.
-func TestARefusedNameIsWaitedFor(t *testing.T) {
-	for held := 1; held <= 2; held++ {
-		s := artifactstest.New(t)
-		s.Manner.Held = held
-		rotated := slotsOf(runtimeOf(t, s, 7))
-		s.Watch = func(all []artifactstest.Stored) {
-			if last := generationOf(all[len(all)-1]); last > 3 && len(all) < 2 {
-				t.Errorf("held %d times: %d artifacts stand after generation %d", held, len(all), last)
-			}
-		}
-		for g := 1; g <= 12; g++ {
-			assert.NilError(t, store(t.Context(), rotated, g), "held %d times: generation %d", held, g)
-		}
-		s.Watch = nil
-		got := generations(s)
-		assert.Check(t, is.DeepEqual(got, []int{10, 11, 12}), "held %d times: generations %v stand", held, got)
-	}
-}
-
 // TestANameThatStaysRefused: the next slot is used, the newest is never deleted,
 // and the rotation goes on with what is left.
 func TestANameThatStaysRefused(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,61 +117,30 @@ func TestAdoptedOnesAreReplaced(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, []int{7, 8, 9}), "generations %v stand", got)
 }
 
-// forgetful loses the answer to an upload that arrived.
-type forgetful struct {
-	*artifacts.Runtime
-	lose bool
-	news []artifacts.New
+// hooked is a service that tells of an upload before it does it.
+type hooked struct {
+	slots.Service
+	before func(artifacts.New)
 }
 
-func (f *forgetful) Upload(ctx context.Context, n artifacts.New) (artifacts.Artifact, error) {
-	f.news = append(f.news, n)
-	a, err := f.Runtime.Upload(ctx, n)
-	if f.lose && err == nil {
-		return artifacts.Artifact{}, &forge.Error{Op: "store artifact", Status: 502, Attempts: 5}
-	}
-	return a, err
+func (h hooked) Upload(ctx context.Context, n artifacts.New) (artifacts.Artifact, error) {
+	h.before(n)
+	return h.Service.Upload(ctx, n)
 }
 
-// TestALostAnswerIsNoConflict: what arrived without our knowing is recognised, and
-// counts.
-func TestALostAnswerIsNoConflict(t *testing.T) {
-	for manner, behave := range manners {
-		s := artifactstest.New(t)
-		behave(s)
-		service := &forgetful{Runtime: runtimeOf(t, s, 7)}
-		rotated := slotsOf(service)
-		for g := 1; g <= 9; g++ {
-			service.lose = g == 2 || g == 6
-			var told *forge.Error
-			if err := store(t.Context(), rotated, g); service.lose != errors.As(err, &told) {
-				t.Fatalf("%s: generation %d: %v, answer lost: %t", manner, g, err, service.lose)
-			}
-		}
-		if got := generations(s); !slices.Equal(got, []int{7, 8, 9}) || rotated.Stored() != 9 {
-			t.Errorf("%s: generations %v stand, %d stored; want 7 to 9, and 9", manner, got, rotated.Stored())
-		}
-	}
-}
-
-// TestOwnNamesAreNoConflict: names that a process or a request of ours took, and
-// left behind, are refused without anybody else being there.
+// TestOwnNamesAreNoConflict: a name that an earlier process or a request of ours took,
+// and left behind, is refused without anybody else being there.
 func TestOwnNamesAreNoConflict(t *testing.T) {
-	for name, prepare := range map[string]func(s *artifactstest.Server) *slots.Slots{
-		"earlier process": func(s *artifactstest.Server) *slots.Slots {
-			rotated := slotsOf(runtimeOf(t, s, 7))
-			rotated.Adopt([]artifacts.Artifact{{Digest: digestOf("what it was storing")}})
-			return rotated
-		},
-		"lost answer": func(s *artifactstest.Server) *slots.Slots {
-			s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1, Status: 502})
-			return slotsOf(runtimeOf(t, s, 7))
-		},
-	} {
+	for _, isLost := range []bool{false, true} {
 		s := artifactstest.New(t)
-		rotated := prepare(s)
+		rotated := slotsOf(runtimeOf(t, s, 7))
+		if isLost {
+			s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1, Status: 502})
+		} else {
+			rotated.Adopt([]artifacts.Artifact{{Digest: digestOf("what it was storing")}})
+		}
 		s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 1, Status: 409, Body: `{"msg":"exists"}`})
-		assert.Check(t, store(t.Context(), rotated, 4), name)
+		assert.Check(t, store(t.Context(), rotated, 4), "an answer was lost: %t", isLost)
 	}
 }
 
@@ -190,11 +158,10 @@ func TestAJobStoresFourHundred(t *testing.T) {
 
 func TestRetentionIsAskedFor(t *testing.T) {
 	const retention = 14 * 24 * time.Hour
-	service, began := &forgetful{Runtime: runtimeOf(t, artifactstest.New(t), 7)}, time.Now()
-	rotated := slotsOf(service)
+	rotated := slotsOf(hooked{runtimeOf(t, artifactstest.New(t), 7), func(n artifacts.New) {
+		left := time.Until(n.Expires)
+		assert.Check(t, left > retention-time.Minute && left <= retention, "it expires in %v, want 14 days", left)
+	}})
 	rotated.Retention = retention
 	assert.NilError(t, store(t.Context(), rotated, 1))
-	if got := service.news[0].Expires; got.Before(began.Add(retention)) || got.After(time.Now().Add(retention)) {
-		t.Errorf("expires %v, want 14 days from now", got)
-	}
 }
