@@ -122,7 +122,7 @@ func DecideRerun(m *checkpoint.Manifest, f Facts) Decision {
 
 // byChange decides about a run whose workflow is not what it was.
 func (f Facts) byChange(m *checkpoint.Manifest) Decision {
-	why := fmt.Sprintf("the workflow of run %s has changed since it began: %s", m.WorkflowID, quoted(f.Changed))
+	why := fmt.Sprintf("the workflow of run %s has changed since it began: %q", m.WorkflowID, f.Changed)
 	switch f.ChangedWorkflow {
 	case ChangedNew:
 		return f.newOrRefuse(ClassConflict, why, "changed-workflow: take continues with the states as they are now")
@@ -170,11 +170,12 @@ func (f Facts) byStatus(m *checkpoint.Manifest) Decision {
 	case state.OverBudget, state.OverIterations:
 		return f.overLimit(m)
 	case state.Completed:
-		switch {
-		case f.OlderHere:
-			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by %s: its outputs and its work are restored, and nothing starts", m.WorkflowID, runName(m.RunID, f.RunURL))}
-		case f.isRerun(m):
-			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by attempt %d of this workflow run: its outputs and its work are restored, and nothing starts", m.WorkflowID, max(1, m.RunAttempt))}
+		by := fmt.Sprintf("attempt %d of this workflow run", max(1, m.RunAttempt))
+		if f.OlderHere {
+			by = runName(m.RunID, f.RunURL)
+		}
+		if f.OlderHere || f.isRerun(m) {
+			return Decision{Action: Restore, Why: fmt.Sprintf("run %s was completed by %s: its outputs and its work are restored, and nothing starts", m.WorkflowID, by)}
 		}
 	}
 	return f.newOrRefuse(ClassUsage, fmt.Sprintf("run %s is %s", m.WorkflowID, m.Status), "resume: auto starts a new one")
@@ -258,12 +259,4 @@ func (f Facts) byLeftOut(m *checkpoint.Manifest) Decision {
 	}
 	return Decision{Action: Refuse, Class: ClassDenied, Why: why,
 		Hint: "resume-without-transcript: true resumes it without them, resume: auto or never starts a new run"}
-}
-
-func quoted(list []string) string {
-	var out []string
-	for _, s := range list {
-		out = append(out, fmt.Sprintf("%q", s))
-	}
-	return strings.Join(out, ", ")
 }

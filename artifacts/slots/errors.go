@@ -1,6 +1,7 @@
 package slots
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -30,15 +31,14 @@ type NoAccess struct {
 	Act bool
 }
 
+var errNoToken = errors.New("there is no token")
+
 // Error implements error. It names the permission that is needed.
 func (e *NoAccess) Error() string {
-	switch {
-	case e.Act:
+	if e.Act {
 		return fmt.Sprintf("look for a checkpoint: %s; under act there are no earlier workflow runs", e.Err)
-	case e.Err == nil:
-		return "look for a checkpoint: there is no token; the job's token needs the permission actions: read"
 	}
-	return fmt.Sprintf("look for a checkpoint: %s; the job's token needs the permission actions: read", e.Err)
+	return fmt.Sprintf("look for a checkpoint: %s; the job's token needs the permission actions: read", cmp.Or(e.Err, errNoToken))
 }
 
 // Unwrap returns the cause.

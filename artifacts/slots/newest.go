@@ -105,8 +105,7 @@ func (f *Found) partedFrom(newest *Found) bool {
 		return false
 	}
 	sameBase := a.Base != nil && b.Base != nil && a.Base.Digest != "" && a.Base.Digest == b.Base.Digest
-	samePrevious := a.Previous != "" && a.Previous == b.Previous
-	return sameBase || samePrevious || newest.leftBehind(f) || f.leftBehind(newest)
+	return sameBase || newest.leftBehind(f) || f.leftBehind(newest)
 }
 
 // leftBehind reports whether a checkpoint's job resumed what another one's workflow run

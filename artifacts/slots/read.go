@@ -45,7 +45,11 @@ var errUnread = errors.New("it can't be verified")
 // it reads all of them, and puts them in the order that their manifests tell.
 func (s *search) newest(ctx context.Context, group []candidate) (best *Found, err error) {
 	read := map[int64]*checkpoint.Manifest{}
-	for _, c := range withoutExpired(group) {
+	isLeft := slices.ContainsFunc(group, func(c candidate) bool { return !c.Expired })
+	for _, c := range group {
+		if c.Expired && isLeft {
+			continue
+		}
 		f, err := s.read(ctx, c)
 		if c.bySeal && errors.Is(err, errUnread) {
 			s.passed.add(c.Stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
@@ -77,15 +81,6 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 		})
 	}
 	return best, nil
-}
-
-// withoutExpired leaves out what has expired, unless all has.
-func withoutExpired(group []candidate) []candidate {
-	rest := slices.DeleteFunc(slices.Clone(group), func(c candidate) bool { return c.Expired })
-	if len(rest) == 0 {
-		return group
-	}
-	return rest
 }
 
 // compareAge orders checkpoints of one workflow run by age, the oldest first. Clocks
