@@ -21,24 +21,16 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// waits counts the waits of a client, which take no time.
-type waits struct{ all []time.Duration }
+func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-func (w *waits) sleep(ctx context.Context, d time.Duration) error {
-	w.all = append(w.all, d)
-	return ctx.Err()
-}
-
-func runtimeOf(t *testing.T, s *artifactstest.Server, run int64, w *waits, masked *[]string) *artifacts.Runtime {
+// runtimeOf is a client of workflow run 7, with options that are changed by edit.
+func runtimeOf(t *testing.T, s *artifactstest.Server, edit ...func(*artifacts.Options)) *artifacts.Runtime {
 	t.Helper()
-	r, err := artifacts.NewRuntime(artifacts.Options{
-		URL: s.URL + "/some/path/", Token: artifactstest.Token(run), Calls: forge.Calls{Sleep: w.sleep},
-		Mask: func(secret string) {
-			if masked != nil {
-				*masked = append(*masked, secret)
-			}
-		},
-	})
+	o := artifacts.Options{URL: s.URL + "/some/path/", Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: noWait}}
+	for _, e := range edit {
+		e(&o)
+	}
+	r, err := artifacts.NewRuntime(o)
 	assert.NilError(t, err)
 	return r
 }
@@ -52,7 +44,7 @@ func upload(t *testing.T, r *artifacts.Runtime, name string, content []byte) (ar
 func TestAContentIsHeldToItsDigest(t *testing.T) {
 	for name, content := range map[string]string{"same": "abc", "other": "abd"} {
 		s := artifactstest.New(t)
-		a, err := runtimeOf(t, s, 7, &waits{}, nil).Upload(t.Context(), artifacts.New{
+		a, err := runtimeOf(t, s).Upload(t.Context(), artifacts.New{
 			Name: "one", Content: strings.NewReader(content), Size: 3, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("abc"))),
 		})
 		if isSame := name == "same"; isSame != (err == nil) || isSame != (len(s.All()) == 1) {
@@ -87,7 +79,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 			s := artifactstest.New(t)
 			change(s)
 			var masked []string
-			r := runtimeOf(t, s, 7, &waits{}, &masked)
+			r := runtimeOf(t, s, func(o *artifacts.Options) { o.Mask = func(secret string) { masked = append(masked, secret) } })
 			want := bytes.Repeat([]byte("raymond!"), size/8+1)[:size]
 			if _, err := upload(t, r, "one", want); err != nil {
 				t.Fatalf("%s, %d bytes: Upload: %v", name, size, err)
@@ -109,7 +101,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 
 func TestOneNameIsStoredOnce(t *testing.T) {
 	s := artifactstest.New(t)
-	r := runtimeOf(t, s, 7, &waits{}, nil)
+	r := runtimeOf(t, s)
 	_, err := upload(t, r, "one", []byte("a"))
 	assert.NilError(t, err)
 	_, err = upload(t, r, "one", []byte("b"))
@@ -136,7 +128,7 @@ func TestLastingFaultsAreTold(t *testing.T) {
 	} {
 		s := artifactstest.New(t)
 		s.Fail(tt.fault)
-		_, err := upload(t, runtimeOf(t, s, 7, &waits{}, nil), "one", []byte("abc"))
+		_, err := upload(t, runtimeOf(t, s), "one", []byte("abc"))
 		var told *forge.Error
 		if !errors.As(err, &told) || told.Attempts != tt.attempts || told.Status != tt.fault.Status {
 			t.Errorf("%+v: %v, want status %d after %d attempts", tt.fault, err, tt.fault.Status, tt.attempts)
@@ -153,7 +145,7 @@ func TestLastingFaultsAreTold(t *testing.T) {
 func TestContentsAreChecked(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Stored{Run: 7, Name: "one", Content: []byte("abcdef")})
-	r := runtimeOf(t, s, 7, &waits{}, nil)
+	r := runtimeOf(t, s)
 	list, err := r.List(t.Context(), "one")
 	assert.NilError(t, err)
 	if _, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 5, f) }); !errors.Is(err, artifacts.ErrTooLarge) {
@@ -177,9 +169,9 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func archiveOf(t *testing.T, s *artifactstest.Server, w *waits) *artifacts.Archive {
+func archiveOf(t *testing.T, s *artifactstest.Server) *artifacts.Archive {
 	t.Helper()
-	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Calls: forge.Calls{Sleep: w.sleep}})
+	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Calls: forge.Calls{Sleep: noWait}})
 	assert.NilError(t, err)
 	return artifacts.NewArchive(c, nil)
 }
@@ -192,7 +184,7 @@ func TestOtherRunsAreRead(t *testing.T) {
 	old := s.Put(artifactstest.Stored{Run: 1, Name: "one", Content: []byte("old")})
 	s.Put(artifactstest.Stored{Run: 1, Name: "other", Content: []byte("x")})
 	evil := s.Put(artifactstest.Stored{Run: 2, Name: "one", Content: []byte("evil")})
-	a := archiveOf(t, s, &waits{})
+	a := archiveOf(t, s)
 	list, err := listed(t, a, "one")
 	if err != nil || len(list) != 2 || list[0].ID != evil || list[1].ID != old {
 		t.Fatalf("Find = %+v, %v; want %d, then %d", list, err, evil, old)

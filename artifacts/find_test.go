@@ -1,8 +1,10 @@
 package artifacts_test
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
@@ -38,7 +40,7 @@ func TestListsComeNewestFirst(t *testing.T) {
 				newest = s.Put(artifactstest.Stored{Run: int64(run), Name: "one"})
 				s.Put(artifactstest.Stored{Run: int64(run), Name: "other"})
 			}
-			a := archiveOf(t, s, &waits{})
+			a := archiveOf(t, s)
 			first, err := a.List("one")(t.Context())
 			if asked := len(s.Requests()); err != nil || asked > 2 || !gitea && asked != 1 || total > 0 && first[0].ID != newest {
 				t.Fatalf("%d artifacts, gitea %t: first page %v, %v with %d requests; want the newest first", total, gitea, first, err, asked)
@@ -62,7 +64,7 @@ func TestListsEndAfterThirtyPages(t *testing.T) {
 		for run := range total {
 			s.Put(artifactstest.Stored{Run: int64(run), Name: "one"})
 		}
-		list, err := listed(t, archiveOf(t, s, &waits{}), "one")
+		list, err := listed(t, archiveOf(t, s), "one")
 		if errors.Is(err, artifacts.ErrManyPages) != cut || len(list) != 3000 || len(s.Requests()) != 30 {
 			t.Errorf("%d artifacts: %d with %d requests, %v", total, len(list), len(s.Requests()), err)
 		}
@@ -76,12 +78,13 @@ func TestNothingStoredYet(t *testing.T) {
 	} {
 		s := artifactstest.New(t)
 		behave(s)
-		w := &waits{}
-		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Act: name == "act", Calls: forge.Calls{Sleep: w.sleep}})
-		assert.NilError(t, err)
-		if list, err := r.List(t.Context(), "one"); err != nil || len(list) > 0 || len(w.all) > 0 {
-			t.Errorf("%s: List = %v, %v after %d waits; want nothing at once", name, list, err, len(w.all))
-		}
+		r := runtimeOf(t, s, func(o *artifacts.Options) {
+			o.Act = name == "act"
+			o.Calls.Sleep = func(context.Context, time.Duration) error { return errors.New("it waits") }
+		})
+		list, err := r.List(t.Context(), "one")
+		assert.Check(t, err, name)
+		assert.Check(t, is.Len(list, 0), name)
 	}
 }
 
@@ -92,7 +95,7 @@ func TestADroppedListIsNoEmptyList(t *testing.T) {
 	s.Put(artifactstest.Stored{Run: 7, Name: "one"})
 	s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: 99})
 	var told *forge.Error
-	if list, err := runtimeOf(t, s, 7, &waits{}, nil).List(t.Context(), "one"); !errors.As(err, &told) || told.Attempts != 5 {
+	if list, err := runtimeOf(t, s).List(t.Context(), "one"); !errors.As(err, &told) || told.Attempts != 5 {
 		t.Errorf("List = %v, %v; want an error after five attempts", list, err)
 	}
 }

@@ -33,7 +33,7 @@ func TestAStoreWhoseAnswerIsLostIsKnown(t *testing.T) {
 			s := artifactstest.New(t)
 			as(s)
 			s.Fail(artifactstest.Fault{Op: "FinalizeArtifact", Times: 1, Status: status, After: true})
-			a, err := upload(t, runtimeOf(t, s, 7, &waits{}, nil), "one", []byte("abc"))
+			a, err := upload(t, runtimeOf(t, s), "one", []byte("abc"))
 			all := s.All()
 			if err != nil || len(all) != 1 || a.ID != all[0].ID || a.Digest != all[0].Digest {
 				t.Errorf("%s, status %d: Upload = %+v, %v; the service has %+v", name, status, a, err, all)
@@ -47,7 +47,7 @@ func TestAStoreThatIsRefusedIsAnError(t *testing.T) {
 	for _, status := range []int{404, 409} {
 		s := artifactstest.New(t)
 		s.Fail(artifactstest.Fault{Op: "FinalizeArtifact", Times: 9, Status: status})
-		r := runtimeOf(t, s, 7, &waits{}, nil)
+		r := runtimeOf(t, s)
 		s.Put(artifactstest.Stored{Run: 8, Name: "one", Content: []byte("abc")})
 		a, err := upload(t, r, "one", []byte("abc"))
 		assert.Check(t, err != nil, "status %d: Upload = %+v, want an error", status, a)
@@ -91,8 +91,7 @@ func TestASlowContentArrives(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Stored{Run: 7, Name: "old", Content: []byte("abcdefgh")})
 	synctest.Test(t, func(t *testing.T) {
-		r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(7), Transport: slow{s.Config.Handler}})
-		assert.NilError(t, err)
+		r := runtimeOf(t, s, func(o *artifacts.Options) { o.Transport, o.Calls = slow{s.Config.Handler}, forge.Calls{} })
 		began := time.Now()
 		list, err := r.List(t.Context(), "old")
 		assert.NilError(t, err)

@@ -77,7 +77,7 @@ func (o official) list() (list []told) {
 // both sides of the 8 MiB that go into one block of an upload.
 func TestTheOfficialClientSeesTheSame(t *testing.T) {
 	s := artifactstest.New(t)
-	ours, theirs := runtimeOf(t, s, 7, &waits{}, nil), officialOf(t, s)
+	ours, theirs := runtimeOf(t, s), officialOf(t, s)
 	noise := make([]byte, 17<<20)                   // no compression makes it smaller
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
 	for name, files := range map[string]map[string]string{

@@ -35,19 +35,18 @@ func TestMain(m *testing.M) {
 			os.Unsetenv(name)
 		}
 	}
-	os.Setenv("HOME", home)
-	os.Setenv("XDG_CONFIG_HOME", home)
-	os.Setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-	os.Setenv("GIT_CONFIG_SYSTEM", "/dev/null")
-	// After a commit git may tidy up in the background, with a lock file among the objects.
-	os.Setenv("GIT_CONFIG_COUNT", "1")
-	os.Setenv("GIT_CONFIG_KEY_0", "maintenance.auto")
-	os.Setenv("GIT_CONFIG_VALUE_0", "false")
 	shelf = filepath.Join(home, "shelf")
 	if err := errors.Join(os.Mkdir(shelf, 0o777), os.Mkdir(filepath.Join(home, "empty"), 0o777)); err != nil {
 		panic(err)
 	}
-	os.Setenv("GIT_TEMPLATE_DIR", filepath.Join(home, "empty")) // no samples of hooks
+	for name, value := range map[string]string{
+		"HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
+		"GIT_TEMPLATE_DIR": filepath.Join(home, "empty"), // no samples of hooks
+		// After a commit git may tidy up in the background, with a lock file among the objects.
+		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false",
+	} {
+		os.Setenv(name, value)
+	}
 	code := m.Run()
 	os.RemoveAll(home)
 	os.Exit(code)
@@ -427,19 +426,14 @@ type seen struct {
 	hosts   []string
 }
 
-func (s *seen) record(r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.headers = append(s.headers, r.Header.Get("Authorization"))
-	s.hosts = append(s.hosts, r.Host)
-}
-
 // listener is a server that keeps what it is sent, and answers with answer.
 func listener(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *seen) {
 	t.Helper()
 	s := &seen{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.record(r)
+		s.mu.Lock()
+		s.headers, s.hosts = append(s.headers, r.Header.Get("Authorization")), append(s.hosts, r.Host)
+		s.mu.Unlock()
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)

@@ -216,13 +216,20 @@ func TestMovedRefs(t *testing.T) {
 	}
 }
 
-func BenchmarkSaveOfAnUnchangedTree(b *testing.B) {
+// manyFiles is a repository with files in some folders.
+func manyFiles(b *testing.B, n, folders int) string {
+	b.Helper()
 	dir := b.TempDir()
 	git(b, dir, "init", "-q", "-b", "main")
-	for i := range 2000 {
-		write(b, dir, fmt.Sprintf("d%d/f%d", i%40, i), fmt.Sprintf("file %d\n", i))
+	for i := range n {
+		write(b, dir, fmt.Sprintf("d%d/f%d", i%folders, i), fmt.Sprintf("file %d\n", i))
 	}
 	commit(b, dir)
+	return dir
+}
+
+func BenchmarkSaveOfAnUnchangedTree(b *testing.B) {
+	dir := manyFiles(b, 2000, 40)
 	write(b, dir, "d1/f1", "changed\n")
 	g := &workspace.Git{}
 	g.Unreliable(time.Nanosecond)

@@ -10,12 +10,7 @@ import (
 // BenchmarkSnapshot is one after a prompt that has changed twenty of 5,000 files, with 200
 // more that are not committed.
 func BenchmarkSnapshot(b *testing.B) {
-	dir := b.TempDir()
-	git(b, dir, "init", "-q", "-b", "main")
-	for i := range 5000 {
-		write(b, dir, fmt.Sprintf("d%d/f%d", i%50, i), fmt.Sprintf("file %d\n", i))
-	}
-	commit(b, dir)
+	dir := manyFiles(b, 5000, 50)
 	for i := range 200 {
 		write(b, dir, fmt.Sprintf("new/f%d", i), fmt.Sprintf("file %d\n", i))
 	}

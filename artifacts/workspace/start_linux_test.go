@@ -52,19 +52,20 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 	told := filepath.Join(s.root, "told")
 	fifo(t, told)
 	g := standIn(t, "exec 3>'"+told+"'; sleep infinity & echo started >&3; wait")
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	interrupted, ended := errors.New("interrupted"), make(chan error, 1)
 	go func() {
 		f, err := os.Open(told)
 		if err == nil {
 			_, err = bufio.NewReader(f).ReadString('\n')
-			cancel()
+			cancel(interrupted)
 			_, more := io.Copy(io.Discard, f)
 			err = errors.Join(err, more, f.Close())
 		}
 		ended <- err
 	}()
-	g.Base(ctx, s.checkout(), "")
+	_, err := g.Save(ctx, workspace.Saving{Dirs: []string{s.checkout()}, To: t.TempDir()})
+	assert.Check(t, is.ErrorIs(err, interrupted), "save that is interrupted")
 	select {
 	case err := <-ended:
 		assert.Check(t, err)
