@@ -15,10 +15,8 @@ import (
 // manifestText is a good manifest.json.
 func manifestText(t testing.TB) string {
 	t.Helper()
-	_, written := write(t, writing(nil))
-	data, err := checkpoint.EncodeManifest(written.Manifest)
-	assert.NilError(t, err)
-	return string(data)
+	data, _ := write(t, writing(nil))
+	return string(entries(t, data)["manifest.json"])
 }
 
 // whole stands for all of a manifest.

@@ -225,14 +225,12 @@ func TestGrowingFiles(t *testing.T) {
 		size int64
 		want string
 	}{{-1, "{}\n{}\n{\"half"}, {6, "{}\n{}\n"}, {0, ""}} {
-		w := checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{{Name: "events.jsonl", Path: path, Size: tt.size}}}
-		data, _ := write(t, w)
+		data, _ := write(t, alone(checkpoint.Part{Name: "events.jsonl", Path: path, Size: tt.size}))
 		if got := read(t, data, nil); got.err != nil || got.files["events.jsonl"] != tt.want {
 			t.Errorf("size %d: got %q, %v, want %q", tt.size, got.files, got.err, tt.want)
 		}
 	}
-	w := checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{{Name: "events.jsonl", Path: path, Size: 100}}}
-	if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
+	if _, _, err := tryWrite(t, alone(checkpoint.Part{Name: "events.jsonl", Path: path, Size: 100})); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
 		t.Errorf("a file of 12 bytes of which 100 are wanted: got %v, want an error that names it", err)
 	}
 }

@@ -30,17 +30,15 @@ func TestWriteRefuses(t *testing.T) {
 		w    checkpoint.Writing
 		want error
 	}{
-		"a link":     {with(checkpoint.Part{Name: "logs/x", Path: link, Size: -1}), nil},
-		"a folder":   {with(checkpoint.Part{Name: "logs/x", Path: dir, Size: -1}), nil},
-		"a name":     {with(checkpoint.Part{Name: "../x"}), nil},
-		"twice":      {with(checkpoint.Part{Name: "state.json"}), nil},
-		"transcript": {with(checkpoint.Part{Name: checkpoint.Transcript{Backend: "claude", Session: other}.Name()}), nil},
-		"too large":  {with(checkpoint.Part{Name: "logs/x", Path: huge, Size: -1}), checkpoint.ErrTooLarge},
-		"state too large": {checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{
-			{Name: "state.json", Path: huge, Size: 64<<20 + 1}}}, checkpoint.ErrTooLarge},
-		"memory too large": {checkpoint.Writing{Manifest: manifest(), Parts: []checkpoint.Part{
-			{Name: "state.json", Data: make([]byte, 64<<20+1)}}}, checkpoint.ErrTooLarge},
-		"too many": {many, checkpoint.ErrTooLarge},
+		"a link":           {with(checkpoint.Part{Name: "logs/x", Path: link, Size: -1}), nil},
+		"a folder":         {with(checkpoint.Part{Name: "logs/x", Path: dir, Size: -1}), nil},
+		"a name":           {with(checkpoint.Part{Name: "../x"}), nil},
+		"twice":            {with(checkpoint.Part{Name: "state.json"}), nil},
+		"transcript":       {with(checkpoint.Part{Name: checkpoint.Transcript{Backend: "claude", Session: other}.Name()}), nil},
+		"too large":        {with(checkpoint.Part{Name: "logs/x", Path: huge, Size: -1}), checkpoint.ErrTooLarge},
+		"state too large":  {alone(checkpoint.Part{Name: "state.json", Path: huge, Size: 64<<20 + 1}), checkpoint.ErrTooLarge},
+		"memory too large": {alone(checkpoint.Part{Name: "state.json", Data: make([]byte, 64<<20+1)}), checkpoint.ErrTooLarge},
+		"too many":         {many, checkpoint.ErrTooLarge},
 	} {
 		if _, _, err := tryWrite(t, tt.w); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%s: got %v, want an error (%v)", name, err, tt.want)
@@ -53,8 +51,8 @@ func TestWriteKeepsWithinLimits(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	const manifestRoom = 4<<20 + 4<<10
 	for _, k := range []*checkpoint.Keys{nil, keys} {
-		w := checkpoint.Writing{Manifest: manifest(), Keys: k, Parts: []checkpoint.Part{
-			{Name: "logs/a", Data: noise(100_000)}, {Name: "logs/b", Data: make([]byte, 100_000)}}}
+		w := alone(checkpoint.Part{Name: "logs/a", Data: noise(100_000)}, checkpoint.Part{Name: "logs/b", Data: make([]byte, 100_000)})
+		w.Keys = k
 		data, _ := write(t, w)
 		size := int64(len(data))
 		for _, tt := range []struct {
@@ -75,4 +73,9 @@ func with(parts ...checkpoint.Part) checkpoint.Writing {
 	w := writing(nil)
 	w.Parts = append(w.Parts, parts...)
 	return w
+}
+
+// alone is a checkpoint with these parts alone.
+func alone(parts ...checkpoint.Part) checkpoint.Writing {
+	return checkpoint.Writing{Manifest: manifest(), Parts: parts}
 }

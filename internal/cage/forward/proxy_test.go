@@ -323,14 +323,20 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 	return conn.(*net.TCPConn), reader
 }
 
+func proxyTo(t *testing.T, server net.Listener) *Proxy {
+	t.Helper()
+	list, err := Parse(server.Addr().String())
+	assert.NilError(t, err)
+	p, err := Start(Options{List: list})
+	assert.NilError(t, err)
+	return p
+}
+
 // TestServersEndTunnels has a server that closes its end first.
 func TestServersEndTunnels(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	list, err := Parse(server.Listener.Addr().String())
-	assert.NilError(t, err)
-	p, err := Start(Options{List: list})
-	assert.NilError(t, err)
+	p := proxyTo(t, server.Listener)
 	defer p.Close()
 	conn, reader := openTunnel(t, p, server.Listener.Addr().String())
 	defer conn.Close()
@@ -344,10 +350,7 @@ func TestServersEndTunnels(t *testing.T) {
 func TestCloseEndsTunnels(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	server := echo(t)
-	list, err := Parse(server.Addr().String())
-	assert.NilError(t, err)
-	p, err := Start(Options{List: list})
-	assert.NilError(t, err)
+	p := proxyTo(t, server)
 	conn, reader := openTunnel(t, p, server.Addr().String())
 	io.WriteString(conn, "late")
 	conn.CloseWrite()
@@ -365,7 +368,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 	case <-time.After(hang):
 		t.Fatal("the proxy does not end")
 	}
-	_, err = reader.ReadByte()
+	_, err := reader.ReadByte()
 	assert.Check(t, err != nil, "the tunnel is still there")
 	conn.Close()
 	server.Close()

@@ -18,8 +18,8 @@ import (
 // attacks are what caged processes do. Each returns how it went.
 var attacks = map[string]func(args []string) string{
 	"unix":       attackUnix,
-	"ip":         attackIP,
-	"udp":        attackUDP,
+	"ip":         connectAll(unix.SOCK_STREAM),
+	"udp":        connectAll(unix.SOCK_DGRAM),
 	"own":        attackOwn,
 	"listen":     attackListen,
 	"beside":     attackBeside,
@@ -67,16 +67,15 @@ func connectIP(kind int, target string) string {
 	return errnoName(unix.Connect(fd, address))
 }
 
-// attackIP and attackUDP connect to each address.
-func attackIP(args []string) string  { return connectAll(unix.SOCK_STREAM, args) }
-func attackUDP(args []string) string { return connectAll(unix.SOCK_DGRAM, args) }
-
-func connectAll(kind int, targets []string) string {
-	var said []string
-	for _, target := range targets {
-		said = append(said, connectIP(kind, target))
+// connectAll connects to each address.
+func connectAll(kind int) func([]string) string {
+	return func(targets []string) string {
+		var said []string
+		for _, target := range targets {
+			said = append(said, connectIP(kind, target))
+		}
+		return strings.Join(said, " ")
 	}
-	return strings.Join(said, " ")
 }
 
 // attackOwn listens at the first address, and connects to the others at the same port,
@@ -255,8 +254,7 @@ func attackMany([]string) string {
 	return fmt.Sprint(counts)
 }
 
-// attackHang connects to what never answers: it says so first. In the first argument
-// "thread" lets a single thread hang, which ends by itself.
+// attackHang connects to what never answers, as often as the first argument says. It says so first.
 func attackHang(args []string) string {
 	var address unix.Sockaddr = &unix.SockaddrUnix{Name: args[1]}
 	family := unix.AF_UNIX
