@@ -19,11 +19,7 @@ import (
 // advance adds a commit to a remote's main branch.
 func advance(t *testing.T, remote string) {
 	t.Helper()
-	other := clone(t, remote)
-	write(t, other.checkout(), "a", "moved on\n")
-	write(t, other.checkout(), "later", "only later\n")
-	commit(t, other.checkout())
-	git(t, other.checkout(), "push", "-q", "origin", "main")
+	sh(t, clone(t, remote).checkout(), "echo moved on > a; echo only later > later; git add -A; git commit -q -m later; git push -q origin main")
 }
 
 func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {

@@ -21,11 +21,7 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		there := clone(t, remote)
 		dir, beside := there.checkout(), filepath.Join(there.root, "beside")
-		git(t, dir, "worktree", "add", "-q", "-b", "side-"+name, beside)
-		write(t, dir, "a", "changed by "+name+"\n")
-		write(t, dir, "sub/new", "new of "+name+"\n")
-		write(t, beside, "b", "committed by "+name+"\n")
-		commit(t, beside)
+		sh(t, dir, "n="+name+"; git worktree add -q -b side-$n ../beside; echo changed by $n > a; mkdir sub; echo new of $n > sub/new; cd ../beside; echo committed by $n > b; git add b; git commit -q -m b")
 		to := t.TempDir()
 		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, beside}, Base: head(t, dir), To: to})
 		where := relocated(there, here)

@@ -2,7 +2,6 @@ package workspace_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -17,43 +16,29 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 	remote := sharedRemote(t)
 	old, saved := worked(t)
 	for _, test := range some([]struct {
-		name string
-		do   func(dir string)
-		want []string
+		name, do string // which is a script
+		want     []string
 	}{
-		{"modified, needed", func(dir string) { write(t, dir, "a", "mine\n") }, []string{"a"}},
-		{"modified, not needed", func(dir string) { write(t, dir, "run.sh", "mine\n") }, []string{"run.sh"}},
-		{"modified, to be removed", func(dir string) { write(t, dir, "crlf", "mine\n") }, []string{"crlf"}},
-		{"staged alone", func(dir string) {
-			write(t, dir, "run.sh", "mine\n")
-			git(t, dir, "add", "run.sh")
-			write(t, dir, "run.sh", "#!/bin/sh\n")
-			os.Chmod(filepath.Join(dir, "run.sh"), 0o755)
-		}, []string{"run.sh"}},
-		{"mode", func(dir string) { os.Chmod(filepath.Join(dir, "a"), 0o755) }, []string{"a"}},
-		{"staged", func(dir string) { write(t, dir, "a", "mine\n"); git(t, dir, "add", "a") }, []string{"a"}},
-		{"untracked", func(dir string) { write(t, dir, "loose", "mine\n") }, []string{"loose"}},
-		{"ignored", func(dir string) {
-			write(t, dir, ".git/info/exclude", "loose\n")
-			write(t, dir, "loose", "mine\n")
-		}, []string{"loose"}},
-		{"file in place of a folder", func(dir string) { write(t, dir, "fresh", "mine\n") }, []string{"fresh"}},
-		{"link in place of a folder", func(dir string) { os.Symlink("dir", filepath.Join(dir, "fresh")) }, []string{"fresh"}},
-		{"folder in place of a file", func(dir string) { write(t, dir, "loose/in", "mine\n"); write(t, dir, "loose/x.o", "too\n") },
-			[]string{"loose/in", "loose/x.o"}},
-		{"branch with commits", func(dir string) {
-			git(t, dir, "checkout", "-q", "-b", "some/side")
-			git(t, dir, "commit", "-q", "--allow-empty", "-m", "mine")
-			git(t, dir, "checkout", "-q", "main")
-		}, nil},
-		{"something in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside/mine", "mine\n") }, []string{"mine"}},
-		{"a file in place of a worktree", func(dir string) { write(t, filepath.Dir(dir), "beside", "mine\n") }, nil},
-		{"a branch in place of a folder of branches", func(dir string) { git(t, dir, "branch", "some") }, nil},
-		{"a folder of branches in place of a branch", func(dir string) { git(t, dir, "branch", "some/side/x") }, nil},
+		{"modified, needed", "echo mine > a", []string{"a"}},
+		{"modified, not needed", "echo mine > run.sh", []string{"run.sh"}},
+		{"modified, to be removed", "echo mine > crlf", []string{"crlf"}},
+		{"staged alone", "echo mine > run.sh; git add run.sh; git show HEAD:run.sh > run.sh; chmod +x run.sh", []string{"run.sh"}},
+		{"mode", "chmod +x a", []string{"a"}},
+		{"staged", "echo mine > a; git add a", []string{"a"}},
+		{"untracked", "echo mine > loose", []string{"loose"}},
+		{"ignored", "mkdir .git/info; echo loose > .git/info/exclude; echo mine > loose", []string{"loose"}},
+		{"file in place of a folder", "echo mine > fresh", []string{"fresh"}},
+		{"link in place of a folder", "ln -s dir fresh", []string{"fresh"}},
+		{"folder in place of a file", "mkdir loose; echo mine > loose/in; echo too > loose/x.o", []string{"loose/in", "loose/x.o"}},
+		{"branch with commits", "git checkout -q -b some/side; git commit -q --allow-empty -m mine; git checkout -q main", nil},
+		{"something in place of a worktree", "mkdir ../beside; echo mine > ../beside/mine", []string{"mine"}},
+		{"a file in place of a worktree", "echo mine > ../beside", nil},
+		{"a branch in place of a folder of branches", "git branch some", nil},
+		{"a folder of branches in place of a branch", "git branch some/side/x", nil},
 	}) {
 		t.Run(test.name, func(t *testing.T) {
 			here := clone(t, remote, "--depth=1")
-			test.do(here.checkout())
+			sh(t, here.checkout(), test.do)
 			before := everything(t, here.root, noObjects)
 			_, err := restore(t, saved, old, here)
 			var conflict *workspace.Conflict
@@ -69,23 +54,21 @@ func TestWhatIsNotInTheWayStays(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	old, saved := worked(t)
-	for _, test := range some([]struct {
-		name string
-		do   func(dir string)
-	}{
-		{"the same change", func(dir string) { write(t, dir, "dir/b", "unstaged\n") }},
-		{"the same file", func(dir string) { write(t, dir, "loose", "untracked\n") }},
-		{"the same change, staged", func(dir string) { write(t, dir, "a", "committed\n"); git(t, dir, "add", "a") }},
-		{"a file that is gone", func(dir string) { os.Remove(filepath.Join(dir, "run.sh")) }},
-		{"an empty folder", func(dir string) { os.Mkdir(filepath.Join(dir, "loose"), 0o777) }},
-		{"a branch at the checkout's commit", func(dir string) { git(t, dir, "branch", "some/side") }},
-		{"an empty folder for the worktree", func(dir string) { os.Mkdir(filepath.Join(filepath.Dir(dir), "beside"), 0o777) }},
-		{"touched files", func(dir string) { write(t, dir, "run.sh", "#!/bin/sh\n") }},
-		{"a detached HEAD", func(dir string) { git(t, dir, "checkout", "-q", "--detach") }},
-	}) {
-		t.Run(test.name, func(t *testing.T) {
+	scripts := map[string]string{
+		"the same change":                   "echo unstaged > dir/b",
+		"the same file":                     "echo untracked > loose",
+		"the same change, staged":           "echo committed > a; git add a",
+		"a file that is gone":               "rm run.sh",
+		"an empty folder":                   "mkdir loose",
+		"a branch at the checkout's commit": "git branch some/side",
+		"an empty folder for the worktree":  "mkdir ../beside",
+		"touched files":                     "touch run.sh",
+		"a detached HEAD":                   "git checkout -q --detach",
+	}
+	for _, name := range some(names(scripts)) {
+		t.Run(name, func(t *testing.T) {
 			here := clone(t, remote, "--depth=1")
-			test.do(here.checkout())
+			sh(t, here.checkout(), scripts[name])
 			mustRestore(t, saved, old, here)
 			same(t, old.checkout(), here.checkout())
 			same(t, filepath.Join(old.root, "beside"), filepath.Join(here.root, "beside"))
@@ -97,11 +80,7 @@ func TestUnrelatedFilesStay(t *testing.T) {
 	remote := sharedRemote(t)
 	old, saved := worked(t)
 	here := clone(t, remote)
-	write(t, here.checkout(), "built", "by an earlier step\n")
-	write(t, here.checkout(), "x.o", "ignored\n")
-	git(t, here.checkout(), "checkout", "-q", "-b", "own")
-	git(t, here.checkout(), "commit", "-q", "--allow-empty", "-m", "own")
-	git(t, here.checkout(), "checkout", "-q", "main")
+	sh(t, here.checkout(), "echo by an earlier step > built; echo ignored > x.o; git checkout -q -b own; git commit -q --allow-empty -m own; git checkout -q main")
 	own := branches(t, here.checkout())["own"]
 	mustRestore(t, saved, old, here)
 	assert.Check(t, is.Equal(read(t, here.checkout(), "built")+read(t, here.checkout(), "x.o"), "by an earlier step\nignored\n"), "files that the save doesn't have: want them untouched")

@@ -24,30 +24,18 @@ func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspac
 
 func TestWhatIsInProgressIsNamed(t *testing.T) {
 	t.Parallel()
-	operations := map[string]func(dir string){
-		"merge":       func(dir string) { try(dir, "merge", "-q", "side") },
-		"rebase":      func(dir string) { try(dir, "rebase", "-q", "side") },
-		"cherry-pick": func(dir string) { try(dir, "cherry-pick", "side") },
-		"revert":      func(dir string) { try(dir, "revert", "--no-edit", "HEAD~2") },
-		"bisect":      func(dir string) { git(t, dir, "bisect", "start") },
-		"am": func(dir string) {
-			patch := git(t, dir, "format-patch", "-1", "-o", filepath.Dir(dir), "side")
-			try(dir, "am", "-q", strings.TrimSpace(patch))
-		},
+	operations := map[string]string{
+		"merge": "git merge -q side", "rebase": "git rebase -q side", "cherry-pick": "git cherry-pick side",
+		"revert": "git revert --no-edit HEAD~2", "bisect": "git bisect start",
+		"am": "git am -q $(git format-patch -1 -o .. side)",
 	}
 	for _, name := range some(names(operations)) {
 		t.Run(name, func(t *testing.T) {
 			remote := sharedRemote(t)
 			old, here := clone(t, remote), clone(t, remote)
 			dir, base := old.checkout(), head(t, old.checkout())
-			git(t, dir, "checkout", "-q", "-b", "side")
-			write(t, dir, "a", "side\n")
-			commit(t, dir)
-			git(t, dir, "checkout", "-q", "main")
-			write(t, dir, "a", "main\n")
-			write(t, dir, "dir/b", "main\n")
-			commit(t, dir)
-			operations[name](dir)
+			sh(t, dir, "git checkout -q -b side; echo side > a; git commit -qam side; git checkout -q main; echo main > a; echo main > dir/b; git commit -qam main; "+
+				operations[name]+" || true")
 			saved, restored := moveTo(t, old, here, base, dir)
 			same(t, dir, here.checkout())
 			for _, notes := range [][]string{saved.Notes, restored} {
@@ -69,15 +57,9 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 		return s, other, sub
 	}
 	old, other, sub := at()
-	git(t, old.checkout(), "commit", "-q", "-m", "submodule")
-	tree := filepath.Join(old.root, "tree") // which has the submodule without its files
-	git(t, old.checkout(), "worktree", "add", "-q", "-b", "tree", tree)
-	beside := filepath.Join(old.root, "beside other")
-	git(t, other, "worktree", "add", "-q", "-b", "side", beside)
-	write(t, other, "a", "changed\n")
-	write(t, sub, "a", "changed\n")
-	write(t, beside, "new", "new\n")
-	commit(t, beside)
+	tree, beside := filepath.Join(old.root, "tree"), filepath.Join(old.root, "beside other") // the first has the submodule without its files
+	sh(t, old.checkout(), `git commit -q -m submodule; git worktree add -q -b tree ../tree; echo changed > sub/a; cd ../other; echo changed > a
+		git worktree add -q -b side "../beside other"; cd "../beside other"; echo new > new; git add new; git commit -q -m new`)
 	to := t.TempDir()
 	// The agent's directory is in the linked worktree alone.
 	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
@@ -115,38 +97,22 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	seed := filepath.Join(dir, "seed")
 	git(t, dir, "init", "-q", "-b", "main", seed)
 	write(t, seed, "big.bin", pointer)
-	write(t, seed, "other.bin", pointer)
-	write(t, seed, ".gitattributes", "*.bin filter=lfs -text\n")
-	commit(t, seed)
+	sh(t, seed, "cp big.bin other.bin; echo '*.bin filter=lfs -text' > .gitattributes; git add -A; git commit -q -m large")
 	old, here := clone(t, seed), clone(t, seed)
 	base := head(t, old.checkout())
 	for _, s := range []site{old, here} {
-		git(t, s.checkout(), "config", "filter.lfs.clean", "exit 1")
-		git(t, s.checkout(), "config", "filter.lfs.required", "true")
 		write(t, s.checkout(), "big.bin", content)
-		write(t, s.checkout(), "other.bin", content)
+		sh(t, s.checkout(), "cp big.bin other.bin; git config filter.lfs.clean 'exit 1'; git config filter.lfs.required true")
 	}
-	write(t, old.checkout(), "x", "x\n")
-	write(t, old.checkout(), "other.bin", "changed\n")
+	sh(t, old.checkout(), "echo x > x; echo changed > other.bin")
 	to := t.TempDir()
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
 	got := len(read(t, to, "repo-0.bundle"))
 	assert.Check(t, got <= 100<<10, "size of the save: got %d bytes, want less than the large file of %d", got, len(content))
 	// Of what the agent has staged or committed, nobody need have more than the pointer, or what another filter has made of it.
-	git(t, old.checkout(), "config", "filter.enc.clean", "tr a-z A-Z")
-	write(t, old.checkout(), ".git/info/attributes", "*.enc filter=enc\n")
-	write(t, old.checkout(), "by.enc", "plain\n")
-	git(t, old.checkout(), "add", "by.enc")
-	git(t, old.checkout(), "config", "filter.lfs.clean", "cat")
-	write(t, seed, "pointer", pointer)
-	id := strings.TrimSpace(git(t, old.checkout(), "hash-object", "-w", "--no-filters", filepath.Join(seed, "pointer")))
-	for _, name := range []string{"committed.bin", "staged.bin"} {
-		write(t, old.checkout(), name, content)
-		git(t, old.checkout(), "update-index", "--add", "--cacheinfo", "100644,"+id+","+name)
-		if name == "committed.bin" {
-			git(t, old.checkout(), "commit", "-q", "-m", "large")
-		}
-	}
+	sh(t, old.checkout(), `git config filter.enc.clean 'tr a-z A-Z'; mkdir -p .git/info; echo '*.enc filter=enc' > .git/info/attributes; echo plain > by.enc; git add by.enc
+		git config filter.lfs.clean cat; id=$(git rev-parse HEAD:big.bin); cp big.bin committed.bin; cp big.bin staged.bin
+		git update-index --add --cacheinfo 100644,$id,committed.bin; git commit -q -m large; git update-index --add --cacheinfo 100644,$id,staged.bin`)
 	to = t.TempDir()
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
 	mustRestore(t, to, old, here)
@@ -160,14 +126,8 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	old, here := clone(t, remote), clone(t, remote)
 	dir, base := old.checkout(), head(t, old.checkout())
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+remote, "sub")
-	git(t, dir, "commit", "-q", "-m", "submodule")
-	write(t, dir, "sub/a", "changed\n")
-	write(t, dir, "a", "stashed\n")
-	git(t, dir, "stash", "-q")
-	git(t, dir, "init", "-q", "nested")
-	write(t, dir, "nested/x", "x\n")
-	write(t, dir, "secret", "x\n")
-	assert.NilError(t, os.Chmod(filepath.Join(dir, "secret"), 0))
+	sh(t, dir, `git commit -q -m submodule; echo changed > sub/a; echo stashed > a; git stash -q
+		git init -q nested; echo x > nested/x; echo x > secret; chmod 0 secret`)
 	saved, _ := moveTo(t, old, here, base, dir)
 	notes := strings.Join(saved.Notes, "\n")
 	for _, want := range []string{"of its submodules only those are saved that an agent works in", `"nested/" is a repository of its own`, "stash is not saved", `"secret" is not saved: permission denied`} {
@@ -186,9 +146,7 @@ func TestSparseCheckoutsStaySparse(t *testing.T) {
 	for _, s := range []site{old, here} {
 		git(t, s.checkout(), "sparse-checkout", "set", "--no-cone", "/a", "/new/")
 	}
-	write(t, old.checkout(), "a", "committed\n")
-	git(t, old.checkout(), "commit", "-q", "-a", "-m", "a")
-	write(t, old.checkout(), "new/x", "untracked\n")
+	sh(t, old.checkout(), "echo committed > a; git commit -qam a; mkdir new; echo untracked > new/x")
 	moveTo(t, old, here, base, old.checkout())
 	same(t, old.checkout(), here.checkout())
 	_, err := os.Stat(filepath.Join(here.checkout(), "run.sh"))
@@ -204,10 +162,7 @@ func TestRepositoryWithoutCommits(t *testing.T) {
 	saved, _ := moveTo(t, old, here, "", old.checkout())
 	same(t, old.checkout(), here.checkout())
 	assert.Check(t, !saved.Held, "held: got true, want false for an empty repository")
-	write(t, old.checkout(), "a", "staged\n")
-	git(t, old.checkout(), "add", "a")
-	write(t, old.checkout(), "a", "changed\n")
-	write(t, old.checkout(), "b", "untracked\n")
+	sh(t, old.checkout(), "echo staged > a; git add a; echo changed > a; echo untracked > b")
 	moveTo(t, old, here, "", old.checkout())
 	same(t, old.checkout(), here.checkout())
 }
@@ -217,14 +172,9 @@ func TestRepositoryWithoutCommits(t *testing.T) {
 func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
 	remote := ownRemote(t)
 	other := clone(t, remote)
-	write(t, other.checkout(), ".gitattributes", "*.bin filter=lfs\n")
-	write(t, other.checkout(), "x.bin", "pointer\n")
-	commit(t, other.checkout())
-	git(t, other.checkout(), "push", "-q", "origin", "main")
+	sh(t, other.checkout(), "echo '*.bin filter=lfs' > .gitattributes; echo pointer > x.bin; git add -A; git commit -q -m bin; git push -q origin main")
 	old := clone(t, remote)
-	write(t, other.checkout(), "x.bin", "later pointer\n")
-	git(t, other.checkout(), "commit", "-q", "-a", "-m", "bin")
-	git(t, other.checkout(), "push", "-q", "origin", "main")
+	sh(t, other.checkout(), "echo later pointer > x.bin; git commit -qam bin; git push -q origin main")
 	here := clone(t, remote)
 	_, restored := moveTo(t, old, here, head(t, old.checkout()), old.checkout())
 	assert.Check(t, is.Contains(strings.Join(restored, "\n"), `(files: 1, one is "x.bin"`))

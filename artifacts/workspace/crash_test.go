@@ -19,10 +19,7 @@ func TestCrashAnywhere(t *testing.T) {
 	remote := sharedRemote(t)
 	old := site{t.TempDir()}
 	work(t, old, remote, t.TempDir())
-	git(t, old.checkout(), "checkout", "-q", "-b", "other")
-	write(t, old.checkout(), "dir/long", strings.Repeat("long enough to be cut\n", 10))
-	git(t, old.checkout(), "rm", "-q", "-f", "run.sh")
-	write(t, old.checkout(), "run.sh/now a folder", "x\n")
+	sh(t, old.checkout(), "git checkout -q -b other; seq 100 > dir/long; git rm -qf run.sh; mkdir run.sh; echo x > 'run.sh/now a folder'")
 	saved := t.TempDir()
 	base := strings.TrimSpace(git(t, old.checkout(), "rev-parse", "origin/main"))
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(old.root, "beside")}, To: saved, Base: base})

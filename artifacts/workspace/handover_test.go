@@ -56,21 +56,8 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		known, err := new(workspace.Git).Untracked(t.Context(), dir)
 		assert.NilError(t, err, "untracked")
 		assert.Assert(t, is.Len(known, 2), "untracked")
-		git(t, dir, "worktree", "add", "-q", "-b", "side", beside)
-		write(t, beside, "b", "beside\n")
-		write(t, dir, "a", "committed\n")
-		git(t, dir, "commit", "-q", "-a", "-m", "work")
-		write(t, dir, "crlf", "staged\n")
-		git(t, dir, "add", "crlf")
-		write(t, dir, "staged then gone", "x\n")
-		git(t, dir, "add", "staged then gone")
-		os.Remove(filepath.Join(dir, "staged then gone"))
-		write(t, dir, "new/x y", "new\n")
-		write(t, dir, ".github/x", "new\n")
-		os.Remove(filepath.Join(dir, "link"))
-		os.Chmod(filepath.Join(dir, "run.sh"), 0o666)
-		os.RemoveAll(filepath.Join(dir, "dir"))
-		os.Symlink("new", filepath.Join(dir, "dir"))
+		sh(t, dir, `git worktree add -q -b side ../beside; echo beside > ../beside/b; echo committed > a; git commit -qam work; echo staged | tee crlf > 'staged then gone'
+			git add crlf 'staged then gone'; rm 'staged then gone' link; mkdir new .github; echo new > 'new/x y'; echo new > .github/x; chmod 666 run.sh; rm -r dir; ln -s new dir`)
 		before := everything(t, s.root, noObjects)
 		h := workspace.Handing{Dir: filepath.Join(dir, "new"), Others: map[string]string{"b": beside, "same": dir, "gone": "/nowhere"}, Base: base, Known: known}
 		repository, lacks := handed(t, new(workspace.Git), h)
@@ -101,25 +88,15 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 	t.Parallel()
 	first := strings.TrimSpace(git(t, sharedRemote(t), "rev-list", "--max-parents=0", "main"))
-	for name, do := range map[string]func(dir string){
-		"nothing": func(string) {},
-		"behind":  func(dir string) { git(t, dir, "reset", "-q", "--hard", "HEAD~1") },
-		"older": func(dir string) {
-			git(t, dir, "reset", "-q", "--hard", "HEAD~1")
-			git(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
-		},
-		"orphan": func(dir string) {
-			git(t, dir, "checkout", "-q", "--orphan", "x")
-			git(t, dir, "commit", "-q", "-m", "x")
-		},
-		"merged": func(dir string) {
-			git(t, dir, "checkout", "-q", "-b", "x", "HEAD~1")
-			git(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
-			git(t, dir, "merge", "-q", "--no-edit", "main")
-		},
+	for name, script := range map[string]string{
+		"nothing": "",
+		"behind":  "git reset -q --hard HEAD~1",
+		"older":   "git reset -q --hard HEAD~1; git commit -q --allow-empty -m x",
+		"orphan":  "git checkout -q --orphan x; git commit -q -m x",
+		"merged":  "git checkout -q -b x HEAD~1; git commit -q --allow-empty -m x; git merge -q --no-edit main",
 	} {
 		_, dir, base := checkout(t, map[bool]string{true: "--depth=2", false: "--no-single-branch"}[name != "merged"])
-		do(dir)
+		sh(t, dir, script)
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 		assert.Check(t, is.Equal(git(t, repository, "rev-parse", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: branch", name)
 		assert.Check(t, is.Equal(head(t, repository), base), "%s: HEAD", name)
@@ -145,12 +122,8 @@ func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	t.Parallel()
 	s, dir, base := checkout(t)
 	mark := filepath.Join(s.root, "mark")
-	git(t, dir, "config", "core.autocrlf", "true")
-	git(t, dir, "config", "filter.odd.clean", "touch '"+mark+"'; echo odd")
-	write(t, dir, "a", "1\r\n2\r\n")
-	write(t, dir, "kept", "1\r\n")
-	write(t, dir, "filtered", "plain\n")
-	write(t, dir, ".gitattributes", "kept -text\nfiltered filter=odd\n")
+	sh(t, dir, `git config core.autocrlf true; git config filter.odd.clean "touch '`+mark+`'; echo odd"; printf '1\r\n2\r\n' > a; printf '1\r\n' > kept; echo plain > filtered
+		printf 'kept -text\nfiltered filter=odd\n' > .gitattributes`)
 	repository, _ := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 	for name, want := range map[string]string{"a": "1\n2\n", "kept": "1\r\n", "filtered": "plain\n"} {
 		assert.Check(t, is.Equal(git(t, repository, "show", "work:"+name), want), name)
@@ -164,20 +137,10 @@ func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := checkout(t)
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+sharedRemote(t), "sub")
-	write(t, dir, "old.bin", "version 1\n")
-	write(t, dir, ".gitattributes", "*.bin filter=lfs -text\n")
-	commit(t, dir)
+	sh(t, dir, "echo version 1 > old.bin; echo '*.bin filter=lfs -text' > .gitattributes; git add -A; git commit -q -m base")
 	base := head(t, dir)
-	write(t, dir, "committed.bin", "version 2\n")
-	git(t, dir, "add", "committed.bin")
-	git(t, dir, "commit", "-q", "-m", "work")
-	write(t, dir, "old.bin", "large")
-	write(t, dir, "new.bin", "large")
-	write(t, dir, "sub/a", "changed\n")
-	git(t, dir, "init", "-q", "nested")
-	write(t, dir, "nested/x", "x\n")
-	write(t, dir, "::error::x\n.bin", "x")
-	write(t, dir, "plain", "x")
+	sh(t, dir, `echo version 2 > committed.bin; git add committed.bin; git commit -q -m work; echo large | tee old.bin > new.bin; echo changed > sub/a
+		git init -q nested; echo x > nested/x; echo x | tee $'::error::x\n.bin' > plain`)
 	repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 	shows(t, repository, "work", "A 100644 committed.bin\nA 100644 plain")
 	want := ": :error::x\\n.bin: git LFS keeps its content\ncommitted.bin: git LFS keeps its content\nnested/: it is a repository of its own, or no file\n" +
@@ -189,31 +152,16 @@ func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
 // Workflows it is.
 func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(dir string){
-		"new": func(string) {},
-		"staged": func(dir string) {
-			git(t, dir, "add", "-A")
-			os.RemoveAll(filepath.Join(dir, ".github"))
-		},
-		"a link": func(dir string) {
-			os.RemoveAll(filepath.Join(dir, ".github"))
-			os.Symlink("dir", filepath.Join(dir, ".github"))
-		},
-		"committed": func(dir string) { commit(t, dir) },
-		"taken back": func(dir string) {
-			commit(t, dir)
-			os.RemoveAll(filepath.Join(dir, ".github"))
-			commit(t, dir)
-		},
-		"without history": func(dir string) {
-			git(t, dir, "checkout", "-q", "--orphan", "x")
-			commit(t, dir)
-		},
+	for name, script := range map[string]string{
+		"new":             "",
+		"staged":          "git add -A; rm -r .github",
+		"a link":          "rm -r .github; ln -s dir .github",
+		"committed":       "git add -A; git commit -q -m x",
+		"taken back":      "git add -A; git commit -q -m x; git rm -qr .github; git commit -q -m y",
+		"without history": "git checkout -q --orphan x; git add -A; git commit -q -m x",
 	} {
 		_, dir, base := checkout(t)
-		write(t, dir, ".github/workflows/evil.yml", "evil\n")
-		do(dir)
-		write(t, dir, "plain", "x\n")
+		sh(t, dir, "mkdir -p .github/workflows; echo evil > .github/workflows/evil.yml; "+script+"\necho x > plain")
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 		shows(t, repository, "work", "A 100644 plain")
 		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%h", "--full-history", "HEAD..work", "--", ".github"), ""), "%s: commits change .github", name)
@@ -225,43 +173,25 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 
 // TestAPoisonedRepositoryIsHandedOverClean: settings, hooks, links, replaced and grafted commits, and pointers to a
 // repository that isn't the agents' have no effect, or nothing is handed over.
-func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen // what is tried is most of it
+func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		do       func(s site, secret string)
+		script   string // works in the checkout; SECRET is another one
 		isDenied bool
 	}{
-		"settings and hooks": {do: func(s site, _ string) { trap(t, s.root, filepath.Join(s.checkout(), ".git")) }},
-		"worktree":           {do: func(s site, secret string) { git(t, s.checkout(), "config", "core.worktree", secret) }},
-		"worktree around":    {do: func(s site, _ string) { git(t, s.checkout(), "config", "core.worktree", s.root) }},
-		"include":            {do: func(s site, secret string) { git(t, s.checkout(), "config", "include.path", secret+"/.git/config") }},
-		"replaced": {do: func(s site, _ string) {
-			git(t, s.checkout(), "replace", "HEAD", "HEAD~1")
-		}},
-		"grafts": {do: func(s site, _ string) { write(t, s.checkout(), ".git/info/grafts", head(t, s.checkout())+"\n") }},
-		"alternates": {isDenied: true, do: func(s site, secret string) {
-			write(t, s.checkout(), ".git/objects/info/alternates", secret+"/.git/objects\n")
-			git(t, s.checkout(), "reset", "-q", "--hard", head(t, secret))
-		}},
-		"linked objects": {isDenied: true, do: func(s site, secret string) {
-			os.RemoveAll(filepath.Join(s.checkout(), ".git/objects"))
-			os.Symlink(secret+"/.git/objects", filepath.Join(s.checkout(), ".git/objects"))
-			write(t, s.checkout(), ".git/HEAD", head(t, secret))
-		}},
-		"a file": {isDenied: true, do: func(s site, secret string) {
-			os.RemoveAll(filepath.Join(s.checkout(), ".git"))
-			write(t, s.checkout(), ".git", "gitdir: "+secret+"/.git\n")
-		}},
-		"a link": {isDenied: true, do: func(s site, secret string) {
-			os.RemoveAll(filepath.Join(s.checkout(), ".git"))
-			os.Symlink(secret+"/.git", filepath.Join(s.checkout(), ".git"))
-		}},
-		"a common folder": {isDenied: true, do: func(s site, secret string) { write(t, s.checkout(), ".git/commondir", secret+"/.git\n") }},
-		"a submodule above": {do: func(s site, secret string) {
-			git(t, s.checkout(), "config", "user.name", "a")
-			pipe(t, s.checkout(), "160000 "+head(t, secret)+"\tsub\n", "update-index", "--index-info")
-			os.Symlink(secret, filepath.Join(s.checkout(), "sub"))
-		}},
+		"settings and hooks": {},
+		"worktree":           {script: "git config core.worktree $SECRET"},
+		"worktree around":    {script: `git config core.worktree "$(dirname $PWD)"`},
+		"include":            {script: "git config include.path $SECRET/.git/config"},
+		"replaced":           {script: "git replace HEAD HEAD~1"},
+		"grafts":             {script: "mkdir .git/info; git rev-parse HEAD > .git/info/grafts"},
+		"alternates":         {isDenied: true, script: "echo $SECRET/.git/objects > .git/objects/info/alternates; git reset -q --hard $(git -C $SECRET rev-parse HEAD)"},
+		"linked objects":     {isDenied: true, script: "rm -r .git/objects; ln -s $SECRET/.git/objects .git/objects; git -C $SECRET rev-parse HEAD > .git/HEAD"},
+		"a file":             {isDenied: true, script: "rm -r .git; echo gitdir: $SECRET/.git > .git"},
+		"a link":             {isDenied: true, script: "rm -r .git; ln -s $SECRET/.git .git"},
+		"a common folder":    {isDenied: true, script: "echo $SECRET/.git > .git/commondir"},
+		"a submodule above": {script: `git config user.name a; ln -s $SECRET sub
+			printf '160000 %s\tsub\n' $(git -C $SECRET rev-parse HEAD) | git update-index --index-info`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, secret := clone(t, sharedRemote(t)), clone(t, sharedRemote(t)).checkout()
@@ -270,7 +200,10 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) { //nolint:funlen //
 			base := head(t, s.checkout())
 			write(t, s.checkout(), "a", "changed\n")
 			write(t, s.root, "outside", "secret\n")
-			test.do(s, secret)
+			if test.script == "" {
+				trap(t, s.root, filepath.Join(s.checkout(), ".git"))
+			}
+			sh(t, s.checkout(), "SECRET="+secret+"\n"+test.script)
 			to := t.TempDir()
 			got, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: s.checkout(), Base: base, At: handedAt, To: to})
 			_, ran := os.Lstat(filepath.Join(s.root, "mark"))

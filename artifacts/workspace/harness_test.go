@@ -53,17 +53,24 @@ func TestMain(m *testing.M) {
 }
 
 // try runs git as a person would, and reports whether it worked.
-func try(dir string, args ...string) (string, error) { return run(dir, "", args) }
+func try(dir string, args ...string) (string, error) { return run(dir, "", "git", args...) }
 
-func run(dir, in string, args []string) (string, error) {
-	cmd := exec.Command("git", args...)
+// sh runs a script, which ends at what fails.
+func sh(t testing.TB, dir, script string) {
+	t.Helper()
+	_, err := run(dir, "", "bash", "-ec", script)
+	assert.NilError(t, err)
+}
+
+func run(dir, in, program string, args ...string) (string, error) {
+	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=c",
 		"GIT_COMMITTER_EMAIL=c@example.com", "GIT_EDITOR=true", "GIT_LITERAL_PATHSPECS=1", "LC_ALL=C")
 	var out, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf("git %q in %s: %w: %s", args, dir, err, stderr.String())
+		return out.String(), fmt.Errorf("%s %q in %s: %w: %s", program, args, dir, err, stderr.String())
 	}
 	return out.String(), nil
 }
@@ -76,7 +83,7 @@ func git(t testing.TB, dir string, args ...string) string {
 // pipe runs git with an input.
 func pipe(t testing.TB, dir, in string, args ...string) string {
 	t.Helper()
-	out, err := run(dir, in, args)
+	out, err := run(dir, in, "git", args...)
 	assert.NilError(t, err)
 	return out
 }
@@ -191,14 +198,8 @@ func work(t testing.TB, s site, remote, to string) {
 	t.Helper()
 	s.clone(t, remote, "--depth=1")
 	dir, base := s.checkout(), head(t, s.checkout())
-	write(t, dir, "a", "committed\n")
-	write(t, dir, "fresh/x", "new\n")
-	commit(t, dir)
-	git(t, dir, "rm", "-q", "crlf")
-	write(t, dir, "dir/b", "unstaged\n")
-	write(t, dir, "loose", "untracked\n")
-	git(t, dir, "worktree", "add", "-q", "-b", "some/side", filepath.Join(s.root, "beside"))
-	write(t, filepath.Join(s.root, "beside"), "a", "beside\n")
+	sh(t, dir, `echo committed > a; mkdir fresh; echo new > fresh/x; git add -A; git commit -q -m commit
+		git rm -q crlf; echo unstaged > dir/b; echo untracked > loose; git worktree add -q -b some/side ../beside; echo beside > ../beside/a`)
 	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, filepath.Join(s.root, "beside")}, Base: base, To: to})
 }
 

@@ -62,15 +62,8 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	old, here := clone(t, remote, "--depth=1"), clone(t, remote, "--depth=1")
 	dir, base := old.checkout(), head(t, old.checkout())
 	beside := filepath.Join(old.root, "beside")
-	git(t, dir, "worktree", "add", "-q", "-b", "side", beside)
-	write(t, dir, "a", "committed\n")
-	write(t, dir, "x.dots", "committed\n")
-	commit(t, dir)
-	write(t, dir, "dir/b", "staged\n")
-	git(t, dir, "add", "-A")
-	write(t, dir, "crlf", "unstaged\n")
-	write(t, dir, "x.dots", "unstaged\n")
-	write(t, beside, "a", "beside\n")
+	sh(t, dir, `git worktree add -q -b side ../beside; echo committed | tee a > x.dots; git add -A; git commit -q -m x
+		echo staged > dir/b; git add -A; echo unstaged | tee crlf > x.dots; echo beside > ../beside/a`)
 	want := pictureOf(t, dir)
 	marks := []string{trap(t, old.root, filepath.Join(dir, ".git")), trap(t, here.root, filepath.Join(here.checkout(), ".git"))}
 	later := time.Now().Add(time.Second)

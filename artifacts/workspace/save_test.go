@@ -22,22 +22,17 @@ func TestHeld(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	for _, test := range some([]struct {
-		name string
-		do   func(dir string)
-		want bool
+		name, do string // which is a script
+		want     bool
 	}{
-		{"nothing", func(string) {}, false},
-		{"an ignored file", func(dir string) { write(t, dir, "x.o", "") }, false},
-		{"a branch without commits", func(dir string) { git(t, dir, "branch", "x") }, false},
-		{"an untracked file", func(dir string) { write(t, dir, "x", "") }, true},
-		{"a deleted file", func(dir string) { os.Remove(filepath.Join(dir, "a")) }, true},
-		{"a commit", func(dir string) { git(t, dir, "commit", "-q", "--allow-empty", "-m", "x") }, true},
-		{"a commit of another branch", func(dir string) {
-			git(t, dir, "checkout", "-q", "-b", "x")
-			git(t, dir, "commit", "-q", "--allow-empty", "-m", "x")
-			git(t, dir, "checkout", "-q", "main")
-		}, true},
-		{"another commit of the remote", func(dir string) { git(t, dir, "checkout", "-q", "HEAD~1") }, true},
+		{"nothing", "", false},
+		{"an ignored file", "touch x.o", false},
+		{"a branch without commits", "git branch x", false},
+		{"an untracked file", "touch x", true},
+		{"a deleted file", "rm a", true},
+		{"a commit", "git commit -q --allow-empty -m x", true},
+		{"a commit of another branch", "git checkout -q -b x; git commit -q --allow-empty -m x; git checkout -q main", true},
+		{"another commit of the remote", "git checkout -q HEAD~1", true},
 	}) {
 		for _, known := range []bool{true, false} {
 			s := clone(t, remote)
@@ -45,7 +40,7 @@ func TestHeld(t *testing.T) {
 			if !known {
 				base = ""
 			}
-			test.do(s.checkout())
+			sh(t, s.checkout(), test.do)
 			want := test.want && (known || test.name != "another commit of the remote")
 			saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{s.checkout()}, Base: base})
 			assert.Check(t, is.Equal(saved.Held, want), "%s, base known %v: held", test.name, known)
@@ -119,26 +114,25 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	last := t.TempDir()
 	first := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: last})
 	for _, test := range []struct {
-		name string
-		do   func()
-		want [2]bool // taken from the last save
+		name, do string  // a script that works in the first
+		want     [2]bool // taken from the last save
 	}{
-		{"nothing", func() {}, [2]bool{true, true}},
-		{"an ignored file", func() { write(t, one.checkout(), "x.o", "") }, [2]bool{true, true}},
-		{"a file of the first, of the same size", func() { write(t, one.checkout(), "x", "2\n") }, [2]bool{false, true}},
-		{"with an old time", func() {
-			write(t, one.checkout(), "x", "3\n")
-			os.Chtimes(filepath.Join(one.checkout(), "x"), time.Unix(1, 0), time.Unix(1, 0))
-		}, [2]bool{false, true}},
-		{"a staged file of the second", func() { git(t, two.checkout(), "add", "x") }, [2]bool{true, false}},
-		{"a branch of the first", func() { git(t, one.checkout(), "branch", "b") }, [2]bool{false, true}},
-		{"a mode of the first", func() { os.Chmod(filepath.Join(one.checkout(), "x"), 0o777) }, [2]bool{false, true}},
-		{"HEAD of the first", func() { git(t, one.checkout(), "checkout", "-q", "b") }, [2]bool{false, true}},
-		{"a bisect of the first", func() { git(t, one.checkout(), "bisect", "start") }, [2]bool{false, true}},
-		{"a commit of the second", func() { git(t, two.checkout(), "commit", "-q", "-m", "x") }, [2]bool{true, false}},
-		{"another base", func() { base = "" }, [2]bool{false, false}},
+		{"nothing", "", [2]bool{true, true}},
+		{"an ignored file", "touch x.o", [2]bool{true, true}},
+		{"a file of the first, of the same size", "echo 2 > x", [2]bool{false, true}},
+		{"with an old time", "echo 3 > x; touch -d @1 x", [2]bool{false, true}},
+		{"a staged file of the second", "cd $TWO; git add x", [2]bool{true, false}},
+		{"a branch of the first", "git branch b", [2]bool{false, true}},
+		{"a mode of the first", "chmod +x x", [2]bool{false, true}},
+		{"HEAD of the first", "git checkout -q b", [2]bool{false, true}},
+		{"a bisect of the first", "git bisect start", [2]bool{false, true}},
+		{"a commit of the second", "cd $TWO; git commit -q -m x", [2]bool{true, false}},
+		{"another base", "", [2]bool{false, false}},
 	} {
-		test.do()
+		sh(t, one.checkout(), "TWO="+two.checkout()+"; "+test.do)
+		if test.name == "another base" {
+			base = ""
+		}
 		to := t.TempDir()
 		again := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: to, Last: last})
 		for n, want := range test.want {
