@@ -206,14 +206,10 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 func TestAPipeBehindALinkIsFound(t *testing.T) {
 	_, dir, base := checkout(t)
 	for _, name := range []string{"objects/pack", "refs", "worktrees"} {
-		folder, elsewhere := filepath.Join(dir, ".git", name), filepath.Join(dir, "elsewhere", name)
-		fifo(t, filepath.Join(elsewhere, "odd"))
-		os.Rename(folder, elsewhere+".own")
-		assert.NilError(t, os.Symlink(elsewhere, folder))
+		sh(t, dir, "n=.git/"+name+"; mkdir -p elsewhere; mkfifo elsewhere/odd; [ ! -e $n ] || mv $n own; ln -s $PWD/elsewhere $n")
 		_, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 		assert.Check(t, is.ErrorContains(err, "no regular file"), "save with a pipe in what %s leads to: want that it is found", name)
-		os.Remove(folder)
-		os.Rename(elsewhere+".own", folder)
+		sh(t, dir, "n=.git/"+name+"; rm -r $n elsewhere; [ ! -e own ] || mv own $n")
 	}
 }
 
@@ -241,15 +237,9 @@ func TestGitEndsInTime(t *testing.T) {
 
 // TestGitOfAnAgentIsNotTaken puts a program named git where agents can write.
 func TestGitOfAnAgentIsNotTaken(t *testing.T) {
-	root, home := t.TempDir(), t.TempDir()
-	var planted []string
-	for _, dir := range []string{filepath.Join(root, "bin"), filepath.Join(home, ".local/bin")} {
-		assert.NilError(t, os.MkdirAll(dir, 0o777))
-		installtest.WriteProgram(t, filepath.Join(dir, "git"), "#!/bin/sh\n")
-		planted = append(planted, dir)
-	}
-	linked := filepath.Join(t.TempDir(), "linked")
-	os.Symlink(planted[0], linked)
+	root, home, linked := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "linked")
+	planted := []string{filepath.Join(root, "bin"), filepath.Join(home, ".local/bin")}
+	sh(t, root, fmt.Sprintf("mkdir -p bin %[2]s; echo '#!/bin/sh' | tee bin/git > %[2]s/git; chmod +x bin/git %[2]s/git; ln -s $PWD/bin %[1]s", linked, planted[1]))
 	want, err := exec.LookPath("git")
 	assert.NilError(t, err)
 	path := strings.Join(append(append(planted, linked, "bin", "."), os.Getenv("PATH")), ":")

@@ -20,14 +20,10 @@ import (
 func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	dir, mark := s.checkout(), filepath.Join(s.root, "mark")
-	write(t, dir, "wf/START.sh", "committed $Id$ $Format:%H$\n")
-	write(t, dir, "wf/.gitattributes", "* filter=committed\n")
-	assert.NilError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "wf/LINK.sh")))
-	commit(t, dir)
+	sh(t, dir, `mkdir wf; echo 'committed $Id$ $Format:%H$' > wf/START.sh; echo '* filter=committed' > wf/.gitattributes; ln -s /etc/passwd wf/LINK.sh
+		git add -A; git commit -q -m states`)
 	states := head(t, dir)
-	write(t, dir, "wf/START.sh", "edited\n")
-	commit(t, dir)
-	git(t, dir, "replace", states, "HEAD")
+	sh(t, dir, "echo edited > wf/START.sh; git commit -qam edited; git replace HEAD~1 HEAD")
 	evil := fmt.Sprintf("[filter \"odd\"]\n\tsmudge = echo evil; touch '%s'\n\trequired\n[filter \"committed\"]\n\tsmudge = echo evil; touch '%[1]s'\n"+
 		"[core]\n\tattributesFile = %s\n[tar \"tar\"]\n\tcommand = touch '%[1]s'\n", mark, filepath.Join(s.root, "attributes"))
 	write(t, s.root, "attributes", "* filter=odd ident export-subst\n")

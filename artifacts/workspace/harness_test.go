@@ -153,29 +153,19 @@ func ownRemote(t testing.TB) string {
 
 func makeRemote(t testing.TB, dir string) {
 	t.Helper()
-	seed, remote := filepath.Join(dir, "seed"), filepath.Join(dir, "remote.git")
-	git(t, dir, "init", "-q", "-b", "main", seed)
-	for _, text := range []string{"one\n", "two\n", "three\n"} {
-		write(t, seed, "a", text)
-		write(t, seed, "dir/b", "b of "+text)
-		write(t, seed, "crlf", "1\r\n2\r\n"+text)
-		write(t, seed, "run.sh", "#!/bin/sh\n")
-		write(t, seed, ".gitignore", "ignored\n*.o\n")
-		assert.NilError(t, os.Chmod(filepath.Join(seed, "run.sh"), 0o777))
-		os.Symlink("a", filepath.Join(seed, "link"))
-		commit(t, seed)
-	}
-	git(t, dir, "clone", "-q", "--bare", seed, remote)
-	git(t, remote, "repack", "-q", "-a", "-d") // a copy has few files
+	sh(t, dir, `git init -q -b main seed; cd seed; mkdir dir; echo '#!/bin/sh' > run.sh; chmod 777 run.sh; printf 'ignored\n*.o\n' > .gitignore; ln -s a link
+		for text in one two three; do
+			echo $text > a; echo b of $text > dir/b; printf '1\r\n2\r\n%s\n' $text > crlf; git add -A; git commit -q -m $text
+		done
+		git clone -q --bare . ../remote.git; cd ../remote.git; git repack -q -a -d # a copy has few files`)
 }
 
 // otherRemote is a repository with another history.
 func otherRemote(t testing.TB, content string) string {
 	t.Helper()
 	return once(t, "other remote "+content, func(dir string) {
-		git(t, dir, "init", "-q", "-b", "main")
 		write(t, dir, "other", content)
-		commit(t, dir)
+		sh(t, dir, "git init -q -b main; git add -A; git commit -q -m other")
 	})
 }
 

@@ -3,8 +3,6 @@
 package workspace_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -32,12 +30,8 @@ func TestLineEndsAreThoseOfTheUser(t *testing.T) {
 	remote := sharedRemote(t)
 	s := site{t.TempDir()}
 	git(t, s.root, "-c", "core.autocrlf=true", "clone", "-q", "file://"+remote, s.checkout())
-	later := filepath.Join(s.checkout(), "a")
-	data, err := os.ReadFile(later)
-	assert.NilError(t, err, "file of the checkout")
-	assert.Assert(t, is.Contains(string(data), "\r\n"), "file of the checkout")
-	assert.NilError(t, os.Remove(later))
-	write(t, s.checkout(), "a", string(data)) // git has to look into it
+	assert.Assert(t, is.Contains(read(t, s.checkout(), "a"), "\r\n"), "file of the checkout")
+	sh(t, s.checkout(), "cp a b; mv b a") // git has to look into it
 	for settings, want := range map[string]bool{"[core]\n\tautocrlf = true\n": false, "": true} {
 		g := &workspace.Git{Env: homeWith(t, settings)}
 		saved := save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout())})

@@ -2,7 +2,6 @@ package workspace_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -69,15 +68,13 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	take(t, shots, workspace.Snapshot{IsStart: true, Dir: dir})
 	assert.Check(t, is.DeepEqual(everything(t, dir, allObjects), before), "a snapshot has written to the checkout")
 
-	write(t, dir, "a", "changed\n")
-	write(t, dir, "dir/new", "new\n")
-	write(t, dir, "ignored", "x\n")
+	sh(t, dir, "echo changed > a; echo new > dir/new; echo x > ignored")
 	take(t, shots, workspace.Snapshot{Exec: 1, Agent: "main", State: "ONE.md", Dir: filepath.Join(dir, "dir")})
 
 	commit(t, dir)
 	take(t, shots, workspace.Snapshot{Exec: 2, Agent: "main", State: "TWO.md", Dir: dir})
 
-	assert.NilError(t, errors.Join(os.Remove(filepath.Join(dir, "untracked")), os.Remove(filepath.Join(dir, "a")), os.Symlink("dir", filepath.Join(dir, "a"))))
+	sh(t, dir, "rm untracked; ln -sf dir a")
 	take(t, shots, workspace.Snapshot{Exec: 5, Agent: "main.1", State: "THREE.md", Dir: dir, IsShared: true})
 
 	for exec, want := range map[int][]string{
@@ -100,12 +97,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 func TestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
 	_, dir, shots := started(t, sharedRemote(t))
-	write(t, dir, "a", "changed\ndiff --git a/x b/x\n")
-	write(t, dir, "binary", "\x00\x01")
-	write(t, dir, "dir/b", "b of four\n")
-	assert.NilError(t, errors.Join(os.Remove(filepath.Join(dir, "link")), os.Remove(filepath.Join(dir, "run.sh"))))
-	write(t, dir, "link", "no link\n")
-	write(t, dir, "z", "last\n")
+	sh(t, dir, `printf 'changed\ndiff --git a/x b/x\n' > a; printf '\x00\x01' > binary; echo b of four > dir/b; rm link run.sh; echo no link > link; echo last > z`)
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
 
 	all, err := shots.Changes(t.Context(), workspace.Most{File: 1 << 10, Execution: 1 << 20, All: 1 << 20})
@@ -127,8 +119,7 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 	_, dir, shots := started(t, sharedRemote(t))
 	for exec := range 5 {
 		if exec != 2 { // which changes nothing
-			write(t, dir, "x", fmt.Sprintf("of execution %d\n", exec))
-			write(t, dir, "y", fmt.Sprintf("of execution %d\n", exec))
+			sh(t, dir, fmt.Sprintf("echo of execution %d | tee x > y", exec))
 		}
 		take(t, shots, workspace.Snapshot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
 	}
@@ -166,9 +157,7 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 		write(t, dir, "a", fmt.Sprintf("first time, %d\n", exec+1))
 		take(t, shots, workspace.Snapshot{Exec: exec + 1, Dir: dir})
 	}
-	write(t, at, "refs/raymond/snapshots/3.lock", "")
-	write(t, at, "objects/info/alternates.lock", "half")
-	write(t, at, "objects/pack/tmp_pack_x", "half")
+	sh(t, at, "touch refs/raymond/snapshots/3.lock objects/info/alternates.lock objects/pack/tmp_pack_x")
 	write(t, dir, "a", "of somebody\n")
 
 	shots = new(workspace.Git).OpenSnapshots(at)
