@@ -108,10 +108,7 @@ func (g given) text(agent *state.Agent, value string) (string, error) {
 
 // withoutBreak is a text without the line break at its end.
 func withoutBreak(s string) string {
-	if line, ok := strings.CutSuffix(s, "\r\n"); ok {
-		return line
-	}
-	return strings.TrimSuffix(s, "\n")
+	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
 // listed says which questions are open; "" for none.

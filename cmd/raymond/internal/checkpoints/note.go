@@ -11,7 +11,7 @@ import (
 )
 
 // maxNote is the size in bytes of the longest note that ReadNote reads.
-const maxNote = 1 << 20
+const maxNote = 64 << 20
 
 // WriteNote keeps a value in a file, completely or not at all: until it returns nil, the
 // file has what it had before. It makes the folders on the way, for their owner
@@ -36,7 +36,7 @@ func WriteNote(file string, value any) error {
 
 // ReadNote reads what WriteNote has kept. An error for which errors.Is(err, fs.ErrNotExist)
 // holds says that there is no such file; any other one, that it is no note: not a
-// regular file, more than 1 MiB, or JSON that does not fit the value.
+// regular file, more than 64 MiB, or JSON that does not fit the value.
 func ReadNote(file string, value any) error {
 	data, _, err := files.Read(file, maxNote)
 	if err != nil {

@@ -2,12 +2,11 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/runner"
 )
 
@@ -24,23 +23,18 @@ func LookAtCheckout(ctx context.Context, g *workspace.Git, dir, started string) 
 	return Checkout{g.Base(ctx, dir, started), known}, err
 }
 
-// checkoutFile keeps it in the run's own folder, for those who continue the run on this machine, and maxCheckout
-// bounds what is read of it, in bytes.
-const (
-	checkoutFile = "checkout.json"
-	maxCheckout  = 64 << 20
-)
+// checkoutFile keeps it in the run's own folder, for those who continue the run on this machine.
+const checkoutFile = "checkout.json"
 
 // KeptCheckout returns what was kept in the run's own folder, and false where nothing was.
 func KeptCheckout(runDir string) (c Checkout, ok bool) {
-	data, _, err := files.Read(filepath.Join(runDir, checkoutFile), maxCheckout)
-	return c, err == nil && json.Unmarshal(data, &c) == nil
+	err := checkpoints.ReadNote(filepath.Join(runDir, checkoutFile), &c)
+	return c, err == nil
 }
 
 // Keep keeps it there.
 func (c Checkout) Keep(runDir string) error {
-	data, err := json.Marshal(c)
-	return errors.Join(err, files.WriteNew(filepath.Join(runDir, checkoutFile), data, 0o600))
+	return checkpoints.WriteNote(filepath.Join(runDir, checkoutFile), c)
 }
 
 // HandOver returns what hands the work of agents over, as runner.Config.HandOver does. Nothing is handed over only where

@@ -19,10 +19,9 @@ import (
 func SnapshotsPath(runDir string) string { return filepath.Join(runDir, "snapshots.git") }
 
 const (
-	// takeWithin is how long one snapshot may take. After two that took longer no more are
+	// takeWithin is how long one snapshot may take. After one that took longer no more are
 	// taken: each keeps the next prompt waiting.
 	takeWithin = 20 * time.Second
-	maxSlow    = 2
 	// endWithin is how long the last one may take when the run has stopped, and
 	// cancelledWithin when the job wants to end.
 	endWithin       = 3 * time.Second
@@ -39,7 +38,7 @@ type snapshots struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	last     <-chan struct{} // closed when the last one that was asked for is taken
-	slow     int             // of those that were taken
+	isSlow   bool            // one took too long
 
 	mu    sync.Mutex // guards what follows
 	notes []string   // each once
@@ -95,7 +94,7 @@ func (k *snapshots) close(isCancelled bool) {
 
 // take takes one, after all before it. Why there is none is a note, the same once.
 func (k *snapshots) take(shot workspace.Snapshot) {
-	if k.ctx.Err() != nil || k.slow >= maxSlow {
+	if k.ctx.Err() != nil || k.isSlow {
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(k.ctx, takeWithin, errSlow)
@@ -105,10 +104,8 @@ func (k *snapshots) take(shot workspace.Snapshot) {
 		return
 	}
 	note := "no snapshot of the files: " + err.Error()
-	if errors.Is(err, errSlow) {
-		if k.slow++; k.slow >= maxSlow {
-			note += "; no more are taken"
-		}
+	if k.isSlow = errors.Is(err, errSlow); k.isSlow {
+		note += "; no more are taken"
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
