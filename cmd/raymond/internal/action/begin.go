@@ -196,16 +196,14 @@ func beginRun(s *step, b *readyRun, input string) error {
 	if err := session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs); err != nil {
 		return err
 	}
-	tellWarnings(s.env.Stderr, s.options.Quiet, warnings)
+	tellWarnings(s.env.Stderr, warnings)
 	return keep(s, b, run)
 }
 
-// tellWarnings tells what is odd about a new run, unless the step is quiet.
-func tellWarnings(to io.Writer, isQuiet bool, warnings []string) {
+// tellWarnings tells what is odd about a new run.
+func tellWarnings(to io.Writer, warnings []string) {
 	for _, w := range warnings {
-		if !isQuiet {
-			fmt.Fprintln(to, "raymond: warning: "+text.Escaped(problem.Bounded(w)))
-		}
+		fmt.Fprintln(to, "raymond: warning: "+text.Escaped(problem.Bounded(w)))
 	}
 }
 

@@ -73,7 +73,7 @@ func rerunOf(s *step, b *readyRun, point runs.Point) (*state.Run, error) {
 		return nil, err
 	}
 	run.Options = s.options.Alone() // never what a history says, which agents could have written
-	tellWarnings(s.env.Stderr, s.options.Quiet, warnings)
+	tellWarnings(s.env.Stderr, warnings)
 	return run, session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs)
 }
 

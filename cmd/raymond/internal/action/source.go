@@ -97,30 +97,18 @@ func findSource(dirs folders, name string, log *jobLog) (source, error) {
 // unpackBuiltin unpacks a workflow that comes with the program. The path to which it
 // is unpacked means nothing to anybody, and is shown as the input has it.
 func unpackBuiltin(dirs folders, workflow string, log *jobLog) (source, error) {
-	name, names := strings.TrimPrefix(workflow, builtinPrefix), builtins()
+	name := strings.TrimPrefix(workflow, builtinPrefix)
+	names, _ := fs.Glob(examples.Files, "*")
 	if !slices.Contains(names, name) {
 		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", workflow), "it has "+strings.Join(names, ", "))
 	}
-	files, err := fs.Sub(examples.Files, name)
-	if err != nil {
-		return source{}, err
-	}
+	files, _ := fs.Sub(examples.Files, name)
 	path := filepath.Join(dirs.own, "builtin", name)
 	if err := errors.Join(os.RemoveAll(path), os.CopyFS(path, files)); err != nil {
 		return source{}, problem.OfMachine("input workflow", err)
 	}
 	log.rename(path, workflow)
 	return source{path: path}, nil
-}
-
-// builtins are the names of the workflows that come with the program.
-func builtins() []string {
-	entries, _ := examples.Files.ReadDir(".") // never fails
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
 }
 
 // trustedSource is where the states are taken from: the source itself, unless the

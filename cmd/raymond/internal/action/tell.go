@@ -104,10 +104,7 @@ func outcome(log *jobLog, e *ending) *problem.Problem {
 // that wrote to them tried to reach beyond its state.
 func checkCommandFiles(files *job.Files) []*problem.Problem {
 	changed, err := files.Verify()
-	var out []*problem.Problem
-	if err != nil {
-		out = append(out, &problem.Problem{Class: problem.ClassRuntime, Where: "command files", What: err.Error()})
-	}
+	out := problem.All(problem.OfMachine("command files", err))
 	if len(changed) > 0 {
 		out = append(out, &problem.Problem{
 			Class: problem.ClassDenied, Where: strings.Join(changed, ", "), What: "an agent or a script wrote to a file that tells the runner what to do; it was put back",
