@@ -29,7 +29,7 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 	flow := "-- wf/START.sh --\necho \"log: " + said + "\"\necho \"<goto input='" + said + "'>AGENT.md</goto>\"\n" +
 		"-- wf/AGENT.md --\nYou know {{result}}\nreply:\n<result>" + said + "</result>\nend.\n-- wf/PUSH.sh --\n# raymond: trusted=true\n"
 	j := newJob(t, f, folder(t, flow), 1).with("env", "SETTING SHORT SHORT_TOKEN", "script-env", "FOR_SCRIPTS").
-		set("SETTING", "canary-nine-9", "FOR_SCRIPTS", "canary-ten-10", "SHORT", "brief", "SHORT_TOKEN", "1234567")
+		set("SETTING", "canary-nine-9", "FOR_SCRIPTS", "canary-ten-10", "SHORT", "brief", "SHORT_TOKEN", "1234567", "ACTIONS_DEPLOY_KEY", odd["SIGNING_PASSPHRASE"], "RUNNER_PASSWORD", "canary-two-2")
 	for name, value := range odd {
 		j.set(name, value)
 	}
@@ -44,6 +44,7 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 		}
 	}
 	e.WantSays(t, "warning", "too short", ": SHORT_TOKEN")
+	e.WantSays(t, "warning", "not masked", "RUNNER_PASSWORD")
 	assert.Check(t, !e.Says("warning", "SHORT,") && !e.Says("warning", "SETTING"), "warnings: got %q, want none about settings", e.Texts("warning"))
 	for _, secret := range strings.Fields(said)[2:] { // settings are no secrets of the job
 		assert.Check(t, is.Contains(e.Stdout, "::add-mask::"+secret+"\n"), "what the runner is told to mask")

@@ -257,7 +257,7 @@ func frame(env Env, in job.Settings) []string {
 
 // isRunners reports whether the runner has set a variable.
 func isRunners(name string) bool {
-	return name != "GITHUB_TOKEN" && slices.ContainsFunc([]string{"ACTIONS_", "GITHUB_", "RUNNER_", "GITEA_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return name != "GITHUB_TOKEN" && slices.ContainsFunc([]string{"GITHUB_", "RUNNER_", "GITEA_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // withoutRunners is the job's environment without what only looks secret: inputs, of
@@ -265,6 +265,7 @@ func isRunners(name string) bool {
 func withoutRunners(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		return strings.HasPrefix(name, "INPUT_") || isRunners(name) && !strings.HasSuffix(name, "_TOKEN")
+		isAddress := strings.HasPrefix(name, "ACTIONS_") || strings.HasPrefix(name, "GITHUB_")
+		return strings.HasPrefix(name, "INPUT_") || isAddress && !strings.HasSuffix(name, "_TOKEN")
 	})
 }
