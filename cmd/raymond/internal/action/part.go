@@ -30,7 +30,7 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 		return l, err
 	}
 	if newest := newestOf(s.in.ResumeWithoutTranscript, found[0]); newest != nil {
-		return continuePart(s, l, newest)
+		return continuePart(s.log, &own, l, newest)
 	}
 	found[0].Remove()
 	l.was = own.Begin(l.was)
@@ -65,17 +65,17 @@ func hasParts(ctx context.Context, s *step, l lookup) bool {
 }
 
 // continuePart has the step continue what an earlier job of its part has left.
-func continuePart(s *step, l lookup, own *slots.Found) (lookup, error) {
+func continuePart(log *jobLog, part *state.Part, l lookup, own *slots.Found) (lookup, error) {
 	run, err := readState(own)
 	if err == nil {
-		err = s.part().Check(l.was, run)
+		err = part.Check(l.was, run)
 	}
 	if err != nil {
 		return l, err
 	}
 	l.found.Remove()
 	if l.found, l.was, l.manifest = own, run, own.Manifest; run.Progress.Status == state.Completed {
-		s.log.notice("nothing is done: an earlier attempt has completed this part")
+		log.notice("nothing is done: an earlier attempt has completed this part")
 		return l, errDone
 	}
 	return l, nil

@@ -196,7 +196,7 @@ func locate(s *step) error {
 		s.dirs.state, err = localDir(s.dirs, s.in, s.event.Repository.Name)
 	}
 	s.options.StateDir = s.dirs.state
-	s.git = newGit(s)
+	s.git = newGit(s.env, s.in, s.dirs, s.options.Cage)
 	return err
 }
 

@@ -82,14 +82,14 @@ func (s *step) part() *state.Part { return s.note.get().Part }
 const noGit = os.DevNull
 
 // newGit is git, found where agents of this step, or of one before, can't have put it.
-func newGit(s *step) *workspace.Git {
-	path, err := workspace.Find(s.env.Environ, s.dirs.top, s.env.Getenv("RUNNER_TEMP"))
+func newGit(env Env, in job.Settings, dirs folders, c options.Cage) *workspace.Git {
+	path, err := workspace.Find(env.Environ, dirs.top, env.Getenv("RUNNER_TEMP"))
 	if err != nil {
 		path = noGit
 	}
 	return &workspace.Git{
-		Path: path, Temp: s.dirs.own, Env: job.ScriptEnviron(s.env.Environ, nil), IsFree: s.in.AllowSudo || s.options.Cage.IsOff(),
-		Token: s.in.GitHubToken, ServerURL: s.env.Getenv("GITHUB_SERVER_URL"),
+		Path: path, Temp: dirs.own, Env: job.ScriptEnviron(env.Environ, nil), IsFree: in.AllowSudo || c.IsOff(),
+		Token: in.GitHubToken, ServerURL: env.Getenv("GITHUB_SERVER_URL"),
 	}
 }
 
