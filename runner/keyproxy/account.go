@@ -151,13 +151,6 @@ func (a *Account) AtLeast() []Sum {
 	return a.counts.counted()
 }
 
-// settled returns what was counted of the answers that are over.
-func (a *Account) settled() []Sum {
-	a.counts.mu.Lock()
-	defer a.counts.mu.Unlock()
-	return a.counts.sums.With(func(func(*Message) bool) {})
-}
-
 // IsSpent reports whether a request was refused because the budget is used up.
 func (a *Account) IsSpent() bool { return a != nil && a.isSpent.Load() }
 

@@ -83,8 +83,10 @@ func (p *Proxy) admit() {
 // that are over. The caller holds the accounts' mu.
 func (p *Proxy) spent() (all, settled state.USD) {
 	for _, a := range p.accounts.unpaid() {
-		all = all.Plus(p.cost(a.AtLeast()))
-		settled = settled.Plus(p.cost(a.settled()))
+		a.counts.mu.Lock()
+		all = all.Plus(p.cost(a.counts.counted()))
+		settled = settled.Plus(p.cost(a.counts.sums.With(func(func(*Message) bool) {})))
+		a.counts.mu.Unlock()
 	}
 	return all, settled
 }

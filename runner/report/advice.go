@@ -64,18 +64,12 @@ func cureOf(run *state.Run) Cure {
 	values := strings.NewReplacer("{state}", name(a.State), "{agents}", fmt.Sprint(2*run.Options.MaxAgents), "{depth}", fmt.Sprint(2*run.Options.MaxDepth))
 	c.Do, c.flags = values.Replace(c.Do), values.Replace(c.flags)
 	if c.From != "" {
-		c.From = before(a)
+		c.From = "" // of none that is known
+		if by, from, _ := strings.Cut(a.By, " "); by == "agent" || by == "script" {
+			c.From = from
+		}
 	}
 	return c
-}
-
-// before is the state that led an agent to its own; "" for none that is known.
-func before(a *state.Agent) string {
-	kind, from, _ := strings.Cut(a.By, " ")
-	if kind != "agent" && kind != "script" {
-		return ""
-	}
-	return from
 }
 
 // CureOf returns what helps a run in a job that has failed.

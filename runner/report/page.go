@@ -40,7 +40,9 @@ func (s *Summary) page() string {
 // top writes what page and overview begin with: what a reader must know.
 func (s *Summary) top(w *writer) {
 	s.headline(w)
-	s.differences(w)
+	for _, text := range s.o.Differences[:min(len(s.o.Differences), maxDifferences)] {
+		w.write(prose(text, widestNote) + "\n\n")
+	}
 	s.writeWaits(w)
 	s.atWork(w)
 	s.failures(w)
@@ -108,13 +110,6 @@ func (s *Summary) figures() string {
 
 // clockTime returns the time of day in UTC, since readers may be anywhere.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
-
-// differences writes what a resumed run found different from what it left.
-func (s *Summary) differences(w *writer) {
-	for _, text := range s.o.Differences[:min(len(s.o.Differences), maxDifferences)] {
-		w.write(prose(text, widestNote) + "\n\n")
-	}
-}
 
 // duration says how long this part of the run took, and how long all parts took.
 func (m *Model) duration() string {

@@ -82,7 +82,10 @@ func (e environ) settings() (*settings, error) {
 	}
 	var errs [3]error
 	s.url, errs[0] = e.url()
-	s.headers, errs[1] = e.headers()
+	isWhole := false
+	if s.headers, isWhole = pairs(e.otlp("HEADERS")); !isWhole {
+		errs[1] = errors.New("OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas")
+	}
 	s.tls, errs[2] = e.tls()
 	return s, errors.Join(errs[:]...)
 }
@@ -124,15 +127,6 @@ func (e environ) url() (string, error) {
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + suffix
 	return u.String(), nil
-}
-
-// headers returns what requests are sent with.
-func (e environ) headers() (map[string]string, error) {
-	all, isWhole := pairs(e.otlp("HEADERS"))
-	if !isWhole {
-		return nil, errors.New("OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas")
-	}
-	return all, nil
 }
 
 // tls returns the certificates that the variables name; nil when they name none.

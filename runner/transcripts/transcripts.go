@@ -54,11 +54,6 @@ func markOf(f *os.File, info fs.FileInfo, err error, most int64) (runner.Mark, e
 	return runner.Mark{Size: n, Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(hash.Sum(nil))}, err
 }
 
-// isSame reports whether two marks are of the same file.
-func isSame(a, b runner.Mark) bool {
-	return a.Size == b.Size && a.SHA256 == b.SHA256 && a.Modified.Equal(b.Modified)
-}
-
 // CutBack truncates a file to a length, and leaves a shorter one alone: bytes that were never
 // there would not be the conversation either.
 func CutBack(path string, length int64) error {

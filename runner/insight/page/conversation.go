@@ -171,7 +171,8 @@ func blocks(s string) []prose {
 	}
 	flush()
 	if n := len(out) - 1; n >= 0 && out[n].Kind == "words" {
-		before, tag := lastLine(out[n].Text)
+		at := strings.LastIndexByte(out[n].Text, '\n') + 1
+		before, tag := strings.TrimRight(out[n].Text[:at], "\n"), strings.TrimSpace(out[n].Text[at:])
 		if strings.HasPrefix(tag, "<") && strings.HasSuffix(tag, ">") {
 			out[n] = prose{"tag", tag}
 			if before != "" {
@@ -180,10 +181,4 @@ func blocks(s string) []prose {
 		}
 	}
 	return out
-}
-
-// lastLine returns the last line of a text, and what is before it.
-func lastLine(s string) (before, last string) {
-	at := strings.LastIndexByte(s, '\n') + 1
-	return strings.TrimRight(s[:at], "\n"), strings.TrimSpace(s[at:])
 }

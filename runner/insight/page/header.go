@@ -136,7 +136,7 @@ func statesFact(r *insight.Report) fact {
 		if hasFailed(e) {
 			failed++
 		}
-		again += timesAgain(e)
+		again += len(e.Retries) + len(e.Reminders) + max(0, len(e.Attempts)-1)
 		cut += len(e.Interruptions)
 	}
 	var more []string
@@ -156,11 +156,6 @@ func statesFact(r *insight.Report) fact {
 		more = []string{"none failed"}
 	}
 	return fact{"State executions", fmt.Sprint(len(r.Executions)), strings.Join(more, ", ")}
-}
-
-// timesAgain returns how often work in an execution was done again.
-func timesAgain(e report.Exec) int {
-	return len(e.Retries) + len(e.Reminders) + max(0, len(e.Attempts)-1)
 }
 
 func tokensText(t *state.Tokens) string {

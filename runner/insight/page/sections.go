@@ -41,7 +41,8 @@ func newTroubles(r *insight.Report) troubles {
 		one := trouble{Where: []int{e.N}, State: e.State, Agent: e.Agent}
 		for _, c := range e.Interruptions {
 			cut := one
-			cut.Class, cut.What = "interrupted", interruptionText(c)
+			cut.Class = "interrupted"
+			cut.What = fmt.Sprintf("interrupted (%s), repeated, %s", c.Reason, state.Spent{USD: c.CostUSD, Estimated: c.Estimated})
 			t.Others = append(t.Others, cut)
 		}
 		if e.Status == report.Failed || e.Status == report.Interrupted {
@@ -92,11 +93,6 @@ func together(list []trouble) []trouble {
 	return out
 }
 
-// interruptionText says that an attempt was cut off and repeated.
-func interruptionText(c report.Interruption) string {
-	return fmt.Sprintf("interrupted (%s), repeated, %s", c.Reason, state.Spent{USD: c.CostUSD, Estimated: c.Estimated})
-}
-
 // atMost returns the first of a list, and how many are left.
 func atMost(list []trouble, most int) (first []trouble, left int) {
 	first = list[:min(len(list), most)]
@@ -127,14 +123,10 @@ func lastOutput(e *report.Exec) string {
 	} else if failed := e.FailedCommand(); failed != nil {
 		out = failed.Tail
 	}
-	return lastLines(out, 12)
-}
-
-// lastLines returns the last n lines of a text.
-func lastLines(s string, n int) string {
-	all := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(all) > n {
-		all = append([]string{"…"}, all[len(all)-n:]...)
+	const most = 12
+	all := strings.Split(strings.TrimRight(out, "\n"), "\n")
+	if len(all) > most {
+		all = append([]string{"…"}, all[len(all)-most:]...)
 	}
 	return strings.Join(all, "\n")
 }
