@@ -50,9 +50,8 @@ func TestWhatTheKeysOpen(t *testing.T) {
 		for want, list := range of {
 			for asked := range strings.SplitSeq(list, ", ") {
 				method, path, _ := strings.Cut(asked, " ")
-				if got := api.Service(httptest.NewRequest(method, path, nil)); got != want {
-					t.Errorf("%s: %s: got service %d, want %d", api.Backend(), asked, got, want)
-				}
+				got := api.Service(httptest.NewRequest(method, path, nil))
+				assert.Check(t, got == want, "%s: %s: got service %d, want %d", api.Backend(), asked, got, want)
 			}
 		}
 	}
@@ -81,9 +80,8 @@ func TestCredentialsAreReplaced(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.target, nil)
 		r.Header = c.sent
-		if d := cmp.Diff(c.shown, c.api.Shown(r)); d != "" {
-			t.Errorf("%s: shown (-want +got):\n%s", c.api.Backend(), d)
-		}
+		d := cmp.Diff(c.shown, c.api.Shown(r))
+		assert.Check(t, d == "", "%s: shown (-want +got):\n%s", c.api.Backend(), d)
 		c.api.Sign(r, c.real)
 		if d := cmp.Diff(c.want, r.Header); d != "" || r.URL.String() != c.wantsTarget {
 			t.Errorf("%s: signed: got %s, headers (-want +got):\n%s", c.api.Backend(), r.URL, d)
@@ -112,9 +110,8 @@ func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.target, nil)
 		for body, want := range c.read {
-			if got, err := c.api.Read(r, strings.NewReader(body)); !cmp.Equal(got, want) || err != nil {
-				t.Errorf("%s: got %+v, %v, want %+v", body, got, err, want)
-			}
+			got, err := c.api.Read(r, strings.NewReader(body))
+			assert.Check(t, cmp.Equal(got, want) && err == nil, "%s: got %+v, %v, want %+v", body, got, err, want)
 		}
 		for _, body := range c.bad {
 			got, err := c.api.Read(r, strings.NewReader(body))

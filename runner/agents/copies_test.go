@@ -56,9 +56,8 @@ func TestCopiesOfConversations(t *testing.T) {
 				assert.Check(t, err, "copy of %d bytes: %v", length, err)
 				assert.Check(t, is.Equal(said(t, a, copied), want), "copy of %d bytes", length)
 				found, _ := a.Find(copied, []string{copied.Dir})
-				if data, err := os.ReadFile(found.Path); err != nil || strings.Contains(string(data), talked) {
-					t.Errorf("copy of %d bytes: got %q, %v, want no id of the conversation itself in it", length, data, err)
-				}
+				data, err := os.ReadFile(found.Path)
+				assert.Check(t, err == nil && !strings.Contains(string(data), talked), "copy of %d bytes: got %q, %v, want no id of the conversation itself in it", length, data, err)
 			}
 			for _, id := range []string{c.ID, "../x", ""} {
 				_, err := a.Copy(c, -1, id, c.Dir)

@@ -61,18 +61,15 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 				assert.Check(t, is.Equal(string(got), want), "used %q: %s of %s", used, name, backend)
 				assert.Check(t, err, "used %q: %s of %s", used, name, backend)
 			}
-			if got := slices.Contains(n.Hosts, host[backend]); got != isUsed {
-				t.Errorf("used %q: hosts: got %q, want %s among them: %v", used, n.Hosts, host[backend], isUsed)
-			}
+			got := slices.Contains(n.Hosts, host[backend])
+			assert.Check(t, got == isUsed, "used %q: hosts: got %q, want %s among them: %v", used, n.Hosts, host[backend], isUsed)
 		}
 		for _, path := range n.Write {
-			if _, err := os.Stat(path); err != nil || !strings.HasPrefix(path, c.Folder) || strings.HasSuffix(path, "settings.json") {
-				t.Errorf("used %q: writable: got %s, %v, want what is there and no settings", used, path, err)
-			}
+			_, err := os.Stat(path)
+			assert.Check(t, err == nil && strings.HasPrefix(path, c.Folder) && !strings.HasSuffix(path, "settings.json"), "used %q: writable: got %s, %v, want what is there and no settings", used, path, err)
 		}
-		if all := everything(t, c.Folder); strings.Contains(all, "secret-") || strings.Contains(all, "talk") {
-			t.Errorf("used %q: got %s, want no keys and no conversations in it", used, all)
-		}
+		all := everything(t, c.Folder)
+		assert.Check(t, !strings.Contains(all, "secret-") && !strings.Contains(all, "talk"), "used %q: got %s, want no keys and no conversations in it", used, all)
 		talk := filepath.Join(n.Write[0], "talk.jsonl")
 		put(t, talk, "said")
 		err = Empty(c)
@@ -83,9 +80,8 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 		assert.Check(t, err, "used %q: at the end: %v", used, err)
 	}
 	for name, text := range theirs {
-		if got, err := os.ReadFile(filepath.Join(home, filepath.FromSlash(name))); err != nil || string(got) != text {
-			t.Errorf("the user's own %s: got %q, %v, want it as it was", name, got, err)
-		}
+		got, err := os.ReadFile(filepath.Join(home, filepath.FromSlash(name)))
+		assert.Check(t, err == nil && string(got) == text, "the user's own %s: got %q, %v, want it as it was", name, got, err)
 	}
 }
 

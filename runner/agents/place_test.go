@@ -57,9 +57,8 @@ func TestPlaceAndClear(t *testing.T) {
 				t.Errorf("cleared with another mark: got %v, there: %v, want it left", err, p.isThere(p.c))
 			}
 			for range 2 { // the second time there is nothing
-				if err := p.Clear(p.c, &mark); err != nil || p.isThere(p.c) || !p.isThere(other) {
-					t.Errorf("cleared: got %v, there: %v, another one: %v", err, p.isThere(p.c), p.isThere(other))
-				}
+				err := p.Clear(p.c, &mark)
+				assert.Check(t, err == nil && !p.isThere(p.c) && p.isThere(other), "cleared: got %v, there: %v, another one: %v", err, p.isThere(p.c), p.isThere(other))
 			}
 		})
 	}

@@ -192,16 +192,14 @@ func TestTheCLIIsNamedOnce(t *testing.T) {
 	for range 2 {
 		o := order(t, "hello")
 		o.Telling = runner.TellNothing
-		if a, err := b.Run(t.Context(), o, tell); err != nil || a.CLI != "2.1.400 at "+path {
-			t.Errorf("got %q, %v, want the version and the path", a.CLI, err)
-		}
+		a, err := b.Run(t.Context(), o, tell)
+		assert.Check(t, err == nil && a.CLI == "2.1.400 at "+path, "got %q, %v, want the version and the path", a.CLI, err)
 	}
 	want := []string{"agent CLI: Claude Code 2.1.400 at " + path, "Claude Code 2.1.400 is newer than 2.1.399, the newest version that raymond was tested with"}
 	assert.Check(t, is.DeepEqual(notes, want), "notes")
 	b = &Backend{CLI: program.CLI{Path: path, Env: b.Env, Tested: "2.1.400"}}
-	if _, err := b.Run(t.Context(), order(t, "hello"), tell); err != nil || len(notes) != 3 {
-		t.Errorf("the newest that was tested: got %v, notes %q, want no further one than its name", err, notes[2:])
-	}
+	_, err := b.Run(t.Context(), order(t, "hello"), tell)
+	assert.Check(t, err == nil && len(notes) == 3, "the newest that was tested: got %v, notes %q, want no further one than its name", err, notes[2:])
 }
 
 type installer func(context.Context, func(string)) (string, error)
@@ -211,9 +209,8 @@ func (i installer) Install(ctx context.Context, say func(string)) (string, error
 func TestInstallationOfTheCLI(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	broken := &Backend{CLI: program.CLI{Installer: installer(func(context.Context, func(string)) (string, error) { return "", errors.New("code E404") })}}
-	if _, f, _ := run(t.Context(), t, broken, order(t, "hello")); f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, "code E404") {
-		t.Errorf("an installation that fails: got %+v, want class %s and the reason", f, runner.Machine)
-	}
+	_, f, _ := run(t.Context(), t, broken, order(t, "hello"))
+	assert.Check(t, f != nil && f.Class == runner.Machine && strings.Contains(f.Message, "code E404"), "an installation that fails: got %+v, want class %s and the reason", f, runner.Machine)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	slow := &Backend{CLI: program.CLI{Installer: installer(func(ctx context.Context, say func(string)) (string, error) {
 		say("installing")

@@ -51,14 +51,12 @@ func TestCutBack(t *testing.T) {
 	b, dir, file := conversation(t, chosen, whole)
 	for id, o := range map[string]runner.PromptOrder{"other": {Session: state.Resume, SessionID: "other", Cut: at(5)}, chosen: {Session: state.Branch, SessionID: "new", From: chosen, Cut: at(1)}} {
 		got, _, f := keptOf(b.Env).Take(o, dir)
-		if text, err := os.ReadFile(file); got != id || f != nil || string(text) != whole || err != nil {
-			t.Errorf("%s of %s: got %q, %v, and %q, %v, want the transcript left alone", o.Session, id, got, f, text, err)
-		}
+		text, err := os.ReadFile(file)
+		assert.Check(t, got == id && f == nil && string(text) == whole && err == nil, "%s of %s: got %q, %v, and %q, %v, want the transcript left alone", o.Session, id, got, f, text, err)
 	}
 	for id, want := range map[string]int{"other": 1, chosen: 0} {
-		if notes, f := b.take(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: id, Cut: at(len(whole))}, Dir: dir}); f != nil || len(notes) != want {
-			t.Errorf("%s: got the notes %q, %v, want %d: one where there is no transcript to cut back", id, notes, f, want)
-		}
+		notes, f := b.take(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: id, Cut: at(len(whole))}, Dir: dir})
+		assert.Check(t, f == nil && len(notes) == want, "%s: got the notes %q, %v, want %d: one where there is no transcript to cut back", id, notes, f, want)
 	}
 }
 
@@ -67,8 +65,7 @@ func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	b, dir, file := conversation(t, chosen, prompted)
 	assert.NilError(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
 	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: chosen}, {Session: state.Branch, SessionID: "new", From: chosen}} {
-		if _, _, f := keptOf(b.Env).Take(o, dir); f == nil || f.Class != runner.Fatal {
-			t.Errorf("%s: got %v, want it refused", o.Session, f)
-		}
+		_, _, f := keptOf(b.Env).Take(o, dir)
+		assert.Check(t, f != nil && f.Class == runner.Fatal, "%s: got %v, want it refused", o.Session, f)
 	}
 }

@@ -27,8 +27,7 @@ func TestClearRemovesWhatIsBesideASession(t *testing.T) {
 			assert.NilError(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second)))
 		}
 		err = b.Clear(runner.Conversation{ID: talked}, &mark)
-		if _, gone := os.Lstat(beside); err != nil || (gone == nil) != isChanged {
-			t.Errorf("changed: %v: got %v, the folder: %v", isChanged, err, gone)
-		}
+		_, gone := os.Lstat(beside)
+		assert.Check(t, err == nil && (gone == nil) == isChanged, "changed: %v: got %v, the folder: %v", isChanged, err, gone)
 	}
 }

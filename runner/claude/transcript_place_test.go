@@ -20,10 +20,8 @@ func TestAGoneDirectoryStillNamesItsFolder(t *testing.T) {
 	stored := filepath.Join(t.TempDir(), "stored")
 	assert.NilError(t, errors.Join(os.WriteFile(stored, []byte(prompted), 0o600), os.RemoveAll(dir), os.RemoveAll(filepath.Dir(file))))
 	assert.NilError(t, b.Place(runner.Conversation{ID: sessionUUID, Dir: dir}, stored))
-	if info, err := os.Stat(filepath.Dir(file)); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("the folder that was made: got %v, %v, want mode 0700", info, err)
-	}
-	if got, ok := b.Find(runner.Conversation{ID: sessionUUID}, []string{"/elsewhere", dir}); !ok || got.Path != file || got.Dir != dir {
-		t.Errorf("got %+v, %v, want %s of %s", got, ok, file, dir)
-	}
+	info, err := os.Stat(filepath.Dir(file))
+	assert.Check(t, err == nil && info.Mode().Perm() == 0o700, "the folder that was made: got %v, %v, want mode 0700", info, err)
+	got, ok := b.Find(runner.Conversation{ID: sessionUUID}, []string{"/elsewhere", dir})
+	assert.Check(t, ok && got.Path == file && got.Dir == dir, "got %+v, %v, want %s of %s", got, ok, file, dir)
 }

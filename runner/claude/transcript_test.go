@@ -61,9 +61,8 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 		line("m6", "opus", `{"output_tokens":-5}`)+`{"type":"assist`)
 	got, ok := b.Usage(runner.Conversation{ID: sessionUUID, Dir: dir}, int64(len(before)))
 	want := []state.Usage{{Model: "haiku", Input: 1, CacheWrite: 2, CacheRead: 3}, {Model: "opus", Input: 5, Output: 17}}
-	if diff := cmp.Diff(want, got); diff != "" || !ok {
-		t.Errorf("usage %v (-want +got):\n%s", ok, diff)
-	}
+	diff := cmp.Diff(want, got)
+	assert.Check(t, diff == "" && ok, "usage %v (-want +got):\n%s", ok, diff)
 	for _, from := range []int64{1 << 40, -1} {
 		got, ok := b.Usage(runner.Conversation{ID: sessionUUID, Dir: dir}, from)
 		assert.Check(t, !ok, "usage from byte %d: got %v, want none", from, got)

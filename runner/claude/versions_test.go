@@ -83,9 +83,8 @@ func TestReachedIsInTheTranscript(t *testing.T) {
 	beforeBranch := b.priorCount(branch)
 	assert.NilError(t, os.WriteFile(file, []byte(lines+fmt.Sprintf(count, "9.75")), 0o644))
 	for what, p := range map[string]priorCount{"resumed": before, "branched": beforeBranch} {
-		if got := p.read(); got.USD != 5*state.Dollar/2 || len(got.Models) != 1 {
-			t.Errorf("%s: got %+v, want $2.50", what, got)
-		}
+		got := p.read()
+		assert.Check(t, got.USD == 5*state.Dollar/2 && len(got.Models) == 1, "%s: got %+v, want $2.50", what, got)
 	}
 	o.Prompt.Session = state.Fresh
 	assert.Check(t, is.Equal(b.priorCount(o).read().USD, state.USD(0)), "fresh")

@@ -88,8 +88,7 @@ func FuzzStream(f *testing.F) {
 		s := newStream(runner.Order{Telling: runner.TellAll}, turn{}, nil)
 		_, _ = s.Write(output)
 		s.Flush()
-		if _, fail := s.answer(agenttest.Case{}.Exit); fail != nil && fail.Message == "" {
-			t.Errorf("%q: got a failure without a reason", output)
-		}
+		_, fail := s.answer(agenttest.Case{}.Exit)
+		assert.Check(t, fail == nil || fail.Message != "", "%q: got a failure without a reason", output)
 	})
 }

@@ -42,13 +42,11 @@ func TestGrant(t *testing.T) {
 		g, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{
 			PermissionMode: c.mode, AllowedTools: strings.Fields(c.allowed), DisallowedTools: strings.Fields(c.forbidden),
 		}}, false)
-		if got := strings.Join(g.settings(), " "); f != nil || got != c.want || len(g.notes) != c.notes {
-			t.Errorf("%s, allowed %q, forbidden %q: got %s, notes %q, %v, want %s, notes: %d", c.mode, c.allowed, c.forbidden, got, g.notes, f, c.want, c.notes)
-		}
+		got := strings.Join(g.settings(), " ")
+		assert.Check(t, f == nil && got == c.want && len(g.notes) == c.notes, "%s, allowed %q, forbidden %q: got %s, notes %q, %v, want %s, notes: %d", c.mode, c.allowed, c.forbidden, got, g.notes, f, c.want, c.notes)
 	}
-	if _, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{DisallowedTools: []string{"mcp__github__push"}}}, false); f == nil || f.Class != runner.Fatal {
-		t.Errorf("a tool that can't be forbidden: got %v, want a failure before the start", f)
-	}
+	_, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{DisallowedTools: []string{"mcp__github__push"}}}, false)
+	assert.Check(t, f != nil && f.Class == runner.Fatal, "a tool that can't be forbidden: got %v, want a failure before the start", f)
 }
 
 // TestACagedReaderWritesNothing: in a cage the CLI's own sandbox can't be made, so that an agent
@@ -78,9 +76,8 @@ func TestACagedReaderWritesNothing(t *testing.T) {
 func TestNobodyIsLoggedIn(t *testing.T) {
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
-	if f := b.checkLogin(b.Env); f == nil || f.Class != runner.Fatal || !strings.HasPrefix(f.Message, "authentication: ") {
-		t.Errorf("without a key: got %+v, want it refused", f)
-	}
+	f := b.checkLogin(b.Env)
+	assert.Check(t, f != nil && f.Class == runner.Fatal && strings.HasPrefix(f.Message, "authentication: "), "without a key: got %+v, want it refused", f)
 	assert.Check(t, is.Nil(b.checkLogin(append(b.Env, "OPENAI_API_KEY=k"))), "with a key")
 	write(t, filepath.Join(home, "auth.json"), "{}")
 	assert.Check(t, is.Nil(b.checkLogin(b.Env)), "with a login")

@@ -25,9 +25,8 @@ func TestALockThatIsNoneIsRemoved(t *testing.T) {
 	_, err := h.prepare(t.TempDir())
 	assert.NilError(t, err)
 	assert.Check(t, !exists(lock), "a lock that is no folder: got it left")
-	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {
-		t.Errorf("list of directories: got a link to %q, %v", got, err)
-	}
+	got, err := os.Readlink(h.ours("projects.json"))
+	assert.Check(t, err == nil && got == filepath.Join("tmp", "projects.json"), "list of directories: got a link to %q, %v", got, err)
 	assert.NilError(t, os.Mkdir(lock, 0o700)) // of a CLI that is under way
 	if _, err := h.prepare(t.TempDir()); err != nil || !exists(lock) {
 		t.Errorf("a new lock: got it removed (%v)", err)
@@ -49,7 +48,6 @@ func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	assert.NilError(t, err)
 	_, fail := b.Find(t.Context(), b.Source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {})
 	assert.Assert(t, is.Nil(fail))
-	if got, err := os.Readlink(h.ours("projects.json")); err != nil || got != filepath.Join("tmp", "projects.json") {
-		t.Errorf("list of directories: got a link to %q, %v, want one to where it can be written in a cage", got, err)
-	}
+	got, err := os.Readlink(h.ours("projects.json"))
+	assert.Check(t, err == nil && got == filepath.Join("tmp", "projects.json"), "list of directories: got a link to %q, %v, want one to where it can be written in a cage", got, err)
 }

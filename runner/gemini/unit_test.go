@@ -72,9 +72,8 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 		"mcpServers": {"a": {"url": "http://x/*no comment*/"}}, /* and
 		*/ "general": {"maxAttempts": 9, "vimMode": true}, "security": {"auth": {"selectedType": "oauth-personal"}}}`), 0o600))
 	assert.NilError(t, os.WriteFile(h.theirs("oauth_creds.json"), []byte(`{}`), 0o600))
-	if note, err := h.prepare(t.TempDir()); note != "" || err != nil {
-		t.Fatal(note, err)
-	}
+	note, err := h.prepare(t.TempDir())
+	assert.Assert(t, note == "" && err == nil, "%s %v", note, err)
 	data, err := os.ReadFile(h.ours("settings.json"))
 	assert.NilError(t, err)
 	var got struct {
@@ -147,9 +146,8 @@ no JSON
 	got, err := used(path, int64(len(head)))
 	assert.NilError(t, err)
 	want := []state.Usage{{Model: "m", Input: 712, CacheRead: 300, Output: 25}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tokens (-want +got):\n%s", diff)
-	}
+	diff := cmp.Diff(want, got)
+	assert.Check(t, diff == "", "tokens (-want +got):\n%s", diff)
 }
 
 // TestWhatErrorsMean holds it for what the real CLI was seen to say, and for what only its makers'
@@ -205,9 +203,8 @@ func TestNothingIsAttached(t *testing.T) {
 	} {
 		b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home}}}
 		o := runner.Order{Dir: dir, Prompt: runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: "11111111-1111-4111-8111-111111111111"}}
-		if _, _, fail := b.prepare(&o); fail != nil || o.Prompt.Text != want {
-			t.Errorf("%q: got %q, %v, want %q", prompt, o.Prompt.Text, fail, want)
-		}
+		_, _, fail := b.prepare(&o)
+		assert.Check(t, fail == nil && o.Prompt.Text == want, "%q: got %q, %v, want %q", prompt, o.Prompt.Text, fail, want)
 	}
 }
 
@@ -257,7 +254,6 @@ func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	assert.NilError(t, os.Symlink("elsewhere", file))
 	order := &runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "0198c0de-0000-4000-8000-000000000001"}, Dir: dir}
-	if _, f := h.open(order); f == nil || !strings.Contains(f.Message, file) {
-		t.Errorf("resume beside a link: got %v, want it refused", f)
-	}
+	_, f := h.open(order)
+	assert.Check(t, f != nil && strings.Contains(f.Message, file), "resume beside a link: got %v, want it refused", f)
 }

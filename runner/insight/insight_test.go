@@ -117,12 +117,10 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 		assert.Check(t, is.Equal(p.of(tt.session).owner(runner.Message{Time: at(tt.seconds)}, 7), tt.want), "message of %s after %d seconds: execution", tt.session, tt.seconds)
 	}
 	c := p.of("s")
-	if first, second := c.owner(runner.Message{Offset: 99}, 7), c.owner(runner.Message{Offset: 100}, 7); first != 1 || second != 2 {
-		t.Errorf("messages without a time: got executions %d and %d, want 1 and 2, by their places", first, second)
-	}
-	if c.begins[0].from = unknown; c.CLI != "x" || len(c.begins) != 3 || c.owner(runner.Message{}, 7) != 7 {
-		t.Errorf("got the id %q and %+v, want x and three executions, and a message of which nothing is known with that before it", c.CLI, c.begins)
-	}
+	first, second := c.owner(runner.Message{Offset: 99}, 7), c.owner(runner.Message{Offset: 100}, 7)
+	assert.Check(t, first == 1 && second == 2, "messages without a time: got executions %d and %d, want 1 and 2, by their places", first, second)
+	c.begins[0].from = unknown
+	assert.Check(t, c.CLI == "x" && len(c.begins) == 3 && c.owner(runner.Message{}, 7) == 7, "got the id %q and %+v, want x and three executions, and a message of which nothing is known with that before it", c.CLI, c.begins)
 }
 
 // TestRoomIsShared: where there is not enough room for all conversations, that of what failed
@@ -152,9 +150,8 @@ func TestRoomIsShared(t *testing.T) {
 		}
 		assert.Check(t, x.Gap == nil || x.Gap.Messages+len(x.Messages) == 22, "execution %d: got %d messages and the gap %+v, want 22 in all", i, len(x.Messages), x.Gap)
 	}
-	if size := sizeOf(t, r); size > 14<<20 || size < 9<<20 {
-		t.Errorf("got %d bytes, want nearly as many as there is room for", size)
-	}
+	size := sizeOf(t, r)
+	assert.Check(t, size <= 14<<20 && size >= 9<<20, "got %d bytes, want nearly as many as there is room for", size)
 	assert.Assert(t, is.Len(r.LeftOut, 1), "left out")
 	assert.Check(t, is.Contains(r.LeftOut[0], "only the first and the last messages"), "left out")
 }
@@ -213,12 +210,10 @@ func TestHugeRunsAreBounded(t *testing.T) {
 	}
 	size := sizeOf(t, r)
 	assert.Check(t, size <= 14<<20, "got %d bytes, want at most 14 MiB", size)
-	if x := r.Executions[0]; x.Stdout != "" || !x.IsCut {
-		t.Errorf("got the output of an execution that 19,000 others followed, want a note that it is left out: they would not fit into memory")
-	}
-	if sum := r.Costs.ByState[0]; sum.Executions != n || sum.Failed != 1 || sum.Spent.USD != n*1000 {
-		t.Errorf("sum of the state: got %+v, want that of all executions", sum)
-	}
+	x := r.Executions[0]
+	assert.Check(t, x.Stdout == "" && x.IsCut, "got the output of an execution that 19,000 others followed, want a note that it is left out: they would not fit into memory")
+	sum := r.Costs.ByState[0]
+	assert.Check(t, sum.Executions == n && sum.Failed == 1 && sum.Spent.USD == n*1000, "sum of the state: got %+v, want that of all executions", sum)
 	assert.Check(t, is.Equal(len(r.LeftOut), 3), "left out: got %q, want lines on executions, agents and output", r.LeftOut)
 }
 
@@ -237,7 +232,6 @@ func TestConversationsOfAnExecution(t *testing.T) {
 	for _, m := range x.Messages {
 		got = append(got, fmt.Sprint(m.Time.Second(), m.Failed, m.Refused))
 	}
-	if diff := cmp.Diff([]string{"10 true false", "11 true true", "12 true false", "20 true false", "30 true false", "31 false false"}, got); diff != "" || *x.Gap != (report.Gap{After: 6, Messages: 2}) {
-		t.Errorf("gap %+v, messages (-want +got):\n%s", *x.Gap, diff)
-	}
+	diff := cmp.Diff([]string{"10 true false", "11 true true", "12 true false", "20 true false", "30 true false", "31 false false"}, got)
+	assert.Check(t, diff == "" && *x.Gap == (report.Gap{After: 6, Messages: 2}), "gap %+v, messages (-want +got):\n%s", *x.Gap, diff)
 }

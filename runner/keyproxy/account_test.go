@@ -193,8 +193,7 @@ func TestFeesThatNobodyKnows(t *testing.T) {
 		for range 2 {
 			ask(t, p, of(a))
 		}
-		if got := a.Metered(); len(got) != 1 || got[0].Input != 2000 || got[0].HasFees != want || len(log) != map[bool]int{true: 1}[want] {
-			t.Errorf("%s: got %+v, log %q", usage, got, log)
-		}
+		got := a.Metered()
+		assert.Check(t, len(got) == 1 && got[0].Input == 2000 && got[0].HasFees == want && len(log) == map[bool]int{true: 1}[want], "%s: got %+v, log %q", usage, got, log)
 	}
 }

@@ -56,9 +56,8 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	p.Allow(10*perAnswer, []string{"one", "two"})
 	one, two := p.Open(toy, "one"), p.Open(toy, "two")
 	assert.Assert(t, is.DeepEqual(askOften(t, p, two, 4), map[int]int{200: 4}), "the second invocation")
-	if diff := cmp.Diff(map[int]int{200: 6, 400: 194}, askOften(t, p, one, 200)); diff != "" || len(got.all()) != 10 {
-		t.Errorf("200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
-	}
+	diff := cmp.Diff(map[int]int{200: 6, 400: 194}, askOften(t, p, one, 200))
+	assert.Check(t, diff == "" && len(got.all()) == 10, "200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
 	answer, body := ask(t, p, of(two))
 	assert.Check(t, answer.StatusCode == 400 && strings.Contains(body, spentMessage) && one.IsSpent() && two.IsSpent(), "the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
 	one.Close() // and is not booked yet
@@ -109,9 +108,8 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 		all.Wait()
 		want := []Sum{{Usage: state.Usage{Model: "sonnet", Input: c.most * int64(c.paid), Output: mostByItself * int64(c.paid)}}}
 		want[0].Asked, want[0].Guess = want[0].Input, want[0].Output
-		if diff := cmp.Diff(want, a.AtLeast()); diff != "" || len(got.all()) != c.paid {
-			t.Errorf("%s: the API got %d, want %d; what it costs at most (-want +got):\n%s", name, len(got.all()), c.paid, diff)
-		}
+		diff := cmp.Diff(want, a.AtLeast())
+		assert.Check(t, diff == "" && len(got.all()) == c.paid, "%s: the API got %d, want %d; what it costs at most (-want +got):\n%s", name, len(got.all()), c.paid, diff)
 	}
 }
 

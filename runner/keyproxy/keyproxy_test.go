@@ -145,9 +145,8 @@ func TestOthersAreRefused(t *testing.T) {
 		assert.Check(t, err == nil && answer.StatusCode == c.status && got.Status == c.status && got.Error != "", "%s: got %s %s, %v, want %d", name, answer.Status, body, err, c.status)
 	}
 	assert.Check(t, is.Len(got.all(), 0), "what the API got")
-	if answer, body := ask(t, p, func(r *http.Request) { *r = *request(a, "GET", "/v1/messages", nil) }); answer.StatusCode != 200 || body != "pong" {
-		t.Errorf("without an upgrade: got %s %q", answer.Status, body)
-	}
+	answer, body := ask(t, p, func(r *http.Request) { *r = *request(a, "GET", "/v1/messages", nil) })
+	assert.Check(t, answer.StatusCode == 200 && body == "pong", "without an upgrade: got %s %q", answer.Status, body)
 }
 
 // TestRequestsInProxyFormAreRefused is what a client sends that takes the key

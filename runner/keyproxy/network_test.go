@@ -46,9 +46,8 @@ func TestEndedInvocationsUseNothing(t *testing.T) {
 		<-gone
 		assert.Check(t, <-answered != nil, "a request under way: got an answer, want an error")
 		if c.a == one {
-			if answer, _ := ask(t, p, of(one)); answer.StatusCode != 401 || len(came) > 0 {
-				t.Errorf("after the end: got %s, want 401, and nothing forwarded", answer.Status)
-			}
+			answer, _ := ask(t, p, of(one))
+			assert.Check(t, answer.StatusCode == 401 && len(came) == 0, "after the end: got %s, want 401, and nothing forwarded", answer.Status)
 		}
 	}
 	if conn, err := net.Dial("tcp", p.address); err == nil {
@@ -61,9 +60,8 @@ func TestEndedInvocationsUseNothing(t *testing.T) {
 func TestProxyOfTheJobIsUsed(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("http://api.invalid")})
 	answer, body := ask(t, p, nil)
-	if want := "asked for http://api.invalid/v1/messages?beta=true with " + strings.Repeat("*", len(realKey)); answer.StatusCode != 200 || body != want {
-		t.Errorf("got %s %q, want %q", answer.Status, body, want)
-	}
+	want := "asked for http://api.invalid/v1/messages?beta=true with " + strings.Repeat("*", len(realKey))
+	assert.Check(t, answer.StatusCode == 200 && body == want, "got %s %q, want %q", answer.Status, body, want)
 }
 
 // TestFurtherAuthorities holds that a certificate is believed that only

@@ -17,9 +17,8 @@ func TestRetryAfterIsRead(t *testing.T) {
 		now.Add(90 * time.Second).UTC().Format(http.TimeFormat): 90 * time.Second, now.Add(-time.Hour).UTC().Format(http.TimeFormat): 0,
 		"": -1, "soon": -1, "-5": -1, "NaN": -1,
 	} {
-		if got, ok := retryAfter(text, now); ok != (want >= 0) || ok && got != want {
-			t.Errorf("%q: got %v, %v, want %v", text, got, ok, want)
-		}
+		got, ok := retryAfter(text, now)
+		assert.Check(t, ok == (want >= 0) && (!ok || got == want), "%q: got %v, %v, want %v", text, got, ok, want)
 	}
 }
 

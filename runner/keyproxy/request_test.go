@@ -22,9 +22,8 @@ func TestWhatARequestSays(t *testing.T) {
 		`{"messages":[{"content":[{"data":` + image + `},{"text":"iVBOR"},` + image + `]}],"tier":null}`:                                               {Pictures: 2, Packed: 204},
 		`{"config":{"deep":{"n":2}},"list":[{"config":{"n":2}}],"later":null}`:                                                                         {},
 	} {
-		if got, err := f.Read(strings.NewReader(body)); !cmp.Equal(got, want) || err != nil {
-			t.Errorf("%s: got %+v, %v, want %+v", body, got, err, want)
-		}
+		got, err := f.Read(strings.NewReader(body))
+		assert.Check(t, cmp.Equal(got, want) && err == nil, "%s: got %+v, %v, want %+v", body, got, err, want)
 	}
 	for _, body := range []string{
 		``, ` `, `[]`, `"model"`, `{`, `{"model":"m"}{"later":true}`, `{"model":"m"} x`, `{"model":"a","model":"b"}`, `{"x":[{"a":1,"a":2}]}`,
@@ -82,9 +81,8 @@ func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
 		`{"tools":[{"name":"x","input_schema":{"properties":{"file_id":{"type":"string"}}}}],"mcp":1,"z":2}`: {Unknown: []string{"mcp", "z"}},
 		`{"messages":[{"cache_control":{"type":"ephemeral","ttl":"1h"},"mcp":1}]}`:                           {IsHour: true},
 	} {
-		if got, err := f.Read(strings.NewReader(body)); !cmp.Equal(got, want) || err != nil {
-			t.Errorf("%s: got %+v, %v, want %+v", body, got, err, want)
-		}
+		got, err := f.Read(strings.NewReader(body))
+		assert.Check(t, cmp.Equal(got, want) && err == nil, "%s: got %+v, %v, want %+v", body, got, err, want)
 	}
 }
 
@@ -112,9 +110,8 @@ func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
 					r.URL.Path = strings.Replace(r.URL.Path, "/v1/messages", path, 1)
 					setBody(r, []byte(body))
 				})
-				if isRefused := answer.StatusCode == 400 && strings.Contains(text, "network"); isRefused == passes {
-					t.Errorf("open: %v: %s of %s: got %s %s", isOpen, body, path, answer.Status, text)
-				}
+				isRefused := answer.StatusCode == 400 && strings.Contains(text, "network")
+				assert.Check(t, isRefused != passes, "open: %v: %s of %s: got %s %s", isOpen, body, path, answer.Status, text)
 			}
 		}
 		assert.Check(t, is.Equal(len(got.all()), map[bool]int{true: 10, false: 2}[isOpen]), "open: %v: requests that the API got", isOpen)
@@ -133,7 +130,6 @@ func TestWhatWasReadIsRead(t *testing.T) {
 		r.Header.Set("Content-Encoding", "deflate")
 		r.Header.Set("X-HTTP-Method-Override", "DELETE")
 	})
-	if h := <-got; h.Get("Content-Type") != "application/json" || h.Get("Content-Encoding") != "" || h.Get("X-HTTP-Method-Override") != "" {
-		t.Errorf("got %q, want JSON that is not packed, and no other method", h)
-	}
+	h := <-got
+	assert.Check(t, h.Get("Content-Type") == "application/json" && h.Get("Content-Encoding") == "" && h.Get("X-HTTP-Method-Override") == "", "got %q, want JSON that is not packed, and no other method", h)
 }

@@ -24,9 +24,8 @@ func TestEachPriceHasItsSource(t *testing.T) {
 		if _, err := time.Parse(time.DateOnly, p.Until); err != nil && p.Until != "" {
 			t.Errorf("%s: until %q, want a date", p.Model, p.Until)
 		}
-		if n := p.Price; n.Input <= 0 || n.Output <= n.Input || n.CacheWrite < n.Input || n.CachedInput <= 0 || n.CachedInput >= n.Input {
-			t.Errorf("%s: got %+v, want prices in their usual order", p.Model, n)
-		}
+		n := p.Price
+		assert.Check(t, n.Input > 0 && n.Output > n.Input && n.CacheWrite >= n.Input && n.CachedInput > 0 && n.CachedInput < n.Input, "%s: got %+v, want prices in their usual order", p.Model, n)
 		assert.Check(t, !slices.ContainsFunc(seen, func(other string) bool { return state.SameModel(other, p.Model) }), "%s is on the list twice", p.Model)
 		seen = append(seen, p.Model)
 	}
@@ -102,9 +101,8 @@ func TestBadPriceFiles(t *testing.T) {
 		"prices: {m: {input: a, output: 1}}":                                          "cannot unmarshal",
 		strings.Repeat("#", mostBytes+1):                                              "larger than",
 	} {
-		if _, err := Read(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.40q: got %v, want %q in it", text, err, want)
-		}
+		_, err := Read(strings.NewReader(text))
+		assert.Check(t, err != nil && strings.Contains(err.Error(), want), "%.40q: got %v, want %q in it", text, err, want)
 	}
 }
 

@@ -72,9 +72,8 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 	must(t, c.Tick(nine.Add(2*time.Second)))
 	assert.Check(t, is.Equal(strings.Join(w[before:], ""), ""), "meanwhile")
 	must(t, c.Tick(nine.Add(time.Minute)))
-	if got := strings.Join(w[before:], ""); strings.Count(got, ": working for ") != 2 || !strings.Contains(got, "; running Bash(make )") || strings.Contains(got, "\x1b") {
-		t.Errorf("after a minute: got %q, want a whole line for each agent", got)
-	}
+	got := strings.Join(w[before:], "")
+	assert.Check(t, strings.Count(got, ": working for ") == 2 && strings.Contains(got, "; running Bash(make )") && !strings.Contains(got, "\x1b"), "after a minute: got %q, want a whole line for each agent", got)
 	must(t, c.SetLive(true))
 	assert.Check(t, is.Equal(strings.Count(w[len(w)-1], "  "+string(running)+"  "), 2), "afterwards")
 }
@@ -88,9 +87,8 @@ func TestLiveLinesFitTheScreen(t *testing.T) {
 	w = nil
 	must(t, c.Tick(nine.Add(time.Minute)))
 	out := strings.Join(w, "")
-	if got := strings.Count(out, "\n"); got > 12 || !strings.Contains(out, "and 20 more") {
-		t.Errorf("30 agents: %d rows, want at most 12 and the number of the others:\n%s", got, out)
-	}
+	got := strings.Count(out, "\n")
+	assert.Check(t, got <= 12 && strings.Contains(out, "and 20 more"), "30 agents: %d rows, want at most 12 and the number of the others:\n%s", got, out)
 	for row := range strings.SplitSeq(out, "\n") {
 		row = row[strings.LastIndex(row, "J")+1:]
 		assert.Check(t, columns(row) < 40, "live line %q has %d columns, want less than 40", row, columns(row))

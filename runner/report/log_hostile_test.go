@@ -36,7 +36,6 @@ func TestEventsOfManyValuesAreRefused(t *testing.T) {
 	line := `{"type":"run_finished","a":[` + strings.Repeat("{},", jsonstrict.MaxValues) + "{}]}\n"
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	must(t, os.WriteFile(path, []byte(line), 0o600))
-	if _, err := read(path); err == nil || !strings.Contains(err.Error(), jsonstrict.ErrTooMuch.Error()) {
-		t.Errorf("got %v, want %v", err, jsonstrict.ErrTooMuch)
-	}
+	_, err := read(path)
+	assert.Check(t, err != nil && strings.Contains(err.Error(), jsonstrict.ErrTooMuch.Error()), "got %v, want %v", err, jsonstrict.ErrTooMuch)
 }

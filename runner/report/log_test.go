@@ -103,9 +103,8 @@ func TestNobodyElseReadsALog(t *testing.T) {
 	must(t, l.Sync())
 	tell(t, l, some(2))
 	for p, want := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700 | os.ModeDir} {
-		if info, err := os.Stat(p); err != nil || info.Mode() != want {
-			t.Errorf("mode of %s = %v, %v, want %s", p, info.Mode(), err, want)
-		}
+		info, err := os.Stat(p)
+		assert.Check(t, err == nil && info.Mode() == want, "mode of %s = %v, %v, want %s", p, info.Mode(), err, want)
 	}
 }
 

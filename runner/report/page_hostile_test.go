@@ -140,9 +140,8 @@ func sameWidth(t *testing.T, text, markdown string) {
 		if i+1 < len(lines) && strings.HasPrefix(lines[i+1], "| ---") {
 			want = strings.Count(lines[i+1], "|")
 		}
-		if n := strings.Count(line, "|"); want > 0 && n != want {
-			t.Errorf("summary of %q everywhere has a row with %d bars, want %d: %s", text, n, want, line)
-		}
+		n := strings.Count(line, "|")
+		assert.Check(t, want <= 0 || n == want, "summary of %q everywhere has a row with %d bars, want %d: %s", text, n, want, line)
 	}
 }
 
@@ -237,9 +236,8 @@ func fits(t *testing.T, what string, events []state.Event, text string, isCut bo
 	} {
 		assert.Check(t, strings.Contains(got, want) || (want == " in state " && what == "noise"), "%s: the summary has no %q", what, want)
 	}
-	if isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries, "); isTold != isCut || isCut && len(got) < 500_000 {
-		t.Errorf("%s: a summary of %d bytes says that it was cut: %t, want %t", what, len(got), isTold, isCut)
-	}
+	isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries, ")
+	assert.Check(t, isTold == isCut && (!isCut || len(got) >= 500_000), "%s: a summary of %d bytes says that it was cut: %t, want %t", what, len(got), isTold, isCut)
 	bones = skeleton(t, got)
 	open, shut := strings.Count(bones, "<details>"), strings.Count(bones, "</details>\n")
 	assert.Check(t, len(got) < 1_000_000 && utf8.ValidString(got) && open == shut, "%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)

@@ -69,7 +69,6 @@ func TestAPartTellsOfItsOwnAgents(t *testing.T) {
 		known = append(known, w.Agent)
 	}
 	assert.Check(t, is.DeepEqual(known, []string{"main_work1", "main_work1_a1"}), "WaitsOf")
-	if got := strings.Count(s.Overview(), "**To answer**"); got != 2 {
-		t.Errorf("got %d questions in\n%s\nwant two", got, s.Overview())
-	}
+	got := strings.Count(s.Overview(), "**To answer**")
+	assert.Check(t, got == 2, "got %d questions in\n%s\nwant two", got, s.Overview())
 }

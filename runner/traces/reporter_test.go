@@ -228,9 +228,8 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
   invoke_workflow flow 10-16
 `)
 	spans := c.spans()
-	if root := spans[0]; root.TraceID != first[3:35] || root.Parent != first[36:52] || root.Links != nil {
-		t.Errorf("the first job's span is %+v, want it below %s", root, first)
-	}
+	root := spans[0]
+	assert.Check(t, root.TraceID == first[3:35] && root.Parent == first[36:52] && root.Links == nil, "the first job's span is %+v, want it below %s", root, first)
 	assert.Check(t, is.DeepEqual(spans[3].Links, []link{{later[3:35], later[36:52]}}), "links of the second job's span")
 	got := find(t, c, "attempt 1").ID
 	assert.Check(t, is.Equal(got, told), "the attempt has the id %s now; what ran in it before was told %s", got, told)

@@ -121,9 +121,8 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 				return c.answer(r, n)
 			}}
 			notes, took := exportTo(t, s, c.status)
-			if got := strings.Join(notes, "\n"); got != c.note || took != c.took {
-				t.Errorf("%s: got the note %q after %s, want %q after %s", name, got, took, c.note, c.took)
-			}
+			got := strings.Join(notes, "\n")
+			assert.Check(t, got == c.note && took == c.took, "%s: got the note %q after %s, want %q after %s", name, got, took, c.note, c.took)
 			for _, secret := range []string{"pass-word", "query-secret", "header-secret"} {
 				assert.Check(t, !strings.Contains(fmt.Sprint(notes), secret), "%s: a note has a secret: %q", name, notes)
 			}
@@ -235,8 +234,7 @@ func TestSamplers(t *testing.T) {
 		run = saved(t, run)
 		run.Progress.Events, run.Progress.Status = 3, state.Suspended
 		exported(t, run, Options{Environ: collector.environ()}, ofRun(5, &state.RunFinished{Status: state.Completed}))
-		if n := len(collector.spans()); (n == 2) != c.want || (n == 0) == c.want || run.Trace.OfRun().Sampled != c.want {
-			t.Errorf("%+v: got %d spans, and children are told %s", c, n, run.Trace.OfRun())
-		}
+		n := len(collector.spans())
+		assert.Check(t, (n == 2) == c.want && (n == 0) != c.want && run.Trace.OfRun().Sampled == c.want, "%+v: got %d spans, and children are told %s", c, n, run.Trace.OfRun())
 	}
 }

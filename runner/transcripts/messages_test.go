@@ -62,9 +62,8 @@ func TestFeedIsBounded(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	f := NewFeed(func(string, runner.Message) error { return stop })
-	if err := f.Say(runner.Message{}); !errors.Is(err, stop) || !errors.Is(f.Flush(), stop) {
-		t.Errorf("a reader that wants no more: got %v, want %v", err, stop)
-	}
+	err := f.Say(runner.Message{})
+	assert.Check(t, errors.Is(err, stop) && errors.Is(f.Flush(), stop), "a reader that wants no more: got %v, want %v", err, stop)
 }
 
 func TestBounded(t *testing.T) {
@@ -120,9 +119,8 @@ func TestHead(t *testing.T) {
 	} {
 		in, n, err := head(strings.NewReader(tt.text), int64(len(tt.text)), tt.length)
 		assert.NilError(t, err)
-		if got, err := io.ReadAll(in); string(got) != tt.want || n != int64(len(got)) || err != nil {
-			t.Errorf("%.10q, %d bytes: got %.10q, %d, %v, want %.10q", tt.text, tt.length, got, n, err, tt.want)
-		}
+		got, err := io.ReadAll(in)
+		assert.Check(t, string(got) == tt.want && n == int64(len(got)) && err == nil, "%.10q, %d bytes: got %.10q, %d, %v, want %.10q", tt.text, tt.length, got, n, err, tt.want)
 	}
 	_, _, err := head(strings.NewReader("a\n"), 2, 3)
 	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "more than there is")

@@ -84,13 +84,11 @@ func checkHarmless(t *testing.T, page string) {
 	_, body, _ := strings.Cut(page, "<body>")
 	body, _, _ = strings.Cut(body, "<script>")
 	for _, bad := range []string{"<b onclick", "</script", "</style", "</title", "-->", `'x`} {
-		if at := strings.Index(body, bad); at >= 0 {
-			t.Errorf("got %q in the body", body[max(0, at-80):min(len(body), at+40)])
-		}
+		at := strings.Index(body, bad)
+		assert.Check(t, at < 0, "got %q in the body", body[max(0, at-80):min(len(body), at+40)])
 	}
 	assert.Check(t, strings.Count(page, "</title>") == 1 && strings.Count(page, "<script") == 1 && strings.Count(page, "<style") <= 2, "got another number of titles, scripts or styles")
 	assert.Check(t, utf8.ValidString(page), "got text that is not UTF-8")
-	if at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.Invisible(r) }); at >= 0 {
-		t.Errorf("got %q, which nobody sees", body[max(0, at-200):min(len(body), at+20)])
-	}
+	at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.Invisible(r) })
+	assert.Check(t, at < 0, "got %q, which nobody sees", body[max(0, at-200):min(len(body), at+20)])
 }

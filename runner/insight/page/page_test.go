@@ -35,9 +35,8 @@ func TestPagesOfTheFixtures(t *testing.T) {
 			}
 		}
 		for _, e := range report().Executions {
-			if n := fmt.Sprint(e.N); !sections[n] || !bars[n] {
-				t.Errorf("%s: want a section and a bar of execution %s", name, n)
-			}
+			n := fmt.Sprint(e.N)
+			assert.Check(t, sections[n] && bars[n], "%s: want a section and a bar of execution %s", name, n)
 		}
 	}
 }
@@ -73,9 +72,8 @@ func TestLinksLeadWhereTheySay(t *testing.T) {
 	var got []string
 	for _, m := range regexp.MustCompile(`<a href="([^"#][^"]*)"([^>]*)>(.*?)</a>`).FindAllStringSubmatch(page, -1) {
 		got = append(got, html.UnescapeString(m[1]))
-		if shown := regexp.MustCompile(`</?b>`).ReplaceAllString(m[3], ""); shown != m[1] || !strings.Contains(m[2], "noreferrer") || !strings.Contains(m[3], "://<b>") {
-			t.Errorf("got the link %q, want it to show its address and its host, and to name nobody", m[0])
-		}
+		shown := regexp.MustCompile(`</?b>`).ReplaceAllString(m[3], "")
+		assert.Check(t, shown == m[1] && strings.Contains(m[2], "noreferrer") && strings.Contains(m[3], "://<b>"), "got the link %q, want it to show its address and its host, and to name nobody", m[0])
 	}
 	want := []string{"https://github.com/acme/ledger/pull/413", "https://evil.example:8443/x?y=1&z=2#f", "http://a.example", "https://github.com/", "https://x/"}
 	assert.Check(t, is.DeepEqual(got, want), "links")
