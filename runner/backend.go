@@ -255,25 +255,15 @@ type Metered []state.Usage
 
 // Answer is what an invocation brought.
 type Answer struct {
-	Text      string // the final message, or the script's stdout
-	SessionID string // as reported; "" when nothing was
-	// CLIID is the CLI's own id of the conversation, where that is not SessionID; "" when
-	// nothing was reported.
-	CLIID    string
-	Model    string // the model that answered, as reported
-	Cost     state.Cost
-	Turns    int
-	Refusals []Refusal // uses of tools that were refused, in order
-	Notes    []string  // for the log: what was odd but no failure
-	Script   ScriptAnswer
-	// CLI is the name, the version and the path of the agent CLI, in this order; "" for scripts.
-	CLI string
-	// Prepared is how long the invocation waited for an agent CLI to be installed,
-	// which is no time of the state.
-	Prepared time.Duration
-
-	ExitCode int    // of the process; -1 when a signal ended it or it never started
-	Signal   string // that ended it, as in "SIGKILL"; "" when it exited
+	Text          string // the final message, or the script's stdout
+	SessionID     string // as reported; "" when nothing was
+	Model         string // the model that answered, as reported
+	Cost          state.Cost
+	Turns         int
+	Refusals      []Refusal // uses of tools that were refused, in order
+	Notes         []string  // for the log: what was odd but no failure
+	Script        ScriptAnswer
+	state.Process // its End is for the runner to say
 }
 
 // ScriptAnswer is what only scripts bring.

@@ -119,19 +119,19 @@ func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
 
 // lost returns, by agent, what the invocations used that the last process of the
 // run lost: what it had saved of them, else what their transcripts show.
-func (c *Config) lost(run *state.Run) map[string]state.Lost {
-	list := map[string]state.Lost{}
+func (c *Config) lost(run *state.Run) map[string]state.Outcome {
+	list := map[string]state.Outcome{}
 	for _, a := range run.Lost() {
 		used := a.Exec.Running.Metered
 		if !slices.ContainsFunc(used, func(u state.Usage) bool { return u.All() > 0 }) {
 			used = append(c.transcript(a, workDir(run, a)), used...)
 		}
 		priced, unpriced := c.priced(used)
-		lost := state.Lost{Used: priced, Listed: c.tellsNoDollars(a)}
+		lost := state.Cost{Listed: c.tellsNoDollars(a)}
 		if lost.Listed {
 			lost.Unpriced = unpriced
 		}
-		list[a.ID] = lost
+		list[a.ID] = state.Outcome{Used: priced, Cost: lost}
 	}
 	return list
 }

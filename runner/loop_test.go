@@ -149,7 +149,7 @@ func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	n, lines := c.hear(o), c.says[o.State]
 	text := lines[min(n, len(lines)-1)]
 	ans := runner.Answer{
-		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, ExitCode: c.exits,
+		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, Process: state.Process{ExitCode: c.exits},
 		Cost: state.Cost{Kind: state.Exact, USD: state.Dollar / 10, Reached: state.Reached{USD: o.Prompt.Reached.USD + state.Dollar/10}},
 	}
 	if c.inTokens {

@@ -21,7 +21,6 @@ type message struct {
 	agent    string
 	progress *Progress // nil in the last message of an invocation
 	answer   Answer
-	end      *int64 // length of the transcript afterwards; nil when there is none
 	failure  *Failure
 	verified *state.Verification
 }
@@ -171,7 +170,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	w := m.answer
 	o := state.Outcome{
 		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Refusals: w.Refusals, Failure: m.failure,
-		Process: state.Process{CLI: w.CLI, CLIID: w.CLIID, End: m.end, Prepared: w.Prepared, ExitCode: w.ExitCode, Signal: w.Signal},
+		Process: w.Process,
 		Script:  w.Script, Hold: r.cfg.limitHold(),
 	}
 	if st.Kind == protocol.Prompt {

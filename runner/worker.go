@@ -33,7 +33,8 @@ func (w worker) work(ctx context.Context, o Order) {
 		return
 	}
 	answer, err := w.invoke(ctx, o, tell)
-	m := message{agent: o.Agent, answer: answer, end: w.end(o, answer)}
+	answer.End = w.end(o, answer)
+	m := message{agent: o.Agent, answer: answer}
 	if err != nil && !errors.As(err, &m.failure) {
 		m.failure = &Failure{Class: Fatal, Message: err.Error()}
 	}

@@ -34,7 +34,7 @@ type Outcome struct {
 
 // Process is what is known about the process of an invocation.
 type Process struct {
-	CLI      string        // version and path of the agent CLI; "" when it is not known, and for scripts
+	CLI      string        // the name, the version and the path of the agent CLI; "" when it is not known, and for scripts
 	CLIID    string        // the CLI's own id of the conversation, where that is not Outcome.Session; "" when it told none
 	End      *int64        // length of the transcript of the conversation in bytes; nil when unknown
 	Prepared time.Duration // how long the invocation waited for the agent CLI to be installed

@@ -20,16 +20,6 @@ func New(r Run, input string, now time.Time) *Run {
 	return &r
 }
 
-// Lost is what an invocation is known to have used whose own report is lost.
-type Lost struct {
-	// Used has its tokens, at list prices where these are known; nil when nothing came from
-	// the model.
-	Used []ModelCost
-	// Unpriced and Listed are as in Cost.
-	Unpriced int64
-	Listed   bool
-}
-
 // Lost returns the agents that have an invocation of the agent CLI under way. For a
 // process that is about to resume the run these invocations are lost.
 func (r *Run) Lost() []*Agent {
@@ -61,8 +51,8 @@ func (s *Step) Begin() {
 
 // Resume continues the run after a stop or a crash. Agents that were cut off repeat their
 // invocation, failed ones try again, and what kept new states from starting is lifted.
-// lost has, by agent, what the invocations of Run.Lost are known to have used.
-func (s *Step) Resume(lost map[string]Lost) {
+// lost has, by agent, what the invocations of Run.Lost are known to have used, and nothing else: see Outcome.Used.
+func (s *Step) Resume(lost map[string]Outcome) {
 	idle := time.Duration(0) // for which nobody has driven the run, as far as its last events tell
 	if n := len(s.run.Events); n > 0 {
 		idle = max(0, s.now.Sub(s.run.Events[n-1].Time))
@@ -92,7 +82,7 @@ func (s *Step) Resume(lost map[string]Lost) {
 
 // Charge books what the invocations of Run.Lost are known to have used, by agent, without continuing
 // the run: their agents repeat them when it is resumed.
-func (s *Step) Charge(lost map[string]Lost) {
+func (s *Step) Charge(lost map[string]Outcome) {
 	for _, a := range s.run.Lost() {
 		s.interrupt(s.edit(a.ID), lost[a.ID])
 	}
@@ -134,13 +124,14 @@ func (e *Exec) leaveOut(idle time.Duration, now time.Time) {
 }
 
 // interrupt makes an agent that was cut off ready to repeat its invocation.
-func (s *Step) interrupt(a *Agent, lost Lost) {
+func (s *Step) interrupt(a *Agent, lost Outcome) {
 	e := a.Exec
 	if e.Interrupted == "" {
 		e.Interrupted = "raymond was killed"
 	}
 	if e.Running != nil && e.Running.Mode != "" {
-		s.charge(a, Outcome{Session: e.Running.SessionID, Used: lost.Used, Cost: Cost{Silent: lost.Used == nil, Listed: lost.Listed, Unpriced: lost.Unpriced}})
+		lost.Session, lost.Cost.Silent = e.Running.SessionID, lost.Used == nil
+		s.charge(a, lost)
 	}
 	e.undoInvocation()
 	a.Status = Ready

@@ -63,9 +63,9 @@ func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 			change(&o)
 			s.Override(o, p.run.Files)
 		}
-		lost := map[string]state.Lost{}
+		lost := map[string]state.Outcome{}
 		for _, a := range p.run.Lost() {
-			lost[a.ID] = state.Lost{Used: used}
+			lost[a.ID] = state.Outcome{Used: used}
 		}
 		s.Resume(lost)
 	})

@@ -109,9 +109,9 @@ func (s *scene) take(line string) string {
 			}
 		})
 	case "lost":
-		var lost state.Lost
+		var lost state.Outcome
 		read(&lost)
-		s.do(func(step *state.Step) { step.Resume(map[string]state.Lost{"main": lost}) })
+		s.do(func(step *state.Step) { step.Resume(map[string]state.Outcome{"main": lost}) })
 	case "seen":
 		var used []state.Usage
 		read(&used)

@@ -20,6 +20,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/state"
 )
 
 // MaxMessage is how many bytes a script may write to stdout. One that writes
@@ -48,7 +49,7 @@ var _ runner.Backend = Backend{}
 func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	options, failure := b.options(o)
 	if failure != nil {
-		return runner.Answer{ExitCode: -1}, failure
+		return runner.Answer{Process: state.Process{ExitCode: -1}}, failure
 	}
 	said, stdout, stderr := &message{}, newTail(), newTail()
 	live := [2]proc.Lines{} // each is written to by a goroutine of its own
@@ -62,7 +63,7 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	exit, err := proc.Run(ctx, options)
 	live[0].Flush()
 	live[1].Flush()
-	answer := runner.Answer{Text: said.String(), ExitCode: exit.Code, Signal: exit.Signal, Notes: exit.Leftovers("script")}
+	answer := runner.Answer{Text: said.String(), Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: exit.Leftovers("script")}
 	env := slices.Concat(b.Env, b.Trusted)
 	answer.Script.StdoutTail, _ = end(stdout, env, o.Hide)
 	answer.Script.StderrTail, _ = end(stderr, env, o.Hide)

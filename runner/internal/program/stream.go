@@ -128,7 +128,7 @@ func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	if s.Unread > 0 {
 		s.Note("no records in %s of the %s's output", state.Count(s.Unread, "line"), who)
 	}
-	return runner.Answer{ExitCode: exit.Code, Signal: exit.Signal, Notes: append(s.Notes, exit.Leftovers("agent")...)}
+	return runner.Answer{Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: append(s.Notes, exit.Leftovers("agent")...)}
 }
 
 // CantKeep is the failure of a CLI whose name for a conversation can't be kept. what it named says who has, too.

@@ -58,7 +58,7 @@ type marking struct {
 // Run implements runner.Backend.
 func (m marking) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	if err := m.mark(); err != nil {
-		return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: state.Fatal, Message: "RUNNER_TEMP: " + err.Error()}
+		return runner.Answer{Process: state.Process{ExitCode: -1}, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: state.Fatal, Message: "RUNNER_TEMP: " + err.Error()}
 	}
 	return m.Backend.Run(ctx, o, tell)
 }

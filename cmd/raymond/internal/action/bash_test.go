@@ -43,11 +43,11 @@ func (b *bash) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	}
 	text, err := os.ReadFile(o.Script.Path)
 	if err != nil {
-		return runner.Answer{ExitCode: -1}, &runner.Failure{Class: runner.Fatal, Message: err.Error()}
+		return runner.Answer{Process: state.Process{ExitCode: -1}}, &runner.Failure{Class: runner.Fatal, Message: err.Error()}
 	}
 	var stdout, stderr bytes.Buffer
 	code, ended := b.bash(ctx, script{string(text), o.Dir, slices.Concat(env, o.Env), &stdout, &stderr})
-	a := runner.Answer{Text: stdout.String(), ExitCode: code}
+	a := runner.Answer{Text: stdout.String(), Process: state.Process{ExitCode: code}}
 	a.Script.StdoutTail, a.Script.StderrTail = hidden(o, stdout.String()), hidden(o, stderr.String())
 	for _, out := range [][2]string{{"stdout", a.Script.StdoutTail}, {"stderr", a.Script.StderrTail}} {
 		tellLines(tell, out[1])

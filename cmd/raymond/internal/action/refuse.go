@@ -162,5 +162,5 @@ type noPrompts struct{}
 
 // Run implements runner.Backend.
 func (noPrompts) Run(_ context.Context, o runner.Order, _ func(runner.Progress)) (runner.Answer, error) {
-	return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Denied, Message: refusal(o.State)}
+	return runner.Answer{Process: state.Process{ExitCode: -1}, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Denied, Message: refusal(o.State)}
 }

@@ -23,7 +23,7 @@ func (b *guarded) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	b.claim.Wait(ctx, time.Until(b.claim.begun.Add(maxWait)))
 	if b.claim.Conflict() != nil {
 		<-ctx.Done() // the run is about to be ended
-		return runner.Answer{ExitCode: -1, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Stopped, Message: "not started: another job drives a run with this key"}
+		return runner.Answer{Process: state.Process{ExitCode: -1}, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: runner.Stopped, Message: "not started: another job drives a run with this key"}
 	}
 	return b.Backend.Run(ctx, o, tell)
 }
