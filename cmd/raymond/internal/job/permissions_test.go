@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -98,17 +97,9 @@ func TestHeadsAreLookedUp(t *testing.T) {
 
 // TestPrivacyIsAskedOfTheAPI: what it doesn't say is not private.
 func TestPrivacyIsAskedOfTheAPI(t *testing.T) {
-	for answer, want := range map[string]string{
-		`200 {"private":true}`: "true", `200 {"private":false}`: "false", `200 {}`: "false", `404 {}`: "the API knows no such",
-	} {
-		a := &api{answer: answer}
-		private, err := clientOf(t, a, "").Private(t.Context())
-		got := fmt.Sprint(private)
-		if err != nil {
-			got = err.Error()
-		}
-		if !strings.HasPrefix(got, want) || !strings.HasPrefix(a.asked[0], "GET /api/v3/repos/o/r ") {
-			t.Errorf("%s: got %s after %q, want %s", answer, got, a.asked, want)
-		}
+	for answer, want := range map[string]bool{`200 {"private":true}`: true, `200 {"private":false}`: false, `200 {}`: false} {
+		got, err := clientOf(t, &api{answer: answer}, "").Private(t.Context())
+		assert.NilError(t, err)
+		assert.Check(t, is.Equal(got, want), answer)
 	}
 }
