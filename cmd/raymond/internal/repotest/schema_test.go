@@ -28,15 +28,9 @@ var eventBodies = []state.Body{
 // described is what a schema says of one kind of object.
 type described struct {
 	Description string
-	Properties  map[string]property
+	Properties  map[string]struct{ Description string }
 	Required    []string
 	Defs        map[string]described `json:"$defs"`
-}
-
-// property is one that an object has.
-type property struct {
-	Description string
-	Enum        []string
 }
 
 // readSchema reads one of docs/schema as a description.
