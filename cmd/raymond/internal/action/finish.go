@@ -208,7 +208,8 @@ func giveUpKey(ctx context.Context, log *jobLog, e *ending) {
 // reportEnd stores the report of a run that has stopped. That it can't be done is no reason to fail. Of a run whose key is
 // another's nothing is stored.
 func reportEnd(ctx context.Context, s *step, e *ending) {
-	if e.stops.Since() >= 0 || e.conflict() != nil {
+	isBegun := e.to != nil || e.kept.isWhole || s.in.IsLocal() // by this step
+	if e.stops.Since() >= 0 || e.conflict() != nil || !isBegun {
 		return
 	}
 	link, err := storeReport(ctx, s, e.run, e.outlook(s, e.run).Text)
