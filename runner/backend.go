@@ -260,14 +260,11 @@ type Answer struct {
 	Model         string // the model that answered, as reported
 	Cost          state.Cost
 	Turns         int
-	Refusals      []Refusal // uses of tools that were refused, in order
-	Notes         []string  // for the log: what was odd but no failure
-	Script        ScriptAnswer
-	state.Process // its End is for the runner to say
+	Refusals      []Refusal          // uses of tools that were refused, in order
+	Notes         []string           // for the log: what was odd but no failure
+	Script        state.ScriptOutput // what only scripts bring
+	state.Process                    // its End is for the runner to say
 }
-
-// ScriptAnswer is what only scripts bring.
-type ScriptAnswer = state.ScriptOutput
 
 // Refusal is a refused use of a tool, why, and what would let it pass.
 type Refusal = state.Refusal
