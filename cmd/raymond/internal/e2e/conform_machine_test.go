@@ -191,9 +191,14 @@ func (m *machine) wantShown(prompts ...string) {
 }
 
 // finished are the events of prompts that have ended.
-func (m *machine) finished() []*state.StateFinished {
+func (m *machine) finished() (all []*state.StateFinished) {
 	m.T.Helper()
-	return sitetest.Bodies[*state.StateFinished](m.Events())
+	for _, e := range m.Events() {
+		if b, ok := e.Body.(*state.StateFinished); ok {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 func (m *machine) file(name string) string { return filepath.Join(m.Work, name) }

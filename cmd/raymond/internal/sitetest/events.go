@@ -28,14 +28,3 @@ func EventsIn(t testing.TB, path string) []state.Event {
 	}
 	return events
 }
-
-// Bodies returns the events of one type, in order.
-func Bodies[T state.Body](events []state.Event) []T {
-	var found []T
-	for _, e := range events {
-		if b, ok := e.Body.(T); ok {
-			found = append(found, b)
-		}
-	}
-	return found
-}

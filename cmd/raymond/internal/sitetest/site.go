@@ -131,14 +131,11 @@ func LinesOf(t testing.TB, path string) []string {
 func (s *Site) SideEffects() string { return s.File("effects") }
 
 // Start runs raymond with the given arguments.
-func (s *Site) Start(args ...string) *Command { return s.StartWith(nil, args...) }
-
-// StartWith is Start with more variables.
-func (s *Site) StartWith(env []string, args ...string) *Command {
+func (s *Site) Start(args ...string) *Command {
 	s.T.Helper()
 	s.Witness()
 	cmd := exec.Command(s.Bin, args...)
-	cmd.Dir, cmd.Env = s.Work, append(s.Env[:len(s.Env):len(s.Env)], env...)
+	cmd.Dir, cmd.Env = s.Work, s.Env
 	return Begin(s.T, cmd)
 }
 
