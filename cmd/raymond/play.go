@@ -92,7 +92,7 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	cfg := &s.Config
 	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless
 	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
-	cfg.Reporter, cfg.Cancel = timeless{s.Events}, stops.Reasons()
+	cfg.Reporter, cfg.Cancel = timeless{s.Events}, twice(stops.Reasons())
 	*s.Events.Model = *report.NewModel() // all of the run is compared with what was expected
 	s.Events.Add("console", report.NewConsole(a.Stderr, s.Events.Model, a.consoleOptions(u.Options, "")))
 	run, err := s.Run(context.Background())
@@ -122,6 +122,18 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 		return ended
 	}
 	return session.PrintResult(a.Stdout, u.Options.Events, run)
+}
+
+// twice passes each reason to end on a second time: on the simulated clock what is under way would have all the time
+// that it takes, and a simulation has nothing to keep.
+func twice(reasons <-chan string) <-chan string {
+	out := make(chan string, 2)
+	go func() {
+		reason := <-reasons
+		out <- reason
+		out <- reason
+	}()
+	return out
 }
 
 // timeless tells no time: simulated minutes pass in no time at all.
