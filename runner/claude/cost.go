@@ -58,20 +58,25 @@ func (c *costs) total() state.Cost {
 	return cost
 }
 
-// named are the shares of models. One whose name tells nothing, like that of an inference profile, may be one that the API calls
-// otherwise: it has the name of a model that was counted and that no share names.
+// named are the shares of models, with those whose names tell nothing, like that of an inference profile: these may be those that
+// the API calls otherwise, and are spread over the models that were counted and that no share names.
 func named(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
-	shares = slices.Clone(shares)
-	for i := range shares {
-		isCounted := slices.ContainsFunc(counted, func(m keyproxy.Sum) bool { return state.SameModel(shares[i].Model, m.Model) })
-		unnamed := slices.IndexFunc(counted, func(m keyproxy.Sum) bool {
-			return !slices.ContainsFunc(shares, func(s state.ModelCost) bool { return state.SameModel(s.Model, m.Model) })
-		})
-		if unnamed >= 0 && !isCounted && !strings.Contains(shares[i].Model, "claude-") {
-			shares[i].Model = counted[unnamed].Model
+	var rest state.Usage
+	for _, s := range shares {
+		isCounted := slices.ContainsFunc(counted, func(m keyproxy.Sum) bool { return state.SameModel(s.Model, m.Model) })
+		if !isCounted && !strings.Contains(s.Model, "claude-") {
+			rest = rest.Plus(s.Usage)
 		}
 	}
-	return shares
+	all := slices.Clone(shares)
+	for _, m := range counted {
+		if !slices.ContainsFunc(shares, func(s state.ModelCost) bool { return state.SameModel(s.Model, m.Model) }) {
+			rest.Model = m.Model
+			all = append(all, state.ModelCost{Usage: rest})
+			rest = rest.Less(m.Usage)
+		}
+	}
+	return all
 }
 
 // counted is what was counted of the tokens of the process: by the proxy between

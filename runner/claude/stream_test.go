@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -121,4 +123,12 @@ func FuzzStream(f *testing.F) {
 		}
 		assert.Check(t, !strings.ContainsAny(strings.Join(told, ""), "\r\n"), "stream %q: got %q, want lines", data, told)
 	})
+}
+
+// TestInferenceProfiles: what the CLI tells of models by names of their own is held against the models that were counted, whichever these are.
+func TestInferenceProfiles(t *testing.T) {
+	used := func(model string, tokens int64) state.Usage { return state.Usage{Model: model, Input: tokens} }
+	counted := []keyproxy.Sum{{Usage: used("claude-haiku-4-5", 1)}, {Usage: used("claude-sonnet-5", 9)}}
+	told := []state.ModelCost{{Usage: used("profile/a", 9)}, {Usage: used("profile/b", 1)}}
+	assert.Assert(t, is.Len(keyproxy.Beyond(counted, named(told, counted)), 0))
 }
