@@ -107,7 +107,7 @@ func input(text string) (fields []pair, brief string) {
 		fields = append(fields, field)
 	}
 	switch {
-	case isObject:
+	case isObject && dec.PeekKind() == '}':
 		return fields, tellingField(fields)
 	case strings.TrimSpace(text) == "":
 		return nil, ""

@@ -13,6 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/insight"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -91,4 +92,12 @@ func checkHarmless(t *testing.T, page string) {
 	assert.Check(t, utf8.ValidString(page), "got text that is not UTF-8")
 	at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.Invisible(r) })
 	assert.Check(t, at < 0, "got %q, which nobody sees", body[max(0, at-200):min(len(body), at+20)])
+}
+
+// TestNothingIsLostOfWhatIsOdd: an agent whose parents go round in a circle has its row, and what only begins as an object is shown.
+func TestNothingIsLostOfWhatIsOdd(t *testing.T) {
+	r := &insight.Report{Agents: []report.Agent{{ID: "a", Parent: "b"}, {ID: "b", Parent: "a"}}, Executions: []report.Exec{{N: 1, Agent: "a"}}}
+	assert.Equal(t, len(inOrder(r)), 1)
+	fields, _ := input("{ make; }")
+	assert.Equal(t, fields[0].Value, "{ make; }")
 }

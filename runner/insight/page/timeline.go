@@ -108,16 +108,20 @@ func inOrder(r *insight.Report) []report.Agent {
 	}
 	out := make([]report.Agent, 0, len(r.Agents))
 	var add func(parent string)
+	placed := map[string]bool{} // in a log that was tampered with, parents may go round in a circle
 	add = func(parent string) {
 		for _, a := range children[parent] {
-			out = append(out, a)
-			add(a.ID)
+			if !placed[a.ID] {
+				placed[a.ID] = true
+				out = append(out, a)
+				add(a.ID)
+			}
 		}
 	}
 	add("")
 	for _, e := range r.Executions {
-		if !known[e.Agent] {
-			known[e.Agent] = true
+		if !placed[e.Agent] {
+			placed[e.Agent] = true
 			out = append(out, report.Agent{ID: e.Agent})
 		}
 	}
