@@ -97,7 +97,7 @@ func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, siz
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("read artifact: %w", err)
 		}
-		id := blockID(len(blocks))
+		id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%048d", len(blocks))) // all are equally long
 		blocks = append(blocks, id)
 		if err := r.send(ctx, signed+"&comp=block&blockid="+url.QueryEscape(id), buf[:n], nil); err != nil {
 			return err
@@ -109,11 +109,6 @@ func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, siz
 	list := []byte(xml.Header + "<BlockList><Latest>" + strings.Join(blocks, "</Latest><Latest>") + "</Latest></BlockList>")
 	header := map[string]string{"Content-Type": "application/xml", "x-ms-blob-content-type": "application/zip"}
 	return r.send(ctx, signed+"&comp=blocklist", list, header)
-}
-
-// blockID names a block; all names of a blob must be equally long.
-func blockID(n int) string {
-	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%036d%012d", 0, n))
 }
 
 // send puts one part of a blob. No token goes along: the address has its own.

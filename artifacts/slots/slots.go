@@ -177,7 +177,9 @@ func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifact
 	}
 	a, err := s.Service.Upload(ctx, n)
 	isRefused := errors.Is(err, artifacts.ErrExists)
-	if isRefused && !isOurs && !wasRetried(err) {
+	told, isTold := errors.AsType[*forge.Error](err)
+	wasRetried := isTold && told.Attempts > 1 // the request before, whose answer was lost, may have taken the name
+	if isRefused && !isOurs && !wasRetried {
 		return a, &Conflict{Name: n.Name, What: "somebody else in this workflow run is storing it; " + ownKeys}
 	}
 	if !isRefused {
@@ -188,11 +190,4 @@ func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifact
 		return a, fmt.Errorf("store checkpoint %q: %w", n.Name, err)
 	}
 	return a, nil
-}
-
-// wasRetried reports whether a refusal came after a request whose answer was lost:
-// that one may have taken the name.
-func wasRetried(err error) bool {
-	told, ok := errors.AsType[*forge.Error](err)
-	return ok && told.Attempts > 1
 }

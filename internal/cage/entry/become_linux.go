@@ -2,6 +2,7 @@ package entry
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -30,7 +31,8 @@ func init() {
 // become reads the plan, puts the cage on and becomes the program. It returns never.
 func become(argv []string) {
 	unix.CloseOnExec(planFD)
-	plan, err := readPlan(os.NewFile(planFD, "plan"))
+	plan := new(Plan)
+	err := json.NewDecoder(os.NewFile(planFD, "plan")).Decode(plan)
 	if err == nil {
 		if !plan.IsTrusted {
 			Ready()

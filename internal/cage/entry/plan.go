@@ -38,9 +38,3 @@ type Rule struct {
 
 // WritePlan sends a plan to the process that is to take it.
 func WritePlan(w io.Writer, p *Plan) error { return json.NewEncoder(w).Encode(p) }
-
-// readPlan reads what WritePlan has sent.
-func readPlan(r io.Reader) (*Plan, error) {
-	p := new(Plan)
-	return p, json.NewDecoder(r).Decode(p)
-}

@@ -2,6 +2,8 @@ package warden
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"os"
 	"runtime"
 	"sync"
@@ -28,7 +30,7 @@ func (w *warden) connect(ctx context.Context, c call) unix.Errno {
 		var target int
 		if target, errno = w.unixTarget(c, s, address); errno == 0 {
 			defer unix.Close(target)
-			address = addressOf(target)
+			address = fmt.Appendf(binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX), "/proc/self/fd/%d\x00", target)
 		}
 	case unix.AF_INET, unix.AF_INET6:
 		address, errno = w.ipTarget(s, address)

@@ -71,9 +71,3 @@ func (c call) open(path string) (int, error) {
 	defer unix.Close(folder)
 	return unix.Openat(folder, path, flags, 0)
 }
-
-// addressOf returns the address of a unix socket that is open here.
-func addressOf(fd int) []byte {
-	address := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
-	return fmt.Appendf(address, "/proc/self/fd/%d\x00", fd)
-}

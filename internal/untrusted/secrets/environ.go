@@ -70,7 +70,10 @@ func (r Redactor) Text(s string) string {
 
 // End is Text for a text whose beginning was dropped: it also drops what may be the
 // rest of a secret, or of a login, that began before.
-func (r Redactor) End(s string) string { return r.Text(s[max(r.set.Rest(s), restOfLogin(s)):]) }
+func (r Redactor) End(s string) string {
+	login := loginRest().FindString(s[:min(len(s), maxLogin)])
+	return r.Text(s[max(r.set.Rest(s), len(login)):])
+}
 
 // Environ returns an environment as it may be shown: without the values of variables
 // that hold secrets, and without secrets in other values.
@@ -91,8 +94,3 @@ const maxLogin = 4096
 
 // loginRest is what a text begins with that was cut inside of a login.
 var loginRest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^:?/{0,2}[^/\s"'@]*@`) })
-
-// restOfLogin is the length of the beginning of a text that is the end of a login.
-func restOfLogin(s string) int {
-	return len(loginRest().FindString(s[:min(len(s), maxLogin)]))
-}

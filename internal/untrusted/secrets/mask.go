@@ -57,7 +57,7 @@ func New(values map[string]string) (*Set, []string) {
 }
 
 func (s *Set) index(form string) {
-	key := keyOf(form)
+	key := binary.LittleEndian.Uint64([]byte(form[:Shortest]))
 	s.likely.add(key)
 	s.byStart[key] = append(s.byStart[key], form)
 	for n := 1; n < Shortest; n++ {
@@ -162,9 +162,6 @@ func longest(forms []string, b []byte) (n int, open bool) {
 	}
 	return n, open
 }
-
-// keyOf is the beginning of a form as a number.
-func keyOf(form string) uint64 { return binary.LittleEndian.Uint64([]byte(form[:Shortest])) }
 
 // filter says quickly of nearly all keys that are not in it that they are not.
 type filter [1 << 10]uint64

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"strings"
 )
@@ -81,7 +82,7 @@ type filler struct {
 // Fill returns a reader of what r has, with an asterisk in place of each byte of
 // a secret. An error of r comes after all bytes that came before it.
 func (s *Set) Fill(r io.Reader) io.Reader {
-	return &filler{scan: scan{set: s.orEmpty()}, from: r, chunk: make([]byte, 32<<10)}
+	return &filler{scan: scan{set: cmp.Or(s, &Set{})}, from: r, chunk: make([]byte, 32<<10)}
 }
 
 func (f *filler) Read(p []byte) (int, error) {
@@ -95,12 +96,4 @@ func (f *filler) Read(p []byte) (int, error) {
 		return 0, f.err
 	}
 	return f.out.Read(p)
-}
-
-// orEmpty spares the rest of this package from a nil Set.
-func (s *Set) orEmpty() *Set {
-	if s == nil {
-		return &Set{}
-	}
-	return s
 }
