@@ -136,12 +136,8 @@ func contents(t testing.TB, dir string) map[string]string {
 			return err
 		}
 		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		if info.Mode() != 0o600 && runtime.GOOS != "windows" {
-			t.Errorf("mode of %q: got %v, want 0600", name, info.Mode())
-		}
+		assert.NilError(t, err)
+		assert.Check(t, info.Mode() == 0o600 || runtime.GOOS == "windows", "mode of %q: got %v", name, info.Mode())
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		all[name] = string(data)
 		return err

@@ -226,19 +226,10 @@ func (s site) clone(t testing.TB, remote string, args ...string) {
 	git(t, s.checkout(), "update-index", "-q", "--refresh") // the index knows the times of other files
 }
 
-// head is the commit of a worktree, which is mostly found without git.
+// head is the commit of a worktree.
 func head(t testing.TB, dir string) string {
 	t.Helper()
-	own, _ := os.ReadFile(filepath.Join(dir, ".git/HEAD"))
-	id := strings.TrimSpace(string(own))
-	if ref, isRef := strings.CutPrefix(id, "ref: "); isRef {
-		own, _ = os.ReadFile(filepath.Join(dir, ".git", ref))
-		id = strings.TrimSpace(string(own))
-	}
-	if len(id) < 40 {
-		return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
-	}
-	return id
+	return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
 }
 
 func save(t testing.TB, g *workspace.Git, s workspace.Saving) workspace.Saved {

@@ -59,45 +59,30 @@ func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
 	assert.Check(t, err != nil, "7 bytes with a limit of 6: got %q, want an error", got)
 }
 
-// errorsOf are what the ways to open a file that must be there say of a path.
-func errorsOf(path string) map[string]error {
-	all := map[string]error{}
-	keep := func(name string, f *os.File, err error) {
-		if all[name] = err; err == nil {
-			all[name] = f.Close()
-		}
-	}
-	f, _, err := Open(path)
-	keep("Open", f, err)
-	f, _, err = OpenFile(path, os.O_WRONLY, 0)
-	keep("OpenFile", f, err)
-	_, _, err = Read(path, 1<<10)
-	all["Read"] = err
-	_, err = ReadTarget(path, 1<<10)
-	all["ReadTarget"] = err
-	f, _, err = OpenTarget(path, os.O_WRONLY|os.O_CREATE, 0o600)
-	keep("OpenTarget", f, err)
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		all["OpenIn"] = err
-		return all
-	}
-	defer root.Close()
-	f, _, err = OpenIn(root, filepath.Base(path))
-	keep("OpenIn", f, err)
-	return all
-}
-
 // openings are the ways to open a file that don't take something for irregular.
-func openings(path string) []string {
-	var names []string
-	for name, err := range errorsOf(path) {
+func openings(path string) (names []string) {
+	for name, open := range map[string]func() (*os.File, error){
+		"Open":       func() (*os.File, error) { f, _, err := Open(path); return f, err },
+		"OpenFile":   func() (*os.File, error) { f, _, err := OpenFile(path, os.O_WRONLY, 0); return f, err },
+		"OpenTarget": func() (*os.File, error) { f, _, err := OpenTarget(path, os.O_WRONLY|os.O_CREATE, 0o600); return f, err },
+		"Read":       func() (*os.File, error) { _, _, err := Read(path, 1<<10); return nil, err },
+		"ReadTarget": func() (*os.File, error) { _, err := ReadTarget(path, 1<<10); return nil, err },
+		"Write":      func() (*os.File, error) { return nil, Write(path, []byte("written"), 0o600) },
+		"OpenIn": func() (*os.File, error) {
+			root, err := os.OpenRoot(filepath.Dir(path))
+			if err != nil {
+				return nil, err
+			}
+			defer root.Close()
+			f, _, err := OpenIn(root, filepath.Base(path))
+			return f, err
+		},
+	} {
+		f, err := open()
+		f.Close() // also of none
 		if !errors.Is(err, ErrNotRegular) {
 			names = append(names, name)
 		}
-	}
-	if err := Write(path, []byte("written"), 0o600); !errors.Is(err, ErrNotRegular) {
-		names = append(names, "Write")
 	}
 	slices.Sort(names)
 	return names
