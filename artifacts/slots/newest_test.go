@@ -13,16 +13,34 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// took is the edit of a checkpoint whose workflow run took another up.
-func took(base int64, run int64, generation int) func(*checkpoint.Manifest) {
-	return func(m *checkpoint.Manifest) {
-		m.Base = &checkpoint.Base{ArtifactID: base, RunID: run, Digest: fmt.Sprintf("sha256:%d-%d", run, generation)}
-		m.Previous = m.Base.Digest
+// putAll stores checkpoints, each told as its workflow run and generation, and after "<" those of the one
+// that its job resumed. Before it "!" says that it is of another run, after it "?" that nobody can read it, and
+// "-" that it has expired.
+func (s *scene) putAll(told string) {
+	s.t.Helper()
+	ids := map[string]int64{}
+	for word := range strings.FieldsSeq(told) {
+		name, base, isResumed := strings.Cut(strings.Trim(word, "!?-"), "<")
+		var run, baseRun int64
+		var generation, baseGeneration int
+		_, err := fmt.Sscanf(name, "%d.%d", &run, &generation)
+		assert.NilError(s.t, err, word)
+		if strings.ContainsAny(word, "?-") {
+			s.Put(artifactstest.Stored{Run: run, Name: names[generation%3], Content: []byte("x"), Expired: strings.HasSuffix(word, "-")})
+			continue
+		}
+		ids[name] = s.put(run, generation, func(m *checkpoint.Manifest) {
+			if strings.HasPrefix(word, "!") {
+				m.WorkflowID = "other"
+			}
+			if isResumed {
+				_, err := fmt.Sscanf(base, "%d.%d", &baseRun, &baseGeneration)
+				assert.NilError(s.t, err, word)
+				m.Base = &checkpoint.Base{ArtifactID: ids[base], RunID: baseRun, Digest: fmt.Sprintf("sha256:%d-%d", baseRun, baseGeneration)}
+				m.Previous = m.Base.Digest
+			}
+		})
 	}
-}
-
-func other(edit func(*checkpoint.Manifest)) func(*checkpoint.Manifest) {
-	return func(m *checkpoint.Manifest) { edit(m); m.WorkflowID = "other" }
 }
 
 // TestTheNewestGenerationCounts wherever it lies: a workflow run that has stored some of a
@@ -30,55 +48,29 @@ func other(edit func(*checkpoint.Manifest)) func(*checkpoint.Manifest) {
 // checkpoint, or one of them what the other left on its way, there is a conflict; this one
 // may be among them.
 func TestTheNewestGenerationCounts(t *testing.T) {
-	unlike := other(func(*checkpoint.Manifest) {})
 	for name, tt := range map[string]struct {
-		put        func(s *scene, base int64)
+		stored     string
 		run        int64 // that has the newest; 0 for a conflict
 		generation int
 	}{
-		"nobody else's":         {func(*scene, int64) {}, 100, 1},
-		"of one line":           {func(s *scene, base int64) { s.put(101, 2, took(base, 100, 1)); s.put(102, 3, took(base+1, 101, 2)) }, 102, 3},
-		"beside one of no base": {func(s *scene, base int64) { s.put(101, 2, nil); s.put(102, 2, took(base, 100, 1)) }, 102, 2},
-		"beside another run's": {func(s *scene, base int64) {
-			s.put(101, 2, other(took(base, 100, 1)))
-			s.put(102, 3, took(base, 100, 1))
-		}, 102, 3},
-		"beside a fork's":        {func(s *scene, base int64) { s.put(66, 2, took(base, 100, 1)); s.put(102, 3, took(base, 100, 1)) }, 102, 3},
-		"after a fork's":         {func(s *scene, base int64) { s.put(100, 2, nil); s.put(66, 3, took(base+1, 100, 2)) }, 100, 2},
-		"of the same run":        {func(s *scene, base int64) { s.put(102, 2, took(base, 100, 1)); s.put(102, 3, took(base, 100, 1)) }, 102, 3},
-		"none that has expired":  {func(s *scene, _ int64) { s.Put(artifactstest.Stored{Run: 101, Name: names[0], Expired: true}) }, 100, 1},
-		"its own, after another": {func(s *scene, base int64) { s.put(100, 3, took(s.put(101, 2, took(base, 100, 1)), 101, 2)) }, 100, 3},
-		"beside one that can't be read": {func(s *scene, base int64) {
-			s.Put(artifactstest.Stored{Run: 101, Name: names[2], Content: []byte("x")})
-			s.put(102, 3, took(base, 100, 1))
-		}, 102, 3},
-		"of the last of many": {func(s *scene, base int64) {
-			for run := int64(101); run <= 108; run++ {
-				s.put(run, int(run-99), took(base+run-101, run-1, int(run-100)))
-			}
-		}, 108, 9},
-		"before many of other runs": {func(s *scene, base int64) {
-			s.put(101, 2, took(base, 100, 1))
-			for run := int64(102); run <= 108; run++ {
-				s.put(run, 1, unlike)
-			}
-		}, 101, 2},
-		"two that resumed this one's, of which one has gone on": {func(s *scene, base int64) {
-			s.put(101, 2, took(base, 100, 1))
-			s.put(101, 3, func(m *checkpoint.Manifest) { took(base, 100, 1)(m); m.Previous = "sha256:101-2" })
-			s.put(102, 2, took(base, 100, 1))
-		}, 0, 0},
-		"another one, which is newer": {func(s *scene, base int64) {
-			s.put(100, 2, nil)
-			s.put(101, 2, took(base, 100, 1))
-			s.put(101, 3, took(base, 100, 1))
-		}, 0, 0},
-		"another one, which is older": {func(s *scene, base int64) {
-			s.put(101, 2, took(base, 100, 1))
-			s.put(100, 2, took(base, 100, 1))
-			s.put(100, 3, took(base, 100, 1))
-		}, 0, 0},
-		"another one, as new": {func(s *scene, base int64) { s.put(100, 2, took(base, 100, 1)); s.put(101, 2, took(base, 100, 1)) }, 0, 0},
+		"nobody else's":                 {"100.1 100.2", 100, 2},
+		"of one line":                   {"100.1 101.2<100.1 102.3<101.2", 102, 3},
+		"of one line, with none here":   {"101.1 102.2<101.1 103.3<102.2", 103, 3},
+		"beside one of no base":         {"100.1 101.2 102.2<100.1", 102, 2},
+		"beside another run's":          {"100.1 !101.2<100.1 102.3<100.1", 102, 3},
+		"beside a fork's":               {"100.1 66.2<100.1 102.3<100.1", 102, 3},
+		"after a fork's":                {"100.1 100.2 66.3<100.2", 100, 2},
+		"of the same run":               {"100.1 102.2<100.1 102.3<100.1", 102, 3},
+		"none that has expired":         {"100.1 101.0-", 100, 1},
+		"its own, after another":        {"100.1 101.2<100.1 100.3<101.2", 100, 3},
+		"beside one that can't be read": {"100.1 101.2? 102.3<100.1", 102, 3},
+		"of the last of many":           {"100.1 101.2<100.1 102.3<101.2 103.4<102.3 104.5<103.4 105.6<104.5 106.7<105.6 107.8<106.7 108.9<107.8", 108, 9},
+		"before many of other runs":     {"100.1 101.2<100.1 !102.1 !103.1 !104.1 !105.1 !106.1 !107.1 !108.1", 101, 2},
+		"two others":                    {"101.1 102.2<101.1 103.2<101.1", 0, 0},
+		"two that resumed this one's, of which one has gone on": {"100.1 101.2<100.1 101.3<100.1 102.2<100.1", 0, 0},
+		"another one, which is newer":                           {"100.1 100.2 101.2<100.1 101.3<100.1", 0, 0},
+		"another one, which is older":                           {"100.1 101.2<100.1 100.2<100.1 100.3<100.1", 0, 0},
+		"another one, as new":                                   {"100.1 100.2<100.1 101.2<100.1", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			behaving(t, func(s *scene) {
@@ -86,34 +78,19 @@ func TestTheNewestGenerationCounts(t *testing.T) {
 					s.addRun(run, nil)
 				}
 				s.addRun(66, func(r *artifactstest.Run) { r.HeadRepository = 666 })
-				tt.put(s, s.put(100, 1, nil))
+				s.putAll(tt.stored)
 				if tt.run == 0 {
-					s.expectConflict(slots.Auto)
+					_, err := s.find(s.query(slots.Auto))
+					assert.Check(s.t, isConflict(err), "got %v", err)
+					assert.Check(s.t, is.Equal(strings.Count(fmt.Sprint(err), "workflow run 10"), 2), "%v", err)
 					return
 				}
 				found := s.expect(name, slots.Auto, tt.run, tt.generation)
-				isElsewhere := tt.run != 100
-				assert.Check(s.t, is.Equal(found.OlderHere, isElsewhere))
-				assert.Check(s.t, len(found.Existing) >= 1 && found.Warning == "", "found %+v", found)
+				isHere, isElsewhere := strings.HasPrefix(tt.stored, "100"), tt.run != 100
+				assert.Check(s.t, is.Equal(found.OlderHere, isHere && isElsewhere))
+				assert.Check(s.t, (len(found.Existing) > 0) == isHere && found.Warning == "", "found %+v", found)
 				assert.Check(s.t, !isElsewhere || found.RunStatus == "completed" && found.RunURL == fmt.Sprint(s.URL, "/runs/", tt.run), "found %+v", found)
 			})
 		})
 	}
-	behaving(t, func(s *scene) { // two others, and nothing here
-		for run := int64(101); run <= 103; run++ {
-			s.addRun(run, nil)
-		}
-		base := s.put(101, 1, unlike)
-		s.put(102, 2, other(took(base, 101, 1)))
-		s.put(103, 2, other(took(base, 101, 1)))
-		s.expectConflict("other")
-	})
-}
-
-// expectConflict wants one that names both workflow runs.
-func (s *scene) expectConflict(mode string) {
-	s.t.Helper()
-	_, err := s.find(s.query(mode))
-	assert.Assert(s.t, isConflict(err), "got %v", err)
-	assert.Check(s.t, is.Equal(strings.Count(err.Error(), "workflow run 10"), 2), "%v", err)
 }
