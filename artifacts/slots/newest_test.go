@@ -70,6 +70,7 @@ func TestTheNewestGenerationCounts(t *testing.T) {
 		"two that resumed this one's, of which one has gone on": {"100.1 101.2<100.1 101.3<100.1 102.2<100.1", 0, 0},
 		"another one, which is newer":                           {"100.1 100.2 101.2<100.1 101.3<100.1", 0, 0},
 		"another one, which is older":                           {"100.1 101.2<100.1 100.2<100.1 100.3<100.1", 0, 0},
+		"another one, while this one went on":                   {"101.1 100.2<101.1 102.3<100.2 100.3<101.1 100.4<101.1", 0, 0},
 		"another one, as new":                                   {"100.1 100.2<100.1 101.2<100.1", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
