@@ -28,14 +28,6 @@ func TestNamesOfModels(t *testing.T) {
 	equal(t, "a part of a name", state.SameModel("gpt-5", "gpt-5-9999-99-99"), false)
 }
 
-// closed returns how the run would end now.
-func (p *play) closed(stop *state.Stop) state.Progress {
-	p.t.Helper()
-	step := p.run.Step(p.now)
-	step.Close(step.Closing(stop))
-	return step.Delta().Progress
-}
-
 // TestBudgetOfAnInvocation: what is left, shared by those that run, a cent at least.
 func TestBudgetOfAnInvocation(t *testing.T) {
 	p := newPlay(t, nil)

@@ -145,9 +145,6 @@ func moves(usd state.USD, move protocol.Move) state.Outcome {
 	return state.Outcome{Cost: cost(usd), Decision: protocol.Decision{Then: move}}
 }
 
-// refused is an answer without any move, for nothing.
-var refused = state.Outcome{Cost: cost(0), Problems: []protocol.Problem{{Message: "no tag"}}, Reminder: "again"}
-
 func cost(usd state.USD) state.Cost { return state.Cost{Kind: state.Exact, USD: usd} }
 
 func fail(class state.Class, text string) state.Outcome {
@@ -162,10 +159,6 @@ func call(to, back string) protocol.Move {
 	return protocol.Move{Verb: protocol.Call, To: to, Return: back}
 }
 
-func function(to, back, model string) protocol.Move {
-	return protocol.Move{Verb: protocol.Function, To: to, Return: back, Model: model}
-}
-
 func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Result, Text: text} }
 
 // next returns the agent that takes the next of the free slots, "" for none.
@@ -175,17 +168,6 @@ func (p *play) next(busy int) string {
 		return ""
 	}
 	return a.ID
-}
-
-// bodies returns the events of one type.
-func bodies[B state.Body](p *play) []B {
-	var found []B
-	for _, e := range p.events {
-		if b, ok := e.Body.(B); ok {
-			found = append(found, b)
-		}
-	}
-	return found
 }
 
 func equal(t *testing.T, what string, got, want any) {

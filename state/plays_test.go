@@ -108,27 +108,12 @@ func (s *scene) take(line string) string {
 				read(o)
 			}
 		})
-	case "lost":
-		var lost state.Outcome
-		read(&lost)
-		s.do(func(step *state.Step) { step.Resume(map[string]state.Outcome{"main": lost}) })
-	case "seen":
-		var used []state.Usage
-		read(&used)
-		s.do(func(step *state.Step) { step.NoteProgress("main", used, "") })
 	case "settle":
 		here := s.here()
 		if rest != "" {
 			read(&here)
 		}
 		s.settle(here)
-	case "answer":
-		_, text, _ := strings.Cut(rest, words[1]+" ")
-		s.do(func(step *state.Step) { step.Answer(words[0], number, state.Answer{Text: text, By: "ann"}) })
-	case "comment":
-		s.do(func(step *state.Step) { step.NoteComment(words[0], number, 77) })
-	case "timeout":
-		s.do(func(step *state.Step) { step.TimeOut(words[0], number) })
 	case "close", "closing":
 		var stop *state.Stop
 		if rest != "" {
@@ -139,10 +124,37 @@ func (s *scene) take(line string) string {
 		}
 		s.do(func(step *state.Step) { step.Close(step.Closing(stop)) })
 	default:
+		s.event(verb, rest)
+	}
+	return s.told()
+}
+
+// event is what comes to a run from elsewhere, or a turn of the agent that the verb names.
+func (s *scene) event(verb, rest string) {
+	s.t.Helper()
+	words := append(strings.Fields(rest), "", "")
+	number, _ := strconv.Atoi(words[1])
+	read := func(to any) { assert.NilError(s.t, json.Unmarshal([]byte(rest), to), rest) }
+	switch verb {
+	case "lost":
+		var lost state.Outcome
+		read(&lost)
+		s.do(func(step *state.Step) { step.Resume(map[string]state.Outcome{"main": lost}) })
+	case "seen":
+		var used []state.Usage
+		read(&used)
+		s.do(func(step *state.Step) { step.NoteProgress("main", used, "") })
+	case "answer":
+		_, text, _ := strings.Cut(rest, words[1]+" ")
+		s.do(func(step *state.Step) { step.Answer(words[0], number, state.Answer{Text: text, By: "ann"}) })
+	case "comment":
+		s.do(func(step *state.Step) { step.NoteComment(words[0], number, 77) })
+	case "timeout":
+		s.do(func(step *state.Step) { step.TimeOut(words[0], number) })
+	default:
 		s.begin(verb)
 		s.end(verb, s.outcome(verb, rest))
 	}
-	return s.told()
 }
 
 // begin starts an invocation when its agent may go on, and says in which conversation: its mode, its session, where that

@@ -43,36 +43,39 @@ func (s *scene) putAll(told string) {
 	}
 }
 
+// newest are which run has the newest checkpoint, of what is stored in that order.
+var newest = map[string]struct {
+	stored     string
+	run        int64 // that has the newest; 0 for a conflict
+	generation int
+}{
+	"nobody else's":                 {"100.1 100.2", 100, 2},
+	"of one line":                   {"100.1 101.2<100.1 102.3<101.2", 102, 3},
+	"of one line, with none here":   {"101.1 102.2<101.1 103.3<102.2", 103, 3},
+	"beside one of no base":         {"100.1 101.2 102.2<100.1", 102, 2},
+	"beside another run's":          {"100.1 !101.2<100.1 102.3<100.1", 102, 3},
+	"beside a fork's":               {"100.1 66.2<100.1 102.3<100.1", 102, 3},
+	"after a fork's":                {"100.1 100.2 66.3<100.2", 100, 2},
+	"of the same run":               {"100.1 102.2<100.1 102.3<100.1", 102, 3},
+	"none that has expired":         {"100.1 101.0-", 100, 1},
+	"its own, after another":        {"100.1 101.2<100.1 100.3<101.2", 100, 3},
+	"beside one that can't be read": {"100.1 101.2? 102.3<100.1", 102, 3},
+	"of the last of many":           {"100.1 101.2<100.1 102.3<101.2 103.4<102.3 104.5<103.4 105.6<104.5 106.7<105.6 107.8<106.7 108.9<107.8", 108, 9},
+	"before many of other runs":     {"100.1 101.2<100.1 !102.1 !103.1 !104.1 !105.1 !106.1 !107.1 !108.1", 101, 2},
+	"two others":                    {"101.1 102.2<101.1 103.2<101.1", 0, 0},
+	"two that resumed this one's, of which one has gone on": {"100.1 101.2<100.1 101.3<100.1 102.2<100.1", 0, 0},
+	"another one, which is newer":                           {"100.1 100.2 101.2<100.1 101.3<100.1", 0, 0},
+	"another one, which is older":                           {"100.1 101.2<100.1 100.2<100.1 100.3<100.1", 0, 0},
+	"another one, while this one went on":                   {"101.1 100.2<101.1 102.3<100.2 100.3<101.1 100.4<101.1", 0, 0},
+	"another one, as new":                                   {"100.1 100.2<100.1 101.2<100.1", 0, 0},
+}
+
 // TestTheNewestGenerationCounts wherever it lies: a workflow run that has stored some of a
 // run finds what others have made of it since. Where two workflow runs have resumed one
 // checkpoint, or one of them what the other left on its way, there is a conflict; this one
 // may be among them.
 func TestTheNewestGenerationCounts(t *testing.T) {
-	for name, tt := range map[string]struct {
-		stored     string
-		run        int64 // that has the newest; 0 for a conflict
-		generation int
-	}{
-		"nobody else's":                 {"100.1 100.2", 100, 2},
-		"of one line":                   {"100.1 101.2<100.1 102.3<101.2", 102, 3},
-		"of one line, with none here":   {"101.1 102.2<101.1 103.3<102.2", 103, 3},
-		"beside one of no base":         {"100.1 101.2 102.2<100.1", 102, 2},
-		"beside another run's":          {"100.1 !101.2<100.1 102.3<100.1", 102, 3},
-		"beside a fork's":               {"100.1 66.2<100.1 102.3<100.1", 102, 3},
-		"after a fork's":                {"100.1 100.2 66.3<100.2", 100, 2},
-		"of the same run":               {"100.1 102.2<100.1 102.3<100.1", 102, 3},
-		"none that has expired":         {"100.1 101.0-", 100, 1},
-		"its own, after another":        {"100.1 101.2<100.1 100.3<101.2", 100, 3},
-		"beside one that can't be read": {"100.1 101.2? 102.3<100.1", 102, 3},
-		"of the last of many":           {"100.1 101.2<100.1 102.3<101.2 103.4<102.3 104.5<103.4 105.6<104.5 106.7<105.6 107.8<106.7 108.9<107.8", 108, 9},
-		"before many of other runs":     {"100.1 101.2<100.1 !102.1 !103.1 !104.1 !105.1 !106.1 !107.1 !108.1", 101, 2},
-		"two others":                    {"101.1 102.2<101.1 103.2<101.1", 0, 0},
-		"two that resumed this one's, of which one has gone on": {"100.1 101.2<100.1 101.3<100.1 102.2<100.1", 0, 0},
-		"another one, which is newer":                           {"100.1 100.2 101.2<100.1 101.3<100.1", 0, 0},
-		"another one, which is older":                           {"100.1 101.2<100.1 100.2<100.1 100.3<100.1", 0, 0},
-		"another one, while this one went on":                   {"101.1 100.2<101.1 102.3<100.2 100.3<101.1 100.4<101.1", 0, 0},
-		"another one, as new":                                   {"100.1 100.2<100.1 101.2<100.1", 0, 0},
-	} {
+	for name, tt := range newest {
 		t.Run(name, func(t *testing.T) {
 			behaving(t, func(s *scene) {
 				for run := int64(101); run <= 108; run++ {

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,13 +109,13 @@ func (j *merged) takeLogs(to string) error {
 		if p.newest == nil {
 			continue
 		}
-		logs, _ := fs.Glob(os.DirFS(p.newest.Dir), "logs/*")
-		for _, name := range logs {
-			dir := filepath.Join(to, name)
-			if !p.Part.Has(path.Base(name)) {
+		logs, _ := os.ReadDir(filepath.Join(p.newest.Dir, "logs"))
+		for _, log := range logs {
+			dir := filepath.Join(to, "logs", log.Name())
+			if !p.Part.Has(log.Name()) {
 				continue
 			}
-			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), files.Rename(filepath.Join(p.newest.Dir, name), dir)); err != nil {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), files.Rename(filepath.Join(p.newest.Dir, "logs", log.Name()), dir)); err != nil {
 				return err
 			}
 		}

@@ -63,7 +63,7 @@ func TestTheRunnersDeathEndsTheRun(t *testing.T) {
 		s := newScene(t, spending)
 		reader, writer, err := os.Pipe()
 		assert.NilError(t, err)
-		go io.Copy(io.Discard, reader) //nolint:errcheck // as long as it is open
+		go io.Copy(io.Discard, reader) // as long as it is open
 		runner, agent, j := orphan(t, s, writer)
 		writer.Close()
 		dies(t, runner, reader)

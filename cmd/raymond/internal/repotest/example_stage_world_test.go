@@ -80,7 +80,7 @@ func (s *stage) Run(event string, fields map[string]any) *result {
 	s.forge.site.ChangeRun(s.run, func(r *artifactstest.Run) {
 		*r = artifactstest.Run{ID: s.run, Event: event, Status: "in_progress", Path: stageFile, HeadBranch: "main", HeadRepository: artifactstest.Repository}
 	})
-	dir, err := os.MkdirTemp("", "act-") //nolint:usetesting // paths of sockets are bounded, and a test's name is long
+	dir, err := os.MkdirTemp("", "act-") // paths of sockets are bounded, and a test's name is long
 	assert.NilError(s.t, err)
 	s.t.Cleanup(func() { assert.Check(s.t, os.RemoveAll(dir)) })
 	site := sitetest.Bare(s.t, dir)
