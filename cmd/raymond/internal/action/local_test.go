@@ -3,6 +3,7 @@
 package action_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,4 +97,16 @@ func TestStoreLocalSaysWhatItLacks(t *testing.T) {
 	e.WantSays(t, "error", "workspace", "resume-without-transcript: true")
 	second.with("resume", "require").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "stored without its workspace")
 	second.step("third").with("resume-without-transcript", "true").do(0).WantOutputs(t, "status", "completed", "workflow-id", e.Outputs["workflow-id"])
+}
+
+// TestABadLogKeepsNoWork from being kept by the post part.
+func TestABadLogKeepsNoWork(t *testing.T) {
+	t.Parallel()
+	first, _ := newGitScene(t, leavesWork).localJobs()
+	id := first.with("max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit]).Outputs["workflow-id"]
+	run := filepath.Join(first.Inputs["state-dir"], "o", "r", id)
+	log := filepath.Join(run, "events.jsonl")
+	assert.NilError(t, errors.Join(os.Remove(filepath.Join(run, "work.json")), os.Remove(log), os.Mkdir(log, 0o700)))
+	e := first.post()
+	assert.Check(t, sitetest.Exists(filepath.Join(run, "work.json")), "got %v, want the work kept", e)
 }

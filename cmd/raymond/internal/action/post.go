@@ -165,9 +165,7 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 		return err
 	}
 	s.log.spareStates(slices.Collect(maps.Keys(run.Files)))
-	if err := completeRun(s, file, run); err != nil && !errors.Is(err, syscall.ENOSPC) { // else the next job completes it
-		return err
-	}
+	lost := completeRun(s, file, run)
 	e.run, e.take = run, func(run *state.Run) (*checkpoints.Snapshot, error) {
 		return checkpoints.Take(run, s.dirs.run(run.WorkflowID), conversationsOf(s), nil)
 	}
@@ -177,7 +175,9 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 		}
 		return nil
 	}
-	e.to, e.unstored = openLeft(ctx, s, e)
+	if e.to, e.unstored = openLeft(ctx, s, e); e.to != nil && lost != nil && !errors.Is(lost, syscall.ENOSPC) { // else the next job completes it
+		e.to, e.unstored = nil, lost
+	}
 	return finish(ctx, s, e)
 }
 
