@@ -68,7 +68,7 @@ var ofRoot = []attack{
 	{"the key by another's root", `cat "/proc/$RAYMOND/root$ROOT/home/.ssh/id"`},
 	{"the environment of the step", `cat "/proc/$RAYMOND/environ"`},
 	{"the memory of the step", `head -c 1 "/proc/$RAYMOND/maps" && : <"/proc/$RAYMOND/mem"`},
-	{"the files of the step", `ls "/proc/$RAYMOND/fd/"`},
+	{"a file of the step", `readlink "/proc/$RAYMOND/fd/2"`},
 }
 
 // attacking writes down which attacks work.
