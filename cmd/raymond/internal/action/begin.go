@@ -162,7 +162,7 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 		s.log.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
 			"the conversations of its agents, and what they changed")
 	}
-	return err
+	return errors.Join(err, s.note.change(func(d *noteData) { d.Prompts = b.flow.LeadsToPrompt() }))
 }
 
 // localFile has whose a run in the state folder is, how it began, and what later parts of it have to know of this one: what a

@@ -14,6 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"gotest.tools/v3/assert"
+	is "gotest.tools/v3/assert/cmp"
 )
 
 // deafForge is a forge that never answers.
@@ -31,7 +32,7 @@ func TestWhatTheCommentHasNoTimeForIsOwed(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		p.finish(ctx)
-		assert.Check(t, p.step.note.get().Owed)
+		assert.Check(t, is.Equal(p.step.note.get().Owed, owesComment))
 	})
 }
 

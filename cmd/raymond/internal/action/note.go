@@ -37,10 +37,12 @@ type noteData struct {
 	Claim string `json:"claim,omitempty"`
 	// Booking is what of the run's cost is this step's.
 	Booking booking `json:"booking,omitzero"`
+	// Prompts says that the files of the workflow lead to a prompt.
+	Prompts bool `json:"prompts,omitempty"`
 	// Reported says that the report of the run was stored, or that this was tried.
 	Reported bool `json:"reported,omitempty"`
-	// Owed says that the step has begun to show the run to people, and not brought that to its end.
-	Owed bool `json:"owed,omitempty"`
+	// Owed is what the step has begun to show people of the run, and not brought to its end; "" for nothing.
+	Owed string `json:"owed,omitempty"`
 	// Local says that the run is one of this machine, whose work was in place when it began to be driven.
 	Local bool `json:"local,omitempty"`
 	// Called says that Key is that of the run whose question a comment answers.

@@ -36,7 +36,7 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.Site, Place: place(s.event, s.in, s.part(), e.jobFile),
 	})
 	events.Add("step summary", p.summary)
-	if err := p.owe(true); err != nil || !commenting {
+	if err := p.owe(owesPage); err != nil || !commenting {
 		return p, err
 	}
 	how := "From"
@@ -62,12 +62,18 @@ func (p *page) write(text string) error {
 	return nil
 }
 
-// owe notes for the post part whether the page is not brought to its end.
-func (p *page) owe(isOwed bool) error {
-	if p.step.note.get().Owed == isOwed {
+// What of a page is not brought to its end.
+const (
+	owesPage    = "page"
+	owesComment = "comment"
+)
+
+// owe notes for the post part what of the page is not brought to its end; "" for nothing.
+func (p *page) owe(what string) error {
+	if p.step.note.get().Owed == what {
 		return nil
 	}
-	return p.step.note.change(func(d *noteData) { d.Owed = isOwed })
+	return p.step.note.change(func(d *noteData) { d.Owed = what })
 }
 
 // addError has the summary say a problem that no event of the run has told.
@@ -83,19 +89,22 @@ func (p *page) finish(ctx context.Context) {
 	if p.comment != nil {
 		err = p.comment.poster.Finish(ctx, p.comment.text())
 	}
-	isOwed := errors.Is(err, ask.ErrUnfinished)
-	if err != nil && (p.step.isPost || !isOwed) {
+	owed := ""
+	if errors.Is(err, ask.ErrUnfinished) {
+		owed = owesComment
+	}
+	if err != nil && (p.step.isPost || owed == "") {
 		p.step.log.warn(commentRefused(p.step.event.Kind, err))
 	}
-	_ = p.owe(isOwed)
+	_ = p.owe(owed)
 }
 
 // finishLeftPage shows all that is known by now of a run whose main part was not left the time to end its page. The summary of
 // that stays as it was last written, and so there is only what it lacks. isLate says that the main part had to be ended:
 // its page was read before. That the comment can't be written is no reason to fail.
 func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error {
-	byPost := e.kept.byPost || isLate
-	if !byPost && !s.note.get().Owed {
+	byPost, owed := e.kept.byPost || isLate, s.note.get().Owed
+	if !byPost && owed == "" {
 		if l := e.kept.report; l.Name != "" && s.in.Summary { // the page of the main part has no link to it
 			return s.files.WriteSummary(report.LinkText(l, s.event.Site))
 		}
@@ -107,7 +116,7 @@ func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error 
 		return err
 	}
 	p.summary.SetReport(e.kept.report)
-	if s.in.Summary {
+	if s.in.Summary && (byPost || owed == owesPage) {
 		text := p.summary.Overview()
 		if e.kept.byPost && e.run.Progress.Status == state.Completed {
 			text += "Stored as `" + e.kept.artifact + "` by the post part.\n"

@@ -25,8 +25,8 @@ import (
 // reportTime is how long storing a report may take.
 const reportTime = time.Minute
 
-// wantsReport reports whether a run that has stopped is to have a report: by default one that has executed a prompt, where
-// nobody else can read it.
+// wantsReport reports whether a run that has stopped is to have a report: by default one with prompts, where nobody else can
+// read it.
 func wantsReport(s *step, run *state.Run) bool {
 	switch {
 	case s.part() != nil:
@@ -34,7 +34,7 @@ func wantsReport(s *step, run *state.Run) bool {
 	case s.in.Report != nil:
 		return *s.in.Report
 	}
-	return checkpoints.HasPrompted(run) && !s.in.IsLocal() && !isPublic(s.event, s.in, s.api)
+	return (s.note.get().Prompts || checkpoints.HasPrompted(run)) && !s.in.IsLocal() && !isPublic(s.event, s.in, s.api)
 }
 
 // expectsPrompts reports whether a run has executed a prompt, or the files of its workflow lead

@@ -87,6 +87,7 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 		"prompts, public":        {threePrompts, inPublic, nil, false, false},
 		"public, with it":        {threePrompts, inPublic, []string{"report", "true"}, true, true},
 		"scripts":                {threeScripts, inPrivate, nil, false, false},
+		"a prompt not reached":   {"-- wf/START.sh --\n[ -e no ] && echo '<goto>P.md</goto>' || echo '<result>x</result>'\n-- wf/P.md --\nreply:\n<result>p</result>\nend.\n", inPrivate, nil, true, false},
 		"prompts, may be public": {threePrompts, `"repository":{"id":4711,"full_name":"o/r"}`, nil, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
