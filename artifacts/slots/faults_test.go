@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,13 +206,12 @@ func TestOthersMayHideIt(t *testing.T) {
 // slow is an API whose answers take their time, of a list that never ends.
 func slow(took time.Duration) *slots.Finder {
 	const home = artifactstest.Repository
-	id := int64(1e9)
+	var answers atomic.Int64
 	return &slots.Finder{Archive: listing{next: func(ctx context.Context) ([]artifacts.Stored, error) {
 		if err := forge.Sleep(ctx, took); err != nil {
 			return nil, &forge.Error{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
 		}
-		id--
-		return []artifacts.Stored{{Artifact: artifacts.Artifact{ID: id}, RunID: 1, HeadRepository: home, Repository: home, HeadBranch: "topic"}}, nil
+		return []artifacts.Stored{{Artifact: artifacts.Artifact{ID: 1e9 - answers.Add(1)}, RunID: 1, HeadRepository: home, Repository: home, HeadBranch: "topic"}}, nil
 	}}}
 }
 

@@ -105,18 +105,6 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	assert.Check(t, err != nil, "program or file of the attacker: it was used")
 }
 
-// fetching restores a save, with a token for a server, to a checkout of another history whose origin is at an address.
-func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site, err error) {
-	t.Helper()
-	old, saved := worked(t)
-	here = clone(t, otherRemote(t, "x"))
-	git(t, here.checkout(), "remote", "set-url", "origin", origin)
-	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale") // what a checkout may have kept is not read
-	g.Token, g.ServerURL = "secret", server
-	_, err = g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
-	return here, err
-}
-
 // TestATokenDoesNotFollowARedirection has the server name another one.
 func TestATokenDoesNotFollowARedirection(t *testing.T) {
 	thief, stolen := listener(t, http.NotFound)

@@ -112,3 +112,15 @@ func TestWhereATokenMayGo(t *testing.T) {
 		assert.Check(t, is.Equal(workspace.IsBelow(test.origin, test.server), test.want), "token of %q to %q", test.server, test.origin)
 	}
 }
+
+// fetching restores a save, with a token for a server, to a checkout of another history whose origin is at an address.
+func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site, err error) {
+	t.Helper()
+	old, saved := worked(t)
+	here = clone(t, otherRemote(t, "x"))
+	git(t, here.checkout(), "remote", "set-url", "origin", origin)
+	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale") // what a checkout may have kept is not read
+	g.Token, g.ServerURL = "secret", server
+	_, err = g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
+	return here, err
+}
