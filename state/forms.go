@@ -22,6 +22,8 @@ var values = map[string][]string{
 	"cost":     {string(Exact), string(Estimated), string(Unknown)},
 	"wait":     {string(ForTime), string(ForAnswer), string(ForAgents), string(ForJob)},
 	"cap":      {BudgetPerKey, BudgetPerDay},
+	"cage":     {"on", "require", "off"},
+	"files":    {"git", "none"},
 }
 
 // form is what the text of a field must be whose tag is names the form.

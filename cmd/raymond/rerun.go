@@ -27,6 +27,7 @@ func (a *App) rerunCommand() *cobra.Command {
 	}
 	o := a.newOptions(cmd)
 	o.AddAll()
+	o.Resumes = true
 	from := ""
 	o.Add("from", "WHERE", "state execution to begin with: its number, or STATE for the last one of a state, or STATE#k for the k-th", options.Into(&from, options.NotEmpty))
 	cmd.PreRun = func(*cobra.Command, []string) {
@@ -48,6 +49,9 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		return err
 	}
 	defer s.Close()
+	if err := o.Keep(point.Run.Options); err != nil {
+		return err
+	}
 	run, warnings, err := session.NewRerun(o, s, point)
 	if err != nil {
 		return err

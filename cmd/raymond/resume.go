@@ -20,6 +20,7 @@ func (a *App) resumeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "resume a run where it stopped"}
 	o := a.newOptions(cmd)
 	o.AddAll()
+	o.Resumes = true
 	var given ask.Given
 	given.AddFlags(o)
 	cmd.PreRun = func(*cobra.Command, []string) {
@@ -58,6 +59,9 @@ func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 		if err := session.CheckUnchanged(edited); err != nil {
 			return err
 		}
+	}
+	if err := o.Keep(run.Options); err != nil {
+		return err
 	}
 	changed := o.Apply(run.Options)
 	if err := session.CheckResume(&changed, run, s, filepath.Join(o.StateDir, id+".json")); err != nil {

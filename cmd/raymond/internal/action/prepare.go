@@ -161,7 +161,7 @@ func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) 
 	if err := flags.Parse(job.Arguments(env.Getenv)); err != nil {
 		return o, err
 	}
-	o.Telling, o.ScriptEnv = runner.TellBounded, in.ScriptEnv
+	o.Telling, o.ScriptEnv, o.Workspace = runner.TellBounded, in.ScriptEnv, in.Workspace
 	if env.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
 		o.Telling = runner.TellAll
 	}

@@ -1,6 +1,7 @@
 package options
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -43,5 +44,42 @@ func TestCageFlags(t *testing.T) {
 			got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Network, " ", o.Cage.Writable, o.Cage.Readable)
 		}
 		assert.Check(t, is.Equal(got, test.want), "%q", test.args)
+	}
+}
+
+// TestProtectiveFlagsSurviveAResume unless it names them. Access that a flag gives does not.
+func TestProtectiveFlagsSurviveAResume(t *testing.T) {
+	before := []string{"--cage=require", "--network=none", "--workspace=git", "--script-env=A,B", "--cage-write=/x"}
+	for _, test := range []struct {
+		before, args []string
+		want         string // "" for a usage error
+	}{
+		{before, nil, "require none git [A B] []"},
+		{before, []string{"--network=open", "--workspace=none"}, "require  none [A B] []"},
+		{before, []string{"--cage=on", "--script-env=C"}, "on none git [C] []"},
+		{before, []string{"--cage=off"}, "off  git [A B] []"},
+		{before, []string{"--cage=off", "--network=none"}, ""},
+		{before, []string{"--cage-write=a"}, "require none git [A B] [a]"},
+		{nil, nil, "off  none [] []"},
+		{nil, []string{"--cage=on"}, "on  none [] []"},
+		{nil, []string{"--network=none"}, ""},
+	} {
+		var o *Options
+		for _, args := range [][]string{test.before, test.args} {
+			flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+			was := o
+			o = New(flags)
+			o.AddAll()
+			o.Resumes = was != nil
+			assert.NilError(t, errors.Join(flags.Parse(args), o.Check()))
+			if was == nil {
+				continue
+			}
+			got := ""
+			if o.Keep(was.Alone()) == nil {
+				got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Network, " ", o.Workspace, " ", o.ScriptEnv, " ", o.Cage.Writable)
+			}
+			assert.Check(t, is.Equal(got, test.want), "%q", args)
+		}
 	}
 }

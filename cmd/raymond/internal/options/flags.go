@@ -214,8 +214,7 @@ func (o *Options) addAgents() {
 		ofRun(o, Each(anything), func(run *state.Options, list []string) { run.ClaudeArgs = list }))
 }
 
-// AddCage defines the flags of the cage. They are never taken from a run that is
-// resumed, whose file agents could have written.
+// AddCage defines the flags of the cage.
 func (o *Options) AddCage() {
 	o.Add("cage", "MODE", "confine agents, done_when commands and scripts that are not trusted: on, require (fail where the system can't) or off (default off)",
 		Into(&o.Cage.Mode, OneOf(CageOn, CageRequire, CageOff)))

@@ -5,6 +5,7 @@ package options
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,6 +35,7 @@ type Options struct {
 	Jobs             []string       // whose states run here; nil for all
 	History          int64          // how much is kept of the steps of a run, in bytes; 0: nothing
 	Workspace        string         // of what files snapshots are taken: one of the Workspace constants
+	Resumes          bool           // the command continues a run, so Keep checks the flags of the cage
 
 	// Label names a flag in problems; nil for the flag as it is written.
 	Label func(name string) string
@@ -79,7 +81,26 @@ func (o *Options) Apply(run state.Options) state.Options {
 	for _, change := range o.changes {
 		change(&run)
 	}
+	run.Cage, run.Network, run.Workspace, run.ScriptEnv = o.Cage.Mode, o.Cage.Network, o.Workspace, o.ScriptEnv
 	return run
+}
+
+// Keep takes the values of flags that protect a run, and that this command does not name, from an earlier part of the
+// run. Agents may have written its file, so flags that give access, such as --cage-write, are not taken from it. Keep
+// then reports flags that contradict each other.
+func (o *Options) Keep(run state.Options) error {
+	for _, f := range []struct{ name, value string }{
+		{"cage", run.Cage}, {"network", run.Network}, {"workspace", run.Workspace}, {"script-env", strings.Join(run.ScriptEnv, ",")},
+	} {
+		isUseless := f.name == "network" && o.Cage.IsOff() // as --cage off says
+		if f.value == "" || o.IsGiven(f.name) || isUseless {
+			continue
+		}
+		if err := o.flags.Lookup(f.name).Value.(*value).set(f.value); err != nil {
+			return problem.Usage(o.Called(f.name), fmt.Sprintf("%q, which the run has kept: %v", problem.Shorten(f.value), err), "give another value")
+		}
+	}
+	return errors.Join(o.checkCage()...)
 }
 
 // Alone returns the options that the flags give a run of which nothing else is
@@ -158,16 +179,27 @@ func (o *Options) Check() error {
 	if o.Quiet && o.Verbose() {
 		o.rejectBoth("quiet", "verbose")
 	}
-	hint := fmt.Sprintf("set %s to on or require", o.Called("cage"))
-	if o.Cage.IsOff() && o.Cage.Network != "" {
-		o.Reject(problem.Usage(o.Called("network"), "needs a cage", hint))
-	}
-	for flag, paths := range map[string][]string{"cage-write": o.Cage.Writable, "cage-read": o.Cage.Readable} {
-		if o.Cage.IsOff() && len(paths) > 0 {
-			o.Reject(problem.Usage(o.Called(flag), "is of no use without a cage", hint))
-		}
+	if !o.Resumes {
+		o.Reject(o.checkCage()...)
 	}
 	return errors.Join(o.errs...)
+}
+
+// checkCage reports flags that need a cage where there is none.
+func (o *Options) checkCage() (errs []error) {
+	if !o.Cage.IsOff() {
+		return nil
+	}
+	hint := fmt.Sprintf("set %s to on or require", o.Called("cage"))
+	if o.Cage.Network != "" {
+		errs = append(errs, problem.Usage(o.Called("network"), "needs a cage", hint))
+	}
+	for flag, paths := range map[string][]string{"cage-write": o.Cage.Writable, "cage-read": o.Cage.Readable} {
+		if len(paths) > 0 {
+			errs = append(errs, problem.Usage(o.Called(flag), "is of no use without a cage", hint))
+		}
+	}
+	return errs
 }
 
 // rejectBoth reports a flag that does not go with another one.

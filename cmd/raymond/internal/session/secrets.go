@@ -35,7 +35,7 @@ func CheckScriptEnv(o *options.Options, s *scope.Scope, hasPrompts bool, unheld 
 	switch {
 	case len(o.ScriptEnv) == 0:
 		return nil
-	case !s.HasTrusted(o.Jobs):
+	case !s.HasTrusted(o.Jobs) && (!o.Resumes || o.IsGiven("script-env")):
 		return problem.Usage(where, "is for trusted scripts, and there is none in the jobs that run here", "leave it out, or begin the script that needs it with # raymond: trusted=true")
 	case hasPrompts && !o.Cage.IsOff() && unheld != "":
 		return &problem.Problem{Class: problem.ClassDenied, Where: where, What: "can't be kept from agents here: " + unheld,
