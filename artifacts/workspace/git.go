@@ -93,7 +93,7 @@ func (g *Git) open() (*tool, error) {
 	if temp, err = filepath.EvalSymlinks(temp); err != nil {
 		return nil, err
 	}
-	t := &tool{of: g, path: path, temp: temp, caged: !g.IsFree && cage.Program != "", reads: readBy(path, base), settingsFiles: settingsFiles(base),
+	t := &tool{of: g, path: path, temp: temp, caged: !g.IsFree && cage.Program != "", reads: readBy(path, base), settingsFiles: SettingsFiles(base),
 		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
 	t.env = append(env, "GIT_ALLOW_PROTOCOL=none", "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,

@@ -23,8 +23,8 @@ func safePath(program string, environ []string) string {
 	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
-// settingsFiles are those of the user and, where its place is known, of the machine.
-func settingsFiles(environ []string) []string {
+// SettingsFiles are git's files of settings, with an environment: the machine's, where its place is known, before the user's.
+func SettingsFiles(environ []string) []string {
 	all := []string{filepath.FromSlash("/etc/gitconfig")}
 	home := homeOf(environ)
 	if config := valueOf(environ, "XDG_CONFIG_HOME"); config != "" {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
@@ -21,7 +22,7 @@ func (at *Site) makeHome(paths []string) error {
 		return err
 	}
 	defer root.Close()
-	err = errors.Join(root.MkdirAll("home", 0o700), root.MkdirAll("tmp", 0o700), root.WriteFile("home/.gitconfig", gitConfig(at.home()), 0o600))
+	err = errors.Join(root.MkdirAll("home", 0o700), root.MkdirAll("tmp", 0o700), root.WriteFile("home/.gitconfig", at.gitConfig(), 0o600))
 	for _, rel := range at.below(paths) {
 		to := filepath.Join("home", rel)
 		err = errors.Join(err, root.MkdirAll(filepath.Dir(to), 0o700), root.Symlink(filepath.Join(at.home(), rel), to))
@@ -48,26 +49,51 @@ func (at *Site) below(paths []string) (found []string) {
 // maxConfig bounds what is read of git's settings, in bytes.
 const maxConfig = 1 << 20
 
-// gitConfig are git's settings in the home folder of agents: work of other users is theirs too, as in a container, and
-// commits have the name and the address of the real settings.
-func gitConfig(home string) []byte {
-	config := "[safe]\n\tdirectory = *\n[user]\n"
-	for _, name := range []string{".config/git/config", ".gitconfig"} {
-		data, _ := files.ReadTarget(filepath.Join(home, filepath.FromSlash(name)), maxConfig) // without it, there are none
-		section := ""
-		for line := range strings.Lines(string(data)) {
-			line = strings.TrimSpace(line)
-			if strings.HasPrefix(line, "[") {
-				section = strings.ToLower(strings.Join(strings.Fields(line), ""))
-			}
-			key, _, _ := strings.Cut(line, "=")
-			key = strings.ToLower(strings.TrimSpace(key))
-			if section == "[user]" && (key == "name" || key == "email") && !strings.HasSuffix(line, `\`) {
-				config += "\t" + line + "\n"
-			}
-		}
+// gitConfig reads the settings of the user and the machine, and returns the settings of agents.
+func (at *Site) gitConfig() []byte {
+	config := "[safe]\n\tdirectory = *\n" // work of other users is theirs too, as in a container
+	if at.Temp != "" {                    // a job has an identity, even if no step has set one
+		config += "[user]\n\tname = github-actions[bot]\n\temail = 41898282+github-actions[bot]@users.noreply.github.com\n"
+	}
+	for _, path := range workspace.SettingsFiles(at.Environ) {
+		data, _ := files.ReadTarget(path, maxConfig) // without it, there are none
+		config += carried(string(data))
 	}
 	return []byte(config)
+}
+
+// lfsFilters are what git lfs install writes, without and with --skip-smudge.
+var lfsFilters = [][]string{
+	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process", "required = true", "smudge = git-lfs smudge -- %f"},
+	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process --skip", "required = true", "smudge = git-lfs smudge --skip -- %f"},
+}
+
+// carried returns the settings in a file that agents get too: name and address, how files are compared, and git LFS. All
+// other filters are left out, because they are commands.
+func carried(text string) (config string) {
+	var lfs []string
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.ToLower(strings.Join(strings.Fields(strings.Trim(line, "[]")), ""))
+		}
+		key, value, isSetting := strings.Cut(line, "=")
+		key, value = strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+		isUser := section == "user" && (key == "name" || key == "email") && !strings.HasSuffix(line, `\`)
+		switch {
+		case !isSetting:
+		case section == `filter"lfs"`:
+			lfs = append(lfs, key+" = "+value)
+		case isUser, workspace.IsComparison(section+"."+key, value):
+			config += "[" + section + "]\n\t" + line + "\n"
+		}
+	}
+	slices.Sort(lfs)
+	if slices.ContainsFunc(lfsFilters, func(known []string) bool { return slices.Equal(known, lfs) }) {
+		config += "[filter \"lfs\"]\n\t" + strings.Join(lfs, "\n\t") + "\n"
+	}
+	return config
 }
 
 // ownPlaces are the variables that lead programs to folders of their own elsewhere than in the home folder, and where these
