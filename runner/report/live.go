@@ -41,14 +41,15 @@ func (d *display) frame(out []byte, now time.Time, live []string) []byte {
 	return frame
 }
 
-// erase moves the cursor to the top of the block and clears from there on.
+// erase moves the cursor to the top of the block and clears from there on. It begins with a carriage return, because a
+// terminal shows typed keys, such as ^C, at the cursor.
 func (d *display) erase() []byte {
 	if d.drawn == 0 {
 		return nil
 	}
 	n := d.drawn
 	d.drawn = 0
-	return fmt.Appendf(nil, "\x1b[%dA\x1b[J", n)
+	return fmt.Appendf(nil, "\r\x1b[%dA\x1b[J", n)
 }
 
 // liveLines returns a line for each active agent, each in one row of the terminal.

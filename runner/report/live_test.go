@@ -66,7 +66,7 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 	must(t, c.Tick(nine.Add(time.Second)))
 	assert.Check(t, is.Equal(strings.Count(strings.Join(w, ""), `running Bash(make )`), 1), "live lines")
 	must(t, c.SetLive(false))
-	assert.Check(t, is.Equal(w[len(w)-1], "\x1b[2A\x1b[J"), "at once")
+	assert.Check(t, is.Equal(w[len(w)-1], "\r\x1b[2A\x1b[J"), "at once")
 	before := len(w)
 	must(t, c.SetLive(false))
 	must(t, c.Tick(nine.Add(2*time.Second)))
