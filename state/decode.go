@@ -1,11 +1,11 @@
 package state
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
@@ -30,16 +30,8 @@ func (e *FileError) Error() string {
 
 // Encode returns the bytes of the state file.
 func (r *Run) Encode() ([]byte, error) {
-	c := *r
-	if c.Events == nil {
-		c.Events = []Event{}
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	err := enc.Encode(&c)
-	return b.Bytes(), err
+	data, err := marshal(r, jsontext.WithIndent(" "))
+	return append(data, '\n'), err
 }
 
 // Decode reads and validates a state file. Its error is a *FileError.

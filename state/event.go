@@ -30,7 +30,7 @@ type Body interface {
 // RunStarted opens the log, and each resume.
 type RunStarted struct {
 	Scope       string `json:"scope"`        // absolute path of the directory, archive or file; of a workflow that comes with the action, its name in a job
-	Entry       string `json:"entry"`        // file name of the first state
+	Entry       string `json:"entry"`        // file name of the state that it begins with; of a resume, that it continues with
 	Resumed     bool   `json:"resumed"`      // false when the run begins
 	BudgetUSD   USD    `json:"budget_usd"`   // 0: none
 	MaxParallel int    `json:"max_parallel"` // agents that execute at once

@@ -1,11 +1,13 @@
 package state
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
 // envelope is the part that all events share in their JSON form.
@@ -48,20 +50,21 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	return append(line, body[1:]...), nil
 }
 
-// marshal is json.Marshal without the escaping of HTML, which would blow up tags.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimRight(b.Bytes(), "\n"), err
+// written are the options of marshal: encoding/json's form, without escaped tags, and without what jsonstrict refuses. So an
+// empty list is [], never null, and two names that become one are an error.
+var written = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
+	json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false), jsontext.AllowDuplicateNames(false))
+
+// marshal is the one encoder for all files of a run: the state file, the journal and the event log.
+func marshal(v any, more ...json.Options) ([]byte, error) {
+	return json.Marshal(v, append(more, written)...)
 }
 
 // UnmarshalJSON implements json.Unmarshaler for one line of the log. Fields
 // that this version does not know are ignored; an unknown type is an error.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	var head envelope
-	if err := json.Unmarshal(data, &head); err != nil {
+	if err := jsonv1.Unmarshal(data, &head); err != nil {
 		return err
 	}
 	bodyType, ok := bodies[head.Type]
@@ -73,7 +76,7 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 		return fmt.Errorf("event %d: time: %w", head.Seq, err)
 	}
 	body := reflect.New(bodyType).Interface().(Body)
-	if err := json.Unmarshal(data, body); err != nil {
+	if err := jsonv1.Unmarshal(data, body); err != nil {
 		return fmt.Errorf("event %d: %w", head.Seq, err)
 	}
 	*e = Event{Seq: head.Seq, Time: at, Agent: head.Agent, State: head.State, Exec: head.Exec, Body: body}

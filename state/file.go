@@ -183,10 +183,13 @@ func readSnapshot(dir, id string) (*Run, error) {
 	return r, within(path, err)
 }
 
-// within names the file in a *FileError, which one is that is no regular file.
+// within names the file in a *FileError. A file that is not regular, or too large, is one.
 func within(path string, err error) error {
-	if errors.Is(err, files.ErrNotRegular) {
+	switch {
+	case errors.Is(err, files.ErrNotRegular):
 		err = &FileError{What: "is not a regular file"}
+	case errors.Is(err, files.ErrTooLarge):
+		err = &FileError{What: fmt.Sprintf("has more than %d bytes", maxFile)}
 	}
 	var bad *FileError
 	if errors.As(err, &bad) && bad.Path == "" {
@@ -221,8 +224,8 @@ func List(dir string) ([]string, error) {
 // old snapshot is replaced; when it returns an error that is kept.
 func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 	data, err := r.Encode()
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it has %d bytes, and more than %d are never read", len(data), maxFile)
+	if err == nil {
+		err = checkSize(data)
 	}
 	if err == nil {
 		err = f.note(r, d)
@@ -236,6 +239,14 @@ func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 	f.seq, f.entered, f.journal.unfolded, f.snapshot = r.Progress.Seq, true, 0, int64(len(data))
 	if f.journal.size > f.most {
 		return f.shorten(r)
+	}
+	return nil
+}
+
+// checkSize refuses data that would not be read again.
+func checkSize(data []byte) error {
+	if len(data) > maxFile {
+		return fmt.Errorf("it has %d bytes, and more than %d are never read", len(data), maxFile)
 	}
 	return nil
 }

@@ -198,15 +198,15 @@ var ErrNeverStarted = errors.New("the run has no such state execution")
 // NotKeptError says that the step which started a state execution is not kept any more.
 type NotKeptError struct {
 	Exec   int
-	Oldest int // the first execution whose step is kept; 0 for none
+	Oldest int // the first later execution whose step is kept; 0 for none
 }
 
 // Error implements error.
 func (e *NotKeptError) Error() string {
 	if e.Oldest == 0 {
-		return fmt.Sprintf("the step that started state execution %d is not kept, nor is any other one", e.Exec)
+		return fmt.Sprintf("the step that started state execution %d is not kept, nor is that of a later one", e.Exec)
 	}
-	return fmt.Sprintf("the step that started state execution %d is not kept any more: the oldest one that is kept started %d", e.Exec, e.Oldest)
+	return fmt.Sprintf("the step that started state execution %d is not kept: the next one that is kept started %d", e.Exec, e.Oldest)
 }
 
 // Started returns the run as it was after the step that started state execution n, for Rerun.
@@ -222,7 +222,7 @@ func Started(dir, id string, n int) (*Run, error) {
 			if exec == n {
 				return step.After(), nil
 			}
-			if oldest == 0 {
+			if oldest == 0 && exec > n {
 				oldest = exec
 			}
 		}

@@ -63,7 +63,11 @@ func TestAHugeRunIsNotSaved(t *testing.T) {
 	f, run, err := state.Open(dir, "run-1", "me")
 	assert.NilError(t, err)
 	defer f.Close()
-	run.Meta = map[string]string{"huge": strings.Repeat("x", 64<<20)}
+	huge := strings.Repeat("x", 64<<20)
+	step := run.Step(epoch)
+	step.Override(state.Options{Model: huge}, nil)
+	assert.Check(t, is.ErrorContains(f.Append(step.Delta()), "bytes, and more than 67108864 are never read"), "want the step refused")
+	run.Meta = map[string]string{"huge": huge}
 	assert.Check(t, is.ErrorContains(f.Fold(run, nil, nil), "bytes, and more than 67108864 are never read"), "want it refused")
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Meta != nil {
 		t.Errorf("then: got %v, want the run as it was", err)

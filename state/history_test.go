@@ -23,19 +23,26 @@ type recorded struct {
 // whose history so many bytes are kept. each, if there is one, is told the runs before and after each step.
 func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir string, run, next *state.Run)) recorded {
 	t.Helper()
+	return recordSaying(t, &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}, steps, most, each...)
+}
+
+func recordSaying(t *testing.T, w *walker, steps int, most int64, each ...func(dir string, run, next *state.Run)) recorded {
+	t.Helper()
 	r := recorded{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
 	f, err := state.Create(r.dir, "run-1", "me")
 	assert.NilError(t, err)
 	f.SetHistory(most)
 	run := newRun()
 	run.Options.KeepGoing, run.Options.BudgetUSD = true, 0
-	w := &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}
 	for n := 1; n <= steps && len(run.Agents) > 0; n++ {
 		d := w.step(run)
 		next := run.With(d)
 		if len(next.Agents) == 0 {
 			d.Progress.Status = state.Completed
 			next = run.With(d)
+		}
+		if n > 1 && w.rnd.IntN(8) == 0 {
+			assert.NilError(t, f.Fold(run, nil, nil)) // as a cancel does
 		}
 		for exec := run.Progress.Iterations + 1; exec <= next.Progress.Iterations; exec++ {
 			r.begun[exec] = n
@@ -90,6 +97,29 @@ func TestStarted(t *testing.T) {
 		_, err := state.Started(r.dir, "run-1", n)
 		assert.Check(t, is.ErrorIs(err, state.ErrNeverStarted), "execution %d", n)
 	}
+}
+
+// FuzzSavedRunsAreReadBack: whatever agents say and however often the run is folded, all steps come back from the
+// history, and all events from their lines in the log.
+func FuzzSavedRunsAreReadBack(f *testing.F) {
+	for seed, text := range []string{"", "\xff\x00", "<a>&\u2028\ud7ff\r\n", `\ud800","k":null`} {
+		f.Add(uint64(seed), text)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, text string) {
+		r := recordSaying(t, &walker{rnd: rand.New(rand.NewPCG(seed, 5)), now: epoch, text: text}, 30, state.DefaultHistory)
+		for i, seq := range r.wantTruth(t, "whole") {
+			equal(t, "step", seq, i+1)
+			for _, e := range r.runs[seq].Events {
+				line, err := e.Line("run-1")
+				assert.NilError(t, err)
+				var back state.Event
+				assert.NilError(t, back.UnmarshalJSON(line), "%s", line)
+				again, err := back.Line("run-1")
+				assert.NilError(t, err)
+				assert.Equal(t, string(again), string(line))
+			}
+		}
+	})
 }
 
 // TestRerunIsARun states that a run can be run again from each of its executions: the new one is

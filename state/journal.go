@@ -154,6 +154,9 @@ func (f *File) write(what any, seq int) error {
 	if err != nil {
 		return err
 	}
+	if err := checkSize(data); err != nil {
+		return err
+	}
 	line := journalLine(data)
 	if err := f.seal.Append(f.path(JournalExt), line); err != nil {
 		return err

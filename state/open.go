@@ -1,6 +1,9 @@
 package state
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // DefaultDir is the folder of the state files where nobody names one.
 const DefaultDir = ".raymond/state"
@@ -104,13 +107,19 @@ func (s *Step) open(resumed bool) {
 	}
 	p.Started = stamp(s.now)
 	started := &RunStarted{
-		Scope: run.Scope, Entry: run.Entry, Resumed: resumed,
+		Scope: run.Scope, Entry: run.nextState(), Resumed: resumed,
 		BudgetUSD: s.Options().BudgetUSD, MaxParallel: s.Options().MaxParallel, InheritedUSD: run.InheritedUSD,
 	}
 	if of := run.RerunOf; of != nil {
 		started.RerunOf, started.RerunExec = of.WorkflowID, of.Exec
 	}
 	s.tell(nil, started)
+}
+
+// nextState returns the state of the first agent that does not wait, else of the first one.
+func (r *Run) nextState() string {
+	first := slices.IndexFunc(r.Agents, func(a *Agent) bool { return a.Status != Waiting })
+	return r.Agents[max(0, first)].State
 }
 
 // leaveOut leaves a time in which nobody drove the run, or an agent CLI was installed, out

@@ -60,9 +60,10 @@ func stateOf(name string) *protocol.State {
 
 // walker takes random but legal steps.
 type walker struct {
-	rnd *rand.Rand
-	now time.Time
-	ids int
+	rnd  *rand.Rand
+	now  time.Time
+	ids  int
+	text string // that agents, agent CLIs and models say
 }
 
 func (w *walker) step(r *state.Run) *state.Delta {
@@ -79,6 +80,8 @@ func (w *walker) step(r *state.Run) *state.Delta {
 		s.Begin()
 	case w.rnd.IntN(12) == 0:
 		s.Resume(nil)
+	case w.rnd.IntN(12) == 0:
+		return s.Delta() // without an event, as what is seen of costs meanwhile
 	case len(busy) > 0:
 		id := busy[w.rnd.IntN(len(busy))]
 		a, _ := s.Agent(id)
@@ -111,13 +114,13 @@ func (w *walker) start(s *state.Step, busy int) {
 func (w *walker) outcome(a *state.Agent) state.Outcome {
 	o := state.Outcome{Turns: 1, Cost: state.Cost{Kind: state.Exact, USD: state.USD(w.rnd.IntN(1e8))}}
 	o.Cost.Usage = []state.ModelCost{
-		{Usage: state.Usage{Model: []string{"opus", "haiku", "sonnet"}[w.rnd.IntN(3)]}, CostUSD: o.Cost.USD / 2},
+		{Usage: state.Usage{Model: []string{"opus", "haiku", "sonnet" + w.text}[w.rnd.IntN(3)]}, CostUSD: o.Cost.USD / 2},
 	}
 	names := []string{"A.md", "B.md", "C.md", "S.sh"}
 	to := names[w.rnd.IntN(len(names))]
 	switch w.rnd.IntN(14) {
 	case 0:
-		o.Failure = &state.Failure{Class: state.Transient, Message: "down"}
+		o.Failure = &state.Failure{Class: state.Transient, Message: "down" + w.text}
 	case 1:
 		o.Failure = &state.Failure{Class: state.Fatal, Message: "no"}
 	case 2:
@@ -126,13 +129,13 @@ func (w *walker) outcome(a *state.Agent) state.Outcome {
 		o.Problems, o.Reminder = []protocol.Problem{{Code: "no-tag", Message: "no tag"}}, "again"
 	case 4, 5:
 		o.Decision = protocol.Decision{
-			Spawns: []protocol.Spawn{{State: to, Next: "B.md", Vars: map[string]string{"k": a.ID}}},
+			Spawns: []protocol.Spawn{{State: to, Next: "B.md", Vars: map[string]string{"k": a.ID + w.text}}},
 			Then:   protocol.Move{Verb: protocol.Goto, To: "B.md"},
 		}
 	default:
 		verbs := []protocol.Verb{protocol.Goto, protocol.Reset, protocol.Call, protocol.Function, protocol.Result}
 		verb := verbs[w.rnd.IntN(len(verbs))]
-		o.Decision.Then = protocol.Move{Verb: verb, To: to, Return: "C.md", Input: "x\xff", Text: "r"}
+		o.Decision.Then = protocol.Move{Verb: verb, To: to, Return: "C.md", Input: "x\xff" + w.text, Text: "r" + w.text}
 		if verb == protocol.Result {
 			o.Decision.Then.To = ""
 		}

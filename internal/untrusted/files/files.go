@@ -21,6 +21,9 @@ import (
 // was there a moment before.
 var ErrNotRegular = errors.New("it is no regular file")
 
+// ErrTooLarge says that a file has more bytes than the reader wants.
+var ErrTooLarge = errors.New("it is too large")
+
 // folder is where a path begins: an *os.Root, or the machine.
 type folder interface {
 	Lstat(name string) (fs.FileInfo, error)
@@ -176,7 +179,7 @@ func readOpen(f *os.File, info fs.FileInfo, most int64) ([]byte, error) {
 		}
 	}
 	if info.Size() > most || int64(data.Len()) > most {
-		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("it has more than %d bytes", most)}
+		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("%w: it has more than %d bytes", ErrTooLarge, most)}
 	}
 	return data.Bytes(), nil
 }

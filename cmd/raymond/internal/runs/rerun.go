@@ -49,10 +49,10 @@ func Find(stateDir, id, from, where string) (Point, error) {
 		}
 		return Point{}, problem.Usage(where, what, "raymond history "+id+" lists the state executions")
 	case errors.As(err, &gone) && gone.Oldest == 0:
-		return Point{}, problem.Usage(where, fmt.Sprintf("how the run was at state execution %d is not kept", n), "the flag --history of a run says how much is kept")
+		return Point{}, problem.Usage(where, fmt.Sprintf("how the run was at state execution %d is not kept", n), "give an earlier one; the flag --history of a run says how much is kept")
 	case errors.As(err, &gone):
-		return Point{}, problem.Usage(where, fmt.Sprintf("how the run was at state execution %d is no longer kept: the oldest that it can be run again from is %d", n, gone.Oldest),
-			fmt.Sprintf("give %d or more; the flag --history of a run says how much is kept", gone.Oldest))
+		return Point{}, problem.Usage(where, fmt.Sprintf("how the run was at state execution %d is not kept: the next that it can be run again from is %d", n, gone.Oldest),
+			fmt.Sprintf("give %d or a later one that is kept; the flag --history of a run says how much is kept", gone.Oldest))
 	case err != nil:
 		return Point{}, err
 	}
