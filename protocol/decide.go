@@ -71,40 +71,19 @@ func (w *Workflow) noTag(s *State, text string, found scanned) *Problem {
 		return nil
 	}
 	p := &Problem{Code: NoTag, Message: "there is no transition tag"}
-	near := w.nearTag(text, true)
-	switch u := found.unclosed; {
+	malformed := w.malformed(&s.Policy.Transitions, text, nil, true)
+	switch u, n := found.unclosed, len(malformed); {
+	case n > 0:
+		last := malformed[n-1]
+		p.Message += ": " + strings.Replace(last.Message, "> ", fmt.Sprintf("> at %s ", last.Pos), 1)
+		p.Hint = last.Hint
 	case u != nil:
 		p.Message += fmt.Sprintf(": <%s> at %s is not closed", u.Verb, u.Pos)
 		p.Hint = fmt.Sprintf("close it with </%s>", u.Verb)
-	case near != nil:
-		p.Message += ": " + near.Message
-		p.Hint = near.Hint
 	case s.Kind == Script:
 		p.Hint = "print exactly one, such as <goto>STATE</goto> or <result>text</result>"
 	}
 	return p
-}
-
-// element is XML with nothing but a name in it, of one line.
-var element = pattern(`<([A-Za-z]{3,12})(?:\s[^<>]*)?>([^<>\n]*)</([A-Za-z]{3,12})\s*>`)
-
-// NearTag returns a Problem about the first thing in a text that looks like a tag with a misspelled name, with its place;
-// nil when there is none. What names no state of the workflow is other XML.
-func (w *Workflow) NearTag(text string) *Problem { return w.nearTag(text, false) }
-
-// nearTag is NearTag. With isMessage, what the text ends with was meant as a tag, whatever is in it.
-func (w *Workflow) nearTag(text string, isMessage bool) *Problem {
-	for _, m := range element().FindAllStringSubmatchIndex(text, -1) {
-		name, target := text[m[2]:m[3]], text[m[4]:m[5]]
-		verb := Verb(Nearest(name, verbNames()))
-		isNear := name == text[m[6]:m[7]] && verb != "" && !slices.Contains(verbs, Verb(name)) && distance(strings.ToLower(name), string(verb)) <= 2
-		isLast := isMessage && !verb.MustBeNamed() && strings.TrimSpace(text[m[1]:]) == ""
-		if isNear && (isLast || verb.HasTarget() && w.catalog.find(target) != "") {
-			place := placer{text: text, pos: Pos{1, 1}}
-			return &Problem{Pos: place.at(m[0]), Code: "near-tag", Message: fmt.Sprintf("<%s> is not a tag", name), Hint: fmt.Sprintf("did you mean <%s>", verb)}
-		}
-	}
-	return nil
 }
 
 // tooMany returns a problem when there are several tags, unless they are forks and the

@@ -71,6 +71,9 @@ func (d *Reading) findExits() {
 	}
 }
 
+// Source returns a tag as the file has it, up to its closing.
+func (d *Reading) Source(t Written) string { return d.State.Body[t.start:t.end] }
+
 // IsComment reports whether a line of the text is nothing but a comment of a script.
 func (d *Reading) IsComment(line string) bool { return d.State.isComment(line) }
 

@@ -1,6 +1,9 @@
 package protocol
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // policyLines is the number of lines of a file in which a misplaced policy is searched.
 const policyLines = 10
@@ -13,13 +16,25 @@ func misplacedPolicy(body string, first int) int {
 	inFence := CodeFence("")
 	for i, line := range lines {
 		number := first + i
-		if number > policyLines {
-			return 0
-		}
 		wasIn := inFence != ""
 		inFence = inFence.After(line)
 		if !wasIn && inFence == "" && isRule(line) && isPolicy(lines[i+1:]) {
 			return number
+		}
+	}
+	return 0
+}
+
+// barePolicy returns the line of a text that begins with keys of a frontmatter but without its ---, or with another line in
+// the place of that; 0 for any other text.
+func barePolicy(text string) int {
+	for i, line := range strings.Split(text[:min(len(text), maxFront)], "\n") {
+		k, isShort := keyOf(line), len(strings.Fields(line)) <= 2
+		switch isMark := !strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }); {
+		case k.own, k.name != "" && isShort && i > 0:
+			return i + 1
+		case !isMark, CodeFence("").After(line) != "":
+			return 0
 		}
 	}
 	return 0
@@ -72,4 +87,21 @@ func (f CodeFence) After(line string) CodeFence {
 		}
 	}
 	return f
+}
+
+// ticks begin and end code in a line of Markdown.
+var ticks = pattern("`+")
+
+// markCode sets IsCode of the tags of a text.
+func markCode(text string, tags []Written) {
+	fence, offset := CodeFence(""), 0
+	for line := range strings.Lines(text) {
+		fence = fence.After(line)
+		isSpan, from := false, offset
+		for offset += len(line); len(tags) > 0 && tags[0].start < offset; tags = tags[1:] {
+			isSpan = isSpan != (len(ticks().FindAllStringIndex(text[from:tags[0].start], -1))%2 == 1)
+			from = tags[0].start
+			tags[0].IsCode = isSpan || fence != ""
+		}
+	}
 }

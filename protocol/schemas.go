@@ -69,7 +69,7 @@ func (v value) schemaIn(name string) (text string, ok bool) {
 		v.problem("schema", "%s: %s is not a regular file", v.name, Quote(name))
 		return "", false
 	}
-	data, err := readFile(scope.fsys, name)
+	data, err := ReadFile(scope.fsys, name)
 	if err != nil {
 		v.problem("schema", "%s: read %s: %v", v.name, Quote(name), err)
 		return "", false

@@ -15,14 +15,22 @@ func (s *State) parseScript(text string) {
 		line := 1 + strings.Count(text[:at], "\n")
 		s.addProblem(Pos{Line: line}, "crlf", "CRLF line endings").Hint = "convert to LF"
 	}
+	if line, _, _ := strings.Cut(text, "\n"); isFence(line) {
+		s.addWarning(Pos{Line: 1}, "ignored", "a script has no frontmatter, so this one sets nothing").Hint = optionsHint(ext)
+	}
 	const head = 10
 	seen := map[string]Pos{}
-	for number := 1; number <= head && text != ""; number++ {
+	for number := 1; text != ""; number++ {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
-		if options, ok := optionsIn(line, ext); ok {
+		switch options, ok := optionsIn(line, ext); {
+		case ok && number <= head:
 			s.Claims.Marked = true
 			s.setOptions(options, Pos{Line: number}, seen)
+		case ok:
+			s.addWarning(Pos{Line: number}, "ignored", "this line sets nothing: options are read in the first %d lines only", head).Hint = "move it to the top of the script"
+		case isMeantAsOptions(line, Script):
+			s.addWarning(Pos{Line: number}, "ignored", "this line sets nothing: it is not written like a line of options").Hint = optionsHint(ext)
 		}
 	}
 	if s.Work && !s.Trusted {
@@ -36,6 +44,23 @@ func (s *State) parseScript(text string) {
 // addNeed adds a problem for an option that is true and means nothing without another.
 func (s *State) addNeed(name, other string, pos Pos) {
 	s.addProblem(pos, "option", "%s=true has no meaning without %s=true", name, other).Hint = "write both, or neither"
+}
+
+// optionsHint shows how the options of a script are written.
+func optionsHint(ext string) string {
+	if ext == ".bat" {
+		return "write rem raymond: NAME=VALUE in a line of its own"
+	}
+	return "write # raymond: NAME=VALUE in a line of its own"
+}
+
+// optionsLike matches a comment with a word and an option, and one that begins with the word raymond and a colon.
+var optionsLike = pattern(`(?i)(?:^\s*(?:@?rem\b|[#;:/<*!%])|\s#)\W*\b(\w{5,9})\b[\s:=]*\b(?:` + strings.Join(ScriptOptions(), "|") + `)\s*[:=]|^\s*(?:@?rem\b|[#;:/<*!%])\W*raymond\s*[:=]`)
+
+// isMeantAsOptions reports whether a line was probably meant to set options. A heading of a prompt may begin with the word alone.
+func isMeantAsOptions(line string, k Kind) bool {
+	m := optionsLike().FindStringSubmatch(line)
+	return m != nil && (m[1] == "" && k == Script || distance(strings.ToLower(m[1]), "raymond") <= 2)
 }
 
 // optionsIn returns what follows raymond: in a comment line.

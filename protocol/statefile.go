@@ -23,7 +23,7 @@ func (c *scope) readState(d fs.DirEntry) *State {
 		s.addProblem(Pos{}, "not-regular", "it is not a regular file")
 		return s
 	}
-	data, err := readFile(c.fsys, d.Name())
+	data, err := ReadFile(c.fsys, d.Name())
 	if err != nil {
 		s.addProblem(Pos{}, "unreadable", "read the file: %v", err)
 		return s
@@ -38,7 +38,8 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func readFile(fsys fs.FS, name string) ([]byte, error) {
+// ReadFile returns the bytes of a state file; an error, and none of them, when it is over 16 MiB.
+func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is over %d MiB", maxFile>>20)
+		return nil, fmt.Errorf("it is over %d MiB", maxFile>>20)
 	}
 	return data, err
 }
@@ -115,10 +116,22 @@ func (s *State) parsePrompt(text string) {
 		s.Claims.Owned = true
 		s.addProblem(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
 	}
-	if line := misplacedPolicy(s.Body, s.Line); line > 0 && len(s.Problems) == 0 {
+	switch line := misplacedPolicy(s.Body, s.Line); {
+	case len(s.Problems) > 0:
+	case line > policyLines:
+		s.addWarning(Pos{Line: line}, "ignored", "a policy begins here, which is text to the agent").Hint = "move its first --- to the first line of the file"
+	case line > 0:
 		s.Claims.Owned = s.Claims.Owned || !documentation().MatchString(Stem(s.Name))
 		s.addProblem(Pos{Line: line}, "misplaced", "a policy begins here, not at the very top of the file, so the agent would get it as text").Hint =
 			"move its first --- to the first line of the file"
+	case !fenced && barePolicy(text) > 0:
+		s.addWarning(Pos{Line: barePolicy(text)}, "ignored", "this key of a frontmatter is text to the agent: the file does not begin with ---").Hint =
+			"write the keys between two lines ---, the first one at the very top"
+	}
+	for i, line := range strings.SplitN(s.Body, "\n", policyLines+1) {
+		if i < policyLines && isMeantAsOptions(line, Prompt) {
+			s.addWarning(Pos{Line: s.Line + i}, "ignored", "this line is text to the agent: only scripts have options").Hint = "write a frontmatter"
+		}
 	}
 	if strings.TrimSpace(s.Body) == "" && len(s.Problems) == 0 {
 		s.addProblem(Pos{Line: s.Line}, "empty", "the prompt is empty").Hint = "write what the agent should do"
@@ -159,8 +172,11 @@ func looksOpen(text string) bool {
 // findTags finds the tags in the text of the state. Those in comments of a script don't
 // count, because they are not part of its output.
 func (s *State) findTags() {
-	lines := strings.Split(s.Body, "\n")
-	for _, t := range s.scanFile().tags {
+	lines, found := strings.Split(s.Body, "\n"), s.scanFile().tags
+	if s.Kind == Prompt {
+		markCode(s.Body, found)
+	}
+	for _, t := range found {
 		if s.isComment(lines[t.Pos.Line-1]) {
 			continue
 		}

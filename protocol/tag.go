@@ -26,6 +26,10 @@ var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next
 type Written struct {
 	Tag
 	Problems []Problem
+	// IsCode says that the tag stands in a fenced block of a prompt, or behind ticks that have no counterpart before it.
+	IsCode bool
+
+	start, end int // offsets in the text
 }
 
 // scanned is what there is in a text.
@@ -42,7 +46,9 @@ func pairUp(text string, tokens []token) (s scanned) {
 	place := placer{text: text, pos: Pos{1, 1}}
 	for _, p := range match(tokens) {
 		open, end := tokens[p.open], tokens[p.end]
-		s.tags = append(s.tags, checked(Tag{Verb: open.verb, Attrs: open.attrs, Body: text[open.end:end.start], Pos: place.at(open.start)}, open.wrong))
+		t := checked(Tag{Verb: open.verb, Attrs: open.attrs, Body: text[open.end:end.start], Pos: place.at(open.start)}, open.wrong)
+		t.start, t.end = open.start, end.end
+		s.tags = append(s.tags, t)
 	}
 	if s.tags != nil {
 		return s
@@ -224,7 +230,7 @@ func (t Tag) String() string {
 func (t Tag) attributeNames() []string {
 	names := slices.Clone(attributesOf[t.Verb])
 	for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
-		if !slices.Contains(names, name) {
+		if !slices.Contains(attributesOf[t.Verb], name) {
 			names = append(names, name)
 		}
 	}

@@ -3,6 +3,7 @@ package lint_test
 import (
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,4 +62,17 @@ func TestFindings(t *testing.T) {
 		}
 		return text
 	})
+}
+
+// TestManyTagsCostLittle also on one line: an agent may have written the file.
+func TestManyTagsCostLittle(t *testing.T) {
+	for _, tag := range []string{"<goto>B</goto> ", "<goto>NOPE</goto> ", "<goto>B<goto> ", `<goto a="x>B</goto> `, "`<fork next='B' a='b'>B</fork> "} {
+		fsys := fstest.MapFS{"START.md": {Data: []byte(strings.Repeat(tag, 10_000))}, "B.md": {Data: []byte("<result>ok</result>")}}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		lint.Workflow(fsys, lint.Options{LoadOptions: protocol.LoadOptions{Platform: protocol.Unix}})
+		runtime.ReadMemStats(&after)
+		used := after.TotalAlloc - before.TotalAlloc
+		assert.Check(t, used <= 256<<20, "%s: got %d MiB used, want at most 256", tag, used>>20)
+	}
 }

@@ -79,7 +79,7 @@ func (l *linter) checkShownInput(d reading, t protocol.Written) {
 // escapes of a script's language.
 func (d reading) isOpenPayload(t protocol.Written, text string) bool {
 	if d.State.Kind == protocol.Script {
-		return strings.ContainsAny(d.line(t), "$`%!\\^")
+		return strings.ContainsAny(d.Source(t), "$`%!\\^")
 	}
 	return strings.Contains(text, "{{") || strings.Contains(text, "…") || strings.Contains(text, "...")
 }

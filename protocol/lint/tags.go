@@ -22,7 +22,7 @@ func (l *linter) checkTags(d reading) {
 			continue
 		}
 		severity := Error
-		if d.State.Policy.Transitions.Restricted || t.Verb.MustBeNamed() || l.isUnreached(d) || d.isInCode(t.Pos) {
+		if d.State.Policy.Transitions.Restricted || t.Verb.MustBeNamed() || l.isUnreached(d) || t.IsCode {
 			severity = Warning // perhaps it only talks about tags
 		}
 		for _, p := range slices.Concat(t.Problems, shownProblems(t.Tag)) {
@@ -55,16 +55,13 @@ func (d reading) isComposed(t protocol.Written) bool {
 	if d.State.Kind != protocol.Script {
 		return false
 	}
-	for _, r := range []rune(d.line(t))[t.Pos.Col-1:] {
+	for _, r := range d.Source(t) {
 		if r == '>' || strings.ContainsRune("$`%{!", r) {
 			return r != '>'
 		}
 	}
 	return false
 }
-
-// line is the one in which a tag begins.
-func (d reading) line(t protocol.Written) string { return d.Lines[t.Pos.Line-d.State.Line] }
 
 // isExample reports whether a tag shows nothing but its form, as in
 // <call>…</call>.
@@ -118,65 +115,23 @@ func (l *linter) checkTrust(d reading, t protocol.Written, severity Severity) {
 	}
 }
 
-// anyCase is a tag of ours, however it is written; bareAsk is a question that names no state for its answer.
-var (
-	anyCase = pattern(`(?i)<(goto|reset|call|function|fork|result|join|ask)(\s[^<>]*)?>`)
-	bareAsk = pattern(`<ask>[^<>]*\pL[^<>]*</ask>`)
-)
+// bareAsk is a question that names no state for its answer.
+var bareAsk = pattern(`<ask>[^<>]*\pL[^<>]*</ask>`)
 
-// checkTagForm warns of the first thing that looks like a tag and is none.
+// checkTagForm warns of what was meant as a tag and is none.
 func (l *linter) checkTagForm(d reading) {
+	for _, p := range d.Malformed() {
+		l.warn(d, p.Pos, p)
+	}
 	for i, line := range d.Lines {
-		if d.IsComment(line) {
-			continue
-		}
-		if p := l.misspelled(d, line); p != nil {
-			l.warn(d, d.place(i, p.Pos.Col), *p)
+		if at := bareAsk().FindStringIndex(line); at != nil && !d.State.Policy.Transitions.Restricted && !d.IsComment(line) {
+			l.warn(d, d.place(i, at[0]), protocol.Problem{Code: "ask-next", Message: "this <ask> names no state that gets the answer", Hint: `write <ask next="STATE">…</ask>`})
 			return // one of them shows what is wrong with the others
 		}
 	}
 }
 
-// misspelled says what is wrong with the first tag of a line that is written wrong, with the index of its byte as
-// the column.
-func (l *linter) misspelled(d reading, line string) *protocol.Problem {
-	p := &d.State.Policy.Transitions
-	for _, m := range anyCase().FindAllStringSubmatchIndex(line, -1) {
-		name := line[m[2]:m[3]]
-		lower := strings.ToLower(name)
-		if verb := protocol.Verb(lower); name != lower && (!verb.MustBeNamed() || p.Restricted && p.Names(verb)) {
-			return &protocol.Problem{Pos: protocol.Pos{Col: m[0]}, Code: "tag-case",
-				Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", name), Hint: fmt.Sprintf("write <%s>", lower)}
-		}
-	}
-	if at := bareAsk().FindStringIndex(line); at != nil && !p.Restricted {
-		return &protocol.Problem{Pos: protocol.Pos{Col: at[0]}, Code: "ask-next", Message: "this <ask> names no state that gets the answer", Hint: `write <ask next="STATE">…</ask>`}
-	}
-	if near := l.w.NearTag(line); near != nil {
-		near.Pos.Col = len(string([]rune(line)[:near.Pos.Col-1]))
-		return near
-	}
-	return nil
-}
-
 // place is that of a byte in a line of the text.
 func (d reading) place(line, at int) protocol.Pos {
 	return protocol.Pos{Line: d.State.Line + line, Col: 1 + len([]rune(d.Lines[line][:at]))}
-}
-
-// ticks begin and end code in a line of Markdown.
-var ticks = pattern("`+")
-
-// isInCode reports whether a place in the text of a prompt is code: in a fenced block, or behind ticks that have no
-// counterpart before it.
-func (d reading) isInCode(pos protocol.Pos) bool {
-	if d.State.Kind != protocol.Prompt {
-		return false
-	}
-	at, fence := pos.Line-d.State.Line, protocol.CodeFence("")
-	for _, line := range d.Lines[:at+1] {
-		fence = fence.After(line)
-	}
-	before := string([]rune(d.Lines[at])[:pos.Col-1])
-	return fence != "" || len(ticks().FindAllString(before, -1))%2 == 1
 }

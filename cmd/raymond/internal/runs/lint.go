@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -35,7 +34,11 @@ type Lint struct {
 
 	jobs  []*lint.JobFile
 	found []remark
+	seen  map[remark]bool     // the same
 	lines map[string][]string // the lines of the files with remarks, by path
+
+	shown     []rune // the line that an excerpt was taken from last
+	shownLine string
 }
 
 // remark is a finding as lint prints it.
@@ -54,7 +57,7 @@ type remark struct {
 // says that there is something to fix. Nothing is checked when there are problems
 // with the call already, or with a path.
 func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
-	l.lines = map[string][]string{}
+	l.lines, l.seen = map[string][]string{}, map[remark]bool{}
 	err := l.readJobFiles()
 	flows, openErr := l.open(paths)
 	if len(paths) == 0 && err == nil {
@@ -101,7 +104,8 @@ func (l *Lint) open(paths []string) (flows []flow, err error) {
 }
 
 func (l *Lint) add(r remark) {
-	if !slices.Contains(l.found, r) {
+	if !l.seen[r] {
+		l.seen[r] = true
 		l.found = append(l.found, r)
 	}
 }
@@ -168,11 +172,16 @@ func (l *Lint) aboutState(f flow, found lint.Finding) {
 		}
 		r.File = filepath.Join(dir, found.File)
 		if _, known := l.lines[r.File]; !known {
-			data, _ := fs.ReadFile(f.FS, found.File) // what can't be read is not shown
-			l.lines[r.File] = strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
+			l.lines[r.File] = linesOf(f.FS, found.File)
 		}
 	}
 	l.add(r)
+}
+
+// linesOf returns the lines of a file; none of one that can't be read, or that is too large to be a state.
+func linesOf(fsys fs.FS, name string) []string {
+	data, _ := protocol.ReadFile(fsys, name)
+	return strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
 }
 
 // verdict is the error of a lint that found some.

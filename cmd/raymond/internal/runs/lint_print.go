@@ -92,7 +92,10 @@ func (l *Lint) excerpt(r remark) string {
 	if r.Line < 1 || r.Line > len(lines) || strings.TrimSpace(lines[r.Line-1]) == "" {
 		return ""
 	}
-	line := []rune(strings.TrimRight(lines[r.Line-1], "\r"))
+	if line := strings.TrimRight(lines[r.Line-1], "\r"); l.shown == nil || line != l.shownLine {
+		l.shown, l.shownLine = []rune(line), line // once for all remarks about a line
+	}
+	line := l.shown
 	at := min(max(r.Col-1, 0), len(line))
 	before, cut := line[:at], ""
 	if at > excerptWidth-excerptLead {

@@ -1,0 +1,124 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// openingLike and closingLike match what may be meant as the opening and the closing of a tag. An opening may lack its '<',
+// a closing its slash.
+var (
+	openingLike = pattern(`(<[ \t]*)?\b([A-Za-z]{3,12})([ \t][^<>\n]*|/)?>`)
+	closingLike = pattern(`^<[ \t]*([/\\]?)[ \t]*([A-Za-z]{3,12})\s*[/\\]?\s*>`)
+)
+
+// maxCandidate is the longest text, in bytes, between an opening and a closing that are compared.
+const maxCandidate = 1 << 10
+
+// candidate is a part of a text that may be meant as a tag.
+type candidate struct {
+	opening, attrs, body, closing string // as they are written; closing is "" for none
+	name, closingName             string
+	hasSlash                      bool // in the closing
+	verb                          Verb // that was probably meant
+	end                           int  // offset of what follows it
+}
+
+func candidateAt(text string, m []int) candidate {
+	part := func(s string, m []int, n int) string { return s[max(0, m[2*n]):max(0, m[2*n+1])] }
+	c := candidate{opening: text[m[0]:m[1]], name: part(text, m, 2), attrs: part(text, m, 3), end: m[1]}
+	c.verb = nearVerb(c.name)
+	rest := text[m[1]:min(len(text), m[1]+maxCandidate)]
+	at := strings.IndexByte(rest, '<')
+	if at < 0 {
+		c.body = rest
+		return c
+	}
+	c.body = rest[:at]
+	if m := closingLike().FindStringSubmatchIndex(rest[at:]); m != nil {
+		c.closing, c.closingName, c.hasSlash = part(rest[at:], m, 0), part(rest[at:], m, 2), m[2] < m[3]
+		c.end += at + m[1]
+	}
+	return c
+}
+
+// nearVerb returns the verb that a name was probably meant to be, in any case of its letters; "" for none.
+func nearVerb(name string) Verb {
+	lower := strings.ToLower(name)
+	if slices.Contains(verbs, Verb(lower)) {
+		return Verb(lower)
+	}
+	if near := Nearest(lower, verbNames()); near != "" && distance(lower, near) <= 2 {
+		return Verb(near)
+	}
+	return ""
+}
+
+// malformed returns a Problem for each part of a text that was meant as a tag, as far as can be told, and is none. tags are the tags
+// of the text; what a result or a question quotes does not count. With isMessage, what the text ends with was meant as a tag, whatever is in it. Other XML
+// is left alone: a name that is merely near counts only where a state is named, or where the other half is right.
+func (w *Workflow) malformed(p *Transitions, text string, tags []Written, isMessage bool) (problems []Problem) {
+	place, end := placer{text: text, pos: Pos{1, 1}}, len(strings.TrimRight(text, " \t\r\n"))
+	tags = slices.DeleteFunc(slices.Clone(tags), func(t Written) bool { return !t.Verb.quotes() })
+	for _, m := range openingLike().FindAllStringSubmatchIndex(text, -1) {
+		for len(tags) > 0 && tags[0].end <= m[0] {
+			tags = tags[1:]
+		}
+		if len(tags) > 0 && tags[0].start <= m[0] {
+			continue
+		}
+		c := candidateAt(text, m)
+		isCommon := c.verb.MustBeNamed() && strings.TrimSpace(c.attrs) == "" && (!p.Restricted || !p.Names(c.verb))
+		if c.verb == "" || isCommon {
+			continue
+		}
+		if problem := w.problemOf(c, isMessage && c.end >= end); problem != nil {
+			problem.Pos = place.at(m[0])
+			problems = append(problems, *problem)
+		}
+	}
+	return problems
+}
+
+// problemOf says what is wrong with a candidate; nil when it was perhaps not meant as a tag.
+func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
+	target, _, _ := strings.Cut(strings.TrimSpace(c.body), "\n")
+	target = strings.Trim(target, " \t\r'\"`.,;)")
+	isTarget := c.verb.HasTarget() && (w.catalog.find(target) != "" || target != "" && strings.Contains("${%", target[:1]))
+	isTouching := c.body == strings.TrimSpace(c.body) && strings.Trim(c.body, ".…/|,") != ""
+	opens, closes := c.name == string(c.verb) && strings.HasPrefix(c.opening, "<"+c.name), strings.Join(strings.Fields(c.closing), "") == "</"+string(c.verb)+">" && strings.HasPrefix(c.closing, "</"+string(c.verb))
+	isPair := c.closing != "" && (c.closingName == c.name || nearVerb(c.closingName) == c.verb)
+	isMeant := isTarget || isPair && !c.verb.HasTarget() && (opens || closes) && (c.hasSlash || isTouching)
+	isElement := strings.HasPrefix(c.opening, "<")
+	switch lower := strings.ToLower(c.name); {
+	case opens && closes:
+	case isElement && lower == string(c.verb) && c.name != lower:
+		return &Problem{Code: "tag-case", Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", c.name), Hint: fmt.Sprintf("write <%s>", lower)}
+	case opens && strings.HasSuffix(c.attrs, "/"):
+		if attrs, _ := attributesIn(c.attrs); slices.ContainsFunc(slices.Collect(maps.Values(attrs)), func(v string) bool { return w.catalog.find(v) != "" }) {
+			return &Problem{Code: "not-closed", Message: fmt.Sprintf("<%s> is not closed: its state stands between an opening and a closing", c.verb), Hint: "write " + form(c.verb)}
+		}
+	case opens && isMeant:
+		p := &Problem{Code: "not-closed", Message: fmt.Sprintf("<%s> is not closed", c.verb), Hint: fmt.Sprintf("close it with </%s>", c.verb)}
+		if isPair {
+			p.Message += ": " + c.closing + " does not close it"
+		}
+		return p
+	case isPair && (isMeant || isLast && isElement && c.name == c.closingName):
+		return &Problem{Code: "near-tag", Message: strings.Replace(c.opening, c.attrs, "", 1) + " is not a tag", Hint: fmt.Sprintf("did you mean <%s>", c.verb)}
+	}
+	return nil
+}
+
+// Malformed returns the problems of what was meant as a tag in the text of the state and is none, with their places in the file:
+// see Decide.
+func (d *Reading) Malformed() []Problem {
+	problems := d.w.malformed(&d.State.Policy.Transitions, unescaped(d.State), d.Tags, false)
+	problems = slices.DeleteFunc(problems, func(p Problem) bool { return d.IsComment(d.Lines[p.Pos.Line-1]) })
+	for i := range problems {
+		problems[i].Pos.Line += d.State.Line - 1
+	}
+	return problems
+}
