@@ -57,12 +57,14 @@ type Cages interface {
 }
 
 // Snapshots keeps the files of the workspace as they were after state executions. Only the
-// owner calls it.
+// owner calls Take.
 type Snapshots interface {
 	// Take begins to keep the files, and returns at once. Its channel is closed when they are
 	// kept, or when it is known that they can't be. At most one is taken at a time: another
 	// one waits for the one before.
 	Take(s Shot) <-chan struct{}
+	// Notes returns for people why files were not kept, each note once. Any goroutine may call it.
+	Notes() []string
 }
 
 // Shot is what a snapshot is of.

@@ -25,7 +25,9 @@ func (s *shooter) Take(shot runner.Shot) <-chan struct{} {
 	return done
 }
 
-// TestPromptsWaitForTheSnapshot of what was there before them.
+func (s *shooter) Notes() []string { return []string{"note"} }
+
+// TestPromptsWaitForTheSnapshot of what was there before them, and report at once why there is none.
 func TestPromptsWaitForTheSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "transient!once\n<goto>C</goto>", "C": "fatal!no such model"}, nil)
@@ -43,6 +45,7 @@ func TestPromptsWaitForTheSnapshot(t *testing.T) {
 			at = append(at, b.Sub(l.began[0]).Round(time.Second))
 		}
 		// B begins when the files of A are kept, is tried again a second later, and C waits for those of B.
+		same(t, "notes", []string{"note", "note", "note"}, l.log.notes)
 		same(t, "invocations", []time.Duration{0, 6 * time.Second, 8 * time.Second, 14 * time.Second}, at)
 	})
 }

@@ -98,6 +98,9 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 	if w.kept != nil {
 		select {
 		case <-w.kept:
+			for _, note := range w.cfg.Snapshots.Notes() {
+				tell(Progress{Note: note})
+			}
 		case <-ctx.Done():
 		}
 	}

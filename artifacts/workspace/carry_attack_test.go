@@ -110,6 +110,19 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, os.ErrNotExist), "git has run a program that the settings of the snapshots name")
 }
 
+// TestSnapshotsNameALargeFileBeforeTheyReadIt, and have the next files when it is gone.
+func TestSnapshotsNameALargeFileBeforeTheyReadIt(t *testing.T) {
+	t.Parallel()
+	s, dir, shots := started(t, sharedRemote(t))
+	write(t, dir, "core.dump", "")
+	assert.NilError(t, os.Truncate(filepath.Join(dir, "core.dump"), 65<<20))
+	err := shots.Take(t.Context(), workspace.Snapshot{Exec: 1, Dir: s.checkout()})
+	assert.Check(t, is.ErrorIs(err, workspace.ErrTooLarge))
+	assert.Check(t, is.ErrorContains(err, `"core.dump" has 65 MiB); remove files that no later state needs, or list them in .gitignore`))
+	write(t, dir, ".gitignore", "core.dump\n")
+	take(t, shots, workspace.Snapshot{Exec: 2, Dir: s.checkout()})
+}
+
 // TestSnapshotsHaveAnEnd: a run whose snapshots fill the disk gets no more.
 func TestSnapshotsHaveAnEnd(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 			return "", err
 		}
 	}
-	if p.largest, err = weigh(p.src.trees, limit); err != nil {
+	if p.largest, err = weigh(p.src.trees, limit, p.single); err != nil {
 		return "", err
 	}
 	for _, wt := range p.src.trees {

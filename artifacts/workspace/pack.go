@@ -104,6 +104,7 @@ type packer struct {
 	about    string    // its message
 	settings []setting // of git when it writes the commit
 	stamps   *stamps   // of files that are in the repository already
+	single   int64     // how many bytes one file may have; 0 for any number
 	largest  string    // words on the largest changed files
 }
 

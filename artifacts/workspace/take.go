@@ -165,9 +165,9 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, one Snapsho
 	}
 	known := newStamps(s.before.known, time.Now().Add(-s.git.unreliableFor()))
 	k := &packer{git: t.git, src: &source{place: *p, main: true, trees: []*worktree{wt}}, call: t.call(), at: &refs{},
-		ref: one.ref(), about: about, stamps: known, settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
+		ref: one.ref(), about: about, stamps: known, single: s.limit(), settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
-		return err
+		return fmt.Errorf("%w%s", err, k.largest)
 	}
 	s.before.add(&one)
 	s.before.known = known.known

@@ -25,8 +25,9 @@ func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
 	}
 }
 
-// weigh adds up the files that will be read, before anything is written. It returns words on the largest three.
-func weigh(trees []*worktree, limit int64) (largest string, err error) {
+// weigh adds up the files that will be read, before anything is written. One file may have at most single bytes, 0 for any
+// number. It returns words on the largest three.
+func weigh(trees []*worktree, limit, single int64) (largest string, err error) {
 	type file struct {
 		path string
 		size int64
@@ -48,8 +49,12 @@ func weigh(trees []*worktree, limit int64) (largest string, err error) {
 	if len(names) > 0 {
 		largest = " (" + strings.Join(names, ", ") + ")"
 	}
-	if most := limit * rawFactor; total > most {
-		return "", fmt.Errorf("%w: changed files of %s%s, over %s", ErrTooLarge, sizes(total), largest, sizes(most))
+	const advice = "remove files that no later state needs, or list them in .gitignore"
+	switch most := limit * rawFactor; {
+	case single > 0 && len(all) > 0 && all[0].size > single:
+		return "", fmt.Errorf("%w: one file may have %s%s; %s", ErrTooLarge, sizes(single), largest, advice)
+	case total > most:
+		return "", fmt.Errorf("%w: changed files of %s%s, over %s; %s", ErrTooLarge, sizes(total), largest, sizes(most), advice)
 	}
 	return largest, nil
 }

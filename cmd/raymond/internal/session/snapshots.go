@@ -116,11 +116,18 @@ func (k *snapshots) take(shot workspace.Snapshot) {
 
 var errSlow = fmt.Errorf("it took more than %v", takeWithin)
 
-// tell tells what there is to be told.
+// tell reports the notes that are new.
 func (k *snapshots) tell() {
+	for _, note := range k.Notes() {
+		k.reporter.Note("", "", note)
+	}
+}
+
+// Notes implements runner.Snapshots.
+func (k *snapshots) Notes() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for ; k.told < len(k.notes); k.told++ {
-		k.reporter.Note("", "", k.notes[k.told])
-	}
+	before := k.told
+	k.told = len(k.notes)
+	return slices.Clone(k.notes[before:])
 }
