@@ -138,16 +138,37 @@ type Base struct {
 const (
 	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
 	TooLarge = "size" // it has more than 256 MiB
-	Unpacked = "disk" // it could not be packed: the disk is full, for one
+	Unpacked = "pack" // it could not be packed, for one of the causes below
 	NoGit    = "git"  // of a run with prompts, on a machine without git
 	FromFork = "fork" // the event is a fork's, so that nobody can resume its run
 )
 
+// Why something could not be packed.
+const (
+	DiskFull   = "disk"
+	NoObjects  = "objects" // the clone is partial, and origin does not give what it lacks
+	TooSlow    = "time"
+	NoMemory   = "memory"
+	NotAllowed = "permissions"
+	Failed     = "error" // of git or of the system
+)
+
+// Packing says for people what each cause is, and what to do about it.
+var Packing = map[string]struct{ What, Advice string }{
+	DiskFull:   {"the disk was full", "Free some space on the disk of the machine"},
+	NoObjects:  {"the clone is partial, and origin did not give the objects that it lacks", "Let `github-token` read the repository, or check out without `filter`"},
+	TooSlow:    {"packing took too long", "Have git ignore large files, or end the run earlier with `deadline`"},
+	NoMemory:   {"memory ran out", "Have git ignore large files, or use a machine with more memory"},
+	NotAllowed: {"files could not be read", "Let the user of the step read them, or have git ignore them"},
+	Failed:     {"packing failed", "The log shows the error"},
+}
+
 // LeftOut says what was not stored.
 type LeftOut struct {
-	What string `json:"what"` // "transcripts" or "workspace"
-	Held bool   `json:"held"` // there was something
-	Why  string `json:"why"`  // NoKey and so on
+	What  string `json:"what"`            // "transcripts" or "workspace"
+	Held  bool   `json:"held"`            // there was something
+	Why   string `json:"why"`             // NoKey and so on
+	Cause string `json:"cause,omitempty"` // of Unpacked: DiskFull and so on
 }
 
 // Lacks names what was not stored of what there was: a run that goes on from the
@@ -176,6 +197,9 @@ func (m *Manifest) Causes() []string {
 	var list []string
 	for _, l := range m.LeftOut {
 		text := cmp.Or(causes[l.Why], l.Why)
+		if l.Why == Unpacked {
+			text += ": " + Packing[l.Cause].What
+		}
 		if l.Held && !slices.Contains(list, text) {
 			list = append(list, text)
 		}

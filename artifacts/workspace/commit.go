@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 			return "", err
 		}
 	}
+	if err = p.obtainStaged(ctx); err != nil {
+		return "", err
+	}
 	r, w := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
@@ -49,6 +53,33 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 		return "", err
 	}
 	return p.git.id(ctx, p.call, p.ref)
+}
+
+// isPartial reports whether git leaves out objects of the repository that is saved.
+func (p *packer) isPartial() bool { return p.src.home.origin.partial }
+
+// obtainStaged fetches what indexes name and a partial clone lacks: git refuses to make a commit of it.
+func (p *packer) obtainStaged(ctx context.Context) error {
+	if !p.isPartial() {
+		return nil
+	}
+	var staged, missing []string
+	for _, wt := range p.src.trees {
+		for _, e := range wt.status {
+			for _, it := range e.index {
+				if it.mode != "" && it.mode != modeSub {
+					staged = append(staged, it.id)
+				}
+			}
+		}
+	}
+	found, err := p.git.objects(ctx, p.call, "%(objectname)", staged)
+	for _, line := range found {
+		if id, isMissing := strings.CutSuffix(line, " missing"); isMissing {
+			missing = append(missing, id)
+		}
+	}
+	return cmp.Or(err, p.git.obtain(ctx, p.call, p.src.common, missing))
 }
 
 // addConverted has files saved that git takes for unchanged although it has converted them: line ends, what git LFS or

@@ -56,6 +56,9 @@ func (g *Git) limit() int64 {
 // ErrNoGit says that there is no git program.
 var ErrNoGit = errors.New("git is not installed")
 
+// ErrSlow says that a run of git took too long.
+var ErrSlow = errors.New("took more than")
+
 // commandWithin is how long one run of git may take: what agents wrote may have it wait
 // for ever.
 const commandWithin = 5 * time.Minute
@@ -180,7 +183,7 @@ func (t *tool) objects(ctx context.Context, c call, format string, names []strin
 // a time of its own.
 func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	within := cmp.Or(t.of.within, commandWithin)
-	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("git %s took more than %v", args[0], within))
+	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("git %s %w %v", args[0], ErrSlow, within))
 	defer cancel()
 	env, err := t.environ(ctx, c)
 	if err != nil {

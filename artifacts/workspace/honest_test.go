@@ -24,6 +24,30 @@ func TestPartialClonesFetchWhatTheyLack(t *testing.T) {
 	same(t, old.checkout(), here.checkout())
 }
 
+// TestWorkInPartialClonesIsSaved though git lacks most files of the checkout: what is needed of them comes from origin. What
+// origin does not give is named.
+func TestWorkInPartialClonesIsSaved(t *testing.T) {
+	remote := ownRemote(t)
+	git(t, remote, "config", "uploadpack.allowFilter", "true")
+	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
+	for _, filter := range []string{"blob:none", "tree:0"} {
+		s := clone(t, remote, "--filter="+filter, "--sparse")
+		dir, base, saved := s.checkout(), head(t, s.checkout()), t.TempDir()
+		sh(t, dir, "git sparse-checkout set sub; mkdir dir; echo new > dir/new; git update-index --chmod=+x dir/b")
+		shots := snapshots(t, &workspace.Git{})
+		take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
+		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir}, Base: base, To: saved})
+		here := clone(t, remote)
+		mustRestore(t, saved, s, here)
+		assert.Check(t, is.Equal(read(t, here.checkout(), "dir/new"), "new\n"), filter)
+		sh(t, dir, "git update-ref -d refs/remotes/origin/main; git update-ref -d refs/remotes/origin/HEAD")
+		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir}}) // with all of the history
+		git(t, dir, "remote", "set-url", "origin", "file:///nowhere")
+		_, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: t.TempDir()})
+		assert.Check(t, is.ErrorIs(err, workspace.ErrNoObjects), filter)
+	}
+}
+
 // TestLineEndsAreThoseOfTheUser: how line ends are converted is often set for a user,
 // and such files are not changed.
 func TestLineEndsAreThoseOfTheUser(t *testing.T) {

@@ -78,8 +78,14 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 
 // write writes the bundle, and what index.json says of it.
 func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
+	reach := lines(saveRef) + without(p.has)
+	if p.isPartial() {
+		if err := p.git.complete(ctx, p.call, p.src.common, reach); err != nil {
+			return err
+		}
+	}
 	made, err := p.git.bundle(ctx, p.call, bundling{
-		to: filepath.Join(w.To, r.Bundle), reach: lines(saveRef) + without(p.has), room: w.limit - w.used, limit: w.limit,
+		to: filepath.Join(w.To, r.Bundle), reach: reach, room: w.limit - w.used, limit: w.limit,
 	})
 	var over *inflatedError
 	switch {

@@ -24,7 +24,7 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 	}
 	var why error
 	if len(missing) > 0 {
-		why = w.fetch(ctx, p, missing, true)
+		why = w.git.fetch(ctx, p.common, p.common, missing, true)
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
@@ -48,8 +48,18 @@ func (w *restorer) provideFiles(ctx context.Context, p *plan) error {
 	if h == nil || !h.origin.partial || len(p.saved.Needs) == 0 {
 		return nil
 	}
-	c := call{dir: p.common, bare: p.common, in: strings.NewReader(lines(p.saved.Needs...))}
-	out, err := w.git.output(ctx, c, "rev-list", "--objects", "--no-walk", "--missing=print", "--stdin")
+	return w.git.complete(ctx, call{dir: p.common, bare: p.common}, p.common, lines(p.saved.Needs...), "--no-walk")
+}
+
+// ErrNoObjects says that a partial clone lacks objects that origin did not give.
+var ErrNoObjects = errors.New("the partial clone lacks objects that origin does not give")
+
+// complete gives a repository the objects of commits that it lacks because the clone at common is partial. The commits are
+// named as git rev-list reads them.
+func (t *tool) complete(ctx context.Context, c call, common, commits string, options ...string) error {
+	list := c
+	list.in = strings.NewReader(commits)
+	out, err := t.output(ctx, list, append([]string{"rev-list", "--objects", "--missing=print", "--stdin"}, options...)...)
 	if err != nil {
 		return err
 	}
@@ -59,33 +69,41 @@ func (w *restorer) provideFiles(ctx context.Context, p *plan) error {
 			missing = append(missing, id)
 		}
 	}
+	return t.obtain(ctx, c, common, missing)
+}
+
+// obtain fetches objects that a repository lacks because the clone at common is partial.
+func (t *tool) obtain(ctx context.Context, c call, common string, missing []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return w.fetch(ctx, p, missing, false)
+	if err := t.fetch(ctx, common, c.bare, missing, false); err != nil {
+		return fmt.Errorf("%w (%s is one of %d): %w", ErrNoObjects, missing[0], len(missing), err)
+	}
+	return nil
 }
 
-// fetch gets objects from origin, by a git that works in an empty repository of ours: what
-// has the network and the token sees nothing that agents wrote. A shallow repository stays
+// fetch gets objects from origin of the repository at common into a repository, by a git that works in an empty repository
+// of ours: what has the network and the token sees nothing that agents wrote. A shallow repository stays
 // shallow, a full one full, and a partial one partial where it gets commits.
-func (w *restorer) fetch(ctx context.Context, p *plan, ids []string, areCommits bool) error {
-	h, err := w.git.home(ctx, p.common)
+func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCommits bool) error {
+	h, err := t.home(ctx, common)
 	if err != nil {
 		return err
 	}
 	if h.origin.url == "" {
 		return errors.New("the repository has no origin")
 	}
-	shallow, err := readShallow(p.common)
+	shallow, err := readShallow(common)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(w.git.temp, "fetched-")
+	dir, err := os.MkdirTemp(t.temp, "fetched-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	own, err := w.git.shadow(ctx, filepath.Join(dir, "git"), "")
+	own, err := t.shadow(ctx, filepath.Join(dir, "git"), "")
 	if err != nil {
 		return err
 	}
@@ -96,12 +114,12 @@ func (w *restorer) fetch(ctx context.Context, p *plan, ids []string, areCommits 
 	if areCommits && h.origin.filter != "" {
 		args = append(args, "--filter="+h.origin.filter)
 	}
-	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, w.git.of.ServerURL), in: strings.NewReader(lines(ids...))}
-	c.settings = append(h.origin.settings(w.git.of.ServerURL, w.git.of.Token), setting{"fetch.unpackLimit", "1"}) // what comes stays a pack
-	if err := w.git.run(ctx, c, append(args, "origin")...); err != nil {
+	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, t.of.ServerURL), in: strings.NewReader(lines(ids...))}
+	c.settings = append(h.origin.settings(t.of.ServerURL, t.of.Token), setting{"fetch.unpackLimit", "1"}) // what comes stays a pack
+	if err := t.run(ctx, c, append(args, "origin")...); err != nil {
 		return err
 	}
-	return w.git.adoptPacks(ctx, own, p.common)
+	return t.adoptPacks(ctx, own, to)
 }
 
 // adoptPacks adds the packs of a repository of ours to another one, their hashes checked.

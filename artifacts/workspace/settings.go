@@ -60,6 +60,7 @@ type setting struct{ key, value string }
 func quiet() []setting {
 	return []setting{
 		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
+		{"pack.useSparse", "false"}, // finds by path what the other side has, and the paths of a save differ from those of the checkout
 		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
 		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},

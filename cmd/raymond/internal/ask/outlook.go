@@ -259,7 +259,6 @@ var becauseOf = map[string]string{
 	checkpoint.NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
 	checkpoint.TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
 	checkpoint.NoGit:    "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept",
-	checkpoint.Unpacked: "packing failed. Free some space on the disk of the machine",
 }
 
 // lacksText says what was not stored, and why: all of it for one cause.
@@ -269,7 +268,12 @@ func lacksText(lacks []checkpoint.LeftOut) string {
 		what = append(what, l.What)
 	}
 	slices.Sort(what)
-	return "its " + strings.Join(what, " and ") + " could not be stored, because " + becauseOf[lacks[0].Why] + "."
+	because := becauseOf[lacks[0].Why]
+	if lacks[0].Why == checkpoint.Unpacked {
+		p := checkpoint.Packing[lacks[0].Cause]
+		because = p.What + ". " + p.Advice
+	}
+	return "its " + strings.Join(what, " and ") + " could not be stored, because " + because + "."
 }
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

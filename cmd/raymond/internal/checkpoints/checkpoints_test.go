@@ -3,7 +3,10 @@
 package checkpoints
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,7 +116,7 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	m, names := read(t, w)
 	assert.Check(t, is.DeepEqual(names, []string{"state.json"}), "stored")
 	assert.Check(t, is.Len(m.Transcripts, 0), "stored")
-	want := []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.Unpacked}}
+	want := []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.Unpacked, Cause: checkpoint.Failed}}
 	if !slices.Equal(m.LeftOut, want) || !slices.Equal(s.LeftOut(), want) {
 		t.Errorf("left out: got %v and %v, want the transcripts, because of the disk", m.LeftOut, s.LeftOut())
 	}
@@ -153,9 +156,27 @@ func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 		var want []checkpoint.LeftOut
 		if tt.why != "" {
 			want = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: tt.why}}
+			if tt.why == checkpoint.Unpacked {
+				want[0].Cause = checkpoint.Failed
+			}
 		}
 		left := s.LeftOut()
 		assert.Check(t, slices.Equal(left, want), "%s: left out: got %v, want %v", name, left, want)
+	}
+}
+
+// TestWhatIsNotPackedHasACause with advice of its own.
+func TestWhatIsNotPackedHasACause(t *testing.T) {
+	for want, err := range map[string]error{
+		checkpoint.DiskFull:   errors.New("git fast-import: cannot write: No space left on device"),
+		checkpoint.NoObjects:  fmt.Errorf("save: %w: dial: permission denied", workspace.ErrNoObjects),
+		checkpoint.TooSlow:    fmt.Errorf("save: git status %w 5m", workspace.ErrSlow),
+		checkpoint.NoMemory:   errors.New("git bundle: Out of memory, malloc failed (tried to allocate 9 bytes)"),
+		checkpoint.NotAllowed: fmt.Errorf("open: %w", fs.ErrPermission),
+		checkpoint.Failed:     errors.New("git status: index file corrupt"),
+	} {
+		assert.Check(t, is.Equal(leftOut("workspace", checkpoint.Unpacked, err).Cause, want), err)
+		assert.Check(t, checkpoint.Packing[want].Advice != "", want)
 	}
 }
 

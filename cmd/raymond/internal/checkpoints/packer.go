@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
@@ -30,7 +33,7 @@ type packer struct {
 type work struct {
 	workspace.Saved // Held also where nobody knows
 	parts           []checkpoint.Part
-	lost            string // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
+	lost            checkpoint.LeftOut // without a Why when it is in the parts
 }
 
 // pack packs the work of a snapshot. Work that is too large is left out: the rest of
@@ -47,7 +50,7 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 		defer cancel()
 	}
 	w, err := p.save(inTime, s.dirs)
-	if w.lost == checkpoint.NoGit && !s.hasPrompted {
+	if w.lost.Why == checkpoint.NoGit && !s.hasPrompted {
 		return work{}, err // what a script needs later is its own matter
 	}
 	if err == nil || ctx.Err() != nil || !s.Last {
@@ -59,7 +62,36 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 // without is the work of a checkpoint that lacks it; why is as in checkpoint.LeftOut.
 func without(why string, err error) work {
 	notes := []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}
-	return work{Saved: workspace.Saved{Held: true, Notes: notes}, lost: why}
+	return work{Saved: workspace.Saved{Held: true, Notes: notes}, lost: leftOut("workspace", why, err)}
+}
+
+// leftOut says that something is not in a checkpoint because of an error.
+func leftOut(what, why string, err error) checkpoint.LeftOut {
+	l := checkpoint.LeftOut{What: what, Held: true, Why: why}
+	if why == checkpoint.Unpacked {
+		l.Cause = causeOf(err)
+	}
+	return l
+}
+
+// causeOf returns why packing failed, as in checkpoint.Packing. Of errors of git there is the text alone.
+func causeOf(err error) string {
+	says := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(err.Error()), text) })
+	}
+	switch {
+	case errors.Is(err, workspace.ErrNoObjects):
+		return checkpoint.NoObjects
+	case errors.Is(err, syscall.ENOSPC), says("no space left", "quota exceeded", "file too large"):
+		return checkpoint.DiskFull
+	case errors.Is(err, workspace.ErrSlow), errors.Is(err, context.DeadlineExceeded):
+		return checkpoint.TooSlow
+	case says("out of memory", "cannot allocate memory", "signal: killed"):
+		return checkpoint.NoMemory
+	case says("permission denied", "operation not permitted"):
+		return checkpoint.NotAllowed
+	}
+	return checkpoint.Failed
 }
 
 // save packs the work in directories.

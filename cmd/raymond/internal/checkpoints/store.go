@@ -146,7 +146,7 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 		return made{}, err
 	}
 	m, err := s.writeFile(shot, w)
-	isLost := w.lost == checkpoint.Unpacked
+	isLost := w.lost.Why == checkpoint.Unpacked
 	if err != nil && shot.Last && ctx.Err() == nil && !errors.Is(err, checkpoint.ErrTooLarge) {
 		m, err = s.writeState(shot, w, err)
 		isLost = true
