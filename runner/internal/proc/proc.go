@@ -55,6 +55,8 @@ type Options struct {
 
 	Timeout time.Duration // from the start; 0: none
 	Idle    time.Duration // without a byte on stdout or stderr; 0: none
+	// Waited, when not nil, returns when the child waited last for this program, which stops Idle.
+	Waited func() time.Time
 
 	// InterruptGroup sends SIGINT and SIGTERM to the child's whole process group
 	// and not to the child alone. SIGKILL always goes to the group.

@@ -62,7 +62,7 @@ func (w *watch) untilExit(ctx context.Context) {
 		case <-timeout:
 			w.end(ByTimeout, w.ladder)
 		case <-idle:
-			if idle = after(w.c.options.Idle - w.c.silence()); idle == nil {
+			if idle = after(w.c.options.Idle - w.idle()); idle == nil {
 				w.end(ByIdle, w.ladder)
 			}
 		case <-w.timer.C:
@@ -71,6 +71,14 @@ func (w *watch) untilExit(ctx context.Context) {
 			reapStrays()
 		}
 	}
+}
+
+// idle is how long the child could have written something and has not.
+func (w *watch) idle() time.Duration {
+	if w.c.options.Waited == nil {
+		return w.c.silence()
+	}
+	return min(w.c.silence(), time.Since(w.c.options.Waited()))
 }
 
 // after is time.After, and never for a time that is not above zero.
