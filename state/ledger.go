@@ -100,8 +100,8 @@ func (l ledger) estimate(used []ModelCost) []ModelCost {
 	var priced []ModelCost
 	for _, u := range used {
 		if cost, units := l.rate(u.Model); units > 0 {
-			if rated := usd(float64(cost) * float64(u.units()) / float64(units)); rated >= u.CostUSD/leastOfList {
-				u.CostUSD = rated
+			if rated := usd(float64(cost) * float64(u.units()) / float64(units)); rated >= (u.CostUSD-u.Surcharge)/leastOfList {
+				u.CostUSD = rated.Plus(u.Surcharge)
 			}
 		}
 		if u.CostUSD > 0 {
