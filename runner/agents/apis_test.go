@@ -100,9 +100,9 @@ func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
 	}{
 		{codex.API{}, "/responses", map[string]keyproxy.Request{
 			`{"model":"gpt-5.5","max_output_tokens":7,"background":false,"service_tier":"auto"}`: {Model: "gpt-5.5", Output: 7},
+			`{"model":"m","previous_response_id":"r"}`:                                           {Model: "m", IsUnbounded: true},
 		}, []string{
-			`{}`, `{"model":5}`, `{"model":"gpt-5.5","background":true}`, `{"model":"gpt-5.5","previous_response_id":"r"}`,
-			`{"model":"gpt-5.5","conversation":{"id":"c"}}`, `{"MODEL":"gpt-5.5"}`, `{"model":"gpt-5.5","service_tier":"priority"}`,
+			`{}`, `{"model":5}`, `{"model":"gpt-5.5","background":true}`, `{"MODEL":"gpt-5.5"}`, `{"model":"gpt-5.5","service_tier":"priority"}`,
 		}},
 		{gemini.API{}, "/v1beta/models/x:streamGenerateContent", map[string]keyproxy.Request{
 			`{"contents":[]}`: {Model: "x"}, `{"generationConfig":{"maxOutputTokens":9,"candidateCount":1}}`: {Model: "x", Output: 9},

@@ -47,7 +47,7 @@ var fields = keyproxy.Fields{
 	Model: "model", Output: []string{"max_tokens"}, Standard: []string{"service_tier", "speed", "inference_geo"},
 	// A search among the tools of the request itself reaches nothing.
 	Client:   []string{"custom", "bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
-	Services: []string{"mcp_servers", "container"}, Opaque: []string{"input"},
+	Services: []string{"mcp_servers", "container"}, Opaque: []string{"input"}, Pictures: []string{"messages.content.source", "messages.content.content.source"},
 	Known: []string{
 		"cache_control", "container", "context_management", "inference_geo", "max_tokens", "mcp_servers", "messages", "metadata", "model",
 		"output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream", "system", "temperature", "thinking",
@@ -107,6 +107,8 @@ var kinds = map[int]string{
 	http.StatusRequestEntityTooLarge: "request_too_large",
 	http.StatusBadGateway:            "api_error",
 	http.StatusServiceUnavailable:    "api_error",
+	http.StatusRequestTimeout:        "timeout_error",
+	http.StatusTooManyRequests:       "rate_limit_error",
 }
 
 // Problem implements keyproxy.API.

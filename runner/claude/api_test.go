@@ -2,6 +2,10 @@ package claude
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -35,11 +39,39 @@ func TestAnswersAreCounted(t *testing.T) {
 		{`{"ephemeral_1h_input_tokens":15}`, `"cache_read_input_tokens":300`}:                                {CacheHour: 15, CacheRead: 300},
 		{`5`, `"server_tool_use":{"web_search_requests":2,"web_fetch_requests":1,"tool_search_requests":1}`}: {Surcharge: state.Dollar / 50},
 		{`null`, `"server_tool_use":{"x_requests":3}`}:                                                       {HasFees: true},
+		{`null`, `"iterations":[{"type":"compaction","input_tokens":180000,"output_tokens":3500},{"type":"message","input_tokens":1000,"output_tokens":9,"x_tokens":1}]`}: {
+			Input: 180_000, Output: 3500, HasFees: true,
+		},
 	} {
-		want.Model, want.Input, want.Output, want.CacheWrite = "sonnet", 1000, 9, 20
+		want = state.Usage{Model: "sonnet", Input: 1000, Output: 9, CacheWrite: 20}.Plus(want)
 		var c counter
 		if c.Whole(fmt.Appendf(nil, whole, rest[0], rest[1])); c.Message().Usage != want {
 			t.Errorf("%s: got %+v, want %+v", rest, c.Message().Usage, want)
 		}
 	}
+}
+
+// TestRequestsWithoutAnAnswerAreBooked as they were reserved, also if the result tells nothing but a sum of dollars.
+func TestRequestsWithoutAnAnswerAreBooked(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		panic(http.ErrAbortHandler)
+	}))
+	defer upstream.Close()
+	p, err := keyproxy.Start(keyproxy.Options{
+		Vendors: []keyproxy.Vendor{{API: API{}, Upstream: upstream.URL, Credential: keyproxy.Credential{Text: "real"}}},
+		Price:   func(string) (state.Price, bool) { return state.Price{Output: 1e5}, true },
+	})
+	assert.NilError(t, err)
+	defer p.Close()
+	c := costs{proxy: p.Open("claude", "mark"), last: &result{TotalCost: []byte("5")}}
+	r, _ := http.NewRequest(http.MethodPost, c.proxy.Access().URL+"/v1/messages", strings.NewReader(`{"model":"m","max_tokens":30}`))
+	r.Header.Set("X-Api-Key", c.proxy.Access().Credential)
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	assert.NilError(t, err)
+	answer.Body.Close()
+	c.proxy.Close()
+	want := []state.Usage{{Model: "m", Surcharge: 3 * state.Dollar}}
+	assert.Check(t, is.DeepEqual(c.total().Beyond, want), "beyond the sum")
+	assert.Check(t, is.DeepEqual(c.total().Metered, want), "metered")
 }

@@ -50,11 +50,8 @@ func (c *costs) total() state.Cost {
 	cost.Metered = c.proxy.Metered()
 	counted := c.counted()
 	cost.Silent = !c.meter.spoke && len(counted) == 0
-	isByModel := c.last != nil && len(c.last.ModelUsage) > 0
-	if cost.Kind == "" || cost.USD == 0 || isByModel {
-		// Of a sum alone nobody can say what it covers.
-		cost.Beyond = keyproxy.Beyond(counted, named(cost.Usage, counted))
-	}
+	isSum := cost.Kind != "" && cost.USD > 0 && len(c.last.ModelUsage) == 0
+	cost.Beyond = keyproxy.Beyond(counted, named(cost.Usage, counted), isSum)
 	return cost
 }
 

@@ -15,6 +15,7 @@ import (
 var ofAPI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cache_read_input_tokens",
 	CacheWrite: "cache_creation_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
+	Free: []string{searches, "web_fetch_requests", "tool_search_requests", "cache_deleted_input_tokens"}, // a fetch costs its tokens
 }
 
 // searches counts web searches, each of which costs a cent, by the vendor's list of prices of
@@ -25,10 +26,19 @@ const (
 	mostSearches = 1_000_000 // that are believed
 )
 
-// usageOf is the API's count for a message of a model.
+// usageOf is the API's count for a message of a model. Where the API has read the prompt more than once, as when it
+// has compacted a conversation, the sum of all iterations counts, which the message's own counts lack.
 func usageOf(record jsontext.Value, model string) state.Usage {
-	u := ofAPI.Usage(record, bare(model))
-	u.HasFees = keyproxy.HasFees(record, searches, "web_fetch_requests", "tool_search_requests") // these cost their tokens
+	var passes struct {
+		Iterations []jsontext.Value `json:"iterations"`
+	}
+	_ = json.Unmarshal(record, &passes, jsonstrict.Loose)
+	u, sum := ofAPI.Usage(record, bare(model)), state.Usage{}
+	for _, pass := range passes.Iterations {
+		sum = sum.Plus(ofAPI.Usage(pass, ""))
+	}
+	u = u.Plus(sum.Less(u))
+	u.HasFees = ofAPI.HasFees(record)
 	u.Surcharge = state.USD(min(keyproxy.In(record, "server_tool_use", searches), mostSearches)) * search
 	return u
 }
@@ -85,6 +95,8 @@ func (c *counter) Event(data []byte) {
 	switch {
 	case p.Type == "message_start" && c.message == nil:
 		c.message = p.Message.counted(false)
+	case p.Type == "error" && c.message == nil:
+		c.message = p.Message.counted(true) // of nothing
 	case p.Type == "message_delta" && c.message != nil:
 		c.message.Took(usageOf(p.Usage, ""))
 	default:
@@ -95,7 +107,7 @@ func (c *counter) Event(data []byte) {
 // Whole takes an answer that is no stream.
 func (c *counter) Whole(data []byte) {
 	var a answer
-	if json.Unmarshal(data, &a, jsonstrict.Loose) == nil && a.Type == "message" {
+	if json.Unmarshal(data, &a, jsonstrict.Loose) == nil && (a.Type == "message" || a.Type == "error") {
 		c.message = a.counted(true)
 	}
 }

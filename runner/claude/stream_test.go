@@ -130,5 +130,5 @@ func TestInferenceProfiles(t *testing.T) {
 	used := func(model string, tokens int64) state.Usage { return state.Usage{Model: model, Input: tokens} }
 	counted := []keyproxy.Sum{{Usage: used("claude-haiku-4-5", 1)}, {Usage: used("claude-sonnet-5", 9)}}
 	told := []state.ModelCost{{Usage: used("profile/a", 9)}, {Usage: used("profile/b", 1)}}
-	assert.Assert(t, is.Len(keyproxy.Beyond(counted, named(told, counted)), 0))
+	assert.Assert(t, is.Len(keyproxy.Beyond(counted, named(told, counted), false), 0))
 }

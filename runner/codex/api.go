@@ -44,8 +44,9 @@ func (API) Service(r *http.Request) keyproxy.Service {
 
 // fields are those of a request that say what an answer may cost.
 var fields = keyproxy.Fields{
-	Model: "model", Output: []string{"max_output_tokens"}, One: []string{"n"}, Standard: []string{"service_tier"}, Refused: []string{"background", "previous_response_id", "conversation"},
+	Model: "model", Output: []string{"max_output_tokens"}, Standard: []string{"service_tier", "n", "background"},
 	Client: []string{"function", "custom", "namespace", "local_shell", "apply_patch", "computer", "computer_use_preview"}, Services: []string{"prompt", "plugins"},
+	Pictures: []string{"input.content.image_url", "input.output.image_url"}, Stored: []string{"previous_response_id", "conversation", "input.id"},
 	Known: []string{
 		"background", "client_metadata", "context_management", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "n",
 		"parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier",
@@ -83,7 +84,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(r keyproxy.Request) keyproxy.Counter {
-	return &counter{keyproxy.Answer{Model: r.Model, Asked: r.Size, Layout: ofAPI}}
+	return &counter{keyproxy.Answer{Model: r.Model, Layout: ofAPI}}
 }
 
 // Problem implements keyproxy.API.

@@ -20,10 +20,12 @@ import (
 func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"x":"`+strings.Repeat("x", 37<<20))
+		io.WriteString(w, `{"x":"`)
 	}))
 	defer upstream.Close()
-	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Upstream: upstream.URL, Credential: keyproxy.Credential{Text: "real"}}}})
+	p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Upstream: upstream.URL, Credential: keyproxy.Credential{Text: "real"}}}, Price: func(string) (state.Price, bool) {
+		return state.Price{Input: 1e4, Output: 1e5}, true
+	}})
 	assert.NilError(t, err)
 	defer p.Close()
 	account := p.Open("codex", "mark")
@@ -36,5 +38,5 @@ func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
 	account.Close()
 	a := runner.Answer{Cost: state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 1, Output: 2}}}}}
 	metered(&a, account)
-	assert.Check(t, is.DeepEqual(a.Cost.Beyond, []state.Usage{{Model: "m", Input: 11, Output: 68}}))
+	assert.Check(t, is.DeepEqual(a.Cost.Beyond, []state.Usage{{Model: "m", Surcharge: 736 * state.Dollar / 100}})) // 36 bytes and 70 tokens
 }

@@ -46,12 +46,9 @@ func sum(list []state.Usage) (all int64) {
 // metered adds what the key proxy has counted.
 func metered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
-	counted := g.AtLeast()
-	if len(counted) > 0 {
-		a.Cost.Silent = false
-	}
-	if beyond := keyproxy.Beyond(counted, a.Cost.Usage); sum(a.Cost.Beyond) < sum(beyond) {
-		a.Cost.Beyond = beyond
+	counted := g.Used()
+	if len(counted) > 0 { // which has all that the rollout tells, and what tools have asked for
+		a.Cost.Silent, a.Cost.Beyond = false, keyproxy.Beyond(counted, a.Cost.Usage, false)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // it, is a part of the input.
 var ofAPI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
-	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", IsWithin: true,
+	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", IsWithin: true, Free: []string{"total_tokens"},
 }
 
 // response is an answer, as far as it counts tokens.
@@ -27,7 +27,6 @@ type response struct {
 // event is a piece of an answer.
 type event struct {
 	Type     string   `json:"type"`
-	Delta    string   `json:"delta"` // what the model wrote
 	Response response `json:"response"`
 }
 
@@ -40,9 +39,9 @@ func (c *counter) Event(data []byte) {
 	if json.Unmarshal(data, &e, jsonstrict.Loose) != nil {
 		return
 	}
-	c.Message().Wrote(int64(len(e.Delta)))
-	if e.Type == "response.created" || e.Response.Usage != nil {
-		c.took(e.Response, e.Type == "response.failed") // for which nothing is asked
+	isFree := e.Type == "response.failed" || e.Type == "error" && c.Message() == nil
+	if e.Type == "response.created" || e.Response.Usage != nil || isFree {
+		c.Took(e.Response.Usage, isFree)
 	}
 }
 
@@ -50,14 +49,6 @@ func (c *counter) Event(data []byte) {
 func (c *counter) Whole(data []byte) {
 	var r response
 	if json.Unmarshal(data, &r, jsonstrict.Loose) == nil && r.Object == "response" {
-		c.took(r, false)
-	}
-}
-
-// took takes what an answer counts by now; isFree says that it counts nothing if it tells nothing.
-func (c *counter) took(r response, isFree bool) {
-	c.Begin()
-	if isFree || r.Usage.Kind() == '{' {
-		c.Took(r.Usage)
+		c.Took(r.Usage, false)
 	}
 }

@@ -1,6 +1,9 @@
 package command
 
 import (
+	"slices"
+	"time"
+
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
@@ -37,6 +40,11 @@ func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 // env is what the program gets, behind something else, so that it asks through the proxy.
 func (all accounts) env(before []string) []string {
 	return each(all, func(a *keyproxy.Account) []string { return a.Env(before) })
+}
+
+// waited returns when a request of one of them waited last.
+func (all accounts) waited() time.Time {
+	return slices.MaxFunc(append(each(all, func(a *keyproxy.Account) []time.Time { return []time.Time{a.Waited()} }), time.Time{}), time.Time.Compare)
 }
 
 // used returns the tokens that were counted so far.

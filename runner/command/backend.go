@@ -82,7 +82,7 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	exit, fail := s.Run(ctx, proc.Options{
 		Path: bash, Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
 		// The shell waits for what it runs before it looks at a signal.
-		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs,
+		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs, Waited: s.costs.proxied.waited,
 	}, "")
 	if fail != nil {
 		return program.Nothing, fail

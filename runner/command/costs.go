@@ -100,9 +100,6 @@ func (c *costs) total(said bool) state.Cost {
 		cost.Kind = state.Exact
 	}
 	cost.USD, cost.Usage = c.usd, c.models
-	if !c.told || !c.inSum {
-		// Of a sum alone nobody can say what it covers.
-		cost.Beyond = keyproxy.Beyond(counted, c.models)
-	}
+	cost.Beyond = keyproxy.Beyond(counted, c.models, c.told && c.inSum)
 	return cost
 }

@@ -46,9 +46,16 @@ func (API) Service(r *http.Request) keyproxy.Service {
 
 // fields are those of a request that say what an answer may cost. The API takes both ways to write them.
 var fields = keyproxy.Fields{
-	Output:   []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
-	One:      []string{"generationConfig.candidateCount", "generationConfig.candidate_count", "generation_config.candidateCount", "generation_config.candidate_count"},
-	Standard: []string{"serviceTier", "service_tier"}, Services: []string{"cachedContent", "cached_content"}, Opaque: []string{"args", "response"},
+	Output: []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
+	Standard: []string{
+		"generationConfig.candidateCount", "generationConfig.candidate_count", "generation_config.candidateCount", "generation_config.candidate_count",
+		"serviceTier", "service_tier",
+	},
+	Services: []string{"cachedContent", "cached_content"}, Opaque: []string{"args", "response"},
+	Pictures: []string{
+		"contents.parts.inlineData", "contents.parts.inline_data",
+		"contents.parts.functionResponse.parts.inlineData", "contents.parts.function_response.parts.inline_data",
+	},
 	Known: []string{
 		"contents", "generateContentRequest", "generate_content_request", "generationConfig", "generation_config", "labels", "model", "safetySettings",
 		"safety_settings", "serviceTier", "service_tier", "systemInstruction", "system_instruction", "toolConfig", "tool_config", "tools",
@@ -101,7 +108,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(asked keyproxy.Request) keyproxy.Counter {
-	return &counter{keyproxy.Answer{Model: asked.Model, Asked: asked.Size, Layout: ofAPI}}
+	return &counter{keyproxy.Answer{Model: asked.Model, Layout: ofAPI}}
 }
 
 // kinds are the API's own names of errors.
@@ -112,6 +119,8 @@ var kinds = map[int]string{
 	http.StatusRequestEntityTooLarge: "INVALID_ARGUMENT",
 	http.StatusBadGateway:            "UNAVAILABLE",
 	http.StatusServiceUnavailable:    "UNAVAILABLE",
+	http.StatusRequestTimeout:        "DEADLINE_EXCEEDED",
+	http.StatusTooManyRequests:       "RESOURCE_EXHAUSTED",
 }
 
 // Problem implements keyproxy.API.

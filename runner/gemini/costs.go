@@ -26,6 +26,6 @@ func (s *stream) cost() (cost state.Cost, model string) {
 	}
 	counted := s.proxy.Used()
 	cost.Silent = !s.answer.spoke && len(counted) == 0 && len(cost.Usage) == 0
-	cost.Metered, cost.Beyond = s.proxy.Metered(), keyproxy.Beyond(counted, cost.Usage)
+	cost.Metered, cost.Beyond = s.proxy.Metered(), keyproxy.Beyond(counted, cost.Usage, false)
 	return cost, model
 }

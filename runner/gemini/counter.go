@@ -17,7 +17,7 @@ import (
 // prompt; what tools of the API bring into it is not. Thoughts are not in the candidates.
 var ofAPI = keyproxy.Layout{
 	Input: []string{"promptTokenCount", "toolUsePromptTokenCount"}, Output: []string{"candidatesTokenCount", "thoughtsTokenCount"},
-	CacheRead: "cachedContentTokenCount", IsWithin: true,
+	CacheRead: "cachedContentTokenCount", IsWithin: true, Free: []string{"totalTokenCount"},
 }
 
 // piece is a piece of an answer, as far as it counts tokens.
@@ -25,6 +25,7 @@ type piece struct {
 	Usage jsontext.Value `json:"usageMetadata"`
 	// Candidates are what the model said. An error has none.
 	Candidates jsontext.Value `json:"candidates"`
+	Error      jsontext.Value `json:"error"`
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
@@ -54,10 +55,7 @@ func (c *counter) Whole(data []byte) {
 }
 
 func (c *counter) took(p piece) {
-	if p.Usage != nil || p.Candidates != nil {
-		c.Begin()
-	}
-	if p.Usage.Kind() == '{' {
-		c.Took(p.Usage)
+	if isFree := p.Error != nil && c.Message() == nil; isFree || p.Usage != nil || p.Candidates != nil {
+		c.Took(p.Usage, isFree)
 	}
 }

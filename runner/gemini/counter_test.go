@@ -27,14 +27,14 @@ func TestAnswersAreCounted(t *testing.T) {
 	}{
 		"ended":         {events: []string{firstPiece, lastPiece}, want: counted},
 		"broken off":    {events: []string{firstPiece}, want: keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 700, CacheRead: 300}}},
-		"no count":      {events: []string{`{"candidates":[{}]}`}, want: keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 100}, Asked: 100}},
+		"no count":      {events: []string{`{"candidates":[{}]}`}},
 		"an error":      {events: []string{`{"error":{"code":503}}`}},
 		"no JSON":       {events: []string{"\x00{"}},
 		"an object":     {whole: lastPiece, want: counted},
 		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
 		"a whole error": {whole: `{"error":{}}`},
 	} {
-		n := &counter{keyproxy.Answer{Model: "m", Asked: 400, Layout: ofAPI}}
+		n := &counter{keyproxy.Answer{Model: "m", Layout: ofAPI}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}

@@ -31,8 +31,10 @@ type Account struct {
 	life       context.Context
 	end        context.CancelFunc // ends life, and with it the requests under way
 
-	isSpent atomic.Bool // a request was refused because the budget is used up
-	counts  counts      // what its answers used
+	isSpent atomic.Bool  // a request was refused because the budget is used up
+	waiting atomic.Int32 // how many requests wait for room or for the budget
+	waited  atomic.Int64 // when the last one has ended to wait, in nanoseconds since 1970
+	counts  counts       // what its answers used
 }
 
 // counts are what the answers of an account used.
@@ -40,8 +42,6 @@ type counts struct {
 	mu    sync.Mutex           // guards what follows, and the answers
 	sums  Sums                 // of the answers that are over
 	open  map[*answer]struct{} // the others
-	blind bool                 // there was an answer that could not be read
-	last  map[string]counted   // of each model the newest answer that was counted
 	pause time.Time            // until when the API asked not to be asked again; zero for never
 }
 
@@ -60,7 +60,7 @@ func (p *Proxy) Open(backend, mark string) *Account {
 		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark,
 		news: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
 	}
-	a.counts.open, a.counts.last = map[*answer]struct{}{}, map[string]counted{}
+	a.counts.open = map[*answer]struct{}{}
 	a.life, a.end = context.WithCancel(context.Background())
 	p.accounts.mu.Lock()
 	defer p.accounts.mu.Unlock()
@@ -116,39 +116,37 @@ func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
 	}
 }
 
-// Metered returns, by model, what the API itself has counted so far: the invocation used this
-// much or more, whatever its process says.
+// Metered returns, by model, what the API itself has counted so far, and what is booked where it has
+// not: the invocation used this much or more, whatever its process says.
 func (a *Account) Metered() []state.Usage {
 	var list []state.Usage
-	for _, sum := range a.AtLeast() {
-		list = append(list, sum.Told())
+	for _, sum := range a.Used() {
+		sum.Output = max(0, sum.Output-sum.Guess)
+		list = append(list, sum.Usage)
 	}
 	return list
 }
 
-// Used returns what was counted so far, in order of the models' names; nothing when
-// it could not be counted.
+// Used returns what was counted so far, in order of the models' names.
 func (a *Account) Used() []Sum {
 	if a == nil {
 		return nil
 	}
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
-	if a.counts.blind {
-		return nil
-	}
 	return a.counts.counted()
 }
 
-// AtLeast returns what was counted so far, also when there were answers that could not
-// be counted: the invocation used this much or more.
-func (a *Account) AtLeast() []Sum {
+// Waited returns when a request waited last for its turn; now if one does.
+// The agent CLI can't do anything in that time.
+func (a *Account) Waited() time.Time {
 	if a == nil {
-		return nil
+		return time.Time{}
 	}
-	a.counts.mu.Lock()
-	defer a.counts.mu.Unlock()
-	return a.counts.counted()
+	if a.waiting.Load() > 0 {
+		return time.Now()
+	}
+	return time.Unix(0, a.waited.Load())
 }
 
 // IsSpent reports whether a request was refused because the budget is used up.
@@ -166,7 +164,7 @@ func (c *counts) counted() []Sum {
 }
 
 // lingering is how long the end of an invocation waits for the answers that are still under way.
-// What those cost that don't end by then nobody knows: they are counted as the most they may cost.
+// An answer that has not ended by then is booked as it was reserved.
 const lingering = 2 * time.Second
 
 // Close ends the account. Requests on its path are refused from now on, and those that wait for the
@@ -184,9 +182,13 @@ func (a *Account) closeAfter(d time.Duration) {
 		defer close(over)
 		a.underway.Wait()
 	}()
-	wait(over, d)
-	a.end()
-	wait(over, lingering) // a client that is left, and reads nothing, would hold it up for ever
+	for _, patience := range []time.Duration{d, lingering} { // a client that is left, and reads nothing, would hold it up for ever
+		select {
+		case <-over:
+		case <-time.After(patience):
+		}
+		a.end()
+	}
 }
 
 // shut lets no further request pass.
@@ -207,16 +209,6 @@ func (a *Account) shut() {
 		}
 		return e.account == a
 	})
-}
-
-// wait waits for the end of something, as long as a time.
-func wait(over <-chan struct{}, d time.Duration) {
-	patience := time.NewTimer(d)
-	defer patience.Stop()
-	select {
-	case <-over:
-	case <-patience.C:
-	}
 }
 
 // accounts are those of the invocations under way, by token, and what they may use.

@@ -32,12 +32,17 @@ func used(model string, output, guess int64) []Sum {
 }
 
 // TestAnswersAreCounted: what an answer began with, and its output so far, also when
-// it is cut, comes in any pieces, or is no stream; and no byte of it is changed. One that is too long costs what was reserved.
+// it is cut, comes in any pieces, or is no stream; and no byte of it is changed. One that can't be counted costs what was reserved.
 func TestAnswersAreCounted(t *testing.T) {
 	long := fmt.Sprintf(writes, strings.Repeat("x", 4000))
 	huge := fmt.Sprintf(writes, strings.Repeat("x", 200_000))
 	whole := `{"id":"m","type":"message","model":"sonnet","content":[{"text":"\"usage\":{\"input_tokens\":7}"}],` +
 		`"usage":{"input_tokens":1000,"output_tokens":9,"cache_creation_input_tokens":20,"cache_read_input_tokens":300}}`
+	reserved := func(sum Sum, usd state.USD) []Sum {
+		sum.Surcharge, sum.Reserved = usd, usd
+		return []Sum{sum}
+	}
+	all := reserved(Sum{}, 64004*state.Dollar/1000) // 4 bytes and 32,000 tokens
 	const sse, json = "text/event-stream; charset=utf-8", "application/json"
 	for name, c := range map[string]struct {
 		kind, body string
@@ -48,14 +53,16 @@ func TestAnswersAreCounted(t *testing.T) {
 		"cut in the middle": {sse, begins("sonnet") + long, used("sonnet", 1000, 999)},
 		"cut in a line":     {sse, begins("sonnet") + long[:200], used("sonnet", 1, 0)},
 		"a long line":       {sse, begins("sonnet") + huge + fmt.Sprintf(countsTo, 9), used("sonnet", 9, 0)},
-		"too long a line":   {sse, begins("sonnet") + "data: " + strings.Repeat("x", longestPart) + "\n\n", used("sonnet", mostByItself, mostByItself-1)},
+		"too long a line":   {sse, begins("sonnet") + "data: " + strings.Repeat("x", longestPart) + "\n\n", reserved(used("sonnet", 1, 0)[0], 63998*state.Dollar/1000)},
 		"an error at once":  {sse, `data: {"type":"error","error":{"type":"overloaded_error"}}` + "\n\n", nil},
 		"no stream":         {json, whole, used("sonnet", 9, 0)},
-		"half of no stream": {json, whole[:100], nil},
-		"no message":        {json, `{"usage":{"input_tokens":7}}`, nil},
-		"too long":          {json, `{"x":"` + strings.Repeat("x", longestPart) + `",` + whole[1:], []Sum{{Usage: state.Usage{Input: 1, Output: mostByItself}, Guess: mostByItself, Asked: 1}}},
-		"no JSON":           {json, "\x00\xff{", nil},
-		"packed":            {sse, begins("sonnet"), nil},
+		"half of no stream": {json, whole[:100], all},
+		"no message":        {json, `{"usage":{"input_tokens":7}}`, all},
+		"nothing":           {sse, "", all},
+		"too long":          {json, `{"x":"` + strings.Repeat("x", longestPart) + `",` + whole[1:], all},
+		"no JSON":           {json, "\x00\xff{", all},
+		"packed":            {sse, begins("sonnet"), all},
+		"another kind":      {"text/plain", whole, all},
 	} {
 		sizes := []int{13, 1 << 20}
 		if len(c.body) > 1<<20 {
@@ -74,7 +81,7 @@ func TestAnswersAreCounted(t *testing.T) {
 					}
 				}
 			})
-			p := start(t, Options{Vendors: vendors(upstream.URL)})
+			p := start(t, Options{Vendors: vendors(upstream.URL), Price: func(string) (state.Price, bool) { return state.Price{Input: 1e3, Output: 2e3}, true }})
 			a := p.Open(toy, "")
 			_, body := ask(t, p, of(a))
 			assert.Check(t, is.Equal(body, c.body), "%s in pieces of %d: the client", name, size)
@@ -179,7 +186,8 @@ func TestAccountsAreApart(t *testing.T) {
 // and that is logged once.
 func TestFeesThatNobodyKnows(t *testing.T) {
 	for usage, want := range map[string]bool{
-		`"server_tool_use":{"x_requests":3}`: true, `"server_tool_use":{"minutes":0.5}`: true, `"x":{"y_requests":1}`: true,
+		`"server_tool_use":{"x_requests":3}`: true, `"server_tool_use":{"minutes":0.5}`: true, `"x":{"y_requests":1}`: true, `"x_tokens":5`: true,
+		`"input_tokens_details":{"x":[{"count":5}]},"x_tokens":-0.0`:                        false,
 		`"server_tool_use":{"x_requests":0,"web_search_requests":2}`:                        false,
 		`"server_tool_use":"x","cache_creation":5,"iterations":[{"input_tokens":5}],"x":[]`: false,
 	} {

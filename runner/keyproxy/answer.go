@@ -2,10 +2,12 @@ package keyproxy
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
+
+	"github.com/raymond-action/raymond-action/state"
 )
 
 const (
@@ -16,37 +18,24 @@ const (
 	longestRest = 64 << 20
 )
 
-// meter makes an answer of the API one that is counted as it passes.
-func (a *Account) meter(r *http.Response, e *exchange) {
-	if r.StatusCode != http.StatusOK {
-		return
-	}
-	w := &answer{body: r.Body, account: a, asked: e, left: r.ContentLength, counter: a.vendor.api.Counter(e.request)}
+// meter makes an answer of the API one that is counted as it passes. One that can't be counted is booked as
+// it was reserved.
+func (e *exchange) meter(r *http.Response) {
+	a := e.account
+	w := &answer{body: r.Body, account: a, counter: a.vendor.api.Counter(e.request), take: func([]byte) {}}
+	e.answer, r.Body = w, w
 	kind, _, _ := strings.Cut(strings.ToLower(r.Header.Get("Content-Type")), ";")
-	switch kind = strings.TrimSpace(kind); {
-	case !slices.Contains([]string{"", "identity"}, r.Header.Get("Content-Encoding")):
-		a.lose("an answer of the API is packed (" + r.Header.Get("Content-Encoding") + ")")
-		return
-	case kind == "text/event-stream":
+	switch kind = strings.TrimSpace(kind) + strings.TrimPrefix(r.Header.Get("Content-Encoding"), "identity"); kind {
+	case "text/event-stream":
 		w.take = w.events
-	case kind == "application/json":
+	case "application/json":
 		w.take = w.whole
 	default:
-		a.lose("an answer of the API is neither JSON nor a stream of events (" + kind + ")")
-		return
+		a.proxy.tellOnce("an answer of the API is neither JSON nor a stream of events (" + kind + "): it is booked as the most that it may cost")
 	}
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
 	a.counts.open[w] = struct{}{}
-	r.Body = w
-}
-
-// lose notes that an answer is not counted.
-func (a *Account) lose(why string) {
-	a.counts.mu.Lock()
-	a.counts.blind = true
-	a.counts.mu.Unlock()
-	a.proxy.tellOnce(why + ": what is used is taken from the agent CLI's own output")
 }
 
 // answer is the body of an answer that is counted while it is read. What is read is
@@ -54,30 +43,27 @@ func (a *Account) lose(why string) {
 type answer struct {
 	body    io.ReadCloser
 	account *Account
-	asked   *exchange
 
 	// The rest is guarded by account.counts.mu.
 	take    func([]byte) // looks at bytes as they pass
 	kept    []byte       // the beginning of a line, or of an answer that is no stream
-	left    int64        // bytes that are still to come; below zero when nobody knows
 	counter Counter
 	isLong  bool // there was more than longestPart at once
+	isOver  bool // the API has sent all of it, or has broken it off
 	begun   bool // the model's message has begun, and who wants to know has been told
 }
 
 // Read implements io.Reader.
 func (w *answer) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
-	counts := &w.account.counts
-	counts.mu.Lock()
+	w.account.counts.mu.Lock()
+	defer w.account.counts.mu.Unlock()
 	w.take(p[:n])
-	if w.left > 0 {
-		w.left -= int64(n)
+	if err != nil && !w.isOver {
+		w.isOver = errors.Is(err, io.EOF) || w.account.life.Err() == nil
+		w.take(nil)
+		w.take = func([]byte) {}
 	}
-	if err != nil || w.left == 0 {
-		w.end()
-	}
-	counts.mu.Unlock()
 	return n, err
 }
 
@@ -85,38 +71,51 @@ func (w *answer) Read(p []byte) (int, error) {
 // is paid for, too, and read.
 func (w *answer) Close() error {
 	_, _ = io.Copy(io.Discard, io.LimitReader(w, longestRest)) // what fails has ended
-	w.account.counts.mu.Lock()
-	w.end()
-	w.account.counts.mu.Unlock()
 	return w.body.Close()
 }
 
-// end takes an answer that nothing more comes of into the account's sums.
-func (w *answer) end() {
-	counts := &w.account.counts
-	if _, open := counts.open[w]; !open {
-		return
+// settle books a request of a model that is over.
+func (e *exchange) settle() {
+	a := e.account
+	a.counts.mu.Lock()
+	defer a.counts.mu.Unlock()
+	if m := e.booked(); m != nil {
+		a.counts.sums = a.counts.sums.Add(m)
 	}
-	w.take(nil)
-	delete(counts.open, w)
-	m := w.counter.Message()
-	switch {
-	case w.isLong, w.account.life.Err() != nil: // the latter is why it has ended
-		m = Unended(m, w.asked.most)
-	case m != nil:
-		price, _ := w.account.proxy.price(m.Usage.Model)
-		m.Usage.Surcharge = m.Usage.Surcharge.Plus(price.Surcharge(m.Usage))
+	delete(a.counts.open, e.answer)
+	a.notify()
+}
+
+// booked returns what a request costs that is over; nil for nothing. That is what the API has counted. What the API may ask
+// beside that costs what was reserved for it: the whole request, where the API has not counted anything. The caller holds the
+// mutex of the counts.
+func (e *exchange) booked() *Message {
+	if e.status >= http.StatusMultipleChoices || e.status == 0 && !e.isSent.Load() {
+		return nil
 	}
-	if m != nil {
-		if m.Usage.HasFees {
-			w.account.proxy.tellOnce("an answer of the API counts fees of which nobody knows the price: what the invocation costs is unknown")
-		}
-		counts.sums = counts.sums.Add(m)
-		counts.last[w.asked.request.Model] = counted{m.Usage.Input + m.Usage.CacheWrite + m.Usage.CacheRead, w.asked.request.text()}
+	var m *Message
+	if e.answer != nil {
+		m = e.answer.counter.Message()
 	}
-	w.account.notify()
-	w.kept = nil
-	w.take = func([]byte) {}
+	if m == nil || !m.begun {
+		return &Message{Usage: state.Usage{Model: e.request.Model}, counted: true, reserved: e.price}
+	}
+	p := e.account.proxy
+	price, _ := p.price(m.Usage.Model)
+	most, isCut := m.Usage, e.answer.isLong || !e.answer.isOver
+	most.Output = max(most.Output, e.request.output())
+	m.Usage.Surcharge = m.Usage.Surcharge.Plus(price.Surcharge(m.Usage))
+	if isCut {
+		m.counted = true
+		m.reserved = price.Of(most).Plus(price.Surcharge(most)).Plus(e.request.fees()) - price.Of(m.Usage)
+	}
+	if m.Usage.HasFees {
+		p.tellOnce("an answer of the API counts something that has no price: what the invocation costs is unknown")
+	}
+	if m.Usage.HasFees || isCut && e.request.isAlone() {
+		m.reserved = max(m.reserved, e.price-price.Of(m.Usage))
+	}
+	return m
 }
 
 // keep keeps more of a line or of an answer, as long as it may be counted.
@@ -153,7 +152,7 @@ func (w *answer) whole(p []byte) {
 		return
 	}
 	w.counter.Whole(w.kept)
-	w.begin()
+	w.kept = nil
 }
 
 // begin lets those know who want to that a message has begun.

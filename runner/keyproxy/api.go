@@ -49,8 +49,10 @@ type Request struct {
 	Model  string // "" where it names none
 	Size   int64  // of its body, in bytes
 	Output int64  // the most tokens of the answer; 0 where it names no number
-	// Pictures are how many images it has, and Packed is what they take of the body, in bytes.
+	// Pictures are how many pictures it has, and Packed is how many bytes of the body they are.
 	Pictures, Packed int64
+	// IsUnbounded says that the request may cost more than its bytes and pictures do as tokens.
+	IsUnbounded bool
 	// Uses are what the vendor is asked to run, such as searches, by the names in its API.
 	Uses []string
 	// Fetches names something that the vendor would get from elsewhere; "" for nothing. Unknown are
@@ -82,8 +84,8 @@ type Counter interface {
 	Event(data []byte)
 	// Whole takes an answer that is no stream.
 	Whole(data []byte)
-	// Message returns what was counted so far; nil before the answer has begun. An answer
-	// of which it knows nothing yet (IsBlind) is read to its end even if the client leaves.
+	// Message returns what was counted so far; nil before the answer has begun. An error that
+	// the API reports instead of an answer is a message that is counted and has no tokens.
 	Message() *Message
 }
 

@@ -1,6 +1,8 @@
 package keyproxy
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -48,17 +50,7 @@ func (a *Account) checkPrice(model string) error {
 	if _, ok := a.proxy.price(model); model == "" || ok || !isLimited {
 		return nil
 	}
-	return fmt.Errorf("the model %q has no price, and the run has a budget", model)
-}
-
-// cost is what sums cost. What a model costs whose price is not known is not in it.
-func (p *Proxy) cost(sums []Sum) (usd state.USD) {
-	for _, sum := range sums {
-		if price, ok := p.price(sum.Model); ok {
-			usd = usd.Plus(price.Of(sum.Usage))
-		}
-	}
-	return usd
+	return fmt.Errorf("the model %q has no price, and the run has a budget; the input prices gives it one", model)
 }
 
 // admit lets pass who may, in the order in which they came. The caller holds the accounts' mu.
@@ -66,9 +58,9 @@ func (p *Proxy) admit() {
 	l := &p.accounts
 	for len(l.waiting) > 0 {
 		next := l.waiting[0]
-		spent, settled := p.spent()
+		spent := p.spent()
 		isSpent := l.left != nil && spent >= *l.left
-		if !isSpent && !l.fits(settled, next.price) {
+		if !isSpent && !l.fits(spent, next) {
 			return
 		}
 		l.waiting = l.waiting[1:]
@@ -79,24 +71,28 @@ func (p *Proxy) admit() {
 	}
 }
 
-// spent is what the invocations under way have used by now, and what of that is of answers
-// that are over. The caller holds the accounts' mu.
-func (p *Proxy) spent() (all, settled state.USD) {
+// spent is what the answers cost that are over, of the invocations under way. The caller holds the accounts' mu.
+func (p *Proxy) spent() (usd state.USD) {
 	for _, a := range p.accounts.unpaid() {
 		a.counts.mu.Lock()
-		all = all.Plus(p.cost(a.counts.counted()))
-		settled = settled.Plus(p.cost(a.counts.sums.With(func(func(*Message) bool) {})))
+		for _, sum := range a.counts.sums { // what a model costs whose price is not known is not in it
+			price, _ := p.price(sum.Model)
+			usd = usd.Plus(price.Of(sum.Usage))
+		}
 		a.counts.mu.Unlock()
 	}
-	return all, settled
+	return usd
 }
 
 // fits reports whether a request can be paid for beside those under way.
-func (l *accounts) fits(settled, most state.USD) bool {
+func (l *accounts) fits(spent state.USD, next *exchange) bool {
 	if l.left == nil || len(l.underway) == 0 {
 		return true
 	}
-	sum := settled.Plus(most)
+	if next.request.isAlone() || l.underway[0].request.isAlone() {
+		return false
+	}
+	sum := spent.Plus(next.price)
 	for _, e := range l.underway {
 		sum = sum.Plus(e.price)
 	}
@@ -105,7 +101,8 @@ func (l *accounts) fits(settled, most state.USD) bool {
 
 // isAdmitted waits until a request of a model may pass. It returns false when the request was answered, or has nobody left
 // who waits for it; else the caller must call leave at its end.
-func (e *exchange) isAdmitted(w http.ResponseWriter, r *http.Request) bool {
+func (e *exchange) isAdmitted(ctx context.Context, w http.ResponseWriter, r *http.Request) bool {
+	defer e.account.wait()()
 	a, l := e.account, &e.account.proxy.accounts
 	e.passes = make(chan bool, 1)
 	l.mu.Lock()
@@ -127,8 +124,9 @@ func (e *exchange) isAdmitted(w http.ResponseWriter, r *http.Request) bool {
 		default:
 			a.vendor.refuse(w, http.StatusServiceUnavailable, "the invocation is over")
 		}
-	case <-r.Context().Done():
+	case <-ctx.Done():
 		e.leave()
+		a.proxy.unreadable(w, r, a.vendor, context.Cause(ctx))
 	}
 	return false
 }
@@ -144,44 +142,29 @@ func (e *exchange) leave() {
 	p.admit()
 }
 
-// dearest is what a request costs at most that may use so much: the input may be written to the cache.
-func (p *Proxy) dearest(r Request, most state.Usage) state.USD {
-	price, _ := p.price(most.Model)
-	plain := price.Of(most)
-	most.Input, most.CacheWrite = 0, most.Input
-	if r.IsHour {
-		most.CacheHour = most.CacheWrite
-	}
-	most.Surcharge = price.Surcharge(most).Plus(fees(r))
-	return max(plain, price.Of(most))
-}
-
-// fees are what the vendor asks at most for what it runs beside the tokens: ten searches of a cent.
-func fees(r Request) state.USD { return state.USD(len(r.Uses)) * state.Dollar / 10 }
-
 const (
-	perPicture   = 2_000  // tokens of an image
-	perToken     = 3      // bytes of a request that are a token at least
+	perPicture   = 5_000  // tokens of a picture
 	mostByItself = 32_000 // tokens of an answer that the request doesn't limit
 )
 
-// counted is how many tokens the API has counted for the input of a request of so many bytes.
-type counted struct{ tokens, size int64 }
-
-// most is what a request may use: as much input as the account's last one of that model, and
-// what is new in it.
-func (a *Account) most(r Request) state.Usage {
-	a.counts.mu.Lock()
-	last := a.counts.last[r.Model]
-	a.counts.mu.Unlock()
-	u := state.Usage{Model: r.Model, Input: last.tokens + max(0, r.text()-last.size)/perToken + r.Pictures*perPicture, Output: r.Output}
-	if u.Output == 0 {
-		u.Output = mostByItself
+// reserve returns what a request costs at most, unless it isAlone: its bytes are tokens of the input at the highest
+// rate that may apply.
+func (p *Proxy) reserve(r Request) state.USD {
+	price, _ := p.price(r.Model)
+	price.CacheWrite = max(price.Input, price.CacheWrite)
+	u := state.Usage{CacheWrite: r.Size - r.Packed + r.Pictures*perPicture, Output: r.output()}
+	if r.IsHour {
+		u.CacheHour = u.CacheWrite
 	}
-	price, _ := a.proxy.price(r.Model)
-	u.Surcharge = price.Surcharge(u).Plus(fees(r))
-	return u
+	return price.Of(u).Plus(price.Surcharge(u)).Plus(r.fees())
 }
 
-// text is how much of a request is no image, in bytes.
-func (r Request) text() int64 { return max(0, r.Size-r.Packed) }
+// output is how many tokens the answer to a request may have.
+func (r Request) output() int64 { return cmp.Or(r.Output, mostByItself) }
+
+// fees are what the vendor asks at most for what it runs beside the tokens: ten searches of a cent.
+func (r Request) fees() state.USD { return state.USD(len(r.Uses)) * state.Dollar / 10 }
+
+// isAlone reports whether a request may cost more than was reserved for it. No other one is under way at the same time,
+// so that the budget is exceeded by one request at most.
+func (r Request) isAlone() bool { return r.IsUnbounded || len(r.Uses) > 0 }

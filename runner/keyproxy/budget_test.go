@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gotest.tools/v3/assert"
@@ -74,23 +76,26 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		left state.USD
 		paid int
-		most int64 // tokens of input of the request
+		size int // of the request, in bytes
+		more string
 	}{
-		"three fit":              {3 * perAnswer, 3, 1000},
-		"none fits, and one may": {perAnswer, 1, 12_000},
+		"three fit":              {3 * perAnswer, 3, 1000, ""},
+		"none fits, and one may": {perAnswer, 1, 12_000, ""},
+		"each runs alone":        {90 * perAnswer, 1, 1000, `,"unbounded":true`},
+		"of tools, too":          {90 * perAnswer, 1, 900, `,"uses":["web_search"]`},
 	} {
 		came := make(chan struct{}, 30)
 		upstream, got := api(t, func(_ http.ResponseWriter, r *http.Request) {
 			came <- struct{}{}
 			<-r.Context().Done()
 		})
-		p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer})
+		p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer, IsOpen: true, Tools: []string{"web_search"}})
 		p.Allow(c.left, []string{"one"})
 		a := p.Open(toy, "one")
 		var all sync.WaitGroup
 		for range 30 {
 			all.Go(func() {
-				r := request(a, http.MethodPost, "/v1/messages", strings.NewReader(`{"model":"sonnet"}`+strings.Repeat(" ", int(c.most*perToken)-18)))
+				r := request(a, http.MethodPost, "/v1/messages", strings.NewReader(fmt.Sprintf("%-*s", c.size, `{"model":"sonnet"`+c.more+`}`)))
 				if answer, err := plain.RoundTrip(r); err == nil {
 					answer.Body.Close()
 				}
@@ -106,9 +111,8 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 		})
 		a.closeAfter(0)
 		all.Wait()
-		want := []Sum{{Usage: state.Usage{Model: "sonnet", Input: c.most * int64(c.paid), Output: mostByItself * int64(c.paid)}}}
-		want[0].Asked, want[0].Guess = want[0].Input, want[0].Output
-		diff := cmp.Diff(want, a.AtLeast())
+		most := max(perAnswer, perAnswer*state.USD(c.size)/1000) * state.USD(c.paid)
+		diff := cmp.Diff([]Sum{{Usage: state.Usage{Model: "sonnet", Surcharge: most}, Reserved: most}}, a.Used())
 		assert.Check(t, diff == "" && len(got.all()) == c.paid, "%s: the API got %d, want %d; what it costs at most (-want +got):\n%s", name, len(got.all()), c.paid, diff)
 	}
 }
@@ -125,7 +129,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 		e, passed := &exchange{account: a, price: perAnswer * state.USD(dollars)}, make(chan bool, 1)
 		go func() {
 			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://x", nil)
-			isIn := e.isAdmitted(httptest.NewRecorder(), r)
+			isIn := e.isAdmitted(ctx, httptest.NewRecorder(), r)
 			if isIn {
 				order <- name
 			}
@@ -154,19 +158,25 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// TestWhatARequestMayCost goes by what the account's last one of the model was counted as.
-func TestWhatARequestMayCost(t *testing.T) {
+// TestAWaitEnds after four minutes, and is no silence of the agent CLI.
+func TestAWaitEnds(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
+	p.Allow(perAnswer, []string{"one"})
 	a := p.Open(toy, "one")
-	a.counts.last["sonnet"] = counted{tokens: 5000, size: 9000}
-	for want, r := range map[state.Usage]Request{
-		{Model: "opus", Input: 3000, Output: mostByItself}:   {Model: "opus", Size: 9000},
-		{Model: "sonnet", Input: 5000, Output: mostByItself}: {Model: "sonnet", Size: 6000},
-		{Model: "sonnet", Input: 5100, Output: 7}:            {Model: "sonnet", Size: 9300, Output: 7},
-		{Model: "sonnet", Input: 9000, Output: 8}:            {Model: "sonnet", Size: 1_009_000, Output: 8, Pictures: 2, Packed: 1_000_000},
-	} {
-		assert.Check(t, is.Equal(a.most(r), want), "%+v", r)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p.accounts.underway = []*exchange{{account: a, price: perAnswer}}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), longestTurn, errBusy)
+		defer cancel()
+		go func() {
+			time.Sleep(longestTurn / 2)
+			assert.Check(t, is.Equal(a.Waited(), time.Now()), "in the middle")
+		}()
+		w, began := httptest.NewRecorder(), time.Now()
+		isIn := (&exchange{account: a, price: perAnswer}).isAdmitted(ctx, w, httptest.NewRequest(http.MethodPost, "/", nil))
+		assert.Check(t, !isIn && w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") != "", "got %v, %d %q", isIn, w.Code, w.Header())
+		time.Sleep(time.Minute)
+		assert.Check(t, a.Waited().Equal(began.Add(longestTurn)) && len(p.accounts.waiting) == 0, "afterwards: got %s, want %s after %s", a.Waited(), longestTurn, began)
+	})
 }
 
 // TestWhatIsDearerIsReserved and counted: what the cache keeps for an hour, long prompts, and what the vendor runs.
@@ -185,17 +195,18 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 		p := start(t, Options{Vendors: vendors(upstream.URL), Price: func(string) (state.Price, bool) { return price, true }})
 		a := p.Open(toy, "one")
 		ask(t, p, of(a))
-		assert.Check(t, is.Equal(p.cost(a.AtLeast()).String(), want), "%d tokens, as counted", input)
+		assert.Check(t, is.Equal(p.spent().String(), want), "%d tokens, as counted", input)
 	}
 	p := start(t, Options{Vendors: vendors(""), Price: func(string) (state.Price, bool) { return price, true }})
-	a := p.Open(toy, "one")
 	for want, r := range map[string]Request{
-		"4.5": {Size: 6000, Output: 1000},                           // 2 * 1.25 + 2
-		"6":   {Size: 6000, Output: 1000, IsHour: true},             // 2 * 2 + 2
-		"4.7": {Size: 6000, Output: 1000, Uses: []string{"a", "b"}}, // and two times ten cents
-		"28":  {Size: 30_000, Output: 1000},                         // 2 * 10 * 1.25 + 1.5 * 2
+		"4.5":  {Size: 2000, Output: 1000},                                      // 2 * 1.25 + 2
+		"6":    {Size: 2000, Output: 1000, IsHour: true},                        // 2 * 2 + 2
+		"4.7":  {Size: 2000, Output: 1000, Uses: []string{"a", "b"}},            // and two times ten cents
+		"28":   {Size: 10_000, Output: 1000},                                    // 2 * 10 * 1.25 + 1.5 * 2
+		"9.5":  {Size: 2_001_000, Output: 1000, Pictures: 1, Packed: 2_000_000}, // (1 + 5) * 1.25 + 2
+		"66.5": {Size: 2000},                                                    // 2 * 1.25 + 32 * 2
 	} {
-		assert.Check(t, is.Equal(p.dearest(r, a.most(r)).String(), want), "%+v", r)
+		assert.Check(t, is.Equal(p.reserve(r).String(), want), "%+v", r)
 	}
 }
 
@@ -227,7 +238,7 @@ func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
 		<-(<-asked).Done() // the proxy has seen that nobody is there
 		close(left)
 		until(func() bool {
-			sums := a.AtLeast()
+			sums := a.Used()
 			return len(sums) == 1 && sums[0].Input == 1000
 		})
 	}

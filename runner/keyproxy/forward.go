@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/raymond-action/raymond-action/state"
@@ -31,6 +32,7 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 		ErrorHandler:   p.unreachable,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w = hasty{w}
 		account, leave := p.enter(r)
 		if account == nil {
 			p.vendors[0].refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")
@@ -56,11 +58,25 @@ type exchange struct {
 	isPaid  bool
 	request Request
 	// The rest is of a paid one.
-	most       state.Usage // what it may use
-	price      state.USD   // what that costs at most
-	passes     chan bool   // gets whether it may pass, once; closed when the invocation is over
-	isAnswered bool        // the API has begun to answer
+	price  state.USD   // what it costs at most, as far as that is known
+	passes chan bool   // gets whether it may pass, once; closed when the invocation is over
+	isSent atomic.Bool // the API has got all of it
+	status int         // of the answer; 0 for none
+	answer *answer     // nil for none that is counted
 }
+
+// hasty is the way to a client that has to read: one that reads nothing for a minute has left, so that the answer is
+// read to its end all the same.
+type hasty struct{ http.ResponseWriter }
+
+// Write implements http.ResponseWriter.
+func (h hasty) Write(p []byte) (int, error) {
+	_ = http.NewResponseController(h.ResponseWriter).SetWriteDeadline(time.Now().Add(time.Minute))
+	return h.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (h hasty) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // exchangeKey is where the context of a request has its exchange.
 type exchangeKey struct{}
@@ -73,9 +89,8 @@ func (p *Proxy) observe(r *http.Response) error {
 	e := exchangeOf(r.Request)
 	e.account.notePause(r)
 	defer p.mask(r)
-	if e.isPaid {
-		e.isAnswered = true
-		e.account.meter(r, e)
+	if e.status = r.StatusCode; e.isPaid && e.status < http.StatusMultipleChoices {
+		e.meter(r)
 	}
 	return nil
 }
@@ -83,7 +98,9 @@ func (p *Proxy) observe(r *http.Response) error {
 // pass forwards a request of an account once it is here whole, and the budget allows it.
 func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request, e *exchange) {
 	a := e.account
-	release, err := a.hold(r)
+	turn, cancel := context.WithTimeoutCause(r.Context(), longestTurn, errBusy)
+	defer cancel()
+	release, err := a.hold(turn, w, r)
 	if err != nil {
 		p.unreadable(w, r, a.vendor, err)
 		return
@@ -95,9 +112,8 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 	}
 	ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 	if e.isPaid {
-		e.most = a.most(e.request)
-		e.price = p.dearest(e.request, e.most)
-		if !e.isAdmitted(w, r) {
+		e.price = p.reserve(e.request)
+		if !e.isAdmitted(turn, w, r) {
 			return
 		}
 		defer e.leave()
@@ -126,16 +142,6 @@ func (a *Account) read(r *http.Request, e *exchange) (err error) {
 		}
 	}
 	return a.check(e.request)
-}
-
-// settle counts a request that the end of the account has kept from being answered as the most that
-// it may have used.
-func (e *exchange) settle() {
-	if a := e.account; !e.isAnswered && a.life.Err() != nil {
-		a.counts.mu.Lock()
-		defer a.counts.mu.Unlock()
-		a.counts.sums = a.counts.sums.Add(Unended(nil, e.most))
-	}
 }
 
 // admits says whether a request shows the credential of the account.

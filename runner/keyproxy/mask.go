@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 )
 
 // mask hides the keys in all that an answer of the API says: some gateways tell what they were sent.
@@ -25,7 +26,10 @@ type final struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
 func (f final) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := f.Transport.RoundTrip(r.WithContext(untraced{r.Context()}))
+	sent := &exchangeOf(r).isSent
+	answer, err := f.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(untraced{r.Context()}, &httptrace.ClientTrace{
+		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(sent.Load() || w.Err == nil) },
+	})))
 	if err != nil {
 		return nil, err
 	}

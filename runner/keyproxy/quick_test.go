@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
@@ -49,7 +52,7 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	hold := func(ctx context.Context, a *Account, n int) (func(), error) {
-		return a.hold(request(a, http.MethodPost, "/v1/messages", bytes.NewReader(make([]byte, n))).WithContext(ctx))
+		return a.hold(ctx, httptest.NewRecorder(), request(a, http.MethodPost, "/v1/messages", bytes.NewReader(make([]byte, n))))
 	}
 	release, err := hold(t.Context(), one, maxBody)
 	assert.NilError(t, err)
@@ -62,4 +65,33 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	release()
 	_, err = hold(t.Context(), three, maxBody)
 	assert.Check(t, err, "with room again")
+}
+
+// late is a connection on which nothing comes after its deadline.
+type late struct {
+	*httptest.ResponseRecorder
+	deadline time.Time
+}
+
+func (l *late) SetReadDeadline(at time.Time) error {
+	l.deadline = at
+	return nil
+}
+
+func (l *late) Read([]byte) (int, error) {
+	if l.deadline.IsZero() {
+		return 0, errors.New("no deadline")
+	}
+	return 0, os.ErrDeadlineExceeded
+}
+
+// TestABodyThatDoesNotComeGivesUpItsRoom so that others are read.
+func TestABodyThatDoesNotComeGivesUpItsRoom(t *testing.T) {
+	p := start(t, Options{Vendors: vendors("")})
+	a, l := p.Open(toy, "1"), &late{ResponseRecorder: httptest.NewRecorder()}
+	r := request(a, http.MethodPost, "/v1/messages", l)
+	r.ContentLength = maxBody
+	_, err := a.hold(t.Context(), l, r)
+	p.unreadable(l, r, a.vendor, err)
+	assert.Check(t, l.Code == http.StatusRequestTimeout && a.room.TryAcquire(maxBody) && p.room.TryAcquire(maxHeld), "got %d, %v, want all of the room", l.Code, err)
 }

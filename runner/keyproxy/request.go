@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -16,23 +17,23 @@ import (
 type Fields struct {
 	Model    string   // the model; "" where it is not in the body
 	Output   []string // how many tokens the answer may have
-	One      []string // how many answers there are, of which only one can be paid for
-	Standard []string // how dear they are: what the list of prices doesn't say is refused
-	Refused  []string // what is refused if it is true
+	Standard []string // how dear an answer is, how many there are, whether it comes later: what the list of prices doesn't say is refused
 	Client   []string // the types of tools that the client runs, without their dates; none where tools have no types
 	Services []string // what has the vendor run something, beside tools, such as servers of tools
 	Opaque   []string // the names of values that are the model's or a tool's own, such as arguments
 	Known    []string // the fields of a request itself; none for any
+	Pictures []string // the places of pictures, without the indexes of lists, as in "contents.parts.inlineData"
+	Stored   []string // the places that refer to what the API has stored
 }
 
 var (
 	errNoJSON = errors.New("a request that names something twice, or is no JSON object, can't be counted")
-	// standard is what a tier, a speed or a region is whose prices are those of the list.
-	standard = []string{`null`, `""`, `"auto"`, `"default"`, `"standard"`, `"standard_only"`, `"global"`}
+	// standard is what a tier, a speed, a region or a number of answers is whose prices are those of the list.
+	standard = []string{`null`, `false`, `1`, `""`, `"auto"`, `"default"`, `"standard"`, `"standard_only"`, `"global"`}
 )
 
-// Read reads the body of a request, and finds its images. Names that stand twice in an object are an
-// error: nobody knows which of them the API takes.
+// Read reads the body of a request. A name that stands twice in an object is an
+// error: vendors differ in which of the two values they use.
 func (f Fields) Read(body io.Reader) (r Request, err error) {
 	d := jsontext.NewDecoder(body)
 	if d.PeekKind() != '{' {
@@ -56,6 +57,19 @@ func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
 	if len(names) == 1 && slices.Contains(f.Services, name) && kind != 'n' && kind != 'f' {
 		r.Uses = append(r.Uses, name)
 	}
+	if len(names) > mostNested {
+		return fmt.Errorf("a request that is nested more than %d deep is not forwarded", mostNested)
+	}
+	if path := strings.Join(named(names), "."); name != "" && slices.Contains(f.Pictures, path) {
+		v, err := d.ReadValue()
+		if err != nil {
+			return errNoJSON
+		}
+		r.picture(v)
+		d = jsontext.NewDecoder(bytes.NewReader(v))
+	} else if kind != 'n' && (slices.Contains(media, name) || slices.Contains(fetched, name) || slices.Contains(f.Stored, path)) {
+		r.IsUnbounded = true
+	}
 	isMany := kind == '{' || kind == '['
 	if isMany && name != "tools" {
 		return f.inner(r, d, names)
@@ -65,12 +79,9 @@ func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
 	case err != nil:
 		return errNoJSON
 	case isMany:
-		return f.tools(r, v)
-	case isImage(v):
-		r.Pictures++
-		r.Packed += int64(len(v))
+		return f.tools(r, v, mostGroups)
 	}
-	r.look(names, v)
+	r.look(named(names), v)
 	if len(names) > deepest {
 		return nil
 	}
@@ -117,20 +128,48 @@ var (
 	schemas = []string{"schema", "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"}
 	// fetched are the names of what a vendor gets from elsewhere, if it isn't there itself.
 	fetched = []string{"image_url", "audio_url", "video_url", "file_url", "file_id", "fileUri", "file_uri"}
+	// media are the names of what else may cost more tokens than it has bytes.
+	media = []string{"source", "inlineData", "inline_data", "file_data", "input_audio"}
 )
 
-// look finds in a value at the end of names what has the vendor fetch something, and how long it is
-// to keep something in its cache.
+// mostNested is how deep a request may be nested; schemas and arguments, which are skipped, may be deeper.
+const mostNested = 64
+
+// named returns names without the empty ones, which stand for the indexes of lists.
+func named(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
+}
+
+// picture takes the value at the place of a picture. One that is no picture may cost any number of tokens.
+func (r *Request) picture(v jsontext.Value) {
+	var p tool
+	_ = json.Unmarshal(v, &p)
+	kind, size := string(p["media_type"])+string(p["mimeType"])+string(p["mime_type"]), len(p["data"])
+	isPicture := strings.HasPrefix(kind, `"image/`) && strings.Count(kind, `"`) == 2
+	if v.Kind() == '"' {
+		isPicture, size = bytes.HasPrefix(v, []byte(`"data:image/`)), len(v)
+	}
+	if isPicture {
+		r.Pictures++
+		r.Packed += int64(size)
+	} else if v.Kind() != 'n' {
+		r.IsUnbounded = true
+	}
+}
+
+// look finds in a string at the end of names what has the vendor fetch something, how long it keeps
+// something in its cache, and whether it has the model read the prompt more than once.
 func (r *Request) look(names []string, v jsontext.Value) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 	if v.Kind() != '"' || len(names) == 0 {
 		return
 	}
 	last, in := names[len(names)-1], names[:len(names)-1]
 	isURL := last == "url" && len(in) > 0 && (in[len(in)-1] == "source" || slices.Contains(fetched, in[len(in)-1]))
 	switch {
-	case last == "ttl" && string(v) == `"1h"`:
-		r.IsHour = true
+	case last == "ttl":
+		r.IsHour = r.IsHour || string(v) != `"5m"`
+	case last == "type" && names[0] == "context_management" && !bytes.HasPrefix(v, []byte(`"clear_`)):
+		r.IsUnbounded = true // it compacts the conversation before it answers
 	case r.Fetches == "" && (isURL || slices.Contains(fetched, last)) && len(v) > len(`""`) && !bytes.HasPrefix(v, []byte(`"data:`)):
 		r.Fetches = strings.Join(in[max(0, len(in)-1):], "") + "." + last
 	}
@@ -145,21 +184,10 @@ func (f Fields) take(r *Request, path string, v jsontext.Value) error {
 		r.Model = text(v)
 	case slices.Contains(f.Output, path):
 		r.Output = max(r.Output, number(v))
-	case slices.Contains(f.One, path) && string(v) != "1" && string(v) != "null":
-		return fmt.Errorf("%s: more than one answer to a request is not forwarded", path)
 	case slices.Contains(f.Standard, path) && !slices.Contains(standard, string(v)):
 		return fmt.Errorf("%s: %s may cost more than the list of prices says, and is not forwarded", path, v)
-	case slices.Contains(f.Refused, path) && string(v) != "false" && string(v) != "null":
-		return fmt.Errorf("%s: what the answer would cost can't be counted", path)
 	}
 	return nil
-}
-
-// images are how images in base64 begin: as a data URL, PNG, JPEG, GIF, WebP.
-var images = [][]byte{[]byte(`"data:image/`), []byte(`"iVBORw0K`), []byte(`"/9j/`), []byte(`"R0lGOD`), []byte(`"UklGR`)}
-
-func isImage(v jsontext.Value) bool {
-	return slices.ContainsFunc(images, func(i []byte) bool { return bytes.HasPrefix(v, i) })
 }
 
 // number is a number of a request, which some APIs take as a string too; 0 for any other value.

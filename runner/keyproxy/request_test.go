@@ -1,6 +1,7 @@
 package keyproxy
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,12 +15,10 @@ import (
 // TestWhatARequestSays of its cost is found wherever it stands, and what can't be held to a price is
 // refused.
 func TestWhatARequestSays(t *testing.T) {
-	f := Fields{Model: "model", Output: []string{"max", "config.max"}, One: []string{"config.n"}, Standard: []string{"tier"}, Refused: []string{"later"}}
-	image := `"` + "iVBORw0K" + strings.Repeat("A", 92) + `"`
+	f := Fields{Model: "model", Output: []string{"max", "config.max"}, Standard: []string{"tier", "config.n", "later"}}
 	for body, want := range map[string]Request{
 		`{"model":"m","max":7}`: {Model: "m", Output: 7},
 		` {"x":{"model":"other","max":1},"y":[{"model":"other"},"model",["max",9]],"config":{"max":5,"n":1},"model":"m","tier":"auto","later":false} `: {Model: "m", Output: 5},
-		`{"messages":[{"content":[{"data":` + image + `},{"text":"iVBOR"},` + image + `]}],"tier":null}`:                                               {Pictures: 2, Packed: 204},
 		`{"config":{"deep":{"n":2}},"list":[{"config":{"n":2}}],"later":null}`:                                                                         {},
 	} {
 		got, err := f.Read(strings.NewReader(body))
@@ -27,10 +26,41 @@ func TestWhatARequestSays(t *testing.T) {
 	}
 	for _, body := range []string{
 		``, ` `, `[]`, `"model"`, `{`, `{"model":"m"}{"later":true}`, `{"model":"m"} x`, `{"model":"a","model":"b"}`, `{"x":[{"a":1,"a":2}]}`,
-		`{"config":{"n":2}}`, `{"tier":"fast"}`, `{"config":{"n":"2"}}`, `{"config":{"n":"\u0032"}}`, `{"config":{"n":[2]}}`, `{"tier":{"a":"fast"}}`, `{"later":[true]}`, `{"later":true}`, `{"later":1}`, `{"mod\u0065l":"a","model":"b"}`, strings.Repeat(`{"a":`, 20_000),
+		`{"config":{"n":2}}`, `{"tier":"fast"}`, `{"config":{"n":"2"}}`, `{"config":{"n":"\u0032"}}`, `{"config":{"n":[2]}}`, `{"tier":{"a":"fast"}}`, `{"later":[true]}`, `{"later":true}`, `{"mod\u0065l":"a","model":"b"}`, strings.Repeat(`{"a":`, 20_000),
+		strings.Repeat(`[`, 70) + strings.Repeat(`]`, 70), `{"a":` + strings.Repeat(`[`, 70) + strings.Repeat(`]`, 70) + `}`,
 	} {
 		got, err := f.Read(strings.NewReader(body))
 		assert.Check(t, err != nil, "%.40s: got %+v, want it refused", body, got)
+	}
+}
+
+// TestWhatCannotBeBounded runs alone: what is no text, and no picture in its place.
+func TestWhatCannotBeBounded(t *testing.T) {
+	f := Fields{Pictures: []string{"messages.content.source", "input.image_url"}, Stored: []string{"input.id", "conversation"}}
+	const picture, alone = `{"media_type":"image/png","data":"iVBORw0K"}`, "alone"
+	for body, want := range map[string]string{
+		`{"messages":[{"content":[{"source":` + picture + `},{"text":"iVBORw0K"}]}]}`:                        "1 picture of 10 bytes",
+		`{"input":[{"image_url":"data:image/png;base64,iVBORw0K"}]}`:                                         "1 picture of 32 bytes",
+		`{"messages":[{"content":[{"text":"data:image/png;base64,iVBORw0K"}]}]}`:                             "",
+		`{"messages":[{"source":` + picture + `}],"x":{"content":{"source":null}}}`:                          alone,
+		`{"messages":[{"content":[{"source":{"source":` + picture + `}}]}]}`:                                 alone,
+		`{"messages":[{"content":[{"source":[` + picture + `]}]}]}`:                                          alone,
+		`{"messages":[{"content":{"source":{"media_type":"application/pdf","data":"x"}}}]}`:                  alone,
+		`{"messages":[{"content":{"source":{"mimeType":"image/png","mime_type":"video/mp4","data":"x"}}}]}`:  alone,
+		`{"input":[{"image_url":"data:application/pdf;base64,x"}]}`:                                          alone,
+		`{"input":[{"image_url":"https://x"}]}`:                                                              alone,
+		`{"input":[{"file_data":"x"}]}`:                                                                      alone,
+		`{"input":[{"id":"msg_1"}]}`:                                                                         alone,
+		`{"conversation":{"id":"c"}}`:                                                                        alone,
+		`{"context_management":{"edits":[{"type":"compact_20260112"}]}}`:                                     alone,
+		`{"context_management":{"edits":[{"type":"clear_thinking_20251015"}]},"conversation":null,"id":"x"}`: "",
+	} {
+		r, err := f.Read(strings.NewReader(body))
+		got := map[bool]string{true: alone}[r.IsUnbounded]
+		if r.Pictures > 0 {
+			got += fmt.Sprintf("%d picture of %d bytes", r.Pictures, r.Packed)
+		}
+		assert.Check(t, got == want && err == nil, "%s: got %q, %v, want %q", body, got, err, want)
 	}
 }
 
@@ -58,7 +88,7 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 		assert.Check(t, is.DeepEqual(got.Uses, want), body)
 		assert.Check(t, err, body)
 	}
-	for _, body := range []string{`{"tools":["web_search"]}`, `{"tools":[[{"type":"web_search"}]]}`, `{"tools":[{"tools":5}]}`} {
+	for _, body := range []string{`{"tools":["web_search"]}`, `{"tools":[[{"type":"web_search"}]]}`, `{"tools":[{"tools":5}]}`, strings.Repeat(`{"tools":[`, 9) + strings.Repeat(`]}`, 9)} {
 		got, err := f.Read(strings.NewReader(body))
 		assert.Check(t, err != nil, "%s: got %+v, want it refused", body, got)
 	}
@@ -75,13 +105,14 @@ func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
 		`{"messages":[{"image_url":{"url":"HTTPS://x"}},{"image_url":["http://x"]}]}`:                        {Fetches: "image_url.url"},
 		`{"messages":[{"file_url":"https://x"},{"fileData":{"fileUri":"gs://x"}}]}`:                          {Fetches: "messages.file_url"},
 		`{"messages":[{"parts":[{"file_data":{"file_uri":"https://x"}}]}]}`:                                  {Fetches: "file_data.file_uri"},
-		`{"messages":[{"source":{"data":"eA=="}},{"image_url":"data:image/png;base64,eA=="}]}`:               {Pictures: 1, Packed: 28},
+		`{"messages":[{"source":{"data":"eA=="}},{"image_url":"data:image/png;base64,eA=="}]}`:               {IsUnbounded: true},
 		`{"messages":[{"input":{"source":{"url":"https://x"},"file_id":"f"}},{"url":"x","file_id":null}]}`:   {},
 		`{"text":{"format":{"schema":{"properties":{"a":{"default":"x"}},"image_url":"x"}}},"tools":[]}`:     {},
 		`{"tools":[{"name":"x","input_schema":{"properties":{"file_id":{"type":"string"}}}}],"mcp":1,"z":2}`: {Unknown: []string{"mcp", "z"}},
 		`{"messages":[{"cache_control":{"type":"ephemeral","ttl":"1h"},"mcp":1}]}`:                           {IsHour: true},
 	} {
 		got, err := f.Read(strings.NewReader(body))
+		want.IsUnbounded = want.IsUnbounded || want.Fetches != ""
 		assert.Check(t, cmp.Equal(got, want) && err == nil, "%s: got %+v, %v, want %+v", body, got, err, want)
 	}
 }

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"iter"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,28 +19,23 @@ import (
 type Message struct {
 	ID      string
 	Usage   state.Usage
-	asked   int64 // bytes of the request, where its tokens are told at the end
 	text    int64 // bytes of its output, as long as nobody counts tokens
+	begun   bool  // the API has counted tokens, of the input at least
 	counted bool  // the API has told the tokens of its output so far
+
+	reserved state.USD // what is booked instead of what the API has not counted
 }
 
 // NewMessage returns a message that has begun, with what the API says of its tokens. One that
 // is counted has ended, or its output so far is in the count: it is not estimated.
 func NewMessage(id string, u state.Usage, counted bool) *Message {
-	return &Message{ID: id, Usage: u, counted: counted}
+	return &Message{ID: id, Usage: u, begun: true, counted: counted}
 }
 
-// Begun returns a message that has begun, of a model whose API tells all tokens at the end.
-// Until then those of the input are estimated from the size of the request in bytes.
-func Begun(model string, asked int64) *Message {
-	return &Message{Usage: state.Usage{Model: model}, asked: asked}
-}
-
-// Answer is one answer of such an API to a request of so many bytes. The model is that which
+// Answer is one answer of an API that counts all tokens at the end. The model is the one that
 // the request names: by that it has its price.
 type Answer struct {
 	Model   string
-	Asked   int64
 	Layout  Layout // of what the API says of tokens
 	message *Message
 }
@@ -50,36 +43,18 @@ type Answer struct {
 // Message returns what was counted so far; nil before the answer has begun.
 func (a *Answer) Message() *Message { return a.message }
 
-// Begin begins the message, unless it has begun.
-func (a *Answer) Begin() {
+// Took takes in a piece of an answer, and what it says of tokens. One that says nothing costs nothing where isFree says so;
+// otherwise the answer has begun.
+func (a *Answer) Took(record jsontext.Value, isFree bool) {
 	if a.message == nil {
-		a.message = Begun(a.Model, max(a.Asked, 1))
+		a.message = &Message{Usage: state.Usage{Model: a.Model}}
+	}
+	if isFree || record.Kind() == '{' {
+		u := a.Layout.Usage(record, a.Model)
+		u.HasFees = a.Layout.HasFees(record)
+		a.message.Took(u)
 	}
 }
-
-// Took takes in what the API says of the tokens of an answer that has begun. Counts that are no tokens are fees.
-func (a *Answer) Took(record jsontext.Value) {
-	u := a.Layout.Usage(record, a.Model)
-	u.HasFees = HasFees(record)
-	a.message.Took(u)
-}
-
-// Unended returns a message, nil for one that has not begun, as one of which nobody will learn what it
-// used: at most so much.
-func Unended(m *Message, most state.Usage) *Message {
-	if m == nil {
-		m = Begun(most.Model, max(1, most.Input*bytesPerToken))
-	}
-	if m.asked > 0 {
-		m.asked = max(m.asked, most.Input*bytesPerToken)
-	}
-	m.text = max(m.text, most.Output*bytesPerToken)
-	m.Usage.Surcharge = most.Surcharge
-	return m
-}
-
-// IsBlind reports whether the API has told nothing of its tokens yet.
-func (m *Message) IsBlind() bool { return m.asked > 0 && !m.counted }
 
 // Took takes in what the API has counted of a message by now. What is 0 stays as it was.
 func (m *Message) Took(now state.Usage) {
@@ -92,7 +67,7 @@ func (m *Message) Took(now state.Usage) {
 		}
 	}
 	m.Usage.Surcharge, m.Usage.HasFees = max(m.Usage.Surcharge, now.Surcharge), m.Usage.HasFees || now.HasFees
-	m.counted = true
+	m.begun, m.counted = true, true
 }
 
 // Wrote takes in how many bytes of text a piece has that counts nothing. A nil message
@@ -104,17 +79,12 @@ func (m *Message) Wrote(size int64) {
 }
 
 // Sum is what was counted of a model. Guess is the part of its output that was
-// estimated from the text, and Asked that of its input from the request.
+// estimated from the text, and Reserved the part of its surcharge that is booked for
+// answers of which the API has not counted everything.
 type Sum struct {
 	state.Usage
-	Guess, Asked int64
-}
-
-// Told is the part of the sum that the API itself has counted.
-func (s Sum) Told() state.Usage {
-	u := s.Usage
-	u.Input, u.Output = max(0, u.Input-s.Asked), max(0, u.Output-s.Guess)
-	return u
+	Guess    int64
+	Reserved state.USD
 }
 
 // mostTokens is the largest count that is believed.
@@ -133,7 +103,8 @@ func Count(raw jsontext.Value) int64 {
 type Layout struct {
 	Input, Output                    []string // of which the sum counts
 	CacheWrite, CacheHour, CacheRead string
-	IsWithin                         bool // those of the cache are a part of the input
+	IsWithin                         bool     // those of the cache are a part of the input
+	Free                             []string // other counters that are known, and cost nothing or have a price of their own
 }
 
 // Usage returns the counts of a record as those of a model. What is no credible number is 0.
@@ -164,22 +135,22 @@ func In(record jsontext.Value, names ...string) int64 {
 	return Count(record)
 }
 
-// ofFees finds the names of what is no token and may cost something, in a record of usage.
-var ofFees = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`/server_tool_use/|(?i:requests|calls|searches|sessions)$`)
-})
-
-// HasFees reports whether a part of a record of usage counts something that is no token, as the
-// calls of a tool, other than what is named.
-func HasFees(usage jsontext.Value, known ...string) bool {
+// HasFees reports whether a record counts something that the layout doesn't name: nobody knows what that
+// costs. The parts of a counter that is known, and details of any, cost nothing besides.
+func (l Layout) HasFees(usage jsontext.Value) bool {
+	durations, _, _ := strings.Cut(l.CacheHour, ".")
+	known := slices.Concat(l.Input, l.Output, l.Free, []string{l.CacheWrite, l.CacheRead, durations})
+	isKnown := func(name string) bool {
+		return slices.Contains(known, name) || strings.HasSuffix(strings.ToLower(name), "details")
+	}
 	d := jsontext.NewDecoder(bytes.NewReader(usage), jsonstrict.Loose)
 	for {
 		t, err := d.ReadToken()
 		if err != nil {
 			return false
 		}
-		at := d.StackPointer()
-		if t.Kind() == '0' && t.String() != "0" && ofFees().MatchString(string(at)) && !slices.Contains(known, at.LastToken()) {
+		at := slices.Collect(d.StackPointer().Tokens())
+		if t.Kind() == '0' && strings.Trim(t.String(), "-0.") != "" && !slices.ContainsFunc(at, isKnown) {
 			return true
 		}
 	}
@@ -207,14 +178,13 @@ func (s Sums) Add(m *Message) Sums {
 	}
 	sum, u := s[name], m.Usage
 	sum.Model = name
-	if m.IsBlind() {
-		guess := (m.asked + bytesPerToken - 1) / bytesPerToken
-		u.Input += guess
-		sum.Asked += guess
-	}
 	if guess := (m.text+bytesPerToken-1)/bytesPerToken - u.Output; !m.counted && guess > 0 {
 		u.Output += guess
 		sum.Guess += guess
+	}
+	sum.Reserved, u.Surcharge = sum.Reserved.Plus(m.reserved), u.Surcharge.Plus(m.reserved)
+	if u == (state.Usage{Model: u.Model}) {
+		return s
 	}
 	sum.Usage = sum.Plus(u)
 	s[name] = sum
@@ -241,10 +211,12 @@ func Usage(list []Sum) []state.Usage {
 }
 
 // Beyond returns what was counted beyond the tokens that a CLI has told, model by model. An output that was only estimated is not held
-// against the CLI's own count.
-func Beyond(counted []Sum, told []state.ModelCost) (list []state.Usage) {
+// against the CLI's own count. A CLI that has told a sum of dollars alone may have told any of the tokens, but not what is
+// reserved.
+func Beyond(counted []Sum, told []state.ModelCost, isSum bool) (list []state.Usage) {
 	for _, s := range counted {
 		u := s.Usage
+		u.Surcharge -= s.Reserved
 		for _, t := range told {
 			if state.SameModel(s.Model, t.Model) {
 				u = u.Less(t.Usage)
@@ -253,6 +225,10 @@ func Beyond(counted []Sum, told []state.ModelCost) (list []state.Usage) {
 		if u.Input == 0 && u.CacheWrite == 0 && u.CacheRead == 0 {
 			u.Output = max(0, u.Output-s.Guess)
 		}
+		if isSum {
+			u = state.Usage{Model: s.Model}
+		}
+		u.Surcharge = u.Surcharge.Plus(s.Reserved)
 		if u != (state.Usage{Model: u.Model}) {
 			list = append(list, u)
 		}

@@ -13,18 +13,21 @@ import (
 // tool is an entry of a list of tools.
 type tool map[string]jsontext.Value
 
-// tools notes those of a list of tools that the vendor runs.
-func (f Fields) tools(r *Request, v jsontext.Value) error {
+// mostGroups is how deep tools may be grouped: each group is read once more.
+const mostGroups = 3
+
+// tools notes the tools of a list that the vendor runs. The list may contain so many levels of groups.
+func (f Fields) tools(r *Request, v jsontext.Value, groups int) error {
 	if v.Kind() == '{' { // some APIs take one for a list of one
 		v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))
 	}
 	var all []tool
-	if json.Unmarshal(v, &all) != nil {
-		return fmt.Errorf("tools: a list whose entries are no objects is not forwarded")
+	if json.Unmarshal(v, &all) != nil || groups < 0 {
+		return fmt.Errorf("tools: a list whose entries are no objects, or are grouped too deeply, is not forwarded")
 	}
 	for _, t := range all {
 		if of := t["tools"]; of != nil { // some are groups
-			if err := f.tools(r, of); err != nil {
+			if err := f.tools(r, of, groups-1); err != nil {
 				return err
 			}
 		}

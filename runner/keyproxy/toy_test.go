@@ -34,8 +34,9 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 		Later  bool
 		Uses   []string
 
-		Fetches string
-		Unknown []string
+		Fetches   string
+		Unknown   []string
+		Unbounded bool
 	}
 	if json.NewDecoder(body).Decode(&asked) != nil {
 		return Request{}, nil
@@ -43,7 +44,7 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 	if asked.Later {
 		return Request{}, errors.New("nobody could count that")
 	}
-	return Request{Model: asked.Model, Output: asked.Output, Uses: asked.Uses, Fetches: asked.Fetches, Unknown: asked.Unknown}, nil
+	return Request{Model: asked.Model, Output: asked.Output, Uses: asked.Uses, Fetches: asked.Fetches, Unknown: asked.Unknown, IsUnbounded: asked.Unbounded}, nil
 }
 
 func (toyAPI) Shown(r *http.Request) []string {
@@ -77,16 +78,20 @@ type toyPiece struct {
 }
 
 func (p toyPiece) usage() state.Usage {
-	u := Layout{
-		Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
+	l := Layout{
+		Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, Free: []string{"web_search_requests", "iterations"},
 		CacheWrite: "cache_creation_input_tokens", CacheRead: "cache_read_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
-	}.Usage(jsontext.Value(p.Usage), p.Model)
+	}
+	u := l.Usage(jsontext.Value(p.Usage), p.Model)
 	u.Surcharge = state.USD(In(jsontext.Value(p.Usage), "server_tool_use", "web_search_requests")) * state.Dollar / 100
-	u.HasFees = HasFees(jsontext.Value(p.Usage), "web_search_requests")
+	u.HasFees = l.HasFees(jsontext.Value(p.Usage))
 	return u
 }
 
 func (c *toyCounter) Event(data []byte) {
+	if bytes.Contains(data, []byte(`"error"`)) && c.message == nil {
+		c.message = NewMessage("", state.Usage{}, true)
+	}
 	if !bytes.Contains(data, []byte(`"usage"`)) {
 		_, text, _ := strings.Cut(string(data), `"text":"`)
 		c.message.Wrote(int64(max(0, strings.Index(text, `"}`))))

@@ -88,7 +88,7 @@ func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.An
 	if fail != nil {
 		return Nothing, fail
 	}
-	in.Path, in.Stdout, in.NoNewPrivs = found.Path, t.Stream, c.NoNewPrivs
+	in.Path, in.Stdout, in.NoNewPrivs, in.Waited = found.Path, t.Stream, c.NoNewPrivs, account.Waited
 	exit, fail := t.Stream.Run(ctx, in, s.HowTo)
 	if fail != nil {
 		return Nothing, fail
