@@ -33,6 +33,7 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = hasty{w}
+		defer func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }() // the connection may be used again much later
 		account, leave := p.enter(r)
 		if account == nil {
 			p.vendors[0].refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")

@@ -107,7 +107,7 @@ func (p *Proxy) serve(l net.Listener) {
 		Handler: p.handler(errorLog), ErrorLog: errorLog,
 		// A client must not meet a connection that is just closing: neither one that it uses
 		// again, nor one that it made before it was busy, or stopped, for a while.
-		IdleTimeout: time.Hour, ReadHeaderTimeout: time.Hour,
+		IdleTimeout: time.Hour, ReadHeaderTimeout: time.Hour, MaxHeaderBytes: 64 << 10,
 	}
 	go func() {
 		defer close(p.served)

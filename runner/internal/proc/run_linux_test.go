@@ -149,18 +149,21 @@ func TestOutputIsNoSilence(t *testing.T) {
 	}
 }
 
-// TestTimesEndTheChild: that of its whole life, and that of its silence.
+// TestTimesEndTheChild: its timeout, and its idle timeout, which stands still while it waits.
 func TestTimesEndTheChild(t *testing.T) {
 	t.Parallel()
 	const limit = 200 * time.Millisecond
-	for want, change := range map[End]func(*Options){
-		ByTimeout: func(s *Options) { s.Timeout = limit },
-		ByIdle:    func(s *Options) { s.Idle = limit },
+	for want, change := range map[End]func(*Options) (least time.Duration){
+		ByTimeout: func(s *Options) time.Duration { s.Timeout = limit; return limit },
+		ByIdle: func(s *Options) time.Duration {
+			until := time.Now().Add(5 * limit)
+			s.Idle, s.Waited = limit, func() time.Time { return time.Unix(0, min(time.Now().UnixNano(), until.UnixNano())) }
+			return 6 * limit
+		},
 	} {
-		s := part("linger", "")
-		change(&s)
-		began := time.Now()
-		if e := run(t, s); e.Ended != want || time.Since(began) < limit {
+		s, began := part("linger", ""), time.Now()
+		least := change(&s)
+		if e := run(t, s); e.Ended != want || time.Since(began) < least {
 			t.Errorf("got %+v, want it ended by %v", e, want)
 		}
 	}
