@@ -47,7 +47,9 @@ func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 		return Decision{Then: Move{Verb: Result, Text: text}}, nil
 	}
 	found := state.Policy.Transitions.scanMessage(text)
-	if t, ok := (matcher{catalog: w.catalog}).implicit(&state.Policy.Transitions); ok && len(found.tags) == 0 {
+	// An empty answer does not say that the work is done; the commands of done_when do.
+	isDone := state.Policy.Convergence != nil || strings.TrimSpace(text) != ""
+	if t, ok := (matcher{catalog: w.catalog}).implicit(&state.Policy.Transitions); ok && len(found.tags) == 0 && isDone {
 		found.tags = []Written{{Tag: t}}
 	}
 	if p := cmp.Or(w.noTag(state, text, found), tooMany(state, found.tags)); p != nil {
@@ -73,6 +75,8 @@ func (w *Workflow) noTag(s *State, text string, found scanned) *Problem {
 	p := &Problem{Code: NoTag, Message: "there is no transition tag"}
 	malformed := w.malformed(&s.Policy.Transitions, text, nil, true)
 	switch u, n := found.unclosed, len(malformed); {
+	case s.Kind == Prompt && strings.TrimSpace(text) == "":
+		p.Message = "the answer is empty: " + p.Message
 	case n > 0:
 		last := malformed[n-1]
 		p.Message += ": " + strings.Replace(last.Message, "> ", fmt.Sprintf("> at %s ", last.Pos), 1)

@@ -19,7 +19,7 @@ func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
 	switch {
 	case s.Early != nil:
 		return s.Early
-	case result != nil && result.Status == "success" && text != "":
+	case result != nil && result.Status == "success" && (text != "" || s.answer.warning == ""):
 		return nil
 	}
 	if f := program.Ended(exit, s.Order); f != nil {
