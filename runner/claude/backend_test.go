@@ -138,7 +138,8 @@ func TestMachineFailures(t *testing.T) {
 // TestCommandLine holds what the CLI is started with.
 func TestCommandLine(t *testing.T) {
 	base := "-p --output-format stream-json --verbose --include-partial-messages"
-	settings := ` --settings={"cleanupPeriodDays":3650}`
+	later := " --disallowedTools=CronCreate,Monitor,RemoteTrigger,ScheduleWakeup,Workflow"
+	settings := later + ` --settings={"cleanupPeriodDays":3650}`
 	tests := []struct {
 		o    runner.Order
 		args []string
@@ -153,7 +154,7 @@ func TestCommandLine(t *testing.T) {
 			base + " --session-id N --dangerously-skip-permissions --allowedTools=Bash(git *) --allowedTools=-x --disallowedTools=WebFetch" + settings},
 		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N", BudgetCap: state.Dollar / 4}}, nil, base + " --session-id N --max-budget-usd 0.25" + settings},
 		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N", Model: "--bare"}}, nil, base + " --session-id N --model=--bare" + settings},
-		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N"}}, []string{"--settings", "mine.json", "--bare"}, base + " --session-id N --settings mine.json --bare"},
+		{runner.Order{Prompt: runner.PromptOrder{SessionID: "N"}}, []string{"--settings", "mine.json", "--bare"}, base + " --session-id N" + later + " --settings mine.json --bare"},
 	}
 	for _, tt := range tests {
 		b := &Backend{Args: tt.args}

@@ -41,6 +41,7 @@ func (b *Backend) args(o runner.Order) []string {
 	if o.Prompt.BudgetCap > 0 {
 		args = append(args, valued("--max-budget-usd", o.Prompt.BudgetCap.String())...)
 	}
+	args = append(args, "--disallowedTools="+strings.Join(laterTools, ","))
 	if b.IsUntrusted {
 		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
 	}
@@ -51,6 +52,10 @@ func (b *Backend) args(o runner.Order) []string {
 	}
 	return append(args, b.Args...)
 }
+
+// laterTools are the tools that do their work after the end of the turn, when the process is gone. The
+// switch for background tasks hides only those of shells and subagents.
+var laterTools = []string{"CronCreate", "Monitor", "RemoteTrigger", "ScheduleWakeup", "Workflow"}
 
 // valued returns a flag with its value, nothing without a value. One that could
 // pass for a flag of its own, as an agent may write into a tag, is joined to its
