@@ -61,6 +61,7 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 }
 
 func (s *stream) take(r *record) {
+	s.GoOn()
 	switch r.Type {
 	case "thread.started":
 		s.started(r.Thread)
@@ -70,8 +71,10 @@ func (s *stream) take(r *record) {
 		s.began = true
 	case "turn.completed":
 		s.sum, s.error = new(ofCLI.Usage(r.Usage, "")), ""
+		s.Settle()
 	case "turn.failed":
 		s.sum, s.error = nil, r.Error.Message
+		s.Settle()
 	case "error":
 		s.Display.Line(program.OneLine(s.Display.Hide(r.Message), 300), "waiting to ask the API again")
 		if status := statusOf(r.Message); status == 401 || status == 403 { // a key does not become valid
@@ -113,6 +116,9 @@ func (s *stream) item(kind string, i item) {
 		s.text.Reset()
 		s.Display.End(i.ID)
 		s.ended(i)
+	case i.Type != "agent_message" && i.Type != "reasoning" && kind != "item.completed":
+		// A plan, or another kind of tool. The CLI completes a plan only at the end of the turn.
+		s.text.Reset()
 	}
 }
 
