@@ -63,15 +63,16 @@ func (a answer) counted(whole bool) *keyproxy.Message {
 	return keyproxy.NewMessage(a.ID, usageOf(a.Usage, a.Model), whole)
 }
 
-// piece is a piece of an answer as the API sends it, as far as it counts tokens.
+// piece is one event of the API's stream for an answer, as far as this package reads it.
 type piece struct {
 	Type    string         `json:"type"`
 	Message answer         `json:"message"`
 	Usage   jsontext.Value `json:"usage"`
 	Delta   struct {
-		Text     string `json:"text"`
-		Thinking string `json:"thinking"`
-		JSON     string `json:"partial_json"`
+		Text     string         `json:"text"`
+		Thinking string         `json:"thinking"`
+		JSON     string         `json:"partial_json"`
+		Stop     jsontext.Value `json:"stop_reason"` // of a message_delta
 	} `json:"delta"`
 }
 

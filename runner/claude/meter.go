@@ -26,18 +26,16 @@ type event struct {
 	Event  piece  `json:"event"`
 }
 
-// piece takes a line with a piece of an answer. It reports whether a message
-// began.
-func (m *meter) piece(line []byte) bool {
+// piece counts the tokens of a line with a piece of an answer, and returns the piece. A line that
+// can't be read is an empty piece.
+func (m *meter) piece(line []byte) (e event) {
 	m.spoke = true
-	var e event
 	if json.Unmarshal(line, &e, loose) != nil {
-		return false
+		return event{}
 	}
 	switch e.Event.Type {
 	case "message_start":
 		m.begin(e.Parent, e.Event.Message.counted(false))
-		return true
 	case "message_delta":
 		if msg := m.open[e.Parent]; msg != nil {
 			msg.Took(usageOf(e.Event.Usage, ""))
@@ -45,7 +43,7 @@ func (m *meter) piece(line []byte) bool {
 	default:
 		m.last.Wrote(e.Event.size())
 	}
-	return false
+	return e
 }
 
 // spoken takes a whole block of a message, of a CLI that tells no pieces or asked

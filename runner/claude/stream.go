@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -18,7 +19,10 @@ type stream struct {
 	*program.Stream
 	session string          // as the CLI reports it
 	model   string          // that it names first
-	text    program.Message // of the main thread, since the last tool result
+	text    program.Message // of the main thread, since the last record that was an input to the model
+	isCut   bool            // the newest answer of the main thread reached the output limit
+	blocks  int             // messages by which Stop hooks kept the turn from ending
+	blocked string          // the newest of these messages
 	costs   costs           // what it costs, with the newest result record
 	reasons reasons         // why uses of tools failed
 	api     apiError        // what the CLI said of errors
@@ -43,11 +47,15 @@ func (s *stream) line(line []byte) bool {
 	return true
 }
 
-// piece takes a piece of an answer. What a message begins with is told at once: it
-// is paid for, whatever comes after it.
+// piece takes a piece of an answer. It reports the tokens of a message as soon as the message
+// begins: they are paid for, whatever follows.
 func (s *stream) piece(line []byte) {
-	if s.costs.meter.piece(line) {
+	switch e := s.costs.meter.piece(line); {
+	case e.Event.Type == "message_start":
 		s.tellUsage()
+	case e.Event.Type == "message_delta" && e.Parent == "":
+		reason := string(e.Event.Delta.Stop)
+		s.isCut = reason == `"max_tokens"` || reason == `"model_context_window_exceeded"`
 	}
 }
 
@@ -159,11 +167,12 @@ func (s *stream) assistant(r *record) {
 // telling are the inputs that say most about a use of a tool, best first.
 var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
 
-// user takes a message to the model. When a tool result is in it, the text before
-// was not final.
+// user takes an input to the model: results of tools, or a message of a hook or of the CLI. The text
+// before it was not final, unless the CLI asks for the rest of an answer that reached the output limit.
 func (s *stream) user(r *record) {
+	content := r.message().Content
 	var ended []string
-	for _, b := range blocksOf(r.message().Content) {
+	for _, b := range blocksOf(content) {
 		if b.Type != "tool_result" {
 			continue
 		}
@@ -175,9 +184,16 @@ func (s *stream) user(r *record) {
 		}
 	}
 	s.Display.End(ended...)
-	if r.Parent == "" && len(ended) > 0 {
-		s.text.Reset()
+	switch words := transcripts.TextOf(content); {
+	case r.Parent != "":
+		return
+	case strings.HasPrefix(words, "Stop hook feedback:"):
+		s.blocks, s.blocked = s.blocks+1, program.OneLine(s.Display.Hide(words), 300)
+		s.Display.Line(s.blocked, "")
+	case s.isCut && len(ended) == 0, strings.HasPrefix(words, "Output token limit hit"):
+		return
 	}
+	s.text.Reset()
 }
 
 func (s *stream) result(r *record) {
@@ -189,12 +205,20 @@ func (s *stream) result(r *record) {
 		s.checkSession(r.SessionID)
 		text := s.text.String()
 		s.final = &text
+		s.text.Reset() // another turn, as after work in the background, has an input and an answer of its own
 	}
 }
 
 // answer says what the invocation brought, once the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
+	if fail == nil && s.blocks > 1 {
+		s.Note("a Stop hook kept the agent from ending its turn %d times, the last time with %q", s.blocks, s.blocked)
+		if *s.final == "" {
+			fail = program.Fatal("the agent ended its turn without an answer, after a Stop hook had kept it from ending %d times; "+
+				"fix what the hook complains about, or the hook: %s", s.blocks, s.blocked)
+		}
+	}
 	if fail == nil {
 		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
 	}

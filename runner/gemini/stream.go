@@ -24,7 +24,7 @@ type stream struct {
 type answer struct {
 	session string
 	model   string
-	message program.Message // since the last use of a tool
+	message program.Message // since the last input: the result of a tool or a message to the model
 	spoke   bool            // the model has said something
 	shown   strings.Builder // a line of the model's that has not ended
 	refused []runner.Refusal
@@ -83,7 +83,10 @@ func (s *stream) take(r *record) {
 	case "message":
 		if r.Role == "assistant" {
 			s.say(r.Content)
+			break
 		}
+		s.showRest() // what was said before an input was not final
+		s.answer.message.Reset()
 	case "tool_use":
 		s.showRest()
 		s.answer.spoke = true
