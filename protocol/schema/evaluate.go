@@ -20,6 +20,7 @@ type check struct {
 	at       string // JSON pointer to the value
 	above    *check // what led to this check
 	failures []failure
+	steps    *int // of the whole check so far
 }
 
 // failure is one thing that is wrong.
@@ -42,9 +43,13 @@ func (c *check) fail(keyword, format string, args ...any) *failure {
 
 // of holds a value to a schema.
 func (c *check) of(n node, value any, at string) []failure {
-	sub := &check{Schema: c.Schema, node: n, value: value, at: at, above: c}
+	if *c.steps++; *c.steps > maxSteps {
+		return nil
+	}
+	sub := &check{Schema: c.Schema, node: n, value: value, at: at, above: c, steps: c.steps}
 	sub.object, _ = n.says.(map[string]any)
 	sub.run()
+	*c.steps += len(sub.failures)
 	return sub.failures
 }
 

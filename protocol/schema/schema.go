@@ -1,9 +1,12 @@
 // Package schema holds JSON texts to JSON Schemas (draft 2020-12) of workflows. It has no
-// side effects and fetches nothing. A schema is of the author of a workflow, who is trusted to
-// write one that doesn't take for ever; the texts are of strangers, and bounded in size and depth.
+// side effects and fetches nothing. A check is bounded in steps; the texts, which strangers may have
+// written, are bounded in size and depth.
 package schema
 
-import "regexp"
+import (
+	"fmt"
+	"regexp"
+)
 
 // Schema says which JSON values are allowed. It doesn't change, and may be used by several
 // goroutines at once.
@@ -69,4 +72,15 @@ func (s *Schema) Check(text string) []Violation {
 // CheckValue is Check for a value, as encoding/json reads it.
 func (s *Schema) CheckValue(value any) []Violation { return violations(s.failures(value)) }
 
-func (s *Schema) failures(value any) []failure { return (&check{Schema: s}).of(s.nodes[""], value, "") }
+// maxSteps bounds how often parts of a value are held to schemas, and failures passed on. Schemas that refer to each other can double the steps
+// with each reference, and no signal ends the program while it checks.
+const maxSteps = 1_000_000
+
+func (s *Schema) failures(value any) []failure {
+	steps := 0
+	found := (&check{Schema: s, steps: &steps}).of(s.nodes[""], value, "")
+	if steps > maxSteps {
+		return []failure{{message: fmt.Sprintf("the check takes more than %d steps: simplify the schema, or make the value smaller", maxSteps)}}
+	}
+	return found
+}

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -127,6 +128,18 @@ func TestLargeAnswers(t *testing.T) {
 		"some long": {"[" + strings.Repeat("9", 300) + ", 1e-300, 1E+10]", ""},
 	} {
 		assert.Check(t, is.Equal(textOf(s.Check(test.text)), test.want), name)
+	}
+}
+
+// TestExplodingSchemaIsStopped: each of its levels doubles the work of a check, whether the value fits or not.
+func TestExplodingSchemaIsStopped(t *testing.T) {
+	levels := ""
+	for i := range 60 {
+		levels += fmt.Sprintf(`"%d":{"allOf":[{"$ref":"#/$defs/%[2]d"},{"$ref":"#/$defs/%[2]d"}]},`, i, i+1)
+	}
+	s := mustParse(t, `{"$ref":"#/$defs/0","$defs":{`+levels+`"60":{"type":"object"}}}`)
+	for _, text := range []string{"{}", "1"} {
+		assert.Check(t, is.Contains(textOf(s.Check(text)), "simplify the schema"), text)
 	}
 }
 
