@@ -25,7 +25,7 @@ func (w *Workflow) CheckInput(state, payload string) string {
 }
 
 // checkPayloads holds a result to the schema of its state, and what a decision delivers to
-// those of the states that get it. A result with a schema loses the blanks around it. What
+// those of the states that get it. A result with a schema loses the blanks and the code fence around it. What
 // people answer, and the results of a join, are not known yet.
 func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Problem {
 	var problems []Problem
@@ -52,15 +52,30 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 		deliver(what, m.To, m.Input)
 	case Result:
 		own := w.states[from].Policy.ResultSchema
+		s, ok := w.states[returns]
+		if own != nil || ok && s.Policy.InputSchema != nil {
+			m.Text = withoutFence(m.Text)
+		}
 		if own != nil {
 			m.Text = strings.TrimSpace(m.Text)
 			problems = Misfits(own, m.Text, "the result does not fit the result_schema of "+from)
 		}
-		if s, ok := w.states[returns]; ok && len(problems) == 0 {
+		if ok && len(problems) == 0 {
 			problems = Misfits(s.Policy.InputSchema, m.Text, fmt.Sprintf("the result does not fit the input_schema of %s, which gets it", returns))
 		}
 	}
 	return problems
+}
+
+// fenced is a text in a Markdown code fence, with nothing around it.
+var fenced = pattern("(?s)^\\s*```[^\n`]*\n(.*)\n\\s*```\\s*$")
+
+// withoutFence returns the text inside a code fence that is around all of a text, else the text.
+func withoutFence(text string) string {
+	if m := fenced().FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return text
 }
 
 // Misfits says what of a payload a schema does not allow.
@@ -72,7 +87,7 @@ func Misfits(s *schema.Schema, payload, what string) []Problem {
 	for _, v := range s.Check(payload) {
 		p := Problem{Code: "payload", Message: what + ": " + v.String()}
 		if v.Rule == "" && v.Place == "" {
-			p.Hint = "all of it must be one JSON value, without a code fence around it"
+			p.Hint = "all of it must be one JSON value, without text around it"
 		}
 		problems = append(problems, p)
 	}
