@@ -113,7 +113,7 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	if r.Mode != Fresh && from != nil {
 		next.Model, next.Chosen = from.Model, next.Chosen || from.Chosen
 	}
-	if next.Model == "" {
+	if next.Model == "" && !next.Chosen { // what a state chose is not what the conversation began with
 		next.Model = o.Model
 	}
 	return &next
