@@ -183,8 +183,8 @@ func TestInputsBecomeFlags(t *testing.T) {
 		{with("budget", " 2.50 ", "keep-going", "TRUE", "dangerously-skip-permissions", "False", "model", "--help"),
 			[]string{"--budget=2.50", "--keep-going=true", "--model=--help", "--dangerously-skip-permissions=false"}},
 		{with("meta", "a=1\n\n  b=x y=z \r\n"), []string{"--meta=a=1", "--meta=b=x y=z"}},
-		{with("done-when", "go vet ./...\ngo test -run 'A B'", "claude-args", "--a\n-b c"),
-			[]string{"--done-when=go vet ./...", "--done-when=go test -run 'A B'", "--claude-arg=--a", "--claude-arg=-b c"}},
+		{with("done-when", "go vet ./...\ngo test -run 'A B'", "claude-args", "--a\nb c"),
+			[]string{"--done-when=go vet ./...", "--done-when=go test -run 'A B'", "--claude-arg=--a", "--claude-arg=b c"}},
 		{env("RUNNER_ENVIRONMENT", "github-hosted"), []string{"--deadline=5h30m"}},
 		{env("RUNNER_ENVIRONMENT", "github-hosted", "INPUT_DEADLINE", "1h"), []string{"--deadline=1h"}},
 	} {

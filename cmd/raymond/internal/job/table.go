@@ -61,7 +61,7 @@ var agentInputs = []InputSpec{
 	{Name: "dangerously-skip-permissions", Flag: "--dangerously-skip-permissions", Bool: true, Text: "Let agents do everything without asking. Default: false."},
 	{Name: "allowed-tools", Flag: "--allowed-tools", Text: "Tools that agents may use without asking, separated by commas or lines."},
 	{Name: "disallowed-tools", Flag: "--disallowed-tools", Text: "Tools that agents may not use, separated by commas or lines."},
-	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the Claude Code CLI, one per line."},
+	{Name: "claude-args", Flag: "--claude-arg", Lines: true, Text: "Further arguments for the Claude Code CLI, one argument per line: a flag and its value are two lines, or one with a =."},
 	{Name: "claude-path", Flag: "--claude", Text: "The Claude Code CLI to use. Default: claude on PATH, else it is installed."},
 	{Name: "claude-version", check: isExact, Text: "The exact version of the Claude Code CLI to install when there is none. Default: the version that this action was tested with."},
 	{Name: "codex-path", Flag: "--codex", Text: "The Codex CLI to use. Default: codex on PATH, else it is installed."},

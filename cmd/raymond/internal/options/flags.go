@@ -211,7 +211,7 @@ func (o *Options) addAgents() {
 		})
 	}
 	o.Add("claude-arg", "ARG", "additional argument for the Claude Code CLI (repeatable)",
-		ofRun(o, Each(anything), func(run *state.Options, list []string) { run.ClaudeArgs = list }))
+		ofRun(o, Each(oneArgument), func(run *state.Options, list []string) { run.ClaudeArgs = list }))
 }
 
 // AddCage defines the flags of the cage.

@@ -52,6 +52,14 @@ func each[T any](parse func(string) ([]T, error)) func(string) ([]T, error) {
 	}
 }
 
+// oneArgument takes one argument of a command line. A flag with a blank after its name is two arguments.
+func oneArgument(s string) (string, error) {
+	if m := regexp.MustCompile(`^(--?[A-Za-z][A-Za-z0-9-]*)\s+(\S.*)$`).FindStringSubmatch(s); m != nil {
+		return s, fmt.Errorf("is a flag and its value: give one argument per line of claude-args, or per --claude-arg: %q and %q, or %q", m[1], m[2], m[1]+"="+m[2])
+	}
+	return s, nil
+}
+
 // anything takes all values.
 func anything(s string) (string, error) { return s, nil }
 
