@@ -212,12 +212,12 @@ func (s *stream) result(r *record) {
 // answer says what the invocation brought, once the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
-	if fail == nil && s.blocks > 1 {
-		s.Note("a Stop hook kept the agent from ending its turn %d times, the last time with %q", s.blocks, s.blocked)
-		if *s.final == "" {
-			fail = program.Fatal("the agent ended its turn without an answer, after a Stop hook had kept it from ending %d times; "+
-				"fix what the hook complains about, or the hook: %s", s.blocks, s.blocked)
-		}
+	if s.blocks > 0 {
+		s.Note("a Stop hook kept the agent from ending its turn %s, last with %q", state.Count(s.blocks, "time"), s.blocked)
+	}
+	if fail == nil && s.blocks > 1 && *s.final == "" {
+		fail = program.Fatal("the agent ended its turn without an answer, after a Stop hook had kept it from ending %d times; "+
+			"fix what the hook complains about, or the hook: %s", s.blocks, s.blocked)
 	}
 	if fail == nil {
 		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
