@@ -164,6 +164,8 @@ type PromptOrder struct {
 	Reached state.Reached
 	// IsChecked says that commands decide about the work, so that they must be able to run.
 	IsChecked bool
+	// OverloadWait is how long the run waits while the service fails; 0 when it does not, or as long as usual.
+	OverloadWait time.Duration
 	// TellsTools asks for every use of a tool (Progress.Tool), whatever Order.Telling says.
 	TellsTools bool
 }

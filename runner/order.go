@@ -147,6 +147,9 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt), TellsTools: x.cfg.Traced,
 		IsChecked: policy.Convergence != nil,
 	}
+	if opt.OverloadWait != nil {
+		o.OverloadWait = time.Duration(*opt.OverloadWait)
+	}
 	if plan.Session != nil {
 		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID
 	}

@@ -1,18 +1,26 @@
 package agents
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestDocsNameTheVersions that are installed and tested.
-func TestDocsNameTheVersions(t *testing.T) {
+// TestDocsNameVersionsAndFaults: the versions that are installed and tested, and what follows from each failure.
+func TestDocsNameVersionsAndFaults(t *testing.T) {
 	page, err := os.ReadFile("../../docs/agents.md")
 	assert.NilError(t, err)
 	for _, c := range All {
 		assert.Check(t, c.Pin == nil || strings.Contains(string(page), "| "+c.Pin.Version()+" |"), "the table of docs/agents.md lacks the version of %s", c.Abilities.Title)
+	}
+	for _, f := range runner.Faults {
+		row := fmt.Sprintf("| %s | %s |", f.Name, cmp.Or(f.Kind, "–"))
+		assert.Check(t, strings.Contains(string(page), row), "the table of failures in docs/agents.md lacks %q", row)
 	}
 }

@@ -49,7 +49,7 @@ func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn 
 		Stream: s.Stream,
 		Start: func(account *keyproxy.Account) (proc.Options, *runner.Failure) {
 			s.costs.proxy = account
-			return proc.Options{Args: b.args(s.Order), Env: b.env(s.Order.Env)}, nil
+			return proc.Options{Args: b.args(s.Order), Env: b.env(s.Order)}, nil
 		},
 		Answer: s.answer,
 	}
@@ -60,6 +60,6 @@ func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn 
 func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendClaude, Title: title, Name: "claude", HowTo: "install it with `npm install -g @anthropic-ai/claude-code`",
-		Oldest: program.Version{2, 1, 128}, Env: b.env(nil),
+		Oldest: program.Version{2, 1, 128}, Env: b.env(runner.Order{}),
 	}
 }

@@ -167,13 +167,17 @@ func TestCommandLine(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"CLAUDECODE=1", "CLAUDE_CODE_MAX_RETRIES=0", "A=1"}}}
 	got := map[string]string{}
-	for _, entry := range b.env([]string{"A=2"}) {
+	for _, entry := range b.env(runner.Order{Env: []string{"A=2"}}) {
 		name, value, _ := strings.Cut(entry, "=")
 		got[name] = value
 	}
 	if _, nested := got["CLAUDECODE"]; nested || got["CLAUDE_CODE_MAX_RETRIES"] != "0" || got["A"] != "2" ||
 		got["CLAUDE_CODE_DISABLE_ATTACHMENTS"] != "1" {
 		t.Errorf("environment over %v: got %v", b.Env, got)
+	}
+	for wait, want := range map[time.Duration]bool{0: false, 3 * time.Second: true, time.Minute: false} {
+		env := (&Backend{}).env(runner.Order{Prompt: runner.PromptOrder{OverloadWait: wait}})
+		assert.Check(t, is.Equal(slices.Contains(env, "CLAUDE_CODE_MAX_RETRIES=0"), want), "a run that waits %s: the CLI does not retry", wait)
 	}
 }
 

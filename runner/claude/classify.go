@@ -30,16 +30,16 @@ func (e apiError) classify(r *result, text string) *runner.Failure {
 		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "budget of the invocation used up: " + text}
 	case r.Subtype == "error_max_turns":
 		return &runner.Failure{Class: runner.Fatal, Continue: true, Message: "turns used up: " + text}
-	case strings.Contains(text, "No conversation found"):
-		return program.Fatal("session gone: %s", text)
 	case r.isRefusal():
 		return program.Fatal("the model refused: %s", text)
 	case r.Subtype == "success" && !r.IsError:
 		return program.Transient("no complete answer: the stream broke off")
-	case e.isUsageLimit(r, text):
+	}
+	words := e.kind + " " + r.TerminalReason + " " + text
+	if runner.FaultOf(words, 0).Class != runner.Fatal && e.isUsageLimit(r, text) {
 		return &runner.Failure{Class: runner.UsageLimit, Reset: e.reset, Message: "usage limit: " + text}
 	}
-	return errorWords.Failure(e.kind+" "+r.TerminalReason+" "+text, r.APIErrorStatus, text)
+	return program.Reported(words, r.APIErrorStatus, text)
 }
 
 // isUsageLimit tells a subscription's limit, which ends at a known time, from a
@@ -52,18 +52,6 @@ func (e apiError) isUsageLimit(r *result, text string) bool {
 		return false
 	}
 	return e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit")
-}
-
-// errorWords are the CLI's names for errors, and what it says where there are none.
-var errorWords = program.Errors{
-	Authentication: []string{"authentication_failed", "oauth_org_not_allowed", "Not logged in", "Invalid API key", "Failed to authenticate"},
-	Billing:        []string{"billing_error", "Credit balance is too low"},
-	Model:          []string{"model_not_found", "There's an issue with the selected model"},
-	Request:        []string{"invalid_request", "prompt_too_long", "image_error", "Prompt is too long", "Request too large"},
-	Service: []string{
-		"rate_limit", "overloaded", "server_error", "Overloaded", "Request timed out",
-		"ECONNREFUSED", "ConnectionRefused", "ECONNRESET", "EPIPE", "ECONNABORTED", "ConnectionClosed", "ERR_SOCKET_CLOSED", "UND_ERR_SOCKET", "ETIMEDOUT",
-	},
 }
 
 // words returns what the record says in words, as one line.

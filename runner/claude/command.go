@@ -3,6 +3,7 @@ package claude
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
@@ -105,12 +106,19 @@ var switches = []string{
 // takes itself to be a part of the outer session.
 var nested = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"}
 
-// env returns the CLI's environment: the switches, the base environment over
-// them, and the order's own variables over both.
-func (b *Backend) env(order []string) []string {
-	env := append(slices.Clone(switches), program.Without(b.Env, nested...)...)
+// ownRetries is how long the CLI's own retries take with the switches above.
+const ownRetries = 20 * time.Second
+
+// env returns the CLI's environment: the switches, the base environment over them, and the order's own variables over both.
+// If the run waits for the service for a shorter time than the CLI would, the CLI does not retry at all.
+func (b *Backend) env(o runner.Order) []string {
+	env := slices.Clone(switches)
+	if wait := o.Prompt.OverloadWait; wait > 0 && wait < ownRetries {
+		env = append(env, "CLAUDE_CODE_MAX_RETRIES=0")
+	}
+	env = append(env, program.Without(b.Env, nested...)...)
 	if b.IsSandboxed {
 		env = append(env, "IS_SANDBOX=1")
 	}
-	return append(env, order...)
+	return append(env, o.Env...)
 }

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -27,29 +28,16 @@ func statusOf(words string) int {
 	return status
 }
 
-// errorWords are the words of errors.
-var errorWords = program.Errors{
-	Authentication: []string{"Your access token could not be refreshed", "Please log out and sign in again", "Missing environment variable"},
-	Billing:        []string{"Quota exceeded"},
-	Model:          []string{"is not supported when using Codex with", "does not exist"},
-	Request:        []string{"ran out of room in the model's context window"},
-	Service: []string{
-		"We’re currently experiencing high demand", "We're currently experiencing high demand", "Selected model is at capacity",
-		"rate limit exceeded", "Rate limit reached", "Connection failed: error sending request", "connection refused", "Connection refused",
-		"timed out", "timeout",
-	},
-}
-
 // classify says what an error means with which a turn failed.
 func classify(words string, hide func(string) string) *runner.Failure {
-	text := program.OneLine(hide(words), 500)
+	text, status := program.OneLine(hide(words), 500), statusOf(words)
 	switch {
 	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
-	case strings.HasPrefix(words, "{"): // the body of an answer of status 400
-		return program.Fatal("bad request: %s", text)
+	case strings.HasPrefix(words, "{"): // the body of an answer of this status
+		status = http.StatusBadRequest
 	}
-	return errorWords.Failure(words, statusOf(words), text)
+	return program.Reported(words, status, text)
 }
 
 var resetForm = sync.OnceValue(func() *regexp.Regexp {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -31,13 +32,16 @@ func failure(class, said string, until time.Time) *runner.Failure {
 	case classSessionGone:
 		return program.Fatal("session gone: %s", said)
 	case classInvalid:
-		return program.Fatal("bad request: %s", said)
+		return program.Reported(said, http.StatusBadRequest, said)
 	case classUsageLimit:
 		return &runner.Failure{Class: runner.UsageLimit, Reset: until, Message: "usage limit: " + said}
 	case classRateLimit:
 		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "rate limit: " + said}
 	case classOverloaded:
 		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "overloaded: " + said}
+	}
+	if fault := runner.FaultOf(said, 0); fault.Class == runner.Fatal {
+		return program.Fatal("%s: %s", fault.Name, said)
 	}
 	return program.Transient("the agent command reports: %s", said)
 }

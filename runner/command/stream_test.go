@@ -64,6 +64,10 @@ func TestErrorsHaveClasses(t *testing.T) {
 			}
 		}
 	}
+	for _, class := range []string{"invalid", "other"} { // the words tell more than these classes
+		_, f, _ := read(runner.Order{}, `{"type":"error","class":"`+class+`","message":"Credit balance is too low"}`, 100)
+		assert.Check(t, f != nil && f.Message == "billing: Credit balance is too low", "class %s: got %v", class, f)
+	}
 	for _, when := range []string{"-1", "1e300", `"soon"`, "{}", `""`, "null"} {
 		_, f, _ := read(runner.Order{}, `{"type":"error","class":"usage_limit","until":`+when+"}", 100)
 		if f == nil || f.Class != runner.UsageLimit || !f.Reset.IsZero() {

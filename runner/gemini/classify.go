@@ -121,16 +121,7 @@ func classify(words string, status int, last string, now time.Time) *runner.Fail
 	if status == 0 && refusals().MatchString(words) {
 		return program.Fatal("the model refused: %s", words)
 	}
-	return errorWords.Failure(words+last, status, words)
-}
-
-// errorWords are the words of errors, and the kinds that standard error names.
-var errorWords = program.Errors{
-	Authentication: []string{"API key not valid"},
-	Model:          []string{"ModelNotFoundError"},
-	Service: []string{
-		"ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_", "ERR_STREAM_PREMATURE_CLOSE", "fetch failed", "terminated",
-	},
+	return program.Reported(words+last, status, words)
 }
 
 // isUsageLimit tells a quota that is used up from a rate limit, which ends in a moment.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -20,25 +21,16 @@ type Cure struct {
 // fromBefore stands in From for the state that led to the agent's.
 const fromBefore = "{before}"
 
-// cures are those of failures that a resume alone would repeat, by what their messages begin with
-// before a colon.
+// cures are what helps against failures of the run's own making, by what their messages begin with before a colon. A resume alone
+// would repeat them, as it would those of runner.Faults.
 var cures = map[string]Cure{
-	"authentication":    {Do: "set a valid ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (OPENAI_API_KEY for Codex, GEMINI_API_KEY for Gemini CLI), or log in with the agent CLI"},
-	"billing":           {Do: "add credit to the account of the API"},
-	"unknown model":     {Do: "name another model, in {state} where that names one, else by --model", InFiles: true},
-	"bad request":       {Do: "change {state}", InFiles: true},
-	"session gone":      {Do: "have a state before {state} reset", InFiles: true, From: fromBefore},
-	"the model refused": {Do: "change {state}", InFiles: true},
-	"max-agents":        {flags: " --max-agents {agents}"},
-	"max-depth":         {flags: " --max-depth {depth}"},
-	"budget":            {flags: " --budget 0"},
+	"max-agents": {flags: " --max-agents {agents}"},
+	"max-depth":  {flags: " --max-depth {depth}"},
+	"budget":     {flags: " --budget 0"},
 }
 
 // fixTheCause is what comes first where nothing is known that says more.
 const fixTheCause = "fix the cause"
-
-// tooLong are what agent CLIs say of a conversation that their model has no room for.
-var tooLong = []string{"Prompt is too long", "Request too large", "ran out of room in the model's context window"}
 
 // cureOf returns what helps a run on a command line. In what comes first a state is named as it is.
 func cureOf(run *state.Run) Cure {
@@ -49,17 +41,16 @@ func cureOf(run *state.Run) Cure {
 	a, fault := run.Agents[i], run.Agents[i].Failure.Message
 	kind, _, _ := strings.Cut(fault, ": ")
 	c, isKnown := cures[kind]
+	f, isFault := runner.FaultNamed(kind)
 	switch {
 	case isKnown:
+	case isFault && f.Kind == runner.OfConversation && a.Session != nil: // a resume would take it up as it was
+		c = Cure{Do: "have a state before {state} reset", InFiles: true, From: fromBefore}
+	case isFault:
+		c = Cure{Do: f.Do, InFiles: f.InFiles}
 	case state.IsExhausted(fault), slices.Contains([]state.Class{state.Transient, state.TimedOut, state.Service}, state.Class(a.Failure.Class)):
 	default:
 		c = Cure{Do: fixTheCause, InFiles: filepath.Ext(a.State) != ".md"}
-	}
-	if kind == "bad request" && slices.ContainsFunc(tooLong, func(words string) bool { return strings.Contains(fault, words) }) {
-		c.Do = "shorten {state}"
-		if a.Session != nil { // else the conversation is as long again
-			c.Do, c.From = "have a state before {state} reset", fromBefore
-		}
 	}
 	values := strings.NewReplacer("{state}", name(a.State), "{agents}", fmt.Sprint(2*run.Options.MaxAgents), "{depth}", fmt.Sprint(2*run.Options.MaxDepth))
 	c.Do, c.flags = values.Replace(c.Do), values.Replace(c.flags)
@@ -78,7 +69,7 @@ func CureOf(run *state.Run) Cure {
 	if flag, value, isFlag := strings.Cut(strings.TrimPrefix(c.flags, " --"), " "); isFlag {
 		c.Do, c.InFiles = "set `"+flag+": "+value+"`", true
 	}
-	if c.Do == fixTheCause || c.Do == cures["authentication"].Do { // the job knows the input of the key
+	if f, _ := runner.FaultNamed("authentication"); c.Do == fixTheCause || c.Do == f.Do { // the job knows the input of the key
 		c.Do = ""
 	}
 	return c

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
-	"slices"
 	"syscall"
 
 	"github.com/raymond-action/raymond-action/runner"
@@ -69,24 +67,4 @@ func Ending(exit proc.Exit, o runner.Order) string {
 		how += ": " + text
 	}
 	return how
-}
-
-// permanent are the statuses of an API's errors that another try won't cure.
-var permanent = map[int]string{401: "authentication", 402: "billing", 403: "authentication", 404: "unknown model"}
-
-// permanentStatus returns what is wrong when the status of an API's error is one that another
-// try won't cure, else "".
-func permanentStatus(status int) string {
-	if what := permanent[status]; what != "" {
-		return what
-	}
-	if status >= 400 && status < 500 && status != http.StatusConflict && !isMoments(status) {
-		return "bad request"
-	}
-	return ""
-}
-
-// isMoments reports whether a status means the moment and the service, not the request.
-func isMoments(status int) bool {
-	return status >= 500 || slices.Contains([]int{408, 425, 429, 499}, status)
 }

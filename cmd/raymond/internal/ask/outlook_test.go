@@ -181,7 +181,7 @@ func TestWhatIsSaidOfRuns(t *testing.T) {
 // conversation that is too long is as long again.
 func TestAFailureSaysWhatHelps(t *testing.T) {
 	const way, files = "Fix the cause, then press the re-run button, or run the workflow with `resume: w`.", " The button takes the files of this commit: after a change of them, take the other way."
-	long := state.AgentFailure{Class: string(state.Fatal), Message: "bad request: Prompt is too long"}
+	long := state.AgentFailure{Class: string(state.Fatal), Message: "prompt too long: Prompt is too long"}
 	for want, c := range map[string]struct {
 		agent   state.Agent
 		refuses bool
@@ -189,7 +189,7 @@ func TestAFailureSaysWhatHelps(t *testing.T) {
 		way + files: {state.Agent{State: "A.sh", Failure: &state.AgentFailure{Class: string(state.Fatal), Message: "exit code 1"}}, false},
 		way + files + " It needs `changed-workflow: take`.": {state.Agent{State: "A.sh", Failure: &state.AgentFailure{Class: string(state.Fatal), Message: "exit code 1"}}, true},
 		way:                                   {state.Agent{State: "A.md", Failure: &state.AgentFailure{Class: string(state.Transient), Message: "no result"}}, true},
-		"Shorten A.md. " + way + files:        {state.Agent{State: "A.md", Failure: &long}, false},
+		"Shorten A.md and its input, or split it into states that lead on by <reset>. " + way + files:        {state.Agent{State: "A.md", Failure: &long}, false},
 		"Set `max-agents: 8`. " + way + files: {state.Agent{State: "A.md", Failure: &state.AgentFailure{Message: "max-agents: the run would have 5 agents at once, more than 4"}}, false},
 		"Have a state before A.md reset. Then run the workflow with `resume: w@N`, where N is the number of `B.md` in the table of states.": {
 			state.Agent{State: "A.md", By: "agent B.md", Session: &state.Session{ID: "s"}, Failure: &long}, false},
