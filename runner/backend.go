@@ -181,8 +181,9 @@ type Permissions struct {
 // ScriptOrder is what only scripts have.
 type ScriptOrder struct {
 	Path        string // absolute path of the private copy
-	Payload     string // what PayloadFile holds while the script runs
-	PayloadFile string // absolute path
+	PayloadFile string // absolute path of the file with the payload, one of Files
+	// Files are the contents, by absolute path, of the files that exist while the script runs.
+	Files map[string]string
 	// IsTrusted says that the script is the workflow's own word and may have its secrets. It
 	// starts in a folder of its own then, which Order.Dir is, and sees nothing that agents can write.
 	IsTrusted bool

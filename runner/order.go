@@ -14,9 +14,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxVarPayload is the largest payload that scripts get in a variable, in bytes.
-// Larger ones are in RAYMOND_RESULT_FILE only.
-const maxVarPayload = 64 << 10
+// maxVar is the largest value that scripts get in a variable, in bytes: Linux starts no
+// program with a variable of 128 KiB. Larger values are in files only.
+const maxVar = 64 << 10
+
+// fitsVariable reports whether scripts get a value in a variable.
+func fitsVariable(v string) bool { return len(v) <= maxVar && !strings.Contains(v, "\x00") }
 
 // workDir is the directory that an agent works in.
 func workDir(run *state.Run, a *state.Agent) string {
@@ -92,10 +95,10 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	}
 	if st.Kind == protocol.Script {
 		o.Idle = pick(st.Policy.IdleTimeout, 0) // that of the run is for agents
+		payload := filepath.Join(x.cfg.PayloadDir, strconv.Itoa(a.Exec.Running.N))
 		o.Script = ScriptOrder{
-			Path: filepath.Join(x.cfg.ScriptDir, st.Name), Payload: string(a.Payload),
-			PayloadFile: filepath.Join(x.cfg.PayloadDir, strconv.Itoa(a.Exec.Running.N)),
-			IsTrusted:   st.Trusted, Work: x.work(l.Cwd),
+			Path: filepath.Join(x.cfg.ScriptDir, st.Name), PayloadFile: payload, Files: map[string]string{payload: string(a.Payload)},
+			IsTrusted: st.Trusted, Work: x.work(l.Cwd),
 		}
 	}
 	o.Env = x.environ(o.Script)
@@ -163,7 +166,8 @@ func pick(own *time.Duration, run state.Duration) time.Duration {
 	return time.Duration(run)
 }
 
-// environ returns the variables that tell a script about its run. Agent CLIs get
+// environ returns the variables that tell a script about its run, and adds values that no
+// variable can hold to its files. Agent CLIs get
 // only the ones that name the run, the agent, the state and the span of the attempt; a program of the user's
 // own, which may lie beside the states, also where these are.
 func (x invocation) environ(script ScriptOrder) []string {
@@ -183,14 +187,19 @@ func (x invocation) environ(script ScriptOrder) []string {
 	default:
 		return env
 	}
-	if p := script.Payload; len(p) <= maxVarPayload && !strings.Contains(p, "\x00") {
+	if p := string(x.agent.Payload); fitsVariable(p) {
 		env = append(env, "RAYMOND_RESULT="+p, "RAYMOND_INPUT="+p)
 	}
 	for _, vars := range []map[string]string{x.run.Meta, x.agent.Vars} {
 		for _, k := range slices.Sorted(maps.Keys(vars)) {
-			if v := vars[k]; !strings.Contains(v, "\x00") {
-				env = append(env, "RAYMOND_VAR_"+protocol.VariableName(k)+"="+v)
+			name, v := protocol.VariableName(k), vars[k]
+			if fitsVariable(v) {
+				env = append(env, "RAYMOND_VAR_"+name+"="+v)
+				continue
 			}
+			path := script.PayloadFile + "-" + name
+			script.Files[path] = v
+			env = append(env, "RAYMOND_VAR_"+name+"_FILE="+path)
 		}
 	}
 	return env

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -26,5 +27,21 @@ func TestOnlyScriptsAreToldWhoHasBroughtThemThere(t *testing.T) {
 		for _, v := range []string{"RAYMOND_BY=agent A.md", "RAYMOND_VISITS=3"} {
 			assert.Check(t, is.Equal(slices.Contains(env, v), c.want), "%s %s: got %q in %v %t, want %t", c.kind, c.backend, v, env, !c.want, c.want)
 		}
+	}
+}
+
+// TestLargeValuesComeToScriptsAsFiles: no variable is larger than the kernel takes, or has a NUL.
+func TestLargeValuesComeToScriptsAsFiles(t *testing.T) {
+	fits, large := strings.Repeat("x", 64<<10), strings.Repeat("x", 64<<10+1)
+	a := &state.Agent{ID: "main", Payload: state.Text(large), Exec: &state.Exec{Running: &state.Invocation{}}, Vars: map[string]string{"fits": fits, "a-b": large}}
+	x := invocation{cfg: &Config{}, run: &state.Run{Meta: map[string]string{"nul": "\x00"}}, agent: a, state: &protocol.State{Kind: protocol.Script}}
+	s := ScriptOrder{PayloadFile: "/p/1", Files: map[string]string{}}
+	env := x.environ(s)
+	for _, want := range []string{"RAYMOND_VAR_FITS=" + fits, "RAYMOND_VAR_A_B_FILE=/p/1-A_B", "RAYMOND_VAR_NUL_FILE=/p/1-NUL"} {
+		assert.Check(t, slices.Contains(env, want), "%.80s", want)
+	}
+	assert.Check(t, is.DeepEqual(s.Files, map[string]string{"/p/1-A_B": large, "/p/1-NUL": "\x00"}))
+	for _, kv := range env {
+		assert.Check(t, len(kv) < 128<<10 && !strings.Contains(kv, "\x00"), "%.80s", kv)
 	}
 }

@@ -26,7 +26,7 @@ func TestPayloadIsAllThatItsFileHolds(t *testing.T) {
 		func() error { return os.Symlink(other, path) },
 	} {
 		assert.NilError(t, left())
-		_, err := w.invoke(t.Context(), Order{Kind: protocol.Script, Dir: dir, Script: ScriptOrder{Path: other, PayloadFile: path, Payload: "payload"}}, nil)
+		_, err := w.invoke(t.Context(), Order{Kind: protocol.Script, Dir: dir, Script: ScriptOrder{Path: other, PayloadFile: path, Files: map[string]string{path: "payload"}}}, nil)
 		assert.NilError(t, err)
 		assert.Equal(t, got, "payload")
 		if got, err := os.ReadFile(other); err != nil || string(got) != "of somebody else" {

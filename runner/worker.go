@@ -70,12 +70,12 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 	if failure := checkOrder(o); failure != nil {
 		return Answer{Cost: state.Cost{Silent: true}}, failure
 	}
-	if o.Script.PayloadFile != "" {
-		err := errors.Join(os.RemoveAll(o.Script.PayloadFile), files.WriteNew(o.Script.PayloadFile, []byte(o.Script.Payload), 0o600)) // whatever is in its place
+	for path, content := range o.Script.Files {
+		defer os.Remove(path)
+		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // whatever is in its place
 		if err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
-		defer os.Remove(o.Script.PayloadFile)
 	}
 	if o.DebugDir != "" {
 		_ = os.MkdirAll(o.DebugDir, 0o700) // recording never fails a run

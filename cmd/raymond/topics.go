@@ -31,6 +31,7 @@ var variables = []entry{
 	{Name: "RAYMOND_RESULT", Meaning: "set for scripts: the payload, up to 64 KiB without NUL"},
 	{Name: "RAYMOND_INPUT", Meaning: "set for scripts: the same"},
 	{Name: "RAYMOND_VAR_NAME", Meaning: "set for scripts: attribute of the fork, or --meta; NAME in upper case"},
+	{Name: "RAYMOND_VAR_NAME_FILE", Meaning: "set for scripts in place of RAYMOND_VAR_NAME: a file with a value over 64 KiB"},
 	{Name: "RAYMOND_VISITS", Meaning: "set for scripts: how often the agent has entered this state, this time included"},
 	{Name: "RAYMOND_BY", Meaning: "set for scripts: what led here: agent STATE, script STATE, person LOGIN or start"},
 	{Name: "RAYMOND_WORK", Meaning: "set for scripts with work=true: a bare repository with the agents' work"},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,7 +221,7 @@ func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
 	if c.none != "" {
 		c.told.note("cage: " + filepath.Base(s.Path) + " asks for one and runs without: " + c.none)
 	}
-	return c.at(dir, filepath.Dir(s.Path), s.PayloadFile)
+	return c.at(dir, append(slices.Collect(maps.Keys(s.Files)), filepath.Dir(s.Path))...)
 }
 
 // at is the cage of what works in a directory, and reads some files besides; nil where there is none.
