@@ -85,6 +85,11 @@ func readInputs(s *step) (from source, err error) {
 	if s.api, s.stored, faulty = openServices(s.env, s.event, in.GitHubToken, s.log.out.AddMask); err == nil { // else it may be for want of the repository
 		errs = append(errs, faulty)
 	}
+	if len(in.InputFrom) > 0 && err == nil {
+		if s.in.Input, err = job.PayloadText(s.env.Getenv("GITHUB_EVENT_PATH"), in.InputFrom); err != nil {
+			errs = append(errs, problem.Usage("event payload", err.Error(), ""))
+		}
+	}
 	for _, b := range append(bad, unknownInputs(s.env, s.event, s.log)...) {
 		errs = append(errs, inputProblem(b))
 	}

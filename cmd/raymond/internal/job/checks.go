@@ -39,6 +39,7 @@ var (
 	isAgent        = matches(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`)
 	isActor        = matches(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 	isBotName      = matches(`^(\*|[A-Za-z0-9_][A-Za-z0-9._-]*(\[[Bb][Oo][Tt]\])?)$`)
+	isFieldPath    = matches(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 	isEvent        = matches(`^[a-z][a-z_]*$`)
 	isWorkflowName = matches(`^[^/\\]+\.ya?ml$`)
 )
@@ -83,6 +84,8 @@ func that(isRight func(string) bool, what, hint string) check {
 		return wrong(v, what, hint)
 	}
 }
+
+func isPayloadPath(v string) bool { return isFieldPath(v) && !strings.HasPrefix(v, "github.") }
 
 // each is a check of the entries of a list.
 func each(isRight func(string) bool, what, hint string) check {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,11 +21,14 @@ type Account struct {
 	Type  string // "User", "Bot", …; "" where the forge does not say
 }
 
-// Subject is the issue or pull request that an event is about; zero for none.
+// Subject is the issue or pull request, and the commit, that an event is about; zero for none.
 type Subject struct {
 	Kind   string `json:"kind,omitempty"` // KindIssue or KindPullRequest, "" without a number
 	Number int    `json:"number,omitempty"`
 	Title  string `json:"title,omitempty"` // at most maxTitle bytes
+	// Head is the id of the head commit of a pull request or a merge group, or of the commit
+	// that was pushed; "" for none.
+	Head string `json:"head,omitempty"`
 }
 
 // maxTitle is how much of a title is kept, in bytes: GitHub's own limit is 256 characters.
@@ -123,8 +127,9 @@ func (e *Event) fill(p *payload, getenv func(string) string) {
 		}
 	}
 	from := p.Repository
-	e.Repository = Repository{ID: from.ID, Name: cmp.Or(e.Repository.Name, from.FullName), Private: from.Private, DefaultBranch: from.DefaultBranch}
+	e.Repository = Repository{ID: int64(from.ID), Name: cmp.Or(e.Repository.Name, from.FullName), Private: from.Private, DefaultBranch: from.DefaultBranch}
 	e.Subject = p.subject()
+	e.Head = p.headOf(e.Name)
 	if e.Name == "workflow_dispatch" {
 		e.Dispatched = p.Inputs.Key
 	}
@@ -140,6 +145,12 @@ func (e *Event) UnderAct() bool { return e.ByAct && !e.Gitea }
 // IsForks reports whether the event is a fork's, whose runs nobody resumes.
 func (e *Event) IsForks() bool {
 	return e.Code.Fork && (strings.HasPrefix(e.Name, "pull_request") || e.Name == "workflow_run")
+}
+
+// IsOfHead reports whether the event is about its head: a run about another head gives way to it.
+// Comments and reviews continue a run, whatever its head is.
+func (e *Event) IsOfHead() bool {
+	return e.Head != "" && slices.Contains([]string{"push", "merge_group", "pull_request", "pull_request_target"}, e.Name)
 }
 
 // StepID distinguishes the step from all others.

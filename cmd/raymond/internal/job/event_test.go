@@ -95,6 +95,32 @@ var payloads = []struct {
 	{"unheard_of", `{"sender":{"login":"ann","type":"User"}}`, nil, Event{Sender: ann, Attempt: 1}},
 	{"issues", `{"issue":{"number":1.5},"sender":[],"repository":"x","action":7}`, nil, Event{Attempt: 1, Code: Code{Known: true}}},
 	{"issues", `{"issue":{"number":4,"title":"cut \ud83d"}}`, nil, Event{Subject: Subject{Kind: "issue", Number: 4, Title: "cut \uFFFD"}, Attempt: 1, Code: Code{Known: true}}},
+	{
+		// The official worker writes numbers above 2^31 so.
+		"issue_comment", `{"issue":{"number":7.0},"comment":{"id":3000000001.0,"body":"b","user":{"login":"ann","type":"User"}},"repository":{"id":4e9}}`, nil,
+		Event{Subject: Subject{Kind: "issue", Number: 7}, Attempt: 1, Repository: Repository{ID: 4000000000}, Code: Code{Known: true},
+			About: Remark{Kind: OnIssue, ID: 3000000001, Number: 7, Author: ann, Body: "b"}},
+	},
+	{"push", `{"after":"c1"}`, []string{"GITHUB_SHA", "x"}, Event{Subject: Subject{Head: "c1"}, Attempt: 1, Code: Code{Known: true}}},
+	{"push", `{"after":"0000000000000000000000000000000000000000"}`, nil, Event{Attempt: 1, Code: Code{Known: true}}},
+	{"merge_group", `{"merge_group":{"head_sha":"c2"}}`, nil, Event{Subject: Subject{Head: "c2"}, Attempt: 1, Code: Code{Known: true}}},
+	{
+		"pull_request_review", `{"pull_request":{"number":9,"head":{"sha":"c3"}}}`, nil,
+		Event{Subject: Subject{Kind: "pr", Number: 9, Head: "c3"}, Attempt: 1, Code: Code{Fork: true, Known: true}},
+	},
+}
+
+// TestInputFromThePayload: what the paths have, in their order, is joined.
+func TestInputFromThePayload(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "event.json")
+	assert.NilError(t, os.WriteFile(file, []byte(`{"issue":{"title":" t ","body":null,"id":3000000001.0,"labels":[],"user":{"login":"ann"}}}`), 0o600))
+	for paths, want := range map[string]string{
+		"issue.title issue.body issue.user.login": "t\n\nann", "issue.body": "", "issue.title.x issue.labels issue": "", "issue.id": "3000000001",
+	} {
+		got, err := PayloadText(file, strings.Fields(paths))
+		assert.Check(t, err)
+		assert.Check(t, is.Equal(got, want), paths)
+	}
 }
 
 func TestEventsAreRead(t *testing.T) {

@@ -3,7 +3,10 @@ package job
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -24,7 +27,7 @@ type payload struct {
 	}
 	IsPull bool `json:"is_pull"`
 	Issue  struct {
-		Number      int
+		Number      whole
 		Title       string
 		PullRequest any `json:"pull_request"`
 	}
@@ -38,16 +41,34 @@ type payload struct {
 	Inputs          struct {
 		Key string `json:"raymond-key"`
 	}
+	MergeGroup struct {
+		HeadSHA string `json:"head_sha"`
+	} `json:"merge_group"`
+	After string // of a push: the commit that the branch or tag points to now
+}
+
+// whole is a whole number of a payload. The runner writes large ones as fractions, such as 3000000001.0.
+type whole int64
+
+// UnmarshalJSON implements json.Unmarshaler. Anything but a whole number is zero.
+func (w *whole) UnmarshalJSON(data []byte) error {
+	*w = 0
+	if n, err := strconv.ParseInt(string(data), 10, 64); err == nil {
+		*w = whole(n)
+	} else if f, err := strconv.ParseFloat(string(data), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<62 {
+		*w = whole(f)
+	}
+	return nil
 }
 
 type repository struct {
-	ID       int64
+	ID       whole
 	FullName string `json:"full_name"`
 }
 
 // pull is a pull request.
 type pull struct {
-	Number int
+	Number whole
 	Title  string
 	Head   *side
 	Base   side
@@ -56,6 +77,7 @@ type pull struct {
 // side is a branch of a repository.
 type side struct {
 	Ref  string
+	SHA  string
 	Repo repository
 }
 
@@ -94,20 +116,62 @@ func readPayload(path string) (*payload, error) {
 	return p, nil
 }
 
+// PayloadText returns the values of an event payload at some paths, such as issue.body, with a
+// blank line between them; "" for none. Only text that isn't blank, numbers and booleans count.
+func PayloadText(file string, paths []string) (string, error) {
+	data, err := files.ReadTarget(file, maxPayload)
+	var payload any
+	if err == nil {
+		err = json.Unmarshal(data, &payload)
+	}
+	var found []string
+	for _, path := range paths {
+		at := payload
+		for name := range strings.SplitSeq(path, ".") {
+			fields, _ := at.(map[string]any)
+			at = fields[name]
+		}
+		switch v := at.(type) {
+		case float64:
+			found = append(found, strconv.FormatFloat(v, 'f', -1, 64))
+		case bool, string:
+			if text := strings.TrimSpace(fmt.Sprint(v)); text != "" {
+				found = append(found, text)
+			}
+		}
+	}
+	return strings.Join(found, "\n\n"), err
+}
+
 // subject is the issue or pull request that the event is about.
 func (p *payload) subject() Subject {
-	s := Subject{Kind: KindIssue, Number: p.Issue.Number, Title: p.Issue.Title}
+	s := Subject{Kind: KindIssue, Number: int(p.Issue.Number), Title: p.Issue.Title}
 	if p.IsPull || p.Issue.PullRequest != nil {
 		s.Kind = KindPullRequest
 	}
 	if pr := p.PullRequest; pr != nil && pr.Number != 0 {
-		s = Subject{Kind: KindPullRequest, Number: pr.Number, Title: pr.Title}
+		s = Subject{Kind: KindPullRequest, Number: int(pr.Number), Title: pr.Title}
 	}
 	if s.Number <= 0 {
 		return Subject{}
 	}
 	s.Title = text.Before(s.Title, maxTitle)
 	return s
+}
+
+// headOf returns the commit that an event is about; "" for none.
+func (p *payload) headOf(event string) string {
+	head := p.PullRequest.head().SHA
+	switch event {
+	case "push":
+		head = p.After
+	case "merge_group":
+		head = p.MergeGroup.HeadSHA
+	}
+	if strings.Trim(head, "0") == "" { // a deleted branch
+		return ""
+	}
+	return head
 }
 
 // code tells where the code comes from that the event is about.

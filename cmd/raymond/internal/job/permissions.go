@@ -45,6 +45,13 @@ func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 	return nil
 }
 
+// CurrentHead returns the commit that the head branch of a pull request points to now.
+func (g *GitHub) CurrentHead(ctx context.Context, number int) (string, error) {
+	var pr pull
+	err := g.ask(ctx, fmt.Sprintf("look up pull request %d", number), fmt.Sprintf("pulls/%d", number), &pr)
+	return pr.head().SHA, err
+}
+
 // Private reports whether the repository is private, for events that don't say.
 // The token needs no permission for it beyond metadata, which each has.
 func (g *GitHub) Private(ctx context.Context) (bool, error) {

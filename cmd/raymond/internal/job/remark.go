@@ -37,7 +37,7 @@ func (r Remark) Name() string { return fmt.Sprintf("%s-%d", r.Kind, r.ID) }
 
 // written is a comment or a review, as the API and payloads have it.
 type written struct {
-	ID           int64
+	ID           whole
 	Body         string
 	Content      string // the text in payloads of Gitea's about reviews
 	User         Account
@@ -45,15 +45,15 @@ type written struct {
 	Submitted    string `json:"submitted_at"` // of reviews; "" for one that is still being written
 	IssueURL     string `json:"issue_url"`
 	Path         string
-	Line         int
-	OriginalLine int    `json:"original_line"`
+	Line         whole
+	OriginalLine whole  `json:"original_line"`
 	Hunk         string `json:"diff_hunk"`
 }
 
 func (w written) remark(kind RemarkKind, number int) Remark {
 	r := Remark{
-		Kind: kind, ID: w.ID, Number: number, Author: w.User, Body: cmp.Or(w.Body, w.Content),
-		File: w.Path, Line: cmp.Or(w.Line, w.OriginalLine), Hunk: w.Hunk,
+		Kind: kind, ID: int64(w.ID), Number: number, Author: w.User, Body: cmp.Or(w.Body, w.Content),
+		File: w.Path, Line: int(cmp.Or(w.Line, w.OriginalLine)), Hunk: w.Hunk,
 	}
 	r.Created, _ = time.Parse(time.RFC3339, cmp.Or(w.Submitted, w.Created)) // zero for what is no time
 	return r

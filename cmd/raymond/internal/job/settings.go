@@ -50,14 +50,15 @@ const (
 // Settings are the inputs that are the Action's own; those that are flags of
 // raymond run come from Arguments. A field with an input's name is read from that.
 type Settings struct {
-	Mode             string `input:"mode"`              // one of the Mode constants
-	Workflow         string `input:"workflow"`          // never empty
-	Replies          string `input:"replies"`           // with ModeSimulate, then never empty
-	WorkingDirectory string `input:"working-directory"` // as written; "" for the workspace
-	Input            string `input:"input"`             // as written: see the function Input
-	Key              string `input:"key"`               // "": DefaultKey
-	Matrix           string // digest of the values of a matrix's leg; "" for none
-	IsCalled         bool   // the job is one of a reusable workflow
+	Mode             string   `input:"mode"`              // one of the Mode constants
+	Workflow         string   `input:"workflow"`          // never empty
+	Replies          string   `input:"replies"`           // with ModeSimulate, then never empty
+	WorkingDirectory string   `input:"working-directory"` // as written; "" for the workspace
+	Input            string   `input:"input"`             // as written: see the function Input
+	InputFrom        []string `input:"input-from"`        // paths into the event's payload; nil for none
+	Key              string   `input:"key"`               // "": DefaultKey
+	Matrix           string   // digest of the values of a matrix's leg; "" for none
+	IsCalled         bool     // the job is one of a reusable workflow
 
 	Part      []string `input:"part"`       // agents, of a part of a matrix that this step runs; nil for the run itself
 	MatrixJob string   `input:"matrix-job"` // for whose matrix agents are handed over; "" for the first of next-jobs
@@ -154,6 +155,7 @@ func (r *reader) combinations(s Settings) {
 	isLocal, simulates := s.Store == StoreLocal, s.Mode == ModeSimulate
 	all := append(sharing(s),
 		clash{s.Workflow == "", "workflow", "is missing", "name the folder, archive or state file to run"},
+		clash{s.Input != "" && len(s.InputFrom) > 0, "input-from", "contradicts the input input", "leave one of them out"},
 		clash{simulates && s.Replies == "", "replies", "is missing", "mode simulate needs a file of replies"},
 		clash{!simulates && s.Replies != "" && !r.faulty("mode"), "replies", "is of no use with mode " + s.Mode, "it goes with mode: simulate"},
 		clash{s.Follows != "" && isLocal, "follows", "is of no use with store local", "it goes with store: artifact"},

@@ -71,7 +71,7 @@ func TestSettingsAreRead(t *testing.T) {
 	no := false
 	want := Settings{
 		Mode: ModeSimulate, Workflow: "wf", Replies: "r.yaml", WorkingDirectory: "sub dir", Input: "two\nlines", Key: "a key",
-		Part: []string{}, MatrixJob: "work", MaxJobs: 7, NamesJob: true, NoPrompts: true, AnswerPrefix: "@robot:",
+		InputFrom: []string{}, Part: []string{}, MatrixJob: "work", MaxJobs: 7, NamesJob: true, NoPrompts: true, AnswerPrefix: "@robot:",
 		Resume: "nightly-0a1b2c3d", Rerun: "REVIEW.md#2",
 		ResumeFrom: []string{".github/workflows/a.yml", ".github/workflows/b.yaml", ".github/workflows/c.yml"}, ResumeWithoutTranscript: true,
 		ChangedWorkflow: ChangedNew, Store: StoreLocal, StateDir: "/s", StateKey: "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
@@ -107,6 +107,8 @@ func TestWrongInputsAreFaults(t *testing.T) {
 			`mode: "simulated": want one of run, lint, diagram, simulate; did you mean simulate?`, `store: "loca": want one of artifact, local; did you mean local?`,
 		}},
 		{"replies=r.yaml", []string{`replies: "r.yaml": is of no use with mode run; it goes with mode: simulate`}},
+		{"input=x|input-from=issue.body", []string{`input-from: "issue.body": contradicts the input input; leave one of them out`}},
+		{"input-from=github.event.issue.body", []string{`input-from: "github.event.issue.body": "github.event.issue.body" is no path into an event's payload; name fields as issue.body does, without github.event`}},
 		{"store=local", []string{"state-dir: is missing; store local needs a folder"}},
 		{"resume=Always", []string{`resume: "Always": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
 		{"resume=auto@5", []string{`resume: "auto@5": want a workflow id before the @, and after it the number of a state execution or a state; ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second`}},
