@@ -51,6 +51,11 @@ type Manifest struct {
 	Kind   string `json:"kind,omitzero"` // "issue" or "pr"
 	Number int    `json:"number,omitzero"`
 	Title  string `json:"title,omitzero"`
+	// Head is the head commit of the pull request or merge group, or the pushed commit, that the
+	// run is about; "" for none.
+	Head string `json:"head,omitzero"`
+	// Supersedes is the unfinished run of another head that this run has replaced; zero for none.
+	Supersedes Superseded `json:"supersedes,omitzero"`
 	// Untrusted says that a job had the run work on a checkout that isn't trusted: no later
 	// one may have the agent CLI obey what lies in it.
 	Untrusted bool `json:"untrusted,omitzero"`
@@ -125,6 +130,13 @@ type Places struct {
 	Workspace string `json:"workspace"`
 	Temp      string `json:"temp"`
 	OS        string `json:"os"` // as runtime.GOOS has it
+}
+
+// Superseded is a run that no later job resumes by itself, because a run of another head has
+// replaced it.
+type Superseded struct {
+	WorkflowID string `json:"workflow_id"`
+	Head       string `json:"head"`
 }
 
 // Base is a checkpoint that a workflow run took up.

@@ -21,6 +21,8 @@ const (
 	// Nothing starts.
 	Restore
 	Refuse
+	// Skip ends the step: nothing starts, and that is no error.
+	Skip
 )
 
 // The classes of a refusal, as the command line documents them.
@@ -45,7 +47,12 @@ type Facts struct {
 	Mode    string // as in Query
 	Attempt int    // of the present workflow run; 0 when unknown
 	Number  int    // of the issue or pull request of the present event; 0 for none
-	Now     time.Time
+	// Head is the head that the present event is about; "" for events that are about none, such
+	// as comments. Current is the head of its pull request as the API has it; "" for not known.
+	Head, Current string
+	Commits       []string // that the run has created
+	AsksPeople    bool     // the run waits for an answer
+	Now           time.Time
 
 	Follows Named // is to be resumed, or a later one; zero for any
 
@@ -66,6 +73,8 @@ type Decision struct {
 	Class  string
 	Why    string
 	Hint   string
+	// Supersedes says that the new run replaces the one that was found, which is about another head.
+	Supersedes bool
 	// Warn says that the run that is left behind has something that may be missed.
 	Warn bool
 }
@@ -78,8 +87,12 @@ const completed = "completed"
 // run that has ended gives way to a new one, and so does, with a warning, one whose
 // checkpoint lacks what was left out of it; in the other modes that is refused. A run
 // that another job may still drive is refused in every mode, and so is one that does not
-// follow the checkpoint that the job was told of.
+// follow the checkpoint that the job was told of. Unless a run is named by its id, its head
+// counts too: see byHead.
 func Decide(m *checkpoint.Manifest, f Facts) Decision {
+	if d, ok := f.byHead(m); ok {
+		return d
+	}
 	if d, ok := f.unfit(m); ok {
 		return d
 	}
@@ -141,7 +154,7 @@ func (f Facts) isRerun(m *checkpoint.Manifest) bool {
 
 func (f Facts) nothingFound() Decision {
 	switch f.Mode {
-	case Auto:
+	case Auto, Never:
 		return Decision{Action: NewRun}
 	case Require:
 		return Decision{Action: Refuse, Class: ClassUsage, Why: "no run of this key was found to resume", Hint: "resume: auto starts a new one"}
@@ -209,7 +222,11 @@ func (f Facts) running(m *checkpoint.Manifest) Decision {
 	if status == "" && f.InThisRun {
 		how += fmt.Sprintf(", and it stored the run %s ago", age.Round(time.Second))
 	}
-	why := fmt.Sprintf("run %s may still be driven by job %q of %s, which %s", m.WorkflowID, m.Job, runName(m.RunID, f.RunURL), how)
+	by := "a process of this machine"
+	if m.Job != "" {
+		by = fmt.Sprintf("job %q of %s", m.Job, runName(m.RunID, f.RunURL))
+	}
+	why := fmt.Sprintf("run %s may still be driven by %s, which %s", m.WorkflowID, by, how)
 	return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: "wait for it to end, or cancel it; a concurrency group keeps two apart"}
 }
 

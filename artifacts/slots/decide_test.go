@@ -22,7 +22,12 @@ func decision(v slots.Decision) string {
 		return "resume"
 	case slots.Restore:
 		return "restore"
+	case slots.Skip:
+		return "skip"
 	case slots.NewRun:
+		if v.Supersedes {
+			return "supersede"
+		}
 		if v.Warn {
 			return "new, warned"
 		}
@@ -115,6 +120,44 @@ func TestDecide(t *testing.T) {
 	for _, f := range []slots.Found{{}, {InThisRun: true, JobStatus: "in_progress"}} {
 		assert.Check(t, is.Equal(decision(slots.Decide(m, slots.Facts{Mode: slots.Auto, Found: f})), "resume"), "stored by a post part: %+v", f)
 	}
+}
+
+// TestAnEventOfAnotherHeadSupersedes an unfinished run, unless that waits for a person. A comment, which has no
+// head, and an id resume every run.
+func TestAnEventOfAnotherHeadSupersedes(t *testing.T) {
+	const conflict, usage = slots.ClassConflict, slots.ClassUsage
+	over, driven := slots.Found{RunStatus: "completed"}, slots.Found{RunStatus: "in_progress"}
+	replaced := slots.Found{InThisRun: true, SupersededBy: "run b"}
+	for _, tt := range []foundRun{
+		{"the same head", state.Suspended, slots.Facts{Head: "old"}, "resume", "resume", "resume"},
+		{"no head", state.Suspended, slots.Facts{}, "resume", "resume", "resume"},
+		{"suspended", state.Suspended, slots.Facts{Head: "new"}, "supersede", conflict, "resume"},
+		{"cut off", state.Running, slots.Facts{Head: "new", Found: over}, "supersede", conflict, "resume"},
+		{"driven now", state.Running, slots.Facts{Head: "new", Found: driven}, conflict, conflict, conflict},
+		{"failed, same pull request", state.Failed, slots.Facts{Head: "new", Number: 7}, "supersede", conflict, "resume"},
+		{"over budget", state.OverBudget, slots.Facts{Head: "new"}, "supersede", conflict, "resume"},
+		{"completed", state.Completed, slots.Facts{Head: "new"}, "new", usage, usage},
+		{"a commit of the run itself", state.Suspended, slots.Facts{Head: "new", Current: "new", Commits: []string{"new"}}, "resume", "resume", "resume"},
+		{"a question is open", state.Suspended, slots.Facts{Head: "new", AsksPeople: true}, "skip", "skip", "resume"},
+		{"no longer current", state.Suspended, slots.Facts{Head: "old", Current: "new"}, "skip", "skip", "resume"},
+		{"the run has moved the head", state.Suspended, slots.Facts{Head: "old", Current: "new", Commits: []string{"new"}}, "resume", "resume", "resume"},
+		{"superseded", state.Suspended, slots.Facts{Head: "old", Found: replaced}, "skip", "skip", "resume"},
+		{"superseded, re-run of a pull request", state.Cancelled, slots.Facts{Head: "old", Number: 7, Attempt: 2, Found: replaced}, "skip", "skip", "resume"},
+		{"superseded, re-run of a push", state.Cancelled, slots.Facts{Head: "old", Attempt: 2, Found: replaced}, "new", "skip", "resume"},
+		{"has superseded a run of this head", state.Suspended, slots.Facts{Head: "older"}, "supersede", "skip", "resume"},
+	} {
+		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Head: "old", Number: 7, Supersedes: checkpoint.Superseded{WorkflowID: "a", Head: "older"}}
+		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.named} {
+			tt.facts.Mode = mode
+			got := slots.Decide(m, tt.facts)
+			assert.Check(t, is.Equal(decision(got), want), "%s, mode %s: %+v", tt.name, mode, got)
+			assert.Check(t, want == "resume" || got.Why != "", "%s, mode %s", tt.name, mode)
+		}
+	}
+	for mode, want := range map[string]string{slots.Auto: "skip", slots.Never: "skip", id: usage} {
+		assert.Check(t, is.Equal(decision(slots.Decide(nil, slots.Facts{Mode: mode, Head: "old", Current: "new"})), want), "no run, mode %s", mode)
+	}
+	assert.Check(t, is.Equal(decision(slots.Decide(nil, slots.Facts{Mode: slots.Never, Head: "new", Current: "new"})), "new"))
 }
 
 // TestWhatWasLeftOut is missed only when it held something: then auto begins a new

@@ -12,10 +12,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The modes of Query and Facts. Any other mode is the id of a run.
+// The modes of Query and Facts. Any other mode is the id of a run; with Never nothing is looked for.
 const (
 	Auto    = "auto"
 	Require = "require"
+	Never   = "never"
 )
 
 // How long a Finder looks, downloads aside: each request is tried for a minute at
@@ -77,6 +78,8 @@ type Found struct {
 	// OlderHere says that the present workflow run has an older checkpoint of the run, which
 	// another one has continued.
 	OlderHere bool
+	// SupersededBy names the run that has superseded it in another workflow run, for people; "" for none.
+	SupersededBy string
 	// JobStatus is that of the job that stored it, of a run under way in the present
 	// workflow run: as the REST API tells it, or "completed" where nobody has to be
 	// asked; "" when unknown.

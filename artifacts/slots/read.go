@@ -63,6 +63,9 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 			return nil, err
 		}
 		read[c.ID] = f.Manifest
+		if s.q.byID() && f.Manifest.Supersedes.WorkflowID == s.q.Mode {
+			s.successor = fmt.Sprintf("run %s of %s", f.Manifest.WorkflowID, runName(c.run.ID, c.run.URL))
+		}
 		if !s.q.wants(f.Manifest) || best != nil && compareAge(f.Manifest, best.Manifest) <= 0 {
 			f.Remove()
 			continue

@@ -24,6 +24,8 @@ type search struct {
 	passed   passedOver
 	others   *list                // of other workflow runs; nil before they are asked for
 	existing []artifacts.Artifact // of this one, oldest first
+	// successor names a run that has superseded the one whose id is looked for; "" for none.
+	successor string
 }
 
 func newSearch(f *Finder, q Query) *search {
@@ -49,7 +51,7 @@ func (s *search) find(ctx context.Context) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	newest.OlderHere = chosen.InThisRun && !newest.InThisRun
+	newest.OlderHere, newest.SupersededBy = chosen.InThisRun && !newest.InThisRun, s.successor
 	s.askJob(ctx, newest)
 	return newest, nil
 }

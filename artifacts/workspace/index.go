@@ -54,6 +54,15 @@ func Held(from string) bool {
 	return err != nil || slices.ContainsFunc(x.Repositories, func(r repository) bool { return r.Held })
 }
 
+// Commits returns the newest commits of a save that were made on top of the checkout's.
+func Commits(from string) (ids []string) {
+	x, _ := readIndex(from) // whoever restores it says why it can't be read
+	for _, r := range x.Repositories {
+		ids = append(ids, r.Commits...)
+	}
+	return ids
+}
+
 // index is index.json.
 type index struct {
 	Schema       int          `json:"schema"`
@@ -72,9 +81,11 @@ type repository struct {
 	// Shallow are the commits whose parents the repository lacks, where all that it has is in the bundle.
 	Shallow  []string `json:"shallow,omitempty"`
 	Branches []branch `json:"branches,omitempty"`
-	Trees    []Tree   `json:"trees"`
-	Held     bool     `json:"held"`
-	Notes    []string `json:"notes,omitempty"`
+	// Commits are the newest of those that were made on top of the checkout's commit.
+	Commits []string `json:"commits,omitempty"`
+	Trees   []Tree   `json:"trees"`
+	Held    bool     `json:"held"`
+	Notes   []string `json:"notes,omitempty"`
 	// Seen is a hash of all that the save was made from, "" if that may have changed
 	// without a trace.
 	Seen string `json:"seen,omitempty"`

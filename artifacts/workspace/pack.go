@@ -71,9 +71,26 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	}
 	r.Notes = slices.Clone(s.notes)
 	r.Bundle = w.bundle
-	err = w.write(ctx, p, r)
+	if r.Commits, err = p.ownCommits(ctx); err == nil {
+		err = w.write(ctx, p, r)
+	}
 	r.Held = p.held(r.Needs)
 	return r, err
+}
+
+// maxCommits is how many commits of a run an index names.
+const maxCommits = 1000
+
+// ownCommits lists the newest commits that were made on top of the checkout's, also those that
+// the remote has by now.
+func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
+	if p.src.base == "" {
+		return nil, nil
+	}
+	c := p.call
+	c.in = strings.NewReader(lines(p.tips()...) + "^" + p.src.base + "\n")
+	out, err := p.git.output(ctx, c, "rev-list", "--stdin", fmt.Sprintf("--max-count=%d", maxCommits))
+	return strings.Fields(string(out)), err
 }
 
 // write writes the bundle, and what index.json says of it.

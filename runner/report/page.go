@@ -72,7 +72,10 @@ func (s *Summary) headline(w *writer) {
 	if end := s.model.Ending; end != nil {
 		status = statusWords[end.Status]
 	}
-	if s.stepError != "" {
+	switch {
+	case s.o.Skipped:
+		status = "⏭️ Skipped"
+	case s.stepError != "":
 		status = "❌ Error"
 	}
 	w.printf("## %s: %s\n\n", status, code(cmp.Or(s.o.Title, s.o.WorkflowID), widestTitle))

@@ -32,6 +32,7 @@ type SummaryOptions struct {
 	// left.
 	// The overview has them too.
 	Differences []string
+	Skipped     bool // the step has started nothing, and that is no error
 	// Notes are lines for the end, such as what a checkpoint left out.
 	Notes []string
 	// Report leads to the report of the run; zero for none.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -52,7 +53,7 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 		return nil, err
 	}
 	b = &readyRun{lookup: l, flow: p.flow, base: baseOf(ctx, s)}
-	b.began = checkpoints.Began{KeyOf: keyOf(s.event, s.in), Checkout: b.base, Input: digestOf(s.in.Input)}
+	b.began = checkpoints.Began{KeyOf: keyOf(s.event, s.in), Checkout: b.base, Input: digestOf(s.in.Input), Supersedes: l.supersedes}
 	if !s.in.IsLocal() {
 		b.talks = checkpoints.NewTalks(filepath.Join(s.dirs.own, sessionsFile), s.note.seals)
 	}
@@ -86,6 +87,10 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 	case reruns:
 		return beginRerun(ctx, s, b)
 	case begins:
+		if len(s.in.InputFrom) > 0 && s.in.Input == "" {
+			return problem.Usage("input input-from", "the payload of this "+s.event.Name+" event has none of "+strings.Join(s.in.InputFrom, ", "),
+				"name fields that it has, such as issue.body for events of issues; GITHUB_EVENT_PATH is the file")
+		}
 		w, input := b.flow.Workflow, job.ScriptInput
 		if st, _ := w.State(w.Entry()); st.Kind == protocol.Prompt {
 			input = job.Input
@@ -96,14 +101,19 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 }
 
 // adopt takes over from the part of a run before what the event of this job does not say:
-// which issue or pull request it is about, and that the checkout isn't trusted. A checkout
+// which issue, pull request or head it is about, and that the checkout isn't trusted. A checkout
 // that was a stranger's comes back with the run, whatever event continues it. Neither is one
 // trusted of a workflow that asks strangers.
 func adopt(s *step, p *prepared, l lookup) error {
 	subject, isUntrusted := lastPart(l)
+	head := s.event.Head
+	if !s.event.IsOfHead() {
+		head = cmp.Or(subject.Head, head)
+	}
 	if s.event.Number == 0 {
 		s.event.Subject = subject
 	}
+	s.event.Head = head
 	if s.in.TrustCheckout == nil && (isUntrusted || asksStrangers(p.flow.Workflow)) {
 		p.isTrusted = false
 	}
@@ -117,7 +127,7 @@ func lastPart(l lookup) (job.Subject, bool) {
 	if m == nil {
 		return job.Subject{}, false
 	}
-	return job.Subject{Kind: m.Kind, Number: m.Number, Title: m.Title}, m.Untrusted
+	return job.Subject{Kind: m.Kind, Number: m.Number, Title: m.Title, Head: m.Head}, m.Untrusted
 }
 
 // baseOf is the commit that the job was checked out at: the remote has it, whatever
@@ -176,8 +186,8 @@ func noteLocal(s *step, b *readyRun) error {
 	}
 	dir := s.dirs.run(b.run.WorkflowID)
 	err := checkpoints.WriteNote(filepath.Join(dir, localFile), checkpoint.Manifest{
-		Key: s.key, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Untrusted: s.note.get().Untrusted,
-		KeyOf: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input,
+		Key: s.key, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Head: s.event.Head, Untrusted: s.note.get().Untrusted,
+		KeyOf: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input, Supersedes: b.began.Supersedes,
 	})
 	if _, isKept := session.KeptCheckout(dir); err == nil && !isKept && b.checkout.Base != "" {
 		err = b.checkout.Keep(dir)

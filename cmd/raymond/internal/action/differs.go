@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -16,7 +17,7 @@ func differences(log *jobLog, input string, l lookup, base string) {
 		log.say(l.why)
 	}
 	if was.Checkout != "" && base != "" && was.Checkout != base {
-		log.say(fmt.Sprintf("run %s goes on at %s, on the work begun at %s", id, shortCommit(base), shortCommit(was.Checkout)))
+		log.say(fmt.Sprintf("run %s goes on at %s, on the work begun at %s", id, slots.Short(base), slots.Short(was.Checkout)))
 	}
 	causes := strings.Join(was.Causes(), "; ")
 	for _, what := range was.Lacks() {
@@ -66,5 +67,3 @@ func talkers(run *state.Run) []string {
 	}
 	return names
 }
-
-func shortCommit(id string) string { return id[:min(7, len(id))] }

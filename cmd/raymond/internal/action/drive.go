@@ -38,7 +38,11 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	}
 	stops := session.StopOptions{Gone: s.gone, InJob: true, Signals: s.env.Process.Signals}
 	if b.to != nil {
-		u.Config.Checkpoints = &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
+		stored := &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
+		if b.supersedes.WorkflowID != "" { // later jobs of that run have to know at once
+			stored.began = time.Time{}
+		}
+		u.Config.Checkpoints = stored
 		stops.Asked = b.to.claim.Asked()
 	}
 	e.stops = session.Listen(stops)

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -27,6 +29,8 @@ type lookup struct {
 	how      course               // what becomes of it
 	why      string               // what is different from what was, for people; "" for nothing
 	claim    *checkpoints.Claim   // of the key; nil when it is not claimed yet
+	// supersedes is the run of another head that the new run replaces; zero for none.
+	supersedes checkpoint.Superseded
 }
 
 // course is what a step makes of the run that it has found.
@@ -91,10 +95,13 @@ func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) 
 // findOwn finds the run of the step's own key. Whether it is resumed is decided by what its
 // checkpoint says.
 func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
-	if l, err = look(ctx, s, s.key, s.in.Resume); err != nil || s.in.Resume == job.ResumeNever {
+	if l, err = look(ctx, s, s.key, s.in.Resume); err != nil {
 		return l, err
 	}
 	facts := factsOf(s, l, f)
+	if len(s.in.Part) == 0 {
+		addHead(ctx, s, l, &facts)
+	}
 	if l.found != nil {
 		facts.Follows = s.follows
 		if m := l.manifest; m != nil && toldKey(s.event, s.in) != "" && !mayTake(s.event, s.in, m) {
@@ -131,6 +138,32 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 	return facts
 }
 
+// addHead adds what the heads of the event and of the run have to do with whether the run is resumed.
+func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
+	if !s.event.IsOfHead() {
+		return
+	}
+	facts.Head = s.event.Head
+	if s.event.Number != 0 && s.in.GitHubToken != "" {
+		var err error
+		if facts.Current, err = s.api.CurrentHead(ctx, s.event.Number); err != nil {
+			s.log.print(s.log.shown("whether the event is about the current head can't be found out: " + err.Error()))
+		}
+	}
+	if l.was == nil {
+		return
+	}
+	facts.AsksPeople = len(l.was.OpenQuestions()) > 0
+	if l.found != nil {
+		facts.Commits = workspace.Commits(filepath.Join(l.found.Dir, "workspace"))
+		return
+	}
+	facts.Commits = workspace.Commits(localWork(s.dirs, l.was.WorkflowID))
+	if by, err := state.DrivenBy(s.dirs.state, l.was.WorkflowID); by != nil || err != nil {
+		facts.RunStatus = "running"
+	}
+}
+
 // take takes the course that was decided on: how, unless another one was.
 func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 	if l.found != nil {
@@ -141,7 +174,15 @@ func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 	switch d.Action {
 	case slots.Refuse:
 		return &problem.Problem{Class: problem.Class(d.Class), Where: "input resume", What: d.Why, Hint: d.Hint}
+	case slots.Skip:
+		log.differs = append(log.differs, sentence(d.Why))
+		return log.skip(d.Why)
 	case slots.NewRun:
+		if d.Supersedes {
+			l.supersedes = checkpoint.Superseded{WorkflowID: l.manifest.WorkflowID, Head: l.manifest.Head}
+			log.differs = append(log.differs, fmt.Sprintf("This run supersedes run `%s`, which is about another head (`%s`). Only `resume: %[1]s` resumes that one.",
+				l.manifest.WorkflowID, slots.Short(l.manifest.Head)))
+		}
 		isNews := l.was == nil || l.was.Progress.Status != state.Completed // after one that is completed it is none
 		if l.was, l.manifest, how = nil, nil, begins; d.Why == "" {
 			break
@@ -227,6 +268,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 	if err != nil {
 		return l, err
 	}
+	isNamed := mode != job.ResumeAuto && mode != job.ResumeRequire
 	for _, id := range ids {
 		var m checkpoint.Manifest
 		if checkpoints.ReadNote(filepath.Join(dir, id, localFile), &m) != nil {
@@ -234,7 +276,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 		}
 		// Ids alone don't tell keys apart that differ in more than letters and digits, or in what is cut off.
 		isOfKey := len(id) >= 8 && id == job.WorkflowID(key, id[len(id)-8:]) && (m.Key == "" || m.Key == key)
-		if id != mode && !isOfKey {
+		if isNamed && id != mode || !isNamed && !isOfKey {
 			continue
 		}
 		run, err := state.Read(dir, id)

@@ -92,7 +92,7 @@ func readNote(s *step) error {
 		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
 	}
 	s.key = note.Key
-	if s.event.Number == 0 {
+	if note.WorkflowID != "" { // else the run that it is about was not found yet
 		s.event.Subject = note.Subject
 	}
 	return nil

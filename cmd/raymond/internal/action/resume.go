@@ -41,7 +41,7 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 	if err := noteRun(s, b.was); err != nil {
 		return err
 	}
-	b.began = checkpoints.Began{KeyOf: keptKeyOf(s.event, s.in, b.manifest.KeyOf), Checkout: b.manifest.Checkout, Input: b.manifest.Input}
+	b.began = checkpoints.Began{KeyOf: keptKeyOf(s.event, s.in, b.manifest.KeyOf), Checkout: b.manifest.Checkout, Input: b.manifest.Input, Supersedes: b.manifest.Supersedes}
 	differences(s.log, s.in.Input, b.lookup, b.base)
 	if b.run = b.was; b.isStored() {
 		if err := putBack(ctx, s, b, joined); err != nil {

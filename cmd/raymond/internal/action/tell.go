@@ -158,11 +158,11 @@ func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
 }
 
 // pageOfProblems is the page of a step that has failed before its run began, or for
-// an error that no event of a run tells; nil for none. The comment says the same,
+// an error that no event of a run tells, or that leaves the run alone because of its head; nil for none. The comment says the same,
 // unless the step was refused, which is nobody's business but the step's, or another
 // one has the run: then the comment is that one's.
 func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
-	if len(all) == 0 || s.in.Mode != job.ModeRun {
+	if len(all)+len(s.log.differs) == 0 || s.in.Mode != job.ModeRun {
 		return nil
 	}
 	var lines []string
@@ -170,8 +170,11 @@ func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
 		lines = append(lines, p.Error())
 	}
 	page := &page{step: s}
-	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: s.log.notes})
+	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: s.log.notes, Differences: s.log.differs, Skipped: len(all) == 0})
 	page.addError(strings.Join(lines, "\n"))
+	if len(all) == 0 {
+		return page
+	}
 	if class := all[0].Class; !isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s.event, s.in, s.log) {
 		return page
 	}

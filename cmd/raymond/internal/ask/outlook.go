@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
+	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -28,6 +29,7 @@ type Facts struct {
 	WorkflowID string
 	Key        string
 	Branch     string        // whose runs alone find the run; "" where that is not so
+	Head       string        // that the run is about, so that an event of another head supersedes it; "" for none
 	Until      time.Time     // when a suspended run may be resumed; zero for at once
 	Waits      []report.Wait // the agents that wait
 	report.Place
@@ -157,13 +159,13 @@ func (f *Facts) failedText() string {
 	switch {
 	case f.Cure.From != "":
 		return "Then run the workflow with `resume: " + f.WorkflowID + "@N`, where N is the number of `" + strings.ReplaceAll(f.Cure.From, "`", "") + "` in the table of states."
-	case f.Kept == Locally && f.Number != 0:
+	case f.Kept == Locally && f.Number != 0 && f.Head == "":
 		return "Fix the cause, then run the step again on this " + f.Kind + ", " + f.withText() + "."
 	case !f.hasButton():
 		return "Fix the cause, then run the step again " + f.withText() + " and " + id + "."
 	case f.NoActionsRead:
 		return "Fix the cause, then press the re-run button." + f.hindrance()
-	case f.Number != 0:
+	case f.Number != 0 && f.Head == "":
 		return "Fix the cause, then press the re-run button, or have the next event on this " + f.Kind + " try it again." + f.filesText()
 	}
 	return "Fix the cause, then press the re-run button, or run the workflow with " + id + "." + f.filesText()
@@ -194,9 +196,12 @@ func (f *Facts) raisedText() string {
 // hasButton reports whether the re-run button may resume the run.
 func (f *Facts) hasButton() bool { return f.Kept != Locally && !f.NeverResume }
 
-// hindrance is what keeps later runs from finding the run; "" for nothing.
+// hindrance is what keeps later runs from finding the run, or from resuming it; "" for nothing.
 func (f *Facts) hindrance() string {
+	asksPeople := slices.ContainsFunc(f.Waits, func(w report.Wait) bool { return w.For == state.ForAnswer })
 	switch {
+	case f.Head != "" && !asksPeople && !f.NeverResume && !f.NoActionsRead:
+		return " An event of another head supersedes it."
 	case f.Kept == Locally:
 		return ""
 	case f.NeverResume:
@@ -219,6 +224,9 @@ func (f *Facts) keyText() string {
 	text := "`key: " + f.Key + "`"
 	if f.Branch != "" {
 		text += " on the branch `" + f.Branch + "`"
+	}
+	if f.Head != "" {
+		text += " for the head `" + slots.Short(f.Head) + "`"
 	}
 	return text
 }

@@ -59,6 +59,7 @@ func never(f *ask.Facts)   { f.NeverResume = true }
 func blind(f *ask.Facts)   { f.NoActionsRead = true }
 func locally(f *ask.Facts) { f.Kept = ask.Locally }
 func noIssue(f *ask.Facts) { f.Number = 0 }
+func ofHead(f *ask.Facts)  { f.Head = "0123456789" }
 
 // outlooks list what is said of runs: of a suspended one that is stored, on issue 12, where nothing else is said.
 var outlooks = []struct {
@@ -69,6 +70,9 @@ var outlooks = []struct {
 	{"completed", isStatus(state.Completed), ""},
 	{"suspended", isStatus(state.Suspended), "The next run with `key: k` resumes it, or the re-run button."},
 	{"of one branch", func(f *ask.Facts) { f.Branch = "b" }, "The next run with `key: k` on the branch `b` resumes it, or the re-run button."},
+	{"about a head", ofHead, "The next run with `key: k` for the head `0123456` resumes it, or the re-run button. An event of another head supersedes it."},
+	{"failed, about a head", isStatus(state.Failed, ofHead), "Fix the cause, then press the re-run button, or run the workflow with `resume: k-1a2b3c4d`."},
+	{"a question about a head", isStatus(state.Suspended, ofHead, withWaits(question(1))), "Answer question 1 with a comment on issue 12: `/raymond your answer`."},
 	{"from a time on", func(f *ask.Facts) { f.Until = nine }, "The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button."},
 	{"stored later", isStatus(state.Cancelled, func(f *ask.Facts) { f.Kept, f.Until = ask.Later, nine }),
 		"The next run with `key: k` resumes it, or the re-run button. It is stored by the post part when this job ends."},

@@ -29,7 +29,7 @@ func (s *Store) manifest(shot *Snapshot) checkpoint.Manifest {
 	m.TotalUSD, m.Estimated = run.TotalUSD, run.Estimated
 	m.Iterations, m.Created = run.Iterations, run.Created
 	m.Transcripts = run.Transcripts
-	m.KeyOf, m.Checkout, m.Input = c.Began.KeyOf, c.Began.Checkout, c.Began.Input
+	m.KeyOf, m.Checkout, m.Input, m.Supersedes = c.Began.KeyOf, c.Began.Checkout, c.Began.Input, c.Began.Supersedes
 	return m
 }
 

@@ -24,6 +24,7 @@ type Forge struct {
 	API    *httptest.Server  // its REST API, below /api
 	levels map[string]string // permissions by login
 	Heads  map[int]int64     // repositories that pull requests come from
+	Tips   map[int]string    // the commits that their branches are at
 	Talk   *Talk             // the comments on issues and pull requests
 	// OnDispatch says with which status the start of a workflow is answered; nil for 204.
 	OnDispatch func(Dispatch) int
@@ -40,7 +41,7 @@ type Forge struct {
 // NewForge starts the stand-in.
 func NewForge(t testing.TB) *Forge {
 	f := &Forge{
-		Server: artifactstest.New(t), Heads: map[int]int64{}, Talk: newTalk(),
+		Server: artifactstest.New(t), Heads: map[int]int64{}, Tips: map[int]string{}, Talk: newTalk(),
 		levels: map[string]string{"ann": "write", "eve": "read", "root": "admin"},
 	}
 	f.History = Watch(f.Server)
@@ -75,7 +76,7 @@ func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
 	case f.Talk.answers(w, r):
 	case isPull:
 		n, _ := strconv.Atoi(number)
-		fmt.Fprintf(w, `{"head":{"ref":"topic","repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.Heads[n], artifactstest.Repository)
+		fmt.Fprintf(w, `{"head":{"ref":"topic","sha":%q,"repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.Tips[n], f.Heads[n], artifactstest.Repository)
 	default:
 		f.Config.Handler.ServeHTTP(w, r)
 	}
