@@ -49,7 +49,8 @@ type Calls struct {
 }
 
 // Do calls try until it returns nil, fails for good, or has had its attempts or its
-// time. An attempt ends when nothing moves for a minute. The service's Retry-After is obeyed up to 30 s. The error is an *Error that
+// time. An attempt ends when nothing moves for a minute; pauses and times in which nothing
+// moves add up to three minutes at most. The service's Retry-After is obeyed up to 30 s. The error is an *Error that
 // names op. There is no other loop around a request.
 func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Context, *Progress) *Error) error {
 	if p.within > 0 {
@@ -60,9 +61,9 @@ func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Con
 	if p == Steady && ctx.Value(patiently{}) != nil {
 		p.attempts = 0
 	}
-	pause, paused := p.first, time.Duration(0)
+	pause, lost := p.first, time.Duration(0)
 	for n := 1; ; n++ {
-		e := attempt(ctx, try)
+		idle, e := attempt(ctx, min(maxStall, patience-lost), try)
 		if e == nil {
 			return nil
 		}
@@ -71,7 +72,7 @@ func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Con
 			return &Error{Op: op, Attempts: n, Err: context.Cause(ctx)}
 		}
 		wait := min(max(jittered(pause), e.Wait), longestPause)
-		if paused += wait; !e.retryable() || n == p.attempts || paused > patience {
+		if lost += idle + wait; !e.retryable() || n == p.attempts || lost >= patience {
 			return e
 		}
 		if err := c.sleep(ctx, wait); err != nil {

@@ -32,7 +32,7 @@ func TestHowOftenARequestIsMade(t *testing.T) {
 		"it will not change":            {Steady, false, 99, fails(Error{Final: true}), 1, 0, 0},
 		"it stays away for some time":   {Steady, true, 8, fails(Error{}), 9, 2 * minute, 3 * minute},
 		"it stays away":                 {Steady, true, 99, fails(Error{}), 0, 2 * minute, 3 * minute},
-		"it hangs":                      {Steady, false, 99, hangs, 5, 5 * minute, 6 * minute},
+		"it hangs":                      {Steady, false, 99, hangs, 3, 3 * minute, 3 * minute},
 		"it hangs, and somebody waits":  {Quick, false, 99, hangs, 1, 10 * second, 10 * second},
 		"it hangs once":                 {Steady, false, 1, hangs, 2, minute, 65 * second},
 		"it fails, and somebody waits":  {Quick, false, 99, fails(Error{}), 3, 2 * second, 4 * second},

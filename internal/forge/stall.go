@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,34 +14,41 @@ var errStalled = errors.New("the service stopped answering")
 // maxStall is how long an attempt may go on while nothing moves.
 const maxStall = time.Minute
 
-// Progress watches over one attempt, which ends when nothing moves for a minute.
-type Progress struct{ stall *time.Timer }
+// Progress watches over one attempt, which ends when nothing moves for some time.
+type Progress struct {
+	within time.Duration // how long nothing may move
+	stall  *time.Timer
+	began  time.Time
+	moved  atomic.Int64 // how long after that something moved last, in nanoseconds
+}
 
-// attempt makes one attempt.
-func attempt(ctx context.Context, try func(context.Context, *Progress) *Error) *Error {
+// attempt makes one attempt, which ends when nothing moves within a time. idle is how long nothing
+// had moved when it ended.
+func attempt(ctx context.Context, within time.Duration, try func(context.Context, *Progress) *Error) (idle time.Duration, _ *Error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &Progress{time.AfterFunc(maxStall, func() { cancel(errStalled) })}
+	p := &Progress{within: within, stall: time.AfterFunc(within, func() { cancel(errStalled) }), began: time.Now()}
 	defer p.stall.Stop()
 	e := try(ctx, p)
 	if e != nil && errors.Is(context.Cause(ctx), errStalled) {
-		return &Error{Status: e.Status, Err: fmt.Errorf("%w for %v", errStalled, maxStall)}
+		e = &Error{Status: e.Status, Err: fmt.Errorf("%w for %v", errStalled, within.Round(time.Second))}
 	}
-	return e
+	return time.Since(p.began) - time.Duration(p.moved.Load()), e
 }
 
 // Watch returns a reader of r whose reads count as progress of the attempt.
-func (p *Progress) Watch(r io.Reader) io.Reader { return watched{r, p.stall} }
+func (p *Progress) Watch(r io.Reader) io.Reader { return watched{r, p} }
 
 type watched struct {
-	r     io.Reader
-	stall *time.Timer
+	r io.Reader
+	p *Progress
 }
 
 func (w watched) Read(b []byte) (int, error) {
 	n, err := w.r.Read(b)
 	if n > 0 {
-		w.stall.Reset(maxStall)
+		w.p.stall.Reset(w.p.within)
+		w.p.moved.Store(int64(time.Since(w.p.began)))
 	}
 	return n, err
 }
