@@ -121,6 +121,7 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		attempts int
 		want     error
 	}{
+		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 404, Body: `{"code":"bad_route","msg":"no handler for this"}`}, 1, nil},
 		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 400, Body: `{"msg":"bad"}`}, 1, nil},
 		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 403, Body: `{"msg":"insufficient usage to create"}`}, 1, artifacts.ErrQuota},
 		{artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 200, Body: `<html>`}, 5, nil},
@@ -136,6 +137,9 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		}
 		if tt.want != nil && !errors.Is(err, tt.want) {
 			t.Errorf("%+v: %v, want %v", tt.fault, err, tt.want)
+		}
+		if tt.fault.Status == 404 { // an old server without such a service
+			assert.Check(t, strings.Contains(err.Error(), "no handler for this; ") && strings.Contains(err.Error(), "store: local"), err)
 		}
 		assert.Check(t, !strings.Contains(err.Error(), "sig="), "%+v: the error tells an address: %v", tt.fault, err)
 		assert.Check(t, !strings.Contains(err.Error(), "http://"), "%+v: the error tells an address: %v", tt.fault, err)

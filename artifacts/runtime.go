@@ -153,6 +153,8 @@ func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
 		e.Err, e.Final = ErrQuota, true
 	case resp.StatusCode == http.StatusConflict:
 		e.Err = ErrExists
+	case told.Msg != "":
+		e.Err = forge.Message(told.Msg)
 	}
 	return e
 }

@@ -65,6 +65,9 @@ func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
 			refusals++
 			e.Kind = forge.Limited
 		}
+		if e != nil && e.Kind == forge.Missing {
+			e.Err = fmt.Errorf("%w; if this server has no artifact service, store: local with a state-dir keeps runs on the machine", e.Err)
+		}
 		return e
 	})
 	if err != nil {

@@ -147,7 +147,7 @@ func classify(resp *github.Response, err error) *Error {
 	switch {
 	case e.Kind == Limited:
 	case errors.As(err, &answer) && answer.Message != "":
-		e.Err = errors.New(shorten(withoutAddresses(answer.Message)))
+		e.Err = Message(answer.Message)
 		if e.Kind == Denied && strings.Contains(answer.Message, "rate limit") {
 			e.Kind = Limited
 		}
@@ -159,6 +159,9 @@ func classify(resp *github.Response, err error) *Error {
 	}
 	return e
 }
+
+// Message is an error with a service's own message, without addresses.
+func Message(said string) error { return errors.New(shorten(withoutAddresses(said))) }
 
 // maxMessage is how much of a service's own message is repeated, in bytes.
 const maxMessage = 80

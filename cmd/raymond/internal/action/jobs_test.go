@@ -108,6 +108,7 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	publish := s.other(1, "publish", "github-token", "").do(0)
 	publish.WantOutputs(t, append(nobodyWaits, "status", "completed", "result", "published", "iterations", "2", "workflow-id", work.Outputs["workflow-id"])...)
 	s.wantDone("start published")
+	assert.Check(t, !strings.Contains(publish.Summary+publish.Stdout, "$10"), "a job without prompts has no budget of its own: %v", publish)
 	assert.Check(t, is.Len(s.asksOfRuns()[before:], 0), "what the next job asked of the REST API")
 	want := &checkpoint.KeyOf{Job: "build", Others: []string{"publish"}}
 	assert.Check(t, is.DeepEqual(s.newest().Manifest.KeyOf, want), "whose key the run has")

@@ -120,7 +120,8 @@ func openServices(env Env, e job.Event, githubToken string, mask func(string)) (
 			URL: env.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: e.UnderAct(), Transport: env.Transport,
 		})
 		if v.finder.Service = v.runtime; err != nil { // with store: local nobody may need it
-			v.finder.Service, v.err = nil, &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error()}
+			v.finder.Service, v.err = nil, &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error(),
+				Hint: "if this server has no artifact service, store: local with a state-dir keeps runs on the machine"}
 		}
 	}
 	return job.NewGitHub(api), v, nil
