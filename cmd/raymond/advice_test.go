@@ -17,7 +17,7 @@ import (
 // adviceCLI is an agent CLI whose API says no where a line of the file no holds: a shell's
 // condition on its arguments and on the prompt, and the words of the error.
 const adviceCLI = `#!/bin/bash
-if [ "$1" = --version ]; then echo '2.1.200 (stub)'; exit; fi
+if [ "$1" = --version ]; then echo '2.1.330 (stub)'; exit; fi
 args="$*" prompt=$(cat) id=new cost='"total_cost_usd":0.01,' stop=end_turn
 while [ $# -gt 0 ]; do case $1 in --session-id) id=$2 ;; --resume) [ $id = new ] && id=$2 ;; esac; shift; done
 [[ $prompt == *free* ]] && cost=

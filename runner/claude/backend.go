@@ -44,6 +44,7 @@ func (b *Backend) take(o runner.Order) (notes []string, _ *runner.Failure) {
 
 func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn {
 	s := newStream(o, tell)
+	s.Own, s.HowTo = configFolder(b.Env), Pin.HowTo()
 	s.costs.prior = b.priorCount(o)
 	return program.Turn{
 		Stream: s.Stream,
@@ -59,7 +60,7 @@ func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn 
 // relies on.
 func (b *Backend) Source() program.Source {
 	return program.Source{
-		Backend: protocol.BackendClaude, Title: title, Name: "claude", HowTo: "install it with `npm install -g @anthropic-ai/claude-code`",
-		Oldest: program.Version{2, 1, 128}, Env: b.env(runner.Order{}),
+		Backend: protocol.BackendClaude, Title: title, Name: "claude", HowTo: Pin.HowTo(),
+		Oldest: program.Version{2, 1, 221}, Env: b.env(runner.Order{}),
 	}
 }

@@ -122,14 +122,14 @@ func TestMachineFailures(t *testing.T) {
 	}{
 		{&Backend{CLI: program.CLI{Path: "/nonexistent/claude"}}, `agent CLI "/nonexistent/claude" not found`},
 		{&Backend{CLI: program.CLI{Path: "no-such-claude"}}, `agent CLI "no-such-claude" not found`},
-		{play(t, "'2.1.127 (Claude Code)'", ""), "is version 2.1.127, want at least 2.1.128"},
+		{play(t, "'2.1.220 (Claude Code)'", ""), "is version 2.1.220, want at least 2.1.221"},
 		{play(t, "hello", ""), "does not tell its version"},
 		{&Backend{CLI: program.CLI{Path: notProgram}}, "start the agent CLI"},
 	}
 	for _, tt := range tests {
 		_, f, _ := run(t.Context(), t, tt.b, order(t, "hello"))
 		if f == nil || f.Class != runner.Machine || !strings.Contains(f.Message, tt.want) ||
-			!strings.Contains(f.Message, "npm install -g @anthropic-ai/claude-code") {
+			!strings.Contains(f.Message, "npm install -g @anthropic-ai/claude-code@"+Pin.Version()+"`") {
 			t.Errorf("%q: got %+v, want class %s, %q and how to install it", tt.b.Path, f, runner.Machine, tt.want)
 		}
 	}

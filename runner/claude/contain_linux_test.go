@@ -19,7 +19,7 @@ func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
 	cli := filepath.Join(dir, "claude")
 	installtest.WriteProgram(t, cli, `#!/bin/sh
 		sed -n 's/^NoNewPrivs:[[:space:]]*//p' /proc/self/status >>"$NOTES"
-		if [ "$1" = --version ]; then echo 2.1.197; exit; fi
+		if [ "$1" = --version ]; then echo 2.1.330; exit; fi
 		echo '{"type":"result","subtype":"success","is_error":false,"result":"hi"}'
 	`)
 	for bound, want := range map[bool]string{true: "1 1", false: "0 0"} {

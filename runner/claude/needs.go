@@ -19,7 +19,9 @@ var providers = map[string]string{
 // Needs implements runner.Agent.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "ANTHROPIC_BASE_URL"), "api.anthropic.com")
-	needs.Write = []string{filepath.Join(configFolder(b.Env), "projects")}
+	for _, name := range written {
+		needs.Write = append(needs.Write, filepath.Join(configFolder(b.Env), name))
+	}
 	home := program.Home(b.Env)
 	for variable, folder := range providers {
 		if program.Variable(b.Env, variable) != "" {
@@ -32,10 +34,15 @@ func (b *Backend) Needs() runner.Needs {
 // kept is what a user keeps in their own folder of the CLI, beside the list of servers.
 var kept = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", "skills", "commands", "agents", "output-styles", "hooks"}
 
+// written are the folders in the CLI's own one that its tools write, beside the conversations in projects: versions before
+// 2.1.276 run no command without session-env and make no task without tasks, and agents in plan mode write their plans.
+// Settings are not among them: no agent writes what another one obeys.
+var written = []string{"projects", "session-env", "tasks", "plans"}
+
 // Furnish makes the CLI's own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
 	from, to := configFolder(theirs), configFolder(b.Env)
-	if err := program.Furnish(from, to, kept, []string{"projects"}); err != nil {
+	if err := program.Furnish(from, to, kept, written); err != nil {
 		return err
 	}
 	// The list of servers is in the home folder, unless a variable names the CLI's own.

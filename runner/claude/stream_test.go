@@ -1,12 +1,14 @@
 package claude
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
@@ -131,4 +133,22 @@ func TestInferenceProfiles(t *testing.T) {
 	counted := []keyproxy.Sum{{Usage: used("claude-haiku-4-5", 1)}, {Usage: used("claude-sonnet-5", 9)}}
 	told := []state.ModelCost{{Usage: used("profile/a", 9)}, {Usage: used("profile/b", 1)}}
 	assert.Assert(t, is.Len(keyproxy.Beyond(counted, named(told, counted), false), 0))
+}
+
+// TestAToolThatTheCageBreaksFailsTheAgent: where the CLI can't make what a tool needs in its own folder, the agent can't
+// work, and must not end well. A command that is refused something there is the agent's matter.
+func TestAToolThatTheCageBreaksFailsTheAgent(t *testing.T) {
+	for said, want := range map[string]string{
+		"EACCES: permission denied, mkdir '/own/session-env'":     "can't use its tools in the cage: EACCES: permission denied, mkdir '/own/session-env'; install it",
+		"Exit code 1\ntouch: '/own/settings': Permission denied":  "",
+		"EACCES: permission denied, open '/elsewhere/that/it/is'": "",
+	} {
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Cage: cage.Refuse(nil)}, func(runner.Progress) {})
+		s.Own, s.HowTo = "/own", Pin.HowTo()
+		result := fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","is_error":true,"content":%q}]}}`, said)
+		s.Write([]byte(strings.Join([]string{start, result, hello, goodbye}, "\n")))
+		s.Flush()
+		_, f := s.answer(proc.Exit{})
+		assert.Check(t, (f != nil) == (want != "") && (f == nil || f.Class == runner.Machine && strings.Contains(f.Message, want)), "%s: got %v, want %q", said, f, want)
+	}
 }

@@ -19,7 +19,7 @@ type Backend struct{ program.CLI }
 // refuses its settings.
 func (b *Backend) Source() program.Source {
 	return program.Source{
-		Backend: protocol.BackendCodex, Title: title, Name: "codex", HowTo: "install it with `npm install -g @openai/codex`",
+		Backend: protocol.BackendCodex, Title: title, Name: "codex", HowTo: Pin.HowTo(),
 		Oldest: program.Version{0, 152, 1}, Env: b.Env,
 	}
 }

@@ -87,7 +87,7 @@ func (b *Backend) home() home {
 // relies on.
 func (b *Backend) Source() program.Source {
 	return program.Source{
-		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: "install it with `npm install -g @google/gemini-cli`; it needs Node.js 20 or later",
+		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: Pin.HowTo() + "; it needs Node.js 20 or later",
 		Oldest: program.Version{0, 61, 0},
 		// This home has no settings, so nothing else would keep the CLI from a .env file of the checkout.
 		Env: b.env([]string{homeVar + "=" + b.home().forVersion(), trustVar + "=false"}),

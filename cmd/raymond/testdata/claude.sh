@@ -5,7 +5,7 @@
 # "answer: ", else reply. cost.N is what that costs, fail.N what it says on stderr
 # before it ends with code 1 and no result.
 if [ "$1" = --version ]; then
-	echo "${STUB_VERSION:-2.1.200} (stub)"
+	echo "${STUB_VERSION:-2.1.330} (stub)"
 	exit
 fi
 cd "$STUB" || exit

@@ -69,6 +69,9 @@ func copyTo(root *os.Root, name, from string, depth int) error {
 func Files(name string) []string {
 	path, err := exec.LookPath(name)
 	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err == nil {
 		path, err = filepath.EvalSymlinks(path)
 	}
 	if err != nil {

@@ -47,6 +47,11 @@ func (p Pin) Version() string {
 	return manifest.Dependencies[p.Package]
 }
 
+// HowTo says how to install the pinned version.
+func (p Pin) HowTo() string {
+	return "install it with `npm install -g " + p.Package + "@" + p.Version() + "`"
+}
+
 // Binary returns the path of the program that npm put below dir.
 func (p Pin) Binary(dir string) (string, error) {
 	found, err := fs.Glob(os.DirFS(dir), p.Program)

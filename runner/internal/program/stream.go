@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -23,6 +24,8 @@ type Stream struct {
 	Order   runner.Order
 	Display Display
 	Abort   context.CancelCauseFunc // ends the CLI
+	Own     string                  // the CLI's own folder; "" where it is not known
+	HowTo   string                  // to install the CLI
 
 	Early   *runner.Failure // why nothing can come of the invocation any more
 	Records int             // lines that were records
@@ -136,12 +139,18 @@ func CantKeep(what, id string) *runner.Failure {
 	return Fatal("%s %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of them at most", what, id)
 }
 
-// TellRefused tells which file a tool was refused, as its output says, if the agent is in a cage.
+// TellRefused tells which file a tool was refused, as its output says, if the agent is in a cage. A CLI that can't make a
+// file or folder in its own folder can't use its tools, and its agent can't work.
 func (s *Stream) TellRefused(output string) {
 	if s.Order.Cage == nil {
 		return
 	}
-	if path := cage.Denied(output); path != "" {
+	path := cage.Denied(output)
+	switch {
+	case path == "":
+	case s.Own != "" && strings.HasPrefix(output, "EACCES: ") && cage.IsWithin(path, s.Own):
+		s.Give(Machine("the agent CLI can't use its tools in the cage: %s; %s", OneLine(output, 300), s.HowTo))
+	default:
 		s.Display.Tell(runner.Progress{Refused: path})
 	}
 }

@@ -58,7 +58,7 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	s.j.mu.Lock()
 	s.j.prompts = append(s.j.prompts, p)
 	s.j.mu.Unlock()
-	answer := runner.Answer{SessionID: p.SessionID, Model: "stub", Turns: 1, Process: state.Process{CLI: "Claude Code 2.1.197 stub"}}
+	answer := runner.Answer{SessionID: p.SessionID, Model: "stub", Turns: 1, Process: state.Process{CLI: "Claude Code 2.1.330 stub"}}
 	fail := func(class runner.Class, what string) (runner.Answer, error) {
 		answer.ExitCode = 1
 		return answer, &runner.Failure{Class: class, Message: what}

@@ -61,7 +61,8 @@ type Cages struct {
 	proxy   *forward.Proxy // nil where the network is open
 	told    *told
 	isClean bool
-	private string // see Private
+	never   []string // paths that agents never write, whatever a user names
+	private string   // see Private
 
 	mu        sync.Mutex // guards worktrees
 	worktrees []string   // beside the working directories, that agents were given
@@ -124,7 +125,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	if err = errors.Join(err, more); err != nil {
 		return err
 	}
-	at.own = c.own
+	at.own, c.never = c.own, cage.Resolved(slices.Concat(at.Hidden, at.Guarded))
 	at.Read = slices.Concat(at.Read, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
 	at.write = slices.Concat(at.Needs.Write, writable)
 	git, commons := workspace.Folders(cage.Resolve(at.Dir))
@@ -267,6 +268,8 @@ func (c *Cages) Refused(path string) {
 	at = cage.Resolve(at)
 	switch {
 	case at == "" || isIn(at, c.policy.Writable):
+	case isIn(at, c.never): // no input would help
+		c.told.note("cage: refused access to " + path + ": " + never)
 	case at == cage.Resolve(path) && !c.policy.CanRead(at) && canAccess(at, toRead):
 		c.told.note("cage: refused to read " + path + "; if it is needed, add it to " + c.told.label("cage-read"))
 	case canAccess(at, toWrite): // else it wasn't the cage
@@ -304,6 +307,9 @@ func (c *Cages) Close() {
 	}
 }
 
+// never says why no input lets agents write a path.
+const never = "agents never write there: it holds files of the run, of the runner or of an action"
+
 // named are the paths that a user names, without links. Folders that are to be written are made where they are missing.
 func named(names []string, flag string, at Site) ([]string, error) {
 	var out []string
@@ -316,7 +322,7 @@ func named(names []string, flag string, at Site) ([]string, error) {
 			at.Tell("cage: " + at.Label(flag) + ": " + name + " is not there")
 			continue
 		case err == nil && flag == "cage-write" && slices.ContainsFunc(slices.Concat(at.Hidden, at.Guarded), isAround):
-			err = errors.New("agents never write there: it holds files of the run, of the runner or of an action")
+			err = errors.New(never)
 		}
 		if err != nil {
 			errs = append(errs, problem.Usage(at.Label(flag), name+": "+err.Error(), ""))

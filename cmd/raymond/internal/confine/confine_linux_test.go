@@ -370,8 +370,11 @@ func TestWhatIsNotHeldIsTold(t *testing.T) {
 // TestRefusedFilesAreTold with the input that shows them.
 func TestRefusedFilesAreTold(t *testing.T) {
 	m := newMachine(t)
+	m.at.Guarded = []string{m.folder("action")}
 	c := m.cages(on)
-	for path, want := range map[string]string{m.file("home/.netrc", ""): "add it to input cage-read", m.path("home/new/file"): "add its folder to input cage-write", m.file("work/x", ""): ""} {
+	for path, want := range map[string]string{
+		m.path("action/new"): "agents never write there", m.file("home/.netrc", ""): "add it to input cage-read", m.path("home/new/file"): "add its folder to input cage-write", m.file("work/x", ""): "",
+	} {
 		before := len(c.Notes())
 		c.Refused(path)
 		if got := strings.Join(c.Notes()[before:], "\n"); !strings.Contains(got, want) || (want == "") != (got == "") {

@@ -19,7 +19,7 @@ import (
 
 // patient is an agent CLI that works until it is ended.
 const patientCLI = `#!/bin/sh
-[ "$1" = --version ] && echo '2.1.197 (stand-in)' && exit
+[ "$1" = --version ] && echo '2.1.330 (stand-in)' && exit
 echo $$ >"$EFFECTS.agent"
 exec sleep 300
 `

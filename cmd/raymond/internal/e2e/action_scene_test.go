@@ -55,7 +55,7 @@ func (j *bareJob) wrapped(more string) (notes string) {
 	j.T.Helper()
 	notes = filepath.Join(j.Root, "notes")
 	path := filepath.Join(j.Root, "claude")
-	j.Site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.197 (wrapped stub)'; exit; }\n"+
+	j.Site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.330 (wrapped stub)'; exit; }\n"+
 		"mkdir -p "+notes+"\nprintf '%s\\n' \"$@\" >"+notes+"/args\nenv -0 >"+notes+"/env\n"+more+"\nexec "+j.stub+" \"$@\"\n")
 	assert.NilError(j.T, os.Chmod(path, 0o755))
 	j.with("claude-path", path)

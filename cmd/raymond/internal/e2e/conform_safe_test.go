@@ -160,7 +160,11 @@ func checkUntrusted(t *testing.T, v agenttest.Vendor) {
 const caged = `-- 1_START.md --
 First prompt.
 shell: for f in ~/.codex/config.toml ~/.gemini/raymond/.gemini/settings.json ~/.claude/settings.json; do touch $f; done; echo x > made && git add made && git -c user.name=a -c user.email=a@b commit -qm made; touch $TMPDIR/x && echo it is there
-say: one <goto>TWO</goto>
+say: one <goto>WRITE</goto>
+-- WRITE.md --
+Another prompt.
+write: WORK/written
+say: written <goto>TWO</goto>
 -- TWO.md --
 ---
 permission_mode: plan
@@ -172,21 +176,22 @@ write: WORK/refused
 say: two <result>the end</result>
 `
 
-// checkCaged: in a cage an agent works and commits, what configures its CLI can't be written,
-// and an agent that may only read writes nothing.
+// checkCaged: in a cage without network an agent runs commands, commits and writes files, what configures its CLI can't be
+// written, and an agent that may only read writes nothing.
 func checkCaged(t *testing.T, v agenttest.Vendor) {
 	m := newMachine(t, v, caged)
-	m.place("TWO.md")
+	m.place("WRITE.md", "TWO.md")
 	git := exec.Command("git", "init", "-q", m.Work)
 	out, err := git.CombinedOutput()
 	assert.NilError(t, err, "git init: %v\n%s", err, out)
-	var readable []string
+	held := []string{"--cage", "require", "--network", "none"}
 	if v.Name == protocol.BackendCommand {
-		readable = []string{"--cage-read", filepath.Dir(install(t, v))} // this test is the agent
+		held = []string{"--cage", "on", "--cage-read", filepath.Dir(install(t, v))} // this test is the agent, and no proxy stands before its API
 	}
-	o := m.run(0, append(readable, "--cage", "on", "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))...)
+	o := m.run(0, append(held, "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))...)
 	out, err = exec.Command("git", "-C", m.Work, "log", "--format=%s").Output()
 	assert.Check(t, is.Equal(strings.TrimSpace(string(out)), "made"), "commits: got %q, %v, want what the agent has made: %v", out, err, o)
+	assert.Check(t, sitetest.Exists(m.file("written")), "a file that the agent has written: got none: %v", o)
 	assert.Check(t, !sitetest.Exists(m.file("refused")), "a file of an agent that may only read: got it, want none")
 	for _, name := range []string{".codex/config.toml", ".claude/settings.json"} {
 		if info, err := os.Stat(filepath.Join(m.home, name)); err == nil && info.Size() == 0 {

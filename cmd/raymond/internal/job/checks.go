@@ -115,7 +115,7 @@ var (
 		"has blanks, line breaks or other characters in it that no key has", "")
 	isMatrix = that(func(v string) bool { _, ok := matrixDigest(v); return ok }, "want the values of the matrix as JSON", "leave it out: its default is right")
 	isJob    = that(protocol.IsJobName, "want up to 64 letters, digits, _ and -, beginning with a letter or _", "")
-	isExact  = that(isExactVersion, "want an exact version such as 2.1.128", "")
+	isExact  = that(isExactVersion, "want an exact version such as 2.1.330", "")
 	isPause  = that(func(v string) bool {
 		d, err := time.ParseDuration(v)
 		return err == nil && d >= time.Second && v[0] != '+'

@@ -119,7 +119,7 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		{"script-env=github_output", []string{`script-env: "github_output": is never passed on to agents or scripts; remove it`}},
 		{"env=TOKEN=hunter2", []string{"env: has something in it that is no name of a variable; want names, not values"}},
 		{"resume-from=../a.yml", []string{`resume-from: "../a.yml": "../a.yml" is no workflow file; want names such as nightly.yml`}},
-		{"claude-version=latest", []string{`claude-version: "latest": want an exact version such as 2.1.128`}},
+		{"claude-version=latest", []string{`claude-version: "latest": want an exact version such as 2.1.330`}},
 		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `…": has 201 bytes, want at most 200`}},
 		{"part=main_work1,Main|key=k", []string{`part: "main_work1,Main": "Main" is no such name; want names of agents, as the output matrix has them`}},
 		{"part=main_work1|key=k|resume=never", []string{`part: "main_work1": contradicts resume: never; leave one of them out`}},

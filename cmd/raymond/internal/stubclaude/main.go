@@ -29,7 +29,7 @@ import (
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == "--version" {
-		fmt.Println("2.1.197 (stub)")
+		fmt.Println("2.1.330 (stub)")
 		return
 	}
 	prompt, err := io.ReadAll(os.Stdin)
