@@ -181,7 +181,7 @@ func (at *Site) runners() (found []string) {
 	}
 	for _, dir := range []string{at.Temp, at.Workspace} {
 		// What lies in the workspace may be an agent's.
-		for up := filepath.Dir(cage.Resolve(dir)); len(up) > 1; up = filepath.Dir(up) {
+		for up := filepath.Dir(cage.Resolve(dir)); filepath.Dir(up) != up; up = filepath.Dir(up) {
 			add(up)
 		}
 	}

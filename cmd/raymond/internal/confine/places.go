@@ -39,7 +39,7 @@ func (at *Site) InHome(path string) string {
 // top is the top of the worktree that the run works in; "" for none, and for a home folder that is one.
 func (at *Site) top() string {
 	home := cage.Resolve(at.home())
-	for dir := cage.Resolve(at.Dir); len(dir) > 1 && !cage.IsWithin(home, dir); dir = filepath.Dir(dir) {
+	for dir := cage.Resolve(at.Dir); filepath.Dir(dir) != dir && !cage.IsWithin(home, dir); dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			return dir
 		}
