@@ -46,7 +46,11 @@ func (b *Backend) Needs() runner.Needs {
 	if len(words) == 0 {
 		return runner.Needs{}
 	}
-	return runner.Needs{Read: program.Files(words[0])}
+	needs := runner.Needs{Read: program.Files(words[0])}
+	if b.Proxy != nil {
+		needs.Hosts = []string{b.Proxy.Address()}
+	}
+	return needs
 }
 
 // Run implements runner.Backend for prompts. The error is nil or a *runner.Failure.

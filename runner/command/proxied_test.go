@@ -91,10 +91,11 @@ func TestNothingThatIsPrintedChangesWhatTheProxyCounts(t *testing.T) {
 	}
 }
 
-// TestProgramsDontSeeTheKeyBehindTheProxy, and what it costs is told while they run.
+// TestProgramsDontSeeTheKeyBehindTheProxy: a cage without network lets them reach it, and what it costs is told while they run.
 func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
 	t.Parallel()
 	p, _ := proxied(t, `env; cat answer`)
+	assert.Check(t, is.DeepEqual(p.backend.Needs().Hosts, []string{p.backend.Proxy.Address()}), "hosts that the program needs")
 	var mu sync.Mutex
 	var metered runner.Metered
 	o := runner.Order{Dir: p.dir, Mark: "command-key", Prompt: fresh("x")}

@@ -55,7 +55,7 @@ func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) e
 	if from == "" {
 		return nil
 	}
-	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope")); err != nil {
+	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
 		return err
 	}
 	notes, err := s.git.Restore(ctx, workspace.Restoring{From: from})

@@ -137,7 +137,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 		s.log.say(asTheyAre + fmt.Sprintf("there is no snapshot of them before state execution %d", point.Exec))
 		return nil
 	}
-	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope")); err != nil {
+	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
 		return err
 	}
 	for _, one := range before {

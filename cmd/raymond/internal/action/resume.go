@@ -126,7 +126,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 	case s.in.Workspace == job.WorkspaceNone:
 		s.log.note("The work in the workspace was not put back: `workspace: none`.")
 	default:
-		if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope")); err != nil {
+		if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
 			return nil, err
 		}
 		notes, err := s.git.Restore(ctx, restoring(b.found, joined.where))

@@ -69,9 +69,9 @@ func (s *Scope) Partial() string {
 
 // Freeze has later copies made of what the scope folder holds now: work that is
 // put back may change the folder after the workflow was read. dir is for the
-// files.
-func (s *Scope) Freeze(dir string) error {
-	if !s.HasScripts() {
+// files; hasCommand says that a command runs prompts.
+func (s *Scope) Freeze(dir string, hasCommand bool) error {
+	if !s.NeedsCopy(hasCommand) {
 		return nil
 	}
 	if err := s.PrivateCopy(dir); err != nil && s.Workflow.HasScripts() {

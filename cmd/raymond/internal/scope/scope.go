@@ -141,6 +141,9 @@ func (s *Scope) HasScripts() bool {
 	return s.has(nil, func(st *protocol.State) bool { return st.Kind == protocol.Script })
 }
 
+// NeedsCopy reports whether something may run from a copy of the scope folder: a script, or a command that runs prompts.
+func (s *Scope) NeedsCopy(hasCommand bool) bool { return hasCommand || s.HasScripts() }
+
 // HasPrompts reports whether there is a prompt that an agent could name, which any .md file is,
 // even the README.md beside scripts. See LeadsToPrompt.
 func (s *Scope) HasPrompts() bool { return s.HasPromptsOf(nil) }

@@ -184,11 +184,11 @@ func (s *Session) makeFolders() (err error) {
 	return s.copyScope()
 }
 
-// copyScope makes the private copy that scripts run from. Where nothing is known
+// copyScope makes the private copy that scripts and the agent command run from. Where nothing is known
 // to lead to a script, it is made for the case that an agent names one.
 func (s *Session) copyScope() error {
-	files := s.setup.Scope
-	if !files.HasScripts() {
+	files, hasCommand := s.setup.Scope, s.setup.Now().Command != ""
+	if !files.NeedsCopy(hasCommand) {
 		return nil
 	}
 	dir := filepath.Join(s.setup.private(), "scope")
@@ -199,7 +199,7 @@ func (s *Session) copyScope() error {
 			fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escaped(note))
 		}
 	}
-	if files.Workflow.HasScripts() {
+	if files.Workflow.HasScripts() || hasCommand {
 		return err
 	}
 	return nil
