@@ -66,12 +66,13 @@ func isSomebody(s string) bool {
 
 var (
 	isID        = matches(`^[a-z0-9][a-z0-9-]*$`)
+	isDevice    = matches(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 	isSessionID = matches(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 	isHex       = matches(`^[0-9a-f]+$`)
 )
 
-// ValidID reports whether s may be the id of a run.
-func ValidID(s string) bool { return len(s) <= 64 && isID(s) }
+// ValidID reports whether s may be the id of a run. It is a file name, also on Windows, to which a run may move.
+func ValidID(s string) bool { return len(s) <= 64 && isID(s) && !isDevice(s) }
 
 // ValidSession reports whether s may be the id of a conversation. It is part of
 // file names.

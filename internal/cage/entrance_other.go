@@ -10,7 +10,7 @@ import (
 
 // Lacks returns what this system can't hold of a policy: everything.
 func Lacks(Policy) []Lack {
-	return []Lack{{What: "there is no cage on " + runtime.GOOS + "/" + runtime.GOARCH, IsWhole: true}}
+	return []Lack{{What: "there is no cage on " + runtime.GOOS + "/" + runtime.GOARCH, IsWhole: true, IsLoud: true}}
 }
 
 // Entrance is the way of one child into a cage, which there is none of here.

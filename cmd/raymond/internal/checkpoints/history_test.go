@@ -133,8 +133,7 @@ func TestTheHistoryGoesAlong(t *testing.T) {
 func TestAnAlteredHistoryStays(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	seals, err := NewSeals(root, sealKey(t, "token", "step"))
-	assert.NilError(t, err)
+	seals := newSeals(t, root)
 	p := newPast(t, seals, root, 5)
 	_, _, notes := p.stored(seals, func() {})
 	assert.Assert(t, is.Len(notes, 0), "unaltered")
@@ -144,7 +143,7 @@ func TestAnAlteredHistoryStays(t *testing.T) {
 		assert.NilError(t, err)
 		write(t, file, strings.Replace(string(data), `"tag":"goto"`, `"tag":"GOTO"`, 1))
 	})
-	_, err = os.Stat(filepath.Join(dir, "state.history"))
+	_, err := os.Stat(filepath.Join(dir, "state.history"))
 	assert.Check(t, is.ErrorIs(err, os.ErrNotExist))
 	assert.Assert(t, is.Len(notes, 1))
 	assert.Check(t, is.Contains(notes[0], "lacks the history"))

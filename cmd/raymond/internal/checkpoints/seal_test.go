@@ -18,12 +18,20 @@ func sealKey(t *testing.T, token, identity string) SealKey {
 	return k
 }
 
+// newSeals begins a log of seals, and closes it before its folder is removed, which Windows wants.
+func newSeals(t *testing.T, dir string) *Seals {
+	t.Helper()
+	s, err := NewSeals(dir, sealKey(t, "token", "step"))
+	assert.NilError(t, err)
+	t.Cleanup(func() { assert.Check(t, s.log.Close()) })
+	return s
+}
+
 // sealedFolder is a folder in which a value and lines are kept.
 func sealedFolder(t *testing.T) (dir string, s *Seals) {
 	t.Helper()
 	dir = t.TempDir()
-	s, err := NewSeals(dir, sealKey(t, "token", "step"))
-	assert.NilError(t, err)
+	s = newSeals(t, dir)
 	assert.NilError(t, errors.Join(s.Note(filepath.Join(dir, "note"), 1), s.Note(filepath.Join(dir, "note"), 2)))
 	assert.NilError(t, s.Adopt(filepath.Join(dir, "absent")))
 	for _, line := range []string{"one\n", "two\n", "three\n"} {

@@ -85,7 +85,7 @@ func (o *Options) addInput() {
 	o.Add("workflow-id", "ID", "the whole id of the new run", func(s string) error {
 		o.WorkflowID = s
 		if !state.ValidID(s) {
-			return errors.New("want 1 to 64 of a-z, 0-9 and -, not beginning with -")
+			return errors.New("want 1 to 64 of a-z, 0-9 and -, not beginning with -, and no name that Windows reserves, such as con")
 		}
 		return nil
 	})
