@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/protocol"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,11 +32,15 @@ func (a *App) Main() (code int) {
 		}
 		// The flag library stops at the first: what else is wrong is found without it.
 		a.unknown = append(a.unknown, flag.fault)
-		rest := slices.DeleteFunc(slices.Clone(args), flag.is)
-		if len(rest) == len(args) {
+		at := slices.IndexFunc(args, flag.is)
+		if at < 0 {
 			return a.explain(errors.Join(a.unknown...))
 		}
-		args = rest
+		end := at + 1
+		if end < len(args) && args[at] == flag.arg && flag.takes(args[end]) {
+			end++
+		}
+		args = slices.Delete(slices.Clone(args), at, end)
 	}
 }
 
@@ -89,7 +95,18 @@ func (a *App) commands() *cobra.Command {
 // unknownFlag is a flag that a command with options does not have.
 type unknownFlag struct {
 	fault error
-	arg   string // the flag with its dashes
+	arg   string      // the flag with its dashes
+	meant *pflag.Flag // the known flag that it resembles; nil for none
+}
+
+// takes reports whether the next argument is probably the value of the flag. It is if the flag that was meant takes one; where
+// none is known, if the argument is neither a flag nor a file.
+func (u *unknownFlag) takes(next string) bool {
+	if u.meant != nil {
+		return u.meant.NoOptDefVal == ""
+	}
+	_, err := os.Stat(next)
+	return err != nil && !strings.HasPrefix(next, "-")
 }
 
 func (u *unknownFlag) Error() string { return u.fault.Error() }
@@ -114,7 +131,7 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 		if o == nil {
 			return fault
 		}
-		return &unknownFlag{fault, flag}
+		return &unknownFlag{fault, flag, cmd.Flags().Lookup(protocol.Nearest(missing.GetSpecifiedName(), known))}
 	}
 	fault := problem.Usage("arguments", strings.TrimPrefix(err.Error(), "flag "), help)
 	if bare, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {

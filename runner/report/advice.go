@@ -52,6 +52,9 @@ func cureOf(run *state.Run) Cure {
 	default:
 		c = Cure{Do: fixTheCause, InFiles: filepath.Ext(a.State) != ".md"}
 	}
+	if rules := refusedRules(a); len(rules) > 0 && (c.Do == fixTheCause || state.IsExhausted(fault)) {
+		c = Cure{Do: "allow what was refused, if the task needs it (this rule was not tried)", flags: " --allowed-tools " + quoted(strings.Join(slices.Concat(run.Options.AllowedTools, rules), ","))}
+	}
 	values := strings.NewReplacer("{state}", name(a.State), "{agents}", fmt.Sprint(2*run.Options.MaxAgents), "{depth}", fmt.Sprint(2*run.Options.MaxDepth))
 	c.Do, c.flags = values.Replace(c.Do), values.Replace(c.flags)
 	if c.From != "" {
@@ -61,6 +64,21 @@ func cureOf(run *state.Run) Cure {
 		}
 	}
 	return c
+}
+
+// refusedRules returns the rules that may allow the uses of tools that an agent was refused, five at most.
+func refusedRules(a *state.Agent) (rules []string) {
+	if a.Exec == nil {
+		return nil
+	}
+	for _, r := range a.Exec.Denied {
+		for _, rule := range r.Allow {
+			if len(rules) < 5 && !slices.Contains(rules, rule) {
+				rules = append(rules, rule)
+			}
+		}
+	}
+	return rules
 }
 
 // CureOf returns what helps a run in a job that has failed.

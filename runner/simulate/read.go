@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
 
@@ -78,7 +79,12 @@ func plain(root *yaml.Node) (value any, err error) {
 func placed(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, v := range all {
-		problems = append(problems, protocol.Problem{Pos: protocol.PosOf(nodeAt(root, v)), Code: "wrong-value", Hint: v.About,
+		at, hint := nodeAt(root, v), v.About
+		words := strings.FieldsFunc(v.About, func(r rune) bool { return !unicode.IsLetter(r) }) // with the keys among them
+		if near := protocol.DidYouMean(at.Value, words); near != "" && strings.HasSuffix(v.Rule, "/additionalProperties") {
+			hint = near + "; " + hint
+		}
+		problems = append(problems, protocol.Problem{Pos: protocol.PosOf(at), Code: "wrong-value", Hint: hint,
 			Message: cmp.Or(strings.TrimPrefix(v.Place, "/"), "the file") + ": " + v.Message})
 	}
 	slices.SortStableFunc(problems, func(a, b protocol.Problem) int { return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col) })
