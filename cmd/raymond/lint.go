@@ -19,8 +19,9 @@ func (a *App) lintCommand() *cobra.Command {
 		Long: "lint checks workflows: directories, zip archives or single state files. It exits with 7\n" +
 			"when something must be fixed before a run, with 0 when there are only warnings and hints.\n\n" +
 			"With --workflow-file it also finds what in a workflow file of GitHub Actions does not fit\n" +
-			"them, such as a job of states that no step runs. Without PATH it then checks the workflows\n" +
-			"that the steps of the file name.",
+			"them, and what a step would refuse at its start: unknown inputs, wrong values, a missing key,\n" +
+			"a checkout that keeps its token, missing permissions. Without PATH it then checks the\n" +
+			"workflows that the steps of the file name.",
 	}
 	o, l := a.newOptions(cmd), &runs.Lint{Platforms: []protocol.Platform{scope.Platform()}}
 	o.Add("format", "FORMAT", "text, json, or github for annotations (default text)", options.Into(&l.Format, options.OneOf(runs.LintFormats...)))
@@ -37,6 +38,7 @@ func (a *App) lintCommand() *cobra.Command {
 		options.Into(&l.Backend, options.OneOf(protocol.Backends()...)))
 	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)",
 		options.Into(&l.JobFiles, options.Each(options.NotEmpty)))
+	o.Switch("strict", "count warnings as errors, for CI", options.Into(&l.Strict, options.Truth))
 	o.AddPrices()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		l.Prices = session.Prices(o.Alone())

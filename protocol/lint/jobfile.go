@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,6 +34,10 @@ type Step struct {
 	Calls bool
 	// HasSecret says that the step is given a secret, or the token of the job.
 	HasSecret bool
+	RunsOn    string   // labels of the job's runner
+	Env       []string // NAME=value, of the workflow, the job and the step
+
+	permissions *yaml.Node // of the job, else of the workflow; nil for the repository's default
 
 	file *JobFile
 	at   protocol.Pos
@@ -54,14 +59,27 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 		return nil, fmt.Errorf("line %d: jobs is no mapping", jobs.Line)
 	}
 	for i := 0; i+1 < len(jobs.Content); i += 2 {
-		f.addJob(jobs.Content[i].Value, jobs.Content[i+1])
+		id, body := jobs.Content[i].Value, jobs.Content[i+1]
+		of := Step{Job: id, permissions: cmp.Or(protocol.Entry(body, "permissions"), protocol.Entry(root, "permissions")), Env: environ(root)}
+		f.addJob(of, body)
 	}
 	return f, nil
 }
 
-func (f *JobFile) addJob(id string, body *yaml.Node) {
-	f.needs[id] = texts(protocol.Entry(body, "needs"))
-	of := Step{Job: id, If: scalar(protocol.Entry(body, "if")), file: f}
+// environ returns the variables that a mapping sets.
+func environ(body *yaml.Node) (list []string) {
+	if env := protocol.Entry(body, "env"); env != nil && env.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(env.Content); i += 2 {
+			list = append(list, env.Content[i].Value+"="+scalar(env.Content[i+1]))
+		}
+	}
+	return list
+}
+
+func (f *JobFile) addJob(of Step, body *yaml.Node) {
+	f.needs[of.Job] = texts(protocol.Entry(body, "needs"))
+	of.If, of.file = scalar(protocol.Entry(body, "if")), f
+	of.RunsOn, of.Env = strings.Join(texts(protocol.Entry(body, "runs-on")), " "), append(of.Env, environ(body)...)
 	if protocol.Entry(body, "uses") != nil {
 		of.Calls = true
 		f.addStep(of, body)
@@ -79,7 +97,7 @@ func (f *JobFile) addJob(id string, body *yaml.Node) {
 
 // addStep adds a step with what its mapping says.
 func (f *JobFile) addStep(s Step, body *yaml.Node) {
-	s.HasSecret = hasSecret(body)
+	s.HasSecret, s.Env = hasSecret(body), slices.Concat(s.Env, environ(body))
 	s.at, s.with = posOf(body), map[string]*yaml.Node{}
 	s.Action, _, _ = strings.Cut(scalar(protocol.Entry(body, "uses")), "@")
 	if with := protocol.Entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
@@ -104,16 +122,55 @@ func (f *JobFile) Ours() []Step {
 }
 
 func (s Step) isOurs() bool {
-	parts := strings.Split(strings.TrimSuffix(s.Action, "/"), "/")
-	return (s.Calls || parts[0] == "." || slices.Contains(parts, "raymond-action")) && s.Input("workflow") != ""
+	return (s.Calls || strings.HasPrefix(s.Action, "./") || s.IsAction()) && s.Input("workflow") != ""
+}
+
+// IsAction reports whether the step uses this action itself, or a fork of it.
+func (s Step) IsAction() bool {
+	return !s.Calls && slices.Contains(strings.Split(s.Action, "/"), "raymond-action")
+}
+
+// Inputs returns the names of the inputs that the step is given, in lower case.
+func (s Step) Inputs() []string { return slices.Sorted(maps.Keys(s.with)) }
+
+// File returns the path of the file, as findings have it.
+func (s Step) File() string { return s.file.Path }
+
+// Place returns the place of an input in its file; that of the step if it is not given.
+func (s Step) Place(input string) protocol.Pos {
+	if n := s.with[input]; n != nil {
+		return posOf(n)
+	}
+	return s.at
+}
+
+// may reports whether the job's token has a permission, as far as the file says; level is "read" or "write".
+func (s Step) may(scope, level string) bool {
+	given := scalar(s.permissions)
+	if s.permissions != nil && s.permissions.Kind == yaml.MappingNode {
+		given = cmp.Or(scalar(protocol.Entry(s.permissions, scope)), "none")
+	}
+	return s.permissions == nil || strings.HasPrefix(given, "write") || given == level || given == level+"-all" || strings.Contains(given, "${{")
 }
 
 // HasNoSchedule reports whether the file says that no schedule starts it.
 func (f *JobFile) HasNoSchedule() bool { return f.on != nil && !f.has("schedule") }
 
+// events returns the events that start the workflow.
+func (f *JobFile) events() []string {
+	if f.on == nil || f.on.Kind != yaml.MappingNode {
+		return texts(f.on)
+	}
+	var names []string
+	for i := 0; i < len(f.on.Content); i += 2 {
+		names = append(names, f.on.Content[i].Value)
+	}
+	return names
+}
+
 // has reports whether an event starts the workflow.
 func (f *JobFile) has(event string) bool {
-	return slices.Contains(texts(f.on), event) || protocol.Entry(f.on, event) != nil
+	return slices.Contains(f.events(), event)
 }
 
 // hasDispatchInput reports whether somebody who starts the workflow by workflow_dispatch

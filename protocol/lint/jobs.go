@@ -14,21 +14,7 @@ import (
 // that of the workflow, absolute; where no step names it, all steps count: a file may know it by
 // another path. The findings are about the steps, and about the states.
 func Jobs(path string, w *protocol.Workflow, files []*JobFile) (ofSteps, ofStates []Finding) {
-	c := jobs{flow: w, chart: w.Chart(), files: files}
-	var named []Step
-	for _, f := range files {
-		for _, s := range f.Ours() {
-			if !slices.Contains([]string{"", "run"}, s.Input("mode")) {
-				continue
-			}
-			if c.steps = append(c.steps, s); s.names(path) {
-				named = append(named, s)
-			}
-		}
-	}
-	if len(named) > 0 {
-		c.steps = named
-	}
+	c := jobs{flow: w, chart: w.Chart(), files: files, steps: StepsOf(path, files)}
 	c.checkRun()
 	c.checkOrder()
 	c.checkPrompts()
@@ -36,7 +22,28 @@ func Jobs(path string, w *protocol.Workflow, files []*JobFile) (ofSteps, ofState
 	c.checkRedispatch()
 	c.checkTimes()
 	c.checkKeys()
+	c.checkTokens()
+	c.checkPermissions()
 	return c.ofSteps, c.ofStates
+}
+
+// StepsOf returns the steps that run the workflow at an absolute path; all that run one, if none names it.
+func StepsOf(path string, files []*JobFile) (steps []Step) {
+	var named []Step
+	for _, f := range files {
+		for _, s := range f.Ours() {
+			if !slices.Contains([]string{"", "run"}, s.Input("mode")) {
+				continue
+			}
+			if steps = append(steps, s); s.names(path) {
+				named = append(named, s)
+			}
+		}
+	}
+	if len(named) > 0 {
+		return named
+	}
+	return steps
 }
 
 // jobs compares a workflow with the steps that run it.
@@ -51,10 +58,7 @@ type jobs struct {
 
 // aboutStep adds a finding about an input of a step, or the step if it doesn't have it.
 func (c *jobs) aboutStep(severity Severity, s Step, input string, p protocol.Problem) {
-	p.File, p.Pos = s.file.Path, s.at
-	if n := s.with[input]; n != nil {
-		p.Pos = posOf(n)
-	}
+	p.File, p.Pos = s.file.Path, s.Place(input)
 	c.ofSteps = append(c.ofSteps, Finding{severity, p})
 }
 
@@ -135,13 +139,14 @@ func (c *jobs) isPrompt(state string) bool {
 	return c.chart.Reading(state).State.Kind == protocol.Prompt
 }
 
-func refusesPrompts(s Step) bool { return strings.EqualFold(s.Input("prompts"), "false") }
+// RefusesPrompts reports whether the step has prompts: false.
+func (s Step) RefusesPrompts() bool { return strings.EqualFold(s.Input("prompts"), "false") }
 
 // checkPrompts finds prompts of jobs whose steps refuse them.
 func (c *jobs) checkPrompts() {
 	for _, s := range c.steps {
 		for _, name := range c.chart.States() {
-			if job := c.flow.JobOf(name); refusesPrompts(s) && c.isPrompt(name) && s.Runs(job) {
+			if job := c.flow.JobOf(name); s.RefusesPrompts() && c.isPrompt(name) && s.Runs(job) {
 				c.aboutStep(Error, s, "prompts", protocol.Problem{Code: "prompt-refused",
 					Message: fmt.Sprintf("the prompt state %s of the job %s is refused by this step, which has prompts: false", name, job),
 					Hint:    "give the state another job, or make it a script"})
@@ -175,7 +180,7 @@ func (c *jobs) checkWorkspace() {
 
 // hasPrompts reports whether a step may run prompts.
 func (c *jobs) hasPrompts(s Step) bool {
-	return !refusesPrompts(s) && slices.ContainsFunc(c.chart.States(), func(name string) bool {
+	return !s.RefusesPrompts() && slices.ContainsFunc(c.chart.States(), func(name string) bool {
 		return c.isPrompt(name) && s.MayRun(c.flow.JobOf(name))
 	})
 }
@@ -204,10 +209,10 @@ func (c *jobs) checkRedispatch() {
 // jobHold is how long a step stays for a time when its input hold says nothing.
 const jobHold = "5m"
 
-// checkTimes finds times that come when no step waits for them any more, in files that
-// no schedule starts.
+// checkTimes finds times that come when no step waits for them any more, and no schedule
+// resumes the run.
 func (c *jobs) checkTimes() {
-	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.file.has("schedule") }) {
+	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.unscheduled() == "" }) {
 		return
 	}
 	for _, name := range c.chart.States() {
@@ -222,8 +227,8 @@ func (c *jobs) checkTimes() {
 				what = fmt.Sprintf("asks a question with a timeout of %s, for which no step stays", e.Delay)
 			}
 			c.aboutState(name, e.Pos, protocol.Problem{Code: "no-schedule",
-				Message: what + ": " + c.steps[0].file.Path + " has no schedule that resumes the run then",
-				Hint:    "add on: schedule, with resume: auto in the step"})
+				Message: what + ": " + c.steps[0].unscheduled(),
+				Hint:    "add on: schedule, with an if: that lets it start the job, and in the step the same key on all events and resume: auto"})
 		}
 	}
 }

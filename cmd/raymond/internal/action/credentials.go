@@ -58,8 +58,11 @@ func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Sco
 	if env.Getenv("RUNNER_ENVIRONMENT") != "github-hosted" {
 		return nil
 	}
+	if in.NoPrompts {
+		return nil
+	}
 	var errs []error
-	for _, backend := range surelyNeeded(in, o, f) {
+	for _, backend := range f.SurelyNeeded(o.Alone().Backend, o.Jobs) {
 		inputs := job.KeyInputs(backend)
 		given := in.ModelKey(backend).Text != "" || job.HasProvider(backend, env.Environ)
 		if given || len(inputs) == 0 || mayLogIn(env, in, backend) {
@@ -74,35 +77,6 @@ func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Sco
 			hint+", or the variables of Bedrock, Vertex or a gateway"))
 	}
 	return errors.Join(errs...)
-}
-
-// surelyNeeded are the agent CLIs of prompts to which the entry leads, and which this step
-// would run. A state that names none continues with
-// that of the conversation that comes to it; where states name others, only the entry's is sure.
-func surelyNeeded(in job.Settings, o *options.Options, f *scope.Scope) []string {
-	if in.NoPrompts {
-		return nil
-	}
-	own := cmp.Or(o.Alone().Backend, protocol.DefaultBackend)
-	var named, open []string // of those that name one, and of those that don't
-	for _, name := range f.Workflow.Chart().States() {
-		st, ok := f.Workflow.State(name)
-		isHere := o.Jobs == nil || slices.Contains(o.Jobs, f.Workflow.JobOf(name))
-		switch {
-		case !ok || st.Kind != protocol.Prompt || !isHere:
-		case st.Policy.Backend != "":
-			named = append(named, st.Policy.Backend)
-		case name == f.Workflow.Entry():
-			named = append(named, own)
-		default:
-			open = []string{own}
-		}
-	}
-	if len(named) == 0 {
-		named = open
-	}
-	slices.Sort(named)
-	return slices.Compact(named)
 }
 
 // login is how people log in with an agent CLI without a key that is ours to see: by variables that the job names for it, which

@@ -10,11 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
@@ -91,7 +88,7 @@ func readInputs(s *step) (from source, err error) {
 		}
 	}
 	for _, b := range append(bad, unknownInputs(s.env, s.event, s.log)...) {
-		errs = append(errs, inputProblem(b))
+		errs = append(errs, b.Usage())
 	}
 	o, faulty := readFlags(s.env, in, s.log)
 	keys, follows, err := readStored(in)
@@ -129,17 +126,9 @@ func unknownInputs(env Env, e job.Event, log *jobLog) []job.InputProblem {
 		return found
 	}
 	for _, f := range found {
-		log.warnOnce(inputProblem(f).Error() + "; it is passed over, since it may be one of a composite action around this step")
+		log.warnOnce(f.Usage().Error() + "; it is passed over, since it may be one of a composite action around this step")
 	}
 	return nil
-}
-
-func inputProblem(f job.InputProblem) error {
-	what := f.What
-	if f.Value != "" {
-		what = strconv.Quote(f.Value) + ": " + what
-	}
-	return problem.Usage("input "+f.Input, what, f.Hint)
 }
 
 // readStored reads the inputs that say which checkpoints count.
@@ -158,12 +147,8 @@ func readStored(in job.Settings) (keys *checkpoint.Keys, follows slots.Named, er
 
 // readFlags reads the inputs that are flags of raymond run.
 func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) {
-	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
-	o := options.New(flags)
-	o.AddAll()
-	o.InJob()
-	o.Label = func(flag string) string { return "input " + cmp.Or(job.FlagInput("--"+flag), flag) }
-	if err := flags.Parse(job.Arguments(env.Getenv)); err != nil {
+	o, err := options.ReadJob(job.Arguments(env.Getenv), job.LabelOf)
+	if err != nil {
 		return o, err
 	}
 	o.Telling, o.ScriptEnv, o.Workspace = runner.TellBounded, in.ScriptEnv, in.Workspace

@@ -29,12 +29,12 @@ const hostedDeadline = "5h30m"
 // Value returns an input as the runner hands it over, without white space around
 // it. getenv looks up an environment variable.
 func Value(getenv func(string) string, name string) string {
-	return strings.TrimSpace(getenv(variable(name)))
+	return strings.TrimSpace(getenv(Variable(name)))
 }
 
-// variable is the environment variable that an input comes in: the runner turns
+// Variable returns the name of the environment variable that an input comes in: the runner turns
 // blanks into underscores and leaves hyphens.
-func variable(name string) string {
+func Variable(name string) string {
 	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(name, " ", "_"))
 }
 
@@ -71,6 +71,9 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 	return []string{v}
 }
 
+// LabelOf names a flag in problems by its input.
+func LabelOf(flag string) string { return "input " + cmp.Or(FlagInput("--"+flag), flag) }
+
 // FlagInput returns the name of the input that sets a flag such as "--budget", or
 // "" if none does.
 func FlagInput(flag string) string {
@@ -100,7 +103,7 @@ func UnknownInputs(environ []string) []InputProblem {
 	known := map[string]bool{}
 	var names []string
 	for _, in := range inputs {
-		known[variable(in.Name)] = true
+		known[Variable(in.Name)] = true
 		names = append(names, in.Name)
 	}
 	var problems []InputProblem

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -118,6 +119,15 @@ type InputProblem struct {
 	Value string // as written, shortened; "" for secrets
 	What  string
 	Hint  string // what would be right; may be ""
+}
+
+// Usage returns the problem as an error of class usage.
+func (p InputProblem) Usage() error {
+	what := p.What
+	if p.Value != "" {
+		what = strconv.Quote(p.Value) + ": " + what
+	}
+	return problem.Usage("input "+p.Input, what, p.Hint)
 }
 
 // ReadSettings reads the Action's own inputs, and reports everything that is

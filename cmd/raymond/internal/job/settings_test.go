@@ -25,11 +25,11 @@ func env(pairs ...string) func(string) string {
 func with(pairs ...string) func(string) string {
 	var all []string
 	for _, in := range Inputs() {
-		all = append(all, variable(in.Name), strings.ReplaceAll(in.Default, "${{ github.token }}", ""))
+		all = append(all, Variable(in.Name), strings.ReplaceAll(in.Default, "${{ github.token }}", ""))
 	}
-	all = append(all, variable("workflow"), "wf")
+	all = append(all, Variable("workflow"), "wf")
 	for i := 0; i < len(pairs); i += 2 {
-		all = append(all, variable(pairs[i]), pairs[i+1])
+		all = append(all, Variable(pairs[i]), pairs[i+1])
 	}
 	return env(all...)
 }

@@ -123,6 +123,16 @@ func (o *Options) InJob() {
 	o.change(func(run *state.Options) { run.OnOverload = state.SuspendOnOverload })
 }
 
+// ReadJob reads the inputs of the action that are flags, each in one argument; label names a flag in problems.
+func ReadJob(args []string, label func(flag string) string) (*Options, error) {
+	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
+	o := New(flags)
+	o.AddAll()
+	o.InJob()
+	o.Label = label
+	return o, flags.Parse(args)
+}
+
 // change notes what a flag changes in the options of a run.
 func (o *Options) change(f func(*state.Options)) { o.changes = append(o.changes, f) }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -31,6 +32,7 @@ type Lint struct {
 	// JobFiles are the paths of workflow files of GitHub Actions, with whose steps the workflows
 	// are compared.
 	JobFiles []string
+	Strict   bool // warnings are errors
 
 	jobs  []*lint.JobFile
 	found []remark
@@ -104,6 +106,9 @@ func (l *Lint) open(paths []string) (flows []flow, err error) {
 }
 
 func (l *Lint) add(r remark) {
+	if l.Strict && r.Severity == lint.Warning {
+		r.Severity = lint.Error
+	}
 	if !l.seen[r] {
 		l.seen[r] = true
 		l.found = append(l.found, r)
@@ -137,7 +142,7 @@ func (l *Lint) check(f flow) {
 	}
 	abs, _ := filepath.Abs(f.path) // without a working directory nothing is named
 	ofSteps, ofStates := lint.Jobs(abs, f.Workflow, l.jobs)
-	for _, one := range ofSteps {
+	for _, one := range slices.Concat(ofSteps, l.missingKeys(abs, f)) {
 		l.add(remarkOf(one))
 	}
 	for _, one := range ofStates {

@@ -7,13 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/examples"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
@@ -37,8 +42,68 @@ func (l *Lint) readJobFiles() error {
 			continue
 		}
 		l.jobs = append(l.jobs, f)
+		l.checkInputs(f)
 	}
 	return errors.Join(errs...)
+}
+
+// checkInputs reads the inputs of each step as the job would, but for those with expressions and for files that they name.
+func (l *Lint) checkInputs(f *lint.JobFile) {
+	for _, s := range f.Steps {
+		if !s.IsAction() {
+			continue
+		}
+		var environ []string
+		given := map[string]string{}
+		for _, name := range s.Inputs() {
+			variable := job.Variable(name)
+			given[variable] = s.Input(name)
+			environ = append(environ, variable+"="+s.Input(name))
+		}
+		getenv := func(name string) string { return given[name] }
+		_, bad := job.ReadSettings(getenv)
+		args := slices.DeleteFunc(job.Arguments(getenv), func(arg string) bool { return strings.HasPrefix(arg, "--prices=") })
+		o, err := options.ReadJob(args, job.LabelOf)
+		errs := []error{err, o.Check()}
+		for _, b := range append(bad, job.UnknownInputs(environ)...) {
+			errs = append(errs, b.Usage())
+		}
+		for _, p := range problem.All(errors.Join(errs...)) {
+			name := strings.TrimPrefix(p.Where, "input ")
+			if !s.IsOpen(name) {
+				at := s.Place(name)
+				l.add(remark{File: f.Path, Line: at.Line, Col: at.Col, Severity: lint.Error, Code: "input", Message: p.Where + ": " + p.What, Hint: p.Hint})
+			}
+		}
+	}
+}
+
+// hosted matches the labels of runners that nobody has logged in on.
+var hosted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ubuntu|macos|windows)-`) })
+
+// missingKeys finds steps whose agents are given no key of their API, in any way that the file shows.
+func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
+	for _, s := range lint.StepsOf(abs, l.jobs) {
+		isOther := s.Calls || s.RefusesPrompts() || s.IsOpen("agent") || s.IsOpen("job") || strings.Contains(s.RunsOn, "self-hosted")
+		if isOther || s.Input("env") != "" || s.Input("claude-args") != "" || s.Input("agent-command") != "" {
+			continue
+		}
+		for _, backend := range f.SurelyNeeded(s.Input("agent"), strings.Split(cmp.Or(s.Input("job"), protocol.MainJob), ",")) {
+			inputs := job.KeyInputs(backend)
+			isGiven := func(name string) bool { return s.Input(name) != "" }
+			if len(inputs) == 0 || slices.ContainsFunc(inputs, isGiven) || job.HasProvider(backend, s.Env) {
+				continue
+			}
+			severity := lint.Warning
+			if hosted().MatchString(s.RunsOn) {
+				severity = lint.Error
+			}
+			p := protocol.Problem{File: s.File(), Pos: s.Place(inputs[0]), Code: "no-key", Message: "the step is given no key for the agent " + backend + ", which runs prompts of the workflow",
+				Hint: "set " + strings.Join(inputs, " or ") + " from a secret"}
+			found = append(found, lint.Finding{Severity: severity, Problem: p})
+		}
+	}
+	return found
 }
 
 // named opens the workflows that the steps of the workflow files name: for a call without
@@ -61,7 +126,7 @@ func (l *Lint) named() (flows []flow, err error) {
 			flows = append(flows, flow{s, shownPath(s, name)})
 		}
 	}
-	if len(flows) == 0 && len(errs) == 0 && len(l.jobs) > 0 {
+	if len(flows) == 0 && len(errs) == 0 && len(l.jobs) > 0 && l.count(lint.Error) == 0 {
 		errs = append(errs, problem.Usage("PATH", "is missing, and the workflow file names no workflow of agents", "name directories, zip archives or state files"))
 	}
 	return flows, errors.Join(errs...)

@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -48,4 +49,30 @@ func (s *Scope) Agents(run string, jobs []string, from ...string) []Need {
 		}
 	}
 	return all
+}
+
+// SurelyNeeded returns the agent CLIs of prompts to which the entry leads, of some jobs; nil is all of them. run is that of the run,
+// "" for the default. A state that names none continues with
+// that of the conversation that comes to it; where states name others, only the entry's is sure.
+func (s *Scope) SurelyNeeded(run string, jobs []string) []string {
+	own := cmp.Or(run, protocol.DefaultBackend)
+	var named, open []string // of those that name one, and of those that don't
+	for _, name := range s.Workflow.Chart().States() {
+		st, ok := s.Workflow.State(name)
+		isHere := jobs == nil || slices.Contains(jobs, s.Workflow.JobOf(name))
+		switch {
+		case !ok || st.Kind != protocol.Prompt || !isHere:
+		case st.Policy.Backend != "":
+			named = append(named, st.Policy.Backend)
+		case name == s.Workflow.Entry():
+			named = append(named, own)
+		default:
+			open = []string{own}
+		}
+	}
+	if len(named) == 0 {
+		named = open
+	}
+	slices.Sort(named)
+	return slices.Compact(named)
 }
