@@ -41,7 +41,8 @@ var Faults = []Fault{
 	},
 	{
 		Name: "billing", Kind: OfService, Class: Fatal,
-		Words: `billing_error|[Cc]redit balance is too low|[Ee]xtra usage is required|specified API usage limits|insufficient_quota|Quota exceeded\. Check your plan|credits are depleted`,
+		// "You're out of usage credits · resets 10:28am" is a usage limit, which ends by itself.
+		Words: `billing_error|[Cc]redit balance is too low|[Ee]xtra usage is required|[Uu]sage credits required|out of (extra usage|usage credits)[^·]*$|specified API usage limits|insufficient_quota|Quota exceeded\. Check your plan|credits are depleted`,
 		Do:    "add credit or extra usage to the account of the API, or raise its limit",
 	},
 	{
