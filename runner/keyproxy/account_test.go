@@ -201,6 +201,7 @@ func TestFeesThatNobodyKnows(t *testing.T) {
 		for range 2 {
 			ask(t, p, of(a))
 		}
+		a.underway.Wait()
 		got := a.Metered()
 		assert.Check(t, len(got) == 1 && got[0].Input == 2000 && got[0].HasFees == want && len(log) == map[bool]int{true: 1}[want], "%s: got %+v, log %q", usage, got, log)
 	}

@@ -195,6 +195,7 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 		p := start(t, Options{Vendors: vendors(upstream.URL), Price: func(string) (state.Price, bool) { return price, true }})
 		a := p.Open(toy, "one")
 		ask(t, p, of(a))
+		a.underway.Wait()
 		assert.Check(t, is.Equal(p.spent().String(), want), "%d tokens, as counted", input)
 	}
 	p := start(t, Options{Vendors: vendors(""), Price: func(string) (state.Price, bool) { return price, true }})

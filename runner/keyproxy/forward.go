@@ -185,6 +185,7 @@ func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 
 // refuse answers in the form of the API's errors.
 func (v *vendor) refuse(w http.ResponseWriter, status int, message string) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(longestRead)) // of a body that nobody reads
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v.api.Problem(status, message)) // who has left hears nothing

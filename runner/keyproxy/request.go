@@ -60,7 +60,11 @@ func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
 	if len(names) > mostNested {
 		return fmt.Errorf("a request that is nested more than %d deep is not forwarded", mostNested)
 	}
-	if path := strings.Join(named(names), "."); name != "" && slices.Contains(f.Pictures, path) {
+	path := ""
+	if name != "" { // what is in a list is what the list is
+		path = strings.Join(named(names), ".")
+	}
+	if slices.Contains(f.Pictures, path) {
 		v, err := d.ReadValue()
 		if err != nil {
 			return errNoJSON
@@ -133,7 +137,7 @@ var (
 )
 
 // mostNested is how deep a request may be nested; schemas and arguments, which are skipped, may be deeper.
-const mostNested = 64
+const mostNested = 32
 
 // named returns names without the empty ones, which stand for the indexes of lists.
 func named(names []string) []string {
