@@ -150,37 +150,23 @@ type Base struct {
 const (
 	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
 	TooLarge = "size" // it has more than 256 MiB
-	Unpacked = "pack" // it could not be packed, for one of the causes below
 	NoGit    = "git"  // of a run with prompts, on a machine without git
 	FromFork = "fork" // the event is a fork's, so that nobody can resume its run
-)
 
-// Why something could not be packed.
-const (
+	// It could not be packed:
 	DiskFull   = "disk"
 	NoObjects  = "objects" // the clone is partial, and origin does not give what it lacks
 	TooSlow    = "time"
 	NoMemory   = "memory"
 	NotAllowed = "permissions"
-	Failed     = "error" // of git or of the system
+	Unpacked   = "error" // for another reason
 )
-
-// Packing says for people what each cause is, and what to do about it.
-var Packing = map[string]struct{ What, Advice string }{
-	DiskFull:   {"the disk was full", "Free some space on the disk of the machine"},
-	NoObjects:  {"the clone is partial, and origin did not give the objects that it lacks", "Let `github-token` read the repository, or check out without `filter`"},
-	TooSlow:    {"packing took too long", "Have git ignore large files, or end the run earlier with `deadline`"},
-	NoMemory:   {"memory ran out", "Have git ignore large files, or use a machine with more memory"},
-	NotAllowed: {"files could not be read", "Let the user of the step read them, or have git ignore them"},
-	Failed:     {"packing failed", "The log shows the error"},
-}
 
 // LeftOut says what was not stored.
 type LeftOut struct {
-	What  string `json:"what"`            // "transcripts" or "workspace"
-	Held  bool   `json:"held"`            // there was something
-	Why   string `json:"why"`             // NoKey and so on
-	Cause string `json:"cause,omitempty"` // of Unpacked: DiskFull and so on
+	What string `json:"what"` // "transcripts" or "workspace"
+	Held bool   `json:"held"` // there was something
+	Why  string `json:"why"`  // NoKey and so on
 }
 
 // Lacks names what was not stored of what there was: a run that goes on from the
@@ -202,6 +188,12 @@ var causes = map[string]string{
 	Unpacked: "it could not be packed on the machine that had it",
 	NoGit:    "git is not installed where it ran; files are stored by git",
 	FromFork: "its event is a fork's",
+
+	DiskFull:   "the disk of the machine that had it was full",
+	NoObjects:  "the clone was partial, and origin did not give the objects that it lacked",
+	TooSlow:    "packing took too long on the machine that had it",
+	NoMemory:   "memory ran out on the machine that had it",
+	NotAllowed: "files could not be read on the machine that had it",
 }
 
 // Causes says for people why what it Lacks was not stored, each cause once.
@@ -209,9 +201,6 @@ func (m *Manifest) Causes() []string {
 	var list []string
 	for _, l := range m.LeftOut {
 		text := cmp.Or(causes[l.Why], l.Why)
-		if l.Why == Unpacked {
-			text += ": " + Packing[l.Cause].What
-		}
 		if l.Held && !slices.Contains(list, text) {
 			list = append(list, text)
 		}

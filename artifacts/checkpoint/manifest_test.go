@@ -39,7 +39,6 @@ var badManifests = []struct{ old, new, at, what string }{
 	{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
 	{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
 	{`"why": "key"`, `"why": "whim"`, "left_out[0].why", "unknown"},
-	{`"why": "key"`, `"why": "pack", "cause": "whim"`, "left_out[0].cause", "unknown"},
 	{`"created": "2026-05-04T03:02:01.005Z"`, `"created": "0001-01-01T00:00:00Z"`, "created", "missing"},
 	{`"name": "logs/main/A.sh.log"`, `"name": "logs/../x"`, "files[1].name", ""},
 	{`"name": "logs/main/A.sh.log"`, `"name": "events.jsonl"`, "files[1].name", "twice"},

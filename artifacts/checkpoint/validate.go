@@ -66,7 +66,6 @@ func (m *Manifest) checkPlaces(c *checker) {
 	for i, l := range m.LeftOut {
 		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
 		c.want(causes[l.Why] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
-		c.want((l.Why == Unpacked) == (Packing[l.Cause].What != ""), fmt.Sprintf("left_out[%d].cause", i), "%q is unknown", l.Cause)
 	}
 }
 

@@ -21,6 +21,9 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 	if err := w.git.moveRefs(ctx, call{dir: p.dir}, "restore", p.moves); err != nil {
 		return err
 	}
+	if err := w.restoreExtras(ctx, p); err != nil {
+		return err
+	}
 	for _, t := range p.trees {
 		if err := w.setHead(ctx, t); err != nil {
 			return err

@@ -2,13 +2,13 @@ package workspace
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
@@ -32,9 +32,6 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 			return "", err
 		}
 	}
-	if err = p.obtainStaged(ctx); err != nil {
-		return "", err
-	}
 	r, w := io.Pipe()
 	written := make(chan error, 1)
 	go func() {
@@ -53,33 +50,6 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 		return "", err
 	}
 	return p.git.id(ctx, p.call, p.ref)
-}
-
-// isPartial reports whether git leaves out objects of the repository that is saved.
-func (p *packer) isPartial() bool { return p.src.home.origin.partial }
-
-// obtainStaged fetches what indexes name and a partial clone lacks: git refuses to make a commit of it.
-func (p *packer) obtainStaged(ctx context.Context) error {
-	if !p.isPartial() {
-		return nil
-	}
-	var staged, missing []string
-	for _, wt := range p.src.trees {
-		for _, e := range wt.status {
-			for _, it := range e.index {
-				if it.mode != "" && it.mode != modeSub {
-					staged = append(staged, it.id)
-				}
-			}
-		}
-	}
-	found, err := p.git.objects(ctx, p.call, "%(objectname)", staged)
-	for _, line := range found {
-		if id, isMissing := strings.CutSuffix(line, " missing"); isMissing {
-			missing = append(missing, id)
-		}
-	}
-	return cmp.Or(err, p.git.obtain(ctx, p.call, p.src.common, missing))
 }
 
 // addConverted has files saved that git takes for unchanged although it has converted them: line ends, what git LFS or
@@ -221,7 +191,7 @@ func (t *treeWriter) writeIndex(e entry) {
 func (t *treeWriter) writeFile(e entry) error {
 	switch {
 	case e.kind == '?' && strings.HasSuffix(e.path, "/"), e.isSubmodule, e.index[0].mode == modeSub && e.mode == modeSub:
-		if !t.isSaved(e.path) {
+		if !t.git.isSaved(filepath.Join(t.wt.Dir, filepath.FromSlash(e.path))) {
 			t.src.note("%s: %q is a repository of its own, and is not saved", t.wt.Dir, e.path)
 		}
 		return nil
@@ -243,16 +213,6 @@ func (t *treeWriter) writeFile(e entry) error {
 		}
 	}
 	return t.writeContent(e, to)
-}
-
-// isSaved reports whether a folder in the worktree is one that is saved.
-func (t *treeWriter) isSaved(path string) bool {
-	for _, known := range t.git.places {
-		if sameDir(known.top, t.wt.Dir+"/"+path) {
-			return true
-		}
-	}
-	return false
 }
 
 // modeOf is the mode that a file is saved with.

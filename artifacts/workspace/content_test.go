@@ -128,14 +128,49 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+remote, "sub")
 	sh(t, dir, `git commit -q -m submodule; echo changed > sub/a; echo stashed > a; git stash -q
 		git init -q nested; echo x > nested/x; echo x > secret; chmod 0 secret`)
-	saved, _ := moveTo(t, old, here, base, dir)
+	written := t.TempDir()
+	beside, clean := filepath.Join(written, "beside"), filepath.Join(written, "clean")
+	sh(t, written, "git clone -q file://"+remote+" clean; git clone -q clean beside; git -C beside commit -q --allow-empty -m work; echo x > file")
+	to := t.TempDir()
+	saved := save(t, &workspace.Git{Beside: []string{written, filepath.Join(written, "gone")}}, workspace.Saving{Dirs: []string{dir}, Base: base, To: to})
+	mustRestore(t, to, old, here)
 	notes := strings.Join(saved.Notes, "\n")
-	for _, want := range []string{"of its submodules only those are saved that an agent works in", `"nested/" is a repository of its own`, "stash is not saved", `"secret" is not saved: permission denied`} {
+	assert.Check(t, !strings.Contains(notes, clean), notes)
+	for _, want := range []string{`the work in submodule "sub" is not saved`, beside + ": the work in this repository is not saved", `"nested/" is a repository of its own`, `"secret" is not saved: permission denied`} {
 		assert.Check(t, strings.Contains(notes, want) || strings.Contains(want, "denied") && os.Getuid() == 0, "notes: got %q, want %q", notes, want)
 	}
 	assert.Check(t, is.Equal(head(t, here.checkout()), head(t, dir)), "HEAD")
 	got := git(t, here.checkout(), "status", "--porcelain")
 	assert.Check(t, !strings.Contains(got, " D "), "status: got %q, want no deleted submodule", got)
+}
+
+// TestTagsAndStashComeBack once, however often they are restored. A tag that means something else here stays, and is named;
+// those of the checkout are not work.
+func TestTagsAndStashComeBack(t *testing.T) {
+	remote := ownRemote(t)
+	git(t, remote, "tag", "released")
+	old, here := clone(t, remote), clone(t, remote)
+	dir, base, saved := old.checkout(), head(t, old.checkout()), t.TempDir()
+	g := &workspace.Git{Found: filepath.Join(t.TempDir(), "tags")}
+	assert.Check(t, is.Equal(g.Base(t.Context(), dir, ""), base))
+	assert.Check(t, !save(t, g, workspace.Saving{Dirs: []string{dir}, Base: base}).Held, "tags of the checkout are not work")
+	sh(t, dir, `git tag light; git tag -m about heavy; git tag taken; git commit -q --allow-empty -m lost; git tag away; git reset -q --hard HEAD^
+		echo first > a; git stash -q; echo second > a; echo x > untracked; git stash -q -u; git -C . status --porcelain`)
+	assert.Check(t, save(t, g, workspace.Saving{Dirs: []string{dir}, Base: base, To: saved}).Held)
+	git(t, here.checkout(), "tag", "taken", "HEAD^")
+	taken := git(t, here.checkout(), "rev-parse", "taken")
+	const all = "git for-each-ref refs/tags | grep -v taken; git stash list --format='%H %gs'"
+	want, err := run(dir, "", "bash", "-c", all)
+	assert.NilError(t, err)
+	for range 2 {
+		notes := strings.Join(mustRestore(t, saved, old, here), "\n")
+		got, err := run(here.checkout(), "", "bash", "-c", all)
+		assert.NilError(t, err)
+		assert.Check(t, is.Equal(got, want))
+		assert.Check(t, is.Equal(git(t, here.checkout(), "rev-parse", "taken"), taken))
+		assert.Check(t, is.Contains(notes, `tag "taken" is at `+strings.TrimSpace(taken)+` here and was at `+base))
+	}
+	git(t, here.checkout(), "fsck", "--strict")
 }
 
 // TestSparseCheckoutsStaySparse has files in the index that are not on disk.

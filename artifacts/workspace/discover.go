@@ -115,9 +115,5 @@ func (t *tool) source(ctx context.Context, p *place) (*source, error) {
 			return nil, nil
 		}
 	}
-	s := &source{place: *main, trees: []*worktree{worktreeAt(main)}}
-	if _, err := os.Stat(filepath.Join(main.common, "modules")); err == nil {
-		s.note("%s: of its submodules only those are saved that an agent works in", main.top)
-	}
-	return s, nil
+	return &source{place: *main, trees: []*worktree{worktreeAt(main)}}, nil
 }

@@ -33,6 +33,11 @@ type Git struct {
 	// Token is shown to the server at ServerURL ("https://github.com"), and to no
 	// other, when commits have to be fetched; "" for none.
 	Token, ServerURL string
+	// Found is a folder that agents can't write to, in which Base notes the tags that a checkout has before agents
+	// make others; with "" all tags count as made by agents.
+	Found string
+	// Beside are folders outside of the worktrees that agents may write. Save notes work in repositories there.
+	Beside []string
 	// IsFree says that git runs in no cage. In one, which only Linux has, it can read and
 	// write what it works on and Temp alone, and reaches no network but to fetch, which a git
 	// in a repository of our own does.
@@ -77,6 +82,7 @@ type tool struct {
 	homes         map[string]*home  // by the repository's own folder
 	places        map[string]*place // by directory
 	own           map[string]bool   // repositories that were made here
+	tops          []string          // of the worktrees that a save has
 }
 
 // open finds git. The tool has to be closed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -39,31 +40,41 @@ func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 
 // submodules names those in a worktree in which something was done.
 func (x *giver) submodules(ctx context.Context, b *given) error {
-	index, err := x.git.indexOf(ctx, b.top)
+	paths, err := x.git.changedSubmodules(ctx, b.top)
+	for _, path := range paths {
+		x.lacks[b.label(path)] = inSubmodule
+	}
+	return err
+}
+
+// changedSubmodules are the paths of the submodules of a worktree in which something was done.
+func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []string, err error) {
+	index, err := t.indexOf(ctx, top)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for at, have := range index {
-		dir := filepath.Join(b.top, filepath.FromSlash(at.path))
-		if have.mode != modeSub || !cage.IsWithin(resolved(dir), resolved(b.top)) {
+		dir := filepath.Join(top, filepath.FromSlash(at.path))
+		if have.mode != modeSub || !cage.IsWithin(resolved(dir), resolved(top)) {
 			continue
 		}
-		sub, err := x.git.place(ctx, dir)
+		sub, err := t.place(ctx, dir)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if sub == nil || !sameDir(sub.top, dir) {
 			continue // its files are not here
 		}
-		wt, err := x.git.lookAt(ctx, sub)
+		wt, err := t.lookAt(ctx, sub)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(wt.status) > 0 || wt.Head != have.id {
-			x.lacks[b.label(at.path)] = inSubmodule
+			changed = append(changed, at.path)
 		}
 	}
-	return nil
+	slices.Sort(changed)
+	return changed, nil
 }
 
 func pathsOf(status []entry) []string {

@@ -83,6 +83,7 @@ type repository struct {
 	Branches []branch `json:"branches,omitempty"`
 	// Commits are the newest of those that were made on top of the checkout's commit.
 	Commits []string `json:"commits,omitempty"`
+	Extras  []branch `json:"extras,omitempty"` // with the full names of their refs
 	Trees   []Tree   `json:"trees"`
 	Held    bool     `json:"held"`
 	Notes   []string `json:"notes,omitempty"`

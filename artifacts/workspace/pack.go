@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,6 +53,9 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	}
 	p := &packer{git: w.git, src: s, call: call{dir: bare, bare: bare}, at: at, ref: saveRef, stamps: newStamps(nil, time.Time{})}
 	r := &repository{Main: s.main, Branches: at.branches}
+	if r.Extras, err = w.git.extras(ctx, &s.place, at); err != nil {
+		return nil, err
+	}
 	if s.main {
 		p.has, err = w.git.known(ctx, &s.place, at, w.Base)
 	} else { // nobody knows whether it will be there, so all of it is packed
@@ -74,7 +78,7 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	if r.Commits, err = p.ownCommits(ctx); err == nil {
 		err = w.write(ctx, p, r)
 	}
-	r.Held = p.held(r.Needs)
+	r.Held = p.held(r.Needs) || len(r.Extras) > 0
 	return r, err
 }
 
@@ -96,7 +100,15 @@ func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
 // write writes the bundle, and what index.json says of it.
 func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	reach := lines(saveRef) + without(p.has)
-	if p.isPartial() {
+	var moves []move
+	for i, x := range r.Extras {
+		moves = append(moves, move{extraRefs + strconv.Itoa(i), "", x.ID})
+		reach += lines(extraRefs + strconv.Itoa(i))
+	}
+	if err := p.git.moveRefs(ctx, p.call, "", moves); err != nil {
+		return err
+	}
+	if p.src.home.origin.partial {
 		if err := p.git.complete(ctx, p.call, p.src.common, reach); err != nil {
 			return err
 		}

@@ -69,11 +69,6 @@ func (t *tool) complete(ctx context.Context, c call, common, commits string, opt
 			missing = append(missing, id)
 		}
 	}
-	return t.obtain(ctx, c, common, missing)
-}
-
-// obtain fetches objects that a repository lacks because the clone at common is partial.
-func (t *tool) obtain(ctx context.Context, c call, common string, missing []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
@@ -209,7 +204,11 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 			return fmt.Errorf("commit %s is not among those that were saved", id)
 		}
 	}
-	return w.git.areWhole(ctx, c, lines(p.saved.Save)+without(p.saved.Needs))
+	reach := lines(p.saved.Save)
+	for _, x := range p.saved.Extras {
+		reach += lines(x.ID)
+	}
+	return w.git.areWhole(ctx, c, reach+without(p.saved.Needs))
 }
 
 // areWhole returns an error if a repository lacks anything that commits reach, which are named as git rev-list reads them.

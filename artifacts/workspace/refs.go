@@ -17,12 +17,13 @@ type refs struct {
 	branches []branch
 	remote   []string // commits that the remote has
 	others   int      // branches whose names can't be saved
+	tags     []branch // with the full names of refs
 	stash    bool
 }
 
 // refs reads the branches of a repository, and what the HEADs of some of its worktrees say.
 func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, error) {
-	out, err := t.output(ctx, call{dir: p.top}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/stash")
+	out, err := t.output(ctx, call{dir: p.top}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/tags", stashRef)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +42,9 @@ func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, e
 			at.branches = append(at.branches, branch{name, id})
 		case isBranchRef:
 			at.others++
-		case ref == "refs/stash":
+		case isExtra(ref) && ref != stashRef:
+			at.tags = append(at.tags, branch{ref, id})
+		case ref == stashRef:
 			at.stash = true
 		// Checkouts of pull requests are at refs/remotes/pull/N/merge. Origin does not have
 		// the commits of other remotes.

@@ -57,8 +57,14 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 	if err != nil || len(sources) == 0 {
 		return Saved{Notes: notes}, err
 	}
+	notes = append(notes, t.besides(ctx, sources)...)
 	w := &saver{git: t, Saving: s, limit: g.limit(), unreliable: g.unreliableFor()}
 	w.last, _ = readIndex(s.Last) // without one, everything is packed again
+	for _, source := range sources {
+		for _, wt := range source.trees {
+			t.tops = append(t.tops, wt.Dir)
+		}
+	}
 	saved, err := w.all(ctx, sources)
 	saved.Notes = append(notes, saved.Notes...)
 	return saved, err
@@ -151,12 +157,12 @@ func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 		if err := w.git.look(ctx, wt); err != nil {
 			return err
 		}
+		if err := w.noteSubmodules(ctx, s, wt); err != nil {
+			return err
+		}
 		if wt.Operation != "" {
 			s.note("%s: git %s is in progress; its commits and files are saved, but not git's record of it", wt.Dir, wt.Operation)
 		}
-	}
-	if at.stash {
-		s.note("%s: its stash is not saved", s.top)
 	}
 	if at.others > 0 {
 		s.note("%s: branches with odd names are not saved (%d)", s.top, at.others)

@@ -42,10 +42,13 @@ func (x *index) validate() error {
 func (r *repository) validate() error {
 	var c checker
 	c.want(bundleForm().MatchString(r.Bundle), "%q is no name of a bundle", r.Bundle)
-	c.want(max(len(r.Branches), len(r.Needs), len(r.Shallow), len(r.Commits)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
+	c.want(max(len(r.Extras), len(r.Branches), len(r.Needs), len(r.Shallow), len(r.Commits)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
 	c.want(len(r.Trees) > 0 && len(r.Trees) <= maxNumber, "it has %d trees, want 1 to %d", len(r.Trees), maxNumber)
 	for _, id := range slices.Concat([]string{r.Save}, r.Needs, r.Shallow, r.Commits) {
 		c.want(isID(id), "%q is no object id", id)
+	}
+	for i, x := range r.Extras {
+		c.want(isExtra(x.Name) && isID(x.ID), "extras[%d]: %q at %q is neither a tag nor an entry of the stash", i, x.Name, x.ID)
 	}
 	branches := map[string]string{}
 	for i, b := range r.Branches {

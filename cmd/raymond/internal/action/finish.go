@@ -166,7 +166,7 @@ func storeEnd(ctx context.Context, s *step, e *ending) error {
 	}
 	chain := e.to.store.Chain()
 	e.kept = kept{artifact: chain.Name, named: lastOf(chain, e.run), isWhole: err == nil, byPost: err == nil && s.isPost}
-	s.log.note(e.to.store.Notes()...)
+	s.log.reportLosses(e.to.store.Notes())
 	if err != nil && isAsked {
 		return nil
 	}

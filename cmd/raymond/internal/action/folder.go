@@ -29,6 +29,7 @@ const partState = "part"
 const (
 	keysFolder = "keys"
 	agentsFile = "agents.note"
+	tagsFolder = "tags" // of the checkouts as the job had them
 )
 
 // stepFolders are the parent of the folders of steps, and the name of this one's
@@ -89,7 +90,7 @@ func clearAway(dirs folders, failed bool) error {
 	} else if err := os.RemoveAll(dirs.own); err != nil {
 		return err
 	}
-	parent, shared := filepath.Dir(dirs.own), []string{filepath.Base(dirs.own), keysFolder, agentsFile}
+	parent, shared := filepath.Dir(dirs.own), []string{filepath.Base(dirs.own), keysFolder, agentsFile, tagsFolder}
 	entries, err := os.ReadDir(parent)
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !slices.Contains(shared, e.Name()) }) {
 		return err

@@ -23,7 +23,7 @@ func keepLocalWork(ctx context.Context, s *step, e *ending) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	notes, err := checkpoints.Local{Git: s.git, Base: baseOf(ctx, s), Dir: dir, Last: !e.isCancelled()}.Keep(ctx, e.run)
-	s.log.note(notes...)
+	s.log.reportLosses(notes)
 	if err != nil && e.stops.Since() >= 0 {
 		return nil
 	}

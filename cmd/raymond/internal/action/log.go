@@ -111,6 +111,14 @@ func (l *jobLog) end(why string) error {
 	return errSkipped
 }
 
+// reportLosses prints what is not stored of a run, and adds it to the end of the page.
+func (l *jobLog) reportLosses(sentences []string) {
+	for _, s := range sentences {
+		l.print(l.shown(s))
+	}
+	l.note(sentences...)
+}
+
 // note adds a sentence to the end of the page.
 func (l *jobLog) note(sentences ...string) { l.notes = append(l.notes, sentences...) }
 

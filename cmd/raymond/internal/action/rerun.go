@@ -128,19 +128,19 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 	if err == nil {
 		list, err = all.List(ctx)
 	}
-	before := workspace.Before(list, point.Exec)
+	list = workspace.Before(list, point.Exec)
 	switch {
 	case err != nil:
 		s.log.say(asTheyAre + "the snapshots of the run can't be read: " + err.Error())
 		return nil
-	case len(before) == 0:
+	case len(list) == 0:
 		s.log.say(asTheyAre + fmt.Sprintf("there is no snapshot of them before state execution %d", point.Exec))
 		return nil
 	}
 	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
 		return err
 	}
-	for _, one := range before {
+	for _, one := range list {
 		notes, err := all.PutBack(ctx, one)
 		if errors.Is(err, workspace.ErrNoWorktree) { // an agent had made it
 			notes, err = all.Checkout(ctx, one, one.Dir)
@@ -148,7 +148,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 		if err := restored(s.log, nil, err); err != nil {
 			return err
 		}
-		for _, note := range append(notes, runs.FilesOf(point, list, one)) {
+		for _, note := range append(notes, runs.FilesOf(point, one)) {
 			s.log.say(note)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -87,8 +88,15 @@ func newGit(env Env, in job.Settings, dirs folders, c options.Cage) *workspace.G
 	if err != nil {
 		path = noGit
 	}
+	var besides []string
+	for _, dir := range c.Writable {
+		if dir = (&confine.Site{Environ: env.Environ}).InHome(dir); !filepath.IsAbs(dir) {
+			dir = filepath.Join(dirs.top, dir)
+		}
+		besides = append(besides, dir)
+	}
 	return &workspace.Git{
-		Path: path, Temp: dirs.own, Env: job.ScriptEnviron(env.Environ, nil), IsFree: in.AllowSudo || c.IsOff(),
+		Path: path, Temp: dirs.own, Found: filepath.Join(dirs.all, tagsFolder), Beside: besides, Env: job.ScriptEnviron(env.Environ, nil), IsFree: in.AllowSudo || c.IsOff(),
 		Token: in.GitHubToken, ServerURL: env.Getenv("GITHUB_SERVER_URL"),
 	}
 }

@@ -267,6 +267,13 @@ var becauseOf = map[string]string{
 	checkpoint.NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
 	checkpoint.TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
 	checkpoint.NoGit:    "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept",
+	checkpoint.Unpacked: "packing failed. The log shows the error",
+
+	checkpoint.DiskFull:   "the disk was full. Free some space on the disk of the machine",
+	checkpoint.NoObjects:  "the clone is partial, and origin did not give the objects that it lacks. Let `github-token` read the repository, or check out without `filter`",
+	checkpoint.TooSlow:    "packing took too long. Have git ignore large files, or end the run earlier with `deadline`",
+	checkpoint.NoMemory:   "memory ran out. Have git ignore large files, or use a machine with more memory",
+	checkpoint.NotAllowed: "files could not be read. Let the user of the step read them, or have git ignore them",
 }
 
 // lacksText says what was not stored, and why: all of it for one cause.
@@ -276,12 +283,7 @@ func lacksText(lacks []checkpoint.LeftOut) string {
 		what = append(what, l.What)
 	}
 	slices.Sort(what)
-	because := becauseOf[lacks[0].Why]
-	if lacks[0].Why == checkpoint.Unpacked {
-		p := checkpoint.Packing[lacks[0].Cause]
-		because = p.What + ". " + p.Advice
-	}
-	return "its " + strings.Join(what, " and ") + " could not be stored, because " + because + "."
+	return "its " + strings.Join(what, " and ") + " could not be stored, because " + becauseOf[lacks[0].Why] + "."
 }
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -116,7 +116,7 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	m, names := read(t, w)
 	assert.Check(t, is.DeepEqual(names, []string{"state.json"}), "stored")
 	assert.Check(t, is.Len(m.Transcripts, 0), "stored")
-	want := []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.Unpacked, Cause: checkpoint.Failed}}
+	want := []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.Unpacked}}
 	if !slices.Equal(m.LeftOut, want) || !slices.Equal(s.LeftOut(), want) {
 		t.Errorf("left out: got %v and %v, want the transcripts, because of the disk", m.LeftOut, s.LeftOut())
 	}
@@ -156,12 +156,22 @@ func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 		var want []checkpoint.LeftOut
 		if tt.why != "" {
 			want = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: tt.why}}
-			if tt.why == checkpoint.Unpacked {
-				want[0].Cause = checkpoint.Failed
-			}
 		}
 		left := s.LeftOut()
 		assert.Check(t, slices.Equal(left, want), "%s: left out: got %v, want %v", name, left, want)
+	}
+}
+
+// TestPromptsOutsideOfGitAreNoted: the files that they change are not stored.
+func TestPromptsOutsideOfGitAreNoted(t *testing.T) {
+	for _, hasPrompted := range []bool{true, false} {
+		o, _ := lean(t)
+		o.Git = &workspace.Git{Env: os.Environ()}
+		s, shot := New(o), shotIn(o.Dir)
+		shot.dirs, shot.hasPrompted = []string{t.TempDir()}, hasPrompted
+		_, err := s.write(t.Context(), shot)
+		assert.NilError(t, err)
+		assert.Check(t, is.Equal(strings.Contains(strings.Join(s.Notes(), ""), shot.dirs[0]+" is in no git repository"), hasPrompted))
 	}
 }
 
@@ -173,10 +183,9 @@ func TestWhatIsNotPackedHasACause(t *testing.T) {
 		checkpoint.TooSlow:    fmt.Errorf("save: git status %w 5m", workspace.ErrSlow),
 		checkpoint.NoMemory:   errors.New("git bundle: Out of memory, malloc failed (tried to allocate 9 bytes)"),
 		checkpoint.NotAllowed: fmt.Errorf("open: %w", fs.ErrPermission),
-		checkpoint.Failed:     errors.New("git status: index file corrupt"),
+		checkpoint.Unpacked:   errors.New("git status: index file corrupt"),
 	} {
-		assert.Check(t, is.Equal(leftOut("workspace", checkpoint.Unpacked, err).Cause, want), err)
-		assert.Check(t, checkpoint.Packing[want].Advice != "", want)
+		assert.Check(t, is.Equal(causeOf(err), want), err)
 	}
 }
 

@@ -79,8 +79,8 @@ func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writ
 		}
 	} else {
 		parts = slices.Concat(parts, shot.transcripts, w.parts)
-		if w.lost.Why != "" {
-			m.LeftOut = []checkpoint.LeftOut{w.lost}
+		if w.lost != "" {
+			m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: w.lost}}
 		}
 	}
 	return s.writing(shot, m, parts, w.Names), notes, nil
@@ -97,10 +97,10 @@ func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
 	m := s.manifest(shot)
 	m.Transcripts = nil
 	if len(shot.transcripts) > 0 {
-		m.LeftOut = append(m.LeftOut, leftOut("transcripts", checkpoint.Unpacked, why))
+		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "transcripts", Held: true, Why: causeOf(why)})
 	}
 	if w.Held {
-		m.LeftOut = append(m.LeftOut, leftOut("workspace", checkpoint.Unpacked, why))
+		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: causeOf(why)})
 	}
 	var to bytes.Buffer
 	written, err := checkpoint.Write(&to, s.writing(shot, m, nil, nil))

@@ -53,8 +53,8 @@ func (l Local) Keep(ctx context.Context, run *state.Run) (notes []string, err er
 	if p.last != "" {
 		kept.Folder = filepath.Base(p.last)
 	}
-	if w.lost.Why != "" {
-		kept.LeftOut = []checkpoint.LeftOut{w.lost}
+	if w.lost != "" {
+		kept.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: w.lost}}
 	}
 	if err := WriteNote(filepath.Join(l.Dir, localFile), kept); err != nil {
 		return nil, errors.Join(err, p.discard())

@@ -33,7 +33,7 @@ type packer struct {
 type work struct {
 	workspace.Saved // Held also where nobody knows
 	parts           []checkpoint.Part
-	lost            checkpoint.LeftOut // without a Why when it is in the parts
+	lost            string // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
 }
 
 // pack packs the work of a snapshot. Work that is too large is left out: the rest of
@@ -50,31 +50,25 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 		defer cancel()
 	}
 	w, err := p.save(inTime, s.dirs)
-	if w.lost.Why == checkpoint.NoGit && !s.hasPrompted {
+	if err == nil && w.lost == "" && len(w.Files) == 0 && s.hasPrompted {
+		w.Notes = append(w.Notes, s.dirs[0]+" is in no git repository: files that agents changed there are not stored.")
+	}
+	if w.lost == checkpoint.NoGit && !s.hasPrompted {
 		return work{}, err // what a script needs later is its own matter
 	}
 	if err == nil || ctx.Err() != nil || !s.Last {
 		return w, err
 	}
-	return without(checkpoint.Unpacked, err), nil
+	return without(causeOf(err), err), nil
 }
 
 // without is the work of a checkpoint that lacks it; why is as in checkpoint.LeftOut.
 func without(why string, err error) work {
 	notes := []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}
-	return work{Saved: workspace.Saved{Held: true, Notes: notes}, lost: leftOut("workspace", why, err)}
+	return work{Saved: workspace.Saved{Held: true, Notes: notes}, lost: why}
 }
 
-// leftOut says that something is not in a checkpoint because of an error.
-func leftOut(what, why string, err error) checkpoint.LeftOut {
-	l := checkpoint.LeftOut{What: what, Held: true, Why: why}
-	if why == checkpoint.Unpacked {
-		l.Cause = causeOf(err)
-	}
-	return l
-}
-
-// causeOf returns why packing failed, as in checkpoint.Packing. Of errors of git there is the text alone.
+// causeOf returns why packing failed, as in checkpoint.LeftOut. Of errors of git there is the text alone.
 func causeOf(err error) string {
 	says := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(err.Error()), text) })
@@ -91,7 +85,7 @@ func causeOf(err error) string {
 	case says("permission denied", "operation not permitted"):
 		return checkpoint.NotAllowed
 	}
-	return checkpoint.Failed
+	return checkpoint.Unpacked
 }
 
 // save packs the work in directories.

@@ -146,7 +146,7 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 		return made{}, err
 	}
 	m, err := s.writeFile(shot, w)
-	isLost := w.lost.Why == checkpoint.Unpacked
+	isLost := !slices.Contains([]string{"", checkpoint.TooLarge, checkpoint.NoGit}, w.lost)
 	if err != nil && shot.Last && ctx.Err() == nil && !errors.Is(err, checkpoint.ErrTooLarge) {
 		m, err = s.writeState(shot, w, err)
 		isLost = true
@@ -159,7 +159,7 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 		s.warn(m.notes)
 	}
 	if shot.Last {
-		isLost := slices.ContainsFunc(m.Manifest.LeftOut, func(l checkpoint.LeftOut) bool { return l.What == "transcripts" && l.Why == checkpoint.Unpacked })
+		isLost := slices.ContainsFunc(m.Manifest.LeftOut, func(l checkpoint.LeftOut) bool { return l.What == "transcripts" && l.Why != checkpoint.NoKey })
 		m.sessions = leftBehind(shot.transcripts, !isLost)
 	}
 	s.last = m

@@ -17,7 +17,6 @@ import (
 type Point struct {
 	Exec         int // its number
 	Agent, State string
-	Prompts      []int // the numbers of the prompts that were executed before
 	// Run is the run as it was after the step that started the execution. It must not be
 	// changed.
 	Run *state.Run
@@ -56,15 +55,9 @@ func Find(stateDir, id, from, where string) (Point, error) {
 	case err != nil:
 		return Point{}, err
 	}
-	var prompts []int
-	for _, e := range list {
-		if e.Exec < n && protocol.KindOf(e.State) == protocol.Prompt {
-			prompts = append(prompts, e.Exec)
-		}
-	}
 	for _, a := range run.Agents {
 		if a.Exec != nil && a.Exec.Iteration == n {
-			return Point{Exec: n, Agent: a.ID, State: a.State, Prompts: prompts, Run: run}, nil
+			return Point{Exec: n, Agent: a.ID, State: a.State, Run: run}, nil
 		}
 	}
 	return Point{}, &state.FileError{Path: filepath.Join(stateDir, id+state.JournalExt), What: fmt.Sprintf("no agent begins state execution %d in the step that started it", n)}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -98,7 +97,7 @@ func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string
 			return nil, nil, fmt.Errorf("put the files of %s as they were into %s: %w", one.Dir, to, err)
 		}
 		trees[one.Dir] = to
-		told, more = append(told, FilesOf(p, list, one)+"; they are in the new git worktree "+to), append(more, notes...)
+		told, more = append(told, FilesOf(p, one)+"; they are in the new git worktree "+to), append(more, notes...)
 	}
 	return trees, append(told, more...), nil
 }
@@ -116,24 +115,15 @@ func (w worktrees) where(dir string) string {
 	}
 }
 
-// FilesOf says of when the files of a snapshot are that was taken before a point, and what is not in them: what scripts
-// have changed since, and prompts that none of all snapshots followed.
-func FilesOf(p Point, all []workspace.Snapshot, one workspace.Snapshot) string {
+// FilesOf says of when the files of a snapshot are that was taken before a point. None follows a script, nor a prompt whose
+// files could not be kept.
+func FilesOf(p Point, one workspace.Snapshot) string {
 	text := fmt.Sprintf("the files of %s are as they were after state execution %d", one.Dir, one.Exec)
 	if one.Exec == 0 {
 		text = fmt.Sprintf("the files of %s are as they were when the run began", one.Dir)
 	}
-	var prompts []string
-	for _, n := range p.Prompts {
-		if n > one.Exec && !slices.ContainsFunc(all, func(s workspace.Snapshot) bool { return s.Exec == n }) {
-			prompts = append(prompts, strconv.Itoa(n))
-		}
-	}
-	switch {
-	case len(prompts) > 0:
-		text += ": what has changed since is not in them, since no snapshot was taken after the prompts of state executions " + strings.Join(prompts, ", ")
-	case p.Exec > one.Exec+1:
-		text += ": what scripts have changed since is not in them"
+	if p.Exec > one.Exec+1 {
+		text += fmt.Sprintf(": what state executions %d to %d have changed there is not in them", one.Exec+1, p.Exec-1)
 	}
 	return text
 }

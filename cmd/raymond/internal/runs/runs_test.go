@@ -28,17 +28,13 @@ func TestCostsOfAnInterruptedRunAreUnknown(t *testing.T) {
 	}
 }
 
-// TestFilesOfARerunAreDated: a snapshot follows prompts alone, and not each of them.
+// TestFilesOfARerunAreDated: no snapshot follows scripts, nor a prompt whose files could not be kept.
 func TestFilesOfARerunAreDated(t *testing.T) {
 	for exec, want := range map[int]string{
-		0: "the files of /w are as they were when the run began: what has changed since is not in them, since no snapshot was taken after the prompts of state executions 1, 4",
-		2: "the files of /w are as they were after state execution 2: what has changed since is not in them, since no snapshot was taken after the prompts of state executions 4",
-		4: "the files of /w are as they were after state execution 4: what scripts have changed since is not in them",
-		5: "the files of /w are as they were after state execution 5",
+		0: "the files of /w are as they were when the run began: what state executions 1 to 3 have changed there is not in them",
+		2: "the files of /w are as they were after state execution 2: what state executions 3 to 3 have changed there is not in them",
+		3: "the files of /w are as they were after state execution 3",
 	} {
-		one := workspace.Snapshot{Dir: "/w", Exec: exec}
-		all := []workspace.Snapshot{{Dir: "/w", Exec: 2}, {Dir: "/beside", Exec: 3}, one}
-		got := FilesOf(Point{Exec: 6, Prompts: []int{1, 2, 3, 4}}, all, one)
-		assert.Check(t, is.Equal(got, want), "snapshot after %d", exec)
+		assert.Check(t, is.Equal(FilesOf(Point{Exec: 4}, workspace.Snapshot{Dir: "/w", Exec: exec}), want), "snapshot after %d, point 4", exec)
 	}
 }

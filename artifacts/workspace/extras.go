@@ -1,0 +1,109 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+)
+
+// Extras of a save are the tags that agents have made, and the entries of the stash, oldest first, each with the name of
+// its ref.
+const (
+	tagRefs  = "refs/tags/"
+	stashRef = "refs/stash"
+	// extraRefs are where the repository that makes a bundle has them.
+	extraRefs = "refs/raymond/extra/"
+)
+
+// isExtra reports whether a ref is one of an extra.
+func isExtra(ref string) bool {
+	name, isTag := strings.CutPrefix(ref, tagRefs)
+	return ref == stashRef || isTag && isBranch(name)
+}
+
+// foundTags is the file in which Base notes the tags of a checkout; "" for none.
+func (t *tool) foundTags(p *place) string {
+	if t.of.Found == "" {
+		return ""
+	}
+	return filepath.Join(t.of.Found, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
+}
+
+// noteTags notes the tags that a checkout has before agents work in it. What was noted in the job before stays.
+func (t *tool) noteTags(ctx context.Context, dir string) error {
+	p, err := t.place(ctx, dir)
+	if p == nil || t.foundTags(p) == "" {
+		return err
+	}
+	at, err := t.refs(ctx, p)
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
+	for _, tag := range at.tags {
+		fmt.Fprintln(&list, tag)
+	}
+	return errors.Join(os.MkdirAll(t.of.Found, 0o700), files.WriteNew(t.foundTags(p), []byte(list.String()), 0o600))
+}
+
+// extras are those of a repository: tags that it did not have when agents began, and its stash.
+func (t *tool) extras(ctx context.Context, p *place, at *refs) (all []branch, err error) {
+	found := map[string]bool{}
+	if file := t.foundTags(p); file != "" {
+		data, _, _ := files.Read(file, maxList) // without it, all tags are new
+		for line := range strings.Lines(string(data)) {
+			found[line] = true
+		}
+	}
+	for _, tag := range at.tags {
+		if !found[fmt.Sprintln(tag)] {
+			all = append(all, tag)
+		}
+	}
+	ids, err := t.stashed(ctx, p, at)
+	for _, id := range slices.Backward(ids) {
+		all = append(all, branch{stashRef, id})
+	}
+	return all, err
+}
+
+// stashed are the entries of the stash, newest first.
+func (t *tool) stashed(ctx context.Context, p *place, at *refs) ([]string, error) {
+	if !at.stash {
+		return nil, nil
+	}
+	out, err := t.output(ctx, call{dir: p.top}, "rev-list", "--walk-reflogs", "--max-count="+strconv.Itoa(maxNumber), stashRef)
+	return strings.Fields(string(out)), err
+}
+
+// restoreExtras makes the tags and adds the entries of the stash that a repository lacks. A tag that has another value stays
+// as it is, which a note says.
+func (w *restorer) restoreExtras(ctx context.Context, p *plan) error {
+	c := call{dir: p.dir, settings: []setting{{"core.logAllRefUpdates", "always"}}} // git stash reads the log
+	have, err := w.git.stashed(ctx, &place{top: p.dir}, p.at)
+	for _, x := range p.saved.Extras {
+		i := slices.IndexFunc(p.at.tags, func(tag branch) bool { return tag.Name == x.Name })
+		switch {
+		case err != nil:
+			return err
+		case i >= 0 && p.at.tags[i].ID != x.ID:
+			w.note("%s: tag %q is at %s here and was at %s in the saved work; it stays as it is", p.dir, strings.TrimPrefix(x.Name, tagRefs), p.at.tags[i].ID, x.ID)
+		case x.Name != stashRef && i < 0:
+			err = w.git.run(ctx, call{dir: p.dir}, "update-ref", x.Name, x.ID, nullID)
+		case x.Name == stashRef && !slices.Contains(have, x.ID):
+			var about []byte
+			if about, err = w.git.output(ctx, c, "log", "-1", "--format=%s", x.ID); err == nil { // what git stash list shows
+				err = w.git.run(ctx, c, "update-ref", "-m", strings.TrimSpace(string(about)), stashRef, x.ID)
+			}
+		}
+	}
+	return err
+}
