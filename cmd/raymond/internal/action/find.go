@@ -158,7 +158,8 @@ func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 		facts.Commits = workspace.Commits(filepath.Join(l.found.Dir, "workspace"))
 		return
 	}
-	facts.Commits = workspace.Commits(localWork(s.dirs, l.was.WorkflowID))
+	dir := s.dirs.run(l.was.WorkflowID)
+	facts.Commits = workspace.Commits(filepath.Join(dir, filepath.Base(checkpoints.ReadLocal(dir).Folder)))
 	if by, err := state.DrivenBy(s.dirs.state, l.was.WorkflowID); by != nil || err != nil {
 		facts.RunStatus = "running"
 	}

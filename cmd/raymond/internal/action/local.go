@@ -30,16 +30,6 @@ func keepLocalWork(ctx context.Context, s *step, e *ending) error {
 	return storeProblem(err)
 }
 
-// localWork returns the folder with the work of a run that is kept on this machine; "" for none.
-func localWork(dirs folders, id string) string {
-	dir := dirs.run(id)
-	kept := checkpoints.ReadLocal(dir)
-	if kept.Folder == "" {
-		return ""
-	}
-	return filepath.Join(dir, filepath.Base(kept.Folder))
-}
-
 // bringLocalWork puts the work of a run that is kept on this machine back where it was.
 func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) error {
 	dir := s.dirs.run(run.WorkflowID)
@@ -51,10 +41,10 @@ func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) e
 		s.log.say(fmt.Sprintf("run %s is at step %d, and its work was last stored at step %d: agents do not find what was changed in between, unless it is in the checkout",
 			run.WorkflowID, now, kept.Seq))
 	}
-	from := localWork(s.dirs, run.WorkflowID)
-	if from == "" {
+	if kept.Folder == "" {
 		return nil
 	}
+	from := filepath.Join(dir, filepath.Base(kept.Folder))
 	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
 		return err
 	}

@@ -172,10 +172,8 @@ func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
 	page := &page{step: s}
 	page.summary = report.NewSummary(report.NewLiveModel(), report.SummaryOptions{Write: page.write, Title: cmp.Or(s.in.Workflow, "raymond"), Notes: s.log.notes, Differences: s.log.differs, Skipped: len(all) == 0})
 	page.addError(strings.Join(lines, "\n"))
-	if len(all) == 0 {
-		return page
-	}
-	if class := all[0].Class; !isAllowed || class == problem.ClassDenied || class == problem.ClassConflict || !wantsComment(s.event, s.in, s.log) {
+	others := []problem.Class{problem.ClassDenied, problem.ClassConflict}
+	if len(all) == 0 || !isAllowed || slices.Contains(others, all[0].Class) || !wantsComment(s.event, s.in, s.log) {
 		return page
 	}
 	page.comment = startComment(s, page.summary.Overview, "From")

@@ -1,9 +1,9 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"strconv"
@@ -52,10 +52,8 @@ type whole int64
 
 // UnmarshalJSON implements json.Unmarshaler. Anything but a whole number is zero.
 func (w *whole) UnmarshalJSON(data []byte) error {
-	*w = 0
-	if n, err := strconv.ParseInt(string(data), 10, 64); err == nil {
-		*w = whole(n)
-	} else if f, err := strconv.ParseFloat(string(data), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<62 {
+	f, err := strconv.ParseFloat(string(data), 64)
+	if *w = 0; err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		*w = whole(f)
 	}
 	return nil
@@ -117,7 +115,7 @@ func readPayload(path string) (*payload, error) {
 }
 
 // PayloadText returns the values of an event payload at some paths, such as issue.body, with a
-// blank line between them; "" for none. Only text that isn't blank, numbers and booleans count.
+// blank line between them; "" for none. Only text that isn't blank and numbers count.
 func PayloadText(file string, paths []string) (string, error) {
 	data, err := files.ReadTarget(file, maxPayload)
 	var payload any
@@ -131,13 +129,11 @@ func PayloadText(file string, paths []string) (string, error) {
 			fields, _ := at.(map[string]any)
 			at = fields[name]
 		}
-		switch v := at.(type) {
-		case float64:
-			found = append(found, strconv.FormatFloat(v, 'f', -1, 64))
-		case bool, string:
-			if text := strings.TrimSpace(fmt.Sprint(v)); text != "" {
-				found = append(found, text)
-			}
+		if n, ok := at.(float64); ok {
+			at = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+		if text, _ := at.(string); strings.TrimSpace(text) != "" {
+			found = append(found, strings.TrimSpace(text))
 		}
 	}
 	return strings.Join(found, "\n\n"), err
@@ -161,12 +157,9 @@ func (p *payload) subject() Subject {
 
 // headOf returns the commit that an event is about; "" for none.
 func (p *payload) headOf(event string) string {
-	head := p.PullRequest.head().SHA
-	switch event {
-	case "push":
+	head := cmp.Or(p.PullRequest.head().SHA, p.MergeGroup.HeadSHA)
+	if event == "push" {
 		head = p.After
-	case "merge_group":
-		head = p.MergeGroup.HeadSHA
 	}
 	if strings.Trim(head, "0") == "" { // a deleted branch
 		return ""
