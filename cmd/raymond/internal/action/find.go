@@ -147,7 +147,7 @@ func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 	if s.event.Number != 0 && s.in.GitHubToken != "" {
 		var err error
 		if facts.Current, err = s.api.CurrentHead(ctx, s.event.Number); err != nil {
-			s.log.print(s.log.shown("whether the event is about the current head can't be found out: " + err.Error()))
+			s.log.print(s.log.shown("it is not known whether this event is about the current head of the pull request (pull-requests: read), and the step continues: " + err.Error()))
 		}
 	}
 	if l.was == nil {
