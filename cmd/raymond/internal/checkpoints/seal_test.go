@@ -23,7 +23,7 @@ func newSeals(t *testing.T, dir string) *Seals {
 	t.Helper()
 	s, err := NewSeals(dir, sealKey(t, "token", "step"))
 	assert.NilError(t, err)
-	t.Cleanup(func() { assert.Check(t, s.log.Close()) })
+	t.Cleanup(func() { _ = s.log.Close() })
 	return s
 }
 
@@ -124,7 +124,8 @@ func TestForgeriesAreNamed(t *testing.T) {
 		"another token":           {func(*testing.T, string) {}, "other", "seals"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, _ := sealedFolder(t)
+			dir, s := sealedFolder(t)
+			_ = s.log.Close() // Windows removes no open file
 			tt.forge(t, dir)
 			err := CheckSeals(dir, sealKey(t, tt.token, "step"), "planted")
 			var altered *Altered
