@@ -166,7 +166,11 @@ func storeEnd(ctx context.Context, s *step, e *ending) error {
 	}
 	chain := e.to.store.Chain()
 	e.kept = kept{artifact: chain.Name, named: lastOf(chain, e.run), isWhole: err == nil, byPost: err == nil && s.isPost}
-	s.log.reportLosses(e.to.store.Notes())
+	if notes := e.to.store.Notes(); e.to.store.IsOpen() {
+		s.log.note(notes...) // a warning at the start named the losses already
+	} else {
+		s.log.reportLosses(notes)
+	}
 	if err != nil && isAsked {
 		return nil
 	}
