@@ -71,7 +71,7 @@ func (d *Reading) findExits() {
 	}
 }
 
-// Source returns a tag as the file has it, up to its closing.
+// Source returns a tag as it is written in the file, up to its closing.
 func (d *Reading) Source(t Written) string { return d.State.Body[t.start:t.end] }
 
 // IsComment reports whether a line of the text is nothing but a comment of a script.

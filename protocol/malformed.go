@@ -14,16 +14,16 @@ var (
 	closingLike = pattern(`^<[ \t]*([/\\]?)[ \t]*([A-Za-z]{3,12})\s*[/\\]?\s*>`)
 )
 
-// maxCandidate is the longest text, in bytes, between an opening and a closing that are compared.
+// maxCandidate limits the text between an opening and the closing that is looked for, in bytes.
 const maxCandidate = 1 << 10
 
 // candidate is a part of a text that may be meant as a tag.
 type candidate struct {
 	opening, attrs, body, closing string // as they are written; closing is "" for none
 	name, closingName             string
-	hasSlash                      bool // in the closing
-	verb                          Verb // that was probably meant
-	end                           int  // offset of what follows it
+	hasSlash                      bool // the closing has a slash
+	verb                          Verb // the verb that was probably meant
+	end                           int  // offset of the text after the candidate
 }
 
 func candidateAt(text string, m []int) candidate {
@@ -56,9 +56,9 @@ func nearVerb(name string) Verb {
 	return ""
 }
 
-// malformed returns a Problem for each part of a text that was meant as a tag, as far as can be told, and is none. tags are the tags
-// of the text; what a result or a question quotes does not count. With isMessage, what the text ends with was meant as a tag, whatever is in it. Other XML
-// is left alone: a name that is merely near counts only where a state is named, or where the other half is right.
+// malformed returns a Problem for each part of a text that was probably meant as a tag but is not one. tags are the tags
+// of the text; what a result or a question quotes does not count. With isMessage, a candidate at the end of the text counts as meant, whatever it contains. Other XML
+// is left alone: a misspelt name counts only if a state is named, or if the opening or the closing is spelt right.
 func (w *Workflow) malformed(p *Transitions, text string, tags []Written, isMessage bool) (problems []Problem) {
 	place, end := placer{text: text, pos: Pos{1, 1}}, len(strings.TrimRight(text, " \t\r\n"))
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t Written) bool { return !t.Verb.quotes() })
@@ -82,7 +82,7 @@ func (w *Workflow) malformed(p *Transitions, text string, tags []Written, isMess
 	return problems
 }
 
-// problemOf says what is wrong with a candidate; nil when it was perhaps not meant as a tag.
+// problemOf returns the mistake in a candidate; nil if it may not be meant as a tag.
 func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 	target, _, _ := strings.Cut(strings.TrimSpace(c.body), "\n")
 	target = strings.Trim(target, " \t\r'\"`.,;)")
@@ -112,7 +112,7 @@ func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 	return nil
 }
 
-// Malformed returns the problems of what was meant as a tag in the text of the state and is none, with their places in the file:
+// Malformed returns the problems of text that was probably meant as a tag but is not one, with their places in the file:
 // see Decide.
 func (d *Reading) Malformed() []Problem {
 	problems := d.w.malformed(&d.State.Policy.Transitions, unescaped(d.State), d.Tags, false)

@@ -25,8 +25,8 @@ func misplacedPolicy(body string, first int) int {
 	return 0
 }
 
-// barePolicy returns the line of a text that begins with keys of a frontmatter but without its ---, or with another line in
-// the place of that; 0 for any other text.
+// barePolicy returns the line at which a text begins with keys of a frontmatter, but without its ---, or with another line
+// in its place; 0 for any other text.
 func barePolicy(text string) int {
 	for i, line := range strings.Split(text[:min(len(text), maxFront)], "\n") {
 		k, isShort := keyOf(line), len(strings.Fields(line)) <= 2

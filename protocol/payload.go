@@ -67,10 +67,10 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 	return problems
 }
 
-// fenced is a text in a Markdown code fence, with nothing around it.
+// fenced matches a text that consists of one Markdown code fence.
 var fenced = pattern("(?s)^\\s*```[^\n`]*\n(.*)\n\\s*```\\s*$")
 
-// withoutFence returns the text inside a code fence that is around all of a text, else the text.
+// withoutFence returns the contents of a text that is one code fence, and any other text unchanged.
 func withoutFence(text string) string {
 	if m := fenced().FindStringSubmatch(text); m != nil {
 		return m[1]

@@ -46,7 +46,7 @@ func (s *State) addNeed(name, other string, pos Pos) {
 	s.addProblem(pos, "option", "%s=true has no meaning without %s=true", name, other).Hint = "write both, or neither"
 }
 
-// optionsHint shows how the options of a script are written.
+// optionsHint says how to write the options of a script.
 func optionsHint(ext string) string {
 	if ext == ".bat" {
 		return "write rem raymond: NAME=VALUE in a line of its own"

@@ -38,7 +38,7 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// ReadFile returns the bytes of a state file; an error, and none of them, when it is over 16 MiB.
+// ReadFile returns the bytes of a state file, or an error if it is over 16 MiB.
 func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Kind groups faults by what may help against them.
+// Kind groups faults by what a resume needs to succeed.
 type Kind string
 
 // The kinds of faults. A fault without a kind is one of the workflow or of the machine.
@@ -20,14 +20,14 @@ const (
 
 // Fault is a way in which an invocation of an agent CLI fails, and what follows from it.
 type Fault struct {
-	Name string // the messages of fatal ones begin with it, before a colon
+	Name string // messages of fatal faults begin with the name and a colon
 	Kind Kind
 	// Class says what the run does: a Transient fault is retried, a Service fault waited out, a UsageLimit suspends the
 	// run, and a Fatal one, which would repeat itself, fails the agent.
 	Class   Class
 	Words   string // a regular expression for the words of CLIs and APIs; "" for none
 	Do      string // what must be done before a resume; "" for nothing
-	InFiles bool   // Do changes files
+	InFiles bool   // Do asks for a change of files
 }
 
 // Faults are the faults of all agent CLIs. Of several whose words fit, the first one counts.
@@ -69,7 +69,7 @@ var Faults = []Fault{
 	{Name: "usage limit", Kind: OfService, Class: UsageLimit},
 	{Name: "timeout", Kind: OfTimeout, Class: TimedOut},
 	{
-		// These connections will not come about in a moment. The words are those of Node, of Rust, and of Go, which the key proxy passes on.
+		// Another try a moment later will not make these connections. The words are those of Node, of Rust, and of Go, which the key proxy passes on.
 		Name: "no way to the service", Kind: OfService, Class: Transient,
 		Words: `ENOTFOUND|EAI_AGAIN|FailedToOpenSocket|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ERR_PROXY_TUNNEL|certificate|SSL|_CERT|CERT_|dns error|failed to lookup|` +
 			`dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: |HTTP response to HTTPS client`,
@@ -92,8 +92,8 @@ func FaultNamed(name string) (Fault, bool) {
 	return Faults[i], true
 }
 
-// FaultOf returns the fault that the words of an error and the status of the API tell, 0 for none. The words of fatal faults
-// count before the status, and that before other words: an account without credit answers with 429 too.
+// FaultOf returns the fault that fits the words of an error and the status of the API, 0 for none. The words of fatal faults
+// count before the status, and the status before other words: an account without credit is answered with 429 too.
 func FaultOf(words string, status int) Fault {
 	fits := func(f Fault) bool { return f.Words != "" && regexp.MustCompile(f.Words).MatchString(words) }
 	isFatal := func(f Fault) bool { return f.Class == Fatal && fits(f) }
@@ -111,7 +111,7 @@ func FaultOf(words string, status int) Fault {
 	return f
 }
 
-// faultOfStatus names the fault that the status of an API tells, "" for none.
+// faultOfStatus returns the name of the fault for a status of an API, "" for none.
 func faultOfStatus(status int) string {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:

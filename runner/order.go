@@ -18,7 +18,7 @@ import (
 // program with a variable of 128 KiB. Larger values are in files only.
 const maxVar = 64 << 10
 
-// fitsVariable reports whether scripts get a value in a variable.
+// fitsVariable reports whether a variable of a script can hold a value.
 func fitsVariable(v string) bool { return len(v) <= maxVar && !strings.Contains(v, "\x00") }
 
 // workDir is the directory that an agent works in.

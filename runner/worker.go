@@ -72,7 +72,7 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 	}
 	for path, content := range o.Script.Files {
 		defer os.Remove(path)
-		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // whatever is in its place
+		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // replaces whatever is there
 		if err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}

@@ -113,7 +113,7 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	if r.Mode != Fresh && from != nil {
 		next.Model, next.Chosen = from.Model, next.Chosen || from.Chosen
 	}
-	if next.Model == "" && !next.Chosen { // what a state chose is not what the conversation began with
+	if next.Model == "" && !next.Chosen { // a model that a state chose is not the conversation's first model
 		next.Model = o.Model
 	}
 	return &next

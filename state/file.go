@@ -183,7 +183,7 @@ func readSnapshot(dir, id string) (*Run, error) {
 	return r, within(path, err)
 }
 
-// within names the file in a *FileError. A file that is not regular, or too large, is one.
+// within adds the path to a *FileError. The error of a file that is not regular, or too large, becomes one.
 func within(path string, err error) error {
 	switch {
 	case errors.Is(err, files.ErrNotRegular):
@@ -243,7 +243,7 @@ func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
 	return nil
 }
 
-// checkSize refuses data that would not be read again.
+// checkSize returns an error for data that is too large to be read again.
 func checkSize(data []byte) error {
 	if len(data) > maxFile {
 		return fmt.Errorf("it has %d bytes, and more than %d are never read", len(data), maxFile)

@@ -121,7 +121,7 @@ type Options struct {
 	// Cage, Network, Workspace and ScriptEnv are the values of these flags, which protect the run: a resume on the
 	// command line keeps those that it does not name. A job reads its inputs alone.
 	Cage      string   `json:"cage,omitempty" is:"cage?"`
-	Network   string   `json:"network,omitempty"` // "" for open
+	Network   string   `json:"network,omitempty"` // "": open
 	Workspace string   `json:"workspace,omitempty" is:"files?"`
 	ScriptEnv []string `json:"script_env,omitempty"`
 	// Prices are those that the user has given, by model.

@@ -50,7 +50,7 @@ type Facts struct {
 	// Head is the head that the present event is about; "" for events that are about none, such
 	// as comments. Current is the head of its pull request as the API has it; "" for not known.
 	Head, Current string
-	Commits       []string // that the run has created
+	Commits       []string // commits that the run has created
 	AsksPeople    bool     // the run waits for an answer
 	Now           time.Time
 

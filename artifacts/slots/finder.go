@@ -78,7 +78,7 @@ type Found struct {
 	// OlderHere says that the present workflow run has an older checkpoint of the run, which
 	// another one has continued.
 	OlderHere bool
-	// SupersededBy names the run that has superseded it in another workflow run, for people; "" for none.
+	// SupersededBy names, for people, the run of another workflow run that has superseded this run; "" for none.
 	SupersededBy string
 	// JobStatus is that of the job that stored it, of a run under way in the present
 	// workflow run: as the REST API tells it, or "completed" where nobody has to be

@@ -39,7 +39,7 @@ func (f Facts) byHead(m *checkpoint.Manifest) (d Decision, ok bool) {
 }
 
 // superseded decides about a run that another one has replaced. Each push may matter: the re-run
-// button starts a new run for one, unless it is of a pull request.
+// button starts a new run for a push, unless the push is to a pull request.
 func (f Facts) superseded(id, by string) Decision {
 	if f.Mode == Auto && f.Attempt > 1 && f.Number == 0 {
 		return Decision{Action: NewRun, Why: "run " + id + " was superseded by " + by}
@@ -51,5 +51,5 @@ func skip(format string, args ...any) Decision {
 	return Decision{Action: Skip, Why: "nothing is started: " + fmt.Sprintf(format, args...)}
 }
 
-// Short is a commit id as people read it.
+// Short shortens a commit id for people.
 func Short(id string) string { return id[:min(7, len(id))] }

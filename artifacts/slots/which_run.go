@@ -24,7 +24,7 @@ type search struct {
 	passed   passedOver
 	others   *list                // of other workflow runs; nil before they are asked for
 	existing []artifacts.Artifact // of this one, oldest first
-	// successor names a run that has superseded the one whose id is looked for; "" for none.
+	// successor names a run that has superseded the requested run; "" for none.
 	successor string
 }
 

@@ -8,12 +8,12 @@ import (
 	"slices"
 )
 
-// besides names the repositories in the folders beside the worktrees, and directly below them, that have work which is in
-// none of the sources.
+// besides names repositories with work that is in none of the sources. It looks in the folders of Beside and directly
+// below them.
 func (t *tool) besides(ctx context.Context, sources []*source) (notes []string) {
 	for _, folder := range t.of.Beside {
 		dirs := []string{folder}
-		entries, _ := os.ReadDir(folder) // of one that agents have removed there is nothing to say
+		entries, _ := os.ReadDir(folder) // agents may have removed the folder
 		for _, e := range entries[:min(len(entries), maxNumber)] {
 			if e.IsDir() && e.Name() != ".git" {
 				dirs = append(dirs, filepath.Join(folder, e.Name()))
@@ -33,7 +33,7 @@ func (t *tool) besides(ctx context.Context, sources []*source) (notes []string) 
 	return notes
 }
 
-// hasWork reports whether a worktree has changes, or a commit that is not at origin. One that git can't look at may have.
+// hasWork reports whether a worktree has changes, or a commit that is not at origin. A worktree that git can't read may have.
 func (t *tool) hasWork(ctx context.Context, p *place) bool {
 	wt, err := t.lookAt(ctx, p)
 	if err != nil || len(wt.status) > 0 {
@@ -43,8 +43,8 @@ func (t *tool) hasWork(ctx context.Context, p *place) bool {
 	return err != nil || wt.Head != "" && !slices.Contains(at.remote, wt.Head)
 }
 
-// noteSubmodules names the submodules in which something was done, but for those that are saved or that the status of
-// the worktree has.
+// noteSubmodules names the submodules with work, except those that are saved or that the status of
+// the worktree lists.
 func (w *saver) noteSubmodules(ctx context.Context, s *source, wt *worktree) error {
 	if _, err := os.Stat(filepath.Join(s.common, "modules")); err != nil {
 		return nil

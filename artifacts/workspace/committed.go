@@ -116,7 +116,7 @@ func (g *Git) Base(ctx context.Context, dir, started string) string {
 		return ""
 	}
 	defer t.close()
-	_ = t.noteTags(ctx, dir) // without that all tags are saved
+	_ = t.noteTags(ctx, dir) // if it fails, all tags are saved
 	if isID(started) && t.run(ctx, call{dir: dir}, "merge-base", "--is-ancestor", started, "HEAD") == nil {
 		return started
 	}

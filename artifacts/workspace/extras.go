@@ -19,11 +19,11 @@ import (
 const (
 	tagRefs  = "refs/tags/"
 	stashRef = "refs/stash"
-	// extraRefs are where the repository that makes a bundle has them.
+	// extraRefs is where the repository that makes a bundle keeps the extras.
 	extraRefs = "refs/raymond/extra/"
 )
 
-// isExtra reports whether a ref is one of an extra.
+// isExtra reports whether a ref is a tag or the stash.
 func isExtra(ref string) bool {
 	name, isTag := strings.CutPrefix(ref, tagRefs)
 	return ref == stashRef || isTag && isBranch(name)
@@ -37,7 +37,7 @@ func (t *tool) foundTags(p *place) string {
 	return filepath.Join(t.of.Found, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
 }
 
-// noteTags notes the tags that a checkout has before agents work in it. What was noted in the job before stays.
+// noteTags notes the tags that a checkout has before agents work in it. Notes from earlier in the job stay.
 func (t *tool) noteTags(ctx context.Context, dir string) error {
 	p, err := t.place(ctx, dir)
 	if p == nil || t.foundTags(p) == "" {
@@ -54,7 +54,7 @@ func (t *tool) noteTags(ctx context.Context, dir string) error {
 	return errors.Join(os.MkdirAll(t.of.Found, 0o700), files.WriteNew(t.foundTags(p), []byte(list.String()), 0o600))
 }
 
-// extras are those of a repository: tags that it did not have when agents began, and its stash.
+// extras returns the extras of a repository: tags that it did not have when agents began, and its stash.
 func (t *tool) extras(ctx context.Context, p *place, at *refs) (all []branch, err error) {
 	found := map[string]bool{}
 	if file := t.foundTags(p); file != "" {
@@ -75,7 +75,7 @@ func (t *tool) extras(ctx context.Context, p *place, at *refs) (all []branch, er
 	return all, err
 }
 
-// stashed are the entries of the stash, newest first.
+// stashed returns the entries of the stash, newest first.
 func (t *tool) stashed(ctx context.Context, p *place, at *refs) ([]string, error) {
 	if !at.stash {
 		return nil, nil
@@ -87,7 +87,7 @@ func (t *tool) stashed(ctx context.Context, p *place, at *refs) ([]string, error
 // restoreExtras makes the tags and adds the entries of the stash that a repository lacks. A tag that has another value stays
 // as it is, which a note says.
 func (w *restorer) restoreExtras(ctx context.Context, p *plan) error {
-	c := call{dir: p.dir, settings: []setting{{"core.logAllRefUpdates", "always"}}} // git stash reads the log
+	c := call{dir: p.dir, settings: []setting{{"core.logAllRefUpdates", "always"}}} // git stash reads the reflog
 	have, err := w.git.stashed(ctx, &place{top: p.dir}, p.at)
 	for _, x := range p.saved.Extras {
 		i := slices.IndexFunc(p.at.tags, func(tag branch) bool { return tag.Name == x.Name })

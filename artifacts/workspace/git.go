@@ -82,7 +82,7 @@ type tool struct {
 	homes         map[string]*home  // by the repository's own folder
 	places        map[string]*place // by directory
 	own           map[string]bool   // repositories that were made here
-	tops          []string          // of the worktrees that a save has
+	tops          []string          // top folders of the worktrees in a save
 }
 
 // open finds git. The tool has to be closed.

@@ -47,7 +47,7 @@ func (x *giver) submodules(ctx context.Context, b *given) error {
 	return err
 }
 
-// changedSubmodules are the paths of the submodules of a worktree in which something was done.
+// changedSubmodules returns the paths of the submodules of a worktree that have work.
 func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []string, err error) {
 	index, err := t.indexOf(ctx, top)
 	if err != nil {

@@ -56,7 +56,7 @@ func Held(from string) bool {
 
 // Commits returns the newest commits of a save that were made on top of the checkout's.
 func Commits(from string) (ids []string) {
-	x, _ := readIndex(from) // whoever restores it says why it can't be read
+	x, _ := readIndex(from) // the restore reports why an index can't be read
 	for _, r := range x.Repositories {
 		ids = append(ids, r.Commits...)
 	}
@@ -81,7 +81,7 @@ type repository struct {
 	// Shallow are the commits whose parents the repository lacks, where all that it has is in the bundle.
 	Shallow  []string `json:"shallow,omitempty"`
 	Branches []branch `json:"branches,omitempty"`
-	// Commits are the newest of those that were made on top of the checkout's commit.
+	// Commits are the newest commits that were made on top of the checkout's commit.
 	Commits []string `json:"commits,omitempty"`
 	Extras  []branch `json:"extras,omitempty"` // with the full names of their refs
 	Trees   []Tree   `json:"trees"`

@@ -79,7 +79,7 @@ func (t *tool) complete(ctx context.Context, c call, common, commits string, opt
 }
 
 // fetch gets objects from origin of the repository at common into a repository, by a git that works in an empty repository
-// of ours: what has the network and the token sees nothing that agents wrote. A shallow repository stays
+// of ours: the git that has the network and the token sees nothing that agents wrote. A shallow repository stays
 // shallow, a full one full, and a partial one partial where it gets commits.
 func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCommits bool) error {
 	h, err := t.home(ctx, common)
@@ -110,7 +110,7 @@ func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCo
 		args = append(args, "--filter="+h.origin.filter)
 	}
 	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, t.of.ServerURL), in: strings.NewReader(lines(ids...))}
-	c.settings = append(h.origin.settings(t.of.ServerURL, t.of.Token), setting{"fetch.unpackLimit", "1"}) // what comes stays a pack
+	c.settings = append(h.origin.settings(t.of.ServerURL, t.of.Token), setting{"fetch.unpackLimit", "1"}) // git keeps the fetched objects as a pack
 	if err := t.run(ctx, c, append(args, "origin")...); err != nil {
 		return err
 	}

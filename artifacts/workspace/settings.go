@@ -23,7 +23,7 @@ func safePath(program string, environ []string) string {
 	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
-// SettingsFiles are git's files of settings, with an environment: the machine's, where its place is known, before the user's.
+// SettingsFiles returns git's configuration files for an environment: the machine's, if its path is known, then the user's.
 func SettingsFiles(environ []string) []string {
 	all := []string{filepath.FromSlash("/etc/gitconfig")}
 	home := homeOf(environ)
@@ -60,7 +60,7 @@ type setting struct{ key, value string }
 func quiet() []setting {
 	return []setting{
 		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
-		{"pack.useSparse", "false"}, // finds by path what the other side has, and the paths of a save differ from those of the checkout
+		{"pack.useSparse", "false"}, // sparse compares by path, and a save has other paths than the checkout
 		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
 		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},

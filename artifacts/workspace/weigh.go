@@ -26,7 +26,7 @@ func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
 }
 
 // weigh adds up the files that will be read, before anything is written. One file may have at most single bytes, 0 for any
-// number. It returns words on the largest three.
+// number. It describes the largest three files.
 func weigh(trees []*worktree, limit, single int64) (largest string, err error) {
 	type file struct {
 		path string

@@ -99,8 +99,8 @@ type unknownFlag struct {
 	meant *pflag.Flag // the known flag that it resembles; nil for none
 }
 
-// takes reports whether the next argument is probably the value of the flag. It is if the flag that was meant takes one; where
-// none is known, if the argument is neither a flag nor a file.
+// takes reports whether the next argument is probably the value of the flag. It is if the flag that was meant takes a value;
+// if no such flag is known, it is if the argument is neither a flag nor a file.
 func (u *unknownFlag) takes(next string) bool {
 	if u.meant != nil {
 		return u.meant.NoOptDefVal == ""

@@ -19,10 +19,10 @@ type Progress struct {
 	within time.Duration // how long nothing may move
 	stall  *time.Timer
 	began  time.Time
-	moved  atomic.Int64 // how long after that something moved last, in nanoseconds
+	moved  atomic.Int64 // when something last moved, in nanoseconds after began
 }
 
-// attempt makes one attempt, which ends when nothing moves within a time. idle is how long nothing
+// attempt makes one attempt, which ends when nothing moves for the time within. idle is how long nothing
 // had moved when it ended.
 func attempt(ctx context.Context, within time.Duration, try func(context.Context, *Progress) *Error) (idle time.Duration, _ *Error) {
 	ctx, cancel := context.WithCancelCause(ctx)

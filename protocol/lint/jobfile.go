@@ -133,10 +133,10 @@ func (s Step) IsAction() bool {
 // Inputs returns the names of the inputs that the step is given, in lower case.
 func (s Step) Inputs() []string { return slices.Sorted(maps.Keys(s.with)) }
 
-// File returns the path of the file, as findings have it.
+// File returns the path of the workflow file, as findings print it.
 func (s Step) File() string { return s.file.Path }
 
-// Place returns the place of an input in its file; that of the step if it is not given.
+// Place returns the place of an input in its file; the place of the step if the input is not given.
 func (s Step) Place(input string) protocol.Pos {
 	if n := s.with[input]; n != nil {
 		return posOf(n)

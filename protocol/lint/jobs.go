@@ -209,7 +209,7 @@ func (c *jobs) checkRedispatch() {
 // jobHold is how long a step stays for a time when its input hold says nothing.
 const jobHold = "5m"
 
-// checkTimes finds times that come when no step waits for them any more, and no schedule
+// checkTimes finds times at which no step waits any more, and no schedule
 // resumes the run.
 func (c *jobs) checkTimes() {
 	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.unscheduled() == "" }) {

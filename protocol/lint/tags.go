@@ -115,10 +115,10 @@ func (l *linter) checkTrust(d reading, t protocol.Written, severity Severity) {
 	}
 }
 
-// bareAsk is a question that names no state for its answer.
+// bareAsk matches a question that names no state for its answer.
 var bareAsk = pattern(`<ask>[^<>]*\pL[^<>]*</ask>`)
 
-// checkTagForm warns of what was meant as a tag and is none.
+// checkTagForm warns of text that looks like a tag and is not one.
 func (l *linter) checkTagForm(d reading) {
 	for _, p := range d.Malformed() {
 		l.warn(d, p.Pos, p)

@@ -56,10 +56,10 @@ func (c *jobs) checkPermissions() {
 	}
 }
 
-// ofEvent matches what is another value on each event, or on none but some.
+// ofEvent matches expressions whose value differs between events, or that only some events have.
 var ofEvent = pattern(`\bgithub\.(event\.[a-z_]+|head_ref)\b`)
 
-// unscheduled says why a schedule does not resume the run of a step; "" where it does, as far as the file tells.
+// unscheduled returns why a schedule does not resume the run of a step; "" if it does, as far as the file shows.
 func (s Step) unscheduled() string {
 	isOfRef := func(event string) bool {
 		return slices.Contains([]string{"schedule", "push", "workflow_dispatch", "workflow_call"}, event)

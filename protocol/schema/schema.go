@@ -72,7 +72,7 @@ func (s *Schema) Check(text string) []Violation {
 // CheckValue is Check for a value, as encoding/json reads it.
 func (s *Schema) CheckValue(value any) []Violation { return violations(s.failures(value)) }
 
-// maxSteps bounds how often parts of a value are held to schemas, and failures passed on. Schemas that refer to each other can double the steps
+// maxSteps limits how often parts of a value are checked and failures passed on. Schemas that refer to each other can double the steps
 // with each reference, and no signal ends the program while it checks.
 const maxSteps = 1_000_000
 

@@ -106,7 +106,7 @@ var switches = []string{
 // takes itself to be a part of the outer session.
 var nested = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"}
 
-// ownRetries is how long the CLI's own retries take with the switches above.
+// ownRetries is how long the CLI's own retries take with the variables in switches.
 const ownRetries = 20 * time.Second
 
 // env returns the CLI's environment: the switches, the base environment over them, and the order's own variables over both.

@@ -15,7 +15,7 @@ import (
 var ofAPI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cache_read_input_tokens",
 	CacheWrite: "cache_creation_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
-	Free: []string{searches, "web_fetch_requests", "tool_search_requests", "cache_deleted_input_tokens"}, // a fetch costs its tokens
+	Free: []string{searches, "web_fetch_requests", "tool_search_requests", "cache_deleted_input_tokens"}, // a fetch costs only its tokens
 }
 
 // searches counts web searches, each of which costs a cent, by the vendor's list of prices of
@@ -27,7 +27,7 @@ const (
 )
 
 // usageOf is the API's count for a message of a model. Where the API has read the prompt more than once, as when it
-// has compacted a conversation, the sum of all iterations counts, which the message's own counts lack.
+// has compacted a conversation, usageOf adds up all iterations, because the message's own counts leave some out.
 func usageOf(record jsontext.Value, model string) state.Usage {
 	var passes struct {
 		Iterations []jsontext.Value `json:"iterations"`
@@ -97,7 +97,7 @@ func (c *counter) Event(data []byte) {
 	case p.Type == "message_start" && c.message == nil:
 		c.message = p.Message.counted(false)
 	case p.Type == "error" && c.message == nil:
-		c.message = p.Message.counted(true) // of nothing
+		c.message = p.Message.counted(true) // an error counts no tokens
 	case p.Type == "message_delta" && c.message != nil:
 		c.message.Took(usageOf(p.Usage, ""))
 	default:

@@ -19,7 +19,7 @@ type stream struct {
 	*program.Stream
 	session string          // as the CLI reports it
 	model   string          // that it names first
-	text    program.Message // of the main thread, since the last record that was an input to the model
+	text    program.Message // text of the main thread since the last input to the model
 	isCut   bool            // the newest answer of the main thread reached the output limit
 	blocks  int             // messages by which Stop hooks kept the turn from ending
 	blocked string          // the newest of these messages

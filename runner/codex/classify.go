@@ -34,7 +34,7 @@ func classify(words string, hide func(string) string) *runner.Failure {
 	switch {
 	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
-	case strings.HasPrefix(words, "{"): // the body of an answer of this status
+	case strings.HasPrefix(words, "{"): // the CLI prints the body of an answer with status 400
 		status = http.StatusBadRequest
 	}
 	return program.Reported(words, status, text)

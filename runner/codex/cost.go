@@ -47,7 +47,7 @@ func sum(list []state.Usage) (all int64) {
 func metered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
 	counted := g.Used()
-	if len(counted) > 0 { // which has all that the rollout tells, and what tools have asked for
+	if len(counted) > 0 { // the proxy counts all that the rollout does, and the requests of tools
 		a.Cost.Silent, a.Cost.Beyond = false, keyproxy.Beyond(counted, a.Cost.Usage, false)
 	}
 }

@@ -42,7 +42,7 @@ func (all accounts) env(before []string) []string {
 	return each(all, func(a *keyproxy.Account) []string { return a.Env(before) })
 }
 
-// waited returns when a request of one of them waited last.
+// waited returns when a request of any of the accounts last waited.
 func (all accounts) waited() time.Time {
 	return slices.MaxFunc(append(each(all, func(a *keyproxy.Account) []time.Time { return []time.Time{a.Waited()} }), time.Time{}), time.Time.Compare)
 }

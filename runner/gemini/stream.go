@@ -85,7 +85,7 @@ func (s *stream) take(r *record) {
 			s.say(r.Content)
 			break
 		}
-		s.showRest() // what was said before an input was not final
+		s.showRest() // text before an input to the model is not final
 		s.answer.message.Reset()
 	case "tool_use":
 		s.showRest()

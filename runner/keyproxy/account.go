@@ -33,7 +33,7 @@ type Account struct {
 
 	isSpent atomic.Bool  // a request was refused because the budget is used up
 	waiting atomic.Int32 // how many requests wait for room or for the budget
-	waited  atomic.Int64 // when the last one has ended to wait, in nanoseconds since 1970
+	waited  atomic.Int64 // when a request last stopped waiting, in nanoseconds since 1970
 	counts  counts       // what its answers used
 }
 
@@ -116,8 +116,8 @@ func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
 	}
 }
 
-// Metered returns, by model, what the API itself has counted so far, and what is booked where it has
-// not: the invocation used this much or more, whatever its process says.
+// Metered returns, by model, what the API itself has counted so far, and what is booked for the rest.
+// The invocation used this much or more, whatever its process reports.
 func (a *Account) Metered() []state.Usage {
 	var list []state.Usage
 	for _, sum := range a.Used() {
@@ -137,7 +137,7 @@ func (a *Account) Used() []Sum {
 	return a.counts.counted()
 }
 
-// Waited returns when a request waited last for its turn; now if one does.
+// Waited returns when a request last waited for its turn; now if a request is waiting.
 // The agent CLI can't do anything in that time.
 func (a *Account) Waited() time.Time {
 	if a == nil {
@@ -164,7 +164,7 @@ func (c *counts) counted() []Sum {
 }
 
 // lingering is how long the end of an invocation waits for the answers that are still under way.
-// An answer that has not ended by then is booked as it was reserved.
+// An answer that has not ended by then is booked as the amount that was reserved.
 const lingering = 2 * time.Second
 
 // Close ends the account. Requests on its path are refused from now on, and those that wait for the
@@ -182,7 +182,7 @@ func (a *Account) closeAfter(d time.Duration) {
 		defer close(over)
 		a.underway.Wait()
 	}()
-	for _, patience := range []time.Duration{d, lingering} { // a client that is left, and reads nothing, would hold it up for ever
+	for _, patience := range []time.Duration{d, lingering} { // a client that has stopped reading would otherwise hold up the end for ever
 		select {
 		case <-over:
 		case <-time.After(patience):

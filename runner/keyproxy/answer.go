@@ -18,8 +18,8 @@ const (
 	longestRest = 64 << 20
 )
 
-// meter makes an answer of the API one that is counted as it passes. One that can't be counted is booked as
-// it was reserved.
+// meter counts the tokens of an answer while the answer passes. An answer that can't be counted is booked as
+// the amount that was reserved.
 func (e *exchange) meter(r *http.Response) {
 	a := e.account
 	w := &answer{body: r.Body, account: a, counter: a.vendor.api.Counter(e.request), take: func([]byte) {}}
@@ -74,7 +74,7 @@ func (w *answer) Close() error {
 	return w.body.Close()
 }
 
-// settle books a request of a model that is over.
+// settle books the cost of a finished request.
 func (e *exchange) settle() {
 	a := e.account
 	a.counts.mu.Lock()
@@ -86,8 +86,8 @@ func (e *exchange) settle() {
 	a.notify()
 }
 
-// booked returns what a request costs that is over; nil for nothing. That is what the API has counted. What the API may ask
-// beside that costs what was reserved for it: the whole request, where the API has not counted anything. The caller holds the
+// booked returns the cost of a finished request; nil for none. It is what the API has counted. Charges that the API
+// does not count cost what was reserved: the whole request, if the API has counted nothing. The caller holds the
 // mutex of the counts.
 func (e *exchange) booked() *Message {
 	if e.status >= http.StatusMultipleChoices || e.status == 0 && !e.isSent.Load() {

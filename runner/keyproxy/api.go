@@ -51,7 +51,7 @@ type Request struct {
 	Output int64  // the most tokens of the answer; 0 where it names no number
 	// Pictures are how many pictures it has, and Packed is how many bytes of the body they are.
 	Pictures, Packed int64
-	// IsUnbounded says that the request may cost more than its bytes and pictures do as tokens.
+	// IsUnbounded says that the request may cost more than its bytes and pictures counted as tokens.
 	IsUnbounded bool
 	// Uses are what the vendor is asked to run, such as searches, by the names in its API.
 	Uses []string

@@ -71,11 +71,11 @@ func (p *Proxy) admit() {
 	}
 }
 
-// spent is what the answers cost that are over, of the invocations under way. The caller holds the accounts' mu.
+// spent returns the cost of the finished answers of all running invocations. The caller holds the accounts' mu.
 func (p *Proxy) spent() (usd state.USD) {
 	for _, a := range p.accounts.unpaid() {
 		a.counts.mu.Lock()
-		for _, sum := range a.counts.sums { // what a model costs whose price is not known is not in it
+		for _, sum := range a.counts.sums { // a model without a known price adds nothing
 			price, _ := p.price(sum.Model)
 			usd = usd.Plus(price.Of(sum.Usage))
 		}
@@ -159,12 +159,12 @@ func (p *Proxy) reserve(r Request) state.USD {
 	return price.Of(u).Plus(price.Surcharge(u)).Plus(r.fees())
 }
 
-// output is how many tokens the answer to a request may have.
+// output returns how many tokens the answer to a request may have.
 func (r Request) output() int64 { return cmp.Or(r.Output, mostByItself) }
 
-// fees are what the vendor asks at most for what it runs beside the tokens: ten searches of a cent.
+// fees returns the most that the vendor charges for tools that it runs: ten cents a tool, as for ten searches.
 func (r Request) fees() state.USD { return state.USD(len(r.Uses)) * state.Dollar / 10 }
 
-// isAlone reports whether a request may cost more than was reserved for it. No other one is under way at the same time,
+// isAlone reports whether a request may cost more than was reserved for it. It then runs while no other request does,
 // so that the budget is exceeded by one request at most.
 func (r Request) isAlone() bool { return r.IsUnbounded || len(r.Uses) > 0 }

@@ -59,15 +59,15 @@ type exchange struct {
 	isPaid  bool
 	request Request
 	// The rest is of a paid one.
-	price  state.USD   // what it costs at most, as far as that is known
-	passes chan bool   // gets whether it may pass, once; closed when the invocation is over
-	isSent atomic.Bool // the API has got all of it
+	price  state.USD   // the most that the request may cost, as far as that is known
+	passes chan bool   // receives once whether the request may pass; closed when the invocation is over
+	isSent atomic.Bool // the API has received the whole request
 	status int         // of the answer; 0 for none
-	answer *answer     // nil for none that is counted
+	answer *answer     // nil if nothing is counted
 }
 
-// hasty is the way to a client that has to read: one that reads nothing for a minute has left, so that the answer is
-// read to its end all the same.
+// hasty writes to a client with a deadline: a client that reads nothing for a minute counts as gone, and the answer is
+// still read to its end.
 type hasty struct{ http.ResponseWriter }
 
 // Write implements http.ResponseWriter.
@@ -76,7 +76,7 @@ func (h hasty) Write(p []byte) (int, error) {
 	return h.ResponseWriter.Write(p)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap lets http.ResponseController reach the connection.
 func (h hasty) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // exchangeKey is where the context of a request has its exchange.
@@ -185,7 +185,7 @@ func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 
 // refuse answers in the form of the API's errors.
 func (v *vendor) refuse(w http.ResponseWriter, status int, message string) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(longestRead)) // of a body that nobody reads
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(longestRead)) // the server still reads the rest of the body
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v.api.Problem(status, message)) // who has left hears nothing

@@ -25,8 +25,8 @@ var (
 )
 
 const (
-	longestTurn = 4 * time.Minute  // that a request waits for room and for the budget
-	longestRead = 10 * time.Second // in which a body that was announced has to arrive
+	longestTurn = 4 * time.Minute  // how long a request waits for room and for the budget
+	longestRead = 10 * time.Second // how long an announced body may take to arrive
 )
 
 // wait notes that a request of the account waits, until the function that it returns is called.
@@ -34,7 +34,7 @@ func (a *Account) wait() (end func()) {
 	began := time.Now()
 	a.waiting.Add(1)
 	return func() {
-		if time.Since(began) > time.Second { // a shorter one is no pause of the agent CLI
+		if time.Since(began) > time.Second { // a shorter wait does not pause the agent CLI
 			a.waited.Store(time.Now().UnixNano())
 		}
 		a.waiting.Add(-1)
@@ -66,7 +66,7 @@ func (a *Account) hold(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		a.room.Release(n)
 	}
 	body, connection := make([]byte, n), http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(longestRead)) // who announces much and sends nothing must not keep the room
+	_ = connection.SetReadDeadline(time.Now().Add(longestRead)) // a client that announces much and sends nothing must not keep the room
 	if _, err := io.ReadFull(r.Body, body); err != nil {
 		release()
 		return nil, err

@@ -17,18 +17,18 @@ import (
 type Fields struct {
 	Model    string   // the model; "" where it is not in the body
 	Output   []string // how many tokens the answer may have
-	Standard []string // how dear an answer is, how many there are, whether it comes later: what the list of prices doesn't say is refused
+	Standard []string // what the price depends on: tier, speed, region, number of answers. Only the values in standard pass
 	Client   []string // the types of tools that the client runs, without their dates; none where tools have no types
 	Services []string // what has the vendor run something, beside tools, such as servers of tools
 	Opaque   []string // the names of values that are the model's or a tool's own, such as arguments
 	Known    []string // the fields of a request itself; none for any
 	Pictures []string // the places of pictures, without the indexes of lists, as in "contents.parts.inlineData"
-	Stored   []string // the places that refer to what the API has stored
+	Stored   []string // the places that refer to objects stored by the API
 }
 
 var (
 	errNoJSON = errors.New("a request that names something twice, or is no JSON object, can't be counted")
-	// standard is what a tier, a speed, a region or a number of answers is whose prices are those of the list.
+	// standard lists the values of a tier, a speed, a region or a number of answers at which the listed prices hold.
 	standard = []string{`null`, `false`, `1`, `""`, `"auto"`, `"default"`, `"standard"`, `"standard_only"`, `"global"`}
 )
 
@@ -61,7 +61,7 @@ func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
 		return fmt.Errorf("a request that is nested more than %d deep is not forwarded", mostNested)
 	}
 	path := ""
-	if name != "" { // what is in a list is what the list is
+	if name != "" { // an entry of a list is treated as the list itself
 		path = strings.Join(named(names), ".")
 	}
 	if slices.Contains(f.Pictures, path) {
@@ -132,7 +132,7 @@ var (
 	schemas = []string{"schema", "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"}
 	// fetched are the names of what a vendor gets from elsewhere, if it isn't there itself.
 	fetched = []string{"image_url", "audio_url", "video_url", "file_url", "file_id", "fileUri", "file_uri"}
-	// media are the names of what else may cost more tokens than it has bytes.
+	// media are the names of fields whose contents may cost more tokens than they have bytes.
 	media = []string{"source", "inlineData", "inline_data", "file_data", "input_audio"}
 )
 
@@ -144,7 +144,7 @@ func named(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 }
 
-// picture takes the value at the place of a picture. One that is no picture may cost any number of tokens.
+// picture counts the value at the place of a picture. A value that is not a picture may cost any number of tokens.
 func (r *Request) picture(v jsontext.Value) {
 	var p tool
 	_ = json.Unmarshal(v, &p)

@@ -20,10 +20,10 @@ type Message struct {
 	ID      string
 	Usage   state.Usage
 	text    int64 // bytes of its output, as long as nobody counts tokens
-	begun   bool  // the API has counted tokens, of the input at least
+	begun   bool  // the API has counted at least the tokens of the input
 	counted bool  // the API has told the tokens of its output so far
 
-	reserved state.USD // what is booked instead of what the API has not counted
+	reserved state.USD // the cost that is booked for what the API has not counted
 }
 
 // NewMessage returns a message that has begun, with what the API says of its tokens. One that
@@ -43,7 +43,7 @@ type Answer struct {
 // Message returns what was counted so far; nil before the answer has begun.
 func (a *Answer) Message() *Message { return a.message }
 
-// Took takes in a piece of an answer, and what it says of tokens. One that says nothing costs nothing where isFree says so;
+// Took adds the token counts in a piece of an answer. A piece without counts costs nothing if isFree is true;
 // otherwise the answer has begun.
 func (a *Answer) Took(record jsontext.Value, isFree bool) {
 	if a.message == nil {
@@ -103,8 +103,8 @@ func Count(raw jsontext.Value) int64 {
 type Layout struct {
 	Input, Output                    []string // of which the sum counts
 	CacheWrite, CacheHour, CacheRead string
-	IsWithin                         bool     // those of the cache are a part of the input
-	Free                             []string // other counters that are known, and cost nothing or have a price of their own
+	IsWithin                         bool     // the tokens of the cache are a part of the input
+	Free                             []string // other known counters, which cost nothing or are priced elsewhere
 }
 
 // Usage returns the counts of a record as those of a model. What is no credible number is 0.
@@ -135,8 +135,8 @@ func In(record jsontext.Value, names ...string) int64 {
 	return Count(record)
 }
 
-// HasFees reports whether a record counts something that the layout doesn't name: nobody knows what that
-// costs. The parts of a counter that is known, and details of any, cost nothing besides.
+// HasFees reports whether a record counts something that the layout doesn't name, whose price is unknown.
+// The parts of a known counter, and details of any counter, add no cost.
 func (l Layout) HasFees(usage jsontext.Value) bool {
 	durations, _, _ := strings.Cut(l.CacheHour, ".")
 	known := slices.Concat(l.Input, l.Output, l.Free, []string{l.CacheWrite, l.CacheRead, durations})
@@ -211,7 +211,7 @@ func Usage(list []Sum) []state.Usage {
 }
 
 // Beyond returns what was counted beyond the tokens that a CLI has told, model by model. An output that was only estimated is not held
-// against the CLI's own count. A CLI that has told a sum of dollars alone may have told any of the tokens, but not what is
+// against the CLI's own count. A CLI that reports only a sum in dollars may have included any of the tokens, but not what is
 // reserved.
 func Beyond(counted []Sum, told []state.ModelCost, isSum bool) (list []state.Usage) {
 	for _, s := range counted {

@@ -16,7 +16,7 @@ type tool map[string]jsontext.Value
 // mostGroups is how deep tools may be grouped: each group is read once more.
 const mostGroups = 3
 
-// tools notes the tools of a list that the vendor runs. The list may contain so many levels of groups.
+// tools records which tools of a list the vendor runs. The list may contain up to groups levels of groups.
 func (f Fields) tools(r *Request, v jsontext.Value, groups int) error {
 	if v.Kind() == '{' { // some APIs take one for a list of one
 		v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))

@@ -21,8 +21,8 @@ type Cure struct {
 // fromBefore stands in From for the state that led to the agent's.
 const fromBefore = "{before}"
 
-// cures are what helps against failures of the run's own making, by what their messages begin with before a colon. A resume alone
-// would repeat them, as it would those of runner.Faults.
+// cures lists remedies for failures at limits of the run, by the start of their messages, before a colon. A resume alone
+// would fail again, as after the faults of runner.Faults.
 var cures = map[string]Cure{
 	"max-agents": {flags: " --max-agents {agents}"},
 	"max-depth":  {flags: " --max-depth {depth}"},
@@ -44,7 +44,7 @@ func cureOf(run *state.Run) Cure {
 	f, isFault := runner.FaultNamed(kind)
 	switch {
 	case isKnown:
-	case isFault && f.Kind == runner.OfConversation && a.Session != nil: // a resume would take it up as it was
+	case isFault && f.Kind == runner.OfConversation && a.Session != nil: // a resume would continue the same conversation and fail again
 		c = Cure{Do: "have a state before {state} reset", InFiles: true, From: fromBefore}
 	case isFault:
 		c = Cure{Do: f.Do, InFiles: f.InFiles}
@@ -87,7 +87,7 @@ func CureOf(run *state.Run) Cure {
 	if flag, value, isFlag := strings.Cut(strings.TrimPrefix(c.flags, " --"), " "); isFlag {
 		c.Do, c.InFiles = "set `"+flag+": "+value+"`", true
 	}
-	if f, _ := runner.FaultNamed("authentication"); c.Do == fixTheCause || c.Do == f.Do { // the job knows the input of the key
+	if f, _ := runner.FaultNamed("authentication"); c.Do == fixTheCause || c.Do == f.Do { // the action itself names the input for the key
 		c.Do = ""
 	}
 	return c

@@ -80,7 +80,7 @@ func placed(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, v := range all {
 		at, hint := nodeAt(root, v), v.About
-		words := strings.FieldsFunc(v.About, func(r rune) bool { return !unicode.IsLetter(r) }) // with the keys among them
+		words := strings.FieldsFunc(v.About, func(r rune) bool { return !unicode.IsLetter(r) }) // the keys are among these words
 		if near := protocol.DidYouMean(at.Value, words); near != "" && strings.HasSuffix(v.Rule, "/additionalProperties") {
 			hint = near + "; " + hint
 		}

@@ -21,7 +21,7 @@ import (
 // was there a moment before.
 var ErrNotRegular = errors.New("it is no regular file")
 
-// ErrTooLarge says that a file has more bytes than the reader wants.
+// ErrTooLarge says that a file has more bytes than the reader allows.
 var ErrTooLarge = errors.New("it is too large")
 
 // folder is where a path begins: an *os.Root, or the machine.

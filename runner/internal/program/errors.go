@@ -2,7 +2,7 @@ package program
 
 import "github.com/raymond-action/raymond-action/runner"
 
-// Reported is the failure that a CLI reports: by its words and the status of the API, 0 for none. text is what people read of it.
+// Reported returns the failure for the words of a CLI and the status of the API, 0 for none. text is the message for people.
 func Reported(words string, status int, text string) *runner.Failure {
 	f := runner.FaultOf(words, status)
 	if f.Class == runner.Fatal {

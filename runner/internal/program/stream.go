@@ -25,7 +25,7 @@ type Stream struct {
 	Display Display
 	Abort   context.CancelCauseFunc // ends the CLI
 	Own     string                  // the CLI's own folder; "" where it is not known
-	HowTo   string                  // to install the CLI
+	HowTo   string                  // how to install the CLI
 
 	Early   *runner.Failure // why nothing can come of the invocation any more
 	Records int             // lines that were records
@@ -139,7 +139,7 @@ func CantKeep(what, id string) *runner.Failure {
 	return Fatal("%s %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of them at most", what, id)
 }
 
-// TellRefused tells which file a tool was refused, as its output says, if the agent is in a cage. A CLI that can't make a
+// TellRefused reports the file that a caged tool was refused, as its output says. A CLI that can't make a
 // file or folder in its own folder can't use its tools, and its agent can't work.
 func (s *Stream) TellRefused(output string) {
 	if s.Order.Cage == nil {

@@ -39,7 +39,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	stops := session.StopOptions{Gone: s.gone, InJob: true, Signals: s.env.Process.Signals}
 	if b.to != nil {
 		stored := &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
-		if b.supersedes.WorkflowID != "" { // later jobs of that run have to know at once
+		if b.supersedes.WorkflowID != "" { // later jobs of the superseded run must learn of it at once
 			stored.began = time.Time{}
 		}
 		u.Config.Checkpoints = stored

@@ -138,7 +138,7 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 	return facts
 }
 
-// addHead adds what the heads of the event and of the run have to do with whether the run is resumed.
+// addHead adds the facts about the heads of the event and of the run, which decide whether the run resumes.
 func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 	if !s.event.IsOfHead() {
 		return

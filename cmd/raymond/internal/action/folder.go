@@ -29,7 +29,7 @@ const partState = "part"
 const (
 	keysFolder = "keys"
 	agentsFile = "agents.note"
-	tagsFolder = "tags" // of the checkouts as the job had them
+	tagsFolder = "tags" // lists of the tags that checkouts had before agents began
 )
 
 // stepFolders are the parent of the folders of steps, and the name of this one's

@@ -111,7 +111,7 @@ func (l *jobLog) end(why string) error {
 	return errSkipped
 }
 
-// reportLosses prints what is not stored of a run, and adds it to the end of the page.
+// reportLosses prints which parts of a run are not stored, and adds that to the end of the page.
 func (l *jobLog) reportLosses(sentences []string) {
 	for _, s := range sentences {
 		l.print(l.shown(s))

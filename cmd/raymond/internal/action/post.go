@@ -92,7 +92,7 @@ func readNote(s *step) error {
 		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
 	}
 	s.key = note.Key
-	if note.WorkflowID != "" { // else the run that it is about was not found yet
+	if note.WorkflowID != "" { // without an id, the step has not found its run yet
 		s.event.Subject = note.Subject
 	}
 	return nil

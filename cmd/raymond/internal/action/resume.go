@@ -68,7 +68,7 @@ func openRun(s *step, b *readyRun) (err error) {
 		return err
 	}
 	if job.Value(s.env.Getenv, "budget") == "" && (s.in.NoPrompts || !b.flow.HasPromptsOf(s.options.Jobs)) {
-		now.BudgetUSD = 0 // a job that publishes spends nothing, and the default is not the run's
+		now.BudgetUSD = 0 // a job that publishes spends nothing, and the default budget must not replace the run's
 	}
 	if s.part() != nil {
 		now.BudgetUSD = shareOf(b, now.BudgetUSD)

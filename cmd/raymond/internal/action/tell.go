@@ -158,7 +158,7 @@ func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
 }
 
 // pageOfProblems is the page of a step that has failed before its run began, or for
-// an error that no event of a run tells, or that leaves the run alone because of its head; nil for none. The comment says the same,
+// an error that no event of a run reports, or that left the run alone because of its head; nil for none. The comment says the same,
 // unless the step was refused, which is nobody's business but the step's, or another
 // one has the run: then the comment is that one's.
 func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {

@@ -14,7 +14,7 @@ type Began struct {
 	KeyOf    *checkpoint.KeyOf `json:"key_of,omitempty"`
 	Checkout string            `json:"checkout,omitempty"` // the commit of the checkout; "" when unknown
 	Input    string            `json:"input,omitempty"`    // SHA-256 of it, in hex; "" when unknown
-	// Supersedes is the run that it has replaced; zero for none.
+	// Supersedes is the run that this run has replaced; zero for none.
 	Supersedes checkpoint.Superseded `json:"supersedes,omitzero"`
 }
 

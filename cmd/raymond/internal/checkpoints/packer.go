@@ -68,7 +68,7 @@ func without(why string, err error) work {
 	return work{Saved: workspace.Saved{Held: true, Notes: notes}, lost: why}
 }
 
-// causeOf returns why packing failed, as in checkpoint.LeftOut. Of errors of git there is the text alone.
+// causeOf returns why packing failed, as in checkpoint.LeftOut. Errors of git are recognized by their text.
 func causeOf(err error) string {
 	says := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(err.Error()), text) })

@@ -62,7 +62,7 @@ type Cages struct {
 	told    *told
 	isClean bool
 	never   []string // paths that agents never write, whatever a user names
-	private string   // see Private
+	private string   // the result of Private
 
 	mu        sync.Mutex // guards worktrees
 	worktrees []string   // beside the working directories, that agents were given
@@ -268,7 +268,7 @@ func (c *Cages) Refused(path string) {
 	at = cage.Resolve(at)
 	switch {
 	case at == "" || isIn(at, c.policy.Writable):
-	case isIn(at, c.never): // no input would help
+	case isIn(at, c.never): // no input can allow writing there
 		c.told.note("cage: refused access to " + path + ": " + never)
 	case at == cage.Resolve(path) && !c.policy.CanRead(at) && canAccess(at, toRead):
 		c.told.note("cage: refused to read " + path + "; if it is needed, add it to " + c.told.label("cage-read"))
@@ -307,7 +307,7 @@ func (c *Cages) Close() {
 	}
 }
 
-// never says why no input lets agents write a path.
+// never is the reason why no input lets agents write a path.
 const never = "agents never write there: it holds files of the run, of the runner or of an action"
 
 // named are the paths that a user names, without links. Folders that are to be written are made where they are missing.

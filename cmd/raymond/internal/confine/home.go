@@ -49,20 +49,20 @@ func (at *Site) below(paths []string) (found []string) {
 // maxConfig bounds what is read of git's settings, in bytes.
 const maxConfig = 1 << 20
 
-// gitConfig reads the settings of the user and the machine, and returns the settings of agents.
+// gitConfig reads the git settings of the user and the machine, and returns the git settings of agents.
 func (at *Site) gitConfig() []byte {
-	config := "[safe]\n\tdirectory = *\n" // work of other users is theirs too, as in a container
+	config := "[safe]\n\tdirectory = *\n" // agents may use repositories that other users own, as in a container
 	if at.Temp != "" {                    // a job has an identity, even if no step has set one
 		config += "[user]\n\tname = github-actions[bot]\n\temail = 41898282+github-actions[bot]@users.noreply.github.com\n"
 	}
 	for _, path := range workspace.SettingsFiles(at.Environ) {
-		data, _ := files.ReadTarget(path, maxConfig) // without it, there are none
+		data, _ := files.ReadTarget(path, maxConfig) // a file that can't be read has no settings
 		config += carried(string(data))
 	}
 	return []byte(config)
 }
 
-// lfsFilters are what git lfs install writes, without and with --skip-smudge.
+// lfsFilters are the settings that git lfs install writes, without and with --skip-smudge.
 var lfsFilters = [][]string{
 	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process", "required = true", "smudge = git-lfs smudge -- %f"},
 	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process --skip", "required = true", "smudge = git-lfs smudge --skip -- %f"},

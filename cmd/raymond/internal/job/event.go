@@ -147,7 +147,7 @@ func (e *Event) IsForks() bool {
 	return e.Code.Fork && (strings.HasPrefix(e.Name, "pull_request") || e.Name == "workflow_run")
 }
 
-// IsOfHead reports whether the event is about its head: a run about another head gives way to it.
+// IsOfHead reports whether the event is about a commit, its head, so that it supersedes a run about another head.
 // Comments and reviews continue a run, whatever its head is.
 func (e *Event) IsOfHead() bool {
 	return e.Head != "" && slices.Contains([]string{"push", "merge_group", "pull_request", "pull_request_target"}, e.Name)

@@ -55,7 +55,7 @@ type Settings struct {
 	Workflow         string   `input:"workflow"`          // never empty
 	Replies          string   `input:"replies"`           // with ModeSimulate, then never empty
 	WorkingDirectory string   `input:"working-directory"` // as written; "" for the workspace
-	Input            string   `input:"input"`             // as written: see the function Input
+	Input            string   `input:"input"`             // as written; the function Input cleans it
 	InputFrom        []string `input:"input-from"`        // paths into the event's payload; nil for none
 	Key              string   `input:"key"`               // "": DefaultKey
 	Matrix           string   // digest of the values of a matrix's leg; "" for none

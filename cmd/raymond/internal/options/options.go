@@ -92,7 +92,7 @@ func (o *Options) Keep(run state.Options) error {
 	for _, f := range []struct{ name, value string }{
 		{"cage", run.Cage}, {"network", run.Network}, {"workspace", run.Workspace}, {"script-env", strings.Join(run.ScriptEnv, ",")},
 	} {
-		isUseless := f.name == "network" && o.Cage.IsOff() // as --cage off says
+		isUseless := f.name == "network" && o.Cage.IsOff() // the cage is off, so the network of the earlier part has no meaning
 		if f.value == "" || o.IsGiven(f.name) || isUseless {
 			continue
 		}
@@ -123,7 +123,7 @@ func (o *Options) InJob() {
 	o.change(func(run *state.Options) { run.OnOverload = state.SuspendOnOverload })
 }
 
-// ReadJob reads the inputs of the action that are flags, each in one argument; label names a flag in problems.
+// ReadJob reads the inputs of the action that are flags, one argument each; label returns the name of a flag for problems.
 func ReadJob(args []string, label func(flag string) string) (*Options, error) {
 	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
 	o := New(flags)

@@ -36,7 +36,7 @@ type Lint struct {
 
 	jobs  []*lint.JobFile
 	found []remark
-	seen  map[remark]bool     // the same
+	seen  map[remark]bool     // the remarks in found
 	lines map[string][]string // the lines of the files with remarks, by path
 
 	shown     []rune // the line that an excerpt was taken from last

@@ -47,7 +47,7 @@ func (l *Lint) readJobFiles() error {
 	return errors.Join(errs...)
 }
 
-// checkInputs reads the inputs of each step as the job would, but for those with expressions and for files that they name.
+// checkInputs checks the inputs of each step as the job would, except those with expressions, and files that they name.
 func (l *Lint) checkInputs(f *lint.JobFile) {
 	for _, s := range f.Steps {
 		if !s.IsAction() {
@@ -78,10 +78,10 @@ func (l *Lint) checkInputs(f *lint.JobFile) {
 	}
 }
 
-// hosted matches the labels of runners that nobody has logged in on.
+// hosted matches the labels of GitHub's own runners, where no agent CLI is logged in.
 var hosted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ubuntu|macos|windows)-`) })
 
-// missingKeys finds steps whose agents are given no key of their API, in any way that the file shows.
+// missingKeys finds steps whose agents get no key of their API, as far as the file shows.
 func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 	for _, s := range lint.StepsOf(abs, l.jobs) {
 		isOther := s.Calls || s.RefusesPrompts() || s.IsOpen("agent") || s.IsOpen("job") || strings.Contains(s.RunsOn, "self-hosted")

@@ -115,8 +115,8 @@ func (w worktrees) where(dir string) string {
 	}
 }
 
-// FilesOf says of when the files of a snapshot are that was taken before a point. None follows a script, nor a prompt whose
-// files could not be kept.
+// FilesOf says how old the files of the last snapshot before a point are. No snapshot follows a script, or a prompt whose
+// files could not be saved.
 func FilesOf(p Point, one workspace.Snapshot) string {
 	text := fmt.Sprintf("the files of %s are as they were after state execution %d", one.Dir, one.Exec)
 	if one.Exec == 0 {

@@ -51,12 +51,12 @@ func (s *Scope) Agents(run string, jobs []string, from ...string) []Need {
 	return all
 }
 
-// SurelyNeeded returns the agent CLIs of prompts to which the entry leads, of some jobs; nil is all of them. run is that of the run,
-// "" for the default. A state that names none continues with
-// that of the conversation that comes to it; where states name others, only the entry's is sure.
+// SurelyNeeded returns the agent CLIs that the prompts reachable from the entry need, in some jobs; nil for all jobs. run is the CLI of the run,
+// "" for the default. A state that names no CLI continues with
+// the CLI of the conversation that reaches it; if states name other CLIs, only the CLI of the entry is sure.
 func (s *Scope) SurelyNeeded(run string, jobs []string) []string {
 	own := cmp.Or(run, protocol.DefaultBackend)
-	var named, open []string // of those that name one, and of those that don't
+	var named, open []string // CLIs of states that name one, and of states that don't
 	for _, name := range s.Workflow.Chart().States() {
 		st, ok := s.Workflow.State(name)
 		isHere := jobs == nil || slices.Contains(jobs, s.Workflow.JobOf(name))

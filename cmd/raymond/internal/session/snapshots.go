@@ -116,7 +116,7 @@ func (k *snapshots) take(shot workspace.Snapshot) {
 
 var errSlow = fmt.Errorf("it took more than %v", takeWithin)
 
-// tell reports the notes that are new.
+// tell reports the notes that it has not reported yet.
 func (k *snapshots) tell() {
 	for _, note := range k.Notes() {
 		k.reporter.Note("", "", note)
