@@ -15,8 +15,11 @@ import (
 // The names of meta, the run's metadata, are not for forks to use.
 func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (Decision, []Problem) {
 	d, problems := w.decide(from, text)
-	if len(problems) == 0 {
-		problems = shadowing(d.Spawns, meta)
+	isRight := len(problems) == 0
+	for _, s := range d.Spawns {
+		if why := Shadowing(s.Vars, slices.Collect(maps.Keys(meta))); isRight && why != "" {
+			problems = append(problems, Problem{Code: "bad-tag", Message: "<fork>: " + why})
+		}
 	}
 	if len(problems) == 0 {
 		problems = w.checkPayloads(from, &d, returns)
@@ -25,16 +28,6 @@ func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (D
 		return Decision{}, problems
 	}
 	return d, nil
-}
-
-// shadowing returns problems when forks have variables with names of the run's metadata.
-func shadowing(spawns []Spawn, meta map[string]string) (problems []Problem) {
-	for _, s := range spawns {
-		if why := Shadowing(s.Vars, slices.Collect(maps.Keys(meta))); why != "" {
-			problems = append(problems, Problem{Code: "bad-tag", Message: "<fork>: " + why})
-		}
-	}
-	return problems
 }
 
 // decide is Decide without a look at payloads.

@@ -92,10 +92,11 @@ func (m matcher) vouches(p *Transitions, part string, t Tag) bool {
 // policy allows, if that leaves nothing open.
 func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	var t Tag
+	isOther := func(target string) bool { return !m.same(p.Targets[0], target) }
 	switch {
 	case len(p.Allowed) == 1:
 		t = p.Allowed[0].Described()
-	case p.Allowed == nil && len(p.Tags) == 1 && m.areOne(p.Targets):
+	case p.Allowed == nil && len(p.Tags) == 1 && len(p.Targets) > 0 && !slices.ContainsFunc(p.Targets, isOther):
 		t = Tag{Verb: p.Tags[0], Body: p.Targets[0]}
 	default:
 		return Tag{}, false
@@ -109,11 +110,6 @@ func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	}
 	complete := t.Body != "" && (part == "" || t.Attrs[part] != "")
 	return t, complete && m.allows(p, t)
-}
-
-// areOne reports whether a list of targets names exactly one state.
-func (m matcher) areOne(targets []string) bool {
-	return len(targets) > 0 && !slices.ContainsFunc(targets, func(t string) bool { return !m.same(targets[0], t) })
 }
 
 // Described returns the tag that a rule describes. Its Verb is empty when the rule

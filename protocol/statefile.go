@@ -3,7 +3,6 @@ package protocol
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,10 +32,7 @@ func (c *scope) readState(d fs.DirEntry) *State {
 }
 
 // hashOf is the SHA-256 of the bytes of a file, in hex.
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // ReadFile returns the bytes of a state file, or an error if it is over 16 MiB.
 func ReadFile(fsys fs.FS, name string) ([]byte, error) {
@@ -74,9 +70,11 @@ const maxForeign = 1 << 20
 // parse fills in the state from the bytes of its file.
 func (s *State) parse(data []byte) {
 	s.SHA256 = hashOf(data)
-	if at := invalidUTF8(data); at >= 0 {
-		line := 1 + bytes.Count(data[:at], []byte("\n"))
-		s.addProblem(Pos{Line: line}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)
+	for at, r := range string(data) {
+		if r == utf8.RuneError && !bytes.HasPrefix(data[at:], []byte("\ufffd")) {
+			s.addProblem(Pos{Line: 1 + bytes.Count(data[:at], []byte("\n"))}, "not-utf8", "the text is not UTF-8 at byte offset %d", at)
+			break
+		}
 	}
 	text := strings.TrimPrefix(string(data), byteOrderMark)
 	s.Body = text
@@ -90,18 +88,6 @@ func (s *State) parse(data []byte) {
 	s.Claims.Owned = s.Claims.Owned && len(data) <= maxForeign
 	s.findTags()
 	s.Claims.Marked = s.Claims.Marked || s.Claims.Owned || len(s.tags) > 0
-}
-
-// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
-func invalidUTF8(data []byte) int {
-	for at := 0; at < len(data); {
-		r, n := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && n == 1 {
-			return at
-		}
-		at += n
-	}
-	return -1
 }
 
 // parsePrompt splits off the frontmatter and reads it.

@@ -31,7 +31,7 @@ func (a *App) Main() (code int) {
 			return a.explain(err)
 		}
 		// The flag library stops at the first: what else is wrong is found without it.
-		a.unknown = append(a.unknown, flag.fault)
+		a.unknown = append(a.unknown, flag.error)
 		at := slices.IndexFunc(args, flag.is)
 		if at < 0 {
 			return a.explain(errors.Join(a.unknown...))
@@ -94,7 +94,7 @@ func (a *App) commands() *cobra.Command {
 
 // unknownFlag is a flag that a command with options does not have.
 type unknownFlag struct {
-	fault error
+	error
 	arg   string      // the flag with its dashes
 	meant *pflag.Flag // the known flag that it resembles; nil for none
 }
@@ -108,8 +108,6 @@ func (u *unknownFlag) takes(next string) bool {
 	_, err := os.Stat(next)
 	return err != nil && !strings.HasPrefix(next, "-")
 }
-
-func (u *unknownFlag) Error() string { return u.fault.Error() }
 
 // is reports whether arg is the flag.
 func (u *unknownFlag) is(arg string) bool {

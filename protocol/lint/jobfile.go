@@ -98,7 +98,7 @@ func (f *JobFile) addJob(of Step, body *yaml.Node) {
 // addStep adds a step with what its mapping says.
 func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	s.HasSecret, s.Env = hasSecret(body), slices.Concat(s.Env, environ(body))
-	s.at, s.with = posOf(body), map[string]*yaml.Node{}
+	s.at, s.with = protocol.PosOf(body), map[string]*yaml.Node{}
 	s.Action, _, _ = strings.Cut(scalar(protocol.Entry(body, "uses")), "@")
 	if with := protocol.Entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(with.Content); i += 2 {
@@ -139,7 +139,7 @@ func (s Step) File() string { return s.file.Path }
 // Place returns the place of an input in its file; the place of the step if the input is not given.
 func (s Step) Place(input string) protocol.Pos {
 	if n := s.with[input]; n != nil {
-		return posOf(n)
+		return protocol.PosOf(n)
 	}
 	return s.at
 }
@@ -156,27 +156,9 @@ func (s Step) may(scope, level string) bool {
 // HasNoSchedule reports whether the file says that no schedule starts it.
 func (f *JobFile) HasNoSchedule() bool { return f.on != nil && !f.has("schedule") }
 
-// events returns the events that start the workflow.
-func (f *JobFile) events() []string {
-	if f.on == nil || f.on.Kind != yaml.MappingNode {
-		return texts(f.on)
-	}
-	var names []string
-	for i := 0; i < len(f.on.Content); i += 2 {
-		names = append(names, f.on.Content[i].Value)
-	}
-	return names
-}
-
 // has reports whether an event starts the workflow.
 func (f *JobFile) has(event string) bool {
-	return slices.Contains(f.events(), event)
-}
-
-// hasDispatchInput reports whether somebody who starts the workflow by workflow_dispatch
-// can give an input.
-func (f *JobFile) hasDispatchInput(name string) bool {
-	return protocol.Entry(protocol.Entry(protocol.Entry(f.on, "workflow_dispatch"), "inputs"), name) != nil
+	return slices.Contains(texts(f.on), event)
 }
 
 // follows reports whether a step comes after another one, in the same job or
@@ -243,10 +225,6 @@ func (s Step) handlesComments() bool {
 	return commented().MatchString(s.If) && slices.ContainsFunc(commentEvents, s.file.has)
 }
 
-func posOf(n *yaml.Node) protocol.Pos {
-	return protocol.Pos{Line: max(1, n.Line), Col: max(1, n.Column)}
-}
-
 // scalar is the text of a scalar; "" for anything else.
 func scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
@@ -255,17 +233,15 @@ func scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// texts are the texts of one scalar or of a list of them.
-func texts(n *yaml.Node) []string {
-	if n == nil {
-		return nil
-	}
-	if n.Kind != yaml.SequenceNode {
+// texts are the texts of one scalar or of a list of them, or the keys of a mapping.
+func texts(n *yaml.Node) (list []string) {
+	if n == nil || n.Kind == yaml.ScalarNode {
 		return []string{scalar(n)}
 	}
-	var list []string
-	for _, c := range n.Content {
-		list = append(list, scalar(c))
+	for i, c := range n.Content {
+		if n.Kind == yaml.SequenceNode || i%2 == 0 {
+			list = append(list, scalar(c))
+		}
 	}
 	return list
 }

@@ -159,13 +159,14 @@ func (c *jobs) checkPrompts() {
 // secrets, and caches.
 func (c *jobs) checkWorkspace() {
 	told := map[protocol.Pos]bool{}
+	isInWorkspace := func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") }
 	for _, ours := range c.steps {
 		for _, s := range ours.file.Steps {
 			p := protocol.Problem{Code: "after-agents", Hint: "give it a job of its own: docs/security.md#what-is-not-held"}
 			switch {
 			case s.Calls || s.Job != ours.Job || s.isOurs() || told[s.at] || !c.hasPrompts(ours):
 				continue
-			case strings.HasPrefix(s.Action, "actions/cache") && isInWorkspace(s.Input("path")):
+			case strings.HasPrefix(s.Action, "actions/cache") && slices.ContainsFunc(strings.Fields(s.Input("path")), isInWorkspace):
 				p.Message = "this cache has files of the workspace, which agents can write: it brings them into other jobs"
 			case s.Step > ours.Step && s.HasSecret:
 				p.Message = "this step has secrets, and comes after agents, which can write all that is in the workspace"
@@ -185,11 +186,6 @@ func (c *jobs) hasPrompts(s Step) bool {
 	})
 }
 
-// isInWorkspace reports whether one of some paths, a line each, lies in the workspace.
-func isInWorkspace(paths string) bool {
-	return slices.ContainsFunc(strings.Fields(paths), func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") })
-}
-
 // dispatchInput is the input with which a step starts its own workflow again.
 const dispatchInput = "raymond-key"
 
@@ -197,8 +193,9 @@ const dispatchInput = "raymond-key"
 // not have.
 func (c *jobs) checkRedispatch() {
 	for _, s := range c.steps {
+		given := protocol.Entry(protocol.Entry(protocol.Entry(s.file.on, "workflow_dispatch"), "inputs"), dispatchInput)
 		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch") // its caller is started again
-		if s.Input("continue") == "redispatch" && !isCalled && !s.file.hasDispatchInput(dispatchInput) {
+		if s.Input("continue") == "redispatch" && !isCalled && given == nil {
 			c.aboutStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",
 				Message: "continue: redispatch starts this workflow by workflow_dispatch with the input " + dispatchInput + ", which it does not have",
 				Hint:    "add on: workflow_dispatch: inputs: " + dispatchInput})

@@ -117,12 +117,6 @@ func (l *linter) isUnreached(d reading) bool {
 	return l.w.Entry() != "" && !l.chart.Reaches(d.State.Name)
 }
 
-// mayReachMore reports whether a state on the way can't be read, so that it may lead to
-// states that nothing else leads to.
-func (l *linter) mayReachMore() bool {
-	return slices.ContainsFunc(l.chart.States(), func(n string) bool { return len(l.chart.Reading(n).State.Problems) > 0 })
-}
-
 // unreadable are the codes of problems after which nothing else is known of a state.
 var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
 
@@ -149,7 +143,8 @@ func (l *linter) checkState(d reading) {
 	if isUnreadable(s) || len(s.Problems) > 0 && l.isUnreached(d) {
 		return
 	}
-	if l.isUnreached(d) && !l.mayReachMore() {
+	isBroken := func(name string) bool { return len(l.chart.Reading(name).State.Problems) > 0 } // it may lead anywhere
+	if l.isUnreached(d) && !slices.ContainsFunc(l.chart.States(), isBroken) {
 		l.warn(d, protocol.Pos{}, protocol.Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
 	}
@@ -260,11 +255,6 @@ func (l *linter) checkAgents() {
 	}
 }
 
-func (l *linter) aboutAgents(severity Severity, from string, e protocol.Exit, p protocol.Problem) {
-	p.File, p.Pos = from, e.Pos
-	l.add(severity, p)
-}
-
 // checkAgent checks that a state may start in the conversation with which another one ends.
 func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.Exit, to string) {
 	backend := l.chart.Reading(to).State.Policy.Backend
@@ -274,7 +264,7 @@ func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.E
 	if backend == "" || len(others) == 0 || isUnsure || slices.Contains(all, protocol.AnyBackend) {
 		return
 	}
-	l.aboutAgents(Error, from, e, protocol.Problem{Code: "agent",
+	l.add(Error, protocol.Problem{File: from, Pos: e.Pos, Code: "agent",
 		Message: fmt.Sprintf("<%s> would continue a conversation of the agent %s in %s, which %s runs", e.Verb, others[0], to, backend),
 		Hint:    "reach it by <reset>, <function> or <fork>, or let the same agent run both states"})
 }
@@ -291,6 +281,6 @@ func (l *linter) noteCommand(v *protocol.Conversations, from string, e protocol.
 	if e.Verb == protocol.Call {
 		message = fmt.Sprintf("<call> branches a conversation for %s: if the program tells no session, the agent fails", e.Target.State)
 	}
-	l.aboutAgents(Hint, from, e, protocol.Problem{Code: "command-session", Message: message})
+	l.add(Hint, protocol.Problem{File: from, Pos: e.Pos, Code: "command-session", Message: message})
 	return true
 }

@@ -19,8 +19,8 @@ func (l *linter) checkForks(d reading) {
 	if len(forks) < 2 {
 		return
 	}
-	severity := Warning
-	if strings.EqualFold(path.Ext(d.State.Name), ".sh") && !branches().MatchString(d.shellText()) && !l.isUnreached(d) {
+	severity, code := Warning, strings.Join(slices.DeleteFunc(slices.Clone(d.Lines), d.IsComment), "\n")
+	if strings.EqualFold(path.Ext(d.State.Name), ".sh") && !branches().MatchString(code) && !l.isUnreached(d) {
 		severity = Error // the script always does everything in it
 	}
 	l.add(severity, protocol.Problem{File: d.State.Name, Pos: forks[1].Pos, Code: "several-forks",
@@ -30,11 +30,6 @@ func (l *linter) checkForks(d reading) {
 
 // branches finds branches and loops in shell scripts.
 var branches = pattern(`\b(if|case|for|while|until|select|function|exit|exec|return|break)\b|&&|\|\||\(\)|\{`)
-
-// shellText returns a script without the lines that are comments.
-func (d reading) shellText() string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(d.Lines), d.IsComment), "\n")
-}
 
 // need is something that a script which is not trusted can't reach, or has no rights to.
 type need struct {

@@ -38,7 +38,7 @@ func (c *jobs) checkPermissions() {
 		comments := s.Input("comment") == "sticky" || slices.ContainsFunc(c.chart.States(), func(name string) bool {
 			return s.MayRun(c.flow.JobOf(name)) && slices.ContainsFunc(c.chart.Exits(name), func(e protocol.Exit) bool { return e.Verb == protocol.Ask })
 		})
-		onIssue := s.file.has("issues") && truthOf(s.If, "issues") >= 0
+		onIssue := s.file.has("issues") && !excludes(s.If, "issues")
 		for _, n := range []struct {
 			isNeeded           bool
 			scope, level, what string
@@ -72,80 +72,40 @@ func (s Step) unscheduled() string {
 		return ""
 	case !s.file.has("schedule"):
 		return s.file.Path + " has no schedule that resumes the run then"
-	case truthOf(s.If, "schedule") < 0:
+	case excludes(s.If, "schedule"):
 		return "the if: of the job " + s.Job + " does not let a schedule start it, which would resume the run then"
-	case len(uses) > 0, s.Key() == "" && slices.ContainsFunc(s.file.events(), func(e string) bool { return !isOfRef(e) }):
+	case len(uses) > 0, s.Key() == "" && slices.ContainsFunc(texts(s.file.on), func(e string) bool { return !isOfRef(e) }):
 		return "the key of job " + s.Job + " depends on the event, so that a schedule does not find the run then"
 	}
 	return ""
 }
 
-// condition is the rest of an expression of GitHub's that is evaluated for an event. Its methods return 1 for true, -1 for false
-// and 0 for not known.
-type condition struct{ rest, event string }
-
-// truthOf evaluates the if: of a job.
-func truthOf(text, event string) int {
-	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "${{"), "}}")
-	if strings.TrimSpace(text) == "" {
-		return 0
-	}
-	return (&condition{text, event}).or()
-}
-
-func (c *condition) take(word string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimSpace(c.rest), word)
-	if ok && !(word == "!" && strings.HasPrefix(rest, "=")) {
-		c.rest = rest
-		return true
-	}
-	return false
-}
-
-func (c *condition) or() int {
-	v := c.and()
-	for c.take("||") {
-		v = max(v, c.and())
-	}
-	return v
-}
-
-func (c *condition) and() int {
-	v := c.not()
-	for c.take("&&") {
-		v = min(v, c.not())
-	}
-	return v
-}
-
-func (c *condition) not() int {
-	switch {
-	case c.take("!"):
-		return -c.not()
-	case c.take("("):
-		v := c.or()
-		c.take(")")
-		return v
-	}
-	return c.atom()
-}
-
-// operand is a comparison or a call.
 var (
-	operand  = pattern(`^\s*(?:'[^']*'|\((?:[^()']|'[^']*'|\([^()]*\))*\)|[^()'&|])+`)
-	ofName   = pattern(`^github\.event_name\s*(==|!=)\s*'(\w+)'$`)
-	ofFields = pattern(`\bgithub\.event\.(issue|pull_request|comment|review|label|discussion|release|head_commit|workflow_run)\b`)
+	quoted    = pattern(`'[^']*'`)
+	innermost = pattern(`\([^()]*\)`)
+	ofName    = pattern(`^\s*github\.event_name\s*(==|!=)\s*'(\w+)'\s*$`)
+	ofFields  = pattern(`^[^!]*\bgithub\.event\.(issue|pull_request|comment|review|label|discussion|release|head_commit|workflow_run)\b[^!]*$`)
 )
 
-func (c *condition) atom() int {
-	text := strings.TrimSpace(operand().FindString(c.rest))
-	c.rest = strings.TrimPrefix(strings.TrimSpace(c.rest), text)
-	m := ofName().FindStringSubmatch(text)
-	switch {
-	case m != nil && (m[2] == c.event) == (m[1] == "=="):
-		return 1
-	case m != nil, c.event == "schedule" && ofFields().MatchString(text) && !strings.Contains(text, "!="):
-		return -1
+// excludes reports whether the if: of a job is surely false on an event. What is negated counts as not known.
+func excludes(text, event string) bool {
+	const never = "never"
+	isNever := func(term string) bool {
+		m := ofName().FindStringSubmatch(term)
+		isOther := m != nil && (m[2] == event) != (m[1] == "==")
+		return isOther || event == "schedule" && ofFields().MatchString(term) || strings.HasSuffix(strings.TrimSpace(term), never) && !strings.Contains(term, "!")
 	}
-	return 0
+	isFalse := func(text string) bool {
+		return !slices.ContainsFunc(strings.Split(text, "||"), func(all string) bool { return !slices.ContainsFunc(strings.Split(all, "&&"), isNever) })
+	}
+	text = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "${{"), "}}")
+	text = quoted().ReplaceAllStringFunc(text, strings.NewReplacer("(", "", ")", "", "&", "", "|", "", "!", "").Replace)
+	for at := innermost().FindStringIndex(text); at != nil; at = innermost().FindStringIndex(text) {
+		value := " "
+		if isFalse(text[at[0]+1 : at[1]-1]) {
+			value = never
+		}
+		text = text[:at[0]] + value + text[at[1]:]
+	}
+	return isFalse(text)
 }

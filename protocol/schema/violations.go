@@ -15,7 +15,7 @@ const most = 5
 func violations(failures []failure) []Violation {
 	var found []Violation
 	for _, f := range failures {
-		found = append(found, f.violation())
+		found = append(found, Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried), About: f.about})
 	}
 	slices.SortFunc(found, func(a, b Violation) int {
 		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
@@ -25,10 +25,6 @@ func violations(failures []failure) []Violation {
 		found = append(found[:most], Violation{Message: fmt.Sprintf("%d more of these", more)})
 	}
 	return found
-}
-
-func (f failure) violation() Violation {
-	return Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried), About: f.about}
 }
 
 // tried says why none of some alternatives is met, each reason once, of many the first ones.

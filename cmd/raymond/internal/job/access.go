@@ -134,8 +134,10 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 	}
 	// A person can have a bot's name, and a bot a person's: so the type of the account
 	// is looked at before any list.
-	if isBot(who) {
-		if slices.ContainsFunc(r.AllowBots, func(name string) bool { return name == "*" || sameBot(name, who.Login) }) {
+	bare := func(login string) string { return strings.TrimSuffix(strings.ToLower(login), "[bot]") }
+	login := strings.ToLower(who.Login)
+	if strings.EqualFold(who.Type, "Bot") || bare(login) != login || login == "gitea-actions" { // Gitea does not say the type
+		if slices.ContainsFunc(r.AllowBots, func(name string) bool { return name == "*" || bare(name) == bare(login) }) {
 			return "", nil
 		}
 		return deny("is a bot, and bots may not start this", "allow-bots")
@@ -157,24 +159,9 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 	return deny(fmt.Sprintf("has the permission %q, and needs write", shorten(level)), "allow-actors")
 }
 
-// isBot tells bots from people. Gitea does not say the type of an account.
-func isBot(a Account) bool {
-	login := strings.ToLower(a.Login)
-	return strings.EqualFold(a.Type, "Bot") || strings.HasSuffix(login, "[bot]") || login == "gitea-actions"
-}
-
-func sameBot(a, b string) bool {
-	bare := func(s string) string { return strings.TrimSuffix(strings.ToLower(s), "[bot]") }
-	return bare(a) == bare(b)
-}
-
 // canWrite reports whether a permission is write or more; "owner" is Gitea's.
 func canWrite(level string) bool {
-	switch level {
-	case "write", "maintain", "admin", "owner":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"write", "maintain", "admin", "owner"}, level)
 }
 
 // lower is the one of two permissions that allows less; "" allows what the other

@@ -106,7 +106,7 @@ func entries(v string) []string {
 
 var (
 	isBool   = that(func(v string) bool { _, ok := truth(v); return ok }, "want true or false", "")
-	isLine   = that(isOneLine, "want one line of text", "")
+	isLine   = that(func(v string) bool { return !strings.ContainsFunc(v, unicode.IsControl) && utf8.ValidString(v) }, "want one line of text", "")
 	isPrefix = that(func(v string) bool {
 		isOdd := func(c rune) bool { return !text.IsShown(c) || unicode.IsSpace(c) }
 		return len(v) <= 50 && !strings.ContainsFunc(v, isOdd) && v[0] != '>' && v[0] != '<'
@@ -130,10 +130,6 @@ var (
 func truth(v string) (value, ok bool) {
 	isTrue := slices.Contains([]string{"true", "True", "TRUE"}, v)
 	return isTrue, isTrue || slices.Contains([]string{"false", "False", "FALSE"}, v)
-}
-
-func isOneLine(v string) bool {
-	return !strings.ContainsFunc(v, unicode.IsControl) && utf8.ValidString(v)
 }
 
 func isKey(v string) []InputProblem {

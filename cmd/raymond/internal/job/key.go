@@ -3,7 +3,6 @@ package job
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -76,8 +75,7 @@ func matrixDigest(values string) (digest string, ok bool) {
 		return "", true
 	}
 	same, _ := json.Marshal(v) // sorts the names, and can't fail: it was read
-	sum := sha256.Sum256(same)
-	return hex.EncodeToString(sum[:4]), true
+	return fmt.Sprintf("%x", sha256.Sum256(same))[:8], true
 }
 
 // isCalled reports whether the job is one of a reusable workflow: its own file is

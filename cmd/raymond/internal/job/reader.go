@@ -16,13 +16,6 @@ type reader struct {
 	problems []InputProblem
 }
 
-// spec returns the declaration of an input; a name without one is a mistake of
-// ours that any test notices.
-func spec(name string) InputSpec {
-	i := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name })
-	return inputs[i]
-}
-
 // check checks all inputs but those that are flags, which whoever reads the flags does.
 func (r *reader) check() {
 	for _, in := range inputs {
@@ -59,7 +52,8 @@ func (r *reader) faulty(name string) bool {
 // value is an input, or its default when nothing is written. Defaults that are
 // expressions are the runner's to work out: "" on one that leaves them as they are.
 func (r *reader) value(name string) string {
-	v, standard := Value(r.getenv, name), spec(name).Default
+	spec := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name }) // a test notices a name without one
+	v, standard := Value(r.getenv, name), inputs[spec].Default
 	if isExpression := strings.Contains(standard, "${{"); isExpression && v == standard {
 		return ""
 	} else if !isExpression && v == "" {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,10 +36,7 @@ type Lint struct {
 	jobs  []*lint.JobFile
 	found []remark
 	seen  map[remark]bool     // the remarks in found
-	lines map[string][]string // the lines of the files with remarks, by path
-
-	shown     []rune // the line that an excerpt was taken from last
-	shownLine string
+	lines map[string][][]rune // the lines of the files with remarks, by path
 }
 
 // remark is a finding as lint prints it.
@@ -59,7 +55,7 @@ type remark struct {
 // says that there is something to fix. Nothing is checked when there are problems
 // with the call already, or with a path.
 func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
-	l.lines, l.seen = map[string][]string{}, map[remark]bool{}
+	l.lines, l.seen = map[string][][]rune{}, map[remark]bool{}
 	err := l.readJobFiles()
 	flows, openErr := l.open(paths)
 	if len(paths) == 0 && err == nil {
@@ -177,16 +173,19 @@ func (l *Lint) aboutState(f flow, found lint.Finding) {
 		}
 		r.File = filepath.Join(dir, found.File)
 		if _, known := l.lines[r.File]; !known {
-			l.lines[r.File] = linesOf(f.FS, found.File)
+			data, _ := protocol.ReadFile(f.FS, found.File) // what can't be read, or is too large, is not shown
+			l.lines[r.File] = linesOf(data)
 		}
 	}
 	l.add(r)
 }
 
-// linesOf returns the lines of a file; none of one that can't be read, or that is too large to be a state.
-func linesOf(fsys fs.FS, name string) []string {
-	data, _ := protocol.ReadFile(fsys, name)
-	return strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n")
+// linesOf returns the lines of a file.
+func linesOf(data []byte) (lines [][]rune) {
+	for line := range strings.SplitSeq(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
+		lines = append(lines, []rune(strings.TrimRight(line, "\r")))
+	}
+	return lines
 }
 
 // verdict is the error of a lint that found some.

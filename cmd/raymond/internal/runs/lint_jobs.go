@@ -7,10 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
@@ -35,7 +33,7 @@ func (l *Lint) readJobFiles() error {
 			errs = append(errs, problem.Usage("--workflow-file", fmt.Sprintf("%q: %v", problem.Shorten(path), err), "name a workflow file of GitHub Actions"))
 			continue
 		}
-		l.lines[path] = strings.Split(string(text), "\n")
+		l.lines[path] = linesOf(text)
 		f, err := lint.ReadJobFile(path, text)
 		if err != nil {
 			l.add(remark{File: path, Severity: lint.Error, Code: "workflow-file", Message: "is no workflow file of GitHub Actions: " + err.Error()})
@@ -78,9 +76,6 @@ func (l *Lint) checkInputs(f *lint.JobFile) {
 	}
 }
 
-// hosted matches the labels of GitHub's own runners, where no agent CLI is logged in.
-var hosted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(ubuntu|macos|windows)-`) })
-
 // missingKeys finds steps whose agents get no key of their API, as far as the file shows.
 func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 	for _, s := range lint.StepsOf(abs, l.jobs) {
@@ -94,8 +89,8 @@ func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 			if len(inputs) == 0 || slices.ContainsFunc(inputs, isGiven) || job.HasProvider(backend, s.Env) {
 				continue
 			}
-			severity := lint.Warning
-			if hosted().MatchString(s.RunsOn) {
+			severity, runner := lint.Warning, strings.Split(s.RunsOn, "-")[0]
+			if slices.Contains([]string{"ubuntu", "macos", "windows"}, runner) && s.RunsOn != runner { // nobody has logged in there
 				severity = lint.Error
 			}
 			p := protocol.Problem{File: s.File(), Pos: s.Place(inputs[0]), Code: "no-key", Message: "the step is given no key for the agent " + backend + ", which runs prompts of the workflow",

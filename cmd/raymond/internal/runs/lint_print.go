@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -89,13 +90,10 @@ const (
 // the remark is about all of the file or the line is empty.
 func (l *Lint) excerpt(r remark) string {
 	lines := l.lines[r.File]
-	if r.Line < 1 || r.Line > len(lines) || strings.TrimSpace(lines[r.Line-1]) == "" {
+	if r.Line < 1 || r.Line > len(lines) || !slices.ContainsFunc(lines[r.Line-1], func(c rune) bool { return !unicode.IsSpace(c) }) {
 		return ""
 	}
-	if line := strings.TrimRight(lines[r.Line-1], "\r"); l.shown == nil || line != l.shownLine {
-		l.shown, l.shownLine = []rune(line), line // once for all remarks about a line
-	}
-	line := l.shown
+	line := lines[r.Line-1]
 	at := min(max(r.Col-1, 0), len(line))
 	before, cut := line[:at], ""
 	if at > excerptWidth-excerptLead {

@@ -87,8 +87,10 @@ func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 func list(run *state.Run, driver *state.Driver) Listing {
 	p, spent := &run.Progress, run.Spent()
 	isInterrupted := p.Status == state.Running && driver == nil
-	if isInterrupted {
-		spent.Unknown += cutOff(run) // a resume books what was seen of them
+	for _, a := range run.Agents {
+		if isInterrupted && a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.SessionID != "" {
+			spent.Unknown++ // a resume books what was seen of the invocation
+		}
 	}
 	l := Listing{
 		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
@@ -123,18 +125,6 @@ func list(run *state.Run, driver *state.Driver) Listing {
 		l.Agents = append(l.Agents, entry)
 	}
 	return l
-}
-
-// cutOff counts the invocations of the agent CLI that were under way when the
-// process that drove the run was lost.
-func cutOff(run *state.Run) int {
-	n := 0
-	for _, a := range run.Agents {
-		if a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.SessionID != "" {
-			n++
-		}
-	}
-	return n
 }
 
 // PrintAll prints every run of a state folder run; one that can't be read is shown as such, and makes the
