@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -51,7 +52,8 @@ func (d downloads) fetch(ctx context.Context, w wanted, signed func(context.Cont
 
 // get makes one attempt at a download.
 func (d downloads) get(ctx context.Context, address string, w wanted, p *forge.Progress) (int64, *forge.Error) {
-	if err := rewind(w.to); err != nil {
+	_, err := w.to.Seek(0, io.SeekStart)
+	if err = errors.Join(err, w.to.Truncate(0)); err != nil {
 		return 0, forge.Failed(err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -90,12 +92,4 @@ func maskSignature(signed string, mask func(string)) {
 		mask(sig)
 		mask(url.QueryEscape(sig))
 	}
-}
-
-func rewind(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
-		return err
-	}
-	_, err := f.Seek(0, io.SeekStart)
-	return err
 }

@@ -36,17 +36,6 @@ func (c *checker) want(ok bool, at, what string, args ...any) {
 // validate reports the first value that no manifest of ours has, as an *Invalid.
 func (m *Manifest) validate() error {
 	c := &checker{}
-	m.checkHead(c)
-	m.checkPlaces(c)
-	m.checkFiles(c)
-	m.checkTranscripts(c)
-	if c.err != nil {
-		return c.err
-	}
-	return nil
-}
-
-func (m *Manifest) checkHead(c *checker) {
 	c.want(m.Schema == Schema, "schema", "is %d, want %d", m.Schema, Schema)
 	c.want(state.ValidID(m.WorkflowID), "workflow_id", "%q is no workflow id", m.WorkflowID)
 	if m.Part != nil {
@@ -58,15 +47,18 @@ func (m *Manifest) checkHead(c *checker) {
 	c.want(slices.Contains([]string{"", "issue", "pr"}, m.Kind), "kind", "%q is unknown", m.Kind)
 	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
 	c.want(!m.Created.IsZero(), "created", "is missing")
-}
-
-func (m *Manifest) checkPlaces(c *checker) {
 	c.want(absolute(m.Places.Workspace), "places.workspace", "%q is no absolute path", m.Places.Workspace)
 	c.want(absolute(m.Places.Temp), "places.temp", "%q is no absolute path", m.Places.Temp)
 	for i, l := range m.LeftOut {
 		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
 		c.want(causes[l.Why] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
 	}
+	m.checkFiles(c)
+	m.checkTranscripts(c)
+	if c.err != nil {
+		return c.err
+	}
+	return nil
 }
 
 func (m *Manifest) checkFiles(c *checker) {

@@ -79,11 +79,6 @@ func again(q *question, r job.Remark, why string, words []string) string {
 	return strings.Join(append(lines, words...), "\n")
 }
 
-// noChoice replies to an answer that is none of the choices.
-func (o *Options) noChoice(q *question, r job.Remark) string {
-	return again(q, r, fmt.Sprintf("Question %d takes one of these answers, and it is still open", q.Number), o.choices(q))
-}
-
 // whichOne replies to an answer that may be one to several questions.
 func (o *Options) whichOne(list []*question, r job.Remark) string {
 	var words []string

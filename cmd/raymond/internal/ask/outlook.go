@@ -99,7 +99,11 @@ func (f *Facts) howText() string {
 	case f.Status == state.OverBudget && f.Cap.Which != "":
 		return fmt.Sprintf("Raise `%s` above `$%s`, or wait: only what was spent in the last 24 hours counts. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
 	case f.Status == state.OverBudget:
-		return fmt.Sprintf("Raise `budget` above `%s`, then %s", f.leastBudget(), f.raisedText())
+		least := f.Spent.Exactly()
+		if f.Budget >= f.Spent.USD {
+			least = "$" + f.Budget.String()
+		}
+		return fmt.Sprintf("Raise `budget` above `%s`, then %s", least, f.raisedText())
 	case f.Status == state.OverIterations:
 		return fmt.Sprintf("Raise `max-iterations` above `%d`, then %s", max(f.Iterations, f.MaxIterations), f.raisedText())
 	case f.Status == state.Suspended && len(f.Waits) > 0:
@@ -119,14 +123,6 @@ func (f *Facts) partText() string {
 	return text + ", and hands over again what is left to do; the re-run button runs the part once more."
 }
 
-// leastBudget is the amount that a new budget must be above.
-func (f *Facts) leastBudget() string {
-	if f.Budget >= f.Spent.USD {
-		return "$" + f.Budget.String()
-	}
-	return f.Spent.Exactly()
-}
-
 func (f *Facts) causeText() string {
 	text := f.Cause
 	if text == "" && f.Status == state.Failed {
@@ -135,7 +131,7 @@ func (f *Facts) causeText() string {
 	if text == "" {
 		return ""
 	}
-	return upper(text) + ". "
+	return strings.ToUpper(text[:1]) + text[1:] + ". "
 }
 
 // resumeText is for a run that the next step with the same key resumes by itself.
@@ -150,7 +146,10 @@ func (f *Facts) resumeText() string {
 			successor = "The job `" + f.Successor + "` of this workflow run resumes it. If it does not: "
 		}
 	}
-	return successor + who + " " + f.withText() + " resumes it" + f.fromText() + button + "." + f.hindrance()
+	if f.Status == state.Suspended && !f.Until.IsZero() {
+		button = " from " + report.Minute(f.Until) + " on" + button
+	}
+	return successor + who + " " + f.withText() + " resumes it" + button + "." + f.hindrance()
 }
 
 // failedText is for a run that failed.
@@ -231,14 +230,6 @@ func (f *Facts) keyText() string {
 	return text
 }
 
-// fromText says from when on a suspended run can be resumed.
-func (f *Facts) fromText() string {
-	if f.Status != state.Suspended || f.Until.IsZero() {
-		return ""
-	}
-	return " from " + report.Minute(f.Until) + " on"
-}
-
 // whyNot says why nobody can resume the run; "" if somebody can.
 func (f *Facts) whyNot() string {
 	if f.Kept == Nowhere {
@@ -285,5 +276,3 @@ func lacksText(lacks []checkpoint.LeftOut) string {
 	slices.Sort(what)
 	return "its " + strings.Join(what, " and ") + " could not be stored, because " + becauseOf[lacks[0].Why] + "."
 }
-
-func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -59,7 +60,8 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	}
 	choice, ok := q.choose(said)
 	if !ok {
-		return r.refuse(ctx, remark, q, r.o.noChoice(q, remark))
+		why := fmt.Sprintf("Question %d takes one of these answers, and it is still open", q.Number)
+		return r.refuse(ctx, remark, q, again(q, remark, why, r.o.choices(q)))
 	}
 	if may, err := r.may(ctx, q, remark.Author); err != nil || !may {
 		return err

@@ -68,7 +68,10 @@ func (p *Shell) serve() {
 		for isTaken := false; !isTaken; {
 			answer, err := p.at.read()
 			if err != nil {
-				p.leave()
+				p.mu.Lock()
+				p.left = true
+				p.mu.Unlock()
+				p.send(runner.Update{})
 				return
 			}
 			isTaken = p.take(q, answer)
@@ -125,12 +128,4 @@ func (p *Shell) take(q *question, answer string) bool {
 	p.mu.Unlock()
 	p.send(runner.Update{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}})
 	return true
-}
-
-// leave notes that nothing more is typed.
-func (p *Shell) leave() {
-	p.mu.Lock()
-	p.left = true
-	p.mu.Unlock()
-	p.send(runner.Update{})
 }

@@ -141,12 +141,9 @@ func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 
 // discard removes the files of the last time.
 func (p *packer) discard() error {
-	if p.last == "" {
-		return nil
+	err := os.RemoveAll(p.last) // does nothing for ""
+	if err == nil {
+		p.last = ""
 	}
-	if err := os.RemoveAll(p.last); err != nil {
-		return err
-	}
-	p.last = ""
-	return nil
+	return err
 }

@@ -156,7 +156,9 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 		return made{}, err
 	}
 	if isLost {
-		s.warn(m.notes)
+		for _, note := range m.notes {
+			s.o.Warn(note)
+		}
 	}
 	if shot.Last {
 		isLost := slices.ContainsFunc(m.Manifest.LeftOut, func(l checkpoint.LeftOut) bool { return l.What == "transcripts" && l.Why != checkpoint.NoKey })
@@ -164,12 +166,6 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 	}
 	s.last = m
 	return m, nil
-}
-
-func (s *Store) warn(notes []string) {
-	for _, note := range notes {
-		s.o.Warn(note)
-	}
 }
 
 // writeChain keeps the chain for ReadChain, with what is about to be stored.

@@ -63,21 +63,12 @@ func ClearTalks(agents map[string]runner.Agent, own []Own, c Chain, isUnstored b
 		} else if !isUnstored {
 			only = nil // whatever was said in it, the run needs it no more
 		}
-		if err := o.clear(agents, only); err != nil {
+		cli := agents[cmp.Or(o.Backend, protocol.DefaultBackend)]
+		if cli == nil || cli.Clear(runner.Conversation{ID: o.ID, CLI: o.CLIID}, only) != nil {
 			failed = append(failed, o.ID)
 		}
 	}
 	return failed
-}
-
-// clear removes the conversation; with a mark, only as long as it is of that.
-func (o Own) clear(agents map[string]runner.Agent, only *runner.Mark) error {
-	name := cmp.Or(o.Backend, protocol.DefaultBackend)
-	cli, ok := agents[name]
-	if !ok {
-		return fmt.Errorf("there is no agent %q", name)
-	}
-	return cli.Clear(runner.Conversation{ID: o.ID, CLI: o.CLIID}, only)
 }
 
 // BringTalks puts the conversations that a run needs from where some agent CLIs keep them to where others do: to another

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
@@ -13,12 +14,8 @@ var modelKeys = map[string]bool{"ANTHROPIC_API_KEY": true, "CLAUDE_CODE_OAUTH_TO
 // Environ returns what agents and scripts of a run that was started at a
 // shell inherit: everything but what a job withholds too.
 func Environ(environ []string) []string {
-	var out []string
-	for _, kv := range environ {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		if modelKeys[name] || !secrets.IsWithheld(name) {
-			out = append(out, kv)
-		}
-	}
-	return out
+		return !modelKeys[name] && secrets.IsWithheld(name)
+	})
 }

@@ -84,10 +84,7 @@ func checkAttempts(run *state.Run, s *scope.Scope) error {
 	var out []error
 	for _, a := range run.Agents {
 		st, ok := s.Workflow.State(a.State)
-		if !ok || a.Exec == nil {
-			continue
-		}
-		if st.Policy.Convergence == nil && (a.Exec.Attempt > 1 || a.Exec.Phase == state.PhaseVerify) {
+		if ok && a.Exec != nil && st.Policy.Convergence == nil && (a.Exec.Attempt > 1 || a.Exec.Phase == state.PhaseVerify) {
 			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: a.State, What: "has no done_when any more, and an agent is in the midst of its attempts"})
 		}
 	}
