@@ -14,7 +14,18 @@ import (
 // nothing in the way.
 func (w *restorer) apply(ctx context.Context, p *plan) error {
 	for _, t := range p.trees {
-		if err := w.applyTree(ctx, p, t); err != nil {
+		if t.isNew {
+			if err := w.addWorktree(ctx, p, t); err != nil {
+				return err
+			}
+		}
+		if err := w.writeFiles(ctx, p, t); err != nil {
+			return err
+		}
+		if err := w.setIndex(ctx, t); err != nil {
+			return err
+		}
+		if err := w.noteFiltered(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -33,21 +44,6 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 		}
 	}
 	return nil
-}
-
-func (w *restorer) applyTree(ctx context.Context, p *plan, t *treePlan) error {
-	if t.isNew {
-		if err := w.addWorktree(ctx, p, t); err != nil {
-			return err
-		}
-	}
-	if err := w.writeFiles(ctx, p, t); err != nil {
-		return err
-	}
-	if err := w.setIndex(ctx, t); err != nil {
-		return err
-	}
-	return w.noteFiltered(ctx, t)
 }
 
 // noteFiltered says which files were written as git stores them, though a filter

@@ -14,7 +14,7 @@ import (
 // readBy are the files that a git program needs, wherever it works: those of the machine, and its own. The
 // list of name servers is often a link out of the machine's folders.
 func readBy(program string, environ []string) []string {
-	all := append(cage.System(), "/etc/resolv.conf", valueOf(environ, "GIT_EXEC_PATH"))
+	all := append(cage.System(), "/etc/resolv.conf", Getenv(environ, "GIT_EXEC_PATH"))
 	for _, path := range []string{program, resolved(program)} {
 		dir := filepath.Dir(path)
 		all = append(all, dir)
@@ -38,7 +38,7 @@ func (t *tool) cageFor(c call) *cage.Cage {
 	read, write := slices.Clone(t.reads), []string{t.temp, os.DevNull, c.dir}
 	if c.remote != "" {
 		for _, name := range authorities {
-			read = append(read, valueOf(t.env, name))
+			read = append(read, Getenv(t.env, name))
 		}
 		read = append(read, strings.TrimPrefix(c.remote, "file://")) // of one on this machine
 		return cage.New(cage.Policy{Readable: read, Writable: write, Network: cage.Network{IsOpen: true}})

@@ -47,11 +47,7 @@ func (t *tool) noteTags(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	var list strings.Builder
-	for _, tag := range at.tags {
-		fmt.Fprintln(&list, tag)
-	}
-	return errors.Join(os.MkdirAll(t.of.Found, 0o700), files.WriteNew(t.foundTags(p), []byte(list.String()), 0o600))
+	return errors.Join(os.MkdirAll(t.of.Found, 0o700), files.WriteNew(t.foundTags(p), []byte(at.raw), 0o600))
 }
 
 // extras returns the extras of a repository: tags that it did not have when agents began, and its stash.
@@ -64,7 +60,7 @@ func (t *tool) extras(ctx context.Context, p *place, at *refs) (all []branch, er
 		}
 	}
 	for _, tag := range at.tags {
-		if !found[fmt.Sprintln(tag)] {
+		if !found[tag.ID+" "+tag.Name+"\n"] {
 			all = append(all, tag)
 		}
 	}

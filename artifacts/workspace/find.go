@@ -25,7 +25,7 @@ func Find(environ []string, avoid ...string) (string, error) {
 		avoid = append(avoid, home)
 	}
 	second := ""
-	for _, dir := range filepath.SplitList(valueOf(environ, "PATH")) {
+	for _, dir := range filepath.SplitList(Getenv(environ, "PATH")) {
 		found, err := exec.LookPath(filepath.Join(dir, "git"))
 		if !filepath.IsAbs(dir) || err != nil || isWithin(found, avoid) {
 			continue
@@ -41,8 +41,8 @@ func Find(environ []string, avoid ...string) (string, error) {
 	return second, nil
 }
 
-// valueOf is the value of a variable, whose name Windows has in any case.
-func valueOf(environ []string, name string) (last string) {
+// Getenv returns a variable of an environment, "" for none. Windows has its name in any case.
+func Getenv(environ []string, name string) (last string) {
 	for _, v := range environ {
 		if n, value, _ := strings.Cut(v, "="); n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
 			last = value
@@ -54,9 +54,9 @@ func valueOf(environ []string, name string) (last string) {
 // homeOf is the home folder of the user.
 func homeOf(environ []string) string {
 	if runtime.GOOS == "windows" {
-		return cmp.Or(valueOf(environ, "HOME"), valueOf(environ, "USERPROFILE"))
+		return cmp.Or(Getenv(environ, "HOME"), Getenv(environ, "USERPROFILE"))
 	}
-	return valueOf(environ, "HOME")
+	return Getenv(environ, "HOME")
 }
 
 // isWithin reports whether a file, or what it is a link to, lies in one of the folders.

@@ -173,8 +173,12 @@ func (x *giver) commit(ctx context.Context, repository, tree string, m made) (st
 // tip returns the commit with the work in a worktree: HEAD, or one on top that has what isn't committed.
 func (x *giver) tip(ctx context.Context, b *given) (string, error) {
 	wt, err := x.git.lookAt(ctx, b.place)
-	if err = errors.Join(err, x.submodules(ctx, b)); err != nil {
+	changed, subErr := x.git.changedSubmodules(ctx, b.top)
+	if err = errors.Join(err, subErr); err != nil {
 		return "", err
+	}
+	for _, path := range changed {
+		x.lacks[b.label(path)] = inSubmodule
 	}
 	staged, added, err := x.changes(ctx, b, wt.status)
 	if err != nil || staged+added == "" {

@@ -38,15 +38,6 @@ func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 	return all, nil
 }
 
-// submodules names those in a worktree in which something was done.
-func (x *giver) submodules(ctx context.Context, b *given) error {
-	paths, err := x.git.changedSubmodules(ctx, b.top)
-	for _, path := range paths {
-		x.lacks[b.label(path)] = inSubmodule
-	}
-	return err
-}
-
 // changedSubmodules returns the paths of the submodules of a worktree that have work.
 func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []string, err error) {
 	index, err := t.indexOf(ctx, top)

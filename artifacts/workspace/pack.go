@@ -108,10 +108,8 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	if err := p.git.moveRefs(ctx, p.call, "", moves); err != nil {
 		return err
 	}
-	if p.src.home.origin.partial {
-		if err := p.git.complete(ctx, p.call, p.src.common, reach); err != nil {
-			return err
-		}
+	if err := p.git.complete(ctx, p.call, p.src.common, reach); err != nil {
+		return err
 	}
 	made, err := p.git.bundle(ctx, p.call, bundling{
 		to: filepath.Join(w.To, r.Bundle), reach: reach, room: w.limit - w.used, limit: w.limit,
@@ -196,19 +194,17 @@ func (p *packer) held(needs []string) bool {
 }
 
 // lines are names for git to read, one a line.
-func lines(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		b.WriteString(name + "\n")
-	}
-	return b.String()
-}
+func lines(names ...string) string { return prefixed("", names) }
 
 // without has git leave out commits and what they reach.
 func without(ids []string) string {
+	return prefixed("^", ids)
+}
+
+func prefixed(prefix string, names []string) string {
 	var b strings.Builder
-	for _, id := range ids {
-		b.WriteString("^" + id + "\n")
+	for _, name := range names {
+		b.WriteString(prefix + name + "\n")
 	}
 	return b.String()
 }

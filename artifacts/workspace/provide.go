@@ -33,7 +33,7 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 		}
 	}
 	if len(missing) == 0 {
-		return w.provideFiles(ctx, p)
+		return w.git.complete(ctx, c, p.common, lines(p.saved.Needs...), "--no-walk")
 	}
 	what := "commit " + missing[0] + ", which the saved work builds on, is neither in the repository nor available from origin"
 	if why != nil {
@@ -42,21 +42,15 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 	return &Conflict{Dir: p.dir, What: what}
 }
 
-// provideFiles fetches the files and folders of commits that a partial clone has left out.
-func (w *restorer) provideFiles(ctx context.Context, p *plan) error {
-	h := w.git.homes[p.common]
-	if h == nil || !h.origin.partial || len(p.saved.Needs) == 0 {
-		return nil
-	}
-	return w.git.complete(ctx, call{dir: p.common, bare: p.common}, p.common, lines(p.saved.Needs...), "--no-walk")
-}
-
 // ErrNoObjects says that a partial clone lacks objects that origin did not give.
 var ErrNoObjects = errors.New("the partial clone lacks objects that origin does not give")
 
-// complete gives a repository the objects of commits that it lacks because the clone at common is partial. The commits are
+// complete gives a repository the objects of commits that it lacks if the clone at common is partial. The commits are
 // named as git rev-list reads them.
 func (t *tool) complete(ctx context.Context, c call, common, commits string, options ...string) error {
+	if h := t.homes[common]; h == nil || !h.origin.partial || commits == "" {
+		return nil
+	}
 	list := c
 	list.in = strings.NewReader(commits)
 	out, err := t.output(ctx, list, append([]string{"rev-list", "--objects", "--missing=print", "--stdin"}, options...)...)

@@ -12,7 +12,7 @@ import (
 // PATH that agents can't write to.
 func safePath(program string, environ []string) string {
 	folders := []string{filepath.Dir(program)}
-	for _, dir := range filepath.SplitList(valueOf(environ, "PATH")) {
+	for _, dir := range filepath.SplitList(Getenv(environ, "PATH")) {
 		if filepath.IsAbs(dir) && !canReplace(dir) {
 			folders = append(folders, dir)
 		}
@@ -27,7 +27,7 @@ func safePath(program string, environ []string) string {
 func SettingsFiles(environ []string) []string {
 	all := []string{filepath.FromSlash("/etc/gitconfig")}
 	home := homeOf(environ)
-	if config := valueOf(environ, "XDG_CONFIG_HOME"); config != "" {
+	if config := Getenv(environ, "XDG_CONFIG_HOME"); config != "" {
 		all = append(all, filepath.Join(config, "git", "config"))
 	} else if home != "" {
 		all = append(all, filepath.Join(home, ".config", "git", "config"))

@@ -105,14 +105,6 @@ func (q *question) choose(said string) (string, bool) {
 	return "", false
 }
 
-// payload is what the next state of the agent is given for an answer.
-func (q *question) payload(choice string, r job.Remark) string {
-	if len(q.Choices) > 0 {
-		return choice
-	}
-	return job.Answer(onLine(r, choice), q.toPrompt)
-}
-
 func firstWord(s string) (word, rest string) {
 	at := strings.IndexAny(s, " \t\n")
 	if at < 0 {

@@ -68,7 +68,10 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	}
 	r.seen[remark.Name()] = true
 	r.here = slices.DeleteFunc(slices.Clone(r.here), func(other *question) bool { return other == q })
-	a := &state.Answer{Text: q.payload(choice, remark), By: remark.Author.Login}
+	if len(q.Choices) == 0 {
+		choice = job.Answer(onLine(remark, choice), q.toPrompt)
+	}
+	a := &state.Answer{Text: choice, By: remark.Author.Login}
 	r.answers = append(r.answers, runner.Update{Agent: q.agent, Number: q.Number, Answer: a})
 	return nil
 }

@@ -107,15 +107,11 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}
-	c.env = append(c.env, "RAYMOND_CAGE="+c.described(wish))
-	return nil
-}
-
-// described says what the cage allows, for agents that wonder why something failed.
-func (c *Cages) described(wish options.Cage) string {
+	// What the cage allows, for agents that wonder why something failed.
 	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return cage.IsWithin(path, "/dev") })
 	network := strings.Join(strings.Fields(cmp.Or(wish.Network, "open")), " ")
-	return "writable: " + strings.Join(may, ":") + "; network: " + network
+	c.env = append(c.env, "RAYMOND_CAGE=writable: "+strings.Join(may, ":")+"; network: "+network)
+	return nil
 }
 
 // setFiles says what can be read and written.
@@ -168,11 +164,17 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 		return problem.Usage(c.told.label("network"), err.Error(), "")
 	}
 	ports, hosts := apart(at.Needs.Hosts)
-	all, err := withHosts(wish.Network, list, hosts)
-	if err != nil {
-		return problem.OfMachine("the address of a model's API", err)
+	all := list
+	if len(hosts) > 0 {
+		written := strings.TrimSpace(wish.Network)
+		if written == "none" {
+			written = ""
+		}
+		if all, err = forward.Parse(written + " " + strings.Join(hosts, " ")); err != nil {
+			return problem.OfMachine("the address of a model's API", err)
+		}
 	}
-	getenv := func(name string) string { return value(at.Environ, name) }
+	getenv := func(name string) string { return workspace.Getenv(at.Environ, name) }
 	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, Refused: c.told.refusedHost})
 	if err != nil {
 		return problem.OfMachine("proxy of the cage", err)
@@ -248,7 +250,11 @@ func (c *Cages) in(dir string) (cage.Policy, error) {
 	}
 	if top := workspace.LinkedWorktree(at, c.commons); top != "" {
 		p.Writable = append(slices.Clone(p.Writable), top)
-		c.wasGiven(top)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !slices.Contains(c.worktrees, top) {
+			c.worktrees = append(c.worktrees, top)
+		}
 		return p, nil
 	}
 	hint := "add it to " + c.told.label("cage-write") + " to have it written"

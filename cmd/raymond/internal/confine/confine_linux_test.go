@@ -175,7 +175,7 @@ func TestTheHomeOfARun(t *testing.T) {
 	m.file("home/.gitconfig", "[core]\n\thooksPath = /planted\n[user]\n\tname = A \"B\"\n\temail = a@example.org\n\tsigningkey = 1\n[credential]\n\thelper = store\n\tname = no\n")
 	m.at.Environ = append(m.at.Environ, "GOPROXY=https://proxy.example", "GOFLAGS=-mod=mod", "npm_config_cache="+m.path("home/.npm"), "XDG_CONFIG_HOME="+m.path("home/.config"), "GOMODCACHE="+m.path("home/go/pkg/mod"))
 	c := m.cages(options.Cage{Mode: options.CageOn, Writable: []string{"~/.npm"}, Readable: []string{"~/.config/gh/hosts.yml"}})
-	home := value(c.env, "HOME")
+	home := workspace.Getenv(c.env, "HOME")
 	var links []string
 	err := filepath.WalkDir(home, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type()&os.ModeSymlink != 0 {
@@ -194,7 +194,7 @@ func TestTheHomeOfARun(t *testing.T) {
 		"npm_config_cache": "", "XDG_CONFIG_HOME": home + "/.config", "GOMODCACHE": home + "/go/pkg/mod", "GRADLE_USER_HOME": home + "/.gradle", "GOFLAGS": "-mod=mod -modcacherw",
 		"GOPROXY": "file://" + m.path("home/go/pkg/mod/cache/download") + ",https://proxy.example", "MAVEN_ARGS": "-Dmaven.repo.local=" + home + "/.m2/repository",
 	} {
-		assert.Check(t, is.Equal(value(c.env, name), want), name)
+		assert.Check(t, is.Equal(workspace.Getenv(c.env, name), want), name)
 	}
 	assert.Check(t, is.Contains(strings.Join(m.lines, "\n"), "agents don't see ~/.m2/repository; input cage-write: ~/.m2/repository"), "told: want the cache that is not seen")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
@@ -32,17 +33,6 @@ func (at *Site) kept() []string {
 
 // devices may be written. Those that a machine lacks are left out.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
-
-// value is a variable of an environment; "" for none.
-func value(environ []string, name string) string {
-	found := ""
-	for _, kv := range environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			found = v
-		}
-	}
-	return found
-}
 
 // absolute is a path that is one, cleaned; "" for any other.
 func absolute(path string) string {
@@ -119,7 +109,7 @@ func (at *Site) onPath(k keep) (paths []string) {
 		}
 	}
 	home := cage.Resolve(at.home())
-	for _, dir := range filepath.SplitList(value(at.Environ, "PATH")) {
+	for _, dir := range filepath.SplitList(workspace.Getenv(at.Environ, "PATH")) {
 		add(dir)
 		above := cage.Resolve(filepath.Dir(dir))
 		switch base := filepath.Base(dir); {
@@ -131,8 +121,8 @@ func (at *Site) onPath(k keep) (paths []string) {
 			}
 		}
 	}
-	add(value(at.Environ, "RUNNER_TOOL_CACHE"))
-	add(value(at.Environ, "AGENT_TOOLSDIRECTORY"))
+	add(workspace.Getenv(at.Environ, "RUNNER_TOOL_CACHE"))
+	add(workspace.Getenv(at.Environ, "AGENT_TOOLSDIRECTORY"))
 	return paths
 }
 

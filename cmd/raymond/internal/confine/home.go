@@ -114,7 +114,7 @@ func (at *Site) variables() []string {
 		env = append(env, name+"="+filepath.Join(at.own, "tmp"))
 	}
 	for name, path := range ownPlaces {
-		if was := value(at.Environ, name); was != "" && !at.isWritten(was) {
+		if was := workspace.Getenv(at.Environ, name); was != "" && !at.isWritten(was) {
 			env = append(env, name+"="+in(path))
 		}
 	}
@@ -131,7 +131,7 @@ func (at *Site) variables() []string {
 
 // with is a variable with one more flag.
 func (at *Site) with(name, flag string) string {
-	return name + "=" + strings.TrimSpace(value(at.Environ, name)+" "+flag)
+	return name + "=" + strings.TrimSpace(workspace.Getenv(at.Environ, name)+" "+flag)
 }
 
 // isWritten reports whether a user lets agents write a path.
@@ -149,15 +149,15 @@ func (at *Site) goVariables() []string {
 	if info, err := os.Stat(download); modules == "" || err != nil || !info.IsDir() {
 		return env
 	}
-	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(value(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
+	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(workspace.Getenv(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
 }
 
 // goModules is go's real module cache; "" where nobody knows it.
 func (at *Site) goModules() string {
-	if dir := absolute(value(at.Environ, "GOMODCACHE")); dir != "" {
+	if dir := absolute(workspace.Getenv(at.Environ, "GOMODCACHE")); dir != "" {
 		return dir
 	}
-	if list := filepath.SplitList(value(at.Environ, "GOPATH")); len(list) > 0 {
+	if list := filepath.SplitList(workspace.Getenv(at.Environ, "GOPATH")); len(list) > 0 {
 		return filepath.Join(list[0], "pkg", "mod")
 	}
 	if at.home() == "" {

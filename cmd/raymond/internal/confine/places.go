@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
@@ -23,7 +24,7 @@ func makeOwn(temp string) (string, error) {
 }
 
 // home is the real home folder; "" where the environment names none.
-func (at *Site) home() string { return absolute(value(at.Environ, "HOME")) }
+func (at *Site) home() string { return absolute(workspace.Getenv(at.Environ, "HOME")) }
 
 // Home is the folder that agents have for their home.
 func (at *Site) Home() string { return filepath.Join(at.own, "home") }

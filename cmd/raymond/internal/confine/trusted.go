@@ -30,12 +30,3 @@ func (c *Cages) agents() []string {
 	defer c.mu.Unlock()
 	return append(slices.DeleteFunc(slices.Clone(c.policy.Writable), isDevice), c.worktrees...)
 }
-
-// wasGiven remembers a worktree beside the working directories that an agent may write.
-func (c *Cages) wasGiven(top string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !slices.Contains(c.worktrees, top) {
-		c.worktrees = append(c.worktrees, top)
-	}
-}

@@ -13,8 +13,12 @@ func (s *Session) addTraces(now time.Time) {
 	if u.TracesTo == nil {
 		return
 	}
+	providers := map[string]string{}
+	for name, a := range s.Config.Agents {
+		providers[name] = a.Abilities().Provider
+	}
 	r, err := traces.Open(u.Run, u.Resumed, traces.Options{
-		Environ: u.TracesTo, Version: u.Version, Providers: s.providers(), Part: u.Config.Part, Now: now, Model: s.Events.Model, Note: s.note,
+		Environ: u.TracesTo, Version: u.Version, Providers: providers, Part: u.Config.Part, Now: now, Model: s.Events.Model, Note: s.note,
 	})
 	switch {
 	case err != nil:
@@ -23,13 +27,4 @@ func (s *Session) addTraces(now time.Time) {
 		s.Config.Traced = true
 		s.Events.Add("traces", r)
 	}
-}
-
-// providers are those of the agent CLIs' models.
-func (s *Session) providers() map[string]string {
-	all := map[string]string{}
-	for name, a := range s.Config.Agents {
-		all[name] = a.Abilities().Provider
-	}
-	return all
 }
