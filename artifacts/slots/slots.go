@@ -117,23 +117,15 @@ func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 			return slots, fmt.Errorf("list checkpoints: %w", err)
 		}
 		for _, a := range slices.Backward(entries) {
-			if err := s.checkOwn(a); err != nil {
-				return slots, err
+			at := slices.IndexFunc(s.own, func(own artifacts.Artifact) bool { return isSame(own, a) })
+			if at < 0 {
+				return slots, &Conflict{a.Name, a.ID, "it was stored by somebody else in this workflow run; " + ownKeys}
 			}
+			s.own[at].ID, s.own[at].Name = a.ID, a.Name
 		}
 		slots[i] = slot{name, entries}
 	}
 	return slots, nil
-}
-
-// checkOwn fails for an artifact that is not ours.
-func (s *Slots) checkOwn(a artifacts.Artifact) error {
-	at := slices.IndexFunc(s.own, func(own artifacts.Artifact) bool { return isSame(own, a) })
-	if at < 0 {
-		return &Conflict{a.Name, a.ID, "it was stored by somebody else in this workflow run; " + ownKeys}
-	}
-	s.own[at].ID, s.own[at].Name = a.ID, a.Name
-	return nil
 }
 
 // inOrder returns the slots that may be written to, the best first: empty ones, from

@@ -28,15 +28,6 @@ type history struct {
 	agents map[string]runner.Agent
 }
 
-// takeHistory notes how far the journal of a run has come whose own files are in dir.
-func takeHistory(dir string, seals *Seals, agents map[string]runner.Agent) history {
-	h := history{path: dir + state.JournalExt, size: -1, agents: agents}
-	if has, isNamed := seals.has(h.path); isNamed {
-		h.size, h.sum = has.size, [sha256.Size]byte(has.sum.Sum(nil))
-	}
-	return h
-}
-
 // errAltered says that somebody has changed the history.
 var errAltered = errors.New("it is not what was written")
 

@@ -1,6 +1,7 @@
 package checkpoints
 
 import (
+	"crypto/sha256"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,7 +44,11 @@ func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *Sea
 	if err != nil {
 		return nil, err
 	}
-	s := &Snapshot{state: data, dir: dir, dirs: Dirs(run), history: takeHistory(dir, seals, agents), hasPrompted: HasPrompted(run)}
+	h := history{path: dir + state.JournalExt, size: -1, agents: agents}
+	if has, isNamed := seals.has(h.path); isNamed {
+		h.size, h.sum = has.size, [sha256.Size]byte(has.sum.Sum(nil))
+	}
+	s := &Snapshot{state: data, dir: dir, dirs: Dirs(run), history: h, hasPrompted: HasPrompted(run)}
 	p := &run.Progress
 	s.manifest = checkpoint.Manifest{
 		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason,

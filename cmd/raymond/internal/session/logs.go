@@ -27,7 +27,10 @@ func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 	events.Hide = u.Hide
 	if u.Store != nil || u.Resumed { // a simulation has no log of its own
 		if !u.Resumed {
-			if err := setAside(filepath.Join(u.Dir, EventsFile)); err != nil {
+			// The log of an earlier run of the same id whose state file is gone: the new run's begins with number 1.
+			path := filepath.Join(u.Dir, EventsFile)
+			err := files.Rename(path, path+"."+time.Now().UTC().Format("20060102T150405.000"))
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return events, nil, err
 			}
 		}
@@ -67,16 +70,6 @@ func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.S
 	}
 	run.Progress.Events = max(run.Progress.Events, log.LastSeq())
 	return log, nil
-}
-
-// setAside keeps the log of an earlier run of the same id whose state file is
-// gone: the new run's begins with number 1.
-func setAside(path string) error {
-	err := files.Rename(path, path+"."+time.Now().UTC().Format("20060102T150405.000"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // copyLog opens what --events names.

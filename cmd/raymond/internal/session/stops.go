@@ -27,21 +27,16 @@ type StopOptions struct {
 	Signals <-chan os.Signal
 }
 
-// caught are the signals that the process gets, from now until it ends.
-func caught() <-chan os.Signal {
-	raw := make(chan os.Signal, 4)
-	signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	// A reader of our output that goes away must not end the run. Caught, not
-	// ignored: children would inherit that.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	return raw
-}
-
 // Listen begins to wait for reasons to end a run. It does so until the process ends.
 func Listen(o StopOptions) *Stops {
 	s := &Stops{reasons: make(chan string, 4)}
 	if o.Signals == nil {
-		o.Signals = caught()
+		raw := make(chan os.Signal, 4)
+		signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+		// A reader of our output that goes away must not end the run. Caught, not
+		// ignored: children would inherit that.
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+		o.Signals = raw
 	}
 	go func() {
 		<-o.Gone
